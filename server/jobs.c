@@ -6,11 +6,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "config/room.h"
+#include "control/terms.h"
 #include "control/tree.h"
 #include "protocols.h"
 #include "sodium_keys.h"
 
-enum { ALIGNMENT = 64, IP_UDP_BYTES = 20 + 8 };
+enum { ALIGNMENT = 64, EVERY_JOB = JOBS_PROTOCOLS_MAX * AGG_JOBS };
 
 static void *aligned_zeroes(size_t bytes)
 {
@@ -82,6 +84,9 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
                                    .size = joined->size,
                                    .seats = agg_seats_for(joined->size)};
     job->footprint = *f;
+    job->slots = f->slots;
+    job->tenant = joined->tenant;
+    snprintf(job->name, sizeof(job->name), "%s", joined->name);
     job->group = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
     job->common.seat = aligned_zeroes(job->common.seats * sizeof(*job->common.seat));
@@ -98,13 +103,42 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
     return job;
 }
 
-static bool has_room(const struct jobs *jobs, const struct agg_footprint *f)
+/* Of all protocols; n counts through them. NULL: there is none. */
+static struct jobs_job *running_job(const struct jobs *jobs, unsigned n)
 {
-    const struct config_pool *pool = &jobs->cfg->pool;
-    const size_t left = ((size_t)pool->megabytes << 20) - jobs->bytes;
+    return (struct jobs_job *)agg_jobs_find(&jobs->running[n / AGG_JOBS], n % AGG_JOBS);
+}
 
-    return f->bytes <= left && f->slots <= pool->slots_per_job &&
-           (pool->megabytes_per_job == 0 || f->bytes <= (size_t)pool->megabytes_per_job << 20);
+static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < EVERY_JOB; i++) {
+        const struct jobs_job *job = running_job(jobs, i);
+
+        if (job != NULL)
+            to[n++] = (struct room_job){
+                .name = job->name, .tenant = job->tenant, .slots = job->slots, .bytes = job->bytes};
+    }
+    return n;
+}
+
+static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, const struct agg_footprint *f,
+                     char text[CTL_TEXT_MAX])
+{
+    struct room_job running[EVERY_JOB];
+    const struct room_job asked = {.tenant = joined->tenant, .slots = f->slots, .bytes = f->bytes};
+    const struct config *cfg = jobs->cfg;
+    const struct room room = {.whose = "the server",
+                              .bytes = (uint64_t)cfg->pool.megabytes << 20,
+                              .held = jobs->bytes,
+                              .bytes_a_job = (uint64_t)cfg->pool.megabytes_per_job << 20,
+                              .tenants = cfg->tenants + cfg->leaving,
+                              .tenant = cfg->tenant,
+                              .jobs = list(jobs, running),
+                              .job = running};
+
+    return room_for(&room, &asked, text);
 }
 
 /* Makes the pool, with lower terms as long as there is no room for it. NULL: none fits. */
@@ -112,8 +146,9 @@ static struct jobs_job *fit(struct jobs *jobs, const struct ctl_entry *joined, s
 {
     do {
         struct agg_footprint f;
-        struct jobs_job *job =
-            joined->protocol->footprint(cfg, &f) && has_room(jobs, &f) ? make(jobs, joined, cfg, &f) : NULL;
+        struct jobs_job *job = joined->protocol->footprint(cfg, &f) && has_room(jobs, joined, &f, NULL)
+                                   ? make(jobs, joined, cfg, &f)
+                                   : NULL;
 
         if (job != NULL)
             return job;
@@ -121,23 +156,21 @@ static struct jobs_job *fit(struct jobs *jobs, const struct ctl_entry *joined, s
     return NULL;
 }
 
-/* 0; or why no pool serves these terms, whatever room there is. */
-static int check(const struct jobs *jobs, const struct ctl_entry *joined, const struct agg_pool_config *cfg,
-                 struct agg_footprint *f, char text[CTL_TEXT_MAX])
+/* Makes its pool under these terms, which it lowers to what there is room for. 0, or -ENOSPC. */
+static int open_job(struct jobs *jobs, const struct ctl_entry *joined, struct agg_pool_config *cfg,
+                    char text[CTL_TEXT_MAX])
 {
-    const char *name = joined->protocol->name;
+    struct agg_footprint wished;
+    struct jobs_job *job;
 
-    if (ctl_tree_has_switches(joined))
-        snprintf(text, CTL_TEXT_MAX,
-                 "a server is in no tree of switches: let ranks join it, not the switch below");
-    else if (!joined->protocol->footprint(cfg, f))
-        snprintf(text, CTL_TEXT_MAX, "no pool of %s serves %u ranks under these terms", name, joined->size);
-    else if (f->payload_bytes > jobs->cfg->mtu - IP_UDP_BYTES)
-        snprintf(text, CTL_TEXT_MAX, "the job's packets have up to %u bytes, the server's mtu is %u",
-                 IP_UDP_BYTES + f->payload_bytes, jobs->cfg->mtu);
-    else
-        return 0;
-    return -EINVAL;
+    joined->protocol->footprint(cfg, &wished); /* terms_check has seen that there is one */
+    job = fit(jobs, joined, cfg);
+    if (job != NULL)
+        agg_jobs_set(&jobs->running[joined->protocol->id], cfg->job, &job->common);
+    else if (has_room(jobs, joined, &wished, text))
+        snprintf(text, CTL_TEXT_MAX, "the server's host has no %zu KB left for %u slots of %u ranks",
+                 wished.bytes >> 10, wished.slots, joined->size);
+    return job == NULL ? -ENOSPC : 0;
 }
 
 int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
@@ -149,31 +182,26 @@ int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_term
                                   .terms = *terms,
                                   .kernels = jobs->kernels,
                                   .shared = joined->keyed ? &shared : NULL};
-    struct agg_footprint f;
-    struct jobs_job *job;
     int rc = free_number(jobs, joined, number);
 
     if (rc < 0) {
         snprintf(text, CTL_TEXT_MAX, "all %d job numbers of the server are in use", AGG_JOBS);
         return rc;
     }
+    if (ctl_tree_has_switches(joined)) {
+        snprintf(text, CTL_TEXT_MAX,
+                 "a server is in no tree of switches: let ranks join it, not the switch below");
+        return -EINVAL;
+    }
     cfg.job = *number;
     memcpy(shared.secret, joined->secret, sizeof(shared.secret));
-    rc = check(jobs, joined, &cfg, &f, text);
-    job = rc == 0 ? fit(jobs, joined, &cfg) : NULL;
+    rc = terms_check(jobs->cfg, joined->protocol, joined->size, cfg.shared, &cfg.terms, text);
+    if (rc == 0)
+        rc = open_job(jobs, joined, &cfg, text);
     keys_erase(&shared, sizeof(shared));
-    if (rc < 0)
-        return rc;
-    if (job == NULL) {
-        snprintf(text, CTL_TEXT_MAX,
-                 "%u slots of %u ranks take %zu KB, and the server's pool.megabytes (%u) have %zu KB left",
-                 f.slots, joined->size, f.bytes >> 10, jobs->cfg->pool.megabytes,
-                 (((size_t)jobs->cfg->pool.megabytes << 20) - jobs->bytes) >> 10);
-        return -ENOSPC;
-    }
-    *terms = cfg.terms;
-    agg_jobs_set(&jobs->running[joined->protocol->id], *number, &job->common);
-    return 0;
+    if (rc == 0)
+        *terms = cfg.terms;
+    return rc;
 }
 
 /* Waits until every thread has left the turn that it is in. A turn never waits, so that is soon. */
@@ -198,6 +226,28 @@ void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t 
     jobs->closed_at[protocol->id][number] = ++jobs->closes;
     synchronize(jobs);
     free_job(jobs, (struct jobs_job *)job);
+}
+
+void jobs_follow(struct jobs *jobs, const int tenant[])
+{
+    for (unsigned i = 0; i < EVERY_JOB; i++)
+        if (running_job(jobs, i) != NULL)
+            running_job(jobs, i)->tenant = tenant[running_job(jobs, i)->tenant];
+}
+
+struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant)
+{
+    struct jobs_held held = {0};
+
+    for (unsigned i = 0; i < EVERY_JOB; i++) {
+        const struct jobs_job *job = running_job(jobs, i);
+
+        if (job != NULL && job->tenant == tenant) {
+            held.slots += job->slots;
+            held.bytes += job->bytes;
+        }
+    }
+    return held;
 }
 
 void jobs_free(struct jobs *jobs)

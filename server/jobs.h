@@ -24,6 +24,9 @@ struct jobs_turn {
 struct jobs_job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
     size_t bytes;          /* of its pool */
+    uint32_t slots;
+    int tenant;              /* by number; the main thread's */
+    char name[CTL_NAME_MAX]; /* ends with 0 */
     struct agg_footprint footprint;
     struct sockaddr_in group;    /* of the footprint */
     struct sockaddr_in member[]; /* by rank: where it sends its packets from */
@@ -35,7 +38,7 @@ struct jobs {
     struct jobs_turn turn[CONFIG_SERVER_THREADS_MAX];
 
     /* The main thread's. */
-    const struct config *cfg;
+    const struct config *cfg; /* read when a job opens: it may become another (jobs_follow) */
     const struct agg_kernels *kernels;
     size_t bytes; /* of all pools */
     uint64_t closes;
@@ -62,6 +65,16 @@ static inline void jobs_leave(struct jobs *jobs, unsigned thread)
 int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
               char text[CTL_TEXT_MAX]);
 void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t number);
+
+/* What there is for jobs by the configuration. Those that run keep what they have; tenant t has the number
+ * tenant[t] now. */
+void jobs_follow(struct jobs *jobs, const int tenant[]);
+
+/* What a tenant's running jobs hold. */
+struct jobs_held {
+    uint64_t slots, bytes;
+};
+struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant);
 
 /* No thread polls any more. */
 void jobs_free(struct jobs *jobs);

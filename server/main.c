@@ -40,7 +40,7 @@ static int start_operators(struct operators **operators, struct ps *ps)
     return operators_start(operators, &host, &ps->cfg->control);
 }
 
-static int serve(const struct config *cfg)
+static int serve(struct config *cfg, const char *file)
 {
     static struct ps ps;
     struct operators *operators = NULL;
@@ -49,18 +49,26 @@ static int serve(const struct config *cfg)
 
     log_with_time();
     log_set_level((enum log_level)cfg->log_level);
-    rc = ps_open(&ps, cfg);
+    rc = ps_open(&ps, cfg, file);
     if (rc == 0)
         rc = start_operators(&operators, &ps);
     if (rc == 0) {
         log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version,
-                   inet_ntop(AF_INET, &cfg->ip, ip, sizeof(ip)), ps.shards, cfg->pool.megabytes);
+                   inet_ntop(AF_INET, &cfg->server.ip, ip, sizeof(ip)), ps.shards, cfg->pool.megabytes);
         ps_run(&ps);
-        log_notice("ends");
     }
     operators_stop(operators);
     ps_close(&ps);
     return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool has_good_keys(const struct config *cfg)
+{
+    struct keyring keys;
+    const bool good = keyring_load(&keys, cfg) == 0;
+
+    keys_erase(&keys, sizeof(keys));
+    return good;
 }
 
 int main(int argc, char *argv[])
@@ -84,7 +92,9 @@ int main(int argc, char *argv[])
         return fputs(usage, stderr), EXIT_USAGE;
     if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
         return EXIT_USAGE;
+    if (check && !has_good_keys(&cfg))
+        return EXIT_USAGE;
     if (check)
         return printf("%s: good\n", argv[optind]) < 0;
-    return serve(&cfg);
+    return serve(&cfg, argv[optind]);
 }

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,86 +14,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "control/registry_next.h"
+#include "control/signals.h"
 #include "control/strangers_rate.h"
-#include "protocols.h"
-#include "sodium_keys.h"
+#include "control/tenants.h"
+#include "ps_registry.h"
+#include "ps_reload.h"
 
 enum {
     MESSAGES_AT_ONCE = 256,
     PAUSE_MS = 200, /* a longer pause of this process does not count as its members' silence */
-    IP_UDP_BYTES = 20 + 8,
 };
-
-/* --- what the registry asks for ----------------------------------------------------------------------------
- */
-
-static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
-{
-    const struct ps *ps = context;
-    const struct sockaddr_in at = {
-        .sin_family = AF_INET, .sin_addr.s_addr = to->ip, .sin_port = htons(to->udp_port)};
-
-    /* What is lost here is as if it had been lost on the way. */
-    (void)sendto(ps->control_fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)&at, sizeof(at));
-}
-
-static int prepare(void *context, const struct ctl_entry *job, struct agg_terms *terms, uint8_t *number,
-                   char text[CTL_TEXT_MAX])
-{
-    struct ps *ps = context;
-
-    return jobs_open(&ps->jobs, job, terms, number, text);
-}
-
-static void release(void *context, const struct ctl_entry *job)
-{
-    struct ps *ps = context;
-
-    jobs_close(&ps->jobs, job->protocol, job->number);
-}
-
-static uint64_t random64(void *context)
-{
-    (void)context;
-    return secret64();
-}
-
-static void report(void *context, const struct ctl_entry *job, const char *what)
-{
-    (void)context;
-    log_notice("job %s: %s", job->name, what);
-}
-
-static struct ctl_registry_config registry_config(struct ps *ps)
-{
-    static const struct ctl_tenant everybody = {.name = "default"};
-    const struct config *cfg = ps->cfg;
-    unsigned protocols;
-
-    return (struct ctl_registry_config){
-        .protocols = agg_protocols(&protocols),
-        .protocols_known = protocols,
-        .max_jobs = (uint16_t)cfg->limits.jobs,
-        .max_workers = (uint16_t)cfg->limits.workers,
-        .tenants_known = 1,
-        .tenants = &everybody,
-        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
-        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
-        .boot_id = ps->boot_id,
-        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
-        .data_ports = (uint8_t)ps->shards,
-        .payload_bytes = (uint16_t)(cfg->mtu - IP_UDP_BYTES),
-        .first_group = ntohl(cfg->server.first_group),
-        .groups = cfg->server.groups,
-        .library = keys_sodium(),
-        .actions = {.ctx = ps,
-                    .send = send_message,
-                    .prepare = prepare,
-                    .release = release,
-                    .random = random64,
-                    .event = report},
-    };
-}
 
 /* --- messages ----------------------------------------------------------------------------------------------
  */
@@ -147,13 +76,33 @@ static void tick(struct ps *ps)
     pthread_mutex_unlock(&ps->lock);
 }
 
+/* False: it is to end. */
+static bool heed_signal(struct ps *ps)
+{
+    const int signal = signals_take(ps->signal_fd);
+    struct config_changes *changes;
+
+    if (signal > 0)
+        log_notice("ends by signal %d", signal);
+    if (signal != SIGNALS_RELOAD)
+        return signal == 0;
+    changes = malloc(sizeof(*changes));
+    if (changes == NULL)
+        log_error("reload: no memory");
+    else
+        ps_reload(ps, changes);
+    free(changes);
+    return true;
+}
+
 void ps_run(struct ps *ps)
 {
     struct pollfd fds[] = {{.fd = ps->signal_fd, .events = POLLIN}, {.fd = ps->control_fd, .events = POLLIN}};
-    const int tick_ms = (int)(ps->cfg->timers.lost_after_ms / 100 + 1);
 
-    while (fds[0].revents == 0) {
-        poll(fds, 2, tick_ms);
+    for (;;) {
+        poll(fds, 2, ps->tick_ms);
+        if (fds[0].revents != 0 && !heed_signal(ps))
+            return;
         if (fds[1].revents != 0)
             take_messages(ps);
         tick(ps);
@@ -172,31 +121,19 @@ static unsigned threads_of(const struct config *cfg)
     return cpus < 1 ? 1 : cpus > CONFIG_SERVER_THREADS_MAX ? CONFIG_SERVER_THREADS_MAX : (unsigned)cpus;
 }
 
-/* Before there are threads, so that they take no signals. */
-static int open_signals(void)
-{
-    sigset_t ends;
-
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGINT);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    return signalfd(-1, &ends, SFD_CLOEXEC);
-}
-
 static int open_registry(struct ps *ps)
 {
-    const struct ctl_registry_config config = registry_config(ps);
-    const size_t bytes = ctl_registry_footprint(&config);
-    void *memory = bytes == 0 ? NULL : calloc(1, bytes);
+    struct registry_next first = {0};
+    struct ctl_registry_config config;
+    int rc = keyring_load(&ps->keys, ps->cfg);
 
-    if (memory == NULL) {
-        log_error("no memory for %u jobs of %u workers (limits)", ps->cfg->limits.jobs,
-                  ps->cfg->limits.workers);
-        return -ENOMEM;
-    }
-    ps->registry = ctl_registry_init(memory, &config);
-    return 0;
+    tenants_list(ps->cfg, ps->tenant);
+    config = ps_registry_config(ps, ps->cfg, &ps->keys);
+    if (rc == 0)
+        rc = registry_next_reserve(&first, &config);
+    if (rc == 0)
+        ps->registry = ctl_registry_init(first.memory, &config);
+    return rc;
 }
 
 static int start_shards(struct ps *ps)
@@ -216,29 +153,32 @@ static int start_shards(struct ps *ps)
     return 0;
 }
 
-int ps_open(struct ps *ps, const struct config *cfg)
+int ps_open(struct ps *ps, struct config *cfg, const char *file)
 {
     int rc;
 
     ps->cfg = cfg;
+    ps->file = file;
+    ps->tick_ms = (int)(cfg->timers.lost_after_ms / 100 + 1);
     ps->boot_id = secret64() | 1;
     ps->started = clock_ns();
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;
     ps->jobs.threads = ps->shards;
     ps->jobs.kernels = agg_kernels_best();
-    inet_ntop(AF_INET, &cfg->ip, ps->name, sizeof(ps->name));
+    inet_ntop(AF_INET, &cfg->server.ip, ps->name, sizeof(ps->name));
     pthread_mutex_init(&ps->lock, NULL);
     throttle_init(&ps->strangers, strangers_rate(cfg), secret64());
     listening_init(&ps->listening, PAUSE_MS * UINT64_C(1000000), clock_ns());
-    ps->signal_fd = open_signals();
+    signals_block(); /* before there are threads, so that they take none */
+    ps->signal_fd = signals_open();
     ps->stop_fd = eventfd(0, EFD_CLOEXEC);
     ps->control_fd = -1;
     if (ps->signal_fd < 0 || ps->stop_fd < 0)
         return -errno;
     if ((rc = open_registry(ps)) < 0 || (rc = start_shards(ps)) < 0)
         return rc;
-    ps->control_fd = shard_bind(cfg->ip, CTL_PORT); /* last: who is answered there can be served */
+    ps->control_fd = shard_bind(cfg->server.ip, CTL_PORT); /* last: who is answered there can be served */
     return ps->control_fd < 0 ? ps->control_fd : 0;
 }
 
@@ -254,6 +194,7 @@ void ps_close(struct ps *ps)
         shard_close(&ps->shard[i]);
     jobs_free(&ps->jobs);
     free(ps->registry);
+    keys_erase(&ps->keys, sizeof(ps->keys));
     if (ps->control_fd >= 0)
         close(ps->control_fd);
     close(ps->signal_fd);

@@ -1,7 +1,7 @@
 /* swagg-ps as a whole: the registry of jobs on the main thread, and the threads that sum.
  *
- * Threads: run is the main thread's. What shows the server may be another's: it takes the lock, under which
- * alone registry and jobs change.
+ * Threads: run is the main thread's. What shows or changes the server may be another's: it takes the lock,
+ * under which alone registry, jobs and configuration change.
  */
 #ifndef SWAGG_SERVER_PS_H
 #define SWAGG_SERVER_PS_H
@@ -9,11 +9,14 @@
 #include <pthread.h>
 
 #include "base/throttle.h"
+#include "control/keyring.h"
 #include "control/listening.h"
 #include "shard.h"
 
 struct ps {
-    const struct config *cfg;
+    struct config *cfg; /* under the lock, once there are operators: another file may take its place */
+    const char *file;
+    int tick_ms;
     char name[CONFIG_NAME_MAX]; /* of this server, for operators */
     uint64_t boot_id, started;
     struct jobs jobs;
@@ -27,13 +30,16 @@ struct ps {
 
     pthread_mutex_t lock;
     struct ctl_registry *registry;
+    struct keyring keys;
+    struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
     uint64_t now; /* of the registry's clock, when it was last called */
 };
 
-/* ps: all zero. cfg outlives it. 0, or -errno after logging; ps_close follows in any case. */
-int ps_open(struct ps *ps, const struct config *cfg);
+/* ps: all zero. cfg was read from the file; both outlive it. 0, or -errno after logging; ps_close follows in
+ * any case. */
+int ps_open(struct ps *ps, struct config *cfg, const char *file);
 
-/* Until SIGTERM or SIGINT. */
+/* Until SIGTERM or SIGINT. SIGHUP has it read its file anew. */
 void ps_run(struct ps *ps);
 void ps_close(struct ps *ps);
 

@@ -277,7 +277,7 @@ int shard_bind(uint32_t ip, uint16_t port)
  * nobody hears the group, and results go one by one. */
 static void send_to_groups(int fd, const struct config *cfg)
 {
-    const struct in_addr from = {.s_addr = cfg->ip};
+    const struct in_addr from = {.s_addr = cfg->server.ip};
     const int ttl = (int)cfg->server.group_ttl;
 
     if (setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &from, sizeof(from)) < 0 ||
@@ -297,7 +297,7 @@ static int open_sources(struct shard *s, const struct config *cfg)
         if (protocol[p]->udp_ports.first == 0)
             continue;
         *source = (struct shard_source){.table = protocol[p], .jobs = &s->jobs->running[protocol[p]->id]};
-        source->fd = shard_bind(cfg->ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));
+        source->fd = shard_bind(cfg->server.ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));
         if (source->fd < 0)
             return source->fd;
         if (protocol[p]->mark != NULL && ecn_notice(source->fd) < 0)

@@ -3,16 +3,22 @@
 #define SWAGG_SERVER_VIEWS_H
 
 #include "ps.h"
+#include "show/registry_views.h"
 #include "show/writer.h"
 
 struct view {
     const char *name; /* of the command */
-    /* name: of a job; NULL: none was given. 0; -ENOENT: there is none of this name; -EINVAL: a name is
-     * needed. Nothing has been written then. */
-    int (*write)(const struct ps *ps, const char *name, struct writer *w);
+    bool of_job;      /* it shows one, that the request names; else job is NULL */
+    void (*write)(const struct ps *ps, const struct ctl_entry *job, struct writer *w);
 };
+
+/* The registry, to find jobs in. */
+struct registry_shown views_registry(const struct ps *ps);
 
 /* NULL: there is none of this name. */
 const struct view *views_find(const char *name);
+
+/* Writes the names of all, as snprintf does. */
+size_t views_names(char *text, size_t room);
 
 #endif

@@ -12,14 +12,13 @@
 #include "control/static_jobs.h"
 #include "eal.h"
 #include "operator/commands.h"
+#include "operator/hearing.h"
 #include "operator/operators.h"
 #include "protocols.h"
 #include "reload.h"
 #include "show/banner.h"
 #include "show/telemetry.h"
 #include "switchml/protocol.h"
-
-enum { COMPLAINT_END = 64 /* room for how many lines were left out */ };
 
 /* What the main lcore has beside the data path. */
 struct daemon {
@@ -146,57 +145,14 @@ static struct reload reload(struct daemon *d, struct datapath *dp, const struct 
                            .shown = &d->shown};
 }
 
-/* What is wrong, for an operator, as far as there is room. */
-struct complaint {
-    char *text;
-    size_t used;
-    unsigned left_out;
-};
-
-static void complain(void *context, const char *text)
-{
-    struct complaint *c = context;
-    const size_t room = REQUEST_TEXT_MAX - COMPLAINT_END, length = strlen(text);
-
-    if (c->left_out > 0 || c->used + length + 1 >= room) {
-        c->left_out++;
-        return;
-    }
-    c->used += (size_t)snprintf(c->text + c->used, room - c->used, "%s%s", c->used == 0 ? "" : "\n", text);
-}
-
-/* What an operator asks for, and what is logged as wrong with it. */
-struct hearing {
-    struct complaint complaint;
-    struct log_listener listener;
-};
-
-static void begin_hearing(struct hearing *h, char why[REQUEST_TEXT_MAX])
-{
-    why[0] = '\0';
-    h->complaint = (struct complaint){.text = why};
-    h->listener = (struct log_listener){complain, &h->complaint};
-    log_listen(&h->listener);
-}
-
-static void end_hearing(const struct hearing *h)
-{
-    const struct complaint *c = &h->complaint;
-
-    log_listen(NULL);
-    if (c->left_out > 0)
-        snprintf(c->text + c->used, REQUEST_TEXT_MAX - c->used,
-                 "\nand %u lines more, which are in the switch's log", c->left_out);
-}
-
 static bool reload_for_operator(void *reload, struct config_changes *changes, char why[REQUEST_TEXT_MAX])
 {
     struct hearing h;
     int rc;
 
-    begin_hearing(&h, why);
+    hearing_begin(&h, why);
     rc = reload_run(reload, changes);
-    end_hearing(&h);
+    hearing_end(&h);
     return rc == 0;
 }
 
@@ -205,9 +161,9 @@ static bool add_port_for_operator(void *reload, const struct config_port *port, 
     struct hearing h;
     int rc;
 
-    begin_hearing(&h, why);
+    hearing_begin(&h, why);
     rc = reload_add_port(reload, port);
-    end_hearing(&h);
+    hearing_end(&h);
     return rc == 0;
 }
 
@@ -216,9 +172,9 @@ static bool delete_port_for_operator(void *reload, const char *name, char why[RE
     struct hearing h;
     int rc;
 
-    begin_hearing(&h, why);
+    hearing_begin(&h, why);
     rc = reload_delete_port(reload, name);
-    end_hearing(&h);
+    hearing_end(&h);
     return rc == 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "config/config_align.h"
+#include "control/reread.h"
 #include "datapath_hotplug.h"
 #include "datapath_make.h"
 #include "show/views.h"
@@ -50,26 +51,11 @@ static int read_next(struct change *c)
                   SWAGG_MAX_PORTS);
         return -ENOSPC;
     }
-    if (!config_keep_tenants(c->next, running, tenants_with_jobs(c->reload), c->tenant)) {
-        log_error("%s: tenants: there are no more than %d, with those that are gone but whose jobs go on",
-                  c->reload->file, CONFIG_TENANTS_MAX);
-        return -ENOSPC;
-    }
+    rc = reread_keep_tenants(c->reload->file, c->next, running, tenants_with_jobs(c->reload), c->tenant);
+    if (rc < 0)
+        return rc;
     config_compare(c->list, running, c->next);
     return 0;
-}
-
-/* Names the keys that a reload cannot change. */
-static int check_keys(const struct change *c)
-{
-    for (unsigned i = 0; i < c->list->n; i++) {
-        const struct config_change *change = &c->list->change[i];
-
-        if (change->reload == CONFIG_RESTART)
-            log_error("%s: %s: %s -> %s needs a restart", c->reload->file, change->key, change->from,
-                      change->to);
-    }
-    return c->list->of[CONFIG_RESTART] > 0 ? -EPERM : 0;
 }
 
 /* Pools take their memory as jobs come. */
@@ -132,7 +118,7 @@ static int prepare(struct change *c)
     int rc = read_next(c);
 
     if (rc == 0)
-        rc = check_keys(c);
+        rc = reread_check(r->file, c->list);
     if (rc == 0)
         rc = check_memory(c);
     if (rc == 0)
@@ -202,30 +188,14 @@ static void commit(struct change *c)
     log_set_level((enum log_level)r->running->log_level);
 }
 
-static void tell(const struct change *c)
-{
-    static const char *const when[CONFIG_RELOADS] = {[CONFIG_NEW_JOBS] = ", for jobs that begin from now on"};
-
-    for (unsigned i = 0; i < c->list->n; i++) {
-        const struct config_change *change = &c->list->change[i];
-
-        log_notice("reload: %s: %s -> %s%s", change->key, change->from, change->to,
-                   when[change->reload] == NULL ? "" : when[change->reload]);
-    }
-    log_notice("reload: %s: %s", c->reload->file, c->list->n == 0 ? "nothing has changed" : "done");
-}
-
 int reload_run(const struct reload *r, struct config_changes *changes)
 {
     struct change c = {.reload = r, .list = changes, .next = malloc(sizeof(*c.next))};
     int rc = c.next == NULL ? -ENOMEM : prepare(&c);
 
-    if (rc == 0) {
+    if (rc == 0)
         commit(&c);
-        tell(&c);
-    } else {
-        log_error("reload: %s is not good for the running switch, and nothing has changed", r->file);
-    }
+    reread_tell(r->file, changes, rc);
     free(c.next);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include "helper.h"
 #include "operator/log_level.h"
 #include "operator/mac.h"
+#include "operator/reply_job.h"
 #include "place.h"
 #include "show/writer_json.h"
 
@@ -180,18 +181,6 @@ static const struct command *command_called(const char *name, struct reply *repl
 
 /* --- what it is about -------------------------------------------------------------------------------- */
 
-static void add_choice(void *context, const char *call)
-{
-    json_array_append_new(context, json_string(call));
-}
-
-static void ask_which(struct errand *e, const struct registry_shown *joined, const char *name)
-{
-    e->reply->choices = json_array();
-    registry_calls(joined, name, add_choice, e->reply->choices);
-    reply_fail(e->reply, REPLY_AMBIGUOUS, "several tenants have a job %s; say which: TENANT/%s", name, name);
-}
-
 static bool find_job(struct errand *e, const char *name)
 {
     const struct registry_shown joined = shown_registry(e->shown);
@@ -202,7 +191,7 @@ static bool find_job(struct errand *e, const char *name)
         if (strcmp(cfg->static_job[i].name, name) == 0)
             e->of.fixed = &cfg->static_job[i];
     if (rc == -ENOTUNIQ)
-        ask_which(e, &joined, name);
+        reply_which_job(e->reply, &joined, name);
     else if (rc == -ENOENT && e->of.fixed == NULL)
         reply_fail(e->reply, REPLY_UNKNOWN, "there is no job %s; `swaggctl jobs` lists them", name);
     else

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/secret.h"
+#include "control/tenants.h"
 #include "membership_state.h"
 #include "place.h"
 #include "sodium_keys.h"
@@ -81,11 +82,8 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
                      char text[CTL_TEXT_MAX])
 {
     const struct membership *m = context;
-    const int tenant = config_tenant_of(m->parts.cfg, from->ip, key, name);
 
-    if (tenant < 0)
-        snprintf(text, CTL_TEXT_MAX, "none of the switch's tenants has this address and jobs of this name");
-    return tenant;
+    return tenants_admit(m->parts.cfg, from, key, name, text);
 }
 
 /* Of a job that nobody joins. */
@@ -214,12 +212,7 @@ struct membership *membership_open(const struct membership_parts *parts)
         return NULL;
     m->parts = *parts;
     m->numbers.helper = parts->helper;
-    for (unsigned i = 0; i < parts->cfg->tenants; i++)
-        m->tenant[i] = (struct ctl_tenant){.name = parts->cfg->tenant[i].name,
-                                           .jobs = (uint16_t)parts->cfg->tenant[i].quota.jobs};
-    for (unsigned i = 0; i < parts->cfg->static_jobs; i++)
-        if (parts->cfg->static_job[i].tenant >= 0)
-            m->tenant[parts->cfg->static_job[i].tenant].elsewhere++;
+    tenants_list(parts->cfg, m->tenant);
     m->cfg = registry_config(m);
     bytes = ctl_registry_footprint(&m->cfg);
     m->memory = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);

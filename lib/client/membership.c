@@ -77,9 +77,11 @@ static void log_news(const struct membership *m, const struct ctl_session *s)
                      "job '%s': rank %u of %u is in: %s %s, epoch %u, %u slots, %u bytes a packet%s",
                      s->cfg.join.name, s->cfg.rank, s->cfg.size, m->place->what, m->place->text, s->epoch,
                      terms.slots, terms.chunk_bytes, terms.keyed ? ", keyed" : "");
-        if (terms.unhelped != NULL && s->cfg.rank == 0)
-            logger_write(log, SWAGG_LOG_WARN, "job '%s': the parameter server alone adds: %s",
-                         s->cfg.join.name, terms.unhelped);
+        /* The same for all ranks, whose logs may be one terminal: one of them warns. */
+        if (terms.unhelped != NULL)
+            logger_write(log, s->cfg.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
+                         "job '%s': the parameter server %s alone adds: %s", s->cfg.join.name, m->place->text,
+                         terms.unhelped);
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the %s %s has restarted; rank %u joins again",

@@ -179,7 +179,7 @@ static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct j
 {
     do {
         struct agg_footprint f;
-        struct job *job = plan->protocol->footprint(cfg, &f) && jobs_have_room(jobs, plan, &f)
+        struct job *job = plan->protocol->footprint(cfg, &f) && jobs_have_room(jobs, plan, &f, NULL)
                               ? make_job(jobs, plan, us, cfg, &f)
                               : NULL;
 
@@ -193,7 +193,7 @@ static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct j
 static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
                         const struct agg_footprint *wished, char text[AGG_TEXT_MAX])
 {
-    if (!jobs_say_no_room(jobs, plan, wished, text))
+    if (jobs_have_room(jobs, plan, wished, text))
         snprintf(text, AGG_TEXT_MAX,
                  "the switch's memory.megabytes have no piece of %zu KB left for %u slots of %u ranks",
                  wished->bytes >> 10, wished->slots, plan->size);

@@ -7,11 +7,9 @@
 
 #include "aggregate/jobs.h"
 
-/* Whether the quotas have room for such a pool. */
-bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f);
-
-/* Says which quota has no room for it, and who holds that; false: all have. */
-bool jobs_say_no_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f,
-                      char text[AGG_TEXT_MAX]);
+/* Whether the quotas have room for such a pool. If not, text, unless NULL, says which has none, and who holds
+ * that. */
+bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f,
+                    char text[AGG_TEXT_MAX]);
 
 #endif

@@ -274,6 +274,7 @@ struct config_atp {
 
 /* Of swagg-ps: a server that sums, in the place of a switch. */
 struct config_server {
+    uint32_t ip;      /* that workers send to, network order */
     uint32_t threads; /* 1..CONFIG_SERVER_THREADS_MAX; 0: as many as there are CPUs, but no more than that */
     uint32_t first_group, groups; /* IPv4 groups for jobs' results: the first, network order, and how many; 0:
                                      none */
@@ -336,12 +337,18 @@ struct config {
  * probability (0..1)". */
 typedef void (*config_report)(void *context, const char *message);
 
+/* Whose it is, for messages. */
+static inline const char *config_word(const struct config *c)
+{
+    return c->server.ip != 0 ? "server" : "switch";
+}
+
 /* Reads and checks a file. Returns 0, or after reporting everything that is wrong with it: -ENOENT, -EACCES,
  * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
  */
 int config_load(struct config *c, const char *path, config_report report, void *context);
 
-/* The same of a server's file, which has no ports: server.ip is in ip. */
+/* The same of a server's file, which has no ports. */
 int config_load_server(struct config *c, const char *path, config_report report, void *context);
 
 /* The same as config_load of a text; name stands for the file in messages. */

@@ -67,6 +67,11 @@ static const struct config_key file_keys[] = {
     KEY_AS("atp.preempt", RESTART, WORD, config, atp.preempt, .words = flags),
     KEY("atp.parts", RESTART, NUMBER, config, atp.parts),
     KEY("atp.forward", RESTART, FRACTION, config, atp.forward),
+    KEY("server.ip", RESTART, IP, config, server.ip),
+    KEY("server.threads", RESTART, NUMBER, config, server.threads),
+    KEY("server.groups", RESTART, IP, config, server.first_group),
+    KEY("server.groups", RESTART, NUMBER, config, server.groups),
+    KEY("server.group_ttl", RESTART, NUMBER, config, server.group_ttl),
     KEY_AS("log_level", AT_ONCE, WORD, config, log_level, .words = log_levels),
     KEY("seed", AT_ONCE, NUMBER, config, seed),
 };

@@ -391,6 +391,8 @@ static const cyaml_schema_field_t server_file_fields[] = {
     CYAML_FIELD_UINT("mtu", OPTIONAL, struct config_raw, config.mtu),
     CYAML_FIELD_MAPPING("pool", OPTIONAL, struct config_raw, config.pool, server_pool_fields),
     CYAML_FIELD_MAPPING("limits", OPTIONAL, struct config_raw, config.limits, limits_fields),
+    CYAML_FIELD_SEQUENCE_COUNT("tenants", OPTIONAL, struct config_raw, tenant, config.tenants,
+                               &tenant_schema, 0, CONFIG_TENANTS_MAX),
     CYAML_FIELD_MAPPING("timers", OPTIONAL, struct config_raw, config.timers, server_timers_fields),
     CYAML_FIELD_MAPPING("control", OPTIONAL, struct config_raw, control, control_fields),
     CYAML_FIELD_ENUM("log_level", CHOICE, struct config_raw, config.log_level, log_levels, COUNT(log_levels)),

@@ -1,6 +1,7 @@
 /* The file of a server that sums, swagg-ps: what it has in common with a switch's, and its own. */
 #include <arpa/inet.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,21 @@ static void check_groups(struct config_text *t, char *text, struct config_server
     server->groups = rest + 1;
 }
 
+/* What of a tenant is a switch's alone. */
+static void check_tenants(struct config_text *t, const struct config *c)
+{
+    for (unsigned i = 0; i < c->tenants; i++) {
+        char path[CONFIG_PATH_MAX];
+
+        snprintf(path, sizeof(path), "tenants[%u].weight", i);
+        if (config_text_has(t, path))
+            config_fault(t, path, "a server's jobs take no turns: leave it out, or bound them by quota");
+        snprintf(path, sizeof(path), "tenants[%u].quota.kept_frames", i);
+        if (config_text_has(t, path))
+            config_fault(t, path, "a server keeps no frames: leave it out");
+    }
+}
+
 void config_check_server(struct config_text *t, struct config_raw *raw)
 {
     struct config *c = &raw->config;
@@ -79,7 +95,7 @@ void config_check_server(struct config_text *t, struct config_raw *raw)
     config_check_numbers(t, "", c, &group_ttl, 1);
     if (config_text_has(t, "server.threads"))
         config_check_numbers(t, "", c, &threads, 1);
-    c->has_ip = config_text_has(t, "server.ip");
-    if (c->has_ip)
-        check_ip(t, raw->server.ip, &c->ip);
+    if (config_text_has(t, "server.ip"))
+        check_ip(t, raw->server.ip, &c->server.ip);
+    check_tenants(t, c);
 }

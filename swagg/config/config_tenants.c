@@ -98,7 +98,7 @@ void config_check_tenants(struct config_text *t, struct config_raw *raw)
         config_default_numbers(t, tenant_path(path, i, ""), &c->tenant[i], numbers, COUNT(numbers));
         config_check_numbers(t, path, &c->tenant[i], numbers, COUNT(numbers));
     }
-    if (!c->has_ip && !config_text_is_faulty(t, "switch.ip"))
+    if (c->ports > 0 && !c->has_ip && !config_text_is_faulty(t, "switch.ip"))
         config_fault(t, "tenants", "without switch.ip there is nothing to join");
 }
 

@@ -16,6 +16,7 @@
 #include "base/uplink_ports.h"
 #include "control/post.h"
 #include "control/registrar_state.h"
+#include "control/tenants.h"
 #include "control/terms.h"
 #include "port/steer.h"
 
@@ -47,24 +48,8 @@ static int tenant_of(void *context, const struct ctl_endpoint *from, int key, co
                      char text[CTL_TEXT_MAX])
 {
     const struct registrar *r = context;
-    const uint8_t *ip = (const uint8_t *)&from->ip;
-    const int tenant = config_tenant_of(r->cfg, from->ip, key, name), owner = config_key_owner(r->cfg, name);
 
-    if (tenant >= 0)
-        return tenant;
-    if (key >= 0)
-        snprintf(text, CTL_TEXT_MAX, "the key is tenant %s's, who has no jobs of this name at %u.%u.%u.%u",
-                 r->cfg->tenant[key].name, ip[0], ip[1], ip[2], ip[3]);
-    else if (owner >= 0)
-        snprintf(
-            text, CTL_TEXT_MAX,
-            "jobs of this name need the key of tenant %s: set options.key_file, or SWAGG_KEY_FILE, to its "
-            "key file",
-            r->cfg->tenant[owner].name);
-    else
-        snprintf(text, CTL_TEXT_MAX, "none of the switch's tenants has %u.%u.%u.%u and jobs of this name",
-                 ip[0], ip[1], ip[2], ip[3]);
-    return tenant;
+    return tenants_admit(r->cfg, from, key, name, text);
 }
 
 static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
@@ -200,16 +185,7 @@ void registrar_follow(struct registrar *r)
 {
     const struct config *cfg = r->cfg;
 
-    for (unsigned i = 0; i < cfg->tenants + cfg->leaving; i++)
-        r->tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
-                                           .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
-                                           .data_keys = cfg->tenant[i].data_keys};
-    for (unsigned i = 0; i < cfg->static_jobs; i++)
-        if (cfg->static_job[i].tenant >= 0)
-            r->tenant[cfg->static_job[i].tenant].elsewhere++;
-    for (unsigned i = 0; i < cfg->replays; i++)
-        if (cfg->replay[i].tenant >= 0)
-            r->tenant[cfg->replay[i].tenant].elsewhere++;
+    tenants_list(cfg, r->tenant);
     r->lines.rate = log_rate(cfg);
     r->listening.pause_ns = pause_ns(cfg);
 }

@@ -1,5 +1,5 @@
-/* What the daemon does on signals. SIGINT and SIGTERM stop it in good order, SIGHUP has it read its
- * configuration anew. SIGUSR1, SIGUSR2 and alarms have no meaning: they are logged, and the daemon goes on.
+/* What the daemon does on signals, and a server. SIGINT and SIGTERM stop it in good order, SIGHUP has it read
+ * its configuration anew. SIGUSR1, SIGUSR2 and alarms have no meaning: they are logged, and it goes on.
  */
 #ifndef SWAGG_CONTROL_SIGNALS_H
 #define SWAGG_CONTROL_SIGNALS_H
@@ -13,7 +13,7 @@ int signals_open(void);
 
 enum { SIGNALS_RELOAD = -1 };
 
-/* Reads a signal that has come: its number if it stops the daemon, SIGNALS_RELOAD, or 0: nothing is to be
+/* Reads a signal that has come: its number if it stops the process, SIGNALS_RELOAD, or 0: nothing is to be
  * done. */
 int signals_take(int fd);
 

@@ -30,13 +30,12 @@ static int check(const struct config *cfg, const struct agg_protocol *protocol, 
         snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", protocol->name,
                  pool->workers);
     else if (f.payload_bytes > payload_max)
-        snprintf(text, AGG_TEXT_MAX, "the job's packets have up to %u bytes, the switch's mtu is %u",
-                 IPV4_AND_UDP_BYTES + f.payload_bytes, cfg->mtu);
+        snprintf(text, AGG_TEXT_MAX, "the job's packets have up to %u bytes, the %s's mtu is %u",
+                 IPV4_AND_UDP_BYTES + f.payload_bytes, config_word(cfg), cfg->mtu);
     else if (!lower_to(cfg->pool.slots_per_job, protocol, pool, &f))
-        snprintf(
-            text, AGG_TEXT_MAX,
-            "the job cannot go on with fewer than %u slots, and the switch's pool.slots_per_job is now %u",
-            f.slots, cfg->pool.slots_per_job);
+        snprintf(text, AGG_TEXT_MAX,
+                 "the job cannot go on with fewer than %u slots, and the %s's pool.slots_per_job is now %u",
+                 f.slots, config_word(cfg), cfg->pool.slots_per_job);
     else
         return 0;
     return -EINVAL;

@@ -8,7 +8,7 @@
 #include "operator/actions_port.h"
 #include "operator/log_level.h"
 #include "operator/mac.h"
-#include "show/writer_json.h"
+#include "operator/reply_changes.h"
 
 /* For jobs that workers have joined. */
 static void change_job(const struct action_parts *parts, const char *name, struct reply *reply,
@@ -144,27 +144,6 @@ static void set_log_level(const struct action_parts *parts, const struct request
     log_line(log_get_level(), "log level set to %s by the operator", log_level_name(log_get_level()));
 }
 
-static void show_changes(const struct config_changes *changes, struct reply *reply)
-{
-    static const char *const when[CONFIG_RELOADS] = {
-        [CONFIG_AT_ONCE] = "now", [CONFIG_NEW_JOBS] = "new jobs", [CONFIG_WHEN_QUIET] = "now"};
-    struct writer_json w;
-
-    writer_json_init(&w);
-    writer_table(&w.writer, "changes");
-    for (unsigned i = 0; i < changes->n; i++) {
-        writer_row(&w.writer);
-        writer_text(&w.writer, "key", changes->change[i].key);
-        writer_text(&w.writer, "from", changes->change[i].from);
-        writer_text(&w.writer, "to", changes->change[i].to);
-        writer_text(&w.writer, "for", when[changes->change[i].reload]);
-        writer_end(&w.writer);
-    }
-    writer_end(&w.writer);
-    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
-        reply_fail(reply, REPLY_FAILED, "it is done, but there is no memory to say what has changed");
-}
-
 static void reload(const struct action_parts *parts, const struct request *request, const char *name,
                    struct reply *reply)
 {
@@ -174,7 +153,7 @@ static void reload(const struct action_parts *parts, const struct request *reque
     (void)request;
     (void)name;
     if (changes != NULL && parts->reloading.reload(parts->reloading.context, changes, why))
-        show_changes(changes, reply);
+        reply_changes(reply, changes);
     else
         reply_fail(reply, REPLY_REFUSED, "%s", why);
     free(changes);

@@ -54,18 +54,23 @@ static void choose_ip(struct ps_process *ps)
     } while ((ps->claim = claim(ps->ip)) < 0);
 }
 
-void ps_make(struct ps_process *ps, const char *program, const char *more)
+void ps_configure(const struct ps_process *ps, const char *more)
 {
     char path[64], lines[1024];
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s", ps->ip, ps->socket,
+             more);
+    write_file(path, lines);
+}
+
+void ps_make(struct ps_process *ps, const char *program, const char *more)
+{
     *ps = (struct ps_process){.program = program, .folder = "/tmp/swagg-ps.XXXXXX"};
     if (!mkdtemp(ps->folder))
         die("mkdtemp");
     choose_ip(ps);
     snprintf(ps->socket, sizeof ps->socket, "%s/ctl", ps->folder);
-    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
-    snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s", ps->ip, ps->socket,
-             more);
-    write_file(path, lines);
+    ps_configure(ps, more);
 }
 
 /* What it writes to stderr is to be read from the stream. It ends with the calling thread: a test that aborts
@@ -97,18 +102,24 @@ static pid_t spawn(const char *program, const char *option, const char *file, FI
     return pid;
 }
 
-void ps_start(struct ps_process *ps)
+void ps_await(const struct ps_process *ps, const char *words)
 {
-    char path[64], line[1024];
-    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
-    ps->pid = spawn(ps->program, NULL, path, &ps->log);
+    char line[1024];
     while (fgets(line, sizeof line, ps->log))
-        if (strstr(line, " serves at "))
+        if (strstr(line, words))
             return;
         else
             fputs(line, stderr);
-    fprintf(stderr, "swagg-ps does not serve\n");
+    fprintf(stderr, "swagg-ps ends without a word of '%s'\n", words);
     abort();
+}
+
+void ps_start(struct ps_process *ps)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    ps->pid = spawn(ps->program, NULL, path, &ps->log);
+    ps_await(ps, " serves at ");
 }
 
 static int end(struct ps_process *ps, int how)

@@ -23,6 +23,12 @@ struct ps_process {
 /* Writes a configuration: the address, then `more`, YAML lines. */
 void ps_make(struct ps_process *ps, const char *program, const char *more);
 
+/* Another configuration, for its next start, or when it reads its file anew. */
+void ps_configure(const struct ps_process *ps, const char *more);
+
+/* Waits for a line of its log that has these words; those before it go to stderr. */
+void ps_await(const struct ps_process *ps, const char *words);
+
 /* Starts it and waits until it serves. After ps_kill: again, with the same configuration. */
 void ps_start(struct ps_process *ps);
 

@@ -148,8 +148,18 @@ wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
 [ "$(server_counted atp_results)" -gt 500 ] || fail "the server that came back has summed little"
 
+step "the server takes a tenant with a key by a reload: whoever has the key is served, others are told what they lack"
+key_file lab.key
+echo "tenants: [{name: lab, key_file: $NET_DIR/lab.key}]" >>"$NET_DIR/server$SERVER.yaml"
+expect_match "what swaggctl tells" "$(net_server_ctl reload)" 'tenants\[lab\] *- *added *now'
+sum_by_atp -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 2 >"$NET_DIR/perf.log" 2>&1 ||
+    fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
+sum_by_atp -- -n 2 >"$NET_DIR/perf.log" 2>&1 || fail "Open MPI does not take over:"$'\n'"$(cat "$NET_DIR/perf.log")"
+expect_match "the refusal" "$(cat "$NET_DIR/perf.log")" 'need the key of tenant lab'
+
 step "a server that dies is named"
-sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
+sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
 program=$!
 results=$(server_counted atp_results)
 net_until 60 "sums are being taken" server_answers_more

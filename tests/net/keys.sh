@@ -110,9 +110,6 @@ knows 2 || fail "host 2 is not known"
 net_swagg_stop
 
 step "tenants.key_file: jobs of its names need the key, over a restart of the switch, too"
-key_file() { # NAME
-    (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/$1")
-}
 key_file lab.key
 key_file other.key
 net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}, \

@@ -111,3 +111,8 @@ expect_told() { # REGEX RANK...
         expect_match "what rank $rank says" "$(rank_log "$rank")" "$regex"
     done
 }
+
+# A file in $NET_DIR with a key of random bytes.
+key_file() { # NAME
+    (umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"$NET_DIR/$1")
+}

@@ -1,0 +1,13 @@
+/* What a reload has changed, as an answer.
+ *
+ * No DPDK. Any thread.
+ */
+#ifndef SWAGG_OPERATOR_REPLY_CHANGES_H
+#define SWAGG_OPERATOR_REPLY_CHANGES_H
+
+#include "config/config_changes.h"
+#include "operator/reply.h"
+
+void reply_changes(struct reply *reply, const struct config_changes *changes);
+
+#endif

@@ -1,0 +1,284 @@
+/* Tenants of swagg-ps: who has the key is in, over its restarts and new keys too, and nobody else; by
+ * SwitchML and by ATP. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "key_files.h"
+#include "ps_process.h"
+#include "unit.h"
+
+static const char *program; /* swagg-ps */
+static const enum swagg_protocol protocols[] = {SWAGG_PROTOCOL_SWITCHML, SWAGG_PROTOCOL_ATP};
+
+enum { RANKS = 3, YAML_MAX = 512 };
+
+static bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
+/* A server of tenant lab, whose jobs are called lab-...; and more lines of that tenant's. */
+struct lab {
+    struct ps_process ps;
+    char key[KEY_FILES_PATH_MAX];
+};
+
+static void configure(const struct lab *lab, const char *more)
+{
+    char yaml[YAML_MAX];
+    snprintf(yaml, sizeof yaml,
+             "tenants:\n"
+             "- {name: lab, jobs: [\"lab-*\"], key_file: %s%s}\n"
+             "- {name: guests, addresses: [127.0.0.0/8], jobs: [\"open-*\"]}\n",
+             lab->key, more);
+    ps_configure(&lab->ps, yaml);
+}
+
+static void start(struct lab *lab)
+{
+    key_file_make(lab->key, "1");
+    ps_make(&lab->ps, program, "");
+    configure(lab, "");
+    ps_start(&lab->ps);
+}
+
+static void stop(struct lab *lab)
+{
+    CU_ASSERT_EQUAL(ps_stop(&lab->ps), 0);
+    unlink(lab->key);
+}
+
+static struct swagg_options options_of(const struct lab *lab, const char *job, const char *key,
+                                       enum swagg_protocol protocol)
+{
+    return (struct swagg_options){.struct_size = sizeof(struct swagg_options),
+                                  .switch_ip = lab->ps.ip,
+                                  .server_ip = lab->ps.ip,
+                                  .job = job,
+                                  .size = 1,
+                                  .mtu = 1500,
+                                  .key_file = key,
+                                  .protocol = protocol};
+}
+
+struct course {
+    atomic_int summed; /* ranks that have the first sum */
+    atomic_bool revived;
+};
+
+static int sum_twice(struct crew_member *m)
+{
+    static const struct tensor tensor = {.type = SWAGG_F32, .count = 20000, .seed = 3};
+    struct course *c = m->crew->arg;
+    int rc = crew_sum(m, &tensor, -1, false);
+    atomic_fetch_add(&c->summed, 1);
+    while (!atomic_load(&c->revived))
+        sleep_ms(1);
+    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
+}
+
+static void a_job_with_a_key_outlives_its_server(void)
+{
+    struct lab lab;
+    start(&lab);
+    for (size_t i = 0; i < 2; i++) {
+        struct course course = {0};
+        struct crew crew = crew_at(RANKS, NULL, "lab-keyed", sum_twice, &course);
+        crew.options = options_of(&lab, "lab-keyed", lab.key, protocols[i]);
+        crew_start(&crew);
+        while (atomic_load(&course.summed) < RANKS && atomic_load(&crew.through) == 0)
+            sleep_ms(1);
+        ps_kill(&lab.ps);
+        ps_start(&lab.ps);
+        atomic_store(&course.revived, true);
+        crew_join(&crew);
+        crew_expect_success(&crew);
+        for (int r = 0; r < RANKS; r++) {
+            CU_ASSERT_EQUAL(crew.member[r].stats.resumed, 1);
+            CU_ASSERT(says(crew.member[r].log, "bytes a packet, keyed"));
+        }
+    }
+    stop(&lab);
+}
+
+static void expect_refusal(const struct lab *lab, const char *job, const char *key, const char *why)
+{
+    for (size_t i = 0; i < 2; i++) {
+        struct swagg_options o = options_of(lab, job, key, protocols[i]);
+        struct swagg_job *opened;
+        o.answer_timeout_ms =
+            1000; /* an answer without a seal may be anybody's: a better one is waited for */
+        CU_ASSERT_EQUAL(swagg_open(&opened, &o), SWAGG_ERR_REFUSED);
+        CU_ASSERT(says(swagg_last_error(), why));
+    }
+}
+
+static struct swagg_job *expect_open(const struct lab *lab, const char *job, const char *key)
+{
+    const struct swagg_options o = options_of(lab, job, key, SWAGG_PROTOCOL_SWITCHML);
+    struct swagg_job *opened = NULL;
+    if (swagg_open(&opened, &o) < 0)
+        printf("\n    %s\n", swagg_last_error());
+    CU_ASSERT_PTR_NOT_NULL_FATAL(opened);
+    return opened;
+}
+
+static int sum(struct swagg_job *job)
+{
+    float x[100] = {1};
+    return swagg_allreduce(job, x, x, 100, SWAGG_F32, SWAGG_SUM);
+}
+
+static void others_are_refused_and_told_why(void)
+{
+    struct lab lab;
+    char other[KEY_FILES_PATH_MAX];
+    start(&lab);
+    key_file_make(other, "2");
+    expect_refusal(&lab, "lab-a", NULL, "jobs of this name need the key of tenant lab");
+    expect_refusal(&lab, "lab-a", other, "does not know the key");
+    expect_refusal(&lab, "open-a", lab.key, "the key is tenant lab's, who has no jobs of this name");
+    expect_refusal(&lab, "closed", NULL, "none of the server's tenants has 127.");
+    swagg_close(expect_open(&lab, "open-a", NULL));
+    unlink(other);
+    stop(&lab);
+}
+
+/* What an operator is answered. */
+static bool answers(const struct lab *lab, const char *request, const char *what)
+{
+    char line[128];
+    snprintf(line, sizeof line, "{\"version\": 1, \"command\": %s}", request);
+    char *answer = ps_ask(&lab->ps, line);
+    bool right = says(answer, what);
+    free(answer);
+    return right;
+}
+
+/* As the documentation has it: the next key beside the old one, then at the workers, then alone. */
+static void keys_change_while_a_job_runs(void)
+{
+    struct lab lab;
+    char next[KEY_FILES_PATH_MAX], old[KEY_FILES_PATH_MAX];
+    start(&lab);
+    key_file_make(old, "1");
+    key_file_make(next, "3");
+    struct swagg_job *first = expect_open(&lab, "lab-first", old);
+    key_file_change(lab.key, "13");
+    CU_ASSERT(answers(&lab, "\"reload\"", "\"to\":\"1 new, 0 retired\""));
+    struct swagg_job *second = expect_open(&lab, "lab-second", next);
+    key_file_change(lab.key, "3");
+    kill(lab.ps.pid, SIGHUP);
+    ps_await(&lab.ps, "reload: ");
+    ps_await(&lab.ps, ": done");
+    expect_refusal(&lab, "lab-third", old, "key");
+    CU_ASSERT_EQUAL(sum(first), 0);
+    CU_ASSERT_EQUAL(sum(second), 0);
+    CU_ASSERT(answers(&lab, "\"tenants\"", "\"name\":\"lab\",\"jobs\":2"));
+    swagg_close(first);
+    swagg_close(second);
+    unlink(next);
+    unlink(old);
+    stop(&lab);
+}
+
+static void a_tenant_has_no_more_than_its_quota(void)
+{
+    struct lab lab;
+    start(&lab);
+    configure(&lab, ", quota: {jobs: 2, slots: 1024}");
+    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[lab].quota.slots"));
+    struct swagg_job *first = expect_open(&lab, "lab-first", lab.key);
+    expect_refusal(&lab, "lab-second", lab.key, "of tenant lab are free (tenants[0].quota.slots): lab-first");
+    struct swagg_job *guest = expect_open(&lab, "open-a", NULL);
+    configure(&lab, ", quota: {jobs: 1}");
+    CU_ASSERT(answers(&lab, "\"reload\"", "\"ok\":true"));
+    expect_refusal(&lab, "lab-second", lab.key, "tenants[0].quota.jobs allows");
+    CU_ASSERT_EQUAL(sum(first), 0);
+    CU_ASSERT_EQUAL(sum(guest), 0);
+    swagg_close(first);
+    swagg_close(guest);
+    stop(&lab);
+}
+
+/* The server goes on as it was, and says by which key. */
+static void a_bad_file_changes_nothing(void)
+{
+    struct lab lab;
+    start(&lab);
+    struct swagg_job *job = expect_open(&lab, "lab-first", lab.key);
+    ps_configure(&lab.ps, "mtu: 9000\n");
+    CU_ASSERT(answers(&lab, "\"reload\"", "mtu: 1500 -> 9000 needs a restart"));
+    ps_configure(&lab.ps, "tenants: [{name: lab, key_file: /nowhere/key}]\n");
+    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[0].key_file: /nowhere/key"));
+    ps_configure(&lab.ps, "limits: {job: 3}\n");
+    CU_ASSERT(answers(&lab, "\"reload\"", "limits.job: unknown key"));
+    expect_refusal(&lab, "lab-second", NULL, "jobs of this name need the key of tenant lab");
+    ps_configure(&lab.ps, "");
+    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[lab]"));
+    CU_ASSERT(answers(&lab, "\"job\", \"name\": \"lab/lab-first\"", "\"tenant\":\"lab\""));
+    swagg_close(expect_open(&lab, "lab-first", NULL));
+    CU_ASSERT_EQUAL(sum(job), 0);
+    swagg_close(job);
+    stop(&lab);
+}
+
+/* Each tenant has names of its own. */
+static void jobs_of_one_name_are_told_apart(void)
+{
+    struct lab lab;
+    start(&lab);
+    char yaml[YAML_MAX];
+    snprintf(yaml, sizeof yaml,
+             "tenants: [{name: lab, key_file: %s, jobs: [open-a]}, {name: all, addresses: [0.0.0.0/0]}]\n",
+             lab.key);
+    struct swagg_job *guest = expect_open(&lab, "open-a", NULL);
+    ps_configure(&lab.ps, yaml);
+    CU_ASSERT(answers(&lab, "\"reload\"", "\"ok\":true"));
+    struct swagg_job *ours = expect_open(&lab, "open-a", lab.key);
+    CU_ASSERT(answers(&lab, "\"job kill\", \"name\": \"open-a\"", "\"lab/open-a\""));
+    CU_ASSERT(answers(&lab, "\"job kill\", \"name\": \"guests/open-a\"", "\"ok\":true"));
+    CU_ASSERT_EQUAL(sum(ours), 0);
+    CU_ASSERT(sum(guest) < 0);
+    swagg_close(ours);
+    swagg_close(guest);
+    stop(&lab);
+}
+
+static void configurations_are_checked(void)
+{
+    static const char *const bad[][2] = {
+        {"tenants: [{name: lab}]\n", "tenants[0].addresses: is missing"},
+        {"tenants: [{name: lab, addresses: [0.0.0.0/0], weight: 2}]\n", "tenants[0].weight: a server's jobs"},
+        {"tenants: [{name: lab, addresses: [0.0.0.0/0], quota: {kept_frames: 2}}]\n",
+         "tenants[0].quota.kept_frames: a server keeps no frames"},
+        {"tenants: [{name: lab, key_file: /nowhere/key}]\n", "tenants[0].key_file: /nowhere/key"},
+    };
+    char yaml[YAML_MAX], said[1024];
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(yaml, sizeof yaml, "server: {ip: 10.0.0.1}\n%s", bad[i][0]);
+        CU_ASSERT_EQUAL(ps_check(program, yaml, said, sizeof said), 2);
+        CU_ASSERT(says(said, bad[i][1]));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    program = argv[1];
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(a_job_with_a_key_outlives_its_server), UNIT_TEST(others_are_refused_and_told_why),
+        UNIT_TEST(keys_change_while_a_job_runs),         UNIT_TEST(a_tenant_has_no_more_than_its_quota),
+        UNIT_TEST(a_bad_file_changes_nothing),           UNIT_TEST(jobs_of_one_name_are_told_apart),
+        UNIT_TEST(configurations_are_checked),           CU_TEST_INFO_NULL,
+    };
+    return unit_main("client tenants", tests);
+}
