@@ -93,9 +93,9 @@ enum swagg_checksum {
 enum swagg_numbers {
     SWAGG_NUMBERS_NATIVE = 0, /* as they are, and added as such. The default */
     SWAGG_NUMBERS_INT32 = 1,  /* as the SwitchML paper has it, for switches that add integers only: as int32,
-                                 with a  scale for each packet. Sums of i32, f32 and f16 only */
+                                 with a scale for each packet. Sums of i32, f32 and f16 only */
     SWAGG_NUMBERS_FP16 = 2    /* in half the bytes: as binary16, with a scale for each packet. Sums of f32 and
-                                 f16    only */
+                                 f16 only */
 };
 
 /* Whether swagg_allreduce may send less than the caller's numbers (docs/libswagg.md, "Compressed sums"). */
@@ -204,7 +204,7 @@ struct swagg_options {
     int ranks_per_rack; /* ATP, and the same on every rank: so many ranks, in their order, are at one switch
                            that sums, the next ones at another; 1..64; 0 = 64 */
     int server_rack;    /* ATP, and the same on every rank: the parameter servers are at the switch of these
-                           ranks,    the first rack being 1; 1..64; 0, or a rack that the job does not have: at
+                           ranks, the first rack being 1; 1..64; 0, or a rack that the job does not have: at
                            another */
 };
 #define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})

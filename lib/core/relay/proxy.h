@@ -52,8 +52,8 @@ struct relay_uplink {
 /* A job of which some ranks come by this switch, in one of its lives. */
 struct relay_job {
     struct ctl_entry entry;     /* FORMING until all its ranks have READY, then as a registry's; FAILED. Its
-                                   members are     by rank of the whole job, JOINED those that come by this
-                                   switch;     number is ours; terms     are granted */
+                                   members are by rank of the whole job, JOINED those that come by this
+                                   switch; number is ours; terms are granted */
     unsigned uplink;            /* by which its sums go up */
     struct ctl_endpoint parent; /* the switch above, as its READY came */
     uint64_t parent_boot_id;

@@ -24,7 +24,7 @@ struct sml_terms {
     bool labelled;   /* as in switchml/pool.h */
     uint8_t threads; /* as in switchml/pool.h; else 0 */
     bool keyed;      /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
-                        checksum      that the ranks wished for is left out */
+                        checksum that the ranks wished for is left out */
     struct sml_table table; /* what the indices of the ranks' compressed calls stand for (elements.h); the
                                same on all ranks */
     uint32_t

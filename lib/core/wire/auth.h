@@ -24,9 +24,8 @@ struct sml_auth *sml_auth_init(void *mem, const struct keys_shared *shared, size
 struct sml_route {
     uint16_t sender;   /* a rank, or SML_SWITCH */
     uint16_t receiver; /* the rank that is answered; SML_SWITCH: the switch, or all ranks */
-    uint32_t
-        wraps; /* how often tags have wrapped in this life before this chunk: the upper half of its
-                  running    number, of which the tag is the lower. The first chunk's number is its tag */
+    uint32_t wraps;    /* how often tags have wrapped in this life before this chunk: the upper half of its
+                          running number, of which the tag is the lower. The first chunk's number is its tag */
 };
 
 /* Whom a packet of this kind is for, which a switch sends because of one of this rank. */

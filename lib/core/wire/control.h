@@ -97,7 +97,7 @@ struct ctl_join {
     struct ctl_above above; /* resume: that of READY */
     /* Filled in by switches that pass the JOIN up: */
     uint8_t hops;  /* how many have; 0: this is from the rank itself. Else data_port is the last one's, which
-                      sums  for all ranks that come by it */
+                      sums for all ranks that come by it */
     uint32_t host; /* hops > 0: IP address of the rank, network order */
     uint32_t via;  /* hops > 0: that of its own switch, the first of them */
 };
