@@ -9,6 +9,7 @@
 #include <pcap/pcap.h>
 
 #include "by_the_book.h"
+#include "capture/capture.h"
 #include "capture/commands.h"
 #include "capture/describe.h"
 #include "capture/store.h"
@@ -18,6 +19,7 @@
 #include "plan_options.h"
 #include "plan_tensor.h"
 #include "relay/slots.h"
+#include "stderr_capture.h"
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
@@ -40,6 +42,40 @@ static const struct plan usual = {
     .sw = {.mac = {2, 0, 0, 0, 1, 0xFE}, .ip = 0x0A4D00FE, .port = SML_PORT_FIRST},
     .worker = {.mac = {2, 0, 0, 0, 1, 1}, .ip = 0x0A4D0001, .port = 30000},
 };
+
+/* --- files --- */
+
+static bool ignore_frame(void *context, const struct capture_frame *frame)
+{
+    (void)context;
+    (void)frame;
+    return true;
+}
+
+static void expect_no_capture(const char *file, const char *words)
+{
+    char expected[256];
+
+    CU_ASSERT_FATAL(capture_begin());
+    CU_ASSERT_EQUAL(capture_read(file, ignore_frame, NULL), -1);
+    capture_take();
+    capture_end();
+    snprintf(expected, sizeof(expected), ": %s: %s\n", file, words);
+    CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, expected));
+    CU_ASSERT_PTR_NULL(strstr(strstr(captured_text, file) + 1, file)); /* once */
+}
+
+static void test_a_file_that_is_no_capture_is_named(void)
+{
+    char file[] = "/tmp/no-capture-XXXXXX";
+    const int fd = mkstemp(file);
+
+    CU_ASSERT_FATAL(fd >= 0 && write(fd, "swagg: a switch that adds\n", 26) == 26);
+    close(fd);
+    expect_no_capture(file, "unknown file format");
+    unlink(file);
+    expect_no_capture(file, "No such file or directory");
+}
 
 /* --- frames --------------------------------------------------------------------------------------------- */
 
@@ -1209,6 +1245,7 @@ int main(void)
         UNIT_TEST(test_switches_of_a_tree_in_words),
         UNIT_TEST(test_a_root_of_a_tree_is_checked),
         UNIT_TEST(test_path_probes_are_other_packets),
+        UNIT_TEST(test_a_file_that_is_no_capture_is_named),
         UNIT_TEST(test_a_datagram_survives_its_frame),
         UNIT_TEST(test_a_known_frame),
         UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),

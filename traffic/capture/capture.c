@@ -1,5 +1,7 @@
 #include "capture/capture.h"
 
+#include <string.h>
+
 #include <pcap/pcap.h>
 
 #include "command_line.h"
@@ -36,7 +38,9 @@ int capture_read(const char *file, capture_visitor *visit, void *context)
     int ret = -1;
 
     if (pcap == NULL) {
-        complain("%s", error);
+        const bool names_it = strncmp(error, file, strlen(file)) == 0; /* as where there is no such file */
+
+        complain("%s%s%s", names_it ? "" : file, names_it ? "" : ": ", error);
         return -1;
     }
     if (pcap_datalink(pcap) != DLT_EN10MB)
