@@ -14,7 +14,7 @@ done
 
 status=0
 wrong() { # SCRIPT WHAT
-    printf '%s --help: %s\n' "$1" "$2"
+    printf '%s: %s\n' "$1" "$2"
     status=1
 }
 
@@ -28,6 +28,15 @@ for script in script/* .ci/run tests/*/run tests/net/*.sh pktgen-profiles/run be
     [ -n "$said" ] || wrong "$script" "says nothing"
     [ ! -s "$tools/errors" ] || wrong "$script" "complains: $(cat "$tools/errors")"
     [ ! -e "$tools/called" ] || wrong "$script" "called $(cat "$tools/called")"
+    rm -f "$tools/called"
+done
+# A wrong name is told before anything is installed or built.
+for command in "script/test nothing" "script/test net/nothing" "script/test unit/nothing" "script/bench nothing"; do
+    rc=0
+    # shellcheck disable=SC2086 # a script and its argument
+    said=$(PATH=$tools:$PATH timeout 300 $command 2>&1 </dev/null) || rc=$?
+    [[ $rc -eq 2 && $said == *'no '*'nothing"'* ]] || wrong "$command" "status $rc: $said"
+    [ ! -e "$tools/called" ] || wrong "$command" "called $(cat "$tools/called")"
     rm -f "$tools/called"
 done
 [ "$seen" -gt 20 ] || wrong "$0" "found only $seen scripts"

@@ -77,30 +77,29 @@ static void print_points(const struct curves *c, FILE *out)
     fputs("]}\n", out);
 }
 
-static void write_points(const struct curves *c, const char *path)
+static void cannot_write(const char *path)
 {
-    FILE *out = fopen(path, "w");
-
-    if (out != NULL)
-        print_points(c, out);
-    if (out == NULL || fclose(out) != 0) {
-        fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", path, strerror(errno));
-        exit(2);
-    }
+    fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", path, strerror(errno));
+    exit(2);
 }
 
 int curves_command(const struct curves_command *command)
 {
+    FILE *out = command->json == NULL ? NULL : fopen(command->json, "w");
     struct curves *c = memory_of(sizeof *c);
     bool failed = false;
 
+    if (command->json != NULL && out == NULL) /* not after all the points were played */
+        cannot_write(command->json);
     c->small = command->small;
     c->n = plan_points(c->point, c->small);
     run_all(c, command->threads);
     for (unsigned i = 0; i < c->n; i++)
         failed |= c->result[i].failed;
-    if (!failed && command->json != NULL)
-        write_points(c, command->json);
+    if (out != NULL && !failed)
+        print_points(c, out);
+    if (out != NULL && fclose(out) != 0)
+        cannot_write(command->json);
     free(c);
     return failed ? 1 : 0;
 }
