@@ -30,7 +30,7 @@ struct incast_result {
 struct incast_result incast_run(const struct incast_config *cfg);
 
 /* Prints how long calls take with few and many ranks, floats and compressed, beside what the link needs; of
- * so many runs each. False: a sum was wrong, or calls took more than three times as long on average. */
+ * so many runs each. False: a sum was wrong, or calls took more than five times as long on average. */
 bool incast_table(unsigned runs);
 
 #endif

@@ -216,6 +216,23 @@ static void test_reordering_is_learned(void)
     }
 }
 
+/* A queue has grown while nothing was under way: round trips are much longer at once, and all chunks would be
+ * asked for in vain, so that none is left whose round trip is known for certain. */
+static void test_longer_round_trips_are_learned(void)
+{
+    for (unsigned times = 2; times <= 50; times *= 5) {
+        struct model *m = model_new(RTT / 10, 0, 1);
+        collective(m);
+        m->lag[0] = times * RTT;
+        m->lag[1] = times * (RTT + RTT / 4);
+        collective(m);
+        struct sml_stream_stats learned = collective(m);
+
+        CU_ASSERT(learned.probes < CHUNKS / 20);
+        model_free(m);
+    }
+}
+
 static void test_losses_are_mended_beside_reordering(void)
 {
     uint64_t seed = rng_seed(1);
@@ -240,6 +257,7 @@ int main(void)
         UNIT_TEST(test_it_shrinks_slowly),
         UNIT_TEST(test_in_order_nothing_is_asked_for),
         UNIT_TEST(test_reordering_is_learned),
+        UNIT_TEST(test_longer_round_trips_are_learned),
         UNIT_TEST(test_losses_are_mended_beside_reordering),
         CU_TEST_INFO_NULL,
     };

@@ -22,6 +22,9 @@ enum sml_due {
 
 struct sml_flight {
     uint64_t sent_at;      /* when the last packet for this chunk was sent, of any kind */
+    uint64_t first_at;     /* when the first was; 0: its contribution was sent more than once */
+    uint64_t took;         /* from then to the result, of the chunk that was settled here last, if it had been
+                              asked for; else 0 */
     struct sml_list *list; /* where the slot is linked in; NULL: no chunk of it is in flight */
     uint16_t next, prev;
     uint8_t due;   /* enum sml_due */

@@ -40,8 +40,10 @@ void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
 
     if (f->list != NULL) {
         uint64_t rtt = sample(s, f, now);
-        if (f->sends == 1)
+        if (f->sends == 1) {
             s->settled_rtt = now - f->sent_at;
+            s->measured_at = now;
+        }
         suspect(s, f);
         sml_flight_unlink(s->flights, slot);
         s->in_flight--;
@@ -55,7 +57,8 @@ void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
     s->settled_at = now;
     bool asked =
         f->sends == 2 && f->probed && !f->heard && sml_reorder_explains(now - f->sent_at, s->rtt.srtt);
-    *f = (struct sml_flight){.settled = true, .asked = asked, .have = f->have};
+    uint64_t took = f->sends > 1 && f->first_at > 0 ? now - f->first_at : 0;
+    *f = (struct sml_flight){.settled = true, .asked = asked, .took = took, .have = f->have};
     for (; (f = sml_flight_of(s, s->head))->settled; s->head++)
         f->settled = false;
     if (s->next < s->head)
@@ -161,16 +164,33 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     return true;
 }
 
+/* A chunk was asked for in vain, and its result took so long. If round trips have become longer, all chunks
+ * are asked for, none is left that was sent once and would tell, and so it would remain. (So TCP takes a
+ * segment that has come twice for proof that it need not have been sent again: RFC 4015.) As long as others
+ * tell, it says nothing: another rank's loss may have held it up. */
+static void learn(struct sml_stream *s, uint64_t took, uint64_t now)
+{
+    if (s->measured_at + took > now)
+        return;
+    sml_rtt_sample(&s->rtt, took, now);
+    s->settled_rtt = took;
+}
+
 /* A second result of the chunk that was settled in its slot last: the first was on its way when the chunk was
  * probed, and this one answers the probe. */
-static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position)
+static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
     s->suspects = 0; /* it was on its way */
-    if (position + s->cfg.slots >= s->head && f->asked)
+    if (position + s->cfg.slots < s->head)
+        return SML_RX_DUPLICATE;
+    if (f->asked)
         sml_reorder_in_vain(&s->reorder);
+    if (f->took > 0)
+        learn(s, f->took, now);
     f->asked = false;
+    f->took = 0;
     return SML_RX_DUPLICATE;
 }
 
@@ -200,7 +220,7 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     if (position >= s->sent_end && !may_come_unasked(s, position))
         return s->cfg.quorum ? SML_RX_DUPLICATE : SML_RX_BAD;
     if (position < s->head)
-        return on_second_result(s, position);
+        return on_second_result(s, position, now);
 
     bool have = sml_have(s, position);
     if (s->cfg.quorum && !have && sml_stream_is_other_call(s, position, p))
@@ -215,7 +235,7 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
     while (position >= s->head + s->cfg.slots)
         sml_stream_settle(s, s->head, now);
     if (have && sml_flight_of(s, position)->settled)
-        return on_second_result(s, position);
+        return on_second_result(s, position, now);
     sml_stream_settle(s, position, now);
     if (have)
         return SML_RX_NEWS;

@@ -156,6 +156,12 @@ void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t tra
         sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);
 }
 
+/* How the switch is asked about a chunk: where it knows no probes, by a second copy. */
+static enum sml_due question(const struct sml_stream *s)
+{
+    return s->cfg.plain ? SML_DUE_FULL : SML_DUE_PROBE;
+}
+
 /* Builds the packet and notes that it leaves now. */
 static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uint64_t now,
                  struct sml_send *send)
@@ -177,6 +183,10 @@ static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uin
         s->stats.probes++;
     else if (f->sends > 0)
         s->stats.retransmitted++;
+    if (f->sends == 0)
+        f->first_at = now;
+    else if (what != question(s))
+        f->first_at = 0;
     f->sends += f->sends < UINT8_MAX;
     f->probed = what == SML_DUE_PROBE || (s->cfg.plain && f->sends > 1);
     f->due = SML_DUE_NOTHING;
@@ -211,12 +221,6 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
     if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
         return UINT64_MAX;
     return f->sent_at + s->settled_rtt + sml_reorder_allowance(&s->reorder, s->rtt.srtt);
-}
-
-/* How the switch is asked about a chunk: where it knows no probes, by a second copy. */
-static enum sml_due question(const struct sml_stream *s)
-{
-    return s->cfg.plain ? SML_DUE_FULL : SML_DUE_PROBE;
 }
 
 /* Makes the first late chunk due to be asked for. */

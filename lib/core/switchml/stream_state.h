@@ -75,7 +75,8 @@ struct sml_stream {
     struct sml_reorder reorder;
     uint64_t furthest;    /* one past the furthest position that is settled */
     uint64_t settled_at;  /* when the last one was */
-    uint64_t settled_rtt; /* the round trip of the last one that was sent only once */
+    uint64_t settled_rtt; /* the round trip of the last one of which it is known */
+    uint64_t measured_at; /* when a chunk was settled that was sent once */
     uint64_t quiet_since; /* the timer counts from here */
     unsigned backoff;     /* probes that the timer has caused since the last result */
     unsigned silent;      /* how many of them since the switch was last heard */

@@ -13,7 +13,7 @@ enum {
 };
 
 /* A queue that takes longer to pass helps no host. So ranks that share a slow link share one queue. */
-static const uint64_t QUEUE_MAX_NS = 20000000;
+static const uint64_t QUEUE_MAX_NS = 30000000;
 
 static uint32_t min32(uint32_t a, uint32_t b)
 {
