@@ -206,64 +206,6 @@ static void a_dead_server_is_named(void)
     ps_stop(&ps);
 }
 
-/* The server is killed and started again twice: while ranks make calls, and while none does. */
-struct lives {
-    atomic_int calls, revived;
-};
-enum { LIVES = 2, CALLS_A_LIFE = 10 };
-
-static int sum_in_all_lives(struct crew_member *m)
-{
-    struct lives *l = m->crew->arg;
-    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed, .round = true};
-    int rc = 0;
-    for (int i = 0; i < (LIVES + 1) * CALLS_A_LIFE && rc == 0; i++) {
-        while (atomic_load(&l->revived) < i / CALLS_A_LIFE)
-            sleep_ms(1);
-        rc = crew_sum(m, &t, -1, i % 2 == 0);
-        atomic_fetch_add(&l->calls, 1);
-    }
-    return rc;
-}
-
-static void live_on(const char *job, int servers)
-{
-    struct lives lives = {0};
-    struct ps_process ps[2] = {start(""), start("")};
-    char list[64];
-    struct crew crew = crew_by_atp(3, &ps[0], job, sum_in_all_lives, &lives);
-    snprintf(list, sizeof list, "%s,%s", ps[0].ip, ps[1].ip);
-    if (servers > 1)
-        crew.options.server_ip = list;
-    crew.options.mode = SWAGG_ON_ARRIVAL;
-    crew_start(&crew);
-    for (int life = 0; life < LIVES; life++) {
-        const int so_many = life == 0 ? 4 : 3 * (life + 1) * CALLS_A_LIFE;
-        while (atomic_load(&lives.calls) < so_many && atomic_load(&crew.through) == 0)
-            sleep_ms(1);
-        ps_kill(&ps[servers - 1]);
-        ps_start(&ps[servers - 1]);
-        atomic_fetch_add(&lives.revived, 1);
-    }
-    crew_join(&crew);
-    crew_expect_success(&crew);
-    for (int r = 0; r < 3; r++)
-        CU_ASSERT_EQUAL(crew.member[r].stats.resumed, LIVES);
-    ps_stop(&ps[0]);
-    ps_stop(&ps[1]);
-}
-
-static void a_job_outlives_its_server(void)
-{
-    live_on("restart", 1);
-}
-
-/* The other one goes on as ever. */
-static void a_job_outlives_one_of_two_servers(void)
-{
-    live_on("restarts", 2);
-}
-
 /* And so many packets more that what befalls one in a hundred befalls some of them. */
 static int sum_everything_and_much(struct crew_member *m)
 {
@@ -437,8 +379,6 @@ int main(int argc, char **argv)
         UNIT_TEST(an_absent_rank_is_named),
         UNIT_TEST(a_server_that_dies_in_a_wait_is_named),
         UNIT_TEST(a_dead_server_is_named),
-        UNIT_TEST(a_job_outlives_its_server),
-        UNIT_TEST(a_job_outlives_one_of_two_servers),
         UNIT_TEST(auto_leaves_a_full_switch),
         UNIT_TEST(auto_stays_where_there_is_room),
         UNIT_TEST(racks_are_of_any_size),

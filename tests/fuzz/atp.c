@@ -1,8 +1,8 @@
 /* ATP: any sequence of packets of two jobs at a switch and a server. What a rank contributes to a chunk is
- * always the same, as the protocol demands, so every sum that is sent must be the right one. Strangers send
- * any bytes at all: to the server, and through the switch in another network. Jobs with a CRC32C lose what is
- * damaged, and nothing else. An input is the configuration,
- * then for each packet a byte and its arguments. */
+ * always the same, as the protocol demands, and what it hands back after a restart of the server is the sum,
+ * so every sum that is sent must be the right one. Strangers send any bytes at all: to the server, and
+ * through the switch in another network. Jobs with a CRC32C lose what is damaged, and nothing else. An input
+ * is the configuration, then for each packet a byte and its arguments. */
 #include "atp/protocol.h"
 #include "atp/table.h"
 #include "atp/terms.h"
@@ -28,6 +28,15 @@ static uint32_t word(unsigned job, unsigned rank, uint32_t sequence, size_t i)
     return (uint32_t)splitmix_hash((uint64_t)job << 60 ^ (uint64_t)sequence << 16 ^ rank << 8 ^ i);
 }
 
+static uint32_t sum_of_all(const struct world *w, unsigned job, uint32_t sequence, size_t i)
+{
+    uint32_t sum = 0;
+
+    for (unsigned rank = 0; rank < w->topology.workers; rank++)
+        sum += word(job, rank, sequence, i);
+    return sum;
+}
+
 static struct agg_sender sender(unsigned rank)
 {
     const uint8_t mac[AGG_MAC_BYTES] = {2, 0, 0, 0, 0, (uint8_t)rank};
@@ -41,12 +50,8 @@ static void check_parameter(const struct world *w, const struct atp_packet *p, c
     if (bytes == 0)
         return;
     REQUIRE(bytes == 4 * WORDS);
-    for (size_t i = 0; i < WORDS; i++) {
-        uint32_t sum = 0;
-        for (unsigned rank = 0; rank < w->topology.workers; rank++)
-            sum += word(p->job, rank, p->sequence, i);
-        REQUIRE(get_be32(body + 4 * i) == sum);
-    }
+    for (size_t i = 0; i < WORDS; i++)
+        REQUIRE(get_be32(body + 4 * i) == sum_of_all(w, p->job, p->sequence, i));
 }
 
 static void check_sent(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
@@ -96,13 +101,15 @@ static void pass(struct world *w, struct agg_packet *p, unsigned switches)
         serve(w, &onward);
 }
 
-/* A gradient as some rank sends it, by the switch or not, or a result on its way back. */
+/* A gradient as some rank sends it, or a sum that it hands back, by the switch or not; or a result on its way
+ * back. */
 static void member_sends(struct world *w, struct input *in, uint8_t what)
 {
     const unsigned rank = take8(in) % w->topology.workers, job = what & 1;
-    struct atp_packet p = {.kind = what & 16  ? ATP_GROUP
-                                   : what & 8 ? ATP_PARAMETER
-                                              : ATP_GRADIENT,
+    struct atp_packet p = {.kind = what & 128  ? ATP_RESTORE
+                                   : what & 16 ? ATP_GROUP
+                                   : what & 8  ? ATP_PARAMETER
+                                               : ATP_GRADIENT,
                            .flags = take8(in) & (ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_DIRECT),
                            .job = (uint16_t)job,
                            .life = w->terms.life,
@@ -120,7 +127,8 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
         atp_topology_place(&w->topology, (uint16_t)rank, &p);
     atp_build_header(payload, &p);
     for (size_t i = 0; i < words; i++)
-        put_be32(payload + ATP_HEADER_BYTES + 4 * i, word(job, rank, p.sequence, i));
+        put_be32(payload + ATP_HEADER_BYTES + 4 * i,
+                 p.kind == ATP_RESTORE ? sum_of_all(w, job, p.sequence, i) : word(job, rank, p.sequence, i));
     bytes = atp_seal_append(payload, bytes, NULL, NULL);
     if (what & 32 && w->terms.checksum != SML_CHECKSUM_NONE) /* damaged on the way */
         payload[take8(in) % bytes] ^= (uint8_t)(1u << what % 8);
@@ -167,6 +175,7 @@ static void open_world(struct world *w, struct input *in)
                                            .forward_ppm = take8(in) % 4 == 0 ? ATP_ALL_CHUNKS / 2 : 0};
     struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
     struct agg_sender members[WORKERS_MAX];
+    uint8_t seal;
 
     w->topology = (struct atp_topology){.workers = (uint16_t)(1 + take8(in) % WORKERS_MAX),
                                         .per_rack = (uint8_t)(1 + take8(in) % 4),
@@ -179,8 +188,10 @@ static void open_world(struct world *w, struct input *in)
                                   .servers = 1,
                                   .group = 1,
                                   .life = 7,
-                                  .checksum = take8(in) & 1 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
                                   .first_sequence = FIRST};
+    seal = take8(in);
+    w->terms.checksum = seal & 1 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    w->terms.resumed = seal & 2;
     atp_switch_terms_build(&cfg.terms, &table);
     w->table = carry_open(&w->at_switch, &atp_switch_protocol, &cfg, members, NULL);
     REQUIRE(w->table != NULL);

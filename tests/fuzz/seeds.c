@@ -410,6 +410,14 @@ static void atp_seeds(void)
         PUT(&s, rank == 2 ? 0 : 2, rank, 0, 6);
     PUT(&s, 2, 1, 1, 6, 0xe0, 200);
     save(&s, "atp", "rounds");
+
+    s = (struct seed){.n = 0};
+    PUT(&s, 7, 0, 1, 1, 3, 3, 0, 1, 3); /* the same, of a job that resumes */
+    PUT(&s, 2, 0, 0, 5, 0x82, 1, 0, 5); /* one contributes again to what another has the sum of */
+    for (uint8_t rank = 0; rank < 4; rank++)
+        PUT(&s, 2, rank, 0, 5);
+    PUT(&s, 0x80, 2, 0, 6, 0x80, 3, 1, 6); /* two have the sum of the next chunk */
+    save(&s, "atp", "restored");
 }
 
 static void hostagg_seeds(void)

@@ -1,0 +1,138 @@
+/* libswagg by ATP, with parameter servers that are killed and started again in the middle: the only one, one
+ * of two, two in turn and two at once; with a key, and with a checksum. */
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "key_files.h"
+#include "ps_process.h"
+#include "unit.h"
+
+static const char *program; /* swagg-ps */
+
+enum { RANKS = 3, SERVERS_MAX = 2, LIVES = 3, CALLS_A_LIFE = 8, FIRST = 1, SECOND = 2 };
+
+/* What a job lives through. */
+struct way {
+    const char *job;
+    int servers;
+    unsigned killed[LIVES]; /* of its servers, by life, all at once */
+    bool keyed;
+    enum swagg_checksum checksum;
+};
+
+struct lives {
+    atomic_int calls, revived;
+};
+
+/* A few calls in each of the lives: those of the next one wait until it has begun. */
+static int sum_in_all_lives(struct crew_member *m)
+{
+    struct lives *l = m->crew->arg;
+    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed, .round = true};
+    int rc = 0;
+    for (int i = 0; i < (LIVES + 1) * CALLS_A_LIFE && rc == 0; i++) {
+        while (atomic_load(&l->revived) < i / CALLS_A_LIFE)
+            sleep_ms(1);
+        rc = crew_sum(m, &t, -1, i % 2 == 0);
+        atomic_fetch_add(&l->calls, 1);
+    }
+    return rc;
+}
+
+/* While ranks make calls; in the last life, while none does. */
+static void await_calls(const struct crew *crew, struct lives *lives, int life)
+{
+    const int enough = RANKS * CALLS_A_LIFE * (life + 1 < LIVES ? life : LIVES) + (life + 1 < LIVES ? 4 : 0);
+    while (atomic_load(&lives->calls) < enough && atomic_load(&crew->through) == 0)
+        sleep_ms(1);
+}
+
+/* Returns how many there were. */
+static unsigned restart(struct ps_process ps[], unsigned which)
+{
+    unsigned n = 0;
+    for (int i = 0; i < SERVERS_MAX; i++)
+        if (which & 1u << i)
+            ps_kill(&ps[i]);
+    for (int i = 0; i < SERVERS_MAX; i++)
+        if (which & 1u << i) {
+            ps_start(&ps[i]);
+            n++;
+        }
+    return n;
+}
+
+static void live_on(const struct way *way)
+{
+    struct lives lives = {0};
+    struct ps_process ps[SERVERS_MAX];
+    char key[KEY_FILES_PATH_MAX], tenants[128], list[64];
+    unsigned restarts = 0;
+    key_file_make(key, "1");
+    snprintf(tenants, sizeof tenants, "tenants: [{name: lab, key_file: %s}]\n", key);
+    for (int i = 0; i < way->servers; i++) {
+        ps_make(&ps[i], program, way->keyed ? tenants : "");
+        ps_start(&ps[i]);
+    }
+    snprintf(list, sizeof list, "%s%s%s", ps[0].ip, way->servers > 1 ? "," : "",
+             way->servers > 1 ? ps[1].ip : "");
+    struct crew crew = crew_at(RANKS, NULL, way->job, sum_in_all_lives, &lives);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    crew.options.server_ip = list;
+    crew.options.mode = SWAGG_ON_ARRIVAL;
+    crew.options.key_file = way->keyed ? key : NULL;
+    crew.options.checksum = way->checksum;
+    crew_start(&crew);
+    for (int life = 0; life < LIVES; life++) {
+        await_calls(&crew, &lives, life);
+        restarts += restart(ps, way->killed[life]);
+        atomic_fetch_add(&lives.revived, 1);
+    }
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    for (int r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(crew.member[r].stats.resumed, restarts);
+    for (int i = 0; i < way->servers; i++)
+        ps_stop(&ps[i]);
+    unlink(key);
+}
+
+static void a_job_outlives_its_server(void)
+{
+    live_on(&(struct way){.job = "one", .servers = 1, .killed = {FIRST, FIRST, FIRST}});
+}
+
+/* The other one goes on as ever. */
+static void a_job_outlives_one_of_two_servers(void)
+{
+    live_on(&(struct way){.job = "second", .servers = 2, .killed = {SECOND, SECOND, SECOND}});
+}
+
+static void a_job_with_a_key_outlives_one_server_after_the_other(void)
+{
+    live_on(&(struct way){.job = "in-turn", .servers = 2, .killed = {FIRST, SECOND, FIRST}, .keyed = true});
+}
+
+static void a_job_with_a_checksum_outlives_both_servers_at_once(void)
+{
+    live_on(&(struct way){.job = "at-once",
+                          .servers = 2,
+                          .killed = {FIRST | SECOND, FIRST | SECOND, SECOND},
+                          .checksum = SWAGG_CHECKSUM_CRC32C});
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    program = argv[1];
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(a_job_outlives_its_server),
+        UNIT_TEST(a_job_outlives_one_of_two_servers),
+        UNIT_TEST(a_job_with_a_key_outlives_one_server_after_the_other),
+        UNIT_TEST(a_job_with_a_checksum_outlives_both_servers_at_once),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client restarts", tests);
+}
