@@ -196,14 +196,14 @@ static void tick(struct shard *s)
     jobs_leave(s->jobs, s->number);
 }
 
-static bool has_ticking_jobs(const struct shard_source *source)
+static bool has_ticking_jobs(const struct shard *s, const struct shard_source *source)
 {
     const struct agg_protocol *table = source->table;
 
     for (unsigned n = 0; table->ticks != NULL && n < AGG_JOBS; n++) {
         const struct agg_job *job = agg_jobs_find(source->jobs, n);
 
-        if (job != NULL && table->ticks(job->pool))
+        if (job != NULL && table->ticks(job->pool, s->number))
             return true;
     }
     return table->tick != NULL && table->ticks == NULL;
@@ -216,7 +216,7 @@ static int patience(struct shard *s)
 
     jobs_enter(s->jobs, s->number);
     for (unsigned i = 0; i < s->sources; i++)
-        ticks |= has_ticking_jobs(&s->source[i]);
+        ticks |= has_ticking_jobs(s, &s->source[i]);
     jobs_leave(s->jobs, s->number);
     return ticks ? TICK_NS / 1000000 : -1;
 }

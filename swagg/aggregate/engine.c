@@ -389,14 +389,22 @@ static void tick_job(struct engine *e, const struct agg_job *job, uint64_t now)
             tick_shard(e, job, s, now);
 }
 
-static bool has_ticking_jobs(const struct engine_source *s)
+/* In one of this lcore's shards. */
+static bool ticks(const struct engine *e, const struct agg_job *job)
+{
+    for (unsigned s = 0; s < e->shards->n; s++)
+        if (e->shards->owner[s] == e->lcore &&
+            (job->protocol->ticks == NULL || job->protocol->ticks(job->pool, s)))
+            return true;
+    return false;
+}
+
+static bool has_ticking_jobs(const struct engine *e, const struct engine_source *s)
 {
     for (unsigned n = 0; s->table->tick != NULL && n < AGG_JOBS; n++) {
         const struct agg_job *job = agg_jobs_find(s->jobs, n);
-        const struct agg_protocol *protocol = job == NULL ? NULL : job->protocol;
 
-        if (protocol != NULL && protocol->tick != NULL &&
-            (protocol->ticks == NULL || protocol->ticks(job->pool)))
+        if (job != NULL && job->protocol->tick != NULL && ticks(e, job))
             return true;
     }
     return false;
@@ -405,7 +413,7 @@ static bool has_ticking_jobs(const struct engine_source *s)
 uint64_t engine_due_at(const struct engine *e)
 {
     for (const struct engine_source *s = e->source; s < e->source + COUNTED_PROTOCOLS; s++)
-        if (s->table != NULL && has_ticking_jobs(s))
+        if (s->table != NULL && has_ticking_jobs(e, s))
             return e->ticked_at + (uint64_t)(ENGINE_TICK_NS / e->ns_per_cycle);
     return UINT64_MAX;
 }

@@ -309,7 +309,7 @@ static void tick_jobs(void *ctx, uint64_t boot)
     if (boot != s->boots || !switch_is_up(s))
         return;
     for (unsigned n = 0; n < FIXED_NUMBER; n++)
-        if (job_at(s, n) != NULL && s->protocol.ticks(job_at(s, n)->job->pool))
+        if (job_at(s, n) != NULL && s->protocol.ticks(job_at(s, n)->job->pool, 0))
             tick_job(s, job_at(s, n)->job);
     sim_at(s->sim, s->sim->now + s->cfg.tick_ns, tick_jobs, s, boot);
 }

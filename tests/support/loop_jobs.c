@@ -149,7 +149,7 @@ static bool tick_job(struct loop_life *life, const struct agg_job *job, uint64_t
 {
     const struct agg_protocol *protocol = job->protocol;
     struct agg_verdict v;
-    if (protocol->tick == NULL || (protocol->ticks != NULL && !protocol->ticks(job->pool)))
+    if (protocol->tick == NULL || (protocol->ticks != NULL && !protocol->ticks(job->pool, 0)))
         return false;
     while (protocol->tick(job, 0, 1, now, &v))
         carry_out(job, NULL, &v, send_one, life);

@@ -39,7 +39,10 @@ static void a_quorum_is_enough_once_time_is_up(void)
 {
     for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
         start(mode, WAIT);
+        CU_ASSERT_FALSE(ticks(rig.now));
+        CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
         CU_ASSERT_EQUAL(rig_data(&rig, 3, 0, 100), SML_HELD);
+        CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0));
         rig.now += WAIT - 1;
         CU_ASSERT_FALSE(ticks(rig.now));
         CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 10), SML_HELD);
@@ -49,7 +52,9 @@ static void a_quorum_is_enough_once_time_is_up(void)
         CU_ASSERT(rig.v.reason == SML_SEND_QUORUM && rig.v.action == AGG_TO_ALL);
         CU_ASSERT(result_is(0, 110, 1 << 3 | 1 << 1));
         CU_ASSERT(agg_wants(&rig.v, 0) && agg_wants(&rig.v, 1));
+        CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0)); /* it may have more to close */
         CU_ASSERT_FALSE(ticks(rig.now));
+        CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
         rig_stop(&rig);
     }
 }

@@ -238,9 +238,9 @@ struct agg_protocol {
      * nothing by time alone. */
     bool (*tick)(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
                  struct agg_verdict *v);
-    /* Whether tick may ever do something to this pool, so that whoever carries its packets must not sleep for
-     * long. NULL: if there is a tick, it may. */
-    bool (*ticks)(const void *pool);
+    /* Whether tick may have something to do in this shard though no packet comes, so that whoever carries the
+     * shard's packets must not sleep for long. NULL: if there is a tick, it always may. */
+    bool (*ticks)(const void *pool, unsigned shard);
 
     /* False: there is no slot i, they count from 0. */
     bool (*view)(const void *pool, uint32_t i, struct agg_slot_view *view);

@@ -219,11 +219,6 @@ static void add_arrivals(struct agg_rank_view *v, const struct sml_arrivals *a)
     }
 }
 
-bool sml_pool_has_quorum(const struct sml_pool *pool)
-{
-    return pool->cfg.quorum != 0;
-}
-
 bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
 {
     *view = (struct agg_rank_view){0};

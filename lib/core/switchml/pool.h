@@ -103,8 +103,9 @@ void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
  * is none. The shard's owner calls it, until it says so, a few times in wait_ns. */
 bool sml_pool_tick(struct sml_pool *pool, unsigned shard, uint64_t now, struct agg_verdict *verdict);
 
-/* Whether it has a quorum, so that it must be told the time. */
-bool sml_pool_has_quorum(const struct sml_pool *pool);
+/* Whether time alone may close a chunk of this shard: a pool with a quorum is collecting some. Of the shard's
+ * owner. */
+bool sml_pool_awaits_time(const struct sml_pool *pool, unsigned shard);
 
 /* Whether since the last such question a packet came that belongs to what a labelled pool is doing: a
  * contribution, or the copy of one. Any thread may ask, one at a time; a pool that is not labelled says no.

@@ -283,3 +283,11 @@ bool sml_pool_tick(struct sml_pool *pool, unsigned shard, uint64_t now, struct a
     w->next = 0;
     return false;
 }
+
+bool sml_pool_awaits_time(const struct sml_pool *pool, unsigned shard)
+{
+    if (pool->cfg.quorum == 0 || shard >= pool->cfg.shards)
+        return false;
+    const struct sml_watch *w = sml_watch_of(pool, shard);
+    return w->next != 0 || w->soonest != UINT64_MAX;
+}

@@ -176,9 +176,9 @@ static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uin
     return sml_pool_tick(job->pool, shard, now, v);
 }
 
-static bool ticks(const void *pool)
+static bool ticks(const void *pool, unsigned shard)
 {
-    return sml_pool_has_quorum(pool);
+    return sml_pool_awaits_time(pool, shard);
 }
 
 const struct agg_protocol sml_protocol = {
