@@ -152,8 +152,8 @@ def answer(data):
     least = {n: min(of_bytes(data, n, share) for share in FORWARDED) for n in (8, 64)}
     return (f"Where nothing is lost and the switch has room, workers and jobs cost nothing: 64 workers use {said['alone']} of the link, and so do 16 jobs of "
             f"64 ({said['room']}). Three things cost:\n\n"
-            f"1. **Losses, by the number of workers.** A chunk needs every worker's packet, and one that is lost takes all workers' contributions to the server "
-            f"one by one. A loss of 0.1% leaves {said['loss_8']} of the link with 8 workers, and {said['loss_64']} with 64; of 0.001%, {said['little_64']} with 64.\n"
+            f"1. **Losses, by the number of workers.** A chunk needs every worker's packet. If one is lost, all workers ask for the chunk (64 questions are half a packet), the "
+            f"switch sends on what it has, and one worker sends again; so a chunk that lost a packet is two or three on the server's link, and late. A loss of 0.1% leaves {said['loss_8']} of the link with 8 workers, and {said['loss_64']} with 64; of 0.001%, {said['little_64']} with 64.\n"
             f"2. **Chunks that the switch has no aggregator for.** Each crosses the server's link once for each worker. With congestion control goodput is at "
             f"least {least[8]:.0%} of what these bytes allow with 8 workers, and {least[64]:.0%} with 64; without it queues overflow.\n"
             f"3. **Fewer aggregators than chunks under way.** Two jobs of 8 workers that all work get {said['scarce_8']} of the link with aggregators for one, and "

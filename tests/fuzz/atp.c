@@ -64,7 +64,7 @@ static void check_sent(void *ctx, const struct agg_job *job, const struct agg_pa
     REQUIRE(what->to == CARRY_TO_RANK && what->rank < w->topology.workers);
     REQUIRE(atp_parse(&p, what->payload, what->bytes) == ATP_OK);
     REQUIRE(p.seal == w->terms.checksum && atp_seal_holds(&p, what->payload, what->bytes, NULL, NULL));
-    REQUIRE(p.job == job->number && p.kind != ATP_GRADIENT && p.kind != ATP_MISMATCH);
+    REQUIRE(p.job == job->number && p.kind != ATP_GRADIENT && p.kind != ATP_ASK && p.kind != ATP_MISMATCH);
     if (p.kind == ATP_PARAMETER)
         check_parameter(w, &p, what->payload + ATP_HEADER_BYTES, atp_body_bytes(&p, what->bytes));
 }
@@ -101,12 +101,13 @@ static void pass(struct world *w, struct agg_packet *p, unsigned switches)
         serve(w, &onward);
 }
 
-/* A gradient as some rank sends it, or a sum that it hands back, by the switch or not; or a result on its way
- * back. */
+/* A gradient or a question as some rank sends it, or a sum that it hands back, by the switch or not; or a
+ * result on its way back. */
 static void member_sends(struct world *w, struct input *in, uint8_t what)
 {
     const unsigned rank = take8(in) % w->topology.workers, job = what & 1;
     struct atp_packet p = {.kind = what & 128  ? ATP_RESTORE
+                                   : what & 64 ? ATP_ASK
                                    : what & 16 ? ATP_GROUP
                                    : what & 8  ? ATP_PARAMETER
                                                : ATP_GRADIENT,
@@ -118,12 +119,12 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
                            .code = agg_code(AGG_I32, AGG_SUM),
                            .priority = (uint8_t)job,
                            .seal = (uint8_t)w->terms.checksum};
-    const size_t words = p.kind == ATP_GROUP ? 0 : WORDS;
+    const size_t words = p.kind == ATP_GROUP || p.kind == ATP_ASK ? 0 : WORDS;
     uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words + SML_TRAILER_MAX);
     size_t bytes = ATP_HEADER_BYTES + 4 * words;
 
     p.index = (uint16_t)p.sequence;
-    if (p.kind == ATP_GRADIENT)
+    if (p.kind == ATP_GRADIENT || p.kind == ATP_ASK)
         atp_topology_place(&w->topology, (uint16_t)rank, &p);
     atp_build_header(payload, &p);
     for (size_t i = 0; i < words; i++)

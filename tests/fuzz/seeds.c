@@ -397,7 +397,8 @@ static void session_seeds(void)
 }
 
 /* Three workers and the host: a chunk, a question about it, the next run, a stranger. */
-/* Two chunks of an allreduce of four ranks: all by the switch; then one rank past it, another one twice. */
+/* Chunks of an allreduce of four ranks: all by the switch; then one rank past it, another one twice; then one
+ * whose last rank is missed, by a question that takes out what there is. */
 static void atp_seeds(void)
 {
     struct seed s = {.n = 0};
@@ -409,6 +410,12 @@ static void atp_seeds(void)
     for (uint8_t rank = 0; rank < 4; rank++)
         PUT(&s, rank == 2 ? 0 : 2, rank, 0, 6);
     PUT(&s, 2, 1, 1, 6, 0xe0, 200);
+    for (uint8_t rank = 0; rank < 3; rank++)
+        PUT(&s, 2, rank, 0, 7);
+    PUT(&s, 64 + 2, 1, 0, 7);
+    PUT(&s, 64 + 2, 3, 0, 7);
+    PUT(&s, 0, 3, 1, 7);
+    PUT(&s, 64 + 2, 2, 0, 7);
     save(&s, "atp", "rounds");
 
     s = (struct seed){.n = 0};

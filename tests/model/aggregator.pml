@@ -2,8 +2,8 @@
  * a network that does what it likes.
  *
  * The network needs no state but which sums have left the switch: whatever was sent once may arrive at any later time,
- * any number of times, or never. A worker's packet, with RESEND or without, may meet the switch whenever it likes, or,
- * with DIRECT, the server. Others may take the aggregator while it is empty, or when it is old; the switch may forget
+ * any number of times, or never. A worker's packet, with RESEND or without, or its question, may meet the switch whenever
+ * it likes, or, with DIRECT, the server. Others may take the aggregator while it is empty, or when it is old; the switch may forget
  * everything. Sums are not modelled as numbers but as what has gone into them.
  *
  *   -DUNCHECKED   the switch adds without a look at the rank's bit
@@ -61,6 +61,15 @@ inline meets_switch(w, resend)
     fi
 }
 
+/* A worker's question: what there is goes on, without anything of the worker's. */
+inline question_meets_switch()
+{
+    if
+    :: owner == OURS -> LEAVES(seen); owner = EMPTY; seen = 0
+    :: else -> skip
+    fi
+}
+
 /* A sum of these ranks at the server. */
 inline meets_server(ranks)
 {
@@ -113,6 +122,7 @@ active proctype world()
         select(w : 0 .. N - 1);
         printf("the switch gets worker %d's packet, with RESEND\n", w); meets_switch(w, true)
     }
+    :: atomic { printf("the switch gets a question\n"); question_meets_switch() }
     :: atomic {
         select(w : 0 .. N - 1);
         printf("the server gets worker %d's packet\n", w); meets_server(BIT(w))

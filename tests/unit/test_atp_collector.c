@@ -251,6 +251,49 @@ static void test_waiting_names_who(void)
     close_collector();
 }
 
+static enum atp_reason ask(uint32_t sequence, uint16_t rank)
+{
+    struct atp_packet p = gradient(sequence, UINT64_C(1) << rank);
+
+    p.kind = ATP_ASK;
+    p.code = 0;
+    return apply_from(rank, &p, NULL, 0);
+}
+
+/* Who asks is told who is there, and who is not is asked, once. Of the last chunk he gets the result. */
+static void test_questions(void)
+{
+    open_collector(3, ATP_ON_ARRIVAL);
+    CU_ASSERT_EQUAL(ask(FIRST + WINDOW, 0), ATP_DROP_AHEAD);
+    CU_ASSERT_EQUAL(part(FIRST, 3, ATP_RESEND), ATP_SEND_ASK);
+    CU_ASSERT(agg_wants(&v, 2) && !agg_wants(&v, 1));
+    CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_WAITING);
+    CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 3);
+    CU_ASSERT_EQUAL(ask(FIRST, 2), ATP_SEND_WAITING);
+    CU_ASSERT(agg_wants(&v, 2) && !agg_wants(&v, 1));
+    CU_ASSERT_EQUAL(part(FIRST, 4, ATP_RESEND | ATP_DIRECT), ATP_SEND_ALL);
+    check_result(7);
+    CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_ONE);
+    check_result(7);
+    close_collector();
+}
+
+/* Of a chunk that ranks have called differently for nobody's contribution counts: all send again, to hear it.
+ */
+static void test_questions_of_what_differs(void)
+{
+    struct atp_packet p = gradient(FIRST, 2);
+
+    open_collector(3, ATP_ON_ARRIVAL);
+    CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
+    p.root = 1;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SEND_MISMATCH);
+    CU_ASSERT_NOT_EQUAL(ask(FIRST, 0), ATP_HELD);
+    CU_ASSERT(agg_wants(&v, 0));
+    CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 0);
+    close_collector();
+}
+
 static void test_foreign_ranks(void)
 {
     struct atp_packet p = gradient(FIRST, 1);
@@ -478,15 +521,26 @@ static void test_out_of_range(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_singles),           UNIT_TEST(test_out_of_the_window),
-        UNIT_TEST(test_replaced),          UNIT_TEST(test_overlap_loses_nobody),
-        UNIT_TEST(test_any_parts),         UNIT_TEST(test_overflow_asks),
-        UNIT_TEST(test_waiting_names_who), UNIT_TEST(test_foreign_ranks),
-        UNIT_TEST(test_ordered),           UNIT_TEST(test_wide),
-        UNIT_TEST(test_average),           UNIT_TEST(test_root),
-        UNIT_TEST(test_mismatch),          UNIT_TEST(test_mismatches),
-        UNIT_TEST(test_remapping),         UNIT_TEST(test_topologies),
-        UNIT_TEST(test_out_of_range),      CU_TEST_INFO_NULL,
+        UNIT_TEST(test_singles),
+        UNIT_TEST(test_out_of_the_window),
+        UNIT_TEST(test_replaced),
+        UNIT_TEST(test_overlap_loses_nobody),
+        UNIT_TEST(test_any_parts),
+        UNIT_TEST(test_overflow_asks),
+        UNIT_TEST(test_waiting_names_who),
+        UNIT_TEST(test_questions),
+        UNIT_TEST(test_questions_of_what_differs),
+        UNIT_TEST(test_foreign_ranks),
+        UNIT_TEST(test_ordered),
+        UNIT_TEST(test_wide),
+        UNIT_TEST(test_average),
+        UNIT_TEST(test_root),
+        UNIT_TEST(test_mismatch),
+        UNIT_TEST(test_mismatches),
+        UNIT_TEST(test_remapping),
+        UNIT_TEST(test_topologies),
+        UNIT_TEST(test_out_of_range),
+        CU_TEST_INFO_NULL,
     };
 
     return unit_main("atp_collector", tests);

@@ -137,10 +137,115 @@ static void test_three_out_of_order(void)
     for (unsigned r = 0; r < 3; r++)
         check_sums(&rig, r, MOST);
     CU_ASSERT_EQUAL(rig.lost, 1);
-    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_PARTIAL], 1);
+    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_ASKED], 1);
     atp_stream_stats(rig.stream[1], &stats);
     CU_ASSERT_EQUAL(stats.probes, 0);
-    CU_ASSERT_EQUAL(stats.retransmitted, 1);
+    rig_fini(&rig);
+}
+
+static unsigned contributions[RIG_WORKERS]; /* to the chunk that a packet of was lost */
+
+static bool loses_one_and_counts(struct rig *rig, const struct rig_packet *p)
+{
+    struct atp_packet parsed;
+
+    if (p->to_server && atp_parse(&parsed, p->payload, p->bytes) == ATP_OK &&
+        parsed.sequence == lose_sequence)
+        contributions[p->rank] += parsed.kind == ATP_GRADIENT;
+    return loses_one(rig, p);
+}
+
+/* One packet is lost of many ranks' chunk: one rank sends its elements again, and makes its window smaller.
+ */
+static void test_a_loss_is_one_ranks(void)
+{
+    enum { WORKERS = 64, LOSER = 1 };
+    struct sml_segment segments[RIG_WORKERS];
+    struct atp_stream_signs signs;
+    struct rig rig;
+
+    memset(contributions, 0, sizeof contributions);
+    lose_sequence = usual.first_sequence + 5;
+    rig_init(&rig, WORKERS, &usual, 256);
+    rig.loses = loses_one_and_counts;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    for (unsigned r = 0; r < WORKERS; r++) {
+        check_sums(&rig, r, MOST);
+        CU_ASSERT_EQUAL(contributions[r], r == LOSER ? 2 : 1);
+        atp_stream_signs(rig.stream[r], &signs);
+        CU_ASSERT(r != LOSER || signs.halved == 1);
+        CU_ASSERT(signs.halved <= 1);
+    }
+    rig_fini(&rig);
+}
+
+static unsigned halvings(const struct rig *rig)
+{
+    struct atp_stream_signs signs;
+    unsigned n = 0;
+
+    for (unsigned r = 0; r < rig->workers; r++) {
+        atp_stream_signs(rig->stream[r], &signs);
+        n += signs.halved;
+    }
+    return n;
+}
+
+static bool loses_result(struct rig *rig, const struct rig_packet *p)
+{
+    struct atp_packet parsed;
+
+    return rig->lost == 0 && !p->to_server && p->rank == 1 &&
+           atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence == lose_sequence;
+}
+
+/* A result is lost on its way to one rank: that one asks, and halves. */
+static void test_a_lost_result(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    lose_sequence = usual.first_sequence + 5;
+    rig_init(&rig, 3, &usual, 256);
+    rig.loses = loses_result;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, MOST);
+    CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ONE], 1);
+    CU_ASSERT_EQUAL(halvings(&rig), 1);
+    rig_fini(&rig);
+}
+
+/* The last chunk's first contribution has met another's aggregator and is at the server, the others wait in
+ * the switch. The first one's rank was told so: it asks soon, not when it would ask for what seems lost. */
+static void test_a_chunk_in_two_places(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    uint8_t payload[RIG_PAYLOAD];
+    struct atp_packet header;
+    struct sml_send send;
+    struct rig rig;
+
+    rig_init(&rig, 3, &usual, 256);
+    begin(&rig, SML_ALLREDUCE, 0, 1, segments);
+    CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
+    const size_t bytes = sml_send_copy(&send, payload);
+    CU_ASSERT_EQUAL(atp_parse(&header, payload, bytes), ATP_OK);
+    header.flags |= ATP_DIRECT | ATP_RESEND | ATP_COLLISION; /* as if it had met another's */
+    atp_build_header(payload, &header);
+    rig_put(&rig, true, 0, payload, bytes);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    rig_deliver(&rig);
+    rig_run(&rig, 10);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, 1);
+    CU_ASSERT(rig.now < 2000000);
+    CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_ASKED], 1);
     rig_fini(&rig);
 }
 
@@ -517,6 +622,9 @@ int main(void)
         UNIT_TEST(test_with_switch),
         UNIT_TEST(test_losses_and_collisions),
         UNIT_TEST(test_three_out_of_order),
+        UNIT_TEST(test_a_loss_is_one_ranks),
+        UNIT_TEST(test_a_lost_result),
+        UNIT_TEST(test_a_chunk_in_two_places),
         UNIT_TEST(test_tail_loss),
         UNIT_TEST(test_ranks_out_of_step),
         UNIT_TEST(test_window),

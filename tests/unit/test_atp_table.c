@@ -395,6 +395,64 @@ static void test_9_10_resend_unseen(void)
     close_table();
 }
 
+/* A question has no elements, and comes from a rank that need not be in the sum. */
+static enum atp_switch_reason ask(struct atp_packet p)
+{
+    struct agg_packet raw = {.payload = payload, .from = at(50), .to = at(99)};
+    struct atp_packet parsed;
+
+    p.kind = ATP_ASK;
+    p.code = 0;
+    atp_build_header(payload, &p);
+    raw.bytes = payload_bytes = atp_seal_append(payload, ATP_HEADER_BYTES, NULL, NULL);
+    CU_ASSERT_EQUAL(atp_parse(&parsed, payload, raw.bytes), ATP_OK);
+    v = (struct agg_verdict){0};
+    atp_table_apply(table, atp_table_locate(table, &p), &parsed, &raw, now, &v);
+    return v.reason;
+}
+
+/* What there is goes on in the name of a rank that is in it, and the aggregator is free. Where there is
+ * nothing, the question goes on. */
+static void test_a_question_takes_out_the_sum(void)
+{
+    struct atp_packet p = gradient(0, 4), other = gradient(3, 4), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = gradient(2, 4);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    other.sequence++; /* of another chunk: the aggregator is not his */
+    CU_ASSERT_EQUAL(ask(other), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(ask(gradient(3, 4)), ATP_SWITCH_ASKED);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(v.as);
+    CU_ASSERT_EQUAL(v.as->from.ip, at(0).ip);
+    out = sent(5);
+    CU_ASSERT(out.kind == ATP_GRADIENT && out.flags == (ATP_RESEND | ATP_EDGE) && out.bitmap0 == 5);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    CU_ASSERT_EQUAL(ask(gradient(3, 4)), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES);
+    CU_ASSERT_EQUAL(atp_parse(&out, v.payload, v.bytes), ATP_OK);
+    CU_ASSERT(out.kind == ATP_ASK && out.flags == ATP_EDGE);
+    close_table();
+}
+
+/* The question meets the second level's aggregator as it has passed the first. */
+static void test_a_question_at_the_edge(void)
+{
+    struct atp_packet whole = gradient(0, 2), p = gradient(1, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    whole.bitmap0 = 3, whole.flags = ATP_EDGE, whole.fan_in1 = 4;
+    CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
+    p.rack = p.child = 1;
+    CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ALONE);
+    p.flags = ATP_EDGE, p.seal = SML_CHECKSUM_CRC32C;
+    CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ASKED);
+    CU_ASSERT_EQUAL(sent(10).bitmap1, 1);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
 static void test_marks_are_collected(void)
 {
     struct atp_packet p = gradient(0, 2);
@@ -600,6 +658,8 @@ int main(void)
         UNIT_TEST(test_7_resend_at_the_edge),
         UNIT_TEST(test_8_resend_seen),
         UNIT_TEST(test_9_10_resend_unseen),
+        UNIT_TEST(test_a_question_takes_out_the_sum),
+        UNIT_TEST(test_a_question_at_the_edge),
         UNIT_TEST(test_marks_are_collected),
         UNIT_TEST(test_what_only_the_server_adds),
         UNIT_TEST(test_differing),

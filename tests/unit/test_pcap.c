@@ -1059,6 +1059,8 @@ static void test_packets_of_atp_in_words(void)
     p.seal = SML_CHECKSUM_CRC32C; /* the last four bytes */
     expect_atp(&p, elements, 8, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 CRC32C 1 int32: 7");
     p.seal = SML_CHECKSUM_NONE;
+    p.kind = ATP_ASK;
+    expect_atp(&p, elements, 0, "ASK job 3 life 00001234 chunk 9 aggregator 17 has 1 2 of 3 in rack 0");
     p.kind = ATP_WAITING;
     expect_atp(&p, there, sizeof(there),
                "WAITING job 3 life 00001234 chunk 9 aggregator 17 contributed: 0 2");

@@ -42,6 +42,13 @@ static const uint8_t waiting[] = {
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x9f,
 };
 
+/* Rank 5 of 8 asks for that chunk. */
+static const uint8_t question[] = {
+    0x08, 0x00, 0x00, 0x03, 0x12, 0x34, 0x56, 0x78, 0x0a, 0x0b, 0x0c, 0x0e, 0xbe, 0xf0,
+    0xff, 0xff, 0x00, 0x00, 0x08, 0x02, 0x00, 0x01, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x20, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
 /* Parses, and builds the same header again. */
 static struct atp_packet parse_again(const uint8_t *bytes, size_t n)
 {
@@ -83,6 +90,20 @@ static void test_golden_answers(void)
     CU_ASSERT(p.kind == ATP_PARAMETER && p.flags == ATP_ECN && p.next == 0x1221);
     p = parse_again(waiting, sizeof waiting);
     CU_ASSERT(p.kind == ATP_WAITING && p.sequence == 0x0a0b0c0e);
+}
+
+static void test_golden_question(void)
+{
+    const struct atp_packet p = parse_again(question, sizeof question);
+    uint8_t out[ATP_REJECT_BYTES], longer[sizeof question + 4] = {0};
+    struct atp_packet parsed;
+
+    CU_ASSERT(p.kind == ATP_ASK && p.job == 3 && p.sequence == 0x0a0b0c0e && p.bitmap0 == 1 << 5);
+    CU_ASSERT_EQUAL(atp_build_reject(out, &p, 1), ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES);
+    memcpy(longer, question, sizeof question);
+    CU_ASSERT_EQUAL(atp_parse(&parsed, longer, sizeof longer), ATP_BAD_LENGTH);
+    longer[31] = 0; /* nobody's */
+    CU_ASSERT_EQUAL(atp_parse(&parsed, longer, sizeof question), ATP_BAD_FIELD);
 }
 
 static enum atp_parse_error parse_changed(const uint8_t *packet, size_t bytes, size_t at, uint8_t value)
@@ -234,11 +255,17 @@ static void test_every_bit_counts(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_golden_opening),   UNIT_TEST(test_golden_partial),
-        UNIT_TEST(test_golden_answers),   UNIT_TEST(test_lengths),
-        UNIT_TEST(test_fields_in_range),  UNIT_TEST(test_marks),
-        UNIT_TEST(test_reject),           UNIT_TEST(test_golden_crc32c),
-        UNIT_TEST(test_every_bit_counts), CU_TEST_INFO_NULL,
+        UNIT_TEST(test_golden_opening),
+        UNIT_TEST(test_golden_partial),
+        UNIT_TEST(test_golden_answers),
+        UNIT_TEST(test_lengths),
+        UNIT_TEST(test_fields_in_range),
+        UNIT_TEST(test_marks),
+        UNIT_TEST(test_reject),
+        UNIT_TEST(test_golden_crc32c),
+        UNIT_TEST(test_every_bit_counts),
+        UNIT_TEST(test_golden_question),
+        CU_TEST_INFO_NULL,
     };
 
     return unit_main("wire_atp", tests);

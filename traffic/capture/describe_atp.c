@@ -45,7 +45,7 @@ static void append_body(struct line *l, const struct describe *how, const struct
 {
     const size_t call = p->flags & ATP_OPENING && bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
 
-    if (p->kind == ATP_GRADIENT)
+    if (p->kind == ATP_GRADIENT || p->kind == ATP_ASK)
         append_ranks(l, p);
     if (p->kind == ATP_WAITING)
         append_there(l, body, bytes);
@@ -57,10 +57,10 @@ static void append_body(struct line *l, const struct describe *how, const struct
 
 void describe_atp(struct line *l, const struct describe *how, const uint8_t *payload, size_t bytes)
 {
-    static const char *const kinds[ATP_KINDS] = {
-        [ATP_GRADIENT] = "GRADIENT", [ATP_PARAMETER] = "PARAMETER", [ATP_WAITING] = "WAITING",
-        [ATP_MISMATCH] = "MISMATCH", [ATP_REJECT] = "REJECT",       [ATP_GROUP] = "GROUP",
-        [ATP_RESTORE] = "RESTORE"};
+    static const char *const kinds[ATP_KINDS] = {[ATP_GRADIENT] = "GRADIENT", [ATP_PARAMETER] = "PARAMETER",
+                                                 [ATP_WAITING] = "WAITING",   [ATP_MISMATCH] = "MISMATCH",
+                                                 [ATP_REJECT] = "REJECT",     [ATP_GROUP] = "GROUP",
+                                                 [ATP_RESTORE] = "RESTORE",   [ATP_ASK] = "ASK"};
     struct path_answer answer;
     struct atp_packet p;
 

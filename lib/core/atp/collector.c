@@ -175,7 +175,7 @@ static void look_back(const struct atp_collector *c, const struct atp_lane *lane
     const bool last = p->sequence == lane->expected - c->cfg.window && lane->has_result;
 
     v->reason = last ? ATP_DROP_DUPLICATE : ATP_DROP_STALE;
-    if (last && (p->flags & ATP_RESEND))
+    if (last && (p->kind == ATP_ASK || p->flags & ATP_RESEND))
         atp_lane_send_again(c, lane, rank, v);
 }
 
@@ -188,7 +188,7 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
 
     if (p->kind == ATP_GROUP && c->cfg.has_group) {
         atp_lane_note_hearing(c, lane, rank, p->flags & ATP_HEARS, v);
-    } else if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE) {
+    } else if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE && p->kind != ATP_ASK) {
         v->reason = ATP_DROP_BAD_KIND;
     } else if (p->kind == ATP_GRADIENT &&
                (!atp_topology_ranks(&c->cfg.topology, p, part.ranks) || !ranks_has(part.ranks, rank))) {
@@ -197,6 +197,8 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
         v->reason = ATP_DROP_AHEAD;
     } else if (ahead < 0) {
         look_back(c, lane, rank, p, v);
+    } else if (p->kind == ATP_ASK) {
+        atp_lane_hurry(c, lane, rank, v);
     } else if (!fits(c, p, body_bytes)) {
         v->reason = ATP_DROP_BAD_LENGTH;
     } else if (p->kind == ATP_RESTORE) {

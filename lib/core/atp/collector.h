@@ -17,6 +17,9 @@
  * back (RESTORE) instead of contributing, so contributions complete a chunk only if nobody holds its sum: the
  * first sum handed back is the chunk's, and what was added before is forgotten.
  *
+ * Who misses a result asks (ASK), and is told who is in, or gets the result, if it is complete. Ranks that
+ * are missing while others ask or send again are asked by name, too.
+ *
  * In ordered mode, and for operations that add in float32 (kernels.h, wide), only single contributions come:
  * workers ask the switches to let them pass.
  *

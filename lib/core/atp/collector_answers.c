@@ -83,7 +83,7 @@ void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane
     const unsigned bytes = (c->cfg.topology.workers + 7u) / 8;
 
     for (unsigned i = 0; i < bytes; i++)
-        v->answer[ATP_HEADER_BYTES + i] = (uint8_t)(lane->in[i / 8] >> 8 * (i % 8));
+        v->answer[ATP_HEADER_BYTES + i] = lane->differs ? 0 : (uint8_t)(lane->in[i / 8] >> 8 * (i % 8));
     answer(c, lane, ATP_WAITING, bytes, reason, v);
 }
 

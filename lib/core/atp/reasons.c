@@ -18,7 +18,8 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
          "not of the same call as the packets before it: passed on, for the server to say so", AGG_PASS_ON,
          false},
     [ATP_SWITCH_ALONE] = {"atp_switch_passed_alone",
-                          "nothing to be added to: sent again, or complete by itself", AGG_PASS_ON, false},
+                          "nothing to be added to: a question, sent again, or complete by itself",
+                          AGG_PASS_ON, false},
     [ATP_SWITCH_AGED] =
         {"atp_switch_aged",
          "sums that nobody had added to or asked for during max_age: sent on incomplete. Their "
@@ -27,6 +28,11 @@ const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
     [ATP_SWITCH_PREEMPTED] = {"atp_switch_preempted",
                               "sums that gave way to a job of higher priority: sent on incomplete",
                               AGG_SEND_AS, false},
+    [ATP_SWITCH_ASKED] =
+        {"atp_switch_asked",
+         "sums that a worker's question took out of their aggregators: sent on incomplete, or "
+         "once more",
+         AGG_SEND_AS, false},
     [ATP_SWITCH_DIRECT] = {"atp_switch_passed_direct",
                            "for the server alone to add: an ordered job, or averages of half precision",
                            AGG_PASS_AND_KEEP, false},

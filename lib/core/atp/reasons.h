@@ -15,6 +15,7 @@ enum atp_switch_reason {
     ATP_SWITCH_ALONE,     /* a RESEND that meets no aggregator, or one of another; a level with one child */
     ATP_SWITCH_AGED,      /* the sum of a chunk that nobody cared for any more */
     ATP_SWITCH_PREEMPTED, /* the sum of a job of lower priority */
+    ATP_SWITCH_ASKED,     /* what there is of a chunk that a worker has asked for */
     /* The packet itself goes on: */
     ATP_SWITCH_DIRECT,   /* it asks for that, or its operation can only be done at the server */
     ATP_SWITCH_KEYED,    /* of a keyed job: a switch can add nothing that others would believe */

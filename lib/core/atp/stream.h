@@ -3,11 +3,13 @@
  *
  * Chunks are numbered through the job's life. UNA is the first that is not acknowledged, INF one past the
  * last that was sent; a chunk may be sent while it is less than the job's window ahead of UNA, and while
- * fewer than WND chunks are under way (atp/congestion.h). A chunk is sent again, with RESEND, once three that
- * were sent later have been acknowledged; or when nothing comes for as long as a timer with variance and
- * back-off says (switchml/rtt.h); or when the server says that it lacks it, then with DIRECT, too. A
- * chunk that the server asks for before it was sent is sent with DIRECT then: others' contributions have come
- * there without it, and in a switch it would wait for them.
+ * fewer than WND chunks are under way (atp/congestion.h). A chunk is asked for (ASK) once three that were
+ * sent later have been acknowledged, or when nothing comes for as long as a timer with variance and back-off
+ * says (switchml/rtt.h). All ranks miss its result, though one packet may be all that was lost; so only the
+ * rank whose contribution the server lacks sends it again, with RESEND and DIRECT, and halves its window. (In
+ * the paper all send again: with 64 workers, 64 packets for one.) A chunk that the server asks for before it
+ * was sent is sent with DIRECT then: others' contributions have come there without it, and in a switch it
+ * would wait for them.
  *
  * Where a job has several servers, each has a stream of its own, with its own membership, numbers and window:
  * chunk c of a collective goes to server c % servers. A stream whose server gets no chunk of a collective is
@@ -78,7 +80,7 @@ uint64_t atp_stream_progress(const struct atp_stream *s);
  * oldest chunk without a sum, and returns their number; 0: not known. */
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max);
 
-/* probes: packets with RESEND that a timer has caused. */
+/* retransmitted: questions, too. probes: questions that a timer has caused. */
 void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out);
 
 /* What the network has told, for measurements. */

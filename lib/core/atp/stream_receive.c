@@ -15,16 +15,14 @@ static void note_order(struct atp_stream *s, uint64_t order)
         }
 }
 
-/* What the acknowledgement of a chunk under way tells of the path. Of one that was sent twice it is not known
- * which of them it answers; the last one, at most, if it comes no sooner than a round trip takes. The
- * shortest one would not do: where queues are long, the answer to the first packet would count as the last
- * one's, and all that was sent between the two seem lost. */
+/* What the acknowledgement of a chunk under way tells. Whatever it answers, all ranks have sent the chunk,
+ * and each its own in the same order. So what counts is when this rank sent it first: a question that it has
+ * sent later says nothing of chunks that other ranks, whose windows are smaller, have yet to send. */
 static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t now)
 {
     if (f->sends == 1)
         sml_rtt_sample(&s->rtt, now - f->sent_at, now);
-    if (f->sends == 1 || now - f->sent_at >= s->rtt.srtt / 2)
-        note_order(s, f->order);
+    note_order(s, f->first_order);
 }
 
 static bool store_scaled(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
@@ -96,6 +94,8 @@ static void settle(struct atp_stream *s, uint64_t position, const struct atp_pac
         sample(s, f, now);
         atp_list_take(s, (uint16_t)(position & (s->cfg.terms.window - 1u)));
         s->under_way--;
+        if (f->sends > 1 && !f->told) /* it was complete: the result was lost */
+            atp_congestion_lost(&s->congestion, position, s->inf);
         atp_congestion_acknowledged(&s->congestion, position, s->inf, marked, collided, s->limited);
     }
     f->done = true;
@@ -153,6 +153,42 @@ static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, co
     return have ? SML_RX_NEWS : SML_RX_RESULT;
 }
 
+/* The server has this rank's part of a chunk that was sent, and waits for others': it is asked again only
+ * once chunks that are sent from now on have been acknowledged. */
+static void put_off(struct atp_stream *s, uint64_t position)
+{
+    const uint16_t place = (uint16_t)(position & (s->cfg.terms.window - 1u));
+
+    atp_list_take(s, place);
+    atp_list_put(s, &s->sent, place);
+    s->flights[place].direct = false;
+    s->flights[place].order = s->orders;
+}
+
+/* It lacks that part: lost, or in a switch where others have left without it. Several questions, of other
+ * ranks too, have several answers; one is enough. */
+static void send_whole(struct atp_stream *s, uint64_t position, uint64_t now)
+{
+    const struct atp_flight *f = atp_flight_of(s, position);
+    const bool just_done = f->sends > 1 && !f->asked && now - f->sent_at < s->rtt.srtt / 2;
+
+    if (just_done)
+        return;
+    atp_congestion_lost(&s->congestion, position, s->inf);
+    atp_make_due(s, position, true);
+}
+
+/* The first answer of all tells how long a round trip takes, if no result has: where every chunk meets
+ * others' aggregators none may come without a question. */
+static void note_told(struct atp_stream *s, uint64_t position, uint64_t now)
+{
+    struct atp_flight *f = atp_flight_of(s, position);
+
+    if (s->rtt.srtt == 0)
+        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    f->told = true;
+}
+
 static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
                                    uint64_t now)
 {
@@ -163,12 +199,15 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
         s->waiting_position = position;
         memcpy(s->waiting, body, bytes);
     }
-    if (body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1)
-        return SML_RX_NEWS;
-    if (position < s->inf && !atp_flight_of(s, position)->done)
-        atp_make_due(s, position, true);
-    else
-        atp_flight_of(s, position)->direct = true; /* once it is sent */
+    const bool there = body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1, sent = position < s->inf;
+    if (sent)
+        note_told(s, position, now);
+    if (sent && there && atp_flight_of(s, position)->asked)
+        put_off(s, position);
+    else if (sent && !there)
+        send_whole(s, position, now);
+    else if (!sent)
+        atp_flight_of(s, position)->direct |= !there; /* once it is sent */
     return SML_RX_NEWS;
 }
 

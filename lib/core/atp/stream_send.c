@@ -83,13 +83,42 @@ static void fill_in_contribution(const struct atp_stream *s, uint64_t position, 
         p->flags |= ATP_DIRECT;
 }
 
-static void build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
+/* Elements, and what the header says of them. */
+static void fill_in_body(const struct atp_stream *s, uint64_t position, const struct atp_chunk *chunk,
+                         struct atp_packet *p, struct sml_send *send)
+{
+    if (sml_has_exponents(s->cfg.terms.format))
+        fill_in_scaled(s, position, chunk, p, send);
+    else
+        fill_in_typed(s, chunk, p, send);
+    if (atp_flight_of(s, position)->sends > 0)
+        p->flags |= ATP_RESEND;
+    if (p->kind == ATP_GRADIENT && agg_is_wide(&s->cfg.kernels->operations[p->code]))
+        p->flags |= ATP_DIRECT;
+    if (chunk->opening) {
+        p->flags |= ATP_OPENING;
+        sml_build_call(send->head + ATP_HEADER_BYTES, chunk->call);
+        send->head_bytes += SML_CALL_BYTES;
+    }
+}
+
+/* A chunk that was sent once is asked for; its elements are sent again only if the server says that it has to
+ * have them. */
+static bool asks(const struct atp_flight *f)
+{
+    return f->sends > 0 && !f->direct;
+}
+
+/* Returns its kind. */
+static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
 {
     const struct atp_flight *f = atp_flight_of(s, position);
     const struct atp_chunk chunk = atp_chunk_at(s, position);
     const bool restores = atp_have(s, position) && atp_wants(s, chunk.call);
     struct atp_packet p = {
-        .kind = restores ? ATP_RESTORE : ATP_GRADIENT,
+        .kind = restores  ? ATP_RESTORE
+                : asks(f) ? ATP_ASK
+                          : ATP_GRADIENT,
         .job = s->cfg.job,
         .life = s->cfg.terms.life,
         .sequence = (uint32_t)position,
@@ -102,20 +131,10 @@ static void build(const struct atp_stream *s, uint64_t position, struct sml_send
     atp_begin_packet(s, position, send);
     if (!restores)
         fill_in_contribution(s, position, &p);
-    if (sml_has_exponents(s->cfg.terms.format))
-        fill_in_scaled(s, position, &chunk, &p, send);
-    else
-        fill_in_typed(s, &chunk, &p, send);
-    if (f->sends > 0)
-        p.flags |= ATP_RESEND;
-    if (!restores && agg_is_wide(&s->cfg.kernels->operations[p.code]))
-        p.flags |= ATP_DIRECT;
-    if (chunk.opening) {
-        p.flags |= ATP_OPENING;
-        sml_build_call(send->head + ATP_HEADER_BYTES, chunk.call);
-        send->head_bytes += SML_CALL_BYTES;
-    }
+    if (p.kind != ATP_ASK)
+        fill_in_body(s, position, &chunk, &p, send);
     atp_build_header(send->head, &p);
+    return p.kind;
 }
 
 /* Builds the packet and notes that it leaves now. */
@@ -124,7 +143,7 @@ static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct s
     const uint16_t place = (uint16_t)(position & (s->cfg.terms.window - 1u));
     struct atp_flight *f = &s->flights[place];
 
-    build(s, position, send);
+    f->asked = build(s, position, send) == ATP_ASK;
     if (s->under_way == 0)
         s->quiet_since = now;
     s->under_way += f->sends == 0;
@@ -136,6 +155,8 @@ static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct s
     f->direct = false;
     f->sent_at = now;
     f->order = ++s->orders;
+    if (f->sends == 1)
+        f->first_order = f->order;
 }
 
 /* The position, in [una, una + window), of a place's chunk. */
@@ -151,8 +172,14 @@ static bool is_overtaken(const struct atp_stream *s)
     return s->sent.first != ATP_NO_PLACE && s->flights[s->sent.first].order < s->latest[ATP_OUT_OF_ORDER - 1];
 }
 
+/* When too long nothing has come. A chunk of which the server has said that it lacks some ranks is in two
+ * places, at the server and in a switch, and stays so until somebody asks. */
 static uint64_t expiry(const struct atp_stream *s)
 {
+    const struct atp_flight *f = atp_flight_of(s, s->una);
+
+    if (f->told && f->sends == 1)
+        return s->quiet_since + sml_rtt_interval(&s->rtt, 0);
     return s->quiet_since + (s->backoff == 0 ? sml_rtt_rto(&s->rtt) : sml_rtt_interval(&s->rtt, s->backoff));
 }
 
@@ -202,7 +229,6 @@ static void make_due(struct atp_stream *s, uint64_t now)
         expire(s, now);
     if (!s->rejected && s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
         const uint64_t position = position_of(s, s->sent.first);
-        atp_congestion_lost(&s->congestion, position, s->inf);
         atp_make_due(s, position, false);
     }
 }

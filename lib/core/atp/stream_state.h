@@ -22,13 +22,16 @@ enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3 };
 
 /* The chunk in one place of the window: position % window. */
 struct atp_flight {
-    uint64_t sent_at; /* last */
-    uint64_t order;   /* the how-manieth packet of the stream that was; 0: never sent */
+    uint64_t sent_at;     /* last */
+    uint64_t order;       /* the how-manieth packet of the stream that was; 0: never sent */
+    uint64_t first_order; /* of the first one that was this chunk's */
     uint16_t next, prev;
     uint16_t index; /* of the aggregator */
     uint8_t sends;
     bool listed; /* in one of the two lists */
     bool due;    /* which: due, or sent */
+    bool told;   /* since it was sent the server has said who is missing */
+    bool asked;  /* its last packet was a question, without elements */
     bool direct; /* the server has asked for it, perhaps before it was sent */
     bool done;   /* acknowledged, by the server in its present life */
     bool have;   /* this rank is done with it. Of chunks from oldest on */

@@ -7,6 +7,7 @@
  *   - a packet with RESEND that meets the aggregator of its chunk takes out all that is there. The paper
  * sends on the packet alone, at the second level always and at the first if its rank is in the sum, and
  * empties the aggregator: what others have given is lost then;
+ *   - ASK, which the paper lacks, takes out all that is there, too, and is sent on where there is nothing;
  *   - an aggregator that nobody has touched for max_age goes to whoever wants it next, or is emptied by the
  *     passing of time; its sum goes on to the server. The paper's is lost with its job;
  *   - an option: a job of higher priority may take the aggregator of a lower one in the same way;

@@ -246,6 +246,19 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, 
         begin(a, p, raw, now);
 }
 
+/* Takes out what is there of the chunk, to be sent on in the name of who has claimed the aggregator: who asks
+ * need not be in it. */
+static void apply_ask(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+                      const struct agg_packet *raw, struct agg_verdict *v)
+{
+    if (p->seal == SML_CHECKSUM_KEYED)
+        v->reason = ATP_SWITCH_KEYED;
+    else if (a->taken && owns(a, p, raw))
+        atp_send_away(t, a, p->index % atp_table_shards(t), ATP_SWITCH_ASKED, v);
+    else
+        pass(raw, p, 0, ATP_SWITCH_ALONE, v);
+}
+
 /* Of whatever level and rack. */
 static bool is_of(const struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
 {
@@ -263,6 +276,8 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct
         v->reason = ATP_SWITCH_BAD_CHECKSUM;
     } else if (p->kind == ATP_GRADIENT) {
         apply_gradient(t, a, p, raw, now, v);
+    } else if (p->kind == ATP_ASK) {
+        apply_ask(t, a, p, raw, v);
     } else if (p->kind == ATP_PARAMETER && p->seal != SML_CHECKSUM_KEYED && is_of(a, p, raw)) {
         atp_take(a, false);
         v->reason = ATP_SWITCH_FREED;

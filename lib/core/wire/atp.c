@@ -76,6 +76,7 @@ static bool length_fits(const struct atp_packet *p, size_t body_bytes)
     case ATP_REJECT:
         return body_bytes == ATP_BOOT_ID_BYTES;
     case ATP_GROUP:
+    case ATP_ASK:
         return body_bytes == 0;
     case ATP_KINDS:
         break;
@@ -109,7 +110,8 @@ enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, siz
         .seal = payload[SEAL] & SEAL_MASK,
         .held = payload[SEAL] >> SML_HELD_SHIFT,
     };
-    if (p->seal > SML_CHECKSUM_KEYED || (p->kind == ATP_GRADIENT && !gradient_fits(p)))
+    if (p->seal > SML_CHECKSUM_KEYED ||
+        ((p->kind == ATP_GRADIENT || p->kind == ATP_ASK) && !gradient_fits(p)))
         return ATP_BAD_FIELD;
     if (bytes < ATP_HEADER_BYTES + sml_trailer_bytes((enum sml_checksum)p->seal))
         return ATP_TOO_SHORT;
@@ -162,7 +164,7 @@ size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *
                                       .index = p->index,
                                       .seal = p->seal == SML_CHECKSUM_CRC32C};
 
-    if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE)
+    if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE && p->kind != ATP_ASK)
         return 0;
     atp_build_header(out, &reject);
     put_be64(out + ATP_HEADER_BYTES, boot_id);

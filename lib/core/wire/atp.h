@@ -39,6 +39,8 @@ enum atp_kind {
     ATP_GROUP = 6,     /* to the server: whether its sender hears the job's group (HEARS); from the server, by
                           the group: so that who does not may find out that he does. No body */
     ATP_RESTORE = 7,   /* to the server: the sum of all ranks, which it has lost */
+    ATP_ASK = 8, /* to the server: what of this chunk is there? A switch that has some of it sends that on
+                    instead. Fields as in GRADIENT, the bitmaps of the sender alone; no body */
     ATP_KINDS
 };
 
@@ -66,7 +68,7 @@ struct atp_packet {
     uint16_t job;      /* number on the wire */
     uint16_t index;    /* of the aggregator, modulo what the switch has */
     union {
-        uint16_t root; /* GRADIENT, RESTORE: who wants the result, a rank or ATP_ALL */
+        uint16_t root; /* GRADIENT, RESTORE, ASK: who wants the result, a rank or ATP_ALL */
         uint16_t next; /* PARAMETER: the index of the chunk that is a window later */
     };
     uint8_t kind; /* enum atp_kind */
