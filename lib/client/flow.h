@@ -32,6 +32,7 @@ struct flow_config {
     const struct keys_shared *shared; /* read during the call only */
     const struct agg_kernels *kernels;
     uint8_t job;          /* number on the wire */
+    uint8_t data_ports;   /* of the place, that packets are dealt to */
     uint16_t chunk_bytes; /* the least that any of the job's places has granted: calls are cut by it */
 };
 

@@ -79,13 +79,17 @@ static size_t footprint(const struct flow_config *cfg)
 static void *init(void *mem, const struct flow_config *cfg)
 {
     const struct atp_stream_config config = stream_config(cfg);
-    return atp_stream_init(mem, &config);
+    struct atp_stream *stream = atp_stream_init(mem, &config);
+    if (stream)
+        atp_stream_deal(stream, cfg->data_ports);
+    return stream;
 }
 
 static const char *resume(void *stream, const struct flow_config *cfg, uint64_t now)
 {
     const struct atp_terms terms = stream_config(cfg).terms;
     const int rc = atp_stream_resume(stream, cfg->job, &terms, cfg->shared, now);
+    atp_stream_deal(stream, cfg->data_ports);
     return rc == 0 ? NULL : "some rank lags too far behind to be helped";
 }
 

@@ -167,6 +167,7 @@ struct flow_config job_flow_config(const struct job_part *part, const struct ctl
                                 .shared = shared,
                                 .kernels = job->kernels,
                                 .job = session->ready.job,
+                                .data_ports = session->ready.data_ports,
                                 .chunk_bytes = job->terms.chunk_bytes};
 }
 

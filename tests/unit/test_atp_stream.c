@@ -130,6 +130,7 @@ static void test_three_out_of_order(void)
 
     lose_sequence = usual.first_sequence + 5;
     rig_init(&rig, 3, &usual, 256);
+    atp_stream_deal(rig.stream[1], 2); /* of the same port */
     rig.loses = loses_one;
     begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
     while (rig_send(&rig)) /* time stands still */
@@ -141,6 +142,54 @@ static void test_three_out_of_order(void)
     atp_stream_stats(rig.stream[1], &stats);
     CU_ASSERT_EQUAL(stats.probes, 0);
     rig_fini(&rig);
+}
+
+enum { LATE_MAX = 64 };
+static struct rig_packet late[LATE_MAX];
+static unsigned lates;
+
+/* Results of a server's second port, whose thread waits for its CPU. */
+static bool is_late(struct rig *rig, const struct rig_packet *p)
+{
+    struct atp_packet parsed;
+
+    (void)rig;
+    if (p->to_server || atp_parse(&parsed, p->payload, p->bytes) != ATP_OK || parsed.sequence % 2 == 0 ||
+        lates == LATE_MAX)
+        return false;
+    late[lates++] = *p;
+    return true;
+}
+
+static uint64_t retransmitted_beside_late_results(uint8_t ports)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct sml_stream_stats stats;
+    struct rig rig;
+
+    lates = 0;
+    rig_init(&rig, 1, &usual, 0);
+    atp_stream_deal(rig.stream[0], ports);
+    rig.loses = is_late;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (lates < 8 && rig_send(&rig)) /* time stands still */
+        rig_deliver(&rig);
+    atp_stream_stats(rig.stream[0], &stats);
+    rig.loses = NULL;
+    for (unsigned i = 0; i < lates; i++)
+        atp_stream_receive(rig.stream[0], late[i].payload, late[i].bytes, rig.now);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    check_sums(&rig, 0, MOST);
+    rig_fini(&rig);
+    return stats.retransmitted;
+}
+
+/* Results that come by the server's other port say nothing of those that are late. */
+static void test_ports_do_not_overtake_one_another(void)
+{
+    CU_ASSERT_EQUAL(retransmitted_beside_late_results(2), 0);
+    CU_ASSERT(retransmitted_beside_late_results(1) > 0);
 }
 
 static unsigned contributions[RIG_WORKERS]; /* to the chunk that a packet of was lost */
@@ -622,6 +671,7 @@ int main(void)
         UNIT_TEST(test_with_switch),
         UNIT_TEST(test_losses_and_collisions),
         UNIT_TEST(test_three_out_of_order),
+        UNIT_TEST(test_ports_do_not_overtake_one_another),
         UNIT_TEST(test_a_loss_is_one_ranks),
         UNIT_TEST(test_a_lost_result),
         UNIT_TEST(test_a_chunk_in_two_places),

@@ -65,6 +65,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
 
     memset(s, 0, atp_stream_footprint(cfg));
     s->cfg = *cfg;
+    atp_stream_deal(s, 1);
     p += aligned(sizeof *s);
     s->flights = (struct atp_flight *)p;
     p += aligned(cfg->terms.window * sizeof(struct atp_flight));
@@ -154,6 +155,12 @@ static bool segments_ok(const struct sml_segment segments[], size_t n, bool want
         if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
             return false;
     return true;
+}
+
+void atp_stream_deal(struct atp_stream *s, uint8_t ports)
+{
+    s->ports = ports == 0 ? 1 : ports > ATP_SERVER_PORTS ? ATP_SERVER_PORTS : ports;
+    memset(s->latest, 0, sizeof(s->latest));
 }
 
 int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,

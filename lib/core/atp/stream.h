@@ -46,6 +46,10 @@ struct atp_stream_config {
 size_t atp_stream_footprint(const struct atp_stream_config *cfg); /* 0: out of range */
 struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cfg);
 
+/* To so many UDP ports of the server the caller deals packets by shard_key: after init and resume; 1 until
+ * then. Each has a thread of its own there, so results of one may overtake those of another. */
+void atp_stream_deal(struct atp_stream *s, uint8_t ports);
+
 /* As sml_stream_begin_segments. -EINVAL also for elements that the job's format does not carry. */
 int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
                               struct sml_segment segments[], size_t n, uint64_t now);

@@ -4,13 +4,13 @@
 #include "atp/stream_state.h"
 #include "wire/atp_seal.h"
 
-/* Of three that were acknowledged, the ones that were sent last. */
-static void note_order(struct atp_stream *s, uint64_t order)
+/* Of three of a port that were acknowledged, the ones that were sent last. */
+static void note_order(uint64_t latest[ATP_OUT_OF_ORDER], uint64_t order)
 {
     for (unsigned i = 0; i < ATP_OUT_OF_ORDER; i++)
-        if (order > s->latest[i]) {
-            const uint64_t other = s->latest[i];
-            s->latest[i] = order;
+        if (order > latest[i]) {
+            const uint64_t other = latest[i];
+            latest[i] = order;
             order = other;
         }
 }
@@ -22,7 +22,7 @@ static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t no
 {
     if (f->sends == 1)
         sml_rtt_sample(&s->rtt, now - f->sent_at, now);
-    note_order(s, f->first_order);
+    note_order(s->latest[atp_port_of(s, (uint16_t)(f - s->flights))], f->first_order);
 }
 
 static bool store_scaled(struct atp_stream *s, uint64_t position, const struct atp_packet *p,

@@ -165,11 +165,19 @@ static uint64_t position_of(const struct atp_stream *s, uint16_t place)
     return s->una + ((place - s->una) & (s->cfg.terms.window - 1u));
 }
 
-/* The one that was sent first of those under way, if three that were sent later have been acknowledged: all
- * ranks send their chunks in the same order, so a packet was lost, or partial sums did not meet. */
-static bool is_overtaken(const struct atp_stream *s)
+/* The one that was sent first of those under way to a port, if three that were sent there later have been
+ * acknowledged: all ranks send their chunks in the same order, so a packet was lost, or partial sums did not
+ * meet. Of another port's that says nothing: a server has a thread for each, and one may wait for its CPU.
+ * ATP_NO_PLACE: none is. */
+static uint16_t find_overtaken(const struct atp_stream *s)
 {
-    return s->sent.first != ATP_NO_PLACE && s->flights[s->sent.first].order < s->latest[ATP_OUT_OF_ORDER - 1];
+    unsigned looks = 2 * s->ports; /* chunks are dealt to ports in turn, so each has one among the first */
+
+    for (uint16_t place = s->sent.first; place != ATP_NO_PLACE && looks > 0;
+         place = s->flights[place].next, looks--)
+        if (s->flights[place].order < s->latest[atp_port_of(s, place)][ATP_OUT_OF_ORDER - 1])
+            return place;
+    return ATP_NO_PLACE;
 }
 
 /* When too long nothing has come. A chunk of which the server has said that it lacks some ranks is in two
@@ -227,9 +235,11 @@ static void make_due(struct atp_stream *s, uint64_t now)
 {
     if (s->under_way > 0 && now >= expiry(s))
         expire(s, now);
-    if (!s->rejected && s->due.first == ATP_NO_PLACE && is_overtaken(s)) {
-        const uint64_t position = position_of(s, s->sent.first);
-        atp_make_due(s, position, false);
+    if (!s->rejected && s->due.first == ATP_NO_PLACE) {
+        const uint16_t place = find_overtaken(s);
+
+        if (place != ATP_NO_PLACE)
+            atp_make_due(s, position_of(s, place), false);
     }
 }
 

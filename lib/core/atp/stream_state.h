@@ -18,7 +18,7 @@
 #include "atp/stream.h"
 #include "switchml/rtt.h"
 
-enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3 };
+enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };
 
 /* The chunk in one place of the window: position % window. */
 struct atp_flight {
@@ -91,8 +91,10 @@ struct atp_stream {
     struct atp_list sent; /* in the order of sending */
     struct atp_list due;  /* to be sent again now */
     uint32_t under_way;
-    uint64_t orders;                   /* packets sent so far */
-    uint64_t latest[ATP_OUT_OF_ORDER]; /* orders of those that were acknowledged, the largest, falling */
+    uint64_t orders;                                     /* packets sent so far */
+    unsigned ports;                                      /* of the server, 1.. */
+    uint64_t latest[ATP_SERVER_PORTS][ATP_OUT_OF_ORDER]; /* by port, orders of those that were acknowledged:
+                                                            the largest, falling */
     struct sml_rtt rtt;
     struct atp_congestion congestion;
     bool limited;         /* the window keeps more from being sent */
@@ -113,6 +115,11 @@ struct atp_stream {
 static inline struct atp_flight *atp_flight_of(const struct atp_stream *s, uint64_t position)
 {
     return &s->flights[position & (s->cfg.terms.window - 1u)];
+}
+/* Of the server, that the chunk in this place is dealt to, as atp_protocol.shard_key says. */
+static inline unsigned atp_port_of(const struct atp_stream *s, uint16_t place)
+{
+    return (place & (ATP_MIN_WINDOW - 1u)) % s->ports;
 }
 static inline int8_t *atp_exponent_at(const struct atp_stream *s, uint64_t position)
 {
