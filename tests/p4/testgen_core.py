@@ -98,7 +98,7 @@ def way(job, payload, test):
 
 def same(program, core):
     """Whether reasons mean the same: of a packet of a wrong size, with something else wrong, each names another thing (docs/tofino.md)."""
-    return program == core or (program == "drop_bad_length" and core.startswith("drop_"))
+    return program == core or program in ("drop_bad_length", "sml_bad_length")
 
 
 def complaint(core, made, test, frame):
