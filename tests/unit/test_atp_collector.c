@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "atp/collector.h"
+#include "atp/index.h"
 #include "atp/protocol.h"
 #include "atp/ranks.h"
 #include "atp/reasons.h"
@@ -461,7 +462,7 @@ static void test_remapping(void)
 {
     open_collector(2, ATP_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 3, 0), ATP_SEND_ALL);
-    CU_ASSERT_EQUAL(next_of(), (uint16_t)(LIFE + FIRST));
+    CU_ASSERT_EQUAL(next_of(), atp_index_first(ATP_MAP_REMAP, LIFE, FIRST));
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 1, ATP_COLLISION | ATP_ECN), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 2, 0), ATP_SEND_ALL);
     CU_ASSERT_NOT_EQUAL(next_of(), (uint16_t)(LIFE + FIRST));

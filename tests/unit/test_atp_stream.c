@@ -647,6 +647,25 @@ static void test_congestion_regrets(void)
     CU_ASSERT(c.window == 25 && c.threshold == 25);
 }
 
+/* Once packets wait in a queue it grows by one with each window. */
+static void test_congestion_queues(void)
+{
+    struct atp_congestion c;
+
+    atp_congestion_init(&c, 1000);
+    atp_congestion_acknowledged(&c, 0, 50, false, false, true);
+    CU_ASSERT_EQUAL(c.window, 51);
+    atp_congestion_waits(&c);
+    for (uint64_t p = 1; p < 51; p++)
+        atp_congestion_acknowledged(&c, p, p + 51, false, false, true);
+    CU_ASSERT_EQUAL(c.window, 51);
+    atp_congestion_acknowledged(&c, 51, 102, false, false, true);
+    CU_ASSERT_EQUAL(c.window, 52);
+    atp_congestion_lost(&c, 60, 110);
+    atp_congestion_waits(&c);
+    CU_ASSERT_EQUAL(c.threshold, 26);
+}
+
 /* However many are lost, enough chunks stay under way that three later ones tell of a loss; marks leave
  * fewer, and a loss then takes nothing, and gives nothing. */
 static void test_congestion_losses_alone(void)
@@ -688,6 +707,7 @@ int main(void)
         UNIT_TEST(test_cut),
         UNIT_TEST(test_congestion),
         UNIT_TEST(test_congestion_regrets),
+        UNIT_TEST(test_congestion_queues),
         UNIT_TEST(test_congestion_losses_alone),
         CU_TEST_INFO_NULL,
     };

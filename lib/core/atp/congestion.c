@@ -44,6 +44,12 @@ void atp_congestion_lost(struct atp_congestion *c, uint64_t position, uint64_t n
     c->regrets = true;
 }
 
+void atp_congestion_waits(struct atp_congestion *c)
+{
+    if (c->threshold > c->window)
+        c->threshold = c->window;
+}
+
 void atp_congestion_acknowledged(struct atp_congestion *c, uint64_t position, uint64_t next, bool marked,
                                  bool collided, bool limited)
 {

@@ -13,10 +13,18 @@ static inline uint16_t atp_index_hashed(uint32_t life, uint32_t sequence)
     return (uint16_t)splitmix_hash((uint64_t)life << 32 | sequence);
 }
 
-/* Of a chunk of the first window. Neighbours in a window have different ones, unless they are hashed. */
+/* Of a chunk of the first window. Neighbours in a window have different ones, unless they are hashed: one
+ * step further each. Jobs' steps differ, as a rule: of two jobs that went on at one pace and by one step,
+ * either no chunks would meet or all. Primes have no divisor in common with the usual numbers of aggregators.
+ */
 static inline uint16_t atp_index_first(enum atp_mapping mapping, uint32_t life, uint32_t sequence)
 {
-    return mapping == ATP_MAP_HASH ? atp_index_hashed(life, sequence) : (uint16_t)(life + sequence);
+    static const uint8_t steps[] = {11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71};
+    const uint64_t random = splitmix_hash(life);
+
+    if (mapping == ATP_MAP_HASH)
+        return atp_index_hashed(life, sequence);
+    return (uint16_t)((random >> 32) + (uint64_t)sequence * steps[random % sizeof steps]);
 }
 
 /* Of the chunk `sequence`, whose predecessor in its place had this index; collided: and met another's. */

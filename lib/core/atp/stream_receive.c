@@ -4,6 +4,8 @@
 #include "atp/stream_state.h"
 #include "wire/atp_seal.h"
 
+enum { QUEUED_FROM = 4 /* shortest round trips: one that takes longer has waited in a queue */ };
+
 /* Of three of a port that were acknowledged, the ones that were sent last. */
 static void note_order(uint64_t latest[ATP_OUT_OF_ORDER], uint64_t order)
 {
@@ -20,8 +22,13 @@ static void note_order(uint64_t latest[ATP_OUT_OF_ORDER], uint64_t order)
  * sent later says nothing of chunks that other ranks, whose windows are smaller, have yet to send. */
 static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t now)
 {
-    if (f->sends == 1)
-        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    const uint64_t took = now - f->sent_at;
+
+    if (f->sends == 1) {
+        sml_rtt_sample(&s->rtt, took, now);
+        if (took > QUEUED_FROM * s->rtt.base)
+            atp_congestion_waits(&s->congestion);
+    }
     note_order(s->latest[atp_port_of(s, (uint16_t)(f - s->flights))], f->first_order);
 }
 
