@@ -45,16 +45,18 @@ static int serve(struct config *cfg, const char *file)
     static struct ps ps;
     struct operators *operators = NULL;
     char ip[INET_ADDRSTRLEN];
+    const unsigned megabytes = cfg->pool.megabytes;
     int rc;
 
+    inet_ntop(AF_INET, &cfg->server.ip, ip, sizeof(ip));
     log_with_time();
     log_set_level((enum log_level)cfg->log_level);
     rc = ps_open(&ps, cfg, file);
     if (rc == 0)
-        rc = start_operators(&operators, &ps);
+        rc = start_operators(&operators, &ps); /* from here on one of them may change cfg */
     if (rc == 0) {
-        log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version,
-                   inet_ntop(AF_INET, &cfg->server.ip, ip, sizeof(ip)), ps.shards, cfg->pool.megabytes);
+        log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version, ip, ps.shards,
+                   megabytes);
         ps_run(&ps);
     }
     operators_stop(operators);
