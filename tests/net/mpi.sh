@@ -78,7 +78,7 @@ outlives_the_switch() { # [MPIRUN OPTION...] -- [ARGUMENT...]: of mpi-perf, whic
     shift
     results=$(net_telemetry /swagg/counters results)
     net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
-        "${options[@]}" -- \
+        -x SWAGG_MIN_BYTES=8K "${options[@]}" -- \
         "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -w 0 "$@" >"$NET_DIR/perf.log" 2>&1 &
     program=$!
     net_until 20 "sums are being taken" more_results_than $((results + 1000))
