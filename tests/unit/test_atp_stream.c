@@ -318,6 +318,29 @@ static void test_tail_loss(void)
     rig_fini(&rig);
 }
 
+/* Once round trips are known it is asked for after some two of them, not after the least time that a
+ * retransmission takes. */
+static void test_tail_loss_is_soon_noticed(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    lose_sequence = usual.first_sequence + 1;
+    rig_init(&rig, 3, &usual, 256);
+    rig.loses = loses_one;
+    for (unsigned call = 0; call < 2; call++) {
+        begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+        while (rig_send(&rig))
+            rig_deliver(&rig);
+    }
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    rig_run(&rig, 5);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, 10);
+    CU_ASSERT(rig.now < 2000000);
+    rig_fini(&rig);
+}
+
 /* A rank never has more chunks under way than it may, and never one that is a window ahead of the oldest. */
 static bool loses_answers_but_rank_2s(struct rig *rig, const struct rig_packet *p)
 {
@@ -695,6 +718,7 @@ int main(void)
         UNIT_TEST(test_a_lost_result),
         UNIT_TEST(test_a_chunk_in_two_places),
         UNIT_TEST(test_tail_loss),
+        UNIT_TEST(test_tail_loss_is_soon_noticed),
         UNIT_TEST(test_ranks_out_of_step),
         UNIT_TEST(test_window),
         UNIT_TEST(test_reduce),
