@@ -82,14 +82,15 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     for (unsigned n = part->job->flow->missing(part->stream, list, SML_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     const bool known = ctl_ranks_count(&missing) > 0;
+    const unsigned in_vain = unanswered(part);
     if (is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", place->what, place->text,
                  (double)ctl_session_silence(session) / NS_PER_S);
     else if (session->state == CTL_SESSION_REJOINING)
         describe_rejoin(part, session, text);
-    else if (unanswered(part))
+    else if (in_vain > 0)
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has not answered this rank's last %u questions%s%s%s",
-                 place->what, place->text, unanswered(part), known ? "; before them it was waiting for " : "",
+                 place->what, place->text, in_vain, known ? "; before them it was waiting for " : "",
                  known ? ctl_ranks_text(&missing, names) : "", known ? part_name(part, name) : "");
     else if (!known)
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", place->what,

@@ -217,6 +217,23 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
     return status;
 }
 
+int crew_sum_twice(struct crew_member *m)
+{
+    struct interlude *between = m->crew->arg;
+    int rc = crew_sum(m, &between->tensor, -1, false);
+    atomic_fetch_add(&between->summed, 1);
+    while (!atomic_load(&between->over))
+        sleep_ms(1);
+    return rc < 0 ? rc : crew_sum(m, &between->tensor, -1, false);
+}
+
+void interlude_await(const struct crew *crew)
+{
+    const struct interlude *between = crew->arg;
+    while (atomic_load(&between->summed) < crew->size && atomic_load(&crew->through) == 0)
+        sleep_ms(1);
+}
+
 int crew_sum_vector(struct crew_member *m, int tensors, int each)
 {
     const int size = m->crew->size, n = tensors * each;

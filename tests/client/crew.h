@@ -73,6 +73,19 @@ bool tensor_is_result(const struct tensor *t, int size, const void *results);
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
 
+/* What ranks wait for between two sums; `over` is the test's to set. */
+struct interlude {
+    struct tensor tensor;
+    atomic_int summed; /* ranks that have had the first sum, or an error */
+    atomic_bool over;
+};
+
+/* What a rank does whose crew's arg is an interlude: sums the tensor before it and after it. */
+int crew_sum_twice(struct crew_member *m);
+
+/* Until all ranks have come so far, or one does not. */
+void interlude_await(const struct crew *crew);
+
 /* The same of so many tensors of int32 in one call, each of so many elements. */
 int crew_sum_vector(struct crew_member *m, int tensors, int each);
 

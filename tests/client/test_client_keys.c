@@ -45,22 +45,6 @@ static struct loop_switch *start_switch(const struct keys_key *key)
 
 static const struct tensor tensor = {.type = SWAGG_F32, .count = 5000, .seed = 3};
 
-struct course {
-    atomic_uint summed; /* ranks that have the first sum */
-    atomic_bool revived;
-};
-
-/* One sum before the switch restarts, one after that. */
-static int sum_twice(struct crew_member *m)
-{
-    struct course *c = m->crew->arg;
-    int rc = crew_sum(m, &tensor, -1, false);
-    atomic_fetch_add(&c->summed, 1);
-    while (!atomic_load(&c->revived))
-        sleep_ms(1);
-    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
-}
-
 static int open_at(const char *ip, uint16_t port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -95,16 +79,15 @@ static void a_job_with_a_key_outlives_its_switch(void)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
-    struct course course = {0};
-    struct crew crew = crew_of(RANKS, ls, "keyed", sum_twice, &course);
+    struct interlude restart = {.tensor = tensor};
+    struct crew crew = crew_of(RANKS, ls, "keyed", crew_sum_twice, &restart);
     crew.options.key_file = files.ours;
     crew_start(&crew);
-    while (atomic_load(&course.summed) < RANKS)
-        sleep_ms(1);
+    interlude_await(&crew);
     loop_switch_kill(ls);
     answer_in_its_place(loop_switch_ip(ls));
     loop_switch_revive(ls);
-    atomic_store(&course.revived, true);
+    atomic_store(&restart.over, true);
     crew_join(&crew);
     crew_expect_success(&crew);
     uint64_t unproven = 0;
@@ -185,34 +168,18 @@ static void answer_data_in_its_place(const char *ip, unsigned packets)
     close(fd);
 }
 
-struct forgery {
-    atomic_uint summed;
-    atomic_bool killed;
-};
-
-static int sum_while_somebody_forges(struct crew_member *m)
-{
-    struct forgery *f = m->crew->arg;
-    int rc = crew_sum(m, &tensor, -1, false);
-    atomic_fetch_add(&f->summed, 1);
-    while (!atomic_load(&f->killed))
-        sleep_ms(1);
-    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
-}
-
 static void nobody_without_the_key_answers_data_in_the_switchs_place(void)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
-    struct forgery forgery = {0};
-    struct crew crew = crew_of(RANKS, ls, "forged", sum_while_somebody_forges, &forgery);
+    struct interlude forgery = {.tensor = tensor};
+    struct crew crew = crew_of(RANKS, ls, "forged", crew_sum_twice, &forgery);
     uint64_t damaged = 0;
     crew.options.key_file = files.ours;
     crew_start(&crew);
-    while (atomic_load(&forgery.summed) < RANKS)
-        sleep_ms(1);
+    interlude_await(&crew);
     loop_switch_kill(ls);
-    atomic_store(&forgery.killed, true);
+    atomic_store(&forgery.over, true);
     answer_data_in_its_place(loop_switch_ip(ls), 50);
     loop_switch_revive(ls);
     crew_join(&crew);

@@ -68,36 +68,19 @@ static struct swagg_options options_of(const struct lab *lab, const char *job, c
                                   .protocol = protocol};
 }
 
-struct course {
-    atomic_int summed; /* ranks that have the first sum */
-    atomic_bool revived;
-};
-
-static int sum_twice(struct crew_member *m)
-{
-    static const struct tensor tensor = {.type = SWAGG_F32, .count = 20000, .seed = 3};
-    struct course *c = m->crew->arg;
-    int rc = crew_sum(m, &tensor, -1, false);
-    atomic_fetch_add(&c->summed, 1);
-    while (!atomic_load(&c->revived))
-        sleep_ms(1);
-    return rc < 0 ? rc : crew_sum(m, &tensor, -1, false);
-}
-
 static void a_job_with_a_key_outlives_its_server(void)
 {
     struct lab lab;
     start(&lab);
     for (size_t i = 0; i < 2; i++) {
-        struct course course = {0};
-        struct crew crew = crew_at(RANKS, NULL, "lab-keyed", sum_twice, &course);
+        struct interlude restart = {.tensor = {.type = SWAGG_F32, .count = 20000, .seed = 3}};
+        struct crew crew = crew_at(RANKS, NULL, "lab-keyed", crew_sum_twice, &restart);
         crew.options = options_of(&lab, "lab-keyed", lab.key, protocols[i]);
         crew_start(&crew);
-        while (atomic_load(&course.summed) < RANKS && atomic_load(&crew.through) == 0)
-            sleep_ms(1);
+        interlude_await(&crew);
         ps_kill(&lab.ps);
         ps_start(&lab.ps);
-        atomic_store(&course.revived, true);
+        atomic_store(&restart.over, true);
         crew_join(&crew);
         crew_expect_success(&crew);
         for (int r = 0; r < RANKS; r++) {
