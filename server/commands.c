@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "operator/hearing.h"
 #include "operator/log_level.h"
 #include "operator/reply_changes.h"
@@ -57,8 +58,11 @@ static void drain_job(struct ps *ps, const struct request *request, struct reply
 
 static void set_log_level(struct ps *ps, const struct request *request, struct reply *reply)
 {
-    (void)ps;
-    log_level_set(request, reply);
+    pthread_mutex_lock(&ps->lock);
+    if (log_level_set(request, reply))
+        ps->cfg->log_level =
+            (enum config_log_level)log_get_level(); /* a reload then says that it changes it */
+    pthread_mutex_unlock(&ps->lock);
 }
 
 static void reload(struct ps *ps, const struct request *request, struct reply *reply)

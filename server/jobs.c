@@ -86,6 +86,7 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
     job->footprint = *f;
     job->slots = f->slots;
     job->tenant = joined->tenant;
+    job->founder = joined->founder;
     snprintf(job->name, sizeof(job->name), "%s", joined->name);
     job->group = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
@@ -117,8 +118,11 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
         const struct jobs_job *job = running_job(jobs, i);
 
         if (job != NULL)
-            to[n++] = (struct room_job){
-                .name = job->name, .tenant = job->tenant, .slots = job->slots, .bytes = job->bytes};
+            to[n++] = (struct room_job){.name = job->name,
+                                        .tenant = job->tenant,
+                                        .founder = job->founder,
+                                        .slots = job->slots,
+                                        .bytes = job->bytes};
     }
     return n;
 }
@@ -127,7 +131,10 @@ static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, co
                      char text[CTL_TEXT_MAX])
 {
     struct room_job running[EVERY_JOB];
-    const struct room_job asked = {.tenant = joined->tenant, .slots = f->slots, .bytes = f->bytes};
+    const struct room_job asked = {.tenant = joined->tenant,
+                                   .founder = joined->resumed ? 0 : joined->founder,
+                                   .slots = f->slots,
+                                   .bytes = f->bytes};
     const struct config *cfg = jobs->cfg;
     const struct room room = {.whose = "the server",
                               .bytes = (uint64_t)cfg->pool.megabytes << 20,

@@ -26,6 +26,7 @@ struct jobs_job {
     size_t bytes;          /* of its pool */
     uint32_t slots;
     int tenant;              /* by number; the main thread's */
+    uint32_t founder;        /* the IP address that it was founded from */
     char name[CTL_NAME_MAX]; /* ends with 0 */
     struct agg_footprint footprint;
     struct sockaddr_in group;    /* of the footprint */

@@ -43,7 +43,9 @@ static void take_message(struct ps *ps, const struct sockaddr_in *at, const uint
     if (ctl_registry_knows(ps->registry, &from, payload, bytes) ||
         throttle_admit(&ps->strangers, from.ip, clock_ns())) {
         set_time(ps);
+        ps->lines.heard = from.ip;
         ctl_registry_receive(ps->registry, &from, payload, bytes, ps->now);
+        ps->lines.heard = 0;
     } else {
         counter_add(&ps->rate_drops, 1);
     }
@@ -70,9 +72,13 @@ static void take_messages(struct ps *ps)
 
 static void tick(struct ps *ps)
 {
+    char text[JOB_LINES_TEXT_MAX];
+
     pthread_mutex_lock(&ps->lock);
     set_time(ps);
     ctl_registry_tick(ps->registry, ps->now);
+    if (job_lines_left_out(&ps->lines, clock_ns(), text))
+        log_notice("%s", text);
     pthread_mutex_unlock(&ps->lock);
 }
 
@@ -168,6 +174,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->jobs.kernels = agg_kernels_best();
     inet_ntop(AF_INET, &cfg->server.ip, ps->name, sizeof(ps->name));
     pthread_mutex_init(&ps->lock, NULL);
+    job_lines_init(&ps->lines, cfg, secret64());
     throttle_init(&ps->strangers, strangers_rate(cfg), secret64());
     listening_init(&ps->listening, PAUSE_MS * UINT64_C(1000000), clock_ns());
     signals_block(); /* before there are threads, so that they take none */

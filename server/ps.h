@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "base/throttle.h"
+#include "control/job_lines.h"
 #include "control/keyring.h"
 #include "control/listening.h"
 #include "shard.h"
@@ -32,7 +33,8 @@ struct ps {
     struct ctl_registry *registry;
     struct keyring keys;
     struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
-    uint64_t now; /* of the registry's clock, when it was last called */
+    uint64_t now;           /* of the registry's clock, when it was last called */
+    struct job_lines lines; /* in the log */
 };
 
 /* ps: all zero. cfg was read from the file; both outlive it. 0, or -errno after logging; ps_close follows in

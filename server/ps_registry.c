@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "control/tenants.h"
@@ -44,8 +45,10 @@ static uint64_t random64(void *context)
 
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
-    (void)context;
-    log_notice("job %s: %s", job->name, what);
+    struct ps *ps = context;
+
+    if (job_lines_admit(&ps->lines, clock_ns()))
+        log_notice("job %s: %s", job->name, what);
 }
 
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,

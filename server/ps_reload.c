@@ -74,6 +74,7 @@ static void commit(struct change *c)
     config = ps_registry_config(ps, ps->cfg, &ps->keys);
     ps->registry = registry_next_take(&c->registry, &config, ps->registry, c->tenant);
     jobs_follow(&ps->jobs, c->tenant);
+    job_lines_follow(&ps->lines, ps->cfg);
     ps->strangers.rate = strangers_rate(ps->cfg);
     log_set_level((enum log_level)ps->cfg->log_level);
 }

@@ -73,9 +73,10 @@ static uint64_t random64(void *context)
 
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
-    const struct membership *m = context;
+    struct membership *m = context;
 
-    m->parts.log(job->name, what);
+    if (job_lines_admit(&m->lines, m->now))
+        m->parts.log(job->name, what);
 }
 
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
@@ -151,6 +152,7 @@ void membership_answered(struct membership *m, uint64_t id, const json_t *answer
     const int number = numbers_asked(&m->numbers, id);
     const char *error = helper_error(answer);
 
+    m->now = now;
     if (id == m->begun && error != NULL) {
         m->parts.log(NULL, error);
         m->failed = true;
@@ -213,6 +215,7 @@ struct membership *membership_open(const struct membership_parts *parts)
     m->parts = *parts;
     m->numbers.helper = parts->helper;
     tenants_list(parts->cfg, m->tenant);
+    job_lines_init(&m->lines, parts->cfg, secret64());
     m->cfg = registry_config(m);
     bytes = ctl_registry_footprint(&m->cfg);
     m->memory = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
@@ -255,32 +258,46 @@ bool membership_knows(const struct membership *m, const struct ctl_endpoint *fro
 enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
                                         const uint8_t *payload, size_t bytes, uint64_t now)
 {
-    const enum ctl_parse_error e = ctl_registry_receive(m->registry, from, payload, bytes, now);
+    enum ctl_parse_error e;
 
+    m->now = now;
+    m->lines.heard = from->ip;
+    e = ctl_registry_receive(m->registry, from, payload, bytes, now);
+    m->lines.heard = 0;
     membership_keep(m);
     return e;
 }
 
 void membership_tick(struct membership *m, uint64_t now)
 {
+    char text[JOB_LINES_TEXT_MAX];
+
+    m->now = now;
     ctl_registry_tick(m->registry, now);
+    if (job_lines_left_out(&m->lines, now, text))
+        m->parts.log(NULL, text);
     membership_keep(m);
+}
+
+static bool change_job(struct membership *m, int tenant, const char *name, uint64_t now,
+                       bool (*change)(struct ctl_registry *, int, const char *, uint64_t))
+{
+    bool done;
+
+    m->now = now;
+    done = change(m->registry, tenant, name, now);
+    membership_keep(m);
+    return done;
 }
 
 bool membership_end(struct membership *m, int tenant, const char *name, uint64_t now)
 {
-    const bool done = ctl_registry_end(m->registry, tenant, name, now);
-
-    membership_keep(m);
-    return done;
+    return change_job(m, tenant, name, now, ctl_registry_end);
 }
 
 bool membership_drain(struct membership *m, int tenant, const char *name, uint64_t now)
 {
-    const bool done = ctl_registry_drain(m->registry, tenant, name, now);
-
-    membership_keep(m);
-    return done;
+    return change_job(m, tenant, name, now, ctl_registry_drain);
 }
 
 struct registry_shown membership_shown(const struct membership *m, uint64_t now)

@@ -2,6 +2,7 @@
 #ifndef SWAGG_TOFINO_MEMBERSHIP_STATE_H
 #define SWAGG_TOFINO_MEMBERSHIP_STATE_H
 
+#include "control/job_lines.h"
 #include "membership.h"
 #include "numbers.h"
 #include "saved.h"
@@ -16,6 +17,8 @@ struct membership {
     struct saved *before;          /* until then: those of the life before; NULL: there are none */
     uint64_t begun;                /* the request that says which */
     bool failed;                   /* its answer was no */
+    struct job_lines lines;        /* in the log */
+    uint64_t now;                  /* when it was last called */
     uint64_t kept;                 /* the fingerprint of what is in the file */
 };
 

@@ -22,9 +22,6 @@
 
 enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
 
-/* The lines about the beginning and end of the largest job fit into the burst. */
-enum { LINES_AT_ONCE = 1024, LINES_PER_SECOND = 16, LINES_A_RANK = 4 };
-
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     const struct registrar *r = context;
@@ -93,25 +90,20 @@ static uint64_t random64(void *context)
     return secret64();
 }
 
-/* Logs an event, so that nobody can fill the log by joining: the lines that are due to one address have a
- * rate, and so have those that are due to time. */
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
     struct registrar *r = context;
 
-    if (throttle_admit(&r->lines, r->heard, clock_ns()))
+    if (job_lines_admit(&r->lines, clock_ns()))
         log_notice("job %s: %s", job->name, what);
-    else
-        r->lines_left_out++;
 }
 
 static void report_lines_left_out(struct registrar *r)
 {
-    if (r->lines_left_out == 0 || !throttle_admit(&r->lines, UINT32_MAX, clock_ns()))
-        return;
-    log_notice("%u lines about jobs are left out: more than %u a second on account of one address",
-               r->lines_left_out, r->lines.rate.per_second);
-    r->lines_left_out = 0;
+    char text[JOB_LINES_TEXT_MAX];
+
+    if (job_lines_left_out(&r->lines, clock_ns(), text))
+        log_notice("%s", text);
 }
 
 struct ctl_registry_config registrar_config(struct registrar *r, const struct config *cfg,
@@ -166,13 +158,6 @@ static uint64_t registry_time(struct registrar *r)
     return listening_time(&r->listening, rounds, r->parts.lcores->n, now);
 }
 
-static struct throttle_rate log_rate(const struct config *cfg)
-{
-    return (struct throttle_rate){.burst =
-                                      RTE_MAX((uint32_t)LINES_AT_ONCE, LINES_A_RANK * cfg->limits.workers),
-                                  .per_second = LINES_PER_SECOND};
-}
-
 /* Short pauses of a polling thread count as time, since it may go on being slow for long. */
 static uint64_t pause_ns(const struct config *cfg)
 {
@@ -186,7 +171,7 @@ void registrar_follow(struct registrar *r)
     const struct config *cfg = r->cfg;
 
     tenants_list(cfg, r->tenant);
-    r->lines.rate = log_rate(cfg);
+    job_lines_follow(&r->lines, cfg);
     r->listening.pause_ns = pause_ns(cfg);
 }
 
@@ -217,7 +202,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->host = &lcores_main(parts->lcores)->host;
     r->cfg = cfg;
     r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
-    throttle_init(&r->lines, log_rate(cfg), rte_rand());
+    job_lines_init(&r->lines, cfg, rte_rand());
     listening_init(&r->listening, pause_ns(cfg), clock_ns());
     registrar_follow(r);
     if (keyring_load(&r->keyring, cfg) < 0) {
@@ -318,12 +303,12 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     static_assert(DROP_CONTROL_BAD_SEAL - DROP_CONTROL_TOO_SHORT == CTL_BAD_SEAL - CTL_TOO_SHORT,
                   "in the same order");
     count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
-    r->heard = f->ip.src_addr;
+    r->lines.heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
     e = is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
     pthread_mutex_unlock(&r->lock);
-    r->heard = 0;
+    r->lines.heard = 0;
     if (e != CTL_PARSED)
         count_drop(r->host->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "base/throttle.h"
 #include "bridge/host.h"
+#include "control/job_lines.h"
 #include "control/keyring.h"
 #include "control/listening.h"
 #include "control/pools.h"
@@ -18,9 +18,7 @@ struct registrar {
     const struct config *cfg;
     struct pools pools;
     struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
-    rte_be32_t heard; /* the address whose message is being handled; 0: none is */
-    struct throttle lines;
-    unsigned lines_left_out;
+    struct job_lines lines; /* in the log */
     struct listening listening;
     pthread_mutex_t lock; /* protects what follows: the main lcore changes it, telemetry reads it */
     uint64_t now;         /* of the registry's clock, when it was last called */

@@ -138,10 +138,8 @@ static void set_log_level(const struct action_parts *parts, const struct request
                           struct reply *reply)
 {
     (void)name;
-    if (!log_level_set(request, reply))
-        return;
-    parts->running->log_level = (enum config_log_level)log_get_level();
-    log_line(log_get_level(), "log level set to %s by the operator", log_level_name(log_get_level()));
+    if (log_level_set(request, reply))
+        parts->running->log_level = (enum config_log_level)log_get_level();
 }
 
 static void reload(const struct action_parts *parts, const struct request *request, const char *name,

@@ -6,7 +6,8 @@
 
 #include "operator/reply.h"
 
-/* Sets it to the request's "level". False: there is none of this name, and the reply says so. */
+/* Sets it to the request's "level", and says so in the log. False: there is none of this name, and the reply
+ * says so. */
 bool log_level_set(const struct request *request, struct reply *reply);
 
 #endif

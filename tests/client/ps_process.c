@@ -165,6 +165,18 @@ char *ps_ask(const struct ps_process *ps, const char *line)
     return answer;
 }
 
+bool ps_answers(const struct ps_process *ps, const char *request, const char *words)
+{
+    char line[256];
+    snprintf(line, sizeof line, "{\"version\": 1, \"command\": %s}", request);
+    char *answer = ps_ask(ps, line);
+    bool has = strstr(answer, words) != NULL;
+    if (!has)
+        printf("\n    no '%s' in: %s\n", words, answer);
+    free(answer);
+    return has;
+}
+
 uint64_t ps_counted(const struct ps_process *ps, const char *command, const char *name)
 {
     char line[64], *json, *at;

@@ -41,6 +41,10 @@ int ps_stop(struct ps_process *ps);
 /* Asks it what an operator's tool asks: a line of JSON. The answer is to be freed. */
 char *ps_ask(const struct ps_process *ps, const char *line);
 
+/* Whether the answer to this request, from the command on without its opening brace ("\"reload\""), has these
+ * words; prints it, if not. */
+bool ps_answers(const struct ps_process *ps, const char *request, const char *words);
+
 /* The number that follows this name in the answer to a command. */
 uint64_t ps_counted(const struct ps_process *ps, const char *command, const char *name);
 

@@ -134,17 +134,6 @@ static void others_are_refused_and_told_why(void)
     stop(&lab);
 }
 
-/* What an operator is answered. */
-static bool answers(const struct lab *lab, const char *request, const char *what)
-{
-    char line[128];
-    snprintf(line, sizeof line, "{\"version\": 1, \"command\": %s}", request);
-    char *answer = ps_ask(&lab->ps, line);
-    bool right = says(answer, what);
-    free(answer);
-    return right;
-}
-
 /* As the documentation has it: the next key beside the old one, then at the workers, then alone. */
 static void keys_change_while_a_job_runs(void)
 {
@@ -155,7 +144,7 @@ static void keys_change_while_a_job_runs(void)
     key_file_make(next, "3");
     struct swagg_job *first = expect_open(&lab, "lab-first", old);
     key_file_change(lab.key, "13");
-    CU_ASSERT(answers(&lab, "\"reload\"", "\"to\":\"1 new, 0 retired\""));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "\"to\":\"1 new, 0 retired\""));
     struct swagg_job *second = expect_open(&lab, "lab-second", next);
     key_file_change(lab.key, "3");
     kill(lab.ps.pid, SIGHUP);
@@ -164,7 +153,7 @@ static void keys_change_while_a_job_runs(void)
     expect_refusal(&lab, "lab-third", old, "key");
     CU_ASSERT_EQUAL(sum(first), 0);
     CU_ASSERT_EQUAL(sum(second), 0);
-    CU_ASSERT(answers(&lab, "\"tenants\"", "\"name\":\"lab\",\"jobs\":2"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"tenants\"", "\"name\":\"lab\",\"jobs\":2"));
     swagg_close(first);
     swagg_close(second);
     unlink(next);
@@ -177,12 +166,12 @@ static void a_tenant_has_no_more_than_its_quota(void)
     struct lab lab;
     start(&lab);
     configure(&lab, ", quota: {jobs: 2, slots: 1024}");
-    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[lab].quota.slots"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "tenants[lab].quota.slots"));
     struct swagg_job *first = expect_open(&lab, "lab-first", lab.key);
     expect_refusal(&lab, "lab-second", lab.key, "of tenant lab are free (tenants[0].quota.slots): lab-first");
     struct swagg_job *guest = expect_open(&lab, "open-a", NULL);
     configure(&lab, ", quota: {jobs: 1}");
-    CU_ASSERT(answers(&lab, "\"reload\"", "\"ok\":true"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "\"ok\":true"));
     expect_refusal(&lab, "lab-second", lab.key, "tenants[0].quota.jobs allows");
     CU_ASSERT_EQUAL(sum(first), 0);
     CU_ASSERT_EQUAL(sum(guest), 0);
@@ -198,15 +187,15 @@ static void a_bad_file_changes_nothing(void)
     start(&lab);
     struct swagg_job *job = expect_open(&lab, "lab-first", lab.key);
     ps_configure(&lab.ps, "mtu: 9000\n");
-    CU_ASSERT(answers(&lab, "\"reload\"", "mtu: 1500 -> 9000 needs a restart"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "mtu: 1500 -> 9000 needs a restart"));
     ps_configure(&lab.ps, "tenants: [{name: lab, key_file: /nowhere/key}]\n");
-    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[0].key_file: /nowhere/key"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "tenants[0].key_file: /nowhere/key"));
     ps_configure(&lab.ps, "limits: {job: 3}\n");
-    CU_ASSERT(answers(&lab, "\"reload\"", "limits.job: unknown key"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "limits.job: unknown key"));
     expect_refusal(&lab, "lab-second", NULL, "jobs of this name need the key of tenant lab");
     ps_configure(&lab.ps, "");
-    CU_ASSERT(answers(&lab, "\"reload\"", "tenants[lab]"));
-    CU_ASSERT(answers(&lab, "\"job\", \"name\": \"lab/lab-first\"", "\"tenant\":\"lab\""));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "tenants[lab]"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"job\", \"name\": \"lab/lab-first\"", "\"tenant\":\"lab\""));
     swagg_close(expect_open(&lab, "lab-first", NULL));
     CU_ASSERT_EQUAL(sum(job), 0);
     swagg_close(job);
@@ -224,10 +213,10 @@ static void jobs_of_one_name_are_told_apart(void)
              lab.key);
     struct swagg_job *guest = expect_open(&lab, "open-a", NULL);
     ps_configure(&lab.ps, yaml);
-    CU_ASSERT(answers(&lab, "\"reload\"", "\"ok\":true"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"reload\"", "\"ok\":true"));
     struct swagg_job *ours = expect_open(&lab, "open-a", lab.key);
-    CU_ASSERT(answers(&lab, "\"job kill\", \"name\": \"open-a\"", "\"lab/open-a\""));
-    CU_ASSERT(answers(&lab, "\"job kill\", \"name\": \"guests/open-a\"", "\"ok\":true"));
+    CU_ASSERT(ps_answers(&lab.ps, "\"job kill\", \"name\": \"open-a\"", "\"lab/open-a\""));
+    CU_ASSERT(ps_answers(&lab.ps, "\"job kill\", \"name\": \"guests/open-a\"", "\"ok\":true"));
     CU_ASSERT_EQUAL(sum(ours), 0);
     CU_ASSERT(sum(guest) < 0);
     swagg_close(ours);
