@@ -199,11 +199,14 @@ static void test_what_nobody_cares_for_goes_on(void)
     uint64_t waited = 0;
 
     open_atp(8);
+    CU_ASSERT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX); /* an idle lcore sleeps on */
     rig_receive(0, frame(0, SERVER, &only, 30, NET_ECN_CAPABLE));
+    CU_ASSERT_NOT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX);
     for (; verdicts(ATP_SWITCH_AGED) == 0 && waited < 1000; waited++)
         lcore_round(&rig, rig.send.now + ENGINE_TICK_NS);
     CU_ASSERT_EQUAL_FATAL(verdicts(ATP_SWITCH_AGED), 1);
     CU_ASSERT(waited >= MAX_AGE_MS);
+    CU_ASSERT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX);
     CU_ASSERT_EQUAL(sent(2, 0, SERVER, 30, NET_ECN_CAPABLE).bitmap0, 1);
     close_atp();
 }

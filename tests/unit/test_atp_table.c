@@ -16,17 +16,26 @@ static uint64_t now;
 static uint8_t payload[ATP_HEADER_BYTES + BODY + SML_CALL_BYTES + SML_TRAILER_MAX];
 static size_t payload_bytes;
 
+static unsigned shards;
+
 static void open_table(struct atp_table_config cfg)
 {
     cfg.chunk_bytes = BODY;
     cfg.max_age_ns = AGE;
     cfg.kernels = agg_kernels_best();
     table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
+    shards = cfg.shards == 0 ? 1 : cfg.shards;
     now = 5;
 }
 
+/* Time matters to a table as long as something in it can get old. */
 static void close_table(void)
 {
+    bool awaits = false;
+
+    for (unsigned s = 0; s < shards; s++)
+        awaits |= atp_table_awaits_time(table, s);
+    CU_ASSERT_EQUAL(awaits, atp_table_taken(table) > 0);
     free(table);
 }
 

@@ -311,12 +311,34 @@ static void test_shards_look_after_their_own_slots(void)
     CU_ASSERT(gather_heard(pool) && !gather_heard(pool));
     for (unsigned shard = 0; shard < 3; shard++)
         for (unsigned slot = shard; slot < SLOTS; slot += 3) {
+            CU_ASSERT(cln_pool_awaits_time(pool, shard));
             CU_ASSERT_FATAL(cln_pool_tick(pool, shard, 1, &v));
             CU_ASSERT_EQUAL(get_be32(v.payload + 4), slot);
         }
-    for (unsigned shard = 0; shard < 3; shard++)
+    for (unsigned shard = 0; shard < 3; shard++) {
         CU_ASSERT(!cln_pool_tick(pool, shard, 1, &v) && !cln_pool_tick(pool, shard, 1, &v));
+        CU_ASSERT(!cln_pool_awaits_time(pool, shard));
+    }
     free(memory);
+}
+
+/* Only while a chunk lacks copies that have not been reported yet: an idle lcore sleeps otherwise. */
+static void test_time_matters_while_copies_are_missing(void)
+{
+    open_job(false, true);
+    CU_ASSERT(!cln_protocol.ticks(job->pool, 0));
+    for (uint16_t w = 0; w < WORKERS; w++) {
+        CU_ASSERT_EQUAL(cln_protocol.ticks(job->pool, 0), w > 0);
+        copy(w, 0, 100);
+    }
+    CU_ASSERT(!cln_protocol.ticks(job->pool, 0));
+    copy(0, 1, 100);         /* lacks some, */
+    copy(0, 1 + SLOTS, 100); /* is given up for this one, which lacks some, too, */
+    CU_ASSERT(cln_protocol.ticks(job->pool, 0));
+    for (uint16_t w = 1; w < WORKERS; w++)
+        copy(w, 1 + SLOTS, 100); /* and then is whole */
+    CU_ASSERT(!cln_protocol.ticks(job->pool, 0));
+    close_job();
 }
 
 static void test_terms(void)
@@ -355,6 +377,7 @@ int main(void)
         UNIT_TEST(test_without_a_collector_the_same_is_counted),
         UNIT_TEST(test_what_is_found_in_a_frame),
         UNIT_TEST(test_shards_look_after_their_own_slots),
+        UNIT_TEST(test_time_matters_while_copies_are_missing),
         UNIT_TEST(test_terms),
         CU_TEST_INFO_NULL,
     };

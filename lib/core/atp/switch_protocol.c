@@ -104,6 +104,11 @@ static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uin
     return true;
 }
 
+static bool ticks(const void *pool, unsigned shard)
+{
+    return atp_table_awaits_time(pool, shard);
+}
+
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
 {
     return atp_table_view(pool, i, out);
@@ -129,5 +134,6 @@ const struct agg_protocol atp_switch_protocol = {
     .locate = locate,
     .apply = apply,
     .tick = tick,
+    .ticks = ticks,
     .view = view,
 };

@@ -103,11 +103,17 @@ bool atp_table_expire(struct atp_table *t, unsigned shard, uint64_t now, struct 
         if (a->taken && now - a->touched_at >= t->cfg.max_age_ns) {
             v->kept = false;
             v->released = v->buffer = NULL;
+            hand->taken--;
             atp_send_away(t, a, shard, ATP_SWITCH_AGED, v);
             return true;
         }
     }
     return false;
+}
+
+bool atp_table_awaits_time(const struct atp_table *t, unsigned shard)
+{
+    return atp_hand_of(t, shard)->taken > 0;
 }
 
 uint32_t atp_table_taken(const struct atp_table *t)

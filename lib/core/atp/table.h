@@ -68,6 +68,9 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct
  * call looks at a part of the table only, the next one, later, goes on from there. */
 bool atp_table_expire(struct atp_table *t, unsigned shard, uint64_t now, struct agg_verdict *verdict);
 
+/* Whether there will be one in this shard though no packet comes. */
+bool atp_table_awaits_time(const struct atp_table *t, unsigned shard);
+
 /* Aggregators that there are. */
 uint32_t atp_table_size(const struct atp_table *t);
 

@@ -269,6 +269,9 @@ static bool is_of(const struct atp_aggregator *a, const struct atp_packet *p, co
 void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
                      const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
 {
+    struct atp_hand *hand = atp_hand_of(t, p->index % atp_table_shards(t));
+
+    hand->taken -= a->taken;
     v->kept = false;
     v->released = v->buffer = NULL;
     agg_heard_set(&t->heard);
@@ -284,4 +287,5 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct
     } else {
         v->reason = ATP_SWITCH_PASSED;
     }
+    hand->taken += a->taken;
 }

@@ -8,6 +8,7 @@
 /* Of one shard: how far its search for old sums has come, and the sum that it has sent away last, whose
  * aggregator has a new owner. */
 struct atp_hand {
+    uint32_t taken;     /* aggregators: none is, none gets old */
     uint64_t looked_at; /* the time at which it looks now */
     uint32_t next, left;
     struct agg_flow flow;

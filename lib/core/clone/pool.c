@@ -23,6 +23,7 @@ struct cln_pool {
     bool collector;
     uint64_t wants[MAP_WORDS];          /* the collector */
     uint16_t next_tick[CLN_MAX_SHARDS]; /* the slot to be looked at next, by shard */
+    uint16_t waiting[CLN_MAX_SHARDS];   /* slots that will be reported if nothing comes, by shard */
 };
 
 struct cln_slot {
@@ -177,20 +178,35 @@ static enum cln_reason judge(const struct cln_pool *pool, struct cln_slot *slot,
     return ahead == 0 ? add(pool, slot, worker, copy, now, v) : CLN_DROP_STALE;
 }
 
+/* It lacks copies, and that has not been said yet. */
+static bool waits(const struct cln_slot *slot)
+{
+    return slot->gathered.contributed > 0 && !slot->reported;
+}
+
 void cln_pool_apply(struct cln_pool *pool, struct cln_slot *slot, uint16_t worker,
                     const struct cln_copy *copy, uint64_t now, struct agg_verdict *verdict)
 {
+    uint16_t *waiting = &pool->waiting[copy->sequence % pool->gather.cfg.slots % pool->shards];
+
+    *waiting -= waits(slot);
     verdict->kept = false;
     verdict->released = NULL;
     verdict->buffer = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, worker, copy, now, verdict);
+    *waiting += waits(slot);
     if (verdict->reason <= CLN_HELD)
         gather_note_heard(&pool->gather);
 }
 
 static bool is_late(const struct cln_pool *pool, const struct cln_slot *slot, uint64_t now)
 {
-    return slot->gathered.contributed > 0 && !slot->reported && now - slot->since >= pool->missing_after_ns;
+    return waits(slot) && now - slot->since >= pool->missing_after_ns;
+}
+
+bool cln_pool_awaits_time(const struct cln_pool *pool, unsigned shard)
+{
+    return pool->waiting[shard] > 0;
 }
 
 bool cln_pool_tick(struct cln_pool *pool, unsigned shard, uint64_t now, struct agg_verdict *v)
@@ -203,6 +219,7 @@ bool cln_pool_tick(struct cln_pool *pool, unsigned shard, uint64_t now, struct a
         if (!is_late(pool, slot, now))
             continue;
         slot->reported = true;
+        pool->waiting[shard]--;
         *v = (struct agg_verdict){.reason = pool->collector ? CLN_SEND_MISSING : CLN_MISSING};
         report(pool, slot, v);
         return true;

@@ -71,4 +71,7 @@ void cln_pool_apply(struct cln_pool *pool, struct cln_slot *slot, uint16_t worke
 /* The next report of a chunk of this shard that lacks copies for too long; false: there is none by now. */
 bool cln_pool_tick(struct cln_pool *pool, unsigned shard, uint64_t now, struct agg_verdict *verdict);
 
+/* Whether there will be one in this shard though no frame comes. */
+bool cln_pool_awaits_time(const struct cln_pool *pool, unsigned shard);
+
 #endif

@@ -111,6 +111,11 @@ static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uin
     return true;
 }
 
+static bool ticks(const void *pool, unsigned shard)
+{
+    return cln_pool_awaits_time(pool, shard);
+}
+
 const struct agg_protocol cln_protocol = {
     .name = "clone",
     .id = AGG_PROTOCOL_CLONE,
@@ -124,4 +129,5 @@ const struct agg_protocol cln_protocol = {
     .locate = locate,
     .apply = apply,
     .tick = tick,
+    .ticks = ticks,
 };
