@@ -6,11 +6,11 @@
 
 #include "base/log.h"
 #include "commands.h"
+#include "control/keyring.h"
+#include "exit_status.h"
 #include "operator/operators.h"
 #include "ps.h"
 #include "version.h"
-
-enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
     "usage: swagg-ps [--check] FILE\n"
@@ -61,16 +61,7 @@ static int serve(struct config *cfg, const char *file)
     }
     operators_stop(operators);
     ps_close(&ps);
-    return rc < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
-static bool has_good_keys(const struct config *cfg)
-{
-    struct keyring keys;
-    const bool good = keyring_load(&keys, cfg) == 0;
-
-    keys_erase(&keys, sizeof(keys));
-    return good;
+    return rc < 0 ? EXIT_BAD : EXIT_GOOD;
 }
 
 int main(int argc, char *argv[])
@@ -88,13 +79,13 @@ int main(int argc, char *argv[])
         else if (option == 'v')
             return printf("swagg-ps %s\n", build_version) < 0;
         else
-            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
+            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_GOOD : EXIT_USAGE;
     }
     if (argc - optind != 1)
         return fputs(usage, stderr), EXIT_USAGE;
     if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
         return EXIT_USAGE;
-    if (check && !has_good_keys(&cfg))
+    if (!keyring_is_good(&cfg))
         return EXIT_USAGE;
     if (check)
         return printf("%s: good\n", argv[optind]) < 0;

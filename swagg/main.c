@@ -10,11 +10,10 @@
 #include "control/signals.h"
 #include "daemon.h"
 #include "eal.h"
+#include "exit_status.h"
 #include "lcore/priority.h"
 #include "pin.h"
 #include "version.h"
-
-enum { EXIT_USAGE = 2 };
 
 struct command_line {
     const char *file;
@@ -58,11 +57,11 @@ static int take_option(struct command_line *cl, int option, int *status)
         return 0;
     case 'h':
         fputs(usage, stdout);
-        *status = EXIT_SUCCESS;
+        *status = EXIT_GOOD;
         return -1;
     case 'v':
         printf("swagg %s\n", build_version);
-        *status = EXIT_SUCCESS;
+        *status = EXIT_GOOD;
         return -1;
     default:
         fputs(usage, stderr);
@@ -114,16 +113,11 @@ static bool takes_ports(const struct config *cfg)
     return true;
 }
 
-static int check(const struct config *cfg, const char *file)
+static int say_good(const struct config *cfg, const char *file)
 {
-    struct keyring ring;
-
-    if (keyring_load(&ring, cfg) < 0)
-        return EXIT_USAGE;
-    keys_erase(&ring, sizeof(ring));
     printf("%s: good: %u ports, %s\n", file, cfg->ports,
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
-    return EXIT_SUCCESS;
+    return EXIT_GOOD;
 }
 
 static int start(struct config *cfg, const struct command_line *cl)
@@ -142,14 +136,14 @@ static int start(struct config *cfg, const struct command_line *cl)
         return EXIT_USAGE;
     rc = eal_start(cfg, &placement, main_cpu, cl->eal);
     if (rc < 0)
-        return EXIT_FAILURE;
+        return EXIT_BAD;
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
         rc = daemon_run(dp, &config);
     datapath_close(dp);
     eal_stop();
-    return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return rc == 0 ? EXIT_GOOD : EXIT_BAD;
 }
 
 int main(int argc, char *argv[])
@@ -160,10 +154,11 @@ int main(int argc, char *argv[])
 
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
-    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
+    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg) ||
+        !keyring_is_good(&cfg))
         return EXIT_USAGE;
     if (cl.check)
-        return check(&cfg, cl.file);
+        return say_good(&cfg, cl.file);
     log_set_level((enum log_level)cfg.log_level);
     return start(&cfg, &cl);
 }

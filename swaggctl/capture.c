@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include "exit_status.h"
+
 /* Of pcapng: types of blocks, and the option that tells how many frames were lost. */
 enum {
     STATISTICS = 5,
@@ -120,22 +122,22 @@ static int copy(struct run *r, char why[PLACE_WHY_MAX])
     free(block);
     if (fflush(r->to) != 0 || ferror(r->to)) {
         snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
-        return 2;
+        return EXIT_BAD;
     }
     fprintf(stderr, "%llu frames captured, %llu lost for want of room\n", (unsigned long long)r->frames,
             (unsigned long long)r->lost);
     if (r->stopping)
-        return 0;
+        return EXIT_GOOD;
     snprintf(why, PLACE_WHY_MAX,
              "the switch has ended the capture; it is stopping, or this was too slow for it");
-    return 3;
+    return EXIT_NO_SWITCH;
 }
 
 static int run_on(struct run *r, char why[PLACE_WHY_MAX])
 {
     json_t *answer = ask_on(r->fd, &r->c->place, r->c->request, why);
     const bool ok = json_is_true(json_object_get(answer, "ok"));
-    int status = answer == NULL ? 3 : 1;
+    int status = answer == NULL ? EXIT_NO_SWITCH : EXIT_BAD;
 
     if (answer != NULL && !ok)
         snprintf(why, PLACE_WHY_MAX, "%s", json_string_value(json_object_get(answer, "error")));
@@ -145,7 +147,7 @@ static int run_on(struct run *r, char why[PLACE_WHY_MAX])
     r->to = strcmp(r->c->file, "-") == 0 ? stdout : fopen(r->c->file, "we");
     if (r->to == NULL) {
         snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
-        return 2;
+        return EXIT_BAD;
     }
     status = copy(r, why);
     if (r->to != stdout)
@@ -160,7 +162,7 @@ int capture_run(const struct capture *c, char why[PLACE_WHY_MAX])
     int status;
 
     if (r.fd < 0)
-        return 3;
+        return EXIT_NO_SWITCH;
     setsockopt(r.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
     status = run_on(&r, why);
     close(r.fd);

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "choose.h"
 #include "commands.h"
+#include "exit_status.h"
 #include "places.h"
 #include "print.h"
 #include "top.h"
@@ -15,7 +16,6 @@
 #include "watch.h"
 
 /* Exit statuses. */
-enum { EXIT_REFUSED = 1, EXIT_USAGE = 2, EXIT_NO_SWITCH = 3 };
 
 /* What a capture takes. */
 enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTER_SNAP, FILTERS };
@@ -132,10 +132,10 @@ static int take_option(struct command_line *cl, int option)
         return take_number(cl, option);
     case 'h':
         print_usage(stdout);
-        return EXIT_SUCCESS;
+        return EXIT_GOOD;
     case 'v':
         printf("swaggctl %s\n", build_version);
-        return EXIT_SUCCESS;
+        return EXIT_GOOD;
     default:
         fputs("swaggctl --help tells how it is used\n", stderr);
         return EXIT_USAGE;
@@ -194,16 +194,16 @@ static int show(const struct command_line *cl, const json_t *answer)
     if (cl->json)
         putchar('\n');
     if (!json_is_true(json_object_get(answer, "ok")))
-        return complain(EXIT_REFUSED, error != NULL ? error : "the switch says no, and not why");
+        return complain(EXIT_BAD, error != NULL ? error : "the switch says no, and not why");
     if (view == NULL || cl->json)
-        return EXIT_SUCCESS;
+        return EXIT_GOOD;
     unknown = print_unknown(view, &cl->style);
     if (unknown != NULL) {
         snprintf(why, sizeof(why), "--only: there is no %s in this view", unknown);
         return complain(EXIT_USAGE, why);
     }
     print_view(stdout, view, &cl->style);
-    return EXIT_SUCCESS;
+    return EXIT_GOOD;
 }
 
 static int ask_once(const struct command_line *cl, const struct place *place, const json_t *request,
@@ -216,12 +216,12 @@ static int ask_each(const struct command_line *cl, const struct place *place, co
 {
     const int chosen = is_view ? -1 : choose(choices, "which job?");
     json_t *one = json_copy((json_t *)request), *name;
-    int status = is_view || chosen >= 0 ? EXIT_SUCCESS : -1;
+    int status = is_view || chosen >= 0 ? EXIT_GOOD : -1;
     size_t i;
 
     json_array_foreach(choices, i, name)
     {
-        if (status != EXIT_SUCCESS || (chosen >= 0 && (size_t)chosen != i))
+        if (status != EXIT_GOOD || (chosen >= 0 && (size_t)chosen != i))
             continue;
         if (is_view && i > 0 && !cl->json)
             putchar('\n');
@@ -261,7 +261,7 @@ static int ask_again_and_again(const struct command_line *cl, const struct place
                                 .times = cl->times};
     char why[PLACE_WHY_MAX];
 
-    return watch_run(&watch, why) == 0 ? EXIT_SUCCESS : complain(EXIT_REFUSED, why);
+    return watch_run(&watch, why) == 0 ? EXIT_GOOD : complain(EXIT_BAD, why);
 }
 
 static int run(const struct command_line *cl, char *const words[], unsigned n, bool watch)
@@ -292,7 +292,7 @@ static int top(const struct command_line *cl)
 
     if (place_choose(&place, cl->place, why) < 0)
         return complain(EXIT_NO_SWITCH, why);
-    return top_run(&place, cl->every, why) == 0 ? EXIT_SUCCESS : complain(EXIT_USAGE, why);
+    return top_run(&place, cl->every, why) == 0 ? EXIT_GOOD : complain(EXIT_USAGE, why);
 }
 
 static json_t *capture_request(const struct command_line *cl)
@@ -321,7 +321,7 @@ static int capture(const struct command_line *cl)
     c.request = request = capture_request(cl);
     status = capture_run(&c, why);
     json_decref(request);
-    return status == 0 ? EXIT_SUCCESS : complain(status, why);
+    return status == 0 ? EXIT_GOOD : complain(status, why);
 }
 
 static void print_name(const char *name)
@@ -333,7 +333,7 @@ static int switches(const struct command_line *cl)
 {
     (void)cl;
     places_visit(print_name);
-    return EXIT_SUCCESS;
+    return EXIT_GOOD;
 }
 
 static int watch(const struct command_line *cl)

@@ -65,7 +65,7 @@ ROOMS = {
     "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator",
                "swagg/show"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", "swagg/base", "swagg/config", "swagg/control", "swagg/operator", "swagg/show"],
-    "traffic": [*CORE, "lib/reference"],
+    "traffic": [*CORE, "lib/reference", "lib/version"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
     "traffic/samples": [*CORE, "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],

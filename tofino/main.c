@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "control/keyring.h"
+#include "exit_status.h"
 #include "interface.h"
 #include "membership.h"
 #include "operating.h"
@@ -22,7 +23,7 @@
 #include "version.h"
 #include "wire/path.h"
 
-enum { EXIT_USAGE = 2, DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
+enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
 
 /* What is polled; from CONTROL on, the sockets of workers. */
 enum { HELPER, SIGNALS, OPERATORS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
@@ -163,13 +164,13 @@ static int run(struct process *p)
         poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
              strangers_wait ? 0 : tick_ms);
         if (p->source[SIGNALS].revents)
-            return EXIT_SUCCESS;
+            return EXIT_GOOD;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
             log_error("the helper has ended, or said what is no answer (above: why)");
-            return EXIT_FAILURE;
+            return EXIT_BAD;
         }
         if (membership_has_failed(p->membership))
-            return EXIT_FAILURE;
+            return EXIT_BAD;
         if (p->source[OPERATORS].revents)
             operating_serve(p->operating);
         if (!membership_has_begun(p->membership))
@@ -215,16 +216,16 @@ static int start(struct process *p, char *const helper[])
                                      .state = p->state,
                                      .place = p->place,
                                      .context = p};
-    int status = EXIT_FAILURE;
+    int status = EXIT_BAD;
 
     if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes) ||
         !place_has_mac(&p->cfg, p->interface, &p->shown.mac))
-        return EXIT_FAILURE;
+        return EXIT_BAD;
     json_object_set_new(p->place, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
     p->helper = helper_start(helper);
     if (p->helper == NULL) {
         log_error("the helper cannot be started");
-        return EXIT_FAILURE;
+        return EXIT_BAD;
     }
     parts.helper = p->helper;
     p->membership = membership_open(&parts);
@@ -278,13 +279,13 @@ int main(int argc, char *argv[])
         else if (option == 'v')
             return printf("swagg-tofino %s\n", build_version) < 0;
         else
-            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_SUCCESS : EXIT_USAGE;
+            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_GOOD : EXIT_USAGE;
     }
     const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
     if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED || (!check && !has_helper))
         return fputs(usage, stderr), EXIT_USAGE;
     if (!read_config(&p, argv[optind]))
-        return EXIT_FAILURE;
+        return EXIT_USAGE;
     if (check)
         return printf("%s: good\n", argv[optind]) < 0;
     log_with_time();

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXIT_GOOD = 0, EXIT_BAD = 1, EXIT_USAGE = 2 };
+#include "exit_status.h"
 
 struct option_row;
 

@@ -57,6 +57,15 @@ int keyring_load(struct keyring *ring, const struct config *cfg)
     return load_uplinks(ring, cfg);
 }
 
+bool keyring_is_good(const struct config *cfg)
+{
+    struct keyring ring;
+    const bool good = keyring_load(&ring, cfg) == 0;
+
+    keys_erase(&ring, sizeof(ring));
+    return good;
+}
+
 static int find(const struct keyring *ring, uint64_t id)
 {
     for (unsigned i = 0; i < ring->keys; i++)

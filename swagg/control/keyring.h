@@ -41,4 +41,7 @@ struct keyring_changes keyring_compare(const struct keyring *ring, const struct 
 /* Reads the key files of the configuration. 0, or -errno after logging which file is wrong, and how. */
 int keyring_load(struct keyring *ring, const struct config *cfg);
 
+/* Whether that can be done, for who needs no more than the answer now. */
+bool keyring_is_good(const struct config *cfg);
+
 #endif

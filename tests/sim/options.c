@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "exit_status.h"
+
 uint64_t number(const char *option, const char *text, uint64_t least, uint64_t most)
 {
     char *end;
@@ -13,7 +15,7 @@ uint64_t number(const char *option, const char *text, uint64_t least, uint64_t m
     if (*text < '0' || *text > '9' || *end != '\0' || n < least || n > most) {
         fprintf(stderr, "swagg-sim: %s: '%s' is not a number from %" PRIu64 " to %" PRIu64 "\n", option, text,
                 least, most);
-        exit(2);
+        exit(EXIT_USAGE);
     }
     return n;
 }

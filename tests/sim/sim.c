@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exit_status.h"
+
 _Noreturn void sim_die(const char *why)
 {
     fprintf(stderr, "swagg-sim: %s\n", why);
-    exit(2);
+    exit(EXIT_BAD);
 }
 
 void sim_init(struct sim *sim, FILE *trace)

@@ -9,11 +9,13 @@
 #include "atp_run.h"
 #include "chip_protocol.h"
 #include "curves/curves.h"
+#include "exit_status.h"
 #include "incast.h"
 #include "options.h"
 #include "runner.h"
 #include "scale/scale.h"
 #include "tat_table.h"
+#include "version.h"
 
 static _Noreturn void usage(FILE *out)
 {
@@ -43,8 +45,9 @@ static _Noreturn void usage(FILE *out)
         "       swagg-sim scale [--costs FILE] [--out DIRECTORY] [--json FILE] [--small] [--jobs N]\n"
         "                     trees of switches with 240 and 3,600 workers; --out: DIRECTORY/scale.md, "
         "whose\n"
-        "                     tables are replaced, and DIRECTORY/scale.svg\n");
-    exit(out == stdout ? 0 : 2);
+        "                     tables are replaced, and DIRECTORY/scale.svg\n"
+        "       swagg-sim --help | --version\n");
+    exit(out == stdout ? EXIT_GOOD : EXIT_USAGE);
 }
 
 static unsigned free_cpus(void)
@@ -133,7 +136,7 @@ static unsigned list(const char *option, char *text, unsigned max,
     for (char *save, *item = strtok_r(text, ",", &save); item != NULL; item = strtok_r(NULL, ",", &save)) {
         if (n == max) {
             fprintf(stderr, "swagg-sim: %s: at most %u\n", option, max);
-            exit(2);
+            exit(EXIT_USAGE);
         }
         take(ctx, n++, item);
     }
@@ -155,7 +158,7 @@ static void take_loss(void *ctx, unsigned i, const char *item)
 
     if (*end != '\0' || !(percent >= 0.0001 && percent <= 50)) {
         fprintf(stderr, "swagg-sim: --loss: '%s' is not a percentage from 0.0001 to 50\n", item);
-        exit(2);
+        exit(EXIT_USAGE);
     }
     cfg->loss_ppm[i] = (uint32_t)(percent * 1e4 + 0.5);
 }
@@ -200,7 +203,7 @@ static void tat_option(struct tat_table_config *cfg, int option, char *text)
         cfg->json = fopen(text, "w");
         if (cfg->json == NULL) {
             fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", text, strerror(errno));
-            exit(2);
+            exit(EXIT_BAD);
         }
         break;
     default:
@@ -247,9 +250,9 @@ static int tat(int argc, char **argv)
     bool exact = tat_table(&cfg);
     if (cfg.json != NULL && fclose(cfg.json) != 0) {
         fprintf(stderr, "swagg-sim: --json: %s\n", strerror(errno));
-        return 2;
+        return EXIT_BAD;
     }
-    return exact ? 0 : 1;
+    return exact ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim atp */
@@ -296,7 +299,7 @@ static int atp(int argc, char **argv)
         usage(stderr);
     if (curves)
         return curves_command(&c);
-    return (measure ? atp_measure_table() : atp_run(first, count)) ? 0 : 1;
+    return (measure ? atp_measure_table() : atp_run(first, count)) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim incast */
@@ -313,7 +316,7 @@ static int incast(int argc, char **argv)
             usage(stderr);
     if (optind != argc)
         usage(stderr);
-    return incast_table(runs) ? 0 : 1;
+    return incast_table(runs) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim scale */
@@ -354,8 +357,15 @@ static int scale(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            usage(stdout);
     if (argc < 2)
         usage(stderr);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("swagg-sim %s\n", build_version);
+        return EXIT_GOOD;
+    }
     if (strcmp(argv[1], "run") == 0)
         return run(argc - 1, argv + 1);
     if (strcmp(argv[1], "tat") == 0)
@@ -366,5 +376,5 @@ int main(int argc, char **argv)
         return incast(argc - 1, argv + 1);
     if (strcmp(argv[1], "scale") == 0)
         return scale(argc - 1, argv + 1);
-    usage(strcmp(argv[1], "--help") == 0 ? stdout : stderr);
+    usage(stderr);
 }

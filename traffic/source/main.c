@@ -162,7 +162,7 @@ static int play_on(const struct source_options *o, struct play p[], unsigned por
 static int play(const struct source_options *o)
 {
     static struct play p[SOURCE_JOBS_MAX]; /* large */
-    int ports, rc = EXIT_BAD;
+    int ports, rc = EXIT_USAGE;
 
     ports = ports_open(o->plan.elements * element_bytes(plan_code(&o->plan)) + 128, &stop);
     if (ports < 0)

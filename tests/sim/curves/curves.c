@@ -1,4 +1,5 @@
 #include "curves/curves.h"
+#include "exit_status.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -80,7 +81,7 @@ static void print_points(const struct curves *c, FILE *out)
 static void cannot_write(const char *path)
 {
     fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", path, strerror(errno));
-    exit(2);
+    exit(EXIT_BAD);
 }
 
 int curves_command(const struct curves_command *command)

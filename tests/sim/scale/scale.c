@@ -1,4 +1,5 @@
 #include "scale/scale.h"
+#include "exit_status.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -96,7 +97,7 @@ static void run_all(struct work *w, unsigned jobs)
 static _Noreturn void die(const char *path, const char *why)
 {
     fprintf(stderr, "swagg-sim: %s: %s\n", path, why);
-    exit(2);
+    exit(EXIT_BAD);
 }
 
 static void write_file(const char *path, const struct report *r,

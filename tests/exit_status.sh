@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# What programs tell by their exit status is alike, as docs/configuration.md has it. Called with all of them.
+set -euo pipefail
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+status=0
+declare -A program
+
+expect() { # STATUS PROGRAM ARGUMENT...
+    local want=$1 rc=0
+    shift
+    timeout 300 "${program[$1]}" "${@:2}" >"$folder/out" 2>"$folder/err" </dev/null || rc=$?
+    if [ "$rc" -ne "$want" ]; then
+        printf '%s: exit status %d, not %d: %s\n' "$*" "$rc" "$want" "$(cat "$folder/err")"
+        status=1
+    fi
+}
+says() { # FILE WHAT: of the last one
+    if [ ! -s "$folder/$1" ]; then
+        printf '%s: nothing on std%s\n' "$2" "$1"
+        status=1
+    fi
+}
+
+for path in "$@"; do
+    name=$(basename "$path")
+    program[$name]=$path
+    for ask in --help -h --version; do
+        expect 0 "$name" "$ask"
+        says out "$name $ask"
+    done
+    expect 2 "$name" --no-such-option
+    says err "$name --no-such-option"
+done
+[ "${#program[@]}" -eq 11 ] || { echo "${#program[@]} programs, not 11" && status=1; }
+
+# Configurations, whether they are only checked or not; the files with keys that they name are a part of them.
+cat >"$folder/switch.yaml" <<'end'
+ports: [{device: kernel:none0}, {device: kernel:none1}]
+no_such_key: 1
+end
+cat >"$folder/switch_keys.yaml" <<'end'
+ports: [{device: kernel:none0}, {device: kernel:none1}]
+switch: {ip: 10.77.0.254/24}
+tenants: [{name: lab, key_file: /nonexistent/key}]
+end
+cat >"$folder/server.yaml" <<'end'
+server: {ip: 10.77.0.300}
+end
+cat >"$folder/server_keys.yaml" <<'end'
+server: {ip: 127.0.0.1}
+tenants: [{name: lab, key_file: /nonexistent/key}]
+end
+for check in --check ''; do
+    for file in "$folder/switch.yaml" "$folder/switch_keys.yaml" /nonexistent; do
+        expect 2 swagg ${check:+"$check"} "$file"
+        says err "swagg $check $file"
+        expect 2 swagg-tofino ${check:+"$check"} --state "$folder/state" "$file" -- true
+        says err "swagg-tofino $check $file"
+    done
+    for file in "$folder/server.yaml" "$folder/server_keys.yaml" /nonexistent; do
+        expect 2 swagg-ps ${check:+"$check"} "$file"
+        says err "swagg-ps $check $file"
+    done
+done
+expect 2 swagg
+expect 2 swagg-ps
+expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
+expect 2 swagg-perf --rank 2 --size 2
+expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
+expect 2 swagg-sim tat --loss 51
+expect 2 swagg-sim run --seeds many
+expect 2 swagg-pcap gen --workers none
+expect 2 swagg-thc-table --bits 9
+expect 2 swaggctl jobz
+
+# What fails, or is not there.
+cat >"$folder/elsewhere.yaml" <<'end'
+server: {ip: 192.0.2.1}
+control: {path: none}
+end
+expect 1 swagg-ps "$folder/elsewhere.yaml"
+expect 1 swagg-pcap show /nonexistent
+expect 1 swagg-sim atp --curves --small --json /nonexistent/file
+expect 1 swagg-sim tat --json /nonexistent/file
+expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file
+expect 3 swaggctl --switch /nonexistent status
+exit "$status"
