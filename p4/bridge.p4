@@ -31,7 +31,7 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
 
     table sources {
         key = { hdr.ethernet.src : exact; }
-        actions = { known; fixed; unknown; }
+        actions = { known; fixed; @defaultonly unknown; }
         const default_action = unknown();
         size = 4096;
     }
@@ -51,7 +51,7 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
 
     table destinations {
         key = { hdr.ethernet.dst : exact; }
-        actions = { forward; flood; }
+        actions = { forward; @defaultonly flood; }
         const default_action = flood();
         size = 4096;
     }

@@ -41,7 +41,7 @@ class Ways:
 
     def _table(self, node):
         found = next(p for p in node.children[1:] if p.data == "actions")
-        self.tables[str(node.children[0])] = [str(a) for a in found.children]
+        self.tables[str(node.children[0])] = [str(a) for a in found.children[1::2]]
 
     def _variable(self, node):
         pass

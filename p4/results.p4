@@ -38,7 +38,7 @@ control Results(inout headers_t hdr, inout egress_t md, in egress_intrinsic_meta
 
     table workers {
         key = { intrinsic.egress_rid : exact; }
-        actions = { worker; NoAction; }
+        actions = { worker; @defaultonly NoAction; }
         const default_action = NoAction();
         size = 4096;
     }

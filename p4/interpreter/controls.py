@@ -2,7 +2,7 @@
 from interpreter import parsers
 from interpreter.expressions import Expressions, Place
 from interpreter.statements import Statements, indented
-from interpreter.tables import Table
+from interpreter.tables import Table, TableError
 from interpreter.types import BOOL, LITERAL, Bits, Record
 
 MATCHES = ("exact", "ternary")
@@ -198,13 +198,15 @@ class Control:
             if a != "size":  # others give entries more data, which control would have to write
                 self.program.source.refuse(node, f"a table's {a}: not known to this interpreter")
         codes, keys = self._keys(have["keys"])
-        actions = {str(a): self._action(node, str(a)) for a in have["actions"].children}
+        listed = have["actions"].children  # an annotation or None, and a name
+        actions = {str(a): self._action(node, str(a)) for a in listed[1::2]}
+        default_only = {str(a) for annotation, a in zip(listed[::2], listed[1::2]) if annotation}
         default = self._default(node, have.get("default_action"), actions)
         size = self.program.expressions(self.scope, []).constant(attributes["size"]) if "size" in attributes else 1024
         fixed = "entries" in have
         table = Table(f"{self.path}.{name}", keys,
                       {a: (x.function, [(n, k.width) for n, k in x.parameters]) for a, x in actions.items()},
-                      default, size, fixed)
+                      default, default_only, size, fixed)
         if fixed:
             self._insert(table, have["entries"], [k for _, k in codes])
         self.program.tables[table.path] = table
@@ -258,7 +260,7 @@ class Control:
             values = self._arguments(entry, self._action(entry, str(name)), arguments)
             try:
                 table.insert(keys, str(name), values, priority)
-            except ValueError as problem:
+            except (ValueError, TableError) as problem:
                 self.program.source.refuse(entry, str(problem))
 
 

@@ -15,11 +15,12 @@ class Entry:
 
 
 class Table:
-    """keys: [(name in the program, kind of match, width)]; actions: name -> (function, [(parameter, width)])."""
+    """keys: [(name in the program, kind of match, width)]; actions: name -> (function, [(parameter, width)]); default_only: names of
+    those that no entry may have."""
 
-    def __init__(self, path, keys, actions, default, size, fixed):
+    def __init__(self, path, keys, actions, default, default_only, size, fixed):
         self.path, self.keys, self.actions, self.size = path, keys, actions, size
-        self.default, self.fixed = default, fixed
+        self.default, self.default_only, self.fixed = default, default_only, fixed
         self.entries = {}  # by keys
         self.exact = all(kind == "exact" for _, kind, _ in keys)
         self._found = {}  # what lookups have given, until the next change
@@ -68,6 +69,8 @@ class Table:
     def _check_action(self, action, arguments):
         if action not in self.actions:
             raise TableError(f"{self.path} has no action {action}")
+        if action in self.default_only:
+            raise TableError(f"{self.path}: {action} is for what no entry matches, and not for entries")
         parameters = self.actions[action][1]
         if len(parameters) != len(arguments):
             raise TableError(f"{self.path}: {action} takes {len(parameters)} arguments")

@@ -120,6 +120,16 @@ class Matching(unittest.TestCase):
         with self.assertRaisesRegex(TableError, "full"):
             table.add((3,), "none")
 
+    def test_actions_for_no_entry(self):
+        locals_ = """action set(bit<8> v) { hdr.h.b = v; } action none() { hdr.h.b = 99; }
+            table t { key = { hdr.h.a : exact; } actions = { set; @defaultonly none; } %s const default_action = none(); }"""
+        made = chip(locals=locals_ % "", body="t.apply();")
+        with self.assertRaisesRegex(TableError, "none is for what no entry matches"):
+            made.program.tables["C.t"].add((1,), "none")
+        self.assertEqual(made.send(1, packet(a=1))[0][1][1], 99)
+        with self.assertRaisesRegex(Refused, "none is for what no entry matches"):
+            chip(locals=locals_ % "const entries = { 1 : none(); }", body="t.apply();")
+
     def test_entries_of_the_program(self):
         locals_ = """action set(bit<8> v) { hdr.h.b = v; }
             table t { key = { hdr.h.a : ternary; hdr.h.isValid() : ternary; } actions = { set; NoAction; }

@@ -12,6 +12,7 @@ from crowd import Crowd
 from rig import DATA_PORT, LOOP, ROOT, SWITCH_IP, SWITCH_MAC, Switch, data, frame, result, workers
 
 from control import plan
+from interpreter.tables import TableError
 
 PEOPLE = workers(3)
 CPU = 100
@@ -181,6 +182,12 @@ class Frames(unittest.TestCase):
         self.assertEqual(chip.digests, [])  # known, and where it was
         chip.send(0, self.frame(b, a))
         self.assertEqual(chip.digests, [(a, 0)])  # moved
+
+    def test_no_entry_has_the_action_of_what_no_entry_matches(self):
+        for table, action in (("Ingress.bridge.sources", "unknown"), ("Ingress.bridge.destinations", "flood"),
+                              ("Results.workers", "NoAction")):
+            with self.subTest(table), self.assertRaisesRegex(TableError, f"{action} is for what no entry matches"):
+                self.tables[table].add((0x02000000AAAA & (1 << self.tables[table].keys[0][2]) - 1,), action)
 
     def test_frames_that_stay(self):
         chip, a = self.switch.chip, 0x02000000AAAA
