@@ -14,7 +14,7 @@
 
 enum {
     ROUND_MS = 50,
-    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
+    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": no need to wait any longer */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX,
 };
@@ -179,13 +179,20 @@ static void receive_control(struct prober *p)
         p->control_answers++; /* of whatever version */
 }
 
-/* Receives until the round is over: every answer has come, or its time is up. */
+/* There is a swagg. */
+static bool is_heard(const struct prober *p)
+{
+    return p->answered != 0 || p->control_answers > 0;
+}
+
+/* Receives until the round is over: every answer has come, a swagg is heard of, or its time is up. */
 static void listen_to(struct prober *p, uint64_t until)
 {
     const struct path_lengths *l = &p->lengths;
     unsigned rounds_back = l->rounds_back;
-    bool settled = path_lengths_are_settled(l);
-    while (!is_open(p) && path_lengths_are_settled(l) == settled && l->rounds_back == rounds_back) {
+    bool settled = path_lengths_are_settled(l), heard = is_heard(p);
+    while (!is_open(p) && is_heard(p) == heard && path_lengths_are_settled(l) == settled &&
+           l->rounds_back == rounds_back) {
         struct pollfd fds[] = {{.fd = p->data_fd, .events = POLLIN}, {.fd = p->control_fd, .events = POLLIN}};
         struct timespec timeout = timespec_until(until, monotonic_ns());
         if (ppoll(fds, 2, &timeout, NULL) <= 0)
@@ -212,8 +219,8 @@ static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
     bool late = now >= p->wish->deadline;
     bool patient =
         !late && (now - began < p->wish->patience || p->rounds * ROUND_MS * NS_PER_MS < p->wish->patience);
-    if (p->answered == 0 && p->control_answers == 0) {
-        p->path->state = p->refusals >= REFUSALS_ENOUGH ? PATH_NO_SWITCH : PATH_SILENT;
+    if (!is_heard(p)) {
+        p->path->state = p->refusals > 0 ? PATH_NO_SWITCH : PATH_SILENT;
         return p->refusals >= REFUSALS_ENOUGH || !patient;
     }
     p->path->state = PATH_BLOCKED;
@@ -221,16 +228,24 @@ static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
     return late || (!patient && p->control_answers >= CONTROL_ANSWERS_ENOUGH);
 }
 
+/* A host without swagg says so by ICMP, of which it sends little: Linux six at once to an address, then one a
+ * second. So while nothing is heard of a swagg, the second round is the control port's alone, and so are all
+ * that follow a refusal. */
+static bool may_ask_lengths(const struct prober *p)
+{
+    return is_heard(p) || (p->refusals == 0 && p->rounds != 1);
+}
+
 static void probe(struct prober *p)
 {
     uint64_t began = monotonic_ns(), now = began;
     for (; !is_open(p) && !is_hopeless(p, now, began); p->round++, p->rounds++) {
+        if (p->rounds > 0)
+            ask_control(p);
         if (path_lengths_are_settled(&p->lengths))
             ask_ports(p);
-        else
+        else if (may_ask_lengths(p))
             ask_lengths(p);
-        if (p->round > 0)
-            ask_control(p);
         listen_to(p, now + ROUND_MS * NS_PER_MS);
         now = monotonic_ns();
     }
