@@ -14,7 +14,7 @@
 
 enum {
     ROUND_MS = 50,
-    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": no need to wait any longer */
+    REFUSALS_ENOUGH = 3,         /* so many times "port unreachable": no need to wait any longer */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX,
 };

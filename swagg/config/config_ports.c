@@ -125,7 +125,10 @@ static void check_interface(struct config_text *t, const char *path, const char 
 {
     const size_t length = strlen(device) - strlen(CONFIG_KERNEL_DEVICE);
 
-    if (length == 0 || length >= IFNAMSIZ || strpbrk(device, ", /") != NULL)
+    if (length >= IFNAMSIZ)
+        config_fault(t, path, "\"%s\": names of kernel interfaces have at most %d characters", device,
+                     IFNAMSIZ - 1);
+    else if (length == 0 || strpbrk(device, ", /") != NULL)
         config_fault(t, path, "\"%s\" does not name a kernel interface: write " CONFIG_KERNEL_DEVICE "eth1",
                      device);
 }

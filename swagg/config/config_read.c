@@ -78,7 +78,12 @@ static void report_unknown_key(struct config_text *t, const struct config_place 
         nearest_offer(&meant, fields->key);
         config_append_word(known, fields->key);
     }
-    if (meant.best != NULL)
+    if (strchr(key, ':') != NULL)
+        config_fault_at(t, at->line, at->path, "unknown key; a colon that ends a key has a space behind it");
+    else if (strchr(key, '=') != NULL)
+        config_fault_at(t, at->line, at->path,
+                        "unknown key; a device with commas needs quotes in such a line");
+    else if (meant.best != NULL)
         config_fault_at(t, at->line, at->path, "unknown key; did you mean \"%s\"?", meant.best);
     else
         config_fault_at(t, at->line, at->path, "unknown key; known here: %s", known);
@@ -172,7 +177,7 @@ static bool expect_kind(struct config_text *t, const struct config_place *at, ya
     if (at->node->type == kind)
         return true;
     if (at->node->type == YAML_SCALAR_NODE && at->node->data.scalar.length == 0)
-        config_fault_at(t, at->line, at->path, "has no value; expected %s", wanted);
+        config_fault_at(t, at->line, at->path, "has no value; expected %s, indented further than it", wanted);
     else
         config_fault_at(t, at->line, at->path, "expected %s", wanted);
     return false;
@@ -183,7 +188,8 @@ static bool read_value(struct config_text *t, const struct config_place *at,
 {
     switch (schema->type) {
     case CYAML_MAPPING:
-        if (!expect_kind(t, at, YAML_MAPPING_NODE, "lines of the form \"key: value\""))
+        if (!expect_kind(t, at, YAML_MAPPING_NODE,
+                         "lines of the form \"key: value\", with a space behind the colon"))
             return false;
         read_group(t, at, schema, data);
         return true;

@@ -163,14 +163,29 @@ err:
     return ret;
 }
 
+/* What is behind most of the parser's complaints, in its user's words. */
+static const char *usual_mistake(const struct config_text *t, const yaml_parser_t *p)
+{
+    const size_t at = p->problem_mark.index;
+
+    if (at < t->length && t->bytes[at] == '\t')
+        return "; indent with spaces, not with tabs";
+    if ((p->context != NULL && strstr(p->context, "block") != NULL) ||
+        (p->problem != NULL && strstr(p->problem, "mapping values") != NULL))
+        return "; is the line indented as those that it belongs to?";
+    return "";
+}
+
 static void report_yaml_error(struct config_text *t, const yaml_parser_t *p)
 {
+    const char *mistake = usual_mistake(t, p);
+
     if (p->context != NULL)
-        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s, %s that begins in line %zu",
-                        p->problem, p->context, config_line(p->context_mark));
+        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s, %s that begins in line %zu%s",
+                        p->problem, p->context, config_line(p->context_mark), mistake);
     else
-        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s",
-                        p->problem != NULL ? p->problem : "out of memory");
+        config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s%s",
+                        p->problem != NULL ? p->problem : "out of memory", mistake);
 }
 
 /* A second document would be ignored silently, so nothing may follow the first. */

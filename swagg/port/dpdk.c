@@ -37,6 +37,11 @@ static uint16_t id_of(const struct port *port)
     (RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_IPV6 |     \
      RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP)
 
+static bool is_virtual(const char *device)
+{
+    return strncmp(device, "net_", 4) == 0;
+}
+
 /* Virtual devices are made here and not by EAL's --vdev, so that an error message can name the port.
  * PCI devices were found when the EAL started (eal.c allows those that the configuration names). */
 static int find_device(struct port *port, const struct config_port *cfg)
@@ -50,7 +55,9 @@ static int find_device(struct port *port, const struct config_port *cfg)
             rc = rte_eth_dev_get_port_by_name(port->device_name, &id);
     }
     if (rc < 0)
-        log_error("port %s: cannot open device %s: %s", port->name, cfg->device, rte_strerror(-rc));
+        log_error("port %s: cannot open device %s: %s: %s", port->name, cfg->device, rte_strerror(-rc),
+                  is_virtual(cfg->device) ? "is there such a driver, with such arguments?"
+                                          : "`dpdk-devbind.py --status` lists those of this machine");
     else
         *state_of(port) = (struct dpdk_port){.opened = true, .id = id};
     return rc;
@@ -75,7 +82,7 @@ static uint16_t understated_mtu(const struct port *port, const struct config_por
 {
     struct rte_eth_dev_info info;
 
-    if (strncmp(cfg->device, "net_", 4) != 0 || rte_eth_dev_info_get(id_of(port), &info) < 0 ||
+    if (!is_virtual(cfg->device) || rte_eth_dev_info_get(id_of(port), &info) < 0 ||
         info.max_rx_pktlen >= port->max_frame)
         return 0;
     return (uint16_t)(info.max_rx_pktlen - sizeof(struct net_ethernet) - RTE_ETHER_CRC_LEN);

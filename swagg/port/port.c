@@ -156,6 +156,18 @@ int port_lock(struct port *port, unsigned if_index)
     return port->lock < 0 ? port->lock : 0;
 }
 
+static const char *how_to_mend(int rc)
+{
+    switch (rc) {
+    case -EPERM:
+        return ": be root, or have the capabilities CAP_NET_RAW and CAP_NET_ADMIN";
+    case -ENODEV:
+        return ": `ip link` lists those of this machine, and of this network namespace";
+    default:
+        return "";
+    }
+}
+
 void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc)
 {
     if (rc == -EADDRINUSE)
@@ -163,7 +175,8 @@ void port_say_refused(const struct port *port, const char *interface, unsigned i
                   "them another interface",
                   port->name, interface, exclusive_interface_holder(if_index));
     else
-        log_error("port %s: cannot open interface %s: %s", port->name, interface, strerror(-rc));
+        log_error("port %s: cannot open interface %s: %s%s", port->name, interface, strerror(-rc),
+                  how_to_mend(rc));
 }
 
 int port_start(struct port *port)

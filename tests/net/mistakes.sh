@@ -24,3 +24,23 @@ ranks_wait 120
 expect_told "nothing at $asked answers on UDP port 48863: check that swagg runs there" 0
 
 net_swagg_stop
+
+# A swagg of root's that has these capabilities and no others.
+swagg_with() { # CAPABILITY...
+    exec ip netns exec "$NET_ID-sw" setpriv --inh-caps=-all --bounding-set="-all$(printf ',+%s' "$@")" \
+        "$NET_BUILD/swagg/swagg" "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID"
+}
+
+step "too few privileges: swagg says which it lacks"
+status=0
+words=$(swagg_with net_raw 2>&1) || status=$?
+expect_equal "exit status after: $words" "$status" 1
+expect_match "what swagg says" "$words" 'cannot open interface p0: .*: be root, or have the capabilities CAP_NET_RAW and CAP_NET_ADMIN'
+
+step "... and needs no others"
+swagg_with net_raw net_admin >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+NET_SWAGG_PID=$!
+net_until 20 "swagg is ready" net_swagg_ready_or_gone
+asked=$(net_switch_ip)
+ranks_run modest 4
+net_swagg_stop

@@ -75,8 +75,10 @@ static struct config good(const char *yaml)
 #define PORTS           PORT "  - name: b\n    device: net_af_packet1,iface=b\n"
 #define TWO_QUEUES      "ports: [{device: \"net_tap0,iface=a\", name: a, rx_queues: 2, tx_queues: 2}]\n"
 #define NUMBER_EXPECTED "is not a whole number, 0 or greater\n"
-#define GROUP           "lines of the form \"key: value\"\n"
-#define LIST            "a list, [a, b, ...] or lines that begin with \"- \"\n"
+#define A_GROUP         "lines of the form \"key: value\", with a space behind the colon"
+#define A_LIST          "a list, [a, b, ...] or lines that begin with \"- \""
+#define GROUP           A_GROUP "\n"
+#define LIST            A_LIST "\n"
 
 static const struct {
     const char *yaml, *messages;
@@ -87,11 +89,23 @@ static const struct {
      "F:2: not YAML: did not find expected node content, while parsing a flow node that begins in line 2\n"},
     {PORT "\tmtu: 3\n",
      "F:3: not YAML: found a tab character that violates indentation, while scanning a plain scalar "
-     "that begins in line 2\n"},
+     "that begins in line 2; indent with spaces, not with tabs\n"},
+    {"ports:\n\t- device: kernel:a\n",
+     "F:2: not YAML: found character that cannot start any token, while scanning for the next token that "
+     "begins in line 2; indent with spaces, not with tabs\n"},
+    {PORT "   name: a\n",
+     "F:3: not YAML: did not find expected '-' indicator, while parsing a block "
+     "collection that begins in line 2; is the line indented as those that it belongs to?\n"},
+    {PORT "       name: a\n", "F:3: not YAML: mapping values are not allowed in this context; is the line "
+                              "indented as those that it belongs to?\n"},
     {PORT "---\nmtu: 1500\n",
      "F:4: a second document begins here; a configuration is one: remove the \"---\" line\n"},
     /* keys */
     {"mtu: 1500\n", "F:1: ports: is missing\n"},
+    {PORT "switch: {ip:10.0.0.1}\n",
+     "F:3: switch.ip:10.0.0.1: unknown key; a colon that ends a key has a space behind it\n"},
+    {"ports: [{name: a, device: net_memif0,role=server}]\n",
+     "F:1: ports[0].role=server: unknown key; a device with commas needs quotes in such a line\n"},
     {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
@@ -124,10 +138,10 @@ static const struct {
     /* kinds of values */
     {"- a\n", "F:1: expected " GROUP},
     {"ports: 3\n", "F:1: ports: expected " LIST},
-    {"ports:\n", "F:1: ports: has no value; expected " LIST},
+    {"ports:\n", "F:1: ports: has no value; expected " A_LIST ", indented further than it\n"},
     {"ports: []\n", "F:1: ports: is empty; give it at least 1 item\n"},
     {"ports:\n  - net_null0\n", "F:2: ports[0]: expected " GROUP},
-    {PORT "idle:\nmtu: 1500\n", "F:3: idle: has no value; expected " GROUP},
+    {PORT "idle:\nmtu: 1500\n", "F:3: idle: has no value; expected " A_GROUP ", indented further than it\n"},
     {PORT "mtu: [1500]\n", "F:3: mtu: expected a single value\n"},
     {PORT "mtu: many\n", "F:3: mtu: \"many\" " NUMBER_EXPECTED},
     {PORT "mtu: -1500\n", "F:3: mtu: \"-1500\" " NUMBER_EXPECTED},
@@ -178,8 +192,8 @@ static const struct {
      "F:1: ports[0].device: \"kernel:\" does not name a kernel interface: write kernel:eth1\n"},
     {"ports:\n  - device: kernel:a,framecnt=512\n  - device: kernel:a-name-too-long-\n",
      "F:2: ports[0].device: \"kernel:a,framecnt=512\" does not name a kernel interface: write kernel:eth1\n"
-     "F:3: ports[1].device: \"kernel:a-name-too-long-\" does not name a kernel interface: write "
-     "kernel:eth1\n"},
+     "F:3: ports[1].device: \"kernel:a-name-too-long-\": names of kernel interfaces have at most 15 "
+     "characters\n"},
     {"ports:\n  - device: kernel:a\n  - device: kernel:a\n",
      "F:3: ports[1].device: \"kernel:a\" is the device of ports[0] already\n"},
     {PORT "  - device: kernel:a\n  - device: net_af_xdp0,iface=a,start_queue=1\n",
