@@ -142,6 +142,9 @@ def check_names(page, place, line):
 PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-perf": "bench/swagg-perf",
+    "swagg-ps": "server/swagg-ps",
+    "swagg-hostagg-worker": "traffic/swagg-hostagg-worker",
+    "swagg-hostagg-host": "traffic/swagg-hostagg-host",
     "swagg-pcap": "traffic/swagg-pcap",
     "swagg-thc-table": "traffic/swagg-thc-table",
     "swagg-sim": "tests/sim/swagg-sim",

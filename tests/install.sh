@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# What `meson install` leaves behind is whole: install.sh BUILD_DIRECTORY. Programs run from where they are, a program
+# builds against the library, manual pages have every option, units for systemd name what is there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+build=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+status=0
+
+wrong() { # WHAT
+    printf '%s\n' "$*"
+    status=1
+}
+
+meson install -C "$build" --no-rebuild --destdir "$scratch" >"$scratch/log" 2>&1 || wrong "$(cat "$scratch/log")"
+prefix=$scratch$(meson introspect "$build" --buildoptions | python3 -c 'import json, sys
+print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))')
+
+seen=0
+for program in "$prefix"/bin/*; do
+    seen=$((seen + 1))
+    "$program" --help >"$scratch/help" 2>&1 </dev/null || wrong "${program##*/} --help: $(cat "$scratch/help")"
+    for page in "$prefix"/share/man/man?/"${program##*/}".?; do
+        [ -e "$page" ] || continue
+        while read -r option; do
+            grep -Fq -- "${option//-/\\-}" "$page" || wrong "${page##*/} lacks $option" # a minus is "\-" there
+        done < <(grep -Eo -- '--[a-z][a-z-]+' "$scratch/help" | sort -u)
+    done
+done
+[ "$seen" -gt 10 ] || wrong "only $seen programs are installed"
+for page in swaggctl.1 swagg.8 swagg-ps.8; do
+    [ -e "$prefix/share/man/man${page##*.}/$page" ] || wrong "there is no manual page $page"
+done
+
+pc=$(dirname "$(find "$prefix" -name libswagg.pc)")
+read -ra flags <<<"$(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$prefix" --cflags --libs libswagg)"
+cc docs/examples/allreduce.c "${flags[@]}" -o "$scratch/allreduce" || wrong "the example does not build"
+said=$(LD_LIBRARY_PATH=${pc%/pkgconfig} "$scratch/allreduce" 2>&1 || true)
+[[ $said == usage:* ]] || wrong "the example says: $said"
+
+for unit in "$prefix"/lib/systemd/system/*.service; do
+    while read -r program; do
+        [ -x "$scratch$program" ] || [ -x "$program" ] || wrong "${unit##*/} runs $program, which is not there"
+    done < <(sed -n 's/^Exec[A-Za-z]*=\([^ ]*\).*/\1/p' "$unit")
+done
+exit "$status"
