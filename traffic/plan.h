@@ -28,8 +28,8 @@ struct plan {
     uint32_t first_tag; /* a multiple of 2 * slots */
     uint64_t seed;      /* of the elements */
     struct udp_end sw;  /* the switch */
-    struct udp_end
-        worker; /* worker 0; the others count on from its MAC and IP, or from its port if they share a host */
+    /* worker 0; the others count on from its MAC and IP, or from its port if they share a host */
+    struct udp_end worker;
     bool one_host;
 };
 

@@ -49,8 +49,8 @@ struct membership {
     unsigned refused; /* ICMP said that nobody listens there */
     int trouble;      /* errno of the newest failure to send or receive since something was heard, or 0 */
     bool fds_closed; /* the application has closed one of our descriptors: nothing is sent, the thread ends */
-    bool
-        streaming; /* the caller is in a collective: results may still come in, its oldest tag is not final */
+    /* the caller is in a collective: results may still come in, its oldest tag is not final */
+    bool streaming;
 };
 
 /* What a membership is made of. place, flow, log and the waker must live until membership_close. */
@@ -61,8 +61,8 @@ struct membership_parts {
     const struct flow *flow;    /* of the job's protocol */
     const struct logger *log;
     struct membership_guest guest;
-    struct waker
-        *wake_caller; /* rung when there is something for the caller; other memberships may share it */
+    /* rung when there is something for the caller; other memberships may share it */
+    struct waker *wake_caller;
 };
 
 /* Opens the control socket and begins to join. Returns 0 or -errno; after an error membership_close is not to

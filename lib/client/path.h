@@ -20,8 +20,8 @@ struct path_wish {
     uint16_t first_port;        /* of the switch's data ports */
     size_t (*packet_bytes)(unsigned mtu,
                            enum sml_checksum checksum); /* of the packets, as struct flow has it */
-    uint64_t
-        patience; /* ns: who is silent for so long, not counting this process's standstills, is not there */
+    /* ns: who is silent for so long, not counting this process's standstills, is not there */
+    uint64_t patience;
     uint64_t deadline;
 };
 

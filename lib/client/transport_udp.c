@@ -12,11 +12,11 @@
 #include "transport_udp_state.h"
 
 enum {
-    SOCKET_BUFFER =
-        8 << 20,       /* a window of SML_MAX_SLOTS / 4 chunks of 1460 bytes with the kernel's overhead */
+    /* a window of SML_MAX_SLOTS / 4 chunks of 1460 bytes with the kernel's overhead */
+    SOCKET_BUFFER = 8 << 20,
     SEGMENTS_MAX = 64, /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
-    MERGED_ROOM =
-        65536 + 25 * 64, /* not a power of two: packets that come alone would share few places of the cache */
+    /* not a power of two: packets that come alone would share few places of the cache */
+    MERGED_ROOM = 65536 + 25 * 64,
 };
 
 /* A connected socket receives from the switch only. */

@@ -20,8 +20,8 @@ struct transport_udp_config {
     void (*note_group)(uint8_t *payload, size_t bytes); /* the same of one that came by a group */
     unsigned mtu;                                       /* at least CLIENT_MTU_MIN */
     size_t packet_max;                                  /* bytes of the longest payload */
-    enum sml_checksum
-        checksum; /* of the packets that will be sent: those that have one are sent without UDP's */
+    /* of the packets that will be sent: those that have one are sent without UDP's */
+    enum sml_checksum checksum;
 };
 
 /* *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */

@@ -8,8 +8,8 @@
 
 enum {
     SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
-    SEND_PATIENCE_MS =
-        10, /* how long a full send buffer is waited for; it drains faster unless something else is wrong */
+    /* how long a full send buffer is waited for; it drains faster unless something else is wrong */
+    SEND_PATIENCE_MS = 10,
 };
 
 /* The pieces of a packet, its body in wire order; returns how many. */

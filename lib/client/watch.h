@@ -11,8 +11,8 @@ struct watch {
     uint64_t began, deadline;
     uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
     uint64_t tick_at;             /* watch_tick is due */
-    uint64_t
-        patience; /* without a result for so long the call is done with what it has; 0: it waits for all */
+    /* without a result for so long the call is done with what it has; 0: it waits for all */
+    uint64_t patience;
 };
 
 /* Before the call begins in the stream. */

@@ -21,8 +21,8 @@
 
 enum {
     JOBS_MAX = AGG_JOBS,
-    JOBS_SHARE_FROM_BYTES =
-        512, /* shorter sums are copied, which is cheaper than keeping or sharing their buffers */
+    /* shorter sums are copied, which is cheaper than keeping or sharing their buffers */
+    JOBS_SHARE_FROM_BYTES = 512,
     JOBS_PORT_UNKNOWN = 0xff, /* of a member that has not been heard yet */
 };
 
@@ -44,8 +44,8 @@ struct job_parent {
 
 /* What one lcore alone writes of a job. */
 struct job_lane {
-    _Alignas(
-        RTE_CACHE_LINE_SIZE) uint32_t kept; /* frames that the pool keeps of this lcore's shards; atomic */
+    /* frames that the pool keeps of this lcore's shards; atomic */
+    _Alignas(RTE_CACHE_LINE_SIZE) uint32_t kept;
 };
 
 /* Of all members together. */
@@ -55,9 +55,9 @@ struct job_rate {
 
 struct job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
-    bool
-        without_udp_sum; /* of its packets: they have a checksum of their own, or the configuration says so */
-    bool is_static;      /* in the configuration: nobody joins, members are known by their addresses */
+    /* of its packets: they have a checksum of their own, or the configuration says so */
+    bool without_udp_sum;
+    bool is_static; /* in the configuration: nobody joins, members are known by their addresses */
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
      * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
     uint32_t frames;

@@ -257,8 +257,8 @@ struct config_uplink {
     struct config_patterns jobs;
     uint64_t tenants;               /* bit t: jobs of tenant t */
     char key_file[CONFIG_FILE_MAX]; /* of the key that the parent knows us by; "": there is none */
-    uint32_t
-        vlan; /* that it is in, as are its jobs' workers; 0: the first in which the switch has an address */
+    /* that it is in, as are its jobs' workers; 0: the first in which the switch has an address */
+    uint32_t vlan;
     uint8_t network; /* the place of that in config.vlan */
 };
 
@@ -290,8 +290,8 @@ struct config {
     bool has_ip;    /* false: no control, no engine: the daemon is a plain L2 switch */
     uint32_t ip;    /* network order */
     uint8_t prefix; /* 1..32; 32 where none is given */
-    unsigned
-        vlans; /* 0: ports carry none, and tags mean nothing here. Else has_ip, ip, prefix are the first's */
+    /* 0: ports carry none, and tags mean nothing here. Else has_ip, ip, prefix are the first's */
+    unsigned vlans;
     struct config_vlan vlan[CONFIG_VLANS_MAX]; /* those in which the switch has an address come first */
 
     bool has_placement; /* false: use placement_default once the CPUs are known */

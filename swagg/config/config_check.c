@@ -38,8 +38,8 @@ static const struct config_number numbers[] = {
 enum {
     SEED = 1,
     UNTIL_DUE_US = 100000,
-    SIGNS_PER_LOSS =
-        8, /* a thread shows so often that it is alive while silence makes a worker count as lost */
+    /* a thread shows so often that it is alive while silence makes a worker count as lost */
+    SIGNS_PER_LOSS = 8,
     IP_UDP_BYTES = 20 + 8,
     MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
 };

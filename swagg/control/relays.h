@@ -20,8 +20,8 @@ struct relays_parts {
     unsigned protocols_known;
     uint8_t data_ports;
     const struct keyring *keys;
-    struct ctl_registry_actions
-        shared; /* the registry's, for what both do alike: ctx, send, event, tenant_of */
+    /* the registry's, for what both do alike: ctx, send, event, tenant_of */
+    struct ctl_registry_actions shared;
 };
 
 /* NULL: no memory. The configuration has at least one uplink. */

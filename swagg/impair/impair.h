@@ -53,8 +53,8 @@ struct impair {
     uint64_t hold_frames, hold_for;
     struct impair_stats stats;
     unsigned held, oldest;
-    struct impair_held
-        hold[IMPAIR_HELD_MAX]; /* a ring, in the order of arrival, which is that of release too */
+    /* a ring, in the order of arrival, which is that of release too */
+    struct impair_held hold[IMPAIR_HELD_MAX];
 };
 
 /* stream: a number for this port and direction, so that one seed serves all (port * 2 + direction). */

@@ -37,8 +37,8 @@ enum classifier_taker {
 struct classifier_rule {
     enum classifier_taker taker;
     /* CLASSIFIER_PROTOCOL: */
-    unsigned
-        protocol; /* whose, as the engine numbers its sources: enum agg_protocol_id for what members send */
+    /* whose, as the engine numbers its sources: enum agg_protocol_id for what members send */
+    unsigned protocol;
     struct agg_key_place key;
 };
 

@@ -28,8 +28,8 @@ struct lcore_tasks {
     uint64_t tx_delay;             /* as in struct send */
     bool multi_segment;            /* every port sends frames of several segments */
     enum config_link_local link_local;
-    struct config_storm
-        storm[SWAGG_MAX_PORTS]; /* by port: how many such frames a second this lcore lets in */
+    /* by port: how many such frames a second this lcore lets in */
+    struct config_storm storm[SWAGG_MAX_PORTS];
     struct lcore_pace pace;
 };
 

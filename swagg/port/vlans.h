@@ -29,9 +29,9 @@ struct vlans {
     bool aware;                         /* false: there is one network, and tags are not looked at */
     unsigned n;                         /* networks */
     struct vlan vlan[CONFIG_VLANS_MAX]; /* by number */
-    uint8_t
-        untagged[SWAGG_MAX_PORTS]; /* by port: the number of the network of untagged frames, and 1; 0: none */
-    uint8_t of_id[NET_VLAN_IDS];   /* number of the network, and 1; 0: none */
+    /* by port: the number of the network of untagged frames, and 1; 0: none */
+    uint8_t untagged[SWAGG_MAX_PORTS];
+    uint8_t of_id[NET_VLAN_IDS]; /* number of the network, and 1; 0: none */
 };
 
 void vlans_make(struct vlans *v, const struct config *cfg);

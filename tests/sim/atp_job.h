@@ -31,9 +31,9 @@ struct atp_job_worker {
     struct sml_segment segment[ATP_JOB_SERVERS];
     unsigned call; /* that it makes, or makes next; counted through all lives */
     bool calling, dead;
-    bool
-        rejoining[ATP_JOB_SERVERS]; /* it has heard that the server has restarted, and waits for the others */
-    uint64_t timer;                 /* when it wakes next */
+    /* it has heard that the server has restarted, and waits for the others */
+    bool rejoining[ATP_JOB_SERVERS];
+    uint64_t timer; /* when it wakes next */
     uint8_t *in, *out;
 };
 

@@ -47,8 +47,8 @@ struct program {
     struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
     uint64_t compute_ns;                     /* at most, before each call */
     uint64_t call_timeout_ns, join_timeout_ns;
-    unsigned
-        lives; /* how often a rank that failed opens the job anew, and starts from the first call, plus one */
+    /* how often a rank that failed opens the job anew, and starts from the first call, plus one */
+    unsigned lives;
     struct {
         enum program_deviation kind;
         unsigned rank, call;

@@ -22,10 +22,10 @@ struct loop_switch_config {
     /* What the network is like around it: the longest IP packet that gets through to the data port, and back
      * from it. 0: any; 1: none does. */
     unsigned mtu_in, mtu_out;
-    unsigned
-        ignores; /* it hears nothing, in its first life, until so many datagrams came to the control port */
-    const struct keys_key
-        *key; /* which workers may join with, or without; NULL: there is none. The caller's */
+    /* it hears nothing, in its first life, until so many datagrams came to the control port */
+    unsigned ignores;
+    /* which workers may join with, or without; NULL: there is none. The caller's */
+    const struct keys_key *key;
 };
 
 struct loop_switch;

@@ -17,8 +17,8 @@ enum packet_kind {
 struct captured_packet {
     enum packet_kind kind;
     const struct capture_frame *frame;
-    struct udp_datagram
-        datagram;     /* of the frame, but payload and bytes are this packet's; unset in PACKET_NONE */
+    /* of the frame, but payload and bytes are this packet's; unset in PACKET_NONE */
+    struct udp_datagram datagram;
     bool from_switch; /* PACKET_GRADIENT */
     bool first;       /* in its frame */
     bool merged;      /* the frame has several */

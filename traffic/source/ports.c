@@ -14,8 +14,8 @@
 
 enum {
     BUFFERS = 4096,
-    BUFFERS_A_PORT =
-        2048, /* for a full ring, if the device takes buffers in advance, and for frames in flight */
+    /* for a full ring, if the device takes buffers in advance, and for frames in flight */
+    BUFFERS_A_PORT = 2048,
     BUFFER_STEP = 2048, /* a memif copies in one piece if our buffers are no smaller than its own */
     RING = 1024,
     LINK_SECONDS = 30,

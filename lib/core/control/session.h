@@ -73,8 +73,8 @@ struct ctl_session {
     struct ctl_failure failure; /* in FAILED, ABORTING */
     struct ctl_pending pending; /* who is missing, while joining; all zero: not known */
     struct ctl_failure refusal; /* while rejoining: the lack of room that the switch spoke of last, if any */
-    struct ctl_heartbeat
-        heartbeat; /* for the next heartbeat; the caller keeps it up to date. A rejoin tells its progress */
+    /* for the next heartbeat; the caller keeps it up to date. A rejoin tells its progress */
+    struct ctl_heartbeat heartbeat;
     uint64_t boot_id; /* while joining: of the switch heard last; after that: of the switch that sent READY.
                          0: no switch was ever heard */
     uint32_t epoch, serial;

@@ -12,8 +12,8 @@ struct relay_tree {
     uint8_t parent_job;
     const uint16_t *contributor; /* [ranks] */
     const uint16_t *lowest;      /* [contributors]: rank, by which messages name a contributor */
-    const struct sml_auth
-        *auth; /* keyed, with a parent: by which that one and this switch believe each other */
+    /* keyed, with a parent: by which that one and this switch believe each other */
+    const struct sml_auth *auth;
 };
 
 /* Of the chunk that is being collected. Written by the slot's owner only. */
@@ -21,9 +21,9 @@ struct relay_slot {
     uint32_t told;     /* the switch above has said whom it waits for */
     uint32_t restored; /* a rank below has handed back a result whose body has this length, and one more; 0:
                           none */
-    uint64_t
-        words[]; /* contributors who have asked; ranks that are known to have contributed: of a contributor
-                    that has not, since it said so in ASK; elsewhere, since the switch above said so */
+    /* contributors who have asked; ranks that are known to have contributed: of a contributor that has not,
+     * since it said so in ASK; elsewhere, since the switch above said so */
+    uint64_t words[];
 };
 
 static inline const struct relay_tree *relay_tree_of(const struct sml_pool *pool)

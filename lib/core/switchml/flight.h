@@ -32,8 +32,8 @@ struct sml_flight {
     bool probed;   /* the last one was a probe */
     bool heard;    /* the switch has our contribution */
     bool settled;  /* the switch is done with the chunk; of the chunk in [head, head + slots) */
-    bool
-        asked; /* the chunk that was settled here last had been probed once, and its result came soon after */
+    /* the chunk that was settled here last had been probed once, and its result came soon after */
+    bool asked;
     bool have; /* this rank is done with the chunk; of the chunk in [oldest, oldest + slots) */
 };
 

@@ -49,10 +49,10 @@ struct sml_pool_config {
     uint32_t first_tag; /* the first chunk's tag */
     bool resumed; /* the job outlived its switch: ranks may hand back (SML_RESTORE) the results they hold
                      of the chunks first_tag .. first_tag + slots - 1 */
-    uint8_t
-        tag_bits;    /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture
-                        of 2^tag_bits chunks, at least 4 * slots, can be replayed over and over. For measurements
-                        only: a packet that is late by half of them or more counts as a new one */
+    /* 0: a tag has 32 bits. Else only the low tag_bits of it count, so that a capture of 2^tag_bits chunks,
+     * at least 4 * slots, can be replayed over and over. For measurements only: a packet that is late by half
+     * of them or more counts as a new one */
+    uint8_t tag_bits;
     bool labelled;   /* the workers are published clients, which know neither running tags nor any packet but
                         DATA: chunks are told apart by their labels (labels.h). No resumed, no tag_bits */
     uint8_t threads; /* labelled: of each worker, which share the slots out evenly; 0 counts as 1 */

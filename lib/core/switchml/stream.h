@@ -186,14 +186,14 @@ unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsign
 /* Running totals since init. */
 struct sml_stream_stats {
     uint64_t sent, retransmitted, probes, results, duplicates, bad, timeouts;
-    uint64_t
-        kept; /* chunks that were copied, because others may still ask for them when their call has ended */
+    /* chunks that were copied, because others may still ask for them when their call has ended */
+    uint64_t kept;
     uint64_t damaged; /* the agreed checksum was missing or wrong, or there was one though none was agreed; in
                          a keyed job: unproven, forged or damaged */
     uint64_t srtt_ns, rttvar_ns, rto_ns;
     uint32_t window;
-    unsigned
-        unanswered; /* times that the timer has expired since the switch, or the server, was last heard */
+    /* times that the timer has expired since the switch, or the server, was last heard */
+    unsigned unanswered;
 };
 void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out);
 

@@ -96,8 +96,8 @@ struct sml_stream {
 /* Where a chunk's elements are and what they belong to. */
 struct sml_chunk {
     const struct sml_call *call;
-    struct sml_pieces
-        elements; /* to be sent: the result, if this rank has and wanted one, else its contribution */
+    /* to be sent: the result, if this rank has and wanted one, else its contribution */
+    struct sml_pieces elements;
     struct sml_pieces result; /* where that goes */
     struct sml_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
     uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */

@@ -11,12 +11,12 @@ struct sml_terms {
     enum sml_format format;
     enum sml_mode mode;
     enum sml_checksum checksum;
-    uint16_t
-        slots; /* a wish: at most, at least 2; the job gets a power of two. Of a rank that resumes: exactly */
+    /* a wish: at most, at least 2; the job gets a power of two. Of a rank that resumes: exactly */
+    uint16_t slots;
     uint16_t chunk_bytes; /* a wish: at most. Of a rank that resumes: exactly */
     bool resumed; /* a wish: this rank was in the job before the switch restarted. Granted: some rank was */
-    uint32_t
-        first_tag; /* a wish, if resumed: the oldest chunk whose result this rank lacks. Granted: the first */
+    /* a wish, if resumed: the oldest chunk whose result this rank lacks. Granted: the first */
+    uint32_t first_tag;
     uint8_t tag_bits; /* as in switchml/pool.h; no rank may wish for other than 0 */
     bool plain; /* a wish: nothing but the published packet, DATA of 32, 64, 128 or 256 elements. Granted:
                    this rank or the switch wished so; the switch may know no other */
@@ -27,8 +27,8 @@ struct sml_terms {
                         checksum that the ranks wished for is left out */
     struct sml_table table; /* what the indices of the ranks' compressed calls stand for (elements.h); the
                                same on all ranks */
-    uint32_t
-        compression;  /* what else of it only the ranks need to know, but must be the same on all of them */
+    /* what else of it only the ranks need to know, but must be the same on all of them */
+    uint32_t compression;
     uint16_t quorum;  /* a chunk may be closed with the contributions of so many ranks, ... 0: all */
     uint16_t wait_ms; /* ... once the first of them has waited so long for the others */
 };

@@ -81,8 +81,8 @@ struct atp_packet {
     uint8_t child;    /* bit that this rack, or this worker, has in bitmap1 */
     uint8_t priority; /* of the job; the higher one may take an aggregator, where a switch allows it */
     uint8_t seal : 2; /* enum sml_checksum: what kind of trailer it ends with; parsed, but not yet compared */
-    uint8_t
-        held : 6; /* GRADIENT, PARAMETER: as the upper six bits of byte 9 of SwitchML's (sml_held_build) */
+    /* GRADIENT, PARAMETER: as the upper six bits of byte 9 of SwitchML's (sml_held_build) */
+    uint8_t held : 6;
 };
 
 /* Why a payload is no ATP packet; each is a named drop. */

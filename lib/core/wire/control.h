@@ -41,16 +41,16 @@ enum ctl_type {
     CTL_ALIVE = 19,   /* answer to HEARTBEAT: the job is well */
     CTL_LEFT = 20,    /* answer to LEAVE */
     CTL_ABORTED = 21, /* answer to anything about a job that has failed, and pushed when it fails */
-    CTL_UNKNOWN =
-        22, /* answer to HEARTBEAT, LEAVE or ABORT: this switch has no such job, or the job no such member */
+    /* answer to HEARTBEAT, LEAVE or ABORT: this switch has no such job, or the job no such member */
+    CTL_UNKNOWN = 22,
 };
 
 /* Reasons, in REFUSED, ABORT and ABORTED; the text says it in words. */
 enum ctl_reason {
     CTL_OK = 0,
     CTL_BAD_VERSION = 1, /* this switch does not speak the message's version */
-    CTL_BAD_ARGUMENT =
-        2, /* rank, size, terms, ... out of range, or a protocol that this switch does not speak */
+    /* rank, size, terms, ... out of range, or a protocol that this switch does not speak */
+    CTL_BAD_ARGUMENT = 2,
     CTL_TERMS_DIFFER = 3,   /* size, protocol or terms do not go with what the job's first member said */
     CTL_RANK_TAKEN = 4,     /* another live endpoint has this rank */
     CTL_NO_SLOTS = 5,       /* the pool is used up */
@@ -131,8 +131,8 @@ struct ctl_pending {
 
 /* HEARTBEAT, LEAVE */
 struct ctl_heartbeat {
-    uint32_t
-        calls; /* collectives completed. Exact in a LEAVE: the job fails for peers that wait in a later one */
+    /* collectives completed. Exact in a LEAVE: the job fails for peers that wait in a later one */
+    uint32_t calls;
     bool waiting;        /* in a collective now */
     uint32_t stalled_ms; /* and without progress for this long */
     uint32_t progress;   /* how far this rank is, as the protocol counts; SwitchML: the oldest chunk without a

@@ -20,8 +20,8 @@ enum {
 
 struct path_answer {
     uint32_t tag; /* the question's */
-    uint8_t
-        data_ports; /* how many UDP ports the switch has for data packets, counted from its first: 1..16 */
+    /* how many UDP ports the switch has for data packets, counted from its first: 1..16 */
+    uint8_t data_ports;
 };
 
 /* Writes a question of so many bytes, at least PATH_BYTES_MIN. tag: comes back in the answer. slot: one whose

@@ -148,10 +148,10 @@ static inline size_t sml_trailer_bytes(enum sml_checksum checksum)
 struct sml_packet {
     uint8_t kind;      /* enum sml_kind */
     uint8_t size_code; /* enum sml_size */
-    uint8_t
-        checksum; /* enum sml_checksum; parsed, but not yet compared: sml_checksum_holds, sml_auth_holds */
-    uint8_t job;  /* job number on the wire */
-    uint8_t ver;  /* 0 or 1: which of the slot's two versions */
+    /* enum sml_checksum; parsed, but not yet compared: sml_checksum_holds, sml_auth_holds */
+    uint8_t checksum;
+    uint8_t job; /* job number on the wire */
+    uint8_t ver; /* 0 or 1: which of the slot's two versions */
     uint16_t slot;
     uint32_t tag;   /* tsi: the job's running chunk number, modulo 2^32; little endian on the wire, as the
                        published client writes it */

@@ -21,8 +21,8 @@ enum {
 
 struct linux_tx {
     int fd;
-    uint64_t
-        mergeable; /* the mbuf flag of frames that may be part of a run; 0: none, this kernel refuses them */
+    /* the mbuf flag of frames that may be part of a run; 0: none, this kernel refuses them */
+    uint64_t mergeable;
     struct linux_tx_stats stats;
     struct mmsghdr message[BURST];
     unsigned first[BURST + 1]; /* the frame that each message begins with */
