@@ -263,10 +263,11 @@ static inline void agg_drain_nothing(void *pool, void (*release)(void *buffer))
  * refuses it in any shard. */
 static inline unsigned agg_shard_key(const struct agg_key_place *place, const uint8_t *payload, size_t bytes)
 {
-    const uint8_t *at = payload + place->at;
+    const uint8_t *at;
 
     if (bytes < place->at + 2u)
         return 0;
+    at = payload + place->at;
     return (unsigned)(place->little ? at[1] << 8 | at[0] : at[0] << 8 | at[1]) & place->mask;
 }
 
