@@ -12,11 +12,6 @@
 
 enum { ELEMENT_BYTES_MAX = 16 };
 
-static inline size_t element_bytes(uint8_t code)
-{
-    return agg_element_size(code & 15, code >> 4);
-}
-
 /* A worker's chunk; it depends on the arguments only. Elements are so small, and floats so coarse, that the
  * result is exact in any order, of products up to PRODUCT_WORKERS_MAX factors. */
 enum { PRODUCT_WORKERS_MAX = 12 };

@@ -13,7 +13,7 @@ static bool is_power_of_two(unsigned x)
 
 static size_t body_bytes(const struct plan *p)
 {
-    return p->elements * element_bytes(plan_code(p));
+    return p->elements * agg_code_bytes(plan_code(p));
 }
 
 /* Of what does not depend on the number of elements. */
@@ -21,7 +21,7 @@ static const char *element_fault(const struct plan *p)
 {
     const bool is_float = p->type >= AGG_F16 || p->type == AGG_F32 || p->type == AGG_F64;
 
-    if (element_bytes(plan_code(p)) == 0)
+    if (agg_code_bytes(plan_code(p)) == 0)
         return "there is no such operation on this type (docs/protocol.md, \"Elements\")";
     if (sml_has_exponents(p->format) && plan_code(p) != sml_elements_code(p->format, 0))
         return p->format == SML_FORMAT_INT32 ? "in the format int32 elements are int32, to be summed"
@@ -57,7 +57,7 @@ unsigned plan_elements_for_frame(const struct plan *p, unsigned frame_bytes)
     const unsigned around = HEADERS_BYTES + FRAME_CHECK_BYTES;
     const unsigned room = frame_bytes > around ? (frame_bytes - around) / 4 * 4 : 0;
 
-    return room / (unsigned)element_bytes(plan_code(p));
+    return room / (unsigned)agg_code_bytes(plan_code(p));
 }
 
 struct udp_end plan_worker(const struct plan *p, unsigned worker)

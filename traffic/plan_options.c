@@ -113,7 +113,7 @@ const char *told_plan_fault(struct told_plan *t)
 
     if (p->type == 0)
         p->type = sml_elements_code(p->format, AGG_F32) & 15;
-    if (element_bytes(plan_code(p)) > 0 && t->frame_bytes > 0)
+    if (agg_code_bytes(plan_code(p)) > 0 && t->frame_bytes > 0)
         p->elements = plan_elements_for_frame(p, t->frame_bytes);
     return plan_fault(p);
 }

@@ -63,7 +63,7 @@ static void write_numbers(const struct plan *p, unsigned worker, uint32_t block,
 size_t plan_tensor_body(const struct plan *p, unsigned worker, uint32_t chunk, struct sml_packet *s,
                         uint8_t *body)
 {
-    const size_t bytes = p->elements * element_bytes(plan_code(p));
+    const size_t bytes = p->elements * agg_code_bytes(plan_code(p));
     const int8_t e = chunk < blocks_of(p) ? plan_tensor_exponent(p, worker, chunk) : NUM_NO_BLOCK;
 
     s->e0 = s->e1 = (uint8_t)e;

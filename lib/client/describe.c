@@ -58,7 +58,7 @@ static void describe_side(const struct describe_names *names, unsigned rank, con
                           char text[DESCRIBE_CALL_MAX + 32])
 {
     char called[DESCRIBE_CALL_MAX];
-    const enum swagg_op op = (enum swagg_op)(e0 >> 4);
+    const enum swagg_op op = (enum swagg_op)agg_code_op(e0);
     if (call->collective)
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(names, call, called));
     else if (sml_has_exponents(format))
@@ -68,7 +68,7 @@ static void describe_side(const struct describe_names *names, unsigned rank, con
                  bytes);
     else
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of %s (%s)", rank, bytes,
-                 names->type((enum swagg_type)(e0 & 15), op), names->op(op));
+                 names->type((enum swagg_type)agg_code_type(e0), op), names->op(op));
 }
 
 const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,

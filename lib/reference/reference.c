@@ -6,7 +6,7 @@
 unsigned reference_next(unsigned code)
 {
     while (++code < AGG_CODES)
-        if (element_bytes(code) != 0)
+        if (agg_code_bytes(code) != 0)
             return code;
     return 0;
 }
@@ -17,7 +17,7 @@ unsigned reference_any(uint64_t *state)
 
     do
         code = (unsigned)(splitmix_next(state) % AGG_CODES);
-    while (element_bytes(code) == 0);
+    while (agg_code_bytes(code) == 0);
     return code;
 }
 
@@ -146,7 +146,7 @@ static void reduce_halves(unsigned type, unsigned op, void *out, const void *con
 static void reduce_pairs(unsigned type, unsigned op, void *out, const void *const in[], unsigned n, size_t at)
 {
     const unsigned index_type = op == AGG_MINPAIR || op == AGG_MAXPAIR ? type : AGG_I32;
-    const size_t v = part_bytes(type), k = part_bytes(index_type), all = element_bytes(op << 4 | type);
+    const size_t v = part_bytes(type), k = part_bytes(index_type), all = agg_element_size(type, op);
     const int sign = op == AGG_MINLOC || op == AGG_MINPAIR ? 1 : -1;
     char acc[16], next[16];
 
@@ -168,8 +168,8 @@ static void reduce_pairs(unsigned type, unsigned op, void *out, const void *cons
 
 void reference_reduce(unsigned code, void *out, const void *const in[], unsigned n, size_t count)
 {
-    const unsigned type = code & 15, op = code >> 4;
-    const size_t bytes = element_bytes(code);
+    const unsigned type = agg_code_type(code), op = agg_code_op(code);
+    const size_t bytes = agg_code_bytes(code);
 
     for (size_t at = 0; at < count * bytes; at += bytes) {
         if (op >= AGG_MINLOC)

@@ -40,7 +40,7 @@ static bool is_sum(unsigned code, unsigned type, long double got, const void *co
                    size_t at)
 {
     const struct precision p = precision_of(type);
-    const unsigned parts = code >> 4 == AGG_AVG ? n : 1;
+    const unsigned parts = agg_code_op(code) == AGG_AVG ? n : 1;
     long double value = 0, magnitude = 0;
 
     for (unsigned i = 0; i < n; i++) {
@@ -146,7 +146,7 @@ static bool is_located(unsigned code, const unsigned types[2], const void *resul
                        unsigned n)
 {
     const void *numbers[REFERENCE_MAX];
-    const size_t half = element_bytes(code) / 2;
+    const size_t half = agg_code_bytes(code) / 2;
 
     if (without_nan(types[0], 0, in, n, numbers) == n && without_nan(types[1], half, in, n, numbers) == n)
         return false;
@@ -156,11 +156,11 @@ static bool is_located(unsigned code, const unsigned types[2], const void *resul
 
 bool reference_allows(unsigned code, const void *result, const void *const in[], unsigned n)
 {
-    const unsigned op = code >> 4;
+    const unsigned op = agg_code_op(code);
     char expected[REFERENCE_ELEMENT_MAX];
     unsigned types[2], parts = parts_of(code, types);
 
-    if (n == 1 && memcmp(result, in[0], element_bytes(code)) == 0)
+    if (n == 1 && memcmp(result, in[0], agg_code_bytes(code)) == 0)
         return true;
     reference_reduce(code, expected, in, n, 1);
     if (reference_equal(code, result, expected, 1))

@@ -15,7 +15,7 @@ static bool is_zero(unsigned type, const char *p)
 
 static bool compare(unsigned code, const void *a, const void *b, size_t count, bool zeros_are_one)
 {
-    const size_t bytes = element_bytes(code);
+    const size_t bytes = agg_code_bytes(code);
     const char *p = a, *q = b;
     unsigned types[2];
     const unsigned parts = parts_of(code, types);

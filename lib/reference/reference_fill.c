@@ -9,7 +9,7 @@
 static double tame_float(unsigned code, unsigned type, uint64_t random)
 {
     static const double factors[] = {1, -1, 2, -2, 0.5, -0.5};
-    const bool factor = code >> 4 == AGG_PROD, complex = (code & 15) >= AGG_C64;
+    const bool factor = agg_code_op(code) == AGG_PROD, complex = agg_code_type(code) >= AGG_C64;
 
     if (factor)
         return factors[random % (complex ? 2 : 6)];
@@ -69,7 +69,7 @@ static void put_number(unsigned code, unsigned type, uint64_t *state, bool tame,
 
 void reference_fill(unsigned code, uint64_t *state, bool tame, void *elements, size_t count)
 {
-    const size_t bytes = element_bytes(code);
+    const size_t bytes = agg_code_bytes(code);
     unsigned types[2], parts = parts_of(code, types);
     char *p = elements;
 

@@ -59,7 +59,7 @@ uint16_t half_put(const struct half *h, double x)
 
 unsigned parts_of(unsigned code, unsigned types[2])
 {
-    const unsigned type = code & 15, op = code >> 4;
+    const unsigned type = agg_code_type(code), op = agg_code_op(code);
 
     types[0] = type == AGG_C64 ? AGG_F32 : type == AGG_C128 ? AGG_F64 : type;
     types[1] = op == AGG_MINLOC || op == AGG_MAXLOC ? AGG_I32 : types[0];

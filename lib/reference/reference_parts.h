@@ -6,11 +6,6 @@
 
 #include "reference.h"
 
-static inline size_t element_bytes(unsigned code)
-{
-    return agg_element_size(code & 15, code >> 4);
-}
-
 /* Integers and bool: bytes; 0 for other types. Inline, like what follows: tests spend most of their time
  * here. */
 static inline unsigned integer_bytes(unsigned type)

@@ -29,8 +29,8 @@ int reference_print(unsigned code, const void *element, char *text, size_t bytes
 
     for (unsigned i = 0; i < parts; i++)
         snprintf(part[i], sizeof part[i], "%.*Lg", digits_of(types[i]),
-                 part_get(types[i], (const char *)element + i * element_bytes(code) / 2));
+                 part_get(types[i], (const char *)element + i * agg_code_bytes(code) / 2));
     if (parts == 1)
         return snprintf(text, bytes, "%s", part[0]);
-    return snprintf(text, bytes, code >> 4 >= AGG_MINLOC ? "%s@%s" : "(%s,%s)", part[0], part[1]);
+    return snprintf(text, bytes, agg_code_op(code) >= AGG_MINLOC ? "%s@%s" : "(%s,%s)", part[0], part[1]);
 }

@@ -159,7 +159,7 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     check_collector(t, cfg, from, c, i);
     check_match(t, from->match, c, i);
     code = config_check_code(t, key_path(path, i, ""), from->type, from->operation);
-    element = code == 0 ? 1 : agg_element_size(code & 15, code >> 4);
+    element = code == 0 ? 1 : agg_code_bytes(code);
     check_offsets(t, cfg, c, i, element);
     make_terms(c, code, element);
 }

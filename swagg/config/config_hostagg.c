@@ -129,7 +129,7 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     h->tenant = config_check_tenant_name(t, key_path(path, i, "tenant"), c, raw->hostagg[i].tenant);
     check_members(t, c, &raw->hostagg[i], h, i);
     code = config_check_code(t, key_path(path, i, ""), raw->hostagg[i].type, raw->hostagg[i].operation);
-    element = code == 0 ? 1 : agg_element_size(code & 15, code >> 4);
+    element = code == 0 ? 1 : agg_code_bytes(code);
     check_elements(t, c, h, i, element);
     make_terms(h, code, element);
 }

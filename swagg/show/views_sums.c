@@ -41,13 +41,13 @@ static void find_latest(void *context, const struct agg_sum_view *sum)
 
 static void write_elements(struct writer *w, const struct agg_sum_view *sum)
 {
-    const size_t size = agg_element_size(sum->code & 15, sum->code >> 4);
+    const size_t size = agg_code_bytes(sum->code);
     uint8_t element[ELEMENT_BYTES];
     char text[ELEMENT_TEXT];
 
     writer_texts(w, "elements");
     for (size_t at = 0; at + size <= sum->bytes; at += size) {
-        agg_kernels_scalar.convert[sum->code & 15](element, sum->elements + at, size);
+        agg_kernels_scalar.convert[agg_code_type(sum->code)](element, sum->elements + at, size);
         reference_print(sum->code, element, text, sizeof(text));
         writer_text(w, NULL, text);
     }

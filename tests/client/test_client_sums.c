@@ -52,8 +52,8 @@ static int compute_all_pairs(struct crew_member *m)
     int rc = 0;
     for (unsigned code = 0; (code = reference_next(code)) != 0;)
         for (size_t c = 0; rc == 0 && c < sizeof counts / sizeof *counts; c++) {
-            struct tensor tensor = {.type = code & 15,
-                                    .op = code >> 4,
+            struct tensor tensor = {.type = agg_code_type(code),
+                                    .op = agg_code_op(code),
                                     .count = counts[c],
                                     .seed = seed + c,
                                     .round = on_arrival};

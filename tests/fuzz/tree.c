@@ -109,7 +109,7 @@ static void check_sum(const struct world *w, const struct slot *s, const struct 
         return;
     reduce(w, s, skip, p.body_bytes - skip, whole, expected);
     const uint8_t code = sml_elements_code(w->terms.format, s->first.e0);
-    const size_t element = agg_element_size(code & 15, code >> 4);
+    const size_t element = agg_code_bytes(code);
     REQUIRE(reference_same(code, p.body + skip, expected, (p.body_bytes - skip) / element));
 }
 

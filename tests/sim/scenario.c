@@ -58,7 +58,7 @@ static unsigned any_code(uint64_t *r)
 
     do
         code = reference_any(r);
-    while (sum && code >> 4 != AGG_SUM);
+    while (sum && agg_code_op(code) != AGG_SUM);
     return code;
 }
 
@@ -72,8 +72,8 @@ static void make_calls(struct program *p, uint64_t *r)
         const unsigned code = any_code(r);
         p->call[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-            .type = (uint8_t)(code & 15),
-            .op = (uint8_t)(code >> 4),
+            .type = (uint8_t)agg_code_type(code),
+            .op = (uint8_t)agg_code_op(code),
             .root = reduce ? (uint32_t)rng_below(r, p->size) : 0,
             .count = rng_below(r, most + 1),
         };

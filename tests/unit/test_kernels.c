@@ -30,7 +30,7 @@ static void test_tables_are_found_by_name_and_complete(void)
     for (unsigned type = AGG_I32; type < AGG_TYPES; type++)
         CU_ASSERT_PTR_NOT_NULL(best->convert[type]);
     for (unsigned code = 0; code < AGG_CODES; code++) {
-        const bool is_pair = agg_element_size(code & 15, code >> 4) != 0;
+        const bool is_pair = agg_code_bytes(code) != 0;
         CU_ASSERT_EQUAL(best->operations[code].fold != NULL, is_pair);
         CU_ASSERT_EQUAL(best->operations[code].reduce != NULL, is_pair);
     }

@@ -17,11 +17,6 @@ static const struct agg_operation *operation(const struct agg_kernels *k, unsign
     return &k->operations[code];
 }
 
-static size_t element_bytes(unsigned code)
-{
-    return agg_element_size(code & 15, code >> 4);
-}
-
 /* Which there are */
 
 static void expect_pairs(unsigned op, const char *sizes)
@@ -60,7 +55,7 @@ static void test_every_table_has_all_that_there_are_and_no_more(void)
 
         for (unsigned code = 0; k != NULL && code < AGG_CODES; code++) {
             const struct agg_operation *op = operation(k, code);
-            const bool is_pair = element_bytes(code) != 0;
+            const bool is_pair = agg_code_bytes(code) != 0;
             CU_ASSERT_EQUAL(op->fold != NULL, is_pair);
             CU_ASSERT_EQUAL(op->reduce != NULL, is_pair);
             CU_ASSERT(op->start == NULL || op->finish != NULL);
@@ -80,7 +75,8 @@ static void draw_inputs(struct inputs *in, unsigned code, uint64_t *rng)
 {
     for (unsigned i = 0; i < INPUTS; i++) {
         reference_fill(code, rng, false, in->host[i], COUNT);
-        agg_kernels_scalar.convert[code & 15](in->wire[i], in->host[i], COUNT * element_bytes(code));
+        agg_kernels_scalar.convert[agg_code_type(code)](in->wire[i], in->host[i],
+                                                        COUNT * agg_code_bytes(code));
         in->hosts[i] = in->host[i];
         in->wires[i] = in->wire[i];
     }
@@ -118,7 +114,7 @@ static void test_scalar_kernels_do_as_the_reference_does(void)
     char out[COUNT * ELEMENT_MOST], expected[COUNT * ELEMENT_MOST];
 
     for (unsigned code = 0; (code = reference_next(code)) != 0;) {
-        const size_t bytes = COUNT * element_bytes(code);
+        const size_t bytes = COUNT * agg_code_bytes(code);
         const struct agg_operation *op = operation(&agg_kernels_scalar, code);
         unsigned wrong = 0;
 
@@ -127,16 +123,16 @@ static void test_scalar_kernels_do_as_the_reference_does(void)
             draw_inputs(&in, code, &rng);
             reference_reduce(code, expected, in.hosts, n, COUNT);
             reduce_at_once(op, out, in.wires, n, bytes);
-            agg_kernels_scalar.convert[code & 15](out, out, bytes);
+            agg_kernels_scalar.convert[agg_code_type(code)](out, out, bytes);
             wrong += !reference_same(code, out, expected, COUNT);
             if (n == 1) /* nothing is folded: padding stays */
                 continue;
             fold_one_by_one(op, out, in.wires, n, bytes);
-            agg_kernels_scalar.convert[code & 15](out, out, bytes);
+            agg_kernels_scalar.convert[agg_code_type(code)](out, out, bytes);
             wrong += !reference_same(code, out, expected, COUNT);
         }
         if (wrong != 0)
-            printf("operation %u of type %u: %u wrong\n", code >> 4, code & 15, wrong);
+            printf("operation %u of type %u: %u wrong\n", agg_code_op(code), agg_code_type(code), wrong);
         CU_ASSERT_EQUAL(wrong, 0);
     }
 }
@@ -152,7 +148,7 @@ struct trial {
 
 static bool same(const struct trial *t, const void *a, const void *b)
 {
-    return reference_same(t->code, a, b, t->bytes / element_bytes(t->code));
+    return reference_same(t->code, a, b, t->bytes / agg_code_bytes(t->code));
 }
 
 static bool same_floats(const void *a, const void *b, size_t bytes)
@@ -198,7 +194,7 @@ static bool trial_wide(const struct trial *t, uint64_t *rng)
         return false;
     t->vector->finish(end, acc, t->n, bytes);
     t->scalar->finish(last, ref, t->n, bytes);
-    return reference_same(t->code, end, last, bytes / element_bytes(t->code)) &&
+    return reference_same(t->code, end, last, bytes / agg_code_bytes(t->code)) &&
            scratch_intact(&out, t->skew[2], bytes);
 }
 
@@ -222,7 +218,7 @@ static bool trial_reduce(const struct trial *t, uint64_t *rng)
 
 static unsigned failures_at(struct trial *t, uint64_t *rng)
 {
-    const size_t count = SCRATCH_MOST / element_bytes(t->code);
+    const size_t count = SCRATCH_MOST / agg_code_bytes(t->code);
 
     for (unsigned i = 0; i < INPUTS; i++)
         reference_fill(t->code, rng, false, t->content[i], count);
@@ -242,10 +238,11 @@ static void compare_with_scalar(const struct agg_kernels *k)
         unsigned failures = 0;
         t.scalar = operation(&agg_kernels_scalar, t.code);
         t.vector = operation(k, t.code);
-        for (t.bytes = 0; t.bytes <= SCRATCH_MOST; t.bytes += element_bytes(t.code))
+        for (t.bytes = 0; t.bytes <= SCRATCH_MOST; t.bytes += agg_code_bytes(t.code))
             failures += failures_at(&t, &rng);
         if (failures != 0)
-            printf("%s, operation %u of type %u: %u wrong\n", k->name, t.code >> 4, t.code & 15, failures);
+            printf("%s, operation %u of type %u: %u wrong\n", k->name, agg_code_op(t.code),
+                   agg_code_type(t.code), failures);
         CU_ASSERT_EQUAL(failures, 0);
     }
 }
@@ -268,19 +265,19 @@ static void test_vector_kernels_have_the_bits_of_the_scalar_ones_for_all_lengths
 static void expect_all(unsigned code, const void *a, const void *b, const void *result, const char *what)
 {
     enum { MANY = 70 };
-    const size_t bytes = element_bytes(code);
+    const size_t bytes = agg_code_bytes(code);
     char first[MANY * ELEMENT_MOST], second[MANY * ELEMENT_MOST], out[MANY * ELEMENT_MOST];
     const void *const in[] = {first, second};
 
     for (unsigned i = 0; i < MANY; i++) {
-        agg_kernels_scalar.convert[code & 15](first + i * bytes, a, bytes);
-        agg_kernels_scalar.convert[code & 15](second + i * bytes, b, bytes);
+        agg_kernels_scalar.convert[agg_code_type(code)](first + i * bytes, a, bytes);
+        agg_kernels_scalar.convert[agg_code_type(code)](second + i * bytes, b, bytes);
     }
     for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
         const struct agg_kernels *k = agg_kernels_get(implementations[i]);
         for (size_t n = k == NULL ? MANY + 1 : 1; n <= MANY; n += MANY - 1) {
             reduce_at_once(operation(k, code), out, in, 2, n * bytes);
-            k->convert[code & 15](out, out, n * bytes);
+            k->convert[agg_code_type(code)](out, out, n * bytes);
             for (size_t e = 0; e < n; e++)
                 if (!reference_same(code, out + e * bytes, result, 1)) {
                     printf("%s: %s\n", k->name, what);

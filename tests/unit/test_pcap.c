@@ -192,7 +192,7 @@ static void test_invented_elements_have_exact_results(void)
         for (unsigned op = 1; op < AGG_OPS; op++) {
             const uint8_t code = agg_code(type, op);
             const unsigned n = op == AGG_PROD ? PRODUCT_WORKERS_MAX : SML_MAX_WORKERS;
-            const size_t bytes = element_bytes(code);
+            const size_t bytes = agg_code_bytes(code);
 
             for (unsigned w = 0; w < n && bytes > 0; w++) {
                 elements_invent(code, 5, w, 9, element[w], COUNT);
@@ -339,7 +339,7 @@ static struct sml_pool_config pool_config(const struct plan *p)
     return (struct sml_pool_config){
         .workers = (uint16_t)p->workers,
         .slots = (uint16_t)p->slots,
-        .chunk_bytes = (uint16_t)((p->elements * element_bytes(plan_code(p)) + 63) / 64 * 64),
+        .chunk_bytes = (uint16_t)((p->elements * agg_code_bytes(plan_code(p)) + 63) / 64 * 64),
         .job = p->job,
         .format = p->format,
         .mode = SML_ON_ARRIVAL,
@@ -438,7 +438,7 @@ static void test_a_switch_agrees_on_every_type_and_operation(void)
 
             p.type = type;
             p.op = op;
-            if (element_bytes(plan_code(&p)) > 0)
+            if (agg_code_bytes(plan_code(&p)) > 0)
                 expect_right(&p);
         }
 }
@@ -487,7 +487,7 @@ static void expect_scaled(const struct plan *p, uint32_t chunk)
 
             num_loops_for(&agg_kernels_scalar)
                 ->back[int32 ? NUM_INT32 : NUM_FP16][NUM_F32](
-                    &number, s.body + i * element_bytes(plan_code(p)), 1,
+                    &number, s.body + i * agg_code_bytes(plan_code(p)), 1,
                     num_scale(int32 ? NUM_INT32 : NUM_FP16, p->workers, plan_tensor_agreed(p, block)).back);
             sum[i] += (double)number - (double)tensor[i];
             worst = fmax(worst, fabs(sum[i]));
@@ -822,7 +822,7 @@ static void test_a_wrong_result_is_found(void)
 static void ask_for_maxima(struct store *s)
 {
     for (size_t i = 0; i < s->count; i++)
-        s->packets[i].e0 = agg_code(s->packets[i].e0 & 15, AGG_MAX);
+        s->packets[i].e0 = agg_code(agg_code_type(s->packets[i].e0), AGG_MAX);
 }
 
 static void test_every_operation_is_checked_as_itself(void)

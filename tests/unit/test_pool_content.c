@@ -51,7 +51,7 @@ static void test_bad_type(void)
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
         for (unsigned code = 0; code < 256; code++) {
-            if (agg_element_size(code & 15, code >> 4) == 0)
+            if (agg_code_bytes(code) == 0)
                 CU_ASSERT_EQUAL(of_length(SML_DATA, (uint8_t)code, 64), SML_DROP_BAD_TYPE);
         }
         CU_ASSERT_EQUAL(contributed(0), 0);

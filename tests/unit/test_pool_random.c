@@ -63,7 +63,7 @@ static size_t call_bytes(const struct world *w, uint32_t chunk)
 
 static size_t element_bytes(const struct world *w)
 {
-    return agg_element_size(w->code & 15, w->code >> 4);
+    return agg_code_bytes(w->code);
 }
 
 static size_t elements(const struct world *w, uint32_t chunk)
@@ -83,15 +83,18 @@ static void fill(const struct world *w, uint32_t chunk, uint32_t rank, void *out
 
 static void to_or_from_wire(const struct world *w, uint32_t chunk, void *body)
 {
-    agg_kernels_scalar.convert[w->code & 15](body, body, elements(w, chunk) * element_bytes(w));
+    agg_kernels_scalar.convert[agg_code_type(w->code)](body, body, elements(w, chunk) * element_bytes(w));
 }
 
 /* Writes the body that rank sends for the chunk and returns its length. */
 static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, uint8_t *body)
 {
     size_t n = elements(w, chunk), head = call_bytes(w, chunk);
-    struct sml_call call = {
-        .seq = chunk, .collective = SML_ALLREDUCE, .type = w->code & 15, .op = w->code >> 4, .count = n};
+    struct sml_call call = {.seq = chunk,
+                            .collective = SML_ALLREDUCE,
+                            .type = agg_code_type(w->code),
+                            .op = agg_code_op(w->code),
+                            .count = n};
 
     if (head > 0)
         sml_build_call(body, &call);

@@ -9,11 +9,6 @@
 
 enum { RANKS = 7, ROUNDS = 200 };
 
-static size_t bytes_of(unsigned code)
-{
-    return agg_element_size(code & 15, code >> 4);
-}
-
 static void shuffle(uint64_t *rng, const void *in[], unsigned n)
 {
     for (unsigned i = n - 1; i > 0; i--) {
@@ -30,7 +25,7 @@ static void tell(unsigned code, const void *result, const void *const in[], unsi
     char text[80];
 
     reference_print(code, result, text, sizeof text);
-    printf("\n  %s of %s: %s of", agg_op_name(code >> 4), agg_type_name(code & 15), text);
+    printf("\n  %s of %s: %s of", agg_op_name(agg_code_op(code)), agg_type_name(agg_code_type(code)), text);
     for (unsigned i = 0; i < n; i++) {
         reference_print(code, in[i], text, sizeof text);
         printf(" %s", text);
@@ -72,8 +67,9 @@ static void test_other_results_are_not(void)
     for (unsigned i = 0; i < RANKS; i++)
         in[i] = elements[i];
     for (unsigned code = 0; (code = reference_next(code)) != 0;) {
-        const size_t bytes = bytes_of(code), value = code >> 4 >= AGG_MINLOC ? bytes / 2 : bytes;
-        const size_t top = (code & 15) == AGG_I16 && value == 4 ? 1 : value - 1;
+        const size_t bytes = agg_code_bytes(code),
+                     value = agg_code_op(code) >= AGG_MINLOC ? bytes / 2 : bytes;
+        const size_t top = agg_code_type(code) == AGG_I16 && value == 4 ? 1 : value - 1;
         unsigned allowed = 0;
 
         for (unsigned round = 0; round < ROUNDS; round++) {
@@ -84,7 +80,8 @@ static void test_other_results_are_not(void)
             allowed += reference_allows(code, result, in, RANKS);
         }
         if (allowed > 0)
-            printf("\n  %s of %s: %u allowed\n", agg_op_name(code >> 4), agg_type_name(code & 15), allowed);
+            printf("\n  %s of %s: %u allowed\n", agg_op_name(agg_code_op(code)),
+                   agg_type_name(agg_code_type(code)), allowed);
         CU_ASSERT_EQUAL(allowed, 0);
     }
 }

@@ -77,7 +77,7 @@ struct grove {
 
 static size_t bytes_of(const struct grove *g, uint32_t tag)
 {
-    return COUNT * agg_element_size(g->code[tag] & 15, g->code[tag] >> 4);
+    return COUNT * agg_code_bytes(g->code[tag]);
 }
 
 /* Where a rank's contribution comes to a switch from: the rank, or a switch below; NONE: not from below. */
@@ -125,7 +125,7 @@ static void tree_sum(const struct grove *g, uint32_t tag, int node, uint8_t *out
 
 static bool is_tame(const struct grove *g, uint32_t tag)
 {
-    return g->cfg.mode == SML_ON_ARRIVAL || g->code[tag] >> 4 == AGG_AVG;
+    return g->cfg.mode == SML_ON_ARRIVAL || agg_code_op(g->code[tag]) == AGG_AVG;
 }
 
 static void make_work(struct grove *g)
@@ -293,7 +293,7 @@ static void at_switch(struct grove *g, int node, const struct letter *l)
 /* Between the host's order and the wire's. */
 static void convert(const struct grove *g, uint32_t tag, void *out, const void *in)
 {
-    g->cfg.kernels->convert[g->code[tag] & 15](out, in, bytes_of(g, tag));
+    g->cfg.kernels->convert[agg_code_type(g->code[tag])](out, in, bytes_of(g, tag));
 }
 
 static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kind)

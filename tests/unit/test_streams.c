@@ -414,8 +414,8 @@ static void choose_calls(struct world *w, unsigned chunks_max)
         const bool reduce = !compressed && chance(w, 40);
         w->calls[c] = (struct sml_call){
             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-            .type = (uint8_t)(code & 15),
-            .op = (uint8_t)(code >> 4),
+            .type = (uint8_t)agg_code_type(code),
+            .op = (uint8_t)agg_code_op(code),
             .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
             .count = draw(w, chunks_max * CHUNK_BYTES / sml_element_of((uint8_t)code).out),
         };

@@ -21,15 +21,15 @@ void append(struct line *l, const char *format, ...)
 void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
                        size_t bytes)
 {
-    const size_t element = element_bytes(code), count = element > 0 ? bytes / element : 0;
+    const size_t element = agg_code_bytes(code), count = element > 0 ? bytes / element : 0;
 
     if (element == 0) {
         append(l, " %zu bytes of an unknown type", bytes);
         return;
     }
-    append(l, " %zu %s", count, agg_type_name(code & 15));
-    if (code >> 4 != AGG_SUM)
-        append(l, " (%s)", agg_op_name(code >> 4));
+    append(l, " %zu %s", count, agg_type_name(agg_code_type(code)));
+    if (agg_code_op(code) != AGG_SUM)
+        append(l, " (%s)", agg_op_name(agg_code_op(code)));
     for (size_t i = 0; i < count && i < how->elements; i++) {
         char text[80];
 

@@ -75,7 +75,8 @@ static bool exponents_are_largest(const struct chunk *c, const struct stored_pac
 /* An average is that of all ranks, also where a switch sends one sum for several: the others count as 0. */
 static unsigned divided_by(const struct store *s, const struct chunk *c, uint8_t code)
 {
-    return code >> 4 == AGG_AVG && s->size[c->begin->job] > c->workers ? s->size[c->begin->job] : c->workers;
+    return agg_code_op(code) == AGG_AVG && s->size[c->begin->job] > c->workers ? s->size[c->begin->job]
+                                                                               : c->workers;
 }
 
 /* Whether a result's elements are what the contributions come to. why: room for the reason if not. */
@@ -84,7 +85,7 @@ static bool elements_are_right(const struct store *s, const struct chunk *c, con
 {
     static const uint8_t nothing[ELEMENT_BYTES_MAX];
     const uint8_t *in[SML_MAX_WORKERS];
-    const size_t element = element_bytes(code);
+    const size_t element = agg_code_bytes(code);
     const unsigned terms = divided_by(s, c, code);
 
     for (size_t i = 0; skip + (i + 1) * element <= r->bytes; i++) {
@@ -97,7 +98,7 @@ static bool elements_are_right(const struct store *s, const struct chunk *c, con
 
             element_print(text, sizeof(text), code, body(s, r) + at);
             snprintf(why, 128, "element %zu, %s, is not the %s of the workers'", i, text,
-                     agg_op_name(code >> 4));
+                     agg_op_name(agg_code_op(code)));
             return false;
         }
     }
@@ -140,7 +141,7 @@ static const char *judge(enum sml_format format, const struct store *s, const st
 
     const bool compressed = typed && code != 0 && code == s->table[r->job].code;
 
-    if (element_bytes(code) == 0 && !compressed)
+    if (agg_code_bytes(code) == 0 && !compressed)
         return "its elements are of an unknown type";
     for (unsigned w = 1; w < c->workers; w++) {
         if (c->from[w]->kind != first->kind || c->from[w]->bytes != first->bytes ||

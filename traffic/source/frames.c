@@ -116,8 +116,8 @@ int frames_build(struct frames *fr, const struct source_options *o)
 
     snprintf(name, sizeof(name), "sent_%u", o->plan.job);
     *fr = (struct frames){.options = o,
-                          .element = element_bytes(plan_code(&o->plan)),
-                          .body_bytes = o->plan.elements * element_bytes(plan_code(&o->plan)),
+                          .element = agg_code_bytes(plan_code(&o->plan)),
+                          .body_bytes = o->plan.elements * agg_code_bytes(plan_code(&o->plan)),
                           .chunks = o->open_loop ? plan_chunks(&o->plan) : o->plan.slots};
     fr->pool =
         rte_pktmbuf_pool_create(name, frames_count(fr), 0, 0,

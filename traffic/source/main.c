@@ -164,7 +164,7 @@ static int play(const struct source_options *o)
     static struct play p[SOURCE_JOBS_MAX]; /* large */
     int ports, rc = EXIT_USAGE;
 
-    ports = ports_open(o->plan.elements * element_bytes(plan_code(&o->plan)) + 128, &stop);
+    ports = ports_open(o->plan.elements * agg_code_bytes(plan_code(&o->plan)) + 128, &stop);
     if (ports < 0)
         return EXIT_BAD;
     if (o->mode == SOURCE_BRIDGE && ports != 2)

@@ -60,8 +60,8 @@ unsigned cln_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
 
     if (!cln_terms_parse(&t, terms))
         return 0;
-    list[n++] = (struct agg_term){.name = "operation", .word = agg_op_name(t.code >> 4)};
-    list[n++] = (struct agg_term){.name = "type", .word = agg_type_name(t.code & 15)};
+    list[n++] = (struct agg_term){.name = "operation", .word = agg_op_name(agg_code_op(t.code))};
+    list[n++] = (struct agg_term){.name = "type", .word = agg_type_name(agg_code_type(t.code))};
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "sequence_at", .number = t.layout.sequence_at};

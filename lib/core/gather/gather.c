@@ -41,7 +41,7 @@ static uint8_t *contribution_of(const struct gather *g, const struct gather_slot
 
 static bool config_valid(const struct gather_config *cfg)
 {
-    const size_t element = agg_element_size(cfg->code & 15, cfg->code >> 4);
+    const size_t element = agg_code_bytes(cfg->code);
 
     return cfg->workers >= 1 && cfg->workers <= cfg->members && cfg->members <= AGG_MAX_WORKERS &&
            cfg->slots >= 1 && cfg->slots <= GATHER_MAX_SLOTS && (cfg->slots & (cfg->slots - 1)) == 0 &&
@@ -53,7 +53,7 @@ static struct gather layout(const struct gather_config *cfg)
     struct gather g = {.cfg = *cfg};
     const size_t slot_struct_bytes = (cfg->slot_struct_bytes + 7u) / 8 * 8;
 
-    g.element = agg_element_size(cfg->code & 15, cfg->code >> 4);
+    g.element = agg_code_bytes(cfg->code);
     g.map_words = (uint16_t)((cfg->workers + 63u) / 64);
     g.pool_bytes = whole_lines(cfg->pool_struct_bytes);
     g.head_bytes = whole_lines(slot_struct_bytes + g.map_words * sizeof(uint64_t));

@@ -45,8 +45,8 @@ static size_t build(const struct hag_worker *w, enum hag_kind kind, uint32_t seq
 
     hag_build_header(packet, &p);
     if (bytes > 0)
-        w->cfg.kernels->convert[w->cfg.code & 15](packet + HAG_HEADER_BYTES, w->from + offset_of(w, sequence),
-                                                  bytes);
+        w->cfg.kernels->convert[agg_code_type(w->cfg.code)](packet + HAG_HEADER_BYTES,
+                                                            w->from + offset_of(w, sequence), bytes);
     return HAG_HEADER_BYTES + bytes;
 }
 
@@ -109,7 +109,8 @@ static void take_sum(struct hag_worker *w, const struct hag_packet *p, uint64_t 
 
     if (p->body_bytes != bytes_of(w, p->sequence))
         return;
-    w->cfg.kernels->convert[w->cfg.code & 15](w->to + offset_of(w, p->sequence), p->body, p->body_bytes);
+    w->cfg.kernels->convert[agg_code_type(w->cfg.code)](w->to + offset_of(w, p->sequence), p->body,
+                                                        p->body_bytes);
     f->done = true;
     /* What was sent before this chunk ought to be here, too. */
     for (uint32_t c = w->oldest; c != w->next; c++)

@@ -67,9 +67,24 @@ static inline uint8_t agg_code(unsigned type, unsigned op)
     return (uint8_t)(op << 4 | type);
 }
 
+static inline unsigned agg_code_type(unsigned code)
+{
+    return code & 15;
+}
+
+static inline unsigned agg_code_op(unsigned code)
+{
+    return code >> 4;
+}
+
 /* Bytes that an element of this pair takes, a power of two, at most 16; 0: there is no such pair. It does not
  * depend on the CPU. */
 size_t agg_element_size(unsigned type, unsigned op);
+
+static inline size_t agg_code_bytes(unsigned code)
+{
+    return agg_element_size(agg_code_type(code), agg_code_op(code));
+}
 
 /* "int32", "bfloat16", ...; "sum", "minloc", ...: the names that tools and messages use. Of what is none:
  * "unknown type", "unknown operation". */

@@ -31,7 +31,7 @@ struct sml_element {
 
 static inline bool sml_looks_up(uint8_t code)
 {
-    return code >> 4 == SML_LOOK_UP;
+    return agg_code_op(code) == SML_LOOK_UP;
 }
 
 /* Of a code that looks up. */
@@ -47,7 +47,7 @@ static inline unsigned sml_sum_bits(uint8_t code)
 /* How long elements are; both 0: there is no such code. */
 static inline struct sml_element sml_element_of(uint8_t code)
 {
-    const size_t same = agg_element_size(code & 15, code >> 4);
+    const size_t same = agg_code_bytes(code);
 
     if (!sml_looks_up(code))
         return (struct sml_element){same, same};
@@ -59,7 +59,7 @@ static inline struct sml_element sml_element_of(uint8_t code)
 /* The type whose byte order elements have. Indices and sums travel as they lie in memory. */
 static inline enum agg_type sml_order_of(uint8_t code)
 {
-    return sml_looks_up(code) ? AGG_U8 : (enum agg_type)(code & 15);
+    return sml_looks_up(code) ? AGG_U8 : (enum agg_type)agg_code_type(code);
 }
 
 /* A body of sums has this length if one of indices has that length; call_bytes are in front of either. Not

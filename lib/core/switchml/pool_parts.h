@@ -39,7 +39,7 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
     const struct sml_pool_config *cfg = &pool->cfg;
     bool typed = cfg->format == SML_FORMAT_TYPED, opening = sml_opens(pool, p);
     uint8_t code = sml_elements_code(pool->cfg.format, p->e0);
-    size_t element = agg_element_size(code & 15, code >> 4);
+    size_t element = agg_code_bytes(code);
     size_t call_bytes = opening ? SML_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
@@ -176,8 +176,8 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
     slot->e0 = p->e0;
     slot->e1 = p->kind == SML_RESTORE && pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
     slot->code = sml_elements_code(pool->cfg.format, p->e0);
-    if (part == SML_PART_OF_SUM && slot->code >> 4 == AGG_AVG)
-        slot->code = agg_code(slot->code & 15, AGG_SUM); /* whoever has them all divides */
+    if (part == SML_PART_OF_SUM && agg_code_op(slot->code) == AGG_AVG)
+        slot->code = agg_code(agg_code_type(slot->code), AGG_SUM); /* whoever has them all divides */
     slot->call_bytes = opening ? SML_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)sml_indices_length(pool, slot->code, slot->call_bytes, p);
     slot->summed = 0;

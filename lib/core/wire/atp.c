@@ -47,7 +47,7 @@ static bool gradient_fits(const struct atp_packet *p)
 /* Elements, behind a descriptor in an opening packet. A gradient always has its descriptor. */
 static bool elements_fit(const struct atp_packet *p, size_t body_bytes)
 {
-    const size_t element = agg_element_size(p->code & 15, p->code >> 4);
+    const size_t element = agg_code_bytes(p->code);
     size_t rest = body_bytes;
 
     if (element == 0 || body_bytes > ATP_MAX_CHUNK_BYTES)
