@@ -76,9 +76,9 @@ static void print_length(unsigned ways, size_t bytes)
     for (unsigned i = 0; i < REPEATS; i++)
         for (unsigned w = 0; w < ways; w++)
             taken[w][i] = time_checksum(&all_ways[w], bytes, ROUNDS / (1 + (unsigned)bytes / 1024));
-    memcpy_ns = median(taken[ways - 1]);
+    memcpy_ns = median(taken[ways - 1], REPEATS);
     for (unsigned w = 0; w < ways; w++) {
-        double ns = w + 1 == ways ? memcpy_ns : median(taken[w]);
+        double ns = w + 1 == ways ? memcpy_ns : median(taken[w], REPEATS);
 
         printf("%-8s %-8s %6zu | %9.1f %9.1f %8.2f\n", all_ways[w].what, all_ways[w].name, bytes, ns,
                (double)bytes / ns, ns / memcpy_ns);
@@ -124,7 +124,7 @@ NOT_INLINED static double time_two_passes(const struct agg_kernels *k, size_t by
     for (unsigned i = 0; i < ROUNDS; i++) {
         touch(frame);
         k->ones_sum(frame, bytes);
-        k->operations[AGG_SUM << 4 | AGG_F32].fold(sums, frame, bytes);
+        k->operations[agg_code(AGG_F32, AGG_SUM)].fold(sums, frame, bytes);
         touch(sums);
     }
     return (now_ns() - start) / ROUNDS;
@@ -153,8 +153,8 @@ static void print_passes(const char *name, one_pass_fn *one_pass, size_t bytes)
         two[i] = time_two_passes(k, bytes);
         one[i] = time_one_pass(one_pass, bytes);
     }
-    printf("%-8s %6zu | %9.1f %9.1f %9.1f\n", name, bytes, median(two), median(one),
-           median(two) - median(one));
+    printf("%-8s %6zu | %9.1f %9.1f %9.1f\n", name, bytes, median(two, REPEATS), median(one, REPEATS),
+           median(two, REPEATS) - median(one, REPEATS));
 }
 
 void checksums_print(void)

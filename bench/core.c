@@ -198,7 +198,7 @@ static struct sml_packet packet_of(const struct cell *c)
         .kind = SML_DATA,
         .size_code = SML_SIZE_AGREED,
         .checksum = checksum_of(c),
-        .e0 = (uint8_t)(AGG_SUM << 4 | c->type),
+        .e0 = agg_code(c->type, AGG_SUM),
         .e1 = SML_FLAG_WANT,
         .body_bytes = 4 * c->k,
     };
@@ -309,9 +309,9 @@ static void measure(struct cell *c)
         loop[i] = time_loop(&s, c);
     }
     close_stage(&s);
-    c->apply_ns = median(apply);
-    c->memcpy_ns = median(copy);
-    c->loop_ns = median(loop);
+    c->apply_ns = median(apply, REPEATS);
+    c->memcpy_ns = median(copy, REPEATS);
+    c->loop_ns = median(loop, REPEATS);
 }
 
 static void print_head(const char *title)

@@ -59,7 +59,7 @@ static double measure(work_fn *work)
 
     for (unsigned i = 0; i < REPEATS; i++)
         ns[i] = time_work(work);
-    return median(ns);
+    return median(ns, REPEATS);
 }
 
 static void write_operations(const struct agg_kernels *k)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "swagg.h"
+#include "timing.h"
 
 enum { TENSORS = 161, STAGES = 4, ROUNDS_MAX = 99, WARM_UP = 1 << 20, EXPANSION = 4, CLASSES = 1000 };
 
@@ -91,26 +92,8 @@ static int sum(struct swagg_job *job, struct gradients *g, enum way way)
     return rc;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *one = a, *other = b;
-    return (*one > *other) - (*one < *other);
-}
-
-static double median(const double times[], unsigned n)
-{
-    double sorted[ROUNDS_MAX];
-
-    for (unsigned i = 0; i < n; i++)
-        sorted[i] = times[i];
-    qsort(sorted, n, sizeof *sorted, by_size);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
 static void print(double times[WAYS][ROUNDS_MAX], unsigned rounds)
 {
-    double one = median(times[ONE], rounds);
-
     printf("{");
     for (enum way way = ONE; way < WAYS; way++) {
         printf("\"%s_s\": [", ways[way]);
@@ -118,6 +101,8 @@ static void print(double times[WAYS][ROUNDS_MAX], unsigned rounds)
             printf("%s%.6f", i > 0 ? ", " : "", times[way][i]);
         printf("], ");
     }
+    const double one = median(times[ONE], rounds);
+
     printf("\"many_tensors_share\": %.4f, \"many_tensors_share_vector\": %.4f}\n",
            one / median(times[SINGLE], rounds), one / median(times[VECTOR], rounds));
 }

@@ -132,7 +132,7 @@ static double time_step(struct work *w, step_fn *step)
         values[r] = (now_ns() - start) / ROUNDS / TIMED;
         memcpy(w->x, normal, TIMED * sizeof(float)); /* steps in place would let them grow */
     }
-    return median(values);
+    return median(values, REPEATS);
 }
 
 static void *room(size_t bytes)

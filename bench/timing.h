@@ -1,5 +1,4 @@
-/* What the parts of bench-core share: the clock, medians, and means to keep the compiler from optimizing work
- * away. */
+/* What benchmarks share: the clock, medians, and means to keep the compiler from optimizing work away. */
 #ifndef BENCH_TIMING_H
 #define BENCH_TIMING_H
 
@@ -32,10 +31,11 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static inline double median(double values[REPEATS])
+/* Of n values, which it sorts. */
+static inline double median(double values[], size_t n)
 {
-    qsort(values, REPEATS, sizeof *values, by_value);
-    return values[REPEATS / 2];
+    qsort(values, n, sizeof *values, by_value);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 #endif
