@@ -16,30 +16,18 @@ static int append_queue(char text[LIST_MAX], int n, const struct port *port, uns
     return n;
 }
 
-static const char *rx_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc)
+/* The names of the queues that an lcore receives from, or sends to. */
+static const char *queue_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc,
+                              bool tx)
 {
     struct port_queue_id queue[PORT_QUEUES_MAX];
-    const unsigned queues = lcore_rx_queues(lc, queue);
+    const unsigned queues = tx ? lcore_tx_queues(lc, queue) : lcore_rx_queues(lc, queue);
     int n = snprintf(text, LIST_MAX, "%s", queues == 0 ? " -" : "");
 
     for (unsigned i = 0; i < queues; i++) {
         const struct port *port = &parts->port[queue[i].port];
 
-        n = append_queue(text, n, port, port->rx_queues, queue[i].queue);
-    }
-    return text;
-}
-
-static const char *tx_list(char text[LIST_MAX], const struct show_parts *parts, const struct lcore *lc)
-{
-    struct port_queue_id queue[PORT_QUEUES_MAX];
-    const unsigned queues = lcore_tx_queues(lc, queue);
-    int n = snprintf(text, LIST_MAX, "%s", queues == 0 ? " -" : "");
-
-    for (unsigned i = 0; i < queues; i++) {
-        const struct port *port = &parts->port[queue[i].port];
-
-        n = append_queue(text, n, port, port->tx_queues, queue[i].queue);
+        n = append_queue(text, n, port, tx ? port->tx_queues : port->rx_queues, queue[i].queue);
     }
     return text;
 }
@@ -60,7 +48,7 @@ static void show_lcore(const struct show_parts *parts, const struct lcore *lc)
     char rx[LIST_MAX], tx[LIST_MAX];
 
     log_notice("lcore %u on CPU %d: receives from%s, sends to%s, aggregates %u of %u shards", lc->eal_id,
-               lcore_cpu(lc), rx_list(rx, parts, lc), tx_list(tx, parts, lc),
+               lcore_cpu(lc), queue_list(rx, parts, lc, false), queue_list(tx, parts, lc, true),
                (unsigned)__builtin_popcountll(lc->shards), parts->shards->n);
 }
 
