@@ -225,7 +225,7 @@ def check_quoted_commands(page, place, line):
 
 
 def check_help_lists_all_options():
-    for path in ("bench/mpi-perf.c", "swagg/main.c", "tofino/main.c", "tests/net/collectives.c", "tests/sim/swagg_sim.c"):
+    for path in ("bench/mpi-perf.c", "swagg/main.c", "tofino/main.c", "tests/sim/swagg_sim.c"):
         code = source(path)
         options = re.findall(r'\{"([a-z][\w-]+)", (?:(?:no|required|optional)_argument|\d)', code)
         for option in options:

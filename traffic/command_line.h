@@ -41,9 +41,8 @@ struct option_group {
 };
 
 struct command_line {
-    const char *intro; /* of --help: "usage: ..." and what the command does, with its line ends */
-    const char
-        *operands; /* what follows the options, one or more, as in "which captures?"; NULL: nothing may */
+    const char *intro;    /* of --help: "usage: ..." and what the command does, with its line ends */
+    const char *operands; /* what follows the options, as in "which captures?"; NULL: nothing may follow */
     const struct option_group *groups;
     size_t count;
 };

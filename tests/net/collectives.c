@@ -14,31 +14,36 @@
  *
  * Exit status: 0 all sums right; 1 a wrong sum; 2 usage; 3 a call failed (its status and text are on stderr).
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "command_line.h"
 #include "random/splitmix.h"
 #include "swagg.h"
 
-enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FAILED = 3, SIZES_MAX = 64 };
+enum { EXIT_WRONG = 1, EXIT_FAILED = 3, SIZES_MAX = 64 };
+
+struct sizes {
+    size_t at[SIZES_MAX];
+    unsigned n;
+};
 
 struct plan {
     struct swagg_options options;
     uint64_t seed;
-    size_t sizes[SIZES_MAX];
-    unsigned size_count;
+    struct sizes sizes;
     unsigned calls;
     size_t largest;
-    long pause_ms;        /* between calls */
+    unsigned pause_ms;    /* between calls */
     unsigned stop_before; /* the number of a call */
     unsigned ranks;       /* in this process, from options.rank on */
     const char *order;    /* of additions: "((0,1),(2,3))"; NULL: by rank */
@@ -61,17 +66,8 @@ static const enum swagg_type types[] = {SWAGG_F32, SWAGG_F64, SWAGG_I32, SWAGG_I
 static const char *const type_names[] = {
     [SWAGG_I32] = "int32", [SWAGG_I64] = "int64", [SWAGG_F32] = "float", [SWAGG_F64] = "double"};
 
-static const char usage[] =
-    "usage: collectives --switch IP --job NAME --rank R --size N [--seed S] [--sizes N,N,...] [--calls N]\n"
-    "                   [--largest N] [--pause MS] [--mode ordered|arrival] [--checksum none|crc32c]\n"
-    "                   [--uplink configured|none]\n"
-    "                   [--key-file FILE] [--order TREE]\n"
-    "                   [--window N] [--slots N] [--mtu N] [--call-timeout MS] [--join-timeout MS]\n"
-    "                   [--answer-timeout MS] [--stop-before CALL] [--ranks N] [--quorum N]\n"
-    "                   [--quorum-wait MS]\n"
-    "Sizes are in elements, with K or M. --stop-before: stops itself (SIGSTOP) before that one of --calls.\n"
-    "--ranks: is this rank and those that follow, N in all, a thread each.\n"
-    "--order: how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another.\n";
+static const char intro[] = "usage: collectives --switch IP --job NAME --rank R --size N [OPTION...]\n"
+                            "Sizes are in elements, with K or M.\n";
 
 static uint64_t random_bits(const struct call *c, int rank, size_t i)
 {
@@ -261,13 +257,13 @@ static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made
 {
     int status = 0;
 
-    for (unsigned n = 0; n < p->size_count && status == 0; n++)
+    for (unsigned n = 0; n < p->sizes.n && status == 0; n++)
         for (unsigned k = 0; k < 8 && status == 0; k++) {
             struct call c = {.seed = splitmix_hash(p->seed + n * 8 + k),
                              .reduce = k % 2,
                              .in_place = n % 2,
                              .type = types[k / 2],
-                             .count = p->sizes[n],
+                             .count = p->sizes.at[n],
                              .root = (int)(n % (unsigned)p->options.size)};
 
             status = run_call(p, job, &c, s);
@@ -301,142 +297,118 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
     return status;
 }
 
-static _Noreturn void bad_usage(const char *what)
+/* Reads a number of elements; *end: what follows it. */
+static size_t read_size(const char *text, char **end)
 {
-    fprintf(stderr, "collectives: %s\n%s", what, usage);
-    exit(EXIT_USAGE);
-}
+    size_t n = strtoull(text, end, 10);
 
-static uint64_t parse_number(const char *text, char **end)
-{
-    uint64_t n = strtoull(text, end, 10);
-
-    if (*end == text)
-        bad_usage("not a number");
-    if (**end == 'K' || **end == 'M')
+    if (*end != text && (**end == 'K' || **end == 'M'))
         n <<= *(*end)++ == 'K' ? 10 : 20;
     return n;
 }
 
-static void parse_sizes(struct plan *p, char *list)
+static bool option_size(const struct option_row *row, const char *text, void *field)
 {
-    do {
-        if (p->size_count == SIZES_MAX)
-            bad_usage("too many sizes");
-        p->sizes[p->size_count++] = parse_number(list, &list);
-    } while (*list++ == ',');
+    char *end;
+
+    *(size_t *)field = read_size(text, &end);
+    if (end != text && *end == '\0')
+        return true;
+    complain("--%s: \"%s\" is not a number of elements", row->name, text);
+    return false;
 }
 
-static void parse(struct plan *p, int argc, char *argv[])
+static bool option_sizes(const struct option_row *row, const char *text, void *field)
 {
-    static const struct option options[] = {{"switch", 1, 0, 's'},
-                                            {"job", 1, 0, 'j'},
-                                            {"rank", 1, 0, 'r'},
-                                            {"size", 1, 0, 'n'},
-                                            {"seed", 1, 0, 'S'},
-                                            {"sizes", 1, 0, 'e'},
-                                            {"calls", 1, 0, 'c'},
-                                            {"largest", 1, 0, 'l'},
-                                            {"pause", 1, 0, 'p'},
-                                            {"mode", 1, 0, 'm'},
-                                            {"window", 1, 0, 'w'},
-                                            {"slots", 1, 0, 'o'},
-                                            {"mtu", 1, 0, 'M'},
-                                            {"checksum", 1, 0, 'C'},
-                                            {"uplink", 1, 0, 'U'},
-                                            {"key-file", 1, 0, 'k'},
-                                            {"order", 1, 0, 'O'},
-                                            {"stop-before", 1, 0, 'b'},
-                                            {"call-timeout", 1, 0, 't'},
-                                            {"join-timeout", 1, 0, 'T'},
-                                            {"answer-timeout", 1, 0, 'A'},
-                                            {"ranks", 1, 0, 'R'},
-                                            {"quorum", 1, 0, 'q'},
-                                            {"quorum-wait", 1, 0, 'W'},
-                                            {0}};
-    struct swagg_options *o = &p->options;
-    int option;
+    struct sizes *sizes = field;
+    char *end;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        switch (option) {
-        case 's':
-            o->switch_ip = optarg;
+    for (const char *at = text; sizes->n < SIZES_MAX; at = end + 1) {
+        sizes->at[sizes->n++] = read_size(at, &end);
+        if (end == at || (*end != '\0' && *end != ','))
             break;
-        case 'j':
-            o->job = optarg;
-            break;
-        case 'r':
-            o->rank = atoi(optarg);
-            break;
-        case 'n':
-            o->size = atoi(optarg);
-            break;
-        case 'S':
-            p->seed = strtoull(optarg, NULL, 10);
-            break;
-        case 'e':
-            parse_sizes(p, optarg);
-            break;
-        case 'c':
-            p->calls = (unsigned)atoi(optarg);
-            break;
-        case 'l':
-            p->largest = parse_number(optarg, &(char *){NULL});
-            break;
-        case 'p':
-            p->pause_ms = atol(optarg);
-            break;
-        case 'm':
-            o->mode = strcmp(optarg, "arrival") == 0 ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
-            break;
-        case 'C':
-            o->checksum = strcmp(optarg, "crc32c") == 0 ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
-            break;
-        case 'U':
-            o->uplink = strcmp(optarg, "none") == 0 ? SWAGG_UPLINK_NONE : SWAGG_UPLINK_CONFIGURED;
-            break;
-        case 'k':
-            o->key_file = optarg;
-            break;
-        case 'O':
-            p->order = optarg;
-            break;
-        case 'w':
-            o->window = atoi(optarg);
-            break;
-        case 'o':
-            o->slots = atoi(optarg);
-            break;
-        case 'M':
-            o->mtu = atoi(optarg);
-            break;
-        case 'b':
-            p->stop_before = (unsigned)atoi(optarg);
-            break;
-        case 't':
-            o->call_timeout_ms = atoi(optarg);
-            break;
-        case 'T':
-            o->join_timeout_ms = atoi(optarg);
-            break;
-        case 'A':
-            o->answer_timeout_ms = atoi(optarg);
-            break;
-        case 'R':
-            p->ranks = (unsigned)atoi(optarg);
-            break;
-        case 'q':
-            o->quorum = atoi(optarg);
-            break;
-        case 'W':
-            o->quorum_wait_ms = atoi(optarg);
-            break;
-        default:
-            bad_usage("unknown option");
-        }
+        if (*end == '\0')
+            return true;
     }
-    if (optind < argc || o->switch_ip == NULL || o->job == NULL || o->size == 0)
-        bad_usage("--switch, --job, --rank and --size are needed, and nothing but options");
+    complain("--%s: \"%s\" is not a list of 1 to %d numbers of elements", row->name, text, SIZES_MAX);
+    return false;
+}
+
+/* One of two words: 0 or 1. The field is an enum, which is as long as an int. */
+static bool read_word(const struct option_row *row, const char *text, const char *const words[2], void *field)
+{
+    *(int *)field = strcmp(text, words[1]) == 0;
+    if (*(int *)field == 1 || strcmp(text, words[0]) == 0)
+        return true;
+    complain("--%s: \"%s\" is neither %s nor %s", row->name, text, words[0], words[1]);
+    return false;
+}
+
+static bool option_mode(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const words[] = {[SWAGG_ORDERED] = "ordered", [SWAGG_ON_ARRIVAL] = "arrival"};
+
+    return read_word(row, text, words, field);
+}
+
+static bool option_checksum(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const words[] = {[SWAGG_CHECKSUM_NONE] = "none", [SWAGG_CHECKSUM_CRC32C] = "crc32c"};
+
+    return read_word(row, text, words, field);
+}
+
+static bool option_uplink(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const words[] = {
+        [SWAGG_UPLINK_CONFIGURED] = "configured", [SWAGG_UPLINK_NONE] = "none"};
+
+    return read_word(row, text, words, field);
+}
+
+#define AT(field) offsetof(struct plan, field)
+
+static const struct option_row rows[] = {
+    {"switch", 0, "IP", option_text, AT(options.switch_ip), 0, "of the switch"},
+    {"job", 0, "NAME", option_text, AT(options.job), 0, ""},
+    {"rank", 0, "R", option_int, AT(options.rank), INT_MAX, ""},
+    {"size", 0, "N", option_int, AT(options.size), INT_MAX, "ranks in all"},
+    {"ranks", 0, "N", option_unsigned, AT(ranks), INT_MAX,
+     "is this rank and those that follow, N in all, a thread each"},
+    {"seed", 0, "S", option_number, AT(seed), UINT64_MAX, "of contributions and of random calls"},
+    {"sizes", 0, "N,N,...", option_sizes, AT(sizes), 0, "allreduce and reduce of each, of each type"},
+    {"calls", 0, "N", option_unsigned, AT(calls), UINT_MAX, "then so many random calls"},
+    {"largest", 0, "N", option_size, AT(largest), 0, "size of a random call"},
+    {"pause", 0, "MS", option_unsigned, AT(pause_ms), UINT_MAX, "between random calls"},
+    {"stop-before", 0, "CALL", option_unsigned, AT(stop_before), UINT_MAX,
+     "stops itself (SIGSTOP) before that random call"},
+    {"mode", 0, "HOW", option_mode, AT(options.mode), 0, "ordered or arrival"},
+    {"order", 0, "TREE", option_text, AT(order), 0,
+     "how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another"},
+    {"checksum", 0, "KIND", option_checksum, AT(options.checksum), 0, "none or crc32c"},
+    {"uplink", 0, "HOW", option_uplink, AT(options.uplink), 0, "configured or none"},
+    {"key-file", 0, "FILE", option_text, AT(options.key_file), 0, ""},
+    {"window", 0, "N", option_int, AT(options.window), INT_MAX, ""},
+    {"slots", 0, "N", option_int, AT(options.slots), INT_MAX, ""},
+    {"mtu", 0, "BYTES", option_int, AT(options.mtu), INT_MAX, ""},
+    {"call-timeout", 0, "MS", option_int, AT(options.call_timeout_ms), INT_MAX, ""},
+    {"join-timeout", 0, "MS", option_int, AT(options.join_timeout_ms), INT_MAX, ""},
+    {"answer-timeout", 0, "MS", option_int, AT(options.answer_timeout_ms), INT_MAX, ""},
+    {"quorum", 0, "N", option_int, AT(options.quorum), INT_MAX, "ranks"},
+    {"quorum-wait", 0, "MS", option_int, AT(options.quorum_wait_ms), INT_MAX, ""},
+};
+
+/* Returns OPTIONS_READ, or the exit status. */
+static int parse(struct plan *p, int argc, char *argv[])
+{
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), p};
+    const int status = options_read(&(struct command_line){intro, NULL, &group, 1}, argc, argv);
+
+    if (status != OPTIONS_READ ||
+        (p->options.switch_ip != NULL && p->options.job != NULL && p->options.size > 0))
+        return status;
+    complain("--switch, --job, --rank and --size are needed; see --help");
+    return EXIT_USAGE;
 }
 
 static void log_line(void *context, enum swagg_log_level level, const char *line)
@@ -531,6 +503,9 @@ int main(int argc, char *argv[])
     struct plan p = {
         .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX, .ranks = 1};
 
-    parse(&p, argc, argv);
+    const int status = parse(&p, argc, argv);
+
+    if (status != OPTIONS_READ)
+        return status;
     return p.ranks == 1 ? run_rank(&p) : run_ranks(&p);
 }
