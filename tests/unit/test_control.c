@@ -39,7 +39,6 @@ struct process {
     struct ctl_endpoint endpoint;
     struct ctl_session session;
     struct ctl_credentials credentials;
-    uint32_t resumed_epoch;
     unsigned generation;
 };
 

@@ -25,7 +25,7 @@ enum {
     AGG_MAX_RANKS = 4096,   /* ranks that a job can have in a tree of switches (tree.h) */
     AGG_MAX_THREADS = 32,   /* of a member of a static job, each with a UDP port of its own */
     AGG_MAC_BYTES = 6,
-    AGG_NETWORKS = 128,
+    AGG_NETWORKS = 128, /* 7 bits of agg_sender_key */
 };
 
 /* Where a packet came from. */
