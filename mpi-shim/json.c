@@ -133,7 +133,7 @@ static void write_all(FILE *f, const struct settings *s, int rank)
     struct list jobs = {.f = f};
     settings_write(s, settings, sizeof settings);
     write_text(f, "{", "version", swagg_version());
-    write_text(f, ",\n ", "settings", settings);
+    write_text(f, ",\n ", "settings", settings + strspn(settings, " "));
     fprintf(f, ",\n \"rank\": %d,\n \"jobs\": [", rank);
     jobs_each(write_job, &jobs);
     fputs("],\n \"calls\": [", f);

@@ -73,6 +73,7 @@ int main(int argc, char *argv[])
     static struct config cfg;
     bool check = false;
 
+    log_program("swagg-ps");
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 'k')
             check = true;

@@ -89,7 +89,7 @@ static bool heed_signal(struct ps *ps)
     struct config_changes *changes;
 
     if (signal > 0)
-        log_notice("ends by signal %d", signal);
+        log_notice("stopping: %s", strsignal(signal));
     if (signal != SIGNALS_RELOAD)
         return signal == 0;
     changes = malloc(sizeof(*changes));

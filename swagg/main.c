@@ -63,8 +63,8 @@ static int take_option(struct command_line *cl, int option, int *status)
         printf("swagg %s\n", build_version);
         *status = EXIT_GOOD;
         return -1;
-    default:
-        fputs(usage, stderr);
+    default: /* getopt_long has said which */
+        log_error("what is for DPDK's EAL stands behind \"--\"; swagg --help tells how it is used");
         return -1;
     }
 }
@@ -89,7 +89,8 @@ static int parse_command_line(struct command_line *cl, int argc, char *argv[], i
     if (cl->file == NULL && optind < argc)
         cl->file = argv[optind++];
     if (cl->file == NULL || optind < argc) {
-        fputs(usage, stderr);
+        log_error(cl->file == NULL ? "which configuration? swagg FILE; examples are in conf/"
+                                   : "one configuration at a time; swagg --help tells how it is used");
         return -1;
     }
     return 0;
@@ -115,7 +116,7 @@ static bool takes_ports(const struct config *cfg)
 
 static int say_good(const struct config *cfg, const char *file)
 {
-    printf("%s: good: %u ports, %s\n", file, cfg->ports,
+    printf("%s: good: %u port%s, %s\n", file, cfg->ports, cfg->ports == 1 ? "" : "s",
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
     return EXIT_GOOD;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ask.h"
 #include "capture.h"
@@ -170,6 +171,10 @@ static int parse(struct command_line *cl, int argc, char *argv[])
     }
     cl->words = argv + optind;
     cl->n = (unsigned)(argc - optind);
+    if (cl->json && cl->style.only != NULL) {
+        fputs("swaggctl: --only chooses what is printed as text: leave it out, or --json\n", stderr);
+        return EXIT_USAGE;
+    }
     if (cl->n > 0)
         return -1;
     print_usage(stderr);
@@ -187,7 +192,7 @@ static int show(const struct command_line *cl, const json_t *answer)
 {
     const json_t *view = json_object_get(answer, "view");
     const char *error = json_string_value(json_object_get(answer, "error")), *unknown;
-    char why[256];
+    char known[1024], why[sizeof(known) + 256];
 
     if (cl->json)
         json_dumpf(view != NULL ? view : answer, stdout, JSON_INDENT(2));
@@ -199,9 +204,12 @@ static int show(const struct command_line *cl, const json_t *answer)
         return EXIT_GOOD;
     unknown = print_unknown(view, &cl->style);
     if (unknown != NULL) {
-        snprintf(why, sizeof(why), "--only: there is no %s in this view", unknown);
+        print_known(known, sizeof(known), view);
+        snprintf(why, sizeof(why), "--only: there is no %s in this view; there are: %s", unknown, known);
         return complain(EXIT_USAGE, why);
     }
+    if (print_is_empty(view) && isatty(STDOUT_FILENO))
+        puts("none");
     print_view(stdout, view, &cl->style);
     return EXIT_GOOD;
 }

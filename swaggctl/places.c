@@ -52,7 +52,7 @@ static void explain_permission(const char *path, char why[PLACE_WHY_MAX])
         snprintf(why, PLACE_WHY_MAX, "no permission to look at %s: be root", path);
         return;
     }
-    group = getgrgid(file.st_gid);
+    group = file.st_gid != 0 ? getgrgid(file.st_gid) : NULL; /* nobody is to join root's */
     if (group == NULL || (file.st_mode & S_IWGRP) == 0)
         snprintf(
             why, PLACE_WHY_MAX,

@@ -156,8 +156,8 @@ static void print_table(FILE *to, const json_t *table, const struct print_style 
     }
 }
 
-/* Whether the view is a table without rows, which looks like a list without items. */
-static bool is_empty_table(const json_t *view)
+/* Such a table looks like a list without items. */
+bool print_is_empty(const json_t *view)
 {
     const json_t *value = json_object_iter_value(json_object_iter((json_t *)view));
 
@@ -171,7 +171,7 @@ void print_view(FILE *to, const json_t *view, const struct print_style *style)
     json_t *value;
     bool below;
 
-    if (is_empty_table(view))
+    if (print_is_empty(view))
         return;
     choose_keys(&keys, view, style->only);
     below = print_values(to, view, &keys);
@@ -197,6 +197,32 @@ static bool has(const json_t *view, const char *wanted)
                     json_object_get(json_array_get(value, 0), wanted) !=
                         NULL)) return true; /* of a table without rows nobody knows the columns */
     return false;
+}
+
+static size_t add_known(char *text, size_t room, size_t used, const json_t *object)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (used < room && !is_table(value))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", key);
+    }
+    return used;
+}
+
+void print_known(char *text, size_t room, const json_t *view)
+{
+    size_t used = add_known(text, room, 0, view);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)view, key, value)
+    {
+        if (is_table(value))
+            used = add_known(text, room, used, json_array_get(value, 0));
+    }
 }
 
 const char *print_unknown(const json_t *view, const struct print_style *style)

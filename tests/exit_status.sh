@@ -32,6 +32,9 @@ for path in "$@"; do
     expect 2 "$name" --no-such-option
     says err "$name --no-such-option"
 done
+expect 2 swagg four.yaml --file-prefix=four
+says err "an EAL argument without --"
+grep -q 'stands behind "--"' "$folder/err" || { cat "$folder/err" && status=1; }
 [ "${#program[@]}" -eq 11 ] || { echo "${#program[@]} programs, not 11" && status=1; }
 
 # Configurations, whether they are only checked or not; the files with keys that they name are a part of them.

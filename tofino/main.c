@@ -269,6 +269,7 @@ int main(int argc, char *argv[])
     static struct process p = {.state = DEFAULT_STATE, .elements = 64};
     bool check = false;
 
+    log_program("swagg-tofino");
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'e')
             p.elements = (unsigned)strtoul(optarg, NULL, 10);

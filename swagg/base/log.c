@@ -16,7 +16,8 @@ enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
 static_assert(2 * (int)LINE_MAX_BYTES <= PIPE_BUF, "a line, and the one that says how many were lost");
 
 static enum log_level threshold = LOG_LEVEL_INFO; /* atomic */
-static bool with_time;                            /* set before there are threads */
+static bool with_time;                            /* set before there are threads, as is: */
+static const char *program = "swagg";
 
 static struct {
     pthread_mutex_t lock;
@@ -64,7 +65,7 @@ static size_t put_line(char line[LINE_MAX_BYTES], const char *prefix, const char
 {
     const size_t n = put_time(line, LINE_MAX_BYTES);
 
-    return n + (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "swagg: %s%s\n", prefix, text);
+    return n + (size_t)snprintf(line + n, LINE_MAX_BYTES - n, "%s: %s%s\n", program, prefix, text);
 }
 
 /* Whether stderr takes a line now. Its reader may be slow, or not read at all; nothing waits for it. */
@@ -98,6 +99,11 @@ static void write_line(const char *prefix, const char *text)
 }
 
 static _Thread_local const struct log_listener *listens;
+
+void log_program(const char *name)
+{
+    program = name;
+}
 
 void log_listen(const struct log_listener *listener)
 {

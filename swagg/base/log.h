@@ -23,6 +23,10 @@ enum log_level log_get_level(void);
 /* "warning". */
 const char *log_level_name(enum log_level level);
 
+/* Lines name this program, of at most 12 letters: "swagg" until then. To be called while there is only one
+ * thread. */
+void log_program(const char *name);
+
 /* From here on lines begin with the time (UTC); before that, as answers to a command line, they do not. To be
  * called while there is only one thread. */
 void log_with_time(void);

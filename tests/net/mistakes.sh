@@ -23,6 +23,9 @@ rank_start nobody 0 1 --answer-timeout 500
 ranks_wait 120
 expect_told "nothing at $asked answers on UDP port 48863: check that swagg runs there" 0
 
+step "a worker of a host-addressed job that is in no configuration"
+refuses net_exec 0 "$NET_BUILD/traffic/swagg-hostagg-worker" --host "$(net_ip 2):5000" --timeout 1 2>"$NET_DIR/worker.log"
+expect_match "what it says" "$(cat "$NET_DIR/worker.log")" "nobody answers questions about it: does the way .* hostagg has this worker"
 net_swagg_stop
 
 # A swagg of root's that has these capabilities and no others.

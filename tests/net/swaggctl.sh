@@ -40,6 +40,7 @@ expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 0) +h0 "
 
 step "jobs, job, ranks, slots of a job whose rank 1 is missing"
 expect_equal "jobs" "$(net_ctl jobs)" ""
+expect_match "jobs, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" jobs)" "^none"
 rank_start late 0 3 --calls 3 --largest 5000
 rank_start late 2 3 --calls 3 --largest 5000
 two_are_there() {
@@ -58,6 +59,8 @@ expect_match "a port" "$(ctl_fails 1 -s "$NET_ID" port nix)" "there is no port n
 expect_match "a job" "$(ctl_fails 1 -s "$NET_ID" ranks nix)" "there is no job nix; there are: "
 expect_match "a command" "$(ctl_fails 2 -s "$NET_ID" nix)" "there is no command nix"
 expect_match "a mistyped command" "$(ctl_fails 2 -s "$NET_ID" jobz)" "there is no command jobz; did you mean jobs\?"
+expect_match "a column" "$(ctl_fails 2 -s "$NET_ID" -o name,lnk ports)" "there is no lnk in this view; there are: name, device, link, "
+expect_match "--only with --json" "$(ctl_fails 2 -s "$NET_ID" -o name -j ports)" "--only chooses what is printed as text"
 expect_match "watch alone" "$(ctl_fails 2 -s "$NET_ID" watch)" "usage: swaggctl watch COMMAND"
 expect_match "an argument" "$(ctl_fails 2 -s "$NET_ID" port)" "usage: swaggctl port PORT"
 expect_match "a switch" "$(ctl_fails 3 -s nix status)" "there is no switch at /run/swagg/nix.ctl"
@@ -71,6 +74,12 @@ as_nobody() {
 refuses as_nobody 2>"$NET_DIR/refused"
 expect_match "the refusal" "$(cat "$NET_DIR/refused")" "no permission to use $SOCKET: it is for the group daemon"
 setpriv --reuid 65534 --regid 65534 --groups "$(getent group daemon | cut -d: -f3)" "$NET_DIR/swaggctl" -s "$NET_ID" -o pid status >/dev/null
+
+step "nobody is told to join root's group"
+chgrp root "$SOCKET"
+refuses as_nobody 2>"$NET_DIR/refused"
+expect_match "the refusal" "$(cat "$NET_DIR/refused")" "no permission to use $SOCKET: be root; or let a group use it"
+chgrp daemon "$SOCKET"
 
 step "a port is taken down, and brought up"
 net_ctl port down h1

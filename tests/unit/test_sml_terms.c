@@ -282,6 +282,20 @@ static void test_tables_are_checked_and_must_be_the_same(void)
     CU_ASSERT(is_refused(t, "chunks of 128 bytes at least, not 124"));
 }
 
+/* As lines say it: "compression to 4 bits, sums of 8". */
+static void test_a_table_is_listed_in_words(void)
+{
+    struct agg_term list[AGG_LISTED_TERMS];
+    const struct agg_terms terms = terms_of(usual_but_table(four_bits));
+    const unsigned n = sml_terms_list(&terms, list);
+    unsigned found = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(list[i].name, "compression") == 0 && ++found)
+            CU_ASSERT_STRING_EQUAL(list[i].word, "to 4 bits, sums of 8");
+    CU_ASSERT_EQUAL(found, 1);
+}
+
 /* 30 * 8 = 240 is the last that fits 8 bits; of 16 bits they always do. */
 static void test_sums_that_might_not_fit_are_refused(void)
 {
@@ -514,6 +528,7 @@ int main(void)
         UNIT_TEST(test_wishes_that_cannot_both_be_granted),
         UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
         UNIT_TEST(test_tables_are_checked_and_must_be_the_same),
+        UNIT_TEST(test_a_table_is_listed_in_words),
         UNIT_TEST(test_sums_that_might_not_fit_are_refused),
         UNIT_TEST(test_a_rank_takes_its_own_table_or_none),
         UNIT_TEST(test_keyed_packets_fit_where_others_fitted),

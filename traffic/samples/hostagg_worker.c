@@ -89,8 +89,11 @@ static void say_who_is_missing(const struct worker *w, const char *what)
     if (used > 0)
         complain("%s: chunk %" PRIu32 " waits for worker%s", what, w->core.oldest, missing);
     else
-        complain("%s: chunk %" PRIu32 " has no sum, and nobody answers questions about it", what,
-                 w->core.oldest);
+        complain("%s: chunk %" PRIu32
+                 " has no sum, and nobody answers questions about it: does the way to the "
+                 "host lead through a swagg whose hostagg has this worker's address, port and MAC (`swaggctl "
+                 "verdicts`: hostagg_passed_...), and job %u, as --job does?",
+                 what, w->core.oldest, w->job.job);
 }
 
 /* False: it is time to give up. */

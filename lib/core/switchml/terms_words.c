@@ -40,13 +40,15 @@ const char *sml_keyed_words(bool keyed)
     return keyed ? "keyed" : "not keyed";
 }
 
+#define COMPRESSION "compression "
+
 static const char *compression_words(const struct sml_table *t)
 {
     static const char *const words[][SML_INDEX_BITS_MAX] = {
-        {"compression to 1 bit, sums of 8", "compression to 2 bits, sums of 8",
-         "compression to 3 bits, sums of 8", "compression to 4 bits, sums of 8"},
-        {"compression to 1 bit, sums of 16", "compression to 2 bits, sums of 16",
-         "compression to 3 bits, sums of 16", "compression to 4 bits, sums of 16"},
+        {COMPRESSION "to 1 bit, sums of 8", COMPRESSION "to 2 bits, sums of 8",
+         COMPRESSION "to 3 bits, sums of 8", COMPRESSION "to 4 bits, sums of 8"},
+        {COMPRESSION "to 1 bit, sums of 16", COMPRESSION "to 2 bits, sums of 16",
+         COMPRESSION "to 3 bits, sums of 16", COMPRESSION "to 4 bits, sums of 16"},
     };
 
     if (!sml_table_valid(t))
@@ -104,7 +106,8 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
     if (t.table.code != 0)
-        list[n++] = (struct agg_term){.name = "compression", .word = compression_words(&t.table)};
+        list[n++] = (struct agg_term){.name = "compression",
+                                      .word = compression_words(&t.table) + strlen(COMPRESSION)};
     if (t.quorum != 0) {
         list[n++] = (struct agg_term){.name = "quorum", .number = t.quorum};
         list[n++] = (struct agg_term){.name = "quorum_wait_ms", .number = t.wait_ms};
