@@ -1,0 +1,196 @@
+/* swagg-pcap check: it finds what is wrong with a capture, and says where. */
+#include <string.h>
+
+#include "capture/store.h"
+#include "capture/verify.h"
+#include "pcap_rig.h"
+#include "unit.h"
+
+/* --- what check finds ----------------------------------------------------------------------------------- */
+
+static struct stored_packet *first_result(struct store *s)
+{
+    struct stored_packet *p = s->packets;
+
+    while (!p->result)
+        p++;
+    return p;
+}
+
+static void spoil_element(struct store *s)
+{
+    s->bodies[first_result(s)->at + 4 * 5 + 2] ^= 0x10;
+}
+
+static void spoil_length(struct store *s)
+{
+    first_result(s)->bytes -= 4;
+}
+
+static void spoil_code(struct store *s)
+{
+    first_result(s)->e0 = AGG_SUM << 4 | AGG_I32;
+}
+
+static void spoil_exponent(struct store *s)
+{
+    first_result(s)->e0--;
+}
+
+static void test_a_wrong_exponent_is_found(void)
+{
+    struct plan p = usual;
+    struct recording r;
+    char why[128];
+
+    p.format = SML_FORMAT_INT32;
+    p.type = AGG_I32;
+    r = record_run(&p);
+    CU_ASSERT_EQUAL(check_run(&r, &p, why, spoil_exponent).wrong, 1);
+    CU_ASSERT_STRING_EQUAL(why, "its exponents are not the largest of the workers'");
+}
+
+static void test_a_wrong_result_is_found(void)
+{
+    static const struct {
+        void (*tamper)(struct store *);
+        const char *why;
+    } faults[] = {
+        {spoil_element, "element 5, "},
+        {spoil_length, "its kind or length is not that of the contributions"},
+        {spoil_code, "its element code differs from the contributions'"},
+    };
+
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct recording r = record_run(&usual);
+        char why[128];
+        const struct verify_job j = check_run(&r, &usual, why, faults[i].tamper);
+
+        CU_ASSERT_EQUAL(j.wrong, 1);
+        CU_ASSERT_EQUAL(j.right, r.results - 1);
+        CU_ASSERT_EQUAL(strncmp(why, faults[i].why, strlen(faults[i].why)), 0);
+    }
+}
+
+/* As if the job had asked for maxima, of the same elements: sums are wrong there. */
+static void ask_for_maxima(struct store *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        s->packets[i].e0 = agg_code(agg_code_type(s->packets[i].e0), AGG_MAX);
+}
+
+static void test_every_operation_is_checked_as_itself(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    const struct verify_job j = check_run(&r, &usual, why, ask_for_maxima);
+
+    CU_ASSERT(j.wrong > 0);
+    CU_ASSERT_EQUAL(j.right + j.wrong, r.results);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "is not the max of the workers'"));
+}
+
+static void lose_result(struct store *s)
+{
+    struct stored_packet *lost = first_result(s);
+
+    memmove(lost, lost + 1, (size_t)(s->packets + --s->count - lost) * sizeof(*lost));
+}
+
+static void lose_contribution(struct store *s)
+{
+    s->count--;
+    memmove(s->packets, s->packets + 1, s->count * sizeof(*s->packets));
+}
+
+/* The last packet becomes worker 0's first once more, with a body of its own, after all others in time. */
+static void repeat_contribution(struct store *s)
+{
+    struct stored_packet *last = &s->packets[s->count - 1];
+    const size_t at = last->at;
+
+    memcpy(s->bodies + at, s->bodies + s->packets[0].at, s->packets[0].bytes);
+    *last = s->packets[0];
+    last->at = at;
+    store_sort(s);
+}
+
+static void contradict_contribution(struct store *s)
+{
+    repeat_contribution(s);
+    s->bodies[s->packets[1].at] ^= 1;
+}
+
+static void test_what_is_missing_is_counted(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    struct verify_job j = check_run(&r, &usual, why, lose_result);
+
+    CU_ASSERT_EQUAL(j.missing, 1);
+    CU_ASSERT_EQUAL(j.right, r.results - 1);
+
+    r = record_run(&usual);
+    j = check_run(&r, &usual, why, lose_contribution);
+    CU_ASSERT_EQUAL(j.unknown, usual.workers);
+    CU_ASSERT_EQUAL(j.right, r.results - usual.workers);
+    CU_ASSERT_EQUAL(j.wrong, 0);
+}
+
+static void test_retransmissions_are_no_contributions(void)
+{
+    struct recording r = record_run(&usual);
+    char why[128];
+    struct verify_job j = check_run(&r, &usual, why, repeat_contribution);
+
+    CU_ASSERT_EQUAL(j.repeated, 1);
+    CU_ASSERT_EQUAL(j.conflicts, 0);
+
+    r = record_run(&usual);
+    j = check_run(&r, &usual, why, contradict_contribution);
+    CU_ASSERT_EQUAL(j.conflicts, 1);
+    CU_ASSERT_EQUAL(j.wrong, 0);
+}
+
+/* Two contributions of one element of 2 bits, and their sums, which are 8 bits each. */
+static void test_sums_of_table_values_are_checked(void)
+{
+    enum { IN = 16, OUT = SML_GROUP };
+    struct stored_packet packets[] = {
+        {.kind = SML_DATA, .e0 = 2, .worker = 1, .bytes = IN},
+        {.kind = SML_DATA, .e0 = 2, .worker = 2, .at = IN, .bytes = IN},
+        {.kind = SML_DATA, .e0 = 2, .result = true, .worker = 1, .at = 2 * IN, .bytes = OUT}};
+    uint8_t bodies[2 * IN + OUT];
+    struct store s = {.packets = packets, .count = 3, .bodies = bodies, .size = {2}};
+    char why[128] = "";
+    struct verify v = {.report = count_wrong, .context = why};
+
+    s.format[0] = SML_FORMAT_TYPED;
+    s.table[0] = (struct sml_table){2, {0, 10, 20, 50}};
+    memset(bodies, 0xe4, IN);      /* of a byte 0, 1, 2, 3: of each 16 numbers all the same */
+    memset(bodies + IN, 0x55, IN); /* all 1 */
+    for (unsigned i = 0; i < OUT; i++)
+        bodies[2 * IN + i] = (uint8_t)(s.table[0].values[i / 16] + 10);
+    verify(&v, &s);
+    CU_ASSERT(v.job[0].right == 1 && v.job[0].wrong == 0);
+    bodies[2 * IN + 17]++;
+    v = (struct verify){.report = count_wrong, .context = why};
+    verify(&v, &s);
+    CU_ASSERT(v.job[0].right == 0 && v.job[0].wrong == 1);
+    CU_ASSERT_STRING_EQUAL(why, "sum 17, 21, is not the 20 of the workers' table values");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_wrong_exponent_is_found),
+        UNIT_TEST(test_a_wrong_result_is_found),
+        UNIT_TEST(test_every_operation_is_checked_as_itself),
+        UNIT_TEST(test_what_is_missing_is_counted),
+        UNIT_TEST(test_retransmissions_are_no_contributions),
+        UNIT_TEST(test_sums_of_table_values_are_checked),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("pcap_check", tests);
+}
