@@ -12,6 +12,8 @@
 #include "aggregate/jobs_room.h"
 #include "aggregate/jobs_senders.h"
 
+static_assert((int)CONFIG_VLANS_MAX <= (int)AGG_NETWORKS, "each VLAN is a network of its own");
+
 static void release(void *mbuf)
 {
     rte_pktmbuf_free(mbuf);

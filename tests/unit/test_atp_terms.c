@@ -265,19 +265,11 @@ static void test_switch_terms(void)
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH) == &atp_switch_protocol);
 }
 
-static void test_names(void)
-{
-    for (unsigned m = 0; m < ATP_MAPPINGS; m++)
-        CU_ASSERT_EQUAL(atp_mapping_named(atp_mapping_name((enum atp_mapping)m)), m);
-    CU_ASSERT_EQUAL(atp_mapping_named("none"), ATP_MAPPINGS);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_bytes),  UNIT_TEST(test_check),        UNIT_TEST(test_differ),
-        UNIT_TEST(test_grant),  UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers),
-        UNIT_TEST(test_resume), UNIT_TEST(test_names),        CU_TEST_INFO_NULL,
+        UNIT_TEST(test_bytes),        UNIT_TEST(test_check),    UNIT_TEST(test_differ), UNIT_TEST(test_grant),
+        UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers), UNIT_TEST(test_resume), CU_TEST_INFO_NULL,
     };
 
     return unit_main("atp_terms", tests);

@@ -8,6 +8,7 @@
 #include "control/registrar.h"
 #include "key_file.h"
 #include "tally.h"
+#include "terms_of.h"
 #include "wire/seal.h"
 
 enum { BOOT = 77, DATA_PORTS = 4 };
@@ -61,11 +62,7 @@ static void close_registrar(void)
 
 static struct agg_terms switchml_terms(void)
 {
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024};
-    struct agg_terms terms;
-
-    sml_terms_build(&terms, &wish);
-    return terms;
+    return terms_of((struct sml_terms){.format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024});
 }
 
 /* Rank r is the process at station r, and heard on port r. */

@@ -8,6 +8,7 @@
 #include "bridge/neighbours.h"
 #include "control/registrar.h"
 #include "net/arp.h"
+#include "terms_of.h"
 #include "wire/path.h"
 
 enum { BOOT = 77, DATA_PORTS = 4, PARENT = 9, ABOVE = 2 /* the parent's port */, PARENTS_JOB = 7, BODY = 64 };
@@ -181,11 +182,7 @@ static void test_others_are_no_parent(void)
 
 static struct agg_terms terms(void)
 {
-    const struct sml_terms t = {.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024};
-    struct agg_terms out;
-
-    sml_terms_build(&out, &t);
-    return out;
+    return terms_of((struct sml_terms){.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024});
 }
 
 /* Of rank 0 of 2. root_here: it wants to be summed here alone. */

@@ -13,15 +13,6 @@ const char *atp_mapping_name(enum atp_mapping mapping)
     return mapping_names[mapping];
 }
 
-enum atp_mapping atp_mapping_named(const char *name)
-{
-    enum atp_mapping m = 0;
-
-    while (m < ATP_MAPPINGS && strcmp(mapping_names[m], name) != 0)
-        m++;
-    return m;
-}
-
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
 {
     *out = (struct agg_terms){

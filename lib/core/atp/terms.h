@@ -53,9 +53,8 @@ static inline enum sml_checksum atp_terms_seal(const struct atp_terms *t)
     return t->keyed ? SML_CHECKSUM_KEYED : t->checksum;
 }
 
-/* "remap", "fixed", "hash". By name: ATP_MAPPINGS if there is none. */
+/* "remap", "fixed", "hash". */
 const char *atp_mapping_name(enum atp_mapping mapping);
-enum atp_mapping atp_mapping_named(const char *name);
 
 /* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
  * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed, resumed. t must be
