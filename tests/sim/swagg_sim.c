@@ -30,8 +30,9 @@ static _Noreturn void usage(FILE *out)
         "                                                                 switch (tests/p4/chip_pipe.py)\n"
         "       swagg-sim tat [--gbps LIST] [--loss LIST] [--workers N] [--mb N] [--slots N] [--chunk "
         "BYTES]\n"
-        "                     [--delay-us N] [--shards N] [--round-us N] [--paper-timer-us N] [--runs N]\n"
-        "                     [--json FILE]\n"
+        "                     [--delay-us N] [--queue-kb N] [--shards N] [--round-us N] [--paper-timer-us "
+        "N]\n"
+        "                     [--runs N] [--json FILE]\n"
         "                     time of an allreduce: our timer beside the paper's; losses in percent\n"
         "       swagg-sim atp [--seeds COUNT] [--first SEED]              play COUNT scenarios of ATP "
         "(2000)\n"
@@ -187,6 +188,9 @@ static void tat_option(struct tat_table_config *cfg, int option, char *text)
     case 'd':
         cfg->base.delay_ns = number("--delay-us", text, 0, 1000000) * US;
         break;
+    case 'q':
+        cfg->base.queue_bytes = (uint32_t)number("--queue-kb", text, 1, 1 << 20) << 10;
+        break;
     case 'S':
         cfg->base.shards = (unsigned)number("--shards", text, 1, TAT_SHARDS_MAX);
         break;
@@ -214,19 +218,13 @@ static void tat_option(struct tat_table_config *cfg, int option, char *text)
 static int tat(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"gbps", required_argument, NULL, 'g'},
-        {"loss", required_argument, NULL, 'l'},
-        {"workers", required_argument, NULL, 'w'},
-        {"mb", required_argument, NULL, 'm'},
-        {"slots", required_argument, NULL, 's'},
-        {"chunk", required_argument, NULL, 'c'},
-        {"delay-us", required_argument, NULL, 'd'},
-        {"shards", required_argument, NULL, 'S'},
-        {"round-us", required_argument, NULL, 'R'},
-        {"paper-timer-us", required_argument, NULL, 'p'},
-        {"runs", required_argument, NULL, 'r'},
-        {"json", required_argument, NULL, 'j'},
-        {NULL, 0, NULL, 0},
+        {"gbps", required_argument, NULL, 'g'},           {"loss", required_argument, NULL, 'l'},
+        {"workers", required_argument, NULL, 'w'},        {"mb", required_argument, NULL, 'm'},
+        {"slots", required_argument, NULL, 's'},          {"chunk", required_argument, NULL, 'c'},
+        {"delay-us", required_argument, NULL, 'd'},       {"queue-kb", required_argument, NULL, 'q'},
+        {"shards", required_argument, NULL, 'S'},         {"round-us", required_argument, NULL, 'R'},
+        {"paper-timer-us", required_argument, NULL, 'p'}, {"runs", required_argument, NULL, 'r'},
+        {"json", required_argument, NULL, 'j'},           {NULL, 0, NULL, 0},
     };
     struct tat_table_config cfg = {
         .speeds = 2,
@@ -239,6 +237,7 @@ static int tat(int argc, char **argv)
                  .slots = 512,
                  .chunk_bytes = 1460,
                  .delay_ns = 5 * US,
+                 .queue_bytes = 2 << 20,
                  .shards = 1,
                  .paper_timeout_ns = 1 * MS},
     };

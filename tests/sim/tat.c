@@ -200,8 +200,10 @@ static double ideal_seconds(const struct tat_run *run)
 static void open_run(struct tat_run *run)
 {
     uint64_t rng = run->cfg.seed;
-    const struct link_quality quality = {
-        .bits_per_s = run->cfg.bits_per_s, .delay = run->cfg.delay_ns, .loss_ppm = run->cfg.loss_ppm};
+    const struct link_quality quality = {.bits_per_s = run->cfg.bits_per_s,
+                                         .delay = run->cfg.delay_ns,
+                                         .queue_bytes = run->cfg.queue_bytes,
+                                         .loss_ppm = run->cfg.loss_ppm};
 
     sim_init(&run->sim, NULL);
     open_pool(run);

@@ -17,10 +17,11 @@ struct tat_config {
     uint64_t tensor_bytes;
     uint16_t slots, chunk_bytes;
     uint64_t bits_per_s;
-    uint64_t delay_ns; /* one way, worker to switch; a round trip is twice that */
-    uint32_t loss_ppm; /* on every link and direction */
-    unsigned shards;   /* of the switch; slot i belongs to shard i % shards */
-    uint64_t round_ns; /* a shard handles packets in rounds of random length, up to this long */
+    uint64_t delay_ns;    /* one way, worker to switch; a round trip is twice that */
+    uint32_t queue_bytes; /* before every link and direction; what finds it full is dropped */
+    uint32_t loss_ppm;    /* on every link and direction */
+    unsigned shards;      /* of the switch; slot i belongs to shard i % shards */
+    uint64_t round_ns;    /* a shard handles packets in rounds of random length, up to this long */
     uint64_t paper_timeout_ns;
     uint64_t seed;
 };
