@@ -127,9 +127,64 @@ static void what_was_not_sent_is_given_up_at_once(void)
     free(stream);
 }
 
+/* What ranks 0 and 2 have called: of chunk `tag`, so many bytes of elements; theirs: NULL, it does not begin
+ * a call. */
+static enum sml_receive result_of(uint32_t tag, const struct sml_call *theirs, uint8_t e0, size_t elements)
+{
+    uint8_t payload[SML_HEADER_BYTES + SML_CALL_BYTES + 2 * CHUNK_BYTES + 1] = {0}, *end;
+    struct sml_packet p = packet(theirs != NULL ? SML_OPEN : SML_DATA, tag);
+
+    p.e0 = e0;
+    sml_build_header(payload, &p);
+    if (theirs != NULL)
+        sml_build_call(payload + SML_HEADER_BYTES, theirs);
+    end = payload + SML_HEADER_BYTES + (theirs != NULL ? SML_CALL_BYTES : 0) + elements;
+    *end++ = 5;
+    return sml_stream_receive(stream, payload, (size_t)(end - payload), 2);
+}
+
+static void calls_that_differ_are_told_by_any_result_that_shows_it(void)
+{
+    const uint8_t ours = agg_code(AGG_I32, AGG_SUM), maxima = agg_code(AGG_I32, AGG_MAX);
+    const struct sml_call other = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 9, .seq = 1};
+    const struct sml_call same = {
+        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    const struct {
+        uint32_t tag;
+        const struct sml_call *theirs;
+        uint8_t e0;
+        size_t elements;
+    } wrong[] = {
+        {0, &other, ours, 36},           /* another call begins where this rank's does, */
+        {2, &other, ours, 36},           /* or in its midst; */
+        {0, NULL, ours, CHUNK_BYTES},    /* or one began before */
+        {1, NULL, maxima, CHUNK_BYTES},  /* another operation, */
+        {1, NULL, ours, CHUNK_BYTES - 4} /* or length */
+    };
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        start();
+        CU_ASSERT_EQUAL(result_of(wrong[i].tag, wrong[i].theirs, wrong[i].e0, wrong[i].elements),
+                        SML_RX_NEWS);
+        CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_MISMATCH);
+        const struct sml_mismatch *m = sml_stream_mismatch(stream);
+        CU_ASSERT(m->your_rank == RANK && m->peer_rank == 0 && m->yours.count == COUNT);
+        CU_ASSERT_EQUAL(m->peers.count, wrong[i].theirs != NULL ? 9 : 0);
+        CU_ASSERT_EQUAL(m->peer_bytes, wrong[i].elements);
+        free(stream);
+    }
+    start();
+    CU_ASSERT_EQUAL(result_of(0, &same, ours, 44), SML_RX_RESULT);
+    CU_ASSERT_EQUAL(result_of(1, NULL, ours, CHUNK_BYTES), SML_RX_RESULT);
+    CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_RUNNING);
+    free(stream);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(calls_that_differ_are_told_by_any_result_that_shows_it),
         UNIT_TEST(what_was_sent_is_asked_about_before_it_is_given_up),
         UNIT_TEST(what_was_not_sent_is_given_up_at_once),
         CU_TEST_INFO_NULL,

@@ -136,15 +136,31 @@ static uint16_t first_of(const uint8_t *names, size_t bytes)
     return (uint16_t)(8 * i + (names[i] != 0 ? (unsigned)__builtin_ctz(names[i]) : 0));
 }
 
+/* Whether a result can be of this chunk. theirs: the call that it carries. A header alone tells nothing. */
+static bool fits(const struct sml_stream *s, const struct sml_chunk *chunk, const struct sml_packet *p,
+                 const struct sml_call *theirs)
+{
+    const bool opens = p->kind == SML_OPEN;
+
+    if (p->body_bytes == 0)
+        return true;
+    if (opens != chunk->opening || p->e0 != agg_code(chunk->call->type, chunk->call->op))
+        return false;
+    if (opens)
+        return sml_call_equal(theirs, chunk->call);
+    return !sml_wants(s, chunk->call) || p->body_bytes == chunk->result.bytes + s->names_bytes;
+}
+
 bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
-    const size_t least = SML_CALL_BYTES + s->names_bytes;
-    struct sml_call theirs;
+    const bool opens = p->kind == SML_OPEN;
+    const size_t least = (opens ? SML_CALL_BYTES : 0) + s->names_bytes;
+    struct sml_call theirs = {0};
 
-    if (!chunk.opening || p->kind != SML_OPEN || p->body_bytes < least ||
-        !sml_parse_call(&theirs, p->body, p->body_bytes) || theirs.seq != chunk.call->seq ||
-        sml_call_equal(&theirs, chunk.call))
+    if (opens && p->body_bytes > 0 && !sml_parse_call(&theirs, p->body, p->body_bytes))
+        return false;
+    if (fits(s, &chunk, p, &theirs) || p->body_bytes < least)
         return false;
     s->mismatch = (struct sml_mismatch){
         .your_rank = s->cfg.rank,
@@ -153,6 +169,8 @@ bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const str
         .peer_tag = p->tag,
         .your_e0 = agg_code(chunk.call->type, chunk.call->op),
         .peer_e0 = p->e0,
+        .your_bytes = (uint16_t)chunk.elements.bytes,
+        .peer_bytes = (uint16_t)(p->body_bytes - least),
         .opening = true,
         .yours = *chunk.call,
         .peers = theirs,
