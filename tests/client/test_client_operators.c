@@ -2,14 +2,19 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
+
+#include <arpa/inet.h>
 
 #include "crew.h"
 #include "ps_process.h"
 #include "unit.h"
+#include "wire/control.h"
 
 static const char *program; /* swagg-ps */
 
@@ -39,6 +44,107 @@ static void the_level_of_the_log_is_changed(void)
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
+/* A job of one rank. */
+static int open_job(const struct ps_process *ps, const char *name, struct swagg_job **job)
+{
+    const struct swagg_options options = {
+        .struct_size = sizeof options, .switch_ip = ps->ip, .job = name, .size = 1, .mtu = 1500};
+    return swagg_open(job, &options);
+}
+
+static struct swagg_job *expect_open(const struct ps_process *ps, const char *name)
+{
+    struct swagg_job *job = NULL;
+    CU_ASSERT_EQUAL_FATAL(open_job(ps, name, &job), 0);
+    return job;
+}
+
+static bool sums(struct swagg_job *job)
+{
+    float x[1000] = {1, 2, 3};
+    return swagg_allreduce(job, x, x, 1000, SWAGG_F32, SWAGG_SUM) == 0 && x[2] == 3;
+}
+
+/* The level that an operator has set, limits and jobs are as before, and the next file counts whole. */
+static void a_file_that_is_not_good_changes_nothing(void)
+{
+    struct ps_process ps;
+    ps_make(&ps, program, "limits: {jobs: 4}\n");
+    ps_start(&ps);
+    struct swagg_job *first = expect_open(&ps, "first"), *second = expect_open(&ps, "second"), *refused;
+    CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
+    ps_configure(&ps, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
+    kill(ps.pid, SIGHUP);
+    ps_await(&ps, "limits.jobs: 1 are too few for the 2 jobs that there are");
+    ps_await(&ps, "nothing has changed");
+    CU_ASSERT(ps_answers(&ps, "\"reload\"", "limits.jobs: 1 are too few"));
+    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"debug\""));
+    struct swagg_job *third = expect_open(&ps, "third");
+    CU_ASSERT(ps_answers(&ps, "\"job\", \"name\": \"third\"", "\"slots\":1024"));
+    ps_configure(&ps, "limits: {jobs: 3}\nlog_level: warning\npool: {megabytes: 1}\n");
+    CU_ASSERT(ps_answers(&ps, "\"reload\"", "\"key\":\"log_level\",\"from\":\"debug\",\"to\":\"warning\""));
+    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"warning\""));
+    CU_ASSERT(ps_counted(&ps, "status", "\"pool_bytes_in_use\"") > 1 << 20); /* who has it keeps it */
+    CU_ASSERT(sums(first) && sums(second) && sums(third));
+    CU_ASSERT_EQUAL(open_job(&ps, "fourth", &refused), SWAGG_ERR_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "limits.jobs"));
+    swagg_close(first);
+    swagg_close(second);
+    swagg_close(third);
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+/* What an operator has set ends with the process; the file is what the next one has. */
+static void a_restart_is_by_the_file(void)
+{
+    struct ps_process ps;
+    ps_make(&ps, program, "log_level: info\n");
+    ps_start(&ps);
+    CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
+    ps_kill(&ps);
+    ps_start(&ps);
+    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"log_level\":\"info\""));
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+/* SIGINT ends it as SIGTERM does; what means nothing is named. */
+static void signals_are_heeded(void)
+{
+    struct ps_process ps;
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    kill(ps.pid, SIGUSR1);
+    ps_await(&ps, "signal 10 (User defined signal 1) from process ");
+    CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
+    kill(ps.pid, SIGINT);
+    ps_await(&ps, "ends by signal 2");
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+/* A host that floods the control port is heard at a rate; its members are, too, beside that. */
+static void strangers_are_heard_at_a_rate(void)
+{
+    enum { AT_ONCE = 100, FLOOD = 20000, HEARD = 200 }; /* of them, 256 but for those of the job */
+    struct ps_process ps;
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)};
+    inet_pton(AF_INET, ps.ip, &at.sin_addr);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct swagg_job *job = expect_open(&ps, "member");
+    unsigned sent = 0;
+    while (ps_counted(&ps, "counters", "\"control_rate\":") < AT_ONCE && sent < FLOOD)
+        for (unsigned i = 0; i < AT_ONCE; i++)
+            sent += sendto(fd, "stranger", 8, 0, (struct sockaddr *)&at, sizeof at) == 8;
+    CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") >= AT_ONCE);
+    CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") + HEARD <= sent);
+    CU_ASSERT(sums(job));
+    swagg_close(job);
+    CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"jobs\":[]")); /* its LEAVE was heard */
+    close(fd);
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
 /* Counts the lines about jobs in what there is of the log; tells whether one says that others were left out.
  */
 static bool lines_are_left_out(const struct ps_process *ps, unsigned *about_jobs)
@@ -50,15 +156,6 @@ static bool lines_are_left_out(const struct ps_process *ps, unsigned *about_jobs
     for (const char *at = text; (at = strstr(at, "swagg: job ")); at++)
         ++*about_jobs;
     return strstr(text, " lines about jobs are left out: more than 16 a second on account of one address");
-}
-
-static void come_and_go(const struct ps_process *ps)
-{
-    const struct swagg_options options = {
-        .struct_size = sizeof options, .switch_ip = ps->ip, .job = "passing", .size = 1, .mtu = 1500};
-    struct swagg_job *job;
-    CU_ASSERT_EQUAL_FATAL(swagg_open(&job, &options), 0);
-    swagg_close(job);
 }
 
 /* Strangers are heard 64 times a second, so the log's bound is passed some seconds after the first 1,024
@@ -73,7 +170,7 @@ static void nobody_fills_the_log_by_joining(void)
     ps_start(&ps);
     CU_ASSERT_EQUAL_FATAL(fcntl(fileno(ps.log), F_SETFL, O_NONBLOCK), 0);
     while (!left_out && about_jobs < FULL) {
-        come_and_go(&ps);
+        swagg_close(expect_open(&ps, "passing"));
         left_out = lines_are_left_out(&ps, &about_jobs);
     }
     CU_ASSERT(left_out);
@@ -86,6 +183,10 @@ int main(int argc, char **argv)
     program = argv[1];
     CU_TestInfo tests[] = {
         UNIT_TEST(the_level_of_the_log_is_changed),
+        UNIT_TEST(a_file_that_is_not_good_changes_nothing),
+        UNIT_TEST(a_restart_is_by_the_file),
+        UNIT_TEST(signals_are_heeded),
+        UNIT_TEST(strangers_are_heard_at_a_rate),
         UNIT_TEST(nobody_fills_the_log_by_joining),
         CU_TEST_INFO_NULL,
     };
