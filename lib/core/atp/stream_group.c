@@ -1,8 +1,8 @@
 /* Whether results that are for all ranks come to this one by the job's group. The server sends there what it
  * has for those ranks that say that they hear it, and to all others one by one. So a rank asks for a packet
- * by the group until it has had one, and then says so. If results come one by one nevertheless, either that
- * word was lost, or the group does not reach this rank any more, and it has asked for each result again: it
- * takes back its word, and asks anew. */
+ * by the group until it has had one, and then says so. If results come one by one nevertheless, though it has
+ * not asked for them, that word was lost: it says so again. If it has had to ask for each, the group does not
+ * reach it any more: it takes back its word, and asks anew. */
 #include "atp/stream_state.h"
 
 enum { MISSES = 8 }; /* results in a row that came one by one */
@@ -14,7 +14,7 @@ void atp_group_init(struct atp_stream *s)
     s->group = (struct atp_group){.pause = PAUSE_FIRST_NS};
 }
 
-void atp_group_note(struct atp_stream *s, const struct atp_packet *p)
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked)
 {
     struct atp_group *g = &s->group;
 
@@ -27,7 +27,12 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p)
             g->pause = PAUSE_FIRST_NS;
     } else if (g->told && s->call.collective == SML_ALLREDUCE && ++g->misses == MISSES) {
         g->misses = 0;
-        g->hears = false;
+        if (asked) {
+            g->hears = false;
+        } else {
+            g->told = false;
+            g->tell_at = 0;
+        }
     }
 }
 

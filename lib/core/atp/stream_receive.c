@@ -147,7 +147,7 @@ static void note_shared(struct atp_stream *s, uint64_t position, const struct at
 static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
                                      const uint8_t *body, size_t bytes, uint64_t now)
 {
-    const bool have = atp_have(s, position);
+    const bool have = atp_have(s, position), asked = atp_flight_of(s, position)->sends > 1;
 
     if (!have && !store(s, position, p, body, bytes))
         return SML_RX_BAD;
@@ -155,7 +155,7 @@ static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, co
     if (!have)
         take(s, position, now);
     note_shared(s, position, p);
-    atp_group_note(s, p);
+    atp_group_note(s, p, asked);
     atp_end_if_done(s);
     return have ? SML_RX_NEWS : SML_RX_RESULT;
 }
@@ -235,7 +235,7 @@ static enum sml_receive on_group(struct atp_stream *s, const struct atp_packet *
 {
     if (!(p->flags & ATP_BY_GROUP))
         return SML_RX_BAD;
-    atp_group_note(s, p);
+    atp_group_note(s, p, true);
     return SML_RX_NEWS;
 }
 

@@ -159,9 +159,10 @@ void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_s
 /* Has a chunk that is under way sent again. */
 void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
 
-/* Notes how a result, or a packet for finding that out, has come. */
 void atp_group_init(struct atp_stream *s);
-void atp_group_note(struct atp_stream *s, const struct atp_packet *p);
+
+/* Notes how a result, or a packet for finding that out, has come. asked: this rank had asked for it. */
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked);
 
 /* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the packet that does so. */
 uint64_t atp_group_due(const struct atp_stream *s);
