@@ -3,8 +3,8 @@
  *
  * The network needs no state but which sums have left the switch: whatever was sent once may arrive at any later time,
  * any number of times, or never. A worker's packet, with RESEND or without, or its question, may meet the switch whenever
- * it likes, or, with DIRECT, the server. Others may take the aggregator while it is empty, or when it is old; the switch may forget
- * everything. Sums are not modelled as numbers but as what has gone into them.
+ * it likes, or, with DIRECT, the server. Others may take the aggregator while it is empty, when it is old, or when its sum was sent; the
+ * switch may forget everything. Sums are not modelled as numbers but as what has gone into them.
  *
  *   -DUNCHECKED   the switch adds without a look at the rank's bit
  *   -DNAIVE       the server adds whatever brings a rank that is not in
@@ -137,6 +137,6 @@ active proctype world()
     :: atomic { owner == EMPTY -> printf("another job takes the aggregator\n"); owner = ANOTHERS }
     :: atomic { owner == ANOTHERS -> printf("another job frees the aggregator\n"); owner = EMPTY }
     :: atomic { owner == OURS -> printf("another job takes the aggregator of ours\n"); LEAVES(seen); owner = ANOTHERS; seen = 0 }
-    :: atomic { owner == OURS -> printf("the switch forgets, or the result passes\n"); owner = EMPTY; seen = 0 }
+    :: atomic { owner == OURS -> printf("the switch forgets, the result passes, or the complete sum makes room\n"); owner = EMPTY; seen = 0 }
     od
 }

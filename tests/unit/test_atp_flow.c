@@ -233,19 +233,17 @@ static void test_a_higher_priority_takes_an_aggregator(void)
     }
 }
 
-/* Two jobs' chunks that have the same aggregator, where each job has its part. */
-static void test_jobs_of_different_parts_do_not_meet(void)
+/* A job's second chunk has the other aggregator, unless that is another part's. */
+static void test_jobs_keep_to_their_parts(void)
 {
-    const struct atp_packet first = gradient(0, 9);
-    struct atp_packet other = gradient(1, 9);
+    const struct atp_packet first = gradient(0, 9), other = gradient(1, 10);
 
-    other.job = 4;
     for (int parts = 0; parts < 2; parts++) {
         open_atp_with(2, parts ? ", parts: 2" : "");
         rig_receive(0, frame(0, SERVER, &first, 30, 0));
         rig_receive(1, frame(1, SERVER, &other, 12, 0));
-        CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 1 + (uint64_t)parts);
-        CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_COLLISION), 1 - (uint64_t)parts);
+        CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_HELD), 2 - (uint64_t)parts);
+        CU_ASSERT_EQUAL(verdicts(ATP_SWITCH_COLLISION), (uint64_t)parts);
         close_atp();
     }
 }
@@ -295,7 +293,7 @@ int main(void)
         UNIT_TEST(test_marks_are_not_lost),
         UNIT_TEST(test_what_nobody_cares_for_goes_on),
         UNIT_TEST(test_a_higher_priority_takes_an_aggregator),
-        UNIT_TEST(test_jobs_of_different_parts_do_not_meet),
+        UNIT_TEST(test_jobs_keep_to_their_parts),
         UNIT_TEST(test_the_share_to_be_forwarded_passes),
         UNIT_TEST(test_others_packets_on_these_ports_pass_as_they_came),
         UNIT_TEST(test_without_aggregators_all_pass),

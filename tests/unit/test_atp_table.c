@@ -131,7 +131,7 @@ static void test_checksums(void)
 {
     struct atp_packet first = gradient(0, 2), second = gradient(1, 2), other = gradient(0, 2), out;
 
-    open_table((struct atp_table_config){.aggregators = 7});
+    open_table((struct atp_table_config){.aggregators = 1});
     CU_ASSERT_EQUAL(apply_checked(first, true), ATP_SWITCH_BAD_CHECKSUM);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
     CU_ASSERT_EQUAL(apply_checked(first, false), ATP_SWITCH_HELD);
@@ -190,7 +190,7 @@ static void test_1_collision_passes(void)
 {
     struct atp_packet first = gradient(0, 3), other = gradient(1, 3), out;
 
-    open_table((struct atp_table_config){.aggregators = 7});
+    open_table((struct atp_table_config){.aggregators = 1});
     CU_ASSERT_EQUAL(apply(&first), ATP_SWITCH_HELD);
     other.sequence++;
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
@@ -462,6 +462,123 @@ static void test_a_question_at_the_edge(void)
     close_table();
 }
 
+/* A packet of chunk `sequence`, as gradient() makes them. */
+static struct atp_packet of_chunk(uint32_t sequence, unsigned place)
+{
+    struct atp_packet p = gradient(place, 2);
+
+    p.sequence = sequence;
+    return p;
+}
+
+static enum atp_switch_reason result_passes(uint32_t sequence)
+{
+    struct atp_packet p = of_chunk(sequence, 0);
+
+    p.kind = ATP_PARAMETER;
+    return apply(&p);
+}
+
+/* Chunks of one index take the aggregators behind it, as far as they reach, and are found there. */
+static void test_taken_ones_have_neighbours(void)
+{
+    struct atp_packet p;
+
+    open_table((struct atp_table_config){.aggregators = 100});
+    for (unsigned i = 0; i < ATP_REACH; i++) {
+        p = of_chunk(i, 0);
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    }
+    p = of_chunk(ATP_REACH, 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+    p.index += ATP_REACH; /* behind them there is room */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = of_chunk(3, 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DUPLICATE);
+    for (unsigned i = 0; i < ATP_REACH; i++) {
+        p = of_chunk(i, 1);
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+        sent(3);
+    }
+    CU_ASSERT_EQUAL(result_passes(0), ATP_SWITCH_FREED); /* the one at home: others are found all the same */
+    CU_ASSERT_EQUAL(result_passes(5), ATP_SWITCH_FREED);
+    CU_ASSERT_EQUAL(result_passes(5), ATP_SWITCH_PASSED);
+    CU_ASSERT_EQUAL(ask(of_chunk(6, 1)), ATP_SWITCH_ASKED);
+    CU_ASSERT_EQUAL(sent(3).sequence, 6);
+    p = of_chunk(7, 0), p.flags = ATP_RESEND;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
+    CU_ASSERT_EQUAL(sent(3).sequence, 7);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1 + ATP_REACH - 4);
+    close_table();
+}
+
+/* Neighbours are of the same shard and part, and begin anew behind the last one. */
+static void test_neighbours_are_of_the_same_part(void)
+{
+    struct atp_packet p;
+
+    open_table((struct atp_table_config){.aggregators = 16, .shards = 2, .parts = 2});
+    for (unsigned i = 0; i < 4; i++) {
+        p = of_chunk(i, 0);
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    }
+    p = of_chunk(4, 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+    p.index++; /* another shard */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = of_chunk(4, 0), p.job++; /* another part */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    close_table();
+}
+
+/* What was sent makes room for what was not, but only if nothing is empty. */
+static void test_complete_sums_make_room(void)
+{
+    struct atp_packet p;
+
+    open_table((struct atp_table_config){.aggregators = 2});
+    p = of_chunk(0, 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p = of_chunk(0, 1);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    p = of_chunk(1, 0); /* an empty one */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 2);
+    p = of_chunk(2, 0); /* the one of chunk 0 */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(result_passes(0), ATP_SWITCH_PASSED);
+    p = of_chunk(3, 0);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+    p = of_chunk(2, 1);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    sent(3);
+    p = of_chunk(3, 0), p.flags = ATP_RESEND; /* such takes none */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(result_passes(2), ATP_SWITCH_FREED);
+    p = of_chunk(1, 1); /* away from home, as before */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    CU_ASSERT_EQUAL(result_passes(1), ATP_SWITCH_FREED);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
+/* One result frees what its chunk has at both levels. */
+static void test_a_result_frees_both_levels(void)
+{
+    struct atp_packet edge = gradient(0, 2), p = gradient(0, 2);
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    edge.bitmap0 = 3, edge.flags = ATP_EDGE, edge.fan_in1 = 4;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&edge, 10), ATP_SWITCH_HELD);
+    p.rack++;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 3);
+    CU_ASSERT_EQUAL(result_passes(1000), ATP_SWITCH_FREED);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
 static void test_marks_are_collected(void)
 {
     struct atp_packet p = gradient(0, 2);
@@ -517,7 +634,7 @@ static void test_age(void)
 {
     struct atp_packet p = gradient(0, 4), other = gradient(1, 4), out;
 
-    open_table((struct atp_table_config){.aggregators = 200, .shards = 2});
+    open_table((struct atp_table_config){.aggregators = 2, .shards = 2});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     now += AGE - 1;
     other.sequence++;
@@ -545,11 +662,11 @@ static void test_priority(void)
     struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
 
     other.job++, other.priority = 1;
-    open_table((struct atp_table_config){.aggregators = 7});
+    open_table((struct atp_table_config){.aggregators = 1});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
     close_table();
-    open_table((struct atp_table_config){.aggregators = 7, .preempt = true});
+    open_table((struct atp_table_config){.aggregators = 1, .preempt = true});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_PREEMPTED);
     CU_ASSERT(sent(1).job == 1 && v.as->to.ip == at(99).ip);
@@ -669,6 +786,10 @@ int main(void)
         UNIT_TEST(test_9_10_resend_unseen),
         UNIT_TEST(test_a_question_takes_out_the_sum),
         UNIT_TEST(test_a_question_at_the_edge),
+        UNIT_TEST(test_taken_ones_have_neighbours),
+        UNIT_TEST(test_neighbours_are_of_the_same_part),
+        UNIT_TEST(test_complete_sums_make_room),
+        UNIT_TEST(test_a_result_frees_both_levels),
         UNIT_TEST(test_marks_are_collected),
         UNIT_TEST(test_what_only_the_server_adds),
         UNIT_TEST(test_differing),

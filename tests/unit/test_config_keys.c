@@ -60,7 +60,7 @@ static const struct {
     {"atp.aggregators", "unit/test_atp_flow.c", "test_without_aggregators_all_pass"},
     {"atp.max_age_ms", "unit/test_atp_flow.c", "test_what_nobody_cares_for_goes_on"},
     {"atp.preempt", "unit/test_atp_flow.c", "test_a_higher_priority_takes_an_aggregator"},
-    {"atp.parts", "unit/test_atp_flow.c", "test_jobs_of_different_parts_do_not_meet"},
+    {"atp.parts", "unit/test_atp_flow.c", "test_jobs_keep_to_their_parts"},
     {"atp.forward", "unit/test_atp_flow.c", "test_the_share_to_be_forwarded_passes"},
     {"tx_delay_us", "unit/test_send.c", "test_a_frame_waits_for_others_but_not_longer_than_the_delay"},
     {"pool.slots_per_job", "net/keys.sh", "step \"pool.slots_per_job: 64, pool.kept_frames: 0\""},

@@ -46,11 +46,6 @@ size_t atp_table_footprint(const struct atp_table_config *cfg)
            shards_of(cfg) * (hand_bytes_of(cfg) + per_shard_of(cfg) * slot_bytes_of(cfg));
 }
 
-static struct atp_aggregator *at(const struct atp_table *t, uint32_t i)
-{
-    return (struct atp_aggregator *)(t->aggregators + i * t->slot_bytes);
-}
-
 struct atp_table *atp_table_init(void *mem, const struct atp_table_config *cfg)
 {
     struct atp_table *t = mem;
@@ -66,20 +61,13 @@ struct atp_table *atp_table_init(void *mem, const struct atp_table_config *cfg)
     for (unsigned shard = 0; shard < shards_of(cfg); shard++)
         *atp_hand_of(t, shard) = (struct atp_hand){0};
     for (uint32_t i = 0; i < atp_table_size(t); i++)
-        *at(t, i) = (struct atp_aggregator){0};
+        *atp_aggregator_at(t, i) = (struct atp_aggregator){0};
     return t;
 }
 
 uint32_t atp_table_size(const struct atp_table *t)
 {
     return shards_of(&t->cfg) * t->per_shard;
-}
-
-struct atp_aggregator *atp_table_locate(struct atp_table *t, const struct atp_packet *p)
-{
-    const uint32_t shards = shards_of(&t->cfg), part = p->job % t->parts;
-
-    return at(t, p->index % shards * t->per_shard + part * t->per_part + p->index / shards % t->per_part);
 }
 
 void atp_aggregator_prefetch(const struct atp_aggregator *a)
@@ -97,13 +85,12 @@ bool atp_table_expire(struct atp_table *t, unsigned shard, uint64_t now, struct 
         hand->left = t->per_shard < LOOK_AT_ONCE ? t->per_shard : LOOK_AT_ONCE;
     }
     while (hand->left > 0) {
-        struct atp_aggregator *a = at(t, shard * t->per_shard + hand->next);
+        struct atp_aggregator *a = atp_aggregator_at(t, shard * t->per_shard + hand->next);
         hand->left--;
         hand->next = (hand->next + 1) % t->per_shard;
         if (a->taken && now - a->touched_at >= t->cfg.max_age_ns) {
             v->kept = false;
             v->released = v->buffer = NULL;
-            hand->taken--;
             atp_send_away(t, a, shard, ATP_SWITCH_AGED, v);
             return true;
         }
@@ -121,7 +108,7 @@ uint32_t atp_table_taken(const struct atp_table *t)
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < atp_table_size(t); i++)
-        n += __atomic_load_n(&at(t, i)->taken, __ATOMIC_RELAXED);
+        n += __atomic_load_n(&atp_aggregator_at(t, i)->taken, __ATOMIC_RELAXED);
     return n;
 }
 
@@ -134,7 +121,7 @@ bool atp_table_view(const struct atp_table *t, uint32_t i, struct agg_slot_view 
 {
     if (i >= atp_table_size(t))
         return false;
-    const struct atp_aggregator *a = at(t, i);
+    const struct atp_aggregator *a = atp_aggregator_at(t, i);
     const uint64_t *bits = a->sum.flags & ATP_EDGE ? &a->sum.bitmap1 : &a->sum.bitmap0;
     *view = (struct agg_slot_view){.chunk = __atomic_load_n(&a->sum.sequence, __ATOMIC_RELAXED)};
     if (__atomic_load_n(&a->taken, __ATOMIC_RELAXED)) {

@@ -8,6 +8,10 @@
  * sends on the packet alone, at the second level always and at the first if its rank is in the sum, and
  * empties the aggregator: what others have given is lost then;
  *   - ASK, which the paper lacks, takes out all that is there, too, and is sent on where there is nothing;
+ *   - a chunk that finds the aggregator of its index taken gets one of the next ATP_REACH - 1, and where none
+ *     is empty, one whose sum is complete and was sent. The paper's chip can look at one only; and it keeps
+ *     what was sent until the result passes, in case that it is lost, which costs more than it saves where
+ *     aggregators are scarce;
  *   - an aggregator that nobody has touched for max_age goes to whoever wants it next, or is emptied by the
  *     passing of time; its sum goes on to the server. The paper's is lost with its job;
  *   - an option: a job of higher priority may take the aggregator of a lower one in the same way;
@@ -35,7 +39,12 @@
 struct atp_table;
 struct atp_aggregator;
 
-enum { ATP_MAX_AGGREGATORS = 65536, ATP_MAX_PARTS = 64, ATP_ALL_CHUNKS = 1000000 /* ppm */ };
+enum {
+    ATP_MAX_AGGREGATORS = 65536,
+    ATP_MAX_PARTS = 64,
+    ATP_ALL_CHUNKS = 1000000, /* ppm */
+    ATP_REACH = 16, /* aggregators that a chunk may have: the one of its index and those behind it */
+};
 
 struct atp_table_config {
     uint32_t aggregators; /* 1..ATP_MAX_AGGREGATORS; at least one a shard is made */
@@ -53,15 +62,15 @@ struct atp_table_config {
 size_t atp_table_footprint(const struct atp_table_config *cfg);
 struct atp_table *atp_table_init(void *mem, const struct atp_table_config *cfg);
 
-/* The aggregator that a packet is for. The caller prefetches it (atp_aggregator_prefetch) while it locates
- * the rest of its burst. */
+/* The aggregator that a packet's index names: its chunk's, as a rule. The caller prefetches it
+ * (atp_aggregator_prefetch) while it locates the rest of its burst. */
 struct atp_aggregator *atp_table_locate(struct atp_table *t, const struct atp_packet *p);
 void atp_aggregator_prefetch(const struct atp_aggregator *a);
 
-/* Applies a parsed packet to its aggregator. raw: its payload, to which it may write flags, and its
- * addresses. verdict->reason is an enum atp_switch_reason (reasons.h); verdict->action, which follows from
- * it, is the caller's to fill in. */
-void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+/* Applies a parsed packet to its aggregator, which is at home or nearby. raw: its payload, to which it may
+ * write flags, and its addresses. verdict->reason is an enum atp_switch_reason (reasons.h); verdict->action,
+ * which follows from it, is the caller's to fill in. */
+void atp_table_apply(struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                      const struct agg_packet *raw, uint64_t now, struct agg_verdict *verdict);
 
 /* The next sum of this shard that is overdue by now, to be sent on (SEND_AS); false: there is none now. A

@@ -39,15 +39,6 @@ static bool is_complete(const struct atp_packet *p, uint64_t bits)
     return (unsigned)__builtin_popcountll(bits) >= fan_in_of(p);
 }
 
-static bool owns(const struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
-{
-    const bool edge = p->flags & ATP_EDGE;
-
-    return a->sum.life == p->life && a->sum.sequence == p->sequence && a->sum.job == p->job &&
-           (a->sum.flags & ATP_EDGE) == (p->flags & ATP_EDGE) && (edge || a->sum.rack == p->rack) &&
-           a->flow.from.network == raw->from.network;
-}
-
 static size_t call_bytes(const struct atp_packet *p)
 {
     return p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
@@ -65,8 +56,8 @@ static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, c
            memcmp(a->payload + ATP_HEADER_BYTES, body, call_bytes(p)) == 0;
 }
 
-static void begin(struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw,
-                  uint64_t now)
+static void begin(const struct atp_table *t, struct atp_aggregator *a, struct atp_aggregator *home,
+                  const struct atp_packet *p, const struct agg_packet *raw, uint64_t now)
 {
     const uint64_t bits = bits_of(p);
 
@@ -77,7 +68,7 @@ static void begin(struct atp_aggregator *a, const struct atp_packet *p, const st
     a->body_bytes = (uint16_t)atp_body_bytes(p, raw->bytes);
     memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
     a->touched_at = now;
-    atp_take(a, true);
+    atp_take(atp_hand_for(t, p), a, home);
 }
 
 static void add(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
@@ -117,7 +108,7 @@ void atp_send_away(const struct atp_table *t, struct atp_aggregator *a, unsigned
     hand->flow = a->flow;
     v->payload = hand->payload;
     v->as = &hand->flow;
-    atp_take(a, false);
+    atp_take(hand, a, NULL);
 }
 
 /* The verdict: the packet goes on with these flags besides. Its trailer leaves them out. */
@@ -154,7 +145,7 @@ static void take_out(const struct atp_table *t, struct atp_aggregator *a, const 
         out.child = p->child;
     }
     send_sum(a, &out, ATP_SWITCH_PARTIAL, v);
-    atp_take(a, false);
+    atp_take(atp_hand_for(t, p), a, NULL);
 }
 
 /* Of the aggregator's own chunk. */
@@ -180,23 +171,24 @@ static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const 
     *in |= bits;
     a->touched_at = now;
     v->reason = ATP_SWITCH_HELD;
-    if (is_complete(&a->sum, *in))
+    a->complete = is_complete(&a->sum, *in);
+    if (a->complete)
         send_sum(a, &a->sum, ATP_SWITCH_SUM, v);
 }
 
-/* Of another chunk than the aggregator's. */
-static void meet_foreign(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+/* Of a chunk for which there is no room. Only its home may be taken from another. */
+static void meet_foreign(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                          const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
 {
-    const bool aged = now - a->touched_at >= t->cfg.max_age_ns;
-    const bool yields = t->cfg.preempt && p->priority > a->sum.priority;
+    const bool aged = now - home->touched_at >= t->cfg.max_age_ns;
+    const bool yields = t->cfg.preempt && p->priority > home->sum.priority;
 
     if ((p->flags & ATP_RESEND) || !(aged || yields)) {
         pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_COLLISION, v);
         return;
     }
-    atp_send_away(t, a, p->index % atp_table_shards(t), aged ? ATP_SWITCH_AGED : ATP_SWITCH_PREEMPTED, v);
-    begin(a, p, raw, now);
+    atp_send_away(t, home, p->index % atp_table_shards(t), aged ? ATP_SWITCH_AGED : ATP_SWITCH_PREEMPTED, v);
+    begin(t, home, home, p, raw, now);
 }
 
 /* All packets of a chunk, or none. */
@@ -222,12 +214,12 @@ static enum atp_switch_reason why_not_here(const struct atp_table *t, const stru
     return ATP_SWITCH_HELD;
 }
 
-static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+static void apply_gradient(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                            const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
 {
     const uint64_t bits = bits_of(p);
-
     const bool lone = bits == 0 && (p->flags & (ATP_RESEND | ATP_EDGE)) != (ATP_RESEND | ATP_EDGE);
+    struct atp_aggregator *a;
 
     v->reason = why_not_here(t, p, atp_body_bytes(p, raw->bytes));
     if (v->reason != ATP_SWITCH_HELD)
@@ -236,56 +228,46 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *a, 
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
     else if (is_forwarded(t, p))
         pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_FORWARDED, v);
-    else if (a->taken && owns(a, p, raw))
+    else if ((a = atp_find_own(t, home, p, raw)) != NULL)
         meet_own(t, a, p, raw, now, v);
-    else if (a->taken)
-        meet_foreign(t, a, p, raw, now, v);
+    else if ((a = atp_find_room(t, home, p)) == NULL)
+        meet_foreign(t, home, p, raw, now, v);
     else if (p->flags & ATP_RESEND)
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
     else
-        begin(a, p, raw, now);
+        begin(t, a, home, p, raw, now);
 }
 
 /* Takes out what is there of the chunk, to be sent on in the name of who has claimed the aggregator: who asks
  * need not be in it. */
-static void apply_ask(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+static void apply_ask(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                       const struct agg_packet *raw, struct agg_verdict *v)
 {
+    struct atp_aggregator *a;
+
     if (p->seal == SML_CHECKSUM_KEYED)
         v->reason = ATP_SWITCH_KEYED;
-    else if (a->taken && owns(a, p, raw))
+    else if ((a = atp_find_own(t, home, p, raw)) != NULL)
         atp_send_away(t, a, p->index % atp_table_shards(t), ATP_SWITCH_ASKED, v);
     else
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
 }
 
-/* Of whatever level and rack. */
-static bool is_of(const struct atp_aggregator *a, const struct atp_packet *p, const struct agg_packet *raw)
-{
-    return a->taken && a->sum.life == p->life && a->sum.sequence == p->sequence && a->sum.job == p->job &&
-           a->flow.from.network == raw->from.network;
-}
-
-void atp_table_apply(struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
+void atp_table_apply(struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                      const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
 {
-    struct atp_hand *hand = atp_hand_of(t, p->index % atp_table_shards(t));
-
-    hand->taken -= a->taken;
     v->kept = false;
     v->released = v->buffer = NULL;
     agg_heard_set(&t->heard);
     if (p->seal == SML_CHECKSUM_CRC32C && !atp_seal_holds(p, raw->payload, raw->bytes, NULL, NULL)) {
         v->reason = ATP_SWITCH_BAD_CHECKSUM;
     } else if (p->kind == ATP_GRADIENT) {
-        apply_gradient(t, a, p, raw, now, v);
+        apply_gradient(t, home, p, raw, now, v);
     } else if (p->kind == ATP_ASK) {
-        apply_ask(t, a, p, raw, v);
-    } else if (p->kind == ATP_PARAMETER && p->seal != SML_CHECKSUM_KEYED && is_of(a, p, raw)) {
-        atp_take(a, false);
+        apply_ask(t, home, p, raw, v);
+    } else if (p->kind == ATP_PARAMETER && p->seal != SML_CHECKSUM_KEYED && atp_free_all(t, home, p, raw)) {
         v->reason = ATP_SWITCH_FREED;
     } else {
         v->reason = ATP_SWITCH_PASSED;
     }
-    hand->taken += a->taken;
 }

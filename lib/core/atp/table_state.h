@@ -23,10 +23,15 @@ struct atp_table {
     bool heard; /* atomic */
 };
 
-/* Written by the shard's owner only; what atp_table_view reads is stored atomically. */
+/* Written by the shard's owner only; what atp_table_view reads is stored atomically. A chunk's home is the
+ * aggregator that its index names. If that is taken, the chunk goes to another nearby; so there is none to
+ * look for but at home, as long as nobody is away. */
 struct atp_aggregator {
     bool taken;
+    bool complete; /* its sum is, and was sent */
+    uint8_t away;  /* chunks whose home this is, and that are at another one */
     uint16_t body_bytes;
+    struct atp_aggregator *home; /* of its chunk; NULL: this one */
     uint64_t touched_at;
     struct atp_packet sum; /* its header */
     struct agg_flow flow;  /* of the packet that has claimed it */
@@ -41,10 +46,32 @@ static inline struct atp_hand *atp_hand_of(const struct atp_table *t, unsigned s
 {
     return (struct atp_hand *)(t->hands + shard * t->hand_bytes);
 }
-static inline void atp_take(struct atp_aggregator *a, bool taken)
+static inline struct atp_aggregator *atp_aggregator_at(const struct atp_table *t, uint32_t i)
 {
-    __atomic_store_n(&a->taken, taken, __ATOMIC_RELAXED);
+    return (struct atp_aggregator *)(t->aggregators + i * t->slot_bytes);
 }
+
+/* That of the shard that a packet is for. */
+static inline struct atp_hand *atp_hand_for(const struct atp_table *t, const struct atp_packet *p)
+{
+    return atp_hand_of(t, p->index % atp_table_shards(t));
+}
+
+/* It is a chunk's of this home from now on; NULL: nobody's. hand: of its shard */
+void atp_take(struct atp_hand *hand, struct atp_aggregator *a, struct atp_aggregator *home);
+
+/* The aggregator of the packet's chunk, level and rack; NULL: there is none. */
+struct atp_aggregator *atp_find_own(const struct atp_table *t, struct atp_aggregator *home,
+                                    const struct atp_packet *p, const struct agg_packet *raw);
+
+/* For a chunk that has none: an empty one nearby, the home if possible, or else one whose sum is complete and
+ * was sent: it would be needed only if that were lost. NULL: all are needed. */
+struct atp_aggregator *atp_find_room(const struct atp_table *t, struct atp_aggregator *home,
+                                     const struct atp_packet *p);
+
+/* Frees all that the packet's chunk has, of whatever level and rack; false: it has none. */
+bool atp_free_all(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
+                  const struct agg_packet *raw);
 
 /* The verdict: send the sum to where it was to go, which need not be where the present packet goes. The
  * aggregator is empty then; the sum lies at the shard's hand. reason: an enum atp_switch_reason */
