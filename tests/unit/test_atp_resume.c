@@ -298,6 +298,44 @@ static void test_nobody_restores_in_a_new_job(void)
     rig_fini(&rig);
 }
 
+/* Of a chunk that the server cannot have come to: rank 0 has sent it to the one before, but rank 1 lacks all
+ * results. It would take the place of a chunk in the window. */
+static void test_results_beyond_the_window(void)
+{
+    enum { COUNT = 40 * 16 };
+    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    static int32_t mine[2][COUNT], sum[2][COUNT];
+    uint8_t payload[ATP_HEADER_BYTES + 64] = {0};
+    struct atp_packet forged = {
+        .kind = ATP_PARAMETER, .job = 3, .life = 9, .code = agg_code(AGG_I32, AGG_SUM), .next = 7};
+    struct sml_segment segments[2];
+    struct rig rig;
+
+    rig_init(&rig, 2, &usual, 0);
+    for (unsigned r = 0; r < 2; r++) {
+        for (int i = 0; i < COUNT; i++)
+            mine[r][i] = (int)r + i;
+        segments[r] = (struct sml_segment){.in = mine[r], .out = sum[r], .count = COUNT};
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+    }
+    rig.loses = loses_results_of_rank_1;
+    rig_run(&rig, 3);
+    rig.loses = NULL;
+    rig_restart(&rig, forged.life);
+    for (uint32_t i = 0; i < usual.window; i++) {
+        forged.sequence = usual.first_sequence + usual.window + i;
+        atp_build_header(payload, &forged);
+        CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], payload, sizeof payload, rig.now), SML_RX_BAD);
+    }
+    rig_run(&rig, 200);
+    for (unsigned r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_DONE);
+        for (int i = 0; i < COUNT; i++)
+            CU_ASSERT_EQUAL(sum[r][i], 2 * i + 1);
+    }
+    rig_fini(&rig);
+}
+
 /* A rank that is too far behind what others have kept cannot be helped. */
 static void test_too_far(void)
 {
@@ -321,6 +359,7 @@ int main(void)
         UNIT_TEST(test_between_calls),
         UNIT_TEST(test_few_chunks_are_kept),
         UNIT_TEST(test_nobody_restores_in_a_new_job),
+        UNIT_TEST(test_results_beyond_the_window),
         UNIT_TEST(test_too_far),
         CU_TEST_INFO_NULL,
     };

@@ -257,8 +257,8 @@ static enum sml_receive on_reject(struct atp_stream *s)
 static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
                                 size_t bytes, uint64_t now)
 {
-    const uint64_t position = position_numbered(s, p->sequence);
-    const uint64_t known = p->kind == ATP_WAITING ? s->una + s->cfg.terms.window : s->sent_end;
+    const uint64_t position = position_numbered(s, p->sequence), last = s->una + s->cfg.terms.window;
+    const uint64_t known = p->kind == ATP_WAITING || s->sent_end > last ? last : s->sent_end;
 
     if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life)
         return SML_RX_BAD;
