@@ -144,6 +144,50 @@ static void test_three_out_of_order(void)
     rig_fini(&rig);
 }
 
+/* Streams of the same terms that have so many chunks under way. */
+static void fix_window(struct rig *rig, uint16_t chunks)
+{
+    for (unsigned r = 0; r < rig->workers; r++) {
+        const struct atp_stream_config cfg = {.rank = (uint16_t)r,
+                                              .workers = (uint16_t)rig->workers,
+                                              .job = 3,
+                                              .terms = rig->terms,
+                                              .fixed_window = chunks,
+                                              .kernels = agg_kernels_best()};
+        free(rig->stream[r]);
+        rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
+    }
+}
+
+/* Whichever chunk it is, of whatever port, also if few are under way. */
+static void test_no_timer_with_many_ports(void)
+{
+    for (uint8_t ports = 1; ports <= 16; ports++)
+        for (unsigned window = ATP_MIN_WINDOW; window <= 64; window *= 2) {
+            struct sml_segment segments[RIG_WORKERS];
+            struct atp_terms terms = usual;
+            struct sml_stream_stats stats;
+            struct rig rig;
+
+            terms.window = (uint16_t)window;
+            lose_sequence = terms.first_sequence + ports;
+            rig_init(&rig, 3, &terms, 256);
+            fix_window(&rig, ATP_WINDOW_LOSSY);
+            for (unsigned r = 0; r < 3; r++)
+                atp_stream_deal(rig.stream[r], ports);
+            rig.loses = loses_one;
+            begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+            while (rig_send(&rig)) /* time stands still */
+                rig_deliver(&rig);
+            CU_ASSERT_EQUAL(rig.lost, 1);
+            for (unsigned r = 0; r < 3; r++)
+                check_sums(&rig, r, MOST);
+            atp_stream_stats(rig.stream[1], &stats);
+            CU_ASSERT_EQUAL(stats.probes, 0);
+            rig_fini(&rig);
+        }
+}
+
 enum { LATE_MAX = 64 };
 static struct rig_packet late[LATE_MAX];
 static unsigned lates;
@@ -713,6 +757,7 @@ int main(void)
         UNIT_TEST(test_with_switch),
         UNIT_TEST(test_losses_and_collisions),
         UNIT_TEST(test_three_out_of_order),
+        UNIT_TEST(test_no_timer_with_many_ports),
         UNIT_TEST(test_ports_do_not_overtake_one_another),
         UNIT_TEST(test_a_loss_is_one_ranks),
         UNIT_TEST(test_a_lost_result),

@@ -157,9 +157,14 @@ static bool segments_ok(const struct sml_segment segments[], size_t n, bool want
     return true;
 }
 
+/* Of each port three chunks behind a lost one have to fit into the window; where it is too small, results of
+ * some ports are looked at together. */
 void atp_stream_deal(struct atp_stream *s, uint8_t ports)
 {
-    s->ports = ports == 0 ? 1 : ports > ATP_SERVER_PORTS ? ATP_SERVER_PORTS : ports;
+    const unsigned most = s->cfg.terms.window / (ATP_OUT_OF_ORDER + 1);
+
+    s->ports = ports == 0 ? 1 : ports > most ? most : ports;
+    s->ports = s->ports > ATP_SERVER_PORTS ? ATP_SERVER_PORTS : s->ports;
     memset(s->latest, 0, sizeof(s->latest));
 }
 

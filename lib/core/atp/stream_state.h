@@ -92,7 +92,7 @@ struct atp_stream {
     struct atp_list due;  /* to be sent again now */
     uint32_t under_way;
     uint64_t orders;                                     /* packets sent so far */
-    unsigned ports;                                      /* of the server, 1.. */
+    unsigned ports;                                      /* of the server, that are told apart, 1.. */
     uint64_t latest[ATP_SERVER_PORTS][ATP_OUT_OF_ORDER]; /* by port, orders of those that were acknowledged:
                                                             the largest, falling */
     struct sml_rtt rtt;
@@ -116,7 +116,8 @@ static inline struct atp_flight *atp_flight_of(const struct atp_stream *s, uint6
 {
     return &s->flights[position & (s->cfg.terms.window - 1u)];
 }
-/* Of the server, that the chunk in this place is dealt to, as atp_protocol.shard_key says. */
+/* Of the server, that the chunk in this place is dealt to, as atp_protocol.shard_key says; or which of some
+ * that are not told apart. */
 static inline unsigned atp_port_of(const struct atp_stream *s, uint16_t place)
 {
     return (place & (ATP_MIN_WINDOW - 1u)) % s->ports;
