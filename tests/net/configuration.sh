@@ -31,6 +31,13 @@ for file in "$NET_ROOT"/conf/*.yaml; do
     expect_match "what $program says" "$("$NET_BUILD/$program" --check "$file")" "^$file: good"
 done
 
+step "memif.yaml's traffic generator starts"
+generator=$(sed -n '/^#   dpdk-testpmd/,/[^\\]$/{s/^# *//; s/\\$//; p}' "$NET_ROOT/conf/memif.yaml" | tr '\n' ' ')
+generator=${generator/0@2,1@3/0@0,1@0} # whatever CPUs there are
+generator=${generator/--file-prefix=left/--file-prefix=$NET_ID-left}
+said=$(net_exec 0 timeout 300 bash -c "$generator" 2>&1 </dev/null) || fail "$generator: $said"
+expect_match "what it says" "$said" "Shutting down port 0"
+
 step "a file for another program is told from a mistake"
 for other in server tofino; do
     config=$NET_ROOT/conf/$other.yaml
