@@ -39,6 +39,25 @@ cc docs/examples/allreduce.c "${flags[@]}" -o "$scratch/allreduce" || wrong "the
 said=$(LD_LIBRARY_PATH=${pc%/pkgconfig} "$scratch/allreduce" 2>&1 || true)
 [[ $said == usage:* ]] || wrong "the example says: $said"
 
+# The header is for C and C++, whatever their users are warned of.
+cat >"$scratch/header.c" <<'end'
+#include <swagg.h>
+int main(void)
+{
+    struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    struct swagg_turnout turnout = SWAGG_TURNOUT_INIT;
+    return options.struct_size == sizeof(options) && options.switch_ip == NULL && stats.struct_size == sizeof(stats) &&
+                   turnout.struct_size == sizeof(turnout) ? 0 : 1;
+}
+end
+for compile in "cc -std=c99" "c++ -x c++ -std=c++11" "c++ -x c++ -std=c++20"; do
+    if ! { $compile -Wall -Wextra -pedantic-errors -Werror -I"$prefix/include" "$scratch/header.c" -o "$scratch/header" &&
+        "$scratch/header"; }; then
+        wrong "swagg.h is not for $compile"
+    fi
+done
+
 for unit in "$prefix"/lib/systemd/system/*.service; do
     while read -r program; do
         [ -x "$scratch$program" ] || [ -x "$program" ] || wrong "${unit##*/} runs $program, which is not there"

@@ -32,8 +32,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* All zero, but for its own size. Before C++20 C++ has no designated initializers. */
 #ifdef __cplusplus
+template <class T> T swagg_sized()
+{
+    T empty = T();
+    empty.struct_size = sizeof(T);
+    return empty;
+}
+#define SWAGG_SIZED(type) (swagg_sized<type>())
 extern "C" {
+#else
+#define SWAGG_SIZED(type) ((type){.struct_size = sizeof(type)})
 #endif
 
 enum swagg_type {
@@ -218,7 +228,7 @@ struct swagg_options {
     int server_rack;    /* [same] the rack of ranks at whose switch the servers are, the first being 1: 1..64;
                            0, or a rack that the job does not have: they are at another switch */
 };
-#define SWAGG_OPTIONS_DEFAULT ((struct swagg_options){.struct_size = sizeof(struct swagg_options)})
+#define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 
 struct swagg_job;
 
@@ -276,7 +286,7 @@ struct swagg_turnout {
      * of word r / 64. */
     uint64_t in_all[16], in_some[16];
 };
-#define SWAGG_TURNOUT_INIT ((struct swagg_turnout){.struct_size = sizeof(struct swagg_turnout)})
+#define SWAGG_TURNOUT_INIT SWAGG_SIZED(struct swagg_turnout)
 
 /* Of the last collective that succeeded. From the thread that makes the calls. SWAGG_ERR_ARGUMENT: a pointer
  * is NULL, or struct_size is not set. */
@@ -336,7 +346,7 @@ struct swagg_stats {
     uint64_t partial_calls;     /* calls in which sums lack ranks, or were missed */
     uint64_t left_out_elements; /* the sum of swagg_turnout.left_out */
 };
-#define SWAGG_STATS_INIT ((struct swagg_stats){.struct_size = sizeof(struct swagg_stats)})
+#define SWAGG_STATS_INIT SWAGG_SIZED(struct swagg_stats)
 
 /* Fields that this library does not know become 0. Any thread may call this until swagg_close; during a call
  * the totals are at most 0.1 s old. SWAGG_ERR_ARGUMENT: a pointer is NULL, or struct_size is not set. */
