@@ -113,7 +113,12 @@ int pin_lcores(struct placement *placement, const struct config *cfg, bool alone
     struct placement written;
     int rc;
 
-    if (fd < 0 && !alone)
+    if (fd == -EBUSY)
+        log_warning(
+            "polling threads may share CPUs with another swagg's: some process keeps %s locked (fuser "
+            "tells which)",
+            CPU_CLAIMS_FILE);
+    else if (fd < 0 && !alone)
         log_info("cannot learn on which CPUs others poll: %s: %s", CPU_CLAIMS_FILE, strerror(-fd));
     look(&c, fd);
     config_queues(cfg, &ports);

@@ -2,8 +2,8 @@
  * choose others. A claim is a lock on a byte of a file, so it ends with the process, however that ends. It
  * keeps nobody away: polling threads may share a CPU.
  *
- * Between open and settle, which take no time, other processes wait with theirs. One thread, once a process
- * and file: closing another descriptor of the file would drop the claims.
+ * Between open and settle, which take no time, other processes wait with theirs, 2 s at most. One thread,
+ * once a process and file: closing another descriptor of the file would drop the claims.
  */
 #ifndef SWAGG_BASE_CPU_CLAIMS_H
 #define SWAGG_BASE_CPU_CLAIMS_H
@@ -14,8 +14,8 @@
 
 enum { CPU_CLAIMS_A_CPU = 64 /* threads that count, of all processes */ };
 
-/* A descriptor, to be closed to withdraw the claims; or -errno. The file, and the directory that it is in,
- * are made where they lack. */
+/* A descriptor, to be closed to withdraw the claims; or -errno, -EBUSY if another process does not settle.
+ * The file, which is its owner's alone, and the directory that it is in are made where they lack. */
 int cpu_claims_open(const char *path);
 
 /* How many polling threads of other processes are on this CPU; *holder: the process that has one of them, or

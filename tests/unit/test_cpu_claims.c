@@ -1,6 +1,7 @@
 /* On which CPUs the polling threads of other processes are. Each process here is one. */
 #include "base/cpu_claims.h"
 
+#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -112,6 +114,44 @@ static void test_its_own_claims_are_no_others(void)
     end(other);
 }
 
+/* A process that does not settle: whoever could read the file might be one. */
+static void test_nobody_can_keep_another_from_starting(void)
+{
+    int locked[2];
+    struct stat file;
+    char byte;
+    pid_t pid;
+
+    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT_EQUAL_FATAL(stat(path, &file), 0);
+    CU_ASSERT_EQUAL(file.st_mode & 0777, 0600);
+    CU_ASSERT_EQUAL_FATAL(pipe(locked), 0);
+    pid = fork();
+    CU_ASSERT_FATAL(pid >= 0);
+    if (pid == 0) {
+        if (cpu_claims_open(path) >= 0 && write(locked[1], "", 1) == 1)
+            for (;;)
+                pause();
+        _exit(1);
+    }
+    close(locked[1]);
+    CU_ASSERT_EQUAL_FATAL(read(locked[0], &byte, 1), 1);
+    close(locked[0]);
+    CU_ASSERT_EQUAL(cpu_claims_open(path), -EBUSY);
+    end(pid);
+    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+}
+
+static void test_a_file_that_all_may_read_is_so_no_more(void)
+{
+    struct stat file;
+
+    CU_ASSERT_EQUAL_FATAL(chmod(path, 0644), 0);
+    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT_EQUAL_FATAL(stat(path, &file), 0);
+    CU_ASSERT_EQUAL(file.st_mode & 0777, 0600);
+}
+
 static void test_where_no_file_can_be_it_says_why(void)
 {
     CU_ASSERT(cpu_claims_open("/proc/nowhere/cpus") < 0);
@@ -122,6 +162,8 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_claim_is_seen_until_its_process_ends),
         UNIT_TEST(test_its_own_claims_are_no_others),
+        UNIT_TEST(test_nobody_can_keep_another_from_starting),
+        UNIT_TEST(test_a_file_that_all_may_read_is_so_no_more),
         UNIT_TEST(test_where_no_file_can_be_it_says_why),
         CU_TEST_INFO_NULL,
     };
