@@ -10,15 +10,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "carry.h"
 #include "ecn.h"
 #include "protocols.h"
 #include "wire/path.h"
 
 enum { TICK_NS = 1000000, SOCKET_BUFFER = 16 << 20 };
-
-/* To all strangers together, whose addresses may be forged. */
-static const struct share_rate answer_rate = {.burst = 64, .each = 100000};
 
 struct shard_buffers {
     size_t room; /* of a packet, with a byte more than any may have */
@@ -70,26 +68,28 @@ static void send_to(struct shard *s, const struct shard_source *source, const st
 }
 
 /* A packet of no job: path probes are answered, others told that there is no such job. */
-static void refuse(struct shard *s, const struct shard_source *source, struct agg_packet *p,
+static void refuse(struct shard *s, const struct shard_source *source, const struct agg_packet *p,
                    const struct sockaddr_in *from, uint64_t now)
 {
-    const bool is_question = path_is_question(p->payload, p->bytes);
+    const bool is_probe = path_is_question(p->payload, p->bytes);
     uint8_t answer[AGG_ANSWER_BYTES];
     size_t bytes;
 
-    if (!share_take(&s->answers, &answer_rate, 1, now)) {
-        count(s, SHARD_STRANGERS_RATE, 1);
-        return;
-    }
-    if (is_question) {
-        path_answer(p->payload, (uint8_t)s->jobs->threads);
-        send_to(s, source, from, p->payload, p->bytes, SHARD_PATH_ANSWERS);
-        return;
-    }
-    counter_add(&s->verdict[source->table->id][p->reason], 1);
-    bytes = source->table->refuse == NULL ? 0 : source->table->refuse(p, s->boot_id, answer);
-    if (bytes > 0)
+    if (!is_probe)
+        counter_add(&s->verdict[source->table->id][p->reason], 1);
+    switch (strangers_answer(&s->strangers, source->table, p, now, answer, &bytes)) {
+    case STRANGERS_PATH:
+        send_to(s, source, from, p->payload, bytes, SHARD_PATH_ANSWERS);
+        break;
+    case STRANGERS_REJECT:
         send_to(s, source, from, answer, bytes, SHARD_REJECTS);
+        break;
+    case STRANGERS_RATE:
+        count(s, SHARD_STRANGERS_RATE, 1);
+        break;
+    case STRANGERS_SILENT:
+        break;
+    }
 }
 
 /* Applies packets that have been located, and sends what they ask for. */
@@ -314,6 +314,8 @@ int shard_start(struct shard *s, const struct config *cfg)
 {
     int rc;
 
+    s->strangers = (struct strangers){.boot_id = s->boot_id, .data_ports = (uint8_t)s->jobs->threads};
+    strangers_init(&s->strangers, secret64());
     s->buffers = calloc(1, sizeof(*s->buffers));
     if (s->buffers == NULL)
         return -ENOMEM;

@@ -11,7 +11,7 @@
 
 #include "base/counter.h"
 #include "jobs.h"
-#include "share/bucket.h"
+#include "strangers.h"
 
 /* X(identifier, name, what it means) */
 #define SHARD_COUNTS(X)                                                                                      \
@@ -21,7 +21,9 @@
     X(WRONG_PORT, "wrong_port", "packets of another port's shard: their sender ignores what READY said")     \
     X(PATH_ANSWERS, "path_answers", "path probes answered")                                                  \
     X(REJECTS, "rejects", "packets of no job here that were told so")                                        \
-    X(STRANGERS_RATE, "strangers_rate", "path probes and packets of no job beyond 10,000 answers a second")
+    X(STRANGERS_RATE, "strangers_rate",                                                                      \
+      "path probes and packets of no job that were more than are answered in a second, to one address or "   \
+      "to all")
 
 enum shard_count {
 #define IDENTIFIER(identifier, name, meaning) SHARD_##identifier,
@@ -52,7 +54,7 @@ struct shard {
     pthread_t thread;
     bool runs;
 
-    struct share_bucket answers; /* to strangers */
+    struct strangers strangers;
     uint64_t ticked_at;
     struct shard_buffers *buffers;
     /* Atomic, one writer. */

@@ -1,5 +1,6 @@
-/* How many path probes are answered: their senders may be forged, so there is a bound for all together, and
- * one for each address, so that one that asks without end delays no other's join.
+/* How many path probes, or other packets of no job, are answered: their senders may be forged, so there is a
+ * bound for all together, and one for each address, so that one that sends without end delays no other's
+ * join.
  *
  * Pure: no clock (now in ns, monotonic). One thread.
  */

@@ -1,0 +1,36 @@
+/* What a server answers to packets of no job: path probes, and others of a kind that it tells so. Their
+ * senders' addresses may be forged, and one of them may send without end: what it sends keeps no answer from
+ * others, but for its part of what all get.
+ *
+ * Pure: no clock (now in ns, monotonic). One thread.
+ */
+#ifndef SWAGG_SERVER_STRANGERS_H
+#define SWAGG_SERVER_STRANGERS_H
+
+#include "base/path_rate.h"
+#include "protocol/protocol.h"
+
+struct strangers {
+    /* The caller's. */
+    uint64_t boot_id;
+    uint8_t data_ports; /* as in READY */
+
+    struct path_rate paths, rejects;
+};
+
+/* seed: random, for the tables of addresses. */
+void strangers_init(struct strangers *s, uint64_t seed);
+
+enum strangers_verdict {
+    STRANGERS_PATH,   /* the answer to a path probe: the packet, which was made one */
+    STRANGERS_REJECT, /* that it is of no job: in `answer` */
+    STRANGERS_SILENT, /* no answer: it is of no kind that has one */
+    STRANGERS_RATE,   /* no answer: there were too many */
+};
+
+/* p: a packet that `table` has refused as strange. *bytes: how long the answer is, if there is one. */
+enum strangers_verdict strangers_answer(struct strangers *s, const struct agg_protocol *table,
+                                        const struct agg_packet *p, uint64_t now,
+                                        uint8_t answer[AGG_ANSWER_BYTES], size_t *bytes);
+
+#endif
