@@ -51,3 +51,23 @@ for time in first second; do
 done
 reaches 0 "$(net_ip 1)"
 net_swagg_stop
+
+# As its administrator, of one interface and no other machine's.
+swagg_of_a_user() { # CONFIGURATION
+    exec unshare --map-root-user --net sh -c 'ip link add p0 type veth peer name h0 && ip link set p0 up && ip link set h0 up && exec "$@"' sh \
+        "$NET_BUILD/swagg/swagg" "$1" -- --file-prefix="$NET_ID-user" >"$NET_DIR/user.log" 2>&1 </dev/null
+}
+
+step "in a user namespace, as containers of ordinary users have one: its sockets get the buffers that the machine lets everybody have"
+NET_HOSTS=1 net_swagg_config "$NET_DIR/user.yaml"
+swagg_of_a_user "$NET_DIR/user.yaml" &
+user=$!
+NET_AT_END="end_user"
+end_user() {
+    kill "$user"
+}
+user_is_ready_or_gone() {
+    grep -q 'ready:' "$NET_DIR/user.log" || net_gone "$user"
+}
+net_until 20 "swagg is ready" user_is_ready_or_gone
+grep -q 'ready:' "$NET_DIR/user.log" || fail "swagg does not start: $(cat "$NET_DIR/user.log")"

@@ -23,6 +23,15 @@ static int set_option(int fd, int level, int name, int value)
     return setsockopt(fd, level, name, &value, sizeof(value));
 }
 
+/* More than net.core.rmem_max, or net.core.wmem_max, needs CAP_NET_ADMIN of the machine, which a container of
+ * an ordinary user's has not. */
+static int set_buffer(int fd, int forced, int plain, int bytes)
+{
+    const int rc = set_option(fd, SOL_SOCKET, forced, bytes);
+
+    return rc < 0 && errno == EPERM ? set_option(fd, SOL_SOCKET, plain, bytes) : rc;
+}
+
 /* A socket, or -1 with errno set. */
 static int packet_socket(void)
 {
@@ -48,7 +57,7 @@ static int open_receiving(unsigned if_index)
     if (fd < 0 || set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
         set_option(fd, SOL_PACKET, PACKET_AUXDATA, 1) < 0 ||
         set_option(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) < 0 ||
-        set_option(fd, SOL_SOCKET, SO_RCVBUFFORCE, WAITING_BYTES) < 0 ||
+        set_buffer(fd, SO_RCVBUFFORCE, SO_RCVBUF, WAITING_BYTES) < 0 ||
         bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &everything, sizeof(everything)) < 0)
         return close_failed(fd);
@@ -63,7 +72,7 @@ static int open_sending(unsigned if_index)
     const int fd = packet_socket();
 
     if (fd < 0 || set_option(fd, SOL_PACKET, PACKET_VNET_HDR, 1) < 0 ||
-        set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, NO_LIMIT) < 0 ||
+        set_buffer(fd, SO_SNDBUFFORCE, SO_SNDBUF, NO_LIMIT) < 0 ||
         bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
         return close_failed(fd);
     return fd;
