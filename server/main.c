@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/standard_fds.h"
 #include "commands.h"
 #include "control/keyring.h"
 #include "exit_status.h"
@@ -73,6 +74,7 @@ int main(int argc, char *argv[])
     static struct config cfg;
     bool check = false;
 
+    standard_fds_fill();
     log_program("swagg-ps");
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 'k')

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/standard_fds.h"
 #include "config/config.h"
 #include "control/keyring.h"
 #include "control/signals.h"
@@ -153,6 +154,7 @@ int main(int argc, char *argv[])
     struct command_line cl;
     int status;
 
+    standard_fds_fill();
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg) ||

@@ -1,0 +1,59 @@
+/* Standard input, output and error of a program that was started without some of them. */
+#include "base/standard_fds.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static bool is_null(int fd)
+{
+    struct stat null, file;
+
+    return stat("/dev/null", &null) == 0 && fstat(fd, &file) == 0 && file.st_rdev == null.st_rdev;
+}
+
+/* In a process that has closed those of this set. */
+static bool fills(unsigned closed)
+{
+    int status = 1;
+    const pid_t pid = fork();
+
+    CU_ASSERT_FATAL(pid >= 0);
+    if (pid == 0) {
+        const int other = open("/", O_RDONLY | O_DIRECTORY);
+
+        for (int fd = 0; fd <= STDERR_FILENO; fd++)
+            if (closed >> fd & 1)
+                close(fd);
+            else
+                dup2(other, fd);
+        close(other);
+        standard_fds_fill();
+        for (int fd = 0; fd <= STDERR_FILENO; fd++)
+            if (is_null(fd) != (closed >> fd & 1))
+                _exit(1);
+        _exit(fcntl(STDERR_FILENO + 1, F_GETFD) >= 0); /* and no other is left open */
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    return status == 0;
+}
+
+static void test_those_that_are_closed_are_filled_and_no_others(void)
+{
+    for (unsigned closed = 0; closed < 8; closed++)
+        CU_ASSERT_TRUE(fills(closed));
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_those_that_are_closed_are_filled_and_no_others),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("standard_fds", tests);
+}
