@@ -3,17 +3,17 @@
 #include <arpa/inet.h>
 #include <getopt.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/standard_fds.h"
 #include "config/config.h"
 #include "control/keyring.h"
+#include "control/signals.h"
 #include "exit_status.h"
 #include "interface.h"
 #include "membership.h"
@@ -129,14 +129,19 @@ static void answered(void *context, uint64_t id, const json_t *answer)
 /* Blocked before there is another thread, so that only the descriptor gets them. */
 static bool open_signals(struct process *p)
 {
-    sigset_t ends;
-
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGINT);
-    sigprocmask(SIG_BLOCK, &ends, NULL);
-    p->source[SIGNALS].fd = signalfd(-1, &ends, SFD_CLOEXEC);
+    signals_block();
+    p->source[SIGNALS].fd = signals_open();
     return p->source[SIGNALS].fd >= 0;
+}
+
+/* False: it is to end. */
+static bool heed_signal(const struct process *p)
+{
+    const int signal = signals_take(p->source[SIGNALS].fd);
+
+    if (signal == SIGNALS_RELOAD)
+        log_warning("SIGHUP: swagg-tofino reads its file when it starts: start it again, running jobs go on");
+    return signal <= 0 || signal == SIGNALS_RELOAD;
 }
 
 static bool open_sources(struct process *p)
@@ -163,7 +168,7 @@ static int run(struct process *p)
     for (;;) {
         poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
              strangers_wait ? 0 : tick_ms);
-        if (p->source[SIGNALS].revents)
+        if (p->source[SIGNALS].revents && !heed_signal(p))
             return EXIT_GOOD;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
             log_error("the helper has ended, or said what is no answer (above: why)");
@@ -269,6 +274,7 @@ int main(int argc, char *argv[])
     static struct process p = {.state = DEFAULT_STATE, .elements = 64};
     bool check = false;
 
+    standard_fds_fill();
     log_program("swagg-tofino");
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'e')

@@ -54,9 +54,7 @@ int signals_take(int fd)
     for (unsigned i = 0; i < KNOWN; i++)
         if (known[i].number == (int)come.ssi_signo && known[i].means != MEANS_NOTHING)
             return known[i].means == RELOADS ? SIGNALS_RELOAD : known[i].number;
-    log_notice("signal %u (%s) from process %u means nothing here; SIGTERM stops this process, SIGHUP has it "
-               "read its "
-               "configuration anew",
+    log_notice("signal %u (%s) from process %u means nothing here; SIGTERM stops this process",
                come.ssi_signo, strsignal((int)come.ssi_signo), come.ssi_pid);
     return 0;
 }

@@ -1,5 +1,6 @@
-/* What the daemon does on signals, and a server. SIGINT and SIGTERM stop it in good order, SIGHUP has it read
- * its configuration anew. SIGUSR1, SIGUSR2 and alarms have no meaning: they are logged, and it goes on.
+/* What the daemon does on signals, a server, and swagg-tofino. SIGINT and SIGTERM stop it in good order,
+ * SIGHUP has it read its configuration anew, if it can. SIGUSR1, SIGUSR2 and alarms have no meaning: they are
+ * logged, and it goes on.
  */
 #ifndef SWAGG_CONTROL_SIGNALS_H
 #define SWAGG_CONTROL_SIGNALS_H

@@ -131,6 +131,9 @@ operated() {
     refusal=$(ctl lcores 2>&1) || status=$?
     expect_equal "exit status" "$status" 1
     expect_match "the refusal" "$refusal" 'lcores: a Tofino has no polling threads'
+    kill -HUP "$switch" # as where a service is reloaded, or a terminal closed
+    net_until 30 "swagg-tofino says what to do" grep -q 'SIGHUP: .* start it again' "$NET_DIR/switch.log"
+    shows "$(net_switch_ip)" --only name status
 }
 
 has_summed() { # RESULTS
