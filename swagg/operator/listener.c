@@ -109,20 +109,40 @@ static int find_group(gid_t *group, const char *name)
     return -ENOENT;
 }
 
+/* Whether the link is there, and leads to this listener's socket. */
+static bool is_ours(const struct listener *l)
+{
+    char target[sizeof(l->path)];
+    const ssize_t n = readlink(l->link, target, sizeof(target));
+
+    return n >= 0 && (size_t)n == strlen(l->path) && memcmp(target, l->path, (size_t)n) == 0;
+}
+
+/* Another daemon of this name, in another network namespace, may be found there. */
+static int put_link(const struct listener *l)
+{
+    struct sockaddr_un address;
+
+    if (is_ours(l))
+        return 0;
+    if (address_of(&address, l->link) == 0 && is_alive(&address))
+        return -EADDRINUSE;
+    unlink(l->link);
+    return symlink(l->path, l->link) < 0 ? -errno : 0;
+}
+
 /* Tools find the socket by this name, wherever it lies. */
 static void leave_link(struct listener *l, const char *name)
 {
+    int rc;
+
     snprintf(l->link, sizeof(l->link), LISTENER_DIRECTORY "/%s.ctl", name);
-    if (strcmp(l->link, l->path) == 0) {
-        l->link[0] = '\0';
-        return;
-    }
-    unlink(l->link);
-    if (symlink(l->path, l->link) == 0)
-        return;
-    log_warning("cannot leave a link to %s in " LISTENER_DIRECTORY ": %s; swaggctl needs --switch %s",
-                l->path, strerror(errno), l->path);
-    l->link[0] = '\0';
+    rc = strcmp(l->link, l->path) == 0 ? 0 : put_link(l);
+    if (rc == -EADDRINUSE)
+        log_warning("another swagg answers at %s; swaggctl needs --switch %s for this one", l->link, l->path);
+    else if (rc < 0)
+        log_warning("cannot leave a link to %s in " LISTENER_DIRECTORY ": %s; swaggctl needs --switch %s",
+                    l->path, strerror(-rc), l->path);
 }
 
 static void tell(const struct listener *l, int rc)
@@ -162,8 +182,8 @@ int listener_open(struct listener *l, const struct config_control *cfg, const ch
 
 void listener_remove(const struct listener *l)
 {
-    unlink(l->path);
-    if (l->link[0] != '\0')
+    if (is_ours(l))
         unlink(l->link);
+    unlink(l->path);
     rmdir(LISTENER_DIRECTORY); /* where it is empty */
 }
