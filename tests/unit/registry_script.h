@@ -16,7 +16,8 @@
  * room for it full, numberless prepare says no from now on: there are no slots, no numbers roomy it says yes
  * again hasty a new switch, to which a second is a long silence narrow a new switch, whose ports carry 1000
  * bytes of UDP payload end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its
- * end; without more, tenant 0's job "t" loud                      events are shown from now on
+ * end; without more, tenant 0's job "t" alone                     there is one tenant from now on loud
+ *                          events are shown from now on
  *
  * Some lines stand for several:
  *
@@ -54,7 +55,7 @@ struct stage {
     struct ctl_registry *registry;
     uint64_t now, boot_id, random;
     unsigned max_jobs;
-    bool loud, full, numberless, silent, slow;
+    bool loud, full, numberless, silent, slow, alone;
     uint64_t asked; /* the preparation that was put off last */
     struct ctl_prepared prepared;
     uint64_t lost_after_ns;
@@ -174,17 +175,17 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
 }
 
 /* Nobody may join the job called "closed". In jobs called "shared...", processes a, c, ... are of tenant 1,
- * which may have three jobs, one of them one that nobody joins; all others are of tenant 0. */
+ * which may have three jobs, one of them one that nobody joins; all others are of tenant 0, and so is
+ * everybody once that one is alone. */
 static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
     const uint8_t *ip = (const uint8_t *)&from->ip;
-    (void)ctx;
     (void)key;
     snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
     if (strcmp(name, "closed") == 0)
         return -1;
-    return strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
+    return !((struct stage *)ctx)->alone && strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
 }
 
 enum { FIXED_PORT = 4000 /* of a job that nobody joins, at every host */ };
@@ -451,6 +452,8 @@ static inline void do_line(struct stage *s, const char *line)
         s->loud = true;
     else if (strcmp(verb, "slow") == 0)
         s->slow = true;
+    else if (strcmp(verb, "alone") == 0)
+        s->alone = true;
     else if (strcmp(verb, "end") == 0)
         say(s, do_end(s, line, ctl_registry_end) ? "" : "  nothing\n");
     else if (strcmp(verb, "drain") == 0)

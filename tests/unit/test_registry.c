@@ -305,6 +305,44 @@ static void test_each_tenant_has_names_of_its_own(void)
             "  c READY 128 slots 1460 bytes\n");
 }
 
+/* A configuration that is read anew while a job forms: its ranks must not be of two tenants, and wait for one
+ * another in two jobs. */
+static void test_a_rank_that_becomes_another_tenants_goes_where_the_others_are(void)
+{
+    play(2, "JOIN a 0/3 job=shared-name\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN c 1/3 job=shared-name\n"
+            "  c PENDING rank 2\n"
+            "alone\n"
+            "JOIN b 2/3 job=shared-name\n"
+            "  b PENDING ranks 0 and 1\n"
+            "JOIN c 1/3 job=shared-name\n"
+            "  c PENDING rank 0\n"
+            "JOIN a 0/3 job=shared-name\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "  b READY 128 slots 1460 bytes\n"
+            "JOIN d 0/1\n" /* nothing is left of the former one */
+            "  open\n"
+            "  d READY 128 slots 1460 bytes\n");
+}
+
+static void test_a_running_job_stays_its_tenants(void)
+{
+    play(2, "JOIN a 0/2 job=shared-name\n"
+            "  a PENDING rank 1\n"
+            "JOIN c 1/2 job=shared-name\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "alone\n"
+            "JOIN c 1/2 job=shared-name\n"
+            "  c READY 128 slots 1460 bytes\n"
+            "HEARTBEAT a\n"
+            "  a ALIVE\n");
+}
+
 /* Two jobs of one name, and a member that is heard in another network than its job's is none. */
 static void test_each_network_has_names_of_its_own(void)
 {
@@ -717,6 +755,8 @@ int main(void)
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
         UNIT_TEST(test_who_may_not_join_founds_nothing),
         UNIT_TEST(test_each_tenant_has_names_of_its_own),
+        UNIT_TEST(test_a_rank_that_becomes_another_tenants_goes_where_the_others_are),
+        UNIT_TEST(test_a_running_job_stays_its_tenants),
         UNIT_TEST(test_each_network_has_names_of_its_own),
         UNIT_TEST(test_a_tenant_has_no_more_jobs_than_its_quota),
         UNIT_TEST(test_jobs_side_by_side),

@@ -229,3 +229,13 @@ void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct 
         member->wish = m->join.terms;
     ctl_answer_pending(r, from, &m->head, job, false, now);
 }
+
+struct ctl_entry *ctl_join_follow(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, int tenant)
+{
+    if (!job || job->state != CTL_ENTRY_FORMING || job->tenant == tenant ||
+        job->members[rank].state != CTL_MEMBER_JOINED)
+        return job;
+    ctl_entry_event(r, job, "rank %u leaves: by the present configuration it is another tenant's", rank);
+    ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT);
+    return NULL;
+}

@@ -17,4 +17,9 @@ void ctl_join_back(struct ctl_registry *r, struct ctl_entry *job, const struct c
 void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t now);
 
+/* The job that a member, or nobody, is in for its tenant. By another configuration than when it joined it may
+ * be another tenant's: then the others join a job of that one, so it leaves a forming one of the former
+ * tenant's for theirs (NULL). */
+struct ctl_entry *ctl_join_follow(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, int tenant);
+
 #endif

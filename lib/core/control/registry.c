@@ -130,6 +130,8 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
 {
     struct ctl_failure why;
     int tenant = tenant_for(r, job, from, m, &why);
+    if (tenant >= 0 && m->head.boot_id == r->cfg.boot_id)
+        job = ctl_join_follow(r, job, m->head.rank, tenant);
     if (tenant < 0)
         ctl_answer_refused(r, from, &m->head, &why);
     else if (m->head.boot_id != r->cfg.boot_id)
