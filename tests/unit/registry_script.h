@@ -5,12 +5,12 @@
  * checksum, quorum, resume (its tag), was (its job's number before), among (the processes that it was READY
  * with; else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
  * data=q: from its host and data port; fixed: from where a job sends that nobody joins; stranger: it does not
- * know this boot id; network=: of the switch's; moved: it is heard on another port of the switch HEARTBEAT p
- * calls=3 mac=9 waiting stalled=2500 stranger LEAVE p calls=3 ABORT p what it says (JOIN has also protocol=
- * and terms=: another protocol, another version of its terms; unlike: the terms are those of a rank that
- * resumes, and the rank is not one, or the other way round) again mac=9 the last message once more, as it
- * was, but for the MAC address that it comes from old p TYPE                a message of this type with a
- * serial before p's last wait 2.5                  seconds pass, with ticks sleep 60                  seconds
+ * know this boot id; network=: of the switch's; below=: of a host behind a switch below; moved: it is heard
+ * on another port of the switch HEARTBEAT p calls=3 mac=9 waiting stalled=2500 stranger LEAVE p calls=3 ABORT
+ * p what it says (JOIN has also protocol= and terms=: another protocol, another version of its terms; unlike:
+ * the terms are those of a rank that resumes, and the rank is not one, or the other way round) again mac=9
+ * the last message once more, as it was, but for the MAC address that it comes from old p TYPE a message of
+ * this type with a serial before p's last wait 2.5                  seconds pass, with ticks sleep 60 seconds
  * pass without any restart                   the switch loses all it knew; reborn: all but its running jobs
  * slow from now on pools take time prepared, lacking         what was put off last is ready; or there is no
  * room for it full, numberless prepare says no from now on: there are no slots, no numbers roomy it says yes
@@ -337,7 +337,9 @@ static inline void do_join(struct stage *s, char name, const char *line)
     m.join = (struct ctl_join){.data_port = p->data_port,
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
-                               .waited = strstr(line, "waited")};
+                               .waited = strstr(line, "waited"),
+                               .hops = strstr(line, "below=") != NULL};
+    memcpy(&m.join.host, (uint8_t[]){10, 0, 1, (uint8_t)number_after(line, "below=", 0)}, 4);
     const struct sml_terms wish = {.mode = number_after(line, "mode=", SML_ORDERED),
                                    .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                    .slots = (uint16_t)number_after(line, "slots=", 128),

@@ -462,6 +462,23 @@ static void test_a_host_has_its_share_of_places(void)
 }
 
 /* However often its ranks ask, a job does not form for ever. */
+/* Whoever says that he is a switch is as much as a host, however many hosts he speaks for. */
+static void test_a_switch_below_has_its_share_of_places(void)
+{
+    play(4, "JOIN a 0/2 job=j1 below=1\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 0/2 job=j2 host=a below=2\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 0/2 job=j3 host=a below=3\n"
+            "  c PENDING rank 1\n"
+            "JOIN d 0/2 job=j4 host=a below=4\n"
+            "  d REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
+            "allows: j1, j2, j3\n"
+            "JOIN e 0/1 job=j5\n"
+            "  open\n"
+            "  e READY 128 slots 1460 bytes\n");
+}
+
 static void test_forming_has_an_end(void)
 {
     struct stage *s = open_stage(1);
@@ -762,6 +779,7 @@ int main(void)
         UNIT_TEST(test_jobs_side_by_side),
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_a_host_has_its_share_of_places),
+        UNIT_TEST(test_a_switch_below_has_its_share_of_places),
         UNIT_TEST(test_forming_has_an_end),
         UNIT_TEST(test_bad_arguments),
         UNIT_TEST(test_bad_heads_and_reasons),

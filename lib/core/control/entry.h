@@ -89,7 +89,8 @@ struct ctl_entry {
     uint64_t preparation; /* while PREPARING: which call of prepare it waits for */
     uint32_t restarts;    /* jobs of its tenant and name before it, as far as the switch remembers. Stays, as
                              do tenant, keyed and name, while FREE */
-    uint32_t founder;     /* the IP address of its first member */
+    uint32_t founder; /* the IP address that its first member speaks from: its own, or of the switch that it
+                         comes by, whatever that says of whose host it is */
     uint16_t size, present; /* present: members JOINED */
     uint8_t number;         /* on the wire; valid while RUNNING */
     const struct agg_protocol *protocol;

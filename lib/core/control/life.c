@@ -105,7 +105,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->tenant = tenant;
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
-    job->founder = m->join.hops > 0 ? m->join.host : from->ip;
+    job->founder = from->ip;
     job->network = from->network;
     job->keyed = from->key != 0;
     job->size = m->head.size;
