@@ -170,6 +170,51 @@ static void test_path_probes_are_answered_so_often(void)
     close_reception();
 }
 
+/* A process at this address joins a job and leaves it. */
+static void come_and_go(uint32_t ip, uint64_t incarnation)
+{
+    const struct ctl_endpoint from = {.ip = ip, .udp_port = 40007};
+    const struct sml_terms wish = {
+        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
+    struct ctl_message m = {.head = {.type = CTL_JOIN,
+                                     .version = CTL_VERSION,
+                                     .boot_id = rig.worker.boot_id,
+                                     .incarnation = incarnation,
+                                     .size = 2,
+                                     .serial = 1},
+                            .join = {.name = "other", .data_port = 40002}};
+    uint8_t message[CTL_MESSAGE_MAX];
+
+    sml_terms_build(&m.join.terms, &wish);
+    membership_receive(rig.membership, &from, message, ctl_build(message, &m), rig.now);
+    m = (struct ctl_message){.head = m.head};
+    m.head.type = CTL_LEAVE;
+    m.head.serial++;
+    membership_receive(rig.membership, &from, message, ctl_build(message, &m), rig.now);
+}
+
+static void test_nobody_fills_the_log_by_joining(void)
+{
+    enum { FULL = 1024 };
+    unsigned before;
+
+    open_rig();
+    ask_to_join("train");
+    for (unsigned i = 0; i < 2 * FULL; i++)
+        come_and_go(0x0200004D, 100 + i);
+    CU_ASSERT(rig.lines >= FULL && rig.lines < FULL + FULL / 8);
+    before = rig.lines;
+    come_and_go(0x0200004D, 1);
+    CU_ASSERT_EQUAL(rig.lines, before);
+    come_and_go(0x0300004D, 2); /* others' lines are written */
+    CU_ASSERT(rig.lines > before);
+    membership_tick(rig.membership, rig.now);
+    CU_ASSERT_EQUAL(rig.left_out, 1);
+    membership_tick(rig.membership, rig.now);
+    CU_ASSERT_EQUAL(rig.left_out, 1);
+    close_rig();
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -179,6 +224,7 @@ int main(void)
         UNIT_TEST(test_whose_mac_address_is_not_known_comes_again),
         UNIT_TEST(test_what_is_no_message_is_counted_by_name),
         UNIT_TEST(test_path_probes_are_answered_so_often),
+        UNIT_TEST(test_nobody_fills_the_log_by_joining),
         CU_TEST_INFO_NULL,
     };
 

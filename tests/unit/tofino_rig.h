@@ -27,7 +27,8 @@ static struct {
     struct shown shown;
     struct ctl_session worker;
     struct ctl_endpoint from;
-    unsigned sent; /* messages, to anybody */
+    unsigned sent;            /* messages, to anybody */
+    unsigned lines, left_out; /* of the log; those of them that say that others were left out */
     uint64_t now;
     char state[64];
 } rig;
@@ -47,10 +48,11 @@ static inline void send_to_worker(void *context, const struct ctl_endpoint *to, 
         ctl_session_receive(&rig.worker, payload, bytes, rig.now);
 }
 
-static inline void log_nothing(const char *job, const char *what)
+static inline void note_line(const char *job, const char *what)
 {
     (void)job;
-    (void)what;
+    rig.lines++;
+    rig.left_out += strstr(what, " lines about jobs are left out") != NULL;
 }
 
 static inline void answered(void *context, uint64_t id, const json_t *found)
@@ -117,7 +119,7 @@ static inline void open_rig(void)
                                      .keys = &rig.keys,
                                      .elements = 64,
                                      .send = send_to_worker,
-                                     .log = log_nothing,
+                                     .log = note_line,
                                      .state = rig.state};
 
     memset(&rig, 0, sizeof(rig));
