@@ -66,7 +66,7 @@ static const char usage[] =
     "               loop: calls without a barrier between them (slowest)\n"
     "  --type TYPE  float, double, int32 or int64 (float)\n"
     "  --json FILE  writes the table there, too\n"
-    "  --version\n";
+    "  -h, --help, --version\n";
 
 /* --- options --- */
 
@@ -121,13 +121,17 @@ static const struct element *find_element(const struct options *o, const char *n
 static void read_options(struct options *o, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"op", required_argument, NULL, 'o'},   {"type", required_argument, NULL, 't'},
-        {"time", required_argument, NULL, 'm'}, {"json", required_argument, NULL, 'j'},
-        {"version", no_argument, NULL, 'v'},    {0},
+        {"op", required_argument, NULL, 'o'},
+        {"type", required_argument, NULL, 't'},
+        {"time", required_argument, NULL, 'm'},
+        {"json", required_argument, NULL, 'j'},
+        {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},
+        {0},
     };
     int c;
     opterr = o->rank == 0;
-    while ((c = getopt_long(argc, argv, "b:e:f:n:w:", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "b:e:f:n:w:h", longs, NULL)) != -1) {
         switch (c) {
         case 'b':
             o->begin = number(o, "-b", optarg, 1);
@@ -156,6 +160,9 @@ static void read_options(struct options *o, int argc, char **argv)
         case 'j':
             o->json = optarg;
             break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(EXIT_SUCCESS);
         case 'v':
             printf("mpi-perf %s\n", build_version);
             exit(EXIT_SUCCESS);
