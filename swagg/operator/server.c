@@ -15,6 +15,7 @@
 enum {
     PIECES_MAX = 16, /* of a stream, before others are served */
     STREAM_MS = 10,  /* between two looks at what a stream has */
+    DEAF_MS = 100,   /* to newcomers, where no descriptor was left for one */
 };
 
 struct client {
@@ -32,6 +33,7 @@ struct server {
     int listener, wake;
     server_answer *answer;
     void *context;
+    uint64_t deaf_until; /* to newcomers */
     struct client client[SERVER_CLIENTS_MAX];
 };
 
@@ -65,8 +67,12 @@ static void take_newcomer(struct server *s, uint64_t now)
     const int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     struct client *c;
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (errno != EAGAIN && errno != EINTR &&
+            errno != ECONNABORTED) /* who waits would wake it at once again */
+            s->deaf_until = now + DEAF_MS * UINT64_C(1000000);
         return;
+    }
     c = place(s);
     *c = (struct client){.fd = fd, .active_at = now};
 }
@@ -230,10 +236,12 @@ void server_wake(const struct server *s)
 }
 
 /* While clients are connected, it must look at their silence now and then, and often at what streams have. */
-static int patience(const struct server *s, int wait_ms)
+static int patience(const struct server *s, int wait_ms, bool deaf)
 {
     const int silence_ms = SERVER_SILENT_NS / 1000000 / 4;
 
+    if (deaf && (wait_ms < 0 || wait_ms > DEAF_MS))
+        wait_ms = DEAF_MS;
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++) {
         const int look_ms = s->client[i].stream.read != NULL ? STREAM_MS : silence_ms;
 
@@ -253,13 +261,14 @@ static short events_of(const struct client *c)
 void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void))
 {
     struct pollfd fds[SERVER_CLIENTS_MAX + 2];
+    const bool deaf = s->deaf_until > now_of();
     uint64_t woken, now;
 
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++)
         fds[i] = (struct pollfd){.fd = s->client[i].fd, .events = events_of(&s->client[i])};
-    fds[SERVER_CLIENTS_MAX] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+    fds[SERVER_CLIENTS_MAX] = (struct pollfd){.fd = deaf ? -1 : s->listener, .events = POLLIN};
     fds[SERVER_CLIENTS_MAX + 1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
-    if (poll(fds, SERVER_CLIENTS_MAX + 2, patience(s, wait_ms)) < 0)
+    if (poll(fds, SERVER_CLIENTS_MAX + 2, patience(s, wait_ms, deaf)) < 0)
         return;
     if (fds[SERVER_CLIENTS_MAX + 1].revents != 0 && read(s->wake, &woken, sizeof(woken)) < 0)
         return;

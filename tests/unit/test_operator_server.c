@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -314,6 +315,40 @@ static void test_a_stream_that_nobody_takes_is_ended(void)
     server_close(server);
 }
 
+enum { FILES = 64 /* more than are polled at once, which takes as many to be allowed */ };
+
+static void allow_files(rlim_t n)
+{
+    struct rlimit limit;
+
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = n;
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* Until then who waits would wake it again and again. */
+static void test_a_newcomer_waits_where_no_descriptor_is_left(void)
+{
+    int newcomer, file[FILES], files = 0;
+
+    open_server();
+    newcomer = socket(AF_UNIX, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL_FATAL(connect(newcomer, (struct sockaddr *)&address, sizeof(address)), 0);
+    allow_files(FILES);
+    while (files < FILES && (file[files] = dup(newcomer)) >= 0)
+        files++;
+    rounds();
+    while (files > 0)
+        close(file[--files]);
+    say(newcomer, "hello\n");
+    CU_ASSERT_EQUAL(asked, 0);
+    now += 100000000;
+    rounds();
+    CU_ASSERT_EQUAL(asked, 1);
+    close(newcomer);
+    server_close(server);
+}
+
 static void test_a_wait_is_ended_from_outside(void)
 {
     open_server();
@@ -334,6 +369,7 @@ int main(void)
         UNIT_TEST(test_no_answer_ends_the_connection),
         UNIT_TEST(test_a_stream_follows_its_answer),
         UNIT_TEST(test_a_stream_that_nobody_takes_is_ended),
+        UNIT_TEST(test_a_newcomer_waits_where_no_descriptor_is_left),
         UNIT_TEST(test_a_wait_is_ended_from_outside),
         CU_TEST_INFO_NULL,
     };
