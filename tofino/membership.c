@@ -276,6 +276,8 @@ void membership_tick(struct membership *m, uint64_t now)
     ctl_registry_tick(m->registry, now);
     if (job_lines_left_out(&m->lines, now, text))
         m->parts.log(NULL, text);
+    if (m->unwritten)
+        m->kept = 0; /* there may be room now */
     membership_keep(m);
 }
 

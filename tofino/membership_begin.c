@@ -30,8 +30,13 @@ void membership_keep(struct membership *m)
     if (print == m->kept)
         return;
     m->kept = print;
-    if (saved_write(m->parts.state, &m->cfg, m->registry))
+    if (saved_write(m->parts.state, &m->cfg, m->registry)) {
+        m->unwritten = false;
         return;
+    }
+    if (m->unwritten)
+        return; /* it has been said */
+    m->unwritten = true;
     snprintf(text, sizeof(text), "%s: %s; jobs end when swagg-tofino does (--state names another file)",
              m->parts.state, strerror(errno));
     m->parts.log(NULL, text);

@@ -19,7 +19,8 @@ struct membership {
     bool failed;                   /* its answer was no */
     struct job_lines lines;        /* in the log */
     uint64_t now;                  /* when it was last called */
-    uint64_t kept;                 /* the fingerprint of what is in the file */
+    uint64_t kept;                 /* the fingerprint of what is in the file, or was to be */
+    bool unwritten;                /* it could not be written, and is to be tried again */
 };
 
 /* Writes what the next life is to know, if it has changed. */

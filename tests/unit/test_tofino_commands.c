@@ -1,6 +1,7 @@
 /* What operators get from swagg-tofino: views of its jobs, of what the helper finds in the chip, and what is
  * refused, by name. */
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "commands.h"
 #include "operator/request.h"
@@ -197,6 +198,25 @@ static void test_what_operators_change(void)
     close_rig();
 }
 
+/* As on a disk that is full for a while. */
+static void test_what_could_not_be_written_is_written_once_it_can(void)
+{
+    char fresh[80];
+
+    open_rig();
+    join("train");
+    beat(9);
+    snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
+    CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
+    beat(10);
+    membership_tick(rig.membership, rig.now);
+    CU_ASSERT_FALSE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+    CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
+    membership_tick(rig.membership, rig.now);
+    CU_ASSERT_TRUE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+    close_rig();
+}
+
 static void test_what_means_nothing_here_is_refused_with_the_reason(void)
 {
     open_rig();
@@ -217,6 +237,7 @@ int main(void)
         UNIT_TEST(test_what_operators_change),
         UNIT_TEST(test_results_follow_a_member_to_another_mac_address),
         UNIT_TEST(test_a_member_moves_while_its_job_is_made),
+        UNIT_TEST(test_what_could_not_be_written_is_written_once_it_can),
         UNIT_TEST(test_what_means_nothing_here_is_refused_with_the_reason),
         CU_TEST_INFO_NULL,
     };
