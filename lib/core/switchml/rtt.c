@@ -2,6 +2,8 @@
 
 static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten after one to two of these */
 
+enum { GROWTH = 8 }; /* as many times longer than the mean is as much as one sample may say */
+
 static uint64_t min64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
@@ -37,6 +39,8 @@ void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now)
 {
     uint64_t rtt = max64(rtt_ns, 1); /* 0 stands for "no sample yet" */
 
+    if (r->srtt != 0) /* what another rank's timer held up says nothing about ours */
+        rtt = min64(rtt, max64(GROWTH * r->srtt, r->min));
     if (r->srtt == 0) {
         r->srtt = rtt;
         r->var = rtt / 2;

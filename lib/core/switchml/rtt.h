@@ -3,7 +3,9 @@
  *
  * Only unambiguous samples belong here (Karn's rule): of a packet that was sent once. A result also waits for
  * the slowest rank, so a sample may be far longer than the path's round trip; that is why the base (the
- * smallest of the last seconds) is kept beside the mean. Pure; all times in nanoseconds.
+ * smallest of the last seconds) is kept beside the mean, and why one sample counts for at most eight times
+ * the mean, or the least timeout. Else, where many ranks lose packets, each would learn the others' timeouts,
+ * and wait longer than they with its own question. Pure; all times in nanoseconds.
  */
 #ifndef SWAGG_CORE_SWITCHML_RTT_H
 #define SWAGG_CORE_SWITCHML_RTT_H

@@ -7,6 +7,7 @@ enum {
     QUEUE_MAX = 256,  /* ... and at most: what a host needs to ride out some milliseconds without a CPU */
     CAREFUL = 64,     /* rounds after a loss */
     OVERRUN = 8,      /* more than one loss in so many chunks means congestion */
+    EVIDENCE = 64,    /* as many chunks tell how many are lost */
     CHANCE = 32,      /* as few as one in so many happen by chance */
     SHRINK_STEPS = 8, /* how gently to shrink */
     STEPS = 64,       /* ... and to try what the path bears */
@@ -29,7 +30,7 @@ static void start_round(struct sml_window *w, uint64_t next)
 {
     w->round_end = next;
     w->round_rtt = 0;
-    w->delivered = w->lost = 0;
+    w->lossy = false;
     w->limited = false;
 }
 
@@ -47,6 +48,7 @@ void sml_window_restart(struct sml_window *w, uint64_t next)
 {
     w->size = w->start;
     w->bearable = w->ceiling;
+    w->delivered = w->lost = 0;
     start_round(w, next);
 }
 
@@ -87,16 +89,22 @@ static uint32_t judge(const struct sml_window *w, uint32_t held)
 }
 
 /* How large a window the path bears. Where more is lost than by chance, and packets queue, a queue is full:
- * that is remembered, and a larger one is tried little by little. */
+ * that is remembered, and a larger one is tried little by little. A loss among few chunks tells nothing:
+ * rounds of a small window are counted together. */
 static void learn(struct sml_window *w, uint32_t held)
 {
-    if (w->lost > 1 && w->lost * OVERRUN > w->delivered)
+    const uint32_t of = w->delivered < EVIDENCE ? EVIDENCE : w->delivered;
+    const bool overrun = w->lost * OVERRUN > of;
+
+    if (overrun)
         w->bearable = w->size - w->size / 4;
-    else if (w->lost * CHANCE <= w->delivered)
+    else if (w->lost * CHANCE <= of)
         w->bearable += 1 + w->bearable / STEPS;
-    else if (held < w->size / 2)
+    else if (w->delivered >= EVIDENCE && held < w->size / 2)
         w->bearable = w->size - 1 - w->size / STEPS;
     w->bearable = w->bearable < w->floor ? w->floor : min32(w->bearable, w->ceiling);
+    if (overrun || w->delivered >= EVIDENCE)
+        w->delivered = w->lost = 0;
 }
 
 /* The first loss after a while ends the long queue at once, since a long queue hides how little the path
@@ -115,6 +123,7 @@ void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, b
 {
     w->delivered++;
     w->lost += lost;
+    w->lossy |= lost;
     if (rtt_ns != 0 && (w->round_rtt == 0 || rtt_ns < w->round_rtt))
         w->round_rtt = rtt_ns;
     if (position < w->round_end)
@@ -123,7 +132,7 @@ void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, b
     const uint32_t held = held_by_path(w, base_ns);
     learn(w, held);
     w->size = clamp(w, judge(w, held));
-    if (w->lost > 0)
+    if (w->lossy)
         take_care(w);
     else if (w->careful > 0)
         w->careful--;

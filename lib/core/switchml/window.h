@@ -25,11 +25,12 @@ struct sml_window {
     uint32_t floor, start, ceiling;
     uint32_t bearable; /* at most ceiling: less, where more was lost than happens by chance */
     uint32_t slots;
-    uint32_t careful;   /* rounds for which losses are still expected */
-    uint64_t round_end; /* the round ends with the result of a chunk from here on */
-    uint64_t round_rtt; /* its smallest sample; 0: none */
-    uint32_t delivered, lost;
-    bool limited; /* the window was full at some time in this round; it grows only then */
+    uint32_t careful;         /* rounds for which losses are still expected */
+    uint64_t round_end;       /* the round ends with the result of a chunk from here on */
+    uint64_t round_rtt;       /* its smallest sample; 0: none */
+    uint32_t delivered, lost; /* chunks since the path was last judged by its losses */
+    bool lossy;               /* this round had a loss */
+    bool limited;             /* the window was full at some time in this round; it grows only then */
 };
 
 /* ceiling >= 1 */
