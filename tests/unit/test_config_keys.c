@@ -163,7 +163,7 @@ static const struct {
     {"replay.worker_mac", "net/replay.sh", "step \"workers at other addresses\""},
     {"replay.worker_ip", "net/replay.sh", "step \"workers at other addresses\""},
     {"replay.worker_port", "net/replay.sh", "step \"workers at other addresses\""},
-    {"replay.tenant", "unit/test_config.c", "tenant: nobody"},
+    {"replay.tenant", "unit/test_config_mistakes.c", "tenant: nobody"},
     {"replay.one_host", "net/replay.sh", "one_host: true"},
 };
 enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
