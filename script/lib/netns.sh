@@ -71,19 +71,20 @@ net_end() {
         printf '%s: failed (status %s)%s\n' "$NET_NAME" "$status" "${NET_STEP:+ in step: $NET_STEP}" >&2
         [ "$status" -gt 128 ] || net_dump >&2
     fi
-    local ns
-    for ns in $(net_namespaces); do
-        net_end_processes "$ns"
-        ip netns delete "$ns"
-    done
+    net_clear "$NET_ID"
     rm -rf "$NET_DIR"
-    rm -f "/run/swagg/$NET_ID.ctl" "/run/swagg/$NET_ID-"*.ctl # of daemons that were killed
     $NET_AT_END
     exit "$status"
 }
 
-net_namespaces() {
-    ip netns list | awk -v prefix="$NET_ID-" 'index($1, prefix) == 1 { print $1 }'
+# Removes the namespaces of a run, the processes in them, and the sockets of daemons that were killed.
+net_clear() { # ID
+    local ns
+    for ns in $(ip netns list | awk -v prefix="$1-" 'index($1, prefix) == 1 { print $1 }'); do
+        net_end_processes "$ns"
+        ip netns delete "$ns"
+    done
+    rm -f "/run/swagg/$1.ctl" "/run/swagg/$1-"*.ctl
 }
 
 # Asks the processes of a namespace to end, then insists.
