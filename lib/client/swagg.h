@@ -234,7 +234,8 @@ struct swagg_job;
 
 /* Joins the job and waits until all ranks are there, at most join_timeout_ms. On success *job is the
  * caller's, to be given to swagg_close; on error it is NULL. The options and their texts are copied; the
- * functions and contexts among them are used until swagg_close has returned. Any status. */
+ * functions and contexts among them are used until swagg_close has returned. Any status: also what the job
+ * has ended with meanwhile, if ranks that came out of it sooner have called and failed. */
 int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 
 /* On every rank, recv[i] = op over all ranks' send[i]. count: elements of swagg_element_size(type, op) bytes;

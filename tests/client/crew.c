@@ -61,9 +61,8 @@ static void *run(void *arg)
     options.log = log_line;
     options.log_ctx = m;
     m->opened = swagg_open(&m->job, &options);
-    if (m->opened == 0)
-        m->status = m->crew->work(m);
-    if (m->opened < 0 || m->status < 0)
+    m->status = m->opened == 0 ? m->crew->work(m) : m->opened;
+    if (m->status < 0)
         snprintf(m->error, sizeof m->error, "%s", swagg_last_error());
     m->stats = SWAGG_STATS_INIT;
     if (m->opened == 0)

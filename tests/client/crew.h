@@ -19,8 +19,10 @@ struct crew_member {
     int rank;
     struct swagg_job *job;
     /* the outcome */
-    int opened, status;        /* status of swagg_open, and of the crew's function */
-    char error[CREW_TEXT_MAX]; /* swagg_last_error after the first of them that failed */
+    int opened; /* status of swagg_open */
+    int status; /* the same if it failed, for what ends a job may reach a rank in there already;
+                 * else of the crew's function */
+    char error[CREW_TEXT_MAX]; /* swagg_last_error after the one that failed */
     struct swagg_stats stats;  /* before close, if it was open */
     pthread_mutex_t log_lock;
     char log[CREW_LOG_MAX]; /* the library's lines */

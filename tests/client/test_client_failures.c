@@ -264,6 +264,44 @@ static void a_mismatch_names_both_calls(void)
     loop_switch_stop(ls);
 }
 
+static int differ(struct crew_member *m)
+{
+    const enum swagg_type type = m->rank == 0 ? SWAGG_F32 : SWAGG_F64;
+    return crew_sum(m, &(struct tensor){.type = type, .count = 10, .seed = seed}, -1, true);
+}
+
+/* Called by a rank that waits in swagg_open for the others: these join, call, and fail meanwhile. */
+static void let_the_others_fail(void *ctx, enum swagg_log_level level, const char *line)
+{
+    struct crew *others = ctx;
+    (void)level;
+    if (says(line, "waiting for") && atomic_load(&others->through) == 0)
+        crew_run(others);
+}
+
+static void a_mismatch_reaches_who_is_still_in_open(void)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew others = crew_of(3, ls, "still-in-open", differ, NULL);
+    others.absent = 2;
+    struct swagg_options options = others.options;
+    options.rank = 2;
+    options.size = 3;
+    options.warn_after_ms = 1;
+    options.log = let_the_others_fail;
+    options.log_ctx = &others;
+    struct swagg_job *job;
+    CU_ASSERT_EQUAL(swagg_open(&job, &options), SWAGG_ERR_MISMATCH);
+    CU_ASSERT_PTR_NULL(job);
+    CU_ASSERT(says(swagg_last_error(), "rank 0 called allreduce of 10 float32"));
+    CU_ASSERT(says(swagg_last_error(), "rank 1 called allreduce of 10 float64"));
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(others.member[r].opened, 0);
+        CU_ASSERT_EQUAL(others.member[r].status, SWAGG_ERR_MISMATCH);
+    }
+    loop_switch_stop(ls);
+}
+
 /* Peers that are late, leave, give up or die */
 
 static int one_sum(struct crew_member *m)
@@ -572,6 +610,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_missing_rank_is_named),
         UNIT_TEST(other_terms_are_refused),
         UNIT_TEST(a_mismatch_names_both_calls),
+        UNIT_TEST(a_mismatch_reaches_who_is_still_in_open),
         UNIT_TEST(a_deadline_names_who_is_missing),
         UNIT_TEST(a_peer_that_leaves_is_named),
         UNIT_TEST(an_abort_reaches_the_peers),
