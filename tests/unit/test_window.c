@@ -172,7 +172,7 @@ static void test_losses_of_a_small_window_are_counted_over_rounds(void)
 
     sml_window_init(&w, 16, 1024);
     for (unsigned r = 0; r < 200; r++) {
-        round_trip(&w, &p, &position, r % 8 == 0 ? 3 : 0, 2000 * US);
+        round_trip(&w, &p, &position, r % 8 == 0 ? 4 : 0, 2000 * US);
         CU_ASSERT(w.size >= 14);
     }
 }
