@@ -385,6 +385,37 @@ static void test_tail_loss_is_soon_noticed(void)
     rig_fini(&rig);
 }
 
+/* The first packets of rank 1 in its second call: so many that no result comes that would show it. */
+static bool loses_a_window(struct rig *rig, const struct rig_packet *p)
+{
+    struct atp_packet parsed;
+
+    return rig->lost < ATP_WINDOW_START && p->to_server && p->rank == 1 &&
+           atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence != usual.first_sequence;
+}
+
+/* Also in the midst of a call, where no later chunk is acknowledged. */
+static void test_a_lost_window_is_soon_noticed(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    rig_init(&rig, 3, &usual, 256);
+    allreduce(&rig, 10);
+    rig.loses = loses_a_window;
+    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    CU_ASSERT_EQUAL(rig.lost, ATP_WINDOW_START);
+    CU_ASSERT(rig.now < 1000);
+    rig_run(&rig, 1);
+    CU_ASSERT(rig.now < 2000000);
+    rig_run(&rig, 200);
+    for (unsigned r = 0; r < 3; r++)
+        check_sums(&rig, r, MOST);
+    rig_fini(&rig);
+}
+
 /* A rank never has more chunks under way than it may, and never one that is a window ahead of the oldest. */
 static bool loses_answers_but_rank_2s(struct rig *rig, const struct rig_packet *p)
 {
@@ -764,6 +795,7 @@ int main(void)
         UNIT_TEST(test_a_chunk_in_two_places),
         UNIT_TEST(test_tail_loss),
         UNIT_TEST(test_tail_loss_is_soon_noticed),
+        UNIT_TEST(test_a_lost_window_is_soon_noticed),
         UNIT_TEST(test_ranks_out_of_step),
         UNIT_TEST(test_window),
         UNIT_TEST(test_reduce),

@@ -180,19 +180,12 @@ static uint16_t find_overtaken(const struct atp_stream *s)
     return ATP_NO_PLACE;
 }
 
-/* When too long nothing has come. Behind a call's last chunks nothing is sent whose acknowledgement would
- * show that one was lost, so they are asked for early, as TCP does (RFC 8985, section 7); earlier ones are
- * not, for a question takes a chunk out of the switch that other ranks may yet complete there. And a chunk of
- * which the server has said that it lacks some ranks is in two places, at the server and in a switch, and
- * stays so until somebody asks. */
+/* When too long nothing has come: after some two round trips, as TCP's tail loss probe (RFC 8985, section 7),
+ * and later each time. Where every chunk lacks some packet, as with many workers, hardly any result shows
+ * that those before it are lost. */
 static uint64_t expiry(const struct atp_stream *s)
 {
-    const struct atp_flight *f = atp_flight_of(s, s->una);
-    const bool is_tail = s->inf == s->end;
-
-    if (s->backoff > 0 || is_tail || (f->told && f->sends == 1))
-        return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
-    return s->quiet_since + sml_rtt_rto(&s->rtt);
+    return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
 }
 
 /* Nothing has come for a while: the last chunks are lost, or some rank has not sent its own. */
