@@ -21,10 +21,11 @@ FIGURES = (
            "the server's link of 100 Gb/s allow.", ">= 0.9"),
     Figure("atp_sim_control_on_vs_off", "Simulated, where the switch passes on half of the chunks of 8 workers, goodput with congestion control is "
            "{:.2f} times that without.", ">= 2"),
-    Figure("atp_sim_dynamic_vs_static", "Simulated, with aggregators for one, 16 jobs of 8 workers that work in turns are {:.2f} times as fast as where "
-           "each has a part of them to itself.", ">= 1.2"),
+    Figure("atp_sim_dynamic_vs_static", "Simulated, with aggregators for one, 16 jobs of 8 workers that work in turns, on hosts that are late now and then, are "
+           "{:.2f} times as fast as where each has a part of them to itself.", ">= 1.2"),
     Figure("atp_sim_scarce_share", "Simulated, two jobs of 8 workers that all work, with aggregators for one, use {:.1%} of a link of 100 Gb/s together.",
            ">= 0.95"),
+    Figure("atp_sim_scarce_late_share", "Simulated, the same on hosts that are late now and then, they use {:.1%}.", ">= 0.95", first_screen=False),
 )
 
 READING = """
@@ -42,9 +43,12 @@ the same on every machine, in some minutes of CPU time. Every result of every wo
   [testbed](atp.md); what the bytes allow is 1 / (1 + f (n - 1)) of the link, where f is the share passed on and n the number of workers. Without control 1,024 chunks are under way all the time.
 - **Room for all:** 64 chunks a job, 65,536 aggregators. **An aggregator for each chunk under way:** 16 chunks a job, which fill a link, and as many
   aggregators as these are together. **Aggregators for one:** 16 in all, and 16 chunks a job. *Divided*: each job has a
-  part of them to itself (`atp.parts`). **In turns:** a job makes a call (750 chunks or more) when the one before it has all its results.
+  part of them to itself (`atp.parts`).
+- **Hosts late:** every {nap_every:g} µs, on the average, a host takes nothing for up to {nap_most:g} µs. Then a job needs an aggregator for each chunk of which some workers' packets have come, and others' not;
+  if all workers go on in step, it needs but one. 32 chunks a job, and 16 aggregators, the fewest of 8, 16 and 32 with which a job of 8 workers fills its link.
+  **In turns:** a job makes a call (750 chunks or more) when the one before it has all its results.
 
-What it cannot show: hosts that are late, CPUs that are the limit, several switches.
+What it cannot show: CPUs that are the limit, several switches.
 """
 
 
@@ -82,6 +86,7 @@ def figures_of(data):
         "atp_sim_control_on_vs_off": ratio(share("forward", 8, **half), share("forward", 8, control=False, **half)),
         "atp_sim_dynamic_vs_static": ratio(share("turns", 8, 16), share("turns", 8, 16, divided=True)),
         "atp_sim_scarce_share": share("all_on", 8, 2),
+        "atp_sim_scarce_late_share": share("late", 8, 2),
     }
     return {name: value for name, value in found.items() if value is not None}
 
@@ -127,7 +132,7 @@ def forwarding_section(data):
 
 def jobs_section(data):
     ways = (("room for all", "room", False), ("an aggregator for each chunk under way", "enough", False), ("aggregators for one", "all_on", False), ("aggregators for one, divided", "all_on", True),
-            ("in turns, aggregators for one", "turns", False), ("in turns, divided", "turns", True))
+            ("hosts late, aggregators for one", "late", False), ("hosts late, in turns, aggregators for one", "turns", False), ("hosts late, in turns, divided", "turns", True))
     rows = [(f"{jobs}: {says}", *(cell(data, curve, n, jobs, divided=divided) for n in sizes(data)),
              *(cell(data, curve, n, jobs, key="jain", divided=divided) if curve != "turns" else "-" for n in sizes(data)))
             for jobs in jobs_of(data) for says, curve, divided in ways]
@@ -144,7 +149,7 @@ def answer(data):
     """In words; a quick look has not all that it takes."""
     points = {name: at(data, *where, **wanted) for name, where, wanted in (
         ("alone", ("loss", 64), {}), ("room", ("room", 64, 16), {}), ("loss_8", ("loss", 8), {"loss_pct": 0.1}), ("loss_64", ("loss", 64), {"loss_pct": 0.1}),
-        ("little_64", ("loss", 64), {"loss_pct": 0.001}), ("scarce_8", ("all_on", 8, 2), {}), ("enough", ("enough", 8, 2), {}),
+        ("little_64", ("loss", 64), {"loss_pct": 0.001}), ("scarce_8", ("all_on", 8, 2), {}), ("scarce_64", ("all_on", 64, 16), {}), ("late_8", ("late", 8, 2), {}), ("late_64", ("late", 64, 2), {}),
         ("turns", ("turns", 8, 16), {}), ("divided", ("turns", 8, 16), {"divided": True}))}
     if None in points.values():
         return ""
@@ -156,15 +161,15 @@ def answer(data):
             f"switch sends on what it has, and one worker sends again; so a chunk that lost a packet is two or three on the server's link, and late. A loss of 0.1% leaves {said['loss_8']} of the link with 8 workers, and {said['loss_64']} with 64; of 0.001%, {said['little_64']} with 64.\n"
             f"2. **Chunks that the switch has no aggregator for.** Each crosses the server's link once for each worker. With congestion control goodput is at "
             f"least {least[8]:.0%} of what these bytes allow with 8 workers, and {least[64]:.0%} with 64; without it queues overflow.\n"
-            f"3. **Fewer aggregators than chunks under way.** Two jobs of 8 workers that all work get {said['scarce_8']} of the link with aggregators for one, and "
-            f"{said['enough']} with an aggregator for each chunk that they have under way. So give the switch as many aggregators as all jobs' slots together, or "
-            f"jobs fewer slots. Jobs that work in turns need them for one only ({said['turns']} with 16 jobs; where the same are divided, {said['divided']}).")
+            f"3. **Workers that are not in step, where aggregators are scarce.** If all are, jobs hardly need any: with aggregators for one, two jobs of 8 workers that all work get {said['scarce_8']} of the "
+            f"link, and 16 of 64 {said['scarce_64']}. If hosts are late now and then, two jobs of 8 workers get {said['late_8']}, and of 64 {said['late_64']}. So give the switch as many aggregators as all jobs' slots together, or "
+            f"jobs fewer slots. Jobs that work in turns need them for one only ({said['turns']} with 16 jobs on late hosts; where the same are divided, {said['divided']}).")
 
 
 def pages(data):
     reading = READING.format(workers=" or ".join(map(str, sizes(data))), gbps=data["gbps"], delay_us=data["delay_us"], chunk_bytes=data["chunk_bytes"],
                              carried=f"{data['carried_bytes']} of them are played, all count on the cables", queue_kb=data["queue_bytes"] / 1e3,
-                             mark_kb=data["mark_bytes"] / 1e3, settle=f"{data['settle_ms']:g} ms, of several jobs {data['settle_jobs_ms']:g} ms,")
+                             mark_kb=data["mark_bytes"] / 1e3, settle=f"{data['settle_ms']:g} ms, of several jobs {data['settle_jobs_ms']:g} ms,", nap_every=data["nap_every_us"], nap_most=data["nap_most_us"])
     return {"atp_sim": "\n\n".join([*filter(None, [answer(data)]), figure_table(FIGURES, data), losses_section(data), forwarding_section(data), jobs_section(data),
                                     "## How it is simulated", reading.strip()])}
 
@@ -207,7 +212,7 @@ def plots(data):
             Panel(f"One job, {says} congestion control", "goodput, of what the bytes allow", x_log=False, x_ticks=shares,
                   x_unit="chunks passed on", series=by_bytes(control)) for control, says in ((True, "with"), (False, "without"))]),
         "atp_sim_jobs": lines("ATP at 100 Gb/s, simulated: jobs that all work", [
-            by_jobs("Room for all", "room"), by_jobs("Aggregators for one", "all_on")]),
-        "atp_sim_turns": lines("ATP at 100 Gb/s, simulated: jobs that work in turns, with aggregators for one", [
+            by_jobs("Aggregators for one", "all_on"), by_jobs("The same, hosts late", "late")]),
+        "atp_sim_turns": lines("ATP at 100 Gb/s, simulated: jobs that work in turns on hosts that are late, with aggregators for one", [
             by_jobs("Shared as packets come", "turns"), by_jobs("A part for each job", "turns", True)]),
     }

@@ -185,6 +185,8 @@ void atp_net_init(struct atp_net *net, struct sim *sim, const struct atp_net_con
         link_init(&net->hosts[h].up, sim, rng, on_frame, &net->switch_ends[at[h]]);
         link_init(&net->hosts[h].down, sim, rng, on_frame, &net->host_ends[h]);
         net->hosts[h].up.quality = net->hosts[h].down.quality = cfg->cable;
+        net->hosts[h].down.quality.nap_every = cfg->nap_every;
+        net->hosts[h].down.quality.nap_most = cfg->nap_most;
         if (cfg->senders_wait)
             net->hosts[h].up.quality.queue_bytes = net->hosts[h].up.quality.mark_bytes = 0;
     }

@@ -49,6 +49,7 @@ struct atp_net_config {
     struct link_quality cable;
     bool senders_wait; /* what a host sends waits in the host itself as long as need be, unmarked */
     uint16_t filler;   /* bytes that packets with elements take on the wire besides */
+    uint64_t nap_every, nap_most; /* of hosts (struct link_quality) */
 };
 
 struct atp_net {

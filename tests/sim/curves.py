@@ -33,6 +33,8 @@ def check(points):
             assert 0.85 * bound < p["share"] < 1.05 * bound, (p, bound)
         for p in find(points, curve="room", workers=n):
             assert p["share"] > 0.98 and p["jain"] > 0.95, p
+        for p in find(points, curve="all_on", workers=n) + find(points, curve="late", workers=n):
+            assert p["share"] > 0.9, p
         shared, divided = (find(points, curve="turns", workers=n, jobs=2, parts=parts)[0]["share"] for parts in (0, 2))
         assert shared > 0.95 and shared >= divided, (shared, divided)
 

@@ -132,6 +132,18 @@ static void damage(struct link *link, struct frame *f)
     link->stats.corrupted++;
 }
 
+/* When the receiver takes what arrives then. A nap begins with an arrival. */
+static uint64_t taken_at(struct link *link, uint64_t at)
+{
+    const struct link_quality *q = &link->quality;
+
+    if (q->nap_every > 0 && at >= link->next_nap) {
+        link->awake_at = at + rng_below(&link->rng, q->nap_most + 1);
+        link->next_nap = link->awake_at + rng_below(&link->rng, 2 * q->nap_every + 1);
+    }
+    return at < link->awake_at ? link->awake_at : at;
+}
+
 static void travel(struct link *link, uint64_t leaves, struct frame *f)
 {
     const struct link_quality *q = &link->quality;
@@ -144,7 +156,7 @@ static void travel(struct link *link, uint64_t leaves, struct frame *f)
     if (f->bytes > 0 && rng_chance(&link->rng, q->corrupt_ppm))
         damage(link, f);
     list_frame(link, f);
-    sim_at(link->sim, at, arrive, link, (uintptr_t)f);
+    sim_at(link->sim, taken_at(link, at), arrive, link, (uintptr_t)f);
 }
 
 /* When the frame has left, or UINT64_MAX if the queue is full. A long queue marks it. */

@@ -35,8 +35,10 @@ struct link_quality {
     uint32_t loss_burst; /* frames lost in a row, on average; 0 or 1: independent */
     uint32_t duplicate_ppm;
     uint32_t corrupt_ppm;
-    uint32_t delay_ppm; /* frames that are held back ... */
-    uint64_t held_ns;   /* ... for up to this long */
+    uint32_t delay_ppm;           /* frames that are held back ... */
+    uint64_t held_ns;             /* ... for up to this long */
+    uint64_t nap_every, nap_most; /* whoever receives takes nothing for up to nap_most ns, so often on the
+                                     average; what arrives then waits. 0: never. Without jitter only */
 };
 
 struct link_stats {
@@ -54,6 +56,7 @@ struct link {
     void *receiver_ctx;
     uint64_t free_at_ps; /* when the wire has sent all that is queued */
     bool in_burst;
+    uint64_t awake_at, next_nap; /* of the receiver */
     struct frame *in_flight;
     struct link_stats stats;
 };

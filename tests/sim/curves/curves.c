@@ -67,10 +67,12 @@ static void print_points(const struct curves *c, FILE *out)
     fprintf(
         out,
         "{\"gbps\": %g, \"chunk_bytes\": %u, \"carried_bytes\": %u, \"delay_us\": %g, \"queue_bytes\": %u, "
-        "\"mark_bytes\": %u, \"settle_ms\": %g, \"settle_jobs_ms\": %g, \"points\": [",
+        "\"mark_bytes\": %u, \"settle_ms\": %g, \"settle_jobs_ms\": %g, \"nap_every_us\": %g, "
+        "\"nap_most_us\": %g, \"points\": [",
         (double)point_bits_per_s / 1e9, (unsigned)POINT_CHUNK_BYTES, (unsigned)POINT_CARRIED,
         (double)point_delay_ns / 1e3, point_queue_bytes, point_mark_bytes, (double)point_settle_ns / 1e6,
-        (double)point_settle_jobs_ns / 1e6);
+        (double)point_settle_jobs_ns / 1e6, (double)point_nap_every_ns / 1e3,
+        (double)point_nap_most_ns / 1e3);
     for (unsigned i = 0; i < c->n; i++) {
         fputs(i == 0 ? "\n " : ",\n ", out);
         print_point(out, &c->point[i], &c->result[i]);

@@ -44,9 +44,8 @@ static void add_alone(struct list *l, unsigned workers)
     }
 }
 
-/* Jobs that all work, or in turns, with aggregators for one, shared or divided; and all,
- * with one for each chunk under way, and with room.
- */
+/* Jobs that all work with aggregators for one, shared or divided, with one for each chunk under way, and with
+ * room; and on hosts that are late, for else a job needs but one aggregator: all at once, and in turns. */
 static void add_jobs(struct list *l, unsigned workers, unsigned jobs)
 {
     struct point p = {.workers = workers, .jobs = jobs, .aggregators = PLAN_ONES, .window = PLAN_ONES};
@@ -60,11 +59,14 @@ static void add_jobs(struct list *l, unsigned workers, unsigned jobs)
     p.aggregators = PLAN_ONES * jobs;
     add(l, p);
     p.aggregators = PLAN_ONES;
-    p.parts = (uint16_t)jobs;
+    p.window = PLAN_WINDOW_LATE;
+    p.late = true;
+    p.curve = "late";
+    add(l, p);
     p.in_turns = true;
     p.curve = "turns";
     add(l, p);
-    p.parts = 0;
+    p.parts = (uint16_t)jobs;
     add(l, p);
     p = (struct point){.curve = "room",
                        .workers = workers,

@@ -10,6 +10,7 @@ enum {
     PLAN_ONES = 16,    /* ... for one job: with as many chunks under way it fills its link */
     PLAN_WINDOW = 1024,
     PLAN_WINDOW_JOBS = 64,
+    PLAN_WINDOW_LATE = 32, /* with so many one job fills its link though hosts nap */
 };
 
 /* Fills in the points; returns how many. small: of few workers and jobs. */

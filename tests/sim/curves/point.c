@@ -16,6 +16,7 @@ enum {
 const uint64_t point_bits_per_s = UINT64_C(100000000000), point_delay_ns = 1000;
 const uint32_t point_queue_bytes = 4000000, point_mark_bytes = 200000;
 const uint64_t point_settle_ns = 3 * MS, point_settle_jobs_ns = 20 * MS;
+const uint64_t point_nap_every_ns = 100 * US, point_nap_most_ns = 10 * US;
 static const uint64_t STAGGER = 300 * US, LIMIT = 100 * MS;
 
 static struct atp_job_config job_of(const struct point *p, unsigned i)
@@ -55,7 +56,9 @@ static void lay_out(const struct point *p, uint64_t chunks, struct atp_world_con
     w->net = (struct atp_net_config){.hosts = p->workers + 1,
                                      .adds = {true},
                                      .senders_wait = true,
-                                     .filler = POINT_CHUNK_BYTES - POINT_CARRIED};
+                                     .filler = POINT_CHUNK_BYTES - POINT_CARRIED,
+                                     .nap_every = p->late ? point_nap_every_ns : 0,
+                                     .nap_most = point_nap_most_ns};
     w->net.table = (struct atp_switch_terms){.aggregators = p->aggregators,
                                              .chunk_bytes = POINT_CARRIED,
                                              .max_age_ns = 1 * S,

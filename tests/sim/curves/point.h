@@ -17,6 +17,7 @@ struct point {
     uint16_t window; /* of each job, at most */
     uint16_t parts;  /* that aggregators are divided into; 0: shared as packets come */
     bool in_turns;   /* one job at a time */
+    bool late;       /* hosts nap now and then */
     bool no_control; /* so many chunks under way, whatever the network says */
 };
 
@@ -37,6 +38,7 @@ enum {
     POINT_CARRIED = 64,       /* of these are played; all count on the wire */
 };
 extern const uint64_t point_bits_per_s, point_delay_ns, point_settle_ns, point_settle_jobs_ns;
+extern const uint64_t point_nap_every_ns, point_nap_most_ns;
 extern const uint32_t point_queue_bytes, point_mark_bytes;
 
 /* chunks: of all jobs together; those are measured after the windows had time to settle. */
