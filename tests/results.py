@@ -176,6 +176,9 @@ def atp_records(directory):
                 put(directory, f"{run},atp_loss,{way},{loss}.json", atp_report(90 - 10 * float(loss)))
         for share in atp_forwarding.SHARES:
             put(directory, f"{run},atp_forwarding,{share}.json", atp_report(90 * atp_forwarding.model(share)))
+        for aggregators, rate in ((2, 50), (4, 93)):
+            put(directory, f"{run},atp_jobs,one,{aggregators}.json", atp_report(rate))
+        put(directory, f"{run},atp_jobs,memory.json", {"aggregators": 4})
         for jobs in (2, 3):
             for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60)):
                 put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
@@ -193,9 +196,9 @@ def atp_sim_records(directory):
                for n in (8, 32, 64) for share in atp_sim.FORWARDED for control in (True, False)]
     points += [usual | {"curve": curve, "workers": n, "jobs": jobs, "parts": jobs if divided else 0, "share": 0.5 if divided else 0.9}
                for n in (8, 32, 64) for jobs in atp_sim.JOBS for curve, divided in
-               (("room", False), ("enough", False), ("all_on", False), ("all_on", True), ("turns", False), ("turns", True))]
+               (("room", False), ("enough", False), ("all_on", False), ("all_on", True), ("late", False), ("turns", False), ("turns", True))]
     put(directory, "curves.json", {"gbps": 100, "chunk_bytes": 8920, "carried_bytes": 64, "delay_us": 1, "queue_bytes": 4000000,
-                                   "mark_bytes": 200000, "settle_ms": 3, "settle_jobs_ms": 20, "points": points})
+                                   "mark_bytes": 200000, "settle_ms": 3, "settle_jobs_ms": 20, "nap_every_us": 100, "nap_most_us": 10, "points": points})
 
 
 def switches_records(directory):

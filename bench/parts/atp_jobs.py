@@ -1,8 +1,9 @@
 """Jobs that compete for aggregators and a link: what atp_jobs.sh measured."""
 from figures import Figure, Sample, table
-from parts.atp_reports import goodputs, of_link, rows as jobs_of
+from parts.atp_reports import goodput, goodputs, of_link, rows as jobs_of
 
 NUMBER = {2: "two", 3: "three"}
+FILLED = 0.95  # of a link
 WAYS = {"dynamic": "shared as packets come", "static": "a part for each job"}
 FIGURES = tuple(figure for jobs, words in NUMBER.items() for suffix in ["" if jobs == 2 else f"_{jobs}"] for figure in (
     Figure(f"atp_dynamic_vs_static{suffix}", f"With aggregators for one, {words} jobs that work in turns are {{:.2f}} times as fast as where each has "
@@ -14,11 +15,10 @@ FIGURES = tuple(figure for jobs, words in NUMBER.items() for suffix in ["" if jo
 
 READING = """
 Jobs that compete: two and three jobs on the same hosts and links. All on: each sums 16 MiB once, and all begin at the same time; together they
-get all their bytes by the time of the slowest. Jain's index is that of their goodputs: 1 if all get the same. Aggregators for one: 32 in all, and
-as many slots a job, the fewest of 16, 32, 64 and 128 with which one job fills its link (with 128, half of them fill it, and to divide them costs nothing); what finds its aggregator taken crosses the server's link once for each worker, so jobs that all
-work at once get less than the link carries. What bounds it is not the bytes: with an aggregator for each chunk that they have under way, jobs fill the link, and
-[simulated](atp_sim.md) with as many aggregators as chunks they do. But 64 or 96 chunks are under way for 32 aggregators, so some meet another's, and each of these
-takes three packets instead of one: of a link that is full, 78% are left when 14% of the chunks are passed on, 71% with 20%. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
+get all their bytes by the time of the slowest. Jain's index is that of their goodputs: 1 if all get the same. Aggregators for one: a job has up to 32 chunks
+under way, and the switch the fewest of 2, 4, 8, 16 and 32 aggregators with which one job that is alone has 95% of its link, found anew in each run (above: how
+many those are). It needs one for each chunk of which some workers' packets have come, and others' not: so it needs the more the less workers go on in step. What finds no aggregator crosses
+the server's link once for each worker. In turns: each job sums 4 MiB every 1.8 s (of three, 2.7 s), 0.9 s after the job before, so that it is off half of the time or more, and
 none is on beside it, unless it is late. Aggregators are shared as packets come, or are divided (`atp.parts`): then what a job has no aggregator
 for goes to the server, though those of the job that is off are empty. The figure is the mean of the jobs' goodputs while they are on.
 """
@@ -26,6 +26,11 @@ for goes to the server, though those of the job that is off are empty. The figur
 
 def jain(values):
     return sum(values) ** 2 / (len(values) * sum(value ** 2 for value in values))
+
+
+def fills(report):
+    """Whether a job that is alone fills its link."""
+    return of_link(goodput(report)) >= FILLED
 
 
 def together(report):
@@ -40,6 +45,7 @@ def mean(report):
 
 def collect(rows):
     figures, data = {}, {}
+    one = {key[1]: [goodput(report) for report in reports] for key, reports in rows.items() if key[0] == "one"}
     for jobs, words in NUMBER.items():
         if ("all_on", str(jobs)) not in rows:
             continue
@@ -50,9 +56,13 @@ def collect(rows):
         figures[f"atp_all_on_jain{suffix}"] = [jain(goodputs(report)) for report in all_on]
         figures[f"atp_all_on_scarce_link_share{suffix}"] = [of_link(together(report)) for report in scarce]
         data[words] = {"all_on": [together(report) for report in all_on], "scarce": [together(report) for report in scarce], "dynamic": [mean(r) for r in dynamic], "static": [mean(r) for r in static]}
-    return figures, {"mbits": data}
+    return figures, {"mbits": data, "one": one, "memory": [report["aggregators"] for report in rows["memory",]]}
 
 
 def section(data):
     rows = [(words, Sample(of["all_on"]).spread(1), Sample(of["scarce"]).spread(1), *(Sample(of[way]).spread(1) for way in WAYS)) for words, of in data["mbits"].items()]
-    return "## Jobs that compete\n\n" + table(("jobs", "all on: together, Mbit/s", "with aggregators for one", *(f"then in turns, {says}: each" for says in WAYS.values())), rows)
+    alone = "; ".join(f"{Sample(mbits).median:.1f} with {n}" for n, mbits in sorted((int(n), mbits) for n, mbits in data["one"].items()))
+    said = f"Aggregators for one: {Sample(data['memory']).spread(0)}." + (f" Mbit/s of a job alone, by aggregators: {alone}." if alone else "")
+    return "\n\n".join([
+        "## Jobs that compete", said,
+        table(("jobs", "all on: together, Mbit/s", "with aggregators for one", *(f"then in turns, {says}: each" for says in WAYS.values())), rows)])

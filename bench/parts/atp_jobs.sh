@@ -3,12 +3,13 @@
 # Two and three jobs on the same hosts, with aggregators for all and for one: these are shared as packets come, or divided. All
 # work all the time, or in turns, so that a job is off half of the time or more.
 
-ONE_JOBS_MEMORY=32 # aggregators: as many as the job has chunks under way
+FEW_SLOTS=32 # chunks that a job has under way, at most, where aggregators are scarce
 
 atp_jobs() {
     local jobs calls=3
     [ -z "$quick" ] || calls=2
     atp_hosts
+    atp_jobs_find_memory
     for jobs in 2 3; do
         [ -z "$quick" ] || [ "$jobs" = 2 ] || continue
         atp_jobs_with_room "$jobs"
@@ -23,10 +24,29 @@ atp_jobs_with_room() { # JOBS
     net_swagg_stop
 }
 
+# What is memory for one: the fewest aggregators with which a job that is alone fills its link (atp_jobs.py).
+atp_jobs_find_memory() {
+    # shellcheck disable=SC2034 # atp.sh's
+    local SLOTS=$FEW_SLOTS
+    for ONE_JOBS_MEMORY in 2 4 8 16 32; do
+        atp_switch "atp: {aggregators: $ONE_JOBS_MEMORY}"
+        measure "atp_jobs,one,$ONE_JOBS_MEMORY" 1 atp -b 16M -e 16M -n 1 -w 0 --pause 2000
+        net_swagg_stop
+        ! atp_jobs_fills "$records/$run,atp_jobs,one,$ONE_JOBS_MEMORY.json" || break
+    done
+    printf '{"aggregators": %s}\n' "$ONE_JOBS_MEMORY" >"$records/$run,atp_jobs,memory.json"
+}
+
+atp_jobs_fills() { # RECORD
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$NET_ROOT/bench python3 -c 'import json, sys
+from parts import atp_jobs
+sys.exit(not atp_jobs.fills(json.load(open(sys.argv[1]))))' "$1"
+}
+
 # A call of a job in turn begins when the one of the job before is over, at the rate of a job that has its aggregators.
 atp_jobs_by() { # WHAT JOBS PARTS
     # shellcheck disable=SC2034 # atp.sh's
-    local SLOTS=$ONE_JOBS_MEMORY
+    local SLOTS=$FEW_SLOTS
     atp_switch "atp: {aggregators: $ONE_JOBS_MEMORY, parts: $3}"
     [ "$1" = static ] || measure "atp_jobs,all_on_scarce,$2" "$2" atp -b 16M -e 16M -n 1 -w 0 --pause 2000
     OFFSET=900 measure "atp_jobs,$1,$2" "$2" atp -b 4M -e 4M -n "$calls" -w 0 --pause $((900 * $2))
