@@ -132,7 +132,7 @@ static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, co
 {
     struct room_job running[EVERY_JOB];
     const struct room_job asked = {.tenant = joined->tenant,
-                                   .founder = joined->resumed ? 0 : joined->founder,
+                                   .founder = joined->resumed && joined->came_back ? 0 : joined->founder,
                                    .slots = f->slots,
                                    .bytes = f->bytes};
     const struct config *cfg = jobs->cfg;

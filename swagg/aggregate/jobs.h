@@ -165,10 +165,11 @@ struct jobs_parent {
 struct jobs_plan {
     const struct agg_protocol *protocol;
     struct agg_terms terms; /* granted */
-    /* The terms must not be lowered, since the job resumes after a restart, or is in the configuration. It
-     * may use all memory that is left. */
-    bool as_it_is;
-    bool is_static;        /* nobody joins it: its members are known by their addresses */
+    bool as_it_is;          /* the terms must not be lowered, since the job resumes after a restart, is in the
+                               configuration, or has its root at another switch */
+    bool came_back; /* it ran before this switch did, or has its root at another: it may use all memory that
+                       is left */
+    bool is_static; /* nobody joins it: its members are known by their addresses */
     bool without_udp_sum;  /* its packets need no UDP checksum */
     uint8_t threads;       /* of each member, from its UDP port on; 0 counts as 1 */
     rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */

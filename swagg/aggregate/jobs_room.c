@@ -26,7 +26,7 @@ bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const
 {
     struct room_job running[EVERY_JOB];
     const struct room_job asked = {.tenant = plan->tenant,
-                                   .founder = plan->as_it_is ? 0 : plan->founder,
+                                   .founder = plan->came_back ? 0 : plan->founder,
                                    .slots = f->slots,
                                    .bytes = f->bytes};
     const struct room room = {.whose = "the switch",

@@ -31,11 +31,13 @@ static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job, ui
             plan->unusable[n / 64] |= RTE_BIT64(n % 64);
 }
 
-static struct jobs_plan plan_for(const struct ctl_entry *job, const struct agg_terms *terms, bool as_it_is)
+static struct jobs_plan plan_for(const struct ctl_entry *job, const struct agg_terms *terms, bool as_it_is,
+                                 bool came_back)
 {
     struct jobs_plan plan = {.protocol = job->protocol,
                              .terms = *terms,
                              .as_it_is = as_it_is,
+                             .came_back = came_back,
                              .network = job->network,
                              .tenant = job->tenant,
                              .founder = job->founder};
@@ -73,7 +75,7 @@ int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_te
     uint16_t contributor[AGG_MAX_WORKERS];
     const struct agg_tree tree = {.ranks = job->size, .contributor = contributor};
     struct keys_shared shared = {.library = keys_sodium()};
-    struct jobs_plan plan = plan_for(job, terms, job->resumed);
+    struct jobs_plan plan = plan_for(job, terms, job->resumed, job->resumed && job->came_back);
     int rc;
 
     plan_members(&plan, job, contributor);
@@ -114,7 +116,7 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
                             .contributor = contributor,
                             .has_parent = true,
                             .parent_job = job->parent_number};
-    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true);
+    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true, true);
     struct keys_shared ours = {.library = keys_sodium()}, parents = ours;
     int rc;
 

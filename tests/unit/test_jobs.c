@@ -239,6 +239,11 @@ static void test_a_host_has_its_share_of_memory(void)
     CU_ASSERT(opened >= 8 && opened < JOBS_MAX);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max / 4 * 3);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host, 10.0.0.1, are free (3/4 of pool.megabytes): job"));
+    wish.as_it_is = true; /* whoever says that he resumes */
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    wish.came_back = true;
+    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    wish.as_it_is = wish.came_back = false;
     wish.founder = ip_of(100);
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);

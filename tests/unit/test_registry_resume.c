@@ -38,6 +38,22 @@ static void test_resume_under_another_number(void)
             "  ab READY 128 slots 1460 bytes resumed at 5\n");
 }
 
+/* Only then can the job have run before. */
+static void test_who_resumes_soon_after_the_start_comes_back(void)
+{
+    struct stage *s = open_stage(4);
+
+    s->silent = true;
+    do_line(s, "JOIN a 0/2 resume=5");
+    CU_ASSERT_TRUE(ctl_registry_entry(s->registry, 0)->came_back);
+    do_line(s, "wait 60");
+    CU_ASSERT_EQUAL_FATAL(ctl_registry_entry(s->registry, 0)->state, CTL_ENTRY_FREE);
+    do_line(s, "JOIN b 0/2 resume=5");
+    CU_ASSERT_TRUE(ctl_registry_entry(s->registry, 0)->resumed);
+    CU_ASSERT_FALSE(ctl_registry_entry(s->registry, 0)->came_back);
+    close_stage(s);
+}
+
 static void test_resume_too_far_apart(void)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
@@ -449,6 +465,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_resume),
         UNIT_TEST(test_resume_under_another_number),
+        UNIT_TEST(test_who_resumes_soon_after_the_start_comes_back),
         UNIT_TEST(test_resume_too_far_apart),
         UNIT_TEST(test_resume_other_terms),
         UNIT_TEST(test_resume_waits_for_room),

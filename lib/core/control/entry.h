@@ -96,7 +96,9 @@ struct ctl_entry {
     const struct agg_protocol *protocol;
     struct agg_terms terms; /* granted, from PREPARING on; before, what its first member wished */
     bool resumed;           /* some member resumes */
-    bool draining;          /* nobody else is let in (ctl_registry_drain) */
+    bool came_back;  /* and the first that did so came soon enough after this switch's start for the job to
+                        have run  before it. Later anybody may say so */
+    bool draining;   /* nobody else is let in (ctl_registry_drain) */
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
     uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
                         resumes: what its members say it was, known from the first one on */

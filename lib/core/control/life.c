@@ -118,6 +118,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
 void ctl_entry_resume(struct ctl_registry *r, struct ctl_entry *job, uint64_t roster, uint64_t now)
 {
     job->resumed = true;
+    job->came_back = now < r->old_jobs_until;
     job->roster = roster;
     job->give_up_at = now + ctl_entry_come_back_ns(r);
 }
