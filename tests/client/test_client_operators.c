@@ -117,7 +117,7 @@ static void signals_are_heeded(void)
     ps_await(&ps, "signal 10 (User defined signal 1) from process ");
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
     kill(ps.pid, SIGINT);
-    ps_await(&ps, "ends by signal 2");
+    ps_await(&ps, "stopping: Interrupt");
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
