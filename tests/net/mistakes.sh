@@ -36,7 +36,7 @@ swagg_with() { # CAPABILITY...
 
 step "too few privileges: swagg says which it lacks"
 status=0
-words=$(swagg_with net_raw 2>&1) || status=$?
+words=$(swagg_with sys_nice 2>&1) || status=$?
 expect_equal "exit status after: $words" "$status" 1
 expect_match "what swagg says" "$words" 'cannot open interface p0: .*: be root, or have the capabilities CAP_NET_RAW and CAP_NET_ADMIN'
 
