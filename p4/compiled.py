@@ -67,7 +67,7 @@ def find(directory, pattern):
     """The first such file."""
     found = sorted(Path(directory).rglob(pattern))
     if not found:
-        raise Incomplete(f"{directory} has no {pattern}: the compiler leaves it with -o {directory} -g --verbose, when it has come to an end")
+        raise Incomplete(f"{directory} has no {pattern}: the compiler leaves it with -o {directory} -g --verbose 2, when it has come to an end")
     return found[0]
 
 
