@@ -25,7 +25,7 @@ look it kept 40 to 90 frames waiting, more than are marked from, and the job had
 
 With control on and off: with three workers a chunk that is passed on takes three packets on the server's link, so 50% passed on allow half of the link, and that is what a
 job with control has. So the ratio says how much is lost without. Since ranks ask for
-what they miss by a header alone (ASK), and only the rank that is lacked sends again, that is a tenth here; before, when each sent its elements again, two thirds were lost. It is more where there are more workers: [simulated](atp_sim.md) with the eight that the paper had, at 100 Gb/s.
+what they miss by a header alone (ASK), and only the rank that is lacked sends again, that is a third here; before, when each sent its elements again, two thirds were lost. It is more where there are more workers: [simulated](atp_sim.md) with the eight that the paper had, at 100 Gb/s.
 """
 TCP_PAYLOAD = 1448
 CALLS = 2  # of the job beside TCP
