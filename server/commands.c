@@ -59,9 +59,8 @@ static void drain_job(struct ps *ps, const struct request *request, struct reply
 static void set_log_level(struct ps *ps, const struct request *request, struct reply *reply)
 {
     pthread_mutex_lock(&ps->lock);
-    if (log_level_set(request, reply))
-        ps->cfg->log_level =
-            (enum config_log_level)log_get_level(); /* a reload then says that it changes it */
+    if (log_level_set(request, reply)) /* a reload then says that it changes it */
+        ps->cfg->log_level = (enum config_log_level)log_get_level();
     pthread_mutex_unlock(&ps->lock);
 }
 

@@ -16,8 +16,6 @@
 #include "version.h"
 #include "watch.h"
 
-/* Exit statuses. */
-
 /* What a capture takes. */
 enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTER_SNAP, FILTERS };
 

@@ -68,8 +68,8 @@ static void take_newcomer(struct server *s, uint64_t now)
     struct client *c;
 
     if (fd < 0) {
-        if (errno != EAGAIN && errno != EINTR &&
-            errno != ECONNABORTED) /* who waits would wake it at once again */
+        /* Who still waits would wake it at once again. */
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
             s->deaf_until = now + DEAF_MS * UINT64_C(1000000);
         return;
     }

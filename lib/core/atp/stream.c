@@ -161,10 +161,10 @@ static bool segments_ok(const struct sml_segment segments[], size_t n, bool want
  * some ports are looked at together. */
 void atp_stream_deal(struct atp_stream *s, uint8_t ports)
 {
-    const unsigned most = s->cfg.terms.window / (ATP_OUT_OF_ORDER + 1);
+    const unsigned fit = s->cfg.terms.window / (ATP_OUT_OF_ORDER + 1);
+    const unsigned most = fit < ATP_SERVER_PORTS ? fit : ATP_SERVER_PORTS;
 
-    s->ports = ports == 0 ? 1 : ports > most ? most : ports;
-    s->ports = s->ports > ATP_SERVER_PORTS ? ATP_SERVER_PORTS : s->ports;
+    s->ports = ports == 0 ? 1 : ports < most ? ports : most;
     memset(s->latest, 0, sizeof(s->latest));
 }
 

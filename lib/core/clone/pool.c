@@ -187,14 +187,14 @@ static bool waits(const struct cln_slot *slot)
 void cln_pool_apply(struct cln_pool *pool, struct cln_slot *slot, uint16_t worker,
                     const struct cln_copy *copy, uint64_t now, struct agg_verdict *verdict)
 {
-    uint16_t *waiting = &pool->waiting[copy->sequence % pool->gather.cfg.slots % pool->shards];
+    const bool waited = waits(slot);
 
-    *waiting -= waits(slot);
     verdict->kept = false;
     verdict->released = NULL;
     verdict->buffer = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, worker, copy, now, verdict);
-    *waiting += waits(slot);
+    if (waits(slot) != waited)
+        pool->waiting[copy->sequence % pool->gather.cfg.slots % pool->shards] += waited ? -1 : 1;
     if (verdict->reason <= CLN_HELD)
         gather_note_heard(&pool->gather);
 }

@@ -97,7 +97,7 @@ struct ctl_entry {
     struct agg_terms terms; /* granted, from PREPARING on; before, what its first member wished */
     bool resumed;           /* some member resumes */
     bool came_back;  /* and the first that did so came soon enough after this switch's start for the job to
-                        have run  before it. Later anybody may say so */
+                        have run before it. Later anybody may say so */
     bool draining;   /* nobody else is let in (ctl_registry_drain) */
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
     uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
