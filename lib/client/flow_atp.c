@@ -4,6 +4,9 @@
 #include "atp/worker.h"
 #include "flow.h"
 
+#define STREAM(name) atp_stream_##name
+#include "flow_stream.h"
+
 static uint16_t chunk_bytes(unsigned mtu, enum sml_checksum checksum)
 {
     const size_t room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
@@ -93,41 +96,10 @@ static const char *resume(void *stream, const struct flow_config *cfg, uint64_t 
     return rc == 0 ? NULL : "some rank lags too far behind to be helped";
 }
 
-static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
-                 uint64_t now)
-{
-    return atp_stream_begin_segments(stream, call, segments, n, now);
-}
-
-static bool poll(void *stream, uint64_t now, struct sml_send *send)
-{
-    return atp_stream_poll(stream, now, send);
-}
-
-static enum sml_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
-{
-    return atp_stream_receive(stream, payload, bytes, now);
-}
-
-static enum sml_stream_status status(const void *stream)
-{
-    return atp_stream_status(stream);
-}
-
-static const struct sml_mismatch *mismatch(const void *stream)
-{
-    return atp_stream_mismatch(stream);
-}
-
 static bool buffered(const void *stream)
 {
     (void)stream;
     return false;
-}
-
-static uint64_t timer(const void *stream)
-{
-    return atp_stream_timer(stream);
 }
 
 static uint64_t rest(const void *stream, uint64_t now)
@@ -135,46 +107,6 @@ static uint64_t rest(const void *stream, uint64_t now)
     (void)stream;
     (void)now;
     return 0;
-}
-
-static uint64_t left(const void *stream)
-{
-    return atp_stream_left(stream);
-}
-
-static uint32_t completed(const void *stream)
-{
-    return atp_stream_completed(stream);
-}
-
-static uint32_t oldest(const void *stream)
-{
-    return atp_stream_oldest(stream);
-}
-
-static uint64_t progress(const void *stream)
-{
-    return atp_stream_progress(stream);
-}
-
-static const struct sml_call *oldest_call(const void *stream)
-{
-    return atp_stream_call(stream);
-}
-
-static uint64_t packets(const void *stream, const struct sml_call *call)
-{
-    return atp_stream_packets(stream, call);
-}
-
-static unsigned missing(const void *stream, uint16_t ranks[], unsigned max)
-{
-    return atp_stream_missing(stream, ranks, max);
-}
-
-static void stats(const void *stream, struct sml_stream_stats *out)
-{
-    atp_stream_stats(stream, out);
 }
 
 const struct flow flow_atp = {
@@ -186,20 +118,7 @@ const struct flow flow_atp = {
     .footprint = footprint,
     .init = init,
     .resume = resume,
-    .begin = begin,
-    .poll = poll,
-    .receive = receive,
-    .status = status,
-    .mismatch = mismatch,
+    FLOW_STREAM,
     .buffered = buffered,
-    .timer = timer,
     .rest = rest,
-    .left = left,
-    .completed = completed,
-    .oldest = oldest,
-    .progress = progress,
-    .oldest_call = oldest_call,
-    .packets = packets,
-    .missing = missing,
-    .stats = stats,
 };

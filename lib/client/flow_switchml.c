@@ -4,6 +4,9 @@
 #include "switchml/terms.h"
 #include "switchml/worker.h"
 
+#define STREAM(name) sml_stream_##name
+#include "flow_stream.h"
+
 static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
 {
     return SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
@@ -88,32 +91,6 @@ static const char *resume(void *stream, const struct flow_config *cfg, uint64_t 
                    : "some rank lags too far behind to be helped";
 }
 
-static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
-                 uint64_t now)
-{
-    return sml_stream_begin_segments(stream, call, segments, n, now);
-}
-
-static bool poll(void *stream, uint64_t now, struct sml_send *send)
-{
-    return sml_stream_poll(stream, now, send);
-}
-
-static enum sml_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
-{
-    return sml_stream_receive(stream, payload, bytes, now);
-}
-
-static enum sml_stream_status status(const void *stream)
-{
-    return sml_stream_status(stream);
-}
-
-static const struct sml_mismatch *mismatch(const void *stream)
-{
-    return sml_stream_mismatch(stream);
-}
-
 static bool lacks(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes)
 {
     return sml_stream_lacks(stream, from, offset, bytes);
@@ -129,54 +106,9 @@ static bool buffered(const void *stream)
     return sml_stream_buffered(stream);
 }
 
-static uint64_t timer(const void *stream)
-{
-    return sml_stream_timer(stream);
-}
-
 static uint64_t rest(const void *stream, uint64_t now)
 {
     return sml_stream_rest(stream, now);
-}
-
-static uint64_t left(const void *stream)
-{
-    return sml_stream_left(stream);
-}
-
-static uint32_t completed(const void *stream)
-{
-    return sml_stream_completed(stream);
-}
-
-static uint32_t oldest(const void *stream)
-{
-    return sml_stream_oldest(stream);
-}
-
-static uint64_t progress(const void *stream)
-{
-    return sml_stream_progress(stream);
-}
-
-static const struct sml_call *oldest_call(const void *stream)
-{
-    return sml_stream_oldest_call(stream);
-}
-
-static uint64_t packets(const void *stream, const struct sml_call *call)
-{
-    return sml_stream_packets(stream, call);
-}
-
-static unsigned missing(const void *stream, uint16_t ranks[], unsigned max)
-{
-    return sml_stream_missing(stream, ranks, max);
-}
-
-static void stats(const void *stream, struct sml_stream_stats *out)
-{
-    sml_stream_stats(stream, out);
 }
 
 static const struct sml_turnout *turnout(const void *stream)
@@ -198,24 +130,11 @@ const struct flow flow_switchml = {
     .footprint = footprint,
     .init = init,
     .resume = resume,
-    .begin = begin,
-    .poll = poll,
-    .receive = receive,
-    .status = status,
-    .mismatch = mismatch,
+    FLOW_STREAM,
     .buffered = buffered,
     .lacks = lacks,
     .leave = leave,
-    .timer = timer,
     .rest = rest,
-    .left = left,
-    .completed = completed,
-    .oldest = oldest,
-    .progress = progress,
-    .oldest_call = oldest_call,
-    .packets = packets,
-    .missing = missing,
-    .stats = stats,
     .turnout = turnout,
     .call_roll = call_roll,
 };

@@ -467,16 +467,16 @@ static void test_window(void)
     unsigned sent = 0;
 
     rig_init(&rig, 2, &usual, 0);
-    CU_ASSERT_PTR_NULL(atp_stream_call(rig.stream[0]));
+    CU_ASSERT_PTR_NULL(atp_stream_oldest_call(rig.stream[0]));
     rig.now = 77;
     begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
     while (atp_stream_poll(rig.stream[0], rig.now, &send))
         sent++;
     CU_ASSERT_EQUAL(sent, 50);
     CU_ASSERT_EQUAL(atp_stream_progress(rig.stream[0]), 77);
-    CU_ASSERT_EQUAL(atp_stream_call(rig.stream[0])->count, MOST);
+    CU_ASSERT_EQUAL(atp_stream_oldest_call(rig.stream[0])->count, MOST);
     CU_ASSERT_EQUAL(atp_stream_left(rig.stream[0]), 1 + (MOST - 59 + 63) / 64);
-    CU_ASSERT_EQUAL(atp_stream_packets(rig.stream[0], atp_stream_call(rig.stream[0])),
+    CU_ASSERT_EQUAL(atp_stream_packets(rig.stream[0], atp_stream_oldest_call(rig.stream[0])),
                     atp_stream_left(rig.stream[0]));
     rig_fini(&rig);
 

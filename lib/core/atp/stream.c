@@ -225,7 +225,7 @@ uint32_t atp_stream_completed(const struct atp_stream *s)
     return s->call.seq;
 }
 
-const struct sml_call *atp_stream_call(const struct atp_stream *s)
+const struct sml_call *atp_stream_oldest_call(const struct atp_stream *s)
 {
     return s->base == s->end ? NULL : &s->call;
 }

@@ -63,7 +63,7 @@ enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload
 
 uint64_t atp_stream_left(const struct atp_stream *s);      /* chunks without a sum, of this collective */
 uint32_t atp_stream_completed(const struct atp_stream *s); /* collectives, modulo 2^32 */
-const struct sml_call *atp_stream_call(const struct atp_stream *s); /* in progress; NULL: none is */
+const struct sml_call *atp_stream_oldest_call(const struct atp_stream *s); /* in progress; NULL: none is */
 uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call);
 
 /* As sml_stream_oldest and sml_stream_resume, with what the job was granted in its new life. */

@@ -1,0 +1,87 @@
+/* The functions of struct flow that only hand on: a protocol's stream has them under the same names, with its
+ * own type where the table has void *. The file that includes this defines STREAM(name) first, the
+ * protocol's function of that name, and puts FLOW_STREAM into its table. */
+#ifndef SWAGG_CLIENT_FLOW_STREAM_H
+#define SWAGG_CLIENT_FLOW_STREAM_H
+
+#include "flow.h"
+
+static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+                 uint64_t now)
+{
+    return STREAM(begin_segments)(stream, call, segments, n, now);
+}
+
+static bool poll(void *stream, uint64_t now, struct sml_send *send)
+{
+    return STREAM(poll)(stream, now, send);
+}
+
+static enum sml_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    return STREAM(receive)(stream, payload, bytes, now);
+}
+
+static enum sml_stream_status status(const void *stream)
+{
+    return STREAM(status)(stream);
+}
+
+static const struct sml_mismatch *mismatch(const void *stream)
+{
+    return STREAM(mismatch)(stream);
+}
+
+static uint64_t timer(const void *stream)
+{
+    return STREAM(timer)(stream);
+}
+
+static uint64_t left(const void *stream)
+{
+    return STREAM(left)(stream);
+}
+
+static uint32_t completed(const void *stream)
+{
+    return STREAM(completed)(stream);
+}
+
+static uint32_t oldest(const void *stream)
+{
+    return STREAM(oldest)(stream);
+}
+
+static uint64_t progress(const void *stream)
+{
+    return STREAM(progress)(stream);
+}
+
+static const struct sml_call *oldest_call(const void *stream)
+{
+    return STREAM(oldest_call)(stream);
+}
+
+static uint64_t packets(const void *stream, const struct sml_call *call)
+{
+    return STREAM(packets)(stream, call);
+}
+
+static unsigned missing(const void *stream, uint16_t ranks[], unsigned max)
+{
+    return STREAM(missing)(stream, ranks, max);
+}
+
+static void stats(const void *stream, struct sml_stream_stats *out)
+{
+    STREAM(stats)(stream, out);
+}
+
+/* clang-format off */
+#define FLOW_STREAM                                                                                          \
+    .begin = begin, .poll = poll, .receive = receive, .status = status, .mismatch = mismatch,                \
+    .timer = timer, .left = left, .completed = completed, .oldest = oldest, .progress = progress,            \
+    .oldest_call = oldest_call, .packets = packets, .missing = missing, .stats = stats
+/* clang-format on */
+
+#endif
