@@ -13,16 +13,17 @@
 #include "transport_udp.h"
 
 enum {
-    REFUSALS_ENOUGH = 3, /* so many times "port unreachable": the host answers, but no swagg runs on it */
     STREAM_ALIGNMENT = 64,
 };
 
-static int fail_no_answer(const struct job_part *part, bool refused, int trouble)
+/* trouble: errno of the newest failure to send or receive. ECONNREFUSED is ICMP's "port unreachable": the
+ * host is there. It is no reason to wait less: anybody may have sent it, or the switch restarts just now. */
+static int fail_no_answer(const struct job_part *part, int trouble)
 {
     struct swagg_job *job = part->job;
     const char *ip = part->place->text;
     char text[DESCRIBE_TROUBLE_MAX];
-    if (refused)
+    if (trouble == ECONNREFUSED)
         return job_fail(job, SWAGG_ERR_NO_SWITCH,
                         "%s is there, but no swagg runs on it (UDP port %d is closed): check "
                         "the %s's address, start swagg",
@@ -82,7 +83,7 @@ static int find_mtu(struct job_part *part, uint64_t deadline)
     if (path.state == PATH_BLOCKED)
         return fail_blocked(part, &path);
     if (path.state != PATH_OPEN)
-        return fail_no_answer(part, path.state == PATH_NO_SWITCH, path.trouble);
+        return fail_no_answer(part, path.trouble);
     return (int)path.mtu;
 }
 
@@ -196,18 +197,15 @@ enum { STILL_JOINING = 1 };
 static int join_status(struct job_part *part, const struct ctl_session *s, uint64_t now)
 {
     struct swagg_job *job = part->job;
-    const unsigned refused = membership_refusals(&part->membership);
     bool answered = s->boot_id != 0;
     if (s->state == CTL_SESSION_READY)
         return SWAGG_OK;
     if (membership_fds_are_closed(&part->membership))
         return job_fail_fds_closed(job, "control descriptors");
-    if (!answered && refused >= REFUSALS_ENOUGH)
-        return fail_no_answer(part, true, 0);
     if (!answered && s->unproven > 0 && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
         return fail_unproven(part, s);
     if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
-        return fail_no_answer(part, false, membership_trouble(&part->membership));
+        return fail_no_answer(part, membership_trouble(&part->membership));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(part, s) : STILL_JOINING;
 }
 

@@ -15,14 +15,6 @@ enum {
     SLEEP_MAX_MS = 500,   /* then it looks whether its descriptors were closed, for nobody could wake it */
 };
 
-/* A socket that is connected reports ICMP's "port unreachable" of an earlier datagram with any later call. */
-static void note_error(struct membership *m, int error)
-{
-    if (error == ECONNREFUSED)
-        m->refused++;
-    m->trouble = error;
-}
-
 static bool fds_are_closed(struct membership *m)
 {
     m->fds_closed = m->fds_closed || !own_fd_holds(&m->socket) || !waker_holds(&m->wake_thread) ||
@@ -45,7 +37,7 @@ static void send_due(struct membership *m, uint64_t now)
         return;
     while ((bytes = ctl_session_poll(&m->session, now, message)) > 0)
         if (send(m->socket.fd, message, bytes, MSG_DONTWAIT) < 0)
-            note_error(m, errno);
+            m->trouble = errno; /* also ICMP's about an earlier message: the socket is connected */
 }
 
 static void receive_all(struct membership *m)
@@ -61,7 +53,7 @@ static void receive_all(struct membership *m)
         } else if (errno == EAGAIN) {
             return;
         } else {
-            note_error(m, errno);
+            m->trouble = errno;
         }
     }
 }
@@ -102,11 +94,10 @@ static bool announce(struct membership *m)
 {
     const struct ctl_session *s = &m->session;
     bool news = s->state != m->seen.state || s->generation != m->seen.generation;
-    if (!news && m->refused == m->seen.refused && m->fds_closed == m->seen.fds_closed)
+    if (!news && m->fds_closed == m->seen.fds_closed)
         return false;
     m->seen.state = s->state;
     m->seen.generation = s->generation;
-    m->seen.refused = m->refused;
     m->seen.fds_closed = m->fds_closed;
     atomic_store(&m->changed, true);
     waker_wake(m->wake_caller);
@@ -244,14 +235,6 @@ void membership_look(struct membership *m, struct ctl_session *session)
     pthread_mutex_lock(&m->lock);
     *session = m->session;
     pthread_mutex_unlock(&m->lock);
-}
-
-unsigned membership_refusals(struct membership *m)
-{
-    pthread_mutex_lock(&m->lock);
-    unsigned refused = m->refused;
-    pthread_mutex_unlock(&m->lock);
-    return refused;
 }
 
 unsigned membership_unproven(struct membership *m)

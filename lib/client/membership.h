@@ -43,11 +43,10 @@ struct membership {
     struct ctl_session session;
     struct {
         enum ctl_session_state state;
-        unsigned generation, refused;
+        unsigned generation;
         bool fds_closed;
-    } seen;           /* what the caller was woken for */
-    unsigned refused; /* ICMP said that nobody listens there */
-    int trouble;      /* errno of the newest failure to send or receive since something was heard, or 0 */
+    } seen;          /* what the caller was woken for */
+    int trouble;     /* errno of the newest failure to send or receive since something was heard, or 0 */
     bool fds_closed; /* the application has closed one of our descriptors: nothing is sent, the thread ends */
     /* the caller is in a collective: results may still come in, its oldest tag is not final */
     bool streaming;
@@ -81,9 +80,6 @@ bool membership_changed(struct membership *m);
 
 /* A copy of the session. */
 void membership_look(struct membership *m, struct ctl_session *session);
-
-/* How often ICMP has said that nobody listens at the switch's control port. */
-unsigned membership_refusals(struct membership *m);
 
 /* How many messages were to this rank that did not show that who sent them has its key. */
 unsigned membership_unproven(struct membership *m);

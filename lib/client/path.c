@@ -14,7 +14,6 @@
 
 enum {
     ROUND_MS = 50,
-    REFUSALS_ENOUGH = 3,         /* so many times "port unreachable": no need to wait any longer */
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
     PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX,
 };
@@ -30,7 +29,7 @@ struct prober {
     uint16_t nonce, round;
     uint64_t rounds; /* that are over; `round` is what of it fits a packet */
     uint64_t incarnation;
-    unsigned refusals, control_answers;
+    unsigned control_answers;
 };
 
 static void add_size(struct prober *p, unsigned mtu)
@@ -135,8 +134,8 @@ static void ask_control(struct prober *p)
                                            .incarnation = p->incarnation,
                                            .size = 1,
                                            .serial = p->round}};
-    if (send(p->control_fd, message, ctl_build(message, &m), MSG_DONTWAIT) < 0 && errno == ECONNREFUSED)
-        p->refusals++;
+    if (send(p->control_fd, message, ctl_build(message, &m), MSG_DONTWAIT) < 0)
+        p->path->trouble = errno;
 }
 
 /* Receiving */
@@ -174,7 +173,7 @@ static void receive_control(struct prober *p)
     struct ctl_message m;
     ssize_t bytes = recv(p->control_fd, payload, sizeof payload, MSG_DONTWAIT);
     if (bytes < 0)
-        p->refusals += errno == ECONNREFUSED;
+        p->path->trouble = errno;
     else if (ctl_parse(&m, payload, (size_t)bytes), m.head.incarnation == p->incarnation)
         p->control_answers++; /* of whatever version */
 }
@@ -219,11 +218,9 @@ static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
     bool late = now >= p->wish->deadline;
     bool patient =
         !late && (now - began < p->wish->patience || p->rounds * ROUND_MS * NS_PER_MS < p->wish->patience);
-    if (!is_heard(p)) {
-        p->path->state = p->refusals > 0 ? PATH_NO_SWITCH : PATH_SILENT;
-        return p->refusals >= REFUSALS_ENOUGH || !patient;
-    }
-    p->path->state = PATH_BLOCKED;
+    p->path->state = is_heard(p) ? PATH_BLOCKED : PATH_SILENT;
+    if (!is_heard(p)) /* "port unreachable" ends nothing: a switch that restarts is soon back */
+        return !patient;
     p->path->blocked_port = first_closed_port(p);
     return late || (!patient && p->control_answers >= CONTROL_ANSWERS_ENOUGH);
 }
@@ -233,7 +230,7 @@ static bool is_hopeless(struct prober *p, uint64_t now, uint64_t began)
  * that follow a refusal. */
 static bool may_ask_lengths(const struct prober *p)
 {
-    return is_heard(p) || (p->refusals == 0 && p->rounds != 1);
+    return is_heard(p) || (p->path->trouble != ECONNREFUSED && p->rounds != 1);
 }
 
 static void probe(struct prober *p)

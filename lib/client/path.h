@@ -1,8 +1,8 @@
 /* Finds out whether a switch is there, and how long packets to its data ports and back may be. This is done
  * before a rank joins, so that no job begins that cannot carry data, and so that its packets fit the path.
- * Only answers count. ICMP about the path's MTU is ignored, since anybody can send it. Questions of several
- * lengths go out at once, the longest first. When the shorter ones have come back a few times and a longer
- * one never has, it does not fit.
+ * Only answers count. ICMP about the path's MTU is ignored, since anybody can send it; "port unreachable"
+ * only adds to what an error says. Questions of several lengths go out at once, the longest first. When the
+ * shorter ones have come back a few times and a longer one never has, it does not fit.
  */
 #ifndef SWAGG_CLIENT_PATH_H
 #define SWAGG_CLIENT_PATH_H
@@ -27,16 +27,16 @@ struct path_wish {
 
 enum path_state {
     PATH_OPEN = 0,
-    PATH_NO_SWITCH, /* the host answers, but no swagg runs on it */
-    PATH_SILENT,    /* nothing answers */
-    PATH_BLOCKED,   /* the control port answers, a data port does not */
+    PATH_SILENT,  /* no swagg answers */
+    PATH_BLOCKED, /* the control port answers, a data port does not */
 };
 
 struct path {
     enum path_state state;
     unsigned mtu;          /* OPEN: bytes of the longest IP packet that came back */
     uint16_t blocked_port; /* BLOCKED */
-    int trouble;           /* errno of the newest failure to send, or 0 */
+    int trouble;           /* errno of the newest failure to send or receive, or 0. ECONNREFUSED: ICMP says
+                              that the control port is closed */
 };
 
 /* Returns 0 with *path filled in, or -errno if there are no sockets or no route. Takes a round trip where all

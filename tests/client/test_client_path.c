@@ -92,6 +92,22 @@ static void so_long_a_silent_switch_is_waited_for_as_the_caller_says(void)
     loop_switch_stop(ls);
 }
 
+/* Its host answers with "port unreachable" meanwhile, so often that many a rank hears it. */
+static void a_switch_that_starts_while_a_rank_opens_is_waited_for(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(1, ls, "early", one_sum, NULL);
+    crew.options.answer_timeout_ms = 120000;
+    crew.options.join_timeout_ms = 120000;
+    loop_switch_kill(ls);
+    crew_start(&crew);
+    sleep_ms(1000);
+    loop_switch_revive(ls);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    loop_switch_stop(ls);
+}
+
 int main(void)
 {
     seed_from_environment();
@@ -100,6 +116,7 @@ int main(void)
         UNIT_TEST(losses_are_not_taken_for_a_narrow_path),
         UNIT_TEST(a_closed_data_port_is_found_before_the_job_runs),
         UNIT_TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says),
+        UNIT_TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for),
         CU_TEST_INFO_NULL,
     };
     return unit_main("client path", tests);

@@ -11,9 +11,8 @@ rank_switch() { # RANK
     printf '%s\n' "$asked"
 }
 
-# Patience is long here: who answers by ICMP must be told apart although hosts send little of it.
 step "the address of a host without swagg"
-rank_start nobody 0 1
+rank_start nobody 0 1 --answer-timeout 5000
 ranks_wait 120
 expect_told "$asked is there, but no swagg runs on it \(UDP port 48863 is closed\)" 0
 
