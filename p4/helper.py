@@ -4,6 +4,7 @@
 import argparse
 import fcntl
 import json
+import os
 import selectors
 import sys
 import time
@@ -41,8 +42,16 @@ def connect(client, options):
 
 def alone(options):
     """Waits until no earlier life of this process has the state file any more; to be kept while this one has it."""
-    lock = open(f"{options.state}.lock", "w")
-    fcntl.flock(lock, fcntl.LOCK_EX)
+    lock = open(f"{options.state}.lock", "a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        print(f"helper: waits for an earlier helper, process {lock.read() or '(unknown)'}, which has {options.state}",
+              file=sys.stderr, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    print(os.getpid(), end="", file=lock, flush=True)
     return lock
 
 

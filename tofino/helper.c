@@ -1,21 +1,30 @@
 #include "helper.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 1 << 18 /* all stations that the chip has room for */ };
+enum {
+    LINE_MAX_BYTES = 1 << 18, /* all stations that the chip has room for */
+    STOP_PATIENCE_MS = 2000,  /* for what is being written; the next life clears what is half done */
+};
+
+static const uint64_t second_ns = UINT64_C(1000000000);
 
 struct helper {
     pid_t pid;
     int fd;
-    uint64_t asked;
-    size_t used; /* of line */
+    uint64_t asked, answered; /* questions; answers, of whatever number */
+    uint64_t patience_ns, silent_ns, looked_at;
+    bool blocked; /* a question could not be written in time */
+    size_t used;  /* of line */
     char line[LINE_MAX_BYTES];
 };
 
@@ -32,8 +41,9 @@ _Noreturn static void become(char *const argv[], int fd)
     _exit(127);
 }
 
-struct helper *helper_start(char *const argv[])
+struct helper *helper_start(char *const argv[], unsigned patience_s)
 {
+    const struct timeval patience = {.tv_sec = patience_s};
     struct helper *h = calloc(1, sizeof(*h));
     int ends[2];
 
@@ -46,6 +56,8 @@ struct helper *helper_start(char *const argv[])
         become(argv, ends[1]);
     close(ends[1]);
     h->fd = ends[0];
+    h->patience_ns = patience_s * second_ns;
+    setsockopt(h->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (h->pid > 0)
         return h;
     close(h->fd);
@@ -55,7 +67,14 @@ struct helper *helper_start(char *const argv[])
 
 void helper_stop(struct helper *h)
 {
-    close(h->fd); /* its end of input: it ends */
+    const int end = pidfd_open(h->pid, 0);
+    struct pollfd ended = {.fd = end, .events = POLLIN};
+
+    close(h->fd);
+    if (poll(&ended, 1, STOP_PATIENCE_MS) <= 0)
+        kill(h->pid, SIGKILL);
+    if (end >= 0)
+        close(end);
     while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     free(h);
@@ -91,6 +110,7 @@ uint64_t helper_ask(struct helper *h, json_t *request)
         return 0;
     sent = write_all(h->fd, text, strlen(text)) && write_all(h->fd, "\n", 1);
     free(text);
+    h->blocked = h->blocked || (!sent && errno == EAGAIN);
     return sent ? h->asked : 0;
 }
 
@@ -126,9 +146,23 @@ bool helper_receive(struct helper *h, helper_answered *answered, void *context)
     while ((end = memchr(begin, '\n', h->used - (size_t)(begin - h->line))) != NULL) {
         if (!hand_out(begin, (size_t)(end - begin), answered, context))
             return false;
+        h->answered++;
+        h->silent_ns = 0;
         begin = end + 1;
     }
     h->used -= (size_t)(begin - h->line);
     memmove(h->line, begin, h->used);
     return h->used < sizeof(h->line);
+}
+
+bool helper_hangs(struct helper *h, uint64_t now_ns)
+{
+    const uint64_t passed = now_ns - h->looked_at;
+
+    h->looked_at = now_ns;
+    if (h->answered >= h->asked)
+        h->silent_ns = 0;
+    else
+        h->silent_ns += passed < second_ns ? passed : second_ns;
+    return h->blocked || h->silent_ns >= h->patience_ns;
 }

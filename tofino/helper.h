@@ -23,13 +23,17 @@ static inline json_int_t helper_mac(const uint8_t mac[6])
     return number;
 }
 
-/* Starts the program argv[0]; it ends with this process. NULL: errno says why not. */
-struct helper *helper_start(char *const argv[]);
+/* Starts the program argv[0]; it ends with this process. patience_s: it hangs if it leaves all questions
+ * unanswered for so long, from 1 on. NULL: errno says why not. */
+struct helper *helper_start(char *const argv[], unsigned patience_s);
+
+/* Ends its input, at which it ends; if it does not, it is killed. */
 void helper_stop(struct helper *h);
 
 int helper_fd(const struct helper *h); /* readable: helper_receive has something to do */
 
-/* Asks; the request becomes the helper's. Returns its number, never 0; or 0 if the helper is gone. */
+/* Asks; the request becomes the helper's. Returns its number, never 0; or 0 if the helper is gone, or has
+ * read nothing until its patience was over. */
 uint64_t helper_ask(struct helper *h, json_t *request);
 
 /* The answer is the helper's. */
@@ -40,5 +44,9 @@ const char *helper_error(const json_t *answer);
 
 /* Hands out the answers that have come. False: the helper has ended, or does not answer in JSON. */
 bool helper_receive(struct helper *h, helper_answered *answered, void *context);
+
+/* Whether it hangs; to be called at every turn, after helper_receive, with the time. Turns that are far apart
+ * say that this process did not run: such a gap counts as a second. */
+bool helper_hangs(struct helper *h, uint64_t now_ns);
 
 #endif

@@ -23,14 +23,21 @@
 #include "version.h"
 #include "wire/path.h"
 
-enum { DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1, PAYLOAD_MAX = 65536, AT_ONCE = 64 };
+enum {
+    DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1,
+    PAYLOAD_MAX = 65536,
+    AT_ONCE = 64,
+    HELPER_TIMEOUT_S = 60,
+    HELPER_TIMEOUT_MAX_S = 3600,
+    LOOK_MS = 1000, /* so often at least the helper is looked at */
+};
 
 /* What is polled; from CONTROL on, the sockets of workers. */
 enum { HELPER, SIGNALS, OPERATORS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
 
 struct process {
     const char *interface, *state;
-    unsigned elements;
+    unsigned elements, helper_timeout_s;
     struct config cfg;
     struct keyring keys;
     json_t *place;
@@ -46,12 +53,13 @@ struct process {
 #define DEFAULT_STATE "/run/swagg-tofino.jobs"
 
 static const char usage[] =
-    "usage: swagg-tofino [--elements N] [--state FILE] [--check] FILE -- HELPER...\n"
+    "usage: swagg-tofino [--elements N] [--state FILE] [--helper-timeout S] [--check] FILE -- HELPER...\n"
     "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n"
     "\n"
     "  FILE               the configuration, as the daemon's (docs/tofino.md)\n"
     "  --elements N       of a packet, at most: 32, 64, 128 or 256 (default 64)\n"
     "  --state FILE       keeps the jobs that run, for its next life (default " DEFAULT_STATE ")\n"
+    "  --helper-timeout S ends if the helper answers nothing for so many seconds (1 to 3600, default 60)\n"
     "  --check            only say whether the configuration is good\n"
     "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
     "  -h, --help, --version\n";
@@ -167,11 +175,18 @@ static int run(struct process *p)
 
     for (;;) {
         poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
-             strangers_wait ? 0 : tick_ms);
+             strangers_wait ? 0 : (tick_ms < LOOK_MS ? tick_ms : LOOK_MS));
         if (p->source[SIGNALS].revents && !heed_signal(p))
             return EXIT_GOOD;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
             log_error("the helper has ended, or said what is no answer (above: why)");
+            return EXIT_BAD;
+        }
+        if (helper_hangs(p->helper, clock_ns())) {
+            log_error(
+                "the helper has answered nothing for %u s: does the switch's software hang? Start "
+                "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
+                p->helper_timeout_s);
             return EXIT_BAD;
         }
         if (membership_has_failed(p->membership))
@@ -227,7 +242,7 @@ static int start(struct process *p, char *const helper[])
         !place_has_mac(&p->cfg, p->interface, &p->shown.mac))
         return EXIT_BAD;
     json_object_set_new(p->place, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
-    p->helper = helper_start(helper);
+    p->helper = helper_start(helper, p->helper_timeout_s);
     if (p->helper == NULL) {
         log_error("the helper cannot be started");
         return EXIT_BAD;
@@ -267,11 +282,14 @@ static bool read_config(struct process *p, const char *file)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"elements", required_argument, NULL, 'e'}, {"state", required_argument, NULL, 's'},
-        {"check", no_argument, NULL, 'k'},          {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0}};
-    static struct process p = {.state = DEFAULT_STATE, .elements = 64};
+    static const struct option options[] = {{"elements", required_argument, NULL, 'e'},
+                                            {"state", required_argument, NULL, 's'},
+                                            {"helper-timeout", required_argument, NULL, 't'},
+                                            {"check", no_argument, NULL, 'k'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {"version", no_argument, NULL, 'v'},
+                                            {NULL, 0, NULL, 0}};
+    static struct process p = {.state = DEFAULT_STATE, .elements = 64, .helper_timeout_s = HELPER_TIMEOUT_S};
     bool check = false;
 
     standard_fds_fill();
@@ -281,6 +299,8 @@ int main(int argc, char *argv[])
             p.elements = (unsigned)strtoul(optarg, NULL, 10);
         else if (option == 's')
             p.state = optarg;
+        else if (option == 't')
+            p.helper_timeout_s = (unsigned)strtoul(optarg, NULL, 10);
         else if (option == 'k')
             check = true;
         else if (option == 'v')
@@ -289,7 +309,8 @@ int main(int argc, char *argv[])
             return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_GOOD : EXIT_USAGE;
     }
     const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
-    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED || (!check && !has_helper))
+    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED || p.helper_timeout_s < 1 ||
+        p.helper_timeout_s > HELPER_TIMEOUT_MAX_S || (!check && !has_helper))
         return fputs(usage, stderr), EXIT_USAGE;
     if (!read_config(&p, argv[optind]))
         return EXIT_USAGE;

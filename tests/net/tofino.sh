@@ -163,6 +163,13 @@ killed_while_it_runs() {
     expect_equal "the boot id" "$(kept boot_id)" "$boot_id"
 }
 
+step "a helper that hangs ends swagg-tofino, with a word about it"
+status=0
+words=$(switch_exec timeout 300 "$NET_BUILD/tofino/swagg-tofino" --state "$NET_DIR/jobs" --helper-timeout 1 "$NET_DIR/tofino.yaml" -- \
+    sleep 1000 2>&1) || status=$?
+expect_equal "exit status after: $words" "$status" 1
+expect_match "what it says" "$words" "the helper has answered nothing for 1 s: does the switch's software hang"
+
 for chip in tofino tofino2; do
     helper_of "$chip"
     chip_start "$chip" 0.01

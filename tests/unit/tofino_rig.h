@@ -129,7 +129,7 @@ static inline void open_rig(void)
     snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
     CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", text, complain, NULL), 0);
     parts.place = json_object();
-    parts.helper = rig.helper = helper_start(sed);
+    parts.helper = rig.helper = helper_start(sed, 60);
     rig.membership = membership_open(&parts);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig.membership);
     hear_helper();
