@@ -26,7 +26,7 @@ READING = """
 Four hosts, one rank each, float, MTU 1500, segmentation offloads off, so that frames are real frames. The baseline is native Open
 MPI 4.1 (`pml ob1`, `btl tcp`) over a plain Linux bridge between the same hosts, with the same limits. By itself Open MPI does not
 choose its fastest allreduce at this size; `..._ring` compares with the fastest found by hand (`coll_tuned_allreduce_algorithm 4`).
-`tbf` limits the links in both directions. A time is that of the slowest rank. All variants take turns in every run, and a ratio is
+`tbf` limits the links in both directions. Through the shim all calls go to the switch (`SWAGG_MIN_BYTES`). A time is that of the slowest rank. All variants take turns in every run, and a ratio is
 taken within each run. More is better, except for `loss_inflation`: the time with random losses on every link and direction over the
 time without ([loss.md](loss.md) has more on that). `wire_share` is goodput over what framing leaves of the link's rate: {elements}
 floats in a frame of {frame} bytes, {framing:.1%}.

@@ -53,18 +53,20 @@ static enum way usual_way(unsigned range)
     return range_from(range) >= CROSSOVER_USUAL ? WAY_SWITCH : WAY_LIBRARY;
 }
 
-static enum way way_of(unsigned range, const enum way best[], unsigned known)
+static enum way way_of(unsigned range, const enum way best[], unsigned known, bool time_was_up)
 {
     if (range < known)
         return best[range];
+    if (range == CROSSOVER_SIZES && time_was_up)
+        return WAY_SWITCH;
     return known > 0 ? best[known - 1] : usual_way(range);
 }
 
-int64_t crossover_ranges(const enum way best[], unsigned known)
+int64_t crossover_ranges(const enum way best[], unsigned known, bool time_was_up)
 {
-    int64_t ranges = INT64_C(1) << CROSSOVER_SIZES;
-    for (unsigned i = 0; i < CROSSOVER_SIZES; i++)
-        if (way_of(i, best, known) == WAY_SWITCH)
+    int64_t ranges = 0;
+    for (unsigned i = 0; i <= CROSSOVER_SIZES; i++)
+        if (way_of(i, best, known, time_was_up) == WAY_SWITCH)
             ranges |= INT64_C(1) << i;
     return ranges;
 }
@@ -85,7 +87,9 @@ static unsigned range_of(size_t bytes)
 unsigned crossover_needs(size_t bytes)
 {
     const unsigned range = range_of(bytes);
-    return range < CROSSOVER_AT_ONCE || range == CROSSOVER_SIZES ? CROSSOVER_AT_ONCE : range + 1;
+    if (range < CROSSOVER_AT_ONCE)
+        return CROSSOVER_AT_ONCE;
+    return range < CROSSOVER_SIZES ? range + 1 : CROSSOVER_SIZES;
 }
 
 bool crossover_has(int64_t ranges, size_t bytes)
@@ -127,6 +131,7 @@ void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT])
 {
     size_t used = 0;
     unsigned first = 0, end;
+    snprintf(text, CROSSOVER_TEXT, "never"); /* any range takes its place */
     while (first <= CROSSOVER_SIZES) {
         for (end = first; end <= CROSSOVER_SIZES && has_range(ranges, end); end++)
             ;

@@ -5,8 +5,9 @@
  * them together, the others when they are needed. Open MPI is kept for a range unless the switch is clearly
  * faster. A range that is not measured yet, or for which there was too little time, goes the way of the
  * largest size that is known: what made one way faster there is likely to do so here. If none is known, it
- * goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range always goes to the
- * switch: there the rate of the links counts, which it needs least of. */
+ * goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range goes to the switch where
+ * there was too little time: on a network so slow the rate of the links counts, which the switch needs least
+ * of. */
 #ifndef SHIM_CROSSOVER_H
 #define SHIM_CROSSOVER_H
 
@@ -30,7 +31,7 @@ extern const double crossover_seconds[CROSSOVER_SIZES];
 /* The two ways that a collective can go. */
 enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };
 
-/* The ranges of sizes that go to the switch: bit i for range i. Never 0 once they are known. */
+/* The ranges of sizes that go to the switch: bit i for range i. */
 struct crossover {
     int64_t allreduce, reduce;
     int64_t sizes; /* the smallest ones that are measured, or were given up for want of time */
@@ -58,8 +59,9 @@ enum way contest_winner(const struct contest *c);
 /* The median of a way's times, at least one. Sorts them. */
 double contest_seconds(struct contest *c, enum way way);
 
-/* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes. */
-int64_t crossover_ranges(const enum way best[], unsigned known);
+/* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes; time_was_up: the
+ * others are given up, and not only left for later. */
+int64_t crossover_ranges(const enum way best[], unsigned known, bool time_was_up);
 
 /* How many sizes must be measured before a call of so many bytes, those that are included. */
 unsigned crossover_needs(size_t bytes);
@@ -67,7 +69,7 @@ unsigned crossover_needs(size_t bytes);
 /* Whether so many bytes are in one of these ranges. */
 bool crossover_has(int64_t ranges, size_t bytes);
 
-/* "below 512 bytes and from 128K on" */
+/* "below 512 bytes and from 128K on", "always", "never" */
 enum { CROSSOVER_TEXT = 96 };
 void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT]);
 

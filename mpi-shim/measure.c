@@ -244,9 +244,10 @@ struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t 
         return c;
     struct result r = result_of(&c);
     run_sizes(comm, job, sizes, &r);
-    c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known);
-    c.reduce = crossover_ranges(r.best[REDUCE], r.known);
-    c.sizes = r.known < sizes ? CROSSOVER_SIZES : sizes; /* larger ones would take longer still */
+    const bool time_was_up = r.known < sizes;
+    c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known, time_was_up);
+    c.reduce = crossover_ranges(r.best[REDUCE], r.known, time_was_up);
+    c.sizes = time_was_up ? CROSSOVER_SIZES : sizes; /* larger ones would take longer still */
     say_result(comm, &r, sizes, &c);
     if (!r.failed)
         keep(&like, c);

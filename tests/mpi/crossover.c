@@ -3,7 +3,7 @@
 #include <mpi.h>
 #include <stdio.h>
 
-enum { SMALL_CALLS = 150, TIMES = 3, LARGEST = 1 << 20 };
+enum { SMALL_CALLS = 150, TIMES = 3, LARGEST = 8 << 20 };
 
 static int tensor[LARGEST / sizeof(int)], sums[LARGEST / sizeof(int)];
 static int rank, size, wrong;
@@ -25,7 +25,7 @@ static void reduce(size_t bytes, int root, MPI_Comm comm)
 
 static void all_sizes(MPI_Comm comm)
 {
-    for (size_t bytes = LARGEST; bytes >= 256; bytes /= 4)
+    for (size_t bytes = LARGEST; bytes >= 512; bytes /= 4)
         for (int i = 0; i < TIMES; i++) {
             reduce(bytes, -1, comm);
             reduce(bytes, i, comm);

@@ -51,35 +51,55 @@ static void test_a_contest_ends(void)
 }
 
 /* The sizes for the switch, by what is best for the smallest of those that are measured. */
-static const char *text_of(const enum way best[], unsigned known)
+static const char *words(const enum way best[], unsigned known, bool time_was_up)
 {
     static char text[CROSSOVER_TEXT];
-    crossover_write(crossover_ranges(best, known), text);
+    crossover_write(crossover_ranges(best, known, time_was_up), text);
     return text;
+}
+
+static const char *text_of(const enum way best[], unsigned known)
+{
+    return words(best, known, false);
+}
+
+static const char *text_when_time_was_up(const enum way best[], unsigned known)
+{
+    return words(best, known, true);
 }
 
 static void test_each_range_goes_its_own_way(void)
 {
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S, S, S}, 5), "from 2K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L, S, S}, 5), "below 2K and from 8K on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, L, L, S, L}, 5),
-                           "below 512 bytes and from 8K to 32K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, L, L, S, L}, 5), "below 512 bytes and from 8K to 32K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S}, 5), "always");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "never");
 }
 
-static void test_the_largest_sizes_are_for_the_switch(void)
+static void test_the_largest_sizes_go_the_way_of_the_largest_measured_one(void)
 {
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, L}, 8), "from 8M on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S, L, L, L}, 8), "below 128K and from 8M on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, S, L, S, L, S, L, L}, 8),
-                           "from 512 bytes to 2K and from 8K to 32K and from 128K to 512K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, L}, 8), "never");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, S}, 8), "from 2M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, S, S, S, S, S, L}, 8), "below 2M");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, S, L, S, L, S, L, S}, 8),
+                           "from 512 bytes to 2K and from 8K to 32K and from 128K to 512K and from 2M on");
+}
+
+/* On a network so slow, the rate of the links counts. */
+static void test_the_largest_sizes_are_for_the_switch_where_time_was_up(void)
+{
+    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){L, L, L, L, L, L, L}, 7), "from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, S, L}, 3), "below 2K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, L, S, L, S, L, L}, 7),
+                           "below 512 bytes and from 2K to 8K and from 32K to 128K and from 8M on");
 }
 
 /* Where time was up, or where a size is measured when it comes. */
 static void test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one(void)
 {
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K and from 8M on");
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, S, L}, 6), "from 32K to 128K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S}, 3), "from 2K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "always");
 }
@@ -100,7 +120,7 @@ static void test_larger_sizes_have_longer(void)
 
 static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
 {
-    const int64_t ranges = crossover_ranges((enum way[]){L, S, L, S, L}, 5);
+    const int64_t ranges = crossover_ranges((enum way[]){L, S, L, S, L}, 5, true);
     const struct {
         size_t bytes;
         bool to_switch;
@@ -109,8 +129,8 @@ static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
                  {131072, false}, {(8 << 20) - 1, false}, {8 << 20, true}, {SIZE_MAX, true}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         CU_ASSERT_EQUAL(crossover_has(ranges, sizes[i].bytes), sizes[i].to_switch);
-    CU_ASSERT_FALSE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL - 1));
-    CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0), CROSSOVER_USUAL));
+    CU_ASSERT_FALSE(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL - 1));
+    CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL));
 }
 
 static void test_larger_sizes_are_measured_when_they_are_needed(void)
@@ -120,7 +140,8 @@ static void test_larger_sizes_are_measured_when_they_are_needed(void)
     CU_ASSERT_EQUAL(crossover_needs(128 << 10), 6);
     CU_ASSERT_EQUAL(crossover_needs(512 << 10), 7);
     CU_ASSERT_EQUAL(crossover_needs(2 << 20), 8);
-    CU_ASSERT_EQUAL(crossover_needs(8 << 20), CROSSOVER_AT_ONCE); /* the switch's in any case */
+    CU_ASSERT_EQUAL(crossover_needs(8 << 20), 8); /* like 4M */
+    CU_ASSERT_EQUAL(crossover_needs(SIZE_MAX), 8);
 }
 
 int main(void)
@@ -130,7 +151,8 @@ int main(void)
         UNIT_TEST(test_rounds_that_were_held_up_do_not_count),
         UNIT_TEST(test_a_contest_ends),
         UNIT_TEST(test_each_range_goes_its_own_way),
-        UNIT_TEST(test_the_largest_sizes_are_for_the_switch),
+        UNIT_TEST(test_the_largest_sizes_go_the_way_of_the_largest_measured_one),
+        UNIT_TEST(test_the_largest_sizes_are_for_the_switch_where_time_was_up),
         UNIT_TEST(test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one),
         UNIT_TEST(test_where_no_size_is_known_all_go_the_usual_way),
         UNIT_TEST(test_larger_sizes_have_longer),
