@@ -59,7 +59,7 @@ static int effect_prepare(void *ctx, const struct relay_job *job, uint8_t *numbe
         REQUIRE(here == ctl_ranks_has(&job->bundle, rank));
         REQUIRE(here ? job->contributor[rank] < job->contributors : job->contributor[rank] == AGG_NOBODY);
     }
-    return prepared_prepare(&w->prepared, &job->entry, &job->entry.terms, number, text);
+    return prepared_take_number(&w->prepared, &job->entry, number, text);
 }
 
 static void effect_release(void *ctx, const struct relay_job *job)
@@ -249,13 +249,6 @@ static void start(struct world *w, struct process *p, struct input *in)
         p->endpoint.ip = w->uplink[0].ip; /* a circle of switches */
 }
 
-static void answer_late(struct world *w)
-{
-    const uint64_t preparation = prepared_late(&w->prepared);
-    if (preparation != 0)
-        relay_prepared(w->proxy, preparation, &w->prepared.answer, w->now);
-}
-
 static void step(struct world *w, struct input *in)
 {
     const uint8_t what = take8(in);
@@ -267,7 +260,6 @@ static void step(struct world *w, struct input *in)
     case 1:
         w->now += take16(in) * MS;
         relay_tick(w->proxy, w->now);
-        answer_late(w);
         break;
     case 2:
         if (what < 128)
@@ -316,8 +308,7 @@ static void start_switch(struct world *w)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input in = {data, size};
-    struct world w = {.now = 1000 * MS};
-    w.prepared = (struct prepared){.numbers = NUMBERS, .slow = take8(&in) & 1};
+    struct world w = {.now = 1000 * MS, .prepared.numbers = NUMBERS};
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
         w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},

@@ -45,11 +45,8 @@ static struct net {
     struct ctl_registry *registry;
     struct relay_proxy *proxy[PROXIES]; /* of the switches 1 and 2 */
     struct relay_uplink uplink[PROXIES];
-    struct ctl_prepared later;
-    bool full; /* the switch 1 has no room */
-    bool slow; /* pools of the switch 1 take time */
-    int deaf;  /* READYs of the root to ranks below this one are lost */
-    uint64_t put_off;
+    bool full;                                /* the switch 1 has no room */
+    int deaf;                                 /* READYs of the root to ranks below this one are lost */
     int open[PROXIES];                        /* pools, by switch */
     uint8_t number[PROXIES], opened[PROXIES]; /* of the latest; how many so far */
     uint16_t contributors[PROXIES];
@@ -223,11 +220,7 @@ static int leaf_prepare(void *ctx, const struct relay_job *job, uint8_t *number,
     CU_ASSERT_EQUAL(job->parent_number, net.number[above[s]]);
     CU_ASSERT_EQUAL(job->parent.ip, ip_of_switch(above[s]));
     note_open(s, &job->entry, job->contributors, number);
-    if (s != 1 || !net.slow)
-        return 0;
-    net.put_off = job->entry.preparation;
-    net.later = (struct ctl_prepared){.number = *number};
-    return CTL_LATER;
+    return 0;
 }
 
 static void leaf_release(void *ctx, const struct relay_job *job)
@@ -530,20 +523,6 @@ static void test_ready_comes_when_the_whole_tree_is_there(void)
     CU_ASSERT_EQUAL(ctl_ranks_count(&job->bundle), 3);
 }
 
-static void test_a_pool_that_takes_time(void)
-{
-    start(0, 2);
-    net.slow = true;
-    pass(1000);
-    CU_ASSERT_NOT_EQUAL(net.session[0].state, CTL_SESSION_READY);
-    CU_ASSERT_EQUAL(net.session[3].state, CTL_SESSION_READY);
-    relay_prepared(net.proxy[1], net.put_off, &net.later, net.now);
-    deliver();
-    CU_ASSERT_EQUAL(net.session[0].state, CTL_SESSION_READY); /* at once */
-    until_all_are(CTL_SESSION_READY, 1);
-    check_pools();
-}
-
 static void test_a_switch_without_room_fails_the_job_and_says_who_it_is(void)
 {
     start(0, 3);
@@ -723,8 +702,9 @@ static void test_the_operator_of_a_switch_drains_a_job(void)
 static void test_a_job_that_forms_is_not_drained_but_ended(void)
 {
     start(0, 9);
-    net.slow = true;
+    net.deaf = 2;
     pass(1000);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.state, CTL_ENTRY_FORMING);
     CU_ASSERT(relay_drain(net.proxy[1], 0, "t", net.now));
     until_all_are(CTL_SESSION_FAILED, 0);
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
@@ -907,7 +887,6 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_ready_comes_when_the_whole_tree_is_there),
-        UNIT_TEST(test_a_pool_that_takes_time),
         UNIT_TEST(test_a_switch_without_room_fails_the_job_and_says_who_it_is),
         UNIT_TEST(test_a_restart_of_any_switch_is_one_of_all),
         UNIT_TEST(test_restarts_at_any_moment),

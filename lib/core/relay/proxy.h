@@ -1,16 +1,17 @@
 /* Control at a switch that has another one above it (docs/protocol.md, "Trees of switches"): a proxy between
  * the ranks below and the registry of the job's root.
  *
- *   from    message                 what is done
- *   below   JOIN                    checked here as far as it concerns this switch; passed up as that of a
- * rank whose sums come from this switch below   the others              passed up, if the process is known
- *   above   PENDING, ALIVE          passed down
- *   above   REFUSED                 passed down, with the name of the switch that said it
- *   above   READY                   once all ranks that come by this switch have theirs, as it says, the pool
- * is made (prepare); then each of them gets it, with this switch's number and ports above   LEFT passed down;
- * with the last one the pool is released above   ABORTED                 the pool is released; passed down as
- * REFUSED is above   UNKNOWN                 the pool is released; passed down: its ranks join again if the
- * boot id has changed
+ *   from   message         what is done
+ *   below  JOIN            checked here, as far as it concerns this switch; passed up as that of a rank whose
+ *                          sums come from this switch
+ *   below  the others      passed up, if the process is known
+ *   above  PENDING, ALIVE  passed down
+ *   above  REFUSED         passed down, with the name of the switch that said it
+ *   above  READY           once all ranks that come by this switch have theirs, as it says, the pool is made
+ *                          (prepare); then each of them gets it, with this switch's number and ports
+ *   above  LEFT            passed down; with the last one the pool is released
+ *   above  ABORTED         the pool is released; passed down as REFUSED is
+ *   above  UNKNOWN         the pool is released; passed down: its ranks join again if the boot id is new
  *
  * Nothing is sent here by time: ranks repeat what is not answered, and the root tells who is silent.
  * Processes keep their incarnations, ranks, serials and epochs on the way. Only the boot id changes: below,
@@ -51,7 +52,7 @@ struct relay_uplink {
 
 /* A job of which some ranks come by this switch, in one of its lives. */
 struct relay_job {
-    struct ctl_entry entry;     /* FORMING until all its ranks have READY, then as a registry's; FAILED. Its
+    struct ctl_entry entry;     /* FORMING until all its ranks have READY, then RUNNING; or FAILED. Its
                                    members are by rank of the whole job, JOINED those that come by this
                                    switch; number is ours; terms are granted */
     unsigned uplink;            /* by which its sums go up */
@@ -64,7 +65,7 @@ struct relay_job {
     uint32_t lost_after_ms;    /* as the root says */
     uint64_t parent_heard_at;  /* ns */
     struct ctl_ranks bundle;   /* the ranks that come by this switch */
-    uint16_t contributors;     /* from PREPARING on: ranks and switches below that send contributions */
+    uint16_t contributors;     /* since prepare: ranks and switches below that send contributions */
     uint16_t *contributor;     /* by rank, as in struct agg_tree */
     bool refused;              /* FAILED: by this switch itself */
     uint8_t parent_secret[KEYS_SECRET_BYTES]; /* entry.keyed: what the switch above and this one share;
@@ -76,7 +77,8 @@ struct relay_actions {
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
     void (*send_up)(void *ctx, unsigned uplink, const uint8_t *payload, size_t bytes);
     /* As the registry's (control/actions.h), for the contributors of this switch and the switch above: fills
-     * in *number, and may answer CTL_LATER. The terms are the root's: they cannot be lowered. */
+     * in *number. The terms are the root's: they cannot be lowered. Never CTL_LATER: it makes the pool, or
+     * says no, at once. */
     int (*prepare)(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX]);
     void (*release)(void *ctx, const struct relay_job *job);
     void (*event)(void *ctx, const struct ctl_entry *job, const char *what); /* may be NULL */
@@ -140,10 +142,6 @@ enum ctl_parse_error relay_receive(struct relay_proxy *p, const struct ctl_endpo
 /* A UDP payload that came from the switch above. */
 enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, const struct ctl_endpoint *from,
                                       const uint8_t *payload, size_t bytes, uint64_t now);
-
-/* The result of a prepare that returned CTL_LATER, for job->entry.preparation; p->terms is not read. */
-void relay_prepared(struct relay_proxy *p, uint64_t preparation, const struct ctl_prepared *result,
-                    uint64_t now);
 
 /* Call now and then: forgets who is silent. */
 void relay_tick(struct relay_proxy *p, uint64_t now);

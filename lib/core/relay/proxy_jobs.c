@@ -71,7 +71,7 @@ static struct relay_job *find_place(struct relay_proxy *p)
 
 void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_failure *why, uint64_t now)
 {
-    if (job->entry.state == CTL_ENTRY_RUNNING || job->entry.state == CTL_ENTRY_PREPARING)
+    if (job->entry.state == CTL_ENTRY_RUNNING)
         p->cfg.actions.release(p->cfg.actions.ctx, job);
     if (why == NULL) {
         relay_event(p, job, "over here: the switch above has ended this life of it, or all ranks have left");
@@ -236,7 +236,7 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
     relay_send_down(p, route, &m);
 }
 
-/* The rank has READY, but others that come by this switch have not, or it is still getting ready for them. */
+/* The rank has READY, but others that come by this switch have not. */
 static void tell_pending(const struct relay_proxy *p, const struct relay_job *job,
                          const struct relay_route *route, uint64_t now)
 {
@@ -247,8 +247,7 @@ static void tell_pending(const struct relay_proxy *p, const struct relay_job *jo
                                      .rank = route->rank,
                                      .size = e->size,
                                      .serial = route->serial},
-                            .pending = {.waited_ms = (uint32_t)((now - e->since) / UINT64_C(1000000)),
-                                        .preparing = e->state == CTL_ENTRY_PREPARING}};
+                            .pending = {.waited_ms = (uint32_t)((now - e->since) / UINT64_C(1000000))}};
 
     for (unsigned rank = 0; rank < e->size; rank++)
         if (ctl_ranks_has(&job->bundle, rank) && e->members[rank].state != CTL_MEMBER_JOINED)
@@ -286,31 +285,11 @@ static void prepare(struct relay_proxy *p, struct relay_job *job, uint64_t now)
     int rc;
 
     job->contributors = ctl_tree_contributors(&job->entry, job->contributor, NULL);
-    job->entry.preparation = ++p->preparations;
     rc = p->cfg.actions.prepare(p->cfg.actions.ctx, job, &number, text);
-    if (rc == CTL_LATER)
-        job->entry.state = CTL_ENTRY_PREPARING;
-    else if (rc < 0)
+    if (rc < 0)
         relay_fail(p, job, reason_of(rc), "%s", text);
     else
         run(p, job, number, now);
-}
-
-void relay_prepared(struct relay_proxy *p, uint64_t preparation, const struct ctl_prepared *result,
-                    uint64_t now)
-{
-    for (unsigned i = 0; i < p->cfg.max_jobs; i++) {
-        struct relay_job *job = &p->jobs[i];
-
-        if (job->entry.state != CTL_ENTRY_PREPARING || job->entry.preparation != preparation)
-            continue;
-        job->entry.state = CTL_ENTRY_FORMING; /* there is nothing to release yet */
-        if (result->result < 0)
-            relay_fail(p, job, reason_of(result->result), "%s", result->text);
-        else
-            run(p, job, result->number, now);
-        return;
-    }
 }
 
 /* Whether READY makes sense here: of this protocol, and with the rank among those that come by this switch.
@@ -364,6 +343,6 @@ void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct 
     sit_down(job, route, m->ready.resumed);
     if (job->entry.state == CTL_ENTRY_FORMING && job->entry.present == ctl_ranks_count(&job->bundle))
         prepare(p, job, now);
-    if (job->entry.state == CTL_ENTRY_FORMING || job->entry.state == CTL_ENTRY_PREPARING)
+    if (job->entry.state == CTL_ENTRY_FORMING)
         tell_pending(p, job, route, now);
 }

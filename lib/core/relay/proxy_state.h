@@ -25,7 +25,6 @@ struct relay_proxy {
     struct ctl_registry_config limits; /* what JOINs are checked against; no more of it is filled in */
     struct ctl_guard guard;            /* of processes below */
     uint64_t ticked_at;                /* 0: never */
-    uint64_t preparations;             /* counts pools that were asked for */
     struct relay_route *routes;        /* cfg.max_processes */
     struct relay_job jobs[];
 };
