@@ -2,12 +2,15 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-enum { FILE_BYTES_MAX = 1 << 20, MESSAGE_MAX = 1024 };
+enum { FILE_BYTES_MAX = 1 << 20, MESSAGE_MAX = 1024, DEPTH_MAX = 32 /* of groups in groups; they have 6 */ };
 
 /* Reports a message without control characters, which a quoted value may contain. */
 static void say(const struct config_text *t, char message[MESSAGE_MAX])
@@ -141,25 +144,54 @@ void config_fault(struct config_text *t, const char *path, const char *format, .
     va_end(args);
 }
 
+static int unreadable(struct config_text *t, int error, const char *why)
+{
+    config_fault_at(t, 0, "", "cannot be read: %s", why);
+    return -error;
+}
+
+/* What reading would wait for, or never come to the end of, is not read. */
+static int check_file(struct config_text *t, int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return unreadable(t, errno, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return unreadable(t, EISDIR, strerror(EISDIR));
+    if (!S_ISREG(st.st_mode))
+        return unreadable(t, EINVAL, "it is a device or a pipe, not a file");
+    if (st.st_size >= FILE_BYTES_MAX)
+        return unreadable(t, EFBIG, "it is longer than any configuration (1 MiB)");
+    return 0;
+}
+
+static int read_bytes(struct config_text *t, int fd)
+{
+    ssize_t n = 1;
+
+    t->bytes = malloc(FILE_BYTES_MAX);
+    if (t->bytes == NULL)
+        return unreadable(t, ENOMEM, strerror(ENOMEM));
+    while (n > 0 && t->length < FILE_BYTES_MAX) {
+        n = read(fd, t->bytes + t->length, FILE_BYTES_MAX - t->length);
+        t->length += n > 0 ? (size_t)n : 0;
+    }
+    return n < 0 ? unreadable(t, errno, strerror(errno)) : 0;
+}
+
+/* Opening does not wait for the other end of a pipe. */
 static int read_file(struct config_text *t)
 {
-    FILE *f = fopen(t->file, "r");
-    int ret = 0;
+    const int fd = open(t->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int ret;
 
-    if (f == NULL)
-        return -errno;
-    t->bytes = malloc(FILE_BYTES_MAX);
-    if (t->bytes == NULL) {
-        ret = -ENOMEM;
-        goto err;
-    }
-    t->length = fread(t->bytes, 1, FILE_BYTES_MAX, f);
-    if (ferror(f))
-        ret = -errno;
-    else if (t->length == FILE_BYTES_MAX)
-        ret = -EFBIG;
-err:
-    fclose(f);
+    if (fd < 0)
+        return unreadable(t, errno, strerror(errno));
+    ret = check_file(t, fd);
+    if (ret == 0)
+        ret = read_bytes(t, fd);
+    close(fd);
     return ret;
 }
 
@@ -186,6 +218,40 @@ static void report_yaml_error(struct config_text *t, const yaml_parser_t *p)
     else
         config_fault_at(t, config_line(p->problem_mark), "", "not YAML: %s%s",
                         p->problem != NULL ? p->problem : "out of memory", mistake);
+}
+
+static int step_of(yaml_event_type_t event)
+{
+    switch (event) {
+    case YAML_SEQUENCE_START_EVENT:
+    case YAML_MAPPING_START_EVENT:
+        return 1;
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        return -1;
+    default:
+        return 0;
+    }
+}
+
+/* libyaml's time grows with the square of the depth: minutes for a file of brackets. What is not YAML is left
+ * to whoever reads it. */
+static int check_depth(struct config_text *t, yaml_parser_t *p)
+{
+    yaml_event_t event;
+    bool more = true;
+    int depth = 0;
+
+    yaml_parser_set_input_string(p, (const unsigned char *)t->bytes, t->length);
+    while (more && depth <= DEPTH_MAX && yaml_parser_parse(p, &event)) {
+        depth += step_of(event.type);
+        if (depth > DEPTH_MAX)
+            config_fault_at(t, config_line(event.start_mark), "",
+                            "groups within groups, more than %d deep: no configuration is", DEPTH_MAX);
+        more = event.type != YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    return depth > DEPTH_MAX ? -EINVAL : 0;
 }
 
 /* A second document would be ignored silently, so nothing may follow the first. */
@@ -224,18 +290,25 @@ static int parse(struct config_text *t, yaml_parser_t *p)
     return ret;
 }
 
+static int with_parser(struct config_text *t, int (*look)(struct config_text *t, yaml_parser_t *p))
+{
+    yaml_parser_t parser;
+    int ret;
+
+    if (t->bytes == NULL || !yaml_parser_initialize(&parser))
+        return unreadable(t, ENOMEM, strerror(ENOMEM));
+    ret = look(t, &parser);
+    yaml_parser_delete(&parser);
+    return ret;
+}
+
 /* Parses t->bytes, which it frees on error. */
 static int parse_bytes(struct config_text *t)
 {
-    yaml_parser_t parser;
-    int ret = -ENOMEM;
+    int ret = with_parser(t, check_depth);
 
-    if (t->bytes == NULL || !yaml_parser_initialize(&parser)) {
-        config_fault_at(t, 0, "", "cannot be read: %s", strerror(ENOMEM));
-    } else {
-        ret = parse(t, &parser);
-        yaml_parser_delete(&parser);
-    }
+    if (ret == 0)
+        ret = with_parser(t, parse);
     if (ret < 0)
         free(t->bytes);
     return ret;
@@ -249,7 +322,6 @@ int config_text_read(struct config_text *t, const char *file, config_report repo
     ret = read_file(t);
     if (ret == 0)
         return parse_bytes(t);
-    config_fault_at(t, 0, "", "cannot be read: %s", strerror(-ret));
     free(t->bytes);
     return ret;
 }

@@ -2,6 +2,7 @@
 #include "config_rig.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 static const struct {
     const char *yaml, *messages;
@@ -468,6 +469,21 @@ static void test_bad_configurations_say_what_is_wrong(void)
     }
 }
 
+/* The parser alone works on it for minutes. */
+static void test_a_file_of_brackets_takes_no_time(void)
+{
+    enum { BRACKETS = 900000 };
+    char *yaml = malloc(BRACKETS);
+    struct transcript t;
+    struct config c;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(yaml);
+    memset(yaml, '[', BRACKETS);
+    CU_ASSERT_EQUAL(load(&c, yaml, BRACKETS, &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text, "F:1: groups within groups, more than 32 deep: no configuration is\n");
+    free(yaml);
+}
+
 /* A file of nothing but mistakes, and of one key again and again: the list ends, and so does the work. */
 static void test_a_hundred_mistakes_are_enough(void)
 {
@@ -504,8 +520,37 @@ static void test_files_that_cannot_be_read(void)
     CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EISDIR);
     CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: Is a directory\n");
     t = (struct transcript){.file = "/dev/zero"};
+    CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: it is a device or a pipe, not a file\n");
+}
+
+/* Whoever reads it at a reload must not wait for somebody who writes into it. */
+static void test_a_pipe_is_no_file(void)
+{
+    char pipe[] = "/tmp/test_config_XXXXXX";
+    struct transcript t = {.file = pipe};
+    struct config c;
+
+    CU_ASSERT_EQUAL_FATAL(close(mkstemp(pipe)), 0);
+    CU_ASSERT_EQUAL_FATAL(unlink(pipe), 0);
+    CU_ASSERT_EQUAL_FATAL(mkfifo(pipe, 0600), 0);
+    CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EINVAL);
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: it is a device or a pipe, not a file\n");
+    unlink(pipe);
+}
+
+static void test_a_huge_file_is_not_read(void)
+{
+    char file[] = "/tmp/test_config_XXXXXX";
+    struct transcript t = {.file = file};
+    struct config c;
+    const int fd = mkstemp(file);
+
+    CU_ASSERT_EQUAL_FATAL(ftruncate(fd, (off_t)1 << 30), 0);
+    close(fd);
     CU_ASSERT_EQUAL(config_load(&c, t.file, take_down, &t), -EFBIG);
-    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: File too large\n");
+    CU_ASSERT_STRING_EQUAL(t.text, "F: cannot be read: it is longer than any configuration (1 MiB)\n");
+    unlink(file);
 }
 
 static void test_a_switchs_file_is_no_servers(void)
@@ -544,8 +589,11 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_bad_configurations_say_what_is_wrong),
+        UNIT_TEST(test_a_file_of_brackets_takes_no_time),
         UNIT_TEST(test_a_hundred_mistakes_are_enough),
         UNIT_TEST(test_files_that_cannot_be_read),
+        UNIT_TEST(test_a_pipe_is_no_file),
+        UNIT_TEST(test_a_huge_file_is_not_read),
         UNIT_TEST(test_a_switchs_file_is_no_servers),
         UNIT_TEST(test_damaged_files_do_no_harm),
         CU_TEST_INFO_NULL,
