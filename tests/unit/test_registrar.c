@@ -263,7 +263,7 @@ static void test_a_job_that_memory_has_no_room_for_fails(void)
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_ABORTED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_NO_SLOTS);
-    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "of the switch are free (pool.megabytes)"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "are free (3/4 of pool.megabytes)"));
     CU_ASSERT(jobs.bytes == 0 && jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0) == NULL);
     close_registrar();
 }

@@ -36,6 +36,28 @@ static void test_a_quota_that_was_lowered_below_what_is_held_has_nothing_free(vo
     CU_ASSERT_PTR_EQUAL(share_exceeded(&q, 1, one), &q);
 }
 
+/* One host may have 48 MB of 64, and has them and more. Raising pool.megabytes until the pool has room would
+ * not do. */
+static void test_of_several_quotas_that_lack_room_the_tightest_is_named(void)
+{
+    struct share_quota q[] = {{SHARE_BYTES, 64, 64, "pool.megabytes", "the switch"},
+                              {SHARE_BYTES, 48, 50, "3/4 of pool.megabytes", "one host"},
+                              {SHARE_SLOTS, 1, 1, "tenants[0].quota.slots", "tenant lab"}};
+    const uint64_t asked[SHARE_KINDS] = {[SHARE_BYTES] = 1},
+                   both[SHARE_KINDS] = {[SHARE_BYTES] = 1, [SHARE_SLOTS] = 1};
+
+    q[1].held = 48;
+    q[0].held = 66;
+    CU_ASSERT_PTR_EQUAL(share_exceeded(q, 3, asked), &q[0]);
+    q[1].held = 64;
+    q[0].held = 64;
+    CU_ASSERT_PTR_EQUAL(share_exceeded(q, 3, asked), &q[1]);
+    CU_ASSERT_PTR_EQUAL(share_exceeded(q, 3, both), &q[1]);
+    q[0].held = 40;
+    q[1].held = 40;
+    CU_ASSERT_PTR_EQUAL(share_exceeded(q, 3, (const uint64_t[SHARE_KINDS]){[SHARE_BYTES] = 30}), &q[1]);
+}
+
 static void test_a_refusal_says_asked_free_key_and_holders(void)
 {
     struct share_holder holder[] = {{"small", 24}, {"train-b", 1000}};
@@ -215,6 +237,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_quota_is_exceeded_by_what_does_not_fit_beside_the_rest),
         UNIT_TEST(test_a_quota_that_was_lowered_below_what_is_held_has_nothing_free),
+        UNIT_TEST(test_of_several_quotas_that_lack_room_the_tightest_is_named),
         UNIT_TEST(test_a_refusal_says_asked_free_key_and_holders),
         UNIT_TEST(test_a_refusal_ends_with_dots_where_there_is_no_room),
         UNIT_TEST(test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on),

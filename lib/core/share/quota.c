@@ -10,13 +10,26 @@ static uint64_t free_of(const struct share_quota *q)
     return q->held < q->max ? q->max - q->held : 0;
 }
 
+/* Below 0 where a quota was lowered, or where it bounds new holders only. */
+static int64_t left_of(const struct share_quota *q)
+{
+    return (int64_t)(q->max - q->held);
+}
+
 const struct share_quota *share_exceeded(const struct share_quota quota[], unsigned n,
                                          const uint64_t asked[SHARE_KINDS])
 {
-    for (unsigned i = 0; i < n; i++)
-        if (quota[i].max != 0 && asked[quota[i].kind] > free_of(&quota[i]))
-            return &quota[i];
-    return NULL;
+    const struct share_quota *tightest = NULL;
+
+    for (unsigned i = 0; i < n; i++) {
+        const struct share_quota *q = &quota[i];
+
+        if (q->max == 0 || asked[q->kind] <= free_of(q))
+            continue;
+        if (tightest == NULL || (q->kind == tightest->kind && left_of(q) < left_of(tightest)))
+            tightest = q;
+    }
+    return tightest;
 }
 
 /* "1024", or of memory "512 KB", "6.2 MB". */

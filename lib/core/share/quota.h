@@ -26,7 +26,8 @@ struct share_holder {
     uint64_t held;
 };
 
-/* The first of n quotas that has no room for what is asked, by enum share_kind; NULL: all have. */
+/* Which of n quotas has no room for what is asked, by enum share_kind; NULL: all have. Of several of a kind
+ * it is the one that must be raised by most, since raising another would not help yet. */
 const struct share_quota *share_exceeded(const struct share_quota quota[], unsigned n,
                                          const uint64_t asked[SHARE_KINDS]);
 
