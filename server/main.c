@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/standard_fds.h"
 #include "commands.h"
+#include "config/machine.h"
 #include "control/keyring.h"
 #include "exit_status.h"
 #include "operator/operators.h"
@@ -88,7 +89,7 @@ int main(int argc, char *argv[])
         return fputs(usage, stderr), EXIT_USAGE;
     if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
         return EXIT_USAGE;
-    if (!keyring_is_good(&cfg))
+    if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */
         return EXIT_USAGE;
     if (check)
         return printf("%s: good\n", argv[optind]) < 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "config/machine.h"
 #include "control/registry_next.h"
 #include "control/reread.h"
 #include "control/strangers_rate.h"
@@ -38,6 +39,8 @@ static int read_next(struct change *c)
     if (rc == 0)
         rc = reread_keep_tenants(ps->file, c->next, ps->cfg,
                                  registry_tenants(ps->registry, ps->cfg->limits.jobs), c->tenant);
+    if (rc == 0 && !machine_suits(c->next))
+        rc = -ENOMEM;
     if (rc < 0)
         return rc;
     config_compare(c->list, ps->cfg, c->next);

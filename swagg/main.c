@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/standard_fds.h"
 #include "config/config.h"
+#include "config/machine.h"
 #include "control/keyring.h"
 #include "control/signals.h"
 #include "daemon.h"
@@ -157,8 +158,9 @@ int main(int argc, char *argv[])
     standard_fds_fill();
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
-    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg) ||
-        !keyring_is_good(&cfg))
+    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
+        return EXIT_USAGE;
+    if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */
         return EXIT_USAGE;
     if (cl.check)
         return say_good(&cfg, cl.file);

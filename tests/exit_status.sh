@@ -55,6 +55,28 @@ cat >"$folder/server_keys.yaml" <<'end'
 server: {ip: 127.0.0.1}
 tenants: [{name: lab, key_file: /nonexistent/key}]
 end
+
+# So are what they ask of this machine: memory, and the operators' group.
+beyond=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 1048576 + 1))
+cat >"$folder/switch_beyond.yaml" <<end
+ports: [{device: kernel:none0}, {device: kernel:none1}]
+memory: {megabytes: $beyond}
+control: {group: no-such-group}
+end
+cat >"$folder/server_beyond.yaml" <<end
+server: {ip: 127.0.0.1}
+pool: {megabytes: $beyond}
+control: {group: no-such-group}
+end
+for check in --check ''; do
+    expect 2 swagg ${check:+"$check"} "$folder/switch_beyond.yaml"
+    grep -q "memory.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
+    grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
+    expect 2 swagg-ps ${check:+"$check"} "$folder/server_beyond.yaml"
+    grep -q "pool.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
+    grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
+done
+
 for check in --check ''; do
     for file in "$folder/switch.yaml" "$folder/switch_keys.yaml" /nonexistent; do
         expect 2 swagg ${check:+"$check"} "$file"

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/standard_fds.h"
 #include "config/config.h"
+#include "config/machine.h"
 #include "control/keyring.h"
 #include "control/signals.h"
 #include "exit_status.h"
@@ -271,7 +272,8 @@ static void report_fault(void *context, const char *message)
 
 static bool read_config(struct process *p, const char *file)
 {
-    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || keyring_load(&p->keys, &p->cfg) < 0)
+    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || keyring_load(&p->keys, &p->cfg) < 0 ||
+        !machine_suits(&p->cfg))
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");

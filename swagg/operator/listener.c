@@ -1,7 +1,6 @@
 #include "operator/listener.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sys/un.h>
 
 #include "base/log.h"
+#include "config/machine.h"
 
 enum { WAITING_MAX = 16, TRIES_MAX = 8 };
 
@@ -96,19 +96,6 @@ static int open_in_directory(struct listener *l, mode_t mode, gid_t group)
     return rc;
 }
 
-/* -1: as the process has it. */
-static int find_group(gid_t *group, const char *name)
-{
-    const struct group *found = name[0] == '\0' ? NULL : getgrnam(name);
-
-    *group = found == NULL ? (gid_t)-1 : found->gr_gid;
-    if (name[0] == '\0' || found != NULL)
-        return 0;
-    log_error("control.group: there is no group %s on this machine: groupadd %s, or name another", name,
-              name);
-    return -ENOENT;
-}
-
 /* Whether the link is there, and leads to this listener's socket. */
 static bool is_ours(const struct listener *l)
 {
@@ -163,7 +150,7 @@ static void tell(const struct listener *l, int rc)
 int listener_open(struct listener *l, const struct config_control *cfg, const char *name)
 {
     gid_t group;
-    int rc = find_group(&group, cfg->group);
+    int rc = machine_group(&group, cfg->group);
 
     *l = (struct listener){.fd = -1};
     if (rc < 0)
