@@ -86,7 +86,7 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
     job->footprint = *f;
     job->slots = f->slots;
     job->tenant = joined->tenant;
-    job->founder = joined->founder;
+    job->founder = ctl_entry_debtor(joined);
     snprintf(job->name, sizeof(job->name), "%s", joined->name);
     job->group = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
@@ -131,10 +131,8 @@ static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, co
                      char text[CTL_TEXT_MAX])
 {
     struct room_job running[EVERY_JOB];
-    const struct room_job asked = {.tenant = joined->tenant,
-                                   .founder = joined->resumed && joined->came_back ? 0 : joined->founder,
-                                   .slots = f->slots,
-                                   .bytes = f->bytes};
+    const struct room_job asked = {
+        .tenant = joined->tenant, .founder = ctl_entry_debtor(joined), .slots = f->slots, .bytes = f->bytes};
     const struct config *cfg = jobs->cfg;
     const struct room room = {.whose = "the server",
                               .bytes = (uint64_t)cfg->pool.megabytes << 20,

@@ -167,11 +167,9 @@ struct jobs_plan {
     struct agg_terms terms; /* granted */
     bool as_it_is;          /* the terms must not be lowered, since the job resumes after a restart, is in the
                                configuration, or has its root at another switch */
-    bool came_back; /* it ran before this switch did, or has its root at another: it may use all memory that
-                       is left */
-    bool is_static; /* nobody joins it: its members are known by their addresses */
-    bool without_udp_sum;  /* its packets need no UDP checksum */
-    uint8_t threads;       /* of each member, from its UDP port on; 0 counts as 1 */
+    bool is_static;         /* nobody joins it: its members are known by their addresses */
+    bool without_udp_sum;   /* its packets need no UDP checksum */
+    uint8_t threads;        /* of each member, from its UDP port on; 0 counts as 1 */
     rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */
     const struct keys_shared *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
     uint16_t size;                    /* members: ranks, in a tree contributors */
@@ -180,7 +178,7 @@ struct jobs_plan {
     char name[CONFIG_JOB_MAX];
     uint8_t network;                            /* as in struct job */
     int tenant;                                 /* as in struct job */
-    uint32_t founder;                           /* as in struct job */
+    uint32_t founder;                           /* as in struct job; 0: it may use all memory that is left */
     uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */
     struct jobs_member member[AGG_MAX_WORKERS]; /* by rank, or contributor */
 };

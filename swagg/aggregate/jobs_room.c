@@ -25,10 +25,8 @@ bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const
                     char text[AGG_TEXT_MAX])
 {
     struct room_job running[EVERY_JOB];
-    const struct room_job asked = {.tenant = plan->tenant,
-                                   .founder = plan->came_back ? 0 : plan->founder,
-                                   .slots = f->slots,
-                                   .bytes = f->bytes};
+    const struct room_job asked = {
+        .tenant = plan->tenant, .founder = plan->founder, .slots = f->slots, .bytes = f->bytes};
     const struct room room = {.whose = "the switch",
                               .bytes = jobs->bytes_max,
                               .held = jobs->bytes,

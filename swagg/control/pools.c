@@ -32,15 +32,14 @@ static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job, ui
 }
 
 static struct jobs_plan plan_for(const struct ctl_entry *job, const struct agg_terms *terms, bool as_it_is,
-                                 bool came_back)
+                                 uint32_t founder)
 {
     struct jobs_plan plan = {.protocol = job->protocol,
                              .terms = *terms,
                              .as_it_is = as_it_is,
-                             .came_back = came_back,
                              .network = job->network,
                              .tenant = job->tenant,
-                             .founder = job->founder};
+                             .founder = founder};
 
     snprintf(plan.name, sizeof(plan.name), "%s", job->name);
     return plan;
@@ -75,7 +74,7 @@ int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_te
     uint16_t contributor[AGG_MAX_WORKERS];
     const struct agg_tree tree = {.ranks = job->size, .contributor = contributor};
     struct keys_shared shared = {.library = keys_sodium()};
-    struct jobs_plan plan = plan_for(job, terms, job->resumed, job->resumed && job->came_back);
+    struct jobs_plan plan = plan_for(job, terms, job->resumed, ctl_entry_debtor(job));
     int rc;
 
     plan_members(&plan, job, contributor);
@@ -116,7 +115,7 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
                             .contributor = contributor,
                             .has_parent = true,
                             .parent_job = job->parent_number};
-    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true, true);
+    struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true, ctl_entry_host(&job->entry));
     struct keys_shared ours = {.library = keys_sodium()}, parents = ours;
     int rc;
 

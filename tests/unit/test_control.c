@@ -66,6 +66,8 @@ struct world {
     bool number_used[NUMBERS];
     uint64_t next_tick;
     unsigned strangers;         /* percent of the rounds in which one speaks */
+    bool claims;                /* some say that they were there before a restart */
+    struct ctl_head claimed;    /* the last of these */
     struct datagram kept[KEPT]; /* what processes sent at some time: copies of it may arrive late */
     unsigned sent;
     bool keyed; /* the processes and the switch share a key, strangers have another */
@@ -348,6 +350,26 @@ static void poll_processes(struct world *w)
     }
 }
 
+/* Says that it was there before the restart, or waited then, in a job of several ranks; and once it sits
+ * somewhere, leaves or aborts. From its one address, which leaves places to others. */
+static void claim(struct world *w, struct ctl_endpoint *from, struct ctl_message *m)
+{
+    *from = (struct ctl_endpoint){.ip = 90, .udp_port = 5000};
+    if (m->head.type == CTL_JOIN && m->head.size > 1) {
+        struct sml_terms wish;
+        sml_terms_parse(&wish, &m->join.terms);
+        wish.resumed = m->join.resume = chance(w, 50);
+        sml_terms_build(&m->join.terms, &wish);
+        m->join.waited = !m->join.resume;
+        m->join.roster = pick(w, UINT32_MAX);
+        w->claimed = m->head;
+    } else if (m->head.type != CTL_HEARTBEAT && w->claimed.incarnation != 0) {
+        w->claimed.type = m->head.type;
+        w->claimed.serial++;
+        m->head = w->claimed;
+    }
+}
+
 /* Somebody who is in no job: joins one of the name, under its terms or others; claims to be in one that it
  * does not know; or a copy of what a member sent, as late as can be, whoever has its endpoint now. */
 static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t out[CTL_MESSAGE_MAX])
@@ -385,6 +407,8 @@ static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t 
         if (chance(w, 20))
             snprintf(m.join.name, sizeof m.join.name, "squat %u", pick(w, 100));
     }
+    if (w->claims && chance(w, 30))
+        claim(w, from, &m);
     return ctl_build(out, &m);
 }
 
@@ -623,6 +647,7 @@ static void stand_strangers(uint64_t seed, bool trace)
     run(&w, 10 * SECOND);
     CU_ASSERT_TRUE(all_are_ready(&w));
     w.strangers = 1 + pick(&w, 60);
+    w.claims = w.max_jobs >= 4; /* fewer are not shared by address */
     for (unsigned n = 1 + pick(&w, 3); n > 0; n--) {
         run(&w, pick(&w, 3000) * MS);
         kill_switch(&w);

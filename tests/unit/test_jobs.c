@@ -241,9 +241,9 @@ static void test_a_host_has_its_share_of_memory(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host, 10.0.0.1, are free (3/4 of pool.megabytes): job"));
     wish.as_it_is = true; /* whoever says that he resumes */
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
-    wish.came_back = true;
+    wish.founder = 0; /* of several hosts, and came back */
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
-    wish.as_it_is = wish.came_back = false;
+    wish.as_it_is = false;
     wish.founder = ip_of(100);
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);

@@ -268,6 +268,42 @@ static void test_a_job_that_memory_has_no_room_for_fails(void)
     close_registrar();
 }
 
+/* One rank of so many says that all of them are back. */
+static void come_back(uint16_t rank, uint16_t size)
+{
+    struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024, .resumed = true};
+    struct ctl_message m = message(CTL_JOIN, rank, size);
+
+    m.join = (struct ctl_join){.data_port = (uint16_t)(5000 + rank), .resume = true, .name = "j"};
+    sml_terms_build(&m.join.terms, &wish);
+    for (uint16_t r = 0; r < size; r++)
+        m.join.roster ^= 1000u + r;
+    receive(&m);
+}
+
+/* Whoever says that he comes back leaves a quarter to others as long as he speaks from one address. */
+static void test_what_comes_back_counts_against_its_one_host(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    come_back(0, 1);
+    m = sent(0);
+    CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
+    CU_ASSERT_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job)->founder, rig_station(0).ip);
+    close_registrar();
+
+    open_registrar();
+    come_back(0, 2);
+    sent(0);
+    come_back(1, 2);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_READY);
+    m = sent(1);
+    CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
+    CU_ASSERT_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job)->founder, 0);
+    close_registrar();
+}
+
 static void test_a_job_beyond_the_limits_is_refused(void)
 {
     struct ctl_message m;
@@ -678,6 +714,7 @@ int main(void)
         UNIT_TEST(test_a_job_whose_ranks_are_there_has_a_pool),
         UNIT_TEST(test_a_job_may_be_of_any_protocol_that_is_spoken),
         UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
+        UNIT_TEST(test_what_comes_back_counts_against_its_one_host),
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
         UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),

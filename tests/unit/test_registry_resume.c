@@ -192,16 +192,25 @@ static void test_strangers_among_resuming(void)
 /* Jobs from before a restart get the places and the room first. */
 static void test_resumers_go_first(void)
 {
-    play(1, "loud\n"
-            "JOIN d 0/2 job=other\n"
-            "  job 'other': rank 0 of 2 has joined\n"
-            "  d PENDING rank 1\n"
-            "JOIN a 0/2 resume=100\n"
-            "  job 'other': gives its place to a job that ran before the switch restarted\n"
-            "  job 't': rank 0 of 2 has joined again\n"
-            "  a PENDING rank 1\n"
-            "JOIN d 0/2 job=other\n"
-            "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows: t\n");
+    play(1,
+         "loud\n"
+         "JOIN d 0/2 job=other\n"
+         "  job 'other': rank 0 of 2 has joined\n"
+         "  d PENDING rank 1\n"
+         "JOIN a 0/2 resume=100\n"
+         "  job 'other': gives its place to a job that ran before the switch restarted\n"
+         "  job 't': rank 0 of 2 has joined again\n"
+         "  a PENDING rank 1\n"
+         "JOIN d 0/2 job=other\n"
+         "  d PENDING no room\n"
+         "JOIN b 1/2 resume=100\n"
+         "  job 't': rank 1 of 2 has joined again\n"
+         "  open\n"
+         "  job 't': resumed: 2 ranks, number 0, switchml, format typed, mode ordered, checksum none, slots "
+         "128, chunk_bytes 1460, resumed 1\n"
+         "  ab READY 128 slots 1460 bytes resumed at 100\n"
+         "JOIN d 0/2 job=other\n"
+         "  d REFUSED no jobs: the switch has 1 jobs, as many as its limits.jobs allows: t\n");
     /* Also where their host has founded as many as it may. */
     play(4, "JOIN b 0/2 job=j1\n"
             "  b PENDING rank 1\n"
@@ -354,14 +363,124 @@ static void test_newcomer_among_resuming_and_waiting(void)
             "  b PENDING ranks 0 and 2\n"
             "JOIN d 2/3 mode=0\n"
             "  d PENDING occupied by rank 1\n");
-    /* The only one that resumed leaves: the one that waited is told. */
+    /* The only one that resumed leaves: nothing shows that the one that waited was with it. */
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
             "JOIN b 1/3 waited\n"
             "  b PENDING rank 2\n"
             "LEAVE a\n"
             "  a LEFT\n"
-            "  b ABORTED cannot resume: rank 0 (10.0.0.1) left, so the job cannot resume\n");
+            "JOIN b 1/3 waited\n"
+            "  b PENDING ranks 0 and 2\n");
+}
+
+/* Who says that he was in a job before the restart, or waited for one, is believed only as long as that can
+ * be: later he takes nothing from anybody, however often he asks. */
+static void test_late_claims_take_nothing(void)
+{
+    play(2, "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "wait 10\n"
+            "JOIN a 0/3\n"
+            "  a PENDING ranks 1 and 2\n"
+            "loud\n"
+            "JOIN x 0/3 waited\n"
+            "  x PENDING occupied by rank 0\n"
+            "JOIN y 1/2 resume=100 among=yz\n" /* under other terms */
+            "  job 't': rank 1 of 2 has joined again\n"
+            "  y PENDING rank 0\n"
+            "JOIN z 0/3 resume=100 among=vwz\n" /* under these */
+            "  z REFUSED no jobs: the switch has 2 jobs, as many as its limits.jobs allows: t, t\n"
+            "JOIN v 0/1 resume=100 job=v\n"
+            "  v REFUSED no jobs: the switch has 2 jobs, as many as its limits.jobs allows: t, t\n"
+            "JOIN b 1/3\n"
+            "  job 't': rank 1 of 3 has joined\n"
+            "  b PENDING rank 2\n"
+            "JOIN c 2/3\n"
+            "  job 't': rank 2 of 3 has joined\n"
+            "  open\n"
+            "  job 't': ready: 3 ranks, number 0, switchml, format typed, mode ordered, checksum none, slots "
+            "128, chunk_bytes 1460, resumed 0\n"
+            "  abc READY 128 slots 1460 bytes\n");
+    /* The whole job may be late, since a port of an ordinary switch on the way was not open yet. */
+    play(4, "wait 60\n"
+            "JOIN b 1/3 waited\n"
+            "  b PENDING ranks 0 and 2\n"
+            "JOIN a 0/3 resume=100\n"
+            "  a PENDING rank 2\n"
+            "JOIN c 2/3 waited\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes resumed at 100\n"
+            "  bc READY 128 slots 1460 bytes\n");
+}
+
+/* Ranks that had to give way have not failed, and come back. */
+static void test_who_gave_way_comes_back(void)
+{
+    play(1, "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN x 0/2 resume=100 job=other\n"
+            "  x PENDING rank 1\n"
+            "JOIN a 0/2\n"
+            "  a PENDING no room\n"
+            "wait 10\n"
+            "  x ABORTED cannot resume: rank 1 did not come back within 10.0 s after the switch restarted\n"
+            "JOIN a 0/2\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  ab READY 128 slots 1460 bytes\n");
+}
+
+/* Only the roster can tell whether one that has waited belongs to the job that resumes. Until then neither
+ * speaks for the other. */
+static void test_one_that_has_waited_ends_no_job(void)
+{
+    static const char *const ends[] = {"LEAVE x\n  x LEFT\n", "ABORT x enough\n  x UNKNOWN\n"};
+    char script[1000];
+
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(script, sizeof script,
+                 "JOIN a 0/3 resume=100\n"
+                 "  a PENDING ranks 1 and 2\n"
+                 "JOIN x 1/3 waited\n"
+                 "  x PENDING rank 2\n"
+                 "%s"
+                 "JOIN b 1/3 resume=100\n"
+                 "  b PENDING rank 2\n"
+                 "JOIN c 2/3 resume=100\n"
+                 "  open\n"
+                 "  abc READY 128 slots 1460 bytes resumed at 100\n",
+                 ends[i]);
+        play(4, script);
+    }
+}
+
+static void test_one_that_resumes_ends_no_job_of_those_that_have_waited(void)
+{
+    static const char *const ends[] = {
+        "LEAVE e\n  e LEFT\n", "ABORT e enough\n  e ABORTED application: enough\n",
+        "wait 4\nJOIN a 0/3 waited\n  a PENDING rank 2\nwait 6\n"
+        "  e ABORTED cannot resume: rank 2 did not come back within 10.0 s after the switch restarted\n"};
+    char script[1000];
+
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(script, sizeof script,
+                 "JOIN a 0/3 waited\n"
+                 "  a PENDING ranks 1 and 2\n"
+                 "JOIN e 1/3 resume=100 among=efg\n"
+                 "  e PENDING rank 2\n"
+                 "%s"
+                 "JOIN a 0/3 waited\n"
+                 "  a PENDING ranks 1 and 2\n"
+                 "JOIN b 1/3 waited\n"
+                 "  b PENDING rank 2\n"
+                 "JOIN c 2/3 waited\n"
+                 "  open\n"
+                 "  abc READY 128 slots 1460 bytes\n",
+                 ends[i]);
+        play(4, script);
+    }
 }
 
 static void test_leave_and_abort_while_resuming(void)
@@ -475,6 +594,10 @@ int main(void)
         UNIT_TEST(test_resume_with_ranks_that_never_were_ready),
         UNIT_TEST(test_waiting_is_no_proof),
         UNIT_TEST(test_newcomer_among_resuming_and_waiting),
+        UNIT_TEST(test_late_claims_take_nothing),
+        UNIT_TEST(test_who_gave_way_comes_back),
+        UNIT_TEST(test_one_that_has_waited_ends_no_job),
+        UNIT_TEST(test_one_that_resumes_ends_no_job_of_those_that_have_waited),
         UNIT_TEST(test_leave_and_abort_while_resuming),
         UNIT_TEST(test_a_running_job_goes_on_in_another_process),
         UNIT_TEST(test_ready_may_not_have_been_sent_before),

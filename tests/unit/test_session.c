@@ -549,6 +549,15 @@ static void test_rejoining_waits_for_room(void)
         &s, CTL_NO_SLOTS,
         "all ranks have joined again after a restart of the switch, but the switch had no room for the job "
         "within 30.0 s");
+
+    s = session_in(CTL_SESSION_JOINING);
+    m = message(&s, CTL_PENDING);
+    m.pending.no_room = true; /* and a rank is missing: this one */
+    receive(&s, &m, start);
+    poll(&s, start + 30 * SECOND);
+    check_failure(&s, CTL_NO_JOBS,
+                  "the switch had no place for another job within 30.0 s, since jobs that ran before it "
+                  "restarted come back");
 }
 
 static void test_failures_in_words(void)

@@ -69,6 +69,25 @@ uint64_t ctl_entry_roster(const struct ctl_entry *job)
     return all;
 }
 
+uint32_t ctl_entry_host(const struct ctl_entry *job)
+{
+    uint32_t host = 0;
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        if (member->state != CTL_MEMBER_JOINED)
+            continue;
+        if (host != 0 && member->endpoint.ip != host)
+            return 0;
+        host = member->endpoint.ip;
+    }
+    return host;
+}
+
+uint32_t ctl_entry_debtor(const struct ctl_entry *job)
+{
+    return job->resumed && job->came_back ? ctl_entry_host(job) : job->founder;
+}
+
 const char *ctl_entry_state_name(enum ctl_entry_state state)
 {
     static const char *const names[] = {

@@ -70,6 +70,8 @@ struct ctl_member {
     uint32_t serial;          /* the newest heard */
     uint32_t endpoint_serial; /* that of the message which its endpoint is from */
     enum ctl_origin origin;
+    bool proven; /* if the job resumes: it was in it before, as the roster or this switch's memory shows. One
+                    that has waited may have, and only the roster of all can tell */
     uint8_t resume_job;
     uint32_t restarts;              /* processes that had this rank before it, while the job formed */
     bool confirmed;                 /* has shown that it knows of READY */
@@ -141,6 +143,12 @@ uint16_t ctl_entry_needs(const struct ctl_entry *job);
 unsigned ctl_entry_count_in(const struct ctl_entry *job, const struct ctl_member *waiter);
 /* The exclusive or of all members' incarnations. */
 uint64_t ctl_entry_roster(const struct ctl_entry *job);
+
+/* The IP address that all its members speak from; 0: they have several. */
+uint32_t ctl_entry_host(const struct ctl_entry *job);
+/* The IP address whose part of the memory it counts against; 0: nobody's. A job that came back may first have
+ * been founded from any of its members', so that it is nobody's if these are several. */
+uint32_t ctl_entry_debtor(const struct ctl_entry *job);
 
 const char *ctl_entry_state_name(enum ctl_entry_state s);
 const char *ctl_member_state_name(enum ctl_member_state s); /* "joined" */

@@ -44,6 +44,11 @@ void ctl_entry_note_start(struct ctl_registry *r, uint64_t now)
         r->old_jobs_until = now + ctl_entry_come_back_ns(r);
 }
 
+bool ctl_entry_old_go_first(const struct ctl_registry *r, uint64_t now)
+{
+    return now < r->old_jobs_until;
+}
+
 void ctl_entry_expect_old(struct ctl_registry *r, uint64_t now)
 {
     uint64_t heartbeat = r->cfg.lost_after_ns / 4, join = CTL_JOIN_INTERVAL_MAX_MS * CTL_MS;
@@ -118,7 +123,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
 void ctl_entry_resume(struct ctl_registry *r, struct ctl_entry *job, uint64_t roster, uint64_t now)
 {
     job->resumed = true;
-    job->came_back = now < r->old_jobs_until;
+    job->came_back = ctl_entry_old_go_first(r, now);
     job->roster = roster;
     job->give_up_at = now + ctl_entry_come_back_ns(r);
 }
@@ -167,7 +172,7 @@ void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *w
 /* Jobs that ran before a restart get room first. */
 static bool others_go_first(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
 {
-    if (job->resumed || now >= r->old_jobs_until)
+    if (job->resumed || !ctl_entry_old_go_first(r, now))
         return false;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
         if (ctl_entry_is_forming(&r->entries[i]) && r->entries[i].resumed)
@@ -352,6 +357,20 @@ static void forget_recalled(struct ctl_registry *r, struct ctl_entry *job)
             job->members[rank].state = CTL_MEMBER_ABSENT;
             ctl_guard_note_gone(&r->guard, job->members[rank].incarnation);
         }
+}
+
+bool ctl_entry_let_go(struct ctl_registry *r, struct ctl_entry *job)
+{
+    if (!ctl_entry_is_forming(job) || !job->resumed ||
+        (job->present == job->size && job->roster == ctl_entry_roster(job)))
+        return true;
+    for (unsigned rank = 0, size = job->size; rank < size; rank++)
+        if (job->members[rank].state == CTL_MEMBER_JOINED && !job->members[rank].proven) {
+            ctl_entry_event(r, job, "rank %u is forgotten: it may not be one of those that came back", rank);
+            if (!ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
+                return false;
+        }
+    return true;
 }
 
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, enum ctl_member_state state)

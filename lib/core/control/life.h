@@ -25,6 +25,9 @@ void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned ra
  * all ranks of such a job. */
 uint64_t ctl_entry_come_back_ns(const struct ctl_registry *r);
 void ctl_entry_note_start(struct ctl_registry *r, uint64_t now);
+/* Whether that is now. Who says that he was there before a restart is then believed before newcomers are;
+ * later he is one of them. */
+bool ctl_entry_old_go_first(const struct ctl_registry *r, uint64_t now);
 /* A rank was heard that was READY under another boot id. */
 void ctl_entry_expect_old(struct ctl_registry *r, uint64_t now);
 
@@ -49,6 +52,11 @@ void ctl_entry_go_on(struct ctl_registry *r, struct ctl_entry *job, uint64_t now
 /* A job that is not FAILED yet becomes it, and all members are told. */
 void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_failure *why,
                     uint64_t now);
+
+/* Before a job that resumes fails: forgets its members that say they have waited, as long as nothing shows
+ * that they are in it, so that nobody who is not ends their joining. They join again. Does nothing to other
+ * jobs. Returns whether the job is still there. */
+bool ctl_entry_let_go(struct ctl_registry *r, struct ctl_entry *job);
 
 /* RUNNING: this rank was heard from there, in a message with this serial that shows that it is the member. It
  * moves if only its MAC address is another; packets and results follow. A copy of the message moves nobody,

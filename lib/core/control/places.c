@@ -85,14 +85,15 @@ static struct ctl_entry *find_unused(struct ctl_registry *r)
     return oldest;
 }
 
-/* The job that gives its entry to another: a forming one of newcomers. It makes room for a job that resumes,
- * and for a job of a host that has founded clearly fewer. Of several, the youngest job of the host that has
- * founded most. Who has reached a bound of his own gives up a job that counts against it. */
+/* The job that gives its entry to another: a forming one of newcomers. It makes room for a job that comes
+ * back after a restart, and for a job of a host that has founded clearly fewer. Of several, the youngest job
+ * of the host that has founded most. Who has reached a bound of his own gives up a job that counts against
+ * it. */
 static struct ctl_entry *find_yielding(struct ctl_registry *r, const struct founder *f, enum scope own,
-                                       bool resumes)
+                                       bool comes_back)
 {
     struct ctl_entry *best = NULL;
-    unsigned most = resumes ? 0 : held_by(r, f->ip) + 1;
+    unsigned most = comes_back ? 0 : held_by(r, f->ip) + 1;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
         if (job->state != CTL_ENTRY_FORMING || job->resumed || !counts(job, own, f))
@@ -105,8 +106,8 @@ static struct ctl_entry *find_yielding(struct ctl_registry *r, const struct foun
     }
     if (best)
         ctl_entry_drop(r, best,
-                       resumes ? "gives its place to a job that ran before the switch restarted"
-                               : "gives its place to a host that has fewer");
+                       comes_back ? "gives its place to a job that ran before the switch restarted"
+                                  : "gives its place to a host that has fewer");
     return best;
 }
 
@@ -154,13 +155,13 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
 }
 
 struct ctl_entry *ctl_place_find(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
-                                 const struct ctl_message *m, struct ctl_failure *why)
+                                 const struct ctl_message *m, uint64_t now, struct ctl_failure *why)
 {
     const struct founder f = {.tenant = tenant, .ip = from->ip};
     const enum scope own = reached(r, &f);
     struct ctl_entry *job = own == OF_ALL ? find_unused(r) : NULL;
     if (!job)
-        job = find_yielding(r, &f, own, m->join.resume);
+        job = find_yielding(r, &f, own, m->join.resume && ctl_entry_old_go_first(r, now));
     if (!job)
         refuse(r, own, &f, m->head.rank, why);
     return job;

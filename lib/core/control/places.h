@@ -7,6 +7,6 @@
 /* A free entry for the tenant's job that this JOIN founds; NULL if there is none for it, with the reason in
  * *why. */
 struct ctl_entry *ctl_place_find(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
-                                 const struct ctl_message *join, struct ctl_failure *why);
+                                 const struct ctl_message *join, uint64_t now, struct ctl_failure *why);
 
 #endif

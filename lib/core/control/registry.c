@@ -219,6 +219,13 @@ static void leaves_unresumed(struct ctl_registry *r, struct ctl_entry *job, unsi
     ctl_entry_fail(r, job, &why, now);
 }
 
+/* It has sat down in a job that resumes, and nothing shows yet that it was in it. */
+static bool may_not_be_in(const struct ctl_entry *job, unsigned rank)
+{
+    const struct ctl_member *member = &job->members[rank];
+    return ctl_entry_is_forming(job) && job->resumed && member->state == CTL_MEMBER_JOINED && !member->proven;
+}
+
 static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
@@ -238,8 +245,9 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     }
     member->heartbeat = m->heartbeat;
     ctl_entry_event(r, job, "rank %u has left", rank);
-    bool forget = ctl_entry_is_forming(job) && !job->resumed;
-    if (!ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
+    bool forget = ctl_entry_is_forming(job) && (!job->resumed || may_not_be_in(job, rank));
+    if ((!forget && !ctl_entry_let_go(r, job)) ||
+        !ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
         return;
     if (job->state == CTL_ENTRY_RUNNING) {
         note_left(r, job, member, now);
@@ -251,8 +259,10 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
 static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
-    if (!job) {
+    if (!job || may_not_be_in(job, m->head.rank)) {
         answer(r, from, &m->head, CTL_UNKNOWN);
+        if (job)
+            ctl_entry_part(r, job, m->head.rank, CTL_MEMBER_ABSENT);
     } else if (job->state == CTL_ENTRY_FAILED || (job->members[m->head.rank].state != CTL_MEMBER_JOINED &&
                                                   !ctl_recall_expects(job, m->head.rank))) {
         answer_member(r, from, &m->head, job);
@@ -262,49 +272,12 @@ static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct
             why.reason = CTL_APPLICATION;
         if (why.rank >= job->size)
             why.rank = m->head.rank;
-        ctl_entry_fail(r, job, &why, now);
+        if (ctl_entry_let_go(r, job))
+            ctl_entry_fail(r, job, &why, now);
     }
 }
 
 /* Receiving */
-
-static void refuse_unparsed(struct ctl_registry *r, const struct ctl_endpoint *from,
-                            const struct ctl_head *head, enum ctl_parse_error error)
-{
-    struct ctl_failure why;
-    if (head->incarnation == 0 || !ctl_type_from_worker(head->type))
-        return; /* an answer to an answer might go on for ever */
-    switch (error) {
-    case CTL_OTHER_VERSION:
-        ctl_failure_set(&why, CTL_BAD_VERSION, head->rank,
-                        "this switch speaks version %u of the control protocol, not %u", CTL_VERSION,
-                        head->version);
-        break;
-    case CTL_BAD_TYPE:
-        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "message type %u is not known here", head->type);
-        break;
-    case CTL_BAD_STRING:
-        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank,
-                        "a string in %s is empty, too long or not printable ASCII",
-                        ctl_type_name(head->type));
-        break;
-    case CTL_UNKNOWN_KEY:
-        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
-                        "this switch does not know the key of the message (tenants: key_file in its "
-                        "configuration)");
-        break;
-    case CTL_BAD_SEAL:
-        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
-                        "the message's seal is wrong: it was damaged or forged, or its address changed on "
-                        "the way (NAT)");
-        break;
-    default:
-        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "the message is too short for %s",
-                        ctl_type_name(head->type));
-        break;
-    }
-    ctl_answer_refused(r, from, head, &why);
-}
 
 static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsigned rank, uint64_t now)
 {
@@ -358,7 +331,7 @@ enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct c
     uint64_t challenge;
     enum ctl_parse_error error = read_message(r, &m, payload, bytes, &from, &challenge);
     if (error != CTL_PARSED) {
-        refuse_unparsed(r, &from, &m.head, error);
+        ctl_answer_unparsed(r, &from, &m.head, error);
         return error;
     }
     ctl_entry_note_start(r, now);

@@ -18,55 +18,47 @@
  *            no room
  *   FORMING  JOIN of a taken rank, or under other    FORMING  PENDING (occupied) until the member in the way
  *            terms                                            proves that it lives: REFUSED; or falls silent
- *   FORMING  the same, by one that has waited since  FORMING  the newcomer in the way is forgotten, the other
- *            before a restart, or resumes                     is in
+ *   FORMING  the same, soon after the start, by one  FORMING  the newcomer in the way is forgotten, the other
+ *            that has waited since before a restart,          is in
+ *            or resumes
  *   FORMING  a member silent, or LEAVE               FORMING  forgotten; the job is dropped with the last one
  *   FORMING  not all there within forming_max        FAILED   DEADLINE: ABORTED to all
- *   FORMING  JOIN with resume                        FORMING  its newcomers are forgotten, and from now on it
+ *   FORMING  JOIN with resume, soon after the start  FORMING  its newcomers are forgotten, and from now on it
  *                                                             is the resuming job of that roster; dropped
  *                                                             instead, if its terms are others
- *   FORMING  ABORT                                   FAILED   ABORTED to all
- *   (none)   JOIN with resume                        FORMING  resuming: a job of this roster, beside whatever
- *                                                             there is of its name
- *   resuming JOIN with resume, of its roster         FORMING  PENDING
- *   resuming JOIN that has waited since before the   FORMING  PENDING; in the place of another that has
- *            restart                                          waited, for nothing tells which is right but:
- *   resuming all are there, but not the roster       FORMING  those that have waited are forgotten
- *   resuming newcomer's JOIN                         FORMING  PENDING (occupied); as above, if somebody has
- *                                                             its rank or the terms are others
- *   resuming LEAVE                                   FAILED   CANNOT_RESUME: ABORTED to all
- *   resuming not all back within lost_after          FAILED   CANNOT_RESUME, or why there is no room: ABORTED
- *                                                             to all
- *   RUNNING  JOIN by a member (its READY was lost)   RUNNING  READY again
- *   RUNNING  HEARTBEAT                               RUNNING  ALIVE
- *   RUNNING  LEAVE                                   RUNNING  LEFT; the job is dropped when all have left
- *   RUNNING  a member waits in a collective that     FAILED   RANK_LEFT: release; ABORTED to all
- *            one who left is not in
- *   RUNNING  ABORT, or members silent                FAILED   release; ABORTED to all
- *   RUNNING  JOIN by a newcomer                      RUNNING  PENDING (occupied) until the member of its rank
- *                                                             proves that it lives: REFUSED; or falls
- *                                                             silent; or the job ends
- *   FAILED   LEAVE                                   FAILED   LEFT
- *   FAILED   anything else from a member             FAILED   ABORTED; dropped when all have left or fallen
- *                                                             silent
- *   FAILED   resuming, and a JOIN of that roster     FAILED   REFUSED: why it failed
- *   FAILED   JOIN by a newcomer                      FAILED   founds a new job of the same name, next epoch,
- *                                                             beside this one
- *   (none)   JOIN, its data packets being those of            REFUSED
- *            a job that nobody joins
- *   (none)   restored, from another process           RUNNING  READY to those that do not confirm
- *   any live the operator ends it                    FAILED   release; ABORTED to all
- *   RUNNING  the operator drains it                  RUNNING  from now on: newcomer's JOIN: REFUSED
- *   any      HEARTBEAT of another epoch or boot id,           UNKNOWN
- *            LEAVE or ABORT of nobody's incarnation
- *   (none)   JOIN with a key that is retired                  REFUSED
- *   any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy from
- *                                                             before a restart; a live worker learns the id
- *   any      sealed JOIN of one that is in no job,            PENDING, no more: it may be a copy; a live
- *            without the challenge of now                     worker learns the challenge
- *   any      seal that is wrong, or of an unknown             REFUSED, without a seal
- *            key
- *   any      a serial older than the member's last            ignored
+ *   FORMING  ... later                               FORMING  the same, if it has no newcomers; else as
+ * (none) FORMING  ABORT                                   FAILED   ABORTED to all (none)   JOIN with resume
+ * FORMING  resuming: a job of this roster, beside whatever there is of its name resuming JOIN with resume, of
+ * its roster         FORMING  PENDING resuming JOIN that has waited since before the   FORMING  PENDING; in
+ * the place of another that has restart                                          waited, for nothing tells
+ * which is right but: resuming all are there, but not the roster       FORMING  those that have waited are
+ * forgotten resuming newcomer's JOIN                         FORMING  PENDING (occupied); as above, if
+ * somebody has its rank or the terms are others. It founds a job, if the other resumes late resuming LEAVE,
+ * ABORT of one that has waited     FORMING  it is forgotten resuming LEAVE FAILED   CANNOT_RESUME: ABORTED to
+ * all that resume; those that have waited are forgotten resuming not all back within lost_after FAILED   the
+ * same; or why there is no room: ABORTED to all RUNNING  JOIN by a member (its READY was lost)   RUNNING
+ * READY again RUNNING  HEARTBEAT                               RUNNING  ALIVE RUNNING  LEAVE RUNNING  LEFT;
+ * the job is dropped when all have left RUNNING  a member waits in a collective that     FAILED   RANK_LEFT:
+ * release; ABORTED to all one who left is not in RUNNING  ABORT, or members silent                FAILED
+ * release; ABORTED to all RUNNING  JOIN by a newcomer                      RUNNING  PENDING (occupied) until
+ * the member of its rank proves that it lives: REFUSED; or falls silent; or the job ends FAILED   LEAVE
+ * FAILED   LEFT FAILED   anything else from a member             FAILED   ABORTED; dropped when all have left
+ * or fallen silent FAILED   resuming, and a JOIN of that roster     FAILED   REFUSED: why it failed FAILED
+ * JOIN by a newcomer                      FAILED   founds a new job of the same name, next epoch, beside this
+ * one (none)   JOIN, its data packets being those of            REFUSED a job that nobody joins (none)
+ * restored, from another process           RUNNING  READY to those that do not confirm any live the operator
+ * ends it                    FAILED   release; ABORTED to all RUNNING  the operator drains it RUNNING  from
+ * now on: newcomer's JOIN: REFUSED any      HEARTBEAT of another epoch or boot id,           UNKNOWN LEAVE or
+ * ABORT of nobody's incarnation (none)   JOIN, but all places are taken                   REFUSED; PENDING
+ * (no room), as long as a job that resumes may not come together (none)   JOIN with a key that is retired
+ * REFUSED any      JOIN that does not know this boot id             PENDING, no more: it may be a late copy
+ * from before a restart; a live worker learns the id any      sealed JOIN of one that is in no job, PENDING,
+ * no more: it may be a copy; a live without the challenge of now                     worker learns the
+ * challenge any      seal that is wrong, or of an unknown             REFUSED, without a seal key any      a
+ * serial older than the member's last            ignored
+ *
+ * Soon after the start: as long as jobs from before a restart are waited for, "not all back within". Later
+ * anybody may say that he was there.
  *
  * Resuming: FORMING, and some member was READY before a restart. Such a job is recognized by its roster,
  * which only its members were told; its name proves nothing. A newcomer is an incarnation that is in no job

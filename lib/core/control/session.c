@@ -78,6 +78,11 @@ static void join_deadline_passed(struct ctl_session *s, uint64_t now)
     if (s->refusal.reason != CTL_OK)
         fail_because(s, s->refusal.reason, now, "the switch has restarted, and had no room for %.1f s: %s",
                      waited, s->refusal.text);
+    else if (s->pending.no_room && ctl_ranks_count(&s->pending.missing) > 0)
+        fail_because(s, CTL_NO_JOBS, now,
+                     "the switch had no place for another job within %.1f s, since jobs that ran before it "
+                     "restarted come back",
+                     waited);
     else if (s->pending.no_room)
         fail_because(s, CTL_NO_SLOTS, now,
                      "all ranks have joined%s, but the switch had no room for the job within %.1f s",

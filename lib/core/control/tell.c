@@ -156,6 +156,51 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
     ctl_answer(r, to, head, job->epoch, &m);
 }
 
+void ctl_answer_unparsed(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                         enum ctl_parse_error error)
+{
+    struct ctl_failure why;
+    if (head->incarnation == 0 || !ctl_type_from_worker(head->type))
+        return; /* an answer to an answer might go on for ever */
+    switch (error) {
+    case CTL_OTHER_VERSION:
+        ctl_failure_set(&why, CTL_BAD_VERSION, head->rank,
+                        "this switch speaks version %u of the control protocol, not %u", CTL_VERSION,
+                        head->version);
+        break;
+    case CTL_BAD_TYPE:
+        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "message type %u is not known here", head->type);
+        break;
+    case CTL_BAD_STRING:
+        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank,
+                        "a string in %s is empty, too long or not printable ASCII",
+                        ctl_type_name(head->type));
+        break;
+    case CTL_UNKNOWN_KEY:
+        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
+                        "this switch does not know the key of the message (tenants: key_file in its "
+                        "configuration)");
+        break;
+    case CTL_BAD_SEAL:
+        ctl_failure_set(&why, CTL_BAD_KEY, head->rank,
+                        "the message's seal is wrong: it was damaged or forged, or its address changed on "
+                        "the way (NAT)");
+        break;
+    default:
+        ctl_failure_set(&why, CTL_BAD_ARGUMENT, head->rank, "the message is too short for %s",
+                        ctl_type_name(head->type));
+        break;
+    }
+    ctl_answer_refused(r, to, head, &why);
+}
+
+void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head)
+{
+    struct ctl_message m = {.head.type = CTL_PENDING, .pending.no_room = true};
+    ctl_ranks_add(&m.pending.missing, head->rank);
+    ctl_answer(r, to, head, head->epoch, &m);
+}
+
 /* No more than the protocol has. */
 static uint8_t data_ports(const struct ctl_registry *r, const struct agg_protocol *protocol)
 {

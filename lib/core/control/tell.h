@@ -29,10 +29,15 @@ void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const 
                    uint32_t epoch, struct ctl_message *m, uint64_t boot_id);
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_failure *why);
+/* REFUSED, and what is wrong with a message that cannot be read. */
+void ctl_answer_unparsed(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
+                         enum ctl_parse_error error);
 /* Sends PENDING: the job still lacks members, or its pool; or, with `occupied`, it is in the newcomer's way.
  */
 void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                         const struct ctl_entry *job, bool occupied, uint64_t now);
+/* The job that it would found has no place, until one that resumes turns out not to. */
+void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head);
 
 __attribute__((format(printf, 3, 4))) void
 ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...);

@@ -106,7 +106,8 @@ static void give_up(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
                         "%s did not join within %.1f s, as long as a job may take to form "
                         "(timers.forming_s in the switch's configuration)",
                         ranks, waited);
-    ctl_entry_fail(r, job, &why, now);
+    if (ctl_entry_let_go(r, job))
+        ctl_entry_fail(r, job, &why, now);
 }
 
 /* A job whose ranks are all there, but which had to wait, may be able to run now. */

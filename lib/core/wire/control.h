@@ -125,7 +125,7 @@ struct ctl_pending {
                        by a process that may be dead. `missing` then has the ranks that are in the way */
     bool preparing; /* all ranks are there, and the switch is getting ready for them */
     bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
-                       restarted go first */
+                       restarted go first. If this rank is missing, the job has no place among them */
     struct ctl_ranks missing; /* ranks that have not joined (but see `occupied`) */
 };
 
