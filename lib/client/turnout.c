@@ -1,6 +1,7 @@
 /* Who is in the sums of the last call. */
 #include <string.h>
 
+#include "protocol/ranks.h"
 #include "request.h"
 
 /* Without a quorum a sum has all ranks. */
@@ -8,7 +9,7 @@ static struct sml_turnout everybody(const struct swagg_job *job, uint64_t elemen
 {
     struct sml_turnout t = {.least = job->options.size, .most = job->options.size, .elements = elements};
     for (unsigned rank = 0; rank < job->options.size; rank++)
-        t.in_all[rank / 64] |= UINT64_C(1) << rank % 64;
+        ranks_add(t.in_all, rank);
     memcpy(t.in_some, t.in_all, sizeof t.in_some);
     return t;
 }

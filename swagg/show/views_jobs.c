@@ -294,7 +294,7 @@ static void write_awaited(struct writer *w, const struct agg_slot_view *slot, ui
 {
     writer_numbers(w, "missing");
     for (unsigned r = 0; r < size; r++)
-        if ((slot->ranks[r / 64] >> r % 64 & 1) == 0)
+        if (!ranks_has(slot->ranks, r))
             writer_number(w, NULL, r);
     writer_end(w);
 }

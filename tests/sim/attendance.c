@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "protocol/ranks.h"
 #include "switchml/chunks.h"
 
 /* What a chunk that nothing was said of has in its place. */
@@ -12,7 +13,7 @@ static const struct sml_roll untold = {.ranks = 0x7fff, .mine = 1};
 void attendance_init(struct attendance *a, uint16_t ranks, size_t chunk_bytes, uint32_t first_tag)
 {
     *a = (struct attendance){
-        .chunk_bytes = chunk_bytes, .next_tag = first_tag, .names_bytes = sml_map_bytes(ranks)};
+        .chunk_bytes = chunk_bytes, .next_tag = first_tag, .names_bytes = ranks_map_bytes(ranks)};
 }
 
 void attendance_begin(struct attendance *a, struct sml_stream *stream, const struct sml_call *call)

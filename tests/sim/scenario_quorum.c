@@ -1,10 +1,11 @@
+#include "protocol/ranks.h"
 #include "scenario_parts.h"
 
 enum { WAIT_MOST_MS = 50, TICKS_A_WAIT = 4, PATIENT_TICK_MS = 20 };
 
 static void use_quorum(struct program *p, uint64_t *r)
 {
-    const size_t names = (sml_map_bytes(p->size) + 3) / 4 * 4;
+    const size_t names = (ranks_map_bytes(p->size) + 3) / 4 * 4;
 
     p->quorum = (uint16_t)rng_between(r, 1, p->size);
     p->wait_ms = rng_below(r, 3) == 0 ? 0 : (uint16_t)rng_magnitude(r, 1, WAIT_MOST_MS);

@@ -80,10 +80,10 @@ void atp_lane_mismatch(const struct atp_collector *c, struct atp_lane *lane, con
 void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane, enum atp_reason reason,
                       struct agg_verdict *v)
 {
-    const unsigned bytes = (c->cfg.topology.workers + 7u) / 8;
+    const size_t bytes = ranks_map_write(v->answer + ATP_HEADER_BYTES, lane->in, c->cfg.topology.workers);
 
-    for (unsigned i = 0; i < bytes; i++)
-        v->answer[ATP_HEADER_BYTES + i] = lane->differs ? 0 : (uint8_t)(lane->in[i / 8] >> 8 * (i % 8));
+    if (lane->differs)
+        memset(v->answer + ATP_HEADER_BYTES, 0, bytes);
     answer(c, lane, ATP_WAITING, bytes, reason, v);
 }
 
@@ -107,7 +107,7 @@ void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16
         lane->asked[i] |= lane->wants[i];
         more |= lane->wants[i];
     }
-    lane->wants[rank / 64] |= UINT64_C(1) << rank % 64;
+    ranks_add(lane->wants, rank);
     v->wants = lane->wants;
     v->brief_bytes = 0;
     atp_lane_waiting(c, lane, more != 0 ? ATP_SEND_ASK : ATP_SEND_WAITING, v);

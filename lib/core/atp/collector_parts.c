@@ -35,7 +35,7 @@ static void start(const struct atp_collector *c, struct atp_lane *lane, const st
 static void add(const struct atp_collector *c, struct atp_lane *lane, const struct atp_part *part)
 {
     atp_operation(c, lane->first.code)->fold(atp_lane_sum(c, lane), part->elements, part->bytes);
-    ranks_add(lane->in, part->ranks, c->words);
+    ranks_unite(lane->in, part->ranks, c->words);
     if (part->exponent > lane->exponent)
         lane->exponent = part->exponent;
 }
@@ -109,7 +109,7 @@ static enum atp_brought take_single(const struct atp_collector *c, struct atp_la
         return ATP_BROUGHT_NOTHING;
     if (c->cfg.mode == ATP_ORDERED) {
         memcpy(place(c, lane, only_rank(c, part->ranks)), part->elements, part->bytes);
-        ranks_add(lane->in, part->ranks, c->words);
+        ranks_unite(lane->in, part->ranks, c->words);
         lane->exponent = first || part->exponent > lane->exponent ? part->exponent : lane->exponent;
     } else if (first) {
         start(c, lane, part);

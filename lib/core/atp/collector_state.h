@@ -9,8 +9,8 @@
 #define SWAGG_CORE_ATP_COLLECTOR_STATE_H
 
 #include "atp/collector.h"
-#include "atp/ranks.h"
 #include "atp/reasons.h"
+#include "protocol/ranks.h"
 
 struct atp_collector {
     struct atp_collector_config cfg;

@@ -256,14 +256,9 @@ uint64_t atp_stream_progress(const struct atp_stream *s)
 
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max)
 {
-    unsigned n = 0;
-
     if (s->waiting_position != s->oldest)
         return 0;
-    for (uint16_t r = 0; r < s->cfg.workers && n < max; r++)
-        if (!(s->waiting[r / 8] >> r % 8 & 1))
-            ranks[n++] = r;
-    return n;
+    return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }
 
 void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out)

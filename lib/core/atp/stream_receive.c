@@ -199,14 +199,14 @@ static void note_told(struct atp_stream *s, uint64_t position, uint64_t now)
 static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
                                    uint64_t now)
 {
-    if (bytes != (s->cfg.workers + 7u) / 8)
+    if (bytes != ranks_map_bytes(s->cfg.workers))
         return SML_RX_BAD;
     heard(s, now);
     if (position == s->oldest) {
         s->waiting_position = position;
         memcpy(s->waiting, body, bytes);
     }
-    const bool there = body[s->cfg.rank / 8] >> s->cfg.rank % 8 & 1, sent = position < s->inf;
+    const bool there = ranks_map_has(body, s->cfg.rank), sent = position < s->inf;
     if (sent)
         note_told(s, position, now);
     if (sent && there && atp_flight_of(s, position)->asked)

@@ -16,6 +16,7 @@
 #include "atp/congestion.h"
 #include "atp/cut.h"
 #include "atp/stream.h"
+#include "protocol/ranks.h"
 #include "switchml/rtt.h"
 
 enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };

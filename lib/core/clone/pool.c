@@ -66,7 +66,7 @@ struct cln_pool *cln_pool_init(void *mem, const struct cln_pool_config *cfg)
                               .collector = cfg->collector};
     gather_init(&pool->gather, &gather);
     if (cfg->collector)
-        pool->wants[cfg->workers / 64] = UINT64_C(1) << cfg->workers % 64;
+        ranks_add(pool->wants, cfg->workers);
     for (size_t i = 0; i < CLN_MAX_SHARDS; i++)
         pool->next_tick[i] = (uint16_t)i;
     return pool;

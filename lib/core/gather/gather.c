@@ -28,7 +28,7 @@ static struct gather_slot *slot_at(const struct gather *g, size_t i)
     return (struct gather_slot *)((uint8_t *)g + g->pool_bytes + i * g->slot_bytes);
 }
 
-/* In whole words after the protocol's slot: bit w % 64 of word w / 64. */
+/* The set of workers that have contributed, in whole words after the protocol's slot. */
 static uint64_t *map_of(const struct gather *g, const struct gather_slot *slot)
 {
     return (uint64_t *)(void *)((uint8_t *)slot + (g->cfg.slot_struct_bytes + 7u) / 8 * 8);
@@ -54,7 +54,7 @@ static struct gather layout(const struct gather_config *cfg)
     const size_t slot_struct_bytes = (cfg->slot_struct_bytes + 7u) / 8 * 8;
 
     g.element = agg_code_bytes(cfg->code);
-    g.map_words = (uint16_t)((cfg->workers + 63u) / 64);
+    g.map_words = (uint16_t)ranks_words(cfg->workers);
     g.pool_bytes = whole_lines(cfg->pool_struct_bytes);
     g.head_bytes = whole_lines(slot_struct_bytes + g.map_words * sizeof(uint64_t));
     g.chunk_room = whole_lines(cfg->chunk_bytes);
@@ -88,17 +88,14 @@ uint8_t *gather_sum(const struct gather *g, const struct gather_slot *slot)
 
 void gather_expect(const struct gather *g, struct gather_slot *slot, uint32_t chunk)
 {
-    uint64_t *map = map_of(g, slot);
-
     publish(slot->expected, chunk);
     publish(slot->contributed, 0);
-    for (size_t i = 0; i < g->map_words; i++)
-        publish(map[i], 0);
+    ranks_clear(map_of(g, slot), g->map_words);
 }
 
 bool gather_has(const struct gather *g, const struct gather_slot *slot, unsigned worker)
 {
-    return map_of(g, slot)[worker / 64] >> worker % 64 & 1;
+    return ranks_has(map_of(g, slot), worker);
 }
 
 /* Who looks at the sum meanwhile sees that it changes. last: who has contributed last, these elements. */
@@ -125,27 +122,20 @@ static void sum(const struct gather *g, struct gather_slot *slot, unsigned last,
 bool gather_add(const struct gather *g, struct gather_slot *slot, unsigned worker, const uint8_t *elements,
                 size_t bytes)
 {
-    uint64_t *map = map_of(g, slot);
-
     if (slot->contributed == g->cfg.workers - 1) {
         sum(g, slot, worker, elements, bytes);
         gather_expect(g, slot, slot->expected + g->cfg.slots);
         return true;
     }
     memcpy(contribution_of(g, slot, worker), elements, bytes);
-    publish(map[worker / 64], map[worker / 64] | UINT64_C(1) << worker % 64);
+    ranks_add(map_of(g, slot), worker);
     publish(slot->contributed, slot->contributed + 1);
     return false;
 }
 
 size_t gather_write_map(const struct gather *g, const struct gather_slot *slot, uint8_t *to)
 {
-    const size_t bytes = (g->cfg.workers + 7u) / 8;
-    const uint64_t *map = map_of(g, slot);
-
-    for (size_t i = 0; i < bytes; i++)
-        to[i] = (uint8_t)(map[i / 8] >> i % 8 * 8);
-    return bytes;
+    return ranks_map_write(to, map_of(g, slot), g->cfg.workers);
 }
 
 void gather_note_heard(struct gather *g)
@@ -172,7 +162,7 @@ bool gather_view(const void *pool, uint32_t i, struct agg_slot_view *view)
     for (size_t w = 0; w < g->map_words; w++)
         view->ranks[w] = read_relaxed(map_of(g, slot)[w]);
     for (unsigned member = g->cfg.workers; member < g->cfg.members; member++)
-        view->ranks[member / 64] |= UINT64_C(1) << member % 64;
+        ranks_add(view->ranks, member);
     return true;
 }
 

@@ -73,7 +73,7 @@ bool gather_add(const struct gather *g, struct gather_slot *slot, unsigned worke
  * the header that the sum is sent with. */
 uint8_t *gather_sum(const struct gather *g, const struct gather_slot *slot);
 
-/* Which workers have contributed: worker w is bit w % 8 of byte w / 8. Returns how many bytes these are. */
+/* Which workers have contributed, as a map (protocol/ranks.h). Returns how many bytes these are. */
 size_t gather_write_map(const struct gather *g, const struct gather_slot *slot, uint8_t *to);
 
 /* A packet has come that belongs to what the slots are doing. */

@@ -55,7 +55,7 @@ struct hag_pool *hag_pool_init(void *mem, const struct hag_pool_config *cfg)
     *pool = (struct hag_pool){0};
     gather_init(&pool->gather, &gather);
     for (unsigned member = 0; member < want; member++)
-        pool->wants[member / 64] |= UINT64_C(1) << member % 64;
+        ranks_add(pool->wants, member);
     return pool;
 }
 
@@ -107,7 +107,7 @@ static void show_sum(const struct hag_pool *pool, const struct hag_slot *slot, c
 static enum hag_reason send_again(const struct hag_pool *pool, struct hag_slot *slot, uint16_t member,
                                   const struct hag_packet *p, struct agg_verdict *v)
 {
-    if (!(pool->wants[member / 64] >> member % 64 & 1))
+    if (!ranks_has(pool->wants, member))
         return answer(v, HAG_DONE, member, p, 0);
     show_sum(pool, slot, p, v);
     return HAG_SEND_SUM;

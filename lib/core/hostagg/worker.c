@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "protocol/ranks.h"
 #include "wire/bytes.h"
 
 enum { DOUBLINGS_MAX = 6 };
@@ -131,7 +132,7 @@ static void take_answer(struct hag_worker *w, const struct hag_packet *p, uint64
         w->there_bytes = p->body_bytes;
         memcpy(w->there, p->body, p->body_bytes);
     }
-    if (p->body[w->cfg.worker / 8] >> w->cfg.worker % 8 & 1)
+    if (ranks_map_has(p->body, w->cfg.worker))
         return;
     f->resend = true;
     f->due = now;
@@ -158,5 +159,5 @@ void hag_worker_receive(struct hag_worker *w, const uint8_t *packet, size_t byte
 bool hag_worker_misses(const struct hag_worker *w, uint16_t worker)
 {
     return !hag_worker_is_done(w) && w->answered == w->oldest && worker / 8u < w->there_bytes &&
-           (w->there[worker / 8] >> worker % 8 & 1) == 0;
+           !ranks_map_has(w->there, worker);
 }

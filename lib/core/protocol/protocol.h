@@ -18,6 +18,7 @@
 #include "kernels/kernels.h"
 #include "protocol/delays.h"
 #include "protocol/jobs.h"
+#include "protocol/ranks.h"
 #include "protocol/terms.h"
 #include "protocol/tree.h"
 
@@ -96,7 +97,7 @@ struct agg_verdict {
      * bytes: nothing. */
     const uint8_t *brief;
     size_t brief_bytes;
-    const uint64_t *wants; /* bit r % 64 of word r / 64: rank r wants payload */
+    const uint64_t *wants; /* the set (ranks.h) of those that want payload */
     /* TO_ALL, of pools with a group (agg_footprint): those of wants that have payload by one packet to the
      * group, instead of one each; NULL: none has. */
     const uint64_t *grouped;
@@ -107,13 +108,13 @@ struct agg_verdict {
 /* After TO_ALL: whether this rank is to be sent payload, else brief. */
 static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
 {
-    return v->wants[rank / 64] >> rank % 64 & 1;
+    return ranks_has(v->wants, rank);
 }
 
 /* After TO_ALL of a pool with a group: whether this rank has payload by the group. */
 static inline bool agg_grouped(const struct agg_verdict *v, unsigned rank)
 {
-    return v->grouped != NULL && (v->grouped[rank / 64] & v->wants[rank / 64]) >> rank % 64 & 1;
+    return v->grouped != NULL && ranks_has(v->grouped, rank) && ranks_has(v->wants, rank);
 }
 
 /* The state of one job, or of all jobs of a protocol that share one. */
@@ -147,8 +148,7 @@ struct agg_footprint {
 struct agg_slot_view {
     uint32_t chunk;                     /* that is being collected */
     uint16_t contributed;               /* ranks that have contributed to it; 0: idle */
-    uint64_t ranks[AGG_MAX_RANKS / 64]; /* which, as in agg_verdict.wants; members who never contribute are
-                                           among them */
+    uint64_t ranks[AGG_MAX_RANKS / 64]; /* which (ranks.h); members who never contribute are among them */
 };
 
 /* For telemetry: the last sum that a slot has made. */

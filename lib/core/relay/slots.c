@@ -43,7 +43,7 @@ static struct sml_pool_config with_role(const struct sml_pool_config *cfg, const
     c.role = apply;
     c.ranks = tree->ranks;
     c.role_bytes = (uint16_t)(sizeof(struct relay_slot) +
-                              ((cfg->workers + 63u) / 64 + relay_rank_words(tree->ranks)) * sizeof(uint64_t));
+                              (ranks_words(cfg->workers) + ranks_words(tree->ranks)) * sizeof(uint64_t));
     return c;
 }
 
@@ -110,9 +110,9 @@ void relay_slots_view(const struct sml_pool *pool, uint16_t slot, struct agg_slo
     for (uint16_t rank = 0; rank < tree->ranks; rank++) {
         const uint16_t c = tree->contributor[rank];
 
-        if (c == AGG_NOBODY || !sml_map_has(by_contributor.ranks, c))
+        if (c == AGG_NOBODY || !ranks_has(by_contributor.ranks, c))
             continue;
-        view->ranks[rank / 64] |= UINT64_C(1) << rank % 64;
+        ranks_add(view->ranks, rank);
         view->contributed++;
     }
 }

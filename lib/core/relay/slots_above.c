@@ -87,12 +87,12 @@ static enum sml_reason note_wait(const struct sml_pool *pool, struct sml_slot *s
     const struct relay_tree *tree = relay_tree_of(pool);
     struct relay_slot *state = sml_slot_role(pool, slot);
 
-    if (p->body_bytes != relay_bitmap_bytes(tree->ranks))
+    if (p->body_bytes != ranks_map_bytes(tree->ranks))
         return SML_DROP_PARENT;
     state->told = 1;
     for (uint16_t rank = 0; rank < tree->ranks; rank++)
-        if (tree->contributor[rank] == AGG_NOBODY && (p->body[rank / 8] >> rank % 8 & 1))
-            sml_map_add(relay_known(pool, slot), rank);
+        if (tree->contributor[rank] == AGG_NOBODY && ranks_map_has(p->body, rank))
+            ranks_add(relay_known(pool, slot), rank);
     return SML_PARENT_WAITS;
 }
 

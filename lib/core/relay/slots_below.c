@@ -10,9 +10,9 @@ static bool has_contributed(const struct sml_pool *pool, struct sml_slot *slot, 
     const struct relay_slot *state = sml_slot_role(pool, slot);
     const uint16_t c = relay_tree_of(pool)->contributor[rank];
 
-    if (sml_map_has(relay_known(pool, slot), rank))
+    if (ranks_has(relay_known(pool, slot), rank))
         return true;
-    return c == AGG_NOBODY ? !state->told : sml_map_has(sml_slot_seen(slot), c);
+    return c == AGG_NOBODY ? !state->told : ranks_has(sml_slot_seen(slot), c);
 }
 
 /* A bitmap of the ranks that have contributed, as WAIT and ASK have it: of all, or of those below. Returns
@@ -21,11 +21,11 @@ static size_t put_bitmap(const struct sml_pool *pool, struct sml_slot *slot, boo
 {
     const struct relay_tree *tree = relay_tree_of(pool);
 
-    memset(out, 0, relay_bitmap_bytes(tree->ranks));
+    memset(out, 0, ranks_map_bytes(tree->ranks));
     for (uint16_t rank = 0; rank < tree->ranks; rank++)
         if ((all || tree->contributor[rank] != AGG_NOBODY) && has_contributed(pool, slot, rank))
-            out[rank / 8] |= (uint8_t)(1 << rank % 8);
-    return relay_bitmap_bytes(tree->ranks);
+            ranks_map_add(out, rank);
+    return ranks_map_bytes(tree->ranks);
 }
 
 /* Notes what a switch below says of its ranks. Returns whether it has the contributions of all. */
@@ -38,8 +38,8 @@ static bool note_known(const struct sml_pool *pool, struct sml_slot *slot, uint1
     for (uint16_t rank = tree->lowest[from]; rank < tree->ranks; rank++) {
         if (tree->contributor[rank] != from)
             continue;
-        if (ask->body[rank / 8] >> rank % 8 & 1)
-            sml_map_add(relay_known(pool, slot), rank);
+        if (ranks_map_has(ask->body, rank))
+            ranks_add(relay_known(pool, slot), rank);
         else
             all = false;
     }
@@ -51,14 +51,12 @@ static bool note_known(const struct sml_pool *pool, struct sml_slot *slot, uint1
 static bool is_to_be_passed_up(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from)
 {
     uint64_t *asked = relay_asked(pool, slot);
-    const bool again = sml_map_has(asked, from);
-    bool first = true;
+    const bool again = ranks_has(asked, from);
+    const bool first = ranks_none(asked, pool->map_words);
 
-    for (size_t i = 0; i < pool->map_words; i++)
-        first = first && asked[i] == 0;
     if (again)
-        sml_map_clear(pool, asked);
-    sml_map_add(asked, from);
+        ranks_clear(asked, pool->map_words);
+    ranks_add(asked, from);
     return first || again;
 }
 
@@ -89,12 +87,12 @@ static enum sml_reason ask_parent(const struct sml_pool *pool, struct sml_slot *
 static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                                        const struct sml_packet *p, struct agg_verdict *v)
 {
-    const bool seen = sml_map_has(sml_slot_seen(slot), from), switch_asks = p->kind == SML_ASK;
+    const bool seen = ranks_has(sml_slot_seen(slot), from), switch_asks = p->kind == SML_ASK;
     const uint16_t asker = relay_tree_of(pool)->lowest[from];
     bool has_all = true;
 
     if (switch_asks) {
-        if (p->body_bytes != relay_bitmap_bytes(relay_tree_of(pool)->ranks))
+        if (p->body_bytes != ranks_map_bytes(relay_tree_of(pool)->ranks))
             return SML_DROP_BAD_LENGTH;
         has_all = note_known(pool, slot, from, p);
     }
@@ -169,7 +167,7 @@ static void note_want(const struct sml_pool *pool, struct sml_slot *slot, uint16
                       const struct sml_packet *p)
 {
     if (sml_wants(pool, p))
-        sml_map_add(sml_slot_want(pool, slot, p->ver), from);
+        ranks_add(sml_slot_want(pool, slot, p->ver), from);
 }
 
 static enum sml_reason restore_root(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,

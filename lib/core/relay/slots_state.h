@@ -31,16 +31,6 @@ static inline const struct relay_tree *relay_tree_of(const struct sml_pool *pool
     return pool->tree;
 }
 
-static inline size_t relay_rank_words(uint16_t ranks)
-{
-    return (ranks + 63u) / 64;
-}
-
-static inline size_t relay_bitmap_bytes(uint16_t ranks)
-{
-    return (ranks + 7u) / 8;
-}
-
 static inline uint64_t *relay_asked(const struct sml_pool *pool, const struct sml_slot *slot)
 {
     return ((struct relay_slot *)sml_slot_role(pool, slot))->words;
@@ -70,12 +60,7 @@ static inline bool relay_may_be_restored(const struct sml_pool *pool, struct sml
 
 static inline bool relay_somebody_wants(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
 {
-    const uint64_t *want = sml_slot_want(pool, slot, ver);
-
-    for (size_t i = 0; i < pool->map_words; i++)
-        if (want[i] != 0)
-            return true;
-    return false;
+    return !ranks_none(sml_slot_want(pool, slot, ver), pool->map_words);
 }
 
 /* Who this switch is to the one above, and in whose name it is answered. */

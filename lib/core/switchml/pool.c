@@ -81,7 +81,7 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     pool.shards_inverse = (UINT32_MAX + UINT64_C(1) + pool.cfg.shards - 1) / pool.cfg.shards;
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
-    pool.map_words = (cfg->workers + 63u) / 64;
+    pool.map_words = ranks_words(cfg->workers);
     pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_names_bytes(cfg) + sml_trailer_bytes(cfg->checksum));
     pool.watch_bytes =
         whole_lines(sizeof(struct sml_watch) + (cfg->workers + pool.map_words) * sizeof(uint64_t));

@@ -260,8 +260,8 @@ SML_ALWAYS_INLINE void sml_complete(const struct sml_pool *pool, struct sml_slot
     else
         sml_publish(slot->expected, slot->expected + pool->cfg.slots);
     sml_publish(slot->contributed, 0);
-    sml_map_clear(pool, sml_slot_seen(slot));
-    sml_map_clear(pool, sml_slot_want(pool, slot, !p->ver));
+    ranks_clear(sml_slot_seen(slot), pool->map_words);
+    ranks_clear(sml_slot_want(pool, slot, !p->ver), pool->map_words);
     sml_show_result(pool, slot, p, v);
 }
 
@@ -272,7 +272,7 @@ SML_ALWAYS_INLINE enum sml_reason sml_take_in(const struct sml_pool *pool, struc
                                               uint16_t rank, const struct sml_packet *p, void *buffer,
                                               struct agg_verdict *v, const enum sml_part part)
 {
-    if (sml_map_has(sml_slot_seen(slot), rank))
+    if (ranks_has(sml_slot_seen(slot), rank))
         return SML_DROP_DUPLICATE;
     if (slot->contributed == 0 || !sml_agrees(pool, slot, p)) {
         enum sml_reason formed = sml_inspect(pool, p);
@@ -284,7 +284,7 @@ SML_ALWAYS_INLINE enum sml_reason sml_take_in(const struct sml_pool *pool, struc
     }
     sml_combine_codes(pool, slot, p);
     if (sml_wants(pool, p))
-        sml_map_add(sml_slot_want(pool, slot, p->ver), rank);
+        ranks_add(sml_slot_want(pool, slot, p->ver), rank);
     if (part == SML_QUORATE)
         sml_gather(pool, slot, rank, p, v);
     else
@@ -295,7 +295,7 @@ SML_ALWAYS_INLINE enum sml_reason sml_take_in(const struct sml_pool *pool, struc
 /* It counts, and others are still missing. */
 static inline enum sml_reason sml_hold(struct sml_slot *slot, uint16_t rank)
 {
-    sml_map_add(sml_slot_seen(slot), rank);
+    ranks_add(sml_slot_seen(slot), rank);
     sml_publish(slot->contributed, slot->contributed + 1);
     return SML_HELD;
 }
@@ -324,12 +324,10 @@ static inline enum sml_reason sml_answer_probe(const struct sml_pool *pool, stru
                                                struct agg_verdict *v)
 {
     const uint64_t *seen = sml_slot_seen(slot);
-    size_t map_bytes = (pool->cfg.workers + 7u) / 8;
 
-    if (!sml_map_has(seen, rank))
+    if (!ranks_has(seen, rank))
         return sml_answer(pool, slot, rank, p, SML_NACK, 0, v);
-    for (size_t i = 0; i < map_bytes; i++)
-        v->answer[SML_HEADER_BYTES + i] = (uint8_t)(seen[i / 8] >> i % 8 * 8);
+    const size_t map_bytes = ranks_map_write(v->answer + SML_HEADER_BYTES, seen, pool->cfg.workers);
     return sml_answer(pool, slot, rank, p, SML_WAIT, map_bytes, v);
 }
 

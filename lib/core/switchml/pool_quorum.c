@@ -40,15 +40,9 @@ static bool may_be_held(const struct sml_pool *pool, struct sml_slot *slot)
 
 static bool only_absent_are_missing(const struct sml_pool *pool, struct sml_slot *slot, const uint64_t gone[])
 {
-    const unsigned workers = pool->cfg.workers;
-
-    for (unsigned i = 0; i < pool->map_words; i++) {
-        const unsigned rest = workers - 64 * i;
-        const uint64_t ranks = rest >= 64 ? UINT64_MAX : (UINT64_C(1) << rest) - 1;
-
-        if ((ranks & ~sml_slot_seen(slot)[i] & ~gone[i]) != 0)
+    for (unsigned i = 0; i < pool->map_words; i++)
+        if ((ranks_below(pool->cfg.workers, i) & ~sml_slot_seen(slot)[i] & ~gone[i]) != 0)
             return false;
-    }
     return true;
 }
 
@@ -68,7 +62,7 @@ static void note_named(const struct sml_pool *pool, struct sml_slot *slot, uint3
     struct sml_closings *c = sml_slot_closings(pool, slot);
 
     for (unsigned rank = 0; rank < pool->cfg.workers; rank++)
-        if (names[rank / 8] >> rank % 8 & 1)
+        if (ranks_map_has(names, rank))
             c->last[rank] = tag;
 }
 
@@ -77,18 +71,17 @@ static void note_missing(const struct sml_pool *pool, struct sml_slot *slot, uns
                          struct sml_watch *w)
 {
     for (unsigned rank = 0; rank < pool->cfg.workers; rank++) {
-        if (sml_map_has(sml_slot_seen(slot), rank))
+        if (ranks_has(sml_slot_seen(slot), rank))
             continue;
         sml_publish(w->missed[rank], w->missed[rank] + 1);
-        sml_map_add(absent(pool, w), rank);
-        sml_map_add(sml_slot_want(pool, slot, ver), rank);
+        ranks_add(absent(pool, w), rank);
+        ranks_add(sml_slot_want(pool, slot, ver), rank);
     }
 }
 
 static void write_names(const struct sml_pool *pool, struct sml_slot *slot, uint8_t *names)
 {
-    for (size_t i = 0; i < sml_names_bytes(&pool->cfg); i++)
-        names[i] = (uint8_t)(sml_slot_seen(slot)[i / 8] >> i % 8 * 8);
+    ranks_map_write(names, sml_slot_seen(slot), pool->cfg.workers);
 }
 
 static void count_closing(const struct sml_pool *pool, struct sml_slot *slot)
@@ -157,7 +150,7 @@ static bool names_are_valid(const struct sml_pool *pool, const uint8_t *names)
     const unsigned workers = pool->cfg.workers;
     uint8_t any = 0;
 
-    for (size_t i = 0; i < sml_map_bytes(workers); i++)
+    for (size_t i = 0; i < ranks_map_bytes(workers); i++)
         any |= names[i];
     return any != 0 && (workers % 8 == 0 || names[workers / 8] >> workers % 8 == 0);
 }
@@ -207,7 +200,7 @@ static enum sml_reason judge_closed(const struct sml_pool *pool, struct sml_slot
     if (behind != (int32_t)pool->cfg.slots)
         return answer_straggler(pool, slot, rank, p, v);
     sml_resend(pool, slot, p, v);
-    const bool is_in = names_in(pool, slot, p->ver)[rank / 8] >> rank % 8 & 1;
+    const bool is_in = ranks_map_has(names_in(pool, slot, p->ver), rank);
     return is_in || p->kind == SML_PROBE ? SML_SEND_ONE : SML_SEND_LATE;
 }
 
@@ -220,7 +213,7 @@ static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot,
     if (admitted != SML_HELD)
         return admitted;
     if (p->kind == SML_DATA || p->kind == SML_OPEN)
-        away[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+        ranks_remove(away, rank);
 
     const int32_t behind = sml_tag_behind(pool, slot, p->tag);
     if (behind < 0)

@@ -40,7 +40,7 @@ static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot
     if (slot->summed > 0)
         in[n++] = sum;
     in[n++] = elements;
-    for (slot->summed++; slot->summed < pool->cfg.workers && sml_map_has(seen, slot->summed); slot->summed++)
+    for (slot->summed++; slot->summed < pool->cfg.workers && ranks_has(seen, slot->summed); slot->summed++)
         in[n++] = sml_slot_contribution(pool, slot, slot->summed);
     if (n == 1)
         sml_start(sum, elements, bytes);
@@ -198,7 +198,7 @@ static inline void sml_reduce_gathered(const struct sml_pool *pool, struct sml_s
     unsigned n = 0;
 
     for (unsigned rank = 0; rank < pool->cfg.workers; rank++)
-        if (sml_map_has(sml_slot_seen(slot), rank))
+        if (ranks_has(sml_slot_seen(slot), rank))
             in[n++] = sml_gathered(pool, slot, ver, rank);
     if (n == 1 && !agg_is_wide(op))
         sml_start(sum, in[0], bytes);

@@ -183,26 +183,10 @@ static inline struct sml_watch *sml_watch_of(const struct sml_pool *pool, unsign
 /* Bytes of the map of ranks behind a result's elements. */
 static inline size_t sml_names_bytes(const struct sml_pool_config *cfg)
 {
-    return cfg->quorum == 0 ? 0 : sml_map_bytes(cfg->workers);
+    return cfg->quorum == 0 ? 0 : ranks_map_bytes(cfg->workers);
 }
 
 /* The roles of a labelled pool, and of one with a quorum. */
 sml_role_fn sml_pool_apply_labelled, sml_pool_apply_quorum;
-
-static inline bool sml_map_has(const uint64_t *map, unsigned rank)
-{
-    return map[rank / 64] >> rank % 64 & 1;
-}
-
-static inline void sml_map_add(uint64_t *map, unsigned rank)
-{
-    sml_publish(map[rank / 64], map[rank / 64] | UINT64_C(1) << rank % 64);
-}
-
-static inline void sml_map_clear(const struct sml_pool *pool, uint64_t *map)
-{
-    for (size_t i = 0; i < pool->map_words; i++)
-        sml_publish(map[i], 0);
-}
 
 #endif

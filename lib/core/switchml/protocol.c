@@ -53,7 +53,7 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
 
     if (!sml_pool_config_of(cfg, &pool) || sml_pool_footprint(&pool) == 0)
         return false;
-    const size_t names = pool.quorum == 0 ? 0 : sml_map_bytes(pool.workers);
+    const size_t names = pool.quorum == 0 ? 0 : ranks_map_bytes(pool.workers);
     *f = (struct agg_footprint){
         .bytes = sml_pool_footprint(&pool),
         .slots = pool.slots,

@@ -45,7 +45,7 @@ static bool leave_ok(const struct sml_stream_config *c)
 static bool quorum_ok(const struct sml_stream_config *c)
 {
     return !c->quorum || (c->format == SML_FORMAT_TYPED &&
-                          c->chunk_bytes + sml_map_bytes(c->workers) <= SML_MAX_CHUNK_BYTES);
+                          c->chunk_bytes + ranks_map_bytes(c->workers) <= SML_MAX_CHUNK_BYTES);
 }
 
 static bool config_ok(const struct sml_stream_config *c)
@@ -58,7 +58,7 @@ static bool config_ok(const struct sml_stream_config *c)
 
 static size_t names_bytes(const struct sml_stream_config *c)
 {
-    return c->quorum ? sml_map_bytes(c->workers) : 0;
+    return c->quorum ? ranks_map_bytes(c->workers) : 0;
 }
 
 static size_t auth_bytes(const struct sml_stream_config *c)
@@ -423,14 +423,9 @@ uint64_t sml_stream_progress(const struct sml_stream *s)
 
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max)
 {
-    unsigned n = 0;
-
     if (s->waiting_position != s->oldest)
         return 0;
-    for (uint16_t r = 0; r < s->cfg.workers && n < max; r++)
-        if (!(s->waiting[r / 8] >> r % 8 & 1))
-            ranks[n++] = r;
-    return n;
+    return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }
 
 void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out)

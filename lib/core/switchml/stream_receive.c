@@ -263,7 +263,7 @@ static enum sml_receive on_wait(struct sml_stream *s, uint64_t position, const s
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
-    if (p->body_bytes != (s->cfg.workers + 7u) / 8)
+    if (p->body_bytes != ranks_map_bytes(s->cfg.workers))
         return SML_RX_BAD;
     if (f->sends == 2 && f->probed && !f->heard)
         sml_rtt_sample(&s->rtt, now - f->sent_at, now);

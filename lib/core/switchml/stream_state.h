@@ -16,6 +16,7 @@
 #ifndef SWAGG_CORE_SWITCHML_STREAM_STATE_H
 #define SWAGG_CORE_SWITCHML_STREAM_STATE_H
 
+#include "protocol/ranks.h"
 #include "switchml/flight.h"
 #include "switchml/reorder.h"
 #include "switchml/rtt.h"

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "protocol/ranks.h"
 #include "switchml/terms_words.h"
 #include "wire/bytes.h"
 
@@ -215,7 +216,7 @@ static uint16_t published_length(uint16_t chunk_bytes)
 /* Results name who is in them, behind their elements. */
 static bool make_room_for_names(struct sml_terms *job, uint16_t n, struct agg_refusal *why)
 {
-    const size_t taken = (sml_map_bytes(n) + 3) / 4 * 4;
+    const size_t taken = (ranks_map_bytes(n) + 3) / 4 * 4;
 
     if (job->quorum == 0)
         return true;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "protocol/ranks.h"
+
 void sml_turnout_begin(struct sml_turnout *t)
 {
     *t = (struct sml_turnout){.least = UINT16_MAX};
@@ -13,7 +15,7 @@ static unsigned count(const uint8_t *names, uint16_t ranks)
 {
     unsigned n = 0;
 
-    for (size_t i = 0; i < sml_map_bytes(ranks); i++)
+    for (size_t i = 0; i < ranks_map_bytes(ranks); i++)
         n += (unsigned)__builtin_popcount(names[i]);
     return n;
 }
@@ -23,7 +25,7 @@ static void note_names(struct sml_turnout *t, const uint8_t *names, uint16_t ran
     for (unsigned i = 0; i < (ranks + 63u) / 64; i++) {
         uint64_t word = 0;
 
-        for (unsigned j = 0; j < 8 && 8 * i + j < sml_map_bytes(ranks); j++)
+        for (unsigned j = 0; j < 8 && 8 * i + j < ranks_map_bytes(ranks); j++)
             word |= (uint64_t)names[8 * i + j] << 8 * j;
         t->in_all[i] &= word;
         t->in_some[i] |= word;
@@ -38,7 +40,7 @@ struct sml_roll sml_turnout_add(struct sml_turnout *t, const uint8_t *names, uin
         return (struct sml_roll){0};
     }
     const unsigned n = count(names, ranks);
-    const bool mine = names[rank / 8] >> rank % 8 & 1;
+    const bool mine = ranks_map_has(names, rank);
 
     t->elements += elements;
     t->partial += n < ranks ? elements : 0;

@@ -4,10 +4,7 @@
 
 unsigned ctl_ranks_count(const struct ctl_ranks *set)
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < CTL_RANK_WORDS; i++)
-        count += (unsigned)__builtin_popcountll(set->word[i]);
-    return count;
+    return ranks_count(set->word, CTL_RANK_WORDS);
 }
 
 /* The first rank at or after `from` that is, or is not, in the set; CTL_RANKS_MAX if there is none. */

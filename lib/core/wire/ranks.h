@@ -2,8 +2,7 @@
 #ifndef SWAGG_CORE_WIRE_RANKS_H
 #define SWAGG_CORE_WIRE_RANKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "protocol/ranks.h"
 
 enum {
     CTL_RANKS_MAX = 1024, /* in a job */
@@ -12,17 +11,17 @@ enum {
 };
 
 struct ctl_ranks {
-    uint64_t word[CTL_RANK_WORDS]; /* rank r: word r / 64, bit r % 64 */
+    uint64_t word[CTL_RANK_WORDS]; /* as protocol/ranks.h has them */
 };
 
 static inline void ctl_ranks_add(struct ctl_ranks *set, unsigned rank)
 {
-    set->word[rank / 64] |= UINT64_C(1) << (rank % 64);
+    ranks_add(set->word, rank);
 }
 
 static inline bool ctl_ranks_has(const struct ctl_ranks *set, unsigned rank)
 {
-    return set->word[rank / 64] >> (rank % 64) & 1;
+    return ranks_has(set->word, rank);
 }
 
 unsigned ctl_ranks_count(const struct ctl_ranks *set);

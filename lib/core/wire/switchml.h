@@ -36,25 +36,18 @@ enum sml_kind {
     SML_PROBE = 3, /* W: "where is my result?"; no body */
     SML_NACK = 4,  /* S: answer to a probe: your contribution to this chunk has not come, send it again;
                       no body */
-    SML_WAIT = 5,  /* S: answer to a probe: waiting for others; body = bitmap of the ranks that have
-                      contributed: rank r is bit r % 8 (of value 1 << r % 8) of byte r / 8, (workers + 7)
-                      / 8 bytes in all */
+    SML_WAIT = 5,  /* S: answer to a probe: waiting for others; body = map of the ranks that have contributed
+                      (protocol/ranks.h) */
     SML_MISMATCH = 6, /* S: you and a peer called different things; body = struct sml_mismatch */
     SML_REJECT = 7,   /* S: no such job, or you are not in it (any more); body = boot id (8 bytes, big
                          endian) */
     SML_RESTORE = 8,  /* W: the finished sum of a chunk, handed to a switch that has restarted */
-    SML_ASK = 11,  /* from a switch to the one above: like SML_PROBE; body = bitmap of the ranks below it that
-                      have contributed, as in SML_WAIT. (9 and 10 are path probes: wire/path.h) */
+    SML_ASK = 11,     /* from a switch to the one above: like SML_PROBE; body = map of the ranks below it that
+                         have contributed, as in SML_WAIT. (9 and 10 are path probes: wire/path.h) */
     SML_LATE = 12, /* S: the chunk's result is gone, it was closed without you long ago; body = the tag that
                       its slot collects now (4 bytes, big endian). Only in jobs with a quorum */
 };
 enum { SML_LATE_BYTES = 4 };
-
-/* Bytes of a bitmap of so many ranks, as in SML_WAIT. */
-static inline size_t sml_map_bytes(unsigned ranks)
-{
-    return (ranks + 7u) / 8;
-}
 
 /* Low three bits of byte 0: elements of 4 bytes a packet carries. 5 on the wire is SML_SIZE_AGREED in a keyed
  * packet. */
