@@ -38,9 +38,13 @@ static const struct element elements[] = {
     ELEMENT("int64", MPI_INT64_T, int64_t, i64),
 };
 
+/* The shim goes the same way with all sizes of such a range. */
+enum { SETTLE_FACTOR = 4 };
+
 struct options {
     size_t begin, end, factor; /* tensor sizes in bytes */
     int iterations, warmups;
+    double settle; /* seconds */
     enum operation operation;
     enum timing timing;
     const struct element *element;
@@ -50,6 +54,7 @@ struct options {
 
 struct row {
     size_t bytes, count;
+    bool settles;          /* before it is measured */
     double time, min, max; /* seconds */
     long wrong;
 };
@@ -61,6 +66,8 @@ static const char usage[] =
     "  -f FACTOR    from one size to the next (2)\n"
     "  -n COUNT     iterations of each size (20)\n"
     "  -w COUNT     iterations before those, not counted (5)\n"
+    "  --settle MS  more of those for so long, at the first size and whenever it has grown\n"
+    "               fourfold: until the kernel has placed ranks anew (0)\n"
     "  --op OP      allreduce or reduce, to rank 0 (allreduce)\n"
     "  --time HOW   slowest: median of the slowest rank's; mean: of ranks and iterations;\n"
     "               loop: calls without a barrier between them (slowest)\n"
@@ -121,13 +128,10 @@ static const struct element *find_element(const struct options *o, const char *n
 static void read_options(struct options *o, int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"op", required_argument, NULL, 'o'},
-        {"type", required_argument, NULL, 't'},
-        {"time", required_argument, NULL, 'm'},
-        {"json", required_argument, NULL, 'j'},
-        {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},
-        {0},
+        {"op", required_argument, NULL, 'o'},   {"type", required_argument, NULL, 't'},
+        {"time", required_argument, NULL, 'm'}, {"settle", required_argument, NULL, 's'},
+        {"json", required_argument, NULL, 'j'}, {"version", no_argument, NULL, 'v'},
+        {"help", no_argument, NULL, 'h'},       {0},
     };
     int c;
     opterr = o->rank == 0;
@@ -156,6 +160,9 @@ static void read_options(struct options *o, int argc, char **argv)
             break;
         case 'm':
             o->timing = find_timing(o, optarg);
+            break;
+        case 's':
+            o->settle = (double)number(o, "--settle", optarg, 0) / 1e3;
             break;
         case 'j':
             o->json = optarg;
@@ -225,12 +232,28 @@ static void *buffer(size_t bytes)
     return p;
 }
 
+/* Where the kernel puts ranks follows from what they did before, and from what a switch did that shares their
+ * CPUs: it may take some tenths of a second until they are where they stay. Rank 0 tells when time is up. */
+static void settle(const struct options *o, const struct row *row, const void *send, void *recv)
+{
+    const double end = MPI_Wtime() + o->settle;
+    int more = row->settles;
+    while (more) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        reduce(o, send, recv, row->count);
+        more = MPI_Wtime() < end;
+        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+}
+
 /* Each call by itself; leaves this rank's times. Returns how many sums were wrong. */
 static long time_calls(const struct options *o, const void *send, void *recv, const struct row *row,
                        double times[])
 {
     long wrong = 0;
     for (int i = -o->warmups; i < o->iterations; i++) {
+        if (i == 0)
+            settle(o, row, send, recv);
         memset(recv, 0xff, row->bytes);
         MPI_Barrier(MPI_COMM_WORLD);
         double start = MPI_Wtime();
@@ -249,6 +272,7 @@ static long time_loop(const struct options *o, const void *send, void *recv, con
 {
     for (int i = 0; i < o->warmups; i++)
         reduce(o, send, recv, row->count);
+    settle(o, row, send, recv);
     memset(recv, 0xff, row->bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     double start = MPI_Wtime();
@@ -366,6 +390,7 @@ int main(int argc, char **argv)
 {
     struct options o = {
         .begin = 8, .end = 16 << 20, .factor = 2, .iterations = 20, .warmups = 5, .element = &elements[0]};
+    size_t settled = 0; /* the last size before which ranks did */
     long wrong = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
@@ -377,6 +402,8 @@ int main(int argc, char **argv)
     for (size_t bytes = o.begin; bytes <= o.end; bytes *= o.factor) {
         struct row row = {.count = bytes / o.element->size};
         row.bytes = row.count * o.element->size;
+        row.settles = o.settle > 0 && bytes >= SETTLE_FACTOR * settled;
+        settled = row.settles ? bytes : settled;
         measure(&o, &row);
         wrong += row.wrong;
         if (o.rank == 0)
