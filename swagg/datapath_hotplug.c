@@ -43,11 +43,11 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
 
 static int check_addresses(const struct datapath *dp, const struct port *port)
 {
-    if (switch_mac_find(&dp->mac, &port->mac, 1) >= 0 && port->lock >= 0) {
+    if (switch_mac_find(&dp->mac, &port->mac, 1) >= 0 && port->locked != 0) {
         log_error("port %s: its interface has the switch's own MAC address: give it another", port->name);
         return -EADDRINUSE;
     }
-    return linux_rivals_check_ip(dp->ip, port->lock >= 0);
+    return linux_rivals_check_ip(dp->ip, port->locked != 0);
 }
 
 /* Nobody polls it yet, and no frame is sent to it. */
@@ -58,7 +58,7 @@ static int open_port(struct datapath *dp, unsigned p, const struct config *cfg)
                                              .elements_at = FRAME_HEADER_BYTES + sml_protocol.header_bytes};
     int rc;
 
-    dp->port[p] = (struct port){.lock = -1};
+    dp->port[p] = (struct port){0};
     rc = resources.mbufs == NULL ? -ENOMEM : inbox_add(&dp->to_control, p);
     if (rc < 0)
         return rc;
@@ -73,7 +73,7 @@ static int open_port(struct datapath *dp, unsigned p, const struct config *cfg)
 static void close_port(struct datapath *dp, unsigned p)
 {
     port_close(&dp->port[p]);
-    dp->port[p] = (struct port){.lock = -1};
+    dp->port[p] = (struct port){0};
 }
 
 /* Who polls what: as the list of lcores says, if there is one; queues that nobody has are dealt out. */

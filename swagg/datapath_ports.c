@@ -35,7 +35,7 @@ static bool on_kernel(const struct datapath *dp)
     bool any = false;
 
     for (uint64_t left = dp->ports; left != 0; left &= left - 1)
-        any |= dp->port[rte_bsf64(left)].lock >= 0;
+        any |= dp->port[rte_bsf64(left)].locked != 0;
     return any;
 }
 

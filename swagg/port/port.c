@@ -4,17 +4,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "base/exclusive.h"
 #include "base/frame.h"
 #include "base/log.h"
 #include "base/many_to_one.h"
 #include "impair/impair_mbuf.h"
+#include "port/linux/lock.h"
 #include "port/linux/rx.h"
 
 enum {
@@ -134,7 +133,6 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
 
     memcpy(port->name, pc->name, sizeof(port->name));
     snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
-    port->lock = -1;
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;
@@ -152,8 +150,17 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
 
 int port_lock(struct port *port, unsigned if_index)
 {
-    port->lock = exclusive_interface(if_index);
-    return port->lock < 0 ? port->lock : 0;
+    const int rc = linux_lock(if_index);
+
+    port->locked = rc == 0 ? if_index : 0;
+    return rc;
+}
+
+void port_unlock(struct port *port)
+{
+    if (port->locked != 0)
+        linux_unlock(port->locked);
+    port->locked = 0;
 }
 
 static const char *how_to_mend(int rc)
@@ -173,7 +180,7 @@ void port_say_refused(const struct port *port, const char *interface, unsigned i
     if (rc == -EADDRINUSE)
         log_error("port %s: interface %s is in use by another swagg, process %d: stop that, or give one of "
                   "them another interface",
-                  port->name, interface, exclusive_interface_holder(if_index));
+                  port->name, interface, linux_lock_holder(if_index));
     else
         log_error("port %s: cannot open interface %s: %s%s", port->name, interface, strerror(-rc),
                   how_to_mend(rc));
@@ -212,8 +219,7 @@ void port_close(struct port *port)
 
     if (port->device != NULL)
         port->device->close(port);
-    if (port->lock >= 0)
-        close(port->lock);
+    port_unlock(port);
     free(port->state);
     free_queues(port->rx, port->rx_queues);
     free_queues(port->tx, port->tx_queues);

@@ -50,7 +50,7 @@ struct port {
     bool hashes;               /* it chooses a frame's receive queue by a hash of its flow */
     uint64_t rx_checksums;     /* mbuf flags: of the checksums that the device compares */
     struct net_mac mac;        /* when it was opened */
-    int lock;                  /* of the kernel's interface that it is made on (exclusive.h); -1: none */
+    unsigned locked;           /* the kernel's interface that it is made on (linux/lock.h); 0: none */
     /* Frames from lcores that have no TX queue of this port; many producers, one consumer: the owner of
      * tx[0]. */
     struct rte_ring *to_send;
@@ -162,8 +162,9 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
               const struct port_resources *resources);
 int port_start(struct port *port);
 
-/* Takes the kernel's interface that the port is on for this process alone (exclusive.h). 0, or -errno. */
+/* Takes the kernel's interface that the port is on for this process alone (linux/lock.h). 0, or -errno. */
 int port_lock(struct port *port, unsigned if_index);
+void port_unlock(struct port *port);
 
 /* Why an interface cannot be used, for the log. rc: of port_lock or another -errno. */
 void port_say_refused(const struct port *port, const char *interface, unsigned if_index, int rc);

@@ -121,6 +121,15 @@ second_does_not_start() { # FILE PREFIX REGEX
     expect_match "what swagg says" "$words" "$3"
 }
 
+step "no other user of the machine keeps swagg from its interfaces"
+ip netns exec "$NET_ID-sw" /usr/bin/python3 "$(dirname "${BASH_SOURCE[0]}")/squat.py" >"$NET_DIR/squat.log" 2>&1 &
+squatter=$!
+net_until 60 "he has all that he can" grep -q squatting "$NET_DIR/squat.log"
+net_swagg_start "$config"
+net_swagg_stop
+kill "$squatter"
+wait "$squatter" || true
+
 step "a second one on the same ports, or with the same prefix, is refused, and the first goes on"
 net_swagg_start "$config"
 second_does_not_start "$config" "$NET_ID-b" "interface p0 is in use by another swagg, process $NET_SWAGG_PID:"

@@ -105,8 +105,7 @@ bool fake_port_init(struct port *port, struct fake_port *fake, const char *name,
                           .rx_queues = (uint16_t)queues,
                           .tx_queues = (uint16_t)queues,
                           .multi_segment = true,
-                          .mac = {{0x02, 0, 0, 0, 0xFA, 0xCE}},
-                          .lock = -1};
+                          .mac = {{0x02, 0, 0, 0, 0xFA, 0xCE}}};
     snprintf(port->name, sizeof(port->name), "%s", name);
     /* Whole cache lines, as each entry is. */
     port->rx = aligned_alloc(RTE_CACHE_LINE_SIZE, 2 * queues * sizeof(*port->rx));

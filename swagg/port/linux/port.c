@@ -9,7 +9,6 @@
 #include <net/if.h>
 
 #include "base/counters.h"
-#include "base/exclusive.h"
 #include "base/frame.h"
 #include "base/log.h"
 #include "port/linux/features.h"
@@ -81,8 +80,7 @@ static int take(struct port *port, unsigned if_index, struct linux_sockets *sock
     rc = linux_sockets_open(sockets, if_index);
     if (rc == 0)
         return 0;
-    close(port->lock);
-    port->lock = -1;
+    port_unlock(port);
     return rc;
 }
 
@@ -167,8 +165,7 @@ static void leave(struct port *port)
     log_warning("port %s: interface %s is gone: waiting for another of that name", port->name,
                 interface_of(port));
     linux_merge_no_more(index_of(port), &state_of(port)->merging);
-    close(port->lock);
-    port->lock = -1;
+    port_unlock(port);
     state_of(port)->refused = 0;
     __atomic_store_n(&state_of(port)->if_index, 0, __ATOMIC_RELAXED);
 }
@@ -283,7 +280,7 @@ static uint64_t linux_missed(struct port *port)
 
 static void linux_close(struct port *port)
 {
-    if (port->lock >= 0)
+    if (port->locked != 0)
         linux_merge_no_more(index_of(port), &state_of(port)->merging);
     for (unsigned q = 0; port->rx != NULL && q < port->rx_queues; q++)
         linux_rx_close(port->rx[q].state);

@@ -10,8 +10,8 @@
 
 #include <net/if.h>
 
-#include "base/exclusive.h"
 #include "base/log.h"
+#include "port/linux/lock.h"
 #include "port/linux/namespace.h"
 
 #define DIRECTORY "/run/swagg"
@@ -71,10 +71,9 @@ static void settle(unsigned if_index, linux_record_undo *switch_off)
 {
     struct linux_features on = {0};
     char path[PATH_MAX], name[IF_NAMESIZE];
-    const int lock = exclusive_interface(if_index);
     FILE *file;
 
-    if (lock < 0)
+    if (linux_lock(if_index) < 0)
         return;
     file = fopen(path_of(path, if_index), "re");
     if (file != NULL) {
@@ -84,7 +83,7 @@ static void settle(unsigned if_index, linux_record_undo *switch_off)
             log_notice("interface %s was left merging frames by a swagg that was killed: switched off", name);
         switch_off(if_index, &on);
     }
-    close(lock);
+    linux_unlock(if_index);
 }
 
 /* Removes a record of another namespace if that is gone, and its interfaces with it. */

@@ -1,0 +1,66 @@
+#include "port/linux/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "port/linux/namespace.h"
+
+#define DIRECTORY "/run/swagg"
+#define FILE_NAME DIRECTORY "/interfaces"
+
+/* Open to the end: closing any descriptor of the file would end the process's locks. */
+static int file = -1;
+
+static bool open_file(void)
+{
+    static bool said;
+
+    if (file >= 0)
+        return true;
+    mkdir(DIRECTORY, 0755);
+    file = open(FILE_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); /* who may open it may lock it */
+    if (file < 0 && !said)
+        log_warning("no locks in " FILE_NAME ": %s; nothing keeps another swagg from the same interfaces",
+                    strerror(errno));
+    said = true;
+    return file >= 0;
+}
+
+static struct flock byte_of(unsigned if_index, short type)
+{
+    const uint64_t space = linux_namespace_cookie() & INT32_MAX;
+
+    return (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(space << 32 | if_index), .l_len = 1};
+}
+
+int linux_lock(unsigned if_index)
+{
+    struct flock byte = byte_of(if_index, F_WRLCK);
+
+    if (!open_file() || fcntl(file, F_SETLK, &byte) == 0)
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? -EADDRINUSE : -errno;
+}
+
+void linux_unlock(unsigned if_index)
+{
+    struct flock byte = byte_of(if_index, F_UNLCK);
+
+    if (file >= 0)
+        fcntl(file, F_SETLK, &byte);
+}
+
+pid_t linux_lock_holder(unsigned if_index)
+{
+    struct flock byte = byte_of(if_index, F_WRLCK);
+
+    if (file < 0 || fcntl(file, F_GETLK, &byte) < 0 || byte.l_type == F_UNLCK)
+        return 0;
+    return byte.l_pid > 0 ? byte.l_pid : 0;
+}
