@@ -68,12 +68,19 @@ static bool is_within_world(MPI_Comm comm, int size)
     return within;
 }
 
-static bool can_have_a_team(MPI_Comm comm)
+/* Why the switch takes no such communicator; WHY_NOT: it does. */
+static enum why why_no_team(MPI_Comm comm)
 {
     int between, size;
     PMPI_Comm_test_inter(comm, &between);
     PMPI_Comm_size(comm, &size);
-    return !between && size >= 2 && size <= RANKS_MAX && is_within_world(comm, size);
+    if (between)
+        return WHY_INTERCOMMUNICATOR;
+    if (size < 2)
+        return WHY_ALONE;
+    if (size > RANKS_MAX)
+        return WHY_CROWD;
+    return is_within_world(comm, size) ? WHY_NOT : WHY_LATER;
 }
 
 static struct shim_comm *create(MPI_Comm comm)
@@ -131,7 +138,8 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
 {
     if (is_time_for_a_team(c, !is_for_switch(c, reduce, bytes))) {
         c->settled = true;
-        if (can_have_a_team(c->handle))
+        c->no_team = why_no_team(c->handle);
+        if (c->no_team == WHY_NOT)
             c->team = team_take(c->handle, bytes);
     }
     if (is_time_to_measure(c, bytes))
@@ -139,7 +147,7 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
     if (!is_for_switch(c, reduce, bytes))
         return settings->min_bytes == MIN_BYTES_MEASURED ? WHY_FASTER : WHY_SMALL;
     if (!c->team)
-        return WHY_COMMUNICATOR;
+        return c->no_team;
     return c->team->job ? WHY_NOT : WHY_SWITCH;
 }
 

@@ -20,7 +20,8 @@ struct shim_comm {
     int error; /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
-    bool settled;         /* it has a team, or never will */
+    bool settled;         /* it has a team, or never will: */
+    enum why no_team;     /* why not */
     unsigned small_calls; /* before that */
     struct shim_comm *next, **link;
 };

@@ -13,12 +13,15 @@ enum why {
     WHY_OPERATION, /* an operation that the switch has not: the program's own, for one */
     WHY_NUMBERS, /* a type or operation that travels in native numbers only, and SWAGG_NUMBERS says otherwise
                   */
-    WHY_COMMUNICATOR, /* an intercommunicator, a single rank, or more ranks than a job may have */
-    WHY_SWITCH,       /* the switch is not there, or said no, or was lost */
-    WHY_EMPTY,        /* no elements */
-    WHY_ARGUMENT,     /* arguments that Open MPI refuses; of this rank alone, as it may be */
-    WHY_DEVICE,       /* a buffer in a GPU's memory; of this rank alone, as it may be */
-    WHY_FUNCTION,     /* a collective that is only counted */
+    WHY_INTERCOMMUNICATOR,
+    WHY_ALONE,    /* a communicator of one rank */
+    WHY_CROWD,    /* of more ranks than a job may have */
+    WHY_LATER,    /* with processes that were spawned or joined later, which may lack the shim */
+    WHY_SWITCH,   /* the switch is not there, or said no, or was lost */
+    WHY_EMPTY,    /* no elements */
+    WHY_ARGUMENT, /* arguments that Open MPI refuses; of this rank alone, as it may be */
+    WHY_DEVICE,   /* a buffer in a GPU's memory; of this rank alone, as it may be */
+    WHY_FUNCTION, /* a collective that is only counted */
     WHY_COUNT,
 };
 

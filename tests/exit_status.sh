@@ -26,7 +26,9 @@ says() { # FILE WHAT: of the last one
 for path in "$@"; do
     name=$(basename "$path")
     program[$name]=$path
-    for ask in --help -h --version; do
+    asks=(--help -h --version)
+    [[ $name != train-* ]] || asks=(--help -h) # plain MPI programs, of no version of swagg
+    for ask in "${asks[@]}"; do
         expect 0 "$name" "$ask"
         says out "$name $ask"
     done
@@ -36,7 +38,7 @@ done
 expect 2 swagg four.yaml --file-prefix=four
 says err "an EAL argument without --"
 grep -q 'stands behind "--"' "$folder/err" || { cat "$folder/err" && status=1; }
-[ "${#program[@]}" -eq 12 ] || { echo "${#program[@]} programs, not 12" && status=1; }
+[ "${#program[@]}" -eq 14 ] || { echo "${#program[@]} programs, not 14" && status=1; }
 
 # Configurations, whether they are only checked or not; the files with keys that they name are a part of them.
 cat >"$folder/switch.yaml" <<'end'
@@ -99,6 +101,8 @@ expect 2 swagg-sim run --seeds many
 expect 2 swagg-pcap gen --workers none
 expect 2 swagg-thc-table --bits 9
 expect 2 swaggctl jobz
+expect 2 train-digits
+expect 2 train-text --steps 1
 
 # What fails, or is not there.
 cat >"$folder/elsewhere.yaml" <<'end'

@@ -12,26 +12,27 @@ static const int hidden[2] = {384, 128};
 
 enum { BATCH = 256 };
 
-static const char usage[] = "usage: train-text [--epochs N] [--steps N, of an epoch] FILE...";
+static const char usage[] = "usage: train-text [--epochs N] [--steps N, of an epoch] FILE...\n";
 
 static void read_options(struct training *t, int argc, char **argv)
 {
     static const struct option longs[] = {
         {"epochs", required_argument, NULL, 'e'},
         {"steps", required_argument, NULL, 's'},
+        {"help", no_argument, NULL, 'h'},
         {0},
     };
     int c;
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         if (c == 'e')
             t->epochs = atoi(optarg);
         else if (c == 's')
             t->steps = atoi(optarg);
         else
-            training_stop(usage);
+            training_usage(usage, c == 'h');
     }
     if (t->epochs < 1 || t->steps < 0 || optind == argc)
-        training_stop(usage);
+        training_usage(usage, false);
 }
 
 int main(int argc, char **argv)
@@ -40,8 +41,8 @@ int main(int argc, char **argv)
     struct training t = {.learner = &learner, .epochs = 10, .what = "characters"};
     struct text text;
     char error[256];
-    MPI_Init(&argc, &argv);
     read_options(&t, argc, argv);
+    MPI_Init(&argc, &argv);
     if (text_read(&text, argv + optind, argc - optind, error, sizeof error) < 0)
         training_stop(error);
     const struct lessons lessons = text_lessons(&text);

@@ -11,6 +11,14 @@ struct run {
     double loss, accuracy;
 };
 
+enum { EXIT_USAGE = 2 };
+
+void training_usage(const char *usage, bool asked)
+{
+    fputs(usage, asked ? stdout : stderr);
+    exit(asked ? EXIT_SUCCESS : EXIT_USAGE);
+}
+
 void training_stop(const char *why)
 {
     fprintf(stderr, "training: %s\n", why);

@@ -6,6 +6,8 @@
 #ifndef TRAINING_H
 #define TRAINING_H
 
+#include <stdbool.h>
+
 #include "learner.h"
 
 /* What to do, and what the reports call things. */
@@ -19,6 +21,9 @@ struct training {
 /* Trains, and rank 0 prints loss, accuracy and time of each epoch. Ends MPI. Returns the exit status: 1 if
  * ranks end with different models. */
 int training_run(const struct training *t);
+
+/* Before MPI_Init: ends the program, which was asked for help, or told what it does not understand. */
+_Noreturn void training_usage(const char *usage, bool asked);
 
 /* Ends the program on all ranks. */
 void training_stop(const char *why);
