@@ -360,6 +360,30 @@ static void test_7_resend_at_the_edge(void)
     close_table();
 }
 
+/* Where three switches in a row add, what the second has sent out so (a whole rack and a part of another)
+ * comes to the third. */
+static void test_7_resend_of_a_rack_and_a_part_of_another(void)
+{
+    struct atp_packet whole = gradient(0, 2), both = gradient(0, 2), out;
+
+    open_table((struct atp_table_config){.aggregators = 7});
+    whole.bitmap0 = 3, whole.flags = ATP_EDGE, whole.fan_in1 = 4, whole.rack = whole.child = 2;
+    both.rack = both.child = 1, both.flags = ATP_EDGE | ATP_RESEND, both.fan_in1 = 4, both.bitmap1 = 1;
+    CU_ASSERT_EQUAL(apply_elements(&whole, 100), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&both, 11), ATP_SWITCH_PARTIAL);
+    out = sent(111);
+    CU_ASSERT(out.bitmap1 == 5 && out.bitmap0 == 1 && out.rack == 1 && out.child == 1);
+
+    for (unsigned in = 0; in < 2; in++) { /* one of the two is there already: nothing is added twice */
+        whole.rack = whole.child = (uint8_t)in;
+        CU_ASSERT_EQUAL(apply_elements(&whole, 100), ATP_SWITCH_HELD);
+        CU_ASSERT_EQUAL(apply_elements(&both, 11), ATP_SWITCH_PARTIAL);
+        out = sent(100);
+        CU_ASSERT(out.bitmap1 == UINT64_C(1) << in && out.bitmap0 == 0);
+    }
+    close_table();
+}
+
 /* 8: sent again, and in already: all that is there goes on. (The paper passes on the packet alone.) */
 static void test_8_resend_seen(void)
 {
@@ -782,6 +806,7 @@ int main(void)
         UNIT_TEST(test_4_duplicate_drops),
         UNIT_TEST(test_5_6_completes),
         UNIT_TEST(test_7_resend_at_the_edge),
+        UNIT_TEST(test_7_resend_of_a_rack_and_a_part_of_another),
         UNIT_TEST(test_8_resend_seen),
         UNIT_TEST(test_9_10_resend_unseen),
         UNIT_TEST(test_a_question_takes_out_the_sum),

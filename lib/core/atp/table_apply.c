@@ -125,20 +125,23 @@ static void pass(const struct agg_packet *raw, const struct atp_packet *p, uint8
 }
 
 /* A packet of the aggregator's chunk takes out what is there. The server's switch can say of parts of a child
- * whose they are, beside whole children. */
+ * whose they are, beside whole children. Another such switch on the way may have done so in this packet. */
 static void take_out(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
                      const struct agg_packet *raw, struct agg_verdict *v)
 {
-    const uint64_t bits = bits_of(p), sought = bits != 0 ? bits : UINT64_C(1) << p->child;
+    const bool has_part = bits_of(p) == 0;
+    const uint64_t whole = has_part ? p->bitmap1 : bits_of(p);
+    const uint64_t sought = has_part ? whole | UINT64_C(1) << p->child : whole;
     uint64_t *in = bitmap_of(&a->sum);
+    const bool is_new = (*in & sought) == 0;
     struct atp_packet out;
 
-    if ((*in & sought) == 0) {
+    if (is_new) {
         add(t, a, p, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
-        *in |= bits;
+        *in |= whole;
     }
     out = a->sum;
-    if (bits == 0 && (*in & sought) == 0) {
+    if (has_part && is_new) {
         out.bitmap0 = p->bitmap0;
         out.fan_in0 = p->fan_in0;
         out.rack = p->rack;
