@@ -55,8 +55,8 @@ inline meets_switch(w, resend)
         fi;
         if
         :: resend -> LEAVES(seen); owner = EMPTY; seen = 0
-        :: !resend && seen == ALL -> LEAVES(seen)
-        :: else -> skip
+        :: !resend -> LEAVES(seen) /* all are in it, or the others' have passed */
+        :: !resend && seen != ALL -> skip
         fi
     fi
 }

@@ -54,9 +54,12 @@ static struct atp_packet gradient(unsigned place, unsigned fan_in)
                                .bitmap0 = UINT64_C(1) << place};
 }
 
+static uint8_t network; /* of all senders */
+
 static struct agg_sender at(unsigned host)
 {
-    return (struct agg_sender){.ip = 10 + host, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)host}};
+    return (struct agg_sender){
+        .network = network, .ip = 10 + host, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)host}};
 }
 
 /* Applies a packet whose elements are all this. */
@@ -208,6 +211,72 @@ static void test_1_collision_passes(void)
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
     close_table();
+}
+
+/* Another chunk has the only aggregator; these ranks of three meet it, and then the aggregator is free. */
+static void pass_by(struct atp_packet p, uint64_t ranks)
+{
+    struct atp_packet other = gradient(0, 3);
+
+    other.sequence = 5;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_HELD);
+    for (unsigned place = 0; place < 3; place++)
+        if (ranks >> place & 1) {
+            p.bitmap0 = UINT64_C(1) << place;
+            CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
+        }
+    other.kind = ATP_PARAMETER;
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_FREED);
+}
+
+/* A chunk finds no aggregator, and then one: the sum of the rest waits for nobody who has passed. */
+static void test_the_rest_goes_on(void)
+{
+    struct atp_packet p = gradient(1, 3), out;
+
+    open_table((struct atp_table_config){.aggregators = 1});
+    pass_by(p, 1);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_DUPLICATE);
+    p = gradient(2, 3);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_REST);
+    out = sent(6);
+    CU_ASSERT(out.bitmap0 == 6 && out.flags == (ATP_RESEND | ATP_COLLISION | ATP_EDGE));
+    p = gradient(0, 3), p.sequence++; /* it was sent, so it makes room */
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    p.kind = ATP_PARAMETER;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_FREED);
+
+    p = gradient(2, 3), p.sequence += 2; /* the last one alone claims nothing */
+    pass_by(p, 3);
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_REST);
+    out = sent(4);
+    CU_ASSERT(out.bitmap0 == 4 && out.flags == (ATP_RESEND | ATP_COLLISION | ATP_EDGE));
+    CU_ASSERT_EQUAL(atp_table_taken(table), 0);
+    close_table();
+}
+
+/* What has passed of other chunks, whatever of them differs, is nothing to this one; what has passed of too
+ * many is forgotten. */
+static void test_the_rest_of_others(void)
+{
+    for (unsigned what = 0; what < 7; what++) {
+        struct atp_packet p = gradient(1, 2), other = p;
+        open_table((struct atp_table_config){.aggregators = 1});
+        other.sequence += what == 0 ? 256 : 0;
+        other.life += what == 1, other.sequence -= what == 1;
+        other.job += what == 2;
+        other.rack += what == 3;
+        if (what == 4)
+            pass_by(p, 1), other.sequence += 256;
+        if (what == 5)
+            other.flags = ATP_EDGE, other.fan_in0 = 1;
+        network = what == 6;
+        pass_by(other, 1);
+        network = 0;
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+        close_table();
+    }
 }
 
 /* 1: the aggregator is empty. */
@@ -799,6 +868,8 @@ int main(void)
         UNIT_TEST(test_keyed_packets_pass),
         UNIT_TEST(test_parts_of_others_pass),
         UNIT_TEST(test_1_collision_passes),
+        UNIT_TEST(test_the_rest_goes_on),
+        UNIT_TEST(test_the_rest_of_others),
         UNIT_TEST(test_2_parameter_frees),
         UNIT_TEST(test_3_levels),
         UNIT_TEST(test_3_unequal_racks),

@@ -2,6 +2,10 @@
 
 const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS] = {
     [ATP_SWITCH_SUM] = {"atp_switch_sums", "an aggregator was complete: its sum went on", AGG_PASS_ON, false},
+    [ATP_SWITCH_REST] = {"atp_switch_rests",
+                         "sums of all contributions to a chunk but those that had been passed on because of "
+                         "collisions",
+                         AGG_PASS_ON, false},
     [ATP_SWITCH_PARTIAL] = {"atp_switch_partial_sums",
                             "a packet that was sent again took out what its aggregator had", AGG_PASS_ON,
                             false},

@@ -8,6 +8,7 @@
 enum atp_switch_reason {
     /* Verdicts of its aggregator. With these, something else than the packet as it came is to be sent: */
     ATP_SWITCH_SUM = 0,   /* the sum is complete at this level */
+    ATP_SWITCH_REST,      /* the sum of all but those that have passed because of a collision */
     ATP_SWITCH_PARTIAL,   /* RESEND has taken out what is there */
     ATP_SWITCH_COLLISION, /* the aggregator is another's */
     ATP_SWITCH_FORWARDED, /* of the share that is not to be added here */

@@ -68,6 +68,7 @@ static void begin(const struct atp_table *t, struct atp_aggregator *a, struct at
     a->body_bytes = (uint16_t)atp_body_bytes(p, raw->bytes);
     memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
     a->touched_at = now;
+    a->passed = atp_passed(atp_hand_for(t, p), p, raw);
     atp_take(atp_hand_for(t, p), a, home);
 }
 
@@ -124,6 +125,20 @@ static void pass(const struct agg_packet *raw, const struct atp_packet *p, uint8
     v->reason = reason;
 }
 
+/* Sends on the sum once nothing is to come any more: all are in it, or have passed before. */
+static void send_complete(struct atp_aggregator *a, uint64_t in, struct agg_verdict *v)
+{
+    a->complete = is_complete(&a->sum, in | a->passed);
+    if (!a->complete)
+        return;
+    if (is_complete(&a->sum, in)) {
+        send_sum(a, &a->sum, ATP_SWITCH_SUM, v);
+        return;
+    }
+    a->sum.flags |= ATP_COLLISION;
+    send_sum(a, &a->sum, ATP_SWITCH_REST, v);
+}
+
 /* A packet of the aggregator's chunk takes out what is there. The server's switch can say of parts of a child
  * whose they are, beside whole children. Another such switch on the way may have done so in this packet. */
 static void take_out(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
@@ -174,9 +189,7 @@ static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const 
     *in |= bits;
     a->touched_at = now;
     v->reason = ATP_SWITCH_HELD;
-    a->complete = is_complete(&a->sum, *in);
-    if (a->complete)
-        send_sum(a, &a->sum, ATP_SWITCH_SUM, v);
+    send_complete(a, *in, v);
 }
 
 /* Of a chunk for which there is no room. Only its home may be taken from another. */
@@ -187,6 +200,7 @@ static void meet_foreign(const struct atp_table *t, struct atp_aggregator *home,
     const bool yields = t->cfg.preempt && p->priority > home->sum.priority;
 
     if ((p->flags & ATP_RESEND) || !(aged || yields)) {
+        atp_note_passed(atp_hand_for(t, p), p, raw, bits_of(p));
         pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_COLLISION, v);
         return;
     }
@@ -237,6 +251,8 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *hom
         meet_foreign(t, home, p, raw, now, v);
     else if (p->flags & ATP_RESEND)
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
+    else if (is_complete(p, bits | atp_passed(atp_hand_for(t, p), p, raw)))
+        pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_REST, v);
     else
         begin(t, a, home, p, raw, now);
 }

@@ -5,12 +5,24 @@
 
 #include "atp/table.h"
 
-/* Of one shard: how far its search for old sums has come, and the sum that it has sent away last, whose
- * aggregator has a new owner. */
+enum { ATP_PASSED = 256 /* chunks of which a shard remembers what has passed */ };
+
+/* Ranks of a chunk, at one level, whose contributions have passed on because no aggregator was free. */
+struct atp_passed {
+    uint64_t ranks; /* bits of the level's bitmap */
+    uint32_t life, sequence;
+    uint16_t job;
+    uint8_t network, rack; /* rack 0 at the edge */
+    bool edge;
+};
+
+/* Of one shard: how far its search for old sums has come, what has passed, and the sum that it has sent away
+ * last, whose aggregator has a new owner. */
 struct atp_hand {
     uint32_t taken;     /* aggregators: none is, none gets old */
     uint64_t looked_at; /* the time at which it looks now */
     uint32_t next, left;
+    struct atp_passed passed[ATP_PASSED]; /* by sequence: a later chunk takes an earlier one's place */
     struct agg_flow flow;
     uint8_t payload[];
 };
@@ -28,11 +40,12 @@ struct atp_table {
  * look for but at home, as long as nobody is away. */
 struct atp_aggregator {
     bool taken;
-    bool complete; /* its sum is, and was sent */
+    bool complete; /* its sum is, but for those that have passed before, and was sent */
     uint8_t away;  /* chunks whose home this is, and that are at another one */
     uint16_t body_bytes;
     struct atp_aggregator *home; /* of its chunk; NULL: this one */
     uint64_t touched_at;
+    uint64_t passed;       /* ranks of its chunk that it need not wait for: they have passed before */
     struct atp_packet sum; /* its header */
     struct agg_flow flow;  /* of the packet that has claimed it */
     uint8_t payload[];     /* as it is sent on: room for the header, then the body, room for the trailer */
@@ -72,6 +85,11 @@ struct atp_aggregator *atp_find_room(const struct atp_table *t, struct atp_aggre
 /* Frees all that the packet's chunk has, of whatever level and rack; false: it has none. */
 bool atp_free_all(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
                   const struct agg_packet *raw);
+
+/* Notes ranks of the packet's chunk that pass, and says which ones have. */
+void atp_note_passed(struct atp_hand *hand, const struct atp_packet *p, const struct agg_packet *raw,
+                     uint64_t bits);
+uint64_t atp_passed(struct atp_hand *hand, const struct atp_packet *p, const struct agg_packet *raw);
 
 /* The verdict: send the sum to where it was to go, which need not be where the present packet goes. The
  * aggregator is empty then; the sum lies at the shard's hand. reason: an enum atp_switch_reason */
