@@ -182,7 +182,7 @@ def atp_records(directory):
         for jobs in (2, 3):
             for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60)):
                 put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
-        for what, rate in (("on", 45), ("off", 15), ("beside_tcp", 40), ("beside_tcp_ecn", 40)):
+        for what, rate in (("on,8", 20), ("off,8", 8), ("on,3", 45), ("off,3", 30), ("beside_tcp", 40), ("beside_tcp_ecn", 40)):
             put(directory, f"{run},atp_congestion,{what}.json", atp_report(rate))
         intervals = [{"sum": {"start": at / 10, "end": at / 10 + 0.1, "seconds": 0.1, "bytes": 6e5}} for at in range(200)]
         for flow in ("tcp", "tcp_ecn"):

@@ -1,18 +1,34 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of atp.sh and parts.sh
-# The switch passes on half of the chunks, with congestion control and without; and a job beside a flow of TCP to the server's host.
+# The switch passes on half of the chunks, with congestion control and without, with the paper's eight workers and with three; and a
+# job beside a flow of TCP to the server's host.
 
 atp_congestion() {
-    local calls=2
-    [ -z "$quick" ] || calls=1
+    atp_congestion_of 8
+    net_hosts_remove
     atp_hosts 1
-    atp_switch "atp: {aggregators: 4096, forward: 0.5}"
-    measure atp_congestion,on 1 atp -b 8M -e 8M -n "$calls" -w 1
-    measure atp_congestion,off 1 atp -b 8M -e 8M -n "$calls" -w 1 --window "$SLOTS"
-    net_swagg_stop
+    atp_control
     atp_switch "atp: {aggregators: 4096}"
     atp_beside_tcp tcp 0
     atp_beside_tcp tcp_ecn 1
+    net_swagg_stop
+}
+
+# With so many workers, each on a host of its own.
+atp_congestion_of() { # WORKERS
+    local WORKERS=$1 SERVER=$1
+
+    atp_hosts
+    atp_control
+}
+
+atp_control() {
+    local calls=2
+
+    [ -z "$quick" ] || calls=1
+    atp_switch "atp: {aggregators: 4096, forward: 0.5}"
+    measure "atp_congestion,on,$WORKERS" 1 atp -b 8M -e 8M -n "$calls" -w 1
+    measure "atp_congestion,off,$WORKERS" 1 atp -b 8M -e 8M -n "$calls" -w 1 --window "$SLOTS"
     net_swagg_stop
 }
 
