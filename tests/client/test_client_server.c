@@ -199,7 +199,7 @@ static void memory_is_bounded(void)
     crew_expect_success(&crew[0]);
     CU_ASSERT(crew[0].member[0].stats.slots < 1024);
     CU_ASSERT_EQUAL(crew[let_in].member[0].opened, SWAGG_ERR_REFUSED);
-    CU_ASSERT(says(crew[let_in].member[0].error, "(pool.megabytes)"));
+    CU_ASSERT(says(crew[let_in].member[0].error, "3/4 of pool.megabytes)"));
     ps_stop(&ps);
 }
 
