@@ -1,8 +1,10 @@
 /* ATP: any sequence of packets of two jobs at a switch and a server. What a rank contributes to a chunk is
  * always the same, as the protocol demands, and what it hands back after a restart of the server is the sum,
- * so every sum that is sent must be the right one. Strangers send any bytes at all: to the server, and
- * through the switch in another network. Jobs with a CRC32C lose what is damaged, and nothing else. An input
- * is the configuration, then for each packet a byte and its arguments. */
+ * so every sum that is sent must be the right one. Strangers send any bytes at all: to the server, which
+ * sends nobody else anything for it; and through the switch, in another network or, as long as they do not
+ * name the jobs' life, in theirs. No packet makes the server send more than one to each rank. Jobs with a
+ * CRC32C lose what is damaged, and nothing else. An input is the configuration, then for each packet a byte
+ * and its arguments. */
 #include "atp/protocol.h"
 #include "atp/table.h"
 #include "atp/terms.h"
@@ -21,6 +23,7 @@ struct world {
     struct agg_jobs at_server, at_switch;
     struct agg_job *job[JOBS], *table;
     uint64_t now;
+    unsigned sent; /* by the server, for the last packet */
 };
 
 static uint32_t word(unsigned job, unsigned rank, uint32_t sequence, size_t i)
@@ -57,10 +60,11 @@ static void check_parameter(const struct world *w, const struct atp_packet *p, c
 static void check_sent(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
                        const struct carried *what)
 {
-    const struct world *w = ctx;
+    struct world *w = ctx;
     struct atp_packet p;
 
     (void)answered;
+    w->sent++;
     REQUIRE(what->to == CARRY_TO_RANK && what->rank < w->topology.workers);
     REQUIRE(atp_parse(&p, what->payload, what->bytes) == ATP_OK);
     REQUIRE(p.seal == w->terms.checksum && atp_seal_holds(&p, what->payload, what->bytes, NULL, NULL));
@@ -76,8 +80,10 @@ static void serve(struct world *w, struct agg_packet *p)
     atp_protocol.locate(&w->at_server, p, 1);
     REQUIRE(atp_protocol.apply(p, 1, w->now, &v) == 1);
     REQUIRE(v.reason == p->reason && v.reason < atp_protocol.reasons);
+    w->sent = 0;
     if (p->job != NULL)
         carry_out(p->job, p, &v, check_sent, w);
+    REQUIRE(w->sent <= w->topology.workers);
 }
 
 /* Through so many switches, which share a table, and what goes on from there to the server. */
@@ -146,9 +152,11 @@ static void stranger_sends(struct world *w, struct input *in)
     size_t bytes;
     uint8_t *payload = take_bytes(in, take8(in), &bytes);
     struct agg_packet p = {.payload = payload, .bytes = bytes, .from = sender(WORKERS_MAX + 1)};
+    struct atp_packet parsed;
 
     serve(w, &p);
-    p.from.network = 1;
+    REQUIRE(w->sent == 0);
+    p.from.network = atp_parse(&parsed, payload, bytes) == ATP_OK && parsed.life == w->terms.life;
     pass(w, &p, 1);
     free(payload);
 }

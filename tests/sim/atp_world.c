@@ -82,31 +82,62 @@ static void deafen(void *ctx, uint64_t argument)
         w->net.hosts[h].deaf = true;
 }
 
-/* Somebody who does not know the life of any job sends what he likes. */
+static unsigned some_rank(struct world *w, const struct atp_job_config *job)
+{
+    return job->host[rng_below(&w->rng, job->workers)];
+}
+
+/* Of a chunk that may be under way, or may have been, by somebody who knows all of the job but its life. Or
+ * who is in another one, and sends in its life what names this one. */
+static struct atp_packet intruders_packet(struct world *w, const struct atp_job *job)
+{
+    const struct atp_terms *here = &job->servers[0].terms;
+    const struct atp_job *other = &w->job[rng_below(&w->rng, w->cfg->jobs)];
+    const uint16_t fan_in[] = {0, 1, job->cfg.terms.per_rack, ATP_LEVEL};
+    const bool inside = other != job && rng_below(&w->rng, 3) == 0;
+
+    return (struct atp_packet){.kind = (uint8_t)(1 + rng_below(&w->rng, ATP_KINDS - 1)),
+                               .flags = (uint8_t)(rng_next(&w->rng) & ~ATP_OPENING),
+                               .job = job->cfg.number,
+                               .life = inside ? other->servers[0].terms.life : (uint32_t)rng_next(&w->rng),
+                               .sequence =
+                                   here->first_sequence + (uint32_t)rng_magnitude(&w->rng, 1, UINT32_MAX),
+                               .index = (uint16_t)rng_magnitude(&w->rng, 1, UINT16_MAX),
+                               .root = rng_below(&w->rng, 2) ? ATP_ALL : (uint16_t)rng_next(&w->rng),
+                               .code = agg_code(AGG_I32, AGG_SUM),
+                               .exponent = (int8_t)rng_next(&w->rng),
+                               .fan_in0 = (uint8_t)fan_in[rng_below(&w->rng, 4)],
+                               .fan_in1 = (uint8_t)fan_in[rng_below(&w->rng, 4)],
+                               .rack = (uint8_t)rng_below(&w->rng, 2),
+                               .child = (uint8_t)rng_below(&w->rng, 3),
+                               .bitmap0 = rng_below(&w->rng, 2) ? rng_next(&w->rng) : rng_below(&w->rng, 16),
+                               .bitmap1 = rng_below(&w->rng, 2) ? rng_next(&w->rng) : rng_below(&w->rng, 16),
+                               .priority = 9};
+}
+
+/* Sends what he likes, to a server or a rank, in his own name or that of another. */
 static void intrude(void *ctx, uint64_t argument)
 {
     struct world *w = ctx;
-    const struct atp_job_config *job = &w->cfg->job[rng_below(&w->rng, w->cfg->jobs)];
+    const struct atp_job *job = &w->job[rng_below(&w->rng, w->cfg->jobs)];
+    const struct atp_job_config *cfg = &job->cfg;
+    const unsigned himself = w->cfg->net.hosts - 1,
+                   server = cfg->server_host[rng_below(&w->rng, cfg->servers)];
+    const bool to_server = rng_below(&w->rng, 3) != 0, as_himself = rng_below(&w->rng, 2);
+    const unsigned other = to_server ? some_rank(w, &w->cfg->job[rng_below(&w->rng, w->cfg->jobs)]) : server;
+    const struct atp_packet p = intruders_packet(w, job);
     uint8_t payload[ATP_HEADER_BYTES + 64];
-    struct atp_packet p = {.kind = (uint8_t)(1 + rng_below(&w->rng, ATP_KINDS - 1)),
-                           .flags = (uint8_t)(rng_next(&w->rng) & ~ATP_OPENING),
-                           .job = job->number,
-                           .life = (uint32_t)rng_next(&w->rng),
-                           .sequence = (uint32_t)rng_next(&w->rng),
-                           .index = (uint16_t)rng_next(&w->rng),
-                           .root = ATP_ALL,
-                           .code = agg_code(AGG_I32, AGG_SUM),
-                           .fan_in0 = 64,
-                           .fan_in1 = 64,
-                           .bitmap0 = rng_next(&w->rng),
-                           .priority = 9};
+    size_t bytes = sizeof payload;
 
     (void)argument;
     for (unsigned i = 0; i < sizeof payload; i++)
         payload[i] = (uint8_t)rng_next(&w->rng);
-    if (rng_below(&w->rng, 4))
+    if (rng_below(&w->rng, 8))
         atp_build_header(payload, &p);
-    atp_net_send(&w->net, w->cfg->net.hosts - 1, job->server_host[0], payload, sizeof payload);
+    if (rng_below(&w->rng, 4) == 0 || p.kind == ATP_ASK || p.kind == ATP_GROUP)
+        bytes = ATP_HEADER_BYTES;
+    atp_net_forge(&w->net, himself, as_himself ? himself : other, to_server ? server : some_rank(w, cfg),
+                  payload, bytes);
 }
 
 static const struct atp_job_config *keyed_job(const struct world *w, const uint8_t *payload, size_t bytes)
