@@ -105,6 +105,20 @@ wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
 [ "$(switch_counted atp_switch_sums)" -gt 0 ] || fail "the switch that came back adds nothing"
 
+step "the switch and the server are killed at once: a program does not notice that either"
+results=$(server_counted atp_results)
+sum_by_atp -- -n 60 >"$NET_DIR/perf.log" 2>&1 &
+program=$!
+net_until 60 "sums are being taken" server_answers_more
+net_server_end KILL
+net_swagg_kill
+net_swagg_start "$NET_DIR/swagg.yaml"
+net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
+wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
+expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
+expect_equal "ranks that say that the server has restarted" \
+    "$(grep -c 'has restarted; rank [0-2] joins again' "$NET_DIR/perf.log")" 3
+
 step "where three links meet one of the same rate, packets are marked; windows follow, and little is lost"
 net_swagg_stop
 net_limit 100mbit
