@@ -1,0 +1,100 @@
+/* The registrar's throttles: how many lines about jobs the log gets, and how many messages of strangers are
+ * handled. */
+#include "control/job_lines.h"
+
+#include "control/strangers_rate.h"
+#include "unit.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { BURST = 1024, PER_SECOND = 16 };
+
+static struct config cfg;
+static struct job_lines lines;
+static const uint64_t start = 100 * SECOND;
+
+static void set_up(unsigned workers)
+{
+    cfg.limits.workers = workers;
+    job_lines_init(&lines, &cfg, 7);
+}
+
+/* How many of so many lines on account of this address are written. */
+static unsigned written(uint32_t heard, unsigned n, uint64_t now)
+{
+    unsigned admitted = 0;
+
+    lines.heard = heard;
+    while (n-- > 0)
+        admitted += job_lines_admit(&lines, now);
+    return admitted;
+}
+
+static void test_an_address_has_a_burst_then_a_rate(void)
+{
+    set_up(64);
+    CU_ASSERT_EQUAL(written(1, 100000, start), BURST);
+    CU_ASSERT_EQUAL(written(1, 100, start + SECOND), PER_SECOND);
+}
+
+/* Nor does what time or an operator brings about depend on any of them. */
+static void test_one_that_has_had_its_part_costs_others_nothing(void)
+{
+    set_up(64);
+    written(1, 100000, start);
+    CU_ASSERT_EQUAL(written(2, 10, start), 10);
+    CU_ASSERT_EQUAL(written(0, 10, start), 10);
+}
+
+static void test_all_lines_of_the_largest_job_fit_in(void)
+{
+    set_up(1000);
+    CU_ASSERT_EQUAL(written(1, 100000, start), 4000);
+    cfg.limits.workers = 2000; /* another configuration */
+    job_lines_follow(&lines, &cfg);
+    CU_ASSERT_EQUAL(written(2, 100000, start), 8000);
+}
+
+/* Once, with their number; and not more often than an address may write. */
+static void test_the_log_tells_how_many_are_left_out(void)
+{
+    char text[JOB_LINES_TEXT_MAX];
+    unsigned told = 0;
+
+    set_up(64);
+    CU_ASSERT_FALSE(job_lines_left_out(&lines, start, text));
+    written(1, BURST + 7, start);
+    CU_ASSERT_TRUE(job_lines_left_out(&lines, start, text));
+    CU_ASSERT_STRING_EQUAL(
+        text, "7 lines about jobs are left out: more than 16 a second on account of one address");
+    CU_ASSERT_FALSE(job_lines_left_out(&lines, start, text));
+    for (unsigned i = 0; i < 2 * BURST; i++) {
+        written(1, 1, start);
+        told += job_lines_left_out(&lines, start, text);
+    }
+    CU_ASSERT_EQUAL(told, BURST - 1);
+}
+
+/* A rank is a stranger for two JOINs, and all ranks may be on one host. */
+static void test_all_ranks_of_a_host_may_join_at_once(void)
+{
+    cfg.limits.workers = 64;
+    CU_ASSERT_EQUAL(strangers_rate(&cfg).burst, 256);
+    CU_ASSERT_EQUAL(strangers_rate(&cfg).per_second, 64);
+    cfg.limits.workers = 1024;
+    CU_ASSERT_EQUAL(strangers_rate(&cfg).burst, 2048);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_an_address_has_a_burst_then_a_rate),
+        UNIT_TEST(test_one_that_has_had_its_part_costs_others_nothing),
+        UNIT_TEST(test_all_lines_of_the_largest_job_fit_in),
+        UNIT_TEST(test_the_log_tells_how_many_are_left_out),
+        UNIT_TEST(test_all_ranks_of_a_host_may_join_at_once),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("registrar's throttles", tests);
+}
