@@ -30,6 +30,7 @@ static struct {
 } args;
 
 static char memory[128];
+static const char *prefix = "swagg"; /* of the EAL's files, and this switch's name */
 static bool hugepages;
 
 static void __attribute__((format(printf, 1, 2))) add(const char *format, ...)
@@ -55,6 +56,18 @@ static bool given(char *const user[], const char *const names[])
                 return true;
         }
     return false;
+}
+
+/* The prefix that the operator's own arguments name, --file-prefix=NAME or --file-prefix NAME; NULL: none. */
+static const char *given_prefix(char *const user[])
+{
+    static const char option[] = "--file-prefix";
+    const char *name = NULL;
+
+    for (; *user != NULL; user++)
+        if (strncmp(*user, option, sizeof(option) - 1) == 0)
+            name = (*user)[sizeof(option) - 1] == '=' ? *user + sizeof(option) : user[1];
+    return name;
 }
 
 bool eal_lcores_given(char *const user[])
@@ -169,7 +182,6 @@ static int add_arguments(const struct config *cfg, const struct placement *place
 {
     static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
                                                  "--in-memory", "--huge-dir",   NULL};
-    static const char *const prefix_options[] = {"--file-prefix", NULL};
     int rc = 0;
 
     add("swagg");
@@ -179,8 +191,10 @@ static int add_arguments(const struct config *cfg, const struct placement *place
         snprintf(memory, sizeof(memory), "as the EAL arguments say");
     else
         rc = add_memory(cfg);
-    if (!given(user, prefix_options))
-        add("--file-prefix=swagg");
+    if (given_prefix(user) == NULL)
+        add("--file-prefix=%s", prefix);
+    else
+        prefix = given_prefix(user);
     add("--iova-mode=va");
     add("--log-level=%s", cfg->log_level == CONFIG_LOG_DEBUG ? "info" : "error");
     add_devices(cfg);
@@ -275,7 +289,7 @@ const char *eal_name(void)
 {
     const char *slash = strrchr(rte_eal_get_runtime_dir(), '/');
 
-    return slash == NULL ? rte_eal_get_runtime_dir() : slash + 1;
+    return slash == NULL ? prefix : slash + 1; /* it may not have been made */
 }
 
 const char *eal_memory(void)

@@ -62,5 +62,7 @@ for unit in "$prefix"/lib/systemd/system/*.service; do
     while read -r program; do
         [ -x "$scratch$program" ] || [ -x "$program" ] || wrong "${unit##*/} runs $program, which is not there"
     done < <(sed -n 's/^Exec[A-Za-z]*=\([^ ]*\).*/\1/p' "$unit")
+    grep -q '^StartLimitIntervalSec=0$' "$unit" || wrong "${unit##*/} gives up when an interface comes late"
+    ! grep -q '^ExecStartPre' "$unit" || wrong "${unit##*/} starts again and again with a file that is not good"
 done
 exit "$status"

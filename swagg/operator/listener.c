@@ -83,11 +83,15 @@ static int open_at(struct listener *l, mode_t mode, gid_t group)
 /* Another daemon that stops removes the directory if it is empty, perhaps just before the socket is made. */
 static int open_in_directory(struct listener *l, mode_t mode, gid_t group)
 {
+    const bool there = strncmp(l->path, LISTENER_DIRECTORY "/", sizeof(LISTENER_DIRECTORY)) == 0;
     int rc = -ENOENT;
 
     for (unsigned tries = 0; tries < TRIES_MAX && rc == -ENOENT; tries++) {
-        mkdir(LISTENER_DIRECTORY, 0755);
+        const int made = mkdir(LISTENER_DIRECTORY, 0755) < 0 && errno != EEXIST ? -errno : 0;
+
         rc = open_at(l, mode, group);
+        if (rc == -ENOENT && made < 0 && there)
+            rc = made; /* says more */
         if (rc < 0 && l->fd >= 0) {
             close(l->fd);
             l->fd = -1;

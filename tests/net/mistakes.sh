@@ -33,6 +33,18 @@ swagg_with() { # CAPABILITY...
         "$NET_BUILD/swagg/swagg" "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID"
 }
 
+step "a /run that cannot be written: swagg says so, and switches"
+rm "$NET_DIR/swagg.log"
+ip netns exec "$NET_ID-sw" unshare --mount sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh \
+    "$NET_BUILD/swagg/swagg" "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID" >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+switch=$!
+net_until 120 "it is ready" grep -q ' ready: ' "$NET_DIR/swagg.log"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "cannot make the socket for swaggctl, /run/swagg/$NET_ID.ctl: Read-only file system"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "no locks in /run/swagg/interfaces: Read-only file system"
+reaches 0 "$(net_ip 1)"
+kill -TERM "$switch"
+wait "$switch"
+
 step "too few privileges: swagg says which it lacks"
 status=0
 words=$(swagg_with sys_nice 2>&1) || status=$?

@@ -22,8 +22,9 @@ static bool open_file(void)
 
     if (file >= 0)
         return true;
-    mkdir(DIRECTORY, 0755);
-    file = open(FILE_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600); /* who may open it may lock it */
+    if (mkdir(DIRECTORY, 0755) == 0 || errno == EEXIST)
+        file = open(FILE_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
+                    0600); /* who may open it may lock it */
     if (file < 0 && !said)
         log_warning("no locks in " FILE_NAME ": %s; nothing keeps another swagg from the same interfaces",
                     strerror(errno));
