@@ -160,51 +160,36 @@ static void test_frame_sizes_on_the_wire(void)
     CU_ASSERT_EQUAL(plan_elements_for_frame(&halves, 1518), 730); /* a job's chunks have 1460 bytes */
 }
 
-static void expect_fault(struct plan p, const char *word)
+/* What is wrong with the usual plan after a change. */
+#define EXPECT_FAULT(words, ...)                                                                             \
+    do {                                                                                                     \
+        struct plan p = usual;                                                                               \
+        __VA_ARGS__;                                                                                         \
+        expect_fault(&p, words);                                                                             \
+    } while (0)
+
+static void expect_fault(const struct plan *p, const char *words)
 {
-    const char *fault = plan_fault(&p);
+    const char *fault = plan_fault(p);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
-    CU_ASSERT_PTR_NOT_NULL(strstr(fault, word));
+    CU_ASSERT_PTR_NOT_NULL(strstr(fault, words));
 }
 
 static void test_plans_that_cannot_be(void)
 {
-    struct plan p = usual;
-
-    CU_ASSERT_PTR_NULL(plan_fault(&p));
-    p.workers = SML_MAX_WORKERS + 1;
-    expect_fault(p, "workers");
-    p = usual;
-    p.slots = 12;
-    expect_fault(p, "power of two");
-    p = usual;
-    p.phases = 3;
-    expect_fault(p, "even");
-    p = usual;
-    p.first_tag = 4;
-    expect_fault(p, "multiple");
-    p = usual;
-    p.type = AGG_TYPES;
-    expect_fault(p, "type");
-    p = usual;
-    p.op = AGG_BAND;
-    expect_fault(p, "no such operation");
-    p = usual;
-    p.tensor = true;
-    expect_fault(p, "tensor");
-    p = usual;
-    p.op = AGG_PROD;
-    p.workers = PRODUCT_WORKERS_MAX + 1;
-    expect_fault(p, "12 workers");
-    p = usual;
-    p.elements = 2241;
-    expect_fault(p, "8960");
-    p = usual;
-    p.format = SML_FORMAT_INT32;
-    expect_fault(p, "int32");
-    p.format = SML_FORMAT_FP16;
-    expect_fault(p, "float16");
+    CU_ASSERT_PTR_NULL(plan_fault(&usual));
+    EXPECT_FAULT("workers", p.workers = SML_MAX_WORKERS + 1);
+    EXPECT_FAULT("power of two", p.slots = 12);
+    EXPECT_FAULT("even", p.phases = 3);
+    EXPECT_FAULT("multiple", p.first_tag = 4);
+    EXPECT_FAULT("type", p.type = AGG_TYPES);
+    EXPECT_FAULT("no such operation", p.op = AGG_BAND);
+    EXPECT_FAULT("tensor", p.tensor = true);
+    EXPECT_FAULT("12 workers", p.op = AGG_PROD, p.workers = PRODUCT_WORKERS_MAX + 1);
+    EXPECT_FAULT("8960", p.elements = 2241);
+    EXPECT_FAULT("int32", p.format = SML_FORMAT_INT32);
+    EXPECT_FAULT("float16", p.format = SML_FORMAT_FP16);
 }
 
 static void test_workers_are_told_apart(void)
