@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "elements.h"
+#include "protocol/ranks.h"
 
 void append(struct line *l, const char *format, ...)
 {
@@ -16,6 +17,14 @@ void append(struct line *l, const char *format, ...)
     l->length += (size_t)n;
     if (l->length >= sizeof(l->text))
         l->length = sizeof(l->text) - 1;
+}
+
+void describe_contributed(struct line *l, const uint8_t *map, size_t bytes)
+{
+    append(l, " contributed:");
+    for (unsigned rank = 0; rank < bytes * 8; rank++)
+        if (ranks_map_has(map, rank))
+            append(l, " %u", rank);
 }
 
 void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,

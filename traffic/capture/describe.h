@@ -26,6 +26,9 @@ struct describe {
 void describe_elements(struct line *l, const struct describe *how, uint8_t code, const uint8_t *p,
                        size_t bytes);
 
+/* " contributed: 0 2": the ranks in a map as it travels (protocol/ranks.h). */
+void describe_contributed(struct line *l, const uint8_t *map, size_t bytes);
+
 /* What a packet ends with (enum sml_checksum): a word with a space before it, or nothing. */
 const char *describe_trailer(unsigned checksum);
 

@@ -32,14 +32,6 @@ static void append_ranks(struct line *l, const struct atp_packet *p)
         append(l, " of %u", p->fan_in1);
 }
 
-static void append_there(struct line *l, const uint8_t *bits, size_t bytes)
-{
-    append(l, " contributed:");
-    for (size_t r = 0; r < bytes * 8; r++)
-        if (bits[r / 8] >> r % 8 & 1)
-            append(l, " %zu", r);
-}
-
 static void append_body(struct line *l, const struct describe *how, const struct atp_packet *p,
                         const uint8_t *body, size_t bytes)
 {
@@ -48,7 +40,7 @@ static void append_body(struct line *l, const struct describe *how, const struct
     if (p->kind == ATP_GRADIENT || p->kind == ATP_ASK)
         append_ranks(l, p);
     if (p->kind == ATP_WAITING)
-        append_there(l, body, bytes);
+        describe_contributed(l, body, bytes);
     else if (p->kind != ATP_REJECT && p->kind != ATP_MISMATCH && bytes > call && !(p->flags & ATP_SCALED))
         describe_elements(l, how, p->code, body + call, bytes - call);
     else if (p->flags & ATP_SCALED)

@@ -3,14 +3,6 @@
 #include "wire/bytes.h"
 #include "wire/hostagg.h"
 
-static void append_workers(struct line *l, const struct hag_packet *p)
-{
-    append(l, " contributed:");
-    for (size_t w = 0; w < p->body_bytes * 8; w++)
-        if (p->body[w / 8] >> w % 8 & 1)
-            append(l, " %zu", w);
-}
-
 static void append_body(struct line *l, const struct describe *how, const struct hag_packet *p)
 {
     switch (p->kind) {
@@ -19,7 +11,7 @@ static void append_body(struct line *l, const struct describe *how, const struct
         describe_elements(l, how, how->hostagg_code, p->body, p->body_bytes);
         break;
     case HAG_WAITING:
-        append_workers(l, p);
+        describe_contributed(l, p->body, p->body_bytes);
         break;
     case HAG_DIFFERS:
         if (p->body_bytes == HAG_DIFFERS_BYTES)

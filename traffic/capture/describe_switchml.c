@@ -103,14 +103,6 @@ static void append_mismatch(struct line *l, const struct sml_packet *p)
     append(l, ")");
 }
 
-static void append_ranks(struct line *l, const struct sml_packet *p)
-{
-    append(l, " contributed:");
-    for (size_t r = 0; r < p->body_bytes * 8; r++)
-        if (p->body[r / 8] >> r % 8 & 1)
-            append(l, " %zu", r);
-}
-
 /* What is no gradient packet may be a path probe, which comes to the same ports. */
 static void append_path_probe(struct line *l, const uint8_t *payload, size_t bytes)
 {
@@ -154,7 +146,7 @@ void describe_switchml(struct line *l, const struct describe *how, const uint8_t
         break;
     case SML_WAIT:
     case SML_ASK:
-        append_ranks(l, &p);
+        describe_contributed(l, p.body, p.body_bytes);
         break;
     case SML_MISMATCH:
         append_mismatch(l, &p);
