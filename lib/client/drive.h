@@ -1,23 +1,25 @@
 /* Moves a job's packets: receives, asks the stream what is to be sent, sends, sleeps; and follows the session
- * through restarts of the switch. Everything here is called with the job's lock held, or takes it. */
+ * through restarts of the switch. */
 #ifndef SWAGG_CLIENT_DRIVE_H
 #define SWAGG_CLIENT_DRIVE_H
 
 #include "watch.h"
 
-/* Returns when the call that has begun may return: 0, or its status. If the watch has a patience it may be in
- * progress still: then it is to be left (struct flow). */
+/* The caller's thread, with the job's lock held. Returns when the call that has begun may return: 0, or its
+ * status. If the watch has a patience it may be in progress still: then it is to be left (struct flow). */
 int drive_call(struct swagg_job *job, struct watch *watch);
 
-/* Returns when the reduces from which this rank has already returned are complete: 0, or a status. */
+/* The same thread and lock. Returns when the reduces from which this rank has already returned are complete:
+ * 0, or a status. */
 int drive_buffered(struct swagg_job *job, struct watch *watch);
 
 /* What the membership thread does for the data path while the application is between calls (struct
  * membership_guest): it completes buffered reduces, and after a restart of the switch hands over results that
- * others need. */
+ * others need. Takes the job's lock if it is free, and waits for no call. Returns when it wants to be called
+ * again, in monotonic ns; UINT64_MAX: not before it is woken. */
 uint64_t drive_between_calls(void *part);
 
-/* Whether others may still need this rank's packets of this part. */
+/* Whether others may still need this rank's packets of this part. Takes the job's lock. */
 bool drive_is_needed(struct job_part *part);
 
 #endif

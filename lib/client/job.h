@@ -1,4 +1,5 @@
-/* The library's handle on a job: what open, the collectives and close share. */
+/* The library's handle on a job: what open, the collectives and close share. The functions are
+ * called with the job's lock held; `now` is monotonic, in ns. */
 #ifndef SWAGG_CLIENT_JOB_H
 #define SWAGG_CLIENT_JOB_H
 

@@ -1,6 +1,6 @@
 /* How a part of a job comes to be: in this order, each step for all parts before the next, so that a rank
  * that cannot reach one of several servers joins at none. Called with the job's lock held; each returns 0 or
- * the job's failure. */
+ * the job's failure. deadline: monotonic, in ns. */
 #ifndef SWAGG_CLIENT_JOIN_H
 #define SWAGG_CLIENT_JOIN_H
 

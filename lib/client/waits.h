@@ -38,9 +38,10 @@ void waits_begin(struct waits *w, uint64_t round_trip, uint64_t now);
  * switch's last answer these ranks are missing (n: how many; 0: none, or it has not answered). */
 void waits_note(struct waits *w, uint64_t progress, const uint16_t missing[], unsigned n, uint64_t now);
 
+/* ns, since waits_open, during which any rank was missing. */
 uint64_t waits_total(struct waits *w);
 
-/* for_rank[0..n-1]; ranks that there are not become 0. */
+/* The same for each rank, for_rank[0..n-1]; ranks that there are not become 0. */
 void waits_read(struct waits *w, uint64_t for_rank[], unsigned n);
 
 #endif

@@ -1,5 +1,5 @@
 /* What a call has to do in time: keep its deadline, warn while it waits, update the progress that heartbeats
- * tell. */
+ * tell. Times are in monotonic ns. Called with the job's lock held. */
 #ifndef SWAGG_CLIENT_WATCH_H
 #define SWAGG_CLIENT_WATCH_H
 
@@ -7,7 +7,7 @@
 
 struct watch {
     struct sml_call call;
-    uint64_t chunks;
+    uint64_t chunks; /* that the call takes */
     uint64_t began, deadline;
     uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
     uint64_t tick_at;             /* watch_tick is due */
