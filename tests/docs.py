@@ -3,11 +3,12 @@
 
 Checked are links and their sections, names of files, functions, counters and settings, options of our programs, the tables of
 configuration keys, environment variables and telemetry commands with ranges and defaults, suites, tests and benchmarks by name,
-and that script/bootstrap installs the tools that pages tell a reader to type."""
+that every file of the daemon is in its room's row, and that script/bootstrap installs the tools that pages tell a reader to type."""
 import os
 import re
 import subprocess
 import sys
+from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 
@@ -339,6 +340,23 @@ def check_lists():
             complain("configuration.md", f"conf/{name} is not in the list of examples")
 
 
+def check_rooms():
+    """The daemon's rooms: every file is in its row of the table, and no row names others."""
+    page = ROOT / "docs/architecture.md"
+    for room, _, named in tables(page, "Threads and owners (daemon)"):
+        if room == "room":
+            continue
+        folder = ROOT / "swagg" / "".join(quoted(room))
+        files = {path.stem for path in folder.glob("*.[ch]")}
+        patterns = [name.removesuffix(".h") for name in quoted(named)]
+        for file in sorted(files):
+            if not any(fnmatch(file, pattern) for pattern in patterns):
+                complain(page.name, f"{file} is not among the files of {folder.relative_to(ROOT)}")
+        for pattern in patterns:
+            if not any(fnmatch(file, pattern) for file in files):
+                complain(page.name, f"{folder.relative_to(ROOT)} has no {pattern}")
+
+
 for page in PAGES:
     for place, line, block in lines_of(page):
         if block:
@@ -353,5 +371,6 @@ check_configuration()
 check_environment()
 check_telemetry()
 check_lists()
+check_rooms()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)
