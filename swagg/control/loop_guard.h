@@ -24,9 +24,9 @@ struct loop_guard {
     const struct host *host;
     struct bridge *bridge;
     unsigned networks;
-    bool finds; /* sends probes */
-    uint64_t probe_ns,
-        block_ns; /* how often it looks for loops unasked, how long a port is blocked; 0: never */
+    bool finds;        /* sends probes */
+    uint64_t probe_ns; /* how often it looks for loops unasked; 0: never */
+    uint64_t block_ns; /* how long a port is blocked; 0: never */
 
     uint64_t probed_at;                /* unasked */
     uint64_t quiet_until;              /* until then no word about stations that move */

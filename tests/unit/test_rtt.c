@@ -13,6 +13,15 @@ static struct sml_rtt start(void)
     return r;
 }
 
+static void test_what_is_0_has_a_default(void)
+{
+    const struct sml_rtt said = start();
+    struct sml_rtt r;
+
+    sml_rtt_init(&r, 0, 0, 0);
+    CU_ASSERT(r.first == said.first && r.min == said.min && r.max == said.max);
+}
+
 static void test_before_the_first_sample_the_timer_has_its_first_value(void)
 {
     struct sml_rtt r = start();
@@ -107,6 +116,7 @@ static void test_the_base_is_the_smallest_of_late(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(test_what_is_0_has_a_default),
         UNIT_TEST(test_before_the_first_sample_the_timer_has_its_first_value),
         UNIT_TEST(test_samples_make_mean_and_variance),
         UNIT_TEST(test_the_timer_stays_within_its_bounds),

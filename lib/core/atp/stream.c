@@ -8,8 +8,6 @@
 
 enum { ALIGN = 64 };
 
-static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
-
 static size_t aligned(size_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -88,9 +86,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
         atp_flight_of(s, s->base + i)->index =
             atp_index_first(cfg->terms.mapping, cfg->terms.life, (uint32_t)(s->base + i));
     s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
-    sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
-                 cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
-                 cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
+    sml_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     atp_congestion_init(&s->congestion, cfg->terms.window);
     atp_group_init(s);
     return s;
@@ -148,15 +144,6 @@ static bool call_ok(const struct atp_stream *s, const struct sml_call *call)
     return root_ok && atp_cut_carries(&s->cfg.terms, call);
 }
 
-/* Whether no pointer is missing that the collective reads from or writes to. */
-static bool segments_ok(const struct sml_segment segments[], size_t n, bool wants)
-{
-    for (size_t i = 0; i < n; i++)
-        if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
-            return false;
-    return true;
-}
-
 /* Of each port three chunks behind a lost one have to fit into the window; where it is too small, results of
  * some ports are looked at together. */
 void atp_stream_deal(struct atp_stream *s, uint8_t ports)
@@ -176,7 +163,7 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
 
     if (s->base != s->end)
         return -EBUSY;
-    if (!call_ok(s, call) || !segments_ok(segments, n, wants))
+    if (!call_ok(s, call) || !sml_segments_given(segments, n, wants))
         return -EINVAL;
     if (!sml_segments_measure(segments, n, atp_cut_of(&s->cfg.terms, call).element, &counted.count))
         return -EOVERFLOW;

@@ -38,7 +38,7 @@ struct atp_stream_config {
     uint8_t job;
     struct atp_terms terms; /* granted */
     uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
-    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
+    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of sml_rtt_init */
     const struct keys_shared *shared;              /* terms.keyed: the job's secret. Read by init only */
     const struct agg_kernels *kernels;
 };

@@ -43,8 +43,8 @@ struct hag_worker {
     const uint8_t *from;
     uint8_t *to;
     size_t bytes;
-    uint32_t first, next,
-        end;                /* chunks: of this array, the next that was never sent, and one past the last */
+    /* chunks: the first of this array, the next that was never sent, and one past the last */
+    uint32_t first, next, end;
     uint32_t oldest;        /* whose sum is not here */
     uint64_t sent;          /* packets with contributions so far */
     uint64_t asked, resent; /* for statistics */

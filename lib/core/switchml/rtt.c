@@ -2,6 +2,8 @@
 
 static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten after one to two of these */
 
+static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
+
 enum { GROWTH = 8 }; /* as many times longer than the mean is as much as one sample may say */
 
 static uint64_t min64(uint64_t a, uint64_t b)
@@ -16,7 +18,9 @@ static uint64_t max64(uint64_t a, uint64_t b)
 
 void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns)
 {
-    *r = (struct sml_rtt){.first = rto_first_ns, .min = rto_min_ns, .max = rto_max_ns};
+    *r = (struct sml_rtt){.first = rto_first_ns ? rto_first_ns : RTO_FIRST_NS,
+                          .min = rto_min_ns ? rto_min_ns : RTO_MIN_NS,
+                          .max = rto_max_ns ? rto_max_ns : RTO_MAX_NS};
 }
 
 static void base_sample(struct sml_rtt *r, uint64_t rtt, uint64_t now)

@@ -13,14 +13,15 @@
 #include <stdint.h>
 
 struct sml_rtt {
-    uint64_t first, min,
-        max;            /* bounds of the retransmission timeout, and its value before the first sample */
+    /* the retransmission timeout before the first sample, and its bounds */
+    uint64_t first, min, max;
     uint64_t srtt, var; /* 0 before the first sample */
-    uint64_t base,
-        base_next; /* the smallest sample of this period and the last one, and of this period alone */
+    /* the smallest sample of this period and the last one, and of this period alone */
+    uint64_t base, base_next;
     uint64_t base_since;
 };
 
+/* 0: the default, 20 ms, 2 ms, 200 ms. */
 void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns);
 void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now);
 

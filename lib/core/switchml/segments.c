@@ -1,5 +1,13 @@
 #include "switchml/segments.h"
 
+bool sml_segments_given(const struct sml_segment segments[], size_t n, bool wants)
+{
+    for (size_t i = 0; i < n; i++)
+        if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
+            return false;
+    return true;
+}
+
 bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t element, uint64_t *count)
 {
     uint64_t end = 0;

@@ -24,6 +24,9 @@ struct sml_pieces {
     bool out; /* the elements are those of out, not of in */
 };
 
+/* Whether each segment with elements has an in and, if the rank wants the sum, an out. */
+bool sml_segments_given(const struct sml_segment segments[], size_t n, bool wants);
+
 /* Fills in start and end of each, and in *count the number of elements of all; element: bytes of one. False:
  * they would not fit into an address space. */
 bool sml_segments_measure(struct sml_segment segments[], size_t n, size_t element, uint64_t *count);

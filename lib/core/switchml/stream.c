@@ -8,8 +8,6 @@
 
 enum { ALIGN = 64 };
 
-static const uint64_t RTO_FIRST_NS = 20000000, RTO_MIN_NS = 2000000, RTO_MAX_NS = 200000000;
-
 static size_t aligned(size_t bytes)
 {
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
@@ -125,9 +123,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
-    sml_rtt_init(&s->rtt, cfg->rto_first_ns ? cfg->rto_first_ns : RTO_FIRST_NS,
-                 cfg->rto_min_ns ? cfg->rto_min_ns : RTO_MIN_NS,
-                 cfg->rto_max_ns ? cfg->rto_max_ns : RTO_MAX_NS);
+    sml_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
     sml_reorder_init(&s->reorder);
     sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots, cfg->slots);
@@ -186,21 +182,12 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *c
     return sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
 }
 
-/* Whether no pointer is missing that the collective reads from or writes to. */
-static bool segments_ok(const struct sml_segment segments[], size_t n, bool wants)
-{
-    for (size_t i = 0; i < n; i++)
-        if (segments[i].count > 0 && (segments[i].in == NULL || (wants && segments[i].out == NULL)))
-            return false;
-    return true;
-}
-
 int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
                               struct sml_segment segments[], size_t n, uint64_t now)
 {
     if (s->base != s->end)
         return -EBUSY;
-    if (!call_ok(s, call) || !segments_ok(segments, n, sml_wants(s, call)))
+    if (!call_ok(s, call) || !sml_segments_given(segments, n, sml_wants(s, call)))
         return -EINVAL;
     struct sml_call counted = *call;
     const struct sml_element element = element_of(s, call);

@@ -43,7 +43,7 @@ struct sml_stream_config {
     bool buffer_reduces;
     bool may_leave;      /* typed: sml_stream_leave may be called. As much memory as that takes */
     uint16_t window_max; /* chunks in flight, at most; 0 = half of the slots */
-    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* 0 = defaults: 2 ms, 200 ms, 20 ms */
+    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of sml_rtt_init */
     const struct agg_kernels *kernels;
 };
 
