@@ -193,6 +193,7 @@ uint64_t ps_counted(const struct ps_process *ps, const char *command, const char
 uint64_t ps_sent_unasked(const struct ps_process *ps)
 {
     const uint64_t answers = ps_counted(ps, "verdicts", "\"atp_results_again\"") +
+                             ps_counted(ps, "verdicts", "\"atp_results_again_to_all\"") +
                              ps_counted(ps, "verdicts", "\"atp_waits\"") +
                              8 * ps_counted(ps, "verdicts", "\"atp_asks\"");
     const uint64_t sent = ps_counted(ps, "counters", "\"sent\":");

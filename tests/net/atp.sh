@@ -17,7 +17,7 @@ server_counted() { # VERDICT: of the server's
 # Packets that the server has sent, but for its answers to who asks again, which a busy machine has many of.
 server_sent() {
     local answers
-    answers=$(($(server_counted atp_results_again) + $(server_counted atp_waits) + 3 * $(server_counted atp_asks)))
+    answers=$(($(server_counted atp_results_again) + $(server_counted atp_results_again_to_all) + $(server_counted atp_waits) + 3 * $(server_counted atp_asks)))
     echo $(($(server_counter sent) - answers))
 }
 

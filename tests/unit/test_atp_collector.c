@@ -279,6 +279,50 @@ static void test_questions(void)
     close_collector();
 }
 
+static void open_collector_with_group(uint16_t workers)
+{
+    open_collector(workers, ATP_ON_ARRIVAL);
+    close_collector();
+    cfg.has_group = true;
+    collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
+}
+
+static void hears_group(uint16_t rank)
+{
+    struct atp_packet p = gradient(FIRST, UINT64_C(1) << rank);
+
+    p.kind = ATP_GROUP;
+    p.flags = ATP_HEARS;
+    p.code = 0;
+    CU_ASSERT_EQUAL(apply_from(rank, &p, NULL, 0), ATP_HEARS_GROUP);
+}
+
+/* The first rank that lacks a result has it alone. Once a second one lacks it, it goes to the group, and that
+ * answers whoever else has asked meanwhile; nobody's second question is left unanswered. */
+static void test_asked_by_several(void)
+{
+    open_collector_with_group(5);
+    for (uint16_t r = 0; r < 4; r++)
+        hears_group(r);
+    CU_ASSERT_EQUAL(part(FIRST, 31, 0), ATP_SEND_ALL);
+    CU_ASSERT_EQUAL(ask(FIRST, 0), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(ask(FIRST, 0), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(ask(FIRST, 4), ATP_SEND_ONE); /* it does not hear the group */
+    CU_ASSERT_EQUAL_FATAL(ask(FIRST, 1), ATP_SEND_ALL_AGAIN);
+    check_result(31);
+    for (unsigned r = 0; r < 4; r++)
+        CU_ASSERT(agg_grouped(&v, r));
+    CU_ASSERT(!agg_wants(&v, 4) && v.brief_bytes == 0);
+    CU_ASSERT_EQUAL(ask(FIRST, 2), ATP_DROP_ANSWERED);
+    CU_ASSERT_EQUAL(ask(FIRST, 2), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(ask(FIRST, 0), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(ask(FIRST, 4), ATP_SEND_ONE);
+    CU_ASSERT_EQUAL(part(FIRST + WINDOW, 31, 0), ATP_SEND_ALL);
+    CU_ASSERT_EQUAL(ask(FIRST + WINDOW, 3), ATP_SEND_ONE); /* of another chunk */
+    close_collector();
+}
+
 /* Of a chunk that ranks have called differently for nobody's contribution counts: all send again, to hear it.
  */
 static void test_questions_of_what_differs(void)
@@ -530,6 +574,7 @@ int main(void)
         UNIT_TEST(test_overflow_asks),
         UNIT_TEST(test_waiting_names_who),
         UNIT_TEST(test_questions),
+        UNIT_TEST(test_asked_by_several),
         UNIT_TEST(test_questions_of_what_differs),
         UNIT_TEST(test_foreign_ranks),
         UNIT_TEST(test_ordered),

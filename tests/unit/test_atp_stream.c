@@ -459,6 +459,46 @@ static void test_ranks_out_of_step(void)
     rig_fini(&rig);
 }
 
+static void send_of(struct rig *rig, unsigned rank)
+{
+    uint8_t payload[RIG_PAYLOAD];
+    struct sml_send send;
+
+    while (atp_stream_poll(rig->stream[rank], rig->now, &send))
+        rig_put(rig, true, rank, payload, sml_send_copy(&send, payload));
+    rig_deliver(rig);
+}
+
+static bool loses_to_rank_1(struct rig *rig, const struct rig_packet *p)
+{
+    return rig->lost == 0 && !p->to_server && p->rank == 1;
+}
+
+/* A rank has lost the first result, and knows no round trip; the others go on. When the server names it as
+ * the one they wait for, it asks for what it lacks itself. */
+static void test_who_is_waited_for_asks(void)
+{
+    struct sml_segment segments[RIG_WORKERS];
+    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct rig rig;
+
+    rig_init(&rig, 2, &usual, 0);
+    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    rig.loses = loses_to_rank_1;
+    while (rig_send(&rig))
+        rig_deliver(&rig);
+    check_sums(&rig, 0, 10);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segments[0], 1, rig.now), 0);
+    send_of(&rig, 0);
+    rig.now = atp_stream_timer(rig.stream[0]);
+    CU_ASSERT(rig.now < atp_stream_timer(rig.stream[1]));
+    send_of(&rig, 0);
+    send_of(&rig, 1);
+    check_sums(&rig, 1, 10);
+    rig_fini(&rig);
+}
+
 static void test_window(void)
 {
     struct sml_segment segments[RIG_WORKERS];
@@ -797,6 +837,7 @@ int main(void)
         UNIT_TEST(test_tail_loss_is_soon_noticed),
         UNIT_TEST(test_a_lost_window_is_soon_noticed),
         UNIT_TEST(test_ranks_out_of_step),
+        UNIT_TEST(test_who_is_waited_for_asks),
         UNIT_TEST(test_window),
         UNIT_TEST(test_reduce),
         UNIT_TEST(test_racks),

@@ -169,7 +169,7 @@ static void restore(struct atp_collector *c, struct atp_lane *lane, uint16_t ran
 }
 
 /* Of a chunk that its lane has completed before: its sum is there, if it was the last. */
-static void look_back(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+static void look_back(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
                       const struct atp_packet *p, struct agg_verdict *v)
 {
     const bool last = p->sequence == lane->expected - c->cfg.window && lane->has_result;

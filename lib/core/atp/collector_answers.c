@@ -124,6 +124,7 @@ static void go_on(struct atp_collector *c, struct atp_lane *lane, uint16_t next)
     const uint32_t following = lane->expected + c->cfg.window;
 
     lane->has_result = true;
+    lane->again_to = ATP_AGAIN_NOBODY;
     lane->index = next;
     lane->begun = lane->marked = lane->collided = false;
     memset(lane->in, 0, c->words * sizeof *lane->in);
@@ -223,11 +224,48 @@ void atp_lane_send_all(const struct atp_collector *c, struct atp_lane *lane, str
     v->reason = ATP_SEND_ALL;
 }
 
-void atp_lane_send_again(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+static void remove_rank(uint64_t set[], uint16_t rank)
+{
+    set[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+}
+
+/* Once a chunk, for no rank's question is left unanswered twice then. False: it is no use. */
+static bool send_all_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
+                           struct agg_verdict *v)
+{
+    const uint16_t first = lane->again_to;
+
+    if (first >= ATP_AGAIN_NOBODY || first == rank || lane->result_root != ATP_ALL ||
+        hearers(c, lane) == NULL || !ranks_has(lane->grouped, rank))
+        return false;
+    memcpy(lane->wants, lane->grouped, sizeof lane->wants);
+    memcpy(lane->spared, lane->grouped, sizeof lane->spared);
+    remove_rank(lane->spared, first);
+    remove_rank(lane->spared, rank);
+    lane->again_to = ATP_ALL;
+    v->wants = lane->wants;
+    v->grouped = lane->grouped;
+    v->payload = lane->result;
+    v->bytes = lane->result_bytes;
+    v->brief_bytes = 0;
+    v->reason = ATP_SEND_ALL_AGAIN;
+    return true;
+}
+
+void atp_lane_send_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
                          struct agg_verdict *v)
 {
     const bool wanted = wants_result(lane->result_root, rank);
 
+    if (lane->again_to == ATP_ALL && ranks_has(lane->spared, rank)) {
+        remove_rank(lane->spared, rank);
+        v->reason = ATP_DROP_ANSWERED;
+        return;
+    }
+    if (send_all_again(c, lane, rank, v))
+        return;
+    if (lane->again_to == ATP_AGAIN_NOBODY)
+        lane->again_to = rank;
     v->payload = wanted ? lane->result : v->answer;
     v->bytes = wanted ? lane->result_bytes : make_brief(c, lane, v->answer);
     v->reason = ATP_SEND_ONE;

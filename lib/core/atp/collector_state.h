@@ -21,6 +21,8 @@ struct atp_collector {
     uint64_t hears[ATP_RANK_WORDS]; /* the group; atomic: lanes may be different threads' */
 };
 
+enum { ATP_AGAIN_NOBODY = ATP_ALL - 1 };
+
 /* What a contribution says of its call. */
 struct atp_side {
     uint16_t rank; /* who says so */
@@ -47,7 +49,9 @@ struct atp_lane {
     uint64_t asked[ATP_RANK_WORDS]; /* who was told that the chunk waits for them, once each */
     uint64_t wants[ATP_RANK_WORDS]; /* of the last verdict that was for some ranks only */
     uint64_t grouped[ATP_RANK_WORDS];
-    bool has_result; /* of chunk expected - window */
+    bool has_result;   /* of chunk expected - window */
+    uint16_t again_to; /* whom it was sent to once more: ATP_ALL: all that hear the group; ATP_AGAIN_NOBODY */
+    uint64_t spared[ATP_RANK_WORDS]; /* whose next question that has answered already */
     uint16_t result_root, result_bytes;
     uint8_t result[]; /* header, body, trailer */
 };
@@ -115,9 +119,12 @@ void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uin
 /* Makes the chunk's result of a sum that a rank has handed back. */
 void atp_lane_restore(struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
                       const uint8_t *body);
-/* The result, to all, or to one who asks again. */
+/* The result, to all. */
 void atp_lane_send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v);
-void atp_lane_send_again(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+/* The result to a rank that asks for it. If another one has asked before, the packet to all was lost for more
+ * than one, perhaps for all: then it is sent to the group once more, and what others have asked meanwhile is
+ * answered by that. (Of 64 ranks each would get it alone, while the next results wait.) */
+void atp_lane_send_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
                          struct agg_verdict *v);
 /* A rank says whether it hears the group. Who does not is sent something there, so that he may find out. */
 void atp_lane_note_hearing(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, bool hears,

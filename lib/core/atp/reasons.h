@@ -35,17 +35,19 @@ extern const struct agg_reason atp_switch_reasons[ATP_SWITCH_REASONS];
 
 enum atp_reason {
     /* Verdicts of its lane. With these, something is to be sent: */
-    ATP_SEND_ALL = 0,  /* the sum is complete */
-    ATP_SEND_RESTORED, /* the sum that a rank has handed back */
-    ATP_SEND_ONE,      /* the sum, to who asks for it again */
-    ATP_SEND_WAITING,  /* who is there, to who sends again in vain */
-    ATP_SEND_ASK,      /* the same, to those whose contributions are to come straight to the server, too */
-    ATP_SEND_MISMATCH, /* the sums are untouched */
-    ATP_SEND_GROUP,    /* to the group, for who does not know whether he hears it */
+    ATP_SEND_ALL = 0,   /* the sum is complete */
+    ATP_SEND_RESTORED,  /* the sum that a rank has handed back */
+    ATP_SEND_ONE,       /* the sum, to who asks for it again */
+    ATP_SEND_ALL_AGAIN, /* ... to all that hear the group, since several ask for it */
+    ATP_SEND_WAITING,   /* who is there, to who sends again in vain */
+    ATP_SEND_ASK,       /* the same, to those whose contributions are to come straight to the server, too */
+    ATP_SEND_MISMATCH,  /* the sums are untouched */
+    ATP_SEND_GROUP,     /* to the group, for who does not know whether he hears it */
     /* From here on nothing is to be sent: */
     ATP_HELD,
     ATP_HEARS_GROUP, /* a rank hears the group */
     ATP_DROP_DUPLICATE,
+    ATP_DROP_ANSWERED, /* asks for a sum that has been sent to all again meanwhile */
     ATP_DROP_STALE,
     ATP_DROP_AHEAD,
     ATP_DROP_BAD_KIND,

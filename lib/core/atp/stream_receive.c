@@ -196,6 +196,15 @@ static void note_told(struct atp_stream *s, uint64_t position, uint64_t now)
     f->told = true;
 }
 
+/* Others wait for a chunk that this rank has yet to send. If it waits itself, for the result of one before
+ * it, that is lost, most likely: they need not have it to send more. */
+static void hurry(struct atp_stream *s, uint64_t position)
+{
+    atp_flight_of(s, position)->direct = true; /* once it is sent */
+    if (s->under_way > 0)
+        atp_make_due(s, s->una, false);
+}
+
 static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
                                    uint64_t now)
 {
@@ -213,8 +222,8 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
         put_off(s, position);
     else if (sent && !there)
         send_whole(s, position, now);
-    else if (!sent)
-        atp_flight_of(s, position)->direct |= !there; /* once it is sent */
+    else if (!sent && !there)
+        hurry(s, position);
     return SML_RX_NEWS;
 }
 
