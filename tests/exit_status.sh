@@ -94,6 +94,8 @@ done
 expect 2 swagg
 expect 2 swagg-ps
 expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
+expect 2 swagg-tofino --elements 32x --check "$folder/switch.yaml"
+expect 2 swagg-tofino --helper-timeout 10s --check "$folder/switch.yaml"
 expect 2 swagg-perf --rank 2 --size 2
 expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
 expect 2 swagg-sim tat --loss 51

@@ -282,6 +282,15 @@ static bool read_config(struct process *p, const char *file)
     return p->cfg.has_ip && p->interface != NULL && p->place != NULL;
 }
 
+/* 0, which no option may be: it is none, or too large for any. */
+static unsigned read_number(const char *text)
+{
+    char *end;
+    const unsigned long number = strtoul(text, &end, 10);
+
+    return *end == '\0' && number <= UINT16_MAX ? (unsigned)number : 0;
+}
+
 int main(int argc, char *argv[])
 {
     static const struct option options[] = {{"elements", required_argument, NULL, 'e'},
@@ -298,11 +307,11 @@ int main(int argc, char *argv[])
     log_program("swagg-tofino");
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'e')
-            p.elements = (unsigned)strtoul(optarg, NULL, 10);
+            p.elements = read_number(optarg);
         else if (option == 's')
             p.state = optarg;
         else if (option == 't')
-            p.helper_timeout_s = (unsigned)strtoul(optarg, NULL, 10);
+            p.helper_timeout_s = read_number(optarg);
         else if (option == 'k')
             check = true;
         else if (option == 'v')
