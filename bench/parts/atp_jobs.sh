@@ -28,7 +28,7 @@ atp_jobs_with_room() { # JOBS
 atp_jobs_find_memory() {
     # shellcheck disable=SC2034 # atp.sh's
     local SLOTS=$FEW_SLOTS
-    for ONE_JOBS_MEMORY in 2 4 8 16 32; do
+    for ONE_JOBS_MEMORY in 2 4 6 8 12 16 24 32; do
         atp_switch "atp: {aggregators: $ONE_JOBS_MEMORY}"
         measure "atp_jobs,one,$ONE_JOBS_MEMORY" 1 atp -b 16M -e 16M -n 1 -w 0 --pause 2000
         net_swagg_stop
