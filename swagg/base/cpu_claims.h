@@ -10,7 +10,9 @@
 
 #include <sys/types.h>
 
-#define CPU_CLAIMS_FILE "/run/swagg/cpus"
+#include "base/run_directory.h"
+
+#define CPU_CLAIMS_FILE RUN_DIRECTORY "/cpus"
 
 enum { CPU_CLAIMS_A_CPU = 64 /* threads that count, of all processes */ };
 

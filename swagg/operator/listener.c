@@ -83,11 +83,11 @@ static int open_at(struct listener *l, mode_t mode, gid_t group)
 /* Another daemon that stops removes the directory if it is empty, perhaps just before the socket is made. */
 static int open_in_directory(struct listener *l, mode_t mode, gid_t group)
 {
-    const bool there = strncmp(l->path, LISTENER_DIRECTORY "/", sizeof(LISTENER_DIRECTORY)) == 0;
+    const bool there = strncmp(l->path, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)) == 0;
     int rc = -ENOENT;
 
     for (unsigned tries = 0; tries < TRIES_MAX && rc == -ENOENT; tries++) {
-        const int made = mkdir(LISTENER_DIRECTORY, 0755) < 0 && errno != EEXIST ? -errno : 0;
+        const int made = mkdir(RUN_DIRECTORY, 0755) < 0 && errno != EEXIST ? -errno : 0;
 
         rc = open_at(l, mode, group);
         if (rc == -ENOENT && made < 0 && there)
@@ -127,13 +127,13 @@ static void leave_link(struct listener *l, const char *name)
 {
     int rc;
 
-    snprintf(l->link, sizeof(l->link), LISTENER_DIRECTORY "/%s.ctl", name);
+    snprintf(l->link, sizeof(l->link), RUN_DIRECTORY "/%s.ctl", name);
     rc = strcmp(l->link, l->path) == 0 ? 0 : put_link(l);
     if (rc == -EADDRINUSE)
         log_warning("another swagg answers at %s; swaggctl needs --switch %s for this one", l->link, l->path);
     else if (rc < 0)
-        log_warning("cannot leave a link to %s in " LISTENER_DIRECTORY ": %s; swaggctl needs --switch %s",
-                    l->path, strerror(-rc), l->path);
+        log_warning("cannot leave a link to %s in " RUN_DIRECTORY ": %s; swaggctl needs --switch %s", l->path,
+                    strerror(-rc), l->path);
 }
 
 static void tell(const struct listener *l, int rc)
@@ -162,7 +162,7 @@ int listener_open(struct listener *l, const struct config_control *cfg, const ch
     if (cfg->path[0] != '\0')
         snprintf(l->path, sizeof(l->path), "%s", cfg->path);
     else
-        snprintf(l->path, sizeof(l->path), LISTENER_DIRECTORY "/%s.ctl", name);
+        snprintf(l->path, sizeof(l->path), RUN_DIRECTORY "/%s.ctl", name);
     rc = open_in_directory(l, cfg->mode, group);
     if (rc < 0)
         tell(l, rc);
@@ -176,5 +176,5 @@ void listener_remove(const struct listener *l)
     if (is_ours(l))
         unlink(l->link);
     unlink(l->path);
-    rmdir(LISTENER_DIRECTORY); /* where it is empty */
+    rmdir(RUN_DIRECTORY); /* where it is empty */
 }

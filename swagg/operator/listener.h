@@ -7,14 +7,13 @@
 
 #include <limits.h>
 
+#include "base/run_directory.h"
 #include "config/config.h"
-
-#define LISTENER_DIRECTORY "/run/swagg" /* where tools look for running daemons: NAME.ctl */
 
 struct listener {
     int fd;
     char path[PATH_MAX]; /* of the socket */
-    char link[PATH_MAX]; /* in LISTENER_DIRECTORY, which leads there if the socket lies elsewhere, unless
+    char link[PATH_MAX]; /* in RUN_DIRECTORY, which leads there if the socket lies elsewhere, unless
                             another daemon of this name is found there */
 };
 

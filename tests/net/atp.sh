@@ -105,11 +105,16 @@ wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'failed 0'
 [ "$(switch_counted atp_switch_sums)" -gt 0 ] || fail "the switch that came back adds nothing"
 
+# Until the server answers it.
+start_summing() {
+    results=$(server_counted atp_results)
+    sum_by_atp -- -n 60 >"$NET_DIR/perf.log" 2>&1 &
+    program=$!
+    net_until 60 "sums are being taken" server_answers_more
+}
+
 step "the switch and the server are killed at once: a program does not notice that either"
-results=$(server_counted atp_results)
-sum_by_atp -- -n 60 >"$NET_DIR/perf.log" 2>&1 &
-program=$!
-net_until 60 "sums are being taken" server_answers_more
+start_summing
 net_server_end KILL
 net_swagg_kill
 net_swagg_start "$NET_DIR/swagg.yaml"
@@ -152,10 +157,7 @@ expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* c
 [ "$(server_counted atp_group_heard)" -gt "$heard" ] || fail "nobody hears the group, not even the third host"
 
 step "the server is killed and comes back while a program reduces: it does not notice"
-results=$(server_counted atp_results)
-sum_by_atp -- -n 60 >"$NET_DIR/perf.log" 2>&1 &
-program=$!
-net_until 60 "sums are being taken" server_answers_more
+start_summing
 net_server_end KILL
 net_server_start "$SERVER" "timers: {lost_after_ms: 30000}"
 wait "$program" || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"

@@ -104,15 +104,15 @@ int main(void)
     };
     int status;
 
-    mkdir(LISTENER_DIRECTORY, 0755);
-    if (access(LISTENER_DIRECTORY, W_OK) != 0) {
-        fprintf(stderr, "skipped: this user may not write to " LISTENER_DIRECTORY "\n");
+    mkdir(RUN_DIRECTORY, 0755);
+    if (access(RUN_DIRECTORY, W_OK) != 0) {
+        fprintf(stderr, "skipped: this user may not write to " RUN_DIRECTORY "\n");
         return 77;
     }
     if (mkdtemp(directory) == NULL)
         return 1;
     snprintf(name, sizeof(name), "test-listener-%d", (int)getpid());
-    snprintf(usual, sizeof(usual), LISTENER_DIRECTORY "/%s.ctl", name);
+    snprintf(usual, sizeof(usual), RUN_DIRECTORY "/%s.ctl", name);
     status = unit_main("listener", tests);
     rmdir(directory);
     return status;

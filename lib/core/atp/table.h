@@ -13,8 +13,8 @@
  *     what was sent until the result passes, in case that it is lost, which costs more than it saves where
  *     aggregators are scarce;
  *   - of a chunk that found no aggregator at first, and then one, those that have passed meanwhile are
- * remembered: the sum of the rest goes on once it is complete. Else it would keep its aggregator from others
- * until some rank, which waits for the result, asks;
+ *     remembered: the sum of the rest goes on once it is complete. Else it would keep its aggregator from
+ *     others until some rank, which waits for the result, asks;
  *   - an aggregator that nobody has touched for max_age goes to whoever wants it next, or is emptied by the
  *     passing of time; its sum goes on to the server. The paper's is lost with its job;
  *   - an option: a job of higher priority may take the aggregator of a lower one in the same way;

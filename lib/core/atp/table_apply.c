@@ -57,7 +57,7 @@ static bool agrees(const struct atp_aggregator *a, const struct atp_packet *p, c
 }
 
 static void begin(const struct atp_table *t, struct atp_aggregator *a, struct atp_aggregator *home,
-                  const struct atp_packet *p, const struct agg_packet *raw, uint64_t now)
+                  const struct atp_packet *p, const struct agg_packet *raw, uint64_t passed, uint64_t now)
 {
     const uint64_t bits = bits_of(p);
 
@@ -68,7 +68,7 @@ static void begin(const struct atp_table *t, struct atp_aggregator *a, struct at
     a->body_bytes = (uint16_t)atp_body_bytes(p, raw->bytes);
     memcpy(a->payload + ATP_HEADER_BYTES, raw->payload + ATP_HEADER_BYTES, a->body_bytes);
     a->touched_at = now;
-    a->passed = atp_passed(atp_hand_for(t, p), p, raw);
+    a->passed = passed;
     atp_take(atp_hand_for(t, p), a, home);
 }
 
@@ -205,7 +205,20 @@ static void meet_foreign(const struct atp_table *t, struct atp_aggregator *home,
         return;
     }
     atp_send_away(t, home, p->index % atp_table_shards(t), aged ? ATP_SWITCH_AGED : ATP_SWITCH_PREEMPTED, v);
-    begin(t, home, home, p, raw, now);
+    begin(t, home, home, p, raw, atp_passed(atp_hand_for(t, p), p, raw), now);
+}
+
+/* Of a chunk for which there is room: it begins there, unless all others have passed before. */
+static void meet_empty(const struct atp_table *t, struct atp_aggregator *a, struct atp_aggregator *home,
+                       const struct atp_packet *p, const struct agg_packet *raw, uint64_t now,
+                       struct agg_verdict *v)
+{
+    const uint64_t passed = atp_passed(atp_hand_for(t, p), p, raw);
+
+    if (is_complete(p, bits_of(p) | passed))
+        pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_REST, v);
+    else
+        begin(t, a, home, p, raw, passed, now);
 }
 
 /* All packets of a chunk, or none. */
@@ -251,10 +264,8 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *hom
         meet_foreign(t, home, p, raw, now, v);
     else if (p->flags & ATP_RESEND)
         pass(raw, p, 0, ATP_SWITCH_ALONE, v);
-    else if (is_complete(p, bits | atp_passed(atp_hand_for(t, p), p, raw)))
-        pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_REST, v);
     else
-        begin(t, a, home, p, raw, now);
+        meet_empty(t, a, home, p, raw, now, v);
 }
 
 /* Takes out what is there of the chunk, to be sent on in the name of who has claimed the aggregator: who asks

@@ -68,12 +68,12 @@ static struct ctl_entry *find_by_name(struct ctl_registry *r, int tenant, const 
         struct ctl_entry *job = &r->entries[i];
         if (!ctl_entry_is_live(job) || !is_called(job, tenant, from, name))
             continue;
-        if (is_resuming(job) && (!is_new || is_closed(job)))
-            return job;
-        if (is_resuming(job))
-            continue;
-        if (!best || is_closed(job))
+        if (is_resuming(job)) {
+            if (!is_new || is_closed(job))
+                return job;
+        } else if (!best || is_closed(job)) {
             best = job;
+        }
     }
     return best;
 }

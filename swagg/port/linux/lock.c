@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/run_directory.h"
 #include "port/linux/namespace.h"
 
-#define DIRECTORY "/run/swagg"
-#define FILE_NAME DIRECTORY "/interfaces"
+#define FILE_NAME RUN_DIRECTORY "/interfaces"
 
 /* Open to the end: closing any descriptor of the file would end the process's locks. */
 static int file = -1;
@@ -22,9 +22,8 @@ static bool open_file(void)
 
     if (file >= 0)
         return true;
-    if (mkdir(DIRECTORY, 0755) == 0 || errno == EEXIST)
-        file = open(FILE_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                    0600); /* who may open it may lock it */
+    if (mkdir(RUN_DIRECTORY, 0755) == 0 || errno == EEXIST) /* who may open it may lock it */
+        file = open(FILE_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0 && !said)
         log_warning("no locks in " FILE_NAME ": %s; nothing keeps another swagg from the same interfaces",
                     strerror(errno));

@@ -11,10 +11,10 @@
 #include <net/if.h>
 
 #include "base/log.h"
+#include "base/run_directory.h"
 #include "port/linux/lock.h"
 #include "port/linux/namespace.h"
 
-#define DIRECTORY "/run/swagg"
 #define NAMESPACE "namespace" /* a record's line with the inode number of its network namespace */
 
 const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
@@ -23,7 +23,7 @@ const char *const linux_feature_names[KERNEL_FEATURES_MAX] = {
 
 static const char *path_of(char path[PATH_MAX], unsigned if_index)
 {
-    snprintf(path, PATH_MAX, DIRECTORY "/merging-%llu-%u", (unsigned long long)linux_namespace_cookie(),
+    snprintf(path, PATH_MAX, RUN_DIRECTORY "/merging-%llu-%u", (unsigned long long)linux_namespace_cookie(),
              if_index);
     return path;
 }
@@ -34,7 +34,7 @@ int linux_record_write(unsigned if_index, const struct linux_features *on)
     FILE *file;
     int rc = 0;
 
-    if (mkdir(DIRECTORY, 0755) < 0 && errno != EEXIST)
+    if (mkdir(RUN_DIRECTORY, 0755) < 0 && errno != EEXIST)
         return -errno;
     file = fopen(path_of(path, if_index), "we");
     if (file == NULL)
@@ -52,7 +52,7 @@ void linux_record_remove(unsigned if_index)
     char path[PATH_MAX];
 
     unlink(path_of(path, if_index));
-    rmdir(DIRECTORY); /* where it is empty */
+    rmdir(RUN_DIRECTORY); /* where it is empty */
 }
 
 static void read_features(FILE *file, struct linux_features *on)
@@ -93,7 +93,7 @@ static void forget(const char *record)
     unsigned long long inode = 0;
     FILE *file;
 
-    snprintf(path, sizeof(path), DIRECTORY "/%s", record);
+    snprintf(path, sizeof(path), RUN_DIRECTORY "/%s", record);
     file = fopen(path, "re");
     if (file == NULL)
         return;
@@ -105,7 +105,7 @@ static void forget(const char *record)
 void linux_record_settle(linux_record_undo *switch_off)
 {
     const uint64_t here = linux_namespace_cookie();
-    DIR *records = opendir(DIRECTORY);
+    DIR *records = opendir(RUN_DIRECTORY);
     struct dirent *record;
 
     while (records != NULL && (record = readdir(records)) != NULL) {
