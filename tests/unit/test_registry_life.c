@@ -66,6 +66,29 @@ static void test_lost(void)
             "  c UNKNOWN\n");
 }
 
+/* With a switch or a host several ranks die at once, each some time after its last heartbeat. */
+static void test_those_that_died_with_the_lost_one_are_named(void)
+{
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "wait 1.9\n"
+            "alive a c\n"
+            "wait 6\n"
+            "alive a\n"
+            "wait 2.2\n"
+            "  close\n"
+            "  abc ABORTED rank lost: ranks 1 and 2 (10.0.0.2, 10.0.0.3) lost: no sign of life for 10.1 s\n");
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "wait 2.2\n"
+            "alive a c\n"
+            "wait 6\n"
+            "alive a\n"
+            "wait 1.9\n"
+            "  close\n"
+            "  abc ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n");
+}
+
 /* A rank that waits to get in may say so as rarely as every second. */
 static void test_silence_counts_from_ready_on(void)
 {
@@ -137,11 +160,11 @@ static void test_killed_and_back_on_the_same_endpoint(void)
 {
     play(4, "running 2\n"
             "alive a b\n"
-            "wait 2\n"
+            "wait 3\n"
             "JOIN d 1/2 like=b\n"
             "  d PENDING occupied by ranks 0 and 1\n"
             "alive a\n"
-            "wait 8.1\n"
+            "wait 7.1\n"
             "  close\n"
             "  ab ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n"
             "JOIN d 1/2 like=b\n"
@@ -158,11 +181,11 @@ static void test_killed_and_back_on_another_endpoint(void)
 {
     play(4, "running 2\n"
             "alive a b\n"
-            "wait 2\n"
+            "wait 3\n"
             "JOIN c 1/2\n"
             "  c PENDING occupied by ranks 0 and 1\n"
             "alive a\n"
-            "wait 8\n"
+            "wait 7\n"
             "wait 0.1\n"
             "  close\n"
             "  ab ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n"
@@ -425,6 +448,7 @@ int main(void)
         UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
         UNIT_TEST(test_abort_first_one_counts),
         UNIT_TEST(test_lost),
+        UNIT_TEST(test_those_that_died_with_the_lost_one_are_named),
         UNIT_TEST(test_silence_counts_from_ready_on),
         UNIT_TEST(test_a_failed_job_ends_with_its_members),
         UNIT_TEST(test_own_absence_loses_nobody),

@@ -12,8 +12,7 @@ enum {
     REPEAT_FIRST_MS = 50, /* JOIN, ABORT, LEAVE: the first repetition; then doubling */
     GOODBYE_MS = 1000,    /* how long ABORT and LEAVE are repeated */
     ASK_AGAIN_MS = 50,    /* at least, between heartbeats that are sent because of a REJECT */
-    HEARTBEATS_PER_LOSS = 5,
-    PAUSES_PER_LOSS = 4, /* a longer pause of this process is no silence of the switch */
+    PAUSES_PER_LOSS = 4,  /* a longer pause of this process is no silence of the switch */
 };
 
 static void enter(struct ctl_session *s, enum ctl_session_state state, uint64_t now)
@@ -243,7 +242,7 @@ static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uin
     s->epoch = m->head.epoch;
     ctl_session_uncover(s, &m->head);
     enter(s, CTL_SESSION_READY, now); /* the first heartbeat goes out at once: it confirms READY */
-    s->interval = lost_after(s) / HEARTBEATS_PER_LOSS;
+    s->interval = lost_after(s) / CTL_HEARTBEATS_PER_LOSS;
     return true;
 }
 

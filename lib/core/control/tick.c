@@ -40,16 +40,29 @@ static void forget_silent(struct ctl_registry *r, struct ctl_entry *job, const s
             return;
 }
 
+/* Of those that died together, with a switch or a host, each was heard for the last time at another moment of
+ * one interval: all are named, for they tell what died. Call it before those that are lost are no longer
+ * JOINED. */
+static const char *who_died(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now,
+                            char who[CTL_WHO_MAX])
+{
+    const uint64_t least = r->cfg.lost_after_ns - r->cfg.lost_after_ns / CTL_HEARTBEATS_PER_LOSS;
+    const struct ctl_ranks dead = ctl_entry_silent(job, now - least);
+    return ctl_entry_who(job, &dead, who);
+}
+
 static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent,
                         uint64_t now)
 {
-    char who[CTL_WHO_MAX];
+    char who[CTL_WHO_MAX], dead[CTL_WHO_MAX];
+    const char *died = who_died(r, job, now, dead);
     unsigned first = UINT16_MAX;
     for (unsigned rank = job->size; rank-- > 0;)
         if (ctl_ranks_has(silent, rank)) {
             job->members[rank].state = CTL_MEMBER_LOST;
             first = rank;
         }
+    const double seconds = (double)(now - job->members[first].heard_at) / 1e9;
     job->present = (uint16_t)(job->present - ctl_ranks_count(silent));
     if (job->state != CTL_ENTRY_RUNNING)
         return;
@@ -57,13 +70,11 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
     const unsigned rest = job->size - ctl_ranks_count(&lost);
     if (rest >= ctl_entry_needs(job)) {
         ctl_entry_event(r, job, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
-                        ctl_entry_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9,
-                        rest, job->size);
+                        ctl_entry_who(job, silent, who), seconds, rest, job->size);
         return;
     }
     struct ctl_failure why;
-    ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
-                    ctl_entry_who(job, silent, who), (double)(now - job->members[first].heard_at) / 1e9);
+    ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s", died, seconds);
     ctl_entry_fail(r, job, &why, now);
 }
 

@@ -25,6 +25,7 @@ enum {
     CTL_MESSAGE_MAX = 512,           /* no message is longer, sealed or not */
     CTL_DATA_PORTS_MAX = 16,         /* UDP ports of the switch that a worker may deal its slots to */
     CTL_JOIN_INTERVAL_MAX_MS = 1000, /* a worker that waits to get in repeats its JOIN at least this often */
+    CTL_HEARTBEATS_PER_LOSS = 5,     /* in the time after which a silent worker is lost */
     CTL_LEVELS_MAX = 8,              /* of switches above one another in a tree */
 };
 
