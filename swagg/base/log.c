@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
 
 /* A pipe that is writable takes PIPE_BUF bytes without waiting. */
-static_assert(2 * (int)LINE_MAX_BYTES <= PIPE_BUF, "a line, and the one that says how many were lost");
+static_assert(2 * (int)LINE_MAX_BYTES + 1 <= PIPE_BUF, "a line, and the one that says how many were lost");
 
 static enum log_level threshold = LOG_LEVEL_INFO; /* atomic */
 static bool with_time;                            /* set before there are threads, as is: */
@@ -23,6 +24,8 @@ static struct {
     pthread_mutex_t lock;
     uint64_t lost;   /* since the start */
     uint64_t untold; /* of them, those that no line has reported yet */
+    int error;       /* of the last of them; 0: nobody read it */
+    bool torn;       /* the last write stopped within a line, as where a disk is full */
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void log_set_level(enum log_level level)
@@ -76,20 +79,40 @@ static bool has_room(void)
     return poll(&to, 1, 0) == 1 && to.revents & POLLOUT;
 }
 
+/* How many bytes stderr has taken; out.error says why not all. */
+static size_t put_out(const char *bytes, size_t n)
+{
+    size_t done = 0;
+    ssize_t some = 1;
+
+    out.error = 0;
+    while (done < n && some > 0 && has_room()) {
+        some = write(STDERR_FILENO, bytes + done, n - done);
+        out.error = some < 0 ? errno : 0;
+        done += some > 0 ? (size_t)some : 0;
+    }
+    return done;
+}
+
 /* One write, so that lines of several threads don't mix. */
 static void write_line(const char *prefix, const char *text)
 {
-    char lines[2 * LINE_MAX_BYTES], lost[64];
-    size_t n = 0;
+    char lines[2 * LINE_MAX_BYTES + 1], lost[128];
+    size_t n = 0, done;
 
     pthread_mutex_lock(&out.lock);
+    if (out.torn)
+        lines[n++] = '\n';
     if (out.untold > 0) {
-        snprintf(lost, sizeof(lost), "%llu lines were lost here: nobody read them",
-                 (unsigned long long)out.untold);
-        n = put_line(lines, "warning: ", lost);
+        snprintf(lost, sizeof(lost), "%llu lines were lost here: %s", (unsigned long long)out.untold,
+                 out.error == 0 ? "nobody read them" : strerror(out.error));
+        n += put_line(lines + n, "warning: ", lost);
     }
     n += put_line(lines + n, prefix, text);
-    if (has_room() && write(STDERR_FILENO, lines, n) == (ssize_t)n) {
+    done = put_out(lines, n);
+    if (done > 0)
+        out.torn = lines[done - 1] != '\n';
+    if (done == n) {
         out.untold = 0;
     } else {
         out.untold++;

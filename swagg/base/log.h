@@ -1,5 +1,6 @@
 /* The log: lines on stderr, one for each call. Any thread. Logging never waits for the reader: a line for
- * which there is no room is lost, and the next line that is written tells how many were lost.
+ * which there is no room, in a pipe or on a disk, is lost, and the next line that is written tells how many
+ * were lost. A half of a line ends before it. SIGXFSZ and SIGPIPE should be ignored.
  */
 #ifndef SWAGG_BASE_LOG_H
 #define SWAGG_BASE_LOG_H

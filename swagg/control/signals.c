@@ -36,6 +36,7 @@ void signals_block(void)
 
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a log that may not grow is no reason to end */
 }
 
 int signals_open(void)

@@ -1,6 +1,6 @@
 /* What the daemon does on signals, a server, and swagg-tofino. SIGINT and SIGTERM stop it in good order,
  * SIGHUP has it read its configuration anew, if it can. SIGUSR1, SIGUSR2 and alarms have no meaning: they are
- * logged, and it goes on.
+ * logged, and it goes on. It does not die of what it cannot write (SIGPIPE, SIGXFSZ).
  */
 #ifndef SWAGG_CONTROL_SIGNALS_H
 #define SWAGG_CONTROL_SIGNALS_H

@@ -201,3 +201,14 @@ net_until 30 "lines are lost" lines_are_lost
 reaches 0 "$(net_switch_ip)"
 net_swagg_stop
 exec 7>&-
+
+step "the log's file takes no more: it works all the same, and says later what was lost"
+net_swagg_start "$config"
+prlimit --pid "$NET_SWAGG_PID" --fsize=$(($(stat -c %s "$NET_DIR/swagg.log") + 10)):unlimited
+kill -USR1 "$NET_SWAGG_PID"
+net_until 30 "a line is lost" lines_are_lost
+reaches 0 "$(net_switch_ip)"
+prlimit --pid "$NET_SWAGG_PID" --fsize=unlimited
+kill -USR1 "$NET_SWAGG_PID"
+net_until 30 "the log goes on" grep -Eq 'Z swagg: warning: [0-9]+ lines were lost here: File too large$' "$NET_DIR/swagg.log"
+net_swagg_stop

@@ -2,9 +2,11 @@
 #include "base/log.h"
 
 #include <regex.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "stderr_capture.h"
 #include "unit.h"
@@ -76,14 +78,53 @@ static void test_nobody_reads(void)
     CU_ASSERT_PTR_NULL(strstr(capture_take(), "lost"));
 }
 
+static void let_files_grow(rlim_t bytes)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* As on a full disk, the first line that does not fit is cut in two. */
+static void test_a_file_takes_no_more_for_a_while(void)
+{
+    const uint64_t lost = log_lost();
+    const int before = dup(STDERR_FILENO);
+    char path[] = "/tmp/swagg-log.XXXXXX", text[1024];
+    ssize_t bytes;
+    int file;
+
+    signal(SIGXFSZ, SIG_IGN);
+    file = mkstemp(path);
+    unlink(path);
+    dup2(file, STDERR_FILENO);
+    log_notice("one");
+    let_files_grow((rlim_t)lseek(file, 0, SEEK_CUR) + 10);
+    log_notice("two");
+    log_notice("three");
+    let_files_grow(RLIM_INFINITY);
+    log_notice("four");
+    dup2(before, STDERR_FILENO);
+    close(before);
+
+    bytes = pread(file, text, sizeof(text) - 1, 0);
+    CU_ASSERT_FATAL(bytes > 0);
+    text[bytes] = '\0';
+    CU_ASSERT(matches(text, "^[^\n]*Z swagg: one\n[^\n]{10}\n"
+                            "[^\n]*Z swagg: warning: 2 lines were lost here: File too large\n"
+                            "[^\n]*Z swagg: four\n$"));
+    CU_ASSERT_EQUAL(log_lost() - lost, 2);
+    close(file);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_answer_to_a_command_line_has_no_time),
-        UNIT_TEST(test_lines_carry_the_time),
-        UNIT_TEST(test_lines_of_libraries_go_the_same_way),
-        UNIT_TEST(test_nobody_reads),
-        CU_TEST_INFO_NULL,
+        UNIT_TEST(test_an_answer_to_a_command_line_has_no_time), UNIT_TEST(test_lines_carry_the_time),
+        UNIT_TEST(test_lines_of_libraries_go_the_same_way),      UNIT_TEST(test_nobody_reads),
+        UNIT_TEST(test_a_file_takes_no_more_for_a_while),        CU_TEST_INFO_NULL,
     };
     int status;
 
