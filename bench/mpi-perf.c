@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "output.h"
 #include "version.h"
 
 enum operation { ALLREDUCE, REDUCE };
@@ -392,6 +393,8 @@ int main(int argc, char **argv)
         .begin = 8, .end = 16 << 20, .factor = 2, .iterations = 20, .warmups = 5, .element = &elements[0]};
     size_t settled = 0; /* the last size before which ranks did */
     long wrong = 0;
+    bool unwritten = false;
+    output_check_at_exit();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &o.ranks);
@@ -413,8 +416,11 @@ int main(int argc, char **argv)
     }
     if (json) {
         fprintf(json, "\n]\n");
-        fclose(json);
+        unwritten = ferror(json);
+        unwritten |= fclose(json) != 0;
     }
+    if (unwritten)
+        fprintf(stderr, "mpi-perf: cannot write %s: %s\n", o.json, strerror(errno));
     MPI_Finalize();
-    return wrong ? 1 : 0;
+    return wrong || unwritten ? 1 : 0;
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "output.h"
 #include "perf_options.h"
 
 static int die(const char *what, int status)
@@ -242,8 +243,10 @@ static bool close_table(struct perf *p)
 int main(int argc, char **argv)
 {
     struct perf p;
-    int exit_code = 1, rc = perf_parse(&p, argc, argv);
+    int exit_code = 1, rc;
 
+    output_check_at_exit();
+    rc = perf_parse(&p, argc, argv);
     if (rc != OPTIONS_READ)
         return rc;
     if (!open_table(&p))
@@ -265,7 +268,7 @@ int main(int argc, char **argv)
         print_stats(&p);
     swagg_close(p.job);
     if (!close_table(&p)) {
-        fprintf(stderr, "swagg-perf: cannot write %s\n", p.json);
+        fprintf(stderr, "swagg-perf: cannot write %s: %s\n", p.json, strerror(errno));
         exit_code = 1;
     }
 out:

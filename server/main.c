@@ -11,6 +11,7 @@
 #include "control/keyring.h"
 #include "exit_status.h"
 #include "operator/operators.h"
+#include "output.h"
 #include "ps.h"
 #include "version.h"
 
@@ -76,6 +77,7 @@ int main(int argc, char *argv[])
     bool check = false;
 
     standard_fds_fill();
+    output_check_at_exit();
     log_program("swagg-ps");
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 'k')

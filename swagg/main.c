@@ -14,6 +14,7 @@
 #include "eal.h"
 #include "exit_status.h"
 #include "lcore/priority.h"
+#include "output.h"
 #include "pin.h"
 #include "version.h"
 
@@ -156,6 +157,7 @@ int main(int argc, char *argv[])
     int status;
 
     standard_fds_fill();
+    output_check_at_exit();
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))

@@ -48,6 +48,7 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* The switch sends what is left, and hangs up. */
@@ -90,7 +91,7 @@ static void count_lost(struct run *r, const uint8_t *block, uint32_t bytes)
             r->lost += word(block + at + 4);
 }
 
-/* Returns false when there is nothing more to come, or the file is full. */
+/* Returns false when there is nothing more to come, or the file takes no more. */
 static bool take_block(struct run *r, uint8_t *block)
 {
     uint32_t type, bytes;
@@ -115,13 +116,16 @@ static bool take_block(struct run *r, uint8_t *block)
 static int copy(struct run *r, char why[PLACE_WHY_MAX])
 {
     uint8_t *block = malloc(BLOCK_BYTES_MAX);
+    bool failed;
 
     catch_signals();
     while (block != NULL && take_block(r, block))
         ;
     free(block);
-    if (fflush(r->to) != 0 || ferror(r->to)) {
-        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
+    failed = ferror(r->to);
+    if (fclose(r->to) != 0 || failed) {
+        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s; the last of %llu frames are not there", r->c->file,
+                 strerror(errno), (unsigned long long)r->frames);
         return EXIT_BAD;
     }
     fprintf(stderr, "%llu frames captured, %llu lost for want of room\n", (unsigned long long)r->frames,
@@ -144,15 +148,12 @@ static int run_on(struct run *r, char why[PLACE_WHY_MAX])
     json_decref(answer);
     if (!ok)
         return status;
-    r->to = strcmp(r->c->file, "-") == 0 ? stdout : fopen(r->c->file, "we");
+    r->to = strcmp(r->c->file, "-") == 0 ? fdopen(STDOUT_FILENO, "w") : fopen(r->c->file, "we");
     if (r->to == NULL) {
         snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
         return EXIT_BAD;
     }
-    status = copy(r, why);
-    if (r->to != stdout)
-        fclose(r->to);
-    return status;
+    return copy(r, why);
 }
 
 int capture_run(const struct capture *c, char why[PLACE_WHY_MAX])

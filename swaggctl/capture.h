@@ -11,7 +11,7 @@ struct capture {
     unsigned long frames; /* to be captured; 0: until SIGINT or SIGTERM */
 };
 
-/* Captures, then says on standard error how much. 0; 1: the switch says no; 2: the file cannot be written; 3:
+/* Captures, then says on standard error how much. 0; 1: the switch says no, or the file cannot be written; 3:
  * the switch does not answer. why then says what is wrong. */
 int capture_run(const struct capture *c, char why[PLACE_WHY_MAX]);
 

@@ -10,6 +10,7 @@
 #include "choose.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "output.h"
 #include "places.h"
 #include "print.h"
 #include "top.h"
@@ -369,8 +370,10 @@ static int run_other(const struct command_line *cl, const struct other *o)
 int main(int argc, char *argv[])
 {
     struct command_line cl;
-    int status = parse(&cl, argc, argv);
+    int status;
 
+    output_check_at_exit();
+    status = parse(&cl, argc, argv);
     if (status >= 0)
         return status;
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)

@@ -55,7 +55,7 @@ int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
     double asked_at = 0, now;
     bool silent = false, refused = false;
 
-    for (unsigned long shown = 0; (w->times == 0 || shown < w->times) && !refused;) {
+    for (unsigned long shown = 0; (w->times == 0 || shown < w->times) && !refused && !ferror(stdout);) {
         answer = next_answer(w, &silent);
         now = seconds_now();
         refused = answer != NULL && !json_is_true(json_object_get(answer, "ok"));

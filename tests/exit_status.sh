@@ -23,6 +23,15 @@ says() { # FILE WHAT: of the last one
     fi
 }
 
+onto_a_full_disk() { # PROGRAM: whatever it prints
+    local rc=0
+    "${program[$1]}" --version 2>"$folder/err" >/dev/full || rc=$?
+    if [ "$rc" -ne 1 ] || ! grep -q "^$1: cannot write standard output: No space left on device" "$folder/err"; then
+        printf '%s, onto a full disk: exit status %d: %s\n' "$1" "$rc" "$(cat "$folder/err")"
+        status=1
+    fi
+}
+
 for path in "$@"; do
     name=$(basename "$path")
     program[$name]=$path
@@ -34,6 +43,7 @@ for path in "$@"; do
     done
     expect 2 "$name" --no-such-option
     says err "$name --no-such-option"
+    [[ $name == train-* ]] || onto_a_full_disk "$name"
 done
 expect 2 swagg four.yaml --file-prefix=four
 says err "an EAL argument without --"
@@ -113,6 +123,10 @@ control: {path: none}
 end
 expect 1 swagg-ps "$folder/elsewhere.yaml"
 expect 1 swagg-pcap show /nonexistent
+expect 1 swagg-pcap gen --workers 1 --out /dev/full
+grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat "$folder/err" && status=1; }
+expect 1 mpi-perf -b 8 -e 8 -n 1 --json /dev/full
+grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 1 swagg-sim atp --curves --small --json /nonexistent/file
 expect 1 swagg-sim tat --json /nonexistent/file
 expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file

@@ -19,6 +19,7 @@
 #include "interface.h"
 #include "membership.h"
 #include "operating.h"
+#include "output.h"
 #include "place.h"
 #include "reception.h"
 #include "version.h"
@@ -304,6 +305,7 @@ int main(int argc, char *argv[])
     bool check = false;
 
     standard_fds_fill();
+    output_check_at_exit();
     log_program("swagg-tofino");
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'e')

@@ -246,6 +246,20 @@ expect_equal "frames in the file" "$("$here/pcapng.py" "$NET_DIR/four.pcapng" | 
 expect_match "no such job" "$(ctl_fails 1 -s "$NET_ID" capture --job nix -w /dev/null)" "no job nix runs; there are: "
 expect_match "no such kind" "$(ctl_fails 1 -s "$NET_ID" capture --kind nix -w /dev/null)" "there are: data, control, other"
 
+step "what cannot be written is told; what goes on for ever ends by it"
+unwritten() { # ARGUMENT...
+    local status=0
+    timeout 300 "$CTL" -s "$NET_ID" "$@" 2>"$NET_DIR/unwritten" >/dev/full || status=$?
+    expect_equal "exit status of swaggctl $*" "$status" 1
+    expect_match "what it says" "$(cat "$NET_DIR/unwritten")" "^swaggctl: cannot write .*: No space left on device"
+}
+unwritten -j status
+unwritten ports
+unwritten -n 0.1 watch ports
+unwritten capture --write -
+unwritten capture --write /dev/full
+expect_match "what it says" "$(cat "$NET_DIR/unwritten")" "cannot write /dev/full: .*; the last of 0 frames are not there"
+
 step "bash completes commands and names"
 completes() { # WORD... the last is to be completed
     PATH=$(dirname "$CTL"):$PATH bash -c '

@@ -47,18 +47,18 @@ static int open_outputs(struct outputs *o, const struct gen *g)
     return 0;
 }
 
-static int close_outputs(struct outputs *o)
+static int close_outputs(struct outputs *o, const char *name)
 {
     int ret = 0;
 
     for (unsigned i = 0; i < o->files; i++) {
-        if (pcap_dump_flush(o->file[i]) != 0)
+        if (pcap_dump_flush(o->file[i]) != 0 || ferror(pcap_dump_file(o->file[i])))
             ret = -1;
         pcap_dump_close(o->file[i]);
     }
     pcap_close(o->pcap);
     if (ret < 0)
-        complain("gen: the capture could not be written: %m");
+        complain("gen: cannot write %s: %m", name);
     return ret;
 }
 
@@ -93,7 +93,7 @@ int command_gen(int argc, char *argv[])
     ret = open_outputs(&outputs, &g);
     if (ret == 0)
         write_plan(&outputs, &g.plan);
-    if (close_outputs(&outputs) < 0)
+    if (close_outputs(&outputs, g.out) < 0)
         ret = -1;
     if (ret < 0)
         return EXIT_BAD;

@@ -1,13 +1,16 @@
 /* swagg-hostagg-host: the host of a host-addressed job. Behind a switch that sums it hears that chunks are
  * complete; without one it sums them itself. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "hostagg/listener.h"
+#include "output.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "samples/summing.h"
@@ -47,15 +50,15 @@ static bool write_json(const struct host *h, uint64_t sums, uint64_t gradients)
 
     if (h->job.json == NULL)
         return true;
-    if (f == NULL) {
-        complain("%s cannot be written", h->job.json);
-        return false;
-    }
-    fprintf(f,
-            "{\"sums\": %" PRIu64 ", \"gradients\": %" PRIu64 ", \"heard\": %" PRIu64 ", \"asked\": %" PRIu64
-            "}\n",
-            sums, gradients, h->heard, h->core.asked);
-    return fclose(f) == 0;
+    if (f != NULL)
+        fprintf(f,
+                "{\"sums\": %" PRIu64 ", \"gradients\": %" PRIu64 ", \"heard\": %" PRIu64
+                ", \"asked\": %" PRIu64 "}\n",
+                sums, gradients, h->heard, h->core.asked);
+    if (f != NULL && fclose(f) == 0)
+        return true;
+    complain("cannot write %s: %s", h->job.json, strerror(errno));
+    return false;
 }
 
 /* --- summing
@@ -205,8 +208,10 @@ int main(int argc, char *argv[])
 {
     static struct host h = {.own = {.port = 5000, .ask_after_ms = 200}, .job = JOB_DEFAULTS};
     const struct sigaction end = {.sa_handler = on_signal};
-    const int ret = options(&h, argc, argv);
+    int ret;
 
+    output_check_at_exit();
+    ret = options(&h, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;
     sigaction(SIGTERM, &end, NULL);

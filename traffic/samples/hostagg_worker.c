@@ -1,11 +1,13 @@
 /* swagg-hostagg-worker: a worker that sends gradients to a host, and takes their sums from whoever adds them
  * (lib/core/hostagg/worker.h). Sums are compared with what they must be. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hostagg/worker.h"
+#include "output.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "version.h"
@@ -185,16 +187,16 @@ static bool report(struct worker *w)
     if (w->job.json == NULL)
         return true;
     f = fopen(w->job.json, "w");
-    if (f == NULL) {
-        complain("%s cannot be written", w->job.json);
-        return false;
-    }
-    fprintf(f,
-            "{\"arrays\": %u, \"floats\": %u, \"median_s\": %.9f, \"least_s\": %.9f, \"sent\": %" PRIu64
-            ", \"resent\": %" PRIu64 ", \"asked\": %" PRIu64 "}\n",
-            w->job.arrays, w->job.floats, w->seconds[w->job.arrays / 2], w->seconds[0], core->sent,
-            core->resent, core->asked);
-    return fclose(f) == 0;
+    if (f != NULL)
+        fprintf(f,
+                "{\"arrays\": %u, \"floats\": %u, \"median_s\": %.9f, \"least_s\": %.9f, \"sent\": %" PRIu64
+                ", \"resent\": %" PRIu64 ", \"asked\": %" PRIu64 "}\n",
+                w->job.arrays, w->job.floats, w->seconds[w->job.arrays / 2], w->seconds[0], core->sent,
+                core->resent, core->asked);
+    if (f != NULL && fclose(f) == 0)
+        return true;
+    complain("cannot write %s: %s", w->job.json, strerror(errno));
+    return false;
 }
 
 #define FIELD(name) offsetof(struct worker_options, name)
@@ -240,8 +242,10 @@ static int options(struct worker *w, int argc, char *argv[])
 int main(int argc, char *argv[])
 {
     static struct worker w = {.own = {.port = 4000, .ask_after_ms = 50}, .job = JOB_DEFAULTS};
-    int ret = options(&w, argc, argv);
+    int ret;
 
+    output_check_at_exit();
+    ret = options(&w, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;
     if (!set_up(&w))

@@ -9,6 +9,7 @@
 #include <rte_eal.h>
 
 #include "command_line.h"
+#include "output.h"
 #include "source/play.h"
 #include "source/ports.h"
 #include "version.h"
@@ -185,6 +186,7 @@ int main(int argc, char *argv[])
     struct source_options o;
     int used, rc;
 
+    output_check_at_exit();
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
         return source_parse(&o, argc, argv);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
