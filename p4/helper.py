@@ -2,6 +2,7 @@
 """Speaks to a Tofino that runs p4/swagg.p4, for swagg-tofino: answers its requests, and tells the chip where stations are. Or, with
 --show, prints what the chip has counted and holds, as JSON. Needs the Python client of the switch's software (bfrt_grpc)."""
 import argparse
+import contextlib
 import fcntl
 import json
 import os
@@ -51,7 +52,8 @@ def alone(options):
               file=sys.stderr, flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
     lock.truncate(0)
-    print(os.getpid(), end="", file=lock, flush=True)
+    with contextlib.suppress(OSError):  # a full disk: nobody can be told who it is
+        os.write(lock.fileno(), b"%d" % os.getpid())
     return lock
 
 

@@ -119,12 +119,13 @@ static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_
 static bool write_file(const char *path, const json_t *object)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
     bool done;
 
-    if (fd < 0)
+    if (f == NULL)
         return false;
-    done = json_dumpfd(object, fd, JSON_COMPACT) == 0;
-    return close(fd) == 0 && done;
+    done = json_dumpf(object, f, JSON_COMPACT) == 0;
+    return fclose(f) == 0 && done;
 }
 
 bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r)

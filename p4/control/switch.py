@@ -1,5 +1,7 @@
 """A Tofino as an aggregation switch: its ports, jobs and MAC addresses, on top of BF Runtime."""
+import contextlib
 import json
+import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -35,8 +37,8 @@ class Place:
 class Tofino:
     """loops: the ports by which packets go round, in the pipe that has the rows. cpu: the port of the control process. state: a file
     that keeps what is in the switch, for the next life of this process; None: nothing does. A job is in it, as unfinished, before the
-    first of its entries is written, and until the last is gone: what a life has left half done, the next one takes out. only_look:
-    another process has the switch, and this one changes nothing.
+    first of its entries is written, and until the last is gone: what a life has left half done, the next one takes out. Where the
+    file cannot be written, no job begins; all else goes on, and learn tries again. only_look: another process has the switch, and this one changes nothing.
 
     set_up comes first; what needs time to come about does so in learn, which is to be called again and again."""
 
@@ -44,6 +46,7 @@ class Tofino:
         self.bfrt, self.chip = bfrt, plan.CHIPS[chip]
         self.loops, self.cpu, self.pipes = tuple(loops), cpu, pipes
         self.state = Path(state) if state else None
+        self.unwritten = False  # the file could not be
         self.place = None    # Place, as it is in the switch
         self.jobs = {}       # number -> (Job, Home)
         self.unfinished = {}  # the same, of jobs that are being written or taken out
@@ -64,7 +67,7 @@ class Tofino:
         """An earlier life may have done it; its ports may have been others."""
         if self.place is not None and (self.place.mac, self.place.ip) != (place.mac, place.ip):
             raise SwitchError("the chip was set up under another MAC or IP address; start the switch's software anew")
-        before = self.place.ports if self.place else ()
+        before, keep = (self.place.ports, self._keep) if self.place else ((), self._keep_first)
         if self.place is None:
             for loop in self.loops:
                 self.bfrt.add_value("IngressParser.loops", loop)
@@ -74,7 +77,7 @@ class Tofino:
         if self.place is None or before != place.ports:
             self._bring_up(place.ports, before)
         self.place = place
-        self._keep()
+        keep()
         self.bfrt.add_value(OWN_ADDRESS, place.ip)  # the last thing: so it is done
 
     def _bring_up(self, ports, before):
@@ -98,9 +101,23 @@ class Tofino:
         parts = {name: [[asdict(job), asdict(home)] for job, home in jobs.values()]
                  for name, jobs in (("jobs", self.jobs), ("unfinished", self.unfinished))}
         new = self.state.with_suffix(".new")
-        new.write_text(json.dumps({**parts, "place": asdict(self.place), "addresses": list(self.stations.learned.items()),
-                                   "fixed": list(self.stations.fixed.items())}))
-        new.replace(self.state)
+        try:
+            new.write_text(json.dumps({**parts, "place": asdict(self.place), "addresses": list(self.stations.learned.items()),
+                                       "fixed": list(self.stations.fixed.items())}))
+            new.replace(self.state)
+            self.unwritten = False
+        except OSError as problem:
+            if not self.unwritten:
+                with contextlib.suppress(OSError):  # where this goes may be full, too
+                    print(f"helper: cannot write {self.state}: {problem.strerror}; until it can be written, no job begins, and the next "
+                          "helper does not know what has changed", file=sys.stderr, flush=True)
+            self.unwritten = True
+
+    def _keep_first(self):
+        """Before the chip has what the next life could not know of."""
+        self._keep()
+        if self.unwritten:
+            raise SwitchError(f"cannot write {self.state}, which must tell of this before the chip has it: make room there")
 
     def _remember(self):
         """What an earlier life has written, if the switch still has it: it was started anew since, if it does not know its address."""
@@ -127,7 +144,11 @@ class Tofino:
         plan.check(job, self.chip)
         home = self._home(job, beside)
         self.unfinished[job.number] = job, home
-        self._keep()
+        try:
+            self._keep_first()
+        except SwitchError:
+            del self.unfinished[job.number]
+            raise
         try:
             self._write(plan.plan(job, home, self.chip), home)
         except Exception:
@@ -223,7 +244,7 @@ class Tofino:
         for mac, port in heard.items():
             if mac != self.place.mac and self.stations.heard(mac, port):  # nobody takes ours
                 self._follow(mac, port)
-        if heard:
+        if heard or self.unwritten:
             self._keep()
         return len(heard)
 

@@ -1,4 +1,6 @@
 """What control writes, by BF Runtime, to a switch that checks each write against the program."""
+import contextlib
+import io
 import json
 import random
 import sys
@@ -272,6 +274,23 @@ class Control(Rig):
             self.switch.open(self.job())
         self.assertEqual((self.entries(), set(self.chip.groups), set(self.chip.nodes)), (before, groups, nodes))
         table.size = 2048
+        self.switch.open(self.job())
+        self.sum_of_all()
+
+    def test_a_full_disk(self):
+        before, full = self.everything(), self.state.with_suffix(".new")
+        full.symlink_to("/dev/full")
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            for _ in range(2):
+                with self.assertRaisesRegex(SwitchError, f"cannot write {self.state}, which must tell of this"):
+                    self.switch.open(self.job())
+        self.assertRegex(said.getvalue(), f"^helper: cannot write {self.state}: No space left on device; [^\\n]*\\n$")
+        self.assertEqual(self.everything(), before)
+        self.chip.send(1, self.ethernet(0x02000000BBBB, 0x02000000AAAA))
+        self.assertEqual(self.switch.learn(0), 1)
+        full.unlink()
+        self.assertEqual(self.switch.learn(0), 0)
+        self.assertEqual(self.start().port_of(0x02000000AAAA), 1)
         self.switch.open(self.job())
         self.sum_of_all()
 

@@ -1,5 +1,8 @@
 /* What swagg-tofino keeps of running jobs for its next life. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -96,6 +99,32 @@ static void test_nothing_to_go_on_with(void)
     close_stage(s);
 }
 
+/* As on a full disk: a part is written, then no more. */
+static void test_a_file_that_may_not_grow_leaves_what_was_there(void)
+{
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+    char first[8192], second[8192], part[sizeof(path) + 4];
+    struct rlimit limit;
+
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    read_text(first);
+    signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    for (unsigned bytes = 200; bytes < 300; bytes++) { /* wherever it stops */
+        CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, limit.rlim_max}), 0);
+        errno = 0;
+        CU_ASSERT_FALSE(saved_write(path, &cfg, s->registry));
+        CU_ASSERT_EQUAL(errno, EFBIG);
+    }
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    read_text(second);
+    CU_ASSERT_STRING_EQUAL(first, second);
+    snprintf(part, sizeof(part), "%s.new", path);
+    unlink(part);
+    close_stage(s);
+}
+
 static void test_a_job_whose_tenant_is_gone_is_left_out(void)
 {
     struct stage *s = jobs();
@@ -120,6 +149,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_next_life_has_what_this_one_has),
         UNIT_TEST(test_nothing_to_go_on_with),
+        UNIT_TEST(test_a_file_that_may_not_grow_leaves_what_was_there),
         UNIT_TEST(test_a_job_whose_tenant_is_gone_is_left_out),
         CU_TEST_INFO_NULL,
     };
