@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "jobs.h"
 #include "ledger.h"
@@ -163,11 +164,18 @@ void json_write(const struct settings *s, const char *pattern, int rank)
         return;
     snprintf(draft, sizeof draft, "%s.part", name);
     FILE *f = fopen(draft, "we");
-    if (f)
+    bool done = false;
+    if (f) {
         write_all(f, s, rank);
-    if (!f || ferror(f) | fclose(f) || rename(draft, name) < 0)
-        report(SWAGG_LOG_WARN,
-               "SWAGG_SUMMARY_JSON: cannot write %s: %s: name a file in a directory that is there "
-               "on every host",
-               name, strerror(errno));
+        done = !ferror(f);
+        done = fclose(f) == 0 && done && rename(draft, name) == 0;
+    }
+    if (done)
+        return;
+    report(SWAGG_LOG_WARN,
+           "SWAGG_SUMMARY_JSON: cannot write %s: %s: name a file in a directory that is there on every host, "
+           "and has room",
+           name, strerror(errno));
+    if (f)
+        unlink(draft);
 }

@@ -236,6 +236,10 @@ why)
     [ "$(cd "$dir" && echo *)" = "0.json 1.json 2.json 3.json own.json" ] || fail "other files than these: $(ls "$dir")"
     run_shim "$on" SWAGG_SUMMARY_JSON=/nowhere/at/all.json progress || fail "failed with a file that cannot be"
     says '^swagg\[0\]: SWAGG_SUMMARY_JSON: cannot write /nowhere/at/all.json: No such file or directory'
+    ln -s /dev/full "$dir/full.json.part"
+    run_shim "$on" "SWAGG_SUMMARY_JSON=$dir/full.json" progress || fail "failed with a full disk"
+    says "^swagg\\[0\\]: SWAGG_SUMMARY_JSON: cannot write $dir/full.json: No space left on device"
+    [ -z "$(find "$dir" -name 'full*')" ] || fail "a part of a file is left on a full disk"
     ;;
 progress) both_ways progress 3 0 ;;
 numbers)
