@@ -45,6 +45,21 @@ reaches 0 "$(net_ip 1)"
 kill -TERM "$switch"
 wait "$switch"
 
+step "a /run/swagg that is full: swagg says so, and leaves no half of a record"
+rm "$NET_DIR/swagg.log"
+{ cat "$NET_DIR/swagg.yaml" && echo 'log_level: info'; } >"$NET_DIR/full.yaml"
+# shellcheck disable=SC2016 # for the inner shell
+ip netns exec "$NET_ID-sw" unshare --mount sh -c '
+    mount -t tmpfs -o size=4k none /run && echo full >/run/all && exec "$@"' sh \
+    "$NET_BUILD/swagg/swagg" "$NET_DIR/full.yaml" -- --file-prefix="$NET_ID" >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+switch=$!
+net_until 120 "it is ready" grep -q ' ready: ' "$NET_DIR/swagg.log"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "cannot write to /run/swagg: No space left on device; if swagg is killed, interface p0 goes on merging"
+expect_equal "records" "$(find "/proc/$switch/root/run/swagg/" -name 'merging-*')" ""
+reaches 0 "$(net_ip 1)"
+kill -TERM "$switch"
+wait "$switch"
+
 step "too few privileges: swagg says which it lacks"
 status=0
 words=$(swagg_with sys_nice 2>&1) || status=$?

@@ -39,12 +39,15 @@ int linux_record_write(unsigned if_index, const struct linux_features *on)
     file = fopen(path_of(path, if_index), "we");
     if (file == NULL)
         return -errno;
-    if (fprintf(file, NAMESPACE " %llu\n", (unsigned long long)linux_namespace_inode()) < 0)
-        rc = -EIO;
+    fprintf(file, NAMESPACE " %llu\n", (unsigned long long)linux_namespace_inode());
     for (unsigned f = 0; f < KERNEL_FEATURES_MAX; f++)
-        if (on->on[f] && fprintf(file, "%s\n", linux_feature_names[f]) < 0)
-            rc = -EIO;
-    return fclose(file) == 0 ? rc : -EIO;
+        if (on->on[f])
+            fprintf(file, "%s\n", linux_feature_names[f]);
+    if (fclose(file) != 0) { /* all that little is written here */
+        rc = -errno;
+        unlink(path); /* the next swagg would take it for a whole one */
+    }
+    return rc;
 }
 
 void linux_record_remove(unsigned if_index)
