@@ -270,12 +270,12 @@ static void park_interrupt_thread(void)
     struct timespec limit;
 
     sem_init(&parked, 0, 0);
-    clock_gettime(CLOCK_REALTIME, &limit);
+    clock_gettime(CLOCK_MONOTONIC, &limit); /* the time of day may be set meanwhile */
     limit.tv_sec++;
     if (handle != NULL && rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT) == 0 &&
         rte_intr_fd_set(handle, eventfd(1, EFD_CLOEXEC)) == 0 &&
         rte_intr_callback_register(handle, park, &parked) == 0)
-        sem_timedwait(&parked, &limit);
+        sem_clockwait(&parked, CLOCK_MONOTONIC, &limit);
     rte_intr_instance_free(handle); /* the thread has a copy */
 }
 

@@ -2,7 +2,8 @@
 """Holds the code against the rules of the house: house.py [--print]. Prints each place and what is wrong.
 
 Checked are: which room may include which, that no include climbs (../), that there are no circles, how long files and
-functions are, that what a header offers is used by others, and that every C file is formatted as .clang-format says.
+functions are, that what a header offers is used by others, that nothing waits by the time of day, and that every C file is
+formatted as .clang-format says.
 --print tells which rooms include which today.
 
 A room is a folder. Files of a folder whose names begin with the same word are one module (pool.c, pool.h, pool_state.h,
@@ -235,6 +236,18 @@ def check_callers():
                 complain(f, f"{name}() is used by no other file: make it static where it is defined, or take it out")
 
 
+# --- clocks --------------------------------------------------------------------------------------------------------
+
+TIME_OF_DAY = ["swagg/base/log.c", "swagg/operator/capture.c"]  # show it; whoever waits must not, for it may be set meanwhile
+
+
+def check_clocks():
+    for f in FILES:
+        found = re.search(r"\b(CLOCK_REALTIME|gettimeofday|sem_timedwait|pthread_cond_timedwait|pthread_mutex_timedlock)\b", CODE[f])
+        if found and not is_test(f) and f not in TIME_OF_DAY:
+            complain(f, f"{found[0]} goes by the time of day, which may be set: CLOCK_MONOTONIC")
+
+
 # --- format --------------------------------------------------------------------------------------------------------
 
 def check_format():
@@ -260,6 +273,7 @@ check_rooms(INCLUDES)
 check_circles(INCLUDES)
 check_lengths()
 check_callers()
+check_clocks()
 check_format()
 if len(FILES) < 100 or len(INCLUDES) < 100:
     complain("tests/house.py", "finds hardly any files: nothing was tested")

@@ -152,15 +152,19 @@ expect_match() { # WHAT TEXT REGEX
     [[ $2 =~ $3 ]] || fail "$1 does not match '$3':"$'\n'"$2"
 }
 
-# Tries until it succeeds, or fails the script after so long (NET_PATIENCE, if that is longer).
+# Tries until it succeeds, or fails the script after so long (NET_PATIENCE, if that is longer). SECONDS would not do: it jumps when the
+# time of day is set.
 net_until() { # SECONDS WHAT COMMAND...
-    local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 start=$SECONDS
+    local seconds=$(($1 > NET_PATIENCE ? $1 : NET_PATIENCE)) what=$2 up end
     shift 2
-    while [ $((SECONDS - start)) -lt "$seconds" ]; do
+    read -r up _ </proc/uptime
+    end=$((${up%.*} + seconds))
+    while [ "${up%.*}" -lt "$end" ]; do
         if "$@" >/dev/null 2>&1; then
             return 0
         fi
         sleep 0.1
+        read -r up _ </proc/uptime
     done
     fail "not within $seconds s: $what"
 }

@@ -34,6 +34,14 @@ expect_equal "namespaces that are left" "$(left "$pid")" 0
 refuses test -e "/proc/$sleeper"
 ip netns list | grep -q "^$NET_ID-sw" || fail "another script's namespace is gone"
 
+step "who waits for something does so as long whatever the time of day becomes"
+tries=0
+sets_the_clock() {
+    SECONDS=$((SECONDS + 1000000)) # counts by the time of day
+    [ $((++tries)) -eq 3 ]
+}
+net_until 60 "it was tried three times" sets_the_clock
+
 step "where nothing is left, nothing happens"
 script/lib/netns-clear "$pid"
 refuses script/lib/netns-clear all 2>/dev/null
