@@ -477,6 +477,36 @@ static void test_a_resumed_job_goes_on_where_the_last_rank_is(void)
     CU_ASSERT(why.rank == 3 && strstr(why.text, "rank 1 had 64 slots and 1024 bytes") != NULL);
 }
 
+/* All ranks resume a job of 64 slots with a quorum of 3. */
+static bool resume_with_a_quorum(const uint32_t tags[RANKS], struct sml_terms *t, struct agg_refusal *why)
+{
+    struct sml_terms wishes[RANKS];
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual_but_slots(64);
+        wishes[r].resumed = true;
+        wishes[r].quorum = 3;
+        wishes[r].first_tag = tags[r];
+    }
+    return grant(wishes, 1472, t, why);
+}
+
+/* Chunks are closed by a quorum, whose ranks are all near the last one: else one rank that lies would have
+ * all others do without what they have yet to sum. */
+static void test_a_quorum_is_near_the_rank_that_is_furthest(void)
+{
+    struct agg_refusal why;
+    struct sml_terms t;
+
+    CU_ASSERT_FATAL(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 996}, &t, &why));
+    CU_ASSERT_EQUAL(t.first_tag, 1060 - 64);
+    CU_ASSERT_FALSE(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 995}, &t, &why));
+    CU_ASSERT(why.rank == 1 && strstr(why.text, "960 chunks ahead") && strstr(why.text, "only 2"));
+
+    CU_ASSERT_FALSE(resume_with_a_quorum((const uint32_t[]){1 << 30, 100, 101, 100}, &t, &why));
+    CU_ASSERT(why.rank == 0 && strstr(why.text, "rank 0 says") && strstr(why.text, "only 1"));
+}
+
 static void test_terms_are_lowered_by_halves_but_not_of_a_resumed_job(void)
 {
     struct agg_terms terms = terms_of(usual_but_slots(8));
@@ -539,6 +569,7 @@ int main(void)
         UNIT_TEST(test_published_packets_have_published_lengths),
         UNIT_TEST(test_a_rank_goes_by_published_packets_if_the_switch_says_so),
         UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),
+        UNIT_TEST(test_a_quorum_is_near_the_rank_that_is_furthest),
         UNIT_TEST(test_terms_are_lowered_by_halves_but_not_of_a_resumed_job),
         UNIT_TEST(test_terms_can_be_listed),
         UNIT_TEST(test_what_a_pool_takes_follows_from_the_terms),

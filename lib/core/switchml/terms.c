@@ -152,12 +152,27 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     return true;
 }
 
+/* How many ranks are within the slots of the one that is furthest ahead, by so many chunks of the first's. It
+ * has seen its last chunk closed, with a quorum; and whoever contributed to that chunk was so near it. */
+static unsigned count_near(const struct agg_terms wish[], uint16_t n, const struct sml_terms *first,
+                           int64_t newest)
+{
+    struct sml_terms t;
+    unsigned near = 0;
+
+    for (uint16_t rank = 0; rank < n; rank++)
+        near += sml_terms_parse(&t, &wish[rank]) && t.resumed &&
+                (int32_t)(t.first_tag - first->first_tag) >= newest - first->slots;
+    return near;
+}
+
 /* A rank that does not resume has sent no contribution. So no chunk can have completed, the ranks that resume
  * lack all of them, and this rank can start where they go on. */
 static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_rank, struct sml_terms *granted,
                    struct agg_refusal *why)
 {
     int64_t oldest = 0, newest = 0; /* relative to the first's */
+    uint16_t furthest = first_rank;
     struct sml_terms first, t;
 
     sml_terms_parse(&first, &wish[first_rank]);
@@ -176,11 +191,20 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
                               first_rank, sml_keyed_words(first.keyed), rank, sml_keyed_words(t.keyed));
         int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
         oldest = ahead < oldest ? ahead : oldest;
+        furthest = ahead > newest ? rank : furthest;
         newest = ahead > newest ? ahead : newest;
     }
     *granted = first;
-    if (first.quorum != 0 && newest - oldest > first.slots)
+    if (first.quorum != 0 && newest - oldest > first.slots) {
+        const unsigned near = count_near(wish, n, &first, newest);
+        why->rank = furthest;
+        if (near < first.quorum)
+            return agg_refuse(why->text,
+                              "rank %u says that it is %lld chunks ahead of the last one, but of the ranks "
+                              "near it, which must be a quorum of %u, there are only %u",
+                              furthest, (long long)(newest - oldest), first.quorum, near);
         oldest = newest - first.slots; /* what those that lag further lack is lost to them */
+    }
     granted->first_tag = first.first_tag + (uint32_t)oldest;
     why->rank = UINT16_MAX;
     if (newest - oldest > first.slots)
