@@ -1,12 +1,16 @@
 /* libswagg by ATP, with parameter servers that are killed and started again in the middle: the only one, one
- * of two, two in turn and two at once; with a key, and with a checksum. */
+ * of two, two in turn and two at once; with a key, and with a checksum; and beside strangers, who send JOINs
+ * of the job's name to its servers all the time. */
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "crew.h"
 #include "key_files.h"
 #include "ps_process.h"
+#include "stranger.h"
 #include "unit.h"
+
+#include "atp/terms.h"
 
 static const char *program; /* swagg-ps */
 
@@ -19,6 +23,7 @@ struct way {
     unsigned killed[LIVES]; /* of its servers, by life, all at once */
     bool keyed;
     enum swagg_checksum checksum;
+    bool strangers; /* at each server one */
 };
 
 struct lives {
@@ -63,9 +68,25 @@ static unsigned restart(struct ps_process ps[], unsigned which)
     return n;
 }
 
+/* Terms as near those of the job's ranks as makes a difference: he gets to where they are. */
+static void let_stranger_speak(struct stranger *stranger, const struct ps_process *ps, const char *job)
+{
+    const struct atp_terms t = {.mode = ATP_ON_ARRIVAL,
+                                .format = SML_FORMAT_TYPED,
+                                .window = 64,
+                                .chunk_bytes = 1400,
+                                .per_rack = ATP_LEVEL,
+                                .near = ATP_NOT_NEAR,
+                                .servers = 1};
+    struct agg_terms terms;
+    atp_terms_build(&terms, &t);
+    stranger_start(stranger, ps->ip, job, RANKS, &terms, seed);
+}
+
 static void live_on(const struct way *way)
 {
     struct lives lives = {0};
+    struct stranger stranger[SERVERS_MAX];
     struct ps_process ps[SERVERS_MAX];
     char key[KEY_FILES_PATH_MAX], tenants[128], list[64];
     unsigned restarts = 0;
@@ -84,6 +105,9 @@ static void live_on(const struct way *way)
     crew.options.key_file = way->keyed ? key : NULL;
     crew.options.checksum = way->checksum;
     crew_start(&crew);
+    await_calls(&crew, &lives, 0);
+    for (int i = 0; i < way->servers && way->strangers; i++)
+        let_stranger_speak(&stranger[i], &ps[i], way->job);
     for (int life = 0; life < LIVES; life++) {
         await_calls(&crew, &lives, life);
         restarts += restart(ps, way->killed[life]);
@@ -91,6 +115,8 @@ static void live_on(const struct way *way)
     }
     crew_join(&crew);
     crew_expect_success(&crew);
+    for (int i = 0; i < way->servers && way->strangers; i++)
+        CU_ASSERT(stranger_end(&stranger[i]) > 0);
     for (int r = 0; r < RANKS; r++)
         CU_ASSERT_EQUAL(crew.member[r].stats.resumed, restarts);
     for (int i = 0; i < way->servers; i++)
@@ -122,6 +148,11 @@ static void a_job_with_a_checksum_outlives_both_servers_at_once(void)
                           .checksum = SWAGG_CHECKSUM_CRC32C});
 }
 
+static void a_job_outlives_its_server_beside_strangers(void)
+{
+    live_on(&(struct way){.job = "envied", .servers = 1, .killed = {FIRST, FIRST, FIRST}, .strangers = true});
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -132,6 +163,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_job_outlives_one_of_two_servers),
         UNIT_TEST(a_job_with_a_key_outlives_one_server_after_the_other),
         UNIT_TEST(a_job_with_a_checksum_outlives_both_servers_at_once),
+        UNIT_TEST(a_job_outlives_its_server_beside_strangers),
         CU_TEST_INFO_NULL,
     };
     return unit_main("client restarts", tests);

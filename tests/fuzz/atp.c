@@ -3,8 +3,9 @@
  * so every sum that is sent must be the right one. Strangers send any bytes at all: to the server, which
  * sends nobody else anything for it; and through the switch, in another network or, as long as they do not
  * name the jobs' life, in theirs. No packet makes the server send more than one to each rank. Jobs with a
- * CRC32C lose what is damaged, and nothing else. An input is the configuration, then for each packet a byte
- * and its arguments. */
+ * CRC32C lose what is damaged, and nothing else. Members may lie about the first job, in any field: then its
+ * sums are anybody's guess, but not the other job's. An input is the configuration, then for each packet a
+ * byte and its arguments. */
 #include "atp/protocol.h"
 #include "atp/table.h"
 #include "atp/terms.h"
@@ -24,6 +25,7 @@ struct world {
     struct agg_job *job[JOBS], *table;
     uint64_t now;
     unsigned sent; /* by the server, for the last packet */
+    bool lied_to;  /* job 0 */
 };
 
 static uint32_t word(unsigned job, unsigned rank, uint32_t sequence, size_t i)
@@ -57,6 +59,7 @@ static void check_parameter(const struct world *w, const struct atp_packet *p, c
         REQUIRE(get_be32(body + 4 * i) == sum_of_all(w, p->job, p->sequence, i));
 }
 
+/* Any packet of it is well formed, whatever members say; of a job without liars it is right, too. */
 static void check_sent(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
                        const struct carried *what)
 {
@@ -68,7 +71,11 @@ static void check_sent(void *ctx, const struct agg_job *job, const struct agg_pa
     REQUIRE(what->to == CARRY_TO_RANK && what->rank < w->topology.workers);
     REQUIRE(atp_parse(&p, what->payload, what->bytes) == ATP_OK);
     REQUIRE(p.seal == w->terms.checksum && atp_seal_holds(&p, what->payload, what->bytes, NULL, NULL));
-    REQUIRE(p.job == job->number && p.kind != ATP_GRADIENT && p.kind != ATP_ASK && p.kind != ATP_MISMATCH);
+    REQUIRE(p.job == job->number && p.kind != ATP_GRADIENT && p.kind != ATP_ASK);
+    REQUIRE(atp_body_bytes(&p, what->bytes) <= CHUNK);
+    if (w->lied_to && p.job == 0)
+        return;
+    REQUIRE(p.kind != ATP_MISMATCH);
     if (p.kind == ATP_PARAMETER)
         check_parameter(w, &p, what->payload + ATP_HEADER_BYTES, atp_body_bytes(&p, what->bytes));
 }
@@ -145,6 +152,42 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
     else if (p.kind != ATP_PARAMETER)
         serve(w, &packet);
     free(payload);
+}
+
+/* A member of job 0 says anything at all of its packet, to the server or by a switch. */
+static void member_lies(struct world *w, struct input *in, bool by_switch)
+{
+    const struct agg_sender from = sender(take8(in) % w->topology.workers);
+    struct atp_packet p = {.life = w->terms.life, .seal = (uint8_t)w->terms.checksum};
+
+    p.kind = (uint8_t)(1 + take8(in) % (ATP_KINDS - 1));
+    p.flags = take8(in);
+    p.sequence = FIRST + take8(in) % (3 * WINDOW);
+    p.index = take8(in);
+    p.root = take16(in);
+    p.code = take8(in);
+    p.exponent = (int8_t)take8(in);
+    p.fan_in0 = take8(in);
+    p.fan_in1 = take8(in);
+    p.rack = take8(in);
+    p.child = take8(in);
+    p.bitmap0 = take16(in);
+    p.bitmap1 = take16(in);
+    size_t bytes;
+    uint8_t *body = take_bytes(in, take8(in), &bytes);
+    uint8_t *payload = malloc(ATP_HEADER_BYTES + bytes + sml_trailer_bytes(w->terms.checksum));
+    struct agg_packet packet = {.payload = payload, .from = from};
+
+    w->lied_to = true;
+    atp_build_header(payload, &p);
+    memcpy(payload + ATP_HEADER_BYTES, body, bytes);
+    packet.bytes = atp_seal_append(payload, ATP_HEADER_BYTES + bytes, NULL, NULL);
+    if (by_switch)
+        pass(w, &packet, 1);
+    else
+        serve(w, &packet);
+    free(payload);
+    free(body);
 }
 
 static void stranger_sends(struct world *w, struct input *in)
@@ -226,6 +269,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             stranger_sends(&w, &in);
         else if (what >= 0xe0)
             time_passes(&w, take8(&in));
+        else if (what >= 0xd0)
+            member_lies(&w, &in, what & 2);
         else
             member_sends(&w, &in, what);
     }

@@ -8,6 +8,7 @@
 #include "fuzz.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
+#include "wire/atp.h"
 #include "wire/control.h"
 
 static const char *directory;
@@ -425,6 +426,20 @@ static void atp_seeds(void)
         PUT(&s, 2, rank, 0, 5);
     PUT(&s, 0x80, 2, 0, 6, 0x80, 3, 1, 6); /* two have the sum of the next chunk */
     save(&s, "atp", "restored");
+
+    s = (struct seed){.n = 0};
+    PUT(&s, 7, 0, 1, 1, 3, 3, 0, 1, 3);
+    PUT(&s, 0xd0, 1, ATP_GRADIENT - 1, 0, 5, 5, 0xff, 0xff, agg_code(AGG_I32, AGG_SUM), 0, 4, 1, 0, 0, 0, 15,
+        0, 0, 4, 1, 2, 3, 4); /* all that there is, says rank 1 of job 0 */
+    PUT(&s, 0xd2, 2, ATP_GRADIENT - 1, 0, 6, 6, 0, 9, agg_code(AGG_F16, AGG_SUM), 0, 4, 1, 0, 63, 0, 15, 0, 0,
+        4, 1, 2, 3, 4); /* all for the ninth, by the switch */
+    PUT(&s, 0xd0, 3, ATP_RESTORE - 1, ATP_OPENING, 7, 7, 0xff, 0xff, agg_code(AGG_I32, AGG_SUM), 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 20); /* a call of nothing, says rank 3 */
+    for (uint8_t i = 0; i < 20; i++)
+        PUT(&s, 0);
+    for (uint8_t rank = 0; rank < 4; rank++)
+        PUT(&s, 3, rank, 0, 5); /* the other job */
+    save(&s, "atp", "liars");
 }
 
 static void hostagg_seeds(void)
