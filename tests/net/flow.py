@@ -9,7 +9,7 @@ import sys
 
 import raw
 
-SO_RCVBUFFORCE, SOL_PACKET, PACKET_STATISTICS = 33, 263, 6  # unknown to Python 3.11
+SOL_PACKET, PACKET_STATISTICS = 263, 6  # unknown to Python 3.11
 
 
 def is_wanted(frame):
@@ -23,7 +23,6 @@ def is_sound(frame):
 
 port = struct.pack("!H", int(sys.argv[1]))
 wire = raw.Wire("eth0")
-wire.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(True))
 print("listens", file=sys.stderr, flush=True)

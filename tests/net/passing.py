@@ -6,6 +6,8 @@ import socket
 import struct
 import sys
 
+import raw
+
 TYPE, TIMES = 0x88B5, 6
 
 
@@ -26,6 +28,7 @@ def send(device, host, worker, frames, without=-1):
 def receive(device, workers, frames):
     missing = {(worker, number) for worker in range(workers) for number in range(frames)}
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(TYPE)) as s:
+        raw.hold_all(s)
         s.bind((device, TYPE))
         print("listens", flush=True)
         while missing:

@@ -2,9 +2,16 @@
 import socket
 import struct
 
+SO_RCVBUFFORCE = 33  # unknown to Python 3.11
+
 
 def mac(text):
     return bytes(int(x, 16) for x in text.split(":"))
+
+
+def hold_all(listener):
+    """By default a socket holds some 100 frames: fewer than come while the machine does something else."""
+    listener.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 28)
 
 
 class Wire:
@@ -12,6 +19,7 @@ class Wire:
 
     def __init__(self, interface):
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0003))
+        hold_all(self.socket)
         self.socket.bind((interface, 0))
         self.mac = self.socket.getsockname()[4]
 
