@@ -180,7 +180,7 @@ def atp_records(directory):
             put(directory, f"{run},atp_jobs,one,{aggregators}.json", atp_report(rate))
         put(directory, f"{run},atp_jobs,memory.json", {"aggregators": 4})
         for jobs in (2, 3):
-            for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60)):
+            for what, rate in (("all_on", 45), ("all_on_scarce", 35), ("dynamic", 90), ("static", 60), ("slots", 45)):
                 put(directory, f"{run},atp_jobs,{what},{jobs}.json", atp_report(*[rate] * jobs))
         for what, rate in (("on,8", 20), ("off,8", 8), ("on,3", 45), ("off,3", 30), ("beside_tcp", 40), ("beside_tcp_ecn", 40)):
             put(directory, f"{run},atp_congestion,{what}.json", atp_report(rate))

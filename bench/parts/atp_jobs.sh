@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of atp.sh and parts.sh
-# Two and three jobs on the same hosts, with aggregators for all and for one: these are shared as packets come, or divided. All
-# work all the time, or in turns, so that a job is off half of the time or more.
+# Two and three jobs on the same hosts, with aggregators for all and for one: these are shared as packets come, or divided, or in
+# their place each job has slots of SwitchML's. All work all the time, or in turns, so that a job is off half of the time or more.
 
 FEW_SLOTS=32 # chunks that a job has under way, at most, where aggregators are scarce
 
@@ -15,6 +15,7 @@ atp_jobs() {
         atp_jobs_with_room "$jobs"
         atp_jobs_by dynamic "$jobs" 1
         atp_jobs_by static "$jobs" "$jobs"
+        atp_jobs_in_slots "$jobs"
     done
 }
 
@@ -43,12 +44,26 @@ from parts import atp_jobs
 sys.exit(not atp_jobs.fills(json.load(open(sys.argv[1]))))' "$1"
 }
 
-# A call of a job in turn begins when the one of the job before is over, at the rate of a job that has its aggregators.
 atp_jobs_by() { # WHAT JOBS PARTS
     # shellcheck disable=SC2034 # atp.sh's
     local SLOTS=$FEW_SLOTS
     atp_switch "atp: {aggregators: $ONE_JOBS_MEMORY, parts: $3}"
     [ "$1" = static ] || measure "atp_jobs,all_on_scarce,$2" "$2" atp -b 16M -e 16M -n 1 -w 0 --pause 2000
-    OFFSET=900 measure "atp_jobs,$1,$2" "$2" atp -b 4M -e 4M -n "$calls" -w 0 --pause $((900 * $2))
+    atp_jobs_in_turns "$1" "$2" atp
     net_swagg_stop
+}
+
+# A job's part of the same memory: a slot keeps two chunks, the one that it collects and the one before. A power of two, rounded up.
+atp_jobs_in_slots() { # JOBS
+    # shellcheck disable=SC2034 # atp.sh's
+    local SLOTS=2
+    while [ $((SLOTS * 2 * $1)) -lt "$ONE_JOBS_MEMORY" ]; do SLOTS=$((SLOTS * 2)); done
+    atp_switch
+    atp_jobs_in_turns slots "$1" switchml
+    net_swagg_stop
+}
+
+# A call of a job in turn begins when the one of the job before is over, at the rate of a job that has its aggregators.
+atp_jobs_in_turns() { # WHAT JOBS BY
+    OFFSET=900 measure "atp_jobs,$1,$2" "$2" "$3" -b 4M -e 4M -n "$calls" -w 0 --pause $((900 * $2))
 }
