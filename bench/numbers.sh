@@ -71,18 +71,18 @@ measure_best() { # OP TENSOR
 # --- what is measured --------------------------------------------------------------------------------------------------------
 
 # All sizes of an allreduce: as many calls as their time allows. Through the shim its summary is kept, too: it has which sizes went to the
-# switch. Large ones take long over slow links, and are measured there once. Where CPUs are the limit it counts on which of them ranks are:
-# after calls through the switch, whose polling thread outweighs nine ranks, the kernel keeps them off its CPU for up to 0.4 s.
+# switch. Large ones take long over slow links, and are measured there once. It counts on which CPUs ranks are: after calls through the
+# switch, whose polling thread outweighs nine ranks, the kernel keeps them off its CPU for up to 0.4 s.
+SETTLE=400
 measure_sizes() { # VARIANT TURN [MPIRUN OPTION...]
-    local variant=$1 turn=$2 range name begin end factor iterations warmups settle=0 summary=$NET_DIR/summary.json
+    local variant=$1 turn=$2 range name begin end factor iterations warmups summary=$NET_DIR/summary.json
     shift 2
-    [ "$setting" != cpu ] || settle=400
     for range in "small 8 64K 2 60 100" "middle 256K 1M 4 10 2" "large 4M 16M 4 3 1"; do
         read -r name begin end factor iterations warmups <<<"$range"
         [ "$turn" = 1 ] || [ "$setting,$name" != 200mbit,large ] || continue
         rm -f "$summary"
         record "$setting,$variant,$name,$turn" net_mpirun 4 -x "SWAGG_SUMMARY_JSON=$summary" "$@" -- "$MPI_PERF" -b "$begin" -e "$end" \
-            -f "$factor" -n "$iterations" -w "$warmups" --settle "$settle" --json "$NET_DIR/new.json"
+            -f "$factor" -n "$iterations" -w "$warmups" --settle "$SETTLE" --json "$NET_DIR/new.json"
         [ ! -s "$summary" ] || mv "$summary" "$(record_of "$setting,$variant,$name,$turn,summary")"
         printf '  run %s: turn %s: %s, %s: %s to %s\n' "$run" "$turn" "$setting" "$variant" "$begin" "$end"
     done
@@ -144,8 +144,8 @@ on_bridge() {
     net_bridge_remove
 }
 
-on_swagg() {
-    start_swagg 0
+on_swagg() { # [YAML...]
+    start_swagg 0 "$@"
     measure_offloaded "$setting,swagg" allreduce "$tensor"
     [ "$setting" = cpu ] || measure_offloaded "$setting,swagg" reduce "$tensor"
     [ "$setting" != 200mbit ] || measure_numbers
@@ -153,13 +153,13 @@ on_swagg() {
 }
 
 # So many hosts, with links of this rate.
-on_hosts() { # COUNT RATE
+on_hosts() { # COUNT RATE [YAML...]
     ranks=$1
     [ "$NET_HOSTS" = "$ranks" ] || { net_hosts_remove; net_hosts "$ranks"; }
     net_limit "$2"
     on_bridge
-    on_swagg
-    [ "$ranks" = 8 ] || measure_sizes_in_turns
+    on_swagg "${@:3}"
+    [ "$ranks" != 4 ] || measure_sizes_in_turns
 }
 
 [ -s "$records/operations.json" ] || "$NET_BUILD/bench/bench-core" --operations >"$records/operations.json"
@@ -171,4 +171,6 @@ for ((run = 1; run <= runs; run++)); do
     on_hosts 4 none
     setting=200mbit_8 tensor="20M 2 1"
     on_hosts 8 200mbit
+    setting=50mbit_16 tensor="20M 2 1"
+    on_hosts 16 50mbit "pool: {megabytes: 16}" # as many frames a second as four of 200mbit; buffers of 16 ports leave the pool 28 MB
 done

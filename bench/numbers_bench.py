@@ -9,9 +9,10 @@ from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
 
 SETTINGS = {"200mbit": "links of 200 Mbit/s", "cpu": "links without a limit"}
-SEARCHED = {**SETTINGS, "200mbit_8": "links of 200 Mbit/s, eight hosts"}
+SEARCHED = {**SETTINGS, "200mbit_8": "links of 200 Mbit/s, eight hosts", "50mbit_16": "links of 50 Mbit/s, sixteen hosts"}
 PARTS = {"small": "up to 64 KiB", "middle": "256 KiB and 1 MiB", "large": "4 MiB and more"}
-LIMITED, FREE, EIGHT = "Over links of 200 Mbit/s", "Over links without a limit", "With eight hosts on links of 200 Mbit/s"
+LIMITED, FREE = "Over links of 200 Mbit/s", "Over links without a limit"
+EIGHT, SIXTEEN = "With eight hosts on links of 200 Mbit/s", "With sixteen hosts on links of 50 Mbit/s"
 FASTER = "{:.2f} times as fast as"
 
 # Ratios of times, within each run: the figure, setting, operation, over, under.
@@ -24,6 +25,10 @@ RATIOS = (
      "200mbit_8", "allreduce", "best", "swagg"),
     (Figure("reduce_200mbit_8_hosts_vs_best", f"{EIGHT} a reduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.1"),
      "200mbit_8", "reduce", "best", "swagg"),
+    (Figure("allreduce_50mbit_16_hosts_vs_best", f"{SIXTEEN} an allreduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.8"),
+     "50mbit_16", "allreduce", "best", "swagg"),
+    (Figure("reduce_50mbit_16_hosts_vs_best", f"{SIXTEEN} a reduce of 20 MiB is {FASTER} the best of Open MPI's.", ">= 1.1"),
+     "50mbit_16", "reduce", "best", "swagg"),
     (Figure("allreduce_200mbit_vs_openmpi", f"{LIMITED} an allreduce of 20 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
      "200mbit", "allreduce", "openmpi", "swagg"),
     (Figure("reduce_200mbit_vs_openmpi", f"{LIMITED} a reduce of 20 MiB is {FASTER} what Open MPI chooses.", first_screen=False),
@@ -63,9 +68,9 @@ FIGURES = (*(row[0] for row in (*SPEEDS, *RATIOS)), *TENSORS, *(figure for _, *b
 # What an allreduce or reduce of 20 MiB takes if nothing is lost but framing, as shares of the tensor's time on the wire. Ours crosses
 # each link once, 1460 bytes in a frame of 1514. TCP has 1448, and for every second frame an acknowledgement of 66 the other way, where
 # data goes, too. Open MPI's best are a ring, and a pipeline whose last segment passes hosts - 2 further ones after the first.
-TENSOR, RATE, SEGMENT = 20 << 20, 200e6 / 8, 32 << 10
+TENSOR, SEGMENT = 20 << 20, 32 << 10
 OUR_FRAMING, TCP_FRAMING = 1514 / 1460, (2 * 1514 + 66) / (2 * 1448)
-HOSTS = {"200mbit": 4, "200mbit_8": 8}
+LIMITS = {"200mbit": (4, 200e6), "200mbit_8": (8, 200e6), "50mbit_16": (16, 50e6)}  # hosts, bits a second of their links
 
 
 def best_share(op, hosts):
@@ -81,7 +86,7 @@ ALGORITHMS = {
 CANDIDATE = re.compile(r"(short|full)_(\d+)(?:_(\d+))?")
 
 READING = """
-Four hosts, for two figures eight, one rank each, MTU 1500, segmentation offloads off; float unless another type is named. The baseline is Open MPI 4.1 (`pml
+Four hosts, for two figures eight and for two sixteen, one rank each, MTU 1500, segmentation offloads off; float unless another type is named. The baseline is Open MPI 4.1 (`pml
 ob1`, `btl tcp`) over a Linux bridge between the same hosts, with the same limits: what it chooses itself, and the best of its
 algorithms and segment sizes (`coll_tuned_..._algorithm`, `..._segmentsize`). The best is found in the first run: all on 4 MiB, and the two
 fastest of them again in full. Through the shim all of these calls go to the switch (`SWAGG_MIN_BYTES`). All variants take turns in every run, and
@@ -89,8 +94,8 @@ a ratio is taken within each run.
 
 Sizes: through the shim as it is by default, which chooses between switch and library; the time is the slowest rank's, the median of
 60 calls up to 64 KiB, of 10 up to 1 MiB and of 3 beyond. In each run Open MPI and both places of swagg take three turns, each with new processes (at 200 Mbit/s
-two, sizes from 4 MiB on one), and a ratio is taken within each turn. Without a limit on the links calls are made for 400 ms before they are timed, at the first size and
-whenever it has grown fourfold, until the kernel has placed ranks where they stay. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
+two, sizes from 4 MiB on one), and a ratio is taken within each turn. Calls are made for 400 ms before they are timed, at the first size and whenever it has
+grown fourfold, until the kernel has placed ranks where they stay. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
 [beside](../placements.md#beside-the-kernels-bridge) a bridge of the kernel's. `worst_size_...` is the least of the medians of all sizes, over
 both kinds of links.
 
@@ -155,14 +160,15 @@ def choices_of(reports):
 
 
 def bounds_of(reports):
-    """For each ratio at 200 Mbit/s against the best: how near both come to what framing leaves."""
+    """For each ratio over links with a limit against the best: how near both come to what framing leaves."""
     found = []
     for figure, setting, op, over, under in RATIOS:
-        if setting in HOSTS and over == "best":
-            ideal = TENSOR / RATE
+        if setting in LIMITS and over == "best":
+            hosts, rate = LIMITS[setting]
+            ideal = TENSOR * 8 / rate
             ours, best = (Sample(taken(reports, setting, variant, op)).median for variant in (under, over))
-            found.append({"figure": figure.name, "bound": best_share(op, HOSTS[setting]) / OUR_FRAMING,
-                          "ours": ideal * OUR_FRAMING / ours, "best": ideal * best_share(op, HOSTS[setting]) / best})
+            found.append({"figure": figure.name, "bound": best_share(op, hosts) / OUR_FRAMING,
+                          "ours": ideal * OUR_FRAMING / ours, "best": ideal * best_share(op, hosts) / best})
     return found
 
 
@@ -256,7 +262,7 @@ def numbers_page(data):
               f"{slowest}.")
     tables = [part for setting, words in SETTINGS.items() for part in (f"Allreduce by size, {words}:", size_table(data, setting))]
     if "bounds" in data:
-        tables = ["Links of 200 Mbit/s, 20 MiB, beside what framing leaves:", bound_table(data), *tables,
+        tables = ["Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), *tables,
                   "What the shim measured and chose:", choice_table(data)]
     return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
                         "What was tried to find Open MPI's best:", tried_table(data), "## How it is measured", READING.strip()])

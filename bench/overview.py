@@ -10,6 +10,7 @@ HEADLINES = (
     ("allreduce", "allreduce_200mbit_vs_openmpi", "allreduce, links of 200 Mbit/s: Open MPI's choice"),
     ("numbers", "allreduce_200mbit_vs_best", "... its best algorithm"),
     ("numbers", "allreduce_200mbit_8_hosts_vs_best", "... its best, eight hosts"),
+    ("numbers", "allreduce_50mbit_16_hosts_vs_best", "... its best, sixteen hosts, 50 Mbit/s"),
     ("allreduce", "reduce_200mbit_vs_openmpi", "reduce, links of 200 Mbit/s: its choice"),
     ("numbers", "reduce_200mbit_vs_best", "... its best algorithm"),
     ("thc", "thc_vs_best", "allreduce in 4 bits, 100 Mbit/s: its best"),

@@ -121,7 +121,7 @@ def numbers_records(directory):
             put(directory, f"{run},200mbit,libswagg,{way}.json", [{"bytes": 9, "count": elements, "mean_us": 10, "wrong": 0}])
         put(directory, f"{run},200mbit,libswagg,tensors.json", {"many_tensors_share": 0.95, "many_tensors_share_vector": 1.0})
     for variant in ("short_4", "short_5_65536", "full_4"):
-        for setting in ("200mbit", "200mbit_8"):
+        for setting in numbers_bench.LIMITS:
             put(directory, f"1,{setting},{variant},allreduce.json", [mpi_row(1024, 2)])
     put(directory, "operations.json", {
         "kernels": "avx2", "memcpy": 5, "loop": 8, "operations": [{"op": "sum", "type": "f32", "ns": 7}, {"op": "min", "type": "i8", "ns": 9}],
