@@ -9,7 +9,7 @@ FIGURES = tuple(figure for jobs, words in NUMBER.items() for suffix in ["" if jo
     Figure(f"atp_dynamic_vs_static{suffix}", f"With aggregators for one, {words} jobs that work in turns are {{:.2f}} times as fast as where each has "
            "a part of them to itself.", ">= 1.2"),
     Figure(f"atp_dynamic_vs_slots{suffix}", f"With aggregators for one, {words} jobs that work in turns are {{:.2f}} times as fast as in slots of "
-           "SwitchML's, where each has a part of that memory."),
+           "SwitchML's, where each has a part of that memory.", ">= 1.2"),
     Figure(f"atp_all_on_link_share{suffix}", f"{words.capitalize()} jobs that all work use {{:.1%}} of the link together.", ">= 0.95"),
     Figure(f"atp_all_on_jain{suffix}", f"Jain's index of what {words} jobs get that all work is {{:.3f}}.", ">= 0.95"),
     Figure(f"atp_all_on_scarce_link_share{suffix}", f"With aggregators for one, {words} jobs that all work use {{:.1%}} of the link together.", ">= 0.95"),

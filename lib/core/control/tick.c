@@ -41,21 +41,18 @@ static void forget_silent(struct ctl_registry *r, struct ctl_entry *job, const s
 }
 
 /* Of those that died together, with a switch or a host, each was heard for the last time at another moment of
- * one interval: all are named, for they tell what died. Call it before those that are lost are no longer
- * JOINED. */
-static const char *who_died(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now,
-                            char who[CTL_WHO_MAX])
+ * one interval: all are named, for they tell what died. */
+static struct ctl_ranks died_together(const struct ctl_registry *r, const struct ctl_entry *job, uint64_t now)
 {
     const uint64_t least = r->cfg.lost_after_ns - r->cfg.lost_after_ns / CTL_HEARTBEATS_PER_LOSS;
-    const struct ctl_ranks dead = ctl_entry_silent(job, now - least);
-    return ctl_entry_who(job, &dead, who);
+    return ctl_entry_silent(job, now - least);
 }
 
 static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_ranks *silent,
                         uint64_t now)
 {
-    char who[CTL_WHO_MAX], dead[CTL_WHO_MAX];
-    const char *died = who_died(r, job, now, dead);
+    char who[CTL_WHO_MAX];
+    const struct ctl_ranks dead = died_together(r, job, now);
     unsigned first = UINT16_MAX;
     for (unsigned rank = job->size; rank-- > 0;)
         if (ctl_ranks_has(silent, rank)) {
@@ -74,7 +71,8 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
         return;
     }
     struct ctl_failure why;
-    ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s", died, seconds);
+    ctl_failure_set(&why, CTL_RANK_LOST, first, "%s lost: no sign of life for %.1f s",
+                    ctl_entry_who(job, &dead, who), seconds);
     ctl_entry_fail(r, job, &why, now);
 }
 
