@@ -119,15 +119,16 @@ static void pass(struct world *w, struct agg_packet *p, unsigned switches)
 static void member_sends(struct world *w, struct input *in, uint8_t what)
 {
     const unsigned rank = take8(in) % w->topology.workers, job = what & 1;
+    const uint8_t flags = take8(in), chunk = take8(in);
     struct atp_packet p = {.kind = what & 128  ? ATP_RESTORE
                                    : what & 64 ? ATP_ASK
                                    : what & 16 ? ATP_GROUP
                                    : what & 8  ? ATP_PARAMETER
                                                : ATP_GRADIENT,
-                           .flags = take8(in) & (ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_DIRECT),
+                           .flags = flags & (ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_DIRECT),
                            .job = (uint16_t)job,
                            .life = w->terms.life,
-                           .sequence = FIRST + take8(in) % (3 * WINDOW),
+                           .sequence = FIRST + chunk % (3 * WINDOW),
                            .root = ATP_ALL,
                            .code = agg_code(AGG_I32, AGG_SUM),
                            .priority = (uint8_t)job,
@@ -219,19 +220,18 @@ static void time_passes(struct world *w, uint8_t by)
 
 static void open_world(struct world *w, struct input *in)
 {
-    const struct atp_switch_terms table = {.aggregators = 1 + take8(in) % 8,
-                                           .chunk_bytes = CHUNK,
-                                           .max_age_ns = 100,
-                                           .preempt = take8(in) & 1,
-                                           .parts = take8(in) % 4,
-                                           .forward_ppm = take8(in) % 4 == 0 ? ATP_ALL_CHUNKS / 2 : 0};
+    struct atp_switch_terms table = {.chunk_bytes = CHUNK, .max_age_ns = 100};
     struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
     struct agg_sender members[WORKERS_MAX];
     uint8_t seal;
 
-    w->topology = (struct atp_topology){.workers = (uint16_t)(1 + take8(in) % WORKERS_MAX),
-                                        .per_rack = (uint8_t)(1 + take8(in) % 4),
-                                        .near = take8(in) & 1 ? 0 : ATP_NOT_NEAR};
+    table.aggregators = 1 + take8(in) % 8;
+    table.preempt = take8(in) & 1;
+    table.parts = take8(in) % 4;
+    table.forward_ppm = take8(in) % 4 == 0 ? ATP_ALL_CHUNKS / 2 : 0;
+    w->topology.workers = (uint16_t)(1 + take8(in) % WORKERS_MAX);
+    w->topology.per_rack = (uint8_t)(1 + take8(in) % 4);
+    w->topology.near = take8(in) & 1 ? 0 : ATP_NOT_NEAR;
     w->terms = (struct atp_terms){.window = WINDOW,
                                   .chunk_bytes = CHUNK,
                                   .per_rack = w->topology.per_rack,
