@@ -13,6 +13,7 @@
 #include <net/if.h>
 
 #include "base/log.h"
+#include "base/run_directory.h"
 
 enum { BLOCKS_MAX = 8, FEATURES_OF_A_BLOCK = 32 };
 
@@ -154,9 +155,10 @@ bool linux_merge(unsigned if_index, struct linux_features *changed)
         if (find_off(&i, changed)) {
             rc = linux_record_write(if_index, changed);
             if (rc < 0)
-                log_info("cannot write to /run/swagg: %s; if swagg is killed, interface %s goes on merging "
-                         "frames",
-                         strerror(-rc), i.request.ifr_name);
+                log_warning("cannot write to " RUN_DIRECTORY
+                            ": %s; if swagg is killed, interface %s goes on merging "
+                            "frames",
+                            strerror(-rc), i.request.ifr_name);
         }
         merges = switch_on(&i, changed);
     }
