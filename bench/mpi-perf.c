@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "elements.h"
-#include "output.h"
+#include "standard_streams.h"
 #include "version.h"
 
 enum operation { ALLREDUCE, REDUCE };
@@ -394,7 +394,7 @@ int main(int argc, char **argv)
     size_t settled = 0; /* the last size before which ranks did */
     long wrong = 0;
     bool unwritten = false;
-    output_check_at_exit();
+    standard_streams_begin();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &o.ranks);

@@ -14,8 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "output.h"
 #include "perf_options.h"
+#include "standard_streams.h"
 
 static int die(const char *what, int status)
 {
@@ -245,7 +245,7 @@ int main(int argc, char **argv)
     struct perf p;
     int exit_code = 1, rc;
 
-    output_check_at_exit();
+    standard_streams_begin();
     rc = perf_parse(&p, argc, argv);
     if (rc != OPTIONS_READ)
         return rc;

@@ -5,14 +5,13 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/standard_fds.h"
 #include "commands.h"
 #include "config/machine.h"
 #include "control/keyring.h"
 #include "exit_status.h"
 #include "operator/operators.h"
-#include "output.h"
 #include "ps.h"
+#include "standard_streams.h"
 #include "version.h"
 
 static const char usage[] =
@@ -76,8 +75,7 @@ int main(int argc, char *argv[])
     static struct config cfg;
     bool check = false;
 
-    standard_fds_fill();
-    output_check_at_exit();
+    standard_streams_begin();
     log_program("swagg-ps");
     for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (option == 'k')

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/standard_fds.h"
 #include "config/config.h"
 #include "config/machine.h"
 #include "control/keyring.h"
@@ -14,8 +13,8 @@
 #include "eal.h"
 #include "exit_status.h"
 #include "lcore/priority.h"
-#include "output.h"
 #include "pin.h"
+#include "standard_streams.h"
 #include "version.h"
 
 struct command_line {
@@ -156,8 +155,7 @@ int main(int argc, char *argv[])
     struct command_line cl;
     int status;
 
-    standard_fds_fill();
-    output_check_at_exit();
+    standard_streams_begin();
     if (parse_command_line(&cl, argc, argv, &status) < 0)
         return status;
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))

@@ -10,9 +10,9 @@
 #include "choose.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
 #include "places.h"
 #include "print.h"
+#include "standard_streams.h"
 #include "top.h"
 #include "version.h"
 #include "watch.h"
@@ -372,7 +372,7 @@ int main(int argc, char *argv[])
     struct command_line cl;
     int status;
 
-    output_check_at_exit();
+    standard_streams_begin();
     status = parse(&cl, argc, argv);
     if (status >= 0)
         return status;

@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/standard_fds.h"
 #include "config/config.h"
 #include "config/machine.h"
 #include "control/keyring.h"
@@ -19,9 +18,9 @@
 #include "interface.h"
 #include "membership.h"
 #include "operating.h"
-#include "output.h"
 #include "place.h"
 #include "reception.h"
+#include "standard_streams.h"
 #include "version.h"
 #include "wire/path.h"
 
@@ -304,8 +303,7 @@ int main(int argc, char *argv[])
     static struct process p = {.state = DEFAULT_STATE, .elements = 64, .helper_timeout_s = HELPER_TIMEOUT_S};
     bool check = false;
 
-    standard_fds_fill();
-    output_check_at_exit();
+    standard_streams_begin();
     log_program("swagg-tofino");
     for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
         if (option == 'e')

@@ -12,9 +12,9 @@
 #include "exit_status.h"
 #include "incast.h"
 #include "options.h"
-#include "output.h"
 #include "runner.h"
 #include "scale/scale.h"
+#include "standard_streams.h"
 #include "tat_table.h"
 #include "version.h"
 
@@ -357,7 +357,7 @@ static int scale(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    output_check_at_exit();
+    standard_streams_begin();
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
             usage(stdout);

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "capture/commands.h"
-#include "output.h"
+#include "standard_streams.h"
 #include "version.h"
 
 static const struct {
@@ -20,7 +20,7 @@ int main(int argc, char *argv[])
         "  show   print gradient packets and control messages, a line each\n"
         "swagg-pcap COMMAND --help says more, swagg-pcap --version which build this is.\n";
 
-    output_check_at_exit();
+    standard_streams_begin();
     for (size_t i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (strcmp(argv[1], commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "hostagg/listener.h"
-#include "output.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "samples/summing.h"
+#include "standard_streams.h"
 #include "version.h"
 
 enum { MS = 1000000, WAIT_MS = 100 };
@@ -210,7 +210,7 @@ int main(int argc, char *argv[])
     const struct sigaction end = {.sa_handler = on_signal};
     int ret;
 
-    output_check_at_exit();
+    standard_streams_begin();
     ret = options(&h, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "hostagg/worker.h"
-#include "output.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
+#include "standard_streams.h"
 #include "version.h"
 
 enum { MS = 1000000, STALL_MS = 1000 };
@@ -244,7 +244,7 @@ int main(int argc, char *argv[])
     static struct worker w = {.own = {.port = 4000, .ask_after_ms = 50}, .job = JOB_DEFAULTS};
     int ret;
 
-    output_check_at_exit();
+    standard_streams_begin();
     ret = options(&w, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;

@@ -9,9 +9,9 @@
 #include <rte_eal.h>
 
 #include "command_line.h"
-#include "output.h"
 #include "source/play.h"
 #include "source/ports.h"
+#include "standard_streams.h"
 #include "version.h"
 
 static volatile bool stop;
@@ -186,7 +186,7 @@ int main(int argc, char *argv[])
     struct source_options o;
     int used, rc;
 
-    output_check_at_exit();
+    standard_streams_begin();
     if (argc > 1 && strcmp(argv[1], "--help") == 0)
         return source_parse(&o, argc, argv);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "command_line.h"
-#include "output.h"
+#include "standard_streams.h"
 #include "thc/table.h"
 #include "version.h"
 
@@ -116,7 +116,7 @@ int main(int argc, char *argv[])
     const struct command_line line = {.intro = intro, .groups = &group, .count = 1};
     int ret;
 
-    output_check_at_exit();
+    standard_streams_begin();
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("swagg-thc-table %s\n", build_version);
         return EXIT_GOOD;

@@ -1,12 +1,11 @@
 /* Standard input, output and error of a program that was started without some of them. */
-#include "base/standard_fds.h"
-
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "standard_streams.h"
 #include "unit.h"
 
 static bool is_null(int fd)
@@ -32,10 +31,13 @@ static bool fills(unsigned closed)
             else
                 dup2(other, fd);
         close(other);
-        standard_fds_fill();
+        standard_streams_begin();
         for (int fd = 0; fd <= STDERR_FILENO; fd++)
             if (is_null(fd) != (closed >> fd & 1))
                 _exit(1);
+        if ((closed >> STDOUT_FILENO & 1) != 0 &&
+            write(STDOUT_FILENO, "x", 1) == 1) /* it would not be missed */
+            _exit(1);
         _exit(fcntl(STDERR_FILENO + 1, F_GETFD) >= 0); /* and no other is left open */
     }
     CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
@@ -55,5 +57,5 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    return unit_main("standard_fds", tests);
+    return unit_main("standard_streams", tests);
 }
