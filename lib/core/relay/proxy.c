@@ -129,7 +129,7 @@ bool relay_knows(const struct relay_proxy *p, const struct ctl_message *m, const
 
 uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id)
 {
-    return boot_id == 0 ? 0 : boot_id ^ p->cfg.id;
+    return boot_id == 0 || boot_id == p->cfg.id ? boot_id : boot_id ^ p->cfg.id;
 }
 
 void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m)

@@ -45,8 +45,8 @@ struct relay_route *relay_new_route(struct relay_proxy *p);
 /* The running or forming job of the route, in the life that it has READY of; NULL: there is none. */
 struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route);
 
-/* What this switch shows below for a boot id of the switch above, and the other way round. 0, for none,
- * stays. */
+/* What this switch shows below for a boot id of the switch above, and the other way round. 0, for none, stays
+ * and comes from no other: the one that would become 0 stays as well. */
 uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id);
 
 /* Sends m to the route's process, as from this switch. */
