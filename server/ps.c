@@ -21,10 +21,7 @@
 #include "ps_registry.h"
 #include "ps_reload.h"
 
-enum {
-    MESSAGES_AT_ONCE = 256,
-    PAUSE_MS = 200, /* a longer pause of this process does not count as its members' silence */
-};
+enum { MESSAGES_AT_ONCE = 256 };
 
 /* --- messages ----------------------------------------------------------------------------------------------
  */
@@ -165,7 +162,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
 
     ps->cfg = cfg;
     ps->file = file;
-    ps->tick_ms = (int)(cfg->timers.lost_after_ms / 100 + 1);
+    ps->tick_ms = (int)listening_ask_every_ms(cfg->timers.lost_after_ms);
     ps->boot_id = secret64() | 1;
     ps->started = clock_ns();
     ps->shards = threads_of(cfg);
@@ -176,7 +173,8 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     pthread_mutex_init(&ps->lock, NULL);
     job_lines_init(&ps->lines, cfg, secret64());
     throttle_init(&ps->strangers, strangers_rate(cfg), secret64());
-    listening_init(&ps->listening, PAUSE_MS * UINT64_C(1000000), clock_ns());
+    /* a longer pause of this process does not count as its members' silence */
+    listening_init(&ps->listening, LISTENING_PAUSE_MS * UINT64_C(1000000), clock_ns());
     signals_block(); /* before there are threads, so that they take none */
     ps->signal_fd = signals_open();
     ps->stop_fd = eventfd(0, EFD_CLOEXEC);

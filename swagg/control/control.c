@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "bridge/host.h"
 #include "control/fair_queue.h"
+#include "control/listening.h"
 #include "control/loop_guard.h"
 #include "control/signals.h"
 #include "control/static_jobs.h"
@@ -225,11 +226,9 @@ static int open_signals(struct control *c)
     return watch(c, c->signals);
 }
 
-/* Ten times as often as the registry asks for its tick, within reason. */
 static int open_timer(struct control *c, const struct config *cfg)
 {
-    uint32_t ms = RTE_MIN(cfg->timers.lost_after_ms / 100 + 1, 100u);
-    const struct timespec every = {.tv_nsec = ms * 1000000L};
+    const struct timespec every = {.tv_nsec = listening_ask_every_ms(cfg->timers.lost_after_ms) * 1000000L};
     const struct itimerspec t = {.it_interval = every, .it_value = every};
 
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);

@@ -11,6 +11,13 @@ void listening_init(struct listening *l, uint64_t pause_ns, uint64_t now)
         l->receiver[i].moved_at = now;
 }
 
+uint32_t listening_ask_every_ms(uint32_t lost_after_ms)
+{
+    const uint32_t ms = lost_after_ms / 100 + 1;
+
+    return ms < LISTENING_ASK_MS ? ms : LISTENING_ASK_MS;
+}
+
 /* Until when all receivers are known to have listened; pauses shorter than pause_ns do not count. */
 static uint64_t heard_until(struct listening *l, const uint64_t rounds[], unsigned receivers, uint64_t now)
 {

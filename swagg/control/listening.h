@@ -12,6 +12,11 @@
 
 #include "config/placement.h"
 
+enum {
+    LISTENING_PAUSE_MS = 200, /* so much of a pause counts at most */
+    LISTENING_ASK_MS = 100,   /* and it is asked that often at least */
+};
+
 struct listening {
     uint64_t pause_ns; /* so much of a pause counts as time all the same: the switch may just be slow */
     uint64_t time;     /* by this clock */
@@ -24,6 +29,10 @@ struct listening {
 
 /* now: the machine's clock, ns, monotonic; this clock starts with the same value. */
 void listening_init(struct listening *l, uint64_t pause_ns, uint64_t now);
+
+/* How often to ask, and to have the registry tick, where members are lost after so long: ten times as often
+ * as the registry has to, and so often that no time is lost if a question comes a little late. */
+uint32_t listening_ask_every_ms(uint32_t lost_after_ms);
 
 /* The time by this clock: ns, monotonic. To be called much more often than every pause_ns. rounds: how many
  * rounds each receiving lcore has made; always the same lcores. */

@@ -20,7 +20,7 @@
 #include "control/terms.h"
 #include "port/steer.h"
 
-enum { PAUSE_MAX_MS = 200, PAUSES_PER_LOSS = 8 };
+enum { PAUSES_PER_LOSS = 8 };
 
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
@@ -161,7 +161,7 @@ static uint64_t registry_time(struct registrar *r)
 /* Short pauses of a polling thread count as time, since it may go on being slow for long. */
 static uint64_t pause_ns(const struct config *cfg)
 {
-    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)PAUSE_MAX_MS);
+    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)LISTENING_PAUSE_MS);
 
     return ms * 1000000 + cfg->idle.until_due_us * UINT64_C(1000);
 }

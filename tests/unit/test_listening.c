@@ -82,6 +82,22 @@ static void test_a_round_now_and_then_is_little_time(void)
     CU_ASSERT(listening_time(&listening, rounds, RECEIVERS, now) - start <= 11 * (PAUSE_MS + STEP_MS) * MS);
 }
 
+/* However long it takes until a member is lost, and though each question comes twice as late as it should. */
+static void test_no_time_is_lost_between_questions(void)
+{
+    static const uint32_t lost_after_ms[] = {2000, 5000, 20000, 60000, 600000};
+
+    for (unsigned i = 0; i < sizeof lost_after_ms / sizeof *lost_after_ms; i++) {
+        const uint64_t late = 2 * listening_ask_every_ms(lost_after_ms[i]) * MS;
+        uint64_t time = start;
+
+        listening_init(&listening, LISTENING_PAUSE_MS * MS, now = start);
+        while (now < start + lost_after_ms[i] * MS)
+            time = listening_time(&listening, NULL, 0, now += late);
+        CU_ASSERT_EQUAL(time, now);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -90,6 +106,7 @@ int main(void)
         UNIT_TEST(test_short_pauses_count),
         UNIT_TEST(test_it_stops_while_nobody_asks),
         UNIT_TEST(test_a_round_now_and_then_is_little_time),
+        UNIT_TEST(test_no_time_is_lost_between_questions),
         CU_TEST_INFO_NULL,
     };
 
