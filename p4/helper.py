@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from control import plan  # noqa: E402
 from control.bfrt import Bfrt, SwitchError  # noqa: E402
 from control.requests import Requests, shown  # noqa: E402
+from control.say import say  # noqa: E402
 from control.switch import Tofino  # noqa: E402
 
 
@@ -48,8 +49,7 @@ def alone(options):
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         lock.seek(0)
-        print(f"helper: waits for an earlier helper, process {lock.read() or '(unknown)'}, which has {options.state}",
-              file=sys.stderr, flush=True)
+        say(f"waits for an earlier helper, process {lock.read() or '(unknown)'}, which has {options.state}")
         fcntl.flock(lock, fcntl.LOCK_EX)
     lock.truncate(0)
     with contextlib.suppress(OSError):  # a full disk: nobody can be told who it is

@@ -1,11 +1,13 @@
 """Jobs of published SwitchML clients, which nobody joins: the configuration describes them (docs/tofino.md, "Running it"), and
 each thread of a worker is in a plan.Job of its own, numbered from FIRST on."""
-import sys
 from dataclasses import dataclass, replace
 
 from control import plan
+from control.bfrt import SwitchError
+from control.say import say
 
 FIRST = 256  # jobs that are joined have the numbers below, which are on the wire; these are not
+TRY_AGAIN_S = 1  # what the switch has refused
 
 
 def span_of(slots):
@@ -22,6 +24,8 @@ class Static:
     heard_at: float = 0
     looked_at: float = 0
     stale: int = 0  # how many stale packets the switch had counted by then
+    refused: str = None  # why the switch has not opened it, as it was said last
+    refused_at: float = 0
 
 
 def described(request, first):
@@ -61,18 +65,18 @@ class Statics:
             if number >= FIRST and without_egress(job) != wanted.get(number):
                 switch.close(number)
 
-    def open(self):
-        """Those that can be opened now."""
-        for static in self.all:
-            missing = [job for job in static.jobs if job.number not in self.switch.jobs]
-            for job in missing:
-                ports = [self.switch.port_of(w.mac) for w in job.workers]
-                if None in ports:
-                    break
-                people = tuple(replace(w, egress=port) for w, port in zip(job.workers, ports))
-                first = static.jobs[0].number
-                self.switch.open(replace(job, workers=people), None if job.number == first else first)
-                print(f"helper: static job {static.name}: thread {job.number - first} runs", file=sys.stderr)
+    def open(self, static):
+        """What is not open of it, if its workers have been heard."""
+        missing = [job for job in static.jobs if job.number not in self.switch.jobs]
+        for job in missing:
+            ports = [self.switch.port_of(w.mac) for w in job.workers]
+            if None in ports:
+                break
+            people = tuple(replace(w, egress=port) for w, port in zip(job.workers, ports))
+            first = static.jobs[0].number
+            self.switch.open(replace(job, workers=people), None if job.number == first else first)
+            say(f"static job {static.name}: thread {job.number - first} runs")
+        static.refused = None
 
     def runs(self, static):
         return all(job.number in self.switch.jobs for job in static.jobs)
@@ -86,14 +90,22 @@ class Statics:
             if job.number in self.switch.jobs:
                 self.switch.close(job.number)
         static.progress = None
-        self.open()
+        self.open(static)
 
     def tick(self, now):
-        self.open()
+        """Jobs that are joined may have taken the room, or the disk may be full: that ends nothing, and is tried again."""
         for static in self.all:
-            if now - static.looked_at >= static.quiet_s / 4 and self.runs(static):
-                static.looked_at = now
-                self.look(static, now)
+            if static.refused and now - static.refused_at < TRY_AGAIN_S:
+                continue
+            try:
+                self.open(static)
+                if now - static.looked_at >= static.quiet_s / 4 and self.runs(static):
+                    static.looked_at = now
+                    self.look(static, now)
+            except (plan.DoesNotFit, SwitchError) as problem:
+                if static.refused != str(problem):
+                    say(f"static job {static.name} waits until there is room: {problem}")
+                static.refused, static.refused_at = str(problem), now
 
     def look(self, static, now):
         progress = [self.switch.registers(job.number) for job in static.jobs]
@@ -101,5 +113,5 @@ class Statics:
         if progress != static.progress:
             static.progress, static.heard_at, static.stale = progress, now, stale
         elif now - static.heard_at >= static.quiet_s and stale > static.stale:
-            print(f"helper: static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over", file=sys.stderr)
+            say(f"static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over")
             self.start_over(static)

@@ -1,13 +1,12 @@
 """A Tofino as an aggregation switch: its ports, jobs and MAC addresses, on top of BF Runtime."""
-import contextlib
 import json
-import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from control import plan
 from control.bfrt import SwitchError
 from control.reasons import NAMES
+from control.say import say
 from control.stations import Stations
 
 FLOOD_GROUP, FIRST_COPY = 0xFFFF, 1
@@ -108,9 +107,8 @@ class Tofino:
             self.unwritten = False
         except OSError as problem:
             if not self.unwritten:
-                with contextlib.suppress(OSError):  # where this goes may be full, too
-                    print(f"helper: cannot write {self.state}: {problem.strerror}; until it can be written, no job begins, and the next "
-                          "helper does not know what has changed", file=sys.stderr, flush=True)
+                say(f"cannot write {self.state}: {problem.strerror}; until it can be written, no job begins, and the next helper does not "
+                    "know what has changed")
             self.unwritten = True
 
     def _keep_first(self):

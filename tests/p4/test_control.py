@@ -645,6 +645,34 @@ class Statics(Requests):
         self.assertEqual(self.ask(do="look", at="slots", static="published")["collecting"], 0)
         self.assertTrue(self.sum_of(1, 0, 0))  # older than what was there
 
+    def idle_until_refused(self, why):
+        """For a while: it says so once."""
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            for now in range(2, 6):
+                self.asked.idle(0, now)
+        self.assertEqual(said.getvalue().count(f"helper: static job published waits until there is room: {why}"), 1, said.getvalue())
+        self.assertEqual(self.ask(do="look", at="static")["static"], {"published": False})
+
+    def test_joined_jobs_have_the_room(self):
+        self.begin(static=[self.wanted])
+        for number in range(8):
+            self.switch.open(plan.Job(number, 64, 1024, workers(1, number)))
+        self.hear()
+        self.idle_until_refused("8 rows of registers")
+        self.switch.close(0)
+        self.asked.idle(0, 7)
+        self.assertTrue(self.sum_of(1, 0, 0))
+
+    def test_it_is_heard_while_the_disk_is_full(self):
+        self.begin(static=[self.wanted])
+        full = self.state.with_suffix(".new")
+        full.symlink_to("/dev/full")
+        self.hear()
+        self.idle_until_refused(f"cannot write {self.state}, which")
+        full.unlink()
+        self.asked.idle(0, 7)
+        self.assertTrue(self.sum_of(1, 0, 0))
+
     def test_what_does_not_fit(self):
         self.assertRegex(self.begin(static=[{**self.wanted, "slots": 3}])["error"], "static job published: 3 slots: must be a power of two")
 
