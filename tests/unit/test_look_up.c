@@ -308,6 +308,48 @@ static void test_a_leaf_sends_its_sums_up(void)
     }
 }
 
+/* After a restart: rank 1 at the leaf lacks a sum that rank 0 there hands back, full or of one element, by
+ * way of the root. */
+static void test_a_leaf_takes_a_sum_that_was_handed_back(void)
+{
+    static const uint16_t at_leaf[RANKS] = {0, 1, AGG_NOBODY, AGG_NOBODY, AGG_NOBODY},
+                          at_root[RANKS] = {0, 0, 1, 2, 3};
+
+    FOR_EACH_CODE(code)
+    for (unsigned full = 0; full < 2; full++) {
+        const struct sml_element e = sml_element_of(*code);
+        struct sml_pool_config cfg = config(*code, SML_ORDERED);
+        uint8_t body[CHUNK], sums[CHUNK], up[CHUNK + SML_HEADER_BYTES], down[CHUNK + SML_HEADER_BYTES];
+        struct sml_packet p;
+
+        cfg.resumed = true;
+        rig.cfg.slots = 4;
+        struct sml_pool *leaf = in_a_tree(cfg, at_leaf, 2, true, RIG_JOB),
+                        *root = in_a_tree(cfg, at_root, 4, false, RIG_JOB);
+        p = contribution(*code, 0, body);
+        if (!full)
+            p.body_bytes = e.in;
+        CU_ASSERT_EQUAL(apply(leaf, 1, &p), SML_HELD);
+        p.kind = SML_RESTORE;
+        p.e1 = 0;
+        p.body = sums;
+        p.body_bytes = full ? elements_of(*code) * e.out : e.out;
+        for (size_t i = 0; i < p.body_bytes; i++)
+            sums[i] = (uint8_t)rng_next(&rng);
+        apply(leaf, 0, &p);
+        CU_ASSERT_FATAL(rig.v.bytes > 0 && rig.v.bytes <= sizeof(up));
+        memcpy(up, rig.v.payload, rig.v.bytes);
+        CU_ASSERT_EQUAL(sml_parse(&p, up, rig.v.bytes), SML_OK);
+        CU_ASSERT_EQUAL(apply(root, 0, &p), SML_RESTORED);
+        memcpy(down, rig.v.payload, rig.v.bytes);
+        CU_ASSERT_EQUAL(sml_parse(&p, down, rig.v.bytes), SML_OK);
+        CU_ASSERT_EQUAL(apply(leaf, AGG_PARENT, &p), SML_PARENT_RESULT);
+        CU_ASSERT(!full || result_is(*code, 0, sums));
+        free(leaf);
+        free(root);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -320,6 +362,7 @@ int main(void)
         UNIT_TEST(test_results_are_sent_again_and_probes_answered),
         UNIT_TEST(test_sums_are_handed_back),
         UNIT_TEST(test_a_leaf_sends_its_sums_up),
+        UNIT_TEST(test_a_leaf_takes_a_sum_that_was_handed_back),
         CU_TEST_INFO_NULL,
     };
 

@@ -11,8 +11,10 @@ static const uint64_t nobody[SML_MAX_WORKERS / 64], lowest_rank[SML_MAX_WORKERS 
 static bool is_whole(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
     const struct relay_slot *state = sml_slot_role(pool, slot);
+    struct sml_packet sums = *p;
 
-    if (sml_inspect(pool, p) != SML_HELD)
+    sums.e1 |= SML_FLAG_SUMS; /* results bring no indices, and need not say so */
+    if (sml_inspect(pool, &sums) != SML_HELD)
         return false;
     if (slot->contributed > 0)
         return p->body_bytes == sml_slot_sum_bytes(slot);
