@@ -50,20 +50,9 @@ static int open_job(const struct pools *p, struct jobs_plan *plan, uint8_t *numb
     const struct jobs_identity us = {.mac = p->host->mac, .ip = host_ip(p->host, plan->network)};
 
     if (plan->tree != NULL) {
-        const struct agg_protocol *relayed = relay_protocol_of(plan->protocol);
-
-        if (relayed == NULL) {
-            snprintf(text, CTL_TEXT_MAX, "jobs of %s have one switch only, no tree of switches",
-                     plan->protocol->name);
+        if (!relay_takes(plan->protocol, &plan->terms, text))
             return -EINVAL;
-        }
-        if (plan->protocol->quorum != NULL && plan->protocol->quorum(&plan->terms) != 0) {
-            snprintf(text, CTL_TEXT_MAX,
-                     "jobs with a quorum have one switch only, no tree of switches: all ranks set "
-                     "options.uplink to SWAGG_UPLINK_NONE, or options.quorum to 0");
-            return -EINVAL;
-        }
-        plan->protocol = relayed;
+        plan->protocol = relay_protocol_of(plan->protocol);
     }
     return jobs_open(p->jobs, plan, &us, number, text);
 }

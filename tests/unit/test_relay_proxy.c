@@ -641,12 +641,13 @@ static void test_a_rank_that_leaves_early_stays_in_its_switchs_sum(void)
 }
 
 /* What switch 1 answers to the JOIN of a process that it does not know. */
-static struct ctl_message answer_to_newcomer(const char *name, uint8_t hops)
+static struct ctl_message answer_to_newcomer(const char *name, uint8_t hops, uint16_t quorum)
 {
     struct ctl_message m = {
         .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 77, .size = RANKS, .serial = 1},
         .join = {.data_port = 5, .hops = hops}};
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
+    const struct sml_terms wish = {
+        .format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024, .quorum = quorum};
     const struct ctl_endpoint from = {.ip = ip_of_rank(0)};
     uint8_t out[CTL_MESSAGE_MAX];
     const struct letter *answer = &net.mail[net.end % MAIL_MAX];
@@ -672,8 +673,18 @@ static void test_switches_in_a_circle_are_refused(void)
     struct ctl_message m;
 
     start(0, 7);
-    m = answer_to_newcomer("c", CTL_LEVELS_MAX - 1);
+    m = answer_to_newcomer("c", CTL_LEVELS_MAX - 1, 0);
     expect_refused(&m, "the switches above one another (uplink) are a circle, or more than 8");
+}
+
+static void test_a_job_with_a_quorum_is_told_that_it_has_one_switch(void)
+{
+    struct ctl_message m;
+
+    start(0, 7);
+    m = answer_to_newcomer("q", 0, 2);
+    expect_refused(&m, "jobs with a quorum have one switch only, no tree of switches: all ranks set "
+                       "options.uplink to SWAGG_UPLINK_NONE, or options.quorum to 0");
 }
 
 /* Its members go on, and restarts are theirs, too; a newcomer is let in when they have left. */
@@ -685,7 +696,7 @@ static void test_the_operator_of_a_switch_drains_a_job(void)
     until_all_are(CTL_SESSION_READY, 1);
     CU_ASSERT_FALSE(relay_drain(net.proxy[1], 0, "other", net.now));
     CU_ASSERT(relay_drain(net.proxy[1], 0, "t", net.now));
-    m = answer_to_newcomer("t", 0);
+    m = answer_to_newcomer("t", 0, 0);
     expect_refused(&m,
                    "the switch's operator lets the job of this name come to its end: nobody else may join");
     pass(3000);
@@ -894,6 +905,7 @@ int main(void)
         UNIT_TEST(test_the_operator_of_a_switch_ends_a_job),
         UNIT_TEST(test_a_rank_that_leaves_early_stays_in_its_switchs_sum),
         UNIT_TEST(test_switches_in_a_circle_are_refused),
+        UNIT_TEST(test_a_job_with_a_quorum_is_told_that_it_has_one_switch),
         UNIT_TEST(test_the_operator_of_a_switch_drains_a_job),
         UNIT_TEST(test_a_job_that_forms_is_not_drained_but_ended),
         UNIT_TEST(test_mac_addresses_change),

@@ -41,3 +41,13 @@ const struct agg_protocol *relay_protocol_of(const struct agg_protocol *protocol
 {
     return protocol->id == AGG_PROTOCOL_SWITCHML ? &switchml : NULL;
 }
+
+bool relay_takes(const struct agg_protocol *protocol, const struct agg_terms *terms, char why[AGG_TEXT_MAX])
+{
+    if (relay_protocol_of(protocol) == NULL)
+        return agg_refuse(why, "jobs of %s have one switch only, no tree of switches", protocol->name);
+    if (protocol->quorum != NULL && protocol->quorum(terms) != 0)
+        return agg_refuse(why, "jobs with a quorum have one switch only, no tree of switches: all ranks set "
+                               "options.uplink to SWAGG_UPLINK_NONE, or options.quorum to 0");
+    return true;
+}

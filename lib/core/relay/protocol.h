@@ -10,4 +10,7 @@
 /* NULL: jobs of this protocol have one switch only. */
 const struct agg_protocol *relay_protocol_of(const struct agg_protocol *protocol);
 
+/* Whether a job of these terms, wished or granted, may be in a tree; else why not, and how to mend it. */
+bool relay_takes(const struct agg_protocol *protocol, const struct agg_terms *terms, char why[AGG_TEXT_MAX]);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "control/admission.h"
+#include "relay/protocol.h"
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
@@ -64,7 +65,7 @@ static bool fit(struct relay_proxy *p, const struct ctl_message *m, uint16_t pay
 
     if (m->join.resume)
         return true;
-    if (!protocol->grant(wish, 1, &limits, &fitting, &refusal))
+    if (!relay_takes(protocol, wish, refusal.text) || !protocol->grant(wish, 1, &limits, &fitting, &refusal))
         return no(why, CTL_BAD_ARGUMENT, m->head.rank, "%s", refusal.text);
     *wish = fitting;
     return true;
