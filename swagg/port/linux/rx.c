@@ -87,13 +87,14 @@ void linux_rx_carry(struct linux_rx *rx, const struct net_mac *local, struct rte
     __atomic_store_n(&rx->long_buffers, long_buffers, __ATOMIC_RELEASE);
 }
 
+/* Also where everything is cut from now on: the last one may have been handed over. */
 static void refill_long(struct linux_rx *rx, unsigned i)
 {
     struct rte_mempool *pool = __atomic_load_n(&rx->long_buffers, __ATOMIC_RELAXED);
 
-    if (pool == NULL || rx->long_buffer[i] != NULL)
+    if (rx->long_buffer[i] != NULL)
         return;
-    rx->long_buffer[i] = rte_pktmbuf_alloc(pool);
+    rx->long_buffer[i] = pool == NULL ? NULL : rte_pktmbuf_alloc(pool);
     if (rx->long_buffer[i] == NULL) {
         rx->piece[i][1] = (struct iovec){room_of(rx, i), MERGED_BYTES_MAX};
         return;
