@@ -191,6 +191,23 @@ static void test_without_mbufs_frames_pass_untouched(void)
     release(1);
 }
 
+/* As those that were on their way when the first impairment came: others are cut. */
+static void test_merged_frames_pass_untouched(void)
+{
+    for (enum impair_kind kind = 0; kind < IMPAIR_KINDS; kind++) {
+        struct impair_config cfg = {.hold_frames = 1};
+
+        cfg.rate[kind].every = 1;
+        set_up(&cfg);
+        in[0] = frame(7, PARTS_MAX);
+        in[0]->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+        CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 1);
+        CU_ASSERT_PTR_EQUAL(out[0], in[0]);
+        CU_ASSERT_TRUE(is_whole(out[0], 7, PARTS_MAX));
+        release(1);
+    }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -202,6 +219,7 @@ int main(void)
         UNIT_TEST(test_flush_frees_what_is_held),
         UNIT_TEST(test_out_has_room_for_the_worst),
         UNIT_TEST(test_without_mbufs_frames_pass_untouched),
+        UNIT_TEST(test_merged_frames_pass_untouched),
         CU_TEST_INFO_NULL,
     };
 
