@@ -66,10 +66,10 @@ PLACES = {
 FIGURES = (*(row[0] for row in (*SPEEDS, *RATIOS)), *TENSORS, *(figure for _, *both in PLACES.values() for figure in both))
 
 # What an allreduce or reduce of 20 MiB takes if nothing is lost but framing, as shares of the tensor's time on the wire. Ours crosses
-# each link once, 1460 bytes in a frame of 1514. TCP has 1448, and for every second frame an acknowledgement of 66 the other way, where
+# each link once, 1460 bytes in a frame of 1512. TCP has 1448 of 1514, and for every second frame an acknowledgement of 66 the other way, where
 # data goes, too. Open MPI's best are a ring, and a pipeline whose last segment passes hosts - 2 further ones after the first.
 TENSOR, SEGMENT = 20 << 20, 32 << 10
-OUR_FRAMING, TCP_FRAMING = 1514 / 1460, (2 * 1514 + 66) / (2 * 1448)
+OUR_FRAMING, TCP_FRAMING = 1512 / 1460, (2 * 1514 + 66) / (2 * 1448)
 LIMITS = {"200mbit": (4, 200e6), "200mbit_8": (8, 200e6), "50mbit_16": (16, 50e6)}  # hosts, bits a second of their links
 
 

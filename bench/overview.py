@@ -62,7 +62,17 @@ def section(docs, name, module, data):
         figures.table(("what it says", "figure", "median (lowest .. highest run)", "aim", "verdict"), rows, "llrll")
 
 
+READING = """
+![How fast collectives are beside Open MPI's](results/speed.svg)
+
+All beside Open MPI in the same runs; then every figure against its aim. The median of the runs decides; "not in every run" says that
+some run missed an aim which the median meets. A † marks figures that are older than a change which may have moved them; the page says
+which. What else has changed since a figure was measured: `git log COMMIT.. -- swagg lib mpi-shim`.
+"""
+
+
 def text(docs, measured):
     """`measured`: {name: (module, data)}"""
+    answers = [module.answer(data) for name, (module, data) in measured.items() if name == "allreduce"]
     sections = [section(docs, name, module, data) for name, (module, data) in measured.items()]
-    return "\n\n".join([aims(measured), "## Every figure", *sections])
+    return "\n\n".join([*answers, READING.strip(), aims(measured), "## Every figure", *sections])

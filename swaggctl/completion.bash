@@ -42,8 +42,8 @@ _swaggctl() {
     "") choices=$(swaggctl --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\).*/\1/p') ;;
     job) choices="drain kill reset $(_swaggctl_names jobs name)" ;;
     "job drain" | "job kill" | "job reset" | ranks | slots | sums) choices=$(_swaggctl_names jobs name) ;;
-    port) choices="up down $(_swaggctl_names ports name)" ;;
-    "port up" | "port down" | drops | "fdb flush") choices=$(_swaggctl_names ports name) ;;
+    port) choices="add del up down $(_swaggctl_names ports name)" ;;
+    "port up" | "port down" | "port del" | drops | "fdb flush") choices=$(_swaggctl_names ports name) ;;
     fdb) choices="add del flush" ;;
     "fdb add" | "fdb del") choices=$(_swaggctl_names fdb mac) ;;
     "fdb add "*) choices=$(_swaggctl_names ports name) ;;

@@ -70,7 +70,7 @@ static void print_usage(FILE *to)
           "  top                     the whole switch on a full screen, every second\n"
           "  switches                names of the switches that run here\n"
           "\n"
-          "exit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch answers\n",
+          "exit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch was reached\n",
           to);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds what the documentation says against the code: docs.py BUILD_DIRECTORY. Prints each sentence's place and what is wrong.
 
-Checked are links and their sections, names of files, functions, counters and settings, options of our programs, the tables of
+Checked are links and their sections, tables, names of files, functions, counters and settings, options of our programs, the tables of
 configuration keys, environment variables and telemetry commands with ranges and defaults, suites, tests and benchmarks by name,
 that every file of the daemon is in its room's row, and that script/bootstrap installs the tools that pages tell a reader to type."""
 import os
@@ -108,6 +108,16 @@ def check_links(page, place, line):
             complain(place, f"link to {path}, which is not there")
         elif section and section not in anchors(at):
             complain(place, f"link to section #{section}, which {at.name} has not")
+
+
+def check_tables(page):
+    """A row that nothing leads to is shown as text."""
+    before = ""
+    lines = page.read_text().splitlines()
+    for number, (line, after) in enumerate(zip(lines, [*lines[1:], ""]), 1):
+        if line.startswith("|") and not before.startswith("|") and not after.startswith("|--"):
+            complain(f"{page.relative_to(ROOT)}:{number}", "a row of no table")
+        before = line
 
 
 def check_sections_in_comments():
@@ -358,6 +368,7 @@ def check_rooms():
 
 
 for page in PAGES:
+    check_tables(page)
     for place, line, block in lines_of(page):
         if block:
             check_block(page, place, line)
