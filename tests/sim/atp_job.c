@@ -262,6 +262,14 @@ static bool may_begin(const struct atp_job_worker *w)
            (!job->cfg.takes_turns || w->call < job->turns);
 }
 
+/* As libswagg: a call leaves the servers alone that have no more chunks of it (has_work in
+ * lib/client/drive.c); between calls nobody is left alone. */
+static bool has_work(const struct atp_job_worker *w, unsigned i)
+{
+    return !w->rejoining[i] && (!w->calling || atp_stream_status(w->stream[i]) != SML_STREAM_DONE ||
+                                atp_stream_timer(w->stream[i]) != UINT64_MAX);
+}
+
 static void send_all(struct atp_job_worker *w)
 {
     uint8_t payload[ATP_NET_PAYLOAD];
@@ -270,7 +278,7 @@ static void send_all(struct atp_job_worker *w)
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
         if (atp_stream_status(w->stream[i]) == SML_STREAM_REJECTED)
             rejoin(w, i);
-        while (!w->rejoining[i] && atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
+        while (has_work(w, i) && atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
             atp_net_send(w->job->net, w->job->cfg.host[w->rank], w->job->cfg.server_host[i], payload,
                          sml_send_copy(&send, payload));
     }

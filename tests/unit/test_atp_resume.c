@@ -235,8 +235,10 @@ static void test_between_calls(void)
     memset(sum[0], 0x22, sizeof sum[0]);
     rig.loses = NULL;
     rig_restart(&rig, 5);
-    CU_ASSERT(atp_stream_timer(rig.stream[0]) == UINT64_MAX); /* nothing is under way yet */
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_DONE);
+    CU_ASSERT(atp_stream_timer(rig.stream[0]) <= rig.now); /* it has sums to hand back */
     rig_run(&rig, 20);
+    CU_ASSERT(atp_stream_timer(rig.stream[0]) == UINT64_MAX);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), SML_STREAM_DONE);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_RESTORED], 5);
     for (int i = 0; i < 64; i++)

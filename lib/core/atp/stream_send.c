@@ -264,10 +264,19 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
     return true;
 }
 
+/* When a packet is due. With none under way the next one, if there is one, may leave at once: after resume
+ * also where the collective in progress has none for this server. */
+static uint64_t packet_due(const struct atp_stream *s)
+{
+    if (s->under_way > 0)
+        return expiry(s);
+    return s->inf < s->end && !s->rejected ? s->quiet_since : UINT64_MAX;
+}
+
 uint64_t atp_stream_timer(const struct atp_stream *s)
 {
     const uint64_t group = s->rejected ? UINT64_MAX : atp_group_due(s);
-    const uint64_t packets = s->under_way == 0 ? UINT64_MAX : expiry(s);
+    const uint64_t packets = packet_due(s);
 
     if (s->mismatched)
         return UINT64_MAX;
