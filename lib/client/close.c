@@ -28,6 +28,11 @@ static void wait_while(struct swagg_job *job, bool (*holds)(struct job_part *par
             waker_wait(&job->waker, monotonic_ns() + LOOK_EVERY_MS * NS_PER_MS);
 }
 
+static bool is_aborting(struct job_part *part)
+{
+    return part->membership_is_open && membership_is_aborting(&part->membership);
+}
+
 static bool is_leaving(struct job_part *part)
 {
     return part->membership_is_open && membership_is_leaving(&part->membership);
@@ -42,6 +47,9 @@ static void leave(struct swagg_job *job)
     const uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
     if (is_whole)
         wait_while(job, drive_is_needed, until);
+    /* An abort is repeated until the switch has heard it; LEAVE would end that, or overtake it, and the peers
+     * would hear that this rank left, and not why. */
+    wait_while(job, is_aborting, until);
     for (unsigned i = 0; i < job->part_count; i++)
         if (job->parts[i].membership_is_open)
             membership_leave(&job->parts[i].membership);

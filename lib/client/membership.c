@@ -310,10 +310,21 @@ void membership_leave(struct membership *m)
     unlock_and_send(m);
 }
 
-bool membership_is_leaving(struct membership *m)
+/* Whether a switch that was heard is being told something, and has not answered yet. */
+static bool is_telling(struct membership *m, enum ctl_session_state state)
 {
     pthread_mutex_lock(&m->lock);
-    const bool leaving = m->session.state == CTL_SESSION_LEAVING && !fds_are_closed(m);
+    const bool telling = m->session.state == state && m->session.boot_id != 0 && !fds_are_closed(m);
     pthread_mutex_unlock(&m->lock);
-    return leaving;
+    return telling;
+}
+
+bool membership_is_aborting(struct membership *m)
+{
+    return is_telling(m, CTL_SESSION_ABORTING);
+}
+
+bool membership_is_leaving(struct membership *m)
+{
+    return is_telling(m, CTL_SESSION_LEAVING);
 }

@@ -102,8 +102,10 @@ void membership_progress(struct membership *m, const struct ctl_heartbeat *progr
 /* The switch has rejected our data packets: sends a heartbeat at once, whose answer tells why. */
 void membership_rejected(struct membership *m);
 
-/* Ends the job: tells the switch at once, and again until it has answered. */
+/* Ends the job: tells the switch at once, and again until it has answered, which wakes the caller. To leave
+ * ends that, too. */
 void membership_abort(struct membership *m, enum ctl_reason reason, unsigned rank, const char *text);
+bool membership_is_aborting(struct membership *m);
 
 /* Tells the switch that this rank is done; the caller is woken when it has answered, or will not. */
 void membership_leave(struct membership *m);

@@ -368,9 +368,9 @@ static int give_up(struct crew_member *m)
     return rc < 0 ? rc : one_sum(m);
 }
 
-static void an_abort_reaches_the_peers(void)
+/* Rank 1 closes its job right after the abort. */
+static void see_the_abort(struct loop_switch *ls)
 {
-    struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(3, ls, "abort", give_up, NULL);
     crew_run(&crew);
     for (int r = 0; r < 3; r++) {
@@ -378,6 +378,16 @@ static void an_abort_reaches_the_peers(void)
         CU_ASSERT(says(crew.member[r].error, "the disk is full"));
     }
     loop_switch_stop(ls);
+}
+
+static void an_abort_reaches_the_peers(void)
+{
+    see_the_abort(start_switch());
+}
+
+static void an_abort_that_was_lost_reaches_the_peers(void)
+{
+    see_the_abort(loop_switch_start(&(struct loop_switch_config){.seed = seed, .loses = CTL_ABORT}));
 }
 
 /* A rank of its own process, which can be killed: this program, called again. It sums until it dies. */
@@ -617,6 +627,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_deadline_names_who_is_missing),
         UNIT_TEST(a_peer_that_leaves_is_named),
         UNIT_TEST(an_abort_reaches_the_peers),
+        UNIT_TEST(an_abort_that_was_lost_reaches_the_peers),
         UNIT_TEST(a_killed_peer_is_named),
         UNIT_TEST(a_forked_child_cannot_disturb_the_job),
         UNIT_TEST(a_restarted_switch_is_not_noticed),

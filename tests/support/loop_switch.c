@@ -38,6 +38,7 @@ struct loop_switch {
     pthread_t thread;
     bool alive;
     unsigned to_ignore;
+    enum ctl_type to_lose;
     uint64_t lives;
     atomic_uint_fast64_t packets;
     struct loop_life life;
@@ -56,12 +57,22 @@ static void die(const char *what)
 
 typedef void deliver_fn(struct loop_switch *ls, const struct datagram *d);
 
+static bool is_lost(struct loop_switch *ls, const struct datagram *d)
+{
+    struct ctl_message m;
+    if (ls->to_lose == 0 || ctl_parse(&m, d->payload, d->bytes) != CTL_PARSED || m.head.type != ls->to_lose)
+        return false;
+    ls->to_lose = 0;
+    return true;
+}
+
 static void to_switch(struct loop_switch *ls, const struct datagram *d)
 {
     uint32_t ip = d->peer.sin_addr.s_addr;
     uint16_t port = ntohs(d->peer.sin_port);
     if (d->port == LOOP_CONTROL) {
-        loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
+        if (!is_lost(ls, d))
+            loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
     } else {
         atomic_fetch_add_explicit(&ls->packets, 1, memory_order_relaxed);
         loop_life_data(&ls->life, d->port, ip, port, d->payload, d->bytes, monotonic_ns());
@@ -217,6 +228,7 @@ static void begin_life(struct loop_switch *ls)
     ls->life.deaf = ls->lives == 1 ? ls->config.deaf : 0;
     ls->life.full = ls->config.full;
     ls->to_ignore = ls->lives == 1 ? ls->config.ignores : 0;
+    ls->to_lose = ls->lives == 1 ? ls->config.loses : 0;
     atomic_store(&ls->packets, 0);
     ls->stop_fd = eventfd(0, EFD_CLOEXEC);
     if (ls->stop_fd < 0)

@@ -11,6 +11,7 @@
 
 #include "impair/impair.h"
 #include "keys/keys.h"
+#include "wire/control.h"
 
 struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */
@@ -24,6 +25,7 @@ struct loop_switch_config {
     unsigned mtu_in, mtu_out;
     /* it hears nothing, in its first life, until so many datagrams came to the control port */
     unsigned ignores;
+    enum ctl_type loses; /* of this type the first control message to it is lost; 0: of none */
     /* which workers may join with, or without; NULL: there is none. The caller's */
     const struct keys_key *key;
 };
