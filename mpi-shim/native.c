@@ -8,6 +8,7 @@
 struct native native_mpi, native_pmpi;
 
 static int (*get_library_version)(char *version, int *length);
+static const bool *param_check; /* Open MPI's; NULL where there is none */
 
 /* POSIX allows dlsym's pointer to be used as a function's; in C it takes a detour. */
 static void find(void *function, const char *name)
@@ -36,6 +37,7 @@ __attribute__((constructor)) static void find_all(void)
     COUNTED_COLLECTIVES(FIND)
 #undef FIND
     find(&get_library_version, "PMPI_Get_library_version");
+    param_check = dlsym(RTLD_NEXT, "ompi_mpi_param_check");
 }
 
 bool native_is_open_mpi(void)
@@ -43,4 +45,9 @@ bool native_is_open_mpi(void)
     char version[16384]; /* other libraries' versions are longer than Open MPI's header allows */
     int length;
     return get_library_version(version, &length) == MPI_SUCCESS && strncmp(version, "Open MPI v", 10) == 0;
+}
+
+bool native_checks_arguments(void)
+{
+    return !param_check || *param_check;
 }

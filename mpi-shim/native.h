@@ -26,4 +26,7 @@ extern struct native native_pmpi; /* behind PMPI_X: the MPI library's own */
  * whose functions are found first. */
 bool native_is_open_mpi(void);
 
+/* Whether Open MPI checks arguments: MCA parameter mpi_param_check. After MPI_Init. */
+bool native_checks_arguments(void);
+
 #endif

@@ -132,8 +132,19 @@ static bool receives(const struct collective *c)
     return rank == c->root;
 }
 
+static bool has_one_buffer(const struct collective *c)
+{
+    return receives(c) && c->send == c->recv && c->send;
+}
+
+/* Open MPI takes an allreduce of one element, and everything where it is told to check nothing. */
+static bool may_have_one_buffer(const struct collective *c)
+{
+    return (!c->reduce && c->count <= 1) || !native_checks_arguments();
+}
+
 /* Whether Open MPI refuses the arguments on this rank. With some of them a sum would be possible, but not on
- * all ranks. */
+ * all ranks. What Open MPI takes here is not wrong: the other ranks' part of the call waits for this one. */
 static bool is_wrong(const struct collective *c)
 {
     int size, between;
@@ -147,7 +158,7 @@ static bool is_wrong(const struct collective *c)
         if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives(c)))
             return true;
     }
-    return receives(c) && (c->recv == MPI_IN_PLACE || (c->send == c->recv && c->send));
+    return (receives(c) && c->recv == MPI_IN_PLACE) || (has_one_buffer(c) && !may_have_one_buffer(c));
 }
 
 /* Ranks whose arguments are right wait for this one, as with Open MPI alone. */
@@ -307,5 +318,7 @@ int offload_run(const struct collective *c)
         return stay(&t.call, why);
     if (uses_device(&t.call))
         return leave_device_alone(&t.call);
+    if (has_one_buffer(&t.call))
+        t.call.send = MPI_IN_PLACE;
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t, comm) : offload_or_fail(&t, comm);
 }

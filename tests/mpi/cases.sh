@@ -422,6 +422,23 @@ refused)
     says 'offloaded 2 calls, .*; by Open MPI .*arguments that Open MPI refuses 1[0-9]'
     says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
     ;;
+one_buffer)
+    # To send from and to receive in, where Open MPI takes that: a call goes the same way on all ranks, whatever they have.
+    one_buffer() { # PROGRAM ARGUMENT [MPIRUN OPTION...]
+        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "${@:3}" "$PROGRAMS/mpi-$1" "$2" || fail "failed with $*"
+    }
+    one_buffer one_buffer 1 -x SWAGG_MIN_BYTES=0
+    says '^one_buffer: rank [0-3]: 0 wrong$' 4
+    says 'offloaded 150 calls, .*; failed 0; by Open MPI 0 calls'
+    (unset SWAGG_MIN_BYTES && one_buffer one_buffer 1) # measured after 100 of the calls
+    says '^one_buffer: rank [0-3]: 0 wrong$' 4
+    one_buffer one_buffer 20000 --mca mpi_param_check 0
+    says '^one_buffer: rank [0-3]: 0 wrong$' 4
+    says 'offloaded 300 calls, .*; failed 0; by Open MPI 0 calls'
+    one_buffer faults one-buffer --mca mpi_param_check 0 -x "SWITCH_PID=$SWITCH_PID" -x SWAGG_CALL_TIMEOUT_MS=2000 -x SWAGG_FALLBACK=native
+    says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
+    says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
+    ;;
 gpu)
     run_shim "$on" gpu || fail "failed with the shim"
     says '^gpu: rank [0-3], 0 wrong$' 4

@@ -1,6 +1,7 @@
 /* Reduces, while rank 0 kills the switch in the middle of a call, by SIGUSR1 to SWITCH_PID of the
  * environment: as soon as it sees the first part of the sum in the buffer of an in-place call. Prints for
- * every rank how many calls failed and how many sums were wrong. Errors are returned, not fatal. */
+ * every rank how many calls failed and how many sums were wrong. Errors are returned, not fatal. With an
+ * argument the buffer is named twice in place of MPI_IN_PLACE. */
 #include <mpi.h>
 #include <pthread.h>
 #include <signal.h>
@@ -40,12 +41,12 @@ int main(int argc, char **argv)
     int *mine = malloc(TENSOR * sizeof *mine), *sums = malloc(TENSOR * sizeof *sums);
     for (int call = 0; call < CALLS; call++) {
         int *input = call % 2 ? sums : mine; /* every other call is in place */
+        const void *send = call % 2 && argc == 1 ? MPI_IN_PLACE : input;
         for (int i = 0; i < TENSOR; i++)
             input[i] = rank + call + i;
         if (call == KILL_IN && rank == 0)
             pthread_create(&killer, NULL, kill_switch_at_change, sums);
-        int rc =
-            MPI_Allreduce(call % 2 ? MPI_IN_PLACE : mine, sums, TENSOR, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        int rc = MPI_Allreduce(send, sums, TENSOR, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         if (call == KILL_IN && rank == 0) /* on a busy machine the thread may come late */
             pthread_join(killer, NULL);
         if (rc == MPI_SUCCESS)
