@@ -202,13 +202,28 @@ static void on_link_mends(void *ctx, uint64_t argument)
         set_quality(w, f->host, &w->scenario.quality, f->up, f->down);
 }
 
-/* A job outlives its switch only while no rank leaves it; whether all are in it already does not matter. */
+/* A job outlives its switch only while no rank leaves it. */
 static bool nobody_is_about_to_leave(const struct world *w)
 {
     for (unsigned h = 0; h < w->scenario.hosts; h++) {
         const struct process *p = w->seats[h].process;
         if (p != NULL && p->formation != NULL &&
             (p->phase > PROCESS_CALLING || p->call + 1 >= w->seats[h].program->calls))
+            return false;
+    }
+    return true;
+}
+
+/* Nor does it if a quorum of its ranks may have sums without one that does not know yet that it runs. */
+static bool no_quorum_is_ahead(const struct world *w)
+{
+    for (unsigned i = 0; i < w->scenario.programs; i++) {
+        const struct program *program = &w->scenario.program[i];
+        unsigned ready = 0;
+        for (unsigned h = 0; h < w->scenario.hosts; h++)
+            ready += w->seats[h].program == program && w->seats[h].process != NULL &&
+                     w->seats[h].process->formation != NULL;
+        if (ready >= program_needs(program) && ready < program->size)
             return false;
     }
     return true;
@@ -238,7 +253,7 @@ static bool inflict(struct world *w, unsigned index)
 
     switch (f->kind) {
     case FAULT_KILL_SWITCH:
-        if (w->scenario.benign && !nobody_is_about_to_leave(w))
+        if (w->scenario.benign && !(nobody_is_about_to_leave(w) && no_quorum_is_ahead(w)))
             return false;
         kill_a_switch(w, f, end);
         return true;

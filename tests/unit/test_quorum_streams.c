@@ -33,8 +33,8 @@ enum {
 };
 
 struct rank {
-    struct sml_stream *stream;
-    unsigned call; /* in progress, or next */
+    struct sml_stream *stream; /* NULL: it does not know yet that the job runs */
+    unsigned call;             /* in progress, or next */
     bool in_call, dead, may_leave;
     unsigned wakes; /* stands still until this step */
     bool joined, resumed;
@@ -58,7 +58,7 @@ struct world {
     unsigned steps, restart_at;
     uint64_t closed_partly, late, straggled, missed, left;
     struct bag bag;
-    bool failed;
+    bool failed, refused;
 };
 
 static uint64_t draw(struct world *w, uint64_t below)
@@ -203,7 +203,7 @@ static void finish(struct world *w, unsigned r)
 
 static bool off_network(const struct rank *k)
 {
-    return k->dead || (k->joined && !k->resumed);
+    return k->stream == NULL || k->dead || (k->joined && !k->resumed);
 }
 
 static void carry(struct world *w, const struct agg_verdict *v, unsigned rank)
@@ -284,6 +284,32 @@ static void kill_switch(struct world *w)
     w->cfg.job++;
 }
 
+static void open_stream(struct world *w, unsigned r)
+{
+    struct rank *k = &w->ranks[r];
+
+    k->may_leave = chance(w, 20);
+    const struct sml_stream_config cfg = {
+        .rank = (uint16_t)r,
+        .workers = w->cfg.workers,
+        .slots = w->cfg.slots,
+        .chunk_bytes = w->cfg.chunk_bytes,
+        .job = w->cfg.job,
+        .format = SML_FORMAT_TYPED,
+        .look_up = w->cfg.table.code,
+        .quorum = true,
+        .checksum = w->cfg.checksum,
+        .shared = &w->shared,
+        .first_tag = w->cfg.first_tag,
+        .buffer_reduces = chance(w, 30),
+        .may_leave = k->may_leave,
+        .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
+        .kernels = w->cfg.kernels,
+    };
+    const size_t bytes = sml_stream_footprint(&cfg);
+    k->stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &cfg);
+}
+
 /* What the switch grants to ranks that come back, each with its oldest chunk. */
 static void reopen(struct world *w)
 {
@@ -291,16 +317,19 @@ static void reopen(struct world *w)
     struct agg_refusal why;
     const struct agg_limits limits = {0};
 
-    for (unsigned r = 0; r < w->cfg.workers; r++)
+    for (unsigned r = 0; r < w->cfg.workers; r++) {
+        const struct sml_stream *s = w->ranks[r].stream;
         wish[r] = terms_of((struct sml_terms){.format = SML_FORMAT_TYPED,
                                               .mode = w->cfg.mode,
-                                              .resumed = true,
+                                              .resumed = s != NULL,
                                               .slots = w->cfg.slots,
                                               .chunk_bytes = w->cfg.chunk_bytes,
-                                              .first_tag = sml_stream_oldest(w->ranks[r].stream),
+                                              .first_tag = s != NULL ? sml_stream_oldest(s) : 0,
                                               .quorum = w->cfg.quorum});
-    if (!sml_terms_grant(wish, w->cfg.workers, &limits, &granted, &why))
-        fail(w, why.text);
+    }
+    w->refused = !sml_terms_grant(wish, w->cfg.workers, &limits, &granted, &why);
+    if (w->refused)
+        return;
     w->cfg.first_tag = terms_in(&granted).first_tag;
     w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
 }
@@ -308,12 +337,15 @@ static void reopen(struct world *w)
 /* One more rank notices the restart, or one more learns that all are there again. */
 static void rejoin(struct world *w)
 {
-    struct rank *k = &w->ranks[draw(w, w->cfg.workers)];
+    const unsigned rank = (unsigned)draw(w, w->cfg.workers);
+    struct rank *k = &w->ranks[rank];
     bool all_joined = true;
 
     if (w->pool != NULL) {
-        if (!k->resumed &&
-            sml_stream_resume(k->stream, w->cfg.job, w->cfg.first_tag, &w->shared, w->now) != 0)
+        if (k->stream == NULL)
+            open_stream(w, rank);
+        else if (!k->resumed &&
+                 sml_stream_resume(k->stream, w->cfg.job, w->cfg.first_tag, &w->shared, w->now) != 0)
             fail(w, "resume");
         k->resumed = true;
         return;
@@ -330,7 +362,8 @@ static void pass_time(struct world *w)
     uint64_t next = w->now + 1000000;
 
     for (unsigned r = 0; r < w->cfg.workers; r++) {
-        const uint64_t timer = w->ranks[r].dead ? UINT64_MAX : sml_stream_timer(w->ranks[r].stream);
+        const struct rank *k = &w->ranks[r];
+        const uint64_t timer = k->stream == NULL || k->dead ? UINT64_MAX : sml_stream_timer(k->stream);
         next = timer < next ? timer : next;
     }
     w->now = next > w->now ? next : w->now;
@@ -374,7 +407,7 @@ static void turn(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
 
-    if (k->dead || k->wakes > w->steps)
+    if (k->stream == NULL || k->dead || k->wakes > w->steps)
         return;
     if (k->in_call && k->may_leave && !off_network(k) && chance(w, 2))
         leave(w, k);
@@ -405,6 +438,8 @@ static void step(struct world *w)
 
 static bool over(const struct world *w)
 {
+    if (w->refused)
+        return true;
     if (w->steps < w->restart_at)
         return false;
     for (unsigned r = 0; r < w->cfg.workers; r++)
@@ -433,38 +468,14 @@ static void choose_calls(struct world *w, unsigned most)
     }
 }
 
-static void open_streams(struct world *w)
-{
-    for (unsigned r = 0; r < w->cfg.workers; r++) {
-        w->ranks[r].may_leave = chance(w, 20);
-        const struct sml_stream_config cfg = {
-            .rank = (uint16_t)r,
-            .workers = w->cfg.workers,
-            .slots = w->cfg.slots,
-            .chunk_bytes = w->cfg.chunk_bytes,
-            .job = w->cfg.job,
-            .format = SML_FORMAT_TYPED,
-            .look_up = w->cfg.table.code,
-            .quorum = true,
-            .checksum = w->cfg.checksum,
-            .shared = &w->shared,
-            .first_tag = w->cfg.first_tag,
-            .buffer_reduces = chance(w, 30),
-            .may_leave = w->ranks[r].may_leave,
-            .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
-            .kernels = w->cfg.kernels,
-        };
-        const size_t bytes = sml_stream_footprint(&cfg);
-        w->ranks[r].stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &cfg);
-    }
-}
-
 struct totals {
-    uint64_t closed_partly, late, straggled, missed, left;
+    uint64_t closed_partly, late, straggled, missed, left, refused;
 };
 
-/* Plays the run that the seed decides; returns the steps it took. */
-static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned restart_at, struct totals *t)
+/* Plays the run that the seed decides; returns the steps it took. unready: the last rank never hears that the
+ * job runs before the switch restarts. */
+static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned restart_at, bool unready,
+                     struct totals *t)
 {
     struct world *w = calloc(1, sizeof(*w));
 
@@ -493,7 +504,8 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
         .kernels = agg_kernels_get("scalar"),
     };
     choose_calls(w, most);
-    open_streams(w);
+    for (unsigned r = 0; r < workers - unready; r++)
+        open_stream(w, r);
     for (unsigned i = 0; i < deaths && i + w->cfg.quorum < workers; i++)
         w->ranks[draw(w, workers)].dead = true;
     w->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&w->cfg)), &w->cfg);
@@ -501,9 +513,15 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
         step(w);
     if (!over(w))
         fail(w, "it does not come to its end");
+    if (w->refused && !unready)
+        fail(w, "the job cannot resume");
     const unsigned steps = w->failed ? 0 : w->steps;
-    *t = (struct totals){t->closed_partly + w->closed_partly, t->late + w->late, t->straggled + w->straggled,
-                         t->missed + w->missed, t->left + w->left};
+    *t = (struct totals){t->closed_partly + w->closed_partly,
+                         t->late + w->late,
+                         t->straggled + w->straggled,
+                         t->missed + w->missed,
+                         t->left + w->left,
+                         t->refused + w->refused};
     for (unsigned r = 0; r < workers; r++)
         free(w->ranks[r].stream);
     free(w->pool);
@@ -518,7 +536,7 @@ static void sums_have_whom_they_name(void)
     struct totals t = {0};
 
     for (unsigned i = 0; i < n; i++)
-        if (play(seed + i, COUNT_MAX, i % 3, 0, &t) == 0) {
+        if (play(seed + i, COUNT_MAX, i % 3, 0, false, &t) == 0) {
             CU_FAIL("see above");
             return;
         }
@@ -537,11 +555,27 @@ static void so_they_do_when_the_switch_restarts(void)
     struct totals t = {0};
 
     for (unsigned i = 0; i < n; i++)
-        if (play(seed + i, COUNT_MAX, 0, 1 + (i * 37) % 900, &t) == 0) {
+        if (play(seed + i, COUNT_MAX, 0, 1 + (i * 37) % 900, false, &t) == 0) {
             CU_FAIL("see above");
             return;
         }
     CU_ASSERT(t.closed_partly > 0);
+}
+
+/* The others may have closed chunks without it, so a job that goes on must not take its first call for
+ * theirs. */
+static void so_they_do_when_a_rank_had_not_begun(void)
+{
+    const uint64_t seed = rng_seed(140000);
+    const unsigned n = unit_cases(500);
+    struct totals t = {0};
+
+    for (unsigned i = 0; i < n; i++)
+        if (play(seed + i, COUNT_MAX, 0, 1 + (i * 37) % 900, true, &t) == 0) {
+            CU_FAIL("see above");
+            return;
+        }
+    CU_ASSERT(t.refused > 0 && t.refused < n);
 }
 
 int main(void)
@@ -549,6 +583,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(sums_have_whom_they_name),
         UNIT_TEST(so_they_do_when_the_switch_restarts),
+        UNIT_TEST(so_they_do_when_a_rank_had_not_begun),
         CU_TEST_INFO_NULL,
     };
     return unit_main("quorum_streams", tests);

@@ -507,6 +507,29 @@ static void test_a_quorum_is_near_the_rank_that_is_furthest(void)
     CU_ASSERT(why.rank == 0 && strstr(why.text, "rank 0 says") && strstr(why.text, "only 1"));
 }
 
+/* Rank 2 never was READY; a quorum may have made sums without it, and be in the midst of any call. */
+static void test_a_rank_that_a_quorum_may_have_left_behind_cannot_begin(void)
+{
+    struct sml_terms wishes[RANKS], t;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual_but_slots(64);
+        wishes[r].resumed = r != 2;
+        wishes[r].first_tag = 100;
+        wishes[r].quorum = 3;
+    }
+    CU_ASSERT_FALSE_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(why.rank == 2 && strstr(why.text, "rank 2 had not begun") && strstr(why.text, "3 others"));
+
+    wishes[1].resumed = false; /* those that were READY were too few for any sum */
+    CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
+    for (unsigned r = 0; r < RANKS; r++)
+        wishes[r].quorum = RANKS;
+    wishes[1].resumed = true;
+    CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
+}
+
 static void test_terms_are_lowered_by_halves_but_not_of_a_resumed_job(void)
 {
     struct agg_terms terms = terms_of(usual_but_slots(8));
@@ -570,6 +593,7 @@ int main(void)
         UNIT_TEST(test_a_rank_goes_by_published_packets_if_the_switch_says_so),
         UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),
         UNIT_TEST(test_a_quorum_is_near_the_rank_that_is_furthest),
+        UNIT_TEST(test_a_rank_that_a_quorum_may_have_left_behind_cannot_begin),
         UNIT_TEST(test_terms_are_lowered_by_halves_but_not_of_a_resumed_job),
         UNIT_TEST(test_terms_can_be_listed),
         UNIT_TEST(test_what_a_pool_takes_follows_from_the_terms),

@@ -166,8 +166,29 @@ static unsigned count_near(const struct agg_terms wish[], uint16_t n, const stru
     return near;
 }
 
-/* A rank that does not resume has sent no contribution. So no chunk can have completed, the ranks that resume
- * lack all of them, and this rank can start where they go on. */
+/* Whether the ranks that do not resume can start where the others go on. They have sent no contribution, so
+ * no chunk has completed unless a quorum of others was at it. Then nothing tells such a rank in the midst of
+ * which call they are, and its own first one would be added to that. */
+static bool can_all_start_there(const struct agg_terms wish[], uint16_t n, uint16_t quorum,
+                                struct agg_refusal *why)
+{
+    uint16_t resumed = 0, beginner = 0;
+    struct sml_terms t;
+
+    for (uint16_t rank = 0; rank < n; rank++)
+        if (sml_terms_parse(&t, &wish[rank]) && t.resumed)
+            resumed++;
+        else
+            beginner = rank;
+    if (quorum == 0 || resumed < quorum || resumed == n)
+        return true;
+    why->rank = beginner;
+    return agg_refuse(why->text,
+                      "rank %u had not begun when the switch restarted, but %u others had, who may have sums "
+                      "without it by the quorum of %u: begin the job anew",
+                      beginner, resumed, quorum);
+}
+
 static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_rank, struct sml_terms *granted,
                    struct agg_refusal *why)
 {
@@ -195,6 +216,8 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
         newest = ahead > newest ? ahead : newest;
     }
     *granted = first;
+    if (!can_all_start_there(wish, n, first.quorum, why))
+        return false;
     if (first.quorum != 0 && newest - oldest > first.slots) {
         const unsigned near = count_near(wish, n, &first, newest);
         why->rank = furthest;
