@@ -158,6 +158,13 @@ static void flood(struct receive *r, unsigned port, enum config_storm_kind kind,
     rte_pktmbuf_free(m);
 }
 
+/* Whether somebody else gets what this frame carries, too: not of what a flow takes out, nor of merged
+ * frames, since the engine notes in a frame whose it is, in the place where these say what they are. */
+static bool may_copy(const struct classifier_rule *flow, const struct rte_mbuf *m)
+{
+    return flow == NULL && !linux_gso_is_merged(m);
+}
+
 /* What a frame carries is summed, though it may not be touched: both ways only read it from here on. */
 static void copy_to_engine(struct receive *r, const struct classifier_rule *rule, unsigned port,
                            struct rte_mbuf *m)
@@ -171,7 +178,7 @@ static void passing_input(struct receive *r, const struct classifier_table *t, c
                           unsigned port, struct rte_mbuf *m)
 {
     const struct classifier_rule *flow = t->flows || t->transits ? flow_of(r, t, port, m) : NULL;
-    const struct classifier_rule *copied = t->passings ? passing_of(t, m) : NULL;
+    const struct classifier_rule *copied = t->passings && may_copy(flow, m) ? passing_of(t, m) : NULL;
 
     if (copied != NULL)
         copy_to_engine(r, copied, port, m);

@@ -6,6 +6,7 @@
 #include "control/static_jobs.h"
 #include "datapath_make.h"
 #include "lcore_rig.h"
+#include "port/linux/gso.h"
 #include "wire/hostagg.h"
 
 enum {
@@ -152,6 +153,26 @@ static void test_other_frames_pass_unseen(void)
     close_flow();
 }
 
+/* Of which the mbuf says how it is to be cut. */
+static void test_merged_frames_pass_as_they_came(void)
+{
+    struct rte_mbuf *m = frame_from(0, ETHER_TYPE, 0, 3);
+
+    open_flow(false);
+    m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+    m->tso_segsz = FRAME;
+    m->hash.usr = VIRTIO_NET_HDR_GSO_TCPV4;
+    rig_receive(0, m);
+    for (unsigned port = 1; port < RIG_PORTS; port++) {
+        m = fake_port_take(&rig_fake[port], 0);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+        CU_ASSERT_EQUAL(m->hash.usr, VIRTIO_NET_HDR_GSO_TCPV4);
+        rte_pktmbuf_free(m);
+    }
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
+    close_flow();
+}
+
 static void test_numbers_in_little_endian(void)
 {
     const struct frame_end host = rig_station(HOST);
@@ -194,6 +215,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_frames_pass_as_they_came_and_the_collector_gets_the_sum),
         UNIT_TEST(test_other_frames_pass_unseen),
+        UNIT_TEST(test_merged_frames_pass_as_they_came),
         UNIT_TEST(test_numbers_in_little_endian),
         UNIT_TEST(test_a_quiet_job_starts_over),
         CU_TEST_INFO_NULL,

@@ -536,6 +536,26 @@ static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(v
     rig_close();
 }
 
+/* Whoever else is to have a copy of such frames. */
+static void test_what_a_flow_takes_out_is_the_protocols_once(void)
+{
+    static struct classifier_table t; /* large */
+    const struct frame_end to = rig_station(8);
+
+    rig_open();
+    classify_flow_to_8(CLASSIFIER_PROTOCOL);
+    t = *classifier_table(&rig_classifier);
+    CU_ASSERT(classifier_add(&t, classifier_passing(0, &to.mac, RTE_BE16(NET_TYPE_IPV4)),
+                             classifier_find(&t, classifier_flow(0, to.ip, to.port))));
+    CU_ASSERT_EQUAL_FATAL(classifier_publish(&rig_classifier, &t), 0);
+    rig_receive(0, data_to_8());
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 0);
+    CU_ASSERT_EQUAL(rig_drops(), 0);
+    rig_sent_all();
+    rig_close();
+}
+
 static void test_control_messages_to_others_are_the_bridges(void)
 {
     rig_open();
@@ -624,6 +644,7 @@ int main(void)
         UNIT_TEST(test_with_one_port_there_is_nowhere_to_flood_to),
         UNIT_TEST(test_what_passes_by_is_not_changed),
         UNIT_TEST(test_a_flow_between_others_is_the_protocols_from_the_next_burst_on),
+        UNIT_TEST(test_what_a_flow_takes_out_is_the_protocols_once),
         UNIT_TEST(test_control_messages_to_others_are_the_bridges),
         UNIT_TEST(test_what_else_passes_by_a_flow_is_the_bridges),
         UNIT_TEST(test_the_switchs_address_behind_anothers_mac),
