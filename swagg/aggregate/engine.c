@@ -63,11 +63,12 @@ static bool has_frames_left(const struct engine *e, const struct job *job)
 }
 
 /* Whether the pool may keep this frame: its job may, the frame is long enough, and nobody else refers to it.
- * A burst may take a job beyond its part, by its own length at most. */
+ * Buffers that a port has for itself are only as many as it needs to receive. A burst may take a job beyond
+ * its part, by its own length at most. */
 static bool may_keep(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
 {
     return p->bytes >= JOBS_SHARE_FROM_BYTES && has_frames_left(e, jobs_of(p->job)) && RTE_MBUF_DIRECT(m) &&
-           rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
+           m->pool == e->egress.mbufs && rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 
 /* Whether the packet is of no job here: to be refused, or none of the protocol's. */

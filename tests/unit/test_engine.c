@@ -75,6 +75,28 @@ static void test_a_rank_that_lost_the_result_gets_it_alone(void)
     rig_close();
 }
 
+/* As ports have that were added: whatever is kept of their few buffers is one less to receive into. */
+static void test_no_frame_is_kept_that_lies_in_a_ports_own_buffer(void)
+{
+    struct rte_mempool *own =
+        rte_pktmbuf_pool_create("own", 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    uint8_t frame[2048];
+    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(own);
+    rig_open();
+    rig_receive(0, rte_pktmbuf_copy(m, own, 0, UINT32_MAX));
+    rte_pktmbuf_free(m);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(own), 0);
+    CU_ASSERT_EQUAL(verdicts(SML_HELD), 1);
+    rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
+    check_sum(frame, 0, 7);
+    rig_sent_all();
+    rig_close();
+    rte_mempool_free(own);
+}
+
 static void test_a_burst_is_worked_off_packet_by_packet(void)
 {
     rig_open();
@@ -483,6 +505,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_first_contribution_is_held_and_the_last_goes_to_all),
         UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_alone),
+        UNIT_TEST(test_no_frame_is_kept_that_lies_in_a_ports_own_buffer),
         UNIT_TEST(test_a_burst_is_worked_off_packet_by_packet),
         UNIT_TEST(test_a_mismatch_is_answered_to_its_sender),
         UNIT_TEST(test_a_strangers_packet_is_dropped_by_name_and_answered),
