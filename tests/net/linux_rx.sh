@@ -27,8 +27,22 @@ tunnel() { # HOST PEER
     net_exec "$1" ip link set vx0 up
 }
 
-too_long() {
-    [ "$(net_telemetry /swagg/drops oversize)" -gt 0 ]
+cannot_cut() { # HOW OFTEN the switch has said so of host 2's interface
+    [ "$(grep -c "port h2: interface p2 merges frames of a kind that swagg cannot cut" "$NET_DIR/swagg.log")" = "$1" ]
+}
+
+# Segments in a tunnel from host 2 to host 3, of which hardly any arrive, until the switch has said so once more.
+refuse_tunnel() { # HOW OFTEN it has then
+    local server sender
+    ip netns exec "$NET_ID-h3" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    server=$!
+    net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
+    ip netns exec "$NET_ID-h2" timeout 300 iperf3 -c 192.0.2.3 -t 300 >"$NET_DIR/transfer.log" 2>&1 &
+    sender=$!
+    net_until 5 "it is said" cannot_cut "$1"
+    kill "$sender" "$server" || true # which may have ended
+    net_until 10 "the sender has ended" net_gone "$sender"
+    net_until 10 "the server has ended" net_gone "$server"
 }
 
 frames_from() { # HOST
@@ -126,13 +140,8 @@ expect_equal "dropped as oversize" "$(net_telemetry /swagg/drops oversize)" 0
 step "what cannot be cut is dropped by name, and nothing more is merged"
 tunnel 2 3
 tunnel 3 2
-net_exec 3 timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
-net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"
-ip netns exec "$NET_ID-h2" iperf3 -c 192.0.2.3 -t 300 >"$NET_DIR/transfer.log" 2>&1 & # hardly anything arrives
-sender=$!
-net_until 5 "something is dropped as oversize" too_long
-kill "$sender"
-net_until 5 "it is said" grep -q "port h2: interface p2 merges frames of a kind that swagg cannot cut" "$NET_DIR/swagg.log"
+refuse_tunnel 1
+[ "$(net_telemetry /swagg/drops oversize)" -gt 0 ] || fail "nothing was dropped as oversize"
 expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" off
 expect_equal "merging of p3" "$(feature p3 generic-receive-offload)" on
 offloads 2 tso off gso off tx-udp-segmentation off
@@ -170,6 +179,18 @@ net_exec 1 ip neigh del "$(net_ip 0)" dev eth0
 ranks_run remade 4 --sizes 1,100003
 expect_equal "returns" "$(net_telemetry /swagg/port,h0 returns)" 1
 expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+
+step "one that has come back merges until something cannot be cut, also if that was so before"
+ip -n "$NET_ID-sw" link del p2
+net_until 30 "the switch says so" grep -q "port h2: interface p2 is gone" "$NET_DIR/swagg.log"
+net_link 2
+net_until 30 "the switch has it back" grep -q "port h2: interface p2 has come back" "$NET_DIR/swagg.log"
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" on
+offloads 2 tx on tso on gso on tx-udp-segmentation on
+refuse_tunnel 2
+expect_equal "merging of p2" "$(feature p2 generic-receive-offload)" off
+offloads 2 tso off gso off tx-udp-segmentation off
+ranks_run whole-again 4 --sizes 100003
 
 step "one that has come back and cannot be used is refused once, and used when it is mended"
 ip -n "$NET_ID-sw" link del p0

@@ -23,6 +23,7 @@ struct linux_port {
     unsigned if_index;             /* 0 while the interface is gone; atomic, since telemetry reads it ... */
     uint64_t returns;              /* ... and this: how often an interface has come back */
     struct linux_features merging; /* what has been switched on for us */
+    bool given_up;                 /* it was switched off again, on this interface */
     uint64_t unknown;              /* frames that could not be cut, when it was last looked at */
     int refused;                   /* why one that has come back cannot be used, if that was logged */
 };
@@ -93,6 +94,7 @@ static void settle(struct port *port, unsigned if_index)
                     "%s lro off",
                     port->name, interface_of(port), interface_of(port));
     linux_rivals_warn(port->name, interface_of(port), if_index);
+    state_of(port)->given_up = false;
     if (!linux_merge(if_index, &state_of(port)->merging))
         log_info("port %s: the kernel does not merge what interface %s receives, which makes receiving dear",
                  port->name, interface_of(port));
@@ -253,11 +255,12 @@ static void linux_stats(const struct port *port, struct port_stats *stats)
  * comes as single frames. */
 static void watch_merging(struct port *port, uint64_t unknown)
 {
-    const bool first = state_of(port)->unknown == 0 && unknown > 0;
+    const bool more = unknown > state_of(port)->unknown;
 
     state_of(port)->unknown = unknown;
-    if (!first)
+    if (!more || state_of(port)->given_up)
         return;
+    state_of(port)->given_up = true;
     log_warning(
         "port %s: interface %s merges frames of a kind that swagg cannot cut again, and they were dropped as "
         "oversize: from now on it merges nothing for swagg. If more are dropped, their senders leave them "
