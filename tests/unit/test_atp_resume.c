@@ -338,6 +338,41 @@ static void test_results_beyond_the_window(void)
     rig_fini(&rig);
 }
 
+static bool loses_what_rank_1_sends(struct rig *rig, const struct rig_packet *p)
+{
+    (void)rig;
+    return p->to_server && p->rank == 1;
+}
+
+/* Rank 1, which lacks a whole window of sums, is back at the server, but does not contribute: rank 0 waits
+ * for it there, and cannot ask about the chunk that it is at itself. */
+static void test_missing(void)
+{
+    enum { COUNT = 40 * 16 };
+    const struct sml_call call = {
+        .collective = SML_REDUCE, .type = AGG_I32, .op = AGG_SUM, .root = 1, .count = COUNT};
+    static int32_t mine[COUNT], sum[COUNT];
+    struct sml_segment segments[2];
+    uint16_t ranks[2];
+    struct rig rig;
+
+    rig_init(&rig, 2, &usual, 0);
+    for (unsigned r = 0; r < 2; r++) {
+        segments[r] = (struct sml_segment){.in = mine, .out = r == 1 ? sum : NULL, .count = COUNT};
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
+    }
+    rig.loses = loses_results_of_rank_1;
+    rig_run(&rig, 3);
+    CU_ASSERT_EQUAL(atp_stream_oldest(rig.stream[0]) - atp_stream_oldest(rig.stream[1]), usual.window);
+    rig.loses = loses_what_rank_1_sends;
+    rig_restart(&rig, 9);
+    CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 2), 0);
+    rig_run(&rig, 6);
+    CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 2), 1);
+    CU_ASSERT_EQUAL(ranks[0], 1);
+    rig_fini(&rig);
+}
+
 /* A rank that is too far behind what others have kept cannot be helped. */
 static void test_too_far(void)
 {
@@ -362,6 +397,7 @@ int main(void)
         UNIT_TEST(test_few_chunks_are_kept),
         UNIT_TEST(test_nobody_restores_in_a_new_job),
         UNIT_TEST(test_results_beyond_the_window),
+        UNIT_TEST(test_missing),
         UNIT_TEST(test_too_far),
         CU_TEST_INFO_NULL,
     };

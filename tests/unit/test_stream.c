@@ -319,6 +319,16 @@ static void test_results_are_kept_when_the_call_has_ended(void)
            "sum", "timer never");
 }
 
+/* Rank 1, which lacks the first of four sums, does not come back: this rank waits for it there, and cannot
+ * ask about the oldest one that it has not contributed to itself. */
+static void test_who_is_missing_after_a_restart_is_known(void)
+{
+    SCRIPT("open 0 2 4 4", "reduce 75 1", "> open 0", "> data 1", "> data 2", "> data 3", "idle", "at 100",
+           "< ack 0 = result", "< ack 1 = result", "< ack 2 = result", "< ack 3 = result", "oldest 4",
+           "resume 8 0 ok", "> open 0", "> data 1", "> data 2", "> data 3", "idle", "missing", "at 350",
+           "> probe 0", "< wait 0 0x1 = news", "missing 1", "< ack 0 = news", "missing");
+}
+
 static void test_a_switch_can_be_lost_again_and_again(void)
 {
     SCRIPT("open 0 2 4 4", "allreduce 107", "> open 0 want", "> data 1 want", "> data 2 want",
@@ -610,6 +620,7 @@ int main(void)
         UNIT_TEST(test_results_that_come_by_themselves_are_not_asked_for),
         UNIT_TEST(test_what_is_handed_back_is_repeated_until_it_arrives),
         UNIT_TEST(test_results_are_kept_when_the_call_has_ended),
+        UNIT_TEST(test_who_is_missing_after_a_restart_is_known),
         UNIT_TEST(test_a_switch_can_be_lost_again_and_again),
         UNIT_TEST(test_a_result_can_come_before_its_chunk_is_sent_again),
         UNIT_TEST(test_what_is_no_longer_kept_cannot_be_resumed),

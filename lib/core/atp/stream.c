@@ -243,7 +243,7 @@ uint64_t atp_stream_progress(const struct atp_stream *s)
 
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max)
 {
-    if (s->waiting_position != s->oldest)
+    if (s->waiting_position != s->una)
         return 0;
     return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }

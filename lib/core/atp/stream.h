@@ -81,7 +81,8 @@ const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s);
 uint64_t atp_stream_progress(const struct atp_stream *s);
 
 /* Fills in the ranks (at most max) that, by the server's last answer, had not contributed to this stream's
- * oldest chunk without a sum, and returns their number; 0: not known. */
+ * oldest chunk that the server, in its present life, has not completed, and returns their number; 0: not
+ * known. */
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max);
 
 /* retransmitted: questions, too. probes: questions that a timer has caused. */

@@ -211,7 +211,7 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
     if (bytes != ranks_map_bytes(s->cfg.workers))
         return SML_RX_BAD;
     heard(s, now);
-    if (position == s->oldest) {
+    if (position == s->una) {
         s->waiting_position = position;
         memcpy(s->waiting, body, bytes);
     }

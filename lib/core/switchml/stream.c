@@ -410,7 +410,7 @@ uint64_t sml_stream_progress(const struct sml_stream *s)
 
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max)
 {
-    if (s->waiting_position != s->oldest)
+    if (s->waiting_position != s->head)
         return 0;
     return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }

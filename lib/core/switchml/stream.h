@@ -180,7 +180,8 @@ const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s);
 uint64_t sml_stream_progress(const struct sml_stream *s);
 
 /* Fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to this stream's
- * oldest incomplete chunk, and returns their number; 0: not known (no answer yet). */
+ * oldest chunk that the switch, in its present life, has not completed, and returns their number; 0: not
+ * known (no answer yet). */
 unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsigned max);
 
 /* Running totals since init. */

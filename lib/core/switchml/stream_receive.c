@@ -268,7 +268,7 @@ static enum sml_receive on_wait(struct sml_stream *s, uint64_t position, const s
     if (f->sends == 2 && f->probed && !f->heard)
         sml_rtt_sample(&s->rtt, now - f->sent_at, now);
     f->heard = true;
-    if (position == s->oldest) {
+    if (position == s->head) {
         s->waiting_position = position;
         memcpy(s->waiting, p->body, p->body_bytes);
     }
