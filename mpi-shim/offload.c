@@ -286,7 +286,7 @@ static int offload_or_redo(const struct task *t, struct shim_comm *comm)
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which Open MPI does not notice */
         return fail(c, comm, o.status, o.text);
     say_redone(c->comm, &o);
-    if (is_in_place(c))
+    if (is_in_place(c) && team->saved) /* a rank that could not keep it has not begun */
         memcpy(c->recv, team->saved, t->bytes);
     team_go_native(team);
     return stay(c, WHY_SWITCH);

@@ -424,18 +424,19 @@ refused)
     ;;
 one_buffer)
     # To send from and to receive in, where Open MPI takes that: a call goes the same way on all ranks, whatever they have.
-    one_buffer() { # PROGRAM ARGUMENT [MPIRUN OPTION...]
-        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "${@:3}" "$PROGRAMS/mpi-$1" "$2" || fail "failed with $*"
+    one_buffer() { # [MPIRUN OPTION...] PROGRAM ARGUMENT...
+        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$@" || fail "failed with $*"
     }
-    one_buffer one_buffer 1 -x SWAGG_MIN_BYTES=0
+    one_buffer -x SWAGG_MIN_BYTES=0 "$PROGRAMS/mpi-one_buffer" 1
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
     says 'offloaded 150 calls, .*; failed 0; by Open MPI 0 calls'
-    (unset SWAGG_MIN_BYTES && one_buffer one_buffer 1) # measured after 100 of the calls
+    (unset SWAGG_MIN_BYTES && one_buffer "$PROGRAMS/mpi-one_buffer" 1) # measured after 100 of the calls
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
-    one_buffer one_buffer 20000 --mca mpi_param_check 0
+    one_buffer --mca mpi_param_check 0 "$PROGRAMS/mpi-one_buffer" 20000 reduce
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
     says 'offloaded 300 calls, .*; failed 0; by Open MPI 0 calls'
-    one_buffer faults one-buffer --mca mpi_param_check 0 -x "SWITCH_PID=$SWITCH_PID" -x SWAGG_CALL_TIMEOUT_MS=2000 -x SWAGG_FALLBACK=native
+    one_buffer --mca mpi_param_check 0 -x "SWITCH_PID=$SWITCH_PID" -x SWAGG_CALL_TIMEOUT_MS=2000 -x SWAGG_FALLBACK=native \
+        "$PROGRAMS/mpi-faults" one-buffer
     says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
     says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
     ;;
@@ -454,6 +455,12 @@ fault_error)
     says '^swagg\[[0-3]\]: MPI_Allreduce of 1000003 MPI_INT \(MPI_SUM\) on MPI_COMM_WORLD failed: ' 4
     ;;
 fault_native)
+    # A rank that cannot keep the input of an in-place call: all of them have it done again, and keep what they have.
+    sums=(-x "$on" -x SWAGG_FALLBACK=native "$PROGRAMS/mpi-one_buffer" 20000)
+    run_mpi --mca mpi_param_check 0 -n 3 -x "LD_PRELOAD=$SHIM" "${sums[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so $SHIM" "${sums[@]}" ||
+        fail "failed with a rank that has no memory"
+    says '^one_buffer: rank [0-3]: 0 wrong' 4
+    says '^swagg\[0\]: .*Open MPI does this collective again.* no memory to keep the input'
     # The call that failed is done again: nobody sees an error.
     run_shim "$on" "SWITCH_PID=$SWITCH_PID" SWAGG_CALL_TIMEOUT_MS=2000 SWAGG_FALLBACK=native faults ||
         fail "did not end well"
