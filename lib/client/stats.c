@@ -60,7 +60,7 @@ void job_begin_waits(struct swagg_job *job, uint64_t now)
 {
     struct sml_stream_stats s;
     parts_stats(job, &s);
-    waits_begin(&job->waits, s.srtt_ns, now);
+    waits_begin(&job->waits, s.srtt_ns, parts_progress(job), now);
 }
 
 int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)

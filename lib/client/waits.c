@@ -24,10 +24,10 @@ void waits_close(struct waits *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-void waits_begin(struct waits *w, uint64_t round_trip, uint64_t now)
+void waits_begin(struct waits *w, uint64_t round_trip, uint64_t progress, uint64_t now)
 {
     w->round_trip = round_trip;
-    w->progress = now;
+    w->progress = progress;
     w->since = now + round_trip;
     w->missing_count = 0;
 }
@@ -48,7 +48,7 @@ void waits_note(struct waits *w, uint64_t progress, const uint16_t missing[], un
 {
     if (progress != w->progress) {
         charge(w, progress);
-        waits_begin(w, w->round_trip, progress);
+        waits_begin(w, w->round_trip, progress, progress);
     }
     w->missing_count = n;
     memcpy(w->missing, missing, n * sizeof *missing);

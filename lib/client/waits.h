@@ -31,8 +31,9 @@ int waits_open(struct waits *w, unsigned ranks);
 
 void waits_close(struct waits *w);
 
-/* A call begins, or a switch that has restarted is asked anew: nobody is known to be missing. */
-void waits_begin(struct waits *w, uint64_t round_trip, uint64_t now);
+/* A call begins, or a switch that has restarted is asked anew: nobody is known to be missing. The newest
+ * result came at `progress`, and a wait since then counts from now on. */
+void waits_begin(struct waits *w, uint64_t round_trip, uint64_t progress, uint64_t now);
 
 /* Something has come, or time has passed, in a call: the newest result came at `progress`, and since the
  * switch's last answer these ranks are missing (n: how many; 0: none, or it has not answered). */

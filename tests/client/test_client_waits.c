@@ -10,7 +10,7 @@ static struct waits w;
 static void begin(uint64_t now)
 {
     CU_ASSERT_EQUAL_FATAL(waits_open(&w, RANKS), 0);
-    waits_begin(&w, ROUND_TRIP, now);
+    waits_begin(&w, ROUND_TRIP, now, now);
 }
 
 static void note(uint64_t progress, uint64_t now, unsigned n, uint16_t first, uint16_t second)
@@ -93,9 +93,20 @@ static void who_was_missing_when_the_switch_was_lost_is_forgotten(void)
 {
     begin(100);
     note(100, 130, 1, 1, 0);
-    waits_begin(&w, ROUND_TRIP, 5000);
+    waits_begin(&w, ROUND_TRIP, 100, 5000);
     nobody(6000, 6000);
     expect(20, 0, 20, 0);
+}
+
+/* The newest result is older than the switch that is asked now. */
+static void a_wait_over_a_restart_is_charged_once(void)
+{
+    begin(100);
+    note(100, 200, 1, 1, 0);
+    waits_begin(&w, ROUND_TRIP, 100, 250);
+    note(100, 300, 1, 1, 0);
+    nobody(400, 400);
+    expect(90 + 140, 0, 90 + 140, 0);
 }
 
 int main(void)
@@ -108,6 +119,7 @@ int main(void)
         UNIT_TEST(a_wait_of_a_round_trip_is_none),
         UNIT_TEST(each_wait_of_a_call_counts_from_the_result_before_it),
         UNIT_TEST(who_was_missing_when_the_switch_was_lost_is_forgotten),
+        UNIT_TEST(a_wait_over_a_restart_is_charged_once),
         CU_TEST_INFO_NULL,
     };
 
