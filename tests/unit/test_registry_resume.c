@@ -579,6 +579,34 @@ static void test_what_cannot_go_on(void)
     close_stage(s);
 }
 
+/* Ranks that have yet to join again when their job fails do not bring it back to life. */
+static void test_a_recalled_job_that_has_failed_stays_so(void)
+{
+    play(4, "running 2\n"
+            "alive a b\n"
+            "JOIN a 0/2 resume=5 below=1\n"
+            "  close\n"
+            "  a PENDING rank 1\n"
+            "wait 6\n"
+            "JOIN a 0/2 resume=5 below=1\n"
+            "  a PENDING rank 1\n"
+            "wait 4\n"
+            "  a ABORTED cannot resume: rank 1 did not come back within 10.0 s after the switch restarted\n"
+            "JOIN b 1/2 resume=5 below=2\n"
+            "  b ABORTED cannot resume: rank 1 did not come back within 10.0 s after the switch restarted\n");
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "JOIN a 0/3 resume=5 below=1\n"
+            "  close\n"
+            "  a PENDING ranks 1 and 2\n"
+            "end t\n"
+            "  a ABORTED not admitted: the switch's operator has ended the job\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "JOIN c 2/3 resume=5 below=2\n"
+            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -603,6 +631,7 @@ int main(void)
         UNIT_TEST(test_ready_may_not_have_been_sent_before),
         UNIT_TEST(test_who_has_left_is_remembered),
         UNIT_TEST(test_what_cannot_go_on),
+        UNIT_TEST(test_a_recalled_job_that_has_failed_stays_so),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, resumed jobs", tests);

@@ -23,7 +23,7 @@ bool ctl_recall_join(struct ctl_registry *r, struct ctl_entry *job, const struct
     const bool calls = calls_for_recall(job, m);
     if (calls)
         ctl_entry_recall(r, job, m->head.rank, now);
-    if (!ctl_recall_expects(job, m->head.rank))
+    if (!ctl_entry_is_forming(job) || !ctl_recall_expects(job, m->head.rank))
         return calls; /* then it has failed */
     ctl_join_back(r, job, from, m, now);
     return true;

@@ -234,7 +234,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     if (!job)
         return;
     struct ctl_member *member = &job->members[rank];
-    if (ctl_recall_expects(job, rank)) {
+    if (ctl_entry_is_forming(job) && ctl_recall_expects(job, rank)) {
         member->state = CTL_MEMBER_LEFT;
         leaves_unresumed(r, job, rank, now);
         return;
