@@ -607,6 +607,49 @@ static void test_a_recalled_job_that_has_failed_stays_so(void)
             "  c ABORTED not admitted: the switch's operator has ended the job\n");
 }
 
+/* Who leaves while others have yet to join again ends the job, and they are told so. */
+static void test_ranks_that_are_recalled_hear_who_has_left(void)
+{
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "JOIN a 0/3 resume=5 below=1\n"
+            "  close\n"
+            "  a PENDING ranks 1 and 2\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "wait 1\n"
+            "HEARTBEAT b\n"
+            "  b UNKNOWN, join again\n"
+            "JOIN b 1/3 resume=5 below=2\n"
+            "  b ABORTED cannot resume: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, so the job "
+            "cannot resume\n"
+            "LEAVE b\n"
+            "  b LEFT\n"
+            "JOIN c 2/3 resume=5 below=2\n"
+            "  c ABORTED cannot resume: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, so the job "
+            "cannot resume\n"
+            "loud\n"
+            "LEAVE c\n"
+            "  c LEFT\n"
+            "wait 0.1\n"
+            "  job 't': over: all ranks have left or fallen silent\n");
+    play(4, "running 2\n"
+            "alive a b\n"
+            "JOIN a 0/2 resume=5 below=1\n"
+            "  close\n"
+            "  a PENDING rank 1\n"
+            "ABORT a of its own accord\n"
+            "  a ABORTED application: of its own accord\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "JOIN b 1/2 resume=5 below=2\n"
+            "  b ABORTED application: of its own accord\n"
+            "loud\n"
+            "wait 9.8\n"
+            "wait 0.2\n"
+            "  job 't': over: all ranks have left or fallen silent\n");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -632,6 +675,7 @@ int main(void)
         UNIT_TEST(test_who_has_left_is_remembered),
         UNIT_TEST(test_what_cannot_go_on),
         UNIT_TEST(test_a_recalled_job_that_has_failed_stays_so),
+        UNIT_TEST(test_ranks_that_are_recalled_hear_who_has_left),
         CU_TEST_INFO_NULL,
     };
     return unit_main("control/registry, resumed jobs", tests);

@@ -390,6 +390,8 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
         }
         return true;
     }
+    if (job->state == CTL_ENTRY_FAILED && ctl_entry_awaits_recalled(job))
+        return true;
     ctl_entry_drop(r, job, "over: nobody is left in it");
     return false;
 }

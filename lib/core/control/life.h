@@ -65,7 +65,7 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
                           const struct ctl_endpoint *from, uint32_t serial);
 
 /* The member is no longer JOINED; a PREPARING job is FORMING again. Drops the job if that was its last
- * member; returns whether the job is still there. */
+ * member, and it has not failed with others to be told so; returns whether the job is still there. */
 bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank,
                     enum ctl_member_state state);
 

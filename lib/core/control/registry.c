@@ -246,14 +246,15 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     member->heartbeat = m->heartbeat;
     ctl_entry_event(r, job, "rank %u has left", rank);
     bool forget = ctl_entry_is_forming(job) && (!job->resumed || may_not_be_in(job, rank));
-    if ((!forget && !ctl_entry_let_go(r, job)) ||
-        !ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT))
+    if (!forget && !ctl_entry_let_go(r, job))
         return;
-    if (job->state == CTL_ENTRY_RUNNING) {
-        note_left(r, job, member, now);
-    } else if (job->state == CTL_ENTRY_FORMING && !forget) {
+    if (!forget && ctl_entry_is_forming(job)) {
+        member->state = CTL_MEMBER_LEFT; /* it need not hear that the job fails */
         leaves_unresumed(r, job, rank, now);
     }
+    if (ctl_entry_part(r, job, rank, forget ? CTL_MEMBER_ABSENT : CTL_MEMBER_LEFT) &&
+        job->state == CTL_ENTRY_RUNNING)
+        note_left(r, job, member, now);
 }
 
 static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,

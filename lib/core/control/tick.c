@@ -76,6 +76,13 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
     ctl_entry_fail(r, job, &why, now);
 }
 
+/* Those that were to join again are waited for no longer than if the job had not failed. */
+static bool is_over(const struct ctl_entry *job, uint64_t now)
+{
+    return (job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_FAILED) && job->present == 0 &&
+           (!ctl_entry_awaits_recalled(job) || now >= job->give_up_at);
+}
+
 /* Returns whether the job is still there. */
 static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
@@ -87,7 +94,7 @@ static bool check_silence(struct ctl_registry *r, struct ctl_entry *job, uint64_
         else
             lose_silent(r, job, &silent, now);
     }
-    if ((job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_FAILED) && job->present == 0)
+    if (is_over(job, now))
         ctl_entry_drop(r, job, "over: all ranks have left or fallen silent");
     return job->state != CTL_ENTRY_FREE;
 }
