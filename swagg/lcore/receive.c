@@ -334,6 +334,8 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     r->full |= n == RECEIVE_BURST;
     count_event(r->counters, EVENT_RECEIVED, linux_gso_count(received, n));
     if (unlikely(closed != DROP_REASONS)) {
+        if (impair != NULL)
+            impair_mbufs_flush(impair); /* or they are due for ever, and the lcore never naps */
         count_drop(r->counters, p, closed, n);
         rte_pktmbuf_free_bulk(received, n);
         return n;

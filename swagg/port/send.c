@@ -56,6 +56,8 @@ static void transmit(struct send *s, unsigned p, struct rte_mbuf **frames, uint1
     struct tap *tap;
 
     if (unlikely(closed != DROP_REASONS)) {
+        if (impair != NULL)
+            impair_mbufs_flush(impair); /* or they are due for ever, and the lcore never naps */
         drop_rest(s, p, closed, frames, n);
         return;
     }

@@ -154,6 +154,22 @@ static void test_a_disabled_port_receives_nothing(void)
     rig_close();
 }
 
+static void test_a_disabled_port_holds_nothing_back(void)
+{
+    const struct impair_config reorder = {.rate[IMPAIR_REORDER] = {.every = 1}, .hold_frames = 1000};
+    const struct port_impair_seed seed = {.seed = 1};
+
+    rig_open();
+    port_impair(rig_port[0].rx, 1, &reorder, &seed);
+    fake_port_arrive(&rig_fake[0], 0, to_switch(1));
+    rig_round();
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 1);
+    port_close_for(&rig_port[0], PORT_DISABLED, true);
+    rig_round();
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
+    rig_close();
+}
+
 static void test_a_frame_that_is_too_long_is_dropped_unless_it_is_many(void)
 {
     const struct frame_end from = rig_station(SENDER), to = rig_station(6);
@@ -626,6 +642,7 @@ int main(void)
         UNIT_TEST(test_what_is_wrong_is_dropped_by_name),
         UNIT_TEST(test_no_name_is_without_a_test),
         UNIT_TEST(test_a_disabled_port_receives_nothing),
+        UNIT_TEST(test_a_disabled_port_holds_nothing_back),
         UNIT_TEST(test_a_frame_that_is_too_long_is_dropped_unless_it_is_many),
         UNIT_TEST(test_a_frame_to_the_switch_that_is_longer_than_a_buffer),
         UNIT_TEST(test_a_frame_in_pieces_is_put_together),

@@ -227,6 +227,26 @@ static void test_impairments_change_while_a_port_sends(void)
     tear_down_own();
 }
 
+/* Or its lcore would look after them all the time. */
+static void test_a_disabled_port_holds_nothing_back(void)
+{
+    set_up_own();
+    impair_port(IMPAIR_REORDER, 1);
+    put(0, 3);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 3);
+    port_close_for(&ports[0], PORT_DISABLED, true);
+    out.impaired = RTE_BIT64(0);
+    send_flush(&out);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
+    CU_ASSERT_EQUAL(sent_by_device(), 0);
+    port_close_for(&ports[0], PORT_DISABLED, false);
+    out.impaired = 0;
+    impair_port(IMPAIR_DROP, 0); /* none */
+    port_settle(ports[0].tx, 1);
+    tear_down_own();
+}
+
 static void test_what_others_have_is_collected_and_sent(void)
 {
     set_up(0);
@@ -370,6 +390,7 @@ int main(void)
         UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
         UNIT_TEST(test_a_disabled_port_sends_nothing),
         UNIT_TEST(test_impairments_change_while_a_port_sends),
+        UNIT_TEST(test_a_disabled_port_holds_nothing_back),
         UNIT_TEST(test_frames_are_marked_where_many_wait),
         UNIT_TEST(test_what_others_have_is_collected_and_sent),
         UNIT_TEST(test_a_full_ring_drops_the_rest),
