@@ -74,8 +74,9 @@ static void watch_movers(struct loop_guard *g, uint64_t now)
     count_event(g->host->counters, EVENT_MOVERS, 1);
     log_warning(
         "station %s moves between ports all the time, just now to port %s: a loop, or one MAC address "
-        "used twice; looking for a loop by probes",
-        net_mac_text(mac, &station), g->port[port].name);
+        "used twice; %s",
+        net_mac_text(mac, &station), g->port[port].name,
+        g->finds ? "looking for a loop by probes" : "no probes look for a loop (loops.find)");
 }
 
 /* Ports that have been blocked for long enough, and those that the operator has opened. */

@@ -266,13 +266,19 @@ static void test_a_probe_that_is_not_ours_blocks_nothing(void)
     rig_close();
 }
 
-static void test_a_station_that_moves_all_the_time_has_it_look_for_loops(void)
+static void move_all_the_time(void)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
     for (unsigned i = 0; i <= NET_MOVES_SUSPICIOUS; i++)
         rig_receive(i % 2, frame(7, &unknown));
     rig_sent_all();
+}
+
+static void test_a_station_that_moves_all_the_time_has_it_look_for_loops(void)
+{
+    open_guard(RIG_PORTS, BLOCK_S, 0);
+    move_all_the_time();
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "02:00:00:00:01:07 moves between ports all the time"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, "looking for a loop by probes"));
     CU_ASSERT_EQUAL(rig_sent_all(), RIG_PORTS);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVERS], 1);
     CU_ASSERT_EQUAL(*guarded(), '\0');
@@ -309,6 +315,8 @@ static void test_it_does_not_look_for_loops_unless_it_shall(void)
     now += 5 * SECOND;
     guarded();
     loop_guard_probe(&guard, 0);
+    move_all_the_time();
+    CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "used twice; no probes look for a loop (loops.find)"));
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
     rig_close();
 }
