@@ -178,6 +178,7 @@ void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next
     if (dp->long_buffers != NULL)
         port_carry_merged(dp->port, (dp->ports & ~next->gone) | next->come, &dp->mac, dp->long_buffers);
     take_out(dp, next);
+    dp->placement = next->placement;
     for (uint64_t left = next->come; left != 0; left &= left - 1) {
         const unsigned p = rte_bsf64(left);
 
@@ -185,7 +186,6 @@ void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next
         vlans_add(&dp->vlans, p, &cfg->port[p]);
         datapath_steer(dp, p);
     }
-    dp->placement = next->placement;
     __atomic_store_n(&dp->ports, dp->ports | next->come, __ATOMIC_RELAXED);
     put_to_use(dp);
 }
