@@ -168,16 +168,21 @@ static void begin_counting(struct datapath *dp, unsigned p)
         dp->port[p].dropped_before[kind] = lcores_drops(&dp->lcores, p, kind);
 }
 
+static void carry_merged(struct datapath *dp, uint64_t ports)
+{
+    if (dp->long_buffers != NULL)
+        port_carry_merged(dp->port, ports, &dp->mac, dp->long_buffers);
+}
+
 void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next *next,
                            const struct config *cfg)
 {
     if (next->gone == 0 && next->come == 0 &&
         memcmp(&dp->placement, &next->placement, sizeof(dp->placement)) == 0)
         return;
-    /* Before a port is there that cannot send them. */
-    if (dp->long_buffers != NULL)
-        port_carry_merged(dp->port, (dp->ports & ~next->gone) | next->come, &dp->mac, dp->long_buffers);
+    carry_merged(dp, dp->ports | next->come); /* none while a port is there that cannot send them */
     take_out(dp, next);
+    carry_merged(dp, dp->ports | next->come);
     dp->placement = next->placement;
     for (uint64_t left = next->come; left != 0; left &= left - 1) {
         const unsigned p = rte_bsf64(left);

@@ -5,7 +5,7 @@
 #include "datapath_make.h"
 #include "lcore_rig.h"
 
-enum { SECOND = 1, SHARDS = 2, DATA_PORTS = 16 };
+enum { FIRST, SECOND, SHARDS = 2, DATA_PORTS = 16 };
 
 static struct datapath dp;
 static struct config cfg;
@@ -39,10 +39,64 @@ static void test_a_new_ports_flow_rules_are_those_of_its_own_queues(void)
     rig_close();
 }
 
+/* The long buffers that the port on an interface of the kernel's has; whether it had none when the other port
+ * was closed. */
+static struct rte_mempool *carried_in;
+static bool left_alone;
+
+static void carry(struct port *port, const struct net_mac *local, struct rte_mempool *long_buffers)
+{
+    (void)port;
+    (void)local;
+    carried_in = long_buffers;
+}
+
+static void close_first(struct port *port)
+{
+    (void)port;
+    left_alone = carried_in == NULL;
+}
+
+static void close_second(struct port *port)
+{
+    (void)port;
+}
+
+static void put_port(unsigned p, const struct port_device *device)
+{
+    dp.port[p] = (struct port){.device = device,
+                               .rx_queues = 1,
+                               .tx_queues = 1,
+                               .rx = rte_zmalloc("rx", sizeof(struct port_queue), RTE_CACHE_LINE_SIZE),
+                               .tx = rte_zmalloc("tx", sizeof(struct port_queue), RTE_CACHE_LINE_SIZE)};
+    CU_ASSERT_FATAL(dp.port[p].rx != NULL && dp.port[p].tx != NULL);
+    dp.ports |= RTE_BIT64(p);
+}
+
+/* A device of DPDK's cannot send merged frames, so none are carried before it is out. */
+static void test_merged_frames_are_carried_once_the_last_device_without_them_is_gone(void)
+{
+    static const struct port_device single = {.close = close_first};
+    static const struct port_device merging = {.carry = carry, .close = close_second};
+
+    open_switch();
+    dp.long_buffers = rig_mbufs; /* nobody receives */
+    put_port(FIRST, &single);
+    put_port(SECOND, &merging);
+    next.gone = RTE_BIT64(FIRST);
+    datapath_commit_ports(&dp, &next, &cfg);
+    CU_ASSERT_EQUAL(dp.ports, RTE_BIT64(SECOND));
+    CU_ASSERT(left_alone);
+    CU_ASSERT_PTR_EQUAL(carried_in, rig_mbufs);
+    port_close(&dp.port[SECOND]);
+    rig_close();
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_new_ports_flow_rules_are_those_of_its_own_queues),
+        UNIT_TEST(test_merged_frames_are_carried_once_the_last_device_without_them_is_gone),
         CU_TEST_INFO_NULL,
     };
 
