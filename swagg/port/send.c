@@ -122,7 +122,7 @@ void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
     uint64_t others = except == SEND_TO_ALL ? s->ports : s->ports & ~RTE_BIT64(except);
 
     if (others == 0) {
-        drop_rest(s, except, DROP_NO_EGRESS, &frame, 1);
+        drop_rest(s, except == SEND_TO_ALL ? 0 : except, DROP_NO_EGRESS, &frame, 1);
         return;
     }
     rte_pktmbuf_refcnt_update(frame, (int16_t)(__builtin_popcountll(others) - 1));

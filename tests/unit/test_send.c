@@ -288,6 +288,11 @@ static void test_a_flood_goes_everywhere_else(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     send_flood(&out, 0, m);
     CU_ASSERT_EQUAL(counters.drop[0][DROP_NO_EGRESS], 1);
+    out.ports = 0; /* as between two sets of ports */
+    m = rte_pktmbuf_alloc(out.mbufs);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(m);
+    send_flood(&out, SEND_TO_ALL, m);
+    CU_ASSERT_EQUAL(counters.drop[0][DROP_NO_EGRESS], 2);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(out.mbufs), 0);
     out.ports = RTE_BIT64(PORTS) - 1;
 }
