@@ -248,6 +248,7 @@ void control_follow(struct control *c, const struct config *cfg)
 void control_expect(struct control *c, uint64_t ports)
 {
     c->links_up &= ~ports;
+    loop_guard_forget(&c->loops, ports);
 }
 
 int control_open(struct control **out, const struct control_parts *parts, const struct config *cfg)

@@ -15,6 +15,12 @@ void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg)
     g->block_ns = cfg->block_s * SECOND;
 }
 
+void loop_guard_forget(struct loop_guard *g, uint64_t ports)
+{
+    for (; ports != 0; ports &= ports - 1)
+        g->open_at[rte_bsf64(ports)] = 0;
+}
+
 void loop_guard_probe(const struct loop_guard *g, unsigned port)
 {
     if (g->finds)

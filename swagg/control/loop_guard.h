@@ -36,6 +36,9 @@ struct loop_guard {
 /* Also while it runs. */
 void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg);
 
+/* These ports (bit p: port p) are new: whatever was blocked had their numbers before. */
+void loop_guard_forget(struct loop_guard *g, uint64_t ports);
+
 /* Looks for a loop behind this port. */
 void loop_guard_probe(const struct loop_guard *g, unsigned port);
 

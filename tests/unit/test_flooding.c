@@ -227,6 +227,18 @@ static void test_the_operator_may_open_it_sooner(void)
     rig_close();
 }
 
+static void test_a_new_port_of_a_blocked_ones_number_was_never_blocked(void)
+{
+    open_guard(RIG_PORTS, BLOCK_S, 0);
+    comes_back(1, 1);
+    guarded();
+    port_close_for(&rig_port[1], PORT_BLOCKED, false);
+    loop_guard_forget(&guard, RTE_BIT64(1));
+    CU_ASSERT_EQUAL(*guarded(), '\0');
+    CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
 static void test_where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then(void)
 {
     open_guard(RIG_PORTS, 0, 0);
@@ -334,6 +346,7 @@ int main(void)
         UNIT_TEST(test_a_blocked_port_neither_receives_nor_sends),
         UNIT_TEST(test_a_blocked_port_is_opened_after_a_while_and_probed_again),
         UNIT_TEST(test_the_operator_may_open_it_sooner),
+        UNIT_TEST(test_a_new_port_of_a_blocked_ones_number_was_never_blocked),
         UNIT_TEST(test_where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then),
         UNIT_TEST(test_the_only_port_is_never_blocked),
         UNIT_TEST(test_a_probe_that_is_not_ours_blocks_nothing),
