@@ -41,10 +41,12 @@ static void on_signal(int number)
 }
 
 /* Without SA_RESTART, so that a signal ends the wait for more. */
-static void catch_signals(void)
+static void catch_signals(int fd)
 {
     const struct sigaction action = {.sa_handler = on_signal};
+    const struct timeval look = {.tv_sec = 1}; /* for a signal that came just before a wait */
 
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
@@ -118,7 +120,7 @@ static int copy(struct run *r, char why[PLACE_WHY_MAX])
     uint8_t *block = malloc(BLOCK_BYTES_MAX);
     bool failed;
 
-    catch_signals();
+    catch_signals(r->fd);
     while (block != NULL && take_block(r, block))
         ;
     free(block);
@@ -158,13 +160,11 @@ static int run_on(struct run *r, char why[PLACE_WHY_MAX])
 
 int capture_run(const struct capture *c, char why[PLACE_WHY_MAX])
 {
-    const struct timeval look = {.tv_sec = 1}; /* for a signal that came just before a wait */
     struct run r = {.c = c, .fd = place_connect(&c->place, why)};
     int status;
 
     if (r.fd < 0)
         return EXIT_NO_SWITCH;
-    setsockopt(r.fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
     status = run_on(&r, why);
     close(r.fd);
     return status;

@@ -246,6 +246,16 @@ expect_equal "frames in the file" "$("$here/pcapng.py" "$NET_DIR/four.pcapng" | 
 expect_match "no such job" "$(ctl_fails 1 -s "$NET_ID" capture --job nix -w /dev/null)" "no job nix runs; there are: "
 expect_match "no such kind" "$(ctl_fails 1 -s "$NET_ID" capture --kind nix -w /dev/null)" "there are: data, control, other"
 
+step "a capture waits for a switch that is slow to answer, as all commands do"
+rm "$NET_DIR/four.pcapng"
+kill -STOP "$NET_SWAGG_PID"
+"$CTL" -s "$NET_ID" capture --write "$NET_DIR/four.pcapng" 2>"$NET_DIR/capture.log" &
+capture=$!
+sleep 2 # longer than a capture waits for frames
+kill -CONT "$NET_SWAGG_PID"
+net_until 20 "the capture has begun" test -s "$NET_DIR/four.pcapng"
+captured
+
 step "what cannot be written is told; what goes on for ever ends by it"
 unwritten() { # ARGUMENT...
     local status=0
