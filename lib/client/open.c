@@ -92,15 +92,15 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     return rc;
 }
 
-/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. */
-static int open_instead(struct swagg_job **out, const struct client_options *options, uint64_t began)
+/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. Of
+ * their time so much is taken. */
+static int open_instead(struct swagg_job **out, const struct client_options *options, uint64_t taken)
 {
     struct client_options rest = *options;
     enum ctl_reason reason;
-    const uint64_t taken = monotonic_ns() - began;
     logger_write(&rest.log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s%s: %s", rest.job,
                  rest.in_servers.at[0].text, rest.in_servers.n > 1 ? " and others" : "", swagg_last_error());
-    rest.join_timeout_ns -= taken < rest.join_timeout_ns ? taken : rest.join_timeout_ns;
+    rest.join_timeout_ns -= taken;
     return open_job(out, &rest, true, &reason);
 }
 
@@ -116,7 +116,10 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     const uint64_t began = monotonic_ns();
     enum ctl_reason reason;
     rc = open_job(out, &resolved, resolved.protocol == SWAGG_PROTOCOL_ATP, &reason);
-    if (rc == SWAGG_ERR_REFUSED && resolved.protocol == SWAGG_PROTOCOL_AUTO && reason == CTL_NO_SLOTS)
-        rc = open_instead(out, &resolved, began);
+    /* A rank whose time is over, while the switch still looked for slots, has not been told anything. */
+    const uint64_t taken = monotonic_ns() - began;
+    if (rc == SWAGG_ERR_REFUSED && resolved.protocol == SWAGG_PROTOCOL_AUTO && reason == CTL_NO_SLOTS &&
+        taken < resolved.join_timeout_ns)
+        rc = open_instead(out, &resolved, taken);
     return rc;
 }

@@ -591,6 +591,29 @@ static void restarts_and_losses_together(void)
     loop_switch_stop(ls);
 }
 
+/* While earlier jobs may come back a new one waits; its ranks give up one by one, each at its own time. */
+static void who_gives_up_waiting_for_room_does_not_go_by_atp(void)
+{
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 400000});
+    struct swagg_options o = {
+        .struct_size = sizeof o, .switch_ip = loop_switch_ip(ls), .job = "earlier", .size = 1, .mtu = 1500};
+    struct swagg_job *earlier, *job;
+    int32_t x = 1;
+    CU_ASSERT_EQUAL_FATAL(swagg_open(&earlier, &o), SWAGG_OK);
+    loop_switch_kill(ls);
+    loop_switch_revive(ls);
+    CU_ASSERT_EQUAL(swagg_allreduce(earlier, &x, &x, 1, SWAGG_I32, SWAGG_SUM), SWAGG_OK);
+    o.job = "new";
+    o.protocol = SWAGG_PROTOCOL_AUTO;
+    o.server_ip = o.switch_ip;
+    o.join_timeout_ms = 3000;
+    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_REFUSED);
+    CU_ASSERT(says(swagg_last_error(), "the switch had no room for the job within"));
+    swagg_close(earlier);
+    loop_switch_stop(ls);
+}
+
 static void a_switch_that_stays_away_fails_the_call(void)
 {
     /* Silence is worth a word after lost_after_ms. */
@@ -633,6 +656,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_restarted_switch_is_not_noticed),
         UNIT_TEST(a_rank_between_calls_helps_after_a_restart),
         UNIT_TEST(restarts_and_losses_together),
+        UNIT_TEST(who_gives_up_waiting_for_room_does_not_go_by_atp),
         UNIT_TEST(a_switch_that_stays_away_fails_the_call),
         CU_TEST_INFO_NULL,
     };
