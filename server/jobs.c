@@ -209,12 +209,13 @@ int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_term
     return rc;
 }
 
-/* Waits until every thread has left the turn that it is in. A turn never waits, so that is soon. */
+/* Waits until every thread has left the turn that it is in. A turn never waits, so that is soon. Who enters
+ * one later finds the job no more: taking it out, finding it and the turns are all sequentially consistent.
+ */
 static void synchronize(const struct jobs *jobs)
 {
     static const struct timespec moment = {.tv_nsec = 10000};
 
-    atomic_thread_fence(memory_order_seq_cst); /* who enters a turn from here on finds the job no more */
     for (unsigned t = 0; t < jobs->threads; t++) {
         const uint64_t now = atomic_load(&jobs->turn[t].n);
 

@@ -79,16 +79,17 @@ struct agg_jobs {
     struct agg_senders *senders;       /* atomic; NULL: there are no static jobs */
 };
 
-/* NULL takes the job out. */
+/* NULL takes the job out. Sequentially consistent, as the look-up is: a maker who then sees, in this order,
+ * that a thread has not begun to look knows that it will not find the job. */
 static inline void agg_jobs_set(struct agg_jobs *jobs, unsigned number, struct agg_job *job)
 {
-    __atomic_store_n(&jobs->running[number], job, __ATOMIC_RELEASE);
+    __atomic_store_n(&jobs->running[number], job, __ATOMIC_SEQ_CST);
 }
 
 /* NULL: there is none. */
 static inline struct agg_job *agg_jobs_find(const struct agg_jobs *jobs, unsigned number)
 {
-    return number < AGG_JOBS ? __atomic_load_n(&jobs->running[number], __ATOMIC_ACQUIRE) : NULL;
+    return number < AGG_JOBS ? __atomic_load_n(&jobs->running[number], __ATOMIC_SEQ_CST) : NULL;
 }
 
 /* 56 bits. Never 0, whatever a packet contains: 0 marks an empty seat. */
