@@ -45,7 +45,7 @@ void registrar_commit(struct registrar *r, struct registrar_next *next, const in
  * What is to be sent leaves at once. */
 void registrar_cut(struct registrar *r, unsigned port, const char *name);
 
-/* Bit t: tenant t has jobs, also such as have failed. */
+/* Bit t: tenant t has jobs, also such as have failed, or ranks that join one by an uplink. */
 uint64_t registrar_tenants(const struct registrar *r);
 
 /* Whether a checked frame to CTL_PORT is from a member of some job. */

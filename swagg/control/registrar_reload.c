@@ -12,11 +12,10 @@ struct registrar_next {
 uint64_t registrar_tenants(const struct registrar *r)
 {
     uint64_t tenants = registry_tenants(r->registry, r->cfg->limits.jobs);
-    const struct relay_job *relayed;
 
-    for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)
-        if (relayed->entry.state != CTL_ENTRY_FREE)
-            tenants |= RTE_BIT64(relayed->entry.tenant);
+    for (unsigned t = 0; t < r->cfg->tenants + r->cfg->leaving; t++)
+        if (relays_have_tenant(r->relays, (int)t))
+            tenants |= RTE_BIT64(t);
     return tenants;
 }
 

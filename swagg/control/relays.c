@@ -254,6 +254,11 @@ bool relays_have_key(const struct relays *r, unsigned i)
     return r != NULL && relay_has_key(r->proxy, i);
 }
 
+bool relays_have_tenant(const struct relays *r, int tenant)
+{
+    return r != NULL && relay_has_tenant(r->proxy, tenant);
+}
+
 void relays_follow(struct relays *r, const int tenant[])
 {
     for (unsigned u = 0; u < r->parts.cfg->uplinks; u++)

@@ -48,7 +48,8 @@ bool relays_end(struct relays *r, int tenant, const char *name, uint64_t now);
 bool relays_drain(struct relays *r, int tenant, const char *name, uint64_t now);
 void relays_cut(struct relays *r, ctl_is_there *is_there, const void *context, const char *where,
                 uint64_t now);
-bool relays_have_key(const struct relays *r, unsigned i); /* r may be NULL */
+bool relays_have_key(const struct relays *r, unsigned i);    /* r may be NULL */
+bool relays_have_tenant(const struct relays *r, int tenant); /* r may be NULL */
 
 /* The configuration and the keyring are others now. */
 void relays_follow(struct relays *r, const int tenant[]);

@@ -863,7 +863,9 @@ static void test_tenants_are_renumbered(void)
 
     start(0, 11);
     until_all_are(CTL_SESSION_READY, 1);
+    CU_ASSERT(relay_has_tenant(net.proxy[1], 0) && !relay_has_tenant(net.proxy[1], 3));
     relay_follow(net.proxy[1], tenant, 0);
+    CU_ASSERT(relay_has_tenant(net.proxy[1], 3) && !relay_has_tenant(net.proxy[1], 0));
     CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.tenant, 3);
     CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "t", net.now));
     CU_ASSERT(relay_end(net.proxy[1], 3, "t", net.now));

@@ -449,6 +449,17 @@ static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
     close_switch();
 }
 
+/* Its job may begin after the reload, as that tenant's. */
+static void test_a_reload_knows_the_tenants_of_ranks_that_join(void)
+{
+    open_switch();
+    find_path();
+    join("up-1");
+    sent_by(ABOVE);
+    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
+    close_switch();
+}
+
 static void test_a_job_that_has_ended_is_found_neither_way(void)
 {
     const struct job *job;
@@ -477,6 +488,7 @@ int main(void)
         UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),
         UNIT_TEST(test_a_job_outlives_the_port_toward_its_parent),
         UNIT_TEST(test_a_reload_knows_the_tenants_of_jobs_that_go_on),
+        UNIT_TEST(test_a_reload_knows_the_tenants_of_ranks_that_join),
         UNIT_TEST(test_a_job_that_has_ended_is_found_neither_way),
         CU_TEST_INFO_NULL,
     };

@@ -159,8 +159,11 @@ void relay_cut(struct relay_proxy *p, ctl_is_there *is_there, const void *ctx, c
 /* Whether somebody below has key i of the configuration. */
 bool relay_has_key(const struct relay_proxy *p, unsigned i);
 
-/* tenant[t]: the number that tenant t has from now on; keys: how many keys there are now. Those that somebody
- * has are where they were. */
+/* Whether a job is this tenant's, or a process below, whose job may have yet to begin. */
+bool relay_has_tenant(const struct relay_proxy *p, int tenant);
+
+/* tenant[t]: the number that tenant t has from now on, if relay_has_tenant(t); keys: how many keys there are
+ * now. Those that somebody has are where they were. */
 void relay_follow(struct relay_proxy *p, const int tenant[], unsigned keys);
 
 /* For telemetry and tests: job i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */

@@ -85,11 +85,22 @@ bool relay_has_key(const struct relay_proxy *p, unsigned i)
     return false;
 }
 
+bool relay_has_tenant(const struct relay_proxy *p, int tenant)
+{
+    for (unsigned i = 0; i < p->cfg.max_processes; i++)
+        if (p->routes[i].incarnation != 0 && p->routes[i].tenant == tenant)
+            return true;
+    for (unsigned i = 0; i < p->cfg.max_jobs; i++)
+        if (p->jobs[i].entry.state != CTL_ENTRY_FREE && p->jobs[i].entry.tenant == tenant)
+            return true;
+    return false;
+}
+
 void relay_follow(struct relay_proxy *p, const int tenant[], unsigned keys)
 {
     p->guard.keys = keys;
     for (unsigned i = 0; i < p->cfg.max_processes; i++)
-        if (p->routes[i].incarnation != 0 && p->routes[i].tenant >= 0)
+        if (p->routes[i].incarnation != 0)
             p->routes[i].tenant = tenant[p->routes[i].tenant];
     for (unsigned i = 0; i < p->cfg.max_jobs; i++)
         if (p->jobs[i].entry.state != CTL_ENTRY_FREE)
