@@ -233,6 +233,7 @@ static int grow(struct team *team)
     rc = count_ready(team, before, ready, &all);
     if (rc < 0 || !all) { /* the present job goes on */
         team->may_grow = false;
+        team->generation--;
         swagg_close(bigger);
         return rc;
     }
