@@ -10,6 +10,7 @@ static struct record {
     struct swagg_job *job;
     struct job_facts facts;
     uint64_t *before; /* [ranks]: waits that are not counted */
+    struct compressed compressed_before;
     struct record *next;
 } * list;
 static int world;                                         /* ranks */
@@ -23,6 +24,16 @@ void jobs_init(void)
     past = allocate_or_abort(MPI_COMM_WORLD, (size_t)world * sizeof *past, "times of waiting");
 }
 
+/* Of the job's calls so far. */
+static struct compressed compressed_of(const struct record *r)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(r->job, &stats);
+    return (struct compressed){.calls = stats.compressed_calls,
+                               .error2 = stats.compression_error2,
+                               .sum2 = stats.compression_sum2 / r->facts.ranks};
+}
+
 void jobs_enter(struct swagg_job *job, const struct job_facts *facts)
 {
     struct record *r = allocate_or_abort(MPI_COMM_WORLD, sizeof *r, "the record of a job");
@@ -30,6 +41,7 @@ void jobs_enter(struct swagg_job *job, const struct job_facts *facts)
     r->before =
         allocate_or_abort(MPI_COMM_WORLD, (size_t)facts->ranks * sizeof *r->before, "times of waiting");
     swagg_get_waits(job, r->before, facts->ranks);
+    r->compressed_before = compressed_of(r);
     pthread_mutex_lock(&mutex);
     r->next = list;
     list = r;
@@ -50,11 +62,10 @@ static void add_waits(const struct record *r, uint64_t in_world[])
 
 static void add_compressed(const struct record *r, struct compressed *all)
 {
-    struct swagg_stats stats = SWAGG_STATS_INIT;
-    swagg_get_stats(r->job, &stats);
-    all->calls += stats.compressed_calls;
-    all->error2 += stats.compression_error2;
-    all->sum2 += stats.compression_sum2 / r->facts.ranks;
+    const struct compressed now = compressed_of(r), *before = &r->compressed_before;
+    all->calls += now.calls - before->calls;
+    all->error2 += now.error2 - before->error2;
+    all->sum2 += now.sum2 - before->sum2;
 }
 
 struct compressed jobs_compressed(void)

@@ -22,8 +22,8 @@ struct job_facts {
 /* After MPI_Init. */
 void jobs_init(void);
 
-/* The job is there; waits until now are not counted. facts->in_world must live until jobs_leave, which must
- * come before swagg_close; the rest is copied. */
+/* The job is there; its waits and compressed calls until now are not counted. facts->in_world must live until
+ * jobs_leave, which must come before swagg_close; the rest is copied. */
 void jobs_enter(struct swagg_job *job, const struct job_facts *facts);
 void jobs_leave(struct swagg_job *job);
 
