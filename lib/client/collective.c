@@ -147,8 +147,10 @@ static int collective(struct swagg_job *job, struct request *r)
                            "job '%s' was opened by process %d: after a fork, open another", job->options.job,
                            (int)job->owner);
     pthread_mutex_lock(&job->lock);
+    atomic_store(&job->busy, true);
     int rc = run(job, r);
-    for (unsigned i = 0; i < job->part_count && rc == SWAGG_OK; i++)
+    atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
+    for (unsigned i = 0; i < job->part_count; i++)
         if (job->flow->timer(job->parts[i].stream) != UINT64_MAX) /* others still need this rank, ... */
             membership_wake(
                 &job->parts[i].membership); /* ... and the membership thread sees to it from here on */

@@ -11,6 +11,7 @@
 enum {
     PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
     PEERS_WORD_MS = 200,
+    TRY_AGAIN_MS = 1, /* for the job's lock, which somebody has for a moment */
 };
 
 /* Waits a moment, within the call's deadline, for a peer to abort the job; 0 if none does. */
@@ -273,18 +274,20 @@ static int exchange_between_calls(struct job_part *part)
     return rc;
 }
 
-/* Of the membership threads one at a time, so that a lock that is taken has been taken by a call. */
+/* Of the membership threads one at a time, so that they do not find the lock taken by one another. */
 uint64_t drive_between_calls(void *arg)
 {
     struct job_part *part = arg;
     struct swagg_job *job = part->job;
-    uint64_t next = UINT64_MAX; /* a call is in progress: it does the work, or wakes this thread at its end */
+    uint64_t next = UINT64_MAX; /* a call in progress does the work, or wakes this thread at its end */
     pthread_mutex_lock(&job->between);
     if (pthread_mutex_trylock(&job->lock) == 0) {
         int rc = job->failure ? job->failure : exchange_between_calls(part);
         if (rc >= 0 && !part->rejoining)
             next = job->flow->timer(part->stream);
         pthread_mutex_unlock(&job->lock);
+    } else if (!atomic_load(&job->busy)) {
+        next = monotonic_ns() + TRY_AGAIN_MS * NS_PER_MS;
     }
     pthread_mutex_unlock(&job->between);
     return next;

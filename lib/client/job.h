@@ -3,6 +3,7 @@
 #ifndef SWAGG_CLIENT_JOB_H
 #define SWAGG_CLIENT_JOB_H
 
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "compress.h"
@@ -24,6 +25,9 @@ struct swagg_job {
     const struct flow *flow; /* of the job's protocol */
     struct waker waker;      /* for the caller, who sleeps on it: the memberships ring it */
     pthread_mutex_t between; /* has the membership thread that is at work between two calls */
+    /* Whoever has the lock may keep it for long, and wakes the membership threads if they have something to
+     * do after that: a call, or swagg_open. */
+    atomic_bool busy;
     /* The rest is the caller's during a call, and that thread's between calls; of the parts, too. */
     pthread_mutex_t lock;
     struct flow_terms terms; /* of all parts: slots in all, the least chunks */

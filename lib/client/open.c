@@ -81,9 +81,11 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     if (!job)
         return client_fail(SWAGG_ERR_SYSTEM, "no memory for a job");
     pthread_mutex_lock(&job->lock);
+    atomic_store(&job->busy, true);
     int rc = waker_open(&job->waker);
     rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : open_all(job);
     *reason = job->reason; /* the membership thread may set it from here on */
+    atomic_store(&job->busy, false);
     pthread_mutex_unlock(&job->lock);
     if (rc == 0)
         *out = job;

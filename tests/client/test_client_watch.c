@@ -1,4 +1,5 @@
 /* Deadline, warnings and progress of a call, with the time given by the test and without a switch. */
+#include "drive.h"
 #include "job.h"
 #include "monotonic.h"
 #include "spin.h"
@@ -162,6 +163,21 @@ static void a_deadline_waits_for_a_process_that_stood_still(void)
     end(&l);
 }
 
+/* The membership thread, when it finds the job's lock taken. */
+static void only_a_call_is_left_to_wake_who_would_help(void)
+{
+    struct lonely l;
+    begin(&l, 1000);
+    pthread_mutex_init(&l.job.lock, NULL);
+    pthread_mutex_init(&l.job.between, NULL);
+    pthread_mutex_lock(&l.job.lock);
+    CU_ASSERT(drive_between_calls(&l.part) < UINT64_MAX);
+    atomic_store(&l.job.busy, true);
+    CU_ASSERT_EQUAL(drive_between_calls(&l.part), UINT64_MAX);
+    pthread_mutex_unlock(&l.job.lock);
+    end(&l);
+}
+
 static void a_small_call_spins_while_the_cpu_is_free(void)
 {
     struct spin s = {0};
@@ -219,6 +235,7 @@ int main(void)
         UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
         UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
         UNIT_TEST(a_deadline_waits_for_a_process_that_stood_still),
+        UNIT_TEST(only_a_call_is_left_to_wake_who_would_help),
         UNIT_TEST(a_small_call_spins_while_the_cpu_is_free),
         UNIT_TEST(a_wanted_cpu_is_not_spun_on),
         UNIT_TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning),
