@@ -374,7 +374,65 @@ static void test_zeros_stay_zeros_and_denormals_are_summed(void)
     }
 }
 
-static void test_halves_are_converted_by_the_book(void)
+static void test_sums_of_halves_have_no_negative_zero(void)
+{
+    const uint16_t minus_zero = 0x8000;
+    uint16_t back = 1;
+
+    loops_of("scalar")->back[NUM_FP16][NUM_F16](&back, &minus_zero, 1, 1);
+    CU_ASSERT_EQUAL(back, 0);
+}
+
+/* Whatever integers around 2^k the sum was: what is handed back becomes the same float. Returns for how many
+ * rank counts the nearest integer alone would not do. */
+static unsigned hand_back(const struct num_loops *l, enum num_type type, bool average)
+{
+    unsigned needed = 0;
+
+    for (unsigned n = 1; n <= RANKS; n++) {
+        struct num_scale f = num_scale(NUM_INT32, n, 0), sums;
+        bool missed = false;
+
+        if (average)
+            f.back /= n;
+        sums = f;
+        if (average)
+            sums.out *= n;
+        for (int k = -34; k < 12 && ldexp(1, k) * sums.out < 0x1p31; k++)
+            for (int d = -3; d <= 4; d++) {
+                const double at = floor(ldexp(1, k) * sums.out) + d;
+                const uint32_t q = __builtin_bswap32((uint32_t)(int32_t)(k % 2 ? at : -at));
+                uint32_t element = 0, again = 0, sum, nearest;
+
+                if (at <= 0 || at > INT32_MAX)
+                    continue;
+                l->back[NUM_INT32][type](&element, &q, 1, f.back);
+                num_out_sums(l, NUM_INT32, type, &sum, &element, 1, &sums);
+                l->back[NUM_INT32][type](&again, &sum, 1, f.back);
+                CU_ASSERT_EQUAL_FATAL(again, element);
+                l->out[NUM_INT32][type](&nearest, &element, 1, sums.out);
+                missed |= nearest != sum;
+            }
+        needed += missed;
+    }
+    return needed;
+}
+
+static void test_sums_that_are_handed_back_become_the_same_floats(void)
+{
+    for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
+        const struct num_loops *l = loops_of(implementations[i]);
+
+        if (l == NULL)
+            continue;
+        CU_ASSERT_EQUAL(hand_back(l, NUM_F32, false), 66);
+        CU_ASSERT_EQUAL(hand_back(l, NUM_F32, true), 3);
+        CU_ASSERT(hand_back(l, NUM_F16, false) > 0);
+        hand_back(l, NUM_F16, true);
+    }
+}
+
+static void halves_are_converted_by_the_book(void)
 {
     uint64_t rng = rng_seed(11);
     unsigned failures = 0;
@@ -451,6 +509,23 @@ static bool one_trial(struct trial *t)
     return same;
 }
 
+static void test_halves_are_converted_by_the_book(void)
+{
+    halves_are_converted_by_the_book();
+}
+
+/* As a program may have it that was linked with -ffast-math. */
+static void test_halves_are_converted_where_denormal_floats_count_as_zeros(void)
+{
+#ifdef __x86_64__
+    const unsigned before = __builtin_ia32_stmxcsr();
+
+    __builtin_ia32_ldmxcsr(before | 0x8040); /* flush to zero, denormals are zeros */
+    halves_are_converted_by_the_book();
+    __builtin_ia32_ldmxcsr(before);
+#endif
+}
+
 static void test_vector_loops_have_the_bits_of_the_scalar_ones(void)
 {
     static struct trial t;
@@ -493,7 +568,10 @@ int main(void)
         UNIT_TEST(test_fp16_sums_err_by_what_halves_round),
         UNIT_TEST(test_one_rank_without_a_scale_makes_the_block_nan_for_all),
         UNIT_TEST(test_zeros_stay_zeros_and_denormals_are_summed),
+        UNIT_TEST(test_sums_of_halves_have_no_negative_zero),
+        UNIT_TEST(test_sums_that_are_handed_back_become_the_same_floats),
         UNIT_TEST(test_halves_are_converted_by_the_book),
+        UNIT_TEST(test_halves_are_converted_where_denormal_floats_count_as_zeros),
         UNIT_TEST(test_vector_loops_have_the_bits_of_the_scalar_ones),
         CU_TEST_INFO_NULL,
     };

@@ -51,8 +51,8 @@ static void fill_in_scaled(const struct atp_stream *s, uint64_t position, const 
         return;
     send->convert = NULL;
     send->scale = atp_scale(s, position, chunk->call, chunk->lead);
-    if (p->kind == ATP_RESTORE && chunk->call->op == AGG_AVG) /* what the ranks' sum was, again */
-        send->scale.factor.out *= s->cfg.workers;
+    if (p->kind == ATP_RESTORE)
+        sml_scale_sums(&send->scale, chunk->call, s->cfg.workers);
     send->elements_bytes = send->body_bytes =
         send->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
 }

@@ -25,8 +25,11 @@ static inline uint32_t agg_bits_of_float(float x)
 static inline float agg_half_to_float(uint16_t half)
 {
     const uint32_t magnitude = (uint32_t)(half & 0x7fff) << 13, sign = (uint32_t)(half & 0x8000) << 16;
-    /* The exponents' biases differ by 112; multiplying makes normal numbers of denormal ones as well. */
-    const uint32_t finite = agg_bits_of_float(agg_float_of_bits(magnitude) * 0x1p112f);
+    /* The exponents' biases differ by 112. A denormal half has no denormal float on the way: there are
+     * threads that take those for zeros. */
+    const uint32_t normal = magnitude + (UINT32_C(112) << 23);
+    const uint32_t denormal = agg_bits_of_float(agg_float_of_bits(magnitude | 0x38800000) - 0x1p-14f);
+    const uint32_t finite = magnitude < 0x00800000 ? denormal : normal;
     const uint32_t not_finite = magnitude | 0x7f800000;
 
     return agg_float_of_bits((magnitude < 0x0f800000 ? finite : not_finite) | sign);

@@ -2,7 +2,7 @@
  * (meson.build): NAME is that of its kernels, TABLE what the table is called.
  *
  * They multiply in double: a float times a factor rounds once there, so far below the last bit of the result
- * that all instruction sets agree and no integer overflows. */
+ * that all instruction sets agree and no integer overflows. Adding 0.0 makes +0 of a sum of -0. */
 #include <math.h>
 
 #include "kernels/half.h"
@@ -94,7 +94,7 @@ INLINE double load_fp16(const uint8_t *at)
         const uint8_t *restrict w = from;                                                                    \
                                                                                                              \
         for (size_t i = 0; i < n; i++)                                                                       \
-            store_##type(b + type_bytes * i, (float)(load_##wire(w + wire_bytes * i) * factor));             \
+            store_##type(b + type_bytes * i, (float)(load_##wire(w + wire_bytes * i) * factor + 0.0));       \
     }
 
 DEFINE_LOOPS(int32, 4, f32, 4)

@@ -66,6 +66,10 @@ struct num_loops {
     num_back_fn *back[NUM_WIRES][NUM_TYPES];
 };
 
+/* out for sums that are handed back: the way back makes these very elements of them, on whatever rank. */
+void num_out_sums(const struct num_loops *loops, enum num_wire to, enum num_type type, void *wire,
+                  const void *block, size_t n, const struct num_scale *factor);
+
 /* Those for the instructions that these kernels use. */
 const struct num_loops *num_loops_for(const struct agg_kernels *kernels);
 

@@ -58,6 +58,13 @@ struct sml_scale sml_scale_of(const struct num_loops *loops, enum sml_format for
     return s;
 }
 
+void sml_scale_sums(struct sml_scale *s, const struct sml_call *call, unsigned ranks)
+{
+    s->of_sums = true;
+    if (call->op == AGG_AVG)
+        s->factor.out *= ranks;
+}
+
 int8_t sml_blocks_exponent(const struct num_loops *loops, const struct sml_call *call,
                            const struct sml_pieces *p)
 {
@@ -77,14 +84,16 @@ int8_t sml_blocks_exponent(const struct num_loops *loops, const struct sml_call 
 
 void sml_scale_gather(const struct sml_scale *s, const struct sml_pieces *p, void *wire)
 {
-    num_out_fn *out = s->loops->out[s->wire][s->type];
     struct sml_pieces rest = *p;
     uint8_t *to = wire;
 
     for (;; sml_pieces_pass(&rest)) {
         const size_t n = sml_pieces_first(&rest) / num_type_bytes(s->type);
 
-        out(to, sml_pieces_at(&rest), n, s->factor.out);
+        if (s->of_sums)
+            num_out_sums(s->loops, s->wire, s->type, to, sml_pieces_at(&rest), n, &s->factor);
+        else
+            s->loops->out[s->wire][s->type](to, sml_pieces_at(&rest), n, s->factor.out);
         if (sml_pieces_whole(&rest))
             return;
         to += n * num_wire_bytes(s->wire);

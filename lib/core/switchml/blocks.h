@@ -53,10 +53,14 @@ struct sml_scale {
     enum num_wire wire;
     enum num_type type;
     struct num_scale factor;
+    bool of_sums; /* that are handed back: see num_out_sums */
 };
 
 struct sml_scale sml_scale_of(const struct num_loops *loops, enum sml_format format,
                               const struct sml_call *call, unsigned ranks, int8_t exponent);
+
+/* The same for the call's sums, which a rank hands back: numbers of which all make these sums again. */
+void sml_scale_sums(struct sml_scale *s, const struct sml_call *call, unsigned ranks);
 
 /* The exponent of the elements. bytes > 0 */
 int8_t sml_blocks_exponent(const struct num_loops *loops, const struct sml_call *call,

@@ -55,8 +55,8 @@ static void fill_in_numbers(const struct sml_stream *s, uint64_t position, const
     if (chunk->lead > 0) {
         send->convert = NULL;
         send->scale = sml_stream_scale(s, position, chunk);
-        if (p->kind == SML_RESTORE && chunk->call->op == AGG_AVG) /* what the ranks' sum was, again */
-            send->scale.factor.out *= s->cfg.workers;
+        if (p->kind == SML_RESTORE)
+            sml_scale_sums(&send->scale, chunk->call, s->cfg.workers);
         send->elements_bytes =
             chunk->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
     }
