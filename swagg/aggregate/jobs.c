@@ -352,17 +352,22 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
     return rc;
 }
 
-void jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number)
+bool jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number, bool unless_heard)
 {
     struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    bool renewed;
 
     agg_jobs_set(&jobs->running[protocol], number, NULL);
     rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
-    job->common.protocol->drain(job->common.pool, release);
-    for (unsigned l = 0; l < SWAGG_MAX_LCORES; l++)
-        __atomic_store_n(&job->lane[l].kept, 0, __ATOMIC_RELAXED);
-    job->common.pool = job->common.protocol->init(job->common.pool, &job->made_of);
+    renewed = !(unless_heard && job->common.protocol->heard(job->common.pool));
+    if (renewed) {
+        job->common.protocol->drain(job->common.pool, release);
+        for (unsigned l = 0; l < SWAGG_MAX_LCORES; l++)
+            __atomic_store_n(&job->lane[l].kept, 0, __ATOMIC_RELAXED);
+        job->common.pool = job->common.protocol->init(job->common.pool, &job->made_of);
+    }
     agg_jobs_set(&jobs->running[protocol], number, &job->common);
+    return renewed;
 }
 
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)

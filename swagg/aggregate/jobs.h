@@ -191,9 +191,10 @@ struct jobs_plan {
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
 
-/* Gives the job a new pool in the memory of the old one, as if it had been closed and opened again; nothing
- * of what came before is left. Waits for the lcores, which drop its packets meanwhile. */
-void jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number);
+/* Gives a job of the configuration a new pool in the memory of the old one, as if it had been closed and
+ * opened again; nothing of what came before is left. Waits for the lcores, which drop its packets meanwhile.
+ * unless_heard: false, and it goes on as it is, if the pool has heard something since it was asked last. */
+bool jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number, bool unless_heard);
 
 /* Where a member is now. */
 struct jobs_place {

@@ -315,9 +315,8 @@ void static_jobs_forget(struct static_jobs *s, struct static_jobs_next *next)
     *next = (struct static_jobs_next){0};
 }
 
-static void start_over(struct static_jobs *s, struct static_job *job, uint64_t now)
+static void note_start_over(struct static_job *job, uint64_t now)
 {
-    jobs_renew(s->jobs, job->plan.protocol->id, job->number);
     job->worked = false;
     counter_add(&job->runs, 1);
     counter_set(&job->since, now);
@@ -325,21 +324,36 @@ static void start_over(struct static_jobs *s, struct static_job *job, uint64_t n
 
 void static_jobs_reset(struct static_jobs *s, const struct static_job *job)
 {
-    start_over(s, &s->job[job - s->job], counter_read(&s->now));
+    jobs_renew(s->jobs, job->plan.protocol->id, job->number, false);
+    note_start_over(&s->job[job - s->job], counter_read(&s->now));
     log_notice("job %s: its slots start over, as the operator wishes", job->name);
+}
+
+static void note_heard(struct static_job *job, uint64_t now)
+{
+    job->worked = true;
+    counter_set(&job->heard_at, now);
+}
+
+/* A new run may begin in this very moment. */
+static void start_over_unless_heard(struct static_jobs *s, struct static_job *job, uint64_t now)
+{
+    if (!jobs_renew(s->jobs, job->plan.protocol->id, job->number, true)) {
+        note_heard(job, now);
+        return;
+    }
+    note_start_over(job, now);
+    log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
+               job->quiet_ns / 1000000);
 }
 
 void static_jobs_tick(struct static_jobs *s, uint64_t now)
 {
     for (struct static_job *job = s->job; job < s->job + s->n; job++) {
-        if (job->plan.protocol->heard(jobs_find(s->jobs, job->plan.protocol->id, job->number)->common.pool)) {
-            job->worked = true;
-            counter_set(&job->heard_at, now);
-        } else if (job->quiet_ns > 0 && job->worked && now - job->heard_at >= job->quiet_ns) {
-            start_over(s, job, now);
-            log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
-                       job->quiet_ns / 1000000);
-        }
+        if (job->plan.protocol->heard(jobs_find(s->jobs, job->plan.protocol->id, job->number)->common.pool))
+            note_heard(job, now);
+        else if (job->quiet_ns > 0 && job->worked && now - job->heard_at >= job->quiet_ns)
+            start_over_unless_heard(s, job, now);
     }
     counter_set(&s->now, now);
 }

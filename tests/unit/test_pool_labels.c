@@ -166,6 +166,8 @@ static void test_there_is_no_answer_but_sums(void)
     CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_HELD);
     p.body_bytes = 0;
     CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_MISMATCH);
+    p.size_code = SML_SIZE_AGREED;
+    CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_BAD_LENGTH);
     for (unsigned kind = SML_OPEN; kind <= SML_RESTORE; kind++) {
         p.kind = (uint8_t)kind;
         CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_BAD_KIND);

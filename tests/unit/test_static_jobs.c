@@ -200,6 +200,23 @@ static void test_a_quiet_job_starts_over(void)
     tear_down();
 }
 
+/* A new run may begin in the moment in which the job is to start over. */
+static void test_what_is_heard_last_keeps_a_job_from_starting_over(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    complete(0, 9, 0);
+    wait_ms(&now, 100);
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
+    CU_ASSERT_FALSE(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
+    CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_DROP_DUPLICATE);
+    CU_ASSERT_FALSE(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
+    CU_ASSERT(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
+    complete(0, 0, 0);
+    tear_down();
+}
+
 /* A run that ended in its midst leaves nothing behind, neither here nor there. */
 static void test_half_a_sum_is_forgotten(void)
 {
@@ -385,6 +402,7 @@ int main(void)
         UNIT_TEST(test_results_go_to_the_thread_that_sent),
         UNIT_TEST(test_results_have_a_udp_checksum_if_asked_for),
         UNIT_TEST(test_a_quiet_job_starts_over),
+        UNIT_TEST(test_what_is_heard_last_keeps_a_job_from_starting_over),
         UNIT_TEST(test_half_a_sum_is_forgotten),
         UNIT_TEST(test_strange_packets_do_not_keep_a_job_from_starting_over),
         UNIT_TEST(test_a_closed_job_is_not_known_by_address),

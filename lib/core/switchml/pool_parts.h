@@ -54,7 +54,7 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
         return SML_DROP_BAD_LENGTH;
     if (p->body_bytes == 0 && !may_be_empty)
         return SML_DROP_BAD_LENGTH;
-    if (p->size_code != SML_SIZE_AGREED && sml_size_bytes(p->size_code) != cfg->chunk_bytes)
+    if (p->size_code == SML_SIZE_AGREED ? cfg->labelled : sml_size_bytes(p->size_code) != cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
     return SML_HELD;
 }
