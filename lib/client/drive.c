@@ -196,15 +196,21 @@ static bool is_complete(const struct swagg_job *job, const struct watch *w, enum
     return status == SML_STREAM_DONE && !parts_buffered(job);
 }
 
-/* A stream that is rejected has the switch asked why, once; one in which calls differ ends the job. */
+/* A stream that is rejected has the switch asked why, once. */
+static void ask_why_rejected(struct job_part *part, enum sml_stream_status status)
+{
+    if (status == SML_STREAM_REJECTED && !part->rejected)
+        membership_rejected(&part->membership);
+    part->rejected = status == SML_STREAM_REJECTED;
+}
+
+/* One in which calls differ ends the job. */
 static int look_at(struct job_part *part, const struct watch *w)
 {
     const enum sml_stream_status status = part->job->flow->status(part->stream);
     if (status == SML_STREAM_MISMATCH)
         return fail_mismatch(part, w);
-    if (status == SML_STREAM_REJECTED && !part->rejected)
-        membership_rejected(&part->membership);
-    part->rejected = status == SML_STREAM_REJECTED;
+    ask_why_rejected(part, status);
     return SWAGG_OK;
 }
 
@@ -249,8 +255,7 @@ static int follow_buffered(struct job_part *part)
     struct swagg_job *job = part->job;
     enum sml_stream_status status = job->flow->status(part->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX];
-    if (status == SML_STREAM_REJECTED)
-        membership_rejected(&part->membership);
+    ask_why_rejected(part, status);
     job_report(job, monotonic_ns());
     if (status != SML_STREAM_MISMATCH || !describe_knows_calls(job->flow->mismatch(part->stream)))
         return SWAGG_OK;
