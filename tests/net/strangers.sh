@@ -24,7 +24,13 @@ step "what comes too often is dropped under its own name, and does not fill the 
 has_dropped() { # MESSAGES
     [ "$(net_telemetry /swagg/drops,h3 control_rate)" -gt "$1" ]
 }
-net_until 30 "control_rate has grown" has_dropped $((FLOOD / 4))
+# Where the main thread had no CPU meanwhile, most of the flood found no room before it: then there is another one.
+is_too_often() {
+    has_dropped $((FLOOD / 4)) && return
+    net_exec 3 "$(dirname "${BASH_SOURCE[0]}")/join_flood.py" "$(net_switch_ip)" "$FLOOD"
+    has_dropped $((FLOOD / 4))
+}
+net_until 30 "control_rate has grown" is_too_often
 [ "$(wc -l <"$NET_DIR/swagg.log")" -lt $((FLOOD / 4)) ] || fail "$(wc -l <"$NET_DIR/swagg.log") lines of log"
 
 step "and the switch obeys a signal at once"
