@@ -144,6 +144,11 @@ refuses() { # COMMAND...
     fi
 }
 
+# For conditions that are waited for: one that does not hold.
+not() { # COMMAND...
+    ! "$@"
+}
+
 expect_equal() { # WHAT ACTUAL EXPECTED
     [ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"
 }

@@ -2,12 +2,15 @@
  * with one that they compute themselves.
  *
  *     collectives --switch 10.77.0.254 --job J --rank R --size N [--seed S]
- *                 [--sizes 1,365,4M] [--calls C] [--mode arrival] [--quorum Q]
+ *                 [--sizes 1,365,4M] [--calls C | --until-told] [--mode arrival] [--quorum Q]
  *
  * With --sizes: allreduce and reduce, of each type and number of elements. With --calls: C collectives of
  * random kind, type, size (up to --largest) and root, the same on every rank by the seed. What a rank
  * contributes follows from the seed, the call, the rank and the place, so each rank knows what all the others
  * contribute.
+ *
+ * With --until-told the random calls go on until one of the ranks gets SIGTERM. After each of them all ranks
+ * sum up who was told, so they leave after the same one.
  *
  * With a quorum a sum is compared with that of the ranks which are in it; where it could not be had any more
  * it must be 0. Only calls of a packet are, for then all elements have the same ranks.
@@ -42,6 +45,7 @@ struct plan {
     uint64_t seed;
     struct sizes sizes;
     unsigned calls;
+    bool until_told; /* in place of calls */
     size_t largest;
     unsigned pause_ms;    /* between calls */
     unsigned stop_before; /* the number of a call */
@@ -273,11 +277,34 @@ static int run_sizes(const struct plan *p, struct swagg_job *job, unsigned *made
     return status;
 }
 
+static volatile sig_atomic_t told;
+
+static void hear(int signal)
+{
+    (void)signal;
+    told = 1;
+}
+
+/* Whether a rank was told to end; the same on all of them. */
+static int ask_all(const struct plan *p, struct swagg_job *job, bool *ends)
+{
+    int32_t mine = told, all = 0;
+    int rc = swagg_allreduce(job, &mine, &all, 1, SWAGG_I32, SWAGG_SUM);
+
+    *ends = all > 0;
+    if (rc == 0)
+        return 0;
+    fprintf(stderr, "collectives: rank %d: who was told: %s: %s\n", p->options.rank, swagg_strerror(rc),
+            swagg_last_error());
+    return EXIT_FAILED;
+}
+
 static int run_random(const struct plan *p, struct swagg_job *job, unsigned *made, struct shortfall *s)
 {
     int status = 0;
+    bool ends = false;
 
-    for (unsigned i = 0; i < p->calls && status == 0; i++) {
+    for (unsigned i = 0; (p->until_told ? !ends : i < p->calls) && status == 0; i++) {
         uint64_t r = splitmix_hash(p->seed ^ (uint64_t)i << 32);
         /* As many small ones as large ones: the size's logarithm is what is uniform. */
         size_t limit = p->largest >> r % 20;
@@ -292,6 +319,8 @@ static int run_random(const struct plan *p, struct swagg_job *job, unsigned *mad
             raise(SIGSTOP);
         status = run_call(p, job, &c, s);
         *made += status == 0;
+        if (status == 0 && p->until_told)
+            status = ask_all(p, job, &ends);
         pause_between(p);
     }
     return status;
@@ -378,6 +407,7 @@ static const struct option_row rows[] = {
     {"seed", 0, "S", option_number, AT(seed), UINT64_MAX, "of contributions and of random calls"},
     {"sizes", 0, "N,N,...", option_sizes, AT(sizes), 0, "allreduce and reduce of each, of each type"},
     {"calls", 0, "N", option_unsigned, AT(calls), UINT_MAX, "then so many random calls"},
+    {"until-told", 0, NULL, option_flag, AT(until_told), 0, "random calls until a rank gets SIGTERM"},
     {"largest", 0, "N", option_size, AT(largest), 0, "size of a random call"},
     {"pause", 0, "MS", option_unsigned, AT(pause_ms), UINT_MAX, "between random calls"},
     {"stop-before", 0, "CALL", option_unsigned, AT(stop_before), UINT_MAX,
@@ -507,5 +537,7 @@ int main(int argc, char *argv[])
 
     if (status != OPTIONS_READ)
         return status;
+    if (p.until_told)
+        signal(SIGTERM, hear);
     return p.ranks == 1 ? run_rank(&p) : run_ranks(&p);
 }

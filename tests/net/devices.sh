@@ -47,7 +47,7 @@ for time in first second; do
     ranks_run "$time" 4 --sizes 1,365,366,100003 --calls 40
     net_ctl port del h3
     [[ $(net_ctl ports) != *h3* ]] || fail "port h3 is still there"
-    net_until 30 "its device has gone" refuses ip -n "$NET_ID-h3" link show eth0
+    net_until 30 "its device has gone" not ip -n "$NET_ID-h3" link show eth0
 done
 reaches 0 "$(net_ip 1)"
 net_swagg_stop

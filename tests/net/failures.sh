@@ -38,7 +38,7 @@ stop_daemon() { # SECONDS
 }
 
 step "the switch's polling thread, then all of it, stands still for longer than lost_after: nobody is lost"
-ranks_start still 4 --calls 400 --largest 600K --pause 5 --seed 9
+ranks_start still 4 --until-told --largest 600K --pause 5 --seed 9
 all_open
 windows_are_told() { # in heartbeats
     [ "$(net_ctl -H -o window ranks still | sort -n | head -n 1)" -gt 0 ] && [ "$(net_ctl -o window_most job still | awk '{ print $2 }')" -gt 0 ]
@@ -48,8 +48,7 @@ for stop in stop_polling_thread stop_daemon; do
     net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
     $stop 4.5
 done
-ranks_wait 60
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+job_ends
 refuses grep ' lost' "$NET_DIR/swagg.log"
 
 step "a worker is killed: its peers are told which one, long before their deadline"
@@ -75,6 +74,15 @@ net_until 60 "the job is gone" jobs_are_gone
 step "the job is formed anew under the same name"
 ranks_run killed 4 --sizes 1,100003 --calls 20
 
+step "jobs that sum in place leave no frames behind, however they ended"
+ranks_start frames 4 --calls 1000000
+all_open
+[ "$(net_telemetry /swagg/job,frames kept_frames_max)" -gt 0 ] || fail "the job may keep no frames"
+net_until 10 "frames are kept" not all_frames_are_free
+kill -KILL "${RANK_PID[2]}"
+ranks_wait 10
+net_until 10 "no frame is kept" all_frames_are_free
+
 step "a worker comes back before its peers have noticed: they are told, and the name is free again"
 ranks_start back 4 --calls 1000000
 all_open
@@ -88,21 +96,27 @@ done
 ranks_wait 30
 expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
 
+net_swagg_stop
+net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
+net_swagg_start "$NET_DIR/swagg.yaml"
+
+names_rank_3='ranks? ([0-9, and]+ )?3' # beside others, if those are late
+
 step "a worker that never comes is named"
 for rank in 0 1 2; do
     rank_start absent "$rank" 4 --join-timeout 1000 --sizes 1
 done
 unset 'RANK_PID[3]'
 ranks_wait 10
-expect_told 'ranks? ([0-9, and]+ )?3' 0 1 2 # beside others, if those come late
+expect_told "$names_rank_3" 0 1 2
 
 step "a worker that is stopped in the middle is named at the deadline"
-ranks_start stopped 4 --calls 1000000 --call-timeout 3000
+ranks_start stopped 4 --calls 1000000 --largest 5000 --call-timeout 10000
 all_open
 kill -STOP "${RANK_PID[3]}"
 for rank in 0 1 2; do
     net_until 10 "rank $rank has ended" net_gone "${RANK_PID[rank]}"
-    expect_match "what rank $rank says" "$(rank_log "$rank")" '3'
+    expect_match "what rank $rank says" "$(rank_log "$rank")" "$names_rank_3"
 done
 kill -CONT "${RANK_PID[3]}"
 ranks_wait 10
@@ -116,33 +130,23 @@ ranks_wait 10
 expect_told '1001' 0 1 2 3
 expect_told '1000' 0 1 2 3
 
-step "a rank that is out of range or taken is refused with the reason"
-rank_start range 0 2 --sizes 1 --join-timeout 5000
-rank_start range 1 3 --sizes 1 --join-timeout 5000
-unset 'RANK_PID[2]' 'RANK_PID[3]'
-ranks_wait 10
-expect_match "exit statuses of both" "${RANK_STATUS[*]}" '3'
+joined() { # JOB RANKS: so many have
+    [ "$(net_telemetry "/swagg/job,$1" present)" -eq "$2" ]
+}
 
-step "jobs that sum in place leave no frames behind, however they ended"
-ranks_start frames 4 --calls 1000000
-all_open
-[ "$(net_telemetry /swagg/job,frames kept_frames_max)" -gt 0 ] || fail "the job may keep no frames"
-net_until 10 "frames are kept" refuses all_frames_are_free
-kill -KILL "${RANK_PID[2]}"
+step "a rank that has another number of ranks is refused with the reason"
+RANK_PID=()
+rank_start range 0 2 --sizes 1
+net_until 10 "one has joined" joined range 1
+rank_start range 1 3 --sizes 1
+net_until 10 "the other one has ended" net_gone "${RANK_PID[1]}"
+kill -KILL "${RANK_PID[0]}" || true # if it was told, too
 ranks_wait 10
-net_until 10 "no frame is kept" all_frames_are_free
-
-step "a switch that is killed and comes back in the middle of collectives: nobody notices"
-net_swagg_stop
-net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
-net_swagg_start "$NET_DIR/swagg.yaml"
+expect_equal "exit status of rank 1" "${RANK_STATUS[1]}" 3
+expect_match "what rank 1 says" "$(rank_log 1)" 'says that there are 3 ranks, rank 0 .*says 2'
 
 of_rank() { # RANK COLUMN: of the job with a quorum
     net_ctl -H -o "$2" ranks quorum | sed -n "$(($1 + 1))p"
-}
-
-is_stopped() { # RANK
-    grep -q '^State:.*stopped' "/proc/${RANK_PID[$1]}/status"
 }
 
 has_more() { # RANK COLUMN NUMBER
@@ -170,7 +174,7 @@ expect_match "what rank 3 says" "$(rank_log 3)" '[1-9][0-9]* this one, [1-9][0-9
 expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [0-9]* this one, 0 are missed'
 
 open_for_restarts() { # JOB
-    ranks_start "$1" 4 --calls 400 --largest 600K --pause 5 --seed 9 # two seconds and more, however fast the machine
+    ranks_start "$1" 4 --until-told --largest 600K --pause 5 --seed 9
     all_open # a switch that is away for seconds before that is none
 }
 
@@ -181,10 +185,10 @@ restarts_are_not_noticed() {
         net_swagg_kill
         net_swagg_start "$NET_DIR/swagg.yaml"
     done
-    ranks_wait 60
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+    job_ends
     expect_match "what rank 0 says" "$(rank_log 0)" '[1-9] resumed'
 }
+step "a switch that is killed and comes back in the middle of collectives: nobody notices"
 open_for_restarts restart
 restarts_are_not_noticed
 
@@ -195,10 +199,6 @@ stranger=$!
 restarts_are_not_noticed
 kill "$stranger"
 net_until 10 "the stranger is gone" net_gone "$stranger"
-
-joined() { # JOB RANKS: so many have
-    [ "$(net_telemetry "/swagg/job,$1" present)" -eq "$2" ]
-}
 
 killed_while_forming() { # the last of four ranks is still to come
     local rank
@@ -246,18 +246,17 @@ kernel_believes() { # MTU, of host 0's path to the switch
 }
 
 step "ICMP of a stranger that claims a path of 560 bytes: nobody notices, in this job and the next"
-ranks_start narrow 4 --calls 400 --largest 600K --pause 5 --seed 9
+ranks_start narrow 4 --until-told --largest 600K --pause 5 --seed 9
 net_until 10 "host 0 has a data socket" has_data_port
 all_open
 net_exec 1 "$NET_LIB/../../tests/net/narrow.py" "$(net_ip 0)" "$(net_switch_ip)" "$((16#$port))"
 net_until 10 "the kernel believes it" kernel_believes 560
-ranks_wait 60
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+job_ends
 ranks_run next 4 --calls 20
 expect_match "terms of the next job" "$(rank_log 0)" '1460 bytes a packet'
 
 step "a route that is closed for a moment in the middle of collectives: nobody notices"
-ranks_start routes 4 --calls 400 --largest 600K --pause 5 --seed 9
+ranks_start routes 4 --until-told --largest 600K --pause 5 --seed 9
 all_open
 for way in prohibit blackhole unreachable; do # EACCES, EINVAL, EHOSTUNREACH
     net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
@@ -265,8 +264,7 @@ for way in prohibit blackhole unreachable; do # EACCES, EINVAL, EHOSTUNREACH
     sleep 0.3
     net_exec 0 ip route del "$way" "$(net_switch_ip)/32"
 done
-ranks_wait 60
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+job_ends
 
 step "a switch that stays away: everybody gets an error by the deadline"
 ranks_start away 4 --calls 1000000 --call-timeout 2000

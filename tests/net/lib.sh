@@ -28,10 +28,13 @@ reaches() { # HOST IP [PING OPTION...]
 
 # TCP or UDP traffic from one host to another; what iperf3 says is in transfer.log.
 transfer() { # FROM TO [IPERF OPTION...]
+    local server
     ip netns exec "$NET_ID-h$2" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
+    server=$!
     net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$2 ss -ltn | grep -q :5201"
     net_exec "$1" timeout 300 iperf3 -c "$(net_ip "$2")" "${@:3}" >"$NET_DIR/transfer.log" 2>&1 ||
         fail "iperf3: $(cat "$NET_DIR/transfer.log")"
+    wait "$server" # the next one listens on the same port
 }
 
 # The address of the switch that a rank joins.
@@ -85,6 +88,13 @@ ranks_run() { # JOB SIZE [ARGUMENT...]
     expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$size" | xargs)"
 }
 
+# A job that goes on until one of its ranks is told (--until-told): all of them leave, and all of its sums were right.
+job_ends() {
+    kill -TERM "${RANK_PID[0]}"
+    ranks_wait 60
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "${#RANK_PID[@]}" | xargs)"
+}
+
 rank_log() { # RANK
     cat "$NET_DIR/rank$1.log"
 }
@@ -92,6 +102,10 @@ rank_log() { # RANK
 # Waits until a rank has said something.
 rank_says() { # SECONDS RANK REGEX
     net_until "$1" "rank $2 says '$3'" grep -Eq "$3" "$NET_DIR/rank$2.log"
+}
+
+is_stopped() { # RANK
+    grep -q '^State:.*stopped' "/proc/${RANK_PID[$1]}/status"
 }
 
 jobs_are_gone() {

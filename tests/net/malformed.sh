@@ -28,6 +28,7 @@ malformed_beside() { # JOB [ARGUMENT...]
     for rank in 1 2 3; do
         rank_start "$1" "$rank" "${arguments[@]}"
     done
+    net_until 10 "rank 0 stops itself" is_stopped 0
     net_until 10 "the others wait for it" only_rank_0_is_missing "$1"
 
     step "each malformed frame is counted under its own name, and under no other"
