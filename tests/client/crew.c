@@ -34,12 +34,16 @@ struct crew crew_of(int size, const struct loop_switch *ls, const char *job, cre
 
 struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, void *arg)
 {
-    return (struct crew){
-        .size = size,
-        .absent = -1,
-        .work = work,
-        .arg = arg,
-        .options = {.struct_size = sizeof(struct swagg_options), .switch_ip = ip, .job = job, .mtu = 1500}};
+    return (struct crew){.size = size,
+                         .absent = -1,
+                         .work = work,
+                         .arg = arg,
+                         .options = {.struct_size = sizeof(struct swagg_options),
+                                     .switch_ip = ip,
+                                     .job = job,
+                                     .mtu = 1500,
+                                     .answer_timeout_ms = 300000,
+                                     .join_timeout_ms = 300000}};
 }
 
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)

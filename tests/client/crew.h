@@ -42,7 +42,8 @@ struct crew {
     struct crew_member member[CREW_MAX];
 };
 
-/* A crew with an MTU of 1500; the other one at whatever sums at this address. */
+/* A crew with an MTU of 1500, which waits for who is merely slow as long as it takes when it joins; the other
+ * one at whatever sums at this address. */
 struct crew crew_of(int size, const struct loop_switch *ls, const char *job, crew_fn *work, void *arg);
 struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, void *arg);
 

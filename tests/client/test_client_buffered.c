@@ -39,7 +39,7 @@ static int take_course(struct crew_member *m)
 static struct loop_switch *start(struct crew *crew, struct course *course)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){
-        .seed = seed, .lost_after_ms = 1000, .in = course->link, .out = course->link});
+        .seed = seed, .lost_after_ms = 10000, .in = course->link, .out = course->link});
     *crew = crew_of(RANKS, ls, "buffered", take_course, course);
     crew->options.reduce = SWAGG_REDUCE_BUFFERED;
     return ls;

@@ -17,7 +17,7 @@
 
 static struct loop_switch *start_switch(void)
 {
-    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000});
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed});
 }
 
 static bool says(const char *text, const char *what)
@@ -203,7 +203,9 @@ static int open_under_other_terms(struct crew_member *m)
 
 static void other_terms_are_refused(void)
 {
-    struct loop_switch *ls = start_switch();
+    /* For a part of that time it looks whether the first rank 0 lives, before it refuses another one. */
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000});
     struct crew crew = crew_of(2, ls, "terms", open_under_other_terms, NULL);
     crew_succeed(&crew);
     loop_switch_stop(ls);
@@ -430,7 +432,8 @@ static int sum_for_ever(struct crew_member *m)
 
 static void a_killed_peer_is_named(void)
 {
-    struct loop_switch *ls = start_switch();
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000});
     struct crew crew = crew_of(3, ls, "killed", sum_for_ever, NULL);
     crew.absent = 1;
     pid_t pid = spawn_rank(ls, "killed", "1", "3");
@@ -530,8 +533,7 @@ static int wait_for_rank_1(struct crew_member *m)
 
 static void a_rank_between_calls_helps_after_a_restart(void)
 {
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .deaf = 1u << 1});
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .deaf = 1u << 1});
     atomic_uint done = 0;
     struct crew crew = crew_of(2, ls, "helper", wait_for_rank_1, &done);
     crew.options.call_timeout_ms = 120000;
@@ -571,8 +573,8 @@ static void restarts_and_losses_together(void)
 {
     struct impair_config link = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.01}, [IMPAIR_DUPLICATE] = {.probability = 0.01}}};
-    struct loop_switch *ls = loop_switch_start(
-        &(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .in = link, .out = link});
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
     struct storm storm = {0};
     struct crew crew = crew_of(3, ls, "storm", sum_through_it_all, &storm);
     uint64_t random = seed;

@@ -40,7 +40,7 @@ static void remove_files(const struct files *f)
 
 static struct loop_switch *start_switch(const struct keys_key *key)
 {
-    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000, .key = key});
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .key = key});
 }
 
 static const struct tensor tensor = {.type = SWAGG_F32, .count = 5000, .seed = 3};

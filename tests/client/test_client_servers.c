@@ -334,6 +334,7 @@ static void a_server_that_is_not_there_is_named(void)
     struct servers s = start(2);
     ps_kill(&s.ps[1]);
     struct crew crew = crew_at_all(2, &s, "nobody", sum_round, NULL);
+    crew.options.answer_timeout_ms = 3000;
     crew_run(&crew);
     for (int r = 0; r < 2; r++) {
         CU_ASSERT_EQUAL(crew.member[r].opened, SWAGG_ERR_NO_SWITCH);

@@ -20,7 +20,9 @@ enum {
     BATCH = 64,
     IP_UDP_BYTES = 20 + 8,
     DATAGRAM_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64,
-    HOLD_MS = 1, /* between looks at what is held, and at what is due in jobs */
+    HOLD_MS = 1,   /* between looks at what is held, and at what is due in jobs */
+    TICK_MS = 100, /* between looks at who is lost */
+    LOST_AFTER_MS = 30000,
     SOCKET_BUFFER = 16 << 20
 };
 
@@ -160,14 +162,13 @@ static void *run(void *arg)
 {
     struct loop_switch *ls = arg;
     struct pollfd fds[LOOP_PORTS + 1] = {[LOOP_PORTS] = {.fd = ls->stop_fd, .events = POLLIN}};
-    const int tick_ms = (int)(ls->config.lost_after_ms / 10);
     uint64_t tick_at = 0, jobs_tick_at = 0;
     bool jobs_tick = false;
     for (enum loop_port port = 0; port < LOOP_PORTS; port++)
         fds[port] = (struct pollfd){.fd = ls->fd[port], .events = POLLIN};
     do {
         bool holds = ls->in.held || ls->out.held;
-        poll(fds, LOOP_PORTS + 1, (holds || jobs_tick) && HOLD_MS < tick_ms ? HOLD_MS : tick_ms);
+        poll(fds, LOOP_PORTS + 1, holds || jobs_tick ? HOLD_MS : TICK_MS);
         for (enum loop_port port = 0; port < LOOP_PORTS; port++)
             if (fds[port].revents)
                 receive(ls, port);
@@ -180,7 +181,7 @@ static void *run(void *arg)
         }
         if (now >= tick_at) {
             ctl_registry_tick(ls->life.registry, now);
-            tick_at = now + (uint64_t)tick_ms * NS_PER_MS;
+            tick_at = now + TICK_MS * NS_PER_MS;
         }
     } while (!fds[LOOP_PORTS].revents);
     return NULL;
@@ -246,7 +247,7 @@ struct loop_switch *loop_switch_start(const struct loop_switch_config *config)
         die("calloc");
     ls->config = *config;
     if (ls->config.lost_after_ms == 0)
-        ls->config.lost_after_ms = 5000;
+        ls->config.lost_after_ms = LOST_AFTER_MS;
     do {
         unsigned n = (unsigned)getpid() * 61 + atomic_fetch_add(&made, 1);
         snprintf(ls->ip, sizeof ls->ip, "127.%u.%u.%u", 1 + n / 62500 % 250, 1 + n / 250 % 250, 1 + n % 250);
