@@ -17,7 +17,7 @@ for ((run = 1; run <= runs; run++)); do
     for percent in 0 0.01 0.1 1; do
         start_swagg "$(awk "BEGIN { print $percent / 100 }")"
         measure_offloaded "${percent}pct,swagg" allreduce "20M 2 1"
-        measure "${percent}pct,openmpi" allreduce "20M 2 0"
+        measure "${percent}pct,openmpi" allreduce "20M 2 1"
         net_swagg_stop
     done
 done
