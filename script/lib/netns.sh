@@ -54,7 +54,7 @@ net_begin() { # NAME
     [ "$(id -u)" -eq 0 ] || net_die "network namespaces need root"
     NET_NAME=$1
     export NET_ID="swagg-$1-$$"
-    NET_DIR=$(mktemp -d /tmp/swagg.XXXXXX)
+    NET_DIR=$(mktemp -d "/tmp/$NET_ID.XXXXXX")
     trap net_end EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
@@ -72,19 +72,20 @@ net_end() {
         [ "$status" -gt 128 ] || net_dump >&2
     fi
     net_clear "$NET_ID"
-    rm -rf "$NET_DIR"
     $NET_AT_END
     exit "$status"
 }
 
-# Removes the namespaces of a run, the processes in them, and the sockets of daemons that were killed.
+# Removes the namespaces of a run, the processes in them, its scratch directory, and what daemons that were killed have left in /run.
 net_clear() { # ID
-    local ns
-    for ns in $(ip netns list | awk -v prefix="$1-" 'index($1, prefix) == 1 { print $1 }'); do
+    local ns id=${1:?}
+    for ns in $(ip netns list | awk -v prefix="$id-" 'index($1, prefix) == 1 { print $1 }'); do
         net_end_processes "$ns"
         ip netns delete "$ns"
     done
-    rm -f "/run/swagg/$1.ctl" "/run/swagg/$1-"*.ctl
+    rm -rf "/run/dpdk/$id" "/run/dpdk/$id-"* "/run/swagg/$id.ctl" "/run/swagg/$id-"*.ctl
+    [ ! -d /run/swagg ] || find /run/swagg -lname "/tmp/$id.*" -delete
+    rm -rf "/tmp/$id".*
 }
 
 # Asks the processes of a namespace to end, then insists.

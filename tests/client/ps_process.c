@@ -139,11 +139,13 @@ void ps_kill(struct ps_process *ps)
 
 int ps_stop(struct ps_process *ps)
 {
-    char path[64];
+    char path[64], link[64];
     int status = ps->pid ? end(ps, SIGTERM) : 0;
     snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
     unlink(path);
     unlink(ps->socket);
+    snprintf(link, sizeof link, "/run/swagg/%s.ctl", ps->ip); /* one that was killed has left it */
+    unlink(link);
     rmdir(ps->folder);
     close(ps->claim);
     return status;
