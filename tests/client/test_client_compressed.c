@@ -287,7 +287,6 @@ static void test_losses_and_restarts_do_not_spoil_them(void)
     forget(&q, &other);
     loop_switch_stop(lossy);
 
-    const uint64_t before = loop_switch_packets(good);
     third.options.compression = SWAGG_COMPRESSION_THC;
     third.options.compress_least = LEAST;
     r.op = SWAGG_SUM;
@@ -296,11 +295,9 @@ static void test_losses_and_restarts_do_not_spoil_them(void)
         r.total[k] = calloc(r.count, sizeof(double));
         r.last[k] = calloc(r.count, sizeof(float));
     }
+    loop_switch_take(good, 100);
     crew_start(&third);
-    while (loop_switch_packets(good) < before + 100)
-        sleep_ms(1);
-    loop_switch_kill(good);
-    loop_switch_revive(good);
+    loop_switch_restart_there(good, 0, 0);
     crew_join(&third);
     crew_expect_success(&third);
     CU_ASSERT_EQUAL(memcmp(p.last[0], r.last[0], p.count * sizeof(float)), 0);

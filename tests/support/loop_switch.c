@@ -42,7 +42,7 @@ struct loop_switch {
     unsigned to_ignore;
     enum ctl_type to_lose;
     uint64_t lives;
-    atomic_uint_fast64_t packets;
+    atomic_uint_fast64_t packets, most; /* most 0: any number */
     struct loop_life life;
     struct impair in, out;
     struct mmsghdr message[BATCH];
@@ -72,6 +72,9 @@ static void to_switch(struct loop_switch *ls, const struct datagram *d)
 {
     uint32_t ip = d->peer.sin_addr.s_addr;
     uint16_t port = ntohs(d->peer.sin_port);
+    const uint64_t most = atomic_load(&ls->most);
+    if (most > 0 && loop_switch_packets(ls) >= most)
+        return;
     if (d->port == LOOP_CONTROL) {
         if (!is_lost(ls, d))
             loop_life_control(&ls->life, ip, port, d->payload, d->bytes, monotonic_ns());
@@ -289,6 +292,26 @@ void loop_switch_revive(struct loop_switch *ls)
 uint64_t loop_switch_packets(const struct loop_switch *ls)
 {
     return atomic_load_explicit(&ls->packets, memory_order_relaxed);
+}
+
+void loop_switch_take(struct loop_switch *ls, uint64_t packets)
+{
+    atomic_store(&ls->most, packets == 0 ? 0 : loop_switch_packets(ls) + packets);
+}
+
+static void pause_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
+
+void loop_switch_restart_there(struct loop_switch *ls, long after_ms, uint64_t packets)
+{
+    while (loop_switch_packets(ls) < atomic_load(&ls->most))
+        pause_ms(1);
+    loop_switch_kill(ls);
+    pause_ms(after_ms);
+    atomic_store(&ls->most, packets);
+    loop_switch_revive(ls);
 }
 
 void loop_switch_stop(struct loop_switch *ls)

@@ -43,6 +43,12 @@ void loop_switch_revive(struct loop_switch *ls);
 /* Datagrams on the data port taken in so far, in this life. */
 uint64_t loop_switch_packets(const struct loop_switch *ls);
 
+/* It takes in so many of them in a life, and then nothing at all: a test that is to kill it there finds it
+ * there, however late it comes. 0: no end. */
+void loop_switch_take(struct loop_switch *ls, uint64_t packets);
+/* Waits until it has taken them in, kills it, and starts it again later, to take in so many more. */
+void loop_switch_restart_there(struct loop_switch *ls, long after_ms, uint64_t packets);
+
 void loop_switch_stop(struct loop_switch *ls);
 
 #endif
