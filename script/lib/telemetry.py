@@ -12,7 +12,7 @@ PAUSE_S, PATIENCE_S = 0.02, 120
 class Telemetry:
     def __init__(self, prefix):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(10)
+        self.socket.settimeout(300)
         self.socket.connect(f"/var/run/dpdk/{prefix}/dpdk_telemetry.v2")
         self.longest = json.loads(self.socket.recv(1024))["max_output_len"]
 

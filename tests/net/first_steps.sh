@@ -16,7 +16,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 
 # What is indented, up to the section on installing. A user waits until what runs in the background is there.
 {
-    printf 'set -e -m\nready() { until build/swaggctl/swaggctl switches | grep -q .; do sleep 0.1; done; }\n'
+    printf 'set -e -m\nready() { timeout 300 sh -c "until build/swaggctl/swaggctl switches | grep -q .; do sleep 0.1; done"; }\n'
     sed -n '/^## Installing/q; /^    script\/bootstrap$/d; /^    script\/build$/d; s/^    //p' docs/first-steps.md |
         sed -E 's/^(build\/(server|swagg)\/.* &)$/\1\nready/'
 } >"$scratch/typed"

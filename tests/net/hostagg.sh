@@ -140,10 +140,11 @@ expect_match "the job" "$(net_ctl job gradients)" 'type +float32'
 expect_match "its members" "$(net_ctl ranks gradients)" " 3 +joined +$(net_ip "$HOST"):5000"
 
 step "captures of it, in words"
-net_ctl capture --job gradients --times 300 --write "$NET_DIR/capture.pcapng" >"$NET_DIR/capture.log" 2>&1 &
+"$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID" capture --job gradients --write "$NET_DIR/capture.pcapng" >"$NET_DIR/capture.log" 2>&1 &
 capture=$!
 net_until 20 "the capture has begun" test -s "$NET_DIR/capture.pcapng"
 run_all 2
+kill -INT "$capture"
 wait "$capture"
 "$NET_BUILD/traffic/swagg-pcap" show --hostagg 5000 "$NET_DIR/capture.pcapng" >"$NET_DIR/shown.log"
 for kind in "GRADIENT job 0 worker 1 run 2 chunk [0-9]+ 366 float32: " "SUM job 0 run 2 chunk [0-9]+ 366 float32: " "DONE job 0 run 2"; do

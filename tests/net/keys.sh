@@ -118,13 +118,13 @@ net_swagg_start "$NET_DIR/swagg.yaml"
 job_start secret --key-file "$NET_DIR/lab.key" --largest 150
 running=("${RANK_PID[@]}")
 key_refused() { # JOB REGEX [ARGUMENT...]
-    ranks_start "$1" 1 --join-timeout 60000 --answer-timeout 3000 "${@:3}"
+    ranks_start "$1" 1 "${@:3}"
     ranks_wait 90
     expect_equal "exit status" "${RANK_STATUS[0]}" 3
     expect_match "what it says" "$(rank_log 0)" "$2"
 }
 key_refused secret "need the key of tenant lab"
-key_refused secret "does not show that it has the key in .*other.key" --key-file "$NET_DIR/other.key"
+key_refused secret "does not show that it has the key in .*other.key" --key-file "$NET_DIR/other.key" --answer-timeout 3000
 key_refused open "key is tenant lab's, who has no jobs of this name" --key-file "$NET_DIR/lab.key"
 [ "$(net_telemetry /swagg/drops,h0 control_unknown_key)" -gt 0 ] || fail "no message counts as sealed with an unknown key"
 
@@ -276,6 +276,7 @@ step "drop, duplicate, reorder, corrupt, and seed"
 everything="drop: 0.2, duplicate: 0.2, reorder: 0.2, corrupt: 0.2"
 for direction in rx tx; do
     first=$(hits "$direction" "$everything" 1)
+    expect_equal "numbers of hits" "$(wc -w <<<"$first")" 4
     for n in $first; do
         if [ "$n" -lt 100 ] || [ "$n" -gt 300 ]; then fail "hits of $everything, $direction: $first"; fi
     done

@@ -20,6 +20,10 @@ ctl_fails() { # STATUS [ARGUMENT...]
 begin_with_swagg ctl "control: {mode: \"660\", group: daemon}" "timers: {lost_after_ms: 600000}" \
     "tenants: [{name: lab, addresses: [$NET_SUBNET.1], jobs: [twin]}, {name: guest, addresses: [0.0.0.0/0]}]"
 SOCKET=/run/swagg/$NET_ID.ctl
+# A kernel asks for a neighbour's address again some seconds after it has used it. Here no frame is to come that nobody sent.
+for host in 0 1 2 3; do
+    net_exec "$host" sysctl -qw net.ipv4.neigh.eth0.delay_first_probe_time=100000
+done
 
 step "the socket has the mode and the group of the configuration"
 expect_equal "mode and group" "$(stat -c '%a %G' "$SOCKET")" "660 daemon"
@@ -238,6 +242,7 @@ expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0"
 expect_equal "jobs that frames are of" "$("$PCAP" show "$NET_DIR/watched.pcapng" | grep -o ' job [0-9]*' | sort -u)" " job $number"
 "$CTL" -s "$NET_ID" capture --times 4 --write - 2>"$NET_DIR/capture.log" >"$NET_DIR/four.pcapng" &
 capture=$!
+net_until 20 "the capture has begun" test -s "$NET_DIR/four.pcapng"
 reaches 0 "$(net_ip 1)"
 reaches 0 "$(net_ip 1)"
 reaches 0 "$(net_ip 1)"
@@ -333,7 +338,7 @@ only_b() {
 net_until 20 "the other one has ended" only_b
 does_not_start() { # PATH
     printf 'ports: [{device: "kernel:p0"}]\ncontrol: {path: %s}\n' "$1" >"$NET_DIR/c.yaml"
-    refuses alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/c.yaml" -- --file-prefix="$NET_ID-c" 2>&1
+    refuses alone ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$NET_DIR/c.yaml" -- --file-prefix="$NET_ID-c" 2>&1
 }
 expect_match "in use" "$(does_not_start "$NET_DIR/b.ctl")" "another swagg answers at $NET_DIR/b.ctl"
 expect_match "no socket" "$(does_not_start "$NET_DIR/c.yaml")" "c.yaml is a file that is no socket"

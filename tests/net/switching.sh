@@ -95,7 +95,7 @@ expect_equal "packets that the kernel took" "$(received_by_kernel)" "$received"
 step "a port's own address cannot be the switch's"
 net_swagg_stop
 NET_SWITCH_MAC=$(ip netns exec "$NET_ID-sw" cat /sys/class/net/p2/address) net_swagg_config "$NET_DIR/port.yaml"
-refuses ip netns exec "$NET_ID-sw" timeout 20 "$NET_BUILD/swagg/swagg" "$NET_DIR/port.yaml" -- --file-prefix="$NET_ID" \
+refuses ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$NET_DIR/port.yaml" -- --file-prefix="$NET_ID" \
     2>"$NET_DIR/refused"
 expect_match "what swagg says" "$(cat "$NET_DIR/refused")" "switch.mac is the address of port h2's own interface"
 net_swagg_start "$NET_DIR/swagg.yaml"
