@@ -1,23 +1,33 @@
 /* The switch's side of the control protocol, by scripted transcripts. Each script says what happens, one line
  * each, and what the registry is to do about it, indented:
  *
- *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2. Keys: job, slots, chunk, mode, format,
- * checksum, quorum, resume (its tag), was (its job's number before), among (the processes that it was READY
- * with; else a, b, c, ...); waited: since before a restart; like=q: from q's endpoint; host=q: from q's host;
- * data=q: from its host and data port; fixed: from where a job sends that nobody joins; stranger: it does not
- * know this boot id; network=: of the switch's; below=: of a host behind a switch below; moved: it is heard
- * on another port of the switch HEARTBEAT p calls=3 mac=9 waiting stalled=2500 stranger LEAVE p calls=3 ABORT
- * p what it says (JOIN has also protocol= and terms=: another protocol, another version of its terms; unlike:
- * the terms are those of a rank that resumes, and the rank is not one, or the other way round) again mac=9
- * the last message once more, as it was, but for the MAC address that it comes from old p TYPE a message of
- * this type with a serial before p's last wait 2.5                  seconds pass, with ticks sleep 60 seconds
- * pass without any restart                   the switch loses all it knew; reborn: all but its running jobs
- * slow from now on pools take time prepared, lacking         what was put off last is ready; or there is no
- * room for it full, numberless prepare says no from now on: there are no slots, no numbers roomy it says yes
- * again hasty a new switch, to which a second is a long silence narrow a new switch, whose ports carry 1000
- * bytes of UDP payload end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its
- * end; without more, tenant 0's job "t" alone                     there is one tenant from now on loud
- *                          events are shown from now on
+ *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2
+ *   HEARTBEAT p calls=3 mac=9 waiting stalled=2500 stranger
+ *   LEAVE p calls=3
+ *   ABORT p what it says
+ *   again mac=9               the last message once more, as it was, but for the MAC address it comes from
+ *   old p TYPE                a message of this type with a serial before p's last
+ *   wait 2.5                  seconds pass, with ticks
+ *   sleep 60                  seconds pass without any
+ *   restart                   the switch loses all it knew; reborn: all but its running jobs
+ *   slow                      from now on pools take time
+ *   prepared, lacking         what was put off last is ready; or there is no room for it
+ *   full, numberless          prepare says no from now on: there are no slots, no numbers
+ *   roomy                     it says yes again
+ *   hasty                     a new switch, to which a second is a long silence
+ *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
+ *   end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its end; without
+ *                             more, tenant 0's job "t"
+ *   alone                     there is one tenant from now on
+ *   loud                      events are shown from now on
+ *
+ * Keys of JOIN: job, slots, chunk, mode, format, checksum, quorum; resume (its tag), was (its job's number
+ * before), among (the processes that it was READY with; else a, b, c, ...); waited: since before a restart;
+ * like=q: from q's endpoint; host=q: from q's host; data=q: from its host and data port; fixed: from where a
+ * job sends that nobody joins; stranger: it does not know this boot id; network=: of the switch's; below=: of
+ * a host behind a switch below; moved: it is heard on another port of the switch; protocol= and terms=:
+ * another protocol, another version of its terms; unlike: the terms are those of a rank that resumes, and the
+ * rank is not one, or the other way round.
  *
  * Some lines stand for several:
  *
