@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Run in a host: watches the TCP frames to a port, whichever way they go, until it gets a SIGTERM: flow.py PORT. Then prints
-a line for each: a digest, the length, whether its checksums are "right" or "wrong"."""
+a line for each: a digest, the length, whether its checksums are "right" or "wrong", and what tells it from others: its IP
+identifier, sequence number, acknowledgement, flags and window."""
 import hashlib
 import signal
 import socket
@@ -35,4 +36,5 @@ _, lost = struct.unpack("II", wire.socket.getsockopt(SOL_PACKET, PACKET_STATISTI
 if lost:
     sys.exit(f"flow: {lost} frames were not seen")
 for frame in frames:
-    print(hashlib.sha256(frame).hexdigest(), len(frame), "right" if is_sound(frame) else "wrong")
+    print(hashlib.sha256(frame).hexdigest(), len(frame), "right" if is_sound(frame) else "wrong",
+          frame[18:20].hex(), frame[38:42].hex(), frame[42:46].hex(), frame[46:48].hex(), frame[48:50].hex())
