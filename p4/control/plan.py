@@ -11,6 +11,7 @@ SENDERS = "Ingress.senders.senders"
 WORKERS = "Results.workers"
 PIPE_BITS, MAX_RANKS = 7, 32
 ENTRIES = 2048  # of SENDERS
+MAX_SLOTS = 8192  # as many as newest.p4 tells a packet's slot by
 NUMBER_MAX = 255  # that a packet can name; labelled jobs may have others
 
 
@@ -112,6 +113,8 @@ def check(job, chip):
         raise DoesNotFit(f"{job.slots} slots from {job.first_slot} on, of {span}: must begin at a multiple of them")
     if rows(job) > chip.rows:
         raise DoesNotFit(f"{job.slots} slots of {job.elements} elements need {rows(job)} rows of {chip.rows}")
+    if span > MAX_SLOTS:
+        raise DoesNotFit(f"{span} slots: at most {MAX_SLOTS}")
 
 
 def reads(job, chip):

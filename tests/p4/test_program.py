@@ -216,6 +216,8 @@ class Plans(unittest.TestCase):
                          (job(labelled=True, first_slot=2, span=8), "multiple")):
             with self.assertRaisesRegex(plan.DoesNotFit, why):
                 plan.check(bad, chip)
+        with self.assertRaisesRegex(plan.DoesNotFit, "16384 slots: at most 8192"):
+            plan.check(job(slots=16384), plan.CHIPS["tofino2"])
         plan.check(job(slots=8192), chip)
         plan.check(job(elements=256, slots=2048), chip)
 

@@ -141,6 +141,11 @@ static void test_compressed_packets_in_words(void)
     memset(body + SML_CALL_BYTES, 0, 4);
     expect_words(&p, body,
                  "OPEN job 0 tag 9 slot 1.0 (norms 5: of 1 blocks to be compressed) 1 float32 (max): 0");
+    p.kind = SML_RESTORE; /* cut off in the midst of the call */
+    p.e1 = SML_FLAG_OPENING;
+    p.body_bytes = 4;
+    memset(body, 0, 4);
+    expect_words(&p, body, "RESTORE job 0 tag 9 slot 1.0 1 float32 (max): 0");
 }
 
 static void expect_bytes_in_words(const uint8_t *payload, size_t bytes, const char *words)

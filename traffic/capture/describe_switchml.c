@@ -71,7 +71,7 @@ static void append_data(struct line *l, const struct describe *how, const struct
     const bool scaled = sml_has_exponents(format);
     const bool restored = p->kind == SML_RESTORE && !scaled && p->e1 & SML_FLAG_OPENING;
     const bool opening = p->kind == SML_OPEN || restored;
-    const size_t call_bytes = opening && p->body_bytes > 0 ? SML_CALL_BYTES : 0;
+    const size_t call_bytes = opening && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
     struct sml_call call;
 
     if (call_bytes > 0 && sml_parse_call(&call, p->body, p->body_bytes)) {

@@ -75,7 +75,8 @@ static void take_control(struct store *s, const struct udp_datagram *d)
     struct sml_terms terms;
 
     if (ctl_parse(&m, d->payload, d->bytes) != CTL_PARSED || m.head.type != CTL_READY ||
-        !sml_terms_parse(&terms, &m.ready.terms) || terms.format >= SML_FORMATS)
+        m.head.size > CTL_RANKS_MAX || !sml_terms_parse(&terms, &m.ready.terms) ||
+        terms.format >= SML_FORMATS)
         return;
     s->size[m.ready.job] = m.head.size;
     s->format[m.ready.job] = terms.format;

@@ -150,6 +150,8 @@ static const char *judge(enum sml_format format, const struct store *s, const st
     }
     if (r->kind != first->kind || (r->bytes != first->bytes && !compressed))
         return "its kind or length is not that of the contributions";
+    if (first->bytes < skip || r->bytes < skip)
+        return "it does not say which call it is of";
     if (!typed && !exponents_are_largest(c, r))
         return "its exponents are not the largest of the workers'";
     if (typed && r->e0 != first->e0)
