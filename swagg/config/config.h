@@ -367,6 +367,9 @@ int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *j
 /* The first tenant with a key that has jobs of this name; -1: none has. */
 int config_key_owner(const struct config *c, const char *job);
 
+/* How many jobs of this tenant's the file has, of all its lists (static, hostagg, clone, replay). */
+unsigned config_jobs_of(const struct config *c, unsigned tenant);
+
 /* The job's members: its workers, then the host, unless it gets nothing. */
 static inline unsigned config_hostagg_members(const struct config_hostagg *h)
 {

@@ -146,16 +146,23 @@ static void check_memory(struct config_text *t, const struct config *c)
                      (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
 }
 
+unsigned config_jobs_of(const struct config *c, unsigned tenant)
+{
+    struct fixed_job job;
+    unsigned jobs = 0;
+
+    for (unsigned i = 0; fixed_job(c, i, &job); i++)
+        jobs += job.tenant == (int)tenant;
+    return jobs;
+}
+
 /* They always run, so they must fit into the quotas of their tenants. */
 static void check_quotas(struct config_text *t, const struct config *c)
 {
     for (unsigned tenant = 0; tenant < c->tenants; tenant++) {
+        const unsigned jobs = config_jobs_of(c, tenant);
         char path[CONFIG_PATH_MAX];
-        struct fixed_job job;
-        unsigned jobs = 0;
 
-        for (unsigned i = 0; fixed_job(c, i, &job); i++)
-            jobs += job.tenant == (int)tenant;
         snprintf(path, sizeof(path), "tenants[%u].quota.jobs", tenant);
         if (c->tenant[tenant].quota.jobs != 0 && jobs > c->tenant[tenant].quota.jobs)
             config_fault(t, path, "%s has %u jobs in this file, more than the quota of %u: raise it",

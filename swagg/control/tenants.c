@@ -7,13 +7,8 @@ void tenants_list(const struct config *cfg, struct ctl_tenant tenant[CONFIG_TENA
     for (unsigned i = 0; i < cfg->tenants + cfg->leaving; i++)
         tenant[i] = (struct ctl_tenant){.name = cfg->tenant[i].name,
                                         .jobs = (uint16_t)cfg->tenant[i].quota.jobs,
+                                        .elsewhere = (uint16_t)config_jobs_of(cfg, i),
                                         .data_keys = cfg->tenant[i].data_keys};
-    for (unsigned i = 0; i < cfg->static_jobs; i++)
-        if (cfg->static_job[i].tenant >= 0)
-            tenant[cfg->static_job[i].tenant].elsewhere++;
-    for (unsigned i = 0; i < cfg->replays; i++)
-        if (cfg->replay[i].tenant >= 0)
-            tenant[cfg->replay[i].tenant].elsewhere++;
 }
 
 int tenants_admit(const struct config *cfg, const struct ctl_endpoint *from, int key, const char *name,

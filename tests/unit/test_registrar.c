@@ -317,6 +317,26 @@ static void test_a_job_beyond_the_limits_is_refused(void)
     close_registrar();
 }
 
+static void test_jobs_of_the_file_count_against_their_tenant_s_quota(void)
+{
+    const struct agg_terms terms = switchml_terms();
+    struct ctl_message m;
+
+    open_registrar();
+    registrar_close(registrar);
+    cfg.static_jobs = cfg.hostagg_jobs = cfg.clone_jobs = cfg.replays = 1; /* all tenant 0's */
+    cfg.tenant[0].quota.jobs = 5;
+    set_up();
+    join(0, 2);
+    CU_ASSERT_EQUAL(sent(0).head.type, CTL_PENDING);
+    registrar_receive(registrar, join_frame(1, 2, "k", &terms));
+    send_flush(&rig.send);
+    m = sent(1);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, ": 4 in the switch's configuration, j"));
+    close_registrar();
+}
+
 /* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
 static void test_nobody_joins_from_a_static_worker_s_port(void)
 {
@@ -716,6 +736,7 @@ int main(void)
         UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
         UNIT_TEST(test_what_comes_back_counts_against_its_one_host),
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
+        UNIT_TEST(test_jobs_of_the_file_count_against_their_tenant_s_quota),
         UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
