@@ -66,6 +66,9 @@ static void check_offsets(struct config_text *t, const struct config *cfg, const
     if (c->elements_at + bytes > most)
         config_fault(t, path, "%u from byte %u on end behind a frame of %zu bytes, the longest at mtu %u",
                      c->elements, c->elements_at, most, cfg->mtu);
+    else if (bytes > CLN_MAX_CHUNK_BYTES)
+        config_fault(t, path, "%u have %zu bytes, more than the %d that a chunk may have", c->elements, bytes,
+                     CLN_MAX_CHUNK_BYTES);
     else if (c->has_collector && bytes + HEADERS_BYTES > cfg->mtu)
         config_fault(t, path, "%u make packets of %zu bytes for the collector, and mtu is %u", c->elements,
                      bytes + HEADERS_BYTES, cfg->mtu);

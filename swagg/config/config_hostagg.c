@@ -8,6 +8,7 @@
 #include "config/config_peer.h"
 #include "config/config_value.h"
 #include "hostagg/terms.h"
+#include "wire/atp.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -86,6 +87,9 @@ static void check_members(struct config_text *t, const struct config *c, struct 
     else if (h->host.port >= UPLINK_CONTROL_PORT && h->host.port <= UPLINK_DATA_PORT_LAST)
         config_fault(t, path, "%u is one of the switch's own ports, %d to %d", h->host.port,
                      UPLINK_CONTROL_PORT, UPLINK_DATA_PORT_LAST);
+    else if (h->host.port >= ATP_PORT_FIRST && h->host.port <= ATP_PORT_LAST)
+        config_fault(t, path, "%u is one of ATP's ports, %d to %d", h->host.port, ATP_PORT_FIRST,
+                     ATP_PORT_LAST);
     for (unsigned rank = 0; rank < h->workers; rank++) {
         snprintf(key, sizeof(key), "workers[%u]", rank);
         config_check_peer(t, c, key_path(path, i, key), 1, &raw->worker[rank], &h->worker[rank]);

@@ -385,7 +385,16 @@ static const struct {
      "F:5: hostagg[0].workers[0]: has the host's address and port\n"
      "F:5: hostagg[0].elements: 366 make packets of 1502 bytes, and mtu is 1500: raise it, or have fewer "
      "elements\n"},
+    {SWITCH "hostagg: [{host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 48847}, workers: [" WORKER_2
+            "]}]\n",
+     "F:4: hostagg[0].host.port: 48847 is one of ATP's ports, 48832 to 48847\n"},
     /* jobs of passing frames */
+    {SWITCH
+     "mtu: 9600\nclone: [{host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"], ether_type: 2048, "
+     "elements: 2300, elements_at: 20, sequence_at: 16}]\n",
+     "F:2: ports[0].device: its ring holds frames of 2048 bytes, too little for mtu 9600: append "
+     ",framesz=10240,blocksz=40960\n"
+     "F:5: clone[0].elements: 2300 have 9200 bytes, more than the 9000 that a chunk may have\n"},
     {SWITCH "clone:\n  - host: x\n    workers: [\"02:00:00:00:00:02\", \"02:00:00:00:00:02\", "
             "\"02:00:00:00:01:fe\"]\n    slots: 3\n    ether_type: 5\n    match: abc\n    elements_at: 1500\n"
             "    sequence_at: 3\n    type: x\n",
