@@ -11,13 +11,13 @@ enum { LEAVE_WITHIN_MS = 1000, LOOK_EVERY_MS = 10 };
 static void complete_reduces(struct swagg_job *job)
 {
     struct watch watch;
-    pthread_mutex_lock(&job->lock);
+    drive_lock(job);
     if (!job->failure && parts_buffered(job)) {
         watch_start(&watch, job, job->flow->oldest_call(job->parts[0].stream), monotonic_ns());
         if (drive_buffered(job, &watch) < 0)
             logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
     }
-    pthread_mutex_unlock(&job->lock);
+    drive_unlock(job);
 }
 
 /* Waits while this holds of any part, at most until then. */

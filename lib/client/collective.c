@@ -146,15 +146,9 @@ static int collective(struct swagg_job *job, struct request *r)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "job '%s' was opened by process %d: after a fork, open another", job->options.job,
                            (int)job->owner);
-    pthread_mutex_lock(&job->lock);
-    atomic_store(&job->busy, true);
+    drive_lock(job);
     int rc = run(job, r);
-    atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
-    for (unsigned i = 0; i < job->part_count; i++)
-        if (job->flow->timer(job->parts[i].stream) != UINT64_MAX) /* others still need this rank, ... */
-            membership_wake(
-                &job->parts[i].membership); /* ... and the membership thread sees to it from here on */
-    pthread_mutex_unlock(&job->lock);
+    drive_unlock(job);
     return rc;
 }
 

@@ -232,6 +232,22 @@ static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
     return rc;
 }
 
+void drive_lock(struct swagg_job *job)
+{
+    pthread_mutex_lock(&job->lock);
+    atomic_store(&job->busy, true);
+}
+
+void drive_unlock(struct swagg_job *job)
+{
+    atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (job->flow->timer(job->parts[i].stream) != UINT64_MAX) /* others still need this rank, ... */
+            membership_wake(
+                &job->parts[i].membership); /* ... and the membership thread sees to it from here on */
+    pthread_mutex_unlock(&job->lock);
+}
+
 int drive_call(struct swagg_job *job, struct watch *w)
 {
     int rc = drive(job, w, may_return);

@@ -5,6 +5,10 @@
 
 #include "watch.h"
 
+/* Takes the job's lock for as long as a call lasts, and gives it back. All parts have their streams. */
+void drive_lock(struct swagg_job *job);
+void drive_unlock(struct swagg_job *job);
+
 /* The caller's thread, with the job's lock held. Returns when the call that has begun may return: 0, or its
  * status. If the watch has a patience it may be in progress still: then it is to be left (struct flow). */
 int drive_call(struct swagg_job *job, struct watch *watch);

@@ -26,7 +26,7 @@ struct swagg_job {
     struct waker waker;      /* for the caller, who sleeps on it: the memberships ring it */
     pthread_mutex_t between; /* has the membership thread that is at work between two calls */
     /* Whoever has the lock may keep it for long, and wakes the membership threads if they have something to
-     * do after that: a call, or swagg_open. */
+     * do after that: a call, swagg_close, or swagg_open. */
     atomic_bool busy;
     /* The rest is the caller's during a call, and that thread's between calls; of the parts, too. */
     pthread_mutex_t lock;

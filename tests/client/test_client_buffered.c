@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "crew.h"
+#include "job.h"
 #include "unit.h"
 
 enum { RANKS = 3 };
@@ -111,6 +112,49 @@ static void close_completes_what_is_buffered(void)
     struct crew crew;
     struct loop_switch *ls = start(&crew, &course);
     crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* What the caller's other communication sees while its rank completes reduces in swagg_close. */
+struct closing {
+    struct course course;
+    atomic_uint driven, busy; /* how often it was driven; and found the job said to be busy */
+};
+
+static _Thread_local struct swagg_job *closed_here; /* by the rank whose thread this is */
+
+static void look_while_closing(void *ctx)
+{
+    struct closing *c = ctx;
+    if (!closed_here)
+        return;
+    atomic_fetch_add(&c->busy, atomic_load(&closed_here->busy));
+    atomic_fetch_add(&c->driven, 1);
+}
+
+static int return_and_close_job(struct crew_member *m)
+{
+    int rc = reduce(m, 1000);
+    closed_here = m->job;
+    return rc;
+}
+
+static int call_when_others_close(struct crew_member *m)
+{
+    wait_for(&((struct closing *)m->crew->options.progress_ctx)->driven, 1);
+    return reduce(m, 1000);
+}
+
+/* Else their membership threads would try for the lock again and again. */
+static void close_says_that_it_keeps_the_lock(void)
+{
+    struct closing closing = {.course = {.root = call_when_others_close, .other = return_and_close_job}};
+    struct crew crew;
+    struct loop_switch *ls = start(&crew, &closing.course);
+    crew.options.progress = look_while_closing;
+    crew.options.progress_ctx = &closing;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(closing.busy, closing.driven);
     loop_switch_stop(ls);
 }
 
@@ -281,6 +325,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(other_ranks_return_before_the_root_calls),
         UNIT_TEST(close_completes_what_is_buffered),
+        UNIT_TEST(close_says_that_it_keeps_the_lock),
         UNIT_TEST(a_restart_of_the_switch_loses_nothing_that_is_buffered),
         UNIT_TEST(the_next_call_names_the_reduce_that_failed),
         UNIT_TEST(the_log_names_the_reduce_that_failed),
