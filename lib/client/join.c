@@ -150,6 +150,7 @@ int join_begin(struct job_part *part, uint64_t deadline)
             },
         .worker = job->flow->worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
+        .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
     };
     if (o->compression.on && client_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
         return job_fail(

@@ -26,9 +26,8 @@ static int open_streams(struct swagg_job *job, const struct ctl_session sessions
     return rc;
 }
 
-static int open_all(struct swagg_job *job)
+static int open_all(struct swagg_job *job, uint64_t deadline)
 {
-    const uint64_t deadline = monotonic_ns() + job->options.join_timeout_ns;
     const size_t bytes = job->part_count * sizeof(struct ctl_session);
     struct ctl_session *sessions = malloc(bytes);
     int rc;
@@ -71,10 +70,9 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
     return job;
 }
 
-/* Opens the job by one protocol, within join_timeout_ns of the options. *reason: why the switch has refused
- * it. */
+/* Opens the job by one protocol. *reason: why the switch has refused it. */
 static int open_job(struct swagg_job **out, const struct client_options *options, bool by_atp,
-                    enum ctl_reason *reason)
+                    uint64_t deadline, enum ctl_reason *reason)
 {
     struct swagg_job *job = make_job(options, by_atp);
     *reason = CTL_OK;
@@ -83,7 +81,7 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     pthread_mutex_lock(&job->lock);
     atomic_store(&job->busy, true);
     int rc = waker_open(&job->waker);
-    rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : open_all(job);
+    rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : open_all(job, deadline);
     *reason = job->reason; /* the membership thread may set it from here on */
     atomic_store(&job->busy, false);
     pthread_mutex_unlock(&job->lock);
@@ -94,16 +92,13 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     return rc;
 }
 
-/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. Of
- * their time so much is taken. */
-static int open_instead(struct swagg_job **out, const struct client_options *options, uint64_t taken)
+/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. */
+static int open_instead(struct swagg_job **out, const struct client_options *o, uint64_t deadline)
 {
-    struct client_options rest = *options;
     enum ctl_reason reason;
-    logger_write(&rest.log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s%s: %s", rest.job,
-                 rest.in_servers.at[0].text, rest.in_servers.n > 1 ? " and others" : "", swagg_last_error());
-    rest.join_timeout_ns -= taken;
-    return open_job(out, &rest, true, &reason);
+    logger_write(&o->log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s%s: %s", o->job,
+                 o->in_servers.at[0].text, o->in_servers.n > 1 ? " and others" : "", swagg_last_error());
+    return open_job(out, o, true, deadline, &reason);
 }
 
 int swagg_open(struct swagg_job **out, const struct swagg_options *options)
@@ -115,13 +110,12 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     int rc = client_options_resolve(&resolved, options);
     if (rc < 0)
         return rc;
-    const uint64_t began = monotonic_ns();
+    const uint64_t deadline = monotonic_ns() + resolved.join_timeout_ns;
     enum ctl_reason reason;
-    rc = open_job(out, &resolved, resolved.protocol == SWAGG_PROTOCOL_ATP, &reason);
+    rc = open_job(out, &resolved, resolved.protocol == SWAGG_PROTOCOL_ATP, deadline, &reason);
     /* A rank whose time is over, while the switch still looked for slots, has not been told anything. */
-    const uint64_t taken = monotonic_ns() - began;
     if (rc == SWAGG_ERR_REFUSED && resolved.protocol == SWAGG_PROTOCOL_AUTO && reason == CTL_NO_SLOTS &&
-        taken < resolved.join_timeout_ns)
-        rc = open_instead(out, &resolved, taken);
+        monotonic_ns() < deadline)
+        rc = open_instead(out, &resolved, deadline);
     return rc;
 }

@@ -170,7 +170,8 @@ struct swagg_options {
     int window; /* most packets in flight; 0 = adapted to the measured path, up to about half the slots. With
                    ATP: exactly so many, without congestion control; 0 = congestion control decides */
     int mtu;    /* longest IP packet, in bytes; 0 = the longest that gets to the switch and back */
-    int join_timeout_ms; /* within which all ranks must have called swagg_open; 0 = 30000 */
+    int join_timeout_ms; /* within which all ranks must have called swagg_open; 0 = 30000. After a restart of
+                            the switch they have as long again */
     int call_timeout_ms; /* within which a collective must be complete; 0 = 120000. Time in which this process
                             was stopped for a second or more does not count */
     int warn_after_ms;   /* a call that waits logs who is missing after this, then after twice as long, and so

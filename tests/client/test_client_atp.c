@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "crew.h"
+#include "job.h"
+#include "monotonic.h"
 #include "ps_process.h"
 #include "unit.h"
 
@@ -286,13 +288,22 @@ static int fill(const struct ps_process *ps, struct crew crew[], int max, struct
     return n;
 }
 
+/* What the switch has cost of join_timeout_ms is no loss when the server restarts later. */
+static int sum_and_look_how_long_a_rejoin_may_take(struct crew_member *m)
+{
+    const struct ctl_session_config *c = &m->job->parts[0].membership.session.cfg;
+    const uint64_t all = (uint64_t)m->crew->options.join_timeout_ms * NS_PER_MS;
+    const int rc = sum_round(m);
+    return c->join_deadline_ns < all && c->rejoin_deadline_ns == all ? rc : SWAGG_ERR_DEADLINE;
+}
+
 static void auto_leaves_a_full_switch(void)
 {
     static struct crew crew[6];
     struct filler filler = {0};
     struct ps_process full = start("mtu: 9000\npool: {megabytes: 1}\n"), server = start("mtu: 9000\n");
     const int n = fill(&full, crew, 6, &filler);
-    struct crew falls = large_crew(&full, "falls", sum_round, NULL);
+    struct crew falls = large_crew(&full, "falls", sum_and_look_how_long_a_rejoin_may_take, NULL);
     falls.options.protocol = SWAGG_PROTOCOL_AUTO;
     falls.options.server_ip = server.ip;
     crew_succeed(&falls);

@@ -512,6 +512,33 @@ static void check_failure(const struct ctl_session *s, unsigned reason, const ch
     CU_ASSERT_STRING_EQUAL(s->failure.text, text);
 }
 
+/* A rank that joined late has as much time as the others when all join anew. */
+static void test_a_rejoin_has_time_of_its_own(void)
+{
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    cfg.join_deadline_ns = SECOND / 2;
+    cfg.rejoin_deadline_ns = 40 * SECOND;
+    ctl_session_init(&s, &cfg, start);
+    poll(&s, start);
+    receive_type(&s, CTL_PENDING, start);
+    struct ctl_session late = s;
+    poll(&late, start + SECOND / 2);
+    check_failure(&late, CTL_DEADLINE, "ranks 0 and 3 of 4 did not join within 0.5 s");
+
+    poll(&s, start);
+    receive_type(&s, CTL_READY, start);
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
+    receive_unknown_from(&s, other_boot, start + SECOND);
+    CU_ASSERT_EQUAL(s.state, CTL_SESSION_REJOINING);
+    poll(&s, start + SECOND);
+    receive_type(&s, CTL_PENDING, start + SECOND);
+    CU_ASSERT_EQUAL(poll(&s, start + 41 * SECOND - 1).head.type, CTL_JOIN);
+    poll(&s, start + 41 * SECOND);
+    check_failure(&s, CTL_DEADLINE,
+                  "ranks 0 and 3 of 4 did not join again after a restart of the switch within 40.0 s");
+}
+
 /* Others may have taken a job's place while its switch was starting, and may go again. */
 static void test_rejoining_waits_for_room(void)
 {
@@ -695,6 +722,7 @@ int main(void)
         UNIT_TEST(test_rejected_asks_at_once),
         UNIT_TEST(test_waited_since_before_a_restart),
         UNIT_TEST(test_rejoin),
+        UNIT_TEST(test_a_rejoin_has_time_of_its_own),
         UNIT_TEST(test_rejoining_waits_for_room),
         UNIT_TEST(test_failures_in_words),
         UNIT_TEST(test_abort),

@@ -52,6 +52,8 @@ void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cf
 {
     *s = (struct ctl_session){.cfg = *cfg, .heard_at = now, .polled_at = now};
     s->cfg.join.resume = s->cfg.join.waited = false;
+    if (s->cfg.rejoin_deadline_ns == 0)
+        s->cfg.rejoin_deadline_ns = s->cfg.join_deadline_ns;
     start_joining(s, CTL_SESSION_JOINING, now);
 }
 
@@ -70,7 +72,7 @@ static bool is_joining(const struct ctl_session *s)
 static void join_deadline_passed(struct ctl_session *s, uint64_t now)
 {
     bool again = s->state == CTL_SESSION_REJOINING;
-    double waited = (double)s->cfg.join_deadline_ns / 1e9;
+    double waited = (double)(again ? s->cfg.rejoin_deadline_ns : s->cfg.join_deadline_ns) / 1e9;
     char ranks[CTL_RANKS_TEXT_MAX];
     ctl_ranks_text(&s->pending.missing, ranks);
 
@@ -113,8 +115,9 @@ static uint64_t state_ends(const struct ctl_session *s)
 {
     switch (s->state) {
     case CTL_SESSION_JOINING:
-    case CTL_SESSION_REJOINING:
         return s->started + s->cfg.join_deadline_ns;
+    case CTL_SESSION_REJOINING:
+        return s->started + s->cfg.rejoin_deadline_ns;
     case CTL_SESSION_ABORTING:
     case CTL_SESSION_LEAVING:
         return s->started + GOODBYE_MS * MS;

@@ -63,7 +63,8 @@ struct ctl_session_config {
     struct ctl_join join;                      /* name, data_port, terms */
     const struct agg_worker *worker;           /* of the terms' protocol; outlives the session */
     const struct ctl_credentials *credentials; /* outlives the session; NULL: it has no key */
-    uint64_t join_deadline_ns; /* how long a join may take, from init, and a rejoin, from its start */
+    uint64_t join_deadline_ns;                 /* how long a join may take, from init */
+    uint64_t rejoin_deadline_ns; /* the same of a rejoin, from its start. 0: as long as a join */
 };
 
 struct ctl_session {
