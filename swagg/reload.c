@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/log.h"
 #include "config/config_align.h"
@@ -72,20 +71,25 @@ static int check_memory(const struct change *c)
     return -ENOMEM;
 }
 
-/* A port of another name cannot have a device that is still another's. */
+/* A port of another name cannot have a device that is still another's: DPDK would give it that one. */
 static int check_devices(const struct change *c)
 {
     const struct config *running = c->reload->running, *next = c->next;
 
     for (unsigned p = 0; p < next->ports; p++)
-        for (unsigned other = 0; other < running->ports; other++)
-            if (next->port[p].name[0] != '\0' && p != other && running->port[other].name[0] != '\0' &&
-                strcmp(next->port[p].device, running->port[other].device) == 0) {
-                log_error("%s: ports[%s].device: %s is port %s's: take that out, reload, and add this one",
-                          c->reload->file, next->port[p].name, next->port[p].device,
+        for (unsigned other = 0; other < running->ports; other++) {
+            const char *shared = NULL;
+            size_t length;
+
+            if (next->port[p].name[0] != '\0' && p != other && running->port[other].name[0] != '\0')
+                shared = config_device_clash(next->port[p].device, running->port[other].device, &length);
+            if (shared != NULL) {
+                log_error("%s: ports[%s].device: %.*s is port %s's: take that out, reload, and add this one",
+                          c->reload->file, next->port[p].name, (int)length, shared,
                           running->port[other].name);
                 return -EBUSY;
             }
+        }
     return 0;
 }
 

@@ -359,6 +359,10 @@ int config_load_text(struct config *c, const char *name, const char *text, confi
 bool config_is_kernel_device(const char *device);
 bool config_is_chip_device(const char *device);
 
+/* What of this device another has, too, so that there cannot be both: its name, with which it begins, or
+ * behind that its kernel interface; of *length. NULL: nothing. */
+const char *config_device_clash(const char *device, const char *other, size_t *length);
+
 /* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
  * may not join it. key: the tenant whose key it has, which then is the only one; -1: none, and a job of a
  * name that a tenant with a key has is closed to it. */

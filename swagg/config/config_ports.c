@@ -147,21 +147,30 @@ static const char *interface_of(const char *device, size_t *length)
     return name;
 }
 
+const char *config_device_clash(const char *device, const char *other, size_t *length)
+{
+    size_t other_length;
+    const char *name, *other_name;
+
+    *length = device_name_length(device);
+    if (device_name_length(other) == *length && strncmp(other, device, *length) == 0)
+        return device;
+    name = interface_of(device, length);
+    other_name = interface_of(other, &other_length);
+    return *length > 0 && *length == other_length && strncmp(name, other_name, *length) == 0 ? name : NULL;
+}
+
 static void check_device_is_another(struct config_text *t, const char *path, const char *device,
                                     const char *earlier, unsigned port)
 {
-    const size_t length = device_name_length(device);
-    size_t name_length, earlier_length;
-    const char *name = interface_of(device, &name_length);
-    const char *earlier_name = interface_of(earlier, &earlier_length);
+    size_t length;
+    const char *shared = config_device_clash(device, earlier, &length);
 
-    if (device_name_length(earlier) == length && strncmp(earlier, device, length) == 0)
-        config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, device, port,
+    if (shared == device)
+        config_fault(t, path, "\"%.*s\" is the device of ports[%u] already%s", (int)length, shared, port,
                      starts_with(device, "net_") ? "; number them: net_memif0, net_memif1, ..." : "");
-    else if (name_length > 0 && name_length == earlier_length &&
-             strncmp(name, earlier_name, name_length) == 0)
-        config_fault(t, path, "interface \"%.*s\" is that of ports[%u] already", (int)name_length, name,
-                     port);
+    else if (shared != NULL)
+        config_fault(t, path, "interface \"%.*s\" is that of ports[%u] already", (int)length, shared, port);
 }
 
 /* How a device on a bus is named: by its PCI address, alone or behind "pci:", or as a part of such a device.

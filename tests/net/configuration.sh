@@ -188,6 +188,17 @@ expect_equal "lines without a time" "$(grep -Evc '^[0-9-]{10}T[0-9:]{8}\.[0-9]{3
 net_swagg_stop
 mv "$NET_DIR/kept.yaml" "$config"
 
+step "SIGHUP: a new port that needs the device of one that runs is refused, and that one goes on"
+NET_DEVICE=net_af_packet net_swagg_config "$NET_DIR/taken.yaml"
+net_swagg_start "$NET_DIR/taken.yaml"
+reaches 0 "$(net_ip 1)"
+sed -i 's/name: h0/name: other/; s/net_af_packet0,iface=p0/net_af_packet0,iface=lo/' "$NET_DIR/taken.yaml"
+kill -HUP "$NET_SWAGG_PID"
+net_until 30 "the log tells" grep -q "reload: $NET_DIR/taken.yaml is not good" "$NET_DIR/swagg.log"
+reaches 0 "$(net_ip 1)"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "ports\[other\].device: net_af_packet0 is port h0's: take that out"
+net_swagg_stop
+
 step "nobody reads the log: it starts, works and stops all the same"
 mkfifo "$NET_DIR/unread"
 exec 7<>"$NET_DIR/unread"

@@ -41,6 +41,28 @@ static void test_defaults(void)
         CU_ASSERT_EQUAL(c.port[0].storm.frames[kind], 0);
 }
 
+static void clash(const char *device, const char *other, const char *shared)
+{
+    size_t length;
+    const char *got = config_device_clash(device, other, &length);
+
+    CU_ASSERT_EQUAL(got != NULL, shared != NULL);
+    if (got != NULL && shared != NULL)
+        CU_ASSERT(length == strlen(shared) && strncmp(got, shared, length) == 0);
+}
+
+static void test_what_two_devices_share(void)
+{
+    clash("net_af_packet0,iface=a", "net_af_packet0,iface=b", "net_af_packet0");
+    clash("net_af_packet0,iface=a,qpairs=2", "net_af_xdp0,iface=a", "a");
+    clash("kernel:a", "net_af_packet0,iface=a", "a");
+    clash("0000:03:00.0", "0000:03:00.0,arg=1", "0000:03:00.0");
+    clash("net_af_packet1,iface=a", "net_af_packet10,iface=b", NULL);
+    clash("net_af_packet1,iface=a", "net_af_packet2,iface=ab", NULL);
+    clash("net_null0", "net_null1", NULL);
+    clash("kernel:a", "kernel:ab", NULL);
+}
+
 /* It shows several times that it is alive before a worker that is not heard counts as lost. */
 static void test_sleeps_until_something_is_due_are_bounded(void)
 {
@@ -403,6 +425,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_socket_for_operators),
         UNIT_TEST(test_defaults),
+        UNIT_TEST(test_what_two_devices_share),
         UNIT_TEST(test_sleeps_until_something_is_due_are_bounded),
         UNIT_TEST(test_every_key_arrives),
         UNIT_TEST(test_a_host_addressed_job_has_defaults),
