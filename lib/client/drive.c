@@ -241,10 +241,9 @@ void drive_lock(struct swagg_job *job)
 void drive_unlock(struct swagg_job *job)
 {
     atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
-    for (unsigned i = 0; i < job->part_count; i++)
-        if (job->flow->timer(job->parts[i].stream) != UINT64_MAX) /* others still need this rank, ... */
-            membership_wake(
-                &job->parts[i].membership); /* ... and the membership thread sees to it from here on */
+    for (struct job_part *part = job->parts; part < job->parts + job->part_count; part++)
+        if (job->flow->timer(part->stream) != UINT64_MAX) /* others still need this rank: from here on ... */
+            membership_wake(&part->membership);           /* ... the membership thread sees to it */
     pthread_mutex_unlock(&job->lock);
 }
 

@@ -155,10 +155,8 @@ bool linux_merge(unsigned if_index, struct linux_features *changed)
         if (find_off(&i, changed)) {
             rc = linux_record_write(if_index, changed);
             if (rc < 0)
-                log_warning("cannot write to " RUN_DIRECTORY
-                            ": %s; if swagg is killed, interface %s goes on merging "
-                            "frames",
-                            strerror(-rc), i.request.ifr_name);
+                log_warning("cannot write to %s: %s; if swagg is killed, interface %s goes on merging frames",
+                            RUN_DIRECTORY, strerror(-rc), i.request.ifr_name);
         }
         merges = switch_on(&i, changed);
     }
