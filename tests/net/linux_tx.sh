@@ -38,6 +38,24 @@ watch_flow() { # HOST
     net_until 10 "h$1 watches" grep -q listens "$NET_DIR/flow$1.log"
 }
 
+# A transfer that h0 and h1 watch; flow0 and flow1 tell its frames.
+watched_bulk() { # MEBIBYTES
+    local host
+    watch_flow 0
+    watch_flow 1
+    bulk "$1"
+    expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
+    for host in 0 1; do # in this order: what h0 has seen, h1 has sent before
+        kill "${WATCH_PID[host]}"
+        wait "${WATCH_PID[host]}"
+    done
+}
+
+# IPv4 identifications that pass 0 where merged frames begin look like a sender's that writes 0 (docs/correctness.md).
+count_passes_zero() {
+    awk '$4 == "0000" { found = 1 } END { exit !found }' "$NET_DIR/flow1"
+}
+
 step "sums are right"
 ranks_run runs 4 --sizes 1,359,100003,1000003 --calls 8
 
@@ -53,15 +71,12 @@ fi
 
 step "TCP segments that came merged go on merged, and arrive as they were sent, byte for byte"
 before=$(sent_to_host merged)
-watch_flow 0
-watch_flow 1
-bulk 8
-expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
-[ $(($(sent_to_host merged) - before)) -gt 1000 ] || fail "only $(($(sent_to_host merged) - before)) TCP segments merged"
-for host in 0 1; do # in this order: what h0 has seen, h1 has sent before
-    kill "${WATCH_PID[host]}"
-    wait "${WATCH_PID[host]}"
+watched_bulk 8
+for _ in {1..5}; do
+    count_passes_zero || break
+    watched_bulk 8
 done
+[ $(($(sent_to_host merged) - before)) -gt 1000 ] || fail "only $(($(sent_to_host merged) - before)) TCP segments merged"
 comm -13 <(sort "$NET_DIR/flow1") <(sort "$NET_DIR/flow0") >"$NET_DIR/strange.log"
 grep -wFf <(cut -d ' ' -f 5 "$NET_DIR/strange.log") "$NET_DIR/flow1" >"$NET_DIR/instead.log" || true # what h1 has sent in their place
 expect_equal "frames that nobody has sent so (strange.log, instead.log)" "$(wc -l <"$NET_DIR/strange.log")" 0

@@ -48,7 +48,7 @@ static size_t find_ipv4_payload(struct split *s, size_t bytes, uint8_t protocol)
         return 0;
     s->identification = net16(ip->packet_id);
     /* A sender that forbids fragmentation may leave the identification 0; in all other merged frames it
-     * counts up. */
+     * counts up. A count that passes 0 just here looks like the former, and that field then says nothing. */
     s->identification_by = s->identification != 0 || !(ip->fragment_offset & net16(NET_IPV4_DONT_FRAGMENT));
     return s->ip + header;
 }
