@@ -1,5 +1,6 @@
 """Writes to a switch by BF Runtime, through the client that comes with the switch's software (bfrt_grpc.client). Names of key
 and data fields are the switch's own: they come in the program's order, as a plan's values do."""
+import contextlib
 
 AT_ONCE = 1000  # entries in one message
 FEC = {"none": "BF_FEC_TYP_NONE", "fc": "BF_FEC_TYP_FC", "rs": "BF_FEC_TYP_RS"}
@@ -78,6 +79,11 @@ class Bfrt:
     def remove(self, write):
         table = self.table(write.table)
         self._do(f"{write.table}: removing an entry", table.entry_del, [self._key_of(table, write)])
+
+    def discard(self, write):
+        """The same, if it is there."""
+        with contextlib.suppress(SwitchError):
+            self.remove(write)
 
     def add_value(self, value_set, value):
         """It may be there already."""

@@ -1,4 +1,8 @@
-"""Where each MAC address is: what frames to it and from it find in the chip's tables."""
+"""Where each MAC address is: what frames to it and from it find in the chip's tables.
+
+The chip tells of a station that is no source of its tables, or is at another port. So whoever is killed in the midst must not leave a source
+there that the next life does not know of, or that has no destination: it would never be told of the station again. What is learnt is
+written down first, and then its destination, and its source last; what is taken out goes the other way round."""
 from control import plan
 from control.bfrt import SwitchError
 
@@ -32,27 +36,32 @@ class Stations:
         self.bfrt.put(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
 
     def _write_learned(self, mac, port):
-        self.bfrt.put(plan.Write(SOURCES, (mac,), "known", (port,)))
         self.bfrt.put(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
+        self.bfrt.put(plan.Write(SOURCES, (mac,), "known", (port,)))
 
     def _take_out(self, mac):
+        """A life that was killed may have written it down and no more, or begun to take it out."""
         port = self.learned.pop(mac)
-        self.bfrt.remove(plan.Write(SOURCES, (mac,), "known", (port,)))
-        self.bfrt.remove(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
+        self.bfrt.discard(plan.Write(SOURCES, (mac,), "known", (port,)))
+        self.bfrt.discard(plan.Write(DESTINATIONS, (mac,), "forward", (port,)))
 
     def _make_room(self):
         if len(self) >= ADDRESSES - 1:
             self._take_out(next(iter(self.learned)))
 
-    def heard(self, mac, port):
-        """By its digest. Returns whether that says where it is."""
-        if mac in self.fixed:  # it was on its way when the station was fixed
-            return False
-        if self.learned.pop(mac, None) is None:
-            self._make_room()
-        self._write_learned(mac, port)
-        self.learned[mac] = port
-        return True
+    def heard(self, ports):
+        """By digests: MAC address -> port. Returns those of stations that are there now; a fixed one's was on its way when that was fixed."""
+        heard = {mac: port for mac, port in ports.items() if mac not in self.fixed}
+        for mac, port in heard.items():
+            if self.learned.pop(mac, None) is None:
+                self._make_room()
+            self.learned[mac] = port
+        if heard:
+            self.keep()
+        for mac, port in heard.items():
+            if mac in self.learned:  # else those behind it have taken its room
+                self._write_learned(mac, port)
+        return heard
 
     def fix(self, mac, port):
         """It is on this port from now on, wherever it is heard; in the lives to come, too."""

@@ -59,6 +59,9 @@ class Tofino:
                     self._lead(number, rank)
             for mac, port in self.stations.fixed.items():
                 self.stations.write_fixed(mac, port)
+            for known in (self.stations.learned, self.stations.fixed):
+                for mac, port in known.items():
+                    self._follow(mac, port)
 
     # --- lives ---------------------------------------------------------------------------------------------------
 
@@ -167,7 +170,7 @@ class Tofino:
         job, home = self.unfinished[number]
         made = plan.plan(job, home, self.chip)
         for write in made.tables:
-            self._try(self.bfrt.remove, write)
+            self.bfrt.discard(write)
         self._try(self.bfrt.remove_group, home.group, [])
         for copy in made.copies:
             self._try(self.bfrt.remove_group, None, [copy])
@@ -239,10 +242,10 @@ class Tofino:
     def learn(self, seconds):
         """Takes in what the program has told of addresses; waits so long for something. Returns how many were new."""
         heard = dict(self.bfrt.digests("IngressDeparser.learn", seconds))
-        for mac, port in heard.items():
-            if mac != self.place.mac and self.stations.heard(mac, port):  # nobody takes ours
-                self._follow(mac, port)
-        if heard or self.unwritten:
+        heard.pop(self.place.mac, None)  # nobody takes ours
+        for mac, port in self.stations.heard(heard).items():
+            self._follow(mac, port)
+        if self.unwritten:
             self._keep()
         return len(heard)
 

@@ -8,6 +8,7 @@ import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import fake_bfrt
 from rig import LOOP, ROOT, SWITCH_IP, SWITCH_MAC, data, frame, result, workers
@@ -40,7 +41,7 @@ class Mortal:
         self.bfrt, self.left = bfrt, None
 
     def __getattr__(self, name):
-        if self.left is not None and name in ("add", "put", "remove", "add_value", "set_registers", "add_group", "remove_group", "never_back", "lead_copy",
+        if self.left is not None and name in ("add", "put", "remove", "discard", "add_value", "set_registers", "add_group", "remove_group", "never_back", "lead_copy",
                                               "port_up", "port_down"):
             if self.left == 0:
                 raise Killed
@@ -157,6 +158,17 @@ class Control(Rig):
         self.switch = self.start()
         self.assertEqual(self.sum_from(people, 2), want)
         self.switch.close(5)
+
+    def test_control_is_killed_once_it_has_learnt_where_a_worker_is(self):
+        self.people = tuple(replace(w, mac=0x020000000001 + w.egress) for w in PEOPLE)
+        self.switch.open(self.job())
+        moved = replace(self.people[1], egress=3)
+        self.chip.send(3, self.ethernet(SWITCH_MAC, moved.mac))
+        with mock.patch.object(Tofino, "_follow", side_effect=Killed):
+            self.assertRaises(Killed, self.switch.learn, 0)
+        self.start()
+        people = (self.people[0], moved, self.people[2])
+        self.assertEqual(self.sum_from(people, 0), {w.egress: w.mac.to_bytes(6, "big") for w in people})
 
     def test_results_follow_a_worker_although_control_is_killed(self):
         self.switch.open(self.job())
@@ -329,11 +341,73 @@ class Control(Rig):
         self.assertEqual((again.port_of(a), again.port_of(b)), (0, 2))
 
     def test_the_address_heard_longest_ago_gives_way(self):
-        for i in range(ADDRESSES + 5):
-            self.switch.stations.heard(0x020000100000 + i, i % 3)
+        everyone = [(0x020000100000 + i, i % 3) for i in range(ADDRESSES + 5)]
+        for at in range(0, len(everyone), 1000):
+            self.switch.stations.heard(dict(everyone[at:at + 1000]))
         self.assertIsNone(self.switch.port_of(0x020000100000))
         self.assertEqual(self.switch.port_of(0x020000100000 + ADDRESSES + 4), (ADDRESSES + 4) % 3)
         self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES, ADDRESSES))
+
+    def test_more_addresses_at_once_than_there_is_room_for(self):
+        self.switch.stations.heard({0x020000100000 + i: i % 3 for i in range(ADDRESSES + 5)})
+        self.assertEqual((self.switch.port_of(0x020000100000), self.switch.port_of(0x020000100000 + ADDRESSES + 4)), (None, (ADDRESSES + 4) % 3))
+        self.assertEqual((len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (ADDRESSES, ADDRESSES))
+
+    def test_a_station_is_learnt_although_control_is_killed(self):
+        """It goes on sending from the same port: its next frame finds it, or the next life knows it."""
+        a, lives = 0x02000000AAAA, 0
+
+        def learn_and_be_killed_at_the_file(switch):
+            switch.learn(0)
+            with mock.patch.object(Path, "write_text", side_effect=Killed):
+                self.send_from(1, a + 1)
+                self.assertRaises(Killed, switch.learn, 0)
+
+        self.ports_to(a)  # whoever sends for that is known from here on
+        self.switch.learn(0)
+        self.send_from(1, a)
+        for _ in self.lives(learn_and_be_killed_at_the_file):
+            self.hears(1, a)
+            self.send_from(1, a)
+            lives += 1
+        self.assertEqual(lives, 2)
+        self.hears(1, a + 1)
+
+    def send_from(self, port, mac):
+        self.chip.send(port, self.ethernet(0x02000000BBBB, mac))
+
+    def hears(self, port, mac):
+        """A new life knows a station that sends; it forgets it in the end."""
+        self.send_from(port, mac)
+        switch = self.start()
+        switch.learn(0)
+        self.assertEqual((switch.port_of(mac), self.ports_to(mac)), (port, [port]))
+        switch.stations.forget(port)
+
+    def test_a_station_moves_although_control_is_killed(self):
+        a, lives = 0x02000000AAAA, 0
+        self.ports_to(a)
+        self.send_from(1, a)
+        self.switch.learn(0)
+        self.send_from(0, a)
+        for _ in self.lives(lambda switch: switch.learn(0)):
+            self.send_from(0, a)
+            switch = self.start()
+            switch.learn(0)
+            self.assertEqual((switch.port_of(a), self.ports_to(a)), (0, [0]))
+            self.send_from(1, a)
+            switch.learn(0)
+            self.send_from(0, a)
+            lives += 1
+        self.assertEqual(lives, 2)
+
+    def test_stations_are_forgotten_although_control_is_killed(self):
+        for mac in (0x02000000AAAA, 0x02000000BBBB):
+            self.send_from(1, mac)
+        self.switch.learn(0)
+        for _ in self.lives(lambda switch: switch.stations.forget()):
+            pass
+        self.assertEqual((len(self.start().stations), len(self.tables[SOURCES].entries), len(self.tables[DESTINATIONS].entries)), (0, 1, 1))
 
     def test_nobody_takes_the_switchs_own_address(self):
         self.chip.send(1, self.ethernet(0x02000000AAAA, SWITCH_MAC))
