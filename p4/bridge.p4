@@ -45,7 +45,7 @@ control Bridge(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_met
     action flood()
     {
         tm.mcast_grp_a = FLOOD_GROUP;
-        tm.level2_exclusion_id = intrinsic.ingress_port;
+        tm.level1_exclusion_id = (bit<16>)intrinsic.ingress_port; /* not back to where it comes from */
         tm.bypass_egress = 1;
     }
 

@@ -136,7 +136,6 @@ control Verdict(inout headers_t hdr, inout ingress_t md,
     action to_all()
     {
         tm.mcast_grp_a = md.group;
-        tm.level2_exclusion_id = 0x1ff; /* no port's: 0 would keep the copy from port 0 */
     }
 
     action to_sender()

@@ -141,8 +141,10 @@ class Bfrt:
 
     # --- replication ---------------------------------------------------------------------------------------------
 
-    def add_group(self, group, copies):
-        """copies: (replication id, port); each is a node of its own, numbered by its replication id."""
+    def add_group(self, group, copies, exclude=False):
+        """copies: (replication id, port); each is a node of its own, numbered by its replication id. exclude: a packet with a port's number
+        for its level-1 exclusion id does not go there. ($pre.prune could say that, too, but of ids below 288 only: not all ports have such
+        numbers.)"""
         node, tree = self.table("$pre.node"), self.table("$pre.mgid")
         for rid, port in copies:
             key = node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])
@@ -150,10 +152,9 @@ class Bfrt:
                                    self.client.DataTuple("$MULTICAST_LAG_ID", int_arr_val=[]),
                                    self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
             self._do(f"copy {rid} to port {port}", node.entry_add, [key], [data])
-        nodes = [rid for rid, _ in copies]
-        data = tree.make_data([self.client.DataTuple("$MULTICAST_NODE_ID", int_arr_val=nodes),
-                               self.client.DataTuple("$MULTICAST_NODE_L1_XID_VALID", bool_arr_val=[False] * len(nodes)),
-                               self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[0] * len(nodes))])
+        data = tree.make_data([self.client.DataTuple("$MULTICAST_NODE_ID", int_arr_val=[rid for rid, _ in copies]),
+                               self.client.DataTuple("$MULTICAST_NODE_L1_XID_VALID", bool_arr_val=[exclude] * len(copies)),
+                               self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[port if exclude else 0 for _, port in copies])])
         self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
 
     def lead_copy(self, rid, port):
@@ -174,13 +175,6 @@ class Bfrt:
             self._do(f"multicast group {group}", tree.entry_del, [self._group_key(tree, group)])
         for rid, _ in copies:
             self._do(f"copy {rid}", node.entry_del, [node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])])
-
-    def never_back(self, port):
-        """Packets of a group with this port's number for their exclusion id do not go to the port."""
-        prune = self.table("$pre.prune")
-        key = prune.make_key([self.client.KeyTuple("$MULTICAST_L2_XID", port)])
-        data = prune.make_data([self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
-        self._do(f"port {port}: no copies back", prune.entry_mod, [key], [data])
 
     # --- ports ---------------------------------------------------------------------------------------------------
 

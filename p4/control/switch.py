@@ -90,9 +90,7 @@ class Tofino:
         for port in {p.number for p in (*before, *ports)} | {self.cpu}:
             self._try(self.bfrt.remove_group, None, [(FLOOD_COPIES + port, port)])
         copies = [(FLOOD_COPIES + port, port) for port in (*(p.number for p in ports), self.cpu)]
-        for _, port in copies:
-            self.bfrt.never_back(port)
-        self.bfrt.add_group(FLOOD_GROUP, copies)
+        self.bfrt.add_group(FLOOD_GROUP, copies, exclude=True)
         for port in before:
             if port.speed is not None and port.number not in {p.number for p in ports}:
                 self._try(self.bfrt.port_down, port.number)

@@ -14,14 +14,14 @@ class State:
 
 
 class Chip:
-    """One pipe. loops: ports whose packets come back. groups: id -> [(replication id, port)]. pruned: what a
-    packet of this exclusion id is not sent to. passes: how many packets have been through the pipeline. traffic: by port
-    and direction, "rx" or "tx", frames and bytes; with the four of the frame's checksum, as MACs count."""
+    """One pipe. loops: ports whose packets come back. groups: id -> [(replication id, port)]. excluded: group -> {replication
+    id: exclusion id}; a packet of that exclusion id makes no such copy. passes: how many packets have been through the pipeline.
+    traffic: by port and direction, "rx" or "tx", frames and bytes; with the four of the frame's checksum, as MACs count."""
 
     def __init__(self, path, chip="tofino"):
         self.program = Program(path, chip)
         self.port_metadata = PORT_METADATA_BITS[chip] // 8
-        self.loops, self.groups, self.pruned = set(), {}, {}
+        self.loops, self.groups, self.excluded = set(), {}, {}
         self.waiting = deque()  # (port, bytes) on their way back
         self.digests = []
         self.passes = self.parser_drops = 0
@@ -87,8 +87,8 @@ class Chip:
     def _replicate(self, s, tm):
         group, to = getattr(s, tm + "mcast_grp_a"), getattr(s, tm + "ucast_egress_port")
         copies = [(0, to)] if to != NO_PORT else []
-        pruned = self.pruned.get(getattr(s, tm + "level2_exclusion_id"), ())
-        return copies + [(rid, port) for rid, port in self.groups.get(group, ()) if port not in pruned]
+        excluded, own = self.excluded.get(group, {}), getattr(s, tm + "level1_exclusion_id")
+        return copies + [(rid, port) for rid, port in self.groups.get(group, ()) if excluded.get(rid) != own]
 
     def _egress(self, port, rid, frame):
         p, s = self.program, self._state(frame)

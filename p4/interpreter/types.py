@@ -57,7 +57,7 @@ def intrinsic_types(chip):
         _record("ingress_intrinsic_metadata_t", True, resubmit_flag=1, _pad1=1, packet_version=2, _pad2=3,
                 ingress_port=9, ingress_mac_tstamp=48),
         _record("ingress_intrinsic_metadata_for_tm_t", False, ucast_egress_port=9, bypass_egress=1, mcast_grp_a=16,
-                level2_exclusion_id=9, rid=16, qid=queue),
+                level1_exclusion_id=16, rid=16, qid=queue),
         _record("ingress_intrinsic_metadata_from_parser_t", False),
         _record("ingress_intrinsic_metadata_for_deparser_t", False, drop_ctl=3, digest_type=3),
         _record("egress_intrinsic_metadata_t", True, _pad0=7, egress_port=9, egress_rid=16),

@@ -198,22 +198,15 @@ class Trees(Base):
             if group in self.chip.groups:
                 raise RuntimeError("ALREADY_EXISTS")
             self.chip.groups[group] = [self.chip.nodes[n] for n in d.values["$MULTICAST_NODE_ID"]]
+            valid, own = d.values["$MULTICAST_NODE_L1_XID_VALID"], d.values["$MULTICAST_NODE_L1_XID"]
+            self.chip.excluded[group] = {rid: xid for (rid, _), ok, xid in zip(self.chip.groups[group], valid, own, strict=True) if ok}
 
     def entry_get(self, target, keys, flags):
         return [(None, key) for key in keys if key["$MGID"].value in self.chip.groups]
 
     def entry_del(self, target, keys):
         for key in keys:
-            del self.chip.groups[key["$MGID"].value]
-
-
-class Prunes(Base):
-    def __init__(self, chip):
-        super().__init__(chip, {"$MULTICAST_L2_XID": 16}, {None: ["$DEV_PORT"]})
-
-    def entry_mod(self, target, keys, data):
-        for key, d in zip(keys, data, strict=True):
-            self.chip.pruned[key["$MULTICAST_L2_XID"].value] = set(d.values["$DEV_PORT"])
+            del self.chip.groups[key["$MGID"].value], self.chip.excluded[key["$MGID"].value]
 
 
 class Ports(Base):
@@ -277,7 +270,7 @@ class Learn:
 
 
 class BfrtInfo:
-    FIXED = {"$pre.node": Nodes, "$pre.mgid": Trees, "$pre.prune": Prunes, "$PORT": Ports, "$PORT_STAT": PortStats}
+    FIXED = {"$pre.node": Nodes, "$pre.mgid": Trees, "$PORT": Ports, "$PORT_STAT": PortStats}
 
     def __init__(self, chip):
         self.chip = chip

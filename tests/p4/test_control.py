@@ -41,8 +41,8 @@ class Mortal:
         self.bfrt, self.left = bfrt, None
 
     def __getattr__(self, name):
-        if self.left is not None and name in ("add", "put", "remove", "discard", "add_value", "set_registers", "add_group", "remove_group", "never_back", "lead_copy",
-                                              "port_up", "port_down"):
+        if self.left is not None and name in ("add", "put", "remove", "discard", "add_value", "set_registers", "add_group", "remove_group", "lead_copy", "port_up",
+                                              "port_down"):
             if self.left == 0:
                 raise Killed
             self.left -= 1
@@ -66,11 +66,11 @@ class Rig(unittest.TestCase):
         self.tables = self.chip.program.tables
         fake_bfrt.connect("switch:50052", self.chip)
 
-    def connect(self, writes=None, **more):
+    def connect(self, writes=None, cpu=CPU, **more):
         """writes: after so many, it is killed."""
         mortal = Mortal(Bfrt(fake_bfrt, "switch:50052", "swagg"))
         mortal.left = writes
-        return Tofino(mortal, "tofino", (LOOP,), CPU, state=self.state, **more)
+        return Tofino(mortal, "tofino", (LOOP,), cpu, state=self.state, **more)
 
     def start(self, writes=None, place=PLACE):
         switch = self.connect(writes)
@@ -244,6 +244,14 @@ class Control(Rig):
         self.switch = self.start()
         self.assertEqual(self.chip.up.keys(), {0, 1})
         self.assertEqual([p for p, _ in self.chip.send(1, self.ethernet(0x02000000BBBB, 0x02000000AAAA))], [0, 2, CPU])
+
+    def test_no_frame_goes_back_whichever_pipe_its_port_is_in(self):
+        self.new_chip()
+        cpu, ports = 320, (5, 200, 450)  # of the third pipe; of the first, second and fourth
+        self.connect(cpu=cpu).set_up(Place(SWITCH_MAC, SWITCH_IP, tuple(Port(port) for port in ports)))
+        for port in (*ports, cpu):
+            out = [p for p, _ in self.chip.send(port, self.ethernet(0x02000000BBBB, 0x02000000AAAA))]
+            self.assertEqual(out, [p for p in (*ports, cpu) if p != port])
 
     def test_other_ports_by_lives_that_are_killed(self):
         self.switch.open(self.job())

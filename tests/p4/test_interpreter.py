@@ -217,8 +217,8 @@ class Chips(unittest.TestCase):
         self.assertEqual((made.step(3, packet()), len(made.waiting)), ([], 1))
 
     def test_copies(self):
-        made = chip(body="tm.ucast_egress_port = 0x1ff; tm.mcast_grp_a = 5; tm.level2_exclusion_id = ig.ingress_port; tm.bypass_egress = 0;")
-        made.groups[5], made.pruned = [(100, 1), (101, 2)], {2: {2}}
+        made = chip(body="tm.ucast_egress_port = 0x1ff; tm.mcast_grp_a = 5; tm.level1_exclusion_id = (bit<16>)ig.ingress_port; tm.bypass_egress = 0;")
+        made.groups[5], made.excluded[5] = [(100, 1), (101, 2)], {101: 2}
         self.assertEqual([(p, read(d)["c"]) for p, d in made.send(1, packet())], [(1, 100), (2, 101)])
         self.assertEqual([(p, read(d)["c"]) for p, d in made.send(2, packet())], [(1, 100)])
 

@@ -163,8 +163,8 @@ class Frames(unittest.TestCase):
         self.switch = Switch()
         chip = self.switch.chip
         self.tables = chip.program.tables
-        chip.groups[0xFFFF] = [(0, p) for p in (0, 1, 2, CPU)]
-        chip.pruned = {p: {p} for p in (0, 1, 2, CPU)}
+        chip.groups[0xFFFF] = [(p, p) for p in (0, 1, 2, CPU)]
+        chip.excluded[0xFFFF] = {p: p for p in (0, 1, 2, CPU)}
         self.tables["Ingress.bridge.destinations"].add((SWITCH_MAC,), "forward", (CPU,))
 
     def frame(self, dst, src, rest=b"\x08\x06" + bytes(46)):
