@@ -23,6 +23,7 @@ control Ingress(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
     Values() values;
     Verdict() verdict;
     Counter<bit<64>, bit<8>>(256, CounterType_t.PACKETS) reasons;
+    Counter<bit<64>, bit<10>>(1024, CounterType_t.PACKETS) stale; /* REASON_DROP_STALE of each job, by the group of its copies */
 
     apply {
         if (md.ours == 0) {
@@ -44,6 +45,9 @@ control Ingress(inout headers_t hdr, inout ingress_t md, in ingress_intrinsic_me
             }
         }
         reasons.count(md.reason);
+        if (md.reason == REASON_DROP_STALE) {
+            stale.count(md.group[9:0]);
+        }
     }
 }
 

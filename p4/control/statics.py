@@ -23,7 +23,7 @@ class Static:
     progress: object = None  # what the registers held when they had changed last
     heard_at: float = 0
     looked_at: float = 0
-    stale: int = 0  # how many stale packets the switch had counted by then
+    stale: int = 0  # how many of its packets had been stale by then
     refused: str = None  # why the switch has not opened it, as it was said last
     refused_at: float = 0
 
@@ -47,8 +47,8 @@ class Statics:
     """Those of a configuration: opened once all of their workers' MAC addresses have been heard; started over where their workers
     have, for a published client does not say so.
 
-    It has if for quiet_ms nothing changes in the job's registers, while stale packets come: chunks of a new run that are older than the last
-    one's. A job whose workers are merely silent, or begin at a newer chunk, goes on as it is."""
+    It has if for quiet_ms nothing changes in the job's registers, while stale packets of the job come: chunks of a new run that are older
+    than the last one's. A job whose workers are merely silent, or begin at a newer chunk, goes on as it is."""
 
     def __init__(self, switch, requests):
         self.switch, self.all, number = switch, [], FIRST
@@ -108,8 +108,8 @@ class Statics:
                 static.refused, static.refused_at = str(problem), now
 
     def look(self, static, now):
-        progress = [self.switch.registers(job.number) for job in static.jobs]
-        stale = self.switch.counters()["drop_stale"]
+        numbers = [job.number for job in static.jobs]
+        progress, stale = [self.switch.registers(number) for number in numbers], self.switch.stale(numbers)
         if progress != static.progress:
             static.progress, static.heard_at, static.stale = progress, now, stale
         elif now - static.heard_at >= static.quiet_s and stale > static.stale:

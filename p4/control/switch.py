@@ -261,6 +261,10 @@ class Tofino:
         found = self.bfrt.get_counters("Ingress.reasons", range(len(NAMES)))
         return {name: found[number] for number, name in enumerate(NAMES)}
 
+    def stale(self, numbers):
+        """How many stale packets have come to jobs of these numbers, to all together."""
+        return sum(self.bfrt.get_counters("Ingress.stale", [self.jobs[number][1].group for number in numbers]).values())
+
     def registers(self, number):
         """What the job's rows hold of labels and of ranks, of its packets' first 64 elements: row -> (label, exponent), row -> (ranks, ...)."""
         job, home = self.jobs[number]

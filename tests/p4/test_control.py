@@ -653,18 +653,23 @@ class Statics(Requests):
         self.new_life()
 
     @staticmethod
-    def port(rank, thread=0):
-        return 41000 + 10 * rank + thread
+    def port(rank, thread=0, job=0):
+        return 41000 + 1000 * job + 10 * rank + thread
 
-    def send(self, rank, thread, tensor, packet, value):
+    def send(self, rank, thread, tensor, packet, value, job=0):
+        return self.send_in(rank, self.port(rank, thread, job), tensor, packet, packet // 2 % 2, 2 * thread + packet % 2, value)
+
+    def send_in(self, rank, port, tensor, packet, version, slot, value):
         w = self.people[rank]
-        w = plan.Worker(w.ip, self.port(rank, thread), w.mac, w.egress)
-        return w, self.chip.send(w.egress, frame(w, data(64, tensor, packet, packet // 2 % 2, 2 * thread + packet % 2, value, 0, [value] * 64)))
+        w = plan.Worker(w.ip, port, w.mac, w.egress)
+        return w, self.chip.send(w.egress, frame(w, data(64, tensor, packet, version, slot, value, 0, [value] * 64)))
 
-    def sum_of(self, thread, tensor, packet):
+    def sum_of(self, thread, tensor, packet, job=0):
         """Whether all get the sum; nobody gets one that is wrong."""
-        out = [self.send(rank, thread, tensor, packet, rank + 1)[1] for rank in range(3)][-1]
-        self.assertTrue(all(f[52:56] == (6).to_bytes(4, "big") and f[36:38] == self.port(p, thread).to_bytes(2, "big")
+        return self.is_sum([self.send(rank, thread, tensor, packet, rank + 1, job)[1] for rank in range(3)][-1], thread, job)
+
+    def is_sum(self, out, thread=0, job=0):
+        self.assertTrue(all(f[52:56] == (6).to_bytes(4, "big") and f[36:38] == self.port(p, thread, job).to_bytes(2, "big")
                             for p, f in out))
         return [p for p, _ in out] == [0, 1, 2]
 
@@ -711,6 +716,34 @@ class Statics(Requests):
         self.asked.idle(0, 10.5)
         for packet in range(4):
             self.assertTrue(self.sum_of(0, 0, packet))
+
+    def test_who_waits_for_the_others_begins_no_new_run(self):
+        self.begin(static=[self.wanted])
+        self.hear()
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.asked.idle(0, 1)
+            self.send(0, 0, 0, 0, 1)
+            self.assertTrue(self.sum_of(1, 0, 0))
+            for now in range(2, 6):  # more of the same
+                self.asked.idle(0, now)
+                self.send(0, 0, 0, 0, 1)
+                self.send(2, 1, 0, 0, 3)
+        self.assertNotIn("start over", said.getvalue())
+
+    def test_another_jobs_stale_packets_are_no_new_run_of_this_one(self):
+        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
+        self.begin(static=[self.wanted, {**self.wanted, "name": "other", "workers": others}])
+        self.hear()
+        self.asked.idle(0, 1)
+        for tensor in (60, 100):
+            self.assertTrue(self.sum_of(0, tensor, 0))
+        self.assertTrue(self.sum_of(0, 60, 0, job=1))
+        self.asked.idle(0, 2)
+        self.assertFalse(self.sum_of(0, 0, 0, job=1))
+        self.asked.idle(0, 4)
+        self.assertTrue(self.sum_of(0, 0, 0, job=1))
+        self.assertTrue(self.sum_of(0, 101, 0))
+        self.assertFalse(self.sum_of(0, 100, 0))  # of the run that goes on
 
     def test_an_operator_looks_at_it_and_resets_it(self):
         self.begin(static=[self.wanted])
