@@ -41,8 +41,9 @@ class Worker:
 @dataclass(frozen=True)
 class Job:
     """slots: a power of two. first_tag: the first chunk's. labelled: of published clients, whose chunks have labels
-    instead; each thread of theirs is a job of its own here, with slots from first_slot on, a multiple of slots, and
-    all share the same area, which has room for so many slots: span, a power of two."""
+    instead; first_tag is a tensor then, see first_label. Each thread of theirs is a job of its own here, with slots
+    from first_slot on, a multiple of slots, and all share the same area, which has room for so many slots: span, a
+    power of two."""
     number: int
     elements: int
     slots: int
@@ -141,9 +142,10 @@ def steps(job, chip, bare):
 
 
 def first_label(job, slot, ver):
-    """What the row of a slot and version holds before its first chunk: just older than that, and no chunk's own."""
+    """What the row of a slot and version holds before its first chunk: just older than that, and no chunk's own. With
+    labels any of 64 tensors may be its first, from first_tag on; any of 128, if that is 64 or 192 (newest.p4)."""
     if job.labelled:
-        return LABEL_MASK
+        return (job.first_tag << 24) - 1 & LABEL_MASK
     tag = job.first_tag + (slot + ver * job.slots - job.first_tag) % (2 * job.slots)
     return (tag - tag % 2 - 1) & LABEL_MASK
 

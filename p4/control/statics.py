@@ -8,6 +8,7 @@ from control.say import say
 
 FIRST = 256  # jobs that are joined have the numbers below, which are on the wire; these are not
 TRY_AGAIN_S = 1  # what the switch has refused
+NEW_RUN, IN_THE_MIDST = 192, 64  # the first of the 128 tensors that empty slots take; a new run begins with tensor 0
 
 
 def span_of(slots):
@@ -34,13 +35,14 @@ def described(request, first):
     jobs = tuple(
         plan.Job(first + thread, request["elements"], request["slots"],
                  tuple(plan.Worker(w["ip"], w["port"] + thread, w["mac"], None) for w in request["workers"]),
-                 labelled=True, first_slot=thread * request["slots"], span=span)
+                 first_tag=NEW_RUN, labelled=True, first_slot=thread * request["slots"], span=span)
         for thread in range(request["threads"]))
     return Static(request["name"], request["quiet_ms"] / 1000, jobs)
 
 
-def without_egress(job):
-    return replace(job, workers=tuple(replace(w, egress=None) for w in job.workers))
+def as_described(job):
+    """A switch's job, as before it was opened: wherever its workers are, and whichever tensors its slots took first."""
+    return replace(job, first_tag=NEW_RUN, workers=tuple(replace(w, egress=None) for w in job.workers))
 
 
 class Statics:
@@ -48,7 +50,9 @@ class Statics:
     have, for a published client does not say so.
 
     It has if for quiet_ms nothing changes in the job's registers, while stale packets of the job come: chunks of a new run that are older
-    than the last one's. A job whose workers are merely silent, or begin at a newer chunk, goes on as it is."""
+    than the last one's. A job whose workers are merely silent, or begin at a newer chunk, goes on as it is. Empty slots take no more than half
+    of all tensors. So if none has come since they started over, and all is stale, they start over with the other half: the workers are in the
+    midst of a run."""
 
     def __init__(self, switch, requests):
         self.switch, self.all, number = switch, [], FIRST
@@ -62,7 +66,7 @@ class Statics:
                     raise plan.DoesNotFit(f"static job {request['name']}: {problem}") from problem
         wanted = {job.number: job for static in self.all for job in static.jobs}
         for number, (job, _) in list(switch.jobs.items()):
-            if number >= FIRST and without_egress(job) != wanted.get(number):
+            if number >= FIRST and as_described(job) != wanted.get(number):
                 switch.close(number)
 
     def open(self, static):
@@ -84,11 +88,12 @@ class Statics:
     def named(self, name):
         return next(static for static in self.all if static.name == name)
 
-    def start_over(self, static):
+    def start_over(self, static, first_tensor=NEW_RUN):
         """Its slots forget all that its workers have sent."""
         for job in static.jobs:
             if job.number in self.switch.jobs:
                 self.switch.close(job.number)
+        static.jobs = tuple(replace(job, first_tag=first_tensor) for job in static.jobs)
         static.progress = None
         self.open(static)
 
@@ -113,5 +118,8 @@ class Statics:
         if progress != static.progress:
             static.progress, static.heard_at, static.stale = progress, now, stale
         elif now - static.heard_at >= static.quiet_s and stale > static.stale:
-            say(f"static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over")
-            self.start_over(static)
+            say(f"static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over. If no worker was started anew, it has too "
+                "many slots for tensors as short as its own: see `slots` in docs/tofino.md")
+            first, _ = self.switch.jobs[numbers[0]]
+            empty = not any(ranks for _, seen in progress for ranks, _ in seen.values())
+            self.start_over(static, IN_THE_MIDST if empty and first.first_tag == NEW_RUN else NEW_RUN)

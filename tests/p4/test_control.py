@@ -745,6 +745,53 @@ class Statics(Requests):
         self.assertTrue(self.sum_of(0, 101, 0))
         self.assertFalse(self.sum_of(0, 100, 0))  # of the run that goes on
 
+    def test_clients_in_the_midst_of_a_run(self):
+        self.begin(static=[self.wanted])
+        self.hear()
+        self.asked.idle(0, 1)
+        self.assertFalse(self.sum_of(0, 70, 0))
+        self.asked.idle(0, 3)
+        for packet in range(4):
+            self.assertTrue(self.sum_of(0, 70, packet))
+        self.new_life()
+        self.begin(static=[self.wanted])
+        self.asked.idle(0, 4)
+        self.assertTrue(self.sum_of(0, 71, 0))  # the job was not opened anew
+        self.asked.idle(0, 5)
+        self.assertFalse(self.sum_of(0, 0, 0))
+        self.asked.idle(0, 7)
+        for packet in range(4):
+            self.assertTrue(self.sum_of(0, 0, packet))
+
+    def sum_of_the(self, i, slots):
+        """Of the i-th tensor, each of one packet; whether all get it."""
+        in_flight = slots // 2
+        return self.is_sum([self.send_in(rank, self.port(rank), i % 256, 0, i // in_flight % 2, i % in_flight, rank + 1)[1] for rank in range(3)][-1])
+
+    def waits(self, slots):
+        """Before which of 300 tensors of one packet a job of so many slots waits."""
+        self.begin(static=[{**self.wanted, "threads": 1, "slots": slots}])
+        self.hear()
+        now, found = 1, []
+        self.asked.idle(0, now)
+        for i in range(300):
+            tries = 0
+            while not self.sum_of_the(i, slots):
+                tries += 1
+                self.assertLess(tries, 4, f"tensor {i} is stale for ever")
+                found += [i] * (tries == 1)
+                for now in (now + 1, now + 2):
+                    self.asked.idle(0, now)
+        return found
+
+    def test_slots_for_tensors_of_one_packet(self):
+        self.assertEqual(self.waits(64), [])
+
+    def test_too_many_slots_for_tensors_of_one_packet(self):
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(self.waits(128), [64, 192])
+        self.assertIn("too many slots for tensors as short as its own", said.getvalue())
+
     def test_an_operator_looks_at_it_and_resets_it(self):
         self.begin(static=[self.wanted])
         self.assertEqual(self.ask(do="look", at="static")["static"], {"published": False})
