@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -203,7 +204,8 @@ bool command_acts(const struct command *c)
     return c->words[1] != NULL || strcmp(c->words[0], "reload") == 0;
 }
 
-/* What is no number stays text, and the switch says what is wrong with it. */
+/* What is no number, or one that JSON does not have (nan, inf), stays text, and the switch says what is wrong
+ * with it. */
 static json_t *settings(char *const given[], unsigned n)
 {
     json_t *object = json_object();
@@ -216,7 +218,8 @@ static json_t *settings(char *const given[], unsigned n)
 
         snprintf(key, sizeof(key), "%.*s", (int)length, given[i]);
         json_object_set_new(object, key,
-                            *value != '\0' && *end == '\0' ? json_real(number) : json_string(value));
+                            *value != '\0' && *end == '\0' && isfinite(number) ? json_real(number)
+                                                                               : json_string(value));
     }
     return object;
 }

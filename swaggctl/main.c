@@ -18,9 +18,12 @@
 #include "watch.h"
 
 /* What a capture takes. */
-enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTER_SNAP, FILTERS };
+enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTERS };
 
-enum { OPTION_FILTER = 256 }; /* getopt's values of the options without a letter */
+enum {
+    OPTION_FILTER = 256,
+    OPTION_SNAP = OPTION_FILTER + FILTERS
+}; /* getopt's, of options without a letter */
 
 struct command_line {
     const char *place; /* --switch; NULL: not given */
@@ -30,6 +33,7 @@ struct command_line {
     const char *filter[FILTERS]; /* of a capture; NULL: not given */
     double every;                /* seconds */
     unsigned long times;         /* 0: until it is interrupted */
+    unsigned long snap;          /* bytes of a frame that a capture keeps; 0: as many as the switch does */
     char **words;
     unsigned n;
 };
@@ -75,30 +79,30 @@ static void print_usage(FILE *to)
 }
 
 /* Of the request for a capture. */
-static const struct {
-    const char *key;
-    bool number;
-} filters[FILTERS] = {
-    [FILTER_PORT] = {"port", false},
-    [FILTER_JOB] = {"job", false},
-    [FILTER_KIND] = {"kind", false},
-    [FILTER_SNAP] = {"snap", true},
+static const char *const filters[FILTERS] = {
+    [FILTER_PORT] = "port",
+    [FILTER_JOB] = "job",
+    [FILTER_KIND] = "kind",
 };
 
-/* Both are positive. As take_option. */
+/* All are positive; times and bytes are whole. As take_option. */
 static int take_number(struct command_line *cl, int option)
 {
+    const char *of = option == 'n' ? "seconds" : option == 'c' ? "times" : "bytes";
     char *end;
     const double value = strtod(optarg, &end);
 
-    if (end == optarg || *end != '\0' || !(value > 0) || value > 1e6) {
-        fprintf(stderr, "swaggctl: %s is no number of %s\n", optarg, option == 'n' ? "seconds" : "times");
+    if (end == optarg || *end != '\0' || !(value > 0) || value > 1e6 ||
+        (option != 'n' && value != (double)(unsigned long)value)) {
+        fprintf(stderr, "swaggctl: %s is no number of %s\n", optarg, of);
         return EXIT_USAGE;
     }
     if (option == 'n')
         cl->every = value;
-    else
+    else if (option == 'c')
         cl->times = (unsigned long)value;
+    else
+        cl->snap = (unsigned long)value;
     return -1;
 }
 
@@ -124,11 +128,11 @@ static int take_option(struct command_line *cl, int option)
     case OPTION_FILTER + FILTER_PORT:
     case OPTION_FILTER + FILTER_JOB:
     case OPTION_FILTER + FILTER_KIND:
-    case OPTION_FILTER + FILTER_SNAP:
         cl->filter[option - OPTION_FILTER] = optarg;
         return -1;
     case 'n':
     case 'c':
+    case OPTION_SNAP:
         return take_number(cl, option);
     case 'h':
         print_usage(stdout);
@@ -155,7 +159,7 @@ static int parse(struct command_line *cl, int argc, char *argv[])
         {"port", required_argument, NULL, OPTION_FILTER + FILTER_PORT},
         {"job", required_argument, NULL, OPTION_FILTER + FILTER_JOB},
         {"kind", required_argument, NULL, OPTION_FILTER + FILTER_KIND},
-        {"snap", required_argument, NULL, OPTION_FILTER + FILTER_SNAP},
+        {"snap", required_argument, NULL, OPTION_SNAP},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
@@ -308,9 +312,9 @@ static json_t *capture_request(const struct command_line *cl)
 
     for (unsigned i = 0; i < FILTERS; i++)
         if (cl->filter[i] != NULL)
-            json_object_set_new(request, filters[i].key,
-                                filters[i].number ? json_integer(atoll(cl->filter[i]))
-                                                  : json_string(cl->filter[i]));
+            json_object_set_new(request, filters[i], json_string(cl->filter[i]));
+    if (cl->snap > 0)
+        json_object_set_new(request, "snap", json_integer((json_int_t)cl->snap));
     return request;
 }
 

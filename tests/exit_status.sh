@@ -115,6 +115,8 @@ expect 2 swagg-sim run --seeds many
 expect 2 swagg-pcap gen --workers none
 expect 2 swagg-thc-table --bits 9
 expect 2 swaggctl jobz
+expect 2 swaggctl --times 0.5 watch drops
+expect 2 swaggctl --snap 100x --write /dev/null capture
 expect 2 train-digits
 expect 2 train-text --steps 1
 

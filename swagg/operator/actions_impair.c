@@ -39,8 +39,8 @@ static const char *put_rate(struct impair_config *cfg, const char *key, double v
             return NULL;
         }
         if (strcmp(key + length, "_every") == 0) {
-            if (!(value >= 0 && value <= UINT32_MAX))
-                return "is no number of frames";
+            if (!request_is_whole(value, 0, UINT32_MAX))
+                return "is no whole number of frames";
             cfg->rate[k].every = (uint32_t)value;
             return NULL;
         }
@@ -53,14 +53,14 @@ static const char *put_rate(struct impair_config *cfg, const char *key, double v
 static const char *put_setting(struct impair_config *cfg, const char *key, double value)
 {
     if (strcmp(key, "reorder_by") == 0) {
-        if (!(value >= 1 && value <= REORDER_BY_MAX))
-            return "is out of range (1..1000)";
+        if (!request_is_whole(value, 1, REORDER_BY_MAX))
+            return "is no whole number from 1 to 1000";
         cfg->hold_frames = (uint32_t)value;
         return NULL;
     }
     if (strcmp(key, "reorder_for_us") == 0) {
-        if (!(value >= 1 && value <= REORDER_FOR_US_MAX))
-            return "is out of range (1..10000000)";
+        if (!request_is_whole(value, 1, REORDER_FOR_US_MAX))
+            return "is no whole number from 1 to 10000000";
         cfg->hold_for = (uint64_t)value;
         return NULL;
     }

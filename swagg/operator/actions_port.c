@@ -9,10 +9,26 @@ static void put_port(json_t *ports, const struct config_port *p)
                                            "rx_queues", p->rx_queues, "tx_queues", p->tx_queues));
 }
 
-/* The port that is asked for; false: the reply says what is wrong. */
-static json_t *wanted_port(const struct request *request, struct reply *reply)
+/* NULL: nothing is wrong. */
+static const char *wrong_with(const char *key, const json_t *value)
 {
     static const char *const numbers[] = {"rx_queues", "tx_queues", "vlan"};
+    bool known = false;
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        known |= strcmp(key, numbers[i]) == 0;
+    if (!known)
+        return "is no setting of a port";
+    if (!json_is_number(value))
+        return "is not a number";
+    return request_is_whole(json_number_value(value), 0, UINT32_MAX)
+               ? NULL
+               : "is no whole number from 0 to 4294967295";
+}
+
+/* The port that is asked for; NULL: the reply says what is wrong. */
+static json_t *wanted_port(const struct request *request, struct reply *reply)
+{
     json_t *settings = json_object_get(request->body, "settings"), *port = json_object(), *value;
     const char *name = request_text(request, "port"), *device = request_text(request, "device"), *key;
 
@@ -20,13 +36,10 @@ static json_t *wanted_port(const struct request *request, struct reply *reply)
     json_object_set_new(port, "device", json_string(device == NULL ? "" : device));
     json_object_foreach(settings, key, value)
     {
-        bool known = false;
+        const char *wrong = wrong_with(key, value);
 
-        for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-            known |= strcmp(key, numbers[i]) == 0;
-        if (!known || !json_is_number(value)) {
-            reply_fail(reply, REPLY_BAD_REQUEST, "%s: %s; there are: rx_queues, tx_queues, vlan", key,
-                       known ? "is not a number" : "is no setting of a port");
+        if (wrong != NULL) {
+            reply_fail(reply, REPLY_BAD_REQUEST, "%s: %s; there are: rx_queues, tx_queues, vlan", key, wrong);
             json_decref(port);
             return NULL;
         }

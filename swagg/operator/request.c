@@ -1,6 +1,7 @@
 #include "operator/request.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 
 static int check(struct request *r, char why[REQUEST_TEXT_MAX])
@@ -50,4 +51,9 @@ void request_free(struct request *r)
 const char *request_text(const struct request *r, const char *key)
 {
     return json_string_value(json_object_get(r->body, key));
+}
+
+bool request_is_whole(double number, double least, double most)
+{
+    return number >= least && number <= most && number == (double)(int64_t)number; /* false for NaN, too */
 }

@@ -7,6 +7,7 @@
 #define SWAGG_OPERATOR_REQUEST_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -26,5 +27,9 @@ void request_free(struct request *r);
 
 /* The text of a key, or NULL if the request has none of this name. */
 const char *request_text(const struct request *r, const char *key);
+
+/* Whether a number that came in a request is whole and from least to most, which is 2^53 at most: then it is
+ * what it was when it is made an integer. */
+bool request_is_whole(double number, double least, double most);
 
 #endif

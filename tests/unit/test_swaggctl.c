@@ -180,6 +180,9 @@ static void test_command_lines_become_requests(void)
     EXPECT_REQUEST("{\"version\":1,\"command\":\"impair set\",\"name\":\"h0\",\"direction\":\"rx\","
                    "\"settings\":{\"drop\":0.5,\"reorder_by\":7.0,\"x\":\"y\"}}",
                    "impair", "set", "h0", "rx", "drop=0.5", "reorder_by=7", "x=y");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"port add\",\"port\":\"h2\",\"device\":\"kernel:p2\","
+                   "\"settings\":{\"vlan\":\"nan\",\"rx_queues\":\"1e999\"}}",
+                   "port", "add", "h2", "kernel:p2", "vlan=nan", "rx_queues=1e999");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"impair clear\",\"name\":\"h0\"}", "impair", "clear", "h0");
     EXPECT_REQUEST("", "impair", "set", "h0", "rx");
     EXPECT_REQUEST("", "job");

@@ -1,0 +1,106 @@
+/* What operators ask to be changed: numbers that are no such numbers are refused, whatever they would be cut
+ * to. */
+#include <string.h>
+
+#include "operator/actions_impair.h"
+#include "operator/actions_port.h"
+#include "unit.h"
+
+static struct config running;
+static struct config_port added;
+static unsigned adds;
+
+static bool add_port(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX])
+{
+    (void)context;
+    (void)why;
+    added = *port;
+    adds++;
+    return true;
+}
+
+static const struct action_parts parts = {.running = &running, .reloading = {.add_port = add_port}};
+
+static struct reply run(action_fn *action, const char *line)
+{
+    struct reply reply = {.code = REPLY_OK};
+    char why[REQUEST_TEXT_MAX];
+    struct request request;
+
+    CU_ASSERT_EQUAL_FATAL(request_parse(&request, line, strlen(line), why), 0);
+    action(&parts, &request, "h0", &reply);
+    request_free(&request);
+    return reply;
+}
+
+#define SET(settings) "{\"version\": 1, \"command\": \"x\", \"settings\": {" settings "}}"
+#define ADD(settings)                                                                                        \
+    "{\"version\": 1, \"command\": \"port add\", \"port\": \"new\", \"device\": \"kernel:new\", "            \
+    "\"settings\": {" settings "}}"
+
+/* A switch with VLAN 10. */
+static void describe(void)
+{
+    running = (struct config){.mtu = 1500, .ports = 1, .vlans = 1, .vlan = {{.id = 10}}};
+    strcpy(running.port[0].name, "h0");
+    strcpy(running.port[0].device, "kernel:h0");
+    running.port[0].rx_queues = running.port[0].tx_queues = 1;
+    adds = 0;
+}
+
+static void test_a_port_is_added_with_the_numbers_that_were_given(void)
+{
+    describe();
+    CU_ASSERT_EQUAL(run(port_add, ADD("\"vlan\": 10.0, \"rx_queues\": 2")).code, REPLY_OK);
+    CU_ASSERT_EQUAL_FATAL(adds, 1);
+    CU_ASSERT_EQUAL(added.vlan, 10);
+    CU_ASSERT_EQUAL(added.rx_queues, 2);
+    CU_ASSERT_EQUAL(added.tx_queues, 1);
+}
+
+static void refuses(action_fn *action, const char *line, const char *expected)
+{
+    const struct reply reply = run(action, line);
+
+    CU_ASSERT_NOT_EQUAL(reply.code, REPLY_OK);
+    if (strstr(reply.error, expected) == NULL)
+        printf("\n%s: %s", line, reply.error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(reply.error, expected));
+}
+
+static void test_a_port_s_numbers_are_not_cut(void)
+{
+    describe();
+    refuses(port_add, ADD("\"vlan\": 4294967306"), "vlan: is no whole number"); /* 2^32 + 10 */
+    refuses(port_add, ADD("\"vlan\": 10.5"), "vlan: is no whole number");
+    refuses(port_add, ADD("\"vlan\": -1"), "vlan: is no whole number");
+    refuses(port_add, ADD("\"vlan\": 11"), "vlan=11: the switch has no such VLAN");
+    refuses(port_add, ADD("\"vlan\": 10, \"rx_queues\": 1.5"), "rx_queues: is no whole number");
+    refuses(port_add, ADD("\"vlan\": 10, \"tx_queues\": 1e300"), "tx_queues: is no whole number");
+    refuses(port_add, ADD("\"vlan\": 10, \"tx_queues\": 17"), "out of range");
+    refuses(port_add, ADD("\"vlan\": \"10\""), "vlan: is not a number");
+    refuses(port_add, ADD("\"vlans\": 10"), "vlans: is no setting of a port");
+    CU_ASSERT_EQUAL(adds, 0);
+}
+
+static void test_an_impairment_s_numbers_are_not_cut(void)
+{
+    refuses(impairments_set, SET("\"drop_every\": 1.5"), "drop_every: 1.5 is no whole number of frames");
+    refuses(impairments_set, SET("\"drop_every\": 4294967296"), "is no whole number of frames");
+    refuses(impairments_set, SET("\"drop\": 1, \"reorder_by\": 1000.5"), "is no whole number from 1 to 1000");
+    refuses(impairments_set, SET("\"drop\": 1, \"reorder_for_us\": 0.5"),
+            "is no whole number from 1 to 10000000");
+    refuses(impairments_set, SET("\"drop\": 1.5"), "drop: 1.5 is not a probability");
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        UNIT_TEST(test_a_port_is_added_with_the_numbers_that_were_given),
+        UNIT_TEST(test_a_port_s_numbers_are_not_cut),
+        UNIT_TEST(test_an_impairment_s_numbers_are_not_cut),
+        CU_TEST_INFO_NULL,
+    };
+
+    return unit_main("operator_actions", tests);
+}
