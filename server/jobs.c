@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "config/room.h"
+#include "config/config_room.h"
 #include "control/terms.h"
 #include "control/tree.h"
 #include "protocols.h"

@@ -96,9 +96,12 @@ static int check_devices(const struct change *c)
 static int prepare_jobs(struct change *c)
 {
     const struct reload *r = c->reload;
-    int rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
-                                 &c->static_jobs);
+    int rc;
 
+    view_lock(r->shown);
+    rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
+                             &c->static_jobs);
+    view_unlock(r->shown);
     if (rc < 0)
         return rc;
     rc = registrar_prepare(r->registrar, c->next, c->tenant, &c->registrar);

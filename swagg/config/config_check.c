@@ -2,9 +2,11 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "atp/table.h"
 #include "atp/terms.h"
+#include "config/config_room.h"
 #include "config/config_value.h"
 #include "protocols.h"
 
@@ -81,10 +83,16 @@ static void check_pool(struct config_text *t, const struct config *c)
 
 /* A job of the configuration, which nobody joins. */
 struct fixed_job {
-    const char *list;
+    const char *list, *name;
+    unsigned place; /* in its list */
     const struct agg_terms *terms;
     unsigned members;
     int tenant;
+};
+
+enum {
+    FIXED_JOBS_MAX =
+        CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + CONFIG_REPLAYS_MAX + 1
 };
 
 /* Job i of all lists; false: there is none. */
@@ -96,54 +104,69 @@ static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
     if (i < statics) {
         const struct config_static *s = &c->static_job[i];
 
-        *job = (struct fixed_job){"static", &s->terms, s->workers, s->tenant};
+        *job = (struct fixed_job){"static", s->name, i, &s->terms, s->workers, s->tenant};
     } else if (i < hostaggs) {
         const struct config_hostagg *h = &c->hostagg[i - statics];
 
-        *job = (struct fixed_job){"hostagg", &h->terms, config_hostagg_members(h), h->tenant};
+        *job = (struct fixed_job){"hostagg", h->name, i - statics, &h->terms, config_hostagg_members(h),
+                                  h->tenant};
     } else if (i < clones) {
         const struct config_clone *k = &c->clone[i - hostaggs];
 
-        *job = (struct fixed_job){"clone", &k->terms, k->workers + k->has_collector, k->tenant};
+        *job = (struct fixed_job){"clone",  k->name, i - hostaggs, &k->terms, k->workers + k->has_collector,
+                                  k->tenant};
     } else if (i < clones + c->replays) {
         const struct config_replay *r = &c->replay[i - clones];
 
-        *job = (struct fixed_job){"replay", &r->terms, r->workers, r->tenant};
+        *job = (struct fixed_job){"replay", "replay", i - clones, &r->terms, r->workers, r->tenant};
     } else if (i == clones + c->replays && c->atp.aggregators > 0) {
-        *job = (struct fixed_job){"atp", &c->atp.terms, 0, -1};
+        *job = (struct fixed_job){"atp", "atp", 0, &c->atp.terms, 0, -1};
     } else {
         return false;
     }
     return true;
 }
 
-/* The bytes that its pool takes; 0: a key is out of range, which was reported. */
-static size_t pool_bytes(const struct config *c, const struct fixed_job *job)
+/* What its pool takes; false: a key is out of range, which was reported. */
+static bool pool_of(const struct config *c, const struct fixed_job *job, struct agg_footprint *f)
 {
     const struct agg_pool_config pool = {
         .workers = (uint16_t)job->members, .delays = c->pool.delays, .terms = *job->terms};
-    struct agg_footprint f;
 
-    return agg_protocol_find(job->terms->protocol)->footprint(&pool, &f) ? f.bytes : 0;
+    return agg_protocol_find(job->terms->protocol)->footprint(&pool, f);
 }
 
-/* Nobody would notice if one of the jobs that nobody joins got no memory, so it is checked now. */
-static void check_memory(struct config_text *t, const struct config *c)
+/* Nobody would notice if one of the jobs that nobody joins got no pool, so it is checked now that there is
+ * room for all of them, in the pool of the switch and in the quotas of their tenants. */
+static void check_room(struct config_text *t, const struct config *c)
 {
-    const size_t megabyte = 1 << 20;
-    const char *first = "";
+    struct room_job running[FIXED_JOBS_MAX];
+    struct room room = {.whose = "the switch",
+                        .bytes = (uint64_t)c->pool.megabytes << 20,
+                        .slots = c->pool.slots,
+                        .bytes_a_job = (uint64_t)c->pool.megabytes_per_job << 20,
+                        .tenants = c->tenants,
+                        .tenant = c->tenant,
+                        .job = running};
+    char path[CONFIG_PATH_MAX], text[AGG_TEXT_MAX];
+    struct agg_footprint f;
     struct fixed_job job;
-    size_t bytes = 0;
 
+    if (config_text_is_faulty(t, "pool") || config_text_is_faulty(t, "tenants"))
+        return;
     for (unsigned i = 0; fixed_job(c, i, &job); i++) {
-        if (i == 0)
-            first = job.list;
-        bytes += pool_bytes(c, &job);
+        if (config_text_is_faulty(t, job.list) || !pool_of(c, &job, &f))
+            continue;
+        running[room.jobs] =
+            (struct room_job){.name = job.name, .tenant = job.tenant, .slots = f.slots, .bytes = f.bytes};
+        if (!room_for(&room, &running[room.jobs], text)) {
+            snprintf(path, sizeof(path), "%s[%u]", job.list, job.place);
+            config_fault(t, strcmp(job.list, "atp") == 0 ? "atp" : path, "%s", text);
+            return;
+        }
+        room.held += f.bytes;
+        room.jobs++;
     }
-    if (bytes > c->pool.megabytes * megabyte && !config_text_is_faulty(t, first) &&
-        !config_text_is_faulty(t, "pool.megabytes"))
-        config_fault(t, first, "its jobs take %zu MB, and pool.megabytes is %u: raise it, or lower slots",
-                     (bytes + megabyte - 1) / megabyte, c->pool.megabytes);
 }
 
 unsigned config_jobs_of(const struct config *c, unsigned tenant)
@@ -233,6 +256,6 @@ void config_check(struct config_text *t, struct config_raw *raw)
     config_check_replay(t, raw);
     check_atp(t, c);
     make_atp_terms(c);
-    check_memory(t, c);
+    check_room(t, c);
     check_quotas(t, c);
 }

@@ -239,6 +239,21 @@ static int tenant_until_now(const struct config *running, const int tenant[], in
     return -1;
 }
 
+/* From now on jobs are held to what they may hold by the next configuration, with its tenants under their
+ * numbers until now. */
+static void limit_to_next(struct static_jobs *s, const struct static_jobs_change *change,
+                          struct config *limits)
+{
+    const struct config *running = change->running, *next = change->next;
+
+    *limits = *next;
+    limits->tenants = running->tenants;
+    limits->leaving = running->leaving;
+    for (unsigned t = 0; t < running->tenants + running->leaving; t++)
+        limits->tenant[t] = change->tenant[t] >= 0 ? next->tenant[change->tenant[t]] : running->tenant[t];
+    jobs_limit(s->jobs, limits);
+}
+
 /* Those that stay are copied when all has succeeded: until then they go on changing. */
 static int make_next(struct static_jobs *s, struct static_jobs_next *next,
                      const struct static_jobs_change *change)
@@ -263,17 +278,24 @@ int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *
                         struct static_jobs_next *next)
 {
     const unsigned jobs = jobs_in(change->next);
+    struct config *limits = malloc(sizeof(*limits));
     int rc;
 
     *next = (struct static_jobs_next){.job = calloc(jobs + 1, sizeof(*next->job))};
-    if (next->job == NULL)
+    if (next->job == NULL || limits == NULL) {
+        free(next->job);
+        free(limits);
         return -ENOMEM;
+    }
     for (unsigned n = 0; n < jobs; n++) {
         next->was[n] = place_until_now(change->running, change->next, n);
         if (next->was[n] >= 0)
             next->stays[next->was[n]] = true;
     }
+    limit_to_next(s, change, limits);
     rc = make_next(s, next, change);
+    jobs_limit(s->jobs, change->running);
+    free(limits);
     if (rc < 0)
         static_jobs_forget(s, next);
     return rc;

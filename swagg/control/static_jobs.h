@@ -60,8 +60,9 @@ struct static_jobs_next {
     bool stays[STATIC_JOBS_MAX]; /* by its place until now */
 };
 
-/* Opens the jobs that are new, or other than they were. 0, or -errno after logging, and nothing has changed:
- * -EBUSY, a job that would be changed or closed is at work; or as jobs_open. */
+/* Opens the jobs that are new, or other than they were, within the limits of the next configuration, which
+ * count until it returns: nobody may read them meanwhile. 0, or -errno after logging, and nothing has
+ * changed: -EBUSY, a job that would be changed or closed is at work; or as jobs_open. */
 int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *change,
                         struct static_jobs_next *next);
 /* After jobs_follow: closes those that they take the place of, or that are in the configuration no more. */

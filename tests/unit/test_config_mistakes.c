@@ -262,7 +262,8 @@ static const struct {
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
      "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
-     "F:4: replay: its jobs take 191 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
+     "F:4: replay[0]: 95.0 MB were asked for, 64.0 MB of the 64.0 MB of the switch are free "
+     "(pool.megabytes)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 2\n  - phases: 6\n",
      "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
      "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
@@ -360,7 +361,19 @@ static const struct {
      "F:6: static[0].tenant: no tenant is called \"b\"\n"
      "F:4: tenants[0].quota.jobs: a has 2 jobs in this file, more than the quota of 1: raise it\n"},
     {SWITCH "static: [{workers: [" WORKER_2 "], slots: 16384, mode: ordered}]\nreplay: [{slots: 16384}]\n",
-     "F:4: static: its jobs take 132 MB, and pool.megabytes is 64: raise it, or lower slots\n"},
+     "F:5: replay[0]: 95.0 MB were asked for, 28.0 MB of the 64.0 MB of the switch are free "
+     "(pool.megabytes): static[0] holds 36.0 MB\n"},
+    {SWITCH "pool: {slots: 128}\nstatic:\n  - {workers: [" WORKER_2 "], slots: 100}\n"
+            "  - {name: second, workers: [" WORKER_3 "], slots: 50}\n",
+     "F:7: static[1]: 50 slots were asked for, 28 of the 128 of the switch are free (pool.slots): static[0] "
+     "holds "
+     "100\n"},
+    {SWITCH "tenants: [{name: a, addresses: [10.0.0.1], quota: {slots: 128}}]\nstatic:\n"
+            "  - {workers: [" WORKER_2 "], tenant: a, slots: 100}\n  - {workers: [" WORKER_3 "]}\n"
+            "hostagg: [{tenant: a, slots: 32, host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, "
+            "workers: [" WORKER_2 "]}]\n",
+     "F:8: hostagg[0]: 32 slots were asked for, 28 of the 128 of tenant a are free (tenants[0].quota.slots): "
+     "static[0] holds 100\n"},
     /* host-addressed jobs */
     {PORT "hostagg:\n  - {host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_2
           "]}\n",

@@ -59,7 +59,8 @@ static void set_up(void)
     memset(&fixed, 0, sizeof(fixed));
     jobs.rcu = rcu;
     jobs.kernels = agg_kernels_best();
-    jobs.bytes_max = 64 << 20;
+    cfg.pool.megabytes = 64;
+    jobs_limit(&jobs, &cfg);
     fixed.jobs = &jobs;
     fixed.us = us;
     cfg.static_jobs = 2;
@@ -371,6 +372,71 @@ static void test_a_job_that_works_is_not_changed(void)
     tear_down();
 }
 
+/* The configuration that runs, with so many jobs more. */
+static void add_jobs(unsigned more)
+{
+    changed = cfg;
+    changed.static_jobs = cfg.static_jobs + more;
+    for (unsigned i = cfg.static_jobs; i < changed.static_jobs; i++) {
+        changed.static_job[i] = cfg.static_job[0];
+        snprintf(changed.static_job[i].name, sizeof(changed.static_job[i].name), "new%u", i);
+        for (unsigned r = 0; r < WORKERS; r++)
+            changed.static_job[i].worker[r].ip = ip_of(i, r);
+    }
+}
+
+/* Jobs are held to the quotas of the configuration that they come with, and to what running jobs hold. */
+static void test_new_jobs_are_held_to_the_new_limits(void)
+{
+    set_up();
+    cfg.pool.slots = 2 * THREADS * SLOTS; /* there is no room for another */
+    jobs_limit(&jobs, &cfg);
+    add_jobs(1);
+    CU_ASSERT_EQUAL(prepare(), -ENOSPC);
+    changed.pool.slots = 3 * THREADS * SLOTS;
+    CU_ASSERT_EQUAL_FATAL(prepare(), 0);
+    CU_ASSERT_EQUAL(jobs.quota.slots, cfg.pool.slots); /* nothing has changed yet */
+    commit();
+    jobs_limit(&jobs, &cfg);
+    add_jobs(1);
+    changed.pool.slots = 4 * THREADS * SLOTS - 1;
+    CU_ASSERT_EQUAL(prepare(), -ENOSPC);
+    CU_ASSERT_EQUAL(jobs.quota.slots, cfg.pool.slots);
+    tear_down();
+}
+
+/* ... which may have their tenants in another order. */
+static void test_new_jobs_are_held_to_their_tenant_s_new_quota(void)
+{
+    static const int swapped[] = {1, 0};
+    const struct job *job;
+
+    set_up();
+    cfg.tenants = 2;
+    cfg.tenant[0] = (struct config_tenant){.name = "lab", .weight = 1};
+    cfg.tenant[1] = (struct config_tenant){.name = "rest", .weight = 1};
+    jobs_limit(&jobs, &cfg);
+    for (unsigned i = 0; i < 2; i++) {
+        cfg.static_job[i].tenant = fixed.job[i].plan.tenant = 0;
+        jobs_set_tenant(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[i].number, 0);
+    }
+    add_jobs(1);
+    changed.tenant[0] = cfg.tenant[1];
+    changed.tenant[1] = cfg.tenant[0];
+    for (unsigned i = 0; i < 3; i++)
+        changed.static_job[i].tenant = 1;
+    changed.tenant[1].quota.slots = 3 * THREADS * SLOTS - 1;
+    CU_ASSERT_EQUAL(prepare(), -ENOSPC);
+    changed.tenant[1].quota.slots = 3 * THREADS * SLOTS;
+    CU_ASSERT_EQUAL_FATAL(prepare(), 0);
+    CU_ASSERT_STRING_EQUAL(jobs.quota.tenant[0].name, "lab");
+    jobs_follow(&jobs, &changed, swapped);
+    commit();
+    job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[2].number);
+    CU_ASSERT_EQUAL(job->tenant, 1);
+    tear_down();
+}
+
 /* One of two that are new finds no room: neither is there. */
 static void test_what_cannot_be_made_leaves_no_trace(void)
 {
@@ -378,15 +444,8 @@ static void test_what_cannot_be_made_leaves_no_trace(void)
 
     set_up();
     bytes = jobs.bytes;
-    jobs.bytes_max = bytes + bytes / 2;
-    changed = cfg;
-    changed.static_jobs = 4;
-    for (unsigned i = 2; i < 4; i++) {
-        changed.static_job[i] = cfg.static_job[0];
-        snprintf(changed.static_job[i].name, sizeof(changed.static_job[i].name), "new%u", i);
-        for (unsigned r = 0; r < WORKERS; r++)
-            changed.static_job[i].worker[r].ip = ip_of(i, r);
-    }
+    add_jobs(2);
+    changed.pool.slots = 3 * THREADS * SLOTS;
     CU_ASSERT_EQUAL(prepare(), -ENOSPC);
     jobs_reclaim(&jobs);
     CU_ASSERT_EQUAL(jobs.bytes, bytes);
@@ -410,6 +469,8 @@ int main(void)
         UNIT_TEST(test_a_static_job_counts_against_its_tenant_s_quota),
         UNIT_TEST(test_jobs_come_and_go_while_another_works),
         UNIT_TEST(test_a_job_that_works_is_not_changed),
+        UNIT_TEST(test_new_jobs_are_held_to_the_new_limits),
+        UNIT_TEST(test_new_jobs_are_held_to_their_tenant_s_new_quota),
         UNIT_TEST(test_what_cannot_be_made_leaves_no_trace),
         CU_TEST_INFO_NULL,
     };

@@ -1,4 +1,4 @@
-#include "config/room.h"
+#include "config/config_room.h"
 
 #include <stdio.h>
 
