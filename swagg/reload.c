@@ -96,11 +96,13 @@ static int check_devices(const struct change *c)
 static int prepare_jobs(struct change *c)
 {
     const struct reload *r = c->reload;
-    int rc;
+    const struct static_jobs_change change = {r->running, c->next, c->tenant};
+    int rc = static_jobs_check_senders(r->registrar, &change);
 
+    if (rc < 0)
+        return rc;
     view_lock(r->shown);
-    rc = static_jobs_prepare(r->static_jobs, &(struct static_jobs_change){r->running, c->next, c->tenant},
-                             &c->static_jobs);
+    rc = static_jobs_prepare(r->static_jobs, &change, &c->static_jobs);
     view_unlock(r->shown);
     if (rc < 0)
         return rc;

@@ -86,6 +86,8 @@ static int admit(void *context, const struct ctl_endpoint *from, int key, const 
             protocol = r->parts.protocols[i];
     if (tenant < 0 || protocol == NULL)
         return tenant;
+    if (shared->is_taken(shared->ctx, from, join->data_port, text))
+        return -1;
     rc = join->resume ? terms_check(r->parts.cfg, protocol, 1, shares, wish, text)
                       : terms_check_wish(r->parts.cfg, protocol, shares, wish, text);
     return rc == 0 ? tenant : -1;

@@ -20,7 +20,7 @@ struct relays_parts {
     unsigned protocols_known;
     uint8_t data_ports;
     const struct keyring *keys;
-    /* the registry's, for what both do alike: ctx, send, event, tenant_of */
+    /* the registry's, for what both do alike: ctx, send, event, tenant_of, is_taken */
     struct ctl_registry_actions shared;
 };
 

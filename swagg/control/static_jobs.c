@@ -216,6 +216,11 @@ static int place_until_now(const struct config *running, const struct config *cf
     return (int)running->replays + was;
 }
 
+bool static_jobs_is_new(const struct static_jobs_change *change, unsigned i)
+{
+    return place_until_now(change->running, change->next, change->next->replays + i) < 0;
+}
+
 /* Jobs that are gone or others must be quiet, so that nothing is cut off in its midst. */
 static int check_quiet(const struct static_jobs *s, const struct static_jobs_next *next)
 {

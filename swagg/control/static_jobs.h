@@ -49,6 +49,14 @@ struct static_jobs_change {
     const int *tenant; /* by the number until now: that in next (config_align.h) */
 };
 
+/* Whether job i of the next `static` is new, or another than it was. */
+bool static_jobs_is_new(const struct static_jobs_change *change, unsigned i);
+
+/* Whether new jobs leave ranks that have joined, or are about to, the addresses that they send from. 0, or
+ * -EBUSY after logging which they do not. */
+struct registrar;
+int static_jobs_check_senders(struct registrar *r, const struct static_jobs_change *change);
+
 enum {
     STATIC_JOBS_MAX =
         CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + 1

@@ -223,6 +223,18 @@ net_until 30 "the other job goes on" more_results_than $((results + 100))
 sed -i '/name: h1/a \  - {name: h2, device: "kernel:p2"}' "$NET_DIR/swagg.yaml"
 expect_match "what swaggctl tells" "$(net_ctl reload)" 'ports\[h2\] *- *added'
 reaches 2 "$(net_switch_ip)"
+
+step "a static job cannot take the port of a rank that has joined"
+address=$(net_ctl --json ranks stays | python3 -c 'import json, sys; print(json.load(sys.stdin)["ranks"][1]["address"])')
+add_static() { # PORT
+    printf 'static: [{name: late, workers: [{ip: %s, port: %s, mac: "02:00:00:00:00:77"}]}]\n' "${address%:*}" "$1" \
+        >>"$NET_DIR/swagg.yaml"
+}
+add_static "${address#*:}"
+expect_match "why it is not taken" "$(net_ctl reload 2>&1)" "UDP port ${address#*:} of ${address%:*} is rank 1's of job stays"
+sed -i '/^static:/d' "$NET_DIR/swagg.yaml"
+add_static 1
+expect_match "what swaggctl tells" "$(net_ctl reload)" 'static\[late\] *- *added'
 RANK_PID=("${running[@]}")
 job_kill
 net_swagg_stop

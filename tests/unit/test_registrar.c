@@ -1,11 +1,13 @@
 /* The registry in the daemon, without a network: messages come and go as frames, jobs become pools. */
 #include "lcore_rig.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "control/registrar.h"
+#include "control/static_jobs.h"
 #include "key_file.h"
 #include "tally.h"
 #include "terms_of.h"
@@ -374,6 +376,44 @@ static void test_nobody_joins_from_a_static_worker_s_port(void)
     close_registrar();
 }
 
+/* What a reload says to a static job whose worker has so many UDP ports of this station. */
+static int add_static(unsigned station, unsigned network, unsigned port, unsigned threads)
+{
+    static const int tenant[] = {0};
+    static struct config next;
+    struct config_static *s = &next.static_job[0];
+
+    next = cfg;
+    next.static_jobs = 1;
+    *s = (struct config_static){
+        .name = "fixed", .threads = threads, .network = (uint8_t)network, .workers = 2};
+    s->worker[1] = (struct config_peer){.ip = rig_station(station).ip, .port = port};
+    return static_jobs_check_senders(registrar, &(struct static_jobs_change){&cfg, &next, tenant});
+}
+
+static void test_no_new_static_job_takes_a_joined_rank_s_port(void)
+{
+    open_registrar();
+    join(0, 2);
+    sent(0);
+    CU_ASSERT_EQUAL(add_static(0, 0, 5000, 1), -EBUSY); /* its job is still forming */
+    CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), 0);
+    join(1, 2);
+    sent(0);
+    sent(1);
+    CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), -EBUSY);
+    CU_ASSERT_EQUAL(add_static(1, 0, 4999, 3), -EBUSY);
+    CU_ASSERT_EQUAL(add_static(1, 0, 4999, 2), 0);
+    CU_ASSERT_EQUAL(add_static(1, 0, 5002, 3), 0);
+    CU_ASSERT_EQUAL(add_static(1, 1, 5001, 1), 0); /* in another network */
+    CU_ASSERT_EQUAL(add_static(2, 0, 5001, 1), 0);
+    CU_ASSERT(registrar_end_job(registrar, 0, "j"));
+    send_flush(&rig.send);
+    rig_sent_all();
+    CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), 0);
+    close_registrar();
+}
+
 static void test_a_job_ends_with_its_members(void)
 {
     const struct job *job;
@@ -738,6 +778,7 @@ int main(void)
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
         UNIT_TEST(test_jobs_of_the_file_count_against_their_tenant_s_quota),
         UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
+        UNIT_TEST(test_no_new_static_job_takes_a_joined_rank_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
         UNIT_TEST(test_jobs_go_on_under_another_configuration),

@@ -2,11 +2,13 @@
  * packets go up and come down as frames. */
 #include "lcore_rig.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/uplink_ports.h"
 #include "bridge/neighbours.h"
 #include "control/registrar.h"
+#include "control/static_jobs.h"
 #include "net/arp.h"
 #include "terms_of.h"
 #include "wire/path.h"
@@ -432,6 +434,65 @@ static void test_a_job_outlives_the_port_toward_its_parent(void)
     close_switch();
 }
 
+/* A job of the configuration with rank 0's address and UDP port. */
+static struct config_static fixed_job(void)
+{
+    return (struct config_static){
+        .name = "fixed",
+        .threads = 1,
+        .workers = 1,
+        .worker = {{.ip = rig_station(0).ip, .port = rte_be_to_cpu_16(rig_station(0).port)}}};
+}
+
+static void test_nobody_joins_a_job_above_from_a_static_worker_s_port(void)
+{
+    static const struct jobs_identity us;
+    struct jobs_plan plan = {.protocol = &sml_protocol,
+                             .terms = terms_of((struct sml_terms){.format = SML_FORMAT_INT32,
+                                                                  .slots = 8,
+                                                                  .chunk_bytes = 128,
+                                                                  .plain = true,
+                                                                  .labelled = true,
+                                                                  .threads = 1}),
+                             .as_it_is = true,
+                             .is_static = true,
+                             .size = 1,
+                             .name = "fixed",
+                             .tenant = -1,
+                             .member = {{.ip = rig_station(0).ip, .udp_port = rig_station(0).port}}};
+    char text[AGG_TEXT_MAX];
+    struct ctl_message m;
+    uint8_t number;
+
+    open_switch();
+    CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
+    find_path();
+    join("up-1");
+    m = sent_by(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "of job fixed in the switch's configuration"));
+    jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
+    join("up-1");
+    CU_ASSERT_EQUAL(sent_by(ABOVE).head.type, CTL_JOIN);
+    close_switch();
+}
+
+static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(void)
+{
+    static const int tenant[] = {0};
+    static struct config next;
+    const struct static_jobs_change change = {&cfg, &next, tenant};
+
+    open_switch();
+    next = cfg;
+    next.static_jobs = 1;
+    next.static_job[0] = fixed_job();
+    CU_ASSERT_EQUAL(static_jobs_check_senders(registrar, &change), 0);
+    start_job();
+    CU_ASSERT_EQUAL(static_jobs_check_senders(registrar, &change), -EBUSY);
+    close_switch();
+}
+
 static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
 {
     static const int tenant[] = {0};
@@ -487,6 +548,8 @@ int main(void)
         UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
         UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),
         UNIT_TEST(test_a_job_outlives_the_port_toward_its_parent),
+        UNIT_TEST(test_nobody_joins_a_job_above_from_a_static_worker_s_port),
+        UNIT_TEST(test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on),
         UNIT_TEST(test_a_reload_knows_the_tenants_of_jobs_that_go_on),
         UNIT_TEST(test_a_reload_knows_the_tenants_of_ranks_that_join),
         UNIT_TEST(test_a_job_that_has_ended_is_found_neither_way),
