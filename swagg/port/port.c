@@ -181,6 +181,11 @@ void port_say_refused(const struct port *port, const char *interface, unsigned i
         log_error("port %s: interface %s is in use by another swagg, process %d: stop that, or give one of "
                   "them another interface",
                   port->name, interface, linux_lock_holder(if_index));
+    else if (rc == -EALREADY)
+        log_error(
+            "port %s: interface %s is another port's of this switch, under this or another name: give one of "
+            "them another interface",
+            port->name, interface);
     else
         log_error("port %s: cannot open interface %s: %s%s", port->name, interface, strerror(-rc),
                   how_to_mend(rc));

@@ -206,6 +206,8 @@ job_start stays
 running=("${RANK_PID[@]}")
 expect_match "why it has no port" "$(net_ctl port add h2 kernel:p1 2>&1)" '"kernel:p1" is the device of ports\[1\] already'
 expect_match "why it has no port" "$(net_ctl port add h2 kernel:nothere 2>&1)" 'cannot open interface nothere: No such device'
+ip -n "$NET_ID-sw" link property add dev p1 altname other
+expect_match "why it has no port" "$(net_ctl port add h2 kernel:other 2>&1)" "interface other is another port's of this switch"
 net_ctl port add h2 kernel:p2
 reaches 2 "$(net_switch_ip)"
 ranks_start cut 3 --calls 1000000000 --pause 5

@@ -7,14 +7,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/run_directory.h"
 #include "port/linux/namespace.h"
 
 #define FILE_NAME RUN_DIRECTORY "/interfaces"
 
+enum { OWN_MAX = SWAGG_MAX_PORTS + 1 /* one more is locked for a moment, by record.c */ };
+
 /* Open to the end: closing any descriptor of the file would end the process's locks. */
 static int file = -1;
+
+/* The interfaces that this process has locked, which its locks in the file do not keep apart; 0: none. */
+static unsigned own[OWN_MAX];
+
+static unsigned *place_of(unsigned if_index)
+{
+    unsigned *at = own;
+
+    while (at < own + OWN_MAX && *at != if_index)
+        at++;
+    return at < own + OWN_MAX ? at : NULL;
+}
 
 static bool open_file(void)
 {
@@ -39,7 +54,8 @@ static struct flock byte_of(unsigned if_index, short type)
         .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(space << 32 | if_index), .l_len = 1};
 }
 
-int linux_lock(unsigned if_index)
+/* Against other processes. */
+static int lock_in_file(unsigned if_index)
 {
     struct flock byte = byte_of(if_index, F_WRLCK);
 
@@ -48,10 +64,20 @@ int linux_lock(unsigned if_index)
     return errno == EAGAIN || errno == EACCES ? -EADDRINUSE : -errno;
 }
 
+int linux_lock(unsigned if_index)
+{
+    const int rc = place_of(if_index) != NULL ? -EALREADY : lock_in_file(if_index);
+
+    if (rc == 0)
+        *place_of(0) = if_index;
+    return rc;
+}
+
 void linux_unlock(unsigned if_index)
 {
     struct flock byte = byte_of(if_index, F_UNLCK);
 
+    *place_of(if_index) = 0;
     if (file >= 0)
         fcntl(file, F_SETLK, &byte);
 }

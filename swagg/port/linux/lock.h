@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 /* Locks an interface of this network namespace. 0, also where there can be no lock, which the log says;
- * -EADDRINUSE: another process has it. Locks of this process do not meet each other. */
+ * -EADDRINUSE: another process has it; -EALREADY: this one has. */
 int linux_lock(unsigned if_index);
-void linux_unlock(unsigned if_index);
+void linux_unlock(unsigned if_index); /* one that this process has locked */
 
 /* The process that has locked it; 0: none, or one of another PID namespace. */
 pid_t linux_lock_holder(unsigned if_index);
