@@ -77,7 +77,8 @@ struct config_port {
     char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ...; "": there
                                        is no port of this number (config_align.h) */
     char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
-                                       --vdev (net_memif0,role=server); or a PCI address with options */
+                                       --vdev (net_memif0,role=server); or a PCI address with options, as
+                                       DPDK writes it (0000:3a:00.0) */
     uint32_t rx_queues, tx_queues;  /* 1..SWAGG_MAX_QUEUES */
     struct config_impair impair;
     struct config_storm storm;

@@ -184,6 +184,25 @@ static bool is_on_a_bus(const char *device, size_t length)
             strspn(device + name, "0123456789abcdefABCDEF:.") == length - name);
 }
 
+/* Names a PCI device as DPDK does, so that it has one name: pci:0000:3A:00.0 and 3a:0.0 are 0000:3a:00.0. */
+static void name_pci_device(char device[CONFIG_DEVICE_MAX])
+{
+    const char *address = device + (starts_with(device, "pci:") ? strlen("pci:") : 0);
+    const size_t length = device_name_length(address);
+    unsigned domain = 0, bus, slot, function;
+    char named[CONFIG_DEVICE_MAX + sizeof("0000:00:00.0")];
+    int end = 0;
+
+    if (strspn(address, "0123456789abcdefABCDEF:.") != length ||
+        !((sscanf(address, "%2x:%2x.%1x%n", &bus, &slot, &function, &end) == 3 && (size_t)end == length) ||
+          (sscanf(address, "%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) == 4 &&
+           (size_t)end == length)))
+        return;
+    snprintf(named, sizeof(named), "%.4x:%.2x:%.2x.%x%s", domain, bus, slot, function, address + length);
+    if (strlen(named) < CONFIG_DEVICE_MAX)
+        strcpy(device, named);
+}
+
 static void check_device(struct config_text *t, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device;
@@ -249,6 +268,7 @@ void config_check_ports(struct config_text *t, struct config *c)
         config_check_numbers(t, path, &c->port[p], queues, QUEUES);
         config_check_numbers(t, path, &c->port[p], storms, STORMS);
         config_check_numbers(t, path, &c->port[p], &marks, 1);
+        name_pci_device(c->port[p].device);
         check_device(t, c, p);
         check_marks(t, c, p);
         check_impair(t, port_path(path, p, "impair.rx"), &c->port[p].impair.rx);

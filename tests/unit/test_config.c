@@ -82,7 +82,7 @@ static void test_every_key_arrives(void)
              "      rx: {drop: 0.01, drop_every: 2, duplicate: 0.02, duplicate_every: 3, corrupt: 0.04,\n"
              "           corrupt_every: 5}\n"
              "      tx: {reorder: 0.03, reorder_every: 4, reorder_by: 7, reorder_for_us: 900}\n"
-             "  - {name: h1, device: \"0000:03:00.0,rx_pkt_burst=64\", storm: {broadcast: 1, multicast: 2,\n"
+             "  - {name: h1, device: \"pci:03:00.0,rx_pkt_burst=64\", storm: {broadcast: 1, multicast: 2,\n"
              "     unknown: 3}}\n"
              "switch: {mac: \"02:00:00:ab:CD:ef\", ip: 10.1.2.3/16, link_local: transparent}\n"
              "loops: {find: false, probe_s: 7, block_s: 8}\n"

@@ -137,6 +137,14 @@ static const struct {
      ",framesz=9216,blocksz=36864\n"},
     {"ports:\n  - device: 0000:03:00.0\n  - device: 0000:03:00.0\n",
      "F:3: ports[1].device: \"0000:03:00.0\" is the device of ports[0] already\n"},
+    {"ports:\n  - device: 0000:3a:00.0,x=1\n  - device: pci:0000:3A:00.0\n  - device: 3A:00.0,y=2\n"
+     "  - device: 0:3A:0.0\n  - device: 3a:00.1\n  - device: 0001:3a:00.0\n",
+     "F:3: ports[1].device: \"0000:3a:00.0\" is the device of ports[0] already\n"
+     "F:4: ports[2].device: \"0000:3a:00.0\" is the device of ports[0] already\n"
+     "F:4: ports[2].device: \"0000:3a:00.0\" is the device of ports[1] already\n"
+     "F:5: ports[3].device: \"0000:3a:00.0\" is the device of ports[0] already\n"
+     "F:5: ports[3].device: \"0000:3a:00.0\" is the device of ports[1] already\n"
+     "F:5: ports[3].device: \"0000:3a:00.0\" is the device of ports[2] already\n"},
     {PORTS "  - name: b\n    device: net_null2\n",
      "F:5: ports[2].name: \"b\" is the name of ports[1] already\n"},
     {PORT "    name: port1\n  - device: net_null2\n",
