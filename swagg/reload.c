@@ -50,6 +50,7 @@ static int read_next(struct change *c)
                   SWAGG_MAX_PORTS);
         return -ENOSPC;
     }
+    config_align_vlans(c->next, running);
     rc = reread_keep_tenants(c->reload->file, c->next, running, tenants_with_jobs(c->reload), c->tenant);
     if (rc < 0)
         return rc;

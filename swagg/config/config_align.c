@@ -76,6 +76,48 @@ bool config_align_ports(struct config *next, const struct config *running)
     return true;
 }
 
+static bool same_addresses(const struct config *a, const struct config *b)
+{
+    for (unsigned i = 0; i < CONFIG_VLANS_MAX; i++) {
+        const struct config_vlan *x = &a->vlan[i], *y = &b->vlan[i];
+
+        if ((x->ip != 0 || y->ip != 0) && (x->id != y->id || x->ip != y->ip || x->prefix != y->prefix))
+            return false;
+    }
+    return true;
+}
+
+/* Of each VLAN of next the number that it has in running. False: some have none. */
+static bool find_numbers(const struct config *next, const struct config *running,
+                         uint8_t number[CONFIG_VLANS_MAX])
+{
+    for (unsigned i = 0; i < next->vlans; i++) {
+        unsigned n = 0;
+
+        while (n < running->vlans && running->vlan[n].id != next->vlan[i].id)
+            n++;
+        if (n == running->vlans)
+            return false;
+        number[i] = (uint8_t)n;
+    }
+    return next->vlans > 0;
+}
+
+/* Jobs for which the switch needs an address lie in VLANs whose numbers are the same. */
+void config_align_vlans(struct config *next, const struct config *running)
+{
+    uint8_t number[CONFIG_VLANS_MAX];
+
+    if (!same_addresses(next, running) || !find_numbers(next, running, number))
+        return;
+    for (unsigned i = 0; i < next->hostagg_jobs; i++)
+        next->hostagg[i].network = number[next->hostagg[i].network];
+    for (unsigned i = 0; i < next->clone_jobs; i++)
+        next->clone[i].network = number[next->clone[i].network];
+    memcpy(next->vlan, running->vlan, sizeof(next->vlan));
+    next->vlans = running->vlans;
+}
+
 /* Nobody joins its jobs any more, and what those have counts against no quota of its own. */
 static struct config_tenant leaving(const struct config_tenant *t)
 {

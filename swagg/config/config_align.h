@@ -11,6 +11,11 @@
  * numbers. */
 bool config_align_ports(struct config *next, const struct config *running);
 
+/* Gives VLANs of next the numbers that they have in running, if it has them all, and the same addresses;
+ * those of running that next has not become VLANs of next that no port carries. Otherwise nothing changes,
+ * and config_compare finds what is different. */
+void config_align_vlans(struct config *next, const struct config *running);
+
 /* Tenants of running whose jobs go on (bit t of with_jobs: tenant t has some) but which are not in next
  * become the last of next, as tenants that are leaving. number[t]: that of tenant t in next; -1: it is gone.
  * False: there are too many. */

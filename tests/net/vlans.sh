@@ -91,4 +91,17 @@ net_until 5 "vlan_not_carried" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /sw
 net_exec 0 "$here/tagged.py" send ff:ff:ff:ff:ff:ff 8100000a81000014
 net_until 5 "vlan_tag" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops vlan_tag) = 1 ]"
 
+step "a port is taken out by a reload, and put back, though the VLANs come in another order without it"
+second_reloads() { # COUNT: how often it has
+    kill -HUP "$second"
+    net_until 30 "the second switch has reloaded" sh -c "[ \$(grep -c 'reload: $NET_DIR/second.yaml: done' '$NET_DIR/second.log') = $1 ]"
+}
+cp "$NET_DIR/second.yaml" "$NET_DIR/kept.yaml"
+sed -i '/name: h4/d' "$NET_DIR/second.yaml"
+second_reloads 1
+reaches 5 10.77.0.253
+cp "$NET_DIR/kept.yaml" "$NET_DIR/second.yaml"
+second_reloads 2
+reaches 4 10.77.0.254
+
 net_swagg_stop

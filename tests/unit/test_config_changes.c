@@ -364,6 +364,71 @@ static void test_numbers_of_ports_run_out(void)
     CU_ASSERT_FALSE(config_align_ports(&next, &running));
 }
 
+/* Two with an address, and others. */
+static void describe_vlans(struct config *c, unsigned others, const uint32_t other[])
+{
+    describe(c);
+    c->vlans = 2 + others;
+    c->vlan[0] = (struct config_vlan){.id = 20, .ip = 1, .prefix = 24};
+    c->vlan[1] = (struct config_vlan){.id = 10, .ip = 2, .prefix = 24};
+    for (unsigned i = 0; i < others; i++)
+        c->vlan[2 + i].id = other[i];
+}
+
+static void test_vlans_keep_their_numbers(void)
+{
+    describe_vlans(&running, 3, (const uint32_t[]){30, 40, 50});
+    running.clone[0].network = running.hostagg[0].network = 3;
+    describe_vlans(&next, 2, (const uint32_t[]){50, 40}); /* whose first port is another now */
+    next.clone[0].network = next.hostagg[0].network = 3;
+    next.clone[1].network = 1;
+    config_align_vlans(&next, &running);
+    CU_ASSERT_EQUAL(next.vlans, 5);
+    CU_ASSERT_EQUAL(next.clone[0].network, 3); /* 40 */
+    CU_ASSERT_EQUAL(next.hostagg[0].network, 3);
+    CU_ASSERT_EQUAL(next.clone[1].network, 1);
+    compare();
+    CU_ASSERT_EQUAL(changes.n, 0);
+    describe_vlans(&next, 1, (const uint32_t[]){50});
+    next.clone[0].network = 2;
+    config_align_vlans(&next, &running);
+    CU_ASSERT_EQUAL(next.clone[0].network, 4);
+}
+
+static void test_new_vlans_and_addresses_need_a_restart(void)
+{
+    static const uint32_t same[] = {30}, more[] = {30, 40};
+
+    describe_vlans(&running, 1, same);
+    describe_vlans(&next, 2, more);
+    config_align_vlans(&next, &running);
+    compare();
+    CU_ASSERT(is_one("switch.vlans.vlan", "0", "40", CONFIG_RESTART));
+    describe_vlans(&next, 1, same);
+    next.vlan[1].ip = 3;
+    config_align_vlans(&next, &running);
+    compare();
+    CU_ASSERT(is_one("switch.vlans.ip", "2.0.0.0", "3.0.0.0", CONFIG_RESTART));
+    describe_vlans(&next, 1, same);
+    next.vlan[1] = (struct config_vlan){.id = 10}; /* its address is gone */
+    config_align_vlans(&next, &running);
+    compare();
+    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+    describe_vlans(&next, 1, same);
+    next.vlan[2] = next.vlan[1];
+    next.vlan[1] = next.vlan[0]; /* in another order */
+    next.vlan[0] = next.vlan[2];
+    next.vlan[2].ip = 0;
+    next.vlan[2].id = 30;
+    config_align_vlans(&next, &running);
+    compare();
+    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+    describe(&next); /* without VLANs */
+    config_align_vlans(&next, &running);
+    compare();
+    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+}
+
 /* They stay without addresses, key, quotas, so that nobody joins their jobs any more. */
 static void test_tenants_with_jobs_stay_as_long_as_those(void)
 {
@@ -432,6 +497,8 @@ int main(void)
         UNIT_TEST(test_more_changes_than_are_listed_are_counted),
         UNIT_TEST(test_ports_keep_their_numbers),
         UNIT_TEST(test_numbers_of_ports_run_out),
+        UNIT_TEST(test_vlans_keep_their_numbers),
+        UNIT_TEST(test_new_vlans_and_addresses_need_a_restart),
         UNIT_TEST(test_tenants_with_jobs_stay_as_long_as_those),
         UNIT_TEST(test_a_tenant_that_is_leaving_can_come_back),
         UNIT_TEST(test_there_may_be_too_many_tenants),
