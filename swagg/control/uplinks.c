@@ -102,11 +102,17 @@ int uplinks_receive(struct uplinks *u, const struct rte_mbuf *m, bool *control)
 
 static void ask_for_neighbour(struct uplinks *u, const struct uplink *to, uint64_t now)
 {
+    const uint64_t there = ports_there(u->ports);
+    struct net_mac mac;
+    uint8_t heard_on;
     int port;
 
+    /* It may have been heard once more while its port was taken out. */
+    if (neighbours_find(u->neighbours, to->neighbour, &mac, &heard_on) && (there & RTE_BIT64(heard_on)) == 0)
+        neighbours_lose(u->neighbours, heard_on);
     if (!neighbours_is_due(u->neighbours, to->neighbour, now, &port))
         return;
-    for (uint64_t left = ports_there(u->ports); left != 0; left &= left - 1)
+    for (uint64_t left = there; left != 0; left &= left - 1)
         if (port < 0 || rte_bsf64(left) == (unsigned)port)
             host_ask(u->post.host, rte_bsf64(left), to->network, to->next);
 }

@@ -24,7 +24,7 @@ static struct config cfg;
 static struct neighbours neighbours;
 static struct uplinks uplinks;
 static struct registrar *registrar;
-static const uint64_t ports = (1 << RIG_PORTS) - 1;
+static uint64_t ports;
 static uint8_t frame[2048];
 
 static const struct frame_udp *sent_frame(void)
@@ -65,6 +65,7 @@ static void configure(void)
 static void open_switch(void)
 {
     parent_mac = 0;
+    ports = RTE_BIT64(RIG_PORTS) - 1;
     rig_open();
 
     const struct registrar_parts parts = {.lcores = &lcores,
@@ -434,6 +435,25 @@ static void test_a_job_outlives_the_port_toward_its_parent(void)
     close_switch();
 }
 
+/* A polling lcore may note it there between uplinks_cut and the port's end. */
+static void test_a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere(void)
+{
+    struct net_mac mac;
+    uint8_t port;
+
+    open_switch();
+    find_path();
+    registrar_cut(registrar, ABOVE, "uplink");
+    find_parent();
+    rig_sent_all();
+    ports &= ~RTE_BIT64(ABOVE);
+    tick();
+    for (unsigned p = 0; p < RIG_PORTS; p++)
+        CU_ASSERT_EQUAL(rig_sent(p, frame), p != ABOVE);
+    CU_ASSERT_FALSE(uplinks_find(&uplinks, 0, &mac, &port));
+    close_switch();
+}
+
 /* A job of the configuration with rank 0's address and UDP port. */
 static struct config_static fixed_job(void)
 {
@@ -548,6 +568,7 @@ int main(void)
         UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
         UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),
         UNIT_TEST(test_a_job_outlives_the_port_toward_its_parent),
+        UNIT_TEST(test_a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere),
         UNIT_TEST(test_nobody_joins_a_job_above_from_a_static_worker_s_port),
         UNIT_TEST(test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on),
         UNIT_TEST(test_a_reload_knows_the_tenants_of_jobs_that_go_on),
