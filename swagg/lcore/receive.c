@@ -145,17 +145,22 @@ static const struct classifier_rule *passing_of(const struct classifier_table *t
     return classifier_find(t, classifier_passing(vlan_number(m), &eth->dst_addr, eth->ether_type));
 }
 
-/* To every other port, unless there are too many such frames. */
-static void flood(struct receive *r, unsigned port, enum config_storm_kind kind, struct rte_mbuf *m)
+/* Whether a frame may go to every other port; if there are too many such frames, it is dropped. */
+static bool may_flood(struct receive *r, unsigned port, enum config_storm_kind kind, struct rte_mbuf *m)
 {
     const unsigned frames = linux_gso_frames(m);
 
-    if (storm_admits(&r->storm[port], kind, frames, r->now)) {
-        forward_to_all(r->send, port, m);
-        return;
-    }
+    if (storm_admits(&r->storm[port], kind, frames, r->now))
+        return true;
     count_drop(r->counters, port, storm_drops_as(kind), frames);
     rte_pktmbuf_free(m);
+    return false;
+}
+
+static void flood(struct receive *r, unsigned port, enum config_storm_kind kind, struct rte_mbuf *m)
+{
+    if (may_flood(r, port, kind, m))
+        forward_to_all(r->send, port, m);
 }
 
 /* Whether somebody else gets what this frame carries, too: not of what a flow takes out, nor of merged
@@ -203,16 +208,16 @@ static void link_local_input(struct receive *r, unsigned port, struct rte_mbuf *
 }
 
 /* What is sent to a group on a flow (results, to all of a job's ranks) goes to all other ports by the
- * engine's hands. */
+ * engine's hands, and so is bounded as other multicasts are. */
 static void multicast_input(struct receive *r, const struct classifier_table *t, unsigned port,
                             struct rte_mbuf *m)
 {
     const struct classifier_rule *flow = t->flows || t->transits ? flow_of(r, t, port, m) : NULL;
 
-    if (flow != NULL)
-        engine_steer(r->engine, flow->protocol, &flow->key, port, m);
-    else
+    if (flow == NULL)
         flood(r, port, CONFIG_STORM_MULTICAST, m);
+    else if (may_flood(r, port, CONFIG_STORM_MULTICAST, m))
+        engine_steer(r->engine, flow->protocol, &flow->key, port, m);
 }
 
 static void group_input(struct receive *r, const struct classifier_table *t, unsigned port,

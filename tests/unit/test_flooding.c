@@ -53,6 +53,19 @@ static void test_each_kind_has_a_bound_of_its_own(void)
     rig_close();
 }
 
+/* Results that go to all of a job's ranks are multicasts, too, though they are a protocol's. */
+static void test_multicasts_of_a_flow_are_bounded(void)
+{
+    const struct frame_end to = {.ip = rig_station(9).ip};
+    const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML};
+
+    open_with_bounds();
+    rig_classify(&to, &flow);
+    flooded(&a_group, 100);
+    CU_ASSERT_EQUAL(rig_dropped(0, DROP_STORM_MULTICAST), 100 - BURST);
+    rig_close();
+}
+
 static void test_frames_to_known_stations_are_not_bounded(void)
 {
     const struct net_mac known = rig_station(7).mac;
@@ -337,6 +350,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_each_kind_has_a_bound_of_its_own),
+        UNIT_TEST(test_multicasts_of_a_flow_are_bounded),
         UNIT_TEST(test_frames_to_known_stations_are_not_bounded),
         UNIT_TEST(test_another_port_is_not_bounded),
         UNIT_TEST(test_a_port_may_bring_in_more_as_time_passes),
