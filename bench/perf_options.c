@@ -226,7 +226,8 @@ static const char *fault(const struct perf *p)
 int perf_parse(struct perf *p, int argc, char *argv[])
 {
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), p};
-    const struct command_line line = {.intro = intro, .groups = &group, .count = 1};
+    const struct command_line line = {
+        .version = swagg_version(), .intro = intro, .groups = &group, .count = 1};
     const char *why;
     int ret;
 
@@ -238,10 +239,6 @@ int perf_parse(struct perf *p, int argc, char *argv[])
                        .warmups = 5,
                        .check = true,
                        .type = perf_type_named("float")};
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("swagg-perf %s\n", swagg_version());
-        return EXIT_GOOD;
-    }
     ret = options_read(&line, argc, argv);
     if (ret != OPTIONS_READ)
         return ret;

@@ -40,6 +40,10 @@ for path in "$@"; do
     for ask in "${asks[@]}"; do
         expect 0 "$name" "$ask"
         says out "$name $ask"
+        if [[ $ask == --help && $name != train-* ]] && ! grep -q -e --version "$folder/out"; then
+            printf '%s --help says nothing of --version\n' "$name"
+            status=1
+        fi
     done
     expect 2 "$name" --no-such-option
     says err "$name --no-such-option"

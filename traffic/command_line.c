@@ -11,7 +11,8 @@
 
 enum {
     ROWS_MAX = 64,
-    LONG_ONLY = 256, /* getopt's value of row i is LONG_ONLY + i, or the row's letter */
+    VERSION = 255,   /* getopt's value of --version */
+    LONG_ONLY = 256, /* of row i: LONG_ONLY + i, or the row's letter */
     HELP_COLUMN = 26,
     HELP_WIDTH = 104,
 };
@@ -143,7 +144,7 @@ static void print_help(const struct command_line *line)
     for (size_t g = 0; g < line->count; g++)
         for (size_t i = 0; i < line->groups[g].count; i++)
             print_row(&line->groups[g].rows[i]);
-    fputs("  -h, --help\n", stdout);
+    fputs(line->version != NULL ? "  -h, --help, --version\n" : "  -h, --help\n", stdout);
 }
 
 /* --- reading -----------------------------------------------------------------------------------------------
@@ -154,7 +155,7 @@ struct flat {
     const struct option_row *row[ROWS_MAX];
     void *fields[ROWS_MAX];
     int rows;
-    struct option longs[ROWS_MAX + 2];
+    struct option longs[ROWS_MAX + 3];
     char letters[2 * ROWS_MAX + 2];
 };
 
@@ -183,6 +184,8 @@ static void flatten(struct flat *f, const struct command_line *line)
         }
     }
     f->longs[f->rows] = (struct option){"help", no_argument, NULL, 'h'};
+    if (line->version != NULL)
+        f->longs[f->rows + 1] = (struct option){"version", no_argument, NULL, VERSION};
     add_letter(f, 'h', false);
 }
 
@@ -214,6 +217,10 @@ int options_read(const struct command_line *line, int argc, char *argv[])
     while ((found = getopt_long(argc, argv, f.letters, f.longs, NULL)) != -1) {
         if (found == 'h') {
             print_help(line);
+            return EXIT_GOOD;
+        }
+        if (found == VERSION) {
+            printf("%s %s\n", program_invocation_short_name, line->version);
             return EXIT_GOOD;
         }
         if (!take(&f, found))

@@ -41,6 +41,7 @@ struct option_group {
 };
 
 struct command_line {
+    const char *version;  /* what --version says behind the program's name; NULL: it is no option */
     const char *intro;    /* of --help: "usage: ..." and what the command does, with its line ends */
     const char *operands; /* what follows the options, as in "which captures?"; NULL: nothing may follow */
     const struct option_group *groups;
@@ -50,7 +51,7 @@ struct command_line {
 enum { OPTIONS_READ = -1 };
 
 /* Fills the groups' structs. argv[0] is the command's name. Returns OPTIONS_READ, with optind at the first
- * operand; or the exit code: help was printed, or a mistake reported. */
+ * operand; or the exit code: help or the version was printed, or a mistake reported. */
 int options_read(const struct command_line *line, int argc, char *argv[]);
 
 /* "PROGRAM: ..." to standard error. */

@@ -432,7 +432,8 @@ static const struct option_row rows[] = {
 static int parse(struct plan *p, int argc, char *argv[])
 {
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), p};
-    const int status = options_read(&(struct command_line){intro, NULL, &group, 1}, argc, argv);
+    const int status =
+        options_read(&(struct command_line){.intro = intro, .groups = &group, .count = 1}, argc, argv);
 
     if (status != OPTIONS_READ ||
         (p->options.switch_ip != NULL && p->options.job != NULL && p->options.size > 0))

@@ -22,7 +22,7 @@ struct host_options {
     const char *through; /* the switch's address */
     unsigned port;
     double ask_after_ms;
-    bool sum, version;
+    bool sum;
 };
 
 struct host {
@@ -173,7 +173,6 @@ static const struct option_row rows[] = {
     {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "that the workers send to; default 5000"},
     {"ask-after", 0, "MS", option_real, FIELD(ask_after_ms), 60000,
      "without a word, after which to ask the switch; default 200"},
-    {"version", 0, NULL, option_flag, FIELD(version), 0, "which build this is"},
 };
 
 static int options(struct host *h, int argc, char *argv[])
@@ -181,6 +180,7 @@ static int options(struct host *h, int argc, char *argv[])
     const struct option_group groups[] = {{rows, sizeof(rows) / sizeof(rows[0]), &h->own},
                                           {job_option_rows, job_option_count, &h->job}};
     const struct command_line line = {
+        .version = build_version,
         .intro = "usage: swagg-hostagg-host --switch IP|--sum [OPTION...]\n"
                  "The host of a host-addressed job: hears from the switch which chunks are complete, or sums "
                  "them itself.\n"
@@ -191,10 +191,6 @@ static int options(struct host *h, int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
-    if (h->own.version) {
-        printf("swagg-hostagg-host %s\n", build_version);
-        return EXIT_GOOD;
-    }
     if ((h->own.through == NULL) != h->own.sum)
         complain("one of --switch and --sum: who sums?");
     else if (h->own.port == 0)

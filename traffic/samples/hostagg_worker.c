@@ -18,7 +18,6 @@ struct worker_options {
     const char *host;
     unsigned worker, port;
     double ask_after_ms;
-    bool version;
 };
 
 struct worker {
@@ -207,7 +206,6 @@ static const struct option_row rows[] = {
     {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "its own UDP port; default 4000"},
     {"ask-after", 0, "MS", option_real, FIELD(ask_after_ms), 60000,
      "without a sum, after which to ask for it; default 50"},
-    {"version", 0, NULL, option_flag, FIELD(version), 0, "which build this is"},
 };
 
 static int options(struct worker *w, int argc, char *argv[])
@@ -215,6 +213,7 @@ static int options(struct worker *w, int argc, char *argv[])
     const struct option_group groups[] = {{rows, sizeof(rows) / sizeof(rows[0]), &w->own},
                                           {job_option_rows, job_option_count, &w->job}};
     const struct command_line line = {
+        .version = build_version,
         .intro =
             "usage: swagg-hostagg-worker --host IP:PORT [OPTION...]\n"
             "A worker of a host-addressed job: sends gradients to a host, takes their sums, and compares "
@@ -226,10 +225,6 @@ static int options(struct worker *w, int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
-    if (w->own.version) {
-        printf("swagg-hostagg-worker %s\n", build_version);
-        return EXIT_GOOD;
-    }
     if (w->own.host == NULL)
         complain("--host: where do the gradients go?");
     else if (w->own.worker >= w->job.workers)

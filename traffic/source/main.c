@@ -12,7 +12,6 @@
 #include "source/play.h"
 #include "source/ports.h"
 #include "standard_streams.h"
-#include "version.h"
 
 static volatile bool stop;
 
@@ -187,12 +186,8 @@ int main(int argc, char *argv[])
     int used, rc;
 
     standard_streams_begin();
-    if (argc > 1 && strcmp(argv[1], "--help") == 0)
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0))
         return source_parse(&o, argc, argv);
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("swagg-source %s\n", build_version);
-        return EXIT_GOOD;
-    }
     used = rte_eal_init(argc, argv);
     if (used < 0) {
         complain("the EAL does not start (above: why); swagg-source --help says how to call it");

@@ -6,6 +6,7 @@
 #include <rte_common.h>
 
 #include "plan_options.h"
+#include "version.h"
 
 static const char intro[] =
     "usage: swagg-source EAL-OPTION... -- [OPTION...]\n"
@@ -112,8 +113,10 @@ int source_parse(struct source_options *o, int argc, char *argv[])
         {&phases_row, 1, &told},
         {rows, sizeof(rows) / sizeof(rows[0]), o},
     };
-    const struct command_line line = {
-        .intro = intro, .groups = groups, .count = sizeof(groups) / sizeof(groups[0])};
+    const struct command_line line = {.version = build_version,
+                                      .intro = intro,
+                                      .groups = groups,
+                                      .count = sizeof(groups) / sizeof(groups[0])};
     const char *why;
     int ret;
 

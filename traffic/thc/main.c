@@ -113,14 +113,10 @@ int main(int argc, char *argv[])
 {
     struct wish w = {.bits = 4, .sum_bits = 8, .fraction = 1. / 32};
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &w};
-    const struct command_line line = {.intro = intro, .groups = &group, .count = 1};
+    const struct command_line line = {.version = build_version, .intro = intro, .groups = &group, .count = 1};
     int ret;
 
     standard_streams_begin();
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
-        printf("swagg-thc-table %s\n", build_version);
-        return EXIT_GOOD;
-    }
     ret = options_read(&line, argc, argv);
     return ret == OPTIONS_READ ? make_table(&w) : ret;
 }
