@@ -118,6 +118,11 @@ expect 2 swagg-sim tat --loss 51
 expect 2 swagg-sim run --seeds many
 expect 2 swagg-pcap gen --workers none
 expect 2 swagg-thc-table --bits 9
+for tool in "swagg-hostagg-worker --host 127.0.0.1:5000" "swagg-hostagg-host --switch 127.0.0.1"; do
+    # shellcheck disable=SC2086 # a program and its arguments
+    expect 2 $tool --ask-after 0 --timeout 1
+    grep -q -e '--ask-after: "0" is less than 1 ms' "$folder/err" || { cat "$folder/err" && status=1; }
+done
 expect 2 swaggctl jobz
 expect 2 swaggctl --times 0.5 watch drops
 expect 2 swaggctl --snap 100x --write /dev/null capture

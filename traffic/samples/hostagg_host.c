@@ -171,8 +171,8 @@ static const struct option_row rows[] = {
      "the switch that sums, to be asked what is complete"},
     {"sum", 0, NULL, option_flag, FIELD(sum), 0, "sums itself, until SIGTERM: for comparison"},
     {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "that the workers send to; default 5000"},
-    {"ask-after", 0, "MS", option_real, FIELD(ask_after_ms), 60000,
-     "without a word, after which to ask the switch; default 200"},
+    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 60000,
+     "without a word, after which to ask the switch, 1 at least; default 200"},
 };
 
 static int options(struct host *h, int argc, char *argv[])

@@ -204,8 +204,8 @@ static const struct option_row rows[] = {
     {"host", 'H', "IP:PORT", option_text, FIELD(host), 0, "where the gradients are sent"},
     {"worker", 'w', "N", option_unsigned, FIELD(worker), AGG_MAX_WORKERS - 2, "which one this is, from 0 on"},
     {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "its own UDP port; default 4000"},
-    {"ask-after", 0, "MS", option_real, FIELD(ask_after_ms), 60000,
-     "without a sum, after which to ask for it; default 50"},
+    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 60000,
+     "without a sum, after which to ask for it, 1 at least; default 50"},
 };
 
 static int options(struct worker *w, int argc, char *argv[])

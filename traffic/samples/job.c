@@ -22,6 +22,16 @@ const struct option_row job_option_rows[] = {
 };
 const size_t job_option_count = sizeof(job_option_rows) / sizeof(job_option_rows[0]);
 
+bool option_ask_after(const struct option_row *row, const char *text, void *field)
+{
+    if (!option_real(row, text, field))
+        return false;
+    if (*(const double *)field >= 1)
+        return true;
+    complain("--%s: \"%s\" is less than 1 ms", row->name, text);
+    return false;
+}
+
 bool job_options_check(const struct job_options *o)
 {
     if (o->workers == 0 || o->elements == 0 || o->floats == 0 || o->arrays == 0) {

@@ -24,6 +24,9 @@ enum { JOB_FLOATS_MAX = 1 << 28 };
 extern const struct option_row job_option_rows[];
 extern const size_t job_option_count;
 
+/* The time after which to ask, in ms, a double: at least one, for who asks again at once never rests. */
+option_reader option_ask_after;
+
 /* Whether the options go together; if not, complains. */
 bool job_options_check(const struct job_options *o);
 
