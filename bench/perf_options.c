@@ -183,6 +183,8 @@ static const struct option_row rows[] = {
     {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
     {"window", 0, "N", option_int, FIELD(options.window), INT32_MAX, "chunks on their way"},
     {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), INT32_MAX, "of the path to the switch"},
+    {"answer-timeout", 0, "MS", option_int, FIELD(options.answer_timeout_ms), INT32_MAX,
+     "of the switch's first answer; default 3000"},
     {"timeout", 0, "MS", read_timeout, 0, INT32_MAX, "of joining and of each call"},
     {"verbose", 'v', NULL, read_verbose, 0, 0, "the library's log to stderr, statistics at the end"},
 };

@@ -29,7 +29,7 @@ ranks_run eight 8 --sizes 1,365,100003 --calls 50 --seed 5
 step "the benchmark's program finds every sum right"
 perf() { # RANK OPTION...
     net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --rank "$@" --size 2 -b 4 -e 4K -f 4 -n 2 -w 0 \
-        --json "$NET_DIR/perf.json" >"$NET_DIR/perf.$1.log" 2>&1 || fail "swagg-perf: $(cat "$NET_DIR/perf.$1.log")"
+        --answer-timeout 300000 --timeout 300000 --json "$NET_DIR/perf.json" >"$NET_DIR/perf.$1.log" 2>&1 || fail "swagg-perf: $(cat "$NET_DIR/perf.$1.log")"
 }
 for options in "" "--type half" "--type bfloat16" "--type int64 --op reduce" "--numbers int32" "--numbers fp16" "--protocol auto" \
     "--protocol atp --window 20" "--protocol atp --mode arrival --server $(net_switch_ip)"; do

@@ -73,7 +73,8 @@ switch_stop() {
 
 # In a process of its own.
 perf() { # RANK OPTION...
-    exec ip netns exec "$NET_ID-h$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --rank "$@" --size 3 -f 8 -w 0 >"$NET_DIR/perf.$1.log" 2>&1
+    exec ip netns exec "$NET_ID-h$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --rank "$@" --size 3 -f 8 -w 0 \
+        --answer-timeout 300000 --timeout 300000 >"$NET_DIR/perf.$1.log" 2>&1
 }
 
 perf_start() { # OPTION...

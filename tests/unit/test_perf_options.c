@@ -62,11 +62,19 @@ static void test_what_would_do_nothing_is_refused(void)
     expect_refusal(WHOLE " -f 1", "--stepfactor must be 2 or more");
 }
 
+static void test_how_long_to_wait_for_an_answer_is_the_librarys_option(void)
+{
+    CU_ASSERT_EQUAL_FATAL(parse(WHOLE " --answer-timeout 300000 --timeout 60000"), OPTIONS_READ);
+    CU_ASSERT_EQUAL(p.options.answer_timeout_ms, 300000);
+    CU_ASSERT_EQUAL(p.options.join_timeout_ms, 60000);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_what_every_run_needs_is_missed),
         UNIT_TEST(test_what_would_do_nothing_is_refused),
+        UNIT_TEST(test_how_long_to_wait_for_an_answer_is_the_librarys_option),
         CU_TEST_INFO_NULL,
     };
     return unit_main("perf_options", tests);
