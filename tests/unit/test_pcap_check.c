@@ -4,7 +4,9 @@
 #include "capture/store.h"
 #include "capture/verify.h"
 #include "pcap_rig.h"
+#include "terms_of.h"
 #include "unit.h"
+#include "wire/control.h"
 
 /* --- what check finds ----------------------------------------------------------------------------------- */
 
@@ -180,6 +182,145 @@ static void test_sums_of_table_values_are_checked(void)
     CU_ASSERT_STRING_EQUAL(why, "sum 17, 21, is not the 20 of the workers' table values");
 }
 
+/* --- jobs with a quorum --------------------------------------------------------------------------------- */
+
+static void record_control(struct recording *r, struct udp_end from, struct udp_end to, struct ctl_message *m)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    static uint8_t frame[UDP_FRAME_MAX];
+
+    m->head.version = CTL_VERSION;
+    m->head.serial = 1;
+    record(r, frame, udp_build(frame, &from, &to, message, ctl_build(message, m)));
+}
+
+/* How a rank joins a job that waits for no more than two. */
+static void record_joining(struct recording *r, const struct plan *p, unsigned rank)
+{
+    const struct udp_end data = plan_worker(p, rank);
+    struct udp_end worker = data, sw = p->sw;
+    struct ctl_message join = {.head = {.type = CTL_JOIN,
+                                        .incarnation = 100 + rank,
+                                        .rank = (uint16_t)rank,
+                                        .size = (uint16_t)p->workers},
+                               .join = {.name = "quorum", .data_port = data.port}};
+    struct ctl_message ready = {
+        .head = join.head,
+        .ready = {.job = p->job, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000}};
+
+    worker.port = 40000;
+    sw.port = CTL_PORT;
+    join.join.terms = ready.ready.terms = terms_of((struct sml_terms){.format = p->format,
+                                                                      .slots = (uint16_t)p->slots,
+                                                                      .chunk_bytes = 64,
+                                                                      .mode = SML_ON_ARRIVAL,
+                                                                      .quorum = 2});
+    ready.head.type = CTL_READY;
+    record_control(r, worker, sw, &join);
+    record_control(r, sw, worker, &ready);
+}
+
+static void take_contribution(struct recording *r, const struct plan *p, unsigned worker, uint32_t chunk)
+{
+    static uint8_t frame[UDP_FRAME_MAX];
+    const size_t bytes = plan_frame(p, worker, chunk, frame);
+    struct agg_verdict v;
+    struct udp_datagram d;
+    struct sml_packet s;
+
+    record(r, frame, bytes);
+    CU_ASSERT_FATAL(udp_parse(&d, frame, bytes) && sml_parse(&s, d.payload, d.bytes) == SML_OK);
+    sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s, 0), (uint16_t)worker, &s, NULL, 0, &v);
+    for (unsigned w = 0; w < p->workers; w++)
+        if (v.reason == SML_SEND_ALL || v.reason == SML_SEND_QUORUM ||
+            (v.reason == SML_SEND_LATE && w == worker))
+            record_result(r, p, w, v.payload, v.bytes);
+}
+
+/* A run in which each chunk is closed with the first two of three ranks, in turn; the third gets the same
+ * result. `first` ranks and those after them are captured as they join. */
+static struct recording record_quorum(const struct plan *p, unsigned first)
+{
+    struct recording r = begin_recording(p);
+    struct sml_pool_config cfg = pool_config(p);
+
+    cfg.quorum = 2;
+    for (unsigned rank = first; rank < p->workers; rank++)
+        record_joining(&r, p, rank);
+    r.pool = sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
+    for (uint32_t chunk = 0; chunk < plan_chunks(p); chunk++)
+        for (unsigned i = 0; i < p->workers; i++)
+            take_contribution(&r, p, (chunk + i) % p->workers, chunk);
+    free(r.pool);
+    pcap_dump_close(r.dumper);
+    pcap_close(r.pcap);
+    return r;
+}
+
+static void test_sums_of_a_quorum_are_those_of_the_ranks_in_them(void)
+{
+    static const enum agg_op ops[] = {AGG_SUM, AGG_AVG, AGG_MAX};
+
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        struct plan p = usual;
+        struct recording r;
+        struct verify_job j;
+        char why[128];
+
+        p.op = ops[i];
+        r = record_quorum(&p, 0);
+        j = check_run(&r, &p, why, NULL);
+        CU_ASSERT(r.results >= p.workers * plan_chunks(&p));
+        CU_ASSERT_EQUAL(j.right, r.results);
+        CU_ASSERT_EQUAL(j.wrong + j.missing + j.unknown + j.empty, 0);
+        CU_ASSERT_STRING_EQUAL(why, "");
+        r = record_quorum(&p, 0);
+        j = check_run(&r, &p, why, spoil_element);
+        CU_ASSERT(j.wrong == 1 && j.right == r.results - 1);
+    }
+}
+
+/* As if it were the sum of all. */
+static void name_all_ranks(struct store *s)
+{
+    const struct stored_packet *r = first_result(s);
+
+    s->bodies[r->at + r->bytes - 1] = 7;
+}
+
+static void name_no_rank(struct store *s)
+{
+    const struct stored_packet *r = first_result(s);
+
+    s->bodies[r->at + r->bytes - 1] = 0;
+}
+
+static void test_which_ranks_are_in_a_sum_is_checked(void)
+{
+    struct recording r = record_quorum(&usual, 0);
+    char why[128];
+    struct verify_job j = check_run(&r, &usual, why, name_all_ranks);
+
+    CU_ASSERT(j.wrong == 1 && j.right == r.results - 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "is not the sum of the workers'"));
+    r = record_quorum(&usual, 0);
+    j = check_run(&r, &usual, why, name_no_rank);
+    CU_ASSERT(j.wrong == 1 && j.right == r.results - 1);
+    CU_ASSERT_STRING_EQUAL(why, "it names no ranks");
+}
+
+/* Whose contributions are which rank's is not known of those. */
+static void test_ranks_whose_joining_was_not_captured_are_unknown(void)
+{
+    struct recording r = record_quorum(&usual, 1);
+    char why[128];
+    const struct verify_job j = check_run(&r, &usual, why, NULL);
+
+    CU_ASSERT_EQUAL(j.wrong, 0);
+    CU_ASSERT(j.right > 0 && j.unknown > 0);
+    CU_ASSERT_EQUAL(j.right + j.unknown, r.results);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -189,6 +330,9 @@ int main(void)
         UNIT_TEST(test_what_is_missing_is_counted),
         UNIT_TEST(test_retransmissions_are_no_contributions),
         UNIT_TEST(test_sums_of_table_values_are_checked),
+        UNIT_TEST(test_sums_of_a_quorum_are_those_of_the_ranks_in_them),
+        UNIT_TEST(test_which_ranks_are_in_a_sum_is_checked),
+        UNIT_TEST(test_ranks_whose_joining_was_not_captured_are_unknown),
         CU_TEST_INFO_NULL,
     };
 

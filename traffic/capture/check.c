@@ -106,7 +106,11 @@ int command_check(int argc, char *argv[])
                  "Computes what the workers' contributions come to, and compares the switch's results with "
                  "it. Contributions and "
                  "results may be in one capture\n"
-                 "or in several. Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
+                 "or in several. Of jobs with a quorum, the joining of all ranks must be in them, too, and "
+                 "missing results\n"
+                 "are not counted. In a tree of switches: captures of one switch's links to those below it, "
+                 "at a time.\n"
+                 "Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
         .operands = "captures",
         .groups = &group,
         .count = 1,

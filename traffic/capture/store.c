@@ -55,6 +55,33 @@ static bool add(struct store *s, const struct captured_packet *c, const struct s
     return true;
 }
 
+static struct stored_rank *find_rank(const struct store *s, uint64_t incarnation)
+{
+    for (size_t i = s->ranks_count; i-- > 0;)
+        if (s->ranks[i].incarnation == incarnation)
+            return &s->ranks[i];
+    return NULL;
+}
+
+/* Of a rank itself; those that a switch passes up are not told apart by where contributions come from. */
+static void take_join(struct store *s, const struct udp_datagram *d, const struct ctl_message *join)
+{
+    struct stored_rank *ranks;
+
+    if (join->join.hops > 0 || find_rank(s, join->head.incarnation) != NULL)
+        return;
+    ranks = grow(s->ranks, s->ranks_count, 1, &s->ranks_room, sizeof(*s->ranks));
+    if (ranks == NULL) {
+        s->no_memory = true;
+        return;
+    }
+    s->ranks = ranks;
+    s->ranks[s->ranks_count++] =
+        (struct stored_rank){.incarnation = join->head.incarnation,
+                             .worker = (uint64_t)d->from.ip << 16 | join->join.data_port,
+                             .rank = join->head.rank};
+}
+
 /* A switch below sends in the name of the lowest of its ranks. */
 static void take_bundle(struct ctl_ranks *summed, const struct ctl_message *ready)
 {
@@ -69,19 +96,44 @@ static void take_bundle(struct ctl_ranks *summed, const struct ctl_message *read
 }
 
 /* The switch tells each worker when a job is complete, how large it is, and its terms. */
+static void take_ready(struct store *s, const struct ctl_message *m)
+{
+    const uint8_t job = m->ready.job;
+    struct stored_rank *rank = find_rank(s, m->head.incarnation);
+    struct sml_terms terms;
+
+    if (m->head.size > CTL_RANKS_MAX || !sml_terms_parse(&terms, &m->ready.terms) ||
+        terms.format >= SML_FORMATS)
+        return;
+    s->size[job] = m->head.size;
+    s->format[job] = terms.format;
+    s->table[job] = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
+    s->quorum[job] = terms.quorum > 0;
+    take_bundle(&s->summed[job], m);
+    if (rank != NULL) {
+        rank->in = true;
+        rank->job = job;
+    }
+}
+
 static void take_control(struct store *s, const struct udp_datagram *d)
 {
     struct ctl_message m;
-    struct sml_terms terms;
 
-    if (ctl_parse(&m, d->payload, d->bytes) != CTL_PARSED || m.head.type != CTL_READY ||
-        m.head.size > CTL_RANKS_MAX || !sml_terms_parse(&terms, &m.ready.terms) ||
-        terms.format >= SML_FORMATS)
+    if (ctl_parse(&m, d->payload, d->bytes) != CTL_PARSED)
         return;
-    s->size[m.ready.job] = m.head.size;
-    s->format[m.ready.job] = terms.format;
-    s->table[m.ready.job] = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
-    take_bundle(&s->summed[m.ready.job], &m);
+    if (m.head.type == CTL_JOIN)
+        take_join(s, d, &m);
+    else if (m.head.type == CTL_READY && d->from.port == CTL_PORT)
+        take_ready(s, &m);
+}
+
+const struct stored_rank *store_rank(const struct store *s, uint8_t job, uint64_t worker)
+{
+    for (size_t i = s->ranks_count; i-- > 0;)
+        if (s->ranks[i].in && s->ranks[i].job == job && s->ranks[i].worker == worker)
+            return &s->ranks[i];
+    return NULL;
 }
 
 unsigned store_contributors(const struct store *s, uint8_t job)
@@ -138,7 +190,7 @@ static bool take(void *context, const struct captured_packet *c)
 {
     struct store *s = context;
 
-    if (c->kind == PACKET_CONTROL && c->datagram.from.port == CTL_PORT)
+    if (c->kind == PACKET_CONTROL)
         take_control(s, &c->datagram);
     if (c->kind == PACKET_NONE)
         s->damaged += c->frame->cut;
@@ -190,4 +242,5 @@ void store_free(struct store *s)
 {
     free(s->packets);
     free(s->bodies);
+    free(s->ranks);
 }

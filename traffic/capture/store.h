@@ -22,6 +22,15 @@ struct stored_packet {
     uint64_t frame;
 };
 
+/* A rank as it joined: where its contributions come from. */
+struct stored_rank {
+    uint64_t incarnation;
+    uint64_t worker; /* as in struct stored_packet */
+    uint16_t rank;
+    bool in; /* READY has told it the job's number: */
+    uint8_t job;
+};
+
 struct store {
     struct stored_packet *packets;
     size_t count, room;
@@ -32,6 +41,9 @@ struct store {
     uint16_t size[256];
     enum sml_format format[256];
     struct sml_table table[256]; /* of its compressed calls; code 0: it has none */
+    bool quorum[256];            /* results name the ranks that are in them */
+    struct stored_rank *ranks;   /* in the order of their first JOINs */
+    size_t ranks_count, ranks_room;
     /* Ranks that do not send for themselves: a switch below sends one sum for them and others. */
     struct ctl_ranks summed[256];
     uint64_t others;    /* gradient packets of other kinds */
@@ -50,6 +62,9 @@ int store_read(struct store *s, const char *file);
 /* How many send contributions to the job with this number: its ranks, or switches for several of them; 0: not
  * seen. */
 unsigned store_contributors(const struct store *s, uint8_t job);
+
+/* The rank whose contributions to this job come from here, as it joined last; NULL: it is not known. */
+const struct stored_rank *store_rank(const struct store *s, uint8_t job, uint64_t worker);
 
 /* By job, tag, contributions before results, worker, and time. */
 void store_sort(struct store *s);

@@ -72,11 +72,14 @@ static bool exponents_are_largest(const struct chunk *c, const struct stored_pac
     return (int8_t)r->e0 == e0 && (int8_t)r->e1 == e1;
 }
 
-/* An average is that of all ranks, also where a switch sends one sum for several: the others count as 0. */
+/* An average is that of all ranks, also where a switch sends one sum for several: the others count as 0. With
+ * a quorum it is that of the ranks in it. */
 static unsigned divided_by(const struct store *s, const struct chunk *c, uint8_t code)
 {
-    return agg_code_op(code) == AGG_AVG && s->size[c->begin->job] > c->workers ? s->size[c->begin->job]
-                                                                               : c->workers;
+    const uint8_t job = c->begin->job;
+    const bool of_all = agg_code_op(code) == AGG_AVG && !s->quorum[job];
+
+    return of_all && s->size[job] > c->workers ? s->size[job] : c->workers;
 }
 
 /* Whether a result's elements are what the contributions come to. why: room for the reason if not. */
@@ -178,29 +181,74 @@ static bool is_wanted_empty(enum sml_format format, const struct chunk *c, const
            !(own->e1 & SML_FLAG_WANT);
 }
 
-static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
-                          const struct stored_packet *r)
+static void count_verdict(struct verify *v, const struct stored_packet *r, const char *why)
 {
     struct verify_job *j = &v->job[r->job];
-    const enum sml_format format = format_of(v, s, r->job);
-    const char *why;
-    char text[128];
 
-    if (is_wanted_empty(format, c, r)) {
-        j->empty++;
-        return;
-    }
-    if (c->workers != j->workers || c->conflict) {
-        j->unknown++;
-        return;
-    }
-    why = judge(format, s, c, r, text);
     if (why == NULL) {
         j->right++;
         return;
     }
     j->wrong++;
     v->report(v->context, r, why);
+}
+
+/* In a job with a quorum a result names the ranks that are in it, behind its elements: leaves only their
+ * contributions in the chunk, and only the elements in the result. How many it names; 0: none. */
+static unsigned keep_named(const struct store *s, struct chunk *c, struct stored_packet *r)
+{
+    const unsigned ranks = s->size[r->job];
+    const size_t names = ranks_map_bytes(ranks);
+    const uint8_t *map;
+    unsigned named = 0, kept = 0;
+
+    if (r->bytes < names)
+        return 0;
+    r->bytes -= (uint32_t)names;
+    map = body(s, r) + r->bytes;
+    for (unsigned rank = 0; rank < ranks; rank++)
+        named += ranks_map_has(map, rank);
+    for (unsigned w = 0; w < c->workers; w++) {
+        const struct stored_rank *from = store_rank(s, r->job, c->from[w]->worker);
+
+        if (from != NULL && from->rank < ranks && ranks_map_has(map, from->rank))
+            c->from[kept++] = c->from[w];
+    }
+    c->workers = kept;
+    return named;
+}
+
+static void verify_quorate(struct verify *v, const struct store *s, const struct chunk *c,
+                           const struct stored_packet *r)
+{
+    struct chunk named = *c;
+    struct stored_packet sum = *r;
+    const unsigned ranks = keep_named(s, &named, &sum);
+    char text[128];
+
+    if (ranks == 0)
+        count_verdict(v, r, "it names no ranks");
+    else if (named.workers != ranks || c->conflict)
+        v->job[r->job].unknown++;
+    else
+        count_verdict(v, r, judge(s->format[r->job], s, &named, &sum, text));
+}
+
+static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
+                          const struct stored_packet *r)
+{
+    struct verify_job *j = &v->job[r->job];
+    const enum sml_format format = format_of(v, s, r->job);
+    char text[128];
+
+    if (is_wanted_empty(format, c, r))
+        j->empty++;
+    else if (s->quorum[r->job])
+        verify_quorate(v, s, c, r);
+    else if (c->workers != j->workers || c->conflict)
+        j->unknown++;
+    else
+        count_verdict(v, r, judge(format, s, c, r, text));
 }
 
 static void verify_chunk(struct verify *v, const struct store *s, const struct chunk *c)
@@ -216,7 +264,7 @@ static void verify_chunk(struct verify *v, const struct store *s, const struct c
         receivers += r == c->results || r[-1].worker != r->worker;
         verify_result(v, s, c, r);
     }
-    if (c->workers == j->workers && receivers < j->workers)
+    if (!s->quorum[c->begin->job] && c->workers == j->workers && receivers < j->workers)
         j->missing += j->workers - receivers;
 }
 

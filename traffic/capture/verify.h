@@ -9,9 +9,11 @@ struct verify_job {
                          formed, or as many as were seen */
     uint64_t chunks, contributions, repeated;
     uint64_t right, wrong;
-    uint64_t empty;     /* results without elements, to workers that wanted none */
-    uint64_t unknown;   /* results whose contributions are not all in the captures */
-    uint64_t missing;   /* results that are missing although all workers have contributed */
+    uint64_t empty;   /* results without elements, to workers that wanted none */
+    uint64_t unknown; /* results whose contributions are not all in the captures */
+    /* results that are missing although all workers have contributed; not counted in jobs with a quorum,
+     * where a straggler may go without */
+    uint64_t missing;
     uint64_t conflicts; /* chunks to which a worker sent two different contributions */
 };
 
