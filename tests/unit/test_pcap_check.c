@@ -34,6 +34,16 @@ static void spoil_code(struct store *s)
     first_result(s)->e0 = AGG_SUM << 4 | AGG_I32;
 }
 
+static void spoil_slot(struct store *s)
+{
+    first_result(s)->slot ^= 1;
+}
+
+static void spoil_version(struct store *s)
+{
+    first_result(s)->ver ^= 1;
+}
+
 static void spoil_exponent(struct store *s)
 {
     first_result(s)->e0--;
@@ -60,6 +70,8 @@ static void test_a_wrong_result_is_found(void)
     } faults[] = {
         {spoil_element, "element 5, "},
         {spoil_length, "its kind or length is not that of the contributions"},
+        {spoil_slot, "its slot or version is not that of the contributions"},
+        {spoil_version, "its slot or version is not that of the contributions"},
         {spoil_code, "its element code differs from the contributions'"},
     };
 

@@ -42,6 +42,8 @@ static bool add(struct store *s, const struct captured_packet *c, const struct s
         .kind = p->kind,
         .e0 = p->e0,
         .e1 = p->e1,
+        .ver = p->ver,
+        .slot = p->slot,
         .tag = p->tag,
         .result = c->from_switch,
         .worker = (uint64_t)worker->ip << 16 | worker->port,

@@ -13,6 +13,8 @@
 struct stored_packet {
     uint8_t job, kind; /* SML_DATA or SML_OPEN */
     uint8_t e0, e1;
+    uint8_t ver;
+    uint16_t slot;
     uint32_t tag;
     bool result;     /* from the switch; else a contribution */
     uint64_t worker; /* IP << 16 | UDP port of who sent it, or gets it */

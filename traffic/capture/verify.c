@@ -151,6 +151,8 @@ static const char *judge(enum sml_format format, const struct store *s, const st
             (typed && c->from[w]->e0 != first->e0))
             return "the workers' contributions do not go together, so there should be no result";
     }
+    if (r->slot != first->slot || r->ver != first->ver)
+        return "its slot or version is not that of the contributions";
     if (r->kind != first->kind || (r->bytes != first->bytes && !compressed))
         return "its kind or length is not that of the contributions";
     if (first->bytes < skip || r->bytes < skip)
