@@ -193,19 +193,37 @@ static uint64_t answer_due(const struct swagg_job *job, const struct ctl_session
     return s->started + job->options.answer_timeout_ns;
 }
 
+static bool is_answered(const struct ctl_session *s)
+{
+    return s->boot_id != 0;
+}
+
+static bool is_overdue(const struct swagg_job *job, const struct ctl_session *s, uint64_t now)
+{
+    return !is_answered(s) && now >= answer_due(job, s);
+}
+
+/* Before an answer is missed, it is looked for where it would be: if this process stood still, nobody has. */
+static void look_at_part(struct job_part *part, struct ctl_session *s, uint64_t now)
+{
+    membership_look(&part->membership, s);
+    if (is_overdue(part->job, s, now))
+        membership_hear(&part->membership, s);
+}
+
 enum { STILL_JOINING = 1 };
 
 static int join_status(struct job_part *part, const struct ctl_session *s, uint64_t now)
 {
     struct swagg_job *job = part->job;
-    bool answered = s->boot_id != 0;
+    const bool gives_up = s->state == CTL_SESSION_FAILED || is_overdue(job, s, now);
     if (s->state == CTL_SESSION_READY)
         return SWAGG_OK;
     if (membership_fds_are_closed(&part->membership))
         return job_fail_fds_closed(job, "control descriptors");
-    if (!answered && s->unproven > 0 && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
+    if (gives_up && !is_answered(s) && s->unproven > 0)
         return fail_unproven(part, s);
-    if (!answered && (s->state == CTL_SESSION_FAILED || now >= answer_due(job, s)))
+    if (gives_up && !is_answered(s))
         return fail_no_answer(part, membership_trouble(&part->membership));
     return s->state == CTL_SESSION_FAILED ? job_fail_session(part, s) : STILL_JOINING;
 }
@@ -228,12 +246,12 @@ static int all_status(struct swagg_job *job, struct ctl_session sessions[], uint
     int all = SWAGG_OK;
     for (unsigned i = 0; i < job->part_count; i++) {
         struct ctl_session *s = &sessions[i];
-        membership_look(&job->parts[i].membership, s);
+        look_at_part(&job->parts[i], s, now);
         const int rc = join_status(&job->parts[i], s, now);
         if (rc < 0)
             return rc;
         all = rc == STILL_JOINING ? rc : all;
-        if (s->boot_id == 0 && answer_due(job, s) < *due)
+        if (!is_answered(s) && answer_due(job, s) < *due)
             *due = answer_due(job, s);
     }
     return all;

@@ -237,6 +237,15 @@ void membership_look(struct membership *m, struct ctl_session *session)
     pthread_mutex_unlock(&m->lock);
 }
 
+void membership_hear(struct membership *m, struct ctl_session *session)
+{
+    pthread_mutex_lock(&m->lock);
+    receive_all(m);
+    *session = m->session;
+    pthread_mutex_unlock(&m->lock);
+    waker_wake(&m->wake_thread); /* it has to answer what was received, and to tell of it */
+}
+
 unsigned membership_unproven(struct membership *m)
 {
     pthread_mutex_lock(&m->lock);

@@ -81,6 +81,9 @@ bool membership_changed(struct membership *m);
 /* A copy of the session. */
 void membership_look(struct membership *m, struct ctl_session *session);
 
+/* The same, once what waits in the socket has been received: the thread may have had no CPU for that yet. */
+void membership_hear(struct membership *m, struct ctl_session *session);
+
 /* How many messages were to this rank that did not show that who sent them has its key. */
 unsigned membership_unproven(struct membership *m);
 

@@ -1,0 +1,73 @@
+/* What libswagg does where its threads get their CPU in an unlucky order, which is made here: its calls of
+ * recv come by this file (--wrap). */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "crew.h"
+#include "unit.h"
+
+ssize_t __real_recv(int fd, void *buffer, size_t bytes, int flags);
+ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags);
+
+static int one_sum(struct crew_member *m)
+{
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);
+}
+
+/* The membership thread stands still, as it seems, from its first look at its socket on, until the thread
+ * that opens the job has received what came there. */
+static struct {
+    bool on; /* set before there are other threads */
+    pthread_t opener;
+    atomic_bool begun, over;
+} standstill;
+
+ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags)
+{
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+    if (!standstill.on || atomic_load(&standstill.over))
+        return __real_recv(fd, buffer, bytes, flags);
+    if (!pthread_equal(pthread_self(), standstill.opener)) {
+        atomic_store(&standstill.begun, true);
+        sleep_ms(1);
+        errno = EAGAIN;
+        return -1;
+    }
+    if (atomic_load(&standstill.begun)) {
+        poll(&answer, 1, -1);
+        atomic_store(&standstill.over, true);
+    }
+    return __real_recv(fd, buffer, bytes, flags);
+}
+
+/* Of whoever has been silent while this process stood still, an answer may be here. */
+static void an_answer_that_waits_in_the_socket_counts(void)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(1, ls, "still", one_sum, NULL);
+    struct swagg_options o = crew.options;
+    struct swagg_job *job = NULL;
+    float x = 1;
+    o.size = 1;
+    o.answer_timeout_ms = 1500;
+    standstill.opener = pthread_self();
+    standstill.on = true;
+    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_OK);
+    CU_ASSERT(job != NULL && swagg_allreduce(job, &x, &x, 1, SWAGG_F32, SWAGG_SUM) == SWAGG_OK);
+    swagg_close(job);
+    loop_switch_stop(ls);
+}
+
+int main(void)
+{
+    seed_from_environment();
+    CU_TestInfo tests[] = {
+        UNIT_TEST(an_answer_that_waits_in_the_socket_counts),
+        CU_TEST_INFO_NULL,
+    };
+    return unit_main("client threads", tests);
+}
