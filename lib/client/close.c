@@ -56,6 +56,14 @@ static void leave(struct swagg_job *job)
     wait_while(job, is_leaving, until);
 }
 
+/* A part's thread looks at all parts: what it may find of them stays until none of these threads is left. */
+static void stop_threads(struct swagg_job *job)
+{
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (job->parts[i].membership_is_open)
+            membership_stop(&job->parts[i].membership);
+}
+
 static void close_part(struct job_part *part)
 {
     if (part->membership_is_open && part->job->owner == getpid())
@@ -71,8 +79,10 @@ void swagg_close(struct swagg_job *job)
 {
     if (!job)
         return;
-    if (job->owner == getpid())
+    if (job->owner == getpid()) {
         leave(job);
+        stop_threads(job);
+    }
     for (unsigned i = 0; i < job->part_count; i++)
         close_part(&job->parts[i]);
     waker_close(&job->waker);

@@ -211,11 +211,15 @@ err:
     return rc;
 }
 
-void membership_close(struct membership *m)
+void membership_stop(struct membership *m)
 {
     atomic_store(&m->stop, true);
     waker_wake(&m->wake_thread);
     pthread_join(m->thread, NULL);
+}
+
+void membership_close(struct membership *m)
+{
     close_fds(m);
     pthread_mutex_destroy(&m->lock);
 }

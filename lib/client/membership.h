@@ -1,7 +1,7 @@
 /* A job's membership, kept alive by a thread of its own: joins, heartbeats, rejoins after a restart of the
  * switch, aborts.
  *
- * Two threads: the job's membership thread, which lives from membership_open to membership_close, and the
+ * Two threads: the job's membership thread, which lives from membership_open to membership_stop, and the
  * caller's. They share the session under a mutex and one atomic flag; each sleeps in poll and is woken by the
  * other through a waker. The caller's waker is its own, and may be that of several memberships. Every
  * function here is for the caller's thread.
@@ -52,7 +52,7 @@ struct membership {
     bool streaming;
 };
 
-/* What a membership is made of. place, flow, log and the waker must live until membership_close. */
+/* What a membership is made of. place, flow, log and the waker must live until membership_stop. */
 struct membership_parts {
     const struct client_place *place;
     const struct ctl_session_config *config;
@@ -68,7 +68,10 @@ struct membership_parts {
  * be called. */
 int membership_open(struct membership *m, const struct membership_parts *parts);
 
-/* Stops the thread and closes the socket. */
+/* Ends the thread; returns when it has ended. All functions may still be called. */
+void membership_stop(struct membership *m);
+
+/* Closes the socket of one whose thread has ended. */
 void membership_close(struct membership *m);
 
 /* In a child that inherited the job by fork: closes its copies of the descriptors and leaves the parent's

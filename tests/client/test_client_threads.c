@@ -1,5 +1,6 @@
 /* What libswagg does where its threads get their CPU in an unlucky order, which is made here: its calls of
- * recv come by this file (--wrap). */
+ * recv and pthread_join come by this file (--wrap). */
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 #include "unit.h"
 
 ssize_t __real_recv(int fd, void *buffer, size_t bytes, int flags);
+int __real_pthread_join(pthread_t thread, void **result);
 ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags);
+int __wrap_pthread_join(pthread_t thread, void **result);
 
 static int one_sum(struct crew_member *m)
 {
@@ -62,11 +65,59 @@ static void an_answer_that_waits_in_the_socket_counts(void)
     loop_switch_stop(ls);
 }
 
+/* The descriptors that this process has open. */
+static int descriptors(void)
+{
+    int n = 0;
+    DIR *all = opendir("/proc/self/fd");
+    while (readdir(all))
+        n++;
+    closedir(all);
+    return n;
+}
+
+/* How many there are whenever swagg_close waits for a thread's end. */
+static struct {
+    bool on;
+    int n, open[SWAGG_SERVERS_MAX];
+} joins;
+
+int __wrap_pthread_join(pthread_t thread, void **result)
+{
+    if (joins.on && joins.n < SWAGG_SERVERS_MAX)
+        joins.open[joins.n++] = descriptors();
+    return __real_pthread_join(thread, result);
+}
+
+/* Each may look at all parts of the job. */
+static void nothing_of_a_job_is_closed_before_all_its_threads_have_ended(void)
+{
+    struct loop_switch *first = loop_switch_start(&(struct loop_switch_config){.seed = seed}),
+                       *second = loop_switch_start(&(struct loop_switch_config){.seed = seed + 1});
+    struct crew crew = crew_at(1, NULL, "parts", one_sum, NULL);
+    struct swagg_options o = crew.options;
+    struct swagg_job *job = NULL;
+    char list[64];
+    snprintf(list, sizeof list, "%s,%s", loop_switch_ip(first), loop_switch_ip(second));
+    o.size = 1;
+    o.protocol = SWAGG_PROTOCOL_ATP;
+    o.server_ip = list;
+    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_OK);
+    joins.on = true;
+    swagg_close(job);
+    joins.on = false;
+    CU_ASSERT_EQUAL(joins.n, 2);
+    CU_ASSERT_EQUAL(joins.open[1], joins.open[0]);
+    loop_switch_stop(first);
+    loop_switch_stop(second);
+}
+
 int main(void)
 {
     seed_from_environment();
     CU_TestInfo tests[] = {
         UNIT_TEST(an_answer_that_waits_in_the_socket_counts),
+        UNIT_TEST(nothing_of_a_job_is_closed_before_all_its_threads_have_ended),
         CU_TEST_INFO_NULL,
     };
     return unit_main("client threads", tests);
