@@ -23,8 +23,8 @@ static const char *summary_json; /* this rank's own setting */
 static int own_rank;
 static bool started; /* under an Open MPI, in a rank that takes part */
 
-/* This thread is in a function of the shim's. Calls that Open MPI, a tracer or an error handler makes
- * meanwhile are passed on unchanged. */
+/* This thread is in a function of the shim's. Calls that Open MPI or a tracer makes meanwhile are passed on
+ * unchanged. */
 static _Thread_local bool inside;
 
 static void say_what_is_wrong(int rc, const char *text)
@@ -195,6 +195,20 @@ static struct ledger_visit enter(const char *function, int count, MPI_Datatype t
                                        .type = type,
                                        .bytes = count > 0 ? (size_t)count * (size_t)bytes : 0,
                                        .site = site});
+}
+
+/* Open MPI's function for its own use, which the shim stands before. An error handler is the program's, and
+ * it may leave the call that has failed, by longjmp or an exception: then nobody comes back to clear what is
+ * set here. */
+EXPORT int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message);
+
+int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message)
+{
+    const bool before = inside;
+    inside = false;
+    int rc = native_invoke_handler(handler, object, type, error, message);
+    inside = before;
+    return rc;
 }
 
 EXPORT int MPI_Init(int *argc, char ***argv)

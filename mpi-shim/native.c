@@ -6,19 +6,24 @@
 #include <string.h>
 
 struct native native_mpi, native_pmpi;
+int (*native_invoke_handler)(void *handler, void *object, int type, int error, const char *message);
 
 static int (*get_library_version)(char *version, int *length);
 static const bool *param_check; /* Open MPI's; NULL where there is none */
 
 /* POSIX allows dlsym's pointer to be used as a function's; in C it takes a detour. */
+static void look_for(void *function, const char *name)
+{
+    *(void **)function = dlsym(RTLD_NEXT, name);
+}
+
 static void find(void *function, const char *name)
 {
-    void *symbol = dlsym(RTLD_NEXT, name);
-    if (!symbol) {
-        fprintf(stderr, "swagg: no %s behind the shim: %s\n", name, dlerror());
-        abort();
-    }
-    *(void **)function = symbol;
+    look_for(function, name);
+    if (*(void **)function)
+        return;
+    fprintf(stderr, "swagg: no %s behind the shim: %s\n", name, dlerror());
+    abort();
 }
 
 __attribute__((constructor)) static void find_all(void)
@@ -37,6 +42,7 @@ __attribute__((constructor)) static void find_all(void)
     COUNTED_COLLECTIVES(FIND)
 #undef FIND
     find(&get_library_version, "PMPI_Get_library_version");
+    look_for(&native_invoke_handler, "ompi_errhandler_invoke");
     param_check = dlsym(RTLD_NEXT, "ompi_mpi_param_check");
 }
 

@@ -22,6 +22,10 @@ struct native {
 extern struct native native_mpi;  /* behind MPI_X: a tracer's, if one is loaded after the shim */
 extern struct native native_pmpi; /* behind PMPI_X: the MPI library's own */
 
+/* What all of Open MPI's functions call an error handler by, the predefined ones, too; NULL where there is
+ * none. */
+extern int (*native_invoke_handler)(void *handler, void *object, int type, int error, const char *message);
+
 /* Whether the program's MPI library is Open MPI: the shim brings that in, but a program may come with another
  * whose functions are found first. */
 bool native_is_open_mpi(void);

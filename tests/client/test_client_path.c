@@ -52,6 +52,19 @@ static void losses_are_not_taken_for_a_narrow_path(void)
     loop_switch_stop(ls);
 }
 
+/* The answers to a round of questions come when the next ones are on their way. */
+static void a_narrow_path_is_found_on_a_long_way(void)
+{
+    const struct impair_config far = {
+        .rate = {[IMPAIR_REORDER] = {.every = 1}}, .hold_frames = UINT32_MAX, .hold_for = 400000000};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = far, .mtu_in = 600});
+    struct crew crew = crew_of(1, ls, "far", one_sum, NULL);
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.elements_per_packet, (576 - 38) / 4);
+    loop_switch_stop(ls);
+}
+
 static void a_closed_data_port_is_found_before_the_job_runs(void)
 {
     for (unsigned in = 0; in < 2; in++) {
@@ -114,6 +127,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(packets_are_as_long_as_the_path_takes),
         UNIT_TEST(losses_are_not_taken_for_a_narrow_path),
+        UNIT_TEST(a_narrow_path_is_found_on_a_long_way),
         UNIT_TEST(a_closed_data_port_is_found_before_the_job_runs),
         UNIT_TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says),
         UNIT_TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for),

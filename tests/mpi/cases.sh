@@ -429,6 +429,11 @@ refused)
     says 'offloaded 2 calls, .*; by Open MPI .*arguments that Open MPI refuses 1[0-9]'
     says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
     ;;
+left)
+    run_shim "$on" left || fail "failed with the shim"
+    says '^left: rank [0-3]: 0 wrong$' 4
+    says '^swagg\[0\]: .* offloaded 2 calls, .*; failed 0; by Open MPI 1 calls \(arguments that Open MPI refuses 1 .*MPI_Bcast 1 at 1 call site'
+    ;;
 one_buffer)
     # To send from and to receive in, where Open MPI takes that: a call goes the same way on all ranks, whatever they have.
     one_buffer() { # [MPIRUN OPTION...] PROGRAM ARGUMENT...
