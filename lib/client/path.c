@@ -93,7 +93,8 @@ static bool is_open(const struct prober *p)
 
 /* Sending */
 
-static void ask(struct prober *p, unsigned port, unsigned size)
+/* Whether it was sent. */
+static bool ask(struct prober *p, unsigned port, unsigned size)
 {
     uint8_t payload[PAYLOAD_MAX];
     struct path_lengths *l = &p->lengths;
@@ -101,21 +102,20 @@ static void ask(struct prober *p, unsigned port, unsigned size)
     path_build_question(payload, l->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
     if (sendto(p->data_fd, payload, l->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
                sizeof to) >= 0)
-        l->shortest_sent = size;
-    else if (errno == EMSGSIZE && size == l->first && size + 1 < l->sizes)
+        return true;
+    if (errno == EMSGSIZE && size == l->first && size + 1 < l->sizes)
         l->first++; /* too long for the interface */
     else
         p->path->trouble = errno;
+    return false;
 }
 
 static void ask_lengths(struct prober *p)
 {
-    const unsigned last = path_lengths_begin(&p->lengths);
-    for (unsigned size = p->lengths.first; size <= last; size++) {
-        ask(p, 0, size);
-        if (p->round == 0 && p->lengths.shortest_sent == size)
+    const unsigned last = path_lengths_last(&p->lengths);
+    for (unsigned size = p->lengths.first; size <= last; size++)
+        if (ask(p, 0, size) && p->round == 0)
             return; /* nearly always enough */
-    }
 }
 
 static void ask_ports(struct prober *p)
@@ -142,8 +142,7 @@ static void ask_control(struct prober *p)
 
 static void on_answer(struct prober *p, unsigned port, const struct path_answer *a, size_t bytes)
 {
-    const bool now = (uint16_t)a->tag == p->round && port == 0;
-    const enum path_news news = path_lengths_answered(&p->lengths, bytes, now);
+    const enum path_news news = path_lengths_answered(&p->lengths, bytes, (uint16_t)a->tag);
     p->ports = a->data_ports;
     if (news == PATH_BETTER)
         p->answered = 0;

@@ -15,11 +15,17 @@ enum {
 static void begin_search(struct uplink_path *p)
 {
     p->lengths = (struct path_lengths){0};
-    p->round = 0;
+    p->before = p->round;
     path_lengths_add(&p->lengths, p->longest, p->longest - IPV4_AND_UDP_BYTES);
     for (unsigned i = 0; i < PATH_USUAL_MTUS; i++)
         if (path_usual_mtus[i] <= p->longest)
             path_lengths_add(&p->lengths, path_usual_mtus[i], path_usual_mtus[i] - IPV4_AND_UDP_BYTES);
+}
+
+/* Rounds since this one. */
+static uint16_t age(const struct uplink_path *p, uint16_t round)
+{
+    return (uint16_t)(p->round - round);
 }
 
 void uplink_path_init(struct uplink_path *p, uint16_t longest, uint16_t nonce)
@@ -36,14 +42,13 @@ void uplink_path_ask(struct uplink_path *p, uint64_t now, struct path_questions 
     if (now < p->next_round)
         return;
     p->round++;
-    p->next_round = now + (p->round < QUICK_ROUNDS ? ROUND_MS : SLOW_ROUND_MS) * MS;
+    p->next_round = now + (age(p, p->before) < QUICK_ROUNDS ? ROUND_MS : SLOW_ROUND_MS) * MS;
     q->tag = (uint32_t)p->nonce << 16 | p->round;
-    last = path_lengths_begin(&p->lengths);
-    if (p->round == 1) /* nearly always enough */
+    last = path_lengths_last(&p->lengths);
+    if (age(p, p->before) == 1) /* nearly always enough */
         last = p->lengths.first;
     for (unsigned size = p->lengths.first; size <= last; size++)
         q->bytes[q->n++] = p->lengths.size[size].bytes;
-    p->lengths.shortest_sent = last;
 }
 
 bool uplink_path_answer(struct uplink_path *p, const uint8_t *payload, size_t bytes, uint64_t now)
@@ -52,7 +57,9 @@ bool uplink_path_answer(struct uplink_path *p, const uint8_t *payload, size_t by
 
     if (!path_parse_answer(&a, payload, bytes) || a.tag >> 16 != p->nonce)
         return false;
-    path_lengths_answered(&p->lengths, bytes, (uint16_t)a.tag == p->round);
+    if (age(p, (uint16_t)a.tag) >= age(p, p->before)) /* to an earlier search, which is over */
+        return true;
+    path_lengths_answered(&p->lengths, bytes, (uint16_t)a.tag);
     if (path_lengths_are_settled(&p->lengths)) {
         __atomic_store_n(&p->mtu, (uint16_t)p->lengths.size[p->lengths.best].mtu, __ATOMIC_RELAXED);
         begin_search(p);

@@ -16,8 +16,8 @@ struct uplink_path {
     uint16_t mtu; /* of the path; atomic, any thread may read it; 0: not known yet */
 
     struct path_lengths lengths; /* of this search */
-    uint16_t round;
-    uint64_t next_round; /* ns */
+    uint16_t round, before;      /* before: the last one before this search */
+    uint64_t next_round;         /* ns */
 };
 
 /* longest: the MTU of the switch's own ports. nonce: unpredictable. */

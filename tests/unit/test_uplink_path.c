@@ -10,10 +10,14 @@
 
 enum { HEADERS = 28, NONCE = 0xABCD };
 
-/* A way that carries packets up to mtu; the first `lost` answers are lost. Asks and answers up to so many
- * rounds, until the path has a length; returns how many rounds. */
+enum { LATE_MAX = 8 };
+
+/* A way that carries packets up to mtu; the first `lost` answers are lost, and all come `late` rounds after
+ * their questions. Asks and answers up to so many rounds, until the path has a length; returns how many
+ * rounds. */
 struct way {
-    unsigned mtu, lost, asked;
+    unsigned mtu, lost, asked, late;
+    struct path_questions under_way[LATE_MAX]; /* a ring: those of the last rounds */
 };
 
 static void cross(struct uplink_path *p, struct way *way, const struct path_questions *q, uint64_t now)
@@ -34,12 +38,12 @@ static void cross(struct uplink_path *p, struct way *way, const struct path_ques
 
 static uint64_t search(struct uplink_path *p, struct way *way, uint64_t from)
 {
-    struct path_questions q;
     uint64_t now = from;
 
     for (unsigned i = 0; i < 200 && p->mtu != way->mtu; i++, now += S / 10) {
-        uplink_path_ask(p, now, &q);
-        cross(p, way, &q, now);
+        uplink_path_ask(p, now, &way->under_way[i % LATE_MAX]);
+        if (i >= way->late)
+            cross(p, way, &way->under_way[(i - way->late) % LATE_MAX], now);
     }
     return now;
 }
@@ -64,6 +68,34 @@ static void test_a_narrower_way_is_found_though_answers_are_lost(void)
     uplink_path_init(&p, 9000, NONCE);
     search(&p, &way, S);
     CU_ASSERT_EQUAL(p.mtu, 1400);
+}
+
+static void test_answers_that_come_rounds_later_count(void)
+{
+    for (unsigned late = 1; late < LATE_MAX; late++) {
+        struct way way = {.mtu = 1400, .late = late, .lost = 20};
+        struct uplink_path p;
+
+        uplink_path_init(&p, 9000, NONCE);
+        CU_ASSERT(search(&p, &way, S) < 4 * S);
+        CU_ASSERT_EQUAL(p.mtu, 1400);
+    }
+}
+
+/* The last answers of a search that is over say nothing of how the way is now. */
+static void test_answers_to_an_earlier_search_do_not_count(void)
+{
+    struct way way = {.mtu = 1500, .late = 3}, narrow = {.mtu = 1280, .late = 3};
+    struct uplink_path p;
+    uint64_t now;
+
+    uplink_path_init(&p, 9000, NONCE);
+    now = search(&p, &way, S);
+    CU_ASSERT_EQUAL(p.mtu, 1500);
+    for (unsigned i = 0; i < LATE_MAX; i++) /* also those that had come */
+        cross(&p, &way, &way.under_way[i], now);
+    search(&p, &narrow, now + 61 * S);
+    CU_ASSERT_EQUAL(p.mtu, 1280);
 }
 
 static void test_an_own_mtu_that_is_not_usual_is_tried_too(void)
@@ -114,6 +146,8 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_way_that_carries_all_takes_one_question),
         UNIT_TEST(test_a_narrower_way_is_found_though_answers_are_lost),
+        UNIT_TEST(test_answers_that_come_rounds_later_count),
+        UNIT_TEST(test_answers_to_an_earlier_search_do_not_count),
         UNIT_TEST(test_an_own_mtu_that_is_not_usual_is_tried_too),
         UNIT_TEST(test_it_is_asked_again_and_silence_changes_nothing),
         UNIT_TEST(test_other_payloads_are_no_answers),

@@ -1,7 +1,8 @@
 /* Finds out how long the packets are that get to a switch and back, by questions (path.h) of several lengths.
  * First one of the longest is asked, which nearly always is enough. If it does not come back, all lengths are
- * asked at once, round after round, the longest first: when the shortest has come back a few times and a
- * longer one never has, the longer one does not fit. ICMP plays no part, since anybody can send it.
+ * asked at once, round after round, the longest first: when a shorter one has come back in a few of the
+ * rounds and a longer one never has, the longer one does not fit. Answers may come when the next rounds have
+ * begun. ICMP plays no part, since anybody can send it.
  *
  * Pure: who sends, receives and waits is the caller. One thread.
  */
@@ -25,17 +26,17 @@ struct path_lengths {
     } size[PATH_LENGTHS_MAX];    /* falling */
     unsigned sizes, first, best; /* indexes: first: the longest that can be sent; best: the longest that came
                                     back, `sizes` if none did */
-    unsigned shortest_sent;      /* index: in this round; `sizes`: nothing was sent */
-    unsigned rounds_back;        /* rounds of which the shortest came back */
+    unsigned rounds_back;        /* rounds of which some came back */
+    uint16_t newest_back;        /* the newest of them */
 };
 
 /* l: all zero, or filled by earlier calls; nothing was asked yet. There is room for PATH_LENGTHS_MAX
  * different lengths. */
 void path_lengths_add(struct path_lengths *l, unsigned mtu, size_t bytes);
 
-/* Begins a round: the sizes from l->first to the one that is returned are to be asked, in this order. Each
- * that was sent becomes l->shortest_sent. In the first round the first is enough. */
-unsigned path_lengths_begin(struct path_lengths *l);
+/* In a round the sizes from l->first to this one are to be asked, in this order. In the first round the first
+ * is enough. */
+unsigned path_lengths_last(const struct path_lengths *l);
 
 /* What an answer says. */
 enum path_news {
@@ -44,8 +45,9 @@ enum path_news {
     PATH_BETTER,   /* it is longer */
 };
 
-/* An answer of so many bytes has come. now: to a question of this round. */
-enum path_news path_lengths_answered(struct path_lengths *l, size_t bytes, bool now);
+/* An answer of so many bytes has come, to a question of this round. The caller numbers the rounds, modulo
+ * 2^16. */
+enum path_news path_lengths_answered(struct path_lengths *l, size_t bytes, uint16_t round);
 
 /* All longer packets than the best have been tried often enough. */
 bool path_lengths_are_settled(const struct path_lengths *l);
