@@ -1,7 +1,9 @@
-/* The switch's control state: any sequence of messages from a few processes, any passing of time, restarts of
- * the switch. An input is a byte for each step and its arguments. A process that is in no job, and does not
- * show that it was before a restart, must not change a job that runs or resumes. */
+/* The switch's control state: any sequence of messages from a few processes, some of which come by switches
+ * below this one, any passing of time, restarts of the switch. An input is a byte for each step and its
+ * arguments. A process that is in no job, and does not show that it was before a restart, must not change a
+ * job that runs or resumes. */
 #include "control/registry.h"
+#include "control/tree.h"
 #include "fuzz.h"
 #include "prepared.h"
 #include "switchml/protocol.h"
@@ -10,6 +12,7 @@
 #define MS UINT64_C(1000000)
 
 enum { STEPS_MAX = 300, JOBS = 3, PROCESSES = 6, NUMBERS = 2 };
+enum { BELOW = 100, BELOWS = 2, BELOW_CONTROL = 3000, BELOW_DATA }; /* switches below: IP addresses, ports */
 
 struct process {
     struct ctl_endpoint endpoint;
@@ -17,6 +20,7 @@ struct process {
     uint32_t serial, epoch;
     uint16_t rank, size;
     uint8_t name;
+    uint8_t hops; /* switches that it comes by; the last one has its endpoint */
 };
 
 struct world {
@@ -27,13 +31,22 @@ struct world {
     uint64_t events, incarnations, randoms;
 };
 
+/* Who comes by a switch is told whom that sends one sum for: ranks that come by it, this one among them. */
+static void check_bundle(const struct process *p, const struct ctl_message *ready)
+{
+    unsigned ranks = ctl_ranks_count(&ready->ready.bundle);
+    REQUIRE(ranks <= ready->head.size);
+    REQUIRE(p->hops > 0 ? ctl_ranks_has(&ready->ready.bundle, ready->head.rank) : ranks == 0);
+}
+
 static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
     struct world *w = ctx;
     struct ctl_message m;
     (void)to;
     REQUIRE(ctl_parse(&m, payload, bytes) == CTL_PARSED);
-    REQUIRE(!ctl_type_from_worker(m.head.type) && m.head.boot_id == w->boot_id);
+    const bool recall = m.head.type == CTL_UNKNOWN && m.head.boot_id == ~w->boot_id;
+    REQUIRE(!ctl_type_from_worker(m.head.type) && (recall || m.head.boot_id == w->boot_id));
     if (m.head.type == CTL_REFUSED || m.head.type == CTL_ABORTED)
         REQUIRE(m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT);
     if (m.head.type != CTL_READY)
@@ -45,6 +58,7 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
         if (w->processes[i].incarnation == m.head.incarnation) {
             w->processes[i].epoch = m.head.epoch;
             w->processes[i].roster = m.ready.roster;
+            check_bundle(&w->processes[i], &m);
         }
 }
 
@@ -52,8 +66,10 @@ static int effect_prepare(void *ctx, const struct ctl_entry *job, struct agg_ter
                           char text[CTL_TEXT_MAX])
 {
     struct world *w = ctx;
-    REQUIRE(job->present == job->size);
+    uint16_t contributor[CTL_RANKS_MAX], contributors = ctl_tree_contributors(job, contributor, NULL);
+    REQUIRE(job->present == job->size && contributors >= 1 && contributors <= job->size);
     for (unsigned rank = 0; rank < job->size; rank++) {
+        REQUIRE(contributor[rank] < contributors);
         struct sml_terms wish = terms_in(&job->members[rank].wish), granted = terms_in(terms);
         REQUIRE(job->members[rank].state == CTL_MEMBER_JOINED);
         REQUIRE(granted.resumed || (wish.chunk_bytes >= granted.chunk_bytes && wish.slots >= granted.slots));
@@ -82,22 +98,25 @@ static uint64_t effect_random(void *ctx)
 
 static void check_members(const struct ctl_entry *job)
 {
-    unsigned joined = 0;
+    unsigned joined = 0, recalled = 0;
     for (unsigned rank = 0; rank < job->size; rank++) {
         const struct ctl_member *member = &job->members[rank];
         joined += member->state == CTL_MEMBER_JOINED;
+        recalled += member->state == CTL_MEMBER_RECALLED;
         if (ctl_entry_is_forming(job))
-            REQUIRE(member->state == CTL_MEMBER_ABSENT || member->state == CTL_MEMBER_JOINED);
+            REQUIRE(member->state == CTL_MEMBER_ABSENT || member->state == CTL_MEMBER_JOINED ||
+                    (member->state == CTL_MEMBER_RECALLED && job->resumed));
         if (job->state == CTL_ENTRY_RUNNING)
             REQUIRE(member->state == CTL_MEMBER_JOINED || member->state == CTL_MEMBER_LEFT);
         for (unsigned other = 0; other < rank && member->state == CTL_MEMBER_JOINED; other++)
             REQUIRE(job->members[other].state != CTL_MEMBER_JOINED ||
                     job->members[other].endpoint.ip != member->endpoint.ip ||
-                    job->members[other].data_port != member->data_port);
+                    job->members[other].data_port != member->data_port ||
+                    (job->members[other].hops > 0 && member->hops > 0));
     }
     REQUIRE(job->present == joined);
     if (ctl_entry_is_forming(job))
-        REQUIRE(joined > 0 && job->size >= joined);
+        REQUIRE(joined + recalled > 0 && job->size >= joined);
     if (job->state == CTL_ENTRY_RUNNING)
         REQUIRE(joined > 0);
 }
@@ -135,6 +154,12 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
                                     .job = odd & 8 ? take8(in) : 0,
                                     .roster = odd & 8 ? p->roster : 0,
                                     .waited = odd & 32};
+        if (p->hops > 0) {
+            m->join.hops = p->hops;
+            m->join.data_port = BELOW_DATA;
+            m->join.host = p->rank + 1u;
+            m->join.via = p->hops == 1 ? p->endpoint.ip : BELOW + BELOWS;
+        }
         struct sml_terms wish = {.format = SML_FORMAT_TYPED,
                                  .mode = SML_ORDERED,
                                  .chunk_bytes = 1460,
@@ -228,6 +253,12 @@ static void send_from(struct world *w, struct process *p, struct input *in)
         receive(w, p, &m, bytes, n);
 }
 
+static void come_by_switch(struct process *p, uint8_t which, uint8_t hops)
+{
+    p->hops = hops;
+    p->endpoint = (struct ctl_endpoint){.ip = BELOW + which % BELOWS, .udp_port = BELOW_CONTROL};
+}
+
 /* A process ends and another is started: maybe on the same socket, maybe as another rank. */
 static void start(struct world *w, struct process *p, struct input *in)
 {
@@ -238,8 +269,11 @@ static void start(struct world *w, struct process *p, struct input *in)
     p->rank = how & 1 ? take16(in) : take8(in) % 3;
     p->size = how & 1 ? take16(in) : 1 + take8(in) % 3;
     p->name = take8(in);
+    p->hops = 0;
     p->endpoint.ip = take8(in) % 3;
     p->endpoint.udp_port = (uint16_t)(1000 + 2 * (take8(in) % 8));
+    if (how & 2)
+        come_by_switch(p, how >> 2, (uint8_t)(1 + (how >> 3) % CTL_LEVELS_MAX));
 }
 
 /* The switch, with another boot id, and nothing that it knew. */
@@ -308,6 +342,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                           .rank = (uint16_t)(i % 3),
                                           .size = 3,
                                           .name = (uint8_t)(i / 3)};
+    for (unsigned i = 0; i < PROCESSES && w.randoms & 2; i++)
+        if (i % 3 != 0)
+            come_by_switch(&w.processes[i], (uint8_t)i / 3, 1);
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++) {
         step(&w, &in);
         check(&w);

@@ -359,10 +359,11 @@ static void registry_wait(struct seed *s, uint16_t ms)
     PUT(s, 1, (uint8_t)(ms >> 8), (uint8_t)ms);
 }
 
-static void registry_seed(const char *name, uint8_t odd, uint8_t last)
+/* world: 1: pools take a while; 2: ranks 1 and 2 of each job come by a switch. */
+static void registry_seed(const char *name, uint8_t world, uint8_t odd, uint8_t last)
 {
     struct seed s = {0};
-    PUT(&s, 1);
+    PUT(&s, world);
     for (uint8_t p = 0; p < 3; p++)
         registry_message(&s, p, REGISTRY_JOIN, odd);
     for (uint8_t p = 0; p < 3; p++)
@@ -377,6 +378,23 @@ static void registry_seed(const char *name, uint8_t odd, uint8_t last)
     registry_message(&s, 0, REGISTRY_JOIN, 0);
     registry_message(&s, 2, REGISTRY_LEAVE, 0);
     save(&s, "registry", name);
+}
+
+/* The switch below has restarted, by which ranks 1 and 2 come: all join again, and are the job once more. */
+static void registry_recall_seed(void)
+{
+    struct seed s = {0};
+    PUT(&s, 2);
+    for (uint8_t p = 0; p < 3; p++)
+        registry_message(&s, p, REGISTRY_JOIN, 0);
+    registry_message(&s, 1, REGISTRY_JOIN, 8);
+    for (uint8_t p = 0; p < 3; p++)
+        registry_message(&s, p, REGISTRY_HEARTBEAT, 0);
+    registry_wait(&s, 100);
+    for (uint8_t p = 0; p < 3; p++)
+        registry_message(&s, p, REGISTRY_JOIN, 8);
+    registry_message(&s, 2, REGISTRY_LEAVE, 0);
+    save(&s, "registry", "recalled");
 }
 
 static void session_seeds(void)
@@ -589,8 +607,11 @@ int main(int argc, char **argv)
     numbers_seed("int32", 2);
     numbers_seed("published", 2 + 128);
     numbers_seed("fp16", 2 + 64);
-    registry_seed("fresh", 0, REGISTRY_LEAVE);
-    registry_seed("resumed", 8, REGISTRY_ABORT);
+    registry_seed("fresh", 1, 0, REGISTRY_LEAVE);
+    registry_seed("resumed", 1, 8, REGISTRY_ABORT);
+    registry_seed("by-switches", 2, 0, REGISTRY_LEAVE);
+    registry_seed("by-switches-resumed", 3, 8, REGISTRY_ABORT);
+    registry_recall_seed();
     session_seeds();
     atp_seeds();
     hostagg_seeds();
