@@ -18,10 +18,10 @@ tool id 'echo 0'
 tool dpkg-query 'shift 3; printf "ii %s\n" "$@"'
 
 status=0
-fails_with() { # SEED
+fails_with() { # SEED [AS IT IS SAID]
     local rc=0 said words
     said=$(PATH=$tools:$PATH timeout 300 script/soak 1 "$1" 2>&1 </dev/null) || rc=$?
-    for words in "soak: 1 minutes, seed $1" 'errors_without_cause  *0' 'soak: swagg does not start'; do
+    for words in "soak: 1 minutes, seed ${2:-$1}" 'errors_without_cause  *0' 'soak: swagg does not start'; do
         grep -q "$words\$" <<<"$said" || rc="$rc, and it does not say \"$words\""
     done
     if [ "$rc" != 1 ]; then
@@ -30,4 +30,5 @@ fails_with() { # SEED
     fi
 }
 fails_with 7
+fails_with 08 8
 exit "$status"
