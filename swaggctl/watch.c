@@ -1,6 +1,8 @@
 #include "watch.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,37 +39,49 @@ static void print(const struct watch *w, const json_t *view)
     fflush(stdout);
 }
 
-/* The next answer; NULL: none came. silent: whether that has been told already. */
-static json_t *next_answer(const struct watch *w, bool *silent)
+/* Tells once why there is nothing to show. told: what was told since something was shown. */
+static void tell(char told[PLACE_WHY_MAX], const char *why)
 {
-    char why[PLACE_WHY_MAX];
-    json_t *answer = ask(&w->place, w->request, why);
-
-    if (answer == NULL && !*silent)
+    if (strcmp(told, why) != 0)
         fprintf(stderr, "swaggctl: %s; trying again\n", why);
-    *silent = answer == NULL;
-    return answer;
+    snprintf(told, PLACE_WHY_MAX, "%s", why);
 }
 
+/* Whether the answer can be shown; if not, why says what is wrong. */
+static bool is_good(const json_t *answer, char why[PLACE_WHY_MAX])
+{
+    const char *error = json_string_value(json_object_get(answer, "error"));
+
+    if (json_is_true(json_object_get(answer, "ok")))
+        return true;
+    if (answer != NULL)
+        snprintf(why, PLACE_WHY_MAX, "%s", error != NULL ? error : "the switch says no, and not why");
+    return false;
+}
+
+/* While a job's ranks join a switch that was started anew, it says that there is no such job. */
 int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
 {
     json_t *before = NULL, *answer, *view;
+    char told[PLACE_WHY_MAX] = "";
     double asked_at = 0, now;
-    bool silent = false, refused = false;
+    bool refused = false;
 
     for (unsigned long shown = 0; (w->times == 0 || shown < w->times) && !refused && !ferror(stdout);) {
-        answer = next_answer(w, &silent);
+        answer = ask(&w->place, w->request, why);
         now = seconds_now();
-        refused = answer != NULL && !json_is_true(json_object_get(answer, "ok"));
-        if (answer != NULL && !refused) {
+        if (is_good(answer, why)) {
             view = rates_view(answer, before, now - asked_at, w->json);
             print(w, view);
             json_decref(view);
             asked_at = now;
+            told[0] = '\0';
             shown++;
+        } else if (answer == NULL || told[0] != '\0') {
+            tell(told, why);
+        } else {
+            refused = true;
         }
-        if (refused)
-            snprintf(why, PLACE_WHY_MAX, "%s", json_string_value(json_object_get(answer, "error")));
         json_decref(before);
         before = answer;
         if (!refused && (w->times == 0 || shown < w->times))

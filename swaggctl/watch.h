@@ -14,8 +14,9 @@ struct watch {
     unsigned long times; /* 0: until it is interrupted */
 };
 
-/* Prints; while the switch does not answer, as when it is restarted, says so once and tries again. Returns
- * when it has been shown so many times, or the switch says no. Returns 0, or 1 with why if it says no. */
+/* Prints; while the switch does not answer, as when it is restarted, says so once and tries again, also if it
+ * says no then. Returns when it has been shown so many times, or the switch says no. Returns 0, or 1 with why
+ * if it says no. */
 int watch_run(const struct watch *w, char why[PLACE_WHY_MAX]);
 
 #endif

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""swaggctl with a switch that this script plays: what real ones do too seldom, or too soon, for a test. swaggctl.py SWAGGCTL"""
+import json
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PATIENCE_S = 300  # ends what hangs
+
+GONE = None  # hangs up without an answer
+
+
+def view(frames):
+    return {"version": 1, "switch": "played", "ok": True, "counters": ["frames"], "view": {"name": "train", "frames": frames}}
+
+
+def refusal(error):
+    return {"version": 1, "switch": "played", "ok": False, "code": "unknown", "error": error}
+
+
+class Switch:
+    """Who is asked by swaggctl, one connection after another."""
+
+    def __init__(self, directory):
+        self.path = directory / "played.ctl"
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(0.1)
+        self.socket.bind(str(self.path))
+        self.socket.listen()
+
+    def asked(self, ctl):
+        """The next connection, after its request; None: swaggctl has ended."""
+        while ctl.poll() is None:
+            try:
+                connection, _ = self.socket.accept()
+            except TimeoutError:
+                continue
+            connection.settimeout(PATIENCE_S)
+            connection.makefile().readline()
+            return connection
+        return None
+
+    def ctl(self, *arguments):
+        return subprocess.Popen([sys.argv[1], "--switch", self.path, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+
+    def watch(self, *answers, arguments=("-j", "watch", "job", "train"), times):
+        """(exit status, lines on standard output, text on standard error)"""
+        with self.ctl("--every", "0.01", "--times", str(times), *arguments) as ctl:
+            for answer in answers:
+                connection = self.asked(ctl)
+                if connection is not None and answer is not GONE:
+                    connection.sendall(json.dumps(answer).encode() + b"\n")
+                if connection is not None:
+                    connection.close()
+            out, err = ctl.communicate(timeout=PATIENCE_S)
+        return ctl.returncode, out.decode().splitlines(), err.decode()
+
+
+def expect(what, is_so, said):
+    if not is_so:
+        sys.exit(f"{what}: {said}")
+
+
+def watch_outlives_a_restart(switch):
+    no_job = refusal("there is no job train")
+    status, lines, err = said = switch.watch(view(10), GONE, no_job, no_job, view(30), view(30), times=3)
+    expect("a job that comes back after a restart", status == 0 and len(lines) == 3 and json.loads(lines[1])["frames/s"] == 0, said)
+    expect("why it waits, once", err.count("trying again") == 2 and err.count("there is no job train; trying again") == 1, said)
+    status, lines, err = said = switch.watch(no_job, times=3)
+    expect("a job that is not there", status == 1 and err == "swaggctl: there is no job train\n", said)
+    status, lines, err = said = switch.watch(view(10), no_job, times=3)
+    expect("a job that ends", status == 1 and len(lines) == 1 and err == "swaggctl: there is no job train\n", said)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as directory:
+        switch = Switch(Path(directory))
+        watch_outlives_a_restart(switch)
+
+
+if __name__ == "__main__":
+    main()
