@@ -80,6 +80,15 @@ static bool receive(struct run *r, uint8_t *to, size_t bytes)
     return true;
 }
 
+/* Before it waits for more, what has come is written: somebody may read along. False: the file takes no more.
+ */
+static bool keep_up(const struct run *r)
+{
+    char next;
+
+    return recv(r->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || fflush(r->to) == 0;
+}
+
 static uint32_t word(const uint8_t *at)
 {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
@@ -112,7 +121,7 @@ static bool take_block(struct run *r, uint8_t *block)
     r->frames += type == FRAME;
     if (r->c->frames > 0 && r->frames == r->c->frames)
         ask_to_stop(r);
-    return fwrite(block, 1, bytes, r->to) == bytes && (type == FRAME || fflush(r->to) == 0);
+    return fwrite(block, 1, bytes, r->to) == bytes;
 }
 
 static int copy(struct run *r, char why[PLACE_WHY_MAX])
@@ -121,7 +130,7 @@ static int copy(struct run *r, char why[PLACE_WHY_MAX])
     bool failed;
 
     catch_signals(r->fd);
-    while (block != NULL && take_block(r, block))
+    while (block != NULL && keep_up(r) && take_block(r, block))
         ;
     free(block);
     failed = ferror(r->to);

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """swaggctl with a switch that this script plays: what real ones do too seldom, or too soon, for a test. swaggctl.py SWAGGCTL"""
 import json
+import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 PATIENCE_S = 300  # ends what hangs
@@ -75,10 +78,33 @@ def watch_outlives_a_restart(switch):
     expect("a job that ends", status == 1 and len(lines) == 1 and err == "swaggctl: there is no job train\n", said)
 
 
+def block(kind, body):
+    """Of pcapng"""
+    length = struct.pack("=I", 12 + len(body))
+    return struct.pack("=I", kind) + length + body + length
+
+
+def capture_keeps_up(switch):
+    blocks = block(0x0A0D0D0A, struct.pack("=IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("=HHI", 1, 0, 0)) + \
+        block(6, struct.pack("=IIIII", 0, 0, 0, 4, 4) + b"ping")
+    with switch.ctl("capture", "--write", "-") as ctl:
+        with switch.asked(ctl) as connection:
+            connection.sendall(json.dumps(view(0)).encode() + b"\n" + blocks)
+            hanging = threading.Timer(PATIENCE_S, ctl.kill)
+            hanging.start()
+            got = ctl.stdout.read(len(blocks))  # while the switch has nothing more to say
+            hanging.cancel()
+            ctl.send_signal(signal.SIGINT)
+            connection.recv(1)  # its end
+        ctl.communicate(timeout=PATIENCE_S)
+    expect("a frame, before there is another", got == blocks and ctl.returncode == 0, (ctl.returncode, len(got)))
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
+        capture_keeps_up(switch)
 
 
 if __name__ == "__main__":
