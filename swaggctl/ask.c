@@ -18,6 +18,18 @@ json_t *ask_request(const char *command)
     return json_pack("{s:i, s:s}", "version", VERSION, "command", command);
 }
 
+/* Of a socket with a time limit also what needs no handler ends a wait with EINTR: to be stopped, and go on.
+ */
+static ssize_t receive(int fd, char *to, size_t room, int flags)
+{
+    ssize_t n;
+
+    do
+        n = recv(fd, to, room, flags);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
 static int send_line(int fd, const json_t *request)
 {
     char *text = json_dumps(request, JSON_COMPACT), *line;
@@ -42,7 +54,7 @@ static int send_line(int fd, const json_t *request)
  * 0: the switch has hung up. */
 static ssize_t receive_piece(int fd, char *to, size_t room)
 {
-    const ssize_t seen = recv(fd, to, room, MSG_PEEK);
+    const ssize_t seen = receive(fd, to, room, MSG_PEEK);
     const char *end = seen > 0 ? memchr(to, '\n', (size_t)seen) : NULL;
 
     if (seen <= 0)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 PATIENCE_S = 300  # ends what hangs
@@ -100,11 +101,28 @@ def capture_keeps_up(switch):
     expect("a frame, before there is another", got == blocks and ctl.returncode == 0, (ctl.returncode, len(got)))
 
 
+def state_of(ctl):
+    return Path(f"/proc/{ctl.pid}/stat").read_text().rpartition(") ")[2][0]
+
+
+def is_stopped_and_goes_on(switch):
+    with switch.ctl("jobs") as ctl:
+        with switch.asked(ctl) as connection:
+            for state, then in (("S", signal.SIGSTOP), ("T", signal.SIGCONT)):
+                while state_of(ctl) != state:
+                    time.sleep(0.01)
+                ctl.send_signal(then)
+            connection.sendall(json.dumps(view(1)).encode() + b"\n")
+        out, err = ctl.communicate(timeout=PATIENCE_S)
+    expect("an answer after a pause", ctl.returncode == 0 and b"train" in out, (ctl.returncode, err))
+
+
 def main():
     with tempfile.TemporaryDirectory() as directory:
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
         capture_keeps_up(switch)
+        is_stopped_and_goes_on(switch)
 
 
 if __name__ == "__main__":
