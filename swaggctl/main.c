@@ -194,8 +194,8 @@ static int complain(int status, const char *why)
 static int show(const struct command_line *cl, const json_t *answer)
 {
     const json_t *view = json_object_get(answer, "view");
-    const char *error = json_string_value(json_object_get(answer, "error")), *unknown;
-    char known[1024], why[sizeof(known) + 256];
+    const char *error = json_string_value(json_object_get(answer, "error"));
+    char why[1280];
 
     if (cl->json)
         json_dumpf(view != NULL ? view : answer, stdout, JSON_INDENT(2));
@@ -205,12 +205,8 @@ static int show(const struct command_line *cl, const json_t *answer)
         return complain(EXIT_BAD, error != NULL ? error : "the switch says no, and not why");
     if (view == NULL || cl->json)
         return EXIT_GOOD;
-    unknown = print_unknown(view, &cl->style);
-    if (unknown != NULL) {
-        print_known(known, sizeof(known), view);
-        snprintf(why, sizeof(why), "--only: there is no %s in this view; there are: %s", unknown, known);
+    if (print_lacks(view, &cl->style, why, sizeof(why)))
         return complain(EXIT_USAGE, why);
-    }
     if (print_is_empty(view) && isatty(STDOUT_FILENO))
         puts("none");
     print_view(stdout, view, &cl->style);
@@ -271,8 +267,9 @@ static int ask_again_and_again(const struct command_line *cl, const struct place
                                 .every = cl->every,
                                 .times = cl->times};
     char why[PLACE_WHY_MAX];
+    const int status = watch_run(&watch, why);
 
-    return watch_run(&watch, why) == 0 ? EXIT_GOOD : complain(EXIT_BAD, why);
+    return status == EXIT_GOOD ? status : complain(status, why);
 }
 
 static int run(const struct command_line *cl, char *const words[], unsigned n, bool watch)

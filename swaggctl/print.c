@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 64, CELL_MAX = 4096, KEY_MAX = 128 };
+enum { COLUMNS_MAX = 64, CELL_MAX = 4096, KEY_MAX = 128, KNOWN_MAX = 1024 };
 
 /* Keys of an object, in order. */
 struct keys {
@@ -212,7 +212,8 @@ static size_t add_known(char *text, size_t room, size_t used, const json_t *obje
     return used;
 }
 
-void print_known(char *text, size_t room, const json_t *view)
+/* "name, link": the keys of a view, and the columns of its tables. */
+static void list_known(char *text, size_t room, const json_t *view)
 {
     size_t used = add_known(text, room, 0, view);
     const char *key;
@@ -225,16 +226,18 @@ void print_known(char *text, size_t room, const json_t *view)
     }
 }
 
-const char *print_unknown(const json_t *view, const struct print_style *style)
+bool print_lacks(const json_t *view, const struct print_style *style, char *why, size_t room)
 {
-    static char wanted[KEY_MAX];
+    char wanted[KEY_MAX], known[KNOWN_MAX] = "";
 
-    if (style->only == NULL)
-        return NULL;
-    for (const char *word = style->only; *word != '\0'; word += strcspn(word, ","), word += *word == ',') {
+    for (const char *word = style->only; word != NULL && *word != '\0';
+         word += strcspn(word, ","), word += *word == ',') {
         snprintf(wanted, sizeof(wanted), "%.*s", (int)strcspn(word, ","), word);
-        if (!has(view, wanted))
-            return wanted;
+        if (has(view, wanted))
+            continue;
+        list_known(known, sizeof(known), view);
+        snprintf(why, room, "--only: there is no %s in this view; there are: %s", wanted, known);
+        return true;
     }
-    return NULL;
+    return false;
 }

@@ -19,11 +19,8 @@ void print_view(FILE *to, const json_t *view, const struct print_style *style);
 /* Whether the view is a table without rows, of which nothing is printed. */
 bool print_is_empty(const json_t *view);
 
-/* "name, link": the keys of a view, and the columns of its tables. */
-void print_known(char *text, size_t room, const json_t *view);
-
-/* The first key or column of style->only that the view does not have; NULL: it has them all. Valid until the
- * next call. */
-const char *print_unknown(const json_t *view, const struct print_style *style);
+/* Whether style->only has a key or column that the view does not have: then why names it, and those that
+ * there are. */
+bool print_lacks(const json_t *view, const struct print_style *style, char *why, size_t room);
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exit_status.h"
 #include "rates.h"
 
 static double seconds_now(void)
@@ -59,20 +60,30 @@ static bool is_good(const json_t *answer, char why[PLACE_WHY_MAX])
     return false;
 }
 
+/* As watch_run. first: nothing was shown before it. */
+static int show(const struct watch *w, const json_t *view, bool first, char why[PLACE_WHY_MAX])
+{
+    if (first && print_lacks(view, &w->style, why, PLACE_WHY_MAX))
+        return EXIT_USAGE;
+    print(w, view);
+    return EXIT_GOOD;
+}
+
 /* While a job's ranks join a switch that was started anew, it says that there is no such job. */
 int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
 {
     json_t *before = NULL, *answer, *view;
     char told[PLACE_WHY_MAX] = "";
     double asked_at = 0, now;
-    bool refused = false;
+    int status = EXIT_GOOD;
 
-    for (unsigned long shown = 0; (w->times == 0 || shown < w->times) && !refused && !ferror(stdout);) {
+    for (unsigned long shown = 0;
+         (w->times == 0 || shown < w->times) && status == EXIT_GOOD && !ferror(stdout);) {
         answer = ask(&w->place, w->request, why);
         now = seconds_now();
         if (is_good(answer, why)) {
             view = rates_view(answer, before, now - asked_at, w->json);
-            print(w, view);
+            status = show(w, view, shown == 0, why);
             json_decref(view);
             asked_at = now;
             told[0] = '\0';
@@ -80,13 +91,13 @@ int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
         } else if (answer == NULL || told[0] != '\0') {
             tell(told, why);
         } else {
-            refused = true;
+            status = EXIT_BAD;
         }
         json_decref(before);
         before = answer;
-        if (!refused && (w->times == 0 || shown < w->times))
+        if (status == EXIT_GOOD && (w->times == 0 || shown < w->times))
             sleep_for(w->every);
     }
     json_decref(before);
-    return refused;
+    return status;
 }

@@ -79,6 +79,13 @@ def watch_outlives_a_restart(switch):
     expect("a job that ends", status == 1 and len(lines) == 1 and err == "swaggctl: there is no job train\n", said)
 
 
+def watch_names_what_is_not_there(switch):
+    chosen = ("watch", "--only", "frames", "job", "train")
+    status, lines, err = said = switch.watch(view(10), view(10), arguments=chosen, times=2)
+    expect("a counter, where there is its rate", status == 2 and lines == [] and
+           "there is no frames in this view; there are: name, frames/s" in err, said)
+
+
 def block(kind, body):
     """Of pcapng"""
     length = struct.pack("=I", 12 + len(body))
@@ -121,6 +128,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
+        watch_names_what_is_not_there(switch)
         capture_keeps_up(switch)
         is_stopped_and_goes_on(switch)
 

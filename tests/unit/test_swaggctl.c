@@ -92,15 +92,14 @@ static void test_a_column_that_is_not_there_is_named(void)
 {
     const struct print_style wrong = {.only = "name,fames"}, right = {.only = "name,frames"};
     json_t *view = json_loads(TABLE, 0, NULL), *empty = json_loads("{\"jobs\": []}", 0, NULL);
-    char known[64];
+    char why[128] = "";
 
     CU_ASSERT_TRUE(print_is_empty(empty) && !print_is_empty(view));
-    CU_ASSERT_STRING_EQUAL(print_unknown(view, &wrong), "fames");
-    CU_ASSERT_PTR_NULL(print_unknown(view, &right));
-    CU_ASSERT_PTR_NULL(print_unknown(view, &plain));
-    CU_ASSERT_PTR_NULL(print_unknown(empty, &right)); /* nobody can know */
-    print_known(known, sizeof known, view);
-    CU_ASSERT_STRING_EQUAL(known, "name, frames, rx");
+    CU_ASSERT_FALSE(print_lacks(view, &right, why, sizeof(why)));
+    CU_ASSERT_FALSE(print_lacks(view, &plain, why, sizeof(why)));
+    CU_ASSERT_FALSE(print_lacks(empty, &right, why, sizeof(why))); /* nobody can know */
+    CU_ASSERT_TRUE(print_lacks(view, &wrong, why, sizeof(why)));
+    CU_ASSERT_STRING_EQUAL(why, "--only: there is no fames in this view; there are: name, frames, rx");
     json_decref(view);
     json_decref(empty);
 }
