@@ -65,4 +65,25 @@ for unit in "$prefix"/lib/systemd/system/*.service; do
     grep -q '^StartLimitIntervalSec=0$' "$unit" || wrong "${unit##*/} gives up when an interface comes late"
     ! grep -q '^ExecStartPre' "$unit" || wrong "${unit##*/} starts again and again with a file that is not good"
 done
+
+# With no more capabilities than its unit leaves it, a server gives its socket to the group of its configuration. At an address of its own:
+# others use this machine's, too.
+serves_a_group() {
+    local capability capabilities set=-all pid
+    printf 'server: {ip: 127.77.%d.%d, threads: 1}\ncontrol: {path: %s/ps.ctl, group: daemon, mode: "660"}\n' $(($$ / 250 % 250)) \
+        $(($$ % 250 + 1)) "$scratch" >"$scratch/ps.yaml"
+    read -ra capabilities < <(sed -n 's/^CapabilityBoundingSet=//p' "$prefix/lib/systemd/system/swagg-ps@.service")
+    for capability in "${capabilities[@]}"; do
+        set+=,+${capability#CAP_}
+    done
+    setpriv --bounding-set="${set,,}" --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &
+    pid=$!
+    until grep -q ' serves at ' "$scratch/ps.log" || ! kill -0 "$pid" 2>/dev/null; do
+        sleep 0.1
+    done
+    [ "$(stat -c '%a %G' "$scratch/ps.ctl" 2>&1)" = "660 daemon" ] || wrong "swagg-ps@.service: the socket: $(cat "$scratch/ps.log")"
+    kill "$pid" 2>/dev/null || true
+    wait "$pid" || wrong "swagg-ps@.service: exit status $?: $(cat "$scratch/ps.log")"
+}
+[ "$(id -u)" -ne 0 ] || serves_a_group
 exit "$status"
