@@ -30,12 +30,14 @@ for script in script/* .ci/run tests/*/run tests/net/*.sh pktgen-profiles/run be
     [ ! -e "$tools/called" ] || wrong "$script" "called $(cat "$tools/called")"
     rm -f "$tools/called"
 done
-# A wrong name is told before anything is installed or built.
-for command in "script/test nothing" "script/test net/nothing" "script/test unit/nothing" "script/bench nothing"; do
+# A wrong name is told before anything is installed or built, and so is a file that could not be written when all is measured.
+for command in "script/test nothing" "script/test net/nothing" "script/test unit/nothing" "script/bench nothing" \
+    "script/bench atp --part nothing" "script/bench allreduce --part auth" "script/bench core --json $tools/none/figures.json" \
+    "script/bench core --json $tools"; do
     rc=0
     # shellcheck disable=SC2086 # a script and its argument
     said=$(PATH=$tools:$PATH timeout 300 $command 2>&1 </dev/null) || rc=$?
-    [[ $rc -eq 2 && $said == *'no '*'nothing"'* ]] || wrong "$command" "status $rc: $said"
+    [[ $rc -eq 2 && $said == *'no '*"\"${command##* }\""* ]] || wrong "$command" "status $rc: $said"
     [ ! -e "$tools/called" ] || wrong "$command" "called $(cat "$tools/called")"
     rm -f "$tools/called"
 done
