@@ -37,7 +37,10 @@ def by_name(directory):
     for path in sorted(glob.glob(os.path.join(directory, "*,*.json"))):
         run, *parts = os.path.basename(path)[:-len(".json")].split(",")
         with open(path) as f:
-            found.append((int(run), parts, json.load(f), path))
+            try:
+                found.append((int(run), parts, json.load(f), path))
+            except ValueError as e:
+                sys.exit(f"{path} is no whole record, or of no run: {e}. Without it script/bench measures it again")
     return [(parts, content, path) for run, parts, content, path in sorted(found, key=lambda one: one[0])]
 
 

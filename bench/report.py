@@ -64,15 +64,19 @@ def warning(data):
     return f"**Older than the code:** {data['outdated']}\n\n" if "outdated" in data else ""
 
 
-def load(docs):
-    """What has been measured."""
-    data = {name: docs / "results/data" / f"{name}.json" for name in BENCHES}
-    return {name: (module_of(name), json.loads(path.read_text())) for name, path in data.items() if path.exists()}
+def data_file(docs, name):
+    return docs / "results/data" / f"{name}.json"
 
 
-def rendered(docs):
-    """{path: text} of all pages and plots"""
-    measured = load(docs)
+def load(docs, new):
+    """What has been measured, before and now."""
+    texts = {name: data_file(docs, name).read_text() for name in BENCHES if data_file(docs, name).exists()} | new
+    return {name: (module_of(name), json.loads(texts[name])) for name in BENCHES if name in texts}
+
+
+def rendered(docs, new=None):
+    """{path: text} of all pages and plots; new: {name: data, as text}, which the files do not have yet"""
+    measured = load(docs, new or {})
     files = {docs / "results.md": between_markers(docs / "results.md", "figures", overview.text(docs, measured)),
              docs / "results/speed.svg": overview.speed(measured)}
     for name, (module, data) in measured.items():
@@ -99,8 +103,9 @@ def check(docs):
 def collect(name, records, docs, json_file):
     module = module_of(name)
     data = module.collect(records)
-    (docs / "results/data" / f"{name}.json").write_text(dump(data) + "\n")
-    render(docs)
+    text = dump(data) + "\n"
+    for path, content in ({data_file(docs, name): text} | rendered(docs, {name: text})).items():  # nothing is written if a page cannot be made
+        path.write_text(content)
     if json_file:
         with open(json_file, "w") as f:
             json.dump(figures.flat(data["figures"]), f, indent=2)

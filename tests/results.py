@@ -288,6 +288,18 @@ def test_records_become_pages(temporary):
     assert said.returncode == 1 and "results.md" in said.stdout and "idle.md" in said.stdout and "idle.svg" in said.stdout, said.stdout
 
 
+def test_what_fails_changes_nothing(temporary):
+    docs, records = temporary / "docs", temporary / "idle"
+    data = (docs / "results/data/idle.json").read_text()
+    (docs / "results/idle.md").write_text("no markers")
+    said = run_report("collect", "idle", records, "--docs", docs)
+    assert said.returncode == 1 and "there is no section between" in said.stdout, said.stdout
+    assert (docs / "results/data/idle.json").read_text() == data
+    (records / "1,busy.json").write_text('{"cpu": 0.04, "allred')
+    said = run_report("collect", "idle", records, "--docs", docs)
+    assert said.returncode == 1 and "1,busy.json is no whole record" in said.stdout and "Traceback" not in said.stdout, said.stdout
+
+
 def main():
     temporary = Path(sys.argv[1]) / "results"
     shutil.rmtree(temporary, ignore_errors=True)
@@ -297,6 +309,7 @@ def main():
     test_what_has_a_record_is_not_measured_again(temporary)
     test_committed_pages()
     test_records_become_pages(temporary)
+    test_what_fails_changes_nothing(temporary)
     shutil.rmtree(temporary)
 
 
