@@ -26,11 +26,16 @@ static struct rte_tel_data *column(struct writer_telemetry *w, const char *key, 
     return c->list;
 }
 
+/* A whole item, or "..." in the place of it and of all that come after it: half a number would be another. */
 static void append(struct writer_telemetry *w, const char *item)
 {
+    static const char more[] = " ...";
     const size_t n = strlen(w->cell);
 
-    snprintf(w->cell + n, sizeof(w->cell) - n, "%s%s", n > 0 ? " " : "", item);
+    if (w->cut)
+        return;
+    w->cut = n + 1 + strlen(item) + sizeof(more) > sizeof(w->cell);
+    snprintf(w->cell + n, sizeof(w->cell) - n, "%s%s", n > 0 ? " " : "", w->cut ? more + 1 : item);
 }
 
 static void put_text(struct writer *writer, const char *key, const char *value)
@@ -87,6 +92,7 @@ static void begin_list(struct writer *writer, const char *key, bool numbers)
     w->in_cell = w->in_row;
     if (w->in_cell) {
         w->cell[0] = '\0';
+        w->cut = false;
         return;
     }
     w->list = rte_tel_data_alloc();

@@ -1,6 +1,7 @@
 /* Views as answers of DPDK's telemetry (rte_telemetry.h), which has no tables: column KEY of table TABLE
  * becomes the list TABLE/KEY, and a list in a row one text, its items separated by spaces. A table without
- * rows leaves nothing. Lists end after RTE_TEL_MAX_ARRAY_ENTRIES items. */
+ * rows leaves nothing. Lists end after RTE_TEL_MAX_ARRAY_ENTRIES items; the text of a list in a row ends with
+ * " ..." where it would be longer than WRITER_CELL_MAX. */
 #ifndef SWAGG_SHOW_WRITER_TELEMETRY_H
 #define SWAGG_SHOW_WRITER_TELEMETRY_H
 
@@ -23,6 +24,7 @@ struct writer_telemetry {
         struct rte_tel_data *list;
     } column[WRITER_COLUMNS_MAX];
     char cell[WRITER_CELL_MAX];
+    bool cut; /* the cell ends with "..." */
 };
 
 /* The view is written to &w->writer, and is then in answer. */

@@ -1,8 +1,10 @@
-/* Views as JSON: what is written comes out under its keys, in order. */
+/* Views as JSON: what is written comes out under its keys, in order. As answers of telemetry: what is cut. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "show/writer_json.h"
+#include "show/writer_telemetry.h"
 #include "unit.h"
 
 static void write_view(struct writer *w)
@@ -55,10 +57,37 @@ static void test_a_view_becomes_json(void)
     json_decref(counters);
 }
 
+/* What telemetry makes of a list in a row, of these numbers. */
+static void expect_cell(unsigned first, unsigned last, const char *end)
+{
+    struct rte_tel_data *answer = rte_tel_data_alloc();
+    struct writer_telemetry w;
+
+    writer_telemetry_init(&w, answer);
+    writer_table(&w.writer, "waiting");
+    writer_row(&w.writer);
+    writer_numbers(&w.writer, "missing");
+    for (unsigned i = first; i <= last; i++)
+        writer_number(&w.writer, NULL, i);
+    CU_ASSERT_TRUE(strlen(w.cell) < sizeof(w.cell) && strlen(w.cell) >= strlen(end));
+    CU_ASSERT_STRING_EQUAL(w.cell + strlen(w.cell) - strlen(end), end);
+    rte_tel_data_free(answer);
+}
+
+static void test_a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item(void)
+{
+    expect_cell(100, 129, "128 129");     /* 30 of three digits */
+    expect_cell(100, 130, "129 130");     /* 123 characters: with " ..." there is no room for more */
+    expect_cell(100, 131, "129 130 ..."); /* and not "13" */
+    expect_cell(100, 999, "129 130 ...");
+    expect_cell(1000, 1099, "1022 1023 ...");
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_a_view_becomes_json),
+        UNIT_TEST(test_a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item),
         CU_TEST_INFO_NULL,
     };
 
