@@ -70,7 +70,7 @@ done
 # others use this machine's, too.
 serves_a_group() {
     local capability capabilities set=-all pid
-    printf 'server: {ip: 127.77.%d.%d, threads: 1}\ncontrol: {path: %s/ps.ctl, group: daemon, mode: "660"}\n' $(($$ / 250 % 250)) \
+    printf 'server: {ip: 127.79.%d.%d, threads: 1}\ncontrol: {path: %s/ps.ctl, group: daemon, mode: "660"}\n' $(($$ / 250 % 250)) \
         $(($$ % 250 + 1)) "$scratch" >"$scratch/ps.yaml"
     read -ra capabilities < <(sed -n 's/^CapabilityBoundingSet=//p' "$prefix/lib/systemd/system/swagg-ps@.service")
     for capability in "${capabilities[@]}"; do
