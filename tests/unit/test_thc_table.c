@@ -97,6 +97,8 @@ static void test_no_table_is_better(void)
         try_all_of(3, 13, fraction, 924);
         try_all_of(4, 18, fraction, 680);
     }
+    for (double fraction = 0x1p-30; fraction >= THC_LEAST_FRACTION; fraction /= 4)
+        try_all_of(2, 30, fraction, 406);
 }
 
 static void test_values_rise_from_0_to_the_granularity(void)

@@ -40,13 +40,14 @@ static double cost(const struct grid *g, unsigned from, unsigned to)
     return -a * b * part[0] + (a + b) * part[1] - part[2];
 }
 
-/* In units of 2^-58: sums of integers do not depend on their order, so a table and its mirror image cost
- * exactly the same, and the choice between them is not left to rounding. */
+/* In units of 2^-57: sums of integers do not depend on their order, so a table and its mirror image cost
+ * exactly the same, and the choice between them is not left to rounding. No way costs more than the bound's
+ * square, which is less than the 64 that an int64_t has room for. */
 static int64_t exact_cost(const struct grid *g, unsigned from, unsigned to)
 {
     if (from + to > g->last)
         return exact_cost(g, g->last - to, g->last - from);
-    return (int64_t)(cost(g, from, to) * 0x1p58);
+    return (int64_t)(cost(g, from, to) * 0x1p57);
 }
 
 bool thc_table_can(const struct thc_table *t)
