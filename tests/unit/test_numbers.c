@@ -418,6 +418,49 @@ static unsigned hand_back(const struct num_loops *l, enum num_type type, bool av
     return needed;
 }
 
+/* How many of all sums in halves become other floats on their way back; -0 is not +0. */
+static unsigned halves_that_change(const struct num_loops *l, enum num_type type, unsigned n, int8_t exponent,
+                                   bool average)
+{
+    struct num_scale f = num_scale(NUM_FP16, n, exponent), sums;
+    unsigned changed = 0;
+
+    if (average)
+        f.back /= n;
+    sums = f;
+    if (average)
+        sums.out *= n;
+    for (uint32_t half = 0; half <= UINT16_MAX; half++) {
+        const uint16_t h = (uint16_t)half;
+        uint32_t element = 0, again = 0;
+        uint16_t sum;
+
+        if (!(fabsf(agg_half_to_float(h)) <= (float)n))
+            continue;
+        l->back[NUM_FP16][type](&element, &h, 1, f.back);
+        num_out_sums(l, NUM_FP16, type, &sum, &element, 1, &sums);
+        l->back[NUM_FP16][type](&again, &sum, 1, f.back);
+        changed += again != element;
+    }
+    return changed;
+}
+
+static void test_halves_that_are_handed_back_become_the_same_floats(void)
+{
+    static const int8_t exponents[] = {NUM_EXPONENT_LEAST, -14, 0, 16, NUM_EXPONENT_MOST};
+
+    for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
+        const struct num_loops *l = loops_of(implementations[i]);
+
+        for (unsigned n = 1; l != NULL && n <= RANKS; n = 3 * n + 1)
+            for (unsigned e = 0; e < sizeof exponents; e++)
+                for (unsigned type = NUM_F32; type < NUM_TYPES; type++) {
+                    CU_ASSERT_EQUAL(halves_that_change(l, type, n, exponents[e], false), 0);
+                    CU_ASSERT_EQUAL(halves_that_change(l, type, n, exponents[e], true), 0);
+                }
+    }
+}
+
 static void test_sums_that_are_handed_back_become_the_same_floats(void)
 {
     for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
@@ -570,6 +613,7 @@ int main(void)
         UNIT_TEST(test_zeros_stay_zeros_and_denormals_are_summed),
         UNIT_TEST(test_sums_of_halves_have_no_negative_zero),
         UNIT_TEST(test_sums_that_are_handed_back_become_the_same_floats),
+        UNIT_TEST(test_halves_that_are_handed_back_become_the_same_floats),
         UNIT_TEST(test_halves_are_converted_by_the_book),
         UNIT_TEST(test_halves_are_converted_where_denormal_floats_count_as_zeros),
         UNIT_TEST(test_vector_loops_have_the_bits_of_the_scalar_ones),
