@@ -151,7 +151,8 @@ struct sml_call compress_call_indices(const struct compress *c)
     return (struct sml_call){.collective = SML_ALLREDUCE,
                              .type = code_of(c),
                              .op = SML_LOOK_UP,
-                             .root = (uint32_t)(thc_filled(c->floats) - c->floats),
+                             .root =
+                                 (uint32_t)(thc_filled(c->floats) - c->floats) + (c->average ? SML_MEANS : 0),
                              .count = elements_of(c)};
 }
 

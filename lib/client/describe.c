@@ -32,8 +32,9 @@ static const char *describe_compressed(const struct sml_call *call, char text[DE
     if (call->collective == SML_NORMS)
         snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce (of %" PRIu64 " blocks)", call->count);
     else
-        snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce of %" PRIu64 " float32 (to %u bits)",
-                 call->count * SML_GROUP - call->root, sml_index_bits(call->type));
+        snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce of %" PRIu64 " float32 (%sto %u bits)",
+                 sml_numbers(call->count, call->root), call->root & SML_MEANS ? "avg, " : "",
+                 sml_index_bits(call->type));
     return text;
 }
 

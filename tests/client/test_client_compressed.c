@@ -413,10 +413,17 @@ static int differ_in_count(struct crew_member *m)
     return swagg_allreduce(m->job, tensor, tensor, LEAST + (size_t)m->rank, SWAGG_F32, SWAGG_SUM);
 }
 
-static void test_ranks_that_differ_are_told(void)
+/* What the switch adds is the same for both; what the ranks make of it is not. */
+static int differ_in_op(struct crew_member *m)
+{
+    float tensor[LEAST] = {0};
+    return swagg_allreduce(m->job, tensor, tensor, LEAST, SWAGG_F32, m->rank == 0 ? SWAGG_SUM : SWAGG_AVG);
+}
+
+static void expect_told(int (*calls)(struct crew_member *), const char *one, const char *other)
 {
     struct loop_switch *ls = start();
-    struct crew crew = crew_of(2, ls, "differ", differ_in_count, NULL);
+    struct crew crew = crew_of(2, ls, "differ", calls, NULL);
 
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.compress_least = LEAST;
@@ -424,12 +431,18 @@ static void test_ranks_that_differ_are_told(void)
     crew_join(&crew);
     for (int r = 0; r < 2; r++) {
         CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_MISMATCH);
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(crew.member[r].error, "a compressed allreduce of 1000 float32 (to 4 bits)"));
-        CU_ASSERT_PTR_NOT_NULL(
-            strstr(crew.member[r].error, "a compressed allreduce of 1001 float32 (to 4 bits)"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, one));
+        CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[r].error, other));
     }
     loop_switch_stop(ls);
+}
+
+static void test_ranks_that_differ_are_told(void)
+{
+    expect_told(differ_in_count, "a compressed allreduce of 1000 float32 (to 4 bits)",
+                "a compressed allreduce of 1001 float32 (to 4 bits)");
+    expect_told(differ_in_op, "a compressed allreduce of 1000 float32 (to 4 bits)",
+                "a compressed allreduce of 1000 float32 (avg, to 4 bits)");
 }
 
 /* Opens with options that cannot be; the text names what lifts it. */

@@ -105,9 +105,9 @@ static void test_packets_of_atp_in_words(void)
 
 static void test_compressed_packets_in_words(void)
 {
-    const struct sml_call call = {.seq = 6, .collective = SML_ALLREDUCE, .type = 4, .root = 28, .count = 2},
-                          norms = {
-                              .seq = 5, .collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
+    const struct sml_call norms = {
+        .seq = 5, .collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
+    struct sml_call call = {.seq = 6, .collective = SML_ALLREDUCE, .type = 4, .root = 28, .count = 2};
     struct sml_packet p = {.kind = SML_DATA,
                            .size_code = SML_SIZE_AGREED,
                            .tag = 9,
@@ -135,6 +135,11 @@ static void test_compressed_packets_in_words(void)
     expect_words(
         &p, body,
         "OPEN job 0 tag 9 slot 1.0 (allreduce 6: 100 numbers, compressed to 4 bits) 0 indices of 4 bits");
+    call.root += SML_MEANS;
+    sml_build_call(body, &call);
+    expect_words(&p, body,
+                 "OPEN job 0 tag 9 slot 1.0 (allreduce 6: 100 numbers (avg), compressed to 4 bits) 0 indices "
+                 "of 4 bits");
     p.e0 = agg_code(AGG_F32, AGG_MAX);
     p.body_bytes = SML_CALL_BYTES + 4;
     sml_build_call(body, &norms);

@@ -9,11 +9,10 @@
 #include "wire/path.h"
 #include "wire/switchml.h"
 
-/* The numbers that a call looks up fill its last element up. */
 static void append_compressed(struct line *l, const struct sml_call *c)
 {
-    append(l, "allreduce %u: %" PRIu64 " numbers, compressed to %u bits", c->seq,
-           c->count * SML_GROUP - c->root, sml_index_bits(c->type));
+    append(l, "allreduce %u: %" PRIu64 " numbers%s, compressed to %u bits", c->seq,
+           sml_numbers(c->count, c->root), c->root & SML_MEANS ? " (avg)" : "", sml_index_bits(c->type));
 }
 
 static void append_call(struct line *l, const struct sml_call *c)

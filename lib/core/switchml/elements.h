@@ -15,7 +15,9 @@ enum {
     SML_INDEX_BITS_MAX = 4,
     SML_INDICES_MAX = 1 << SML_INDEX_BITS_MAX,
     SML_LOOK_UP_CHUNK_MIN = 128, /* bytes: a chunk has room for one of the longest elements */
-    SML_GROUP = 64, /* indices or sums that are one element; thc/codec.h says how indices are packed */
+    SML_GROUP = 64,        /* indices or sums that are one element; thc/codec.h says how indices are packed */
+    SML_MEANS = SML_GROUP, /* in the call's root: the ranks divide the sums. All else in it, less than
+                              SML_GROUP, is how many numbers only fill the last element up */
 };
 
 /* The table of a job: what each index stands for. */
@@ -42,6 +44,11 @@ static inline unsigned sml_index_bits(uint8_t code)
 static inline unsigned sml_sum_bits(uint8_t code)
 {
     return code & SML_WIDE_SUMS ? 16 : 8;
+}
+/* Of so many elements, and the root of such a call. */
+static inline uint64_t sml_numbers(uint64_t elements, uint32_t root)
+{
+    return elements * SML_GROUP - root % SML_GROUP;
 }
 
 /* How long elements are; both 0: there is no such code. */

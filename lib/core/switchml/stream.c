@@ -136,7 +136,7 @@ static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
 
     if (call->op == SML_LOOK_UP)
         return s->cfg.look_up != 0 && code == s->cfg.look_up && call->type == code &&
-               call->collective == SML_ALLREDUCE && call->root < SML_GROUP;
+               call->collective == SML_ALLREDUCE && call->root < SML_MEANS + SML_GROUP;
     switch (call->collective) {
     case SML_ALLREDUCE:
         if (call->root != 0)

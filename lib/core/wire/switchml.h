@@ -172,8 +172,7 @@ struct sml_call {
     uint8_t collective; /* enum sml_collective */
     uint8_t type;       /* enum agg_type */
     uint8_t op;         /* enum agg_op */
-    uint32_t root;      /* rank that receives a reduce; 0 for allreduce. If it looks up: how many numbers only
-                           fill the last element up */
+    uint32_t root;      /* rank that receives a reduce; 0 for allreduce. If it looks up: see SML_MEANS */
     uint64_t count;     /* elements */
 };
 
