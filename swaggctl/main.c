@@ -146,6 +146,17 @@ static int take_option(struct command_line *cl, int option)
     }
 }
 
+/* The option that only a capture heeds, and is given although the command is another; NULL: there is none. */
+static const char *misplaced(const struct command_line *cl)
+{
+    if (strcmp(cl->words[0], "capture") == 0)
+        return NULL;
+    for (unsigned i = 0; i < FILTERS; i++)
+        if (cl->filter[i] != NULL)
+            return filters[i];
+    return cl->snap > 0 ? "snap" : cl->file != NULL ? "write" : NULL;
+}
+
 static int parse(struct command_line *cl, int argc, char *argv[])
 {
     static const struct option options[] = {
@@ -178,10 +189,17 @@ static int parse(struct command_line *cl, int argc, char *argv[])
         fputs("swaggctl: --only chooses what is printed as text: leave it out, or --json\n", stderr);
         return EXIT_USAGE;
     }
-    if (cl->n > 0)
-        return -1;
-    print_usage(stderr);
-    return EXIT_USAGE;
+    if (cl->n == 0) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (misplaced(cl) != NULL) {
+        fprintf(stderr,
+                "swaggctl: --%s is for capture: leave it out, or name ports and jobs behind the command\n",
+                misplaced(cl));
+        return EXIT_USAGE;
+    }
+    return -1;
 }
 
 static int complain(int status, const char *why)

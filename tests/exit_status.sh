@@ -126,6 +126,9 @@ done
 expect 2 swaggctl jobz
 expect 2 swaggctl --times 0.5 watch drops
 expect 2 swaggctl --snap 100x --write /dev/null capture
+expect 2 swaggctl --port h1 drops
+grep -q -e '--port is for capture' "$folder/err" || { cat "$folder/err" && status=1; }
+expect 2 swaggctl --write /dev/null jobs
 expect 2 train-digits
 expect 2 train-text --steps 1
 
