@@ -41,5 +41,9 @@ for command in "script/test nothing" "script/test net/nothing" "script/test unit
     [ ! -e "$tools/called" ] || wrong "$command" "called $(cat "$tools/called")"
     rm -f "$tools/called"
 done
+# An option at the end lacks its value.
+rc=0
+said=$(pktgen-profiles/run --pktgen 2>&1 </dev/null) || rc=$?
+[[ $rc -eq 2 && $said == *'--pktgen FILE'* ]] || wrong "pktgen-profiles/run --pktgen" "status $rc: $said"
 [ "$seen" -gt 20 ] || wrong "$0" "found only $seen scripts"
 exit "$status"
