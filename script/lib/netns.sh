@@ -78,13 +78,15 @@ net_end() {
 
 # Removes the namespaces of a run, the processes in them, its scratch directory, and what daemons that were killed have left in /run.
 net_clear() { # ID
-    local ns id=${1:?}
+    local ns link id=${1:?}
     for ns in $(ip netns list | awk -v prefix="$id-" 'index($1, prefix) == 1 { print $1 }'); do
         net_end_processes "$ns"
         ip netns delete "$ns"
     done
     rm -rf "/run/dpdk/$id" "/run/dpdk/$id-"* "/run/swagg/$id.ctl" "/run/swagg/$id-"*.ctl
-    [ ! -d /run/swagg ] || find /run/swagg -lname "/tmp/$id.*" -delete
+    for link in /run/swagg/*.ctl; do # others' come and go meanwhile
+        [[ $(readlink "$link") != "/tmp/$id."* ]] || rm -f "$link"
+    done
     rm -rf "/tmp/$id".*
 }
 
