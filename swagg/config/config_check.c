@@ -90,11 +90,6 @@ struct fixed_job {
     int tenant;
 };
 
-enum {
-    FIXED_JOBS_MAX =
-        CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + CONFIG_REPLAYS_MAX + 1
-};
-
 /* Job i of all lists; false: there is none. */
 static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
 {
@@ -140,7 +135,7 @@ static bool pool_of(const struct config *c, const struct fixed_job *job, struct 
  * room for all of them, in the pool of the switch and in the quotas of their tenants. */
 static void check_room(struct config_text *t, const struct config *c)
 {
-    struct room_job running[FIXED_JOBS_MAX];
+    struct room_job running[CONFIG_FIXED_JOBS_MAX];
     struct room room = {.whose = "the switch",
                         .bytes = (uint64_t)c->pool.megabytes << 20,
                         .slots = c->pool.slots,

@@ -16,6 +16,8 @@
 #include "aggregate/jobs.h"
 #include "config/config_changes.h"
 
+struct registrar;
+
 struct static_job {
     char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
     uint8_t number;
@@ -54,18 +56,13 @@ bool static_jobs_is_new(const struct static_jobs_change *change, unsigned i);
 
 /* Whether new jobs leave ranks that have joined, or are about to, the addresses that they send from. 0, or
  * -EBUSY after logging which they do not. */
-struct registrar;
 int static_jobs_check_senders(struct registrar *r, const struct static_jobs_change *change);
 
-enum {
-    STATIC_JOBS_MAX =
-        CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + 1
-};
 struct static_jobs_next {
     unsigned n;
-    struct static_job *job;      /* of those that are new, or others than they were */
-    int was[STATIC_JOBS_MAX];    /* where a job was until now; -1: it is one of those */
-    bool stays[STATIC_JOBS_MAX]; /* by its place until now */
+    struct static_job *job;            /* of those that are new, or others than they were */
+    int was[CONFIG_FIXED_JOBS_MAX];    /* where a job was until now; -1: it is one of those */
+    bool stays[CONFIG_FIXED_JOBS_MAX]; /* by its place until now */
 };
 
 /* Opens the jobs that are new, or other than they were, within the limits of the next configuration, which

@@ -24,8 +24,7 @@ static void say_taken(const struct config_static *s, unsigned worker, const stru
     const uint8_t *ip = (const uint8_t *)&s->worker[worker].ip;
 
     log_error("static[%s].workers[%u]: UDP port %u of %u.%u.%u.%u is rank %u's of job %s, which has joined: "
-              "give the "
-              "worker another, or let that job come to its end first (swaggctl job drain)",
+              "give the worker another, or let that job come to its end first (swaggctl job drain)",
               s->name, worker, job->members[rank].data_port, ip[0], ip[1], ip[2], ip[3], rank, job->name);
 }
 

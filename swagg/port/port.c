@@ -182,10 +182,9 @@ void port_say_refused(const struct port *port, const char *interface, unsigned i
                   "them another interface",
                   port->name, interface, linux_lock_holder(if_index));
     else if (rc == -EALREADY)
-        log_error(
-            "port %s: interface %s is another port's of this switch, under this or another name: give one of "
-            "them another interface",
-            port->name, interface);
+        log_error("port %s: interface %s is another port's of this switch, under this or another name: "
+                  "give one of them another interface",
+                  port->name, interface);
     else
         log_error("port %s: cannot open interface %s: %s%s", port->name, interface, strerror(-rc),
                   how_to_mend(rc));

@@ -22,7 +22,7 @@ struct job_list {
         const char *protocol;
         int tenant;
         uint8_t network;
-    } job[2 * JOBS_MAX + STATIC_JOBS_MAX]; /* of its own, passed up, of the configuration */
+    } job[2 * JOBS_MAX + CONFIG_FIXED_JOBS_MAX]; /* of its own, passed up, of the configuration */
 };
 
 static void list_job(void *context, const struct shown_job *job)
