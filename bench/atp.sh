@@ -22,8 +22,7 @@ atp_hosts() { # [FURTHER]
     net_hosts $((WORKERS + 1 + ${1:-0}))
     net_limit 100mbit
     printf '%s\n' "server: {ip: $(net_ip "$SERVER"), threads: 1}" "control: {path: $NET_DIR/ps.ctl}" >"$NET_DIR/server.yaml"
-    rm -f "$NET_DIR/server.log"
-    ip netns exec "$NET_ID-h$SERVER" "$NET_BUILD/server/swagg-ps" "$NET_DIR/server.yaml" >"$NET_DIR/server.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/server.log" ip netns exec "$NET_ID-h$SERVER" "$NET_BUILD/server/swagg-ps" "$NET_DIR/server.yaml"
     net_until 60 "the parameter server serves" grep -q " serves at " "$NET_DIR/server.log"
 }
 

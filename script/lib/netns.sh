@@ -13,6 +13,7 @@
 #     net_exec 0 ping -c1 "$(net_ip 1)"
 #     net_mpirun 4 -x LD_PRELOAD=libx.so -- ./program args    # 4 ranks, dealt to the hosts in turn
 #     net_until 5 "host 2 is known" sh -c '...'               # bounded polling, for anything that takes time
+#     net_background "$NET_DIR/x.log" command args            # its words are in a new file, to be waited for
 #     net_swagg_stop                 # SIGTERM, and waits; net_swagg_kill: SIGKILL
 #
 # Scripts run under `set -euo pipefail`: the first command that fails ends the script. On the way out, also after a
@@ -353,13 +354,19 @@ net_device() { # DRIVER PORT
     esac
 }
 
+# Starts a program in the background, $! is its id. Its words go to FILE, which is a new one when this returns: nobody who waits for a
+# word finds that of an earlier program, and one that still runs goes on in its own.
+net_background() { # FILE COMMAND...
+    rm -f "$1"
+    : >"$1"
+    "${@:2}" >>"$1" 2>&1 </dev/null &
+}
+
 # Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.
 net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     local config=$1
     shift
-    rm -f "$NET_DIR/swagg.log" # an earlier daemon's would say "ready" before this one is
-    ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" "$@" \
-        >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" "$@"
     NET_SWAGG_PID=$!
     net_until 20 "swagg is ready" net_swagg_ready_or_gone
     grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
@@ -410,8 +417,7 @@ net_server_start() { # HOST [YAML...]
     local files=$NET_DIR/server$1
     shift
     printf '%s\n' "server: {ip: $(net_ip "$NET_SERVER"), threads: 2}" "control: {path: $files.ctl}" "$@" >"$files.yaml"
-    rm -f "$files.log"
-    ip netns exec "$NET_ID-h$NET_SERVER" "$NET_BUILD/server/swagg-ps" "$files.yaml" >"$files.log" 2>&1 </dev/null &
+    net_background "$files.log" ip netns exec "$NET_ID-h$NET_SERVER" "$NET_BUILD/server/swagg-ps" "$files.yaml"
     NET_SERVER_PID[NET_SERVER]=$!
     net_until 60 "the server serves" grep -q " serves at " "$files.log"
 }

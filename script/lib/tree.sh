@@ -83,9 +83,8 @@ tree_uplink() { # PARENT
 tree_start() { # SWITCH...
     local name
     for name; do
-        rm -f "$NET_DIR/$name.log" # an earlier daemon's would say "ready" before this one is
-        ip netns exec "$(tree_namespace "$name")" "$NET_BUILD/swagg/swagg" "$NET_DIR/$name.yaml" -- \
-            --file-prefix="$NET_ID-$name" >"$NET_DIR/$name.log" 2>&1 </dev/null &
+        net_background "$NET_DIR/$name.log" ip netns exec "$(tree_namespace "$name")" "$NET_BUILD/swagg/swagg" "$NET_DIR/$name.yaml" -- \
+            --file-prefix="$NET_ID-$name"
         TREE_PID[$name]=$!
     done
     for name; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Run in a host: watches the TCP frames to a port, whichever way they go, until it gets a SIGTERM: flow.py PORT. Then prints
-a line for each: a digest, the length, whether its checksums are "right" or "wrong", and what tells it from others: its IP
-identifier, sequence number, acknowledgement, flags and window."""
+"""Run in a host: watches the TCP frames to a port, whichever way they go, until it gets a SIGTERM: flow.py PORT FILE. Says
+that it listens. At the end the file has a line for each: a digest, the length, whether its checksums are "right" or "wrong", and what tells
+it from others: its IP identifier, sequence number, acknowledgement, flags and window."""
 import hashlib
 import signal
 import socket
@@ -26,7 +26,7 @@ port = struct.pack("!H", int(sys.argv[1]))
 wire = raw.Wire("eth0")
 told = []
 signal.signal(signal.SIGTERM, lambda *_: told.append(True))
-print("listens", file=sys.stderr, flush=True)
+print("listens", flush=True)
 frames, last_round = [], False
 while not last_round:
     last_round = bool(told)  # what came before that is in the socket by now
@@ -35,6 +35,7 @@ while not last_round:
 _, lost = struct.unpack("II", wire.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
 if lost:
     sys.exit(f"flow: {lost} frames were not seen")
-for frame in frames:
-    print(hashlib.sha256(frame).hexdigest(), len(frame), "right" if is_sound(frame) else "wrong",
-          frame[18:20].hex(), frame[38:42].hex(), frame[42:46].hex(), frame[46:48].hex(), frame[48:50].hex())
+with open(sys.argv[2], "w", encoding="ascii") as file:
+    for frame in frames:
+        print(hashlib.sha256(frame).hexdigest(), len(frame), "right" if is_sound(frame) else "wrong",
+              frame[18:20].hex(), frame[38:42].hex(), frame[42:46].hex(), frame[46:48].hex(), frame[48:50].hex(), file=file)

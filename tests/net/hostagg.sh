@@ -26,11 +26,9 @@ clone_job() {
 }
 
 program_start() { # HOST PROGRAM [ARGUMENT...]
-    local host=$1 log
-    exec {log}>"$NET_DIR/rank$host.log"
-    ip netns exec "$NET_ID-h$host" "$NET_BUILD/traffic/swagg-hostagg-$2" "${JOB[@]}" "${@:3}" >&"$log" 2>&1 </dev/null &
+    local host=$1
+    net_background "$NET_DIR/rank$host.log" ip netns exec "$NET_ID-h$host" "$NET_BUILD/traffic/swagg-hostagg-$2" "${JOB[@]}" "${@:3}"
     RANK_PID[host]=$!
-    exec {log}>&-
 }
 
 worker_start() { # WORKER RUN [ARGUMENT...]
@@ -91,7 +89,7 @@ only_these_aggregate() { # LCORES LCORE...: of so many in all
 # Frames that may not be touched, of two workers: one of them lacks a frame at first.
 frames_pass() {
     local reader frames=100
-    ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$PASSING" receive eth0 2 "$frames" >"$NET_DIR/passing.log" 2>&1 &
+    net_background "$NET_DIR/passing.log" ip netns exec "$NET_ID-h$HOST" timeout 300 python3 "$PASSING" receive eth0 2 "$frames"
     reader=$!
     net_until 20 "the host listens" grep -q listens "$NET_DIR/passing.log"
     net_exec 0 python3 "$PASSING" send eth0 "$(net_mac "$HOST")" 0 "$frames"

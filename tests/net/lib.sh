@@ -49,15 +49,11 @@ rank_start() { # JOB RANK SIZE [ARGUMENT...]
 
 # Deadlines are long unless given: they end what hangs, and judge nothing.
 rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
-    local host=$1 job=$2 rank=$3 size=$4 log
+    local host=$1 job=$2 rank=$3 size=$4
     shift 4
-    rm -f "$NET_DIR/rank$rank.log" # an earlier rank may still write to its own
-    exec {log}>"$NET_DIR/rank$rank.log"
-    ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(rank_switch "$rank")" --job "$job" \
-        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@" \
-        >&"$log" 2>&1 </dev/null &
+    net_background "$NET_DIR/rank$rank.log" ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(rank_switch "$rank")" --job "$job" \
+        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@"
     RANK_PID[rank]=$!
-    exec {log}>&-
 }
 
 ranks_start() { # JOB SIZE [ARGUMENT...]

@@ -73,12 +73,12 @@ net_until 5 "as many frames and bytes have come as the host has sent" all_are_th
 
 step "frames keep their VLAN tags, also if they look like gradient packets"
 for tag in 8100a005 88a80006; do
-    ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120 >"$NET_DIR/tagged-$tag.log" 2>&1 &
+    net_background "$NET_DIR/tagged.log" ip netns exec "$NET_ID-h1" "$here/tagged.py" receive 120
     listener=$!
-    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged-$tag.log"
+    net_until 5 "the listener listens" grep -q listens "$NET_DIR/tagged.log"
     net_exec 0 "$here/tagged.py" send "$(net_mac 1)" "$tag"
     net_until 10 "the listener has heard a frame" net_gone "$listener"
-    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged-$tag.log")" "$tag"
+    expect_equal "tag that arrives" "$(tail -n 1 "$NET_DIR/tagged.log")" "$tag"
 done
 
 step "the kernel merges what comes in, and it is cut again"
@@ -104,7 +104,7 @@ ranks_run merging-crc 4 --sizes 366,100003 --checksum crc32c
 step "a capture at such hosts has runs and no checksums: swagg-pcap understands both"
 watches=()
 for host in 0 1 2 3; do
-    ip netns exec "$NET_ID-h$host" "$here/capture.py" "$NET_DIR/$host.pcap" >"$NET_DIR/capture$host.log" &
+    net_background "$NET_DIR/capture$host.log" ip netns exec "$NET_ID-h$host" "$here/capture.py" "$NET_DIR/$host.pcap"
     watches+=($!)
     net_until 5 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
 done

@@ -33,7 +33,7 @@ bulk() { # MEBIBYTES
 }
 
 watch_flow() { # HOST
-    ip netns exec "$NET_ID-h$1" "$here/flow.py" 5001 >"$NET_DIR/flow$1" 2>"$NET_DIR/flow$1.log" &
+    net_background "$NET_DIR/flow$1.log" ip netns exec "$NET_ID-h$1" "$here/flow.py" 5001 "$NET_DIR/flow$1"
     WATCH_PID[$1]=$!
     net_until 10 "h$1 watches" grep -q listens "$NET_DIR/flow$1.log"
 }

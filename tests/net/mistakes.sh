@@ -34,9 +34,9 @@ swagg_with() { # CAPABILITY...
 }
 
 step "a /run that cannot be written: swagg says so, and switches"
-rm "$NET_DIR/swagg.log"
-ip netns exec "$NET_ID-sw" unshare --mount sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh \
-    "$NET_BUILD/swagg/swagg" "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID" >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+# shellcheck disable=SC2016 # for the inner shell
+net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" unshare --mount sh -c 'mount -t tmpfs -o ro none /run && exec "$@"' sh \
+    "$NET_BUILD/swagg/swagg" "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID"
 switch=$!
 net_until 120 "it is ready" grep -q ' ready: ' "$NET_DIR/swagg.log"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "cannot make the socket for swaggctl, /run/swagg/$NET_ID.ctl: Read-only file system"
@@ -46,12 +46,11 @@ kill -TERM "$switch"
 wait "$switch"
 
 step "a /run/swagg that is full: swagg says so, and leaves no half of a record"
-rm "$NET_DIR/swagg.log"
 { cat "$NET_DIR/swagg.yaml" && echo 'log_level: info'; } >"$NET_DIR/full.yaml"
 # shellcheck disable=SC2016 # for the inner shell
-ip netns exec "$NET_ID-sw" unshare --mount sh -c '
+net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" unshare --mount sh -c '
     mount -t tmpfs -o size=4k none /run && echo full >/run/all && exec "$@"' sh \
-    "$NET_BUILD/swagg/swagg" "$NET_DIR/full.yaml" -- --file-prefix="$NET_ID" >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+    "$NET_BUILD/swagg/swagg" "$NET_DIR/full.yaml" -- --file-prefix="$NET_ID"
 switch=$!
 net_until 120 "it is ready" grep -q ' ready: ' "$NET_DIR/swagg.log"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "cannot write to /run/swagg: No space left on device; if swagg is killed, interface p0 goes on merging"
@@ -67,7 +66,7 @@ expect_equal "exit status after: $words" "$status" 1
 expect_match "what swagg says" "$words" 'cannot open interface p0: .*: be root, or have the capabilities CAP_NET_RAW and CAP_NET_ADMIN'
 
 step "... and needs no others"
-swagg_with net_raw net_admin >"$NET_DIR/swagg.log" 2>&1 </dev/null &
+net_background "$NET_DIR/swagg.log" swagg_with net_raw net_admin
 NET_SWAGG_PID=$!
 net_until 20 "swagg is ready" net_swagg_ready_or_gone
 asked=$(net_switch_ip)

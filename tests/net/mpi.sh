@@ -56,7 +56,7 @@ step "floats travel as SwitchML's numbers: sums are within what the paper proves
 for numbers in int32 fp16; do
     watches=()
     for host in 0 1 2 3; do
-        ip netns exec "$NET_ID-h$host" tests/net/capture.py "$NET_DIR/$host.pcap" >"$NET_DIR/capture$host.log" &
+        net_background "$NET_DIR/capture$host.log" ip netns exec "$NET_ID-h$host" tests/net/capture.py "$NET_DIR/$host.pcap"
         watches+=($!)
         net_until 20 "h$host listens" grep -q listens "$NET_DIR/capture$host.log"
     done

@@ -58,8 +58,8 @@ if [ "${#cpus[@]}" -gt 1 ]; then
         local place=(unshare --mount sh -c 'mount --bind "$1" /run/swagg; shift; exec "$@"' sh "$NET_DIR/run")
         printf 'ports: [{name: only, device: "kernel:%s"}]\nmemory: {mode: no-huge, megabytes: 128}\npool: {megabytes: 1}\n%s\n' "$2" "${3:-}" \
             >"$NET_DIR/$1.yaml"
-        "${place[@]}" taskset -c "${cpus[0]},${cpus[1]}" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- \
-            --file-prefix="$NET_ID-$1" >"$NET_DIR/$1.log" 2>&1 </dev/null &
+        net_background "$NET_DIR/$1.log" "${place[@]}" taskset -c "${cpus[0]},${cpus[1]}" ip netns exec "$NET_ID-sw" \
+            "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- --file-prefix="$NET_ID-$1"
         PID[$1]=$!
         net_until 30 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"
     }

@@ -18,14 +18,12 @@ static_job() { # NAME PORT SETTINGS
 
 # One worker a host; they run until they have summed everything, or for ever if they are alone.
 clients_start() { # PORT THREADS SEED TENSOR...
-    local rank log
+    local rank
     RANK_PID=()
     for ((rank = 0; rank < WORKERS; rank++)); do
-        exec {log}>"$NET_DIR/rank$rank.log"
-        ip netns exec "$NET_ID-h$rank" "$CLIENT" "$rank" "$WORKERS" "$(net_switch_ip)" "$1" "$2" "$WINDOW" "$ELEMENTS" \
-            "${@:3}" >&"$log" 2>&1 </dev/null &
+        net_background "$NET_DIR/rank$rank.log" ip netns exec "$NET_ID-h$rank" "$CLIENT" "$rank" "$WORKERS" "$(net_switch_ip)" "$1" "$2" \
+            "$WINDOW" "$ELEMENTS" "${@:3}"
         RANK_PID[rank]=$!
-        exec {log}>&-
     done
 }
 

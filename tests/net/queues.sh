@@ -32,7 +32,7 @@ all_work() {
 # The switch's UDP ports that rank 0 sends its data to, of a job that is large enough to use them all.
 data_ports() { # JOB
     local pid
-    ip netns exec "$NET_ID-h0" "$here/data_ports.py" 100 >"$NET_DIR/ports.log" 2>&1 &
+    net_background "$NET_DIR/ports.log" ip netns exec "$NET_ID-h0" "$here/data_ports.py" 100
     pid=$!
     net_until 5 "the listener listens" grep -q listens "$NET_DIR/ports.log"
     ranks_run "$1" 4 --sizes 100003 --calls 4

@@ -306,8 +306,8 @@ net_swagg_stop
 [ ! -e "$SOCKET" ] || fail "the switch has left $SOCKET"
 switch() { # NAME PORT PORT [YAML]
     printf 'ports: [{device: "kernel:%s"}, {device: "kernel:%s"}]\nmemory: {mode: no-huge}\n%s\n' "$2" "$3" "${4:-}" >"$NET_DIR/$1.yaml"
-    alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- --file-prefix="$NET_ID-$1" \
-        >"$NET_DIR/$1.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/$1.log" alone ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$NET_DIR/$1.yaml" -- \
+        --file-prefix="$NET_ID-$1"
     net_until 20 "$1 is ready" grep -q ready: "$NET_DIR/$1.log"
 }
 mkdir -p /run/swagg

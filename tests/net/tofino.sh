@@ -38,8 +38,8 @@ switch_exec ip addr add "$(net_switch_ip)/24" dev cpu
 
 chip_start() { # CHIP LOSS
     rm -f "$NET_DIR/bfrt" "$NET_DIR/jobs" "$NET_DIR/state"
-    ip netns exec "$NET_ID-sw" /usr/bin/python3 "$NET_ROOT/tests/p4/wire_switch.py" --listen "$NET_DIR/bfrt" --interfaces p0,p1,p2 \
-        --cpu-interface chip --chip "$1" --loss "$2" >"$NET_DIR/chip.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/chip.log" ip netns exec "$NET_ID-sw" /usr/bin/python3 "$NET_ROOT/tests/p4/wire_switch.py" \
+        --listen "$NET_DIR/bfrt" --interfaces p0,p1,p2 --cpu-interface chip --chip "$1" --loss "$2"
     chip_pid=$!
     net_until 60 "the chip listens" test -S "$NET_DIR/bfrt"
 }
@@ -50,8 +50,8 @@ helper_of() { # CHIP
 }
 
 switch_start() {
-    ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --state "$NET_DIR/jobs" "$NET_DIR/tofino.yaml" -- "${helper[@]}" \
-        >"$NET_DIR/switch.log" 2>&1 </dev/null &
+    net_background "$NET_DIR/switch.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/tofino/swagg-tofino" --state "$NET_DIR/jobs" \
+        "$NET_DIR/tofino.yaml" -- "${helper[@]}"
     switch=$!
 }
 

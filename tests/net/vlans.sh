@@ -60,15 +60,13 @@ refuses net_exec 3 ping -q -c1 -W1 10.77.0.254
 
 step "a job in each VLAN, of the same name, at the same time"
 ranks() { # SWITCH HOST...
-    local switch=$1 rank host log
+    local switch=$1 rank host
     shift
     for rank in 0 1 2; do
         host=$((${*:rank+1:1}))
-        exec {log}>"$NET_DIR/rank$switch-$rank.log"
-        ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$switch" --job train --rank "$rank" --size 3 --sizes 1,365,100003 --calls 40 \
-            --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 >&"$log" 2>&1 </dev/null &
+        net_background "$NET_DIR/rank$switch-$rank.log" ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$switch" --job train \
+            --rank "$rank" --size 3 --sizes 1,365,100003 --calls 40 --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000
         RANK_PID+=($!)
-        exec {log}>&-
     done
 }
 RANK_PID=()
