@@ -364,30 +364,14 @@ bool registrar_drain_job(struct registrar *r, int tenant, const char *name)
     return change_job(r, tenant, name, ctl_registry_drain) || change_relayed(r, tenant, name, relays_drain);
 }
 
-/* Whether a failed job lingers beside another of its tenant and name, which has begun since or has failed,
- * too. */
-static bool is_superseded(const struct registrar *r, unsigned entry)
-{
-    const struct ctl_entry *job = ctl_registry_entry(r->registry, entry), *other;
-
-    for (unsigned i = 0; job->state == CTL_ENTRY_FAILED && i < r->cfg->limits.jobs; i++) {
-        other = ctl_registry_entry(r->registry, i);
-        if (other->state == CTL_ENTRY_FREE || i == entry || other->tenant != job->tenant ||
-            other->network != job->network || strcmp(other->name, job->name) != 0)
-            continue;
-        if (other->state != CTL_ENTRY_FAILED || i < entry)
-            return true;
-    }
-    return false;
-}
-
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
 {
     const struct relay_job *relayed;
 
     pthread_mutex_lock(&r->lock);
     for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
-        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE && !is_superseded(r, i))
+        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE &&
+            !ctl_registry_is_superseded(r->registry, i))
             visit(context,
                   &(struct registrar_job){.entry = ctl_registry_entry(r->registry, i), .now = r->now});
     for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)

@@ -54,7 +54,8 @@ void registry_calls(const struct registry_shown *s, const char *name,
     for (unsigned i = 0; i < s->entries; i++) {
         const struct ctl_entry *job = ctl_registry_entry(s->registry, i);
 
-        if (job->state == CTL_ENTRY_FREE || strcmp(job->name, name) != 0)
+        if (job->state == CTL_ENTRY_FREE || ctl_registry_is_superseded(s->registry, i) ||
+            strcmp(job->name, name) != 0)
             continue;
         call_of(s, job, call);
         visit(context, call);
@@ -72,7 +73,7 @@ void registry_write_jobs(const struct registry_shown *s, struct writer *w)
     for (unsigned i = 0; i < s->entries; i++) {
         const struct ctl_entry *job = ctl_registry_entry(s->registry, i);
 
-        if (job->state == CTL_ENTRY_FREE)
+        if (job->state == CTL_ENTRY_FREE || ctl_registry_is_superseded(s->registry, i))
             continue;
         writer_row(w);
         writer_text(w, "name", job->name);

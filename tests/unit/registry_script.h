@@ -20,6 +20,7 @@
  *                             more, tenant 0's job "t"
  *   alone                     there is one tenant from now on
  *   loud                      events are shown from now on
+ *   list                      jobs, as an operator is shown them: their states
  *
  * Keys of JOIN: job, slots, chunk, mode, format, checksum, quorum; resume (its tag), was (its job's number
  * before), among (the processes that it was READY with; else a, b, c, ...); waited: since before a restart;
@@ -417,6 +418,15 @@ static inline void do_lacking(struct stage *s, int result, const char *why)
     ctl_registry_prepared(s->registry, s->asked, &p, s->now);
 }
 
+static inline void list(struct stage *s)
+{
+    for (unsigned i = 0; i < s->max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(s->registry, i);
+        if (job->state != CTL_ENTRY_FREE && !ctl_registry_is_superseded(s->registry, i))
+            say(s, "  %s\n", ctl_entry_state_name(job->state));
+    }
+}
+
 /* By the operator. */
 static inline bool do_end(struct stage *s, const char *line,
                           bool (*end)(struct ctl_registry *, int, const char *, uint64_t))
@@ -469,6 +479,8 @@ static inline void do_line(struct stage *s, const char *line)
         s->slow = true;
     else if (strcmp(verb, "alone") == 0)
         s->alone = true;
+    else if (strcmp(verb, "list") == 0)
+        list(s);
     else if (strcmp(verb, "end") == 0)
         say(s, do_end(s, line, ctl_registry_end) ? "" : "  nothing\n");
     else if (strcmp(verb, "drain") == 0)

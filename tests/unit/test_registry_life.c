@@ -121,6 +121,29 @@ static void test_a_failed_job_ends_with_its_members(void)
             "  a UNKNOWN\n");
 }
 
+/* Until its ranks have left, it lingers beside the next one of its name. */
+static void test_a_failed_job_is_listed_until_another_has_its_name(void)
+{
+    play(4, "running 2\n"
+            "ABORT b first\n"
+            "  close\n"
+            "  ab ABORTED application: first\n"
+            "list\n"
+            "  failed\n"
+            "JOIN c 0/2\n"
+            "  c PENDING rank 1\n"
+            "list\n"
+            "  forming\n"
+            "JOIN d 1/2\n"
+            "  open\n"
+            "  cd READY 128 slots 1460 bytes\n"
+            "ABORT c second\n"
+            "  close\n"
+            "  cd ABORTED application: second\n"
+            "list\n"
+            "  failed\n");
+}
+
 /* A switch that was stopped for a while has not listened: its members' silence is its own. */
 static void test_own_absence_loses_nobody(void)
 {
@@ -451,6 +474,7 @@ int main(void)
         UNIT_TEST(test_those_that_died_with_the_lost_one_are_named),
         UNIT_TEST(test_silence_counts_from_ready_on),
         UNIT_TEST(test_a_failed_job_ends_with_its_members),
+        UNIT_TEST(test_a_failed_job_is_listed_until_another_has_its_name),
         UNIT_TEST(test_own_absence_loses_nobody),
         UNIT_TEST(test_a_late_join_from_a_members_endpoint),
         UNIT_TEST(test_killed_and_back_on_the_same_endpoint),

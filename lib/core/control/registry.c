@@ -420,3 +420,18 @@ const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigne
 {
     return &r->entries[i];
 }
+
+bool ctl_registry_is_superseded(const struct ctl_registry *r, unsigned i)
+{
+    const struct ctl_entry *job = &r->entries[i];
+
+    for (unsigned j = 0; job->state == CTL_ENTRY_FAILED && j < r->cfg.max_jobs; j++) {
+        const struct ctl_entry *other = &r->entries[j];
+        if (other->state == CTL_ENTRY_FREE || j == i || other->tenant != job->tenant ||
+            other->network != job->network || strcmp(other->name, job->name) != 0)
+            continue;
+        if (other->state != CTL_ENTRY_FAILED || j < i)
+            return true;
+    }
+    return false;
+}

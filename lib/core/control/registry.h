@@ -82,4 +82,8 @@ bool ctl_registry_restore(struct ctl_registry *r, const struct ctl_entry *job, u
 /* For telemetry and tests: entry i (0 <= i < max_jobs), which may be CTL_ENTRY_FREE. */
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i);
 
+/* Whether entry i is a failed job that lingers beside another of its tenant, network and name, which has
+ * begun since or has failed, too: whoever lists jobs by their names leaves it out. */
+bool ctl_registry_is_superseded(const struct ctl_registry *r, unsigned i);
+
 #endif
