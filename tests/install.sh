@@ -84,6 +84,10 @@ serves_a_group() {
     [ "$(stat -c '%a %G' "$scratch/ps.ctl" 2>&1)" = "660 daemon" ] || wrong "swagg-ps@.service: the socket: $(cat "$scratch/ps.log")"
     kill "$pid" 2>/dev/null || true
     wait "$pid" || wrong "swagg-ps@.service: exit status $?: $(cat "$scratch/ps.log")"
+
+    setpriv --bounding-set="${set,,},-chown" --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &&
+        wrong "swagg-ps serves a group without being able to"
+    grep -q 'control.group: cannot give .* to group daemon: ' "$scratch/ps.log" || wrong "swagg-ps says: $(cat "$scratch/ps.log")"
 }
 [ "$(id -u)" -ne 0 ] || serves_a_group
 exit "$status"

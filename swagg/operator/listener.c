@@ -136,7 +136,7 @@ static void leave_link(struct listener *l, const char *name)
                     strerror(-rc), l->path);
 }
 
-static void tell(const struct listener *l, int rc)
+static void tell(const struct listener *l, const char *group, int rc)
 {
     if (rc == -EADDRINUSE)
         log_error("control.path: another swagg answers at %s: give this one another path", l->path);
@@ -145,6 +145,10 @@ static void tell(const struct listener *l, int rc)
     else if (rc == -ENAMETOOLONG)
         log_error("control.path: %s is too long for a socket: at most %zu characters", l->path,
                   sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
+    else if (rc == -EPERM && group[0] != '\0')
+        log_error(
+            "control.group: cannot give %s to group %s: be a member of it, or have the capability CAP_CHOWN",
+            l->path, group);
     else
         log_error("cannot make the socket for swaggctl, %s: %s (control.path chooses another; \"none\" does "
                   "without)",
@@ -165,7 +169,7 @@ int listener_open(struct listener *l, const struct config_control *cfg, const ch
         snprintf(l->path, sizeof(l->path), RUN_DIRECTORY "/%s.ctl", name);
     rc = open_in_directory(l, cfg->mode, group);
     if (rc < 0)
-        tell(l, rc);
+        tell(l, cfg->group, rc);
     else
         leave_link(l, name);
     return rc;
