@@ -213,8 +213,9 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
     PMPI_Add_error_string(comm->error, brief);
     comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
     summary_failed();
-    PMPI_Comm_call_errhandler(c->comm, comm->error);
-    return comm->error;
+    const int error = comm->error;
+    PMPI_Comm_call_errhandler(c->comm, error); /* which may call MPI_Finalize: then comm is gone */
+    return error;
 }
 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */
