@@ -354,12 +354,14 @@ net_device() { # DRIVER PORT
     esac
 }
 
-# Starts a program in the background, $! is its id. Its words go to FILE, which is a new one when this returns: nobody who waits for a
-# word finds that of an earlier program, and one that still runs goes on in its own.
+# Starts a program in the background, $! is its id. Its words go to FILE, which is a new one when this returns, and the program's for
+# good: nobody who waits for a word finds that of an earlier program, one that still runs goes on in its own, and FILE may be renamed.
 net_background() { # FILE COMMAND...
+    local log
     rm -f "$1"
-    : >"$1"
-    "${@:2}" >>"$1" 2>&1 </dev/null &
+    exec {log}>"$1"
+    "${@:2}" >&"$log" 2>&1 </dev/null {log}>&- &
+    exec {log}>&-
 }
 
 # Starts the daemon and waits until it says that it is ready. Its words go to swagg.log in $NET_DIR.

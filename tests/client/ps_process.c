@@ -58,8 +58,8 @@ void ps_configure(const struct ps_process *ps, const char *more)
 {
     char path[64], lines[1024];
     snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
-    snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s", ps->ip, ps->socket,
-             more);
+    snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s%s", ps->ip,
+             ps->socket, strstr(more, "timers:") ? "" : "timers: {lost_after_ms: 20000}\n", more);
     write_file(path, lines);
 }
 

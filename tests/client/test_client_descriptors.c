@@ -63,6 +63,8 @@ static int be_a_rank(char **argv)
                               .switch_ip = argv[2],
                               .job = job_name,
                               .size = 1,
+                              .answer_timeout_ms = 300000,
+                              .join_timeout_ms = 300000,
                               .call_timeout_ms = 60000};
     struct swagg_job *job;
     struct others others;

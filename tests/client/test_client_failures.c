@@ -401,7 +401,9 @@ static int be_a_rank(char **argv)
                               .job = argv[3],
                               .rank = atoi(argv[4]),
                               .size = atoi(argv[5]),
-                              .mtu = 1500};
+                              .mtu = 1500,
+                              .answer_timeout_ms = 300000,
+                              .join_timeout_ms = 300000};
     struct swagg_job *job;
     int rc = swagg_open(&job, &o);
     while (rc == 0)
@@ -438,7 +440,8 @@ static void a_killed_peer_is_named(void)
     crew.absent = 1;
     pid_t pid = spawn_rank(ls, "killed", "1", "3");
     crew_start(&crew);
-    while (loop_switch_packets(ls) < 5000)
+    while (loop_switch_packets(ls) < 5000 &&
+           atomic_load(&crew.through) == 0) /* or it stood still and is lost */
         sleep_ms(5);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);

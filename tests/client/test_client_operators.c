@@ -47,8 +47,13 @@ static void the_level_of_the_log_is_changed(void)
 /* A job of one rank. */
 static int open_job(const struct ps_process *ps, const char *name, struct swagg_job **job)
 {
-    const struct swagg_options options = {
-        .struct_size = sizeof options, .switch_ip = ps->ip, .job = name, .size = 1, .mtu = 1500};
+    const struct swagg_options options = {.struct_size = sizeof options,
+                                          .switch_ip = ps->ip,
+                                          .job = name,
+                                          .size = 1,
+                                          .mtu = 1500,
+                                          .answer_timeout_ms = 300000,
+                                          .join_timeout_ms = 300000};
     return swagg_open(job, &options);
 }
 

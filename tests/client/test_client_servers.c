@@ -35,12 +35,17 @@ static void start_one(struct servers *s, const char *more)
     snprintf(s->list + used, sizeof s->list - used, "%s%s", used > 0 ? "," : "", ps->ip);
 }
 
-static struct servers start(int n)
+static struct servers start_with(const char *more, int n)
 {
     struct servers s = {0};
     while (s.n < n)
-        start_one(&s, "");
+        start_one(&s, more);
     return s;
+}
+
+static struct servers start(int n)
+{
+    return start_with("", n);
 }
 
 static void stop(struct servers *s)
@@ -214,7 +219,7 @@ static void wait_for(atomic_int *calls, int enough)
 static void a_server_that_dies_is_named(void)
 {
     atomic_int calls = 0;
-    struct servers s = start(3);
+    struct servers s = start_with("timers: {lost_after_ms: 5000}\n", 3); /* half of it is a long silence */
     struct crew crew = crew_at_all(3, &s, "dead", sum_for_long, &calls);
     crew.options.call_timeout_ms = 8000;
     crew_start(&crew);

@@ -263,10 +263,11 @@ compressed)
     said=$(sed -n 's/.*SWAGG_COMPRESSION=thc: the sums of 8 calls were approximate: they erred by \([0-9.e-]*\) of their own square.*/\1/p' "$out")
     found=$(sed -n 's/^compressed: a call errs by //p' "$out")
     python3 -c "assert abs($said - $found) < $found / 10" || fail "the summary says '$said', the program has found '$found'"
-    # The shim's own calls, by which it measures, are compressed too, and do not count; the program's are of one element.
+    # The shim's own calls, by which it measures, are compressed too, and do not count; the program's are of one element. Where the
+    # machine stands still, its time may be up before it knows anything.
     (unset SWAGG_MIN_BYTES && run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_LOG=debug -x SWAGG_COMPRESSION=thc \
         -x SWAGG_COMPRESSION_MIN_BYTES=256 "$PROGRAMS/mpi-one_buffer" 1) || fail "failed with compression, measured"
-    says '^swagg\[0\]: MPI_Allreduce of 256 bytes: '
+    says '^swagg\[0\]: (MPI_Allreduce of 256 bytes: |MPI_COMM_WORLD .*, 0 of [0-9]+ sizes, then time was up)'
     says 'sums of .* calls were approximate' 0
     ;;
 compressed_training)

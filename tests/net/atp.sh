@@ -78,7 +78,7 @@ share_two -- -n 5 || fail "mpi-perf failed:"$'\n'"$(cat "$NET_DIR/perf.log")"
 expect_match "the summary" "$(cat "$NET_DIR/perf.log")" 'offloaded [1-9][0-9]* calls, .*; failed 0'
 [ "$(switch_counted atp_switch_sums)" -gt $((sums + 1000)) ] || fail "the switch has added little for two servers"
 [ "$(server_counted atp_results)" -gt 500 ] || fail "the second server has sent few results"
-share_two -x SWAGG_CALL_TIMEOUT_MS=5000 -- -n 100000 &
+share_two -x SWAGG_CALL_TIMEOUT_MS=20000 -- -n 100000 &
 program=$!
 results=$(server_counted atp_results)
 server_answers_more() { [ "$(server_counted atp_results)" -gt $((results + 500)) ]; }
@@ -192,7 +192,7 @@ sum_by_atp -- -n 2 >"$NET_DIR/perf.log" 2>&1 || fail "Open MPI does not take ove
 expect_match "the refusal" "$(cat "$NET_DIR/perf.log")" 'need the key of tenant lab'
 
 step "a server that dies is named"
-sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=5000 -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
+sum_by_atp -x SWAGG_CALL_TIMEOUT_MS=20000 -x "SWAGG_KEY_FILE=$NET_DIR/lab.key" -- -n 100000 >"$NET_DIR/perf.log" 2>&1 &
 program=$!
 results=$(server_counted atp_results)
 net_until 60 "sums are being taken" server_answers_more

@@ -23,7 +23,7 @@ def connect(ip, port):
     for _ in range(1200):
         try:
             return socket.create_connection((ip, port), timeout=300)
-        except ConnectionRefusedError:  # the receiver is not up yet
+        except OSError:  # the receiver is not up yet, or the switch was not quick enough for ARP
             time.sleep(0.1)
     raise SystemExit(f"bulk: nobody listens at {ip}:{port}")
 

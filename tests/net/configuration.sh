@@ -161,8 +161,11 @@ kill -STOP "$NET_SWAGG_PID"
 sleep 1
 kill -CONT "$NET_SWAGG_PID"
 net_until 30 "the log tells" grep -Eq "lcore 1 on CPU [0-9]+ stood still .* ms in all.*: " "$NET_DIR/swagg.log"
+has_counted() { # the line may have been of another stall
+    [ "$(net_telemetry /swagg/lcore,1 stalled_ms)" -ge 900 ]
+}
+net_until 30 "the second is counted" has_counted
 [ "$(net_telemetry /swagg/lcore,1 stalls)" -gt 0 ] || fail "no stall was counted"
-[ "$(net_telemetry /swagg/lcore,1 stalled_ms)" -ge 900 ] || fail "a second was too short: $(net_telemetry /swagg/lcore,1 stalled_ms) ms"
 [ "$(net_telemetry /swagg/lcore,1 ran_ms)" -gt 0 ] || fail "the kernel does not tell what the thread ran"
 
 step "SIGHUP: a file that is not good changes nothing, and the log says what is wrong with it"

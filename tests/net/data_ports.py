@@ -19,7 +19,7 @@ wire = raw.Wire("eth0")
 print("listens", flush=True)
 ports = set()
 for _ in range(int(sys.argv[1])):
-    frame = wire.receive(lambda frame: FIRST <= port_of(frame) <= LAST, 300)
+    frame = wire.receive(lambda frame: frame[6:12] == wire.mac and FIRST <= port_of(frame) <= LAST, 300)
     if frame is None:
         sys.exit("data_ports: no data packets for 300 s")
     ports.add(port_of(frame))

@@ -13,12 +13,16 @@ ip link set lo up
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch" build/first*' EXIT
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+export SWAGG_ANSWER_TIMEOUT_MS=300000 SWAGG_JOIN_TIMEOUT_MS=300000
 
-# What is indented, up to the section on installing. A user waits until what runs in the background is there.
+# What is indented, up to the section on installing. A user waits until what runs in the background is there, and his machine does not stand
+# still for seconds: here, who is slow is not lost, and a ping is tried again.
 {
     printf 'set -e -m\nready() { timeout 300 sh -c "until build/swaggctl/swaggctl switches | grep -q .; do sleep 0.1; done"; }\n'
     sed -n '/^## Installing/q; /^    script\/bootstrap$/d; /^    script\/build$/d; s/^    //p' docs/first-steps.md |
-        sed -E 's/^(build\/(server|swagg)\/.* &)$/\1\nready/'
+        sed -E -e 's/^(build\/(server|swagg)\/.* &)$/\1\nready/' \
+            -e 's/(server|switch): \{ip: [0-9.\/]+\}\\n/&timers: {lost_after_ms: 60000}\\n/' \
+            -e 's/swagg-perf /&--answer-timeout 300000 --timeout 300000 /' -e 's/^ip netns exec first0 ping .*/until &; do :; done/'
 } >"$scratch/typed"
 bash "$scratch/typed" >"$scratch/said" 2>&1 </dev/null || {
     cat "$scratch/said"

@@ -31,7 +31,7 @@ sleeper=$(ip netns pids "swagg-left-$pid-h1")
 step "all are removed by its id; others' stay"
 script/lib/netns-clear "$pid"
 expect_equal "namespaces that are left" "$(left "$pid")" 0
-refuses test -e "/proc/$sleeper"
+net_until 20 "the process has ended" net_gone "$sleeper"
 ip netns list | grep -q "^$NET_ID-sw" || fail "another script's namespace is gone"
 
 step "who waits for something does so as long whatever the time of day becomes"

@@ -8,7 +8,7 @@ RANK_PID=()
 RANK_STATUS=()
 # Ranks that are merely slow are not lost.
 # shellcheck disable=SC2034 # for net_swagg_config
-NET_SETTINGS+=("timers: {lost_after_ms: 30000}")
+NET_SETTINGS+=("timers: {lost_after_ms: 60000}")
 
 # Hosts and a running swagg: the usual beginning. NET_IMPAIR as for net_swagg_config.
 begin_with_swagg() { # NAME [YAML...]
@@ -29,6 +29,7 @@ reaches() { # HOST IP [PING OPTION...]
 # TCP or UDP traffic from one host to another; what iperf3 says is in transfer.log.
 transfer() { # FROM TO [IPERF OPTION...]
     local server
+    reaches "$1" "$(net_ip "$2")" # iperf3 tries once
     ip netns exec "$NET_ID-h$2" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
     server=$!
     net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h$2 ss -ltn | grep -q :5201"

@@ -20,7 +20,7 @@ def arrives(digit):
         marker = made("ff:ff:ff:ff:ff:ff", b"marker %d %d" % (digit, attempt))
         out.send(frame)
         out.send(marker)
-        seen = into.receive(lambda f: f in (frame, marker), 10)
+        seen = into.receive(lambda f: f in (frame, marker), 120)
         if seen is not None:
             return seen == frame
     sys.exit("link_local: not even a broadcast arrives")

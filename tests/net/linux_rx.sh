@@ -34,6 +34,7 @@ cannot_cut() { # HOW OFTEN the switch has said so of host 2's interface
 # Segments in a tunnel from host 2 to host 3, of which hardly any arrive, until the switch has said so once more.
 refuse_tunnel() { # HOW OFTEN it has then
     local server sender
+    reaches 2 192.0.2.3 # iperf3 tries once
     ip netns exec "$NET_ID-h3" timeout 300 iperf3 -s -1 >"$NET_DIR/iperf.log" 2>&1 &
     server=$!
     net_until 5 "iperf3 listens" sh -c "ip netns exec $NET_ID-h3 ss -ltn | grep -q :5201"

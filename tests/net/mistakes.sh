@@ -12,8 +12,12 @@ rank_switch() { # RANK
 }
 
 step "the address of a host without swagg"
-rank_start nobody 0 1 --answer-timeout 5000
-ranks_wait 120
+is_told() { # by ICMP, which may come too late
+    rank_start nobody 0 1 --answer-timeout 5000
+    ranks_wait 120
+    grep -q "is there" "$NET_DIR/rank0.log"
+}
+net_until 20 "it is told" is_told
 expect_told "$asked is there, but no swagg runs on it \(UDP port 48863 is closed\)" 0
 
 step "an address that nobody has"

@@ -15,7 +15,7 @@ offloaded() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
     local ranks=$1
     shift
     out=$(net_mpirun "$ranks" -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
-        -x "SWAGG_MIN_BYTES=${SWAGG_MIN_BYTES-8K}" "$@" 2>&1) ||
+        -x SWAGG_JOIN_TIMEOUT_MS=300000 -x "SWAGG_MIN_BYTES=${SWAGG_MIN_BYTES-8K}" "$@" 2>&1) ||
         fail "$* failed:"$'\n'"$out"
 }
 
@@ -81,7 +81,7 @@ outlives_the_switch() { # [MPIRUN OPTION...] -- [ARGUMENT...]: of mpi-perf, whic
     for iterations in 50 500 5000; do
         results=$(net_telemetry /swagg/counters results)
         net_mpirun 4 -x "LD_PRELOAD=$SHIM" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
-            -x SWAGG_MIN_BYTES=8K "${options[@]}" -- \
+            -x SWAGG_JOIN_TIMEOUT_MS=300000 -x SWAGG_MIN_BYTES=8K "${options[@]}" -- \
             "$NET_BUILD/bench/mpi-perf" -b 4M -e 4M -w 0 -n "$iterations" "$@" >"$NET_DIR/perf.log" 2>&1 &
         program=$!
         net_until 20 "sums are being taken" more_results_than $((results + 1000))

@@ -81,6 +81,7 @@ if [ "${#cpus[@]}" -gt 1 ]; then
     expect_match "what c says" "$(cat "$NET_DIR/c.log")" "polling thread 1 shares CPU ${cpus[1]} with another swagg, process [0-9]+, for all CPUs have one"
     kill -KILL "${PID[b]}"
     net_until 30 "b has ended" net_gone "${PID[b]}"
+    wait "${PID[b]}" || true # with all of its threads
     daemon d p3 "lcores: [{cpu: ${cpus[1]}, rx: [all], tx: [all], aggregate: [0]}]"
     polls_on d "${cpus[1]}"
     expect_match "what d says" "$(cat "$NET_DIR/d.log")" "warning: lcores\\[0\\].cpu: another swagg polls on CPU ${cpus[1]}, process [0-9]+:"

@@ -46,7 +46,7 @@ net_swagg_config "$NET_DIR/swagg.yaml" "tenants:" \
 net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_run train-1 2 --sizes 1,1000 --calls 3
 RANK_PID=()
-rank_start other 1 2 --join-timeout 20000
+rank_start other 1 2
 ranks_wait 30
 expect_equal "exit status of rank 1" "${RANK_STATUS[1]}" 3
 expect_match "what rank 1 says" "$(rank_log 1)" "none of the switch's tenants has $(net_ip 1)"

@@ -89,7 +89,10 @@ step "a port is taken down, and brought up"
 net_ctl port down h1
 expect_equal "its link" "$(net_ctl -H -o link ports | xargs)" "up disabled up up"
 refuses net_exec 0 ping -q -c1 -W1 "$(net_ip 1)" >/dev/null
-[ "$(net_ctl -o port_disabled drops h1 | awk '{ print $2 }')" -gt 0 ] || fail "nothing was dropped"
+has_dropped() {
+    [ "$(net_ctl -o port_disabled drops h1 | awk '{ print $2 }')" -gt 0 ]
+}
+net_until 20 "it is dropped" has_dropped
 reaches 0 "$(net_ip 2)"
 net_ctl port up h1
 reaches 0 "$(net_ip 1)"
@@ -117,11 +120,14 @@ impaired() { # COUNTER
 }
 net_ctl impair set h2 tx drop=1
 refuses net_exec 0 ping -q -c2 -W1 "$(net_ip 2)" >/dev/null
-[ "$(impaired tx_impaired_drop)" -gt 0 ] || fail "nothing was dropped"
+has_impaired() { # COUNTER
+    [ "$(impaired "$1")" -gt 0 ]
+}
+net_until 20 "it is dropped" has_impaired tx_impaired_drop
 net_ctl impair set h2 rx duplicate_every=1 # in the other direction, too
 net_ctl impair clear h2 tx
 reaches 0 "$(net_ip 2)"
-[ "$(impaired rx_impaired_duplicate)" -gt 0 ] || fail "nothing was doubled"
+net_until 20 "it is doubled" has_impaired rx_impaired_duplicate
 net_ctl impair clear h2
 doubled=$(impaired rx_impaired_duplicate)
 reaches 0 "$(net_ip 2)"
@@ -145,11 +151,13 @@ waits_in() { # JOB
     [ "$(net_ctl -H -o state job "$1")" = "state  running" ]
 }
 net_until 20 "it runs" waits_in drained
+net_until 20 "rank 0 stops itself" is_stopped 0
 expect_equal "restarts" "$(net_ctl -H -o restarts,resumed ranks drained | xargs)" "0 0 0 0"
 expect_match "the job" "$(net_ctl job drained)" "bytes_per_s +[0-9]+.*retransmitted +[0-9]+.*window_least +[0-9]+.*window_most +[0-9]+.*restarts +0.*resumed_most +0"
 net_ctl job drain drained
 expect_equal "draining" "$(net_ctl -o draining job drained)" "draining  yes"
-stranger=$(net_exec 3 "$COLLECTIVES" --switch "$(net_switch_ip)" --job drained --rank 0 --size 2 --join-timeout 300000 --calls 1 2>&1 || true)
+stranger=$(net_exec 3 "$COLLECTIVES" --switch "$(net_switch_ip)" --job drained --rank 0 --size 2 --answer-timeout 300000 \
+    --join-timeout 300000 --calls 1 2>&1 || true)
 expect_match "who comes late" "$stranger" "operator lets the job of this name come to its end"
 
 step "a job is ended: its ranks are told"
@@ -226,6 +234,7 @@ RANK_PID=()
 rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start watched 1 2 --calls 40 --largest 5000
 net_until 20 "it runs" waits_in watched
+net_until 20 "rank 0 stops itself" is_stopped 0
 number=$(net_ctl -o number job watched | awk '{ print $2 }')
 captures watched.pcapng --job watched
 for rank in 0 1; do # of another job, on the same hosts
@@ -331,11 +340,13 @@ only_a() {
 net_until 20 "the killed one is not found any more" only_a
 expect_match "the killed one" "$(alone "$CTL" -s "$NET_DIR/b.ctl" status 2>&1 || true)" "nobody answers at $NET_DIR/b.ctl"
 switch b p2 p3 "control: {path: $NET_DIR/b.ctl}"
-kill -TERM "$(pid_of "$NET_ID-a")"
+ended=$(pid_of "$NET_ID-a")
+kill -TERM "$ended"
 only_b() {
     [ "$(alone "$CTL" switches)" = "$NET_ID-b" ]
 }
-net_until 20 "the other one has ended" only_b
+net_until 20 "the other one is not found any more" only_b
+net_until 20 "it has ended" net_gone "$ended" # and left its ports
 does_not_start() { # PATH
     printf 'ports: [{device: "kernel:p0"}]\ncontrol: {path: %s}\n' "$1" >"$NET_DIR/c.yaml"
     refuses alone ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$NET_DIR/c.yaml" -- --file-prefix="$NET_ID-c" 2>&1

@@ -77,7 +77,7 @@ expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0 0 0"
 expect_equal "jobs that were" "$(grep -c 'job train: ready: 3 ranks' "$NET_DIR/swagg.log")" 2
 
 step "the operator sees where a job is"
-ip netns exec "$NET_ID-h3" "$COLLECTIVES" --switch 10.77.0.253 --job alone --rank 0 --size 2 --join-timeout 300000 >"$NET_DIR/alone.log" 2>&1 </dev/null &
+ip netns exec "$NET_ID-h3" "$COLLECTIVES" --switch 10.77.0.253 --job alone --rank 0 --size 2 --answer-timeout 300000 --join-timeout 300000 >"$NET_DIR/alone.log" 2>&1 </dev/null &
 shown() { [ "$(net_telemetry /swagg/job,alone vlan)" = 20 ]; }
 net_until 60 "it is shown in VLAN 20" shown
 expect_match "jobs" "$(net_ctl jobs)" "alone +forming .* 20"

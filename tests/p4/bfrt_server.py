@@ -1,4 +1,5 @@
 """Lets other processes write to an interpreted program by BF Runtime (bfrt_grpc/client.py), over a socket of the file system."""
+import os
 import selectors
 import socket
 from multiprocessing.connection import Connection
@@ -13,8 +14,9 @@ class Server:
         self.chip, self.waiting, self.clients = chip, waiting, {}  # client ids, by connection
         fake_bfrt.prepare(chip)
         self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(path)
+        self.listener.bind(path + ".new")
         self.listener.listen()
+        os.rename(path + ".new", path)  # who finds it finds somebody who listens
         waiting.register(self.listener, selectors.EVENT_READ, self.accept)
 
     def accept(self):
