@@ -158,23 +158,31 @@ has_more() { # RANK COLUMN NUMBER
 
 # A call is a packet. The three stop before their 300th, of which 200 are made without the fourth.
 step "a worker that is stopped holds no quorum up; when it goes on it gets sums that it is not in, does without those that are gone, and joins in again"
-for rank in 0 1 2 3; do
-    rank_start quorum "$rank" 4 --calls 600 --largest 150 --quorum 3 --quorum-wait 20 --slots 16 --stop-before $((rank == 3 ? 100 : 300))
+one_of_four_is_stopped() {
+    local rank contributed
+    for rank in 0 1 2 3; do
+        rank_start quorum "$rank" 4 --calls 600 --largest 150 --quorum 3 --quorum-wait 20 --slots 16 \
+            --stop-before $((rank == 3 ? 100 : 300))
+    done
+    for rank in 3 0 1 2; do
+        net_until 60 "rank $rank stops itself" is_stopped "$rank"
+    done
+    contributed=$(of_rank 3 contributions)
+    has_more 3 missed 150 || fail "rank 3 was waited for: $(net_ctl ranks quorum)"
+    kill -CONT "${RANK_PID[3]}"
+    net_until 60 "rank 3 is where the others are" has_more 3 contributions "$contributed"
+    for rank in 0 1 2; do
+        kill -CONT "${RANK_PID[rank]}"
+    done
+    ranks_wait 60
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+    expect_match "what rank 3 says" "$(rank_log 3)" '[1-9][0-9]* this one, [1-9][0-9]* are missed'
+}
+for _ in {1..10}; do # until the machine lets rank 0 stand still for no more than quorum-wait, or it misses something, too
+    one_of_four_is_stopped
+    ! grep -q ', 0 are missed' "$NET_DIR/rank0.log" || break
 done
-for rank in 3 0 1 2; do
-    net_until 60 "rank $rank stops itself" is_stopped "$rank"
-done
-contributed=$(of_rank 3 contributions)
-has_more 3 missed 150 || fail "rank 3 was waited for: $(net_ctl ranks quorum)"
-kill -CONT "${RANK_PID[3]}"
-net_until 60 "rank 3 is where the others are" has_more 3 contributions "$contributed"
-for rank in 0 1 2; do
-    kill -CONT "${RANK_PID[rank]}"
-done
-ranks_wait 60
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
-expect_match "what rank 3 says" "$(rank_log 3)" '[1-9][0-9]* this one, [1-9][0-9]* are missed'
-expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [0-9]* this one, [0-9]+ are missed'
+expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [0-9]* this one, 0 are missed'
 
 open_for_restarts() { # JOB
     ranks_start "$1" 4 --until-told --largest 600K --pause 5 --seed 9

@@ -129,7 +129,15 @@ only_one_is_missing() {
     grep -Eq ' 2 +2' <(net_ctl slots gradients)
 }
 net_until 60 "slots wait for worker 2 alone" only_one_is_missing
-rank_says 60 0 "waits: chunk 0 " # for worker 2, if worker 1 had sent its own by then
+names_worker_2() { # a worker says it once, after a second, as far as it knows: another one, if worker 1 or the switch stood still then
+    net_until 60 "worker 0 waits" grep -q "waits: chunk 0 " "$NET_DIR/rank0.log"
+    ! grep -q "waits: chunk 0 waits for worker 2$" "$NET_DIR/rank0.log" || return 0
+    kill "${RANK_PID[0]}"
+    wait "${RANK_PID[0]}" || true
+    worker_start 0 1
+    return 1
+}
+net_until 60 "worker 0 waits for worker 2" names_worker_2
 worker_start 2 1
 all_are_right
 CHUNKS=$((ARRAYS * ((FLOATS + ELEMENTS - 1) / ELEMENTS)))
