@@ -120,6 +120,14 @@ static bool is_for_switch(const struct shim_comm *c, bool reduce, size_t bytes)
     return crossover_has(reduce ? measured->reduce : measured->allreduce, bytes);
 }
 
+/* Of a collective that is not. */
+static enum why why_not_for_switch(const struct shim_comm *c, size_t bytes)
+{
+    if (settings->min_bytes != MIN_BYTES_MEASURED)
+        return WHY_SMALL;
+    return c->team && crossover_is_measured(&c->team->crossover, bytes) ? WHY_FASTER : WHY_UNMEASURED;
+}
+
 static bool is_time_to_measure(const struct shim_comm *c, size_t bytes)
 {
     return settings->min_bytes == MIN_BYTES_MEASURED && c->team && c->team->job &&
@@ -145,7 +153,7 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
     if (is_time_to_measure(c, bytes))
         team_measure(c->handle, c->team, bytes);
     if (!is_for_switch(c, reduce, bytes))
-        return settings->min_bytes == MIN_BYTES_MEASURED ? WHY_FASTER : WHY_SMALL;
+        return why_not_for_switch(c, bytes);
     if (!c->team)
         return c->no_team;
     return c->team->job ? WHY_NOT : WHY_SWITCH;

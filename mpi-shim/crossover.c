@@ -97,6 +97,12 @@ bool crossover_has(int64_t ranges, size_t bytes)
     return has_range(ranges, range_of(bytes));
 }
 
+bool crossover_is_measured(const struct crossover *c, size_t bytes)
+{
+    const unsigned range = range_of(bytes);
+    return (range < CROSSOVER_SIZES ? range : CROSSOVER_SIZES - 1) < c->measured;
+}
+
 /* Bytes in words. */
 struct size_text {
     char text[32];

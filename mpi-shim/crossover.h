@@ -34,7 +34,8 @@ enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };
 /* The ranges of sizes that go to the switch: bit i for range i. */
 struct crossover {
     int64_t allreduce, reduce;
-    int64_t sizes; /* the smallest ones that are measured, or were given up for want of time */
+    int64_t sizes;    /* the smallest ones that are measured, or were given up for want of time */
+    int64_t measured; /* of these, the smallest ones that are measured */
 };
 
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
@@ -68,6 +69,9 @@ unsigned crossover_needs(size_t bytes);
 
 /* Whether so many bytes are in one of these ranges. */
 bool crossover_has(int64_t ranges, size_t bytes);
+
+/* Whether the way of so many bytes is what was measured for their range, or for the largest size. */
+bool crossover_is_measured(const struct crossover *c, size_t bytes);
 
 /* "below 512 bytes and from 128K on", "always", "never" */
 enum { CROSSOVER_TEXT = 96 };

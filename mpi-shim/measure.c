@@ -247,6 +247,7 @@ struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t 
     const bool time_was_up = r.known < sizes;
     c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known, time_was_up);
     c.reduce = crossover_ranges(r.best[REDUCE], r.known, time_was_up);
+    c.measured = r.known;
     c.sizes = time_was_up ? CROSSOVER_SIZES : sizes; /* larger ones would take longer still */
     say_result(comm, &r, sizes, &c);
     if (!r.failed)

@@ -10,6 +10,7 @@ static const char *const texts[WHY_COUNT] = {
     [WHY_OFF] = "offload is off",
     [WHY_SMALL] = "below SWAGG_MIN_BYTES",
     [WHY_FASTER] = "faster with Open MPI",
+    [WHY_UNMEASURED] = "of a size that was not measured",
     [WHY_TYPE] = "not in the switch with this type",
     [WHY_OPERATION] = "an operation that the switch has not",
     [WHY_NUMBERS] = "not a sum that SWAGG_NUMBERS is for",

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 
 enum why {
-    WHY_NOT = 0,   /* it does not: it goes to the switch */
-    WHY_OFF,       /* no switch named, bad settings, or SWAGG_DISABLE */
-    WHY_SMALL,     /* fewer bytes than SWAGG_MIN_BYTES */
-    WHY_FASTER,    /* of a size for which Open MPI is faster, as measured, or not measured yet */
-    WHY_TYPE,      /* a type that the switch has not, or not with this operation */
-    WHY_OPERATION, /* an operation that the switch has not: the program's own, for one */
+    WHY_NOT = 0,    /* it does not: it goes to the switch */
+    WHY_OFF,        /* no switch named, bad settings, or SWAGG_DISABLE */
+    WHY_SMALL,      /* fewer bytes than SWAGG_MIN_BYTES */
+    WHY_FASTER,     /* of a size for which Open MPI is faster, as measured */
+    WHY_UNMEASURED, /* of a size that has not been measured, which goes to Open MPI meanwhile */
+    WHY_TYPE,       /* a type that the switch has not, or not with this operation */
+    WHY_OPERATION,  /* an operation that the switch has not: the program's own, for one */
     WHY_NUMBERS, /* a type or operation that travels in native numbers only, and SWAGG_NUMBERS says otherwise
                   */
     WHY_INTERCOMMUNICATOR,

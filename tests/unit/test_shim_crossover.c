@@ -17,6 +17,19 @@ static struct contest contest_of(const double seconds[][WAYS], unsigned n)
 #define CONTEST(...)                                                                                         \
     contest_of((const double[][WAYS])__VA_ARGS__, sizeof((double[][WAYS])__VA_ARGS__) / sizeof(double[WAYS]))
 
+static void test_measured(void)
+{
+    const struct crossover none = {0}, first = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_AT_ONCE},
+                           all = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_SIZES};
+
+    CU_ASSERT_FALSE(crossover_is_measured(&none, 8));
+    CU_ASSERT_TRUE(crossover_is_measured(&first, 8));
+    CU_ASSERT_TRUE(crossover_is_measured(&first, (128 << 10) - 1));
+    CU_ASSERT_FALSE(crossover_is_measured(&first, 128 << 10));
+    CU_ASSERT_FALSE(crossover_is_measured(&first, SIZE_MAX));
+    CU_ASSERT_TRUE(crossover_is_measured(&all, SIZE_MAX));
+}
+
 static void test_open_mpi_unless_the_switch_is_clearly_faster(void)
 {
     const struct contest faster = CONTEST({{10, 9}}), about_as_fast = CONTEST({{10, 9.9}}),
@@ -147,6 +160,7 @@ static void test_larger_sizes_are_measured_when_they_are_needed(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
+        UNIT_TEST(test_measured),
         UNIT_TEST(test_open_mpi_unless_the_switch_is_clearly_faster),
         UNIT_TEST(test_rounds_that_were_held_up_do_not_count),
         UNIT_TEST(test_a_contest_ends),
