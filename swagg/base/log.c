@@ -2,12 +2,16 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -79,18 +83,45 @@ static bool has_room(void)
     return poll(&to, 1, 0) == 1 && to.revents & POLLOUT;
 }
 
+/* What stderr leads to, opened anew where writing may wait: a terminal that has some room, though not for the
+ * whole line, or a pipe that somebody else fills. So O_NONBLOCK is ours alone; stderr itself is shared with
+ * other programs. A file is not opened again: it would be written from its beginning. stderr itself where
+ * nothing better can be had. */
+static int open_target(void)
+{
+    const int flags = O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    struct stat target;
+    int fd = -1;
+
+    if (fstat(STDERR_FILENO, &target) == 0 && (S_ISFIFO(target.st_mode) || isatty(STDERR_FILENO)))
+        fd = open("/proc/self/fd/2", flags);
+    if (fd < 0 && tcgetsid(STDERR_FILENO) == getsid(0)) /* our terminal, though somebody else's device */
+        fd = open("/dev/tty", flags);
+    return fd < 0 ? STDERR_FILENO : fd;
+}
+
+static ssize_t put_some(int fd, const char *bytes, size_t n)
+{
+    const ssize_t sent = send(fd, bytes, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+    return sent < 0 && errno == ENOTSOCK ? write(fd, bytes, n) : sent;
+}
+
 /* How many bytes stderr has taken; out.error says why not all. */
 static size_t put_out(const char *bytes, size_t n)
 {
+    const int fd = open_target();
     size_t done = 0;
     ssize_t some = 1;
 
     out.error = 0;
     while (done < n && some > 0 && has_room()) {
-        some = write(STDERR_FILENO, bytes + done, n - done);
-        out.error = some < 0 ? errno : 0;
+        some = put_some(fd, bytes + done, n - done);
+        out.error = some < 0 && errno != EAGAIN ? errno : 0;
         done += some > 0 ? (size_t)some : 0;
     }
+    if (fd != STDERR_FILENO)
+        close(fd);
     return done;
 }
 

@@ -1,6 +1,7 @@
 /* The log: lines on stderr, one for each call. Any thread. Logging never waits for the reader: a line for
- * which there is no room, in a pipe or on a disk, is lost, and the next line that is written tells how many
- * were lost. A half of a line ends before it. SIGXFSZ and SIGPIPE should be ignored.
+ * which there is no room, in a terminal, a pipe, a socket or on a disk, is lost, and the next line that is
+ * written tells how many were lost. A half of a line ends before it. SIGXFSZ and SIGPIPE should be ignored.
+ * Lines are written at once, by the thread that logs them, so that the last one before a crash is there.
  */
 #ifndef SWAGG_BASE_LOG_H
 #define SWAGG_BASE_LOG_H

@@ -1,6 +1,7 @@
 /* The log: lines that are whole, carry the time once the daemon runs, and never wait for a reader. */
 #include "base/log.h"
 
+#include <fcntl.h>
 #include <regex.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -78,6 +79,40 @@ static void test_nobody_reads(void)
     CU_ASSERT_PTR_NULL(strstr(capture_take(), "lost"));
 }
 
+/* Of a terminal, unlike a pipe, some of the room may be left, though not enough for a line. */
+static void test_nobody_reads_a_terminal(void)
+{
+    const uint64_t lost = log_lost();
+    const int before = dup(STDERR_FILENO);
+    const int reader = posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
+    char text[1 << 16] = "";
+    size_t n = 0;
+    int terminal;
+
+    CU_ASSERT_FATAL(reader >= 0 && grantpt(reader) == 0 && unlockpt(reader) == 0);
+    terminal = open(ptsname(reader), O_RDWR | O_NOCTTY);
+    CU_ASSERT_FATAL(terminal >= 0);
+    dup2(terminal, STDERR_FILENO);
+    for (unsigned i = 0; i < LINES && log_lost() < lost + 10; i++)
+        log_notice("a line that nobody reads: %u", i);
+    CU_ASSERT_EQUAL(log_lost() - lost, 10);
+    CU_ASSERT_FALSE(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK); /* others would have it, too */
+
+    while (strstr(text, "swagg: read again\r\n") ==
+           NULL) { /* the kernel takes its time between the two ends */
+        const ssize_t some = read(reader, text + n, sizeof(text) - 1 - n);
+
+        n += some > 0 ? (size_t)some : 0;
+        text[n] = '\0';
+        log_notice("read again");
+    }
+    CU_ASSERT(matches(text, "swagg: warning: [0-9]+ lines were lost here: nobody read them\r\n"));
+    dup2(before, STDERR_FILENO);
+    close(before);
+    close(terminal);
+    close(reader);
+}
+
 static void let_files_grow(rlim_t bytes)
 {
     struct rlimit limit;
@@ -122,9 +157,13 @@ static void test_a_file_takes_no_more_for_a_while(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_answer_to_a_command_line_has_no_time), UNIT_TEST(test_lines_carry_the_time),
-        UNIT_TEST(test_lines_of_libraries_go_the_same_way),      UNIT_TEST(test_nobody_reads),
-        UNIT_TEST(test_a_file_takes_no_more_for_a_while),        CU_TEST_INFO_NULL,
+        UNIT_TEST(test_an_answer_to_a_command_line_has_no_time),
+        UNIT_TEST(test_lines_carry_the_time),
+        UNIT_TEST(test_lines_of_libraries_go_the_same_way),
+        UNIT_TEST(test_nobody_reads),
+        UNIT_TEST(test_nobody_reads_a_terminal),
+        UNIT_TEST(test_a_file_takes_no_more_for_a_while),
+        CU_TEST_INFO_NULL,
     };
     int status;
 
