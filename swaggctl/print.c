@@ -3,13 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 64, CELL_MAX = 4096, KEY_MAX = 128, KNOWN_MAX = 1024 };
-
-/* Keys of an object, in order. */
-struct keys {
-    unsigned n;
-    char key[COLUMNS_MAX][KEY_MAX];
-};
+enum { CELL_MAX = 4096, KEY_MAX = 128, KNOWN_MAX = 1024 };
 
 static bool is_table(const json_t *value)
 {
@@ -51,46 +45,41 @@ static const char *write_cell(char cell[CELL_MAX], const json_t *value)
     return cell;
 }
 
-static void add_key(struct keys *keys, const char *key, size_t length)
+/* What is to be shown of an object, in order: all, or of the keys in only those that it has. The caller's. */
+static json_t *choose(const json_t *object, const char *only)
 {
-    if (keys->n < COLUMNS_MAX)
-        snprintf(keys->key[keys->n++], KEY_MAX, "%.*s", (int)length, key);
-}
+    json_t *chosen;
 
-/* The keys to show of an object: all, or of those in only the ones that it has. */
-static void choose_keys(struct keys *keys, const json_t *object, const char *only)
-{
-    const char *key;
-    json_t *value;
-
-    keys->n = 0;
-    if (only == NULL) {
-        json_object_foreach((json_t *)object, key, value) add_key(keys, key, strlen(key));
-        return;
-    }
+    if (only == NULL)
+        return json_copy((json_t *)object);
+    chosen = json_object();
     for (const char *word = only; *word != '\0'; word += strcspn(word, ","), word += *word == ',') {
-        add_key(keys, word, strcspn(word, ","));
-        if (json_object_get(object, keys->key[keys->n - 1]) == NULL)
-            keys->n--;
+        const size_t n = strcspn(word, ",");
+
+        json_object_setn(chosen, word, n, json_object_getn(object, word, n));
     }
+    return chosen;
 }
 
 /* Returns whether there was any. */
-static bool print_values(FILE *to, const json_t *view, const struct keys *keys)
+static bool print_values(FILE *to, const json_t *chosen)
 {
     char cell[CELL_MAX];
     int width = 0;
     bool any = false;
+    const char *key;
+    json_t *value;
 
-    for (unsigned i = 0; i < keys->n; i++)
-        if (!is_table(json_object_get(view, keys->key[i])) && (int)strlen(keys->key[i]) > width)
-            width = (int)strlen(keys->key[i]);
-    for (unsigned i = 0; i < keys->n; i++) {
-        const json_t *value = json_object_get(view, keys->key[i]);
-
+    json_object_foreach((json_t *)chosen, key, value)
+    {
+        if (!is_table(value) && (int)strlen(key) > width)
+            width = (int)strlen(key);
+    }
+    json_object_foreach((json_t *)chosen, key, value)
+    {
         if (is_table(value))
             continue;
-        fprintf(to, "%-*s  %s\n", width, keys->key[i], write_cell(cell, value));
+        fprintf(to, "%-*s  %s\n", width, key, write_cell(cell, value));
         any = true;
     }
     return any;
@@ -107,53 +96,69 @@ static void print_cell(FILE *to, const char *text, int width, bool number, bool 
         fprintf(to, "%-*s  ", width, text);
 }
 
-static void measure(int width[COLUMNS_MAX], const json_t *table, const struct keys *keys, bool header)
+/* How wide the column is, which is headed so, or with NULL by nothing. */
+static int measure(const json_t *table, const char *column, const char *heading)
 {
+    int width = heading == NULL ? 0 : (int)strlen(heading);
     char cell[CELL_MAX];
     const json_t *row;
     size_t r;
 
-    for (unsigned c = 0; c < keys->n; c++) {
-        width[c] = header ? (int)strlen(keys->key[c]) : 0;
-        json_array_foreach(table, r, row)
-        {
-            const int n = (int)strlen(write_cell(cell, json_object_get(row, keys->key[c])));
-
-            if (n > width[c])
-                width[c] = n;
-        }
-    }
-}
-
-/* below: something was printed above it. */
-static void print_table(FILE *to, const json_t *table, const struct print_style *style, bool below)
-{
-    const json_t *first = json_array_get(table, 0), *row;
-    char cell[CELL_MAX];
-    int width[COLUMNS_MAX];
-    struct keys keys;
-    size_t r;
-
-    choose_keys(&keys, first, style->only);
-    if (keys.n == 0)
-        return;
-    if (below)
-        fputc('\n', to);
-    measure(width, table, &keys, !style->no_header);
-    for (unsigned c = 0; c < keys.n && !style->no_header; c++)
-        print_cell(to, keys.key[c], width[c], json_is_number(json_object_get(first, keys.key[c])),
-                   c + 1 == keys.n);
-    if (!style->no_header)
-        fputc('\n', to);
     json_array_foreach(table, r, row)
     {
-        for (unsigned c = 0; c < keys.n; c++) {
-            const json_t *value = json_object_get(row, keys.key[c]);
+        const int n = (int)strlen(write_cell(cell, json_object_get(row, column)));
 
-            print_cell(to, write_cell(cell, value), width[c], json_is_number(value), c + 1 == keys.n);
-        }
-        fputc('\n', to);
+        if (n > width)
+            width = n;
     }
+    return width;
+}
+
+/* row NULL: the header. width: of each column, by its name. */
+static void print_row(FILE *to, const json_t *row, const json_t *columns, const json_t *width)
+{
+    size_t left = json_object_size(columns);
+    char cell[CELL_MAX];
+    const char *key;
+    json_t *first;
+
+    json_object_foreach((json_t *)columns, key, first)
+    {
+        const json_t *value = row == NULL ? first : json_object_get(row, key);
+
+        print_cell(to, row == NULL ? key : write_cell(cell, value),
+                   (int)json_integer_value(json_object_get(width, key)), json_is_number(value), --left == 0);
+    }
+    fputc('\n', to);
+}
+
+static void print_table(FILE *to, const json_t *table, const json_t *columns, bool header)
+{
+    json_t *width = json_object(), *value;
+    const json_t *row;
+    const char *key;
+    size_t r;
+
+    json_object_foreach((json_t *)columns, key, value)
+        json_object_set_new(width, key, json_integer(measure(table, key, header ? key : NULL)));
+    if (header)
+        print_row(to, NULL, columns, width);
+    json_array_foreach(table, r, row) print_row(to, row, columns, width);
+    json_decref(width);
+}
+
+/* below: something was printed above it. Returns whether there is something now. */
+static bool print_chosen_table(FILE *to, const json_t *table, const struct print_style *style, bool below)
+{
+    json_t *columns = choose(json_array_get(table, 0), style->only);
+    const bool any = json_object_size(columns) > 0;
+
+    if (any && below)
+        fputc('\n', to);
+    if (any)
+        print_table(to, table, columns, !style->no_header);
+    json_decref(columns);
+    return any || below;
 }
 
 /* Such a table looks like a list without items. */
@@ -166,20 +171,19 @@ bool print_is_empty(const json_t *view)
 
 void print_view(FILE *to, const json_t *view, const struct print_style *style)
 {
-    struct keys keys;
+    json_t *chosen, *value;
     const char *key;
-    json_t *value;
     bool below;
 
     if (print_is_empty(view))
         return;
-    choose_keys(&keys, view, style->only);
-    below = print_values(to, view, &keys);
+    chosen = choose(view, style->only);
+    below = print_values(to, chosen);
+    json_decref(chosen);
     json_object_foreach((json_t *)view, key, value)
     {
         if (is_table(value))
-            print_table(to, value, style, below);
-        below |= is_table(value);
+            below = print_chosen_table(to, value, style, below);
     }
 }
 

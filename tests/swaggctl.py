@@ -86,6 +86,17 @@ def watch_names_what_is_not_there(switch):
            "there is no frames in this view; there are: name, frames/s" in err, said)
 
 
+def all_is_shown(switch):
+    """However many counters a switch has, or columns a table."""
+    counters = {f"reason_{n}": n for n in range(300)}
+    many = {"version": 1, "switch": "played", "ok": True, "counters": list(counters), "view": {**counters, "table": [counters]}}
+    status, lines, _ = switch.watch(many, arguments=("verdicts",), times=1)
+    expect("verdicts", status == 0 and [line.split()[0] for line in lines[:300]] == list(counters), lines)
+    expect("columns", lines[300] == "" and lines[301].split() == list(counters), lines[300:])
+    status, lines, _ = switch.watch(many, arguments=("watch", "verdicts"), times=1)
+    expect("verdicts, again and again", status == 0 and lines[299].split() == ["reason_299/s", "0.0"], lines)
+
+
 def block(kind, body):
     """Of pcapng"""
     length = struct.pack("=I", 12 + len(body))
@@ -129,6 +140,7 @@ def main():
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
         watch_names_what_is_not_there(switch)
+        all_is_shown(switch)
         capture_keeps_up(switch)
         is_stopped_and_goes_on(switch)
 
