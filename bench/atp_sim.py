@@ -6,6 +6,8 @@ from figures import Figure, figure_table, table
 from plot import Panel, lines
 from figures import Sample
 
+MEASURES = ("lib/core/atp", "tests/sim/atp_*", "tests/sim/curves")  # rooms.py
+
 WORKERS = {8: "ours", 32: "second", 64: "third"}
 JOBS = (1, 2, 4, 8, 16)
 LOSSES = (0.001, 0.01, 0.1, 1)  # percent
@@ -93,7 +95,7 @@ def figures_of(data):
 
 def collect(directory):
     played = json.loads(records.text(directory, "curves.json"))
-    return {"measured": records.measured(1), "figures": figures_of(played), **played}
+    return {"measured": records.measured(1, MEASURES), "figures": figures_of(played), **played}
 
 
 # --- the page -------------------------------------------------------------------------------------------------------

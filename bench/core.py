@@ -9,6 +9,8 @@ import records
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
 
+MEASURES = ("lib/core/kernels", "lib/core/switchml", "lib/core/wire", "bench/core.c", "bench/checksums.c")  # rooms.py
+
 READING = """
 `bench-core` measures nanoseconds a packet in the core: `sml_pool_locate` and `sml_pool_apply`, without devices. Eight workers;
 every chunk is completed. Beside it, memcpy of the same bytes and the bare loop that loads, adds and stores. Warm: everything is in the
@@ -80,7 +82,7 @@ def collect(directory):
     counted = [{"type": key[0], "mode": key[1], "kernels": key[2], "k": key[3], "locate": locate[key], "apply": apply[key],
                 "memcpy": memcpy[key], "loop": loop[key]} for key in sorted(apply, key=lambda key: (key[1], key[0], key[3]))]
     checksums = instructions(directory, "time_checksum")
-    return {"measured": records.measured(None), "figures": json.loads(records.text(directory, "core.json")),
+    return {"measured": records.measured(None, MEASURES), "figures": json.loads(records.text(directory, "core.json")),
             **parsed(records.text(directory, "core.txt")), "instructions": counted,
             "checksum_instructions": [{"of": of, "kernels": kernels, "bytes": length, "instructions": checksums[of, kernels, length]}
                                       for of, kernels, length in sorted(checksums)]}

@@ -2,8 +2,11 @@
 import json
 
 import records
+import rooms
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
+
+MEASURES = rooms.SWITCH  # rooms.py
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
@@ -82,7 +85,7 @@ def collect(directory):
     found["rate_n8_vs_n2"] = records.ratios([row["answers_pps"] for row in eight], [row["answers_pps"] for row in two])
     found["apply_vs_memcpy_1024"] = json.loads(records.text(directory, "core.json"))["apply_vs_memcpy_1024"]
     return {
-        "measured": records.measured(len(eight)), "figures": found,
+        "measured": records.measured(len(eight), MEASURES), "figures": found,
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
         "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
         "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],

@@ -1,8 +1,11 @@
 """What a switch costs that has nothing to do: what idle.sh measured."""
 import records
+import rooms
 from statistics import median
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars
+
+MEASURES = rooms.WORKERS  # rooms.py
 
 READING = """
 Four hosts on veths, one polling lcore, no traffic at all: the daemon's share of a CPU, by its accounted time
@@ -41,7 +44,7 @@ def collect(directory):
             found[f"idle_allreduce_us_{name}"] = [median(run["allreduce_us"]) for run in rows[name]]
         found[f"idle_round_trip_{name}_vs_busy"] = records.ratios(trips[name], trips["busy"])
         settings.append(row)
-    return {"measured": records.measured(len(trips["busy"])), "figures": found, "settings": settings}
+    return {"measured": records.measured(len(trips["busy"]), MEASURES), "figures": found, "settings": settings}
 
 
 def setting_table(data):

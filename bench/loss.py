@@ -3,8 +3,11 @@ import json
 import re
 
 import records
+import rooms
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
+
+MEASURES = (*rooms.MPI, "tests/sim/tat.c", "tests/sim/tat_table.c")  # rooms.py
 
 LOSSES = ("0.01", "0.1", "1")  # percent
 VARIANTS = {"swagg": ("", "With {}% of frames lost an allreduce takes {{:.3f}} times as long as without."),
@@ -42,7 +45,7 @@ def collect(directory):
     times = [{"variant": variant, "loss": float(loss), "seconds": seconds[f"{loss}pct", variant]}
              for variant in VARIANTS for loss in ("0", *LOSSES)]
     found |= json.loads(records.text(directory, "sim.json"))
-    return {"measured": records.measured(len(times[0]["seconds"])), "figures": found, "times": times,
+    return {"measured": records.measured(len(times[0]["seconds"]), MEASURES), "figures": found, "times": times,
             "simulated": simulated(records.text(directory, "sim.txt"))}
 
 

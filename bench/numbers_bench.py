@@ -5,8 +5,11 @@ import re
 import sys
 
 import records
+import rooms
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
+
+MEASURES = (*rooms.MPI, "lib/core/numbers", "bench/operations.c")  # rooms.py
 
 SETTINGS = {"200mbit": "links of 200 Mbit/s", "cpu": "links without a limit"}
 SEARCHED = {**SETTINGS, "200mbit_8": "links of 200 Mbit/s, eight hosts", "50mbit_16": "links of 50 Mbit/s, sixteen hosts"}
@@ -203,7 +206,7 @@ def collect(directory):
     found |= {f"{row['op']}_{row['type']}_ns_a_kib": row["ns"] for row in arithmetic["operations"]}
     found |= {"memcpy_ns_a_kib": arithmetic["memcpy"], "loop_f32_ns_a_kib": arithmetic["loop"]}
     runs = len(found["scaling_overhead"])
-    return {"measured": records.measured(runs), "figures": found, "sizes": sizes, "choices": choices_of(reports),
+    return {"measured": records.measured(runs, MEASURES), "figures": found, "sizes": sizes, "choices": choices_of(reports),
             "bounds": bounds_of(reports), "tried": candidates_of(reports), "arithmetic": arithmetic}
 
 

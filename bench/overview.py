@@ -41,9 +41,10 @@ def link(name, figure):
 def aims(measured):
     """How many are met, and a table of the others."""
     held = [(name, figure, sample) for name, (module, data) in measured.items() for figure, sample in shown(module, data) if figure.aim]
+    older = sum(measured[name][1]["measured"]["older"] for name, *_ in held)
     missed = [(figure.says.format(sample.median), link(name, figure), f"{sample.median:.3f}", figure.aim)
               for name, figure, sample in held if not figures.meets(sample.median, figure.aim)]
-    said = f"**{len(held) - len(missed)} of {len(held)} aims are met.**"
+    said = f"**{len(held) - len(missed)} of {len(held)} aims are met.**" + f" {older} of them stand on pages that are older than the code (†)." * (older > 0)
     if not missed:
         return said
     return f"{said} These are not; the page of each says what bounds it:\n\n" + \
@@ -55,7 +56,7 @@ def section(docs, name, module, data):
     question = (docs / f"results/{name}.md").read_text().splitlines()[0].removeprefix("# ")
     said = data["measured"]
     cores = re.search(r"\d+ cores", said["machine"])[0]
-    when = f"{said['date']}, `{said['commit']}`, {cores}" + (" †" if "outdated" in data else "")
+    when = f"{said['date']}, `{said['commit']}`, {cores}" + " †" * said["older"]
     rows = [(figure.says.format(sample.median), link(name, figure), sample.spread(), figure.aim or "-", figure.verdict(sample))
             for figure, sample in shown(module, data)]
     return f"### [{question}](results/{name}.md)\n\nMeasured {when}.\n\n" + \
@@ -66,8 +67,8 @@ READING = """
 ![How fast collectives are beside Open MPI's](results/speed.svg)
 
 All beside Open MPI in the same runs; then every figure against its aim. The median of the runs decides; "not in every run" says that
-some run missed an aim which the median meets. A † marks figures that are older than a change which may have moved them; the page says
-which. What else has changed since a figure was measured: `git log COMMIT.. -- swagg lib mpi-shim`.
+some run missed an aim which the median meets. A † marks figures that are older than the code: something in what their page measures has changed since;
+the page says how to see what.
 """
 
 

@@ -11,8 +11,8 @@ def figures_of(parts):
     return tuple(figure for part in parts.values() for figure in part.FIGURES)
 
 
-def collect(parts, directory, before=0):
-    """before: how many words a record's name has between its run and its part."""
+def collect(parts, directory, paths, before=0):
+    """paths: what is measured. before: how many words a record's name has between its run and its part."""
     rows = records.reports(directory)
     found = {"figures": {}}
     for name, part in parts.items():
@@ -20,7 +20,7 @@ def collect(parts, directory, before=0):
         if own:
             figures, found[name] = part.collect(own)
             found["figures"] |= figures
-    return {"measured": records.measured(max(len(reports) for reports in rows.values())), **found}
+    return {"measured": records.measured(max(len(reports) for reports in rows.values()), paths), **found}
 
 
 def page(parts, data):

@@ -1,7 +1,10 @@
 """Which placement of tasks on lcores is fastest: what placement.sh measured."""
 import records
+import rooms
 from figures import Figure, Sample, table
 from plot import Panel, bars
+
+MEASURES = rooms.SWITCH  # rooms.py
 
 READING = """
 `swagg-source`, on a CPU of its own, plays 8 workers over two memifs, with 256 frames on their way, 64 if they are jumbo
@@ -39,7 +42,7 @@ def collect(directory):
             found[f"placement_{form}_{frame}"] = records.ratios(pps, one)
             placements.append({"form": form, "frame": frame, "mpps": [p / 1e6 for p in pps],
                                "idle": [row["idle"] for row in rows[form, frame]]})
-    return {"measured": records.measured(len(placements[0]["mpps"])), "figures": found, "placements": placements}
+    return {"measured": records.measured(len(placements[0]["mpps"]), MEASURES), "figures": found, "placements": placements}
 
 
 def ratio(data, form, frame):

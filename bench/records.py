@@ -4,10 +4,9 @@ import glob
 import json
 import os
 import platform
-import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+import rooms
 
 
 def machine():
@@ -19,16 +18,10 @@ def machine():
     return f"{model}, {len(os.sched_getaffinity(0))} cores, {gib} GiB, Linux {platform.release()}"
 
 
-def commit():
-    """The commit that is measured, with a + if files differ from it."""
-    git = ("git", "-C", ROOT, "describe", "--always", "--exclude=*", "--dirty=+")
-    said = subprocess.run(git, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    return said.stdout.strip() or "unknown"
-
-
-def measured(runs):
+def measured(runs, paths):
+    """paths: what is measured (rooms.py)"""
     today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    return {"machine": machine(), "runs": runs, "date": today, "commit": commit()}
+    return {"machine": machine(), "runs": runs, "date": today, "commit": rooms.measured_commit(paths)}
 
 
 def by_name(directory):

@@ -1,7 +1,10 @@
 """How fast MPI_Reduce is by size: what reduce.sh measured."""
 import records
+import rooms
 from figures import Figure, Sample, table
 from plot import Panel, lines
+
+MEASURES = rooms.MPI  # rooms.py
 
 VARIANTS = ("complete", "buffered")
 TIMINGS = {
@@ -47,7 +50,7 @@ def collect(directory):
             found[f"reduce_{timing}_{variant}_{size >> 10}k_vs_openmpi"] = records.ratios(
                 seconds["openmpi", timing, size], seconds[variant, timing, size])
     runs = len(next(iter(seconds.values())))
-    return {"measured": records.measured(runs), "figures": found, "times": times}
+    return {"measured": records.measured(runs, MEASURES), "figures": found, "times": times}
 
 
 def ratio(data, timing, variant, kib):

@@ -6,8 +6,8 @@ report.py collect NAME RECORDS [--docs DIRECTORY] [--json FILE]   takes a benchm
 report.py render [--docs DIRECTORY]                               makes pages and plots again, without measuring
 report.py check [--docs DIRECTORY]                                fails if that would change anything
 
-A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): collect(directory) returns its data; FIGURES are the figures, some of them for the first
-screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
+A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): MEASURES is what it measures (rooms.py); collect(directory) returns its data; FIGURES are the
+figures, some of them for the first screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
 import argparse
 import importlib
 import json
@@ -18,6 +18,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 import overview
+import rooms
 
 BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp", "atp_sim")  # in the order of the first screen
 
@@ -59,9 +60,28 @@ def measured_line(name, data):
             f"Raw data: [data/{name}.json](data/{name}.json).")
 
 
-def warning(data):
-    """What makes a page's figures older than the code: a sentence that somebody wrote into the data, gone with the next run."""
-    return f"**Older than the code:** {data['outdated']}\n\n" if "outdated" in data else ""
+OLDER = "**Older than the code:**"
+
+
+def is_older(docs, name, module, data):
+    """Whether what a page measures has changed since. Where the history does not go back so far, it is what the page says."""
+    commit = data["measured"]["commit"]
+    changed = rooms.changed_since(commit, module.MEASURES)
+    if changed is None:
+        changed = OLDER in (docs / f"results/{name}.md").read_text()
+        print(f"{name}: this clone's history lacks {commit}, so whether its figures are older than the code is left as the page has it; "
+              "git fetch --unshallow brings it", file=sys.stderr)
+    return changed
+
+
+def warning(module, data):
+    """What makes a page's figures older than the code; gone with the next run."""
+    said = data["measured"]
+    if not said["older"]:
+        return ""
+    commit = said["commit"].rstrip("+")
+    why = f"measured with changes that `{commit}` does not have" if said["commit"].endswith("+") else f"what is measured here has changed since `{commit}`"
+    return f"{OLDER} {why}: `git log -p {commit}.. -- {' '.join(module.MEASURES)}`.\n\n"
 
 
 def data_file(docs, name):
@@ -71,7 +91,10 @@ def data_file(docs, name):
 def load(docs, new):
     """What has been measured, before and now."""
     texts = {name: data_file(docs, name).read_text() for name in BENCHES if data_file(docs, name).exists()} | new
-    return {name: (module_of(name), json.loads(texts[name])) for name in BENCHES if name in texts}
+    measured = {name: (module_of(name), json.loads(texts[name])) for name in BENCHES if name in texts}
+    for name, (module, data) in measured.items():
+        data["measured"]["older"] = is_older(docs, name, module, data)
+    return measured
 
 
 def rendered(docs, new=None):
@@ -82,7 +105,7 @@ def rendered(docs, new=None):
     for name, (module, data) in measured.items():
         for page, text in module.pages(data).items():
             path = docs / "results" / f"{page}.md"
-            files[path] = between_markers(path, name, f"{warning(data)}{text.strip()}\n\n{measured_line(name, data)}")
+            files[path] = between_markers(path, name, f"{warning(module, data)}{text.strip()}\n\n{measured_line(name, data)}")
         for plot, svg in module.plots(data).items():
             files[docs / "results" / f"{plot}.svg"] = svg
     return files
@@ -96,7 +119,7 @@ def render(docs):
 def check(docs):
     stale = [path for path, text in rendered(docs).items() if not path.exists() or path.read_text() != text]
     for path in stale:
-        print(f"{path}: is not what its data make of it; run bench/report.py render")
+        print(f"{path}: is not what its data, and what has changed since, make of it; run bench/report.py render")
     sys.exit(len(stale) > 0)
 
 

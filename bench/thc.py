@@ -3,10 +3,13 @@ import os
 import sys
 
 import records
+import rooms
 import thc_training
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, bars, lines
 from thc_training import SLOW
+
+MEASURES = (*rooms.MPI, "lib/core/thc", "server", "bench/thc.c", "bench/thc_errors.c", "bench/train.c")  # rooms.py
 
 STEPS = ("transform", "quantise_and_pack", "subtract", "transform_back", "look_up_and_add_8", "look_up_and_add_16", "decode_8", "decode_16",
          "memcpy")
@@ -104,7 +107,7 @@ def collect(directory):
     cpus = len(os.sched_getaffinity(0))
     found["thc_cpu_computing"] = [RANKS * FLOATS * sum(run["ns"][step] for step in RANK_STEPS) / 1e3 / cpus / us
                                   for run, us in zip(alone, taken(reports, "none", "thc"))]
-    return {"measured": records.measured(len(thc)), "figures": found, "kernels": alone[0]["kernels"],
+    return {"measured": records.measured(len(thc), MEASURES), "figures": found, "kernels": alone[0]["kernels"],
             **{name: alone[0][name] for name in ("errors", "others", "gradient_errors", "gradient_others")},
             **more,
             "seconds": {"compressed": [us / 1e6 for us in thc], "float": [us / 1e6 for us in taken(reports, "100mbit", "none")],

@@ -21,6 +21,7 @@ import placement
 import plot
 import reduce
 import report
+import rooms
 import thc
 from figures import Figure, Sample
 from parts import atp_forwarding, atp_loss, case1, one_lcore
@@ -260,6 +261,49 @@ def test_what_has_a_record_is_not_measured_again(temporary):
     assert "second" in said and "status 3" in said and "third" in said and "has written nothing" in said, said
 
 
+def git(repository, *arguments):
+    who = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+    return subprocess.check_output(["git", *who, "-C", repository, *arguments], text=True).strip()
+
+
+def commit(repository, **files):
+    for name, content in files.items():
+        put(repository, name, content)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "one")
+    return git(repository, "rev-parse", "--short", "HEAD")
+
+
+def test_what_has_changed_since(temporary):
+    """A figure is older as soon as what it measures differs from its commit, and no longer if that is undone."""
+    repository, was = temporary / "repository", rooms.ROOT
+    repository.mkdir()
+    git(repository, "init", "-q")
+    rooms.ROOT = repository
+    first = commit(repository, room="one", other="one")
+    assert rooms.measured_commit(["room"]) == first
+    put(repository, "other", "two")
+    assert rooms.measured_commit(["room"]) == first and not rooms.changed_since(first, ["room"])
+    put(repository, "room", "two")
+    assert rooms.measured_commit(["room"]) == first + "+" and rooms.changed_since(first, ["room"])
+    second = commit(repository)
+    assert rooms.changed_since(first, ["room"]) and not rooms.changed_since(second, ["room"])
+    assert rooms.changed_since(second + "+", ["room"]), "measured with changes that no commit has"
+    assert rooms.changed_since("0123456789", ["room"]), "of a commit that this history does not have"
+    put(repository, "room", "one")
+    assert not rooms.changed_since(first, ["room"])
+    subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{repository}", temporary / "shallow"], check=True)
+    rooms.ROOT = temporary / "shallow"
+    assert rooms.changed_since(first, ["room"]) is None and not rooms.changed_since(second, ["room"])
+    rooms.ROOT = was
+
+
+def test_every_room_is_there():
+    for name in report.BENCHES:
+        for path in report.module_of(name).MEASURES:
+            assert any(ROOT.glob(path)), f"{name} measures {path}, which is not there"
+
+
 def test_committed_pages():
     said = run_report("check")
     assert said.returncode == 0, said.stdout
@@ -280,7 +324,9 @@ def test_records_become_pages(temporary):
         metrics = json.loads((temporary / "figures.json").read_text())
         assert abs(metrics[figure] - expected) < 1e-3, (name, metrics[figure])
         page = (docs / f"results/{name}.md").read_text()
-        assert f"Measured by `script/bench {name}`" in page and "Older than the code" not in page, name
+        assert f"Measured by `script/bench {name}`" in page, name
+        clean = not rooms.measured_commit(report.module_of(name).MEASURES).endswith("+")
+        assert not clean or report.OLDER not in page, name
         assert run_report("check", "--docs", docs).returncode == 0, name
     data = docs / "results/data/idle.json"
     data.write_text(data.read_text().replace("0.04", "0.05"))
@@ -307,6 +353,8 @@ def main():
     test_verdicts()
     test_ticks()
     test_what_has_a_record_is_not_measured_again(temporary)
+    test_what_has_changed_since(temporary)
+    test_every_room_is_there()
     test_committed_pages()
     test_records_become_pages(temporary)
     test_what_fails_changes_nothing(temporary)

@@ -1,0 +1,31 @@
+"""What a page measures, as paths in the repository (its module's MEASURES), and whether that has changed since.
+
+A figure is of the code that it was measured with: what differs in these paths between the measured commit and the files here makes it
+older, whoever changed it, and however."""
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+SUMS = ("lib/core/kernels", "lib/core/net", "lib/core/protocol", "lib/core/switchml", "lib/core/wire")
+SWITCH = (*SUMS, "swagg/aggregate", "swagg/bridge", "swagg/lcore", "swagg/port")
+WORKERS = (*SWITCH, "lib/client")  # with libswagg on the hosts
+MPI = (*WORKERS, "mpi-shim")
+
+
+def git(*arguments):
+    return subprocess.run(("git", "-C", ROOT, *arguments), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+
+
+def measured_commit(paths):
+    """The commit that is measured, with a + if what is measured differs from it."""
+    commit = git("rev-parse", "--short", "HEAD").stdout.strip() or "unknown"
+    return commit + "+" * bool(git("status", "--porcelain", "--", *paths).stdout)
+
+
+def changed_since(commit, paths):
+    """Whether these paths differ from the commit. None: this copy has no history that could tell."""
+    if git("cat-file", "-e", commit.rstrip("+") + "^{commit}").returncode != 0:
+        whole = git("rev-parse", "--is-shallow-repository").stdout.strip() == "false"
+        return True if whole else None  # of a commit that is in no history nobody knows what was measured
+    return commit.endswith("+") or git("diff", "--quiet", commit, "--", *paths).returncode != 0
