@@ -31,7 +31,7 @@ static bool says(const char *file, const char *text)
     return strstr(content, text) != NULL;
 }
 
-/* Until rank 0 says what it waits for; false: it never did. */
+/* Until the file says that rank 0 waits for rank 1; false: it never did. */
 static bool ask(int pid, const char *file)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
@@ -43,6 +43,13 @@ static bool ask(int pid, const char *file)
     return false;
 }
 
+/* The file's table on stderr may have been printed a moment before anybody was waited for: that of the next
+ * one was not. */
+static bool ask_twice(int pid, const char *file)
+{
+    return ask(pid, file) && unlink(file) == 0 && ask(pid, file);
+}
+
 static int hang(int rank)
 {
     static int tensor[COUNT], sums[COUNT];
@@ -52,7 +59,7 @@ static int hang(int rank)
     MPI_Comm_set_name(backwards, "backwards");
     MPI_Allreduce(tensor, sums, COUNT, MPI_INT, MPI_SUM, backwards); /* joins the job */
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    if (rank == LATE && !ask(pid, getenv("WHY_FILE")))
+    if (rank == LATE && !ask_twice(pid, getenv("WHY_FILE")))
         wrong++;
     for (int i = 0; i < COUNT; i++)
         tensor[i] = i;
