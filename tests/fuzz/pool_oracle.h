@@ -52,10 +52,16 @@ static bool is_typed(const struct world *w)
     return w->terms.format == SML_FORMAT_TYPED;
 }
 
+/* All tensors are near the first one. */
+static struct sml_label label_of(const struct sml_packet *p)
+{
+    return sml_label_of(p, 0);
+}
+
 /* Whether a contribution with this label may be the next in its slot, as published clients use slots. */
 static bool may_be_next(const struct slot *s, const struct sml_packet *p)
 {
-    const struct sml_label label = sml_label_of(p), first = sml_label_of(&s->first);
+    const struct sml_label label = label_of(p), first = label_of(&s->first);
     if (s->contributed > 0)
         return sml_label_equal(&label, &first);
     return !s->completed || (label.ver != s->last.ver && sml_label_is_newer(&label, &s->last));
@@ -68,7 +74,7 @@ static bool is_expected(const struct world *w, const struct slot *s, const struc
 
 static bool is_shadow(const struct world *w, const struct slot *s, const struct sml_packet *p)
 {
-    const struct sml_label label = sml_label_of(p);
+    const struct sml_label label = label_of(p);
     if (!s->completed)
         return false;
     return w->terms.labelled ? sml_label_equal(&label, &s->last) : p->tag == s->expected - w->terms.slots;
@@ -174,7 +180,7 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
     memcpy(s->result, v->payload, v->bytes);
     s->result_bytes = v->bytes;
     s->expected += w->terms.slots;
-    s->last = sml_label_of(&s->first);
+    s->last = label_of(&s->first);
     s->completed = true;
     s->contributed = 0;
     s->closings++;

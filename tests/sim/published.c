@@ -22,6 +22,8 @@ static uint32_t packets_of(const struct published *p, unsigned thread, unsigned 
 {
     const uint64_t which = (uint64_t)p->run << 32 | thread << 16 | tensor;
 
+    if (thread > 0 && tensor % p->cfg.rest != 0)
+        return 0;
     return (uint32_t)(1 + splitmix_hash(p->cfg.seed ^ which) % p->cfg.packets);
 }
 
@@ -38,15 +40,15 @@ static uint64_t number_of(unsigned thread, unsigned tensor, uint32_t packet)
 }
 
 /* As the published client counts slots: the lower half of its range, both versions of it in turn. */
-static struct sml_packet header_of(const struct published *p, unsigned thread,
-                                   const struct published_thread *t, uint64_t at)
+static struct sml_packet header_of(const struct published_client *c, unsigned thread, uint64_t at)
 {
+    const struct published *p = c->all;
     const unsigned window = p->cfg.window, i = (unsigned)(at % (2 * window));
 
     return (struct sml_packet){.kind = SML_DATA,
                                .size_code = (uint8_t)sml_size_code(4 * p->cfg.elements),
-                               .job = (uint8_t)t->tensor,
-                               .tag = (uint32_t)at - t->first,
+                               .job = (uint8_t)c->tensor,
+                               .tag = (uint32_t)at - c->thread[thread].first,
                                .slot = (uint16_t)(thread * 2 * window + i % window),
                                .ver = i >= window};
 }
@@ -63,13 +65,13 @@ static void send_packet(struct published_client *c, unsigned thread, uint64_t at
 {
     struct published *p = c->all;
     struct published_thread *t = &c->thread[thread];
-    const struct sml_packet h = header_of(p, thread, t, at);
+    const struct sml_packet h = header_of(c, thread, at);
     uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
 
     sml_build_header(payload, &h);
     for (unsigned i = 0; i < p->cfg.elements; i++)
         put_be32(payload + SML_HEADER_BYTES + 4 * i,
-                 element(p, c->rank, number_of(thread, t->tensor, h.tag), i));
+                 element(p, c->rank, number_of(thread, c->tensor, h.tag), i));
     t->sent_at[at % 64] = p->sim->now;
     star_send_up(p->star, p->cfg.first_host + c->rank, (uint16_t)(PUBLISHED_PORT + thread), SML_PORT_FIRST,
                  payload, SML_HEADER_BYTES + 4 * p->cfg.elements, false);
@@ -96,9 +98,9 @@ static void on_timer(void *ctx, uint64_t argument)
         send_packet(c, thread, at);
 }
 
-static bool has_ended(const struct published *p, const struct published_thread *t)
+static bool has_ended(const struct published_client *c)
 {
-    return t->tensor == p->cfg.tensors && p->cfg.workers > 0;
+    return c->tensor == c->all->cfg.tensors;
 }
 
 /* From packet `from` of the client's life on, as many as the window lets. */
@@ -108,13 +110,25 @@ static void send_window(struct published_client *c, unsigned thread, uint64_t fr
         send_packet(c, thread, at);
 }
 
-static void begin_tensor(struct published_client *c, unsigned thread)
+static void begin_tensor(struct published_client *c)
 {
-    struct published_thread *t = &c->thread[thread];
+    c->busy = 0;
+    for (unsigned i = 0; i < c->all->cfg.threads; i++) {
+        struct published_thread *t = &c->thread[i];
 
-    t->first = (uint32_t)t->at;
-    t->packets = packets_of(c->all, thread, t->tensor);
-    send_window(c, thread, t->at);
+        t->first = (uint32_t)t->at;
+        t->packets = packets_of(c->all, i, c->tensor);
+        c->busy += t->packets > 0;
+        send_window(c, i, t->at);
+    }
+}
+
+static void on_gap(void *ctx, uint64_t life)
+{
+    struct published_client *c = ctx;
+
+    if (c->runs && life == c->all->life)
+        begin_tensor(c);
 }
 
 static void start_run(void *ctx, uint64_t life);
@@ -149,8 +163,7 @@ static void start_run(void *ctx, uint64_t life)
     sim_trace(p->sim, "published", "run %u begins", p->run);
     for (unsigned r = 0; r < p->cfg.workers; r++) {
         p->client[r] = (struct published_client){.all = p, .rank = r, .runs = true};
-        for (unsigned t = 0; t < p->cfg.threads; t++)
-            begin_tensor(&p->client[r], t);
+        begin_tensor(&p->client[r]);
     }
     if (rng_below(&p->rng, 3) == 0)
         sim_at(p->sim, p->sim->now + rng_magnitude(&p->rng, 1 * MS, 2 * S), kill_clients, p, p->life);
@@ -159,9 +172,8 @@ static void start_run(void *ctx, uint64_t life)
 static bool all_have_ended(const struct published *p)
 {
     for (unsigned r = 0; r < p->cfg.workers; r++)
-        for (unsigned t = 0; t < p->cfg.threads; t++)
-            if (!has_ended(p, &p->client[r].thread[t]))
-                return false;
+        if (!has_ended(&p->client[r]))
+            return false;
     return true;
 }
 
@@ -172,17 +184,17 @@ static void end_run(struct published *p)
     p->run++;
 }
 
-static void check_sum(const struct published *p, unsigned thread, const struct published_thread *t,
+static void check_sum(const struct published *p, unsigned thread, unsigned tensor,
                       const struct sml_packet *packet)
 {
     for (unsigned i = 0; i < p->cfg.elements; i++) {
         uint32_t sum = 0;
 
         for (unsigned r = 0; r < p->cfg.workers; r++)
-            sum += element(p, r, number_of(thread, t->tensor, packet->tag), i);
+            sum += element(p, r, number_of(thread, tensor, packet->tag), i);
         if (sum != get_be32(packet->body + 4 * i)) {
             oracle_fail(p->oracle, "static job, run %u, thread %u, tensor %u, packet %u: a wrong sum", p->run,
-                        thread, t->tensor, packet->tag);
+                        thread, tensor, packet->tag);
             return;
         }
     }
@@ -204,8 +216,11 @@ static void advance(struct published_client *c, unsigned thread)
         return;
     }
     p->tensors++;
-    if (++t->tensor < p->cfg.tensors)
-        begin_tensor(c, thread);
+    if (--c->busy > 0)
+        return;
+    c->tensor++;
+    if (!has_ended(c))
+        sim_at(p->sim, p->sim->now + p->cfg.gap_ns, on_gap, c, p->life);
     else if (all_have_ended(p))
         end_run(p);
 }
@@ -216,15 +231,14 @@ static void take(struct published_client *c, unsigned thread, const uint8_t *pay
     struct published_thread *t = &c->thread[thread];
     struct sml_packet packet;
 
-    if (!c->runs || has_ended(p, t) || sml_parse(&packet, payload, bytes) != SML_OK ||
-        packet.kind != SML_DATA)
+    if (!c->runs || has_ended(c) || sml_parse(&packet, payload, bytes) != SML_OK || packet.kind != SML_DATA)
         return;
     const uint64_t at = t->first + (uint64_t)packet.tag;
-    const struct sml_packet own = header_of(p, thread, t, at);
+    const struct sml_packet own = header_of(c, thread, at);
     if (packet.job != own.job || packet.slot != own.slot || packet.ver != own.ver ||
         !is_in_flight(p, t, at) || packet.body_bytes != 4 * p->cfg.elements)
         return;
-    check_sum(p, thread, t, &packet);
+    check_sum(p, thread, c->tensor, &packet);
     t->done |= UINT64_C(1) << (at - t->at);
     if (t->done & 1)
         advance(c, thread);

@@ -4,8 +4,8 @@
  * left alone, as docs/configuration.md says.
  *
  * A client has threads, each with a UDP port and slots of its own. It counts its tensors, and the packets of
- * each from 0; its slots go on from tensor to tensor. Each thread keeps a window of packets in flight, and
- * sends again after a fixed time. */
+ * each from 0; its slots go on from tensor to tensor. All threads are in one tensor at a time, of which some
+ * may have no part. Each keeps a window of packets in flight, and sends again after a fixed time. */
 #ifndef SWAGG_SIM_PUBLISHED_H
 #define SWAGG_SIM_PUBLISHED_H
 
@@ -13,13 +13,20 @@
 #include "star.h"
 #include "switchml/terms.h"
 
-enum { PUBLISHED_RUNS_MAX = 4, PUBLISHED_THREADS_MAX = 3, PUBLISHED_TENSORS_MAX = 40, PUBLISHED_PORT = 4000 };
+enum {
+    PUBLISHED_RUNS_MAX = 4,
+    PUBLISHED_THREADS_MAX = 3,
+    PUBLISHED_TENSORS_MAX = 600,
+    PUBLISHED_PORT = 4000
+};
 
 /* Also what the switch is told of the job. */
 struct published_config {
     unsigned workers; /* 0: there is no such job */
     unsigned threads, window, elements;
     unsigned tensors, packets; /* in a run; in a thread's part of a tensor, at most */
+    unsigned rest;             /* all threads but the first have a part in one tensor of so many */
+    uint64_t gap_ns; /* between tensors; no packet may be under way for as long as some 200 of them take */
     enum sml_mode mode;
     unsigned runs;
     uint64_t quiet_ns;   /* the job starts over when nothing was heard for so long */
@@ -34,7 +41,6 @@ struct sml_terms published_terms(const struct published_config *cfg);
 
 struct published_thread {
     uint64_t at; /* packets done since the client was started, in order; those after it may be, too */
-    unsigned tensor;
     uint32_t first, packets; /* of the tensor: its first packet as `at` counts, and how many there are */
     uint64_t done;           /* bit i: packet at + i is done */
     uint64_t sent_at[64];    /* by packet % 64 */
@@ -44,6 +50,7 @@ struct published_client {
     struct published *all;
     unsigned rank;
     bool runs;
+    unsigned tensor, busy; /* in progress, or next; threads that have yet to end their parts of it */
     struct published_thread thread[PUBLISHED_THREADS_MAX];
 };
 

@@ -1,6 +1,7 @@
 /* A pool for published clients, whose packets are numbered from 0 in every tensor, while the slots go on. */
 #include "pool_rig.h"
 
+#include "switchml/labels.h"
 #include "wire/bytes.h"
 
 enum { THREADS = 2, RANGE = 6, WINDOW = 3, ELEMENTS = 32, WORKERS = 3 };
@@ -83,6 +84,41 @@ static void test_packet_numbers_begin_anew_with_every_tensor(void)
             for (uint32_t tag = 0; tag < 1 + (tensor * 7 + t) % 9; tag++)
                 complete(&rig, t, at[t]++, (uint8_t)tensor, tag, 1 + (int32_t)(tensor + tag) % 30);
     rig_stop(&rig);
+}
+
+/* For longer than the tensors' count tells: as where tensors have one packet and the window is 256. */
+static void test_slots_may_rest(void)
+{
+    static const unsigned rests[] = {100, 127, 128, 200, 255, 256, 257, 1000, 70000};
+    uint64_t at[THREADS] = {0};
+    unsigned tensor = 0;
+    struct rig rig;
+
+    start(&rig);
+    for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+        complete(&rig, 0, at[0]++, (uint8_t)tensor, 0, 2); /* and then this thread has no part */
+        for (unsigned end = tensor + rests[i]; tensor < end; tensor++)
+            complete(&rig, 1, at[1]++, (uint8_t)tensor, 0, 3);
+    }
+    rig_stop(&rig);
+}
+
+/* What is stale and what is new, by how many tensors there are between a copy and the newest. */
+static void test_how_late_a_copy_may_be(void)
+{
+    for (unsigned late = 2; late < 256; late++) {
+        struct rig rig;
+        struct sml_packet p;
+
+        start(&rig);
+        complete(&rig, 0, 0, 0, 0, 1);
+        complete(&rig, 0, WINDOW, 1, 0, 1);
+        for (unsigned tensor = 2; tensor <= late; tensor++)
+            complete(&rig, 1, tensor, (uint8_t)tensor, 0, 1);
+        p = packet(&rig, 0, 0, 0, 0, 1);
+        CU_ASSERT_EQUAL(send(&rig, 0, &p), late < 256 - SML_TENSORS_AHEAD ? SML_DROP_STALE : SML_HELD);
+        rig_stop(&rig);
+    }
 }
 
 /* The job's byte may as well stay: then packets must be numbered through. */
@@ -256,6 +292,8 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_packet_numbers_begin_anew_with_every_tensor),
+        UNIT_TEST(test_slots_may_rest),
+        UNIT_TEST(test_how_late_a_copy_may_be),
         UNIT_TEST(test_packets_may_be_numbered_through),
         UNIT_TEST(test_a_copy_that_is_two_phases_late_is_stale),
         UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_again),

@@ -44,15 +44,31 @@ static enum sml_reason judge(const struct sml_pool *pool, struct sml_slot *slot,
     return sml_judge_old(pool, slot, rank, p, behind, v);
 }
 
-/* Where the chunk of a published client's packet stands, which its label tells. */
+/* newest: as it was when this tensor's number was told by it. Where another thread has meanwhile noted one,
+ * that is near enough. */
+static void note_tensor(struct sml_pool *pool, uint32_t tensor, uint32_t newest)
+{
+    if (sml_tensor_is_newer(tensor, newest))
+        __atomic_compare_exchange_n(&pool->newest, &newest, tensor, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED);
+}
+
+/* Where the chunk of a published client's packet stands, which its label tells. If the packet may begin it,
+ * the chunk is that of this label. */
 static enum sml_age label_age(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
-    const struct sml_label label = sml_label_of(p);
-    const enum sml_age age = sml_label_age(sml_slot_labels(pool, slot), &label, slot->contributed > 0,
-                                           sml_slot_has_shadow(pool, slot));
+    struct sml_labels *labels = sml_slot_labels(pool, slot);
+    const uint32_t newest = __atomic_load_n(&pool->newest, __ATOMIC_RELAXED);
+    const struct sml_label label = sml_label_of(p, newest);
+    const enum sml_age age =
+        sml_label_age(labels, &label, slot->contributed > 0, sml_slot_has_shadow(pool, slot));
 
     if (age == SML_NOW || age == SML_BEFORE)
         agg_heard_set(&pool->heard);
+    if (age == SML_NOW && slot->contributed == 0) {
+        labels->now = label;
+        note_tensor(pool, label.tensor, newest);
+    }
     return age;
 }
 

@@ -182,10 +182,8 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
     slot->body_bytes = (uint16_t)sml_indices_length(pool, slot->code, slot->call_bytes, p);
     slot->summed = 0;
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
-    if (part == SML_LABELLED) {
-        sml_slot_labels(pool, slot)->now = sml_label_of(p);
+    if (part == SML_LABELLED)
         sml_publish(slot->expected, p->tag);
-    }
 }
 
 /* Whether it has the same properties as the first contribution; then it is well formed, too. */
@@ -256,7 +254,7 @@ SML_ALWAYS_INLINE void sml_complete(const struct sml_pool *pool, struct sml_slot
     if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
         sml_slot_number_next(pool, slot);
     if (part == SML_LABELLED)
-        sml_slot_labels(pool, slot)->before = sml_label_of(p);
+        sml_slot_labels(pool, slot)->before = sml_slot_labels(pool, slot)->now;
     else
         sml_publish(slot->expected, slot->expected + pool->cfg.slots);
     sml_publish(slot->contributed, 0);

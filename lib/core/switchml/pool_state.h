@@ -28,6 +28,7 @@ struct sml_pool {
     unsigned tag_shift;    /* how many high bits of a tag do not count */
     uint32_t thread_slots; /* of one thread of a worker: thread t's slots are the t-th so many */
     bool heard;            /* see sml_pool_heard; atomic */
+    uint32_t newest;       /* labelled: the newest tensor that was heard of (labels.h); atomic */
     size_t map_words;
     size_t body_bytes;             /* room for a chunk and its trailer, in whole lines */
     size_t head_bytes;             /* struct sml_slot with its maps, in whole lines */
