@@ -92,6 +92,6 @@ int main(int argc, char *argv[])
     if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */
         return EXIT_USAGE;
     if (check)
-        return printf("%s: good\n", argv[optind]) < 0;
+        return printf("%s: good; whether server.ip is this machine's was not checked\n", argv[optind]) < 0;
     return serve(&cfg, argv[optind]);
 }

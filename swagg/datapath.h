@@ -59,6 +59,9 @@ struct datapath {
     unsigned uplinks;
 };
 
+/* The memory.megabytes that a data path with so many lcores needs, pool.megabytes included. At any time. */
+unsigned datapath_megabytes(const struct config *cfg, unsigned lcores);
+
 /* Makes everything, without starting it: memory, ports, lcores' tasks. After eal_start. *dp is NULL on error,
  * which was logged. */
 int datapath_open(struct datapath **dp, const struct config *cfg, const struct placement *placement);

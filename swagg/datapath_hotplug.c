@@ -31,9 +31,10 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
         return dp->port_mbufs[p];
     snprintf(name, sizeof(name), "mbufs_%u", p);
     if (datapath_free_megabytes() + (dp->jobs.bytes >> 20) >=
-        cfg->pool.megabytes + ((size_t)DATAPATH_MBUFS_A_PORT * port_buffer_bytes(cfg->mtu) >> 20) + 1)
-        dp->port_mbufs[p] = rte_pktmbuf_pool_create(name, DATAPATH_MBUFS_A_PORT - 1, DATAPATH_MBUF_CACHE, 0,
-                                                    port_buffer_bytes(cfg->mtu), SOCKET_ID_ANY);
+        cfg->pool.megabytes +
+            (datapath_buffers_bytes(DATAPATH_MBUFS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
+        dp->port_mbufs[p] = datapath_make_buffers(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE,
+                                                  port_buffer_bytes(cfg->mtu));
     if (dp->port_mbufs[p] == NULL)
         log_error("port %s: no memory for %d packet buffers beside pool.megabytes: memory.megabytes (now %u) "
                   "would have to be more, which needs a restart",

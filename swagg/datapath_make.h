@@ -17,6 +17,11 @@ enum {
 /* Kernels, buffers, the bridge, the inbox of the main lcore. */
 int datapath_make_memory(struct datapath *dp, const struct config *cfg);
 
+/* A pool of n packet buffers, each with so many bytes, of which every lcore may set some aside (cache). NULL:
+ * no memory. datapath_buffers_bytes: what it takes. */
+struct rte_mempool *datapath_make_buffers(const char *name, unsigned n, unsigned cache, uint16_t bytes);
+size_t datapath_buffers_bytes(unsigned n, uint16_t bytes);
+
 /* Opens the ports and chooses the switch's MAC address. */
 int datapath_open_ports(struct datapath *dp, const struct config *cfg);
 

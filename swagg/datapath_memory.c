@@ -13,6 +13,10 @@ enum {
     DATAPATH_STATIONS = 4096,
     DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
     DATAPATH_MBUFS_AN_LCORE = 2048,
+    /* What the rest takes at most, in KB: rings, tables, what devices keep. */
+    DATAPATH_KB = 8192,
+    DATAPATH_KB_A_QUEUE = 256,
+    DATAPATH_KB_AN_LCORE = 512,
 };
 
 static unsigned further_queues(const struct config *cfg)
@@ -24,19 +28,50 @@ static unsigned further_queues(const struct config *cfg)
     return queues;
 }
 
+static unsigned count_mbufs(const struct config *cfg, unsigned lcores)
+{
+    return cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
+           (lcores + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
+}
+
+/* Where virtual addresses are what devices use, a buffer may cross pages, else each would take whole ones. */
+struct rte_mempool *datapath_make_buffers(const char *name, unsigned n, unsigned cache, uint16_t bytes)
+{
+    const struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = bytes};
+    const unsigned flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
+
+    return rte_mempool_create(name, n - 1, sizeof(struct rte_mbuf) + bytes, cache, sizeof(room),
+                              rte_pktmbuf_pool_init, (void *)&room, rte_pktmbuf_init, NULL, SOCKET_ID_ANY,
+                              flags);
+}
+
+size_t datapath_buffers_bytes(unsigned n, uint16_t bytes)
+{
+    return (size_t)n * rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + bytes, 0, NULL);
+}
+
+unsigned datapath_megabytes(const struct config *cfg, unsigned lcores)
+{
+    const size_t buffers = datapath_buffers_bytes(count_mbufs(cfg, lcores), port_buffer_bytes(cfg->mtu));
+    const size_t bridge = bridge_tables_footprint(DATAPATH_STATIONS, RTE_MAX(cfg->vlans, 1u));
+    const size_t rest = DATAPATH_KB + (2 * cfg->ports + further_queues(cfg)) * DATAPATH_KB_A_QUEUE +
+                        (lcores + 1) * DATAPATH_KB_AN_LCORE;
+
+    return cfg->pool.megabytes + (unsigned)((buffers + bridge + rest * 1024) >> 20) + 1;
+}
+
 static int make_mbufs(struct datapath *dp, const struct config *cfg)
 {
-    unsigned n = cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
-                 (dp->lcores.n + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
-    uint16_t bytes = port_buffer_bytes(cfg->mtu);
+    const unsigned n = count_mbufs(cfg, dp->lcores.n);
+    const uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
-    dp->mbufs = rte_pktmbuf_pool_create("mbufs", n - 1, DATAPATH_MBUF_CACHE, 0, bytes, SOCKET_ID_ANY);
+    dp->mbufs = datapath_make_buffers("mbufs", n, DATAPATH_MBUF_CACHE, bytes);
     for (unsigned p = 0; p < cfg->ports; p++)
         dp->port_mbufs[p] = dp->mbufs;
     if (dp->mbufs != NULL)
         return 0;
-    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to some %u", n,
-              bytes, cfg->memory.megabytes, cfg->pool.megabytes + 32 + (n >> 10) * (bytes + 256u) / 1024);
+    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to %u", n, bytes,
+              cfg->memory.megabytes, datapath_megabytes(cfg, dp->lcores.n));
     return -ENOMEM;
 }
 

@@ -110,8 +110,7 @@ void datapath_carry_merged(struct datapath *dp, const struct config *cfg)
     buffers = queues * LINUX_RX_LONG_BUFFERS;
     if (datapath_free_megabytes() >=
         cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
-        dp->long_buffers =
-            rte_pktmbuf_pool_create("long_buffers", buffers - 1, 0, 0, LINUX_RX_LONG_BYTES, SOCKET_ID_ANY);
+        dp->long_buffers = datapath_make_buffers("long_buffers", buffers, 0, LINUX_RX_LONG_BYTES);
     if (dp->long_buffers == NULL) {
         log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
                  "memory.megabytes");

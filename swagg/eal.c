@@ -77,6 +77,14 @@ bool eal_lcores_given(char *const user[])
     return given(user, options);
 }
 
+static bool memory_given(char *const user[])
+{
+    static const char *const options[] = {"-m",          "--socket-mem", "--no-huge",
+                                          "--in-memory", "--huge-dir",   NULL};
+
+    return given(user, options);
+}
+
 static void add_lcores(const struct placement *placement, int main_cpu)
 {
     char list[16 + SWAGG_MAX_LCORES * 16];
@@ -88,7 +96,8 @@ static void add_lcores(const struct placement *placement, int main_cpu)
     add("--main-lcore=0");
 }
 
-static unsigned free_hugepage_megabytes(void)
+/* which: "free_hugepages" or "nr_hugepages", all. */
+static unsigned hugepage_megabytes(const char *which)
 {
     static const unsigned kilobytes[] = {2048, 1048576};
     unsigned long total = 0;
@@ -98,7 +107,7 @@ static unsigned free_hugepage_megabytes(void)
         unsigned long pages = 0;
         FILE *f;
 
-        snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%ukB/free_hugepages", kilobytes[i]);
+        snprintf(path, sizeof(path), "/sys/kernel/mm/hugepages/hugepages-%ukB/%s", kilobytes[i], which);
         f = fopen(path, "r");
         if (f == NULL)
             continue;
@@ -109,6 +118,25 @@ static unsigned free_hugepage_megabytes(void)
     return (unsigned)total;
 }
 
+bool eal_memory_fits(const struct config *cfg, unsigned needed, char *const user[])
+{
+    const unsigned wanted = cfg->memory.megabytes, have = hugepage_megabytes("nr_hugepages");
+    const bool enough = wanted >= needed,
+               there = cfg->memory.mode != CONFIG_MEMORY_HUGEPAGES || have >= wanted;
+
+    if (memory_given(user))
+        return true;
+    if (!enough)
+        log_error("memory.megabytes: %u is too little for %u ports, mtu %u, pool.megabytes %u and "
+                  "pool.kept_frames %u: make it %u",
+                  wanted, cfg->ports, cfg->mtu, cfg->pool.megabytes, cfg->pool.kept_frames, needed);
+    if (!there)
+        log_error("memory.mode: hugepages, but of %u MB this machine has only %u MB: sysctl "
+                  "vm.nr_hugepages=%u, or mode auto",
+                  wanted, have, wanted / 2);
+    return enough && there;
+}
+
 /* 1, 0, or -ENOMEM after logging. */
 static int use_hugepages(const struct config *cfg)
 {
@@ -116,7 +144,7 @@ static int use_hugepages(const struct config *cfg)
 
     if (cfg->memory.mode == CONFIG_MEMORY_NO_HUGE)
         return 0;
-    have = free_hugepage_megabytes();
+    have = hugepage_megabytes("free_hugepages");
     if (have >= wanted)
         return 1;
     if (cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES) {
@@ -180,14 +208,12 @@ static void add_devices(const struct config *cfg)
 static int add_arguments(const struct config *cfg, const struct placement *placement, int main_cpu,
                          char *const user[])
 {
-    static const char *const memory_options[] = {"-m",          "--socket-mem", "--no-huge",
-                                                 "--in-memory", "--huge-dir",   NULL};
     int rc = 0;
 
     add("swagg");
     if (!eal_lcores_given(user))
         add_lcores(placement, main_cpu);
-    if (given(user, memory_options))
+    if (memory_given(user))
         snprintf(memory, sizeof(memory), "as the EAL arguments say");
     else
         rc = add_memory(cfg);

@@ -1,4 +1,5 @@
 /* swagg: the command line, and what is set up before the data path. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,9 +117,19 @@ static bool takes_ports(const struct config *cfg)
     return true;
 }
 
+/* Whether the machine has the CPUs and the memory, and they are enough; else the log says what is not. */
+static bool fits_machine(const struct config *cfg, char *const eal[])
+{
+    unsigned lcores;
+    const bool cpus = pin_check(cfg, &lcores);
+
+    return eal_memory_fits(cfg, datapath_megabytes(cfg, lcores), eal) && cpus;
+}
+
 static int say_good(const struct config *cfg, const char *file)
 {
-    printf("%s: good: %u port%s, %s\n", file, cfg->ports, cfg->ports == 1 ? "" : "s",
+    printf("%s: good: %u port%s, %s; whether the devices of the ports are there was not checked\n", file,
+           cfg->ports, cfg->ports == 1 ? "" : "s",
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
     return EXIT_GOOD;
 }
@@ -135,11 +146,9 @@ static int start(struct config *cfg, const struct command_line *cl)
     priority_raise_session();
     log_notice("version %s", build_version);
     main_cpu = pin_lcores(&placement, cfg, eal_lcores_given(cl->eal));
-    if (main_cpu < 0)
-        return EXIT_USAGE;
     rc = eal_start(cfg, &placement, main_cpu, cl->eal);
     if (rc < 0)
-        return EXIT_BAD;
+        return rc == -EINVAL ? EXIT_USAGE : EXIT_BAD;
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
@@ -160,7 +169,8 @@ int main(int argc, char *argv[])
         return status;
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
         return EXIT_USAGE;
-    if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */
+    if (!(keyring_is_good(&cfg) & machine_suits(&cfg) &
+          fits_machine(&cfg, cl.eal))) /* all say what is wrong */
         return EXIT_USAGE;
     if (cl.check)
         return say_good(&cfg, cl.file);

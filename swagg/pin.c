@@ -92,16 +92,34 @@ static void look(struct cpus *c, int fd)
         c->others[i] = cpu_claims_of_others(fd, c->cpu[i], &c->holder[i]);
 }
 
-static int check_strays(const struct placement *p, const struct cpus *c)
+/* As the configuration has it, or the default for these CPUs. */
+static void write_placement(struct placement *written, const struct config *cfg, const struct cpus *c)
 {
-    const int stray = placement_find_stray(p, c->cpu, c->n);
+    struct placement_ports ports;
 
-    if (stray < 0)
-        return 0;
-    log_error(
-        "lcores[%d].cpu: %d is none of the %u CPUs that this process may use (taskset -cp $$ lists them)",
-        stray, p->lcore[stray].cpu, c->n);
-    return -EINVAL;
+    config_queues(cfg, &ports);
+    if (cfg->has_placement)
+        *written = cfg->placement;
+    else
+        placement_default(written, c->n, &ports);
+}
+
+bool pin_check(const struct config *cfg, unsigned *lcores)
+{
+    static struct cpus c; /* large */
+    struct placement written;
+    int stray;
+
+    look(&c, -1);
+    write_placement(&written, cfg, &c);
+    *lcores = written.lcores;
+    placement_pin(&written, c.cpu, c.n, c.others);
+    stray = placement_find_stray(&written, c.cpu, c.n);
+    if (stray >= 0)
+        log_error("lcores[%d].cpu: %d is none of the %u CPUs that this process may use (taskset -cp $$ lists "
+                  "them)",
+                  stray, written.lcore[stray].cpu, c.n);
+    return stray < 0;
 }
 
 /* The claims' descriptor stays open, and the claims with it. */
@@ -109,9 +127,7 @@ int pin_lcores(struct placement *placement, const struct config *cfg, bool alone
 {
     static struct cpus c; /* large */
     const int fd = alone ? -1 : cpu_claims_open(CPU_CLAIMS_FILE);
-    struct placement_ports ports;
     struct placement written;
-    int rc;
 
     if (fd == -EBUSY)
         log_warning(
@@ -121,21 +137,13 @@ int pin_lcores(struct placement *placement, const struct config *cfg, bool alone
     else if (fd < 0 && !alone)
         log_info("cannot learn on which CPUs others poll: %s: %s", CPU_CLAIMS_FILE, strerror(-fd));
     look(&c, fd);
-    config_queues(cfg, &ports);
-    if (cfg->has_placement)
-        written = cfg->placement;
-    else
-        placement_default(&written, c.n, &ports);
+    write_placement(&written, cfg, &c);
     *placement = written;
     placement_pin(placement, c.cpu, c.n, c.others);
-    rc = check_strays(placement, &c);
     if (fd >= 0) {
-        if (rc == 0)
-            claim(fd, placement);
+        claim(fd, placement);
         cpu_claims_settle(fd);
     }
-    if (rc < 0)
-        return rc;
     tell_shared(&c, placement, &written);
     return c.cpu[0];
 }

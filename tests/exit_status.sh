@@ -95,6 +95,46 @@ for check in --check ''; do
     grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
 done
 
+# And CPUs, hugepages, and room for packet buffers.
+huge=0
+for pages in /sys/kernel/mm/hugepages/hugepages-*kB; do
+    [ ! -r "$pages/nr_hugepages" ] || { size=${pages##*-} && huge=$((huge + $(cat "$pages/nr_hugepages") * ${size%kB} / 1024)); }
+done
+small() { # MEGABYTES
+    echo "ports: [{device: net_null0}, {device: net_null1}]"
+    echo "pool: {megabytes: 1, kept_frames: 1000}"
+    echo "memory: {mode: no-huge, megabytes: $1}"
+    echo "control: {path: none}"
+}
+cat >"$folder/machine.yaml" <<end
+ports: [{device: net_null0}, {device: net_null1}]
+memory: {mode: hugepages, megabytes: $((huge + 100))}
+lcores: [{cpu: 1023, rx: [all], tx: [all], aggregate: [0]}]
+end
+for check in --check ''; do
+    expect 2 swagg ${check:+"$check"} "$folder/machine.yaml"
+    grep -q "hugepages, but of $((huge + 100)) MB this machine has only $huge MB" "$folder/err" || { cat "$folder/err" && status=1; }
+    grep -q 'lcores\[0\].cpu: 1023 is none of the' "$folder/err" || { cat "$folder/err" && status=1; }
+    small 20 >"$folder/small.yaml"
+    expect 2 swagg ${check:+"$check"} "$folder/small.yaml"
+    needs=$(sed -n 's/.*memory.megabytes: 20 is too little .* make it //p' "$folder/err")
+    small "$((needs - 1))" >"$folder/small.yaml"
+    expect 2 swagg ${check:+"$check"} "$folder/small.yaml"
+done
+
+# With so much it starts, and stops when it is told to.
+small "$needs" >"$folder/small.yaml"
+expect 0 swagg --check "$folder/small.yaml"
+grep -q 'devices of the ports .* was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+XDG_RUNTIME_DIR=$folder "${program[swagg]}" "$folder/small.yaml" -- --file-prefix=small 2>"$folder/small.log" &
+pid=$!
+while ! grep -q ready "$folder/small.log" && kill -0 "$pid"; do sleep 0.1; done
+kill -TERM "$pid" || true
+wait "$pid" || { cat "$folder/small.log" && status=1; }
+
+# What the EAL is told to do is a part of the command line.
+expect 2 swagg "$folder/small.yaml" -- --no-such-option
+
 for check in --check ''; do
     for file in "$folder/switch.yaml" "$folder/switch_keys.yaml" /nonexistent; do
         expect 2 swagg ${check:+"$check"} "$file"

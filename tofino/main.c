@@ -326,7 +326,7 @@ int main(int argc, char *argv[])
     if (!read_config(&p, argv[optind]))
         return EXIT_USAGE;
     if (check)
-        return printf("%s: good\n", argv[optind]) < 0;
+        return printf("%s: good; whether %s is there was not checked\n", argv[optind], p.interface) < 0;
     log_with_time();
     log_set_level((enum log_level)p.cfg.log_level);
     return start(&p, &argv[optind + 2]);

@@ -43,7 +43,6 @@ enum {
     /* a thread shows so often that it is alive while silence makes a worker count as lost */
     SIGNS_PER_LOSS = 8,
     IP_UDP_BYTES = 20 + 8,
-    MEMORY_BESIDE_POOL = 64, /* megabytes: mbufs and rings of a small set-up */
 };
 
 /* A bound in the file is one for all sleeps. */
@@ -68,17 +67,6 @@ static void set_defaults(struct config_text *t, struct config *c)
         c->seed = SEED;
     if (!config_text_has(t, "pool.delays"))
         c->pool.delays = true;
-}
-
-static void check_pool(struct config_text *t, const struct config *c)
-{
-    config_check_power_of_two(t, "pool.slots_per_job", c->pool.slots_per_job);
-    if (c->ports > 0 && c->memory.megabytes < c->pool.megabytes + MEMORY_BESIDE_POOL &&
-        !config_text_is_faulty(t, "pool.megabytes") && !config_text_is_faulty(t, "memory.megabytes"))
-        config_fault(t, "memory.megabytes",
-                     "%u is too little for a pool of %u and %u for frames: make it %u, or the pool less",
-                     c->memory.megabytes, c->pool.megabytes, MEMORY_BESIDE_POOL,
-                     c->pool.megabytes + MEMORY_BESIDE_POOL);
 }
 
 /* A job of the configuration, which nobody joins. */
@@ -241,7 +229,7 @@ void config_check(struct config_text *t, struct config_raw *raw)
     if (config_text_has(t, "lcores"))
         config_check_lcores(t, raw);
     config_check_numbers(t, "", c, numbers, COUNT(numbers));
-    check_pool(t, c);
+    config_check_power_of_two(t, "pool.slots_per_job", c->pool.slots_per_job);
     config_check_control(t, raw);
     config_check_tenants(t, raw);
     config_check_uplinks(t, raw);

@@ -97,9 +97,6 @@ static const struct {
      "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 1025 is out of range (1..1024)\n"},
     {PORT "pool:\n  slots_per_job: 500\n",
      "F:4: pool.slots_per_job: 500 is not a power of two (512, 1024, ...)\n"},
-    {PORT "pool:\n  megabytes: 320\n",
-     "F:1: memory.megabytes: 320 is too little for a pool of 320 and 64 for frames: "
-     "make it 384, or the pool less\n"},
     /* ports */
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
