@@ -20,6 +20,9 @@ static const struct {
     {"lcores", NULL},
 };
 
+/* How soon the second answer is asked for, without which there are no rates. */
+static const double FIRST_SECONDS = 0.25;
+
 enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
 
 struct top {
@@ -150,6 +153,8 @@ int top_run(const struct place *place, double every, char why[PLACE_WHY_MAX])
     keypad(stdscr, TRUE);
     curs_set(0);
     timeout((int)(every * 1000));
+    refresh_text(&t); /* rates need two answers */
+    napms(every < FIRST_SECONDS ? (int)(every * 1000) : (int)(FIRST_SECONDS * 1000));
     do {
         if (key == ERR && !t.paused)
             refresh_text(&t);

@@ -9,6 +9,9 @@
 #include "exit_status.h"
 #include "rates.h"
 
+/* Rates need two answers: so long at most until there is something to see. */
+static const double FIRST_SECONDS = 1;
+
 static double seconds_now(void)
 {
     struct timespec t;
@@ -60,43 +63,61 @@ static bool is_good(const json_t *answer, char why[PLACE_WHY_MAX])
     return false;
 }
 
-/* As watch_run. first: nothing was shown before it. */
-static int show(const struct watch *w, const json_t *view, bool first, char why[PLACE_WHY_MAX])
+/* The first answer: nothing is shown of it but what is wrong with it, since nothing has grown yet. */
+static int begin(const struct watch *w, const json_t *answer, char why[PLACE_WHY_MAX])
 {
-    if (first && print_lacks(view, &w->style, why, PLACE_WHY_MAX))
-        return EXIT_USAGE;
-    print(w, view);
-    return EXIT_GOOD;
+    json_t *view = rates_view(answer, NULL, 0, w->json);
+    const bool lacks = print_lacks(view, &w->style, why, PLACE_WHY_MAX);
+
+    json_decref(view);
+    return lacks ? EXIT_USAGE : EXIT_GOOD;
 }
 
-/* While a job's ranks join a switch that was started anew, it says that there is no such job. */
+static void show(const struct watch *w, const json_t *answer, const json_t *before, double seconds)
+{
+    json_t *view = rates_view(answer, before, seconds, w->json);
+
+    print(w, view);
+    json_decref(view);
+}
+
+/* While a job's ranks join a switch that was started anew, it says that there is no such job. What it tells
+ * then counts from the start, so rates begin with its first answer. */
 int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
 {
-    json_t *before = NULL, *answer, *view;
+    json_t *before = NULL, *answer; /* good ones */
     char told[PLACE_WHY_MAX] = "";
     double asked_at = 0, now;
+    unsigned long shown = 0;
     int status = EXIT_GOOD;
 
-    for (unsigned long shown = 0;
-         (w->times == 0 || shown < w->times) && status == EXIT_GOOD && !ferror(stdout);) {
+    for (bool first = true; status == EXIT_GOOD && !ferror(stdout); first = false) {
         answer = ask(&w->place, w->request, why);
         now = seconds_now();
         if (is_good(answer, why)) {
-            view = rates_view(answer, before, now - asked_at, w->json);
-            status = show(w, view, shown == 0, why);
-            json_decref(view);
+            if (before != NULL) {
+                show(w, answer, before, now - asked_at);
+                shown++;
+            } else if (shown == 0) {
+                status = begin(w, answer, why);
+            }
+            json_decref(before);
+            before = answer;
             asked_at = now;
             told[0] = '\0';
-            shown++;
-        } else if (answer == NULL || told[0] != '\0') {
-            tell(told, why);
         } else {
-            status = EXIT_BAD;
+            if (answer == NULL || told[0] != '\0')
+                tell(told, why);
+            else
+                status = EXIT_BAD;
+            json_decref(answer);
+            json_decref(before);
+            before = NULL;
         }
-        json_decref(before);
-        before = answer;
-        if (status == EXIT_GOOD && (w->times == 0 || shown < w->times))
-            sleep_for(w->every);
+        if (w->times != 0 && shown >= w->times)
+            break;
+        if (status == EXIT_GOOD)
+            sleep_for(first && w->every > FIRST_SECONDS ? FIRST_SECONDS : w->every);
     }
     json_decref(before);
     return status;

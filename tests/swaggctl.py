@@ -70,13 +70,20 @@ def expect(what, is_so, said):
 
 def watch_outlives_a_restart(switch):
     no_job = refusal("there is no job train")
-    status, lines, err = said = switch.watch(view(10), GONE, no_job, no_job, view(30), view(30), times=3)
-    expect("a job that comes back after a restart", status == 0 and len(lines) == 3 and json.loads(lines[1])["frames/s"] == 0, said)
+    status, lines, err = said = switch.watch(view(10), view(20), GONE, no_job, no_job, view(30), view(31), view(32), times=3)
+    expect("a job that comes back after a restart", status == 0 and [json.loads(line)["frames"] for line in lines] == [20, 31, 32], said)
+    expect("rates from the first line on", all(json.loads(line)["frames/s"] > 0 for line in lines), said)
     expect("why it waits, once", err.count("trying again") == 2 and err.count("there is no job train; trying again") == 1, said)
     status, lines, err = said = switch.watch(no_job, times=3)
     expect("a job that is not there", status == 1 and err == "swaggctl: there is no job train\n", said)
-    status, lines, err = said = switch.watch(view(10), no_job, times=3)
+    status, lines, err = said = switch.watch(view(10), view(10), no_job, times=3)
     expect("a job that ends", status == 1 and len(lines) == 1 and err == "swaggctl: there is no job train\n", said)
+
+
+def watch_begins_with_a_rate(switch):
+    status, lines, _ = said = switch.watch(view(10), view(20), arguments=("watch", "job", "train"), times=1)
+    rate = [float(line.split()[1]) for line in lines if line.split()[:1] == ["frames/s"]]
+    expect("one look", status == 0 and len(rate) == 1 and rate[0] > 0, said)
 
 
 def watch_names_what_is_not_there(switch):
@@ -139,6 +146,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
+        watch_begins_with_a_rate(switch)
         watch_names_what_is_not_there(switch)
         all_is_shown(switch)
         capture_keeps_up(switch)
