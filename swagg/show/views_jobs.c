@@ -188,6 +188,25 @@ static void write_place(struct writer *w, const struct shown_job *job, const str
         writer_number(w, "contributors", running->common.size);
 }
 
+/* Whoever every chunk lacks that has begun holds up the job: who is dead, or stopped, or slow at this moment.
+ * In a pipeline that flows there is seldom such a rank. */
+static void write_waits_for(struct writer *w, const struct shown_job *job, const struct job *running)
+{
+    struct agg_slot_view slot;
+    bool lacked[AGG_MAX_RANKS] = {false}, begun = false;
+
+    for (unsigned i = 0; running != NULL && job->protocol->view(running->common.pool, i, &slot); i++) {
+        for (uint16_t rank = 0; rank < job->size && slot.contributed > 0; rank++)
+            lacked[rank] = (lacked[rank] || !begun) && !ranks_has(slot.ranks, rank);
+        begun |= slot.contributed > 0;
+    }
+    writer_numbers(w, "waits_for");
+    for (uint16_t rank = 0; rank < job->size; rank++)
+        if (lacked[rank])
+            writer_number(w, NULL, rank);
+    writer_end(w);
+}
+
 static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -217,6 +236,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
         writer_text(w, "failure", job->failure->text);
     }
     write_missing(w, job);
+    write_waits_for(w, job, running);
     write_place(w, job, running);
 }
 

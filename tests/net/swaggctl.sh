@@ -235,6 +235,10 @@ rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start watched 1 2 --calls 40 --largest 5000
 net_until 20 "it runs" waits_in watched
 net_until 20 "rank 0 stops itself" is_stopped 0
+held_up_by() { # JOB RANK
+    [ "$(net_ctl -j job "$1" | python3 -c 'import json, sys; print(*json.load(sys.stdin)["waits_for"])')" = "$2" ]
+}
+net_until 20 "the job is said to wait for rank 0" held_up_by watched 0
 number=$(net_ctl -o number job watched | awk '{ print $2 }')
 captures watched.pcapng --job watched
 for rank in 0 1; do # of another job, on the same hosts
