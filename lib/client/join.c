@@ -233,10 +233,13 @@ static void warn_who_is_missing(const struct job_part *part, const struct ctl_se
     const struct swagg_job *job = part->job;
     char ranks[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
     if (s->state == CTL_SESSION_JOINING && ctl_ranks_count(&s->pending.missing) > 0)
-        logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': waiting for %s to %s%s, for %.1f s now",
-                     job->options.job, ctl_ranks_text(&s->pending.missing, ranks),
+        logger_write(&job->options.log, SWAGG_LOG_WARN,
+                     "job '%s': waiting for %s to %s%s, for %.1f s now%s%s", job->options.job,
+                     ctl_ranks_text(&s->pending.missing, ranks),
                      s->pending.occupied ? "leave an earlier job of this name" : "join",
-                     part_name(part, name), (double)(now - s->started) / NS_PER_S);
+                     part_name(part, name), (double)(now - s->started) / NS_PER_S,
+                     s->pending.turned_away.reason != CTL_OK ? "; turned away was: " : "",
+                     s->pending.turned_away.text);
 }
 
 /* 0: all ranks have joined at all places; STILL_JOINING, and when somebody is late to answer; or a failure.

@@ -56,6 +56,15 @@ static void log_line(void *ctx, enum swagg_log_level level, const char *line)
     pthread_mutex_unlock(&m->log_lock);
 }
 
+void crew_await_line(struct crew_member *m, const char *text)
+{
+    for (bool read = false; !read; sleep_ms(1)) {
+        pthread_mutex_lock(&m->log_lock);
+        read = strstr(m->log, text) != NULL;
+        pthread_mutex_unlock(&m->log_lock);
+    }
+}
+
 static void *run(void *arg)
 {
     struct crew_member *m = arg;

@@ -56,6 +56,9 @@ void crew_run(struct crew *crew);
 /* The same for a test of short deadlines. If this process itself stood still for so long meanwhile, the
  * result means nothing, and it runs again. */
 void crew_run_unstalled(struct crew *crew, long ms);
+/* Waits until the rank's log has this text. */
+void crew_await_line(struct crew_member *m, const char *text);
+
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
 

@@ -232,11 +232,8 @@ static int return_and_read_the_log(struct crew_member *m)
 {
     int rc = reduce(m, 1000);
     atomic_fetch_add(&course_of(m)->returned, 1);
-    for (bool read = false; rc == 0 && !read; sleep_ms(1)) {
-        pthread_mutex_lock(&m->log_lock);
-        read = strstr(m->log, "reduce of 1000 float32 (sum) to rank 0, from which rank") != NULL;
-        pthread_mutex_unlock(&m->log_lock);
-    }
+    if (rc == 0)
+        crew_await_line(m, "reduce of 1000 float32 (sum) to rank 0, from which rank");
     return rc;
 }
 

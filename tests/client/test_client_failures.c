@@ -182,6 +182,31 @@ static bool is_refused(const struct swagg_options *o, const char *why)
     return swagg_open(&job, o) == SWAGG_ERR_REFUSED && says(swagg_last_error(), why);
 }
 
+/* Rank 0 waits; rank 1 comes with a checksum, is refused, and comes without. */
+static void who_waits_learns_who_was_refused(void)
+{
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000});
+    struct crew crew = crew_of(2, ls, "one-sided", do_nothing, NULL);
+    crew.absent = 1;
+    crew.options.warn_after_ms = 50;
+    struct swagg_options options = crew.options;
+    options.rank = 1;
+    options.size = 2;
+    options.checksum = SWAGG_CHECKSUM_CRC32C;
+    crew_start(&crew);
+    crew_await_line(&crew.member[0], "waiting for rank 1 to join");
+    CU_ASSERT(is_refused(&options, "rank 1 (127.0.0.1) wants packets with a CRC32C"));
+    crew_await_line(&crew.member[0], "turned away was: rank 1 (127.0.0.1) wants packets with a CRC32C");
+    options.checksum = SWAGG_CHECKSUM_NONE;
+    struct swagg_job *job = NULL;
+    CU_ASSERT_EQUAL(swagg_open(&job, &options), SWAGG_OK);
+    swagg_close(job);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    loop_switch_stop(ls);
+}
+
 static int open_under_other_terms(struct crew_member *m)
 {
     struct swagg_options larger = m->crew->options, checked = m->crew->options, scaled = m->crew->options;
@@ -640,6 +665,7 @@ int main(int argc, char **argv)
         UNIT_TEST(a_closed_port_is_named),
         UNIT_TEST(a_silent_host_fails_before_the_join_deadline),
         UNIT_TEST(a_missing_rank_is_named),
+        UNIT_TEST(who_waits_learns_who_was_refused),
         UNIT_TEST(other_terms_are_refused),
         UNIT_TEST(a_mismatch_names_both_calls),
         UNIT_TEST(a_mismatch_reaches_who_is_still_in_open),

@@ -118,6 +118,9 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
         else
             say(s, " %s%s", m.pending.occupied ? "occupied by " : "",
                 ctl_ranks_text(&m.pending.missing, ranks));
+        if (m.pending.turned_away.reason != CTL_OK)
+            say(s, ", turned away: rank %u, %s", m.pending.turned_away.rank,
+                ctl_reason_name(m.pending.turned_away.reason));
         break;
     case CTL_READY:
         p->epoch = m.head.epoch;
@@ -188,16 +191,16 @@ static inline void effect_event(void *ctx, const struct ctl_entry *job, const ch
         say(s, "  job '%s': %s\n", job->name, what);
 }
 
-/* Nobody may join the job called "closed". In jobs called "shared...", processes a, c, ... are of tenant 1,
- * which may have three jobs, one of them one that nobody joins; all others are of tenant 0, and so is
- * everybody once that one is alone. */
+/* Nobody may join the job called "closed", and all but process b the job called "picky". In jobs called
+ * "shared...", processes a, c, ... are of tenant 1, which may have three jobs, one of them one that nobody
+ * joins; all others are of tenant 0, and so is everybody once that one is alone. */
 static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, int key, const char *name,
                                    char text[CTL_TEXT_MAX])
 {
     const uint8_t *ip = (const uint8_t *)&from->ip;
     (void)key;
     snprintf(text, CTL_TEXT_MAX, "%u.%u.%u.%u may not", ip[0], ip[1], ip[2], ip[3]);
-    if (strcmp(name, "closed") == 0)
+    if (strcmp(name, "closed") == 0 || (strcmp(name, "picky") == 0 && ip[3] == 2))
         return -1;
     return !((struct stage *)ctx)->alone && strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
 }

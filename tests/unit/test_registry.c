@@ -210,14 +210,14 @@ static void test_terms_differ(void)
          "wait 1\n"
          "JOIN a 0/2\n"
          "  c REFUSED terms differ: rank 2 (10.0.0.3) says that there are 3 ranks, rank 0 (10.0.0.1) says 2\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 2, terms differ\n"
          "JOIN b 1/2 mode=0\n"
          "  b PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
          "  b REFUSED terms differ: rank 1 (10.0.0.2) wants sums on arrival, rank 0 (10.0.0.1) wants ordered "
          "sums\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 1, terms differ\n"
          "JOIN e 1/2 checksum=1\n"
          "  e PENDING occupied by rank 0\n"
          "wait 1\n"
@@ -225,14 +225,14 @@ static void test_terms_differ(void)
          "  e REFUSED terms differ: rank 1 (10.0.0.5) wants packets with a CRC32C, rank 0 (10.0.0.1) wants "
          "packets "
          "without a checksum\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 1, terms differ\n"
          "JOIN d 1/2 format=0\n"
          "  d PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
          "  d REFUSED terms differ: rank 1 (10.0.0.4) wants int32 elements with exponents, rank 0 (10.0.0.1) "
          "wants typed elements\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 1, terms differ\n"
          "JOIN f 0/2 checksum=1\n"
          "  f PENDING occupied by rank 0\n"
          "wait 1\n"
@@ -240,13 +240,13 @@ static void test_terms_differ(void)
          "  f REFUSED terms differ: another rank 0 (10.0.0.6) wants packets with a CRC32C, rank 0 (10.0.0.1) "
          "wants "
          "packets without a checksum\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 1, terms differ\n"
          "JOIN e 1/2 data=a\n"
          "  e PENDING occupied by rank 0\n"
          "wait 1\n"
          "JOIN a 0/2\n"
          "  e REFUSED rank taken: rank 1 (10.0.0.1) uses the data port of rank 0 (10.0.0.1)\n"
-         "  a PENDING rank 1\n");
+         "  a PENDING rank 1, turned away: rank 1, rank taken\n");
 }
 
 static void test_new_terms_after_the_old_have_died(void)
@@ -291,6 +291,23 @@ static void test_who_may_not_join_founds_nothing(void)
             "JOIN b 0/1 job=open\n" /* the only place is free */
             "  open\n"
             "  b READY 128 slots 1460 bytes\n");
+}
+
+/* Whoever waits for that rank learns why it does not come, until somebody comes in its place. */
+static void test_who_waits_learns_who_may_not_join(void)
+{
+    play(4, "JOIN a 0/3 job=picky\n"
+            "  a PENDING ranks 1 and 2\n"
+            "JOIN b 1/3 job=picky\n"
+            "  b REFUSED not admitted: 10.0.0.2 may not\n"
+            "JOIN c 2/3 job=picky\n"
+            "  c PENDING rank 1, turned away: rank 1, not admitted\n"
+            "JOIN a 0/3 job=picky\n"
+            "  a PENDING rank 1, turned away: rank 1, not admitted\n"
+            "LEAVE c calls=0\n"
+            "  c LEFT\n"
+            "JOIN d 1/3 job=picky\n"
+            "  d PENDING rank 2\n");
 }
 
 static void test_each_tenant_has_names_of_its_own(void)
@@ -771,6 +788,7 @@ int main(void)
         UNIT_TEST(test_new_terms_after_the_old_have_died),
         UNIT_TEST(test_leaver_comes_back_for_the_next_job),
         UNIT_TEST(test_who_may_not_join_founds_nothing),
+        UNIT_TEST(test_who_waits_learns_who_may_not_join),
         UNIT_TEST(test_each_tenant_has_names_of_its_own),
         UNIT_TEST(test_a_rank_that_becomes_another_tenants_goes_where_the_others_are),
         UNIT_TEST(test_a_running_job_stays_its_tenants),

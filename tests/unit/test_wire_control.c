@@ -314,6 +314,26 @@ static void test_ranks_take_as_many_words_as_they_need(void)
     }
 }
 
+/* Behind the ranks, as in REFUSED; who has never heard of it reads the ranks all the same. */
+static void test_who_was_turned_away(void)
+{
+    struct ctl_message in = sample(CTL_PENDING), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    const size_t without = ctl_build(bytes, &in);
+    in.pending.turned_away = sample(CTL_REFUSED).failure;
+    const size_t length = ctl_build(bytes, &in);
+    CU_ASSERT_EQUAL(length, without + 204);
+    CU_ASSERT_EQUAL(memcmp(bytes + without, (const uint8_t[]){0, CTL_RANK_LOST, 0, 3, 'r'}, 5), 0);
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length), CTL_PARSED);
+    CU_ASSERT_EQUAL(out.pending.turned_away.rank, 3);
+    CU_ASSERT_STRING_EQUAL(out.pending.turned_away.text, in.pending.turned_away.text);
+    CU_ASSERT_EQUAL(parse_exactly(&out, bytes, length - 1), CTL_PARSED);
+    CU_ASSERT_EQUAL(out.pending.turned_away.reason, CTL_OK);
+    CU_ASSERT(ctl_ranks_has(&out.pending.missing, 65));
+    ctl_ranks_add(&in.pending.missing, CTL_RANKS_MAX - 1);
+    CU_ASSERT(ctl_build(bytes, &in) + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX);
+}
+
 /* A switch that tells no number of words; and one whose jobs have more ranks than any here. */
 static void test_ranks_from_other_builds(void)
 {
@@ -340,6 +360,8 @@ static void test_appended_fields_are_ignored(void)
             in.join.hops = 1;
         if (types[i] == CTL_READY)
             ctl_ranks_add(&in.ready.bundle, 3);
+        if (types[i] == CTL_PENDING)
+            in.pending.turned_away = sample(CTL_REFUSED).failure;
         ctl_build(bytes, &in);
         CU_ASSERT_EQUAL(ctl_parse(&out, bytes, sizeof bytes), CTL_PARSED);
         CU_ASSERT_EQUAL(memcmp(&in, &out, sizeof in), 0);
@@ -512,6 +534,7 @@ int main(void)
         UNIT_TEST(test_terms_fit_the_message),
         UNIT_TEST(test_a_data_port_is_one_at_least),
         UNIT_TEST(test_ranks_take_as_many_words_as_they_need),
+        UNIT_TEST(test_who_was_turned_away),
         UNIT_TEST(test_ranks_from_other_builds),
         UNIT_TEST(test_appended_fields_are_ignored),
         UNIT_TEST(test_not_control),

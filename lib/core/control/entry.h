@@ -107,6 +107,7 @@ struct ctl_entry {
     uint8_t secret[KEYS_SECRET_BYTES];   /* that its members and this switch share, if they have a key; from
                                             PREPARING on. Not to be shown */
     struct ctl_failure failure;          /* while FAILED, or no_room */
+    struct ctl_failure turned_away;      /* while it forms: who was refused last; reason CTL_OK: nobody */
     uint64_t push_at, push_every;        /* the next repetition of READY or ABORTED */
     uint64_t report_at, report_every;    /* the next event that names who is missing */
     const struct ctl_member *first_left; /* while RUNNING: of those that left, who left after the fewest

@@ -188,6 +188,8 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
                             .restarts = before.restarts + (before.incarnation != 0),
                             .resume_job = m->join.job};
     job->present++;
+    if (job->turned_away.rank == m->head.rank)
+        job->turned_away = (struct ctl_failure){0};
     if (m->join.resume && !job->resumed)
         ctl_entry_resume(r, job, m->join.roster, now);
     ctl_entry_event(r, job, "rank %u of %u has joined%s", m->head.rank, job->size,

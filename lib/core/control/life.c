@@ -116,6 +116,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->size = m->head.size;
     job->protocol = ctl_registry_protocol(&r->cfg, m->join.terms.protocol);
     job->terms = m->join.terms;
+    job->turned_away = (struct ctl_failure){0};
     enter(job, CTL_ENTRY_FORMING, now);
     job->give_up_at = forming_ends(r, job);
 }

@@ -125,6 +125,27 @@ static int tenant_for(struct ctl_registry *r, const struct ctl_entry *job, const
     return job && !ctl_entry_is_forming(job) ? job->tenant : tenant_of(r, from, m, why);
 }
 
+/* Those of a forming job who wait for this rank learn why it does not come. */
+static void note_turned_away(struct ctl_entry *job, unsigned rank, const struct ctl_failure *why)
+{
+    if (!ctl_entry_is_forming(job) || (rank < job->size && job->members[rank].state != CTL_MEMBER_ABSENT))
+        return;
+    job->turned_away = *why;
+    job->turned_away.rank = (uint16_t)rank;
+}
+
+/* Whichever tenant's the job is. */
+static void note_not_admitted(struct ctl_registry *r, const struct ctl_endpoint *from,
+                              const struct ctl_message *m, const struct ctl_failure *why)
+{
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        struct ctl_entry *job = &r->entries[i];
+        if (job->keyed == (from->key != 0) && job->network == from->network &&
+            strcmp(job->name, m->join.name) == 0)
+            note_turned_away(job, m->head.rank, why);
+    }
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
@@ -132,9 +153,10 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
     int tenant = tenant_for(r, job, from, m, &why);
     if (tenant >= 0 && m->head.boot_id == r->cfg.boot_id)
         job = ctl_join_follow(r, job, m->head.rank, tenant);
-    if (tenant < 0)
+    if (tenant < 0) {
+        note_not_admitted(r, from, m, &why);
         ctl_answer_refused(r, from, &m->head, &why);
-    else if (m->head.boot_id != r->cfg.boot_id)
+    } else if (m->head.boot_id != r->cfg.boot_id)
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
     else if (!job &&
              (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
@@ -288,6 +310,7 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsi
     struct ctl_failure why;
     ctl_admission_refusal(&r->cfg, job, rank, &why);
     ctl_answer_refused(r, &c->endpoint, &c->head, &why);
+    note_turned_away(job, c->head.rank, &why);
     ctl_entry_event(r, job, "turned away: %s", why.text);
     *c = (struct ctl_challenge){0};
 }

@@ -152,6 +152,8 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
     m.pending.occupied = occupied;
     m.pending.preparing = complete && job->state == CTL_ENTRY_PREPARING;
     m.pending.no_room = complete && job->state == CTL_ENTRY_FORMING;
+    if (!occupied)
+        m.pending.turned_away = job->turned_away;
     m.pending.missing = occupied ? ctl_entry_in_state(job, CTL_MEMBER_JOINED) : ctl_entry_missing(job);
     ctl_answer(r, to, head, job->epoch, &m);
 }

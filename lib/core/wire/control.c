@@ -76,7 +76,8 @@ static const uint8_t magic[4] = {'S', 'W', 'A', 'G'};
 _Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX &&
                    CTL_HEAD_BYTES + READY_SEALED_BYTES + 16 + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <=
                        CTL_MESSAGE_MAX &&
-                   CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX,
+                   CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS + FAILURE_BYTES + CTL_SEAL_BYTES <=
+                       CTL_MESSAGE_MAX,
                "the longest messages fit, sealed, so none is ever split");
 _Static_assert(FAILURE_TEXT + CTL_TEXT_MAX == FAILURE_BYTES && JOIN_NAME + CTL_NAME_MAX == JOIN_DATA_PORT,
                "layout");
@@ -177,6 +178,20 @@ static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b, b
     return parse_terms(&r->terms, b + READY_TERMS);
 }
 
+static void build_failure(uint8_t *b, const struct ctl_failure *f)
+{
+    put_be16(b + FAILURE_REASON, f->reason);
+    put_be16(b + FAILURE_RANK, f->rank);
+    put_string(b + FAILURE_TEXT, f->text, CTL_TEXT_MAX);
+}
+
+static enum ctl_parse_error parse_failure(struct ctl_failure *f, const uint8_t *b)
+{
+    f->reason = get_be16(b + FAILURE_REASON);
+    f->rank = get_be16(b + FAILURE_RANK);
+    return get_string(f->text, b + FAILURE_TEXT, CTL_TEXT_MAX) ? CTL_PARSED : CTL_BAD_STRING;
+}
+
 /* As few as hold the ranks. */
 static unsigned pending_words(const struct ctl_pending *p)
 {
@@ -195,6 +210,8 @@ static void build_pending(uint8_t *b, const struct ctl_pending *p)
     b[PENDING_WORDS] = (uint8_t)pending_words(p);
     for (unsigned i = 0; i < pending_words(p); i++)
         put_be64(b + PENDING_MISSING + 8 * i, p->missing.word[i]);
+    if (p->turned_away.reason != CTL_OK)
+        build_failure(b + PENDING_MISSING + 8 * pending_words(p), &p->turned_away);
 }
 
 /* bytes: of the body, PENDING_BYTES at least. Ranks that are not known here, of a larger job, are left out.
@@ -211,7 +228,9 @@ static enum ctl_parse_error parse_pending(struct ctl_pending *p, const uint8_t *
     p->preparing = b[PENDING_PREPARING] & 1;
     for (unsigned i = 0; i < words; i++)
         p->missing.word[i] = get_be64(b + PENDING_MISSING + 8 * i);
-    return CTL_PARSED;
+    if (bytes < PENDING_MISSING + 8 * told + FAILURE_BYTES)
+        return CTL_PARSED;
+    return parse_failure(&p->turned_away, b + PENDING_MISSING + 8 * told);
 }
 
 static void build_heartbeat(uint8_t *b, const struct ctl_heartbeat *h)
@@ -237,20 +256,6 @@ static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b, size_t by
     h->window = get_be32(b + HEARTBEAT_WINDOW);
     h->resumed = get_be32(b + HEARTBEAT_RESUMED);
     h->retransmitted = get_be64(b + HEARTBEAT_RETRANSMITTED);
-}
-
-static void build_failure(uint8_t *b, const struct ctl_failure *f)
-{
-    put_be16(b + FAILURE_REASON, f->reason);
-    put_be16(b + FAILURE_RANK, f->rank);
-    put_string(b + FAILURE_TEXT, f->text, CTL_TEXT_MAX);
-}
-
-static enum ctl_parse_error parse_failure(struct ctl_failure *f, const uint8_t *b)
-{
-    f->reason = get_be16(b + FAILURE_REASON);
-    f->rank = get_be16(b + FAILURE_RANK);
-    return get_string(f->text, b + FAILURE_TEXT, CTL_TEXT_MAX) ? CTL_PARSED : CTL_BAD_STRING;
 }
 
 /* At least. */
@@ -310,7 +315,8 @@ static void parse_head(struct ctl_head *h, const uint8_t *in)
 static size_t built_bytes(const struct ctl_message *m)
 {
     if (m->head.type == CTL_PENDING)
-        return PENDING_MISSING + 8 * pending_words(&m->pending);
+        return PENDING_MISSING + 8 * pending_words(&m->pending) +
+               (m->pending.turned_away.reason != CTL_OK ? FAILURE_BYTES : 0);
     if (m->head.type == CTL_HEARTBEAT || m->head.type == CTL_LEAVE)
         return HEARTBEAT_LONG_BYTES;
     return body_bytes(&m->head);

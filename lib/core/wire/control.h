@@ -120,6 +120,14 @@ struct ctl_ready {
                                 sum; else empty */
 };
 
+/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job; whoever
+ * shows it adds the name. */
+struct ctl_failure {
+    uint16_t reason; /* enum ctl_reason */
+    uint16_t rank;
+    char text[CTL_TEXT_MAX];
+};
+
 struct ctl_pending {
     uint32_t waited_ms; /* how long the job has been forming */
     bool occupied;  /* the job cannot form yet: an earlier one of this name is not over, or this rank is taken
@@ -127,7 +135,9 @@ struct ctl_pending {
     bool preparing; /* all ranks are there, and the switch is getting ready for them */
     bool no_room;   /* all ranks are there, but the job must wait for room: jobs that ran before the switch
                        restarted go first. If this rank is missing, the job has no place among them */
-    struct ctl_ranks missing; /* ranks that have not joined (but see `occupied`) */
+    struct ctl_ranks missing;       /* ranks that have not joined (but see `occupied`) */
+    struct ctl_failure turned_away; /* who was refused last while the job formed, which may be why a rank is
+                                       missing; reason CTL_OK: nobody */
 };
 
 /* HEARTBEAT, LEAVE */
@@ -142,14 +152,6 @@ struct ctl_heartbeat {
     uint32_t window;        /* packets that it keeps on their way now */
     uint32_t resumed;       /* restarts of the switch that it has outlived in this job */
     uint64_t retransmitted; /* packets that it has sent again */
-};
-
-/* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job; whoever
- * shows it adds the name. */
-struct ctl_failure {
-    uint16_t reason; /* enum ctl_reason */
-    uint16_t rank;
-    char text[CTL_TEXT_MAX];
 };
 
 struct ctl_message {
