@@ -59,6 +59,10 @@ class Switch:
                     connection.sendall(json.dumps(answer).encode() + b"\n")
                 if connection is not None:
                     connection.close()
+            if (connection := self.asked(ctl)) is not None:
+                connection.close()
+                ctl.kill()
+                sys.exit(f"{arguments}: asks for more than {len(answers)} answers")
             out, err = ctl.communicate(timeout=PATIENCE_S)
         return ctl.returncode, out.decode().splitlines(), err.decode()
 
@@ -100,7 +104,7 @@ def all_is_shown(switch):
     status, lines, _ = switch.watch(many, arguments=("verdicts",), times=1)
     expect("verdicts", status == 0 and [line.split()[0] for line in lines[:300]] == list(counters), lines)
     expect("columns", lines[300] == "" and lines[301].split() == list(counters), lines[300:])
-    status, lines, _ = switch.watch(many, arguments=("watch", "verdicts"), times=1)
+    status, lines, _ = switch.watch(many, many, arguments=("watch", "verdicts"), times=1)
     expect("verdicts, again and again", status == 0 and lines[299].split() == ["reason_299/s", "0.0"], lines)
 
 
