@@ -156,7 +156,7 @@ static void test_strangers_among_resuming(void)
          "wait 1\n"
          "JOIN a 0/2 resume=100\n"
          "  d REFUSED terms differ: rank 3 (10.0.0.4) says that there are 4 ranks, rank 0 (10.0.0.1) says 2\n"
-         "  a PENDING rank 1\n"
+         "  a PENDING rank 1, turned away: rank 3, terms differ\n"
          "JOIN b 1/2 resume=100\n"
          "  open\n"
          "  ab READY 128 slots 1460 bytes resumed at 100\n"
