@@ -9,6 +9,7 @@
 #include "config/config_room.h"
 #include "control/terms.h"
 #include "control/tree.h"
+#include "protocol/heard.h"
 #include "protocols.h"
 #include "sodium_keys.h"
 
@@ -38,6 +39,7 @@ static void free_job(struct jobs *jobs, struct jobs_job *job)
     jobs->bytes -= job->bytes;
     free(job->common.pool);
     free(job->common.seat);
+    free(job->common.heard);
     free(job);
 }
 
@@ -91,8 +93,9 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
     job->group = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
     job->common.seat = aligned_zeroes(job->common.seats * sizeof(*job->common.seat));
+    job->common.heard = aligned_zeroes(joined->size * sizeof(*job->common.heard));
     void *pool = aligned_zeroes(f->bytes);
-    if (job->common.seat == NULL || pool == NULL) {
+    if (job->common.seat == NULL || job->common.heard == NULL || pool == NULL) {
         free(pool);
         free_job(jobs, job);
         return NULL;
@@ -232,6 +235,13 @@ void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t 
     jobs->closed_at[protocol->id][number] = ++jobs->closes;
     synchronize(jobs);
     free_job(jobs, (struct jobs_job *)job);
+}
+
+bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigned rank)
+{
+    const struct agg_job *job = agg_jobs_find(&jobs->running[joined->protocol->id], joined->number);
+
+    return agg_heard_take(&job->heard[rank]);
 }
 
 void jobs_follow(struct jobs *jobs, const int tenant[])

@@ -67,6 +67,9 @@ int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_term
               char text[CTL_TEXT_MAX]);
 void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t number);
 
+/* ctl_registry_actions.heard. */
+bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigned rank);
+
 /* What there is for jobs by the configuration. Those that run keep what they have; tenant t has the number
  * tenant[t] now. */
 void jobs_follow(struct jobs *jobs, const int tenant[]);

@@ -16,12 +16,12 @@
 #include "base/secret.h"
 #include "control/registry_next.h"
 #include "control/signals.h"
-#include "control/strangers_rate.h"
 #include "control/tenants.h"
 #include "ps_registry.h"
 #include "ps_reload.h"
 
-enum { MESSAGES_AT_ONCE = 256 };
+/* A bounded number: signals and time have their turn, too. */
+enum { MESSAGES_AT_ONCE = 1024 };
 
 /* --- messages ----------------------------------------------------------------------------------------------
  */
@@ -32,48 +32,65 @@ static void set_time(struct ps *ps)
 }
 
 /* Operators end jobs on another thread, so that even to look at the registry takes the lock. */
-static void take_message(struct ps *ps, const struct sockaddr_in *at, const uint8_t *payload, size_t bytes)
+static void handle(void *context, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,
+                   uint64_t now)
 {
-    const struct ctl_endpoint from = {.ip = at->sin_addr.s_addr, .udp_port = ntohs(at->sin_port)};
+    struct ps *ps = context;
 
+    (void)now; /* the registry has a clock of its own */
     pthread_mutex_lock(&ps->lock);
-    if (ctl_registry_knows(ps->registry, &from, payload, bytes) ||
-        throttle_admit(&ps->strangers, from.ip, clock_ns())) {
-        set_time(ps);
-        ps->lines.heard = from.ip;
-        ctl_registry_receive(ps->registry, &from, payload, bytes, ps->now);
-        ps->lines.heard = 0;
-    } else {
-        counter_add(&ps->rate_drops, 1);
-    }
+    set_time(ps);
+    ps->lines.heard = from->ip;
+    ctl_registry_receive(ps->registry, from, payload, bytes, ps->now);
+    ps->lines.heard = 0;
     pthread_mutex_unlock(&ps->lock);
 }
 
-/* A bounded number: signals and time have their turn, too. */
-static void take_messages(struct ps *ps)
+/* False: there are no more now. */
+static bool take_message(struct ps *ps)
 {
     uint8_t payload[CTL_MESSAGE_MAX + 1];
+    struct sockaddr_in at;
+    socklen_t length = sizeof(at);
+    const ssize_t n =
+        recvfrom(ps->control_fd, payload, sizeof(payload), MSG_DONTWAIT, (struct sockaddr *)&at, &length);
+    const struct ctl_endpoint from = {.ip = at.sin_addr.s_addr, .udp_port = ntohs(at.sin_port)};
+    enum drop why;
 
-    for (unsigned i = 0; i < MESSAGES_AT_ONCE; i++) {
-        struct sockaddr_in from;
-        socklen_t length = sizeof(from);
-        const ssize_t n = recvfrom(ps->control_fd, payload, sizeof(payload), MSG_DONTWAIT,
-                                   (struct sockaddr *)&from, &length);
+    if (n < 0)
+        return errno != EAGAIN;
+    why = anteroom_take(&ps->anteroom, &from, payload, (size_t)n, clock_ns());
+    if (why != DROP_REASONS)
+        counter_add(&ps->drop[why], 1);
+    return true;
+}
 
-        if (n >= 0)
-            take_message(ps, &from, payload, (size_t)n);
-        else if (errno == EAGAIN)
-            return;
-    }
+static void list_members(struct ps *ps)
+{
+    pthread_mutex_lock(&ps->lock);
+    anteroom_list_members(&ps->anteroom, ps->registry);
+    pthread_mutex_unlock(&ps->lock);
+}
+
+static void take_messages(struct ps *ps)
+{
+    for (unsigned i = 0; i < MESSAGES_AT_ONCE && take_message(ps); i++)
+        ;
+    if (anteroom_serve(&ps->anteroom, clock_ns()) > 0)
+        list_members(ps); /* they may be some now */
 }
 
 static void tick(struct ps *ps)
 {
     char text[JOB_LINES_TEXT_MAX];
 
+    if (clock_ns() < ps->tick_at)
+        return;
+    ps->tick_at = clock_ns() + (uint64_t)ps->tick_ms * 1000000;
     pthread_mutex_lock(&ps->lock);
     set_time(ps);
     ctl_registry_tick(ps->registry, ps->now);
+    anteroom_list_members(&ps->anteroom, ps->registry);
     if (job_lines_left_out(&ps->lines, clock_ns(), text))
         log_notice("%s", text);
     pthread_mutex_unlock(&ps->lock);
@@ -103,11 +120,10 @@ void ps_run(struct ps *ps)
     struct pollfd fds[] = {{.fd = ps->signal_fd, .events = POLLIN}, {.fd = ps->control_fd, .events = POLLIN}};
 
     for (;;) {
-        poll(fds, 2, ps->tick_ms);
+        poll(fds, 2, anteroom_has_waiting(&ps->anteroom) ? 0 : ps->tick_ms);
         if (fds[0].revents != 0 && !heed_signal(ps))
             return;
-        if (fds[1].revents != 0)
-            take_messages(ps);
+        take_messages(ps);
         tick(ps);
     }
 }
@@ -172,7 +188,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     inet_ntop(AF_INET, &cfg->server.ip, ps->name, sizeof(ps->name));
     pthread_mutex_init(&ps->lock, NULL);
     job_lines_init(&ps->lines, cfg, secret64());
-    throttle_init(&ps->strangers, strangers_rate(cfg), secret64());
+    anteroom_init(&ps->anteroom, cfg, secret64(), handle, ps);
     /* a longer pause of this process does not count as its members' silence */
     listening_init(&ps->listening, LISTENING_PAUSE_MS * UINT64_C(1000000), clock_ns());
     signals_block(); /* before there are threads, so that they take none */
@@ -198,6 +214,7 @@ void ps_close(struct ps *ps)
     for (unsigned i = 0; i < ps->shards; i++)
         shard_close(&ps->shard[i]);
     jobs_free(&ps->jobs);
+    anteroom_free(&ps->anteroom);
     free(ps->registry);
     keys_erase(&ps->keys, sizeof(ps->keys));
     if (ps->control_fd >= 0)

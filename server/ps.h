@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-#include "base/throttle.h"
+#include "control/anteroom.h"
 #include "control/job_lines.h"
 #include "control/keyring.h"
 #include "control/listening.h"
@@ -25,9 +25,10 @@ struct ps {
     struct shard shard[CONFIG_SERVER_THREADS_MAX];
 
     int control_fd, signal_fd, stop_fd;
-    struct throttle strangers; /* who may ask how often, of those in no job */
+    struct anteroom anteroom;    /* of control messages */
+    uint64_t drop[DROP_REASONS]; /* those that were not let in; atomic */
     struct listening listening;
-    uint64_t rate_drops; /* messages beyond that; atomic */
+    uint64_t tick_at;
 
     pthread_mutex_t lock;
     struct ctl_registry *registry;

@@ -37,6 +37,13 @@ static void release(void *context, const struct ctl_entry *job)
     jobs_close(&ps->jobs, job->protocol, job->number);
 }
 
+static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    const struct ps *ps = context;
+
+    return jobs_heard(&ps->jobs, job, rank);
+}
+
 static uint64_t random64(void *context)
 {
     (void)context;
@@ -86,6 +93,7 @@ struct ctl_registry_config ps_registry_config(struct ps *ps, const struct config
                     .send = send_message,
                     .prepare = prepare,
                     .release = release,
+                    .heard = heard,
                     .random = random64,
                     .event = report,
                     .tenant_of = tenant_of},

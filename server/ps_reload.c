@@ -7,7 +7,6 @@
 #include "config/machine.h"
 #include "control/registry_next.h"
 #include "control/reread.h"
-#include "control/strangers_rate.h"
 #include "control/tenants.h"
 #include "ps_registry.h"
 
@@ -78,7 +77,7 @@ static void commit(struct change *c)
     ps->registry = registry_next_take(&c->registry, &config, ps->registry, c->tenant);
     jobs_follow(&ps->jobs, c->tenant);
     job_lines_follow(&ps->lines, ps->cfg);
-    ps->strangers.rate = strangers_rate(ps->cfg);
+    anteroom_follow(&ps->anteroom, ps->cfg);
     log_set_level((enum log_level)ps->cfg->log_level);
 }
 

@@ -13,6 +13,7 @@
 #include "base/secret.h"
 #include "carry.h"
 #include "ecn.h"
+#include "protocol/heard.h"
 #include "protocols.h"
 #include "wire/path.h"
 
@@ -106,8 +107,10 @@ static void apply(struct shard *s, const struct shard_source *source, struct agg
         count(s, SHARD_SENT, carried.sent);
         count(s, SHARD_LOST_SENDING, carried.lost);
     }
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         counter_add(&s->verdict[source->table->id][p[i].reason], 1);
+        agg_heard_packet(&p[i]);
+    }
 }
 
 /* Whose slots these are: another port's packets must not touch them. */

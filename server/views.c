@@ -42,7 +42,8 @@ static void write_counters(const struct ps *ps, const struct ctl_entry *job, str
     (void)job;
     for (enum shard_count c = 0; c < SHARD_COUNT_KINDS; c++)
         writer_counter(w, shard_count_name(c), counted(ps, c));
-    writer_counter(w, "control_rate", counter_read(&ps->rate_drops));
+    for (enum drop d = DROP_CONTROL_FULL; d <= DROP_CONTROL_MEMBER_RATE; d++)
+        writer_counter(w, drop_name(d), counter_read(&ps->drop[d]));
 }
 
 static void write_protocol(const struct ps *ps, const struct agg_protocol *p, struct writer *w)

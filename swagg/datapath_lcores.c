@@ -72,6 +72,7 @@ static void wire(struct datapath *dp, struct lcore *lc)
                                    .to_control = &dp->to_control,
                                    .send = &lc->send,
                                    .counters = &lc->counters};
+    ctl_intake_init(&lc->receive.intake, &dp->to_control.rules);
     lc->host = (struct host){.mac = dp->mac,
                              .ip = dp->ip,
                              .vlans = vlans,

@@ -8,6 +8,7 @@
 #include <rte_random.h>
 
 #include "base/log.h"
+#include "base/secret.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -115,6 +116,7 @@ static int choose_kernels(struct datapath *dp)
 
 static int make_control_inbox(struct datapath *dp, const struct config *cfg)
 {
+    ctl_intake_rules_init(&dp->to_control.rules, cfg->limits.workers, secret64());
     if (inbox_open(&dp->to_control, cfg->ports) == 0)
         return 0;
     log_error("no memory for control messages: raise memory.megabytes (now %u)", cfg->memory.megabytes);

@@ -39,7 +39,7 @@ ROOMS = {
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/gather"],
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/switchml", "lib/core/control"],
-    "lib/core/control": ["lib/core/keys", "lib/core/wire", "lib/core/protocol"],
+    "lib/core/control": ["lib/core/random", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/protocol"],
     "lib/version": [],
     "lib/nearest": [],
     "lib/keys": ["lib/core/keys"],
@@ -55,7 +55,7 @@ ROOMS = {
     "swagg/port/linux": ["lib/core/net", "swagg/base", "swagg/config", "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
-    "swagg/lcore": ["lib/core/net", "lib/core/protocol", "lib/core/share", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/lcore": ["lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "swagg/base"],
     "swagg/operator": ["swagg/base", "swagg/config", "swagg/capture", "swagg/lcore", "swagg/show"],

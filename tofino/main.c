@@ -203,6 +203,7 @@ static int run(struct process *p)
         if (clock_ns() >= tick_at) {
             tick_at = clock_ns() + (uint64_t)tick_ms * 1000000;
             membership_tick(p->membership, clock_ns());
+            reception_tick(&p->reception, clock_ns());
         }
     }
 }

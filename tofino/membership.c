@@ -249,12 +249,6 @@ void membership_close(struct membership *m)
     free(m);
 }
 
-bool membership_knows(const struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
-                      size_t bytes)
-{
-    return ctl_registry_knows(m->registry, from, payload, bytes);
-}
-
 enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
                                         const uint8_t *payload, size_t bytes, uint64_t now)
 {

@@ -37,9 +37,6 @@ bool membership_has_begun(const struct membership *m);
 /* The answer was no; log says why. */
 bool membership_has_failed(const struct membership *m);
 
-/* As ctl_registry_knows. */
-bool membership_knows(const struct membership *m, const struct ctl_endpoint *from, const uint8_t *payload,
-                      size_t bytes);
 /* As ctl_registry_receive. */
 enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
                                         const uint8_t *payload, size_t bytes, uint64_t now);

@@ -1,6 +1,5 @@
-/* What comes to the switch's own address, within bounds, since its senders may be forged. Control messages of
- * members are handled at once. Those of strangers wait until members' were handled, and are no more than
- * control/strangers_rate.h says. Path probes are answered as often as base/path_rate.h says.
+/* What comes to the switch's own address, within bounds, since its senders may be forged: control messages
+ * within those of control/anteroom.h. Path probes are answered as often as base/path_rate.h says.
  *
  * No sockets. One thread. Times by the clock of membership.h.
  */
@@ -8,7 +7,7 @@
 #define SWAGG_TOFINO_RECEPTION_H
 
 #include "base/path_rate.h"
-#include "control/fair_queue.h"
+#include "control/anteroom.h"
 #include "shown.h"
 
 /* Fills in the MAC address of an IP address. False: it is not known yet. Then the message is dropped, and
@@ -21,8 +20,7 @@ struct reception {
     reception_neighbour *neighbour;
     void *context;
 
-    struct throttle rate;        /* of strangers, by address */
-    struct fair_queue strangers; /* their messages, in lanes by address */
+    struct anteroom anteroom;
     struct path_rate paths;
 };
 
@@ -36,6 +34,9 @@ void reception_message(struct reception *r, const struct ctl_endpoint *from, con
 
 /* Handles some of the strangers' messages. True: more wait. */
 bool reception_serve(struct reception *r, uint64_t now);
+
+/* To be called after membership_tick. */
+void reception_tick(struct reception *r, uint64_t now);
 
 /* A payload that came to a data port, from this address (network order). True: it has become an answer, which
  * is to be sent back. */

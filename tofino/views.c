@@ -176,7 +176,7 @@ void view_drops(const struct shown *s, const struct subject *of, const json_t *f
     static const enum drop ours[] = {
         DROP_PATH_RATE,        DROP_CONTROL_TOO_SHORT,  DROP_CONTROL_NOT_CONTROL, DROP_CONTROL_OTHER_VERSION,
         DROP_CONTROL_BAD_TYPE, DROP_CONTROL_BAD_STRING, DROP_CONTROL_UNKNOWN_KEY, DROP_CONTROL_BAD_SEAL,
-        DROP_CONTROL_FULL,     DROP_CONTROL_RATE};
+        DROP_CONTROL_FULL,     DROP_CONTROL_RATE,       DROP_CONTROL_MEMBER_RATE};
 
     (void)of;
     write_counted(found, false, false, w);

@@ -4,6 +4,7 @@
 
 #include "net/ecn.h"
 #include "net/udp_frame.h"
+#include "protocol/heard.h"
 
 /* The number of a frame's source, kept in the mbuf on its way from engine_steer to the owner of its shard. */
 static uint32_t *source_of(struct rte_mbuf *m)
@@ -177,16 +178,11 @@ static struct rte_mbuf *act(struct engine *e, const struct agg_packet *p, struct
     return m;
 }
 
-static uint64_t in_ns(const struct engine *e, uint64_t cycles)
-{
-    return (uint64_t)((double)cycles * e->ns_per_cycle);
-}
-
 /* Handles packets from one source, which have been located. */
 static void apply(struct engine *e, const struct engine_source *source, struct agg_packet p[],
                   struct rte_mbuf *frames[], unsigned n)
 {
-    const uint64_t now = in_ns(e, e->now);
+    const uint64_t now = engine_ns(e, e->now);
     struct agg_verdict v;
 
     admit(e, source, p, frames, n, now);
@@ -194,8 +190,10 @@ static void apply(struct engine *e, const struct engine_source *source, struct a
         done += source->table->apply(p + done, n - done, now, &v);
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
     }
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         counter_add(&e->counters->verdict[source->table->id][p[i].reason], 1);
+        agg_heard_packet(&p[i]);
+    }
     rte_pktmbuf_free_bulk(frames, n);
     e->handled += n;
 }
@@ -428,7 +426,7 @@ bool engine_is_wanted(const struct engine *e)
 
 void engine_tick(struct engine *e)
 {
-    if (in_ns(e, e->now - e->ticked_at) < ENGINE_TICK_NS)
+    if (engine_ns(e, e->now - e->ticked_at) < ENGINE_TICK_NS)
         return;
     e->ticked_at = e->now;
     for (const struct engine_source *p = e->source; p < e->source + COUNTED_PROTOCOLS; p++)
@@ -436,6 +434,6 @@ void engine_tick(struct engine *e)
             const struct agg_job *job = agg_jobs_find(p->jobs, n);
 
             if (job != NULL && job->protocol->tick != NULL)
-                tick_job(e, job, in_ns(e, e->now));
+                tick_job(e, job, engine_ns(e, e->now));
         }
 }

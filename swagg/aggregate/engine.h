@@ -88,6 +88,12 @@ struct engine {
     struct fair fair;
 };
 
+/* Of so many cycles of the TSC. */
+static inline uint64_t engine_ns(const struct engine *e, uint64_t cycles)
+{
+    return (uint64_t)((double)cycles * e->ns_per_cycle);
+}
+
 /* Begins a round. While several jobs run and there is more to receive than this lcore can handle, frames of a
  * job that has had its part wait, and are handled by engine_serve. All others are handled as they come. */
 static inline void engine_begin(struct engine *e)

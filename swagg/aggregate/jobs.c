@@ -28,6 +28,7 @@ static void free_job(struct jobs *jobs, struct job *job)
     jobs->bytes -= job->bytes;
     rte_free(job->common.pool);
     rte_free(job->common.seat);
+    rte_free(job->common.heard);
     rte_free(job->member);
     rte_free(job->parent);
     rte_free(job->lane);
@@ -118,13 +119,15 @@ static bool make_parts(struct job *job, const struct jobs_plan *plan)
     job->common.seats = seats_of(plan);
     job->common.seat =
         rte_zmalloc("seats", job->common.seats * sizeof(*job->common.seat), RTE_CACHE_LINE_SIZE);
+    job->common.heard =
+        rte_zmalloc("heard", RTE_MAX(plan->size, 1u) * sizeof(*job->common.heard), RTE_CACHE_LINE_SIZE);
     job->lane = rte_zmalloc("lanes", SWAGG_MAX_LCORES * sizeof(*job->lane), RTE_CACHE_LINE_SIZE);
     job->member = rte_zmalloc("members", RTE_MAX(threads_of(plan) * plan->size, 1u) * sizeof(*job->member),
                               RTE_CACHE_LINE_SIZE);
     if (has_parent(plan))
         job->parent = rte_zmalloc("parent", sizeof(*job->parent), RTE_CACHE_LINE_SIZE);
-    return job->common.seat != NULL && job->lane != NULL && job->member != NULL &&
-           (job->parent != NULL || !has_parent(plan));
+    return job->common.seat != NULL && job->common.heard != NULL && job->lane != NULL &&
+           job->member != NULL && (job->parent != NULL || !has_parent(plan));
 }
 
 /* NULL: no memory. f: of the pool. */

@@ -77,6 +77,9 @@
     X(CONTROL_RATE, "control_rate",                                                                          \
       "control messages from one address, of processes that are in no job, more often than 64 times a "      \
       "second")                                                                                              \
+    X(CONTROL_MEMBER_RATE, "control_member_rate",                                                            \
+      "control messages of one member of a job, more often than 128 times a second: it, or somebody who "    \
+      "forges it, floods the switch")                                                                        \
     X(RING_FULL, "ring_full", "another lcore does not keep up with what is handed to it")                    \
     X(OVER_SHARE, "over_share",                                                                              \
       "more frames of one job than its share of those that may wait for a busy lcore: its workers send too " \

@@ -7,7 +7,7 @@
 #ifndef SWAGG_BASE_PATH_RATE_H
 #define SWAGG_BASE_PATH_RATE_H
 
-#include "base/throttle.h"
+#include "share/throttle.h"
 
 struct path_rate {
     struct share_bucket answers;

@@ -9,23 +9,19 @@
 #include <sys/timerfd.h>
 
 #include <rte_cycles.h>
-#include <rte_random.h>
 
 #include "base/clock.h"
-#include "base/frame.h"
 #include "base/log.h"
 #include "bridge/host.h"
-#include "control/fair_queue.h"
 #include "control/listening.h"
 #include "control/loop_guard.h"
 #include "control/signals.h"
 #include "control/static_jobs.h"
-#include "control/strangers_rate.h"
 #include "lcore/stalls.h"
 
-/* How many messages are sorted, and how many of strangers are handled, before signals and timer are looked at
- * again. A stranger's JOIN may found a job, which takes long. */
-enum { SORTED_BUDGET = 16 * INBOX_BURST, SERVED_BUDGET = 8 };
+/* How many bursts of members' messages are handled before signals and timer are looked at again. Of
+ * strangers' it is one: their JOINs may found jobs, which takes long. */
+enum { MEMBERS_BURSTS = 16 };
 
 /* The least time between two warnings that another station uses the switch's IP address: RFC 5227's
  * DEFEND_INTERVAL. */
@@ -35,9 +31,7 @@ static const uint64_t look_every_ns = UINT64_C(1000000000); /* at how busy lcore
 
 struct control {
     struct control_parts parts;
-    struct lcore *lcore;         /* the main one */
-    struct throttle rate;        /* of strangers, by address */
-    struct fair_queue strangers; /* their frames, by port, which wait until members' were handled */
+    struct lcore *lcore; /* the main one */
     int epoll, signals, timer;
     uint64_t mac_age_tick_ns, aged_at;
     uint64_t next_defence; /* when the next warning about the switch's IP address may be logged */
@@ -149,6 +143,7 @@ static void tick(struct control *c)
     if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
         return;
     static_jobs_tick(c->parts.static_jobs, registrar_tick(c->parts.registrar));
+    registrar_list_members(c->parts.registrar, &c->parts.inbox->rules.members);
     age_stations(c, clock_ns());
     watch_links(c);
     watch_claims(c, clock_ns());
@@ -159,56 +154,33 @@ static void tick(struct control *c)
     stalls_tell(&c->stalls, c->parts.lcores->lcore, c->parts.lcores->n, clock_ns());
 }
 
-static void drop(struct control *c, enum drop reason, struct rte_mbuf *m)
-{
-    count_drop(&c->lcore->counters, m->port, reason, 1);
-    rte_pktmbuf_free(m);
-}
-
-/* A member's message is handled at once. A stranger's may take far longer, and waits until all members' were
- * handled. */
-static void sort_message(struct control *c, struct rte_mbuf *m)
-{
-    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-
-    if (registrar_knows(c->parts.registrar, m))
-        registrar_receive(c->parts.registrar, m);
-    else if (!throttle_admit(&c->rate, f->ip.src_addr, clock_ns()))
-        drop(c, DROP_CONTROL_RATE, m);
-    else if (!fair_queue_put(&c->strangers, m->port, m))
-        drop(c, DROP_CONTROL_FULL, m);
-}
-
-/* Returns how many. */
-static unsigned sort_messages(struct control *c)
+/* Whether there may be more of this line. */
+static bool take_burst(struct control *c, enum inbox_line line)
 {
     struct rte_mbuf *messages[INBOX_BURST];
-    unsigned sorted = 0, n;
+    const unsigned n = inbox_take(c->parts.inbox, line, messages);
 
-    do {
-        n = inbox_take(c->parts.inbox, messages);
-        for (unsigned i = 0; i < n; i++)
-            sort_message(c, messages[i]);
-        sorted += n;
-    } while (n > 0 && sorted < SORTED_BUDGET);
-    return sorted;
+    for (unsigned i = 0; i < n; i++)
+        registrar_receive(c->parts.registrar, messages[i]);
+    return n > 0;
 }
 
-static void serve_strangers(struct control *c)
-{
-    for (unsigned i = 0; i < SERVED_BUDGET && c->strangers.items > 0; i++)
-        registrar_receive(c->parts.registrar, fair_queue_take(&c->strangers));
-}
-
-/* Handles as many messages as the budgets allow. If more are left, the main lcore is woken again at once. */
+/* Handles as many messages as the budgets allow: members' first. If more are left, the main lcore is woken
+ * again at once. */
 static void take_messages(struct control *c)
 {
-    inbox_clear(c->parts.inbox); /* first, so that what comes from now on wakes us again */
-    const bool more = sort_messages(c) >= SORTED_BUDGET;
+    struct inbox *inbox = c->parts.inbox;
+    bool more = true;
 
-    serve_strangers(c);
-    if (more || c->strangers.items > 0)
-        inbox_wake(c->parts.inbox);
+    inbox_clear(inbox); /* first, so that what comes from now on wakes us again */
+    for (unsigned i = 0; i < MEMBERS_BURSTS && more; i++)
+        more = take_burst(c, INBOX_MEMBERS);
+    if (take_burst(c, INBOX_STRANGERS)) {
+        registrar_list_members(c->parts.registrar, &inbox->rules.members); /* they may be some now */
+        more = true;
+    }
+    if (more)
+        inbox_wake(inbox);
 }
 
 static int watch(struct control *c, int fd)
@@ -239,7 +211,7 @@ static int open_timer(struct control *c, const struct config *cfg)
 
 void control_follow(struct control *c, const struct config *cfg)
 {
-    c->rate.rate = strangers_rate(cfg);
+    ctl_intake_rules_follow(&c->parts.inbox->rules, cfg->limits.workers);
     loop_guard_init(&c->loops, &cfg->loops);
     c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
 }
@@ -262,7 +234,6 @@ int control_open(struct control **out, const struct control_parts *parts, const 
     c->parts = *parts;
     c->lcore = lcores_main(parts->lcores);
     c->signals = c->timer = -1;
-    throttle_init(&c->rate, strangers_rate(cfg), rte_rand());
     c->loops = (struct loop_guard){.loops = parts->loops,
                                    .port = parts->port,
                                    .ports = parts->ports,
@@ -293,8 +264,6 @@ void control_close(struct control *c)
 {
     if (c == NULL)
         return;
-    while (c->strangers.items > 0)
-        rte_pktmbuf_free(fair_queue_take(&c->strangers));
     if (c->timer >= 0)
         close(c->timer);
     if (c->signals >= 0)

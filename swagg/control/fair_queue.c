@@ -22,12 +22,12 @@ void *fair_queue_take(struct fair_queue *q)
     if (q->items == 0)
         return NULL;
     while (q->lane[q->next].items == 0)
-        q->next = (q->next + 1) % SWAGG_MAX_PORTS;
+        q->next = (q->next + 1) % FAIR_QUEUE_LANES;
     lane = q->next;
     item = q->lane[lane].item[q->lane[lane].first];
     q->lane[lane].first = (q->lane[lane].first + 1) % FAIR_QUEUE_PLACES;
     q->lane[lane].items--;
     q->items--;
-    q->next = (lane + 1) % SWAGG_MAX_PORTS;
+    q->next = (lane + 1) % FAIR_QUEUE_LANES;
     return item;
 }

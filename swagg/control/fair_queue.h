@@ -1,5 +1,4 @@
-/* A bounded queue with a lane for each port. Lanes are served in turn, so a full lane does not delay the
- * others.
+/* A bounded queue with lanes. They are served in turn, so a full lane does not delay the others.
  *
  * Pure: no malloc; items are the caller's. One thread. All zero: empty.
  */
@@ -8,16 +7,14 @@
 
 #include <stdbool.h>
 
-#include "config/placement.h"
-
-enum { FAIR_QUEUE_PLACES = 64 }; /* in a lane */
+enum { FAIR_QUEUE_LANES = 64, FAIR_QUEUE_PLACES = 64 /* in a lane */ };
 
 struct fair_queue {
     unsigned items, next; /* next: the lane whose turn it is */
     struct {
         unsigned first, items;
         void *item[FAIR_QUEUE_PLACES];
-    } lane[SWAGG_MAX_PORTS];
+    } lane[FAIR_QUEUE_LANES];
 };
 
 /* False: the lane is full; the item stays the caller's. */

@@ -7,8 +7,8 @@
 #ifndef SWAGG_CONTROL_JOB_LINES_H
 #define SWAGG_CONTROL_JOB_LINES_H
 
-#include "base/throttle.h"
 #include "config/config.h"
+#include "share/throttle.h"
 
 struct job_lines {
     uint32_t heard; /* the address whose message is being handled; 0: none is. The caller's to set */

@@ -7,6 +7,7 @@
 #include "base/uplink_ports.h"
 #include "control/terms.h"
 #include "control/tree.h"
+#include "protocol/heard.h"
 #include "relay/protocol.h"
 #include "sodium_keys.h"
 
@@ -146,11 +147,16 @@ int pools_move_parent(const struct pools *p, const struct relay_job *job)
 }
 
 /* A member is found by its address: its number is that of its switch, if it comes by one. */
+static struct agg_sender sender_of(const struct ctl_member *m)
+{
+    return (struct agg_sender){
+        .ip = m->endpoint.ip, .port = rte_cpu_to_be_16(m->data_port), .network = m->endpoint.network};
+}
+
 int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank)
 {
     const struct ctl_member *m = &job->members[rank];
-    const struct agg_sender at = {
-        .ip = m->endpoint.ip, .port = rte_cpu_to_be_16(m->data_port), .network = m->endpoint.network};
+    const struct agg_sender at = sender_of(m);
     const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
     const struct agg_seat *seat = running == NULL ? NULL : agg_job_find(&running->common, &at);
     const struct jobs_place to = place_at(&m->endpoint);
@@ -158,6 +164,14 @@ int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank
     if (seat == NULL)
         return 0; /* it has ended */
     return jobs_move(p->jobs, job->protocol->id, job->number, seat->rank, &to);
+}
+
+bool pools_heard(const struct pools *p, const struct ctl_entry *job, unsigned rank)
+{
+    const struct agg_sender at = sender_of(&job->members[rank]);
+    const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
+
+    return running != NULL && agg_heard_member(&running->common, &at);
 }
 
 void pools_close(const struct pools *p, const struct ctl_entry *job)

@@ -22,6 +22,9 @@ int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_te
 int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8_t *number,
                        char text[CTL_TEXT_MAX]);
 
+/* ctl_registry_actions.heard. */
+bool pools_heard(const struct pools *p, const struct ctl_entry *job, unsigned rank);
+
 /* A member has another MAC address: ctl_registry_actions.moved. -ENOMEM: nothing has changed. */
 int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank);
 

@@ -84,6 +84,13 @@ static void moved(void *context, const struct ctl_entry *job, unsigned rank)
                     job->name, rank);
 }
 
+static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
+{
+    const struct registrar *r = context;
+
+    return pools_heard(&r->pools, job, rank);
+}
+
 static uint64_t random64(void *context)
 {
     (void)context;
@@ -130,6 +137,7 @@ struct ctl_registry_config registrar_config(struct registrar *r, const struct co
                     .prepare = prepare,
                     .release = release,
                     .moved = moved,
+                    .heard = heard,
                     .random = random64,
                     .event = report,
                     .tenant_of = tenant_of,
@@ -240,32 +248,13 @@ void registrar_close(struct registrar *r)
     free(r);
 }
 
-/* Where a checked frame came from. */
-static struct ctl_endpoint endpoint_of(const struct rte_mbuf *m)
-{
-    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    struct ctl_endpoint from = {.port = (uint8_t)m->port,
-                                .network = (uint8_t)vlan_number(m),
-                                .ip = f->ip.src_addr,
-                                .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
-
-    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
-    return from;
-}
-
-static bool is_from_above(const struct rte_mbuf *m)
-{
-    return rte_pktmbuf_mtod(m, const struct frame_udp *)->udp.dst_port == RTE_BE16(UPLINK_CONTROL_PORT);
-}
-
 /* The main lcore alone changes the registry, so it reads without the lock. */
-bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m)
+void registrar_list_members(const struct registrar *r, struct ctl_known *to)
 {
-    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    const struct ctl_endpoint from = endpoint_of(m);
-
-    return is_from_above(m) || ctl_registry_knows(r->registry, &from, f->payload, frame_payload_bytes(f)) ||
-           relays_know(r->relays, &from, f->payload, frame_payload_bytes(f));
+    ctl_known_begin(to);
+    ctl_registry_list_members(r->registry, to);
+    relays_list(r->relays, to);
+    ctl_known_show(to);
 }
 
 /* A message from a worker, or from a switch below. */
@@ -297,7 +286,7 @@ static enum ctl_parse_error receive_above(struct registrar *r, const struct ctl_
 void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
-    const struct ctl_endpoint from = endpoint_of(m);
+    const struct ctl_endpoint from = inbox_sender(m);
     enum ctl_parse_error e;
 
     static_assert(DROP_CONTROL_BAD_SEAL - DROP_CONTROL_TOO_SHORT == CTL_BAD_SEAL - CTL_TOO_SHORT,
@@ -306,7 +295,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     r->lines.heard = f->ip.src_addr;
     pthread_mutex_lock(&r->lock);
     r->now = registry_time(r);
-    e = is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
+    e = inbox_is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
     pthread_mutex_unlock(&r->lock);
     r->lines.heard = 0;
     if (e != CTL_PARSED)

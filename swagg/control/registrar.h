@@ -48,8 +48,8 @@ void registrar_cut(struct registrar *r, unsigned port, const char *name);
 /* Bit t: tenant t has jobs, also such as have failed, or ranks that join one by an uplink. */
 uint64_t registrar_tenants(const struct registrar *r);
 
-/* Whether a checked frame to CTL_PORT is from a member of some job. */
-bool registrar_knows(const struct registrar *r, const struct rte_mbuf *m);
+/* Shows receiving lcores who is in a job now. */
+void registrar_list_members(const struct registrar *r, struct ctl_known *to);
 
 /* Takes over a checked frame to CTL_PORT. What is to be sent waits for send_flush. */
 void registrar_receive(struct registrar *r, struct rte_mbuf *m);

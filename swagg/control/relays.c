@@ -198,14 +198,10 @@ static int uplink_of(const struct relays *r, const struct ctl_message *m, const 
     return tenant < 0 ? -1 : config_uplink_of(cfg, from->network, tenant, m->join.name);
 }
 
-bool relays_know(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                 size_t bytes)
+void relays_list(const struct relays *r, struct ctl_known *to)
 {
-    struct ctl_endpoint sender = *from;
-    struct ctl_message m;
-
-    return r != NULL && relay_read(r->proxy, &m, &sender, payload, bytes) == CTL_PARSED &&
-           relay_knows(r->proxy, &m, &sender);
+    if (r != NULL)
+        relay_list_processes(r->proxy, to);
 }
 
 bool relays_receive(struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload, size_t bytes,

@@ -28,9 +28,8 @@ struct relays_parts {
 struct relays *relays_open(const struct relays_parts *parts);
 void relays_close(struct relays *r);
 
-/* Whether it is a message of a process that is known here. r may be NULL, as below. */
-bool relays_know(const struct relays *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                 size_t bytes);
+/* As relay_list_processes. r may be NULL, as below. */
+void relays_list(const struct relays *r, struct ctl_known *to);
 
 /* Handles a message of a worker's, or of a switch below, that is about a job which goes on to a switch above.
  * False: it is not, or there is something wrong with it. */

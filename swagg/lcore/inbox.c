@@ -2,23 +2,29 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sys/eventfd.h>
 
+#include "base/frame.h"
 #include "base/many_to_one.h"
+#include "base/uplink_ports.h"
+#include "port/vlans.h"
 
 int inbox_add(struct inbox *in, unsigned port)
 {
     char name[RTE_RING_NAMESIZE];
 
-    if (in->ring[port] != NULL)
-        return 0;
-    snprintf(name, sizeof(name), "to_control_%u", port);
-    in->ring[port] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
-    if (in->ring[port] == NULL)
-        return -ENOMEM;
-    in->ports = RTE_MAX(in->ports, port + 1);
+    for (enum inbox_line line = 0; line < INBOX_LINES; line++) {
+        if (in->ring[line][port] != NULL)
+            continue;
+        snprintf(name, sizeof(name), "to_control_%u_%u", line, port);
+        in->ring[line][port] = rte_ring_create(name, INBOX_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
+        in->ports = RTE_MAX(in->ports, port + 1);
+        if (in->ring[line][port] == NULL)
+            return -ENOMEM;
+    }
     return 0;
 }
 
@@ -35,17 +41,23 @@ int inbox_open(struct inbox *in, unsigned ports)
     return rc;
 }
 
-void inbox_close(struct inbox *in)
+static void close_line(struct inbox *in, enum inbox_line line)
 {
     struct rte_mbuf *frame[INBOX_BURST];
     unsigned n;
 
-    while ((n = inbox_take(in, frame)) > 0)
+    while ((n = inbox_take(in, line, frame)) > 0)
         rte_pktmbuf_free_bulk(frame, n);
     for (unsigned p = 0; p < in->ports; p++) {
-        rte_ring_free(in->ring[p]);
-        in->ring[p] = NULL;
+        rte_ring_free(in->ring[line][p]);
+        in->ring[line][p] = NULL;
     }
+}
+
+void inbox_close(struct inbox *in)
+{
+    for (enum inbox_line line = 0; line < INBOX_LINES; line++)
+        close_line(in, line);
     if (in->wakeup >= 0)
         close(in->wakeup);
     in->ports = 0;
@@ -64,23 +76,59 @@ void inbox_clear(struct inbox *in)
     eventfd_read(in->wakeup, &wakeups);
 }
 
-bool inbox_put(struct inbox *in, unsigned port, struct rte_mbuf *m)
+struct ctl_endpoint inbox_sender(const struct rte_mbuf *m)
 {
-    if (rte_ring_enqueue(in->ring[port], m) != 0)
-        return false;
-    inbox_wake(in);
-    return true;
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    struct ctl_endpoint from = {.port = (uint8_t)m->port,
+                                .network = (uint8_t)vlan_number(m),
+                                .ip = f->ip.src_addr,
+                                .udp_port = rte_be_to_cpu_16(f->udp.src_port)};
+
+    memcpy(from.mac, f->eth.src_addr.addr_bytes, sizeof(from.mac));
+    return from;
 }
 
-unsigned inbox_take(struct inbox *in, struct rte_mbuf *taken[INBOX_BURST])
+bool inbox_is_from_above(const struct rte_mbuf *m)
 {
-    unsigned n = 0;
+    return rte_pktmbuf_mtod(m, const struct frame_udp *)->udp.dst_port == RTE_BE16(UPLINK_CONTROL_PORT);
+}
+
+static enum drop put(struct inbox *in, enum inbox_line line, struct rte_mbuf *m)
+{
+    if (rte_ring_enqueue(in->ring[line][m->port], m) != 0)
+        return DROP_CONTROL_FULL;
+    inbox_wake(in);
+    return DROP_REASONS;
+}
+
+enum drop inbox_put(struct inbox *in, struct ctl_intake *intake, struct rte_mbuf *m, uint64_t now)
+{
+    const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
+    const struct ctl_endpoint from = inbox_sender(m);
+
+    switch (
+        ctl_intake_admit(intake, &from, inbox_is_from_above(m), f->payload, frame_payload_bytes(f), now)) {
+    case CTL_INTAKE_MEMBER:
+        return put(in, INBOX_MEMBERS, m);
+    case CTL_INTAKE_STRANGER:
+        return put(in, INBOX_STRANGERS, m);
+    case CTL_INTAKE_MEMBER_RATE:
+        return DROP_CONTROL_MEMBER_RATE;
+    case CTL_INTAKE_STRANGER_RATE:
+        break;
+    }
+    return DROP_CONTROL_RATE;
+}
+
+unsigned inbox_take(struct inbox *in, enum inbox_line line, struct rte_mbuf *taken[INBOX_BURST])
+{
+    unsigned *next = &in->next[line], n = 0;
 
     for (unsigned i = 0; i < in->ports && n < INBOX_BURST; i++) {
-        if (in->ring[in->next] != NULL)
-            n += rte_ring_dequeue_burst(in->ring[in->next], (void **)(taken + n),
+        if (in->ring[line][*next] != NULL)
+            n += rte_ring_dequeue_burst(in->ring[line][*next], (void **)(taken + n),
                                         RTE_MIN((unsigned)INBOX_SHARE, INBOX_BURST - n), NULL);
-        in->next = (in->next + 1) % in->ports;
+        *next = (*next + 1) % in->ports;
     }
     return n;
 }

@@ -33,9 +33,12 @@ static enum net_found found(const struct receive *r, unsigned port, const struct
 
 static void to_control(struct receive *r, unsigned port, struct rte_mbuf *m)
 {
+    enum drop why;
+
     m->port = (uint16_t)port; /* from here on our number, not the device's */
-    if (!inbox_put(r->to_control, port, m))
-        drop(r, port, DROP_CONTROL_FULL, m);
+    why = inbox_put(r->to_control, &r->intake, m, engine_ns(r->engine, r->now));
+    if (why != DROP_REASONS)
+        drop(r, port, why, m);
 }
 
 static enum net_found found_ipv4(const struct receive *r, unsigned port, const struct rte_mbuf *m)

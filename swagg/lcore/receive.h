@@ -42,6 +42,7 @@ struct receive {
     unsigned queues;
     struct port_queue_id queue[PORT_QUEUES_MAX]; /* that it receives from */
 
+    struct ctl_intake intake;            /* of control messages */
     struct storm storm[SWAGG_MAX_PORTS]; /* by port */
     struct net_moves moves;              /* of stations, between ports */
     uint64_t now;                        /* TSC at the start of this round; the loop sets it */

@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <arpa/inet.h>
 
+#include "control/session.h"
 #include "crew.h"
 #include "ps_process.h"
+#include "switchml/terms.h"
+#include "switchml/worker.h"
 #include "unit.h"
-#include "wire/control.h"
 
 static const char *program; /* swagg-ps */
 
@@ -126,6 +129,16 @@ static void signals_are_heeded(void)
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
 
+/* A socket for control messages. */
+static int connect_to(const struct ps_process *ps)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)};
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    inet_pton(AF_INET, ps->ip, &at.sin_addr);
+    CU_ASSERT_EQUAL_FATAL(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    return fd;
+}
+
 /* A host that floods the control port is heard at a rate; its members are, too, beside that. */
 static void strangers_are_heard_at_a_rate(void)
 {
@@ -133,19 +146,93 @@ static void strangers_are_heard_at_a_rate(void)
     struct ps_process ps;
     ps_make(&ps, program, "");
     ps_start(&ps);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(CTL_PORT)};
-    inet_pton(AF_INET, ps.ip, &at.sin_addr);
-    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int fd = connect_to(&ps);
     struct swagg_job *job = expect_open(&ps, "member");
     unsigned sent = 0;
     while (ps_counted(&ps, "counters", "\"control_rate\":") < AT_ONCE && sent < FLOOD)
         for (unsigned i = 0; i < AT_ONCE; i++)
-            sent += sendto(fd, "stranger", 8, 0, (struct sockaddr *)&at, sizeof at) == 8;
+            sent += send(fd, "stranger", 8, 0) == 8;
     CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") >= AT_ONCE);
     CU_ASSERT(ps_counted(&ps, "counters", "\"control_rate\":") + HEARD <= sent);
     CU_ASSERT(sums(job));
     swagg_close(job);
     CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"jobs\":[]")); /* its LEAVE was heard */
+    close(fd);
+    CU_ASSERT_EQUAL(ps_stop(&ps), 0);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Joins a job of its own by this socket. */
+static void become_member(struct ctl_session *s, int fd)
+{
+    const struct sml_terms wish = {
+        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
+    struct ctl_session_config cfg = {.size = 1,
+                                     .incarnation = seed | 1,
+                                     .join = {.name = "flood", .data_port = 40001},
+                                     .worker = &sml_worker,
+                                     .join_deadline_ns = UINT64_C(300000000000)};
+    uint8_t message[CTL_MESSAGE_MAX];
+    sml_terms_build(&cfg.join.terms, &wish);
+    ctl_session_init(s, &cfg, now_ns());
+    while (s->state == CTL_SESSION_JOINING) {
+        size_t bytes = ctl_session_poll(s, now_ns(), message);
+        if (bytes > 0)
+            CU_ASSERT_EQUAL(send(fd, message, bytes, 0), (ssize_t)bytes);
+        ssize_t n = recv(fd, message, sizeof message, MSG_DONTWAIT);
+        if (n > 0)
+            ctl_session_receive(s, message, (size_t)n, now_ns());
+        else
+            sleep_ms(1);
+    }
+    CU_ASSERT_EQUAL_FATAL(s->state, CTL_SESSION_READY);
+}
+
+/* Returns how many HEARTBEATs the socket took. */
+static unsigned beat(struct ctl_session *s, int fd, unsigned times)
+{
+    struct ctl_message m = {.head = {.type = CTL_HEARTBEAT,
+                                     .version = CTL_VERSION,
+                                     .boot_id = s->boot_id,
+                                     .incarnation = s->cfg.incarnation,
+                                     .epoch = s->epoch,
+                                     .size = 1}};
+    uint8_t message[CTL_MESSAGE_MAX];
+    unsigned sent = 0;
+    for (unsigned i = 0; i < times; i++) {
+        m.head.serial = ++s->serial;
+        size_t bytes = ctl_build(message, &m);
+        sent += send(fd, message, bytes, 0) == (ssize_t)bytes;
+    }
+    return sent;
+}
+
+/* What is more than it has reason to say is dropped before anything is done about it, and so costs the others
+ * nothing. */
+static void a_member_that_floods_is_heard_at_a_rate(void)
+{
+    enum { AT_ONCE = 100, DROPPED = 2000, FLOOD = 200000 };
+    struct ps_process ps;
+    ps_make(&ps, program, "");
+    ps_start(&ps);
+    const int fd = connect_to(&ps);
+    struct swagg_job *job = expect_open(&ps, "other");
+    struct ctl_session member;
+    become_member(&member, fd);
+    unsigned sent = 0;
+    while (ps_counted(&ps, "counters", "\"control_member_rate\":") < DROPPED && sent < FLOOD)
+        sent += beat(&member, fd, AT_ONCE);
+    CU_ASSERT(ps_counted(&ps, "counters", "\"control_member_rate\":") >= DROPPED);
+    CU_ASSERT_EQUAL(ps_counted(&ps, "counters", "\"control_rate\":"), 0);
+    CU_ASSERT(sums(job));
+    swagg_close(job);
+    CU_ASSERT(ps_answers(&ps, "\"jobs\"", "\"name\":\"flood\""));
     close(fd);
     CU_ASSERT_EQUAL(ps_stop(&ps), 0);
 }
@@ -187,13 +274,10 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     CU_TestInfo tests[] = {
-        UNIT_TEST(the_level_of_the_log_is_changed),
-        UNIT_TEST(a_file_that_is_not_good_changes_nothing),
-        UNIT_TEST(a_restart_is_by_the_file),
-        UNIT_TEST(signals_are_heeded),
-        UNIT_TEST(strangers_are_heard_at_a_rate),
-        UNIT_TEST(nobody_fills_the_log_by_joining),
-        CU_TEST_INFO_NULL,
+        UNIT_TEST(the_level_of_the_log_is_changed), UNIT_TEST(a_file_that_is_not_good_changes_nothing),
+        UNIT_TEST(a_restart_is_by_the_file),        UNIT_TEST(signals_are_heeded),
+        UNIT_TEST(strangers_are_heard_at_a_rate),   UNIT_TEST(a_member_that_floods_is_heard_at_a_rate),
+        UNIT_TEST(nobody_fills_the_log_by_joining), CU_TEST_INFO_NULL,
     };
     return unit_main("client operators", tests);
 }

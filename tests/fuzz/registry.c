@@ -197,6 +197,18 @@ static bool is_closed(const struct ctl_entry *job)
     return job->state == CTL_ENTRY_RUNNING || (ctl_entry_is_forming(job) && job->resumed);
 }
 
+static bool is_of_a_member(const struct world *w, const struct ctl_message *m)
+{
+    for (unsigned i = 0; i < JOBS; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(w->registry, i);
+        if (job->state != CTL_ENTRY_FREE && m->head.rank < job->size &&
+            job->members[m->head.rank].state != CTL_MEMBER_ABSENT &&
+            job->members[m->head.rank].incarnation == m->head.incarnation)
+            return true;
+    }
+    return false;
+}
+
 /* What becomes of each job, told by one who is in none. */
 static void receive_from_nobody(struct world *w, const struct process *p, const struct ctl_message *m,
                                 const uint8_t *bytes, size_t n)
@@ -226,7 +238,7 @@ static void receive_from_nobody(struct world *w, const struct process *p, const 
 static void receive(struct world *w, const struct process *p, const struct ctl_message *m,
                     const uint8_t *bytes, size_t n)
 {
-    if (ctl_registry_knows(w->registry, &p->endpoint, bytes, n))
+    if (is_of_a_member(w, m))
         ctl_registry_receive(w->registry, &p->endpoint, bytes, n, w->now);
     else
         receive_from_nobody(w, p, m, bytes, n);

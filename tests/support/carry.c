@@ -40,6 +40,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
     job->pool = protocol->init(memory_of(footprint.bytes), cfg);
     job->seats = agg_seats_for(cfg->workers + 1u); /* one for a switch above */
     job->seat = memory_of(job->seats * sizeof(*job->seat));
+    job->heard = memory_of(cfg->workers * sizeof(*job->heard));
     for (uint16_t rank = 0; rank < cfg->workers; rank++)
         agg_job_seat(job, &members[rank], rank, 0);
     agg_jobs_set(jobs, cfg->job, job);
@@ -117,6 +118,7 @@ void carry_close(struct agg_jobs *jobs, struct agg_job *job)
 {
     agg_jobs_set(jobs, job->number, NULL);
     free(job->pool);
+    free(job->heard);
     free(job->seat);
     free((struct carry_job *)job);
 }

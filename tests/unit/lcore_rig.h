@@ -51,6 +51,7 @@ static struct agg_jobs rig_jobs;
 static struct job rig_job;
 static struct job_member rig_member[RIG_MEMBERS];
 static struct job_lane rig_lane[RIG_LCORES];
+static bool rig_heard[RIG_MEMBERS];
 static struct lcore rig;
 
 /* Where rank r is; there are stations beyond the members. */
@@ -104,6 +105,7 @@ struct rig_job_parts {
     struct job *job;
     struct job_lane *lane;  /* RIG_LCORES */
     struct agg_seat *seats; /* 2 * RIG_MEMBERS */
+    bool *heard;            /* RIG_MEMBERS, or NULL */
 };
 
 static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t number)
@@ -125,6 +127,7 @@ static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t numbe
     job->common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
     job->common.seats = 2 * RIG_MEMBERS;
     job->common.seat = parts->seats;
+    job->common.heard = parts->heard;
     for (uint16_t r = 0; r < RIG_MEMBERS; r++) {
         const struct frame_end there = rig_station(r);
         struct agg_sender sender = {.ip = there.ip, .port = there.port};
@@ -142,7 +145,8 @@ static inline void rig_open_job(void)
 {
     static struct agg_seat seats[2 * RIG_MEMBERS];
 
-    rig_make_job(&(struct rig_job_parts){&rig_job, rig_lane, seats}, RIG_JOB);
+    memset(rig_heard, 0, sizeof(rig_heard));
+    rig_make_job(&(struct rig_job_parts){&rig_job, rig_lane, seats, rig_heard}, RIG_JOB);
 }
 
 /* The rules of a switch that speaks SwitchML, and one more about what is sent to a station, unless it is
@@ -212,6 +216,8 @@ static inline void rig_open(void)
                                    .to_control = &rig_inbox,
                                    .send = &rig.send,
                                    .counters = &rig.counters};
+    ctl_intake_rules_init(&rig_inbox.rules, RIG_MEMBERS, 1);
+    ctl_intake_init(&rig.receive.intake, &rig_inbox.rules);
     rig.send.now = rig.engine.now = rig.receive.now =
         rte_get_tsc_hz(); /* a second, in which nothing was answered */
     for (uint8_t p = 0; p < RIG_PORTS; p++)

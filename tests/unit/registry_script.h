@@ -7,6 +7,7 @@
  *   ABORT p what it says
  *   again mac=9               the last message once more, as it was, but for the MAC address it comes from
  *   old p TYPE                a message of this type with a serial before p's last
+ *   packets a b               data packets of these processes come
  *   wait 2.5                  seconds pass, with ticks
  *   sleep 60                  seconds pass without any
  *   restart                   the switch loses all it knew; reborn: all but its running jobs
@@ -71,6 +72,7 @@ struct stage {
     struct ctl_prepared prepared;
     uint64_t lost_after_ns;
     uint16_t payload_bytes;
+    bool heard[26]; /* by process: its data packets */
     struct process processes[26];
     struct ctl_endpoint last_from;
     uint8_t last[CTL_MESSAGE_MAX];
@@ -220,6 +222,14 @@ static inline void effect_moved(void *ctx, const struct ctl_entry *job, unsigned
     say(ctx, "  rank %u moved to %u\n", rank, job->members[rank].endpoint.mac[5]);
 }
 
+static inline bool effect_heard(void *ctx, const struct ctl_entry *job, unsigned rank)
+{
+    bool *heard = &((struct stage *)ctx)->heard[job->members[rank].incarnation - 'a'], was = *heard;
+    CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
+    *heard = false;
+    return was;
+}
+
 static inline uint64_t effect_random(void *ctx)
 {
     struct stage *s = ctx;
@@ -239,7 +249,7 @@ static inline void start_registry(struct stage *s)
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
-                    effect_tenant_of, effect_is_taken, effect_moved},
+                    effect_tenant_of, effect_is_taken, effect_moved, effect_heard},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -456,6 +466,9 @@ static inline void do_line(struct stage *s, const char *line)
         do_again(s, line);
     else if (strcmp(verb, "old") == 0)
         do_old(s, name, type);
+    else if (strcmp(verb, "packets") == 0)
+        for (const char *p = strchr(line, ' '); p != NULL; p = strchr(p + 1, ' '))
+            s->heard[p[1] - 'a'] = true;
     else if (sscanf(line, "wait %lf", &seconds) == 1)
         do_wait(s, seconds, 100 * MS);
     else if (sscanf(line, "sleep %lf", &seconds) == 1)

@@ -1,5 +1,6 @@
 /* What the engine does with packets of a protocol: every action of a verdict, and every refusal. */
 #include "lcore_rig.h"
+#include "protocol/heard.h"
 #include "tally.h"
 
 enum { OTHER = 2 /* a second protocol's number */ };
@@ -72,6 +73,31 @@ static void test_a_rank_that_lost_the_result_gets_it_alone(void)
     CU_ASSERT_EQUAL(rig_sent(0, frame), 0);
     CU_ASSERT_EQUAL_FATAL(rig_sent(1, frame), 1);
     check_sum(frame, 1, 7);
+    rig_close();
+}
+
+/* Not those of an unknown sender, nor such as are dropped: they may be anybody's. */
+static void test_who_sends_packets_that_count_is_heard(void)
+{
+    const struct frame_end member = rig_station(1);
+    const struct agg_sender sender = {.ip = member.ip, .port = member.port};
+    struct rte_mbuf *m;
+
+    rig_open();
+    rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
+    CU_ASSERT(rig_heard[0] && !rig_heard[1]);
+    rig_receive(1, rig_data(1, 1, RIG_JOB + 1, 4)); /* of no job */
+    m = rig_data(1, 1, RIG_JOB, 4);
+    at(rte_pktmbuf_mtod(m, uint8_t *))->eth.src_addr.addr_bytes[5] ^= 1; /* from elsewhere */
+    rig_receive(1, m);
+    rig_receive(1, rig_data(1, 2 * RIG_SLOTS, RIG_JOB, 4)); /* not due yet */
+    CU_ASSERT_FALSE(rig_heard[1]);
+    rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
+    CU_ASSERT_TRUE(agg_heard_member(&rig_job.common, &sender));
+    CU_ASSERT_FALSE(agg_heard_member(&rig_job.common, &sender));
+    rig_receive(1, rig_data(1, 0, RIG_JOB, 4)); /* it asks again for the result */
+    CU_ASSERT_TRUE(agg_heard_member(&rig_job.common, &sender));
+    rig_sent_all();
     rig_close();
 }
 
@@ -505,6 +531,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_first_contribution_is_held_and_the_last_goes_to_all),
         UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_alone),
+        UNIT_TEST(test_who_sends_packets_that_count_is_heard),
         UNIT_TEST(test_no_frame_is_kept_that_lies_in_a_ports_own_buffer),
         UNIT_TEST(test_a_burst_is_worked_off_packet_by_packet),
         UNIT_TEST(test_a_mismatch_is_answered_to_its_sender),

@@ -13,7 +13,7 @@ static void open_two(void)
     static struct job_lane lane[RIG_LCORES];
 
     rig_open();
-    rig_make_job(&(struct rig_job_parts){&flooding, lane, seats}, FLOOD);
+    rig_make_job(&(struct rig_job_parts){&flooding, lane, seats, NULL}, FLOOD);
     running = 2;
     rig.engine.jobs_running = &running;
 }

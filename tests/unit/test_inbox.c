@@ -7,11 +7,15 @@
 enum { PORTS = 3 };
 
 static struct inbox inbox;
+static struct ctl_intake intake;
+static uint32_t addresses; /* that have sent something */
 
-static void open_inbox(void)
+static void open_inbox(unsigned ports)
 {
-    inbox = (struct inbox){.wakeup = -1};
-    CU_ASSERT_FATAL(inbox_open(&inbox, PORTS) == 0);
+    inbox.wakeup = -1;
+    ctl_intake_rules_init(&inbox.rules, 1, 1);
+    ctl_intake_init(&intake, &inbox.rules);
+    CU_ASSERT_FATAL(inbox_open(&inbox, ports) == 0);
 }
 
 static void close_inbox(void)
@@ -20,16 +24,16 @@ static void close_inbox(void)
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
 }
 
-/* Numbered; returns how many there was room for. */
+/* Numbered, each from another address; returns how many there was room for. */
 static unsigned put(unsigned port, unsigned frames)
 {
     for (unsigned i = 0; i < frames; i++) {
-        struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
+        const struct frame_end from = {.ip = ++addresses, .port = 1}, to = rig_switch(CTL_PORT);
+        struct rte_mbuf *m = rig_frame(&from, &to, "x", 1);
 
-        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
         m->port = (uint16_t)port;
         m->hash.usr = i;
-        if (!inbox_put(&inbox, port, m)) {
+        if (inbox_put(&inbox, &intake, m, 0) != DROP_REASONS) {
             rte_pktmbuf_free(m);
             return i;
         }
@@ -50,7 +54,7 @@ static unsigned take(unsigned port, unsigned *all)
     struct rte_mbuf *taken[INBOX_BURST];
     unsigned of_port = 0;
 
-    *all = inbox_take(&inbox, taken);
+    *all = inbox_take(&inbox, INBOX_STRANGERS, taken);
     for (unsigned i = 0; i < *all; i++)
         of_port += taken[i]->port == port;
     rte_pktmbuf_free_bulk(taken, *all);
@@ -62,20 +66,20 @@ static void test_frames_come_in_order(void)
     struct rte_mbuf *taken[INBOX_BURST];
     unsigned n;
 
-    open_inbox();
+    open_inbox(PORTS);
     CU_ASSERT_EQUAL(put(1, INBOX_SHARE), INBOX_SHARE);
-    n = inbox_take(&inbox, taken);
+    n = inbox_take(&inbox, INBOX_STRANGERS, taken);
     CU_ASSERT_EQUAL(n, INBOX_SHARE);
     for (unsigned i = 0; i < n; i++)
         CU_ASSERT_EQUAL(taken[i]->hash.usr, i);
     rte_pktmbuf_free_bulk(taken, n);
-    CU_ASSERT_EQUAL(inbox_take(&inbox, taken), 0);
+    CU_ASSERT_EQUAL(inbox_take(&inbox, INBOX_STRANGERS, taken), 0);
     close_inbox();
 }
 
 static void test_a_full_ring_is_its_ports_alone(void)
 {
-    open_inbox();
+    open_inbox(PORTS);
     CU_ASSERT_EQUAL(put(0, INBOX_RING_SIZE), INBOX_RING_SIZE - 1);
     CU_ASSERT_EQUAL(put(2, 5), 5);
     close_inbox(); /* with all that is in it */
@@ -85,13 +89,13 @@ static void test_no_port_has_more_than_its_share_of_a_burst(void)
 {
     unsigned all, of_flooder = 0, of_other = 0;
 
-    open_inbox();
+    open_inbox(PORTS);
     put(0, 10 * INBOX_BURST);
     put(2, INBOX_SHARE + 1);
     for (unsigned i = 0; i < 2; i++) {
         struct rte_mbuf *taken[INBOX_BURST];
 
-        all = inbox_take(&inbox, taken);
+        all = inbox_take(&inbox, INBOX_STRANGERS, taken);
         CU_ASSERT(all <= 2 * INBOX_SHARE);
         for (unsigned j = 0; j < all; j++) {
             of_flooder += taken[j]->port == 0;
@@ -109,8 +113,7 @@ static void test_ports_take_turns_where_a_burst_is_too_short_for_all(void)
     enum { MANY = INBOX_BURST / INBOX_SHARE + 1 };
     unsigned all, of_last = 0;
 
-    inbox = (struct inbox){.wakeup = -1};
-    CU_ASSERT_FATAL(inbox_open(&inbox, MANY) == 0);
+    open_inbox(MANY);
     for (unsigned port = 0; port < MANY; port++)
         put(port, 10 * INBOX_SHARE);
     CU_ASSERT_EQUAL(take(MANY - 1, &all), 0);
@@ -125,7 +128,7 @@ static void test_who_sleeps_is_woken(void)
 {
     unsigned all;
 
-    open_inbox();
+    open_inbox(PORTS);
     CU_ASSERT_FALSE(is_awake());
     put(1, 2);
     CU_ASSERT(is_awake());
@@ -142,7 +145,8 @@ static void test_who_sleeps_is_woken(void)
 
 static void test_one_that_was_never_opened_can_be_closed(void)
 {
-    inbox = (struct inbox){.wakeup = -1};
+    memset(&inbox, 0, sizeof(inbox));
+    inbox.wakeup = -1;
     inbox_close(&inbox);
     CU_ASSERT_EQUAL(inbox.wakeup, -1);
 }

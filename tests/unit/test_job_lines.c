@@ -1,8 +1,6 @@
-/* The registrar's throttles: how many lines about jobs the log gets, and how many messages of strangers are
- * handled. */
+/* How many lines about jobs the log gets. */
 #include "control/job_lines.h"
 
-#include "control/strangers_rate.h"
 #include "unit.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -75,16 +73,6 @@ static void test_the_log_tells_how_many_are_left_out(void)
     CU_ASSERT_EQUAL(told, BURST - 1);
 }
 
-/* A rank is a stranger for two JOINs, and all ranks may be on one host. */
-static void test_all_ranks_of_a_host_may_join_at_once(void)
-{
-    cfg.limits.workers = 64;
-    CU_ASSERT_EQUAL(strangers_rate(&cfg).burst, 256);
-    CU_ASSERT_EQUAL(strangers_rate(&cfg).per_second, 64);
-    cfg.limits.workers = 1024;
-    CU_ASSERT_EQUAL(strangers_rate(&cfg).burst, 2048);
-}
-
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -92,9 +80,8 @@ int main(void)
         UNIT_TEST(test_one_that_has_had_its_part_costs_others_nothing),
         UNIT_TEST(test_all_lines_of_the_largest_job_fit_in),
         UNIT_TEST(test_the_log_tells_how_many_are_left_out),
-        UNIT_TEST(test_all_ranks_of_a_host_may_join_at_once),
         CU_TEST_INFO_NULL,
     };
 
-    return unit_main("registrar's throttles", tests);
+    return unit_main("job_lines", tests);
 }

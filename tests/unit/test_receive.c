@@ -127,6 +127,7 @@ static const enum drop tested_otherwise[] = {
     DROP_CONTROL_UNKNOWN_KEY, /* test_registrar.c */
     DROP_CONTROL_BAD_SEAL,
     DROP_CONTROL_RATE,
+    DROP_CONTROL_MEMBER_RATE, /* below */
 };
 
 static void test_no_name_is_without_a_test(void)
@@ -224,7 +225,7 @@ static void test_a_frame_in_pieces_is_put_together(void)
     m->nb_segs = 2;
     m->pkt_len = bytes;
     rig_receive(0, m);
-    CU_ASSERT_EQUAL_FATAL(inbox_take(&rig_inbox, taken), 1);
+    CU_ASSERT_EQUAL_FATAL(inbox_take(&rig_inbox, INBOX_STRANGERS, taken), 1);
     CU_ASSERT(taken[0]->nb_segs == 1 && taken[0]->data_len == bytes);
     rte_pktmbuf_free(taken[0]);
     rig_close();
@@ -334,24 +335,81 @@ static void test_a_ping_is_answered(void)
     rig_close();
 }
 
-static void test_control_goes_to_the_main_lcore_or_is_dropped(void)
+enum { INCARNATION = 77 };
+
+/* A HEARTBEAT of this process. */
+static struct rte_mbuf *heartbeat(const struct frame_end *from, uint64_t incarnation)
+{
+    const struct frame_end to = rig_switch(CTL_PORT);
+    const struct ctl_message m = {
+        .head = {.type = CTL_HEARTBEAT, .version = CTL_VERSION, .incarnation = incarnation, .size = 1}};
+    uint8_t payload[CTL_MESSAGE_MAX];
+
+    return rig_frame(from, &to, payload, ctl_build(payload, &m));
+}
+
+/* How many wait for the main lcore. */
+static unsigned waiting(enum inbox_line line)
 {
     struct rte_mbuf *taken[INBOX_BURST];
-    unsigned n;
+    unsigned all = 0, n;
+
+    while ((n = inbox_take(&rig_inbox, line, taken)) > 0) {
+        rte_pktmbuf_free_bulk(taken, n);
+        all += n;
+    }
+    return all;
+}
+
+static void know_member(const struct frame_end *at)
+{
+    const struct ctl_endpoint from = {.ip = at->ip, .udp_port = rte_be_to_cpu_16(at->port)};
+
+    ctl_known_begin(&rig_inbox.rules.members);
+    ctl_known_add(&rig_inbox.rules.members, INCARNATION, &from);
+    ctl_known_show(&rig_inbox.rules.members);
+}
+
+static void test_who_floods_loses_his_own_messages(void)
+{
+    enum { FLOOD = 1000, AT_ONCE = 256, OF_MEMBER = 64 };
+    const struct frame_end member = rig_station(SENDER), stranger = rig_station(SENDER + 1);
 
     rig_open();
-    for (unsigned i = 0; i < INBOX_RING_SIZE - 1; i++)
-        rig_receive(1, to_switch(CTL_PORT));
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_receive(0, to_switch(CTL_PORT)); /* another's ring */
-    CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_receive(1, to_switch(CTL_PORT));
-    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_FULL), 1);
-    n = inbox_take(&rig_inbox, taken);
-    CU_ASSERT_EQUAL(n, INBOX_SHARE + 1);
-    CU_ASSERT(taken[0]->port == 0 && taken[1]->port == 1);
-    rte_pktmbuf_free_bulk(taken, n);
+    know_member(&member);
+    for (unsigned i = 0; i < FLOOD; i++) {
+        rig_receive(1, heartbeat(&stranger, INCARNATION));
+        rig_receive(1, heartbeat(&member, INCARNATION));
+    }
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_RATE), FLOOD - AT_ONCE);
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_MEMBER_RATE), FLOOD - OF_MEMBER);
+    CU_ASSERT_EQUAL(rig_drops(), 2 * FLOOD - AT_ONCE - OF_MEMBER);
+    rig_receive(0, heartbeat(&member, INCARNATION)); /* nobody behind this port has used it up */
+    rig_receive(0, to_switch(CTL_PORT));
+    CU_ASSERT_EQUAL(waiting(INBOX_MEMBERS), OF_MEMBER + 1);
+    CU_ASSERT_EQUAL(waiting(INBOX_STRANGERS), AT_ONCE + 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
+    rig_close();
+}
+
+static void test_however_many_strangers_there_are_members_are_heard(void)
+{
+    const struct frame_end member = rig_station(SENDER);
+
+    rig_open();
+    know_member(&member);
+    for (unsigned i = 0; i < 2 * INBOX_RING_SIZE; i++) {
+        struct frame_end forged = rig_station(SENDER);
+
+        forged.ip = rte_cpu_to_be_32(0x0A010000u + i);
+        rig_receive(1, heartbeat(&forged, INCARNATION + i));
+    }
+    CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_FULL), INBOX_RING_SIZE + 1);
+    rig_receive(1, heartbeat(&member, INCARNATION));
+    rig_receive(0, to_switch(CTL_PORT)); /* another's ring */
+    CU_ASSERT_EQUAL(rig_drops(), INBOX_RING_SIZE + 1);
+    CU_ASSERT_EQUAL(waiting(INBOX_MEMBERS), 1);
+    CU_ASSERT_EQUAL(waiting(INBOX_STRANGERS), INBOX_RING_SIZE);
     rig_close();
 }
 
@@ -651,7 +709,8 @@ int main(void)
         UNIT_TEST(test_a_neighbour_is_noted_by_its_arp),
         UNIT_TEST(test_who_has_the_switchs_address_is_noted),
         UNIT_TEST(test_a_ping_is_answered),
-        UNIT_TEST(test_control_goes_to_the_main_lcore_or_is_dropped),
+        UNIT_TEST(test_who_floods_loses_his_own_messages),
+        UNIT_TEST(test_however_many_strangers_there_are_members_are_heard),
         UNIT_TEST(test_each_data_port_is_the_protocols),
         UNIT_TEST(test_a_path_probe_is_answered),
         UNIT_TEST(test_a_devices_word_on_checksums),

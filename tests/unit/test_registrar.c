@@ -692,22 +692,36 @@ static void test_what_is_no_message_is_dropped_by_name(void)
     close_registrar();
 }
 
+static struct ctl_known known;
+
+static bool is_known(uint16_t rank)
+{
+    struct rte_mbuf *m = frame_of(rank, "x", 1);
+    const struct ctl_endpoint from = inbox_sender(m);
+
+    rte_pktmbuf_free(m);
+    return ctl_known_find(&known, 1000u + rank, &from) != 0;
+}
+
 static void test_members_are_known_and_strangers_are_not(void)
 {
-    const struct ctl_message member = message(CTL_HEARTBEAT, 1, 2), stranger = message(CTL_HEARTBEAT, 2, 3);
-    struct rte_mbuf *known, *unknown, *nonsense;
+    struct ctl_message leave;
 
     open_registrar();
+    ctl_known_init(&known, 1);
     start_pair();
-    known = frame_with(&member);
-    unknown = frame_with(&stranger);
-    nonsense = frame_of(1, "x", 1);
-    CU_ASSERT_TRUE(registrar_knows(registrar, known));
-    CU_ASSERT_FALSE(registrar_knows(registrar, unknown));
-    CU_ASSERT_FALSE(registrar_knows(registrar, nonsense));
-    rte_pktmbuf_free(known);
-    rte_pktmbuf_free(unknown);
-    rte_pktmbuf_free(nonsense);
+    CU_ASSERT_FALSE(is_known(1));
+    registrar_list_members(registrar, &known);
+    CU_ASSERT_TRUE(is_known(0) && is_known(1));
+    CU_ASSERT_FALSE(is_known(2));
+    for (uint16_t rank = 0; rank < 2; rank++) {
+        leave = message(CTL_LEAVE, rank, 2);
+        receive(&leave);
+    }
+    registrar_tick(registrar);
+    registrar_list_members(registrar, &known);
+    CU_ASSERT_FALSE(is_known(0) || is_known(1));
+    rig_sent_all();
     close_registrar();
 }
 

@@ -66,6 +66,22 @@ static void test_lost(void)
             "  c UNKNOWN\n");
 }
 
+/* Whose HEARTBEATs are lost, but whose packets come, lives; and who has sent none since is lost as ever. */
+static void test_who_sends_packets_is_not_lost(void)
+{
+    play(4, "running 3\n"
+            "alive a b c\n"
+            "wait 6\n"
+            "packets a b c\n"
+            "wait 6\n"
+            "packets a b\n"
+            "wait 4.2\n"
+            "  close\n"
+            "  abc ABORTED rank lost: rank 2 (10.0.0.3) lost: no sign of life for 10.1 s\n"
+            "HEARTBEAT a\n"
+            "  a ABORTED rank lost: rank 2 (10.0.0.3) lost: no sign of life for 10.1 s\n");
+}
+
 /* With a switch or a host several ranks die at once, each some time after its last heartbeat. */
 static void test_those_that_died_with_the_lost_one_are_named(void)
 {
@@ -471,6 +487,7 @@ int main(void)
         UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
         UNIT_TEST(test_abort_first_one_counts),
         UNIT_TEST(test_lost),
+        UNIT_TEST(test_who_sends_packets_is_not_lost),
         UNIT_TEST(test_those_that_died_with_the_lost_one_are_named),
         UNIT_TEST(test_silence_counts_from_ready_on),
         UNIT_TEST(test_a_failed_job_ends_with_its_members),

@@ -1,5 +1,5 @@
 /* Token buckets by source: what one may do, and that others do not change it. */
-#include "base/throttle.h"
+#include "share/throttle.h"
 
 #include "unit.h"
 

@@ -39,6 +39,9 @@ struct ctl_registry_actions {
     /* A member of a RUNNING job speaks from another MAC address now: another router or network card has taken
      * over. Its endpoint has it already. May be NULL. */
     void (*moved)(void *ctx, const struct ctl_entry *job, unsigned rank);
+    /* Whether, since this was last asked, data packets came of a member of a RUNNING job that sends for
+     * itself: they show that it lives, as its HEARTBEATs do. May be NULL: these alone do. */
+    bool (*heard)(void *ctx, const struct ctl_entry *job, unsigned rank);
 };
 
 enum { CTL_NO_KEY = -1 };

@@ -429,14 +429,14 @@ bool ctl_registry_drain(struct ctl_registry *r, int tenant, const char *name, ui
     return for_jobs_of(r, tenant, name, now, drain);
 }
 
-bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *origin, const uint8_t *payload,
-                        size_t bytes)
+void ctl_registry_list_members(const struct ctl_registry *r, struct ctl_known *to)
 {
-    struct ctl_message m;
-    struct ctl_endpoint from = *origin;
-    uint64_t challenge;
-    return read_message(r, &m, payload, bytes, &from, &challenge) == CTL_PARSED &&
-           ctl_entry_of(r, &m.head, &from) != NULL;
+    for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
+        const struct ctl_entry *job = &r->entries[i];
+        for (unsigned rank = 0; job->state != CTL_ENTRY_FREE && rank < job->size; rank++)
+            if (job->members[rank].state != CTL_MEMBER_ABSENT)
+                ctl_known_add(to, job->members[rank].incarnation, &job->members[rank].endpoint);
+    }
 }
 
 const struct ctl_entry *ctl_registry_entry(const struct ctl_registry *r, unsigned i)

@@ -25,6 +25,7 @@
 #define SWAGG_CORE_CONTROL_REGISTRY_H
 
 #include "control/actions.h"
+#include "control/known.h"
 
 struct ctl_registry;
 size_t ctl_registry_footprint(const struct ctl_registry_config *cfg); /* 0: out of range */
@@ -36,9 +37,8 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
 enum ctl_parse_error ctl_registry_receive(struct ctl_registry *r, const struct ctl_endpoint *from,
                                           const uint8_t *payload, size_t bytes, uint64_t now);
 
-/* Whether it is a message of a process that is, or was, in a job that is still there. */
-bool ctl_registry_knows(struct ctl_registry *r, const struct ctl_endpoint *from, const uint8_t *payload,
-                        size_t bytes);
+/* Adds all processes that are, or were, in a job that is still there. */
+void ctl_registry_list_members(const struct ctl_registry *r, struct ctl_known *to);
 
 /* The result of a prepare that returned CTL_LATER. Does nothing if the job no longer waits for it. */
 void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const struct ctl_prepared *p,

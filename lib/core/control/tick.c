@@ -76,6 +76,17 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
     ctl_entry_fail(r, job, &why, now);
 }
 
+/* Members whose data packets came are no more silent than those whose HEARTBEATs did. */
+static void note_senders(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    const struct ctl_registry_actions *a = &r->cfg.actions;
+    for (unsigned rank = 0; a->heard && job->state == CTL_ENTRY_RUNNING && rank < job->size; rank++) {
+        struct ctl_member *member = &job->members[rank];
+        if (member->state == CTL_MEMBER_JOINED && member->hops == 0 && a->heard(a->ctx, job, rank))
+            member->heard_at = now;
+    }
+}
+
 /* Those that were to join again are waited for no longer than if the job had not failed. */
 static bool is_over(const struct ctl_entry *job, uint64_t now)
 {
@@ -218,6 +229,7 @@ void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
     forgive_own_absence(r, now);
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
+        note_senders(r, job, now);
         if (job->state == CTL_ENTRY_FREE || !check_silence(r, job, now))
             continue;
         form(r, job, now);

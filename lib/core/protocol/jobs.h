@@ -72,6 +72,7 @@ struct agg_job {
     uint16_t size; /* ranks; in a tree (tree.h): contributors, beside which the switch above may have seats */
     uint32_t seats; /* a power of two, agg_seats_for(); 0: nobody has joined, and nobody is looked up */
     struct agg_seat *seat; /* atomic: all are replaced at once, if a member's MAC address changes */
+    bool *heard;           /* by rank, or contributor (heard.h); atomic. NULL: nobody asks */
 };
 
 struct agg_jobs {

@@ -125,6 +125,15 @@ bool relay_knows(const struct relay_proxy *p, const struct ctl_message *m, const
     return relay_route_below(p, from, m->head.incarnation) != NULL;
 }
 
+void relay_list_processes(const struct relay_proxy *p, struct ctl_known *to)
+{
+    for (unsigned i = 0; i < p->cfg.max_processes; i++)
+        if (p->routes[i].incarnation != 0) {
+            ctl_known_add(to, p->routes[i].incarnation, &p->routes[i].endpoint);
+            ctl_known_add(to, p->routes[i].incarnation, NULL);
+        }
+}
+
 /* Messages */
 
 uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id)

@@ -131,6 +131,9 @@ enum ctl_parse_error relay_read(const struct relay_proxy *p, struct ctl_message 
 /* The tenant whose key it is, or CTL_NO_KEY. */
 int relay_key_owner(const struct relay_proxy *p, const struct ctl_endpoint *from);
 
+/* Adds all processes below, and what the switch above says of them. */
+void relay_list_processes(const struct relay_proxy *p, struct ctl_known *to);
+
 /* Whether the message that relay_read has found there is of a process that is known here. */
 bool relay_knows(const struct relay_proxy *p, const struct ctl_message *m, const struct ctl_endpoint *from);
 

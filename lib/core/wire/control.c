@@ -312,6 +312,11 @@ static void parse_head(struct ctl_head *h, const uint8_t *in)
     h->serial = get_be32(in + SERIAL);
 }
 
+uint64_t ctl_peek_incarnation(const uint8_t *payload, size_t bytes)
+{
+    return bytes < CTL_HEAD_BYTES ? 0 : get_be64(payload + INCARNATION);
+}
+
 static size_t built_bytes(const struct ctl_message *m)
 {
     if (m->head.type == CTL_PENDING)

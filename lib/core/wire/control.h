@@ -185,6 +185,9 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m);
  * message is too short for it. */
 enum ctl_parse_error ctl_parse(struct ctl_message *m, const uint8_t *payload, size_t bytes);
 
+/* The incarnation in a message's head; of what is none, any number. */
+uint64_t ctl_peek_incarnation(const uint8_t *payload, size_t bytes);
+
 /* Whether workers send it (else the switch does). */
 static inline bool ctl_type_from_worker(unsigned type)
 {

@@ -1,11 +1,12 @@
 /* How often each source may do something: a token bucket for each source. A source may do `burst` things at
  * once, and then `per_second`. The table is small and fixed; a new source takes the place of the one whose
- * bucket is nearest to full, so that sources that are being held back stay in it.
+ * bucket is nearest to full, so that sources that are being held back stay in it. A source is any number: an
+ * address, or a hash of what tells sources apart.
  *
  * Pure: no clock (now in ns, monotonic), no malloc. One thread.
  */
-#ifndef SWAGG_BASE_THROTTLE_H
-#define SWAGG_BASE_THROTTLE_H
+#ifndef SWAGG_CORE_SHARE_THROTTLE_H
+#define SWAGG_CORE_SHARE_THROTTLE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ struct throttle_rate {
 };
 
 struct throttle_source {
-    uint32_t source;
+    uint64_t source;
     struct share_bucket bucket; /* full: the place is free */
 };
 
@@ -32,6 +33,6 @@ struct throttle {
 void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed);
 
 /* Whether the source may do it now; if so, takes a token. */
-bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now);
+bool throttle_admit(struct throttle *t, uint64_t source, uint64_t now);
 
 #endif

@@ -1,4 +1,4 @@
-#include "base/throttle.h"
+#include "share/throttle.h"
 
 #include <string.h>
 
@@ -11,7 +11,7 @@ void throttle_init(struct throttle *t, struct throttle_rate rate, uint64_t seed)
     t->seed = seed | 1;
 }
 
-static unsigned set_of(const struct throttle *t, uint32_t source)
+static unsigned set_of(const struct throttle *t, uint64_t source)
 {
     uint64_t h = (source + t->seed) * UINT64_C(0x9E3779B97F4A7C15);
 
@@ -19,7 +19,7 @@ static unsigned set_of(const struct throttle *t, uint32_t source)
 }
 
 /* The source's place; if it has none, that of the source whose bucket is nearest to full. */
-static struct throttle_source *place_of(struct throttle *t, uint32_t source)
+static struct throttle_source *place_of(struct throttle *t, uint64_t source)
 {
     struct throttle_source *set = t->place[set_of(t, source)], *least = set;
 
@@ -33,7 +33,7 @@ static struct throttle_source *place_of(struct throttle *t, uint32_t source)
     return least;
 }
 
-bool throttle_admit(struct throttle *t, uint32_t source, uint64_t now)
+bool throttle_admit(struct throttle *t, uint64_t source, uint64_t now)
 {
     const struct share_rate rate = {.each = SECOND / t->rate.per_second, .burst = t->rate.burst};
 
