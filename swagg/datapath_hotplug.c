@@ -178,8 +178,7 @@ static void carry_merged(struct datapath *dp, uint64_t ports)
 void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next *next,
                            const struct config *cfg)
 {
-    if (next->gone == 0 && next->come == 0 &&
-        memcmp(&dp->placement, &next->placement, sizeof(dp->placement)) == 0)
+    if (next->gone == 0 && next->come == 0 && placement_same(&dp->placement, &next->placement))
         return;
     carry_merged(dp, dp->ports | next->come); /* none while a port is there that cannot send them */
     take_out(dp, next);

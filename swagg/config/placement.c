@@ -1,9 +1,24 @@
 #include "config/placement.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
+
+static bool same_lcore(const struct placement_lcore *a, const struct placement_lcore *b)
+{
+    return a->cpu == b->cpu && a->shards == b->shards && memcmp(a->rx, b->rx, sizeof(a->rx)) == 0 &&
+           memcmp(a->tx, b->tx, sizeof(a->tx)) == 0;
+}
+
+bool placement_same(const struct placement *a, const struct placement *b)
+{
+    if (a->lcores != b->lcores || a->shards != b->shards)
+        return false;
+    for (unsigned l = 0; l < a->lcores; l++)
+        if (!same_lcore(&a->lcore[l], &b->lcore[l]))
+            return false;
+    return true;
+}
 
 static unsigned count_queues(const uint32_t queues[], unsigned ports)
 {

@@ -8,6 +8,7 @@
 #ifndef SWAGG_CONFIG_PLACEMENT_H
 #define SWAGG_CONFIG_PLACEMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/limits.h"
@@ -32,6 +33,9 @@ struct placement {
     unsigned shards; /* 0: nothing is aggregated */
     struct placement_lcore lcore[SWAGG_MAX_LCORES];
 };
+
+/* Whether they place the same tasks on the same CPUs. */
+bool placement_same(const struct placement *a, const struct placement *b);
 
 /* The placement used where the configuration gives none: run to completion. max(1, min(ports, cpus / 2))
  * lcores, where a port counts as often as it has RX queues; ports and queues are dealt to them in turn, RX

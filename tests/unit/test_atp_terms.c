@@ -36,6 +36,16 @@ static bool checks(const struct atp_terms *t)
     return ok;
 }
 
+static bool same(const struct atp_terms *a, const struct atp_terms *b)
+{
+    return a->mode == b->mode && a->format == b->format && a->mapping == b->mapping &&
+           a->window == b->window && a->chunk_bytes == b->chunk_bytes && a->per_rack == b->per_rack &&
+           a->near == b->near && a->server == b->server && a->servers == b->servers &&
+           a->priority == b->priority && a->checksum == b->checksum && a->keyed == b->keyed &&
+           a->list == b->list && a->resumed == b->resumed && a->life == b->life &&
+           a->first_sequence == b->first_sequence && a->group == b->group && a->group_port == b->group_port;
+}
+
 static void test_bytes(void)
 {
     const struct atp_terms t = {.mode = ATP_ORDERED,
@@ -60,7 +70,7 @@ static void test_bytes(void)
     struct atp_terms parsed;
 
     CU_ASSERT(atp_terms_parse(&parsed, &terms));
-    CU_ASSERT_EQUAL(memcmp(&parsed, &t, sizeof t), 0);
+    CU_ASSERT(same(&parsed, &t));
     CU_ASSERT(terms.data[4] == 1 && terms.data[5] == 2 && terms.data[12] == 0x0a);
     terms.bytes--; /* of an older version: they say nothing of checksums and keys */
     CU_ASSERT(atp_terms_parse(&parsed, &terms));

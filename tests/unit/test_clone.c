@@ -1,5 +1,6 @@
 /* Sums of frames that pass by: what is found in a frame, slots, and what is said of copies that are missing.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "carry.h"
@@ -352,6 +353,7 @@ static void test_terms(void)
 
     cln_terms_build(&cfg.terms, &t);
     CU_ASSERT_FATAL(cln_terms_parse(&parsed, &cfg.terms));
+    static_assert(sizeof t.layout == 6 + 4 * sizeof(uint16_t) + 2 + CLN_MATCH_MAX, "no byte is padding");
     CU_ASSERT_EQUAL(memcmp(&parsed.layout, &t.layout, sizeof t.layout), 0);
     CU_ASSERT(parsed.code == t.code && parsed.collector && parsed.slots == SLOTS);
     CU_ASSERT(parsed.chunk_bytes == t.chunk_bytes && parsed.missing_after_ms == MISSING_MS);

@@ -358,7 +358,7 @@ static void test_a_place_without_a_key_is_nobodys(void)
 
 static void test_a_switch_gets_its_first_keys(void)
 {
-    struct worker none, a, *all[] = {&none, &a};
+    struct worker none, a = {0}, *all[] = {&none, &a};
     start_switch(23);
     change(23, 0);
     make(&none, 0, 0, 1, 1000);

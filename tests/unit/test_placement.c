@@ -234,6 +234,31 @@ static void test_ports_come_and_go(void)
     CU_ASSERT(p.lcore[2].rx[0] == 0 && p.lcore[2].tx[0] == 0 && p.lcore[2].shards == 1);
 }
 
+/* Whatever is in the bytes between fields. */
+static void test_the_same_placement(void)
+{
+    struct placement a, b;
+
+    memset(&a, 0, sizeof(a));
+    memset(&b, 0xff, sizeof(b));
+    a.lcores = b.lcores = 1;
+    a.shards = b.shards = 1;
+    a.lcore[0] = (struct placement_lcore){.cpu = 2, .shards = 1};
+    b.lcore[0].cpu = 2;
+    b.lcore[0].shards = 1;
+    memset(b.lcore[0].rx, 0, sizeof(b.lcore[0].rx));
+    memset(b.lcore[0].tx, 0, sizeof(b.lcore[0].tx));
+    CU_ASSERT(placement_same(&a, &b));
+    b.lcore[0].tx[SWAGG_MAX_QUEUES - 1] = 4;
+    CU_ASSERT_FALSE(placement_same(&a, &b));
+    b.lcore[0].tx[SWAGG_MAX_QUEUES - 1] = 0;
+    b.lcore[0].cpu = 3;
+    CU_ASSERT_FALSE(placement_same(&a, &b));
+    b.lcore[0].cpu = 2;
+    b.lcores = 2;
+    CU_ASSERT_FALSE(placement_same(&a, &b));
+}
+
 static void test_owners(void)
 {
     struct placement p;
@@ -315,6 +340,7 @@ int main(void)
         UNIT_TEST(test_pin_goes_round_what_is_taken),
         UNIT_TEST(test_a_cpu_that_is_not_there_is_found),
         UNIT_TEST(test_ports_come_and_go),
+        UNIT_TEST(test_the_same_placement),
         UNIT_TEST(test_owners),
         CU_TEST_INFO_NULL,
     };

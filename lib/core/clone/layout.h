@@ -13,9 +13,9 @@ struct cln_layout {
     uint8_t host[6]; /* that the frames are addressed to, by its MAC */
     uint16_t ether_type;
     uint16_t sequence_at; /* the number of the chunk, 32 bits: it counts up, the same for all workers */
-    bool little;          /* its byte order; else big endian */
     uint16_t elements_at;
     uint16_t match_at; /* a frame of gradients has these bytes there; others are let alone */
+    bool little;       /* the byte order of the chunk's number; else big endian */
     uint8_t match_bytes;
     uint8_t match[CLN_MATCH_MAX];
 };

@@ -3,13 +3,14 @@
 #ifndef SWAGG_CORE_CONTROL_ENTRY_H
 #define SWAGG_CORE_CONTROL_ENTRY_H
 
+#include <assert.h>
 #include <string.h>
 
 #include "wire/control.h"
 
 struct agg_protocol;
 
-/* Where a member is reached; opaque to the registry but for equality (memcmp): zero the padding. */
+/* Where a member is reached; opaque to the registry but for equality (memcmp). */
 struct ctl_endpoint {
     uint8_t mac[6];
     uint8_t port;      /* the switch's port it was heard on; only a hint for the first answer */
@@ -20,6 +21,8 @@ struct ctl_endpoint {
     uint16_t key;      /* the registry's own, 0 outside: which of its keys the messages are sealed with, from
                           1 on; 0: with none */
 };
+
+static_assert(sizeof(struct ctl_endpoint) == 16, "no byte is padding");
 
 /* The same process speaks from another MAC address: another router or network card has taken over. */
 static inline bool ctl_endpoint_has_moved(const struct ctl_endpoint *before, const struct ctl_endpoint *now)
