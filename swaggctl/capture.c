@@ -40,10 +40,10 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* Without SA_RESTART, so that a signal ends the wait for more. */
+/* Without SA_RESTART, so that a signal ends the wait for more. A second one ends the program. */
 static void catch_signals(int fd)
 {
-    const struct sigaction action = {.sa_handler = on_signal};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
     const struct timeval look = {.tv_sec = 1}; /* for a signal that came just before a wait */
 
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
@@ -65,13 +65,13 @@ static void ask_to_stop(struct run *r)
 static bool receive(struct run *r, uint8_t *to, size_t bytes)
 {
     while (bytes > 0) {
-        const ssize_t n = recv(r->fd, to, bytes, 0);
+        ssize_t n;
 
-        if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
-            if (interrupted)
-                ask_to_stop(r);
+        if (interrupted) /* whether it has to wait for more or not */
+            ask_to_stop(r);
+        n = recv(r->fd, to, bytes, 0);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        }
         if (n <= 0)
             return false;
         to += n;

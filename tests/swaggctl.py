@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """swaggctl with a switch that this script plays: what real ones do too seldom, or too soon, for a test. swaggctl.py SWAGGCTL"""
 import json
+import select
 import signal
 import socket
 import struct
@@ -114,9 +115,12 @@ def block(kind, body):
     return struct.pack("=I", kind) + length + body + length
 
 
+BEGIN = block(0x0A0D0D0A, struct.pack("=IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("=HHI", 1, 0, 0))
+FRAME = block(6, struct.pack("=IIIII", 0, 0, 0, 4, 4) + b"ping")
+
+
 def capture_keeps_up(switch):
-    blocks = block(0x0A0D0D0A, struct.pack("=IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("=HHI", 1, 0, 0)) + \
-        block(6, struct.pack("=IIIII", 0, 0, 0, 4, 4) + b"ping")
+    blocks = BEGIN + FRAME
     with switch.ctl("capture", "--write", "-") as ctl:
         with switch.asked(ctl) as connection:
             connection.sendall(json.dumps(view(0)).encode() + b"\n" + blocks)
@@ -128,6 +132,21 @@ def capture_keeps_up(switch):
             connection.recv(1)  # its end
         ctl.communicate(timeout=PATIENCE_S)
     expect("a frame, before there is another", got == blocks and ctl.returncode == 0, (ctl.returncode, len(got)))
+
+
+def capture_ends_while_frames_flow(switch):
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        with switch.ctl("capture", "--write", "/dev/null") as ctl:
+            with switch.asked(ctl) as connection:
+                connection.sendall(json.dumps(view(0)).encode() + b"\n" + BEGIN + 100000 * FRAME)  # more than a socket holds: it reads
+                ctl.send_signal(signal_number)
+                ended, sent = False, 0
+                while not ended and sent < 100:
+                    connection.sendall(10000 * FRAME)
+                    sent += 1
+                    ended = select.select([connection], [], [], 0)[0] != []
+            _, err = ctl.communicate(timeout=PATIENCE_S)
+        expect("a capture that is to end", ended and ctl.returncode == 0 and b" frames captured" in err, (sent, ctl.returncode, err))
 
 
 def state_of(ctl):
@@ -154,6 +173,7 @@ def main():
         watch_names_what_is_not_there(switch)
         all_is_shown(switch)
         capture_keeps_up(switch)
+        capture_ends_while_frames_flow(switch)
         is_stopped_and_goes_on(switch)
 
 
