@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <rte_malloc.h>
 #include <rte_random.h>
@@ -116,11 +117,16 @@ static int choose_kernels(struct datapath *dp)
 
 static int make_control_inbox(struct datapath *dp, const struct config *cfg)
 {
+    int rc;
+
     ctl_intake_rules_init(&dp->to_control.rules, cfg->limits.workers, secret64());
-    if (inbox_open(&dp->to_control, cfg->ports) == 0)
-        return 0;
-    log_error("no memory for control messages: raise memory.megabytes (now %u)", cfg->memory.megabytes);
-    return -ENOMEM;
+    rc = inbox_open(&dp->to_control, cfg->ports);
+    if (rc == -ENOMEM)
+        log_error("no memory for control messages: raise memory.megabytes (now %u)", cfg->memory.megabytes);
+    else if (rc < 0)
+        log_error("no descriptor for control messages: %s: raise the limit of open files (ulimit -n)",
+                  strerror(-rc));
+    return rc;
 }
 
 int datapath_make_memory(struct datapath *dp, const struct config *cfg)

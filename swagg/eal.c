@@ -2,7 +2,9 @@
 #include "eal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -20,6 +23,7 @@
 
 #include "base/exclusive.h"
 #include "base/log.h"
+#include "exit_status.h"
 
 enum { EAL_ARGS_MAX = 256 };
 
@@ -251,6 +255,62 @@ static int lock_prefix(void)
     return -EWOULDBLOCK;
 }
 
+static void limit_text(char *text, size_t room, const char *what, int resource)
+{
+    struct rlimit limit;
+
+    text[0] = '\0';
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(text, room, what, (unsigned long long)limit.rlim_cur);
+}
+
+/* Whether a pipe can be made. */
+static bool has_descriptors(void)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    close(ends[0]);
+    close(ends[1]);
+    return true;
+}
+
+static void say_not_started(const char *why)
+{
+    char files[80] = "", space[80];
+
+    if (!has_descriptors())
+        limit_text(files, sizeof(files), "; this process may have only %llu open files: raise ulimit -n",
+                   RLIMIT_NOFILE);
+    limit_text(space, sizeof(space), "; its address space may have only %llu bytes: raise ulimit -v",
+               RLIMIT_AS);
+    log_error("the EAL does not start: %s (its own messages are above)%s%s%s", why, files, space,
+              hugepages ? "; if another program has taken the hugepages meanwhile, start swagg again, or "
+                          "set memory.mode: no-huge"
+                        : "");
+}
+
+/* The EAL panics where it has no descriptor or memory for a pipe or a thread. */
+static void on_panic(int number)
+{
+    (void)number;
+    say_not_started("it has given up");
+    _exit(EXIT_BAD);
+}
+
+static int init(char *argv[])
+{
+    const struct sigaction heed = {.sa_handler = on_panic};
+    struct sigaction before;
+    int rc;
+
+    sigaction(SIGABRT, &heed, &before);
+    rc = rte_eal_init(args.n, argv) < 0 ? -rte_errno : 0;
+    sigaction(SIGABRT, &before, NULL);
+    return rc;
+}
+
 int eal_start(const struct config *cfg, const struct placement *placement, int main_cpu, char *const user[])
 {
     char *argv[EAL_ARGS_MAX + 1];
@@ -263,12 +323,10 @@ int eal_start(const struct config *cfg, const struct placement *placement, int m
     atexit(remove_runtime_directory);
     rte_openlog_stream(log_stream());
     memcpy(argv, args.arg, sizeof(argv)); /* it changes the array */
-    if (rte_eal_init(args.n, argv) < 0) {
-        log_error("the EAL does not start: %s (its own messages are above)%s", rte_strerror(rte_errno),
-                  hugepages ? "; if another program has taken the hugepages meanwhile, start swagg again, or "
-                              "set memory.mode: no-huge"
-                            : "");
-        return -rte_errno;
+    rc = init(argv);
+    if (rc < 0) {
+        say_not_started(rte_strerror(-rc));
+        return rc;
     }
     rc = lock_prefix();
     if (rc < 0)

@@ -126,11 +126,19 @@ done
 small "$needs" >"$folder/small.yaml"
 expect 0 swagg --check "$folder/small.yaml"
 grep -q 'devices of the ports .* was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
-XDG_RUNTIME_DIR=$folder "${program[swagg]}" "$folder/small.yaml" -- --file-prefix=small 2>"$folder/small.log" &
+XDG_RUNTIME_DIR=$folder "${program[swagg]}" "$folder/small.yaml" -- --file-prefix="small$$" 2>"$folder/small.log" &
 pid=$!
 while ! grep -q ready "$folder/small.log" && kill -0 "$pid"; do sleep 0.1; done
 kill -TERM "$pid" || true
 wait "$pid" || { cat "$folder/small.log" && status=1; }
+
+# What a process may have is too little: it says so, and what to raise, whoever notices first.
+small 320 >"$folder/large.yaml"
+for limit in "n 8" "n 12" "n 15" "v 300000"; do
+    (ulimit "-${limit% *}" "${limit#* }" && export XDG_RUNTIME_DIR=$folder &&
+        expect 1 swagg "$folder/large.yaml" -- --file-prefix="small$$" &&
+        grep -q "error: .*ulimit -${limit% *}" "$folder/err" && exit "$status") || { cat "$folder/err" && status=1; }
+done
 
 # What the EAL is told to do is a part of the command line.
 expect 2 swagg "$folder/small.yaml" -- --no-such-option

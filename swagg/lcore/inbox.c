@@ -34,7 +34,7 @@ int inbox_open(struct inbox *in, unsigned ports)
 
     in->wakeup = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (in->wakeup < 0)
-        return -ENOMEM;
+        return -errno;
     in->ports = 0;
     for (unsigned p = 0; p < ports && rc == 0; p++)
         rc = inbox_add(in, p);

@@ -27,7 +27,8 @@ struct inbox {
     unsigned next[INBOX_LINES]; /* the port whose turn it is */
 };
 
-/* The rules are there. 0, or -ENOMEM; inbox_close may follow in either case. */
+/* The rules are there. 0, or -errno (-ENOMEM: of the memory of DPDK); inbox_close may follow in either case.
+ */
 int inbox_open(struct inbox *in, unsigned ports);
 
 /* Makes room for a port's frames; nothing if there is some. Any lcore may use it from then on. 0, or -ENOMEM.
