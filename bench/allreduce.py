@@ -1,7 +1,9 @@
 """How fast an allreduce is beside Open MPI: what allreduce.sh measured."""
+from functools import partial
+
 import records
 import rooms
-from figures import Figure, Sample, figure_table, table
+from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, bars
 
 MEASURES = rooms.MPI  # rooms.py
@@ -35,6 +37,10 @@ taken within each run. More is better, except for `loss_inflation`: the time wit
 time without ([loss.md](loss.md) has more on that). `wire_share` is goodput over what framing leaves of the link's rate: {elements}
 floats in a frame of {frame} bytes, {framing:.1%}.
 
+CPU time is that of a call, of all ranks together (with all their threads, and what the kernel does for them), and of swagg. What a bridge does
+is done by the kernel for whoever sends, so it is in the hosts' time. Where hosts and switch share two CPUs, who takes less of it is faster. A rank of
+Open MPI's polls while it waits, so over links with a limit its time is that of waiting.
+
 The daemon has its default settings: a polling lcore for two CPUs; `..._one_lcore` gives it one. Its ports are kernel interfaces
 (`kernel:NAME`). While it runs it switches on generic receive offload for them, so that the kernel hands over several frames merged
 into one. The hosts' and the bridge's interfaces have it off, as veths have by default; `..._merging` compares with a bridge whose
@@ -53,15 +59,15 @@ RATIOS = (
      "200mbit", "reduce", "openmpi", "swagg"),
     (Figure("allreduce_cpu_vs_openmpi", f"{FREE}, where CPUs are the limit, an allreduce is {FASTER} Open MPI's.", ">= 1.2"),
      "cpu", "allreduce", "openmpi", "swagg"),
-    (Figure("allreduce_cpu_vs_openmpi_ring", f"{FREE} an allreduce is {FASTER} Open MPI's ring.", first_screen=False),
+    (Figure("allreduce_cpu_vs_openmpi_ring", f"{FREE} an allreduce is {FASTER} Open MPI's ring."),
      "cpu", "allreduce", "openmpi_ring", "swagg"),
     (Figure("allreduce_cpu_vs_openmpi_merging", f"{FREE} an allreduce is {FASTER} Open MPI's on a bridge that merges frames."),
      "cpu", "allreduce", "openmpi_merging", "swagg"),
     (Figure("allreduce_cpu_one_lcore_vs_openmpi", f"With one polling lcore it is {FASTER} Open MPI's.", first_screen=False),
      "cpu", "allreduce", "openmpi", "swagg_one_lcore"),
-    (Figure("allreduce_cpu_af_packet_vs_openmpi", f"With DPDK's driver for the ports it is {FASTER} Open MPI's.", first_screen=False),
+    (Figure("allreduce_cpu_af_packet_vs_openmpi", f"{FREE}, with DPDK's driver for the ports, an allreduce is {FASTER} Open MPI's."),
      "cpu", "allreduce", "openmpi", "swagg_af_packet"),
-    (Figure("reduce_cpu_vs_openmpi", f"{FREE} a reduce is {FASTER} Open MPI's.", first_screen=False),
+    (Figure("reduce_cpu_vs_openmpi", f"{FREE} a reduce is {FASTER} Open MPI's."),
      "cpu", "reduce", "openmpi", "swagg"),
     (Figure("loss_inflation_0.1pct", "With 0.1% loss an allreduce takes {:.3f} times as long as without.", "< 1.1", first_screen=False),
      "200mbit", "allreduce", "swagg_loss_0.1pct", "swagg"),
@@ -73,26 +79,61 @@ RATIOS = (
      "cpu", "allreduce", "openmpi", "openmpi_through_swagg"),
 )
 WIRE_SHARE = Figure("allreduce_200mbit_wire_share", "An allreduce uses {:.1%} of the rate of a link of 200 Mbit/s.", ">= 0.95")
-FIGURES = (WIRE_SHARE, *(ratio[0] for ratio in RATIOS))
+HOSTS_CPU = Figure("allreduce_cpu_seconds_hosts_vs_openmpi", f"{FREE} an allreduce takes {{:.2f}} times the CPU time of Open MPI's on the hosts.")
+ALL_CPU = Figure("allreduce_cpu_seconds_vs_openmpi", f"{FREE} hosts and switch together take {{:.2f}} times the CPU time of Open MPI's.")
+FIGURES = (WIRE_SHARE, *(ratio[0] for ratio in RATIOS), HOSTS_CPU, ALL_CPU)
+
+
+def cpu_us(row):
+    """Of hosts and switch."""
+    return row["cpu_us"] + row["switch_cpu_us"]
+
+
+def seconds_of(group):
+    return [row["median_us"] / 1e6 for row in group]
+
+
+def measured_rows(directory):
+    return {key[:-1]: group for key, group in records.mpi_perf(directory).items()}
+
+
+def ways(directory):
+    rows = measured_rows(directory)
+
+    def wire():
+        return [row["bytes"] * 8 / (row["median_us"] / 1e6) / (RATE * FRAMING) for row in rows["200mbit", "swagg", "allreduce"]]
+
+    def ratio(setting, op, over, under):
+        return records.ratios(*(seconds_of(rows[setting, variant, op]) for variant in (over, under)))
+
+    def hosts_cpu():
+        return records.ratios(*([row["cpu_us"] for row in rows["cpu", variant, "allreduce"]] for variant in ("swagg", "openmpi")))
+
+    def all_cpu():
+        return records.ratios(*([cpu_us(row) for row in rows["cpu", variant, "allreduce"]] for variant in ("swagg", "openmpi")))
+
+    return {WIRE_SHARE.name: wire, **{figure.name: partial(ratio, *what) for figure, *what in RATIOS},
+            HOSTS_CPU.name: hosts_cpu, ALL_CPU.name: all_cpu}
 
 
 def collect(directory):
-    rows = {key[:-1]: group for key, group in records.mpi_perf(directory).items()}
-    seconds = {key: [row["median_us"] / 1e6 for row in group] for key, group in rows.items()}
-    wire = [row["bytes"] * 8 / (row["median_us"] / 1e6) / (RATE * FRAMING) for row in rows["200mbit", "swagg", "allreduce"]]
-    found = {WIRE_SHARE.name: wire}
-    for figure, setting, op, over, under in RATIOS:
-        found[figure.name] = records.ratios(seconds[setting, over, op], seconds[setting, under, op])
+    rows = measured_rows(directory)
+    seconds = {key: seconds_of(group) for key, group in rows.items()}
     times = [{"setting": setting, "op": op, "variant": variant, "seconds": seconds[setting, variant, op],
+              "hosts_cpu_ms": [row["cpu_us"] / 1e3 for row in group], "switch_cpu_ms": [row["switch_cpu_us"] / 1e3 for row in group],
               "gbit_s": [group[0]["bytes"] * 8 / taken / 1e9 for taken in seconds[setting, variant, op]]}
              for (setting, variant, op), group in sorted(rows.items(), key=lambda item: list(SETTINGS).index(item[0][0]))]
-    return {"measured": records.measured(len(wire), MEASURES), "figures": found, "times": times}
+    return {"measured": records.measured(len(seconds["200mbit", "swagg", "allreduce"]), MEASURES), "figures": found(ways(directory)), "times": times}
 
 
 def time_table(data):
     rows = [(f"{row['op']}, {SETTINGS[row['setting']]}: {NAMES[row['variant']]}", Sample(row["seconds"]).spread(),
-             Sample(row["gbit_s"]).spread().split(" ")[0]) for row in data["times"]]
-    return table(("what", "time (s), median (extremes)", "algbw (Gbit/s)"), rows)
+             Sample(row["gbit_s"]).spread().split(" ")[0], *(cpu_cell(row, key) for key in ("hosts_cpu_ms", "switch_cpu_ms"))) for row in data["times"]]
+    return table(("what", "time (s), median (extremes)", "algbw (Gbit/s)", "CPU of all hosts (ms)", "CPU of swagg (ms)"), rows)
+
+
+def cpu_cell(row, key):
+    return f"{Sample(row[key]).median:.0f}" if key in row else "-"
 
 
 def answer(data):

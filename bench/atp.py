@@ -9,6 +9,10 @@ PARTS = {"atp_alone": atp_alone, "atp_loss": atp_loss, "atp_forwarding": atp_for
 FIGURES = parted.figures_of(PARTS)
 
 
+def ways(directory):
+    return parted.ways(PARTS, directory)
+
+
 def collect(directory):
     return parted.collect(PARTS, directory, MEASURES)
 

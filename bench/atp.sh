@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# script/bench atp         ATP: one job, losses, packets that are forwarded, jobs that compete, congestion; --part, --quick
+# script/bench atp         ATP: one job, losses, packets that are forwarded, jobs that compete, congestion; --part
+# Takes 12 minutes a run and 0 once; a look takes 4.
 #
 # Measures: atp.sh RUNS DIRECTORY ""|quick [PART...]. Each part leaves DIRECTORY/RUN,PART,WHAT.json (script/lib/parts.sh).
 #
@@ -41,11 +42,6 @@ by_switchml() {
     printf -- '--switch\n%s\n' "$(net_switch_ip)"
 }
 
-# Bytes that have passed the server's link.
-server_carried() { # rx|tx
-    net_exec "$SERVER" cat "/sys/class/net/eth0/statistics/$1_bytes"
-}
-
 switch_verdicts() {
     if [ -n "$NET_SWAGG_PID" ]; then net_telemetry /swagg/verdicts; else echo '{}'; fi
 }
@@ -62,7 +58,7 @@ measure() { # PART,WHAT JOBS BY ARG...
     mapfile -t args < <("by_$3")
     [ ! -s "$to" ] || return 0
     rm -f "$NET_DIR"/perf*.json
-    received=$(server_carried rx) sent=$(server_carried tx)
+    received=$(net_carried "$SERVER" rx) sent=$(net_carried "$SERVER" tx)
     for ((job = 0; job < jobs; job++)); do
         for ((rank = 0; rank < WORKERS; rank++)); do
             rank "$job" "$rank" "${args[@]}" "${@:4}" --offset $((job * ${OFFSET:-0})) &
@@ -72,8 +68,8 @@ measure() { # PART,WHAT JOBS BY ARG...
     for pid in "${pids[@]}"; do
         wait "$pid" || fail "$1: $(tail -n 3 "$NET_DIR"/rank*.log)"
     done
-    printf '{"ended": %s, "to_server": %s, "from_server": %s, "switch": %s, "jobs": [%s]}\n' "$(date +%s.%N)" $(($(server_carried rx) - received)) \
-        $(($(server_carried tx) - sent)) "$(switch_verdicts)" "$(cat "$NET_DIR"/perf*.json | tr '\n' ' ' | sed 's/\] *\[/], [/g')" >"$to"
+    printf '{"ended": %s, "to_server": %s, "from_server": %s, "switch": %s, "jobs": [%s]}\n' "$(date +%s.%N)" $(($(net_carried "$SERVER" rx) - received)) \
+        $(($(net_carried "$SERVER" tx) - sent)) "$(switch_verdicts)" "$(cat "$NET_DIR"/perf*.json | tr '\n' ' ' | sed 's/\] *\[/], [/g')" >"$to"
     printf '  run %s: %-34s %s\n' "$run" "$1" "$(python3 -c 'import json, sys
 print(*("%.1f" % (rows[0]["bytes"] * 8 / rows[0]["mean_us"]) for rows in json.load(open(sys.argv[1]))["jobs"]), "Mbit/s")' "$to")"
 }

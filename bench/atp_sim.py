@@ -1,10 +1,10 @@
 """ATP at 100 Gb/s with many workers and jobs: what `swagg-sim atp --curves` has played."""
 import json
+import os
 
 import records
-from figures import Figure, figure_table, table
+from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
-from figures import Sample
 
 MEASURES = ("lib/core/atp", "tests/sim/atp_*", "tests/sim/curves")  # rooms.py
 
@@ -68,34 +68,37 @@ def model(workers, share):
     return 1 / (1 + share * (workers - 1))
 
 
-def figures_of(data):
-    """Those whose points were played; a quick look has others."""
+def ways(directory):
+    path = os.path.join(directory, "curves.json")
+    return ways_of(json.loads(records.text(directory, "curves.json"))) if os.path.exists(path) else {}
+
+
+def ways_of(data):
+    """A quick look has other points."""
     def share(*where, **wanted):
         p = at(data, *where, **wanted)
-        return p and p["share"]
-
-    def ratio(over, under):
-        return over / under if over and under else None
+        if p is None:
+            raise ValueError(f"no point {where} {wanted}")
+        return p["share"]
 
     half = {"forwarded": 0.5}
-    found = {
-        "atp_sim_alone_share": share("loss", 64),
-        "atp_sim_jobs_share": share("room", 8, 16),
-        "atp_sim_jobs_share_64": share("room", 64, 16),
-        "atp_sim_loss_0.1pct_share": share("loss", 8, loss_pct=0.1),
-        "atp_sim_loss_0.1pct_share_64": share("loss", 64, loss_pct=0.1),
-        "atp_sim_at_50pct_vs_model": ratio(share("forward", 8, **half), model(8, 0.5)),
-        "atp_sim_control_on_vs_off": ratio(share("forward", 8, **half), share("forward", 8, control=False, **half)),
-        "atp_sim_dynamic_vs_static": ratio(share("turns", 8, 16), share("turns", 8, 16, divided=True)),
-        "atp_sim_scarce_share": share("all_on", 8, 2),
-        "atp_sim_scarce_late_share": share("late", 8, 2),
+    return {
+        "atp_sim_alone_share": lambda: share("loss", 64),
+        "atp_sim_jobs_share": lambda: share("room", 8, 16),
+        "atp_sim_jobs_share_64": lambda: share("room", 64, 16),
+        "atp_sim_loss_0.1pct_share": lambda: share("loss", 8, loss_pct=0.1),
+        "atp_sim_loss_0.1pct_share_64": lambda: share("loss", 64, loss_pct=0.1),
+        "atp_sim_at_50pct_vs_model": lambda: share("forward", 8, **half) / model(8, 0.5),
+        "atp_sim_control_on_vs_off": lambda: share("forward", 8, **half) / share("forward", 8, control=False, **half),
+        "atp_sim_dynamic_vs_static": lambda: share("turns", 8, 16) / share("turns", 8, 16, divided=True),
+        "atp_sim_scarce_share": lambda: share("all_on", 8, 2),
+        "atp_sim_scarce_late_share": lambda: share("late", 8, 2),
     }
-    return {name: value for name, value in found.items() if value is not None}
 
 
 def collect(directory):
     played = json.loads(records.text(directory, "curves.json"))
-    return {"measured": records.measured(1, MEASURES), "figures": figures_of(played), **played}
+    return {"measured": records.measured(1, MEASURES), "figures": found(ways_of(played)), **played}
 
 
 # --- the page -------------------------------------------------------------------------------------------------------

@@ -1,9 +1,9 @@
 """How much slower than plain forwarding aggregation is: what dataplane.sh measured."""
-import json
+from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, table
+from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
 MEASURES = rooms.SWITCH  # rooms.py
@@ -41,8 +41,6 @@ FIGURES = (
       for name, (size, aim) in AIMED.items()),
     Figure("bridge_vs_forward_64", "One lcore switches {:.1%} of the frames of 64 bytes that testpmd forwards.", ">= 0.80"),
     Figure("rate_n8_vs_n2", "Of frames of 1076 bytes, one lcore adds {:.2f} times as many from 8 workers as from 2.", ">= 0.90"),
-    Figure("apply_vs_memcpy_1024", "Adding a packet of 1 KiB of int32 takes {:.2f} times as long as memcpy.", "<= 1.5",
-           first_screen=False),
 )
 
 JOBS = (("aggregated", "returned", "8 workers on one port, float32, on arrival"), ("two_workers", "returned", "2 workers"),
@@ -74,18 +72,29 @@ def replayed(rows, size):
     return {"size": size, "mpps": ours, "forwarded_mpps": theirs, "extra_ns": [1e3 / a - 1e3 / b for a, b in zip(ours, theirs)]}
 
 
+def measured_rows(directory):
+    return {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
+
+
+def ways(directory):
+    rows = measured_rows(directory)
+    sizes = {int(key.split(",")[1]) for _, key in rows if key.startswith("aggregated,")}
+
+    def by_workers():
+        return records.ratios(*([row["answers_pps"] for row in rows["swagg", f"{what},1076"]] for what in ("aggregated", "two_workers")))
+
+    return {**{f"{name}_{size}": partial(shares, rows, *pair, size) for size in sorted(sizes)
+               for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))},
+            **{f"agg_vs_forward_{name}": partial(shares, rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()},
+            "rate_n8_vs_n2": by_workers}
+
+
 def collect(directory):
-    rows = {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
+    rows = measured_rows(directory)
     sizes = {what: sorted(int(key.split(",")[1]) for _, key in rows if key.startswith(what + ",")) for what in ("aggregated", "replayed")}
     sizes["replayed"] = sorted(set(sizes["replayed"]))
-    found = {f"{name}_{size}": shares(rows, *pair, size) for size in sizes["aggregated"]
-             for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))}
-    found |= {f"agg_vs_forward_{name}": shares(rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()}
-    eight, two = (rows["swagg", f"{what},1076"] for what in ("aggregated", "two_workers"))
-    found["rate_n8_vs_n2"] = records.ratios([row["answers_pps"] for row in eight], [row["answers_pps"] for row in two])
-    found["apply_vs_memcpy_1024"] = json.loads(records.text(directory, "core.json"))["apply_vs_memcpy_1024"]
     return {
-        "measured": records.measured(len(eight), MEASURES), "figures": found,
+        "measured": records.measured(len(rows["swagg", "aggregated,1076"]), MEASURES), "figures": found(ways(directory)),
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
         "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
         "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],

@@ -62,6 +62,21 @@ def flat(figures):
     return metrics
 
 
+# What asking for a figure meets whose records are not there.
+GAPS = (LookupError, StopIteration, FileNotFoundError, ValueError)
+
+
+def found(ways, gaps=()):
+    """{name: value} of {name: function that gives it}. gaps: what some may fail with, which are then left out"""
+    values = {}
+    for name, way in ways.items():
+        try:
+            values[name] = way()
+        except gaps:
+            pass
+    return values
+
+
 def present(figures, data):
     """Those that were measured; a quick look leaves some out."""
     return [figure for figure in figures if figure.name in data["figures"]]

@@ -2,7 +2,7 @@
 import records
 import rooms
 from statistics import median
-from figures import Figure, Sample, figure_table, table
+from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, bars
 
 MEASURES = rooms.WORKERS  # rooms.py
@@ -32,19 +32,32 @@ FIGURES = (
 )
 
 
+def measured_rows(directory):
+    return {key[0]: group for key, group in records.reports(directory).items()}
+
+
+def ways(directory):
+    rows = measured_rows(directory)
+
+    def trips(name):
+        return [median(row["rtt_ms"]) for row in rows[name]]
+
+    found = {f"idle_round_trip_{name}_vs_busy": lambda name=name: records.ratios(trips(name), trips("busy")) for name in rows}
+    for name in (name for name in rows if name != "bridge"):
+        found[f"idle_cpu_{name}"] = lambda name=name: [run["cpu"] for run in rows[name]]
+        found[f"idle_allreduce_us_{name}"] = lambda name=name: [median(run["allreduce_us"]) for run in rows[name]]
+    return found
+
+
 def collect(directory):
-    rows = {key[0]: group for key, group in records.reports(directory).items()}
-    trips = {name: [median(row["rtt_ms"]) for row in group] for name, group in rows.items()}
-    settings, found = [], {}
+    rows = measured_rows(directory)
+    settings = []
     for name in SETTINGS:
         row = {"setting": name, "round_trip_us": [1000 * t for run in rows[name] for t in run["rtt_ms"]]}
         if name != "bridge":
             row |= {"cpu": [run["cpu"] for run in rows[name]], "allreduce_us": [t for run in rows[name] for t in run["allreduce_us"]]}
-            found[f"idle_cpu_{name}"] = row["cpu"]
-            found[f"idle_allreduce_us_{name}"] = [median(run["allreduce_us"]) for run in rows[name]]
-        found[f"idle_round_trip_{name}_vs_busy"] = records.ratios(trips[name], trips["busy"])
         settings.append(row)
-    return {"measured": records.measured(len(trips["busy"]), MEASURES), "figures": found, "settings": settings}
+    return {"measured": records.measured(len(rows["busy"]), MEASURES), "figures": found(ways(directory)), "settings": settings}
 
 
 def setting_table(data):

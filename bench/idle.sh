@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # script/bench idle        what a switch costs that has nothing to do, and what it then takes to answer
+# Takes 1 minutes a run and 0 once; a look takes 1.
 #
 # Measures: idle.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING.json: the CPU's share while nothing comes, the round trips
 # of pings to the switch, and the times of allreduces of one packet, all a fifth of a second apart; "bridge": the same host's
@@ -17,10 +18,6 @@ if [ -n "${3:-}" ]; then
     pings=10
 fi
 settings=("busy:idle: {max_sleep_us: 0}" "quick:idle: {max_sleep_us: 100}" "default:" "slow:idle: {max_sleep_us: 10000}")
-
-cpu_ticks() { # PID: of all its threads, in user and kernel mode
-    awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"
-}
 
 # Prints how long two ranks take, a call of each size up to 1 KiB, in us.
 allreduces() {
@@ -48,9 +45,9 @@ measure() { # NAME YAML
     net_swagg_config "$NET_DIR/swagg.yaml" "$2" "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
     net_swagg_start "$NET_DIR/swagg.yaml"
     sleep 1
-    before=$(cpu_ticks "$NET_SWAGG_PID")
+    before=$(net_swagg_cpu)
     sleep "$seconds"
-    share=$(awk "BEGIN { print ($(cpu_ticks "$NET_SWAGG_PID") - $before) / $(getconf CLK_TCK) / $seconds }")
+    share=$(awk "BEGIN { print ($(net_swagg_cpu) - $before) / $seconds }")
     mapfile -t times < <(allreduces)
     [ "${#times[@]}" -gt 0 ] || fail "$1: no allreduce has ended"
     ping_switch "$1" "$share" "${times[@]}"

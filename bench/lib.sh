@@ -29,9 +29,25 @@ measure() { # NAME OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
     local name=$1 op=$2 bytes iterations warmups
     read -r bytes iterations warmups <<<"$3"
     shift 3
-    record "$name,$op" net_mpirun "${ranks:-4}" "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" -n "$iterations" -w "$warmups" \
-        --json "$NET_DIR/new.json"
+    record "$name,$op" perf_of_both $((iterations + warmups)) "${ranks:-4}" "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" \
+        -n "$iterations" -w "$warmups" --json "$NET_DIR/new.json"
     printf '  run %s: %s, %s: %.3f s\n' "$run" "$op" "$name" "$(seconds "$(record_of "$name,$op")")"
+}
+
+# mpi-perf says how much CPU time a call has taken of the ranks; swagg's is added.
+perf_of_both() { # CALLS MPIRUN-ARGUMENT...
+    local before
+    before=$(net_swagg_cpu)
+    net_mpirun "${@:2}" || return
+    python3 - "$NET_DIR/new.json" "$1" "$before" "$(net_swagg_cpu)" <<'END'
+import json, sys
+path, (calls, before, after) = sys.argv[1], map(float, sys.argv[2:])
+with open(path) as f:
+    rows = json.load(f)
+rows[0]["switch_cpu_us"] = (after - before) / calls * 1e6
+with open(path, "w") as f:
+    json.dump(rows, f)
+END
 }
 
 seconds() { # FILE

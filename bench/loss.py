@@ -1,10 +1,11 @@
 """What losses cost: what loss.sh measured."""
 import json
 import re
+from functools import partial
 
 import records
 import rooms
-from figures import Figure, Sample, figure_table, table
+from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
 MEASURES = (*rooms.MPI, "tests/sim/tat.c", "tests/sim/tat_table.c")  # rooms.py
@@ -38,14 +39,25 @@ def simulated(text):
     return {"setting": text.strip().splitlines()[0].strip(), "rows": rows}
 
 
+def seconds_of(directory):
+    return {key[:2]: [row["median_us"] / 1e6 for row in group] for key, group in records.mpi_perf(directory).items()}
+
+
+def ways(directory):
+    seconds = seconds_of(directory)
+
+    def inflation(loss, variant):
+        return records.ratios(seconds[f"{loss}pct", variant], seconds["0pct", variant])
+
+    return {f"{prefix}loss_inflation_{loss}pct": partial(inflation, loss, variant)
+            for variant, (prefix, _) in VARIANTS.items() for loss in LOSSES}
+
+
 def collect(directory):
-    seconds = {key[:2]: [row["median_us"] / 1e6 for row in group] for key, group in records.mpi_perf(directory).items()}
-    found = {f"{prefix}loss_inflation_{loss}pct": records.ratios(seconds[f"{loss}pct", variant], seconds["0pct", variant])
-             for variant, (prefix, _) in VARIANTS.items() for loss in LOSSES}
+    seconds = seconds_of(directory)
     times = [{"variant": variant, "loss": float(loss), "seconds": seconds[f"{loss}pct", variant]}
              for variant in VARIANTS for loss in ("0", *LOSSES)]
-    found |= json.loads(records.text(directory, "sim.json"))
-    return {"measured": records.measured(len(times[0]["seconds"]), MEASURES), "figures": found, "times": times,
+    return {"measured": records.measured(len(times[0]["seconds"]), MEASURES), "figures": found(ways(directory)) | json.loads(records.text(directory, "sim.json")), "times": times,
             "simulated": simulated(records.text(directory, "sim.txt"))}
 
 

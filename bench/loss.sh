@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # script/bench loss        what losses cost: swagg and Open MPI under the same, and faster links in the simulator
+# Takes 2 minutes a run and 1 once; a look takes 3.
 #
-# Measures: loss.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,LOSS,VARIANT,allreduce.json and DIRECTORY/sim.json, of which loss.py
+# Measures: loss.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LOSS,VARIANT,allreduce.json and DIRECTORY/sim.json, of which loss.py
 # makes figures.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -10,14 +11,16 @@ set -euo pipefail
 runs=$1
 records=$2
 
+tensor="20M 2 1"
+[ -z "${3:-}" ] || tensor="8M 2 1"
 net_begin bench
 net_hosts 4
 net_limit 200mbit
 for ((run = 1; run <= runs; run++)); do
     for percent in 0 0.01 0.1 1; do
         start_swagg "$(awk "BEGIN { print $percent / 100 }")"
-        measure_offloaded "${percent}pct,swagg" allreduce "20M 2 1"
-        measure "${percent}pct,openmpi" allreduce "20M 2 1"
+        measure_offloaded "${percent}pct,swagg" allreduce "$tensor"
+        measure "${percent}pct,openmpi" allreduce "$tensor"
         net_swagg_stop
     done
 done

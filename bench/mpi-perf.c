@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "elements.h"
 #include "standard_streams.h"
@@ -57,6 +58,7 @@ struct row {
     size_t bytes, count;
     bool settles;          /* before it is measured */
     double time, min, max; /* seconds */
+    double cpu;            /* of all ranks, a call */
     long wrong;
 };
 
@@ -247,9 +249,16 @@ static void settle(const struct options *o, const struct row *row, const void *s
     }
 }
 
+/* Of this process, with all its threads. */
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 /* Each call by itself; leaves this rank's times. Returns how many sums were wrong. */
-static long time_calls(const struct options *o, const void *send, void *recv, const struct row *row,
-                       double times[])
+static long time_calls(const struct options *o, const void *send, void *recv, struct row *row, double times[])
 {
     long wrong = 0;
     for (int i = -o->warmups; i < o->iterations; i++) {
@@ -257,10 +266,12 @@ static long time_calls(const struct options *o, const void *send, void *recv, co
             settle(o, row, send, recv);
         memset(recv, 0xff, row->bytes);
         MPI_Barrier(MPI_COMM_WORLD);
-        double start = MPI_Wtime();
+        double cpu = cpu_seconds(), start = MPI_Wtime();
         reduce(o, send, recv, row->count);
-        if (i >= 0)
+        if (i >= 0) {
             times[i] = MPI_Wtime() - start;
+            row->cpu += (cpu_seconds() - cpu) / o->iterations;
+        }
         if (receives(o))
             wrong += count_wrong(o, recv, row->count);
     }
@@ -268,17 +279,17 @@ static long time_calls(const struct options *o, const void *send, void *recv, co
 }
 
 /* All calls together; every time is the mean of the loop. */
-static long time_loop(const struct options *o, const void *send, void *recv, const struct row *row,
-                      double times[])
+static long time_loop(const struct options *o, const void *send, void *recv, struct row *row, double times[])
 {
     for (int i = 0; i < o->warmups; i++)
         reduce(o, send, recv, row->count);
     settle(o, row, send, recv);
     memset(recv, 0xff, row->bytes);
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime();
+    double cpu = cpu_seconds(), start = MPI_Wtime();
     for (int i = 0; i < o->iterations; i++)
         reduce(o, send, recv, row->count);
+    row->cpu = (cpu_seconds() - cpu) / o->iterations;
     double mean = (MPI_Wtime() - start) / o->iterations;
     for (int i = 0; i < o->iterations; i++)
         times[i] = mean;
@@ -315,6 +326,7 @@ static void measure(const struct options *o, struct row *row)
     long wrong =
         o->timing == LOOP ? time_loop(o, send, recv, row, times) : time_calls(o, send, recv, row, times);
     join_times(o, times, joint);
+    MPI_Allreduce(MPI_IN_PLACE, &row->cpu, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Allreduce(&wrong, &row->wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     qsort(joint, (size_t)n, sizeof *joint, compare);
     row->time = middle(o, joint);
@@ -369,9 +381,10 @@ static void write_row(const struct options *o, const struct row *r, FILE *f, boo
     fprintf(f,
             "%s  {\"op\": \"%s\", \"timing\": \"%s\", \"type\": \"%s\", \"ranks\": %d, "
             "\"bytes\": %zu, \"count\": %zu, \"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, "
-            "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"wrong\": %ld}",
+            "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"cpu_us\": %.1f, \"wrong\": %ld}",
             first ? "" : ",\n", operation_name(o), timings[o->timing], o->element->name, o->ranks, r->bytes,
-            r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->wrong);
+            r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->cpu * 1e6,
+            r->wrong);
 }
 
 static FILE *open_json(const struct options *o)

@@ -5,7 +5,7 @@ import figures
 import plot
 from plot import Panel
 
-# What a reader who asks "how fast is it?" looks for: (benchmark, figure, label)
+# What a reader who asks "how fast is it?" looks for, the worst as well as the best: (benchmark, figure, label)
 HEADLINES = (
     ("allreduce", "allreduce_200mbit_vs_openmpi", "allreduce, links of 200 Mbit/s: Open MPI's choice"),
     ("numbers", "allreduce_200mbit_vs_best", "... its best algorithm"),
@@ -19,7 +19,13 @@ HEADLINES = (
     ("numbers", "allreduce_cpu_vs_best", "... its best algorithm"),
     ("numbers", "latency_8B_vs_openmpi", "8 bytes, CPUs the limit: its choice"),
     ("numbers", "worst_size_vs_openmpi", "the worst size of 8 bytes to 16 MiB: its choice"),
+    ("allreduce", "allreduce_cpu_vs_openmpi_ring", "allreduce, CPUs the limit: its ring"),
+    ("allreduce", "allreduce_cpu_af_packet_vs_openmpi", "... over DPDK's net_af_packet: its choice"),
+    ("allreduce", "reduce_cpu_vs_openmpi", "reduce, CPUs the limit: its choice"),
 )
+# Beside other peers: (benchmark, figure)
+BESIDE = (("thc", "thc_vs_float_tat"), ("thc", "thc_cpu_vs_float"), ("switches", "case1_vs_host_cpu"), ("switches", "case1_vs_host_cpu_p_2x"),
+          ("atp", "atp_beside_tcp_job"))
 
 
 def speed(measured):
@@ -27,6 +33,16 @@ def speed(measured):
     rows = [(label, figures.Sample(measured[bench][1]["figures"][name]), "ours")
             for bench, name, label in HEADLINES if bench in measured and name in measured[bench][1]["figures"]]
     return plot.bars("swagg beside Open MPI", [Panel("How many times as fast as Open MPI's", "times as fast", rows, marks=[(1, "Open MPI")])])
+
+
+def best_to_worst(measured):
+    """A table of the headlines, and of what is held against other peers."""
+    wanted = {*(headline[:2] for headline in HEADLINES), *BESIDE}
+    rows = [(figure.sample(data).median, bench, figure) for bench, (module, data) in measured.items()
+            for figure in figures.present(module.FIGURES, data) if (bench, figure.name) in wanted]
+    rows.sort(key=lambda row: -row[0])
+    return "From best to worst:\n\n" + figures.table(
+        ("beside its peer", "figure", "median"), [(figure.says.format(median), link(bench, figure), f"{median:.3f}") for median, bench, figure in rows], "llr")
 
 
 def shown(module, data):
@@ -76,4 +92,4 @@ def text(docs, measured):
     """`measured`: {name: (module, data)}"""
     answers = [module.answer(data) for name, (module, data) in measured.items() if name == "allreduce"]
     sections = [section(docs, name, module, data) for name, (module, data) in measured.items()]
-    return "\n\n".join([*answers, READING.strip(), aims(measured), "## Every figure", *sections])
+    return "\n\n".join([*answers, READING.strip(), best_to_worst(measured), aims(measured), "## Every figure", *sections])

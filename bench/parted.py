@@ -3,6 +3,8 @@
 A part, parts/PART.py, has FIGURES; READING, how it is measured; collect(rows) returns its figures, by name, and further data;
 section(data) returns Markdown. One may have plots(data), which returns {name: SVG}. rows: {(what, ...): [report, one a run]}, of its own records. A part that was not measured is left
 out."""
+import functools
+
 import records
 from figures import figure_table
 
@@ -21,6 +23,17 @@ def collect(parts, directory, paths, before=0):
             figures, found[name] = part.collect(own)
             found["figures"] |= figures
     return {"measured": records.measured(max(len(reports) for reports in rows.values()), paths), **found}
+
+
+def ways(parts, directory, before=0):
+    """A part that was not measured to its end has none of its figures."""
+    rows = records.reports(directory)
+    made = {}
+    for name, part in parts.items():
+        own = {key[before + 1:]: reports for key, reports in rows.items() if key[before] == name}
+        collected = functools.cache(lambda part=part, own=own: part.collect(own)[0])
+        made |= {figure.name: lambda collected=collected, name=figure.name: collected()[name] for figure in part.FIGURES if own}
+    return made
 
 
 def page(parts, data):

@@ -1,7 +1,9 @@
 """Which placement of tasks on lcores is fastest: what placement.sh measured."""
+from functools import partial
+
 import records
 import rooms
-from figures import Figure, Sample, table
+from figures import Figure, Sample, found, table
 from plot import Panel, bars
 
 MEASURES = rooms.SWITCH  # rooms.py
@@ -33,16 +35,28 @@ FIGURES = tuple(Figure(f"placement_{form}_{frame}", says.format(frame), first_sc
                 for form, says in SAYS.items() for frame in (192, 1516, 9018))
 
 
+def measured_rows(directory):
+    return {(form, int(frame)): group for (form, frame), group in records.reports(directory).items()}
+
+
+def ways(directory):
+    rows = measured_rows(directory)
+
+    def ratio(form, frame):
+        return records.ratios(*([row["answers_pps"] for row in rows[which, frame]] for which in (form, "one")))
+
+    return {f"placement_{form}_{frame}": partial(ratio, form, frame) for form, frame in rows}
+
+
 def collect(directory):
-    rows = {(form, int(frame)): group for (form, frame), group in records.reports(directory).items()}
-    found, placements = {}, []
+    rows = measured_rows(directory)
+    placements = []
     for frame in sorted({frame for _, frame in rows}):
         for form in (form for form in FORMS if (form, frame) in rows):
-            pps, one = ([row["answers_pps"] for row in rows[which, frame]] for which in (form, "one"))
-            found[f"placement_{form}_{frame}"] = records.ratios(pps, one)
-            placements.append({"form": form, "frame": frame, "mpps": [p / 1e6 for p in pps],
-                               "idle": [row["idle"] for row in rows[form, frame]]})
-    return {"measured": records.measured(len(placements[0]["mpps"]), MEASURES), "figures": found, "placements": placements}
+            group = rows[form, frame]
+            placements.append({"form": form, "frame": frame, "mpps": [row["answers_pps"] / 1e6 for row in group],
+                               "idle": [row["idle"] for row in group]})
+    return {"measured": records.measured(len(placements[0]["mpps"]), MEASURES), "figures": found(ways(directory)), "placements": placements}
 
 
 def ratio(data, form, frame):

@@ -37,6 +37,17 @@ def by_name(directory):
     return [(parts, content, path) for run, parts, content, path in sorted(found, key=lambda one: one[0])]
 
 
+def drop_broken(directory):
+    """What was being written when the benchmark was ended."""
+    for path in glob.glob(os.path.join(directory, "*.json")):
+        with open(path) as f:
+            text = f.read()
+        try:
+            json.loads(text)
+        except ValueError:
+            os.unlink(path)
+
+
 def mpi_perf(directory):
     """{(part, ...): [row of mpi-perf, one a run]}. A wrong sum ends everything."""
     rows = {}

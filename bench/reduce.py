@@ -1,7 +1,9 @@
 """How fast MPI_Reduce is by size: what reduce.sh measured."""
+from functools import partial
+
 import records
 import rooms
-from figures import Figure, Sample, table
+from figures import Figure, Sample, found, table
 from plot import Panel, lines
 
 MEASURES = rooms.MPI  # rooms.py
@@ -40,17 +42,24 @@ FIGURES = tuple(Figure(f"reduce_{timing}_{variant}_{kib}k_vs_openmpi", says(timi
                 for timing in TIMINGS for variant in VARIANTS for kib in SIZES)
 
 
+def milliseconds(directory):
+    return {key: [row["median_us"] / 1e3 for row in group] for key, group in records.mpi_perf(directory).items()}
+
+
+def ways(directory):
+    ms = milliseconds(directory)
+
+    def ratio(variant, timing, size):
+        return records.ratios(ms["openmpi", timing, size], ms[variant, timing, size])
+
+    return {f"reduce_{timing}_{variant}_{size >> 10}k_vs_openmpi": partial(ratio, variant, timing, size)
+            for variant, timing, size in ms if variant != "openmpi"}
+
+
 def collect(directory):
-    seconds = {key: [row["median_us"] / 1e6 for row in group] for key, group in records.mpi_perf(directory).items()}
-    found, times = {}, []
-    for variant, timing, size in seconds:
-        times.append({"timing": timing, "variant": variant, "kib": size >> 10,
-                      "ms": [1e3 * s for s in seconds[variant, timing, size]]})
-        if variant != "openmpi":
-            found[f"reduce_{timing}_{variant}_{size >> 10}k_vs_openmpi"] = records.ratios(
-                seconds["openmpi", timing, size], seconds[variant, timing, size])
-    runs = len(next(iter(seconds.values())))
-    return {"measured": records.measured(runs, MEASURES), "figures": found, "times": times}
+    ms = milliseconds(directory)
+    times = [{"timing": timing, "variant": variant, "kib": size >> 10, "ms": taken} for (variant, timing, size), taken in ms.items()]
+    return {"measured": records.measured(len(times[0]["ms"]), MEASURES), "figures": found(ways(directory)), "times": times}
 
 
 def ratio(data, timing, variant, kib):

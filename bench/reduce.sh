@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # script/bench reduce      MPI_Reduce by size, as OSU's osu_reduce takes the time and in a loop: swagg, complete and buffered
+# Takes 1 minutes a run and 0 once; a look takes 1.
 #
 # Measures: reduce.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,VARIANT,TIMING.json, of which reduce.py makes figures. All variants
 # take turns in each run, so that a machine that grows slower does so for all.

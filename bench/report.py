@@ -3,10 +3,12 @@
 
 report.py collect NAME RECORDS [--docs DIRECTORY] [--json FILE]   takes a benchmark's records into results/data/NAME.json
                                                                   and renders; --json: the figures as one flat object
+report.py look NAME RECORDS [--json FILE]                         prints the figures of those that there are; docs stay
 report.py render [--docs DIRECTORY]                               makes pages and plots again, without measuring
 report.py check [--docs DIRECTORY]                                fails if that would change anything
 
-A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): MEASURES is what it measures (rooms.py); collect(directory) returns its data; FIGURES are the
+A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME): MEASURES is what it measures (rooms.py); collect(directory) returns its data, ways(directory)
+functions that give its figures, by their names, of what records there are; FIGURES are the
 figures, some of them for the first screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
 import argparse
 import importlib
@@ -18,6 +20,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 import figures
 import overview
+import records
 import rooms
 
 BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp", "atp_sim")  # in the order of the first screen
@@ -123,17 +126,31 @@ def check(docs):
     sys.exit(len(stale) > 0)
 
 
-def collect(name, records, docs, json_file):
+def collect(name, directory, docs, json_file):
     module = module_of(name)
-    data = module.collect(records)
+    data = module.collect(directory)
     text = dump(data) + "\n"
     for path, content in ({data_file(docs, name): text} | rendered(docs, {name: text})).items():  # nothing is written if a page cannot be made
         path.write_text(content)
+    write_figures(json_file, data["figures"])
+    print(*module.pages(data).values(), sep="\n\n")
+
+
+def write_figures(json_file, found):
     if json_file:
         with open(json_file, "w") as f:
-            json.dump(figures.flat(data["figures"]), f, indent=2)
+            json.dump(figures.flat(found), f, indent=2)
             f.write("\n")
-    print(*module.pages(data).values(), sep="\n\n")
+
+
+def look(name, directory, json_file):
+    """What there is of a benchmark that was ended early, or only looks."""
+    records.drop_broken(directory)
+    module = module_of(name)
+    found = figures.found(module.ways(directory), figures.GAPS)
+    write_figures(json_file, found)
+    print(figures.figure_table(module.FIGURES, {"figures": found}))
+    print(f"{name}: {len(figures.present(module.FIGURES, {'figures': found}))} of {len(module.FIGURES)} figures")
 
 
 def main():
@@ -141,15 +158,19 @@ def main():
     docs = argparse.ArgumentParser(add_help=False)
     docs.add_argument("--docs", type=Path, default=Path(__file__).resolve().parent.parent / "docs")
     commands = parser.add_subparsers(dest="command", required=True)
-    collecting = commands.add_parser("collect", parents=[docs])
-    collecting.add_argument("name", choices=BENCHES)
-    collecting.add_argument("records")
-    collecting.add_argument("--json")
+    taking = argparse.ArgumentParser(add_help=False)
+    taking.add_argument("name", choices=BENCHES)
+    taking.add_argument("records")
+    taking.add_argument("--json")
+    commands.add_parser("collect", parents=[docs, taking])
+    commands.add_parser("look", parents=[taking])
     commands.add_parser("render", parents=[docs])
     commands.add_parser("check", parents=[docs])
     options = parser.parse_args()
     if options.command == "collect":
         collect(options.name, options.records, options.docs, options.json)
+    elif options.command == "look":
+        look(options.name, options.records, options.json)
     else:
         {"render": render, "check": check}[options.command](options.docs)
 

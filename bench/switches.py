@@ -10,6 +10,10 @@ PARTS = {"tree": tree, "case1": case1, "case2": case2, "bump": bump, "rules": ru
 FIGURES = parted.figures_of(PARTS)
 
 
+def ways(directory):
+    return parted.ways(PARTS, directory)
+
+
 def collect(directory):
     return parted.collect(PARTS, directory, MEASURES)
 

@@ -9,6 +9,10 @@ PARTS = {"one_lcore": one_lcore, "sharing": sharing, "auth": auth}
 FIGURES = parted.figures_of(PARTS)
 
 
+def ways(directory):
+    return parted.ways(PARTS, directory, before=1)
+
+
 def collect(directory):
     return parted.collect(PARTS, directory, MEASURES, before=1)
 

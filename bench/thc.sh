@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, training, CPU; --quick, --records
+# script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, training, CPU; --records
+# Takes 6 minutes a run and 4 once; a look takes 4.
 #
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
 # (swagg-perf, and the bytes that rank 0's port carried meanwhile; LINKS is "server" where swagg-ps sums, over links of 100mbit),
@@ -23,7 +24,9 @@ LATE_MS=100 # thc_training.py says it, too
 LATE_EPOCHS=2
 LATE_STEPS=15
 MANY=$'4 0\n4 1\n8 0\n8 2\n64 0\n64 6\n64 19' # workers in one process, and how many of them are late
-[ -z "$quick" ] || MANY='64 0'
+LOSSES=(0.001 0.01)
+LATE=(1 2 3) # of ten
+[ -z "$quick" ] || LOSSES=(0.01) LATE=(3)
 SERVER=4 # the host of swagg-ps; ranks are on the others
 ALGORITHMS=(chosen 4 6 "5 1048576") # of Open MPI: what it chooses, ring, Rabenseifner's, segmented ring
 [ -z "$quick" ] || ALGORITHMS=(chosen 4)
@@ -58,23 +61,25 @@ AS_PAPER=(--workers 10 --compression thc --granularity 20 --one-in 512 --epochs 
 
 measure_aside() {
     local workers late loss synchronize
-    for loss in 0 0.001 0.01; do
+    for loss in 0 "${LOSSES[@]}"; do
         for synchronize in '' --synchronize; do
             [ "$loss$synchronize" != 0--synchronize ] || continue
             # shellcheck disable=SC2086 # none or one
             aside "loss,$loss,${synchronize#--}" "${AS_PAPER[@]}" --loss "$loss" $synchronize
         done
     done
-    for late in 1 2 3; do
+    for late in "${LATE[@]}"; do
         aside "many,10,$late,thc" "${AS_PAPER[@]}" --late "$late"
     done
     for late in 0 3; do
         aside "many,10,$late,float" "${AS_PAPER[@]}" --compression none --late "$late"
     done
-    while read -r workers late; do
-        aside "many,$workers,$late,thc" --workers "$workers" --compression thc --late "$late"
-    done <<<"$MANY"
-    aside many,64,0,float --workers 64
+    if [ -z "$quick" ]; then
+        while read -r workers late; do
+            aside "many,$workers,$late,thc" --workers "$workers" --compression thc --late "$late"
+        done <<<"$MANY"
+        aside many,64,0,float --workers 64
+    fi
     while [ "${#asides[@]}" -gt 0 ]; do
         end_aside
     done
@@ -82,25 +87,23 @@ measure_aside() {
 }
 
 perf() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS RANK
-    net_exec "$6" "$NET_BUILD/bench/swagg-perf" --switch "$1" --job "$2" --size 4 --compression "$2" \
-        -b "$3" -e "$3" -n "$4" -w "$5" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$6"
-}
-
-carried() { # DIRECTION
-    net_exec 0 cat "/sys/class/net/eth0/statistics/$1_bytes"
+    local how=(--compression "$2")
+    [ "$2" != fp16 ] || how=(--numbers fp16)
+    net_exec "$6" "$NET_BUILD/bench/swagg-perf" --switch "$1" --job "$2" --size 4 \
+        -b "$3" -e "$3" -n "$4" -w "$5" "${how[@]}" --timeout 300000 --json "$NET_DIR/perf.json" --rank "$6"
 }
 
 libswagg() { # ADDRESS WAY BYTES ITERATIONS WARM-UPS
     local sent received
-    sent=$(carried tx) received=$(carried rx)
+    sent=$(net_carried 0 tx) received=$(net_carried 0 rx)
     on_all_ranks 4 perf "$@"
-    printf '{"sent": %s, "received": %s, "perf": %s}\n' $(($(carried tx) - sent)) $(($(carried rx) - received)) \
+    printf '{"sent": %s, "received": %s, "perf": %s}\n' $(($(net_carried 0 tx) - sent)) $(($(net_carried 0 rx) - received)) \
         "$(cat "$NET_DIR/perf.json")" >"$NET_DIR/new.json"
 }
 
 measure_ways() { # NAME ADDRESS BYTES ITERATIONS WARM-UPS
     local way
-    for way in none thc; do
+    for way in none fp16 thc; do
         record "$1,$way" libswagg "$2" "$way" "${@:3}"
         printf '  run %s: %s, compression %s\n' "$run" "$1" "$way"
     done
@@ -125,9 +128,8 @@ train_rank() { # WORKERS LATE QUORUM RANK
 measure_late() {
     local late workers
     record late,10,0,all on_all_ranks 10 train_rank 10 0 0
-    record late,10,1,all on_all_ranks 10 train_rank 10 1 0
-    for late in 1 2 3; do
-        [ "$late$quick" != 2quick ] || continue
+    for late in "${LATE[@]}"; do
+        record "late,10,$late,all" on_all_ranks 10 train_rank 10 "$late" 0
         record "late,10,$late,quorum" on_all_ranks 10 train_rank 10 "$late" $((10 - late))
     done
     if [ "$run$quick" = 1 ]; then
@@ -165,7 +167,9 @@ measure_training() {
     options+=(-x SWAGG_MIN_BYTES=8K)
     record train,openmpi train 4 digits
     record train,float train 4 digits "${options[@]}"
+    record train,fp16 train 4 digits "${options[@]}" -x SWAGG_NUMBERS=fp16
     record train,thc train 4 digits "${options[@]}" -x SWAGG_COMPRESSION=thc
+    record text,4,fp16 train 4 text "${options[@]}" -x SWAGG_NUMBERS=fp16
     for ranks in 4 8; do
         [ "$ranks$quick" != 8quick ] || continue
         record "text,$ranks,float" train "$ranks" text "${options[@]}"
@@ -174,11 +178,11 @@ measure_training() {
     printf '  run %s: trained\n' "$run"
 }
 
+NET_BURST=3028 # two frames: a gradient must not pass in one burst
 net_begin bench
 net_hosts 5
 for ((run = 1; run <= runs; run++)); do
     record alone alone
-    [ "$run" != 1 ] || measure_aside
     net_limit 100mbit
     net_bridge
     measure_openmpi
@@ -191,4 +195,5 @@ for ((run = 1; run <= runs; run++)); do
     net_limit none
     measure_ways none "$(net_switch_ip)" 16M 8 2
     net_swagg_stop
+    [ "$run" != 1 ] || measure_aside
 done

@@ -67,8 +67,21 @@ static double thc_error(const struct thc_table *table, const struct vectors *v, 
     return error_of_mean(v, n);
 }
 
-/* Each number is the largest of all workers', with its sign, at random, or 0; right in the mean. */
-static double terngrad_error(const struct vectors *v, unsigned n)
+/* The standard deviation. */
+static float sigma_of(const float *x)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < VECTOR_FLOATS; i++) {
+        sum += (double)x[i];
+        squares += (double)x[i] * (double)x[i];
+    }
+    return (float)sqrt((squares - sum * sum / VECTOR_FLOATS) / VECTOR_FLOATS);
+}
+
+/* Each number is the largest of all workers', with its sign, at random, or 0; right in the mean. Before that
+ * each worker's are clipped to so much. */
+static double terngrad_error(const struct vectors *v, unsigned n, const float most[])
 {
     uint64_t state = n;
     float scale = 0;
@@ -76,10 +89,11 @@ static double terngrad_error(const struct vectors *v, unsigned n)
     memset(mean, 0, sizeof mean);
     for (unsigned worker = 0; worker < n; worker++)
         for (size_t i = 0; i < VECTOR_FLOATS; i++)
-            scale = fmaxf(scale, fabsf(of(v, worker)[i]));
+            scale = fmaxf(scale, fminf(fabsf(of(v, worker)[i]), most[worker % v->given]));
     for (unsigned worker = 0; worker < n; worker++)
         for (size_t i = 0; i < VECTOR_FLOATS; i++)
-            if (uniform_01(&state) < (double)(fabsf(of(v, worker)[i]) / scale))
+            if (uniform_01(&state) <
+                (double)(fminf(fabsf(of(v, worker)[i]), most[worker % v->given]) / scale))
                 mean[i] += copysignf(scale / (float)n, of(v, worker)[i]);
     return error_of_mean(v, n);
 }
@@ -125,10 +139,27 @@ static void print_way(const struct vectors *v, uint8_t bits, unsigned one_in, un
            one_in, n, thc_error(&t, v, n, kernels), thc_error(&even, v, n, kernels));
 }
 
+static void print_others(const struct vectors *v)
+{
+    float least[WORKERS_MOST], clipped[WORKERS_MOST], all[WORKERS_MOST];
+
+    for (unsigned i = 0; i < v->given; i++) {
+        least[i] = tenth(v->of[i]);
+        clipped[i] = 2.5F * sigma_of(v->of[i]); /* as TernGrad's authors do */
+        all[i] = INFINITY;
+    }
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+        const unsigned n = workers[w];
+
+        printf("%s\n {\"workers\": %u, \"terngrad\": %.6g, \"terngrad_unclipped\": %.6g, \"topk\": %.6g}",
+               w > 0 ? "," : "", n, terngrad_error(v, n, clipped), terngrad_error(v, n, all),
+               topk_error(v, n, least));
+    }
+}
+
 void print_errors(const char *prefix, const struct vectors *v, const struct agg_kernels *kernels)
 {
     static const unsigned one_in[] = {16, 32, 128, 1024};
-    float least[WORKERS_MOST];
     const char *comma = "";
 
     printf("\"%serrors\": [", prefix);
@@ -139,10 +170,6 @@ void print_errors(const char *prefix, const struct vectors *v, const struct agg_
                 print_way(v, bits, one_in[p], workers[w], kernels);
             }
     printf("],\n\"%sothers\": [", prefix);
-    for (unsigned i = 0; i < v->given; i++)
-        least[i] = tenth(v->of[i]);
-    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++)
-        printf("%s\n {\"workers\": %u, \"terngrad\": %.6g, \"topk\": %.6g}", w > 0 ? "," : "", workers[w],
-               terngrad_error(v, workers[w]), topk_error(v, workers[w], least));
+    print_others(v);
     printf("],\n");
 }

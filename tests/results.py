@@ -1,10 +1,15 @@
 #!/usr/bin/env python3
 """Tests what makes docs/results.md and its pages: that they are what their data make of them, and that every benchmark's records
 become data, a page and a plot. results.py TEMPORARY_DIRECTORY"""
+import contextlib
+import io
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -34,7 +39,7 @@ def put(directory, name, content):
 
 
 def mpi_row(kib, seconds):
-    return {"bytes": kib << 10, "median_us": seconds * 1e6, "wrong": 0}
+    return {"bytes": kib << 10, "median_us": seconds * 1e6, "cpu_us": seconds * 2e6, "switch_cpu_us": 1e5, "wrong": 0}
 
 
 # Records as the benchmarks leave them: swagg takes a second, a peer two, in each run a little more.
@@ -74,7 +79,6 @@ def dataplane_records(directory):
                     {"elements": 9, "answers_pps": rate, "idle": 0.5, "offered_pps": 1e6, "sent_pps": 1e6, "lost": 0, "answers": 9,
                      "checked": 1})
             put(directory, f"{run},{device},replayed,192.json", {"received_pps": rate})
-    put(directory, "core.json", {"apply_vs_memcpy_1024": 2.0})
 
 
 def placement_records(directory):
@@ -98,7 +102,7 @@ def core_records(directory):
     put(directory, "core.txt", "\n".join([
         "Words", "", "Warm", "type", *packets, "", "Large: 512", "type", *packets, "", "Kernels, warm", "type", *packets[1:2], "",
         "Checksums, warm", "of", *checksums, "", "A float32 contribution, warm", "kernels", "avx2 1408 | 29.4 32.9 -3.5", ""]))
-    put(directory, "core.json", {"apply_vs_memcpy_1024": 2.0, "apply_vs_memcpy_1024_large": 1.5})
+    put(directory, "core.json", {"apply_vs_loop_1024": 2.0, "apply_vs_loop_1024_large": 1.5})
     for function in ("sml_pool_locate", "sml_pool_apply", "time_memcpy", "time_loop"):
         put(directory, f"{function}.1", "desc: Trigger: Client Request: f32,on arrival,avx2,32,10\nsummary: 500\n")
     put(directory, "time_checksum.1", "desc: Trigger: Client Request: UDP,avx2,146,10\ntotals: 500\n")
@@ -106,6 +110,8 @@ def core_records(directory):
 
 def numbers_records(directory):
     for run in RUNS:
+        for op in ("allreduce", "reduce"):
+            put(directory, f"{run},100mbit_8,swagg,{op}.json", [mpi_row(1024, 1)])
         for setting in numbers_bench.SEARCHED:
             for variant, seconds in (("best", 2), ("openmpi", 3), ("swagg", 1)):
                 for op in ("allreduce", "reduce"):
@@ -122,7 +128,7 @@ def numbers_records(directory):
             put(directory, f"{run},200mbit,libswagg,{way}.json", [{"bytes": 9, "count": elements, "mean_us": 10, "wrong": 0}])
         put(directory, f"{run},200mbit,libswagg,tensors.json", {"many_tensors_share": 0.95, "many_tensors_share_vector": 1.0})
     for variant in ("short_4", "short_5_65536", "full_4"):
-        for setting in numbers_bench.LIMITS:
+        for setting in numbers_bench.SEARCHED:
             put(directory, f"1,{setting},{variant},allreduce.json", [mpi_row(1024, 2)])
     put(directory, "operations.json", {
         "kernels": "avx2", "memcpy": 5, "loop": 8, "operations": [{"op": "sum", "type": "f32", "ns": 7}, {"op": "min", "type": "i8", "ns": 9}],
@@ -130,7 +136,7 @@ def numbers_records(directory):
 
 
 def thc_records(directory):
-    alone = {"kernels": "avx2", "ns": dict.fromkeys(thc.STEPS, 0.5), "others": [{"workers": n, "terngrad": 3 / n, "topk": 0.5} for n in (1, 4)],
+    alone = {"kernels": "avx2", "ns": dict.fromkeys(thc.STEPS, 0.5), "others": [{"workers": n, "terngrad": 2 / n, "terngrad_unclipped": 3 / n, "topk": 0.5} for n in (1, 4)],
              "errors": [{"bits": bits, "one_in": 32, "workers": n, "thc": 0.1 / n, "uniform": 0.2 / n} for bits in (3, 4) for n in (1, 4)]}
     alone |= {"gradient_" + name: alone[name] for name in ("errors", "others")}
     process = {"epochs": [{"epoch": 1, "accuracy": 0.4}], "missed": 0}
@@ -141,15 +147,15 @@ def thc_records(directory):
     for run in RUNS:
         put(directory, f"{run},alone.json", alone)
         for links in ("100mbit", "server", "none"):
-            for way, seconds in (("none", 4), ("thc", 1)):
+            for way, seconds in (("none", 4), ("fp16", 2), ("thc", 1)):
                 put(directory, f"{run},{links},{way}.json",
                     {"sent": 800 * seconds, "received": 400 * seconds, "perf": [{"mean_us": seconds * 1e6, "wrong": 0}]})
-        for way, ms in (("openmpi", 30), ("float", 20), ("thc", 10)):
+        for way, ms in (("openmpi", 30), ("float", 20), ("fp16", 15), ("thc", 10)):
             put(directory, f"{run},train,{way}.json",
                 [{"epoch": epoch, "loss": 1, "accuracy": 0.94 + epoch / 100, "ms": ms} for epoch in (1, 2, 3)])
-        for ranks, way, ms in ((4, "float", 30), (4, "thc", 10), (8, "float", 60), (8, "thc", 20)):
+        for ranks, way, ms in ((4, "float", 30), (4, "fp16", 20), (4, "thc", 10), (8, "float", 60), (8, "thc", 20)):
             put(directory, f"{run},text,{ranks},{way}.json", [{"epoch": 1, "loss": 1, "accuracy": 0.5, "ms": ms}])
-        for name, ms in (("0,all", 20), ("1,all", 30), ("1,quorum", 20), ("2,quorum", 20), ("3,quorum", 20)):
+        for name, ms in (("0,all", 20), ("1,all", 30), ("2,all", 40), ("3,all", 50), ("1,quorum", 20), ("2,quorum", 20), ("3,quorum", 20)):
             put(directory, f"{run},late,10,{name}.json", {"epochs": [{"epoch": 1, "accuracy": 0.1, "ms": ms}], "steps": 1, "missed": 0})
         for algorithm in ("chosen", "4"):
             put(directory, f"{run},100mbit,{algorithm},allreduce.json", [mpi_row(1024, 3)])
@@ -218,7 +224,7 @@ def switches_records(directory):
 # The figure that each of them must come to.
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
-            "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_memcpy_1024", 2),
+            "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_loop_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
             "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4)}
 
@@ -334,6 +340,68 @@ def test_records_become_pages(temporary):
     assert said.returncode == 1 and "results.md" in said.stdout and "idle.md" in said.stdout and "idle.svg" in said.stdout, said.stdout
 
 
+def test_a_look_shows_what_there_is(temporary):
+    """Of any part of the records, also of none; one that is half written is not counted."""
+    metrics = temporary / "look.json"
+
+    def looked(name, directory):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            report.look(name, directory, metrics)
+        assert f"{name}: " in said.getvalue() and " figures" in said.getvalue()
+        return json.loads(metrics.read_text())
+
+    for name in report.BENCHES:
+        whole, some = temporary / name, temporary / f"{name}-some"
+        some.mkdir()
+        assert not looked(name, some)
+        for path in sorted(whole.iterdir()):
+            shutil.copy(path, some)
+            if path.name.startswith("2,"):
+                break
+        put(some, "1,half.json", '{"cpu": 0.04, "allred')
+        looked(name, some)
+        assert not (some / "1,half.json").exists()
+        figure, expected = EXPECTED[name]
+        assert abs(looked(name, whole)[figure] - expected) < 1e-3, name
+    said = run_report("look", "idle", temporary / "idle")
+    assert said.returncode == 0 and "`idle_cpu_default`" in said.stdout, said.stdout
+
+
+# A benchmark that leaves records, and then never ends.
+ENDLESS = """#!/usr/bin/env bash
+# script/bench idle
+# Takes 1 minutes a run and 0 once; a look takes 1.
+set -euo pipefail
+trap 'echo cleaned up; exit 143' TERM
+cp "$RECORDS"/1,*.json "$2"
+touch "$RECORDS/measuring"
+sleep 1000
+"""
+
+
+def test_a_benchmark_that_is_ended_prints_what_it_has(temporary):
+    copy, idle_records = temporary / "copy", temporary / "idle"
+    for folder in ("bench", "script"):
+        shutil.copytree(ROOT / folder, copy / folder)
+    for name in ("bootstrap", "build"):
+        put(copy / "script", name, "#!/bin/sh\n")
+    put(copy / "bench", "idle.sh", ENDLESS)
+    script = (copy / "script/bench").read_text()
+    assert "LOOK_S=285 " in script
+    for options, limit, ending, status in ((["--quick"], 285, signal.SIGINT, 130), ([], 285, signal.SIGTERM, 130), (["--quick"], 1, None, 0)):
+        put(copy / "script", "bench", script.replace("LOOK_S=285 ", f"LOOK_S={limit} "))
+        (idle_records / "measuring").unlink(missing_ok=True)
+        bench = subprocess.Popen(["bash", copy / "script/bench", "idle", *options], env={**os.environ, "RECORDS": idle_records}, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        while not (idle_records / "measuring").exists():
+            assert bench.poll() is None or ending is None, bench.stdout.read()
+            time.sleep(0.01)
+        if ending is not None:
+            bench.send_signal(ending)
+        said = bench.communicate()[0]
+        assert bench.returncode == status and "cleaned up" in said and "`idle_cpu_default`" in said and "minutes" in said, (bench.returncode, said)
+
+
 def test_what_fails_changes_nothing(temporary):
     docs, records = temporary / "docs", temporary / "idle"
     data = (docs / "results/data/idle.json").read_text()
@@ -357,6 +425,8 @@ def main():
     test_every_room_is_there()
     test_committed_pages()
     test_records_become_pages(temporary)
+    test_a_look_shows_what_there_is(temporary)
+    test_a_benchmark_that_is_ended_prints_what_it_has(temporary)
     test_what_fails_changes_nothing(temporary)
     shutil.rmtree(temporary)
 

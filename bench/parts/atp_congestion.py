@@ -7,10 +7,10 @@ FIGURES = (
            "that without.", ">= 2"),
     Figure("atp_control_on_vs_off_3", "There goodput of three workers with congestion control is {:.2f} times that without.", first_screen=False),
     Figure("atp_beside_tcp_link_share", "A job and a flow of TCP to the server's host use {:.1%} of its link together.", ">= 0.95"),
-    Figure("atp_beside_tcp_job", "Of what a job and a flow of TCP get together, {:.1%} is the job's.", first_screen=False),
+    Figure("atp_beside_tcp_job", "Of what a job and a flow of TCP get together, {:.1%} is the job's."),
     Figure("atp_beside_tcp_ecn_link_share", "A job and a flow of TCP that heeds marks (ECN) use {:.1%} of the link to the server's host together.",
            first_screen=False),
-    Figure("atp_beside_tcp_ecn_job", "Of what a job and a flow of TCP that heeds marks (ECN) get together, {:.1%} is the job's.", first_screen=False),
+    Figure("atp_beside_tcp_ecn_job", "Of what a job and a flow of TCP that heeds marks (ECN) get together, {:.1%} is the job's."),
 )
 
 READING = """

@@ -249,13 +249,30 @@ net_limit() { # RATE [HOST]
     done
 }
 
-# A bucket of some 20 frames, and the queue of a small switch port behind it.
+# A bucket of some 20 frames ($NET_BURST), and the queue of a small switch port behind it.
 net_limit_device() { # RATE NAMESPACE DEVICE
     if [ "$1" = none ]; then
         tc -n "$2" qdisc del dev "$3" root 2>/dev/null || true
     else
-        tc -n "$2" qdisc replace dev "$3" root tbf rate "$1" burst 32kb limit 1mb
+        tc -n "$2" qdisc replace dev "$3" root tbf rate "$1" burst "${NET_BURST:-32kb}" limit 1mb
     fi
+}
+
+# Seconds of CPU time that swagg has taken, with all its threads; 0 where the switch is another.
+net_swagg_cpu() {
+    if [ -z "$NET_SWAGG_PID" ]; then
+        echo 0
+    else
+        awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print ($12 + $13) / hz }' "/proc/$NET_SWAGG_PID/stat"
+    fi
+}
+
+# Bytes that have left the host (tx) or come to it over its link, which has a limit: whole frames, without their checksum. They are the
+# limit's counters, since those of a veth lack the Ethernet headers of what its peer merges.
+net_carried() { # HOST rx|tx
+    local where=("$NET_ID-h$1" eth0)
+    [ "$2" = tx ] || where=("$NET_ID-sw" "p$1")
+    tc -n "${where[0]}" -s -j qdisc show dev "${where[1]}" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["bytes"])'
 }
 
 net_exec() { # HOST COMMAND...
