@@ -32,7 +32,7 @@ FIGURES = (
 
 READING = """
 `swagg-sim atp --curves` plays it, with the real aggregator table, parameter servers and streams of `lib/core/atp`; a seed decides everything, so it gives
-the same on every machine, in some minutes of CPU time. Every result of every worker is compared with the sum. What the network is:
+the same on every machine, in some minutes of CPU time. Every call that ends is compared with the sum, in every worker. What the network is:
 
 - **A star:** {workers} hosts with a worker of every job, one more with the parameter servers of all jobs, and one switch between them.
 - **Cables** of {gbps:g} Gb/s, {delay_us:g} µs of delay, frames of 9,018 bytes ({chunk_bytes:,} of them elements; {carried}). What a host sends

@@ -88,6 +88,14 @@ static void draw_trailers(struct atp_world_config *cfg, uint64_t *rng)
     cfg->forged = rng_below(rng, 2) ? (unsigned)rng_between(rng, 1, 300) : 0;
 }
 
+/* Floats as scaled integers or halves, whose exponents travel ahead. */
+static void draw_formats(struct atp_world_config *cfg, uint64_t *rng)
+{
+    for (unsigned i = 0; i < cfg->jobs; i++)
+        cfg->job[i].terms.format =
+            (enum sml_format)(rng_below(rng, 2) ? SML_FORMAT_TYPED : rng_below(rng, SML_FORMATS));
+}
+
 void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
 {
     uint64_t rng = splitmix_hash(seed);
@@ -118,4 +126,5 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
             cfg->job[i].terms.group = 1 + i;
     draw_deafness(cfg, &rng);
     draw_trailers(cfg, &rng);
+    draw_formats(cfg, &rng);
 }

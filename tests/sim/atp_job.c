@@ -122,7 +122,8 @@ static void serve(struct atp_job *job, unsigned i, const struct agg_sender *from
 static struct sml_call call_of(const struct atp_job_worker *w)
 {
     const struct atp_job *job = w->job;
-    struct sml_call call = atp_numbers_call(job->seed, w->call, job->cfg.workers, job->cfg.elements);
+    struct sml_call call =
+        atp_numbers_call(job->seed, w->call, job->cfg.workers, job->cfg.elements, job->cfg.terms.format);
 
     if (job->cfg.fixed_size)
         call = (struct sml_call){.seq = w->call,
@@ -211,7 +212,7 @@ static bool is_right(struct atp_job_worker *w, const struct sml_call *call, uint
 
     if (job->known == w->call + 1 && memcmp(w->out, job->right, bytes) == 0)
         return true;
-    if (!atp_numbers_hold(call, job->seed, job->cfg.workers, w->out, at))
+    if (!atp_numbers_hold(call, job->seed, job->cfg.workers, job->cfg.terms.format, w->out, at))
         return false;
     memcpy(job->right, w->out, bytes);
     job->known = w->call + 1;

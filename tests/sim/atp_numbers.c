@@ -1,9 +1,11 @@
 #include "atp_numbers.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
 #include "random.h"
+#include "switchml/blocks.h"
 
 static const struct {
     uint8_t type, op;
@@ -14,10 +16,17 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds, VALUES = 8 };
 
-struct sml_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most)
+/* What numbers that are scaled to int32 may lack. */
+static const double ROUNDING = 1.0 / 1024;
+
+struct sml_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most,
+                                 enum sml_format format)
 {
-    const uint64_t x = splitmix_hash(seed + call);
+    uint64_t x = splitmix_hash(seed + call);
     const bool reduce = x >> 32 & 1;
+
+    while (sml_has_exponents(format) && !sml_blocks_carry(format, kinds[x % KINDS].type, kinds[x % KINDS].op))
+        x++;
 
     return (struct sml_call){.seq = call,
                              .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
@@ -72,20 +81,20 @@ static void put(uint8_t type, void *at, uint64_t i, unsigned v)
     }
 }
 
-static int64_t get(uint8_t type, const void *at, uint64_t i)
+static double get(uint8_t type, const void *at, uint64_t i)
 {
     switch (type) {
     case AGG_I32:
     case AGG_U32:
         return ((const int32_t *)at)[i];
     case AGG_I64:
-        return ((const int64_t *)at)[i];
+        return (double)((const int64_t *)at)[i];
     case AGG_F32:
-        return (int64_t)((const float *)at)[i];
+        return ((const float *)at)[i];
     case AGG_F64:
-        return (int64_t)((const double *)at)[i];
+        return ((const double *)at)[i];
     case AGG_F16:
-        return of_half(((const uint16_t *)at)[i]);
+        return (double)of_half(((const uint16_t *)at)[i]);
     case AGG_I16:
         return ((const int16_t *)at)[i];
     default:
@@ -115,15 +124,17 @@ void atp_numbers_fill(const struct sml_call *call, uint64_t seed, unsigned rank,
         put(call->type, in, i, value(call, seed, rank, i));
 }
 
-bool atp_numbers_hold(const struct sml_call *call, uint64_t seed, unsigned workers, const void *out,
-                      uint64_t *at)
+bool atp_numbers_hold(const struct sml_call *call, uint64_t seed, unsigned workers, enum sml_format format,
+                      const void *out, uint64_t *at)
 {
+    const double rounding = format == SML_FORMAT_INT32 && call->type == AGG_F32 ? ROUNDING : 0;
+
     for (uint64_t i = 0; i < call->count; i++) {
         int64_t expected = value(call, seed, 0, i);
         for (unsigned rank = 1; rank < workers; rank++)
             expected = combine(call->op, expected, value(call, seed, rank, i));
         *at = i;
-        if (get(call->type, out, i) != expected)
+        if (!(fabs(get(call->type, out, i) - (double)expected) <= rounding))
             return false;
     }
     return true;

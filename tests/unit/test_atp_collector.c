@@ -261,7 +261,8 @@ static enum atp_reason ask(uint32_t sequence, uint16_t rank)
     return apply_from(rank, &p, NULL, 0);
 }
 
-/* Who asks is told who is there, and who is not is asked, once. Of the last chunk he gets the result. */
+/* Who asks is told who is there, and who is not is asked, once for all that ask; and once more when one of
+ * them asks again, for it may not have heard. Of the last chunk who asks gets the result. */
 static void test_questions(void)
 {
     open_collector(3, ATP_ON_ARRIVAL);
@@ -272,6 +273,10 @@ static void test_questions(void)
     CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 3);
     CU_ASSERT_EQUAL(ask(FIRST, 2), ATP_SEND_WAITING);
     CU_ASSERT(agg_wants(&v, 2) && !agg_wants(&v, 1));
+    CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_ASK);
+    CU_ASSERT(agg_wants(&v, 2) && agg_wants(&v, 1));
+    CU_ASSERT_EQUAL(ask(FIRST, 0), ATP_SEND_WAITING);
+    CU_ASSERT(!agg_wants(&v, 2));
     CU_ASSERT_EQUAL(part(FIRST, 4, ATP_RESEND | ATP_DIRECT), ATP_SEND_ALL);
     check_result(7);
     CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_ONE);

@@ -469,6 +469,27 @@ static void send_of(struct rig *rig, unsigned rank)
     rig_deliver(rig);
 }
 
+/* A chunk that has waited long for another rank makes nobody's timer as long. */
+static void test_timers_do_not_learn_from_stalls(void)
+{
+    enum { TRIP = 6000, STALL = 1000 * TRIP };
+    struct sml_segment segments[RIG_WORKERS];
+    struct rig rig;
+
+    rig_init(&rig, 2, &usual, 0);
+    for (unsigned call = 0; call < 8; call++) {
+        begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+        send_of(&rig, 0);
+        rig.now += call < 4 ? TRIP : STALL;
+        send_of(&rig, 1);
+        check_sums(&rig, 0, 10);
+    }
+    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    send_of(&rig, 0);
+    CU_ASSERT(atp_stream_timer(rig.stream[0]) - rig.now < STALL / 4);
+    rig_fini(&rig);
+}
+
 static bool loses_to_rank_1(struct rig *rig, const struct rig_packet *p)
 {
     return rig->lost == 0 && !p->to_server && p->rank == 1;
@@ -837,6 +858,7 @@ int main(void)
         UNIT_TEST(test_tail_loss_is_soon_noticed),
         UNIT_TEST(test_a_lost_window_is_soon_noticed),
         UNIT_TEST(test_ranks_out_of_step),
+        UNIT_TEST(test_timers_do_not_learn_from_stalls),
         UNIT_TEST(test_who_is_waited_for_asks),
         UNIT_TEST(test_window),
         UNIT_TEST(test_reduce),

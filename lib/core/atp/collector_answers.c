@@ -102,6 +102,11 @@ void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16
 {
     uint64_t more = 0;
 
+    if (ranks_has(lane->askers, rank)) {
+        memset(lane->askers, 0, c->words * sizeof *lane->askers);
+        memset(lane->asked, 0, c->words * sizeof *lane->asked);
+    }
+    ranks_add(lane->askers, rank);
     for (unsigned i = 0; i < c->words; i++) {
         lane->wants[i] = ranks_below(c->cfg.topology.workers, i) & ~lane->in[i] & ~lane->asked[i];
         lane->asked[i] |= lane->wants[i];
@@ -130,6 +135,7 @@ static void go_on(struct atp_collector *c, struct atp_lane *lane, uint16_t next)
     memset(lane->in, 0, c->words * sizeof *lane->in);
     memset(lane->aside, 0, c->words * sizeof *lane->aside);
     memset(lane->asked, 0, c->words * sizeof *lane->asked);
+    memset(lane->askers, 0, c->words * sizeof *lane->askers);
     __atomic_store_n(&lane->contributed, 0, __ATOMIC_RELAXED);
     lane->wraps = wraps_before(lane, following);
     __atomic_store_n(&lane->expected, following, __ATOMIC_RELAXED);

@@ -44,10 +44,12 @@ struct atp_lane {
     uint8_t held;          /* the least that its contributions say (struct atp_packet) */
     int8_t exponent, aside_exponent;
     struct atp_side first, other;
-    uint64_t in[ATP_RANK_WORDS];    /* whose contributions are in the sum */
-    uint64_t aside[ATP_RANK_WORDS]; /* in the part aside; none: there is none */
-    uint64_t asked[ATP_RANK_WORDS]; /* who was told that the chunk waits for them, once each */
-    uint64_t wants[ATP_RANK_WORDS]; /* of the last verdict that was for some ranks only */
+    uint64_t in[ATP_RANK_WORDS];     /* whose contributions are in the sum */
+    uint64_t aside[ATP_RANK_WORDS];  /* in the part aside; none: there is none */
+    uint64_t askers[ATP_RANK_WORDS]; /* who has asked, or sent again, in this round of questions: one ends
+                                        when one of them does so once more */
+    uint64_t asked[ATP_RANK_WORDS];  /* who was told in it that the chunk waits for them */
+    uint64_t wants[ATP_RANK_WORDS];  /* of the last verdict that was for some ranks only */
     uint64_t grouped[ATP_RANK_WORDS];
     bool has_result;   /* of chunk expected - window */
     uint16_t again_to; /* whom it was sent to once more: ATP_ALL: all that hear the group; ATP_AGAIN_NOBODY */
@@ -108,7 +110,8 @@ void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane
 void atp_lane_ask(const struct atp_collector *c, struct atp_lane *lane, const uint64_t ranks[],
                   struct agg_verdict *v);
 /* Somebody sends again: some contributions have come here alone, so those of others would wait in a switch
- * for them in vain. Tells who is missing, and these themselves, unless they were told. (Where contributions
+ * for them in vain. Tells who is missing, and these themselves, once in each round of questions: what they
+ * were told, or what they have sent then, may be lost. (Where contributions
  * come alone because of another chunk's aggregator, as is common, nobody is told: that costs more than it
  * saves.) */
 void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,

@@ -4,7 +4,20 @@
 #include "atp/stream_state.h"
 #include "wire/atp_seal.h"
 
-enum { QUEUED_FROM = 4 /* shortest round trips: one that takes longer has waited in a queue */ };
+enum {
+    QUEUED_FROM = 4, /* shortest round trips: one that takes longer has waited in a queue */
+    STALLED_FROM =
+        32, /* one that takes longer has waited for another rank, whose timer it tells, not the path */
+};
+
+/* As long as a round trip counts. Else the ranks' timers would learn from one another: where most chunks lack
+ * some rank's packet, each wait makes the next one longer. */
+static uint64_t of_path(const struct sml_rtt *rtt, uint64_t took)
+{
+    const uint64_t longest = STALLED_FROM * rtt->base;
+
+    return longest > 0 && took > longest ? longest : took;
+}
 
 /* Of three of a port that were acknowledged, the ones that were sent last. */
 static void note_order(uint64_t latest[ATP_OUT_OF_ORDER], uint64_t order)
@@ -25,7 +38,7 @@ static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t no
     const uint64_t took = now - f->sent_at;
 
     if (f->sends == 1) {
-        sml_rtt_sample(&s->rtt, took, now);
+        sml_rtt_sample(&s->rtt, of_path(&s->rtt, took), now);
         if (took > QUEUED_FROM * s->rtt.base)
             atp_congestion_waits(&s->congestion);
     }
