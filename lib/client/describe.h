@@ -20,7 +20,7 @@ struct describe_names {
     const char *(*op)(enum swagg_op op);
 };
 
-/* "allreduce of 1000 f32 (sum)", "reduce of 2000 f64 (sum) to rank 0" */
+/* "allreduce of 1000 float32 (sum)", "reduce of 2000 float64 (sum) to rank 0" */
 const char *describe_call(const struct describe_names *names, const struct sml_call *call,
                           char text[DESCRIBE_CALL_MAX]);
 

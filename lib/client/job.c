@@ -43,6 +43,7 @@ static int failure_status(const struct swagg_job *job, const struct ctl_failure 
         return f->rank == job->options.rank ? SWAGG_ERR_DEADLINE : SWAGG_ERR_ABORTED;
     case CTL_CANNOT_RESUME:
     case CTL_APPLICATION:
+    case CTL_ENDED:
         return SWAGG_ERR_ABORTED;
     default:
         return SWAGG_ERR_REFUSED;

@@ -91,8 +91,9 @@ enum swagg_status {
     SWAGG_ERR_DEADLINE = -4,  /* the deadline passed; the text names the missing ranks */
     SWAGG_ERR_MISMATCH = -5,  /* ranks called different collectives; the text names both */
     SWAGG_ERR_LOST = -6,      /* a peer died or left; the text names it */
-    SWAGG_ERR_ABORTED = -7,   /* a peer gave up; the text has its reason */
-    SWAGG_ERR_SYSTEM = -8,    /* a system call failed (sockets, memory); the text has its errno */
+    SWAGG_ERR_ABORTED =
+        -7, /* a peer gave up, or the switch's operator ended the job; the text has the reason */
+    SWAGG_ERR_SYSTEM = -8, /* a system call failed (sockets, memory); the text has its errno */
 };
 
 /* In which order the switch adds. */

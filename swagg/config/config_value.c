@@ -70,7 +70,7 @@ void config_parse_mac(struct config_text *t, const char *path, const char *text,
     unsigned b[6], any = 0;
 
     if (!scan_mac(text, b)) {
-        config_fault(t, path, "\"%s\" is not a MAC address (02:00:00:00:00:01)", text);
+        config_fault(t, path, "\"%s\" is not a MAC address (\"02:00:00:00:00:01\")", text);
         return;
     }
     for (unsigned i = 0; i < 6; i++) {
@@ -80,7 +80,7 @@ void config_parse_mac(struct config_text *t, const char *path, const char *text,
     if (mac[0] & 1)
         config_fault(t, path, "%s is a group address; the first byte must be even", text);
     else if (any == 0)
-        config_fault(t, path, "%s is no station's address; 02:00:00:00:00:01 would do", text);
+        config_fault(t, path, "%s is no station's address; \"02:00:00:00:00:01\" would do", text);
 }
 
 /* Decimal digits only, least..32. */

@@ -160,15 +160,15 @@ static const struct {
      "F:3: ports[0].impair.tx.reorder_for_us: 60000000 microseconds is out of range (1..10000000)\n"},
     /* the switch */
     {PORT "switch: {mac: 02-00-00-00-00-01}\n",
-     "F:3: switch.mac: \"02-00-00-00-00-01\" is not a MAC address (02:00:00:00:00:01)\n"},
+     "F:3: switch.mac: \"02-00-00-00-00-01\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
     {PORT "switch: {mac: \"02:00:00:00:00:01:02\"}\n",
-     "F:3: switch.mac: \"02:00:00:00:00:01:02\" is not a MAC address (02:00:00:00:00:01)\n"},
+     "F:3: switch.mac: \"02:00:00:00:00:01:02\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
     {PORT "switch: {mac: \"02:00:00:00:00:-1\"}\n",
-     "F:3: switch.mac: \"02:00:00:00:00:-1\" is not a MAC address (02:00:00:00:00:01)\n"},
+     "F:3: switch.mac: \"02:00:00:00:00:-1\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
     {PORT "switch: {mac: \"03:00:00:00:00:01\"}\n",
      "F:3: switch.mac: 03:00:00:00:00:01 is a group address; the first byte must be even\n"},
     {PORT "switch: {mac: \"0:0:0:0:0:0\"}\n",
-     "F:3: switch.mac: 0:0:0:0:0:0 is no station's address; 02:00:00:00:00:01 would do\n"},
+     "F:3: switch.mac: 0:0:0:0:0:0 is no station's address; \"02:00:00:00:00:01\" would do\n"},
     {PORT "switch: {ip: 10.0.0.256}\n",
      "F:3: switch.ip: \"10.0.0.256\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
     {PORT "switch: {ip: 10.0.0.1/33}\n",
@@ -311,7 +311,7 @@ static const struct {
           "replay: [{tenant: a}, {tenant: nobody}]\n",
      "F:5: replay[1].tenant: no tenant is called \"nobody\"\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - {worker_mac: x, worker_ip: y}\n",
-     "F:5: replay[0].worker_mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:5: replay[0].worker_mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
      "F:5: replay[0].worker_ip: \"y\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"},
     /* static jobs */
     {PORT "static: [{workers: [{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}]}]\n",
@@ -344,7 +344,7 @@ static const struct {
      "F:10: static[0].workers[3].ip: is missing\n"
      "F:7: static[0].workers[0].mac: is switch.mac, the switch's own\n"
      "F:7: static[0].workers[0].ip: is switch.ip, the switch's own address\n"
-     "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
      "F:8: static[0].workers[1].ip: 127.0.0.1/32 is not an address that a host can have\n"
      "F:9: static[0].workers[2].port: 65535 is out of range (1..65534)\n"
      "F:9: static[0].workers[2].ip: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
@@ -395,7 +395,7 @@ static const struct {
      "F:15: hostagg[1].slots: 0 is out of range (1..16384)\n"
      "F:14: hostagg[1].job: 0 is the number of hostagg[0], too\n"
      "F:11: hostagg[1].host.port: 48864 is one of the switch's own ports, 48862 to 48883\n"
-     "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
      "F:12: hostagg[1].workers[1].ip: is switch.ip, the switch's own address\n"
      "F:13: hostagg[1].operation: there is no band of float32\n"},
     {SWITCH "hostagg:\n  - {name: x, elements: 366, workers: [" WORKER_2
@@ -419,7 +419,7 @@ static const struct {
      "F:8: clone[0].ether_type: 5 is out of range (1536..65535)\n"
      "F:11: clone[0].sequence_at: 3 is out of range (14..9000)\n"
      "F:7: clone[0].slots: 3 is not a power of two (512, 1024, ...)\n"
-     "F:5: clone[0].host: \"x\" is not a MAC address (02:00:00:00:00:01)\n"
+     "F:5: clone[0].host: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
      "F:6: clone[0].workers[1]: 02:00:00:00:00:02 is clone[0].workers[0], too\n"
      "F:6: clone[0].workers[2]: is switch.mac, the switch's own\n"
      "F:9: clone[0].match: \"abc\" is not 1 to 8 bytes in hexadecimal digits, two each\n"

@@ -339,7 +339,7 @@ static void test_the_operator_ends_a_job(void)
     play(4, "running 2\n"
             "end\n"
             "  close\n"
-            "  ab ABORTED not admitted: the switch's operator has ended the job\n"
+            "  ab ABORTED ended by the operator: the switch's operator has ended the job\n"
             "end\n"
             "  nothing\n"
             "LEAVE a\n"
@@ -349,7 +349,7 @@ static void test_the_operator_ends_a_job(void)
             "JOIN c 0/2\n"
             "  c PENDING rank 1\n"
             "end\n"
-            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+            "  c ABORTED ended by the operator: the switch's operator has ended the job\n");
 }
 
 static void test_a_drained_job_lets_nobody_else_in(void)
@@ -374,7 +374,7 @@ static void test_a_drained_job_lets_nobody_else_in(void)
             "JOIN c 0/2\n"
             "  c PENDING rank 1\n"
             "drain\n"
-            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+            "  c ABORTED ended by the operator: the switch's operator has ended the job\n");
 }
 
 /* Ranks of the one tenant never get into the other's job, and neither does what the operator does. */
@@ -395,13 +395,13 @@ static void test_the_operator_names_tenants(void)
             "  d PENDING occupied by rank 0\n"
             "end shared of 0\n"
             "  close\n"
-            "  b ABORTED not admitted: the switch's operator has ended the job\n"
+            "  b ABORTED ended by the operator: the switch's operator has ended the job\n"
             "alive a\n"
             "end shared of 0\n"
             "  nothing\n"
             "end shared of 1\n"
             "  close\n"
-            "  a ABORTED not admitted: the switch's operator has ended the job\n");
+            "  a ABORTED ended by the operator: the switch's operator has ended the job\n");
 }
 
 /* Another than the one that began under its name after the restart. */

@@ -600,11 +600,11 @@ static void test_a_recalled_job_that_has_failed_stays_so(void)
             "  close\n"
             "  a PENDING ranks 1 and 2\n"
             "end t\n"
-            "  a ABORTED not admitted: the switch's operator has ended the job\n"
+            "  a ABORTED ended by the operator: the switch's operator has ended the job\n"
             "LEAVE b\n"
             "  b LEFT\n"
             "JOIN c 2/3 resume=5 below=2\n"
-            "  c ABORTED not admitted: the switch's operator has ended the job\n");
+            "  c ABORTED ended by the operator: the switch's operator has ended the job\n");
 }
 
 /* Who leaves while others have yet to join again ends the job, and they are told so. */

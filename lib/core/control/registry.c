@@ -393,7 +393,7 @@ void ctl_registry_prepared(struct ctl_registry *r, uint64_t preparation, const s
 static void end(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
 {
     struct ctl_failure why;
-    ctl_failure_set(&why, CTL_NOT_ADMITTED, UINT16_MAX, "the switch's operator has ended the job");
+    ctl_failure_set(&why, CTL_ENDED, UINT16_MAX, "the switch's operator has ended the job");
     ctl_entry_fail(r, job, &why, now);
 }
 

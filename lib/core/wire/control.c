@@ -428,6 +428,7 @@ const char *ctl_reason_name(unsigned reason)
         [CTL_RANK_LEFT] = "rank left",
         [CTL_NOT_ADMITTED] = "not admitted",
         [CTL_BAD_KEY] = "bad key",
+        [CTL_ENDED] = "ended by the operator",
     };
     return reason < sizeof names / sizeof *names ? names[reason] : "?";
 }

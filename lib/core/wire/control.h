@@ -64,6 +64,7 @@ enum ctl_reason {
     CTL_RANK_LEFT = 12,     /* a rank left while others still need it */
     CTL_NOT_ADMITTED = 13,  /* the switch's operator does not let this address into a job of this name */
     CTL_BAD_KEY = 14,       /* the message's key is not known here, is not the name's, or its seal is wrong */
+    CTL_ENDED = 15,         /* the switch's operator has ended the job */
 };
 
 /* The head, common to all and to every version of the protocol. */
