@@ -69,7 +69,7 @@ fake busy <<'END'
 timeout=$PPID
 run_test=$(ps -o ppid= "$timeout")
 repeat=$(ps -o ppid= "$run_test")
-[ "$(ps -o args= --ppid "$repeat" | grep -c getppid)" -ge 2 ]
+until [ "$(ps -o args= --ppid "$repeat" | grep -c getppid)" -ge 2 ]; do :; done
 END
 runs 0 1 net/busy --modes busy
 fake stopped <<'END'
