@@ -3,6 +3,7 @@
 #include "thc/codec.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "random.h"
@@ -381,6 +382,21 @@ static void test_what_is_no_number_has_no_norm_and_no_sum(void)
     }
 }
 
+/* Sixteen floats whose squares are so large that a float that had summed them would not heed a 1 any more. */
+static void test_the_norm_of_a_long_block(void)
+{
+    enum { LONG = 1 << 22 };
+    const struct thc_codec c = codec_of(4, 30, 1. / 32, LONG, "scalar");
+    float *x = malloc(LONG * sizeof(*x));
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(x);
+    for (size_t i = 0; i < LONG; i++)
+        x[i] = i < 16 ? 4096 : 1;
+    const double right = sqrt(16.0 * 4096 * 4096 + LONG - 16);
+    CU_ASSERT_DOUBLE_EQUAL(thc_norm(&c, x), right, right / 5000);
+    free(x);
+}
+
 static void test_blocks_are_powers_of_two(void)
 {
     struct thc_table t = {.bits = 4, .granularity = 30, .fraction = 1. / 32}, wrong = t;
@@ -411,6 +427,7 @@ int main(void)
         UNIT_TEST(test_all_instruction_sets_have_the_same_bits),
         UNIT_TEST(test_zeros_stay_zeros),
         UNIT_TEST(test_what_is_no_number_has_no_norm_and_no_sum),
+        UNIT_TEST(test_the_norm_of_a_long_block),
         UNIT_TEST(test_blocks_are_powers_of_two),
         CU_TEST_INFO_NULL,
     };

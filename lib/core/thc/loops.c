@@ -102,8 +102,10 @@ static void hadamard(float *x, size_t n, float scale)
             }
 }
 
-/* Sixteen sums, whatever a register has room for. */
-static float norm(const float *x, size_t n)
+enum { SUMMED = 1 << 16 /* floats whose squares are summed as floats */ };
+
+/* Sixteen sums, whatever a register has room for. Of so few floats that none is lost beside what is there. */
+static float squares(const float *x, size_t n)
 {
     float sums[16] = {0}, sum = 0;
 
@@ -112,7 +114,16 @@ static float norm(const float *x, size_t n)
             sums[j] += x[i + j] * x[i + j];
     for (unsigned j = 0; j < 16; j++)
         sum += sums[j];
-    return __builtin_sqrtf(sum);
+    return sum;
+}
+
+static float norm(const float *x, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i += SUMMED)
+        sum += (double)squares(x + i, n - i < SUMMED ? n - i : SUMMED);
+    return __builtin_sqrtf((float)sum);
 }
 
 /* --- indices --- */
