@@ -228,17 +228,6 @@ static void test_any_parts(void)
     }
 }
 
-static void test_overflow_asks(void)
-{
-    open_collector(4, ATP_ON_ARRIVAL);
-    CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
-    CU_ASSERT_EQUAL(part(FIRST, 0xf, ATP_OVERFLOW), ATP_SEND_ASK);
-    CU_ASSERT(!agg_wants(&v, 0) && agg_wants(&v, 1) && agg_wants(&v, 3));
-    CU_ASSERT_EQUAL(part(FIRST, 0xe, 0), ATP_SEND_ALL);
-    check_result(0xf);
-    close_collector();
-}
-
 static void test_waiting_names_who(void)
 {
     open_collector(11, ATP_ON_ARRIVAL);
@@ -576,7 +565,6 @@ int main(void)
         UNIT_TEST(test_replaced),
         UNIT_TEST(test_overlap_loses_nobody),
         UNIT_TEST(test_any_parts),
-        UNIT_TEST(test_overflow_asks),
         UNIT_TEST(test_waiting_names_who),
         UNIT_TEST(test_questions),
         UNIT_TEST(test_asked_by_several),

@@ -5,7 +5,7 @@
 static void append_flags(struct line *l, uint8_t flags)
 {
     static const char *const names[] = {"resend",   "collision", "congested", "edge",
-                                        "overflow", "opening",   "scaled",    "direct"};
+                                        "by-group", "opening",   "scaled",    "direct"};
 
     for (unsigned i = 0; i < 8; i++)
         if (flags >> i & 1)

@@ -138,10 +138,6 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
     lane->marked |= (p->flags & ATP_ECN) != 0;
     lane->collided |= (p->flags & ATP_COLLISION) != 0;
     lane->held = p->held < lane->held ? p->held : lane->held;
-    if (p->flags & ATP_OVERFLOW) {
-        atp_lane_ask(c, lane, part->ranks, v);
-        return;
-    }
     brought = atp_lane_take(c, lane, part);
     __atomic_store_n(&lane->contributed, (uint16_t)ranks_count(lane->in, c->words), __ATOMIC_RELAXED);
     answer_part(c, lane, side->rank, p, part, body, brought, v);

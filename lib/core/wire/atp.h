@@ -49,13 +49,14 @@ enum {
     ATP_COLLISION = 0x02, /* met an aggregator of another */
     ATP_ECN = 0x04,       /* met a congested queue; in a PARAMETER: some contribution did */
     ATP_EDGE = 0x08,      /* for the switch next to the server; else for the one next to the workers */
-    ATP_OVERFLOW = 0x10,  /* the elements are not to be used: a switch could not hold the sum */
     ATP_OPENING = 0x20,   /* the first chunk of a collective */
     ATP_SCALED = 0x40,    /* the elements, int32 or binary16, have a common exponent */
     ATP_DIRECT = 0x80,    /* no switch is to add it to others */
     /* Where these lie, other kinds have others: */
     ATP_HEARS = 0x01,    /* GROUP, to the server: its sender has had a packet by the group */
-    ATP_BY_GROUP = 0x10, /* PARAMETER, GROUP from the server: it came by the group (atp_note_group) */
+    ATP_BY_GROUP = 0x10, /* PARAMETER, GROUP from the server: it came by the group (atp_note_group). In
+                            GRADIENT and ASK nothing: sums of blocks with a common exponent fit, so no switch
+                            has the paper's OVERFLOW to tell of */
 };
 
 /* A parsed header, or one to be built. */

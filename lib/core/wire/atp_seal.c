@@ -21,7 +21,7 @@ static uint8_t changing_flags(uint8_t kind)
     switch (kind) {
     case ATP_GRADIENT:
     case ATP_ASK:
-        return ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_EDGE | ATP_OVERFLOW;
+        return ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_EDGE;
     case ATP_PARAMETER:
         return ATP_ECN | ATP_BY_GROUP;
     case ATP_GROUP:
