@@ -96,6 +96,14 @@ static void draw_formats(struct atp_world_config *cfg, uint64_t *rng)
             (enum sml_format)(rng_below(rng, 2) ? SML_FORMAT_TYPED : rng_below(rng, SML_FORMATS));
 }
 
+/* Jobs that do not know which of their racks is the server's. */
+static void forget_near(struct atp_world_config *cfg, uint64_t *rng)
+{
+    for (unsigned i = 0; i < cfg->jobs; i++)
+        if (rng_below(rng, 3) == 0)
+            cfg->job[i].terms.near = ATP_NOT_NEAR;
+}
+
 void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
 {
     uint64_t rng = splitmix_hash(seed);
@@ -127,4 +135,5 @@ void atp_world_draw(struct atp_world_config *cfg, uint64_t seed)
     draw_deafness(cfg, &rng);
     draw_trailers(cfg, &rng);
     draw_formats(cfg, &rng);
+    forget_near(cfg, &rng);
 }

@@ -369,6 +369,46 @@ static void test_3_near_ranks(void)
     close_table();
 }
 
+/* The same without a word of who is near: the switch of a rack is the server's, too. If the others' sum is
+ * here when the rack's is complete, one packet leaves; else the rack's goes first, and theirs waits for
+ * nobody. */
+static void test_3_near_ranks_that_nobody_knows_of(void)
+{
+    struct atp_packet far = gradient(0, 1), near = gradient(0, 2), out;
+
+    far.rack = far.child = 1, far.flags = ATP_EDGE;
+    open_table((struct atp_table_config){.aggregators = 100});
+    CU_ASSERT_EQUAL(apply_elements(&far, 10), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(apply_elements(&near, 1), ATP_SWITCH_HELD);
+    near.bitmap0 = 2;
+    CU_ASSERT_EQUAL(apply_elements(&near, 2), ATP_SWITCH_SUM);
+    out = sent(13);
+    CU_ASSERT(out.flags == ATP_EDGE && out.bitmap0 == 0 && out.bitmap1 == 3);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1); /* the racks', until the result passes */
+
+    far.sequence++, near.sequence++;
+    CU_ASSERT_EQUAL(apply_elements(&near, 2), ATP_SWITCH_HELD);
+    near.bitmap0 = 1;
+    CU_ASSERT_EQUAL(apply_elements(&near, 1), ATP_SWITCH_SUM);
+    out = sent(3);
+    CU_ASSERT(out.flags == ATP_EDGE && out.bitmap0 == 3 && out.bitmap1 == 0);
+    CU_ASSERT_EQUAL(apply_elements(&far, 10), ATP_SWITCH_REST);
+    out = sent(10);
+    CU_ASSERT(out.bitmap0 == 1 && out.rack == 1 && (out.flags & ATP_EDGE));
+    close_table();
+
+    far.fan_in1 = near.fan_in1 = 3; /* the racks' sum is as young as what has joined it */
+    open_table((struct atp_table_config){.aggregators = 100});
+    CU_ASSERT_EQUAL(apply_elements(&far, 10), ATP_SWITCH_HELD);
+    now += AGE - 1;
+    for (near.bitmap0 = 1; near.bitmap0 <= 2; near.bitmap0++)
+        CU_ASSERT_EQUAL(apply_elements(&near, 1), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 1);
+    now += AGE - 1;
+    CU_ASSERT(!atp_table_expire(table, 0, now, &v));
+    close_table();
+}
+
 /* 4: it is in already, and was not sent again. */
 static void test_4_duplicate_drops(void)
 {
@@ -750,6 +790,63 @@ static void test_age(void)
     close_table();
 }
 
+/* A sum to which something was added is as young as that, at either level. */
+static void test_age_counts_from_the_last_contribution(void)
+{
+    for (unsigned level = 0; level < 3; level++) {
+        struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
+
+        p.fan_in1 = 4, p.flags = level > 0 ? ATP_EDGE : 0;
+        if (level == 1)
+            p.bitmap0 = 0, p.bitmap1 = 1;
+        if (level == 2)
+            p.bitmap0 = 1, p.fan_in0 = 1; /* a whole rack's */
+        open_table((struct atp_table_config){.aggregators = 1});
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+        now += AGE - 1;
+        if (level == 0)
+            p.bitmap0 = 2;
+        else if (level == 1)
+            p.bitmap1 = 2, p.child = 1;
+        else
+            p.child = 1;
+        CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+        now += AGE - 1;
+        other.sequence++;
+        CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+        CU_ASSERT(!atp_table_expire(table, 0, now, &v));
+        now++;
+        CU_ASSERT(atp_table_expire(table, 0, now, &v));
+        close_table();
+    }
+}
+
+/* Jobs of two VLANs may have the same number, life, sequences and indices: their sums never meet, nobody's
+ * question takes out another's, and nobody's result frees another's. */
+static void test_vlans_are_apart(void)
+{
+    struct atp_packet p = gradient(0, 2), result = p;
+
+    result.kind = ATP_PARAMETER;
+    open_table((struct atp_table_config){.aggregators = 100});
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    network = 1;
+    CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ALONE);
+    CU_ASSERT_EQUAL(apply(&result), ATP_SWITCH_PASSED);
+    p.bitmap0 = 2;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    CU_ASSERT_EQUAL(atp_table_taken(table), 2);
+    network = 0;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    CU_ASSERT_EQUAL(sent(3).bitmap0, 3);
+    CU_ASSERT_EQUAL(apply(&result), ATP_SWITCH_FREED);
+    network = 1;
+    p.bitmap0 = 1;
+    CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
+    network = 0;
+    close_table();
+}
+
 static void test_priority(void)
 {
     struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
@@ -874,6 +971,7 @@ int main(void)
         UNIT_TEST(test_3_levels),
         UNIT_TEST(test_3_unequal_racks),
         UNIT_TEST(test_3_near_ranks),
+        UNIT_TEST(test_3_near_ranks_that_nobody_knows_of),
         UNIT_TEST(test_4_duplicate_drops),
         UNIT_TEST(test_5_6_completes),
         UNIT_TEST(test_7_resend_at_the_edge),
@@ -890,6 +988,8 @@ int main(void)
         UNIT_TEST(test_what_only_the_server_adds),
         UNIT_TEST(test_differing),
         UNIT_TEST(test_age),
+        UNIT_TEST(test_age_counts_from_the_last_contribution),
+        UNIT_TEST(test_vlans_are_apart),
         UNIT_TEST(test_priority),
         UNIT_TEST(test_shards),
         UNIT_TEST(test_parts),

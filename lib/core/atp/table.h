@@ -15,6 +15,8 @@
  *   - of a chunk that found no aggregator at first, and then one, those that have passed meanwhile are
  *     remembered: the sum of the rest goes on once it is complete. Else it would keep its aggregator from
  *     others until some rank, which waits for the result, asks;
+ *   - a rack's switch may be the server's, too, though the job does not say so: the sum of the rack joins
+ * those of other racks that are here, or is remembered as passed, and they do not wait for it;
  *   - an aggregator that nobody has touched for max_age goes to whoever wants it next, or is emptied by the
  *     passing of time; its sum goes on to the server. The paper's is lost with its job;
  *   - an option: a job of higher priority may take the aggregator of a lower one in the same way;

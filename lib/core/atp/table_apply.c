@@ -8,7 +8,7 @@
 #include "wire/atp_seal.h"
 
 enum {
-    ADDED_FLAGS = ATP_ECN | ATP_COLLISION | ATP_OVERFLOW, /* of a sum: if any contribution had them */
+    ADDED_FLAGS = ATP_ECN | ATP_COLLISION, /* of a sum: if any contribution had them */
 };
 
 /* What a packet adds to its level's bitmap. The server's switch adds whole children only: 0 stands for parts
@@ -139,6 +139,31 @@ static void send_complete(struct atp_aggregator *a, uint64_t in, struct agg_verd
     send_sum(a, &a->sum, ATP_SWITCH_REST, v);
 }
 
+/* The sum of a rack is complete. If this switch is the server's, too, though the job does not know it, those
+ * of other racks meet here, and the next switch is the server: so this sum joins theirs. False: there are
+ * none yet. Then it goes on, and they need not wait for it. */
+static bool join_racks(const struct atp_table *t, struct atp_aggregator *home, struct atp_aggregator *a,
+                       const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+{
+    struct atp_packet up = a->sum;
+    const uint8_t *body = a->payload + ATP_HEADER_BYTES;
+
+    up.flags |= ATP_EDGE;
+    const uint64_t bits = bits_of(&up);
+    struct atp_aggregator *racks = atp_find_own(t, home, &up, raw);
+    if (racks == NULL || !agrees(racks, &up, body, a->body_bytes) || (racks->sum.bitmap1 & bits) != 0) {
+        atp_note_passed(atp_hand_for(t, &up), &up, raw, bits);
+        return false;
+    }
+    add(t, racks, &up, body, a->body_bytes);
+    racks->sum.bitmap1 |= bits;
+    racks->touched_at = now;
+    atp_take(atp_hand_for(t, &up), a, NULL);
+    v->reason = ATP_SWITCH_HELD;
+    send_complete(racks, racks->sum.bitmap1, v);
+    return true;
+}
+
 /* A packet of the aggregator's chunk takes out what is there. The server's switch can say of parts of a child
  * whose they are, beside whole children. Another such switch on the way may have done so in this packet. */
 static void take_out(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
@@ -167,8 +192,9 @@ static void take_out(const struct atp_table *t, struct atp_aggregator *a, const 
 }
 
 /* Of the aggregator's own chunk. */
-static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const struct atp_packet *p,
-                     const struct agg_packet *raw, uint64_t now, struct agg_verdict *v)
+static void meet_own(const struct atp_table *t, struct atp_aggregator *home, struct atp_aggregator *a,
+                     const struct atp_packet *p, const struct agg_packet *raw, uint64_t now,
+                     struct agg_verdict *v)
 {
     const uint64_t bits = bits_of(p);
     uint64_t *in = bitmap_of(&a->sum);
@@ -189,7 +215,9 @@ static void meet_own(const struct atp_table *t, struct atp_aggregator *a, const 
     *in |= bits;
     a->touched_at = now;
     v->reason = ATP_SWITCH_HELD;
-    send_complete(a, *in, v);
+    const bool whole_rack = !(p->flags & ATP_EDGE) && p->fan_in1 > 1 && is_complete(p, *in);
+    if (!whole_rack || !join_racks(t, home, a, raw, now, v))
+        send_complete(a, *in, v);
 }
 
 /* Of a chunk for which there is no room. Only its home may be taken from another. */
@@ -237,7 +265,7 @@ static enum atp_switch_reason why_not_here(const struct atp_table *t, const stru
 
     if (p->seal == SML_CHECKSUM_KEYED)
         return ATP_SWITCH_KEYED;
-    if ((p->flags & (ATP_DIRECT | ATP_OVERFLOW)) || op->fold == NULL || agg_is_wide(op))
+    if ((p->flags & ATP_DIRECT) || op->fold == NULL || agg_is_wide(op))
         return ATP_SWITCH_DIRECT;
     if (body_bytes > t->cfg.chunk_bytes)
         return ATP_SWITCH_TOO_LONG;
@@ -259,7 +287,7 @@ static void apply_gradient(const struct atp_table *t, struct atp_aggregator *hom
     else if (is_forwarded(t, p))
         pass(raw, p, ATP_RESEND | ATP_COLLISION, ATP_SWITCH_FORWARDED, v);
     else if ((a = atp_find_own(t, home, p, raw)) != NULL)
-        meet_own(t, a, p, raw, now, v);
+        meet_own(t, home, a, p, raw, now, v);
     else if ((a = atp_find_room(t, home, p)) == NULL)
         meet_foreign(t, home, p, raw, now, v);
     else if (p->flags & ATP_RESEND)
