@@ -9,7 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WIDE, HIGH = 9, 18  # a character's place
 STYLE = """
-text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
+text { font: 15px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
 .back { fill: #ffffff } path { stroke: #59636e; stroke-width: 1.5; fill: none; stroke-linecap: square }
 @media (prefers-color-scheme: dark) { text { fill: #e6edf3 } .back { fill: #0d1117 } path { stroke: #9198a1 } }
 """
@@ -44,7 +44,7 @@ def words(lines):
     for y, line in enumerate(lines):
         plain = "".join(" " if is_line(lines, x, y) else sign for x, sign in enumerate(line))
         for found in re.finditer(r"\S+(?: \S+)*", plain):
-            yield f'<text x="{found.start() * WIDE}" y="{(y + 0.5) * HIGH + 5:g}" textLength="{len(found[0]) * (WIDE - 0.5):g}">{escape(found[0])}</text>'
+            yield f'<text x="{found.start() * WIDE}" y="{(y + 0.5) * HIGH + 5:g}" textLength="{len(found[0]) * WIDE}">{escape(found[0])}</text>'
 
 
 def drawn(text):

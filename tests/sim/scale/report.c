@@ -196,7 +196,7 @@ struct names {
 
 static struct svg_panel speeds_panel(const struct report *r, const struct names *names)
 {
-    struct svg_panel p = {.heading = "No loss",
+    struct svg_panel p = {.heading = "No loss, in the middle of a call",
                           .unit = "goodput, of the ideal",
                           .x_unit = "links, Gb/s",
                           .x_values = r->plan->speeds,
@@ -219,7 +219,7 @@ static struct svg_panel speeds_panel(const struct report *r, const struct names 
 static struct svg_panel losses_panel(const struct report *r, const struct names *names)
 {
     struct svg_panel p = {.heading = names->heading,
-                          .unit = "a whole allreduce, of the ideal",
+                          .unit = "goodput, of the ideal",
                           .x_unit = "loss on each cable, %",
                           .x_values = r->plan->losses,
                           .series = PLAN_TREES,
@@ -240,7 +240,8 @@ void report_picture(const struct report *r, FILE *out)
     struct names names;
     struct svg_panel panels[PANELS];
 
-    snprintf(names.heading, sizeof(names.heading), "%u Gb/s, with loss", r->plan->gbps[r->plan->main_speed]);
+    snprintf(names.heading, sizeof(names.heading), "%u Gb/s, with loss, a whole call",
+             r->plan->gbps[r->plan->main_speed]);
     for (unsigned t = 0; t < PLAN_TREES; t++) {
         snprintf(names.workers[t], sizeof(names.workers[t]), "%u workers", workers(r, t));
         snprintf(names.ring[t], sizeof(names.ring[t]), "a ring of %u, at most", workers(r, t));
