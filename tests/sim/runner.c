@@ -32,6 +32,7 @@ static void add(struct world_result *sum, const struct world_result *r)
     for (unsigned i = 0; i < FAULTS; i++)
         sum->faults[i] += r->faults[i];
     sum->strangers += r->strangers;
+    sum->flooded += r->flooded;
     sum->forged += r->forged;
     sum->operated += r->operated;
     sum->tensors += r->tensors;
@@ -150,7 +151,7 @@ void runner_print(const struct runner_tally *t, double seconds)
     printf("  faults:");
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
-    printf("; %" PRIu64 " messages of strangers", s->strangers);
+    printf("; %" PRIu64 " messages of strangers, and %" PRIu64 " of floods", s->strangers, s->flooded);
     printf("\n  in %" PRIu64 " scenarios a job of 65 or 200 ranks; in %" PRIu64 " tenants: %" PRIu64
            " refusals, %" PRIu64 " frames waited for their turns and %" PRIu64 " found no place",
            t->many, t->tenants, s->refused, s->waited, s->over_share);

@@ -39,10 +39,14 @@ struct scenario_parts {
     bool keyed_tree; /* of jobs with keys, and somebody who lacks these */
     bool compressed; /* calls of typed jobs, some of them */
     bool quorum;     /* of typed jobs: sums may lack ranks */
+    bool flood;      /* of control messages, where all hosts share a port */
     bool mortal;     /* in a benign one: ranks of such jobs die, as many as a quorum can do without */
 };
 
 enum { SCENARIO_LEAVES_MAX = 15 };
+
+/* Who floods the switch with control messages (flooder.h). */
+enum flood { FLOOD_NONE, FLOOD_MEMBER, FLOOD_STRANGER, FLOOD_FORGED };
 
 struct scenario {
     uint64_t seed;
@@ -58,6 +62,7 @@ struct scenario {
     struct link_quality quality; /* of every link, until calm_at */
     unsigned faults;
     struct fault fault[SCENARIO_FAULTS_MAX];
+    enum flood flood;        /* until calm_at */
     uint64_t forger_every;   /* on average, until calm_at; 0: there is none */
     uint64_t operator_every; /* the same */
     unsigned all_hosts;      /* those of the static job, too, which come after the programs' */

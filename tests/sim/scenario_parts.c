@@ -33,6 +33,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
     parts.keyed_tree = parts.tree && (bits >> 56) % 3 == 0;
     parts.forger |= parts.keyed_tree;
     parts.quorum = splitmix_hash(bits) % 4 == 0 && !parts.tree;
+    parts.flood = splitmix_hash(bits + 1) % 8 == 0 && !parts.tree && !parts.tenants && !parts.many;
     return paper ? (struct scenario_parts){0} : parts;
 }
 
@@ -237,6 +238,25 @@ static void compress(struct program *p, uint64_t *r)
         p->patience_ns = (100 + (p->seed >> 8) % 20000) * US;
 }
 
+/* Whoever has to join while any addresses flood may wait for long, since nothing tells him from these. */
+static void add_flood(struct scenario *s)
+{
+    const uint64_t lost_after = s->switch_config.lost_after_ns;
+    unsigned kinds = FLOOD_FORGED;
+
+    for (unsigned i = 0; i < s->faults; i++)
+        if (s->benign && s->fault[i].kind == FAULT_KILL_SWITCH)
+            kinds = FLOOD_STRANGER;
+    s->flood = (enum flood)(1 + splitmix_hash(s->seed + 1) % kinds);
+    s->switch_config.message_ns = 1 * MS;
+    if (s->calm_at < 8 * lost_after)
+        s->calm_at = 8 * lost_after;
+    for (unsigned i = 0; i < s->programs; i++)
+        s->program[i].compute_ns = 2 * lost_after; /* meanwhile only HEARTBEATs show that it lives */
+    s->switch_config.max_jobs++;                   /* for his own job */
+    s->switch_config.slots_max += 2;
+}
+
 void scenario_add_parts(struct scenario *s)
 {
     uint64_t r = splitmix_hash(s->seed) ^ UINT64_C(0x5bd1e995);
@@ -263,6 +283,8 @@ void scenario_add_parts(struct scenario *s)
         if (rng_below(&r, 2))
             s->switch_config.ns_per_kb = rng_magnitude(&r, 1 * US, 100 * US);
     }
+    if (s->parts.flood)
+        add_flood(s);
     if (s->parts.forger)
         s->forger_every = rng_magnitude(&r, 1 * MS, 100 * MS);
     if (s->parts.operated)
@@ -290,6 +312,11 @@ void scenario_print_parts(const struct scenario *s, FILE *out)
         fprintf(out, "host %u is at switch %d\n", h, s->at[h]);
     if (s->forger_every != 0)
         fprintf(out, "a forger, about every %" PRIu64 " us\n", s->forger_every / US);
+    if (s->flood != FLOOD_NONE)
+        fprintf(out, "a flood of control messages, %s\n",
+                s->flood == FLOOD_MEMBER     ? "of a member of its own job"
+                : s->flood == FLOOD_STRANGER ? "of one stranger"
+                                             : "of any addresses");
     if (s->operator_every != 0)
         fprintf(out, "an operator, about every %" PRIu64 " ms\n", s->operator_every / MS);
     if (c->workers > 0)

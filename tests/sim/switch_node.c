@@ -10,6 +10,7 @@
 #include "keeping.h"
 #include "memory.h"
 #include "paper_protocol.h"
+#include "protocol/heard.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "toy_keys.h"
@@ -58,6 +59,8 @@ static void send_message(void *ctx, const struct ctl_endpoint *to, const uint8_t
     struct switch_node *s = ctx;
 
     check_refusal(s, payload, bytes);
+    if (host_of(to) >= s->star->hosts)
+        return; /* to an address of nobody's */
     star_send_down(s->star, host_of(to), to->udp_port, CTL_PORT, payload, bytes, false);
 }
 
@@ -150,6 +153,15 @@ static uint64_t next_random(void *ctx)
     return rng_next(&s->rng);
 }
 
+static bool heard(void *ctx, const struct ctl_entry *job, unsigned rank)
+{
+    const struct switch_node *s = ctx;
+    const struct ctl_member *m = &job->members[rank];
+    const struct agg_sender at = carry_sender(m->endpoint.mac, m->endpoint.ip, m->data_port);
+
+    return agg_heard_member(job_at(s, job->number)->job, &at);
+}
+
 /* As swagg/aggregate's jobs_weight and share_out: a tenant's weight is divided among its jobs. */
 static uint32_t weight_of(const struct switch_node *s, int tenant)
 {
@@ -177,6 +189,14 @@ static uint32_t quantum(void *ctx, unsigned flow)
 /* Life and death */
 
 static void serve(void *ctx, struct frame *f);
+static void handle_message(void *ctx, struct frame *f);
+
+static void list_members(void *ctx, struct ctl_known *to)
+{
+    const struct switch_node *s = ctx;
+
+    ctl_registry_list_members(s->registry, to);
+}
 
 static void tick(void *ctx, uint64_t boot)
 {
@@ -185,6 +205,7 @@ static void tick(void *ctx, uint64_t boot)
     if (boot != s->boots || !switch_is_up(s))
         return;
     ctl_registry_tick(s->registry, s->sim->now);
+    desk_list_members(&s->desk);
     if (fixed_job_tick(&s->fixed, s->sim->now))
         sim_trace(s->sim, "switch", "the static job starts over");
     sim_at(s->sim, s->sim->now + s->cfg.lost_after_ns / 10, tick, s, boot);
@@ -210,7 +231,13 @@ void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint
         s->keys[s->keyed++] = (struct ctl_tenant_key){.key = cfg->tenancy.leaf_key};
     const struct busy_config busy = {
         .sim = sim, .ns_per_kb = cfg->ns_per_kb, .serve = serve, .quantum = quantum, .ctx = s};
+    const struct desk_config desk = {.sim = sim,
+                                     .message_ns = cfg->message_ns,
+                                     .handle = handle_message,
+                                     .list_members = list_members,
+                                     .ctx = s};
     busy_init(&s->busy, &busy);
+    desk_init(&s->desk, &desk);
 }
 
 void switch_start(struct switch_node *s)
@@ -227,7 +254,7 @@ void switch_start(struct switch_node *s)
         .library = &toy_library,
         .key = s->keys,
         .keys = s->keyed,
-        .actions = {s, send_message, prepare, release, next_random, event, tenant_of},
+        .actions = {s, send_message, prepare, release, next_random, event, tenant_of, .heard = heard},
     };
 
     switch_kill(s);
@@ -237,6 +264,7 @@ void switch_start(struct switch_node *s)
     sim_trace(s->sim, "switch", "starts");
     if (s->cfg.fixed.workers > 0)
         fixed_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, FIXED_NUMBER, s->sim->now);
+    desk_open(&s->desk, s->boot_id);
     tick(s, s->boots);
     if (s->cfg.tick_ns != 0)
         tick_jobs(s, s->boots);
@@ -250,6 +278,7 @@ void switch_kill(struct switch_node *s)
     numbered_jobs_clear(&s->jobs, free_job, s);
     fixed_job_close(&s->fixed, &s->running);
     busy_drop(&s->busy);
+    desk_close(&s->desk);
     free(s->registry);
     s->registry = NULL;
     s->boot_id = 0;
@@ -353,6 +382,7 @@ static void serve(void *ctx, struct frame *f)
         p.buffer = f->buffer;
     s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);
+    agg_heard_packet(&p);
     if (s->protocol.reason[v.reason].strange) {
         switch_refuse(s->star, &s->protocol, f, &p, s->boot_id);
     } else {
@@ -376,19 +406,37 @@ static void receive_data(struct switch_node *s, struct frame *f)
         serve(s, f);
 }
 
+/* All hosts share a port of the switch. */
+static void receive_message(struct switch_node *s, struct frame *f)
+{
+    struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
+
+    from.port = 0;
+    desk_put(&s->desk, f, &from);
+}
+
+static void handle_message(void *ctx, struct frame *f)
+{
+    struct switch_node *s = ctx;
+    const struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
+    const enum ctl_parse_error e =
+        ctl_registry_receive(s->registry, &from, f->payload, f->bytes, s->sim->now);
+
+    s->malformed += e != CTL_PARSED && !f->forged;
+    frame_free(f);
+}
+
 void switch_receive(void *ctx, struct frame *f)
 {
     struct switch_node *s = ctx;
 
-    if (frame_is_dropped(f)) {
-        s->damaged++;
-    } else if (switch_is_up(s) && f->switch_port == CTL_PORT) {
-        struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
-        enum ctl_parse_error e = ctl_registry_receive(s->registry, &from, f->payload, f->bytes, s->sim->now);
-        s->malformed += e != CTL_PARSED && !f->forged;
-    } else if (switch_is_up(s)) {
-        receive_data(s, f);
+    if (switch_is_up(s) && !frame_is_dropped(f)) {
+        if (f->switch_port == CTL_PORT)
+            receive_message(s, f);
+        else
+            receive_data(s, f);
         return;
     }
+    s->damaged += frame_is_dropped(f);
     frame_free(f);
 }

@@ -5,6 +5,7 @@
 
 #include "busy.h"
 #include "control/registry.h"
+#include "desk.h"
 #include "fixed_job.h"
 #include "protocol/protocol.h"
 #include "star.h"
@@ -21,9 +22,10 @@ struct switch_config {
     bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
     bool chip;  /* ... or that of the program for chips (chip_protocol.h) */
     bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
-    uint64_t tick_ns;              /* how often jobs with a quorum are told the time; 0: there are none */
-    uint64_t ns_per_kb;            /* of gradient packets, if it cannot keep up (busy.h); else 0 */
-    struct tenancy tenancy;        /* whose its jobs are */
+    uint64_t tick_ns;       /* how often jobs with a quorum are told the time; 0: there are none */
+    uint64_t ns_per_kb;     /* of gradient packets, if it cannot keep up (busy.h); else 0 */
+    uint64_t message_ns;    /* of a control message, if there may be more than it handles (desk.h); else 0 */
+    struct tenancy tenancy; /* whose its jobs are */
     struct published_config fixed; /* a static job, if it has workers */
 };
 
@@ -45,6 +47,7 @@ struct switch_node {
     struct ctl_tenant_key keys[TENANTS_MAX + 1];
     unsigned keyed; /* how many there are */
     struct busy busy;
+    struct desk desk;
     struct fixed_job fixed;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */

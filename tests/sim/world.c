@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flooder.h"
 #include "forger.h"
 #include "leaf_node.h"
 #include "memory.h"
@@ -36,6 +37,7 @@ struct world {
     struct leaf_node leaf[SCENARIO_LEAVES_MAX];
     struct oracle oracle;
     struct stranger stranger;
+    struct flooder flooder;
     struct forger forger;
     struct operator operator;
     struct published published;
@@ -370,7 +372,15 @@ static void admit_others(struct world *w)
                                             .oracle = &w->oracle,
                                             .seed = w->scenario.seed + 3};
 
+    const struct flooder_config flooder = {.sim = &w->sim,
+                                           .scenario = &w->scenario,
+                                           .node = &w->node,
+                                           .seed = w->scenario.seed + 20,
+                                           .may_speak = stranger_may_speak,
+                                           .ctx = w};
+
     admit_stranger(w);
+    flooder_start(&w->flooder, &flooder);
     forger_start(&w->forger, &forger);
     operator_start(&w->operator, & operator);
     published_start(&w->published, &w->sim, &w->star, &w->oracle, &w->scenario.switch_config.fixed,
@@ -466,6 +476,7 @@ static void close_world(struct world *w)
 static void check_switch_forgets(struct world *w)
 {
     stranger_stop(&w->stranger);
+    flooder_stop(&w->flooder);
     forger_stop(&w->forger);
     operator_stop(&w->operator);
     uint64_t until = w->sim.now + 4 * w->scenario.switch_config.lost_after_ns + 20 * S;
@@ -603,6 +614,7 @@ static void collect(const struct world *w, struct world_result *result)
     memcpy(result->faults, w->faults, sizeof(result->faults));
     memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
     result->strangers = w->stranger.messages;
+    result->flooded = w->flooder.messages;
     result->parts = w->scenario.parts;
     result->forged = w->forger.messages;
     result->operated = w->operator.ended + w->operator.drained;

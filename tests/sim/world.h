@@ -18,6 +18,7 @@ struct world_result {
     uint64_t calls_succeeded, formations_well, formations_failed;
     uint64_t faults[FAULTS]; /* that happened */
     uint64_t strangers;      /* messages of theirs */
+    uint64_t flooded;        /* messages of floods */
     struct scenario_parts parts;
     uint64_t quorum_parts, quorum_partial, quorum_missed,
         quorum_missed_in;        /* chunks by rank that has the sum, or was to */
