@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench core        nanoseconds and instructions a packet in the core, beside memcpy and a bare loop
-# Takes 0 minutes a run and 3 once; a look takes 1.
+# Takes 0 minutes a run and 4 once; a look takes 2.
 #
 # Measures: core.sh RUNS DIRECTORY [quick]. bench-core takes its own medians; RUNS is not for it. Leaves DIRECTORY/core.txt and
 # core.json, and DIRECTORY/FUNCTION.N, callgrind's counts, a file a row of the table.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench numbers     types, numbers on the wire, many tensors, all sizes beside the best of Open MPI; --records
-# Takes 15 minutes a run and 10 once; a look takes 4.
+# Takes 10 minutes a run and 8 once; a look takes 5.
 #
 # Measures: numbers.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,WHAT.json and DIRECTORY/operations.json, of
 # which numbers_bench.py makes figures. All variants take turns in each run, so that a machine that grows slower does so for all.

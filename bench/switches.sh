@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench switches   several switches, the places that one can have, and the ways of the paper that swagg began with; --part
-# Takes 8 minutes a run and 2 once; a look takes 4.
+# Takes 8 minutes a run and 8 once; a look takes 4.
 #
 # Measures: switches.sh RUNS DIRECTORY ""|quick [PART...]. Each part leaves DIRECTORY/RUN,PART,WHAT.json (script/lib/parts.sh).
 set -euo pipefail

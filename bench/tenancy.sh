@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench tenancy   many jobs and workers on one switch: one lcore with 8, 64 and 1,024 workers, jobs that share it
-# Takes 3 minutes a run and 0 once; a look takes 3.
+# Takes 3 minutes a run and 0 once; a look takes 2.
 #
 # Measures: tenancy.sh RUNS DIRECTORY ""|quick [PART...]. Each part leaves DIRECTORY/RUN,DEVICE,PART,WHAT.json (script/lib/parts.sh).
 set -euo pipefail

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench thc         sums compressed to 4 bits: error, bytes on the wire, time, training, CPU; --records
-# Takes 6 minutes a run and 4 once; a look takes 4.
+# Takes 5 minutes a run and 4 once; a look takes 5.
 #
 # Measures: thc.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,alone.json (bench-thc), DIRECTORY/RUN,LINKS,WAY.json
 # (swagg-perf, and the bytes that rank 0's port carried meanwhile; LINKS is "server" where swagg-ps sums, over links of 100mbit),

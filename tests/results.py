@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -315,6 +316,16 @@ def test_committed_pages():
     assert said.returncode == 0, said.stdout
 
 
+def test_what_is_simulated_is_the_same_on_both_its_pages():
+    """docs/scale.md and the page of `switches` are of one simulation."""
+    simulated = json.loads((ROOT / "docs/results/data/switches.json").read_text())["scale"]["simulated"]
+    rows = re.findall(r"^\| (\d+) \| (\d+) Gb/s \| ([\d.]+)% \|(?:[^|]*\|){4} ([\d.]+) \|", (ROOT / "docs/scale.md").read_text(), re.M)
+    assert rows
+    for workers, gbps, percent, share in rows:
+        name = f"scale_{workers}_{gbps}g_{round(float(percent) * 10000)}ppm_whole_share"
+        assert f"{simulated[name]:.3f}" == share, f"{name} is {simulated[name]} in switches.json, {share} in scale.md: script/bench switches makes both"
+
+
 def test_records_become_pages(temporary):
     docs = temporary / "docs"
     docs.mkdir()
@@ -387,9 +398,9 @@ def test_a_benchmark_that_is_ended_prints_what_it_has(temporary):
         put(copy / "script", name, "#!/bin/sh\n")
     put(copy / "bench", "idle.sh", ENDLESS)
     script = (copy / "script/bench").read_text()
-    assert "LOOK_S=285 " in script
-    for options, limit, ending, status in ((["--quick"], 285, signal.SIGINT, 130), ([], 285, signal.SIGTERM, 130), (["--quick"], 1, None, 0)):
-        put(copy / "script", "bench", script.replace("LOOK_S=285 ", f"LOOK_S={limit} "))
+    assert "LOOK_S=270 " in script
+    for options, limit, ending, status in ((["--quick"], 270, signal.SIGINT, 130), ([], 270, signal.SIGTERM, 130), (["--quick"], 1, None, 0)):
+        put(copy / "script", "bench", script.replace("LOOK_S=270 ", f"LOOK_S={limit} "))
         (idle_records / "measuring").unlink(missing_ok=True)
         bench = subprocess.Popen(["bash", copy / "script/bench", "idle", *options], env={**os.environ, "RECORDS": idle_records}, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
@@ -424,6 +435,7 @@ def main():
     test_what_has_changed_since(temporary)
     test_every_room_is_there()
     test_committed_pages()
+    test_what_is_simulated_is_the_same_on_both_its_pages()
     test_records_become_pages(temporary)
     test_a_look_shows_what_there_is(temporary)
     test_a_benchmark_that_is_ended_prints_what_it_has(temporary)
