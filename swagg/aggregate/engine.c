@@ -136,6 +136,20 @@ static void note_kept(const struct engine *e, const struct agg_job *job, const s
     __atomic_store_n(kept, *kept + v->kept - (v->released != NULL), __ATOMIC_RELAXED);
 }
 
+/* Of a member's packet that is dropped. */
+static void note_amiss(const struct engine *e, const struct agg_protocol *table, const struct agg_packet *p)
+{
+    struct job_amiss *amiss;
+
+    if (table->amiss == NULL || table->amiss[p->reason] == AGG_NOT_AMISS)
+        return;
+    amiss = &jobs_of(p->job)->lane[e->lcore].amiss[table->amiss[p->reason] - 1];
+    counter_add(&amiss->n, 1);
+    __atomic_store_n(&amiss->rank, p->rank, __ATOMIC_RELAXED);
+    __atomic_store_n(&amiss->thread, p->thread, __ATOMIC_RELAXED);
+    __atomic_store_n(&amiss->reason, p->reason, __ATOMIC_RELAXED);
+}
+
 /* The UDP port that members expect what follows from a packet to come from: the one that they have addressed.
  */
 static rte_be16_t answers_from(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
@@ -193,6 +207,7 @@ static void apply(struct engine *e, const struct engine_source *source, struct a
     for (unsigned i = 0; i < n; i++) {
         counter_add(&e->counters->verdict[source->table->id][p[i].reason], 1);
         agg_heard_packet(&p[i]);
+        note_amiss(e, source->table, &p[i]);
     }
     rte_pktmbuf_free_bulk(frames, n);
     e->handled += n;

@@ -11,6 +11,7 @@
 #include "aggregate/jobs_frames.h"
 #include "aggregate/jobs_room.h"
 #include "aggregate/jobs_senders.h"
+#include "base/counter.h"
 
 static_assert((int)CONFIG_VLANS_MAX <= (int)AGG_NETWORKS, "each VLAN is a network of its own");
 
@@ -417,4 +418,24 @@ void jobs_free(struct jobs *jobs)
         jobs->retired = job->next_retired;
         free_job(jobs, job);
     }
+}
+
+struct job_amiss jobs_amiss(const struct job *job, enum agg_amiss kind)
+{
+    struct job_amiss sum = {0};
+    uint64_t most = 0;
+
+    for (unsigned l = 0; l < SWAGG_MAX_LCORES; l++) {
+        const struct job_amiss *a = &job->lane[l].amiss[kind - 1];
+        const uint64_t n = counter_read(&a->n);
+
+        sum.n += n;
+        if (n <= most)
+            continue;
+        most = n;
+        sum.rank = __atomic_load_n(&a->rank, __ATOMIC_RELAXED);
+        sum.thread = __atomic_load_n(&a->thread, __ATOMIC_RELAXED);
+        sum.reason = __atomic_load_n(&a->reason, __ATOMIC_RELAXED);
+    }
+    return sum;
 }

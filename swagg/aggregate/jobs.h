@@ -42,10 +42,18 @@ struct job_parent {
     struct job_member at[CTL_DATA_PORTS_MAX]; /* by port */
 };
 
-/* What one lcore alone writes of a job. */
+/* Members' packets that were dropped because something is amiss, or may be. */
+struct job_amiss {
+    uint64_t n;
+    uint16_t rank; /* of the last one */
+    uint8_t thread, reason;
+};
+
+/* What one lcore alone writes of a job; atomic. */
 struct job_lane {
-    /* frames that the pool keeps of this lcore's shards; atomic */
+    /* frames that the pool keeps of this lcore's shards */
     _Alignas(RTE_CACHE_LINE_SIZE) uint32_t kept;
+    struct job_amiss amiss[AGG_AMISSES]; /* by enum agg_amiss, from AGG_AMISS_ALONE on */
 };
 
 /* Of all members together. */
@@ -123,6 +131,10 @@ static inline const struct job *jobs_of(const struct agg_job *job)
 {
     return (const struct job *)job;
 }
+
+/* Of all lcores: how many, and the last one at the lcore that has had most. kind: not AGG_NOT_AMISS. Any
+ * thread; the parts may be of different moments. */
+struct job_amiss jobs_amiss(const struct job *job, enum agg_amiss kind);
 
 /* NULL: there is none. protocol: enum agg_protocol_id. */
 static inline const struct job *jobs_find(const struct jobs *jobs, unsigned protocol, unsigned number)

@@ -12,6 +12,9 @@
 #include "base/log.h"
 #include "protocols.h"
 
+#define ALONE_NS      UINT64_C(1000000000)
+#define TELL_EVERY_NS (60 * UINT64_C(1000000000)) /* so that no worker can fill the log */
+
 /* The worker of this rank, with the addresses that it has in swagg-pcap's captures. */
 static void seat_replayed(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
 {
@@ -374,12 +377,51 @@ static void start_over_unless_heard(struct static_jobs *s, struct static_job *jo
                job->quiet_ns / 1000000);
 }
 
+static void say_amiss(const struct static_job *job, const struct job_amiss *a, uint64_t news)
+{
+    const struct jobs_member *m = &job->plan.member[a->rank];
+    const struct agg_reason *reason = &job->plan.protocol->reason[a->reason];
+    const uint8_t *ip = (const uint8_t *)&m->ip;
+
+    log_warning(
+        "job %s: %" PRIu64 " packets of its workers are in no sum, the last one of worker %u (%u.%u.%u.%u), "
+        "thread %u: %s: %s",
+        job->name, news, a->rank, ip[0], ip[1], ip[2], ip[3], a->thread, reason->name, reason->meaning);
+}
+
+/* Whether the job was heard not long ago, so that packets which may just be late mean nothing. Of jobs that
+ * never start over that is not known. */
+static bool may_be_late(const struct static_job *job, uint64_t now)
+{
+    return job->quiet_ns == 0 || now - job->heard_at < RTE_MIN(ALONE_NS, job->quiet_ns / 2);
+}
+
+/* Tells of packets whose senders wait in vain. */
+static void tell_amiss(struct static_job *job, const struct job *running, uint64_t now)
+{
+    for (enum agg_amiss kind = AGG_AMISS_ALONE; kind <= AGG_AMISSES; kind++) {
+        const struct job_amiss a = jobs_amiss(running, kind);
+        uint64_t *known = &job->known[kind - 1];
+
+        if (kind == AGG_AMISS_ALONE && may_be_late(job, now))
+            *known = a.n;
+        if (a.n == *known || (job->told_at > 0 && now - job->told_at < TELL_EVERY_NS))
+            continue;
+        say_amiss(job, &a, a.n - *known);
+        *known = a.n;
+        job->told_at = now;
+    }
+}
+
 void static_jobs_tick(struct static_jobs *s, uint64_t now)
 {
     for (struct static_job *job = s->job; job < s->job + s->n; job++) {
-        if (job->plan.protocol->heard(jobs_find(s->jobs, job->plan.protocol->id, job->number)->common.pool))
+        const struct job *running = jobs_find(s->jobs, job->plan.protocol->id, job->number);
+
+        if (job->plan.protocol->heard(running->common.pool))
             note_heard(job, now);
-        else if (job->quiet_ns > 0 && job->worked && now - job->heard_at >= job->quiet_ns)
+        tell_amiss(job, running, now);
+        if (job->quiet_ns > 0 && job->worked && now - job->heard_at >= job->quiet_ns)
             start_over_unless_heard(s, job, now);
     }
     counter_set(&s->now, now);

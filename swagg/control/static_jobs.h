@@ -22,8 +22,10 @@ struct static_job {
     char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
     uint8_t number;
     struct jobs_plan plan;
-    uint64_t quiet_ns; /* 0: it never starts over */
-    bool worked;       /* something was heard since it started over */
+    uint64_t quiet_ns;           /* 0: it never starts over */
+    bool worked;                 /* something was heard since it started over */
+    uint64_t known[AGG_AMISSES]; /* packets that are amiss (jobs_amiss) and were told, or need not be */
+    uint64_t told_at;            /* of the log's last line about such; 0: there is none */
     /* Atomic; times in ns, by the clock of static_jobs_tick. */
     uint64_t since;    /* it started, or started over */
     uint64_t heard_at; /* some packet came that belongs to the job's work */

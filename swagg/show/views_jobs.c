@@ -207,6 +207,21 @@ static void write_waits_for(struct writer *w, const struct shown_job *job, const
     writer_end(w);
 }
 
+/* Members' packets that are in no sum. */
+static void write_amiss(struct writer *w, const struct shown_job *job, const struct job *running)
+{
+    const struct job_amiss late = jobs_amiss(running, AGG_AMISS_ALONE),
+                           amiss = jobs_amiss(running, AGG_AMISS);
+
+    writer_counter(w, "late", late.n);
+    writer_counter(w, "amiss", amiss.n);
+    if (amiss.n > 0)
+        writer_format(w, "amiss_last", "%s, rank %u, thread %u", job->protocol->reason[amiss.reason].name,
+                      amiss.rank, amiss.thread);
+    else
+        writer_text(w, "amiss_last", "");
+}
+
 static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
     const struct job *running = running_of(s, job);
@@ -227,6 +242,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
         writer_number(w, "number", job->number);
         writer_number(w, "kept_frames", jobs_kept_frames(running));
         writer_number(w, "kept_frames_max", running->frames);
+        write_amiss(w, job, running);
         delays_write_job(w, running, job->size);
     }
     if (job->joined != NULL)

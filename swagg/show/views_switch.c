@@ -81,6 +81,15 @@ int view_memory(const struct show_parts *parts, const char *name, struct writer 
     return 0;
 }
 
+/* Of members' packets, which a protocol has dropped. */
+static void write_dropped(const struct show_parts *parts, const struct agg_protocol *protocol,
+                          struct writer *w)
+{
+    for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
+        if (!protocol->reason[r].strange && protocol->reason[r].action == AGG_DROP)
+            writer_counter(w, protocol->reason[r].name, lcores_verdicts(parts->lcores, protocol->id, r));
+}
+
 int view_drops(const struct show_parts *parts, const char *name, struct writer *w)
 {
     const int only = name == NULL ? -1 : view_find_port(parts, name);
@@ -98,6 +107,8 @@ int view_drops(const struct show_parts *parts, const char *name, struct writer *
             sum = view_port_drops(parts, (unsigned)only, kind);
         writer_counter(w, drop_name(kind), sum);
     }
+    for (unsigned id = 0; only < 0 && id < COUNTED_PROTOCOLS; id++)
+        write_dropped(parts, agg_protocol_find(id), w);
     return 0;
 }
 

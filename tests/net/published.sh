@@ -57,16 +57,22 @@ strangers_were_dropped() {
     [ "$(net_telemetry /swagg/drops sml_foreign_sender)" -gt 0 ] && [ "$(net_telemetry /swagg/drops sml_unknown_job)" -gt 0 ]
 }
 
+# The client of a job whose slots are too few waits for ever; the log says why.
+too_few_is_told() {
+    grep -q "job narrow: .* drop_bad_slot: .*max_outstanding_packets" "$NET_DIR"/swagg*.log
+}
+
 net_begin published
 net_hosts 4
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.02, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.02}}" \
     net_swagg_config "$NET_DIR/swagg.yaml" "seed: 5" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 5000")" \
-    "$(static_job other 5000 "mode: ordered, udp_checksum: true")"
+    "$(static_job other 5000 "mode: ordered, udp_checksum: true")" \
+    "$(static_job narrow 6000 "threads: 1" | sed "s/slots: [0-9]*,/slots: $((WINDOW / 2)),/")"
 net_swagg_start "$NET_DIR/swagg.yaml"
 FLOATS=(f9000 f1 i5000 f300 i77 f2048 f4096 i1 f9000)
 
 step "four threads a worker, floats as int32 with exponents, lossy links"
-expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name | xargs)" "[ training, other ]"
+expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name | xargs)" "[ training, other, narrow ]"
 clients_run 4000 "$THREADS" 1 "${FLOATS[@]}"
 [ "$(net_telemetry /swagg/verdicts send_one)" -gt 0 ] || fail "no result was lost"
 
@@ -76,6 +82,14 @@ stranger 1 3999
 clients_run 5000 1 2 f3000 i3000 f3000
 net_until 10 "the strangers were dropped" strangers_were_dropped
 expect_equal "answers to strangers" "$(net_telemetry /swagg/counters rejects)" 0
+
+step "a job with too few slots for its clients"
+clients_start 6000 1 6 i3000
+net_until 60 "it is told" too_few_is_told
+[ "$(net_telemetry /swagg/job,narrow amiss)" -gt 0 ] || fail "swaggctl does not say so"
+[ "$(net_telemetry /swagg/drops drop_bad_slot)" -gt 0 ] || fail "nor does it of all drops"
+kill -KILL "${RANK_PID[@]}"
+ranks_wait 10
 
 step "the clients start again"
 net_until 60 "the slots start over" started_over 1

@@ -206,6 +206,7 @@ static void test_a_members_address_from_another_mac_is_foreign(void)
 
 static void test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter(void)
 {
+    const struct job_amiss *amiss = &rig_lane[rig.engine.lcore].amiss[AGG_AMISS - 1];
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
     struct sml_packet p;
@@ -215,10 +216,14 @@ static void test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter(void)
     p.slot = RIG_SLOTS;
     sml_build_header(f->payload, &p);
     f->udp.dgram_cksum = 0;
+    rig_receive(0, rig_data(1, 0, RIG_JOB, 4));
     rig_receive(0, m);
     CU_ASSERT_EQUAL(verdicts(SML_DROP_BAD_SLOT), 1);
+    CU_ASSERT_EQUAL(amiss->n, 1);
+    CU_ASSERT_EQUAL(amiss->reason, SML_DROP_BAD_SLOT);
+    CU_ASSERT_EQUAL(amiss->rank, 0);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
+    CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2);
     rig_close();
 }
 

@@ -11,6 +11,7 @@
 #include <rte_eal.h>
 
 #include "small_eal.h"
+#include "stderr_capture.h"
 #include "switchml/protocol.h"
 #include "switchml/reasons.h"
 #include "switchml/terms.h"
@@ -251,6 +252,60 @@ static void test_strange_packets_do_not_keep_a_job_from_starting_over(void)
     tear_down();
 }
 
+/* As the engine notes a packet of the first job that was dropped. */
+static void note_dropped(unsigned rank, unsigned thread, enum sml_reason reason)
+{
+    const struct job *job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
+    struct job_amiss *amiss = &job->lane[LCORE].amiss[sml_amiss[reason] - 1];
+
+    *amiss = (struct job_amiss){
+        .n = amiss->n + 1, .rank = (uint16_t)rank, .thread = (uint8_t)thread, .reason = reason};
+}
+
+/* At once, and then no more than once a minute. */
+static void test_workers_that_are_configured_otherwise_are_told(void)
+{
+    unsigned lines = 0;
+    const char *line;
+    uint64_t now = 0;
+
+    set_up();
+    CU_ASSERT_FATAL(capture_begin());
+    for (unsigned i = 0; i < 1190; i++) {
+        note_dropped(1, 2, SML_DROP_BAD_SLOT);
+        wait_ms(&now, 100);
+        line = capture_take();
+        lines += line[0] != '\0';
+        if (i == 0) {
+            CU_ASSERT_PTR_NOT_NULL(strstr(line, "job0: 1 packets"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(line, "worker 1 (10.0.0.2), thread 2: drop_bad_slot"));
+            CU_ASSERT_PTR_NOT_NULL(strstr(line, "max_outstanding_packets"));
+        }
+    }
+    CU_ASSERT_EQUAL(lines, 2);
+    capture_end();
+    tear_down();
+}
+
+/* Of stale packets only those are told that come while nothing else does. */
+static void test_workers_that_send_only_what_is_stale_are_told(void)
+{
+    uint64_t now = 0;
+
+    set_up();
+    CU_ASSERT_FATAL(capture_begin());
+    complete(0, 5, 0);
+    wait_ms(&now, 100);
+    note_dropped(0, 0, SML_DROP_STALE); /* a copy that was late */
+    wait_ms(&now, QUIET_MS / 2);
+    CU_ASSERT_STRING_EQUAL(capture_take(), "");
+    note_dropped(1, 0, SML_DROP_STALE);
+    wait_ms(&now, 100);
+    CU_ASSERT_PTR_NOT_NULL(strstr(capture_take(), "worker 1 (10.0.0.2), thread 0: drop_stale"));
+    capture_end();
+    tear_down();
+}
+
 static void test_a_closed_job_is_not_known_by_address(void)
 {
     set_up();
@@ -464,6 +519,8 @@ int main(void)
         UNIT_TEST(test_what_is_heard_last_keeps_a_job_from_starting_over),
         UNIT_TEST(test_half_a_sum_is_forgotten),
         UNIT_TEST(test_strange_packets_do_not_keep_a_job_from_starting_over),
+        UNIT_TEST(test_workers_that_are_configured_otherwise_are_told),
+        UNIT_TEST(test_workers_that_send_only_what_is_stale_are_told),
         UNIT_TEST(test_a_closed_job_is_not_known_by_address),
         UNIT_TEST(test_the_operator_resets_a_job),
         UNIT_TEST(test_a_static_job_counts_against_its_tenant_s_quota),

@@ -44,6 +44,14 @@ enum agg_action {
     AGG_ACTIONS
 };
 
+/* Whether something is wrong with a job whose members' packets are dropped for a reason. */
+enum agg_amiss {
+    AGG_NOT_AMISS,
+    AGG_AMISS_ALONE, /* copies that are late are such packets, too; but not if nothing else comes */
+    AGG_AMISS,       /* workers and job are not configured alike */
+    AGG_AMISSES = AGG_AMISS
+};
+
 /* Why a packet got its action: each protocol has a table of reasons, and each reason a counter. */
 struct agg_reason {
     const char *name;    /* as an operator reads it in telemetry */
@@ -171,7 +179,8 @@ struct agg_protocol {
     const char *name;
     uint8_t id; /* enum agg_protocol_id */
     const struct agg_reason *reason;
-    unsigned reasons; /* at most AGG_MAX_REASONS */
+    unsigned reasons;     /* at most AGG_MAX_REASONS */
+    const uint8_t *amiss; /* enum agg_amiss by reason; NULL: nothing ever is */
 
     /* Its packets are whole frames between others: the switch forwards each as it came, whatever becomes of
      * the packet, which is read only. Senders are known by their MAC addresses (agg_sender_of_mac). Else they

@@ -19,9 +19,10 @@ unsigned sml_protocol_apply(struct agg_packet p[], unsigned n, uint64_t now, str
 size_t sml_protocol_refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
 #define SML_PROTOCOL_COMMON                                                                                  \
     .name = "switchml", .id = AGG_PROTOCOL_SWITCHML, .reason = sml_reasons, .reasons = SML_REASONS,          \
-    .udp_ports = {.first = SML_PORT_FIRST, .last = SML_PORT_LAST}, .header_bytes = SML_HEADER_BYTES,         \
-    .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1}, .check = sml_terms_check, .differ = sml_terms_differ, \
-    .grant = sml_terms_grant, .lower = sml_terms_lower, .list = sml_terms_list, .drain = sml_protocol_drain, \
+    .amiss = sml_amiss, .udp_ports = {.first = SML_PORT_FIRST, .last = SML_PORT_LAST},                       \
+    .header_bytes = SML_HEADER_BYTES, .shard_key = {.at = 6, .mask = SML_MAX_SLOTS - 1},                     \
+    .check = sml_terms_check, .differ = sml_terms_differ, .grant = sml_terms_grant,                          \
+    .lower = sml_terms_lower, .list = sml_terms_list, .drain = sml_protocol_drain,                           \
     .quorum = sml_terms_quorum, .heard = sml_protocol_heard, .locate = sml_protocol_locate,                  \
     .apply = sml_protocol_apply, .refuse = sml_protocol_refuse
 

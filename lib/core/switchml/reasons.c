@@ -61,18 +61,25 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                          AGG_DROP, false},
     [SML_DROP_DUPLICATE] = {"drop_duplicate", "the rank has contributed to this chunk already", AGG_DROP,
                             false},
-    [SML_DROP_STALE] = {"drop_stale", "older than the chunk completed last in its slot: a late copy",
+    [SML_DROP_STALE] = {"drop_stale",
+                        "older than the chunk completed last in its slot: a late copy; or, of a static job, "
+                        "its clients were started again before all were silent for its quiet_ms",
                         AGG_DROP, false},
     [SML_DROP_AHEAD] =
         {"drop_ahead",
          "a chunk that the rank cannot have reached yet: the job is being resumed, or the worker "
          "is broken",
          AGG_DROP, false},
-    [SML_DROP_BAD_SLOT] = {"drop_bad_slot", "a slot that the job does not have, or not for this chunk",
+    [SML_DROP_BAD_SLOT] = {"drop_bad_slot",
+                           "a slot that the job does not have, or not for this chunk; of a static job: its "
+                           "slots must be twice the packets that a thread of a client may have in flight "
+                           "(max_outstanding_packets / num_worker_threads)",
                            AGG_DROP, false},
     [SML_DROP_BAD_LENGTH] =
         {"drop_bad_length",
-         "longer than the agreed chunk, not whole elements, or contradicting the size code", AGG_DROP, false},
+         "longer than the agreed chunk, not whole elements, or contradicting the size code; of a static job: "
+         "its elements must be as many as in a packet of its clients (packet_numel)",
+         AGG_DROP, false},
     [SML_DROP_BAD_TYPE] = {"drop_bad_type", "an unknown type or operation", AGG_DROP, false},
     [SML_DROP_BAD_CHECKSUM] = {"drop_bad_checksum",
                                "damaged on the way: the job's checksum is missing or wrong, or there is one "
@@ -109,4 +116,10 @@ const struct agg_reason sml_reasons[SML_REASONS] = {
                                  "that it was last heard from: forged, or the member's MAC, or its "
                                  "router's, has changed, which its next heartbeat tells",
                                  AGG_DROP, true},
+};
+
+const uint8_t sml_amiss[SML_REASONS] = {
+    [SML_DROP_STALE] = AGG_AMISS_ALONE, [SML_DROP_AHEAD] = AGG_AMISS_ALONE, [SML_DROP_BAD_SLOT] = AGG_AMISS,
+    [SML_DROP_BAD_LENGTH] = AGG_AMISS,  [SML_DROP_BAD_TYPE] = AGG_AMISS,    [SML_DROP_BAD_KIND] = AGG_AMISS,
+    [SML_DROP_MISMATCH] = AGG_AMISS,
 };

@@ -55,5 +55,6 @@ enum sml_reason {
 };
 
 extern const struct agg_reason sml_reasons[SML_REASONS];
+extern const uint8_t sml_amiss[SML_REASONS]; /* enum agg_amiss */
 
 #endif
