@@ -260,6 +260,8 @@ class Mutants(unittest.TestCase):
                 ("values.p4", "(STEP_ADD, AGE_NEWER, _, _) : start();", "(STEP_ADD, AGE_NEWER, _, _) : add();"),
                 ("seen.p4", "v.e1 = max(v.e1, (bit<32>)md.e1);", "v.e1 = (bit<32>)md.e1;"),
                 ("newest.p4", "(STEP_ADD, 0, _, _, _) : among_outer();", "(STEP_ADD, 0, _, _, _) : among_inner();"),
+                ("newest.p4", "(STEP_ADD, 0, _, _, SECOND_QUARTER) : among_inner();", ""),
+                ("newest.p4", "(STEP_ADD, 0, _, _, THIRD_QUARTER) : among_inner();", ""),
                 ("senders.p4", "md.e0 = hdr.switchml.e0 ^ 0x80;", "md.e0 = hdr.switchml.e0;"),
                 ("newest.p4", "0 &&& (2 * version - 1), _) : among_outer();", "_, _) : among_outer();"))
 
