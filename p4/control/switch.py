@@ -10,8 +10,8 @@ from control.say import say
 from control.stations import Stations
 
 FLOOD_GROUP, FIRST_COPY = 0xFFFF, 1
-JOB_COPIES = 64  # replication ids of one job; those of the flood group are behind all jobs'
-FLOOD_COPIES = 0x8000
+JOB_COPIES = 64  # replication ids of one job
+FLOOD_COPIES = 0xE000  # behind all jobs', and room for every port of a chip
 
 OWN_ADDRESS = "IngressParser.own_addresses"
 
@@ -183,6 +183,8 @@ class Tofino:
             pass
 
     def _home(self, job, beside):
+        if FIRST_COPY + JOB_COPIES * (job.number + 1) > FLOOD_COPIES:
+            raise plan.DoesNotFit(f"job {job.number}: there are no replication ids for so many threads of static jobs")
         return plan.Home(self._base(job) if beside is None else self.jobs[beside][1].base, group=1 + job.number,
                          rid=FIRST_COPY + JOB_COPIES * job.number, loop=self._loop(job.number if beside is None else beside),
                          pipes=self.pipes)

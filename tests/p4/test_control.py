@@ -19,7 +19,7 @@ from control.reasons import NAMES
 from control.requests import Requests as Asked
 from control.requests import shown
 from control.stations import ADDRESSES, DESTINATIONS, FIXED, SOURCES
-from control.switch import Place, Port, Tofino
+from control.switch import FLOOD_COPIES, Place, Port, Tofino
 from interpreter.chip import Chip
 
 CPU, PEOPLE = 100, workers(3)
@@ -114,7 +114,7 @@ class Control(Rig):
         self.assertEqual((shown[0, 0], shown[1, 0], shown[2, 0]), ([0, 1, 2], [0], []))
         self.switch.close(5)
         self.assertEqual((self.entries(), set(self.chip.groups)), (before, groups))
-        self.assertEqual(self.chip.nodes.keys(), {0x8000 + p for p in (0, 1, 2, CPU)})
+        self.assertEqual(self.chip.nodes.keys(), {FLOOD_COPIES + p for p in (0, 1, 2, CPU)})
 
     def test_a_new_life_of_control_goes_on(self):
         self.switch.open(self.job())
@@ -683,6 +683,19 @@ class Statics(Requests):
         for thread in (0, 1):
             for packet in range(6):
                 self.assertTrue(self.sum_of(thread, 0, packet))
+
+    def test_a_job_behind_256_threads_of_others(self):
+        """Its copies are its own, not those of a flood, which goes on to every port."""
+        others = [{**self.wanted, "name": f"other{i}", "threads": 32, "workers": [{**w, "mac": w["mac"] + 4096} for w in self.wanted["workers"]]}
+                  for i in range(8)]
+        last = {**self.wanted, "name": "last"}
+        self.assertEqual(self.begin(static=[*others, last]), {"ok": True, "kept": []})
+        flood = dict(self.chip.nodes)
+        self.hear()
+        self.asked.idle(0, 1)
+        self.assertEqual(sorted(self.switch.jobs), [512, 513])
+        self.assertEqual(flood, {rid: self.chip.nodes[rid] for rid in flood})
+        self.assertEqual(len(self.chip.nodes), len(flood) + 3 * len(self.switch.jobs))
 
     def test_a_new_life_goes_on(self):
         self.begin(static=[self.wanted])
