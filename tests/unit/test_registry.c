@@ -478,7 +478,6 @@ static void test_a_host_has_its_share_of_places(void)
             "  job 'j3': over: nobody is left in it\n");
 }
 
-/* However often its ranks ask, a job does not form for ever. */
 /* Whoever says that he is a switch is as much as a host, however many hosts he speaks for. */
 static void test_a_switch_below_has_its_share_of_places(void)
 {
@@ -494,6 +493,30 @@ static void test_a_switch_below_has_its_share_of_places(void)
             "JOIN e 0/1 job=j5\n"
             "  open\n"
             "  e READY 128 slots 1460 bytes\n");
+}
+
+/* Nor does one of the hosts below a switch have all the places of that switch. */
+static void test_a_host_below_a_switch_has_its_share_of_places(void)
+{
+    play(4, "JOIN a 0/2 job=j1 below=1\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 0/2 job=j2 host=a below=1\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 0/2 job=j3 host=a below=1\n"
+            "  c PENDING rank 1\n"
+            "loud\n"
+            "wait 0.01\n"
+            "JOIN d 0/2 job=j4 host=a below=2\n"
+            "  job 'j1': gives its place to a host that has fewer\n"
+            "  job 'j4': rank 0 of 2 has joined\n"
+            "  d PENDING rank 1\n"
+            "JOIN e 0/2 job=j5 host=a below=1\n"
+            "  e REFUSED no jobs: 10.0.0.1 has founded 3 jobs, as many as the switch's limits.jobs_per_host "
+            "allows: j4, j2, j3\n"
+            "JOIN f 0/2 job=j6 host=a below=3\n"
+            "  job 'j2': gives its place to a host that has fewer\n"
+            "  job 'j6': rank 0 of 2 has joined\n"
+            "  f PENDING rank 1\n");
 }
 
 static void test_forming_has_an_end(void)
@@ -798,6 +821,7 @@ int main(void)
         UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
         UNIT_TEST(test_a_host_has_its_share_of_places),
         UNIT_TEST(test_a_switch_below_has_its_share_of_places),
+        UNIT_TEST(test_a_host_below_a_switch_has_its_share_of_places),
         UNIT_TEST(test_forming_has_an_end),
         UNIT_TEST(test_bad_arguments),
         UNIT_TEST(test_bad_heads_and_reasons),

@@ -96,6 +96,7 @@ struct ctl_entry {
                              do tenant, keyed and name, while FREE */
     uint32_t founder; /* the IP address that its first member speaks from: its own, or of the switch that it
                          comes by, whatever that says of whose host it is */
+    uint32_t founder_below; /* and whose host that switch says it is; 0: it comes by none */
     uint16_t size, present; /* present: members JOINED */
     uint8_t number;         /* on the wire; valid while RUNNING */
     const struct agg_protocol *protocol;

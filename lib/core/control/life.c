@@ -111,6 +111,7 @@ void ctl_entry_found(struct ctl_registry *r, struct ctl_entry *job, int tenant,
     job->epoch = new_epoch(r);
     memcpy(job->name, m->join.name, sizeof job->name);
     job->founder = from->ip;
+    job->founder_below = m->join.hops > 0 ? m->join.host : 0;
     job->network = from->network;
     job->keyed = from->key != 0;
     job->size = m->head.size;

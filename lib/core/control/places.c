@@ -7,18 +7,19 @@
 #include "control/life.h"
 #include "control/tell.h"
 
-/* Whose jobs are counted against a bound. */
-enum scope { OF_ALL, OF_TENANT, OF_HOST };
+/* Whose jobs are counted against a bound, or compared. */
+enum scope { OF_ALL, OF_TENANT, OF_HOST, OF_HOST_BELOW };
 
 struct founder {
     int tenant;
-    uint32_t ip;
+    uint32_t ip, below;
 };
 
 static bool counts(const struct ctl_entry *job, enum scope scope, const struct founder *f)
 {
     return ctl_entry_is_live(job) && (scope != OF_TENANT || job->tenant == f->tenant) &&
-           (scope != OF_HOST || job->founder == f->ip);
+           (scope < OF_HOST || job->founder == f->ip) &&
+           (scope < OF_HOST_BELOW || job->founder_below == f->below);
 }
 
 static unsigned elsewhere(const struct ctl_registry *r, enum scope scope, const struct founder *f)
@@ -33,12 +34,6 @@ static unsigned held(const struct ctl_registry *r, enum scope scope, const struc
     for (unsigned i = 0; i < r->cfg.max_jobs; i++)
         n += counts(&r->entries[i], scope, f);
     return n;
-}
-
-/* Live jobs that were founded from this address. */
-static unsigned held_by(const struct ctl_registry *r, uint32_t ip)
-{
-    return held(r, OF_HOST, &(struct founder){.ip = ip});
 }
 
 /* How many jobs one host may have founded: some entries are always left to others. */
@@ -85,6 +80,15 @@ static struct ctl_entry *find_unused(struct ctl_registry *r)
     return oldest;
 }
 
+/* How many live jobs more this one's host has founded than the founder. Of two hosts below one switch each
+ * counts for itself. */
+static int excess(const struct ctl_registry *r, const struct ctl_entry *job, const struct founder *f)
+{
+    const struct founder its = {.ip = job->founder, .below = job->founder_below};
+    const enum scope scope = job->founder == f->ip ? OF_HOST_BELOW : OF_HOST;
+    return (int)held(r, scope, &its) - (int)held(r, scope, f);
+}
+
 /* The job that gives its entry to another: a forming one of newcomers. It makes room for a job that comes
  * back after a restart, and for a job of a host that has founded clearly fewer. Of several, the youngest job
  * of the host that has founded most. Who has reached a bound of his own gives up a job that counts against
@@ -93,12 +97,12 @@ static struct ctl_entry *find_yielding(struct ctl_registry *r, const struct foun
                                        bool comes_back)
 {
     struct ctl_entry *best = NULL;
-    unsigned most = comes_back ? 0 : held_by(r, f->ip) + 1;
+    int most = comes_back ? INT_MIN : 1;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
         if (job->state != CTL_ENTRY_FORMING || job->resumed || !counts(job, own, f))
             continue;
-        unsigned its = held_by(r, job->founder);
+        int its = excess(r, job, f);
         if (its > most || (best && its == most && job->since > best->since)) {
             best = job;
             most = its;
@@ -157,7 +161,7 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
 struct ctl_entry *ctl_place_find(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                                  const struct ctl_message *m, uint64_t now, struct ctl_failure *why)
 {
-    const struct founder f = {.tenant = tenant, .ip = from->ip};
+    const struct founder f = {.tenant = tenant, .ip = from->ip, .below = m->join.hops > 0 ? m->join.host : 0};
     const enum scope own = reached(r, &f);
     struct ctl_entry *job = own == OF_ALL ? find_unused(r) : NULL;
     if (!job)
