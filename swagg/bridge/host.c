@@ -21,17 +21,19 @@ void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
     const struct frame_arp *request = rte_pktmbuf_mtod(m, const struct frame_arp *);
     const rte_be32_t own = host_ip(h, vlan_number(m));
     struct rte_mbuf *reply;
-    bool neighbour;
+    bool to_us, neighbour;
 
     if (!arp_check(request, m->data_len)) {
         count_drop(h->counters, port, DROP_ARP_MALFORMED, 1);
         return;
     }
+    to_us = net_same_mac(&request->eth.dst_addr, &h->mac);
     neighbour =
-        h->neighbours != NULL && neighbours_note(h->neighbours, vlan_number(m), request->arp.sender_ip,
-                                                 &request->arp.sender_mac, (uint8_t)port);
+        h->neighbours != NULL &&
+        neighbours_note(h->neighbours, vlan_number(m), request->arp.sender_ip, &request->arp.sender_mac,
+                        (uint8_t)port, to_us && request->arp.operation == net16(NET_ARP_REPLY));
     if (request->arp.operation != net16(NET_ARP_REQUEST) || own == 0 || request->arp.target_ip != own) {
-        if (!neighbour && net_same_mac(&request->eth.dst_addr, &h->mac))
+        if (!neighbour && to_us)
             count_drop(h->counters, port, DROP_ARP_IGNORED, 1);
         return;
     }

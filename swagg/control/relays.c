@@ -1,6 +1,7 @@
 #include "control/relays.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/secret.h"
@@ -63,6 +64,15 @@ static void parent_moved(void *context, const struct relay_job *job)
             job->entry.name);
 }
 
+static void proven(void *context, unsigned uplink, const struct ctl_endpoint *from)
+{
+    const struct relays *r = context;
+    struct net_mac mac;
+
+    memcpy(mac.addr_bytes, from->mac, sizeof(from->mac));
+    uplinks_prove(r->parts.uplinks, uplink, &mac, from->port);
+}
+
 static void report(void *context, const struct ctl_entry *job, const char *what)
 {
     const struct relays *r = context;
@@ -121,12 +131,19 @@ static struct relay_uplink uplink_of_config(const struct relays *r, unsigned u)
         .keys = keys->keys};
 }
 
+static void take_uplinks(struct relays *r)
+{
+    for (unsigned u = 0; u < r->parts.cfg->uplinks; u++) {
+        r->uplink[u] = uplink_of_config(r, u);
+        uplinks_set_keyed(r->parts.uplinks, u, r->uplink[u].keys > 0);
+    }
+}
+
 static struct relay_config proxy_config(struct relays *r)
 {
     const struct config *cfg = r->parts.cfg;
 
-    for (unsigned u = 0; u < cfg->uplinks; u++)
-        r->uplink[u] = uplink_of_config(r, u);
+    take_uplinks(r);
     return (struct relay_config){
         .protocols = r->parts.protocols,
         .protocols_known = r->parts.protocols_known,
@@ -150,6 +167,7 @@ static struct relay_config proxy_config(struct relays *r)
                     .event = report,
                     .moved = moved,
                     .parent_moved = parent_moved,
+                    .proven = proven,
                     .admit = admit,
                     .random = random64,
                     .payload_bytes = payload_bytes},
@@ -259,8 +277,7 @@ bool relays_have_tenant(const struct relays *r, int tenant)
 
 void relays_follow(struct relays *r, const int tenant[])
 {
-    for (unsigned u = 0; u < r->parts.cfg->uplinks; u++)
-        r->uplink[u] = uplink_of_config(r, u);
+    take_uplinks(r);
     relay_follow(r->proxy, tenant, r->parts.keys->keys);
 }
 

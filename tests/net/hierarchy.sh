@@ -52,6 +52,11 @@ tree_start "${TREE_SWITCHES[@]}"
 step "two levels: four hosts, two leaves and a root"
 ranks_run two 4 --sizes 0,1,100003 --order "$TWO_LEVELS"
 
+step "a host that says in ARP that it is the root does not get what a leaf sends up"
+ip netns exec "$NET_ID-h0" "$(dirname "${BASH_SOURCE[0]}")/arp_forger.py" eth0 "${TREE_IP[left]}" "$(net_ip 0)" "${TREE_IP[root]}"
+ranks_run forged 4 --sizes 1,100003 --order "$TWO_LEVELS"
+expect_equal "root's MAC addresses in the log" "$(grep -c "uplink to .* is .*, on port" "$NET_DIR/left.log")" 1
+
 step "a job that wants no switch above is summed by the first, and the root hears nothing of it"
 before=$(tree_telemetry root /swagg/counters results)
 ranks_run alone 2 --sizes 1,100003 --uplink none

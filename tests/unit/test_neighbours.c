@@ -4,7 +4,39 @@
 
 #define S UINT64_C(1000000000)
 
+enum { IP = 10 };
+
 static const struct net_mac first = {{2, 0, 0, 0, 0, 1}}, later = {{0xfe, 1, 2, 3, 4, 0xff}};
+
+/* One that was never asked for. */
+static void open_one(struct neighbours *n)
+{
+    *n = (struct neighbours){0};
+    neighbours_add(n, 0, IP);
+}
+
+/* Asks at this second; on which port, -1: all, -2: it is not due. */
+static int ask(struct neighbours *n, uint64_t second)
+{
+    int port = -2;
+
+    return neighbours_is_due(n, 0, second * S, &port) ? port : -2;
+}
+
+static void answer(struct neighbours *n, const struct net_mac *mac, uint8_t port)
+{
+    CU_ASSERT(neighbours_note(n, 0, IP, mac, port, true));
+}
+
+static void expect_at(const struct neighbours *n, const struct net_mac *mac, uint8_t port)
+{
+    struct net_mac found;
+    uint8_t found_port;
+
+    CU_ASSERT(neighbours_find(n, 0, &found, &found_port));
+    CU_ASSERT(net_same_mac(&found, mac));
+    CU_ASSERT_EQUAL(found_port, port);
+}
 
 static void test_an_address_has_one_number(void)
 {
@@ -17,47 +49,137 @@ static void test_an_address_has_one_number(void)
     CU_ASSERT_EQUAL(n.n, 3);
 }
 
-static void test_what_answered_last_counts(void)
+static void test_only_answers_to_questions_count(void)
 {
-    struct neighbours n = {0};
+    struct neighbours n;
     struct net_mac mac;
     uint8_t port;
 
-    neighbours_add(&n, 0, 10);
-    neighbours_add(&n, 0, 20);
-    CU_ASSERT_FALSE(neighbours_find(&n, 1, &mac, &port));
-    CU_ASSERT(neighbours_note(&n, 0, 20, &first, 3));
-    CU_ASSERT(neighbours_note(&n, 0, 20, &later, 63));
-    CU_ASSERT_FALSE(neighbours_note(&n, 0, 30, &first, 1));
+    open_one(&n);
+    answer(&n, &later, 3);
     CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
-    CU_ASSERT(neighbours_find(&n, 1, &mac, &port));
-    CU_ASSERT(net_same_mac(&mac, &later));
-    CU_ASSERT_EQUAL(port, 63);
+    CU_ASSERT_EQUAL(ask(&n, 5), -1);
+    CU_ASSERT(neighbours_note(&n, 0, IP, &later, 3, false));
+    CU_ASSERT_FALSE(neighbours_note(&n, 0, IP + 1, &later, 3, true));
+    CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
+    answer(&n, &first, 63);
+    answer(&n, &later, 3); /* too late */
+    expect_at(&n, &first, 63);
 }
 
 static void test_it_is_asked_for_until_it_answers_and_then_now_and_then(void)
 {
-    struct neighbours n = {0};
-    int port = -2;
+    struct neighbours n;
 
-    neighbours_add(&n, 0, 10);
-    CU_ASSERT(neighbours_is_due(&n, 0, 5 * S, &port));
-    CU_ASSERT_EQUAL(port, -1);
-    CU_ASSERT_FALSE(neighbours_is_due(&n, 0, 5 * S + S / 2, &port));
-    CU_ASSERT(neighbours_is_due(&n, 0, 6 * S, &port));
-    neighbours_note(&n, 0, 10, &first, 7);
-    CU_ASSERT_FALSE(neighbours_is_due(&n, 0, 8 * S, &port));
-    CU_ASSERT(neighbours_is_due(&n, 0, 36 * S, &port));
-    CU_ASSERT_EQUAL(port, 7);
-    CU_ASSERT_FALSE(neighbours_is_due(&n, 0, 60 * S, &port));
+    open_one(&n);
+    CU_ASSERT_EQUAL(ask(&n, 5), -1);
+    CU_ASSERT_EQUAL(ask(&n, 5), -2);
+    CU_ASSERT_EQUAL(ask(&n, 6), -1);
+    answer(&n, &first, 7);
+    CU_ASSERT_EQUAL(ask(&n, 8), -2);
+    CU_ASSERT_EQUAL(ask(&n, 36), 7);
+    answer(&n, &first, 7);
+    CU_ASSERT_EQUAL(ask(&n, 60), -2);
+}
+
+static void test_nobody_takes_the_place_of_one_who_answers(void)
+{
+    struct neighbours n;
+
+    open_one(&n);
+    ask(&n, 5);
+    answer(&n, &first, 7);
+    for (unsigned second = 6; second < 90; second++) {
+        CU_ASSERT(neighbours_note(&n, 0, IP, &later, 3, false));
+        answer(&n, &later, 3);
+        answer(&n, &first, 3); /* with the MAC address of the neighbour */
+        CU_ASSERT_EQUAL(ask(&n, second), 7);
+        answer(&n, &later, 3);
+        answer(&n, &first, 7);
+        expect_at(&n, &first, 7);
+    }
+}
+
+/* Asks until all ports are asked. */
+static uint64_t fall_silent(struct neighbours *n, uint64_t second)
+{
+    CU_ASSERT_EQUAL(ask(n, second), 7);
+    CU_ASSERT_EQUAL(ask(n, second + 1), 7);
+    CU_ASSERT_EQUAL(ask(n, second + 2), 7);
+    CU_ASSERT_EQUAL(ask(n, second + 3), -1);
+    return second + 3;
+}
+
+static void test_one_who_is_silent_is_asked_for_everywhere_and_replaced(void)
+{
+    struct neighbours n;
+
+    open_one(&n);
+    ask(&n, 5);
+    answer(&n, &first, 7);
+    fall_silent(&n, 35);
+    answer(&n, &first, 7);
+    answer(&n, &later, 3);
+    expect_at(&n, &first, 7);
+    fall_silent(&n, 100);
+    answer(&n, &later, 3);
+    expect_at(&n, &later, 3);
+    CU_ASSERT_EQUAL(ask(&n, 133), 3);
+}
+
+static void test_one_with_a_key_is_replaced_by_who_has_it(void)
+{
+    struct neighbours n;
+    struct net_mac mac;
+    uint8_t port;
+
+    open_one(&n);
+    neighbours_set_keyed(&n, 0, true);
+    ask(&n, 5);
+    answer(&n, &later, 3); /* was quicker */
+    answer(&n, &first, 7);
+    expect_at(&n, &later, 3);
+    CU_ASSERT(neighbours_find_other(&n, 0, &mac, &port));
+    CU_ASSERT(net_same_mac(&mac, &first) && port == 7);
+    neighbours_prove(&n, 0, &first, 7);
+    expect_at(&n, &first, 7);
+    CU_ASSERT_FALSE(neighbours_find_other(&n, 0, &mac, &port));
+
+    CU_ASSERT_EQUAL(ask(&n, 6), -2);
+    fall_silent(&n, 35);
+    answer(&n, &later, 3);
+    neighbours_prove(&n, 0, &later, 4); /* it was heard elsewhere */
+    expect_at(&n, &first, 7);
+    neighbours_prove(&n, 0, &later, 3);
+    expect_at(&n, &later, 3);
+}
+
+static void test_one_whose_port_goes_is_asked_for_at_once(void)
+{
+    struct neighbours n;
+    struct net_mac mac;
+    uint8_t port;
+
+    open_one(&n);
+    ask(&n, 5);
+    answer(&n, &first, 7);
+    neighbours_lose(&n, 8);
+    expect_at(&n, &first, 7);
+    neighbours_lose(&n, 7);
+    CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
+    CU_ASSERT_EQUAL(ask(&n, 5), -1);
 }
 
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_an_address_has_one_number),
-        UNIT_TEST(test_what_answered_last_counts),
+        UNIT_TEST(test_only_answers_to_questions_count),
         UNIT_TEST(test_it_is_asked_for_until_it_answers_and_then_now_and_then),
+        UNIT_TEST(test_nobody_takes_the_place_of_one_who_answers),
+        UNIT_TEST(test_one_who_is_silent_is_asked_for_everywhere_and_replaced),
+        UNIT_TEST(test_one_with_a_key_is_replaced_by_who_has_it),
+        UNIT_TEST(test_one_whose_port_goes_is_asked_for_at_once),
         CU_TEST_INFO_NULL,
     };
 

@@ -276,15 +276,21 @@ static void test_other_arp_is_the_bridges_or_ignored(void)
     rig_close();
 }
 
-static void test_a_neighbour_is_noted_by_its_arp(void)
+static void test_a_neighbour_is_noted_by_its_answer(void)
 {
     struct neighbours neighbours = {0};
     struct net_mac mac;
     uint8_t port;
+    int ask_on;
 
     rig_open();
     neighbours_add(&neighbours, 0, rig_station(SENDER).ip);
     rig.host.neighbours = &neighbours;
+    CU_ASSERT(neighbours_is_due(&neighbours, 0, 1, &ask_on));
+    rig_receive(1, arp(NET_ARP_REPLY, &everybody, rig_ip));
+    rig_receive(1, arp(NET_ARP_REQUEST, &rig_mac, rig_ip));
+    CU_ASSERT_FALSE(neighbours_find(&neighbours, 0, &mac, &port));
+    rig_sent_all();
     rig_receive(2, arp(NET_ARP_REPLY, &rig_mac, rig_ip));
     CU_ASSERT_EQUAL(rig_drops(), 0);
     CU_ASSERT(neighbours_find(&neighbours, 0, &mac, &port));
@@ -706,7 +712,7 @@ int main(void)
         UNIT_TEST(test_a_frame_in_pieces_is_put_together),
         UNIT_TEST(test_arp_for_the_switch_is_answered),
         UNIT_TEST(test_other_arp_is_the_bridges_or_ignored),
-        UNIT_TEST(test_a_neighbour_is_noted_by_its_arp),
+        UNIT_TEST(test_a_neighbour_is_noted_by_its_answer),
         UNIT_TEST(test_who_has_the_switchs_address_is_noted),
         UNIT_TEST(test_a_ping_is_answered),
         UNIT_TEST(test_who_floods_loses_his_own_messages),

@@ -132,7 +132,7 @@ static void find_parent(void)
 {
     const struct frame_end end = parent(0);
 
-    CU_ASSERT(neighbours_note(&neighbours, 0, end.ip, &end.mac, ABOVE));
+    CU_ASSERT(neighbours_note(&neighbours, 0, end.ip, &end.mac, ABOVE, true));
 }
 
 /* ... and a path probe. */

@@ -86,6 +86,8 @@ struct relay_actions {
      * already. May be NULL. */
     void (*moved)(void *ctx, const struct relay_job *job, unsigned rank);
     void (*parent_moved)(void *ctx, const struct relay_job *job);
+    /* A message of the switch above that is sealed, and no copy, came from here. May be NULL. */
+    void (*proven)(void *ctx, unsigned uplink, const struct ctl_endpoint *from);
     /* Whether this process may be in a job of this name here: its tenant, or -1 and why not. key: the tenant
      * whose key it has, or CTL_NO_KEY. May lower the slots that it wishes for, to what there is room for,
      * unless it resumes. NULL: it may, and is tenant 0's. */

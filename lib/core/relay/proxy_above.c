@@ -182,6 +182,9 @@ enum ctl_parse_error relay_receive_up(struct relay_proxy *p, unsigned uplink, co
         return error;
     route = find_route(p, uplink, &m.head, m.head.sealed);
     if (answers(route, &m.head)) {
+        if (proof.key != NULL && m.head.serial > route->answered &&
+            p->cfg.actions.proven) /* else it may be a copy */
+            p->cfg.actions.proven(p->cfg.actions.ctx, uplink, from);
         take_proof(p, route, &m, &proof);
         on_message(p, route, from, &m, now);
     } else if (!m.head.sealed && m.head.type == CTL_REFUSED) {
