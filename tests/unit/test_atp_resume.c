@@ -175,7 +175,7 @@ static void test_any_step(void)
     static float kept[RANKS][CALLS][MOST];
     uint64_t restored = 0, restarts = 0;
 
-    for (unsigned round = 0; round < 6 || round < unit_cases(90); round++) {
+    for (unsigned round = 0; round < 15 || round < unit_cases(90); round++) {
         struct course c = {.at = {0}};
 
         loss_rng = round;
