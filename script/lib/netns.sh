@@ -230,6 +230,8 @@ net_link() { # HOST [MTU]
         peer name "new$1" netns "$NET_ID-sw" mtu "$mtu"
     net_real_frames "$NET_ID-h$1" eth0
     net_real_frames "$NET_ID-sw" "new$1"
+    # Who stands still is asked for his address once a second until he goes on: what is sent to him waits, and does not fail.
+    ip netns exec "$NET_ID-h$1" sysctl -qw net.ipv4.neigh.eth0.mcast_solicit=600 net.ipv4.neigh.eth0.mcast_resolicit=600
     ip -n "$NET_ID-sw" link set "new$1" name "p$1" # a switch that waits for the name finds it ready
     ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev eth0
     ip -n "$NET_ID-h$1" link set eth0 up

@@ -87,6 +87,7 @@ static void *run(void *arg)
 
 void crew_start(struct crew *crew)
 {
+    atomic_store(&crew->through, 0);
     for (int r = 0; r < crew->size; r++) {
         struct crew_member *m = &crew->member[r];
         memset(m, 0, sizeof *m);
@@ -113,43 +114,24 @@ void crew_run(struct crew *crew)
     crew_join(crew);
 }
 
-/* Measures how long this process stands still: how late it wakes up. */
-struct stall_watch {
-    pthread_t thread;
-    atomic_bool stop;
-    long longest_ms;
-};
-
-static long now_ms(void)
+static void show_member(const struct crew_member *m)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    printf("\n    rank %d of %d: open %d, status %d: %s\n%s", m->rank, m->crew->size, m->opened, m->status,
+           m->error, m->log);
 }
 
-static void *watch_for_stalls(void *arg)
+void crew_give_up(struct crew *crew, int *deadline_ms, crew_told_fn *told)
 {
-    struct stall_watch *w = arg;
-    for (long before = now_ms(), now; !atomic_load(&w->stop); before = now) {
-        sleep_ms(5);
-        now = now_ms();
-        if (now - before > w->longest_ms)
-            w->longest_ms = now - before;
-    }
-    return NULL;
-}
-
-void crew_run_unstalled(struct crew *crew, long ms)
-{
-    struct stall_watch w;
-    do {
-        w = (struct stall_watch){0};
-        if (pthread_create(&w.thread, NULL, watch_for_stalls, &w) != 0)
-            abort();
+    enum { FIRST_MS = 1000, LAST_MS = 128000 };
+    bool done = false;
+    for (int ms = FIRST_MS; !done && ms <= LAST_MS; ms *= 2) {
+        *deadline_ms = ms;
         crew_run(crew);
-        atomic_store(&w.stop, true);
-        pthread_join(w.thread, NULL);
-    } while (w.longest_ms >= ms);
+        done = told(crew);
+    }
+    CU_ASSERT(done);
+    for (int r = 0; !done && r < crew->size; r++)
+        show_member(&crew->member[r]);
 }
 
 void crew_expect_success(const struct crew *crew)
@@ -159,8 +141,7 @@ void crew_expect_success(const struct crew *crew)
         CU_ASSERT_EQUAL(m->opened, 0);
         CU_ASSERT_EQUAL(m->status, 0);
         if (m->opened || m->status)
-            printf("\n    rank %d of %d: open %d, status %d: %s\n%s", r, crew->size, m->opened, m->status,
-                   m->error, m->log);
+            show_member(m);
     }
 }
 

@@ -53,12 +53,13 @@ void crew_join(struct crew *crew);
 
 /* Both in one, with an assertion that all went well. For the main thread. */
 void crew_run(struct crew *crew);
-/* The same for a test of short deadlines. If this process itself stood still for so long meanwhile, the
- * result means nothing, and it runs again. */
-void crew_run_unstalled(struct crew *crew, long ms);
 /* Waits until the rank's log has this text. */
 void crew_await_line(struct crew_member *m, const char *text);
-
+/* For a crew whose ranks give up at a deadline: until they tell what they should. What there is to tell may
+ * not be known by then where somebody stood still; so the deadline, one of the crew's options, begins at a
+ * second and is doubled each time, within reason. */
+typedef bool crew_told_fn(const struct crew *crew);
+void crew_give_up(struct crew *crew, int *deadline_ms, crew_told_fn *told);
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
 

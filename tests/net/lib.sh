@@ -19,7 +19,7 @@ begin_with_swagg() { # NAME [YAML...]
     net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
-# A ping comes back. Several tries: a host that gets no answer to its ARP for three seconds gives up.
+# A ping comes back, of several: one may be lost.
 reaches() { # HOST IP [PING OPTION...]
     local host=$1 ip=$2
     shift 2

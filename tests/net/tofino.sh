@@ -141,13 +141,26 @@ has_summed() { # RESULTS
     [ "$(counter send_all)" -ge "$1" ]
 }
 
-# Nobody notices that swagg-tofino is killed while ranks wait in a collective for one that is stopped.
-killed_while_it_runs() {
-    local boot_id rank
+# False if the job was over before its rank was stopped: then another time.
+stopped_while_it_runs() {
     perf_start --job sealed --key-file "$NET_DIR/lab.key" -b 32K -e 32K -n 50 --numbers int32 --type int32
     net_until 120 "the job runs" keeps running 1
     kill -STOP "${peers[2]}"
-    net_until 60 "the slots wait for a rank" shows '^2$' --only missing slots sealed
+    net_until 60 "the slots wait for a rank, or all is over" waits_or_is_over
+    ! net_gone "${peers[0]}" && ! net_gone "${peers[2]}" && return
+    kill -CONT "${peers[2]}"
+    perf_wait --job sealed
+    return 1
+}
+
+waits_or_is_over() {
+    shows '^2$' --only missing slots sealed || net_gone "${peers[0]}"
+}
+
+# Nobody notices that swagg-tofino is killed while ranks wait in a collective for one that is stopped.
+killed_while_it_runs() {
+    local boot_id rank
+    until stopped_while_it_runs; do :; done
     shows '^sealed *running *lab$' --only name,state,tenant jobs
     boot_id=$(kept boot_id)
     kill -KILL "$switch"

@@ -22,7 +22,7 @@ enum {
     DATAGRAM_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + 64,
     HOLD_MS = 1,   /* between looks at what is held, and at what is due in jobs */
     TICK_MS = 100, /* between looks at who is lost */
-    LOST_AFTER_MS = 30000,
+    LOST_AFTER_MS = 60000,
     SOCKET_BUFFER = 16 << 20
 };
 

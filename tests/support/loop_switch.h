@@ -17,7 +17,7 @@ struct loop_switch_config {
     uint64_t seed;                /* decides what the impairments hit */
     struct impair_config in, out; /* of datagrams to the switch and from it, data and control alike */
     bool damages; /* damaged data packets arrive, as without UDP's checksum; else they count as lost */
-    unsigned lost_after_ms; /* 0: half a minute: who is merely slow is not lost */
+    unsigned lost_after_ms; /* 0: a minute: who is merely slow is not lost */
     bool full;              /* no job by SwitchML finds slots */
     unsigned deaf;          /* ranks that the switch's data packets do not reach: bit r for rank r < 32 */
     /* What the network is like around it: the longest IP packet that gets through to the data port, and back

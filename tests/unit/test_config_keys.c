@@ -117,7 +117,7 @@ static const struct {
     {"static.mode", "net/published.sh", "mode: ordered"},
     {"static.udp_checksum", "unit/test_static_jobs.c", "test_results_have_a_udp_checksum_if_asked_for"},
     {"static.tenant", "unit/test_static_jobs.c", "test_a_static_job_counts_against_its_tenant_s_quota"},
-    {"static.quiet_ms", "net/published.sh", "quiet_ms: 5000"},
+    {"static.quiet_ms", "net/published.sh", "quiet_ms: 1000"},
     {"hostagg.name", "net/hostagg.sh", "net_ctl job gradients"},
     {"hostagg.job", "unit/test_hostagg_flow.c", "NUMBER"},
     {"hostagg.host.ip", "net/hostagg.sh", "host: {ip: %s"},
