@@ -231,6 +231,25 @@ net_swagg_stop
 expect_equal "merging of p1" "$(feature p1 generic-receive-offload)" off
 ip netns exec "$NET_ID-sw" ethtool -K p2 gro off
 
+step "who cannot know which swaggs run leaves their interfaces as they are"
+net_swagg_start "$settings"
+ip -n "$NET_ID-sw" link add own type veth peer name own_too
+printf 'ports: [{device: "kernel:own"}]\nmemory: {mode: no-huge}\ncontrol: {path: none}\n' >"$NET_DIR/own.yaml"
+ip -n "$NET_ID-sw" link set own up
+install -m 0 /dev/null "$NET_DIR/interfaces" # nobody but who is above modes may open it
+# shellcheck disable=SC2016 # for the inner shell
+net_background "$NET_DIR/own.log" ip netns exec "$NET_ID-sw" unshare --mount sh -c 'mount --bind "$0" /run/swagg/interfaces && exec "$@"' \
+    "$NET_DIR/interfaces" setpriv --inh-caps=-all --bounding-set=-all,+net_raw,+net_admin \
+    "$NET_BUILD/swagg/swagg" "$NET_DIR/own.yaml" -- --file-prefix="$NET_ID-own"
+own=$!
+net_until 120 "it is ready" grep -q ' ready: ' "$NET_DIR/own.log"
+expect_match "the log" "$(cat "$NET_DIR/own.log")" "no locks in /run/swagg/interfaces: Permission denied"
+expect_equal "merging of p0" "$(feature p0 generic-receive-offload)" on
+kill -TERM "$own"
+wait "$own"
+ip -n "$NET_ID-sw" link del own
+net_swagg_stop
+
 step "a killed one's record of a network namespace goes with the namespace"
 records() { # of interface 77
     find /run/swagg -name "merging-*-77" -exec grep -lx "namespace $elsewhere" {} +

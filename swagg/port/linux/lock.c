@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,7 +30,7 @@ static unsigned *place_of(unsigned if_index)
     return at < own + OWN_MAX ? at : NULL;
 }
 
-static bool open_file(void)
+bool linux_lock_can(void)
 {
     static bool said;
 
@@ -59,7 +58,7 @@ static int lock_in_file(unsigned if_index)
 {
     struct flock byte = byte_of(if_index, F_WRLCK);
 
-    if (!open_file() || fcntl(file, F_SETLK, &byte) == 0)
+    if (!linux_lock_can() || fcntl(file, F_SETLK, &byte) == 0)
         return 0;
     return errno == EAGAIN || errno == EACCES ? -EADDRINUSE : -errno;
 }

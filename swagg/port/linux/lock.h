@@ -6,7 +6,11 @@
 #ifndef SWAGG_PORT_LINUX_LOCK_H
 #define SWAGG_PORT_LINUX_LOCK_H
 
+#include <stdbool.h>
 #include <sys/types.h>
+
+/* Whether locks can be had: an ordinary user may not open the file. If not, the log says so. */
+bool linux_lock_can(void);
 
 /* Locks an interface of this network namespace. 0, also where there can be no lock, which the log says;
  * -EADDRINUSE: another process has it; -EALREADY: this one has. */

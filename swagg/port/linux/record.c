@@ -111,6 +111,10 @@ void linux_record_settle(linux_record_undo *switch_off)
     DIR *records = opendir(RUN_DIRECTORY);
     struct dirent *record;
 
+    if (records != NULL && !linux_lock_can()) { /* nobody knows which of them run */
+        closedir(records);
+        return;
+    }
     while (records != NULL && (record = readdir(records)) != NULL) {
         unsigned long long where;
         unsigned if_index;
