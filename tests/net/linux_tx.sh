@@ -63,7 +63,9 @@ step "as many frames and bytes arrive as the switch has sent"
 net_until 5 "what the switch counts has arrived" all_are_there
 
 step "kernels that segment UDP get runs"
+kernel_merges=no
 if [ "$(printf '6.2\n%s\n' "$(uname -r)" | sort -V | head -n 1)" = 6.2 ]; then
+    kernel_merges=yes
     [ "$(sent_to_host merged)" -gt 1000 ] || fail "only $(sent_to_host merged) of $(sent_to_host frames) frames merged"
 else
     expect_equal "frames merged by a kernel that cannot" "$(sent_to_host merged)" 0
@@ -99,6 +101,22 @@ net_ctl impair clear h3
 grow_merged 8
 [ "$grown" -gt 1000 ] || fail "only $grown TCP segments merged after the impairments"
 
+step "while what a port sends is impaired, it sends no runs; then it does again"
+runs() { # JOB: its frames to h0 that went in runs
+    local before
+    before=$(sent_to_host merged)
+    ranks_run "$1" 4 --sizes 100003,1000003 --calls 4
+    grown=$(($(sent_to_host merged) - before))
+}
+net_ctl impair set h0 tx duplicate_every=50
+runs impaired
+expect_equal "frames merged on an impaired port" "$grown" 0
+net_ctl impair clear h0
+runs again
+if [ "$kernel_merges" = yes ]; then
+    [ "$grown" -gt 500 ] || fail "only $grown frames merged after the impairments"
+fi
+
 step "damaged segments arrive damaged, and are sent again"
 net_swagg_stop
 NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
@@ -119,5 +137,12 @@ net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_run damaged 4 --sizes 100003 --calls 4
 expect_equal "frames merged on an impaired port" "$(sent_to_host merged)" 0
 [ "$(errors_at_host UdpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged frame"
+for host in 0 1 2 3; do
+    net_ctl impair clear "h$host"
+done
+runs mended
+if [ "$kernel_merges" = yes ]; then
+    [ "$grown" -gt 500 ] || fail "only $grown frames merged once the configuration's impairments were cleared"
+fi
 
 net_swagg_stop

@@ -118,7 +118,7 @@ static int make_queues(struct port *port, const struct linux_sockets *sockets,
     for (unsigned q = 0; q < sockets->tx_queues; q++) {
         struct port_queue *tx = &port->tx[q];
 
-        tx->state = linux_tx_open(sockets->tx[q], tx->impair != NULL ? 0 : linux_tx_mergeable());
+        tx->state = linux_tx_open(sockets->tx[q]);
         if (tx->state != NULL)
             continue;
         close(sockets->tx[q]);
@@ -224,7 +224,9 @@ static int linux_receive_fd(const struct port *port, uint16_t queue)
 static struct port_refused linux_send(const struct port *port, uint16_t queue, struct rte_mbuf **frames,
                                       uint16_t n)
 {
-    return linux_tx_burst(port->tx[queue].state, frames, n);
+    const struct port_queue *tx = &port->tx[queue];
+
+    return linux_tx_burst(tx->state, frames, n, port_impairments(tx) != NULL);
 }
 
 static bool linux_is_up(const struct port *port)

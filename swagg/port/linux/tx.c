@@ -23,6 +23,7 @@ struct linux_tx {
     int fd;
     /* the mbuf flag of frames that may be part of a run; 0: none, this kernel refuses them */
     uint64_t mergeable;
+    bool single; /* this burst's frames go one by one */
     struct linux_tx_stats stats;
     struct mmsghdr message[BURST];
     unsigned first[BURST + 1]; /* the frame that each message begins with */
@@ -38,14 +39,14 @@ uint64_t linux_tx_mergeable(void)
     return bit < 0 ? 0 : RTE_BIT64(bit);
 }
 
-struct linux_tx *linux_tx_open(int fd, uint64_t mergeable)
+struct linux_tx *linux_tx_open(int fd)
 {
     struct linux_tx *tx = rte_zmalloc("linux_tx", sizeof(*tx), RTE_CACHE_LINE_SIZE);
 
     if (tx == NULL)
         return NULL;
     tx->fd = fd;
-    tx->mergeable = mergeable;
+    tx->mergeable = linux_tx_mergeable();
     return tx;
 }
 
@@ -81,7 +82,7 @@ static unsigned gather(struct linux_tx *tx, struct rte_mbuf *const frames[], uns
 
     for (unsigned i = 0; i < n; messages++) {
         struct msghdr *m = &tx->message[messages].msg_hdr;
-        const struct run run = run_find(frames + i, n - i, tx->mergeable);
+        const struct run run = run_find(frames + i, n - i, tx->single ? 0 : tx->mergeable);
 
         tx->first[messages] = i;
         *m = (struct msghdr){.msg_iov = at};
@@ -140,10 +141,11 @@ static void send_all(struct linux_tx *tx, struct rte_mbuf *const frames[], unsig
     }
 }
 
-struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames, unsigned n)
+struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames, unsigned n, bool single)
 {
     struct port_refused refused = {0};
 
+    tx->single = single;
     for (unsigned i = 0; i < n; i += BURST)
         send_all(tx, frames + i, RTE_MIN(n - i, (unsigned)BURST), &refused);
     rte_pktmbuf_free_bulk(frames, n);

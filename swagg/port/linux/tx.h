@@ -7,6 +7,7 @@
 #ifndef SWAGG_PORT_LINUX_TX_H
 #define SWAGG_PORT_LINUX_TX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <rte_mbuf.h>
@@ -20,13 +21,12 @@ struct linux_tx;
  * or the damage would be hidden. 0: no flag is free. */
 uint64_t linux_tx_mergeable(void);
 
-/* Sends by a socket (socket.h), which it takes over. mergeable: that flag, or 0 if this queue is not to
- * merge. NULL: no memory, and the socket stays the caller's. */
-struct linux_tx *linux_tx_open(int fd, uint64_t mergeable);
+/* Sends by a socket (socket.h), which it takes over. NULL: no memory, and the socket stays the caller's. */
+struct linux_tx *linux_tx_open(int fd);
 
 /* Sends frames of at most two segments each, in order, and frees them; what came merged (gso.h) goes
- * as it is. Returns how many the kernel did not take. */
-struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames, unsigned n);
+ * as it is. single: without runs. Returns how many the kernel did not take. */
+struct port_refused linux_tx_burst(struct linux_tx *tx, struct rte_mbuf **frames, unsigned n, bool single);
 
 struct linux_tx_stats {
     uint64_t frames, bytes;
