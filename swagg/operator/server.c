@@ -20,6 +20,7 @@ enum {
 
 struct client {
     int fd; /* -1: the place is free */
+    struct ucred who;
     uint64_t active_at;
     char line[REQUEST_BYTES_MAX + 1]; /* what has come of the next request, and perhaps of later ones */
     size_t bytes;
@@ -46,25 +47,40 @@ static void drop(struct client *c)
     *c = (struct client){.fd = -1};
 }
 
-/* A free place, or that of who has been silent for longest. */
+/* How many places the client's user and process have: those of the user count first. */
+static unsigned share(const struct server *s, const struct client *c)
+{
+    unsigned user = 0, process = 0;
+
+    for (const struct client *other = s->client; other < &s->client[SERVER_CLIENTS_MAX]; other++) {
+        user += other->fd >= 0 && other->who.uid == c->who.uid;
+        process += other->fd >= 0 && other->who.pid == c->who.pid;
+    }
+    return user * (SERVER_CLIENTS_MAX + 1) + process;
+}
+
+/* A free place, or one of who has most of them: that which has been silent for longest. So who connects again
+ * and again takes places from himself. */
 static struct client *place(struct server *s)
 {
-    struct client *oldest = s->client;
+    struct client *from = s->client;
 
     for (struct client *c = s->client; c < &s->client[SERVER_CLIENTS_MAX]; c++) {
         if (c->fd < 0)
             return c;
-        if (c->active_at < oldest->active_at)
-            oldest = c;
+        if (share(s, c) > share(s, from) || (share(s, c) == share(s, from) && c->active_at < from->active_at))
+            from = c;
     }
-    drop(oldest);
-    return oldest;
+    drop(from);
+    return from;
 }
 
 /* One at a time: who connects again and again takes turns with those that are connected. */
 static void take_newcomer(struct server *s, uint64_t now)
 {
     const int fd = accept4(s->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    struct ucred who = {0};
+    socklen_t bytes = sizeof(who);
     struct client *c;
 
     if (fd < 0) {
@@ -73,8 +89,9 @@ static void take_newcomer(struct server *s, uint64_t now)
             s->deaf_until = now + DEAF_MS * UINT64_C(1000000);
         return;
     }
+    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
     c = place(s);
-    *c = (struct client){.fd = fd, .active_at = now};
+    *c = (struct client){.fd = fd, .who = who, .active_at = now};
 }
 
 static void send_answer(struct client *c, uint64_t now)

@@ -4,7 +4,7 @@
  *
  * Nobody can hold the server up: nothing waits for a client, a line is at most REQUEST_BYTES_MAX, and who
  * does not take an answer, or asks for nothing for long, is cut off. If all places are taken, a newcomer gets
- * that of whoever has been silent for longest.
+ * one of the user who has most, of his process that has most: that which has been silent for longest.
  *
  * No DPDK, no clock: now is in ns, monotonic. Threads: a server is one thread's, but for server_wake.
  */

@@ -1,5 +1,6 @@
 /* The server of operators' tools: clients that are slow, silent, greedy or too many. Time is the test's. */
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "operator/request.h"
 #include "operator/server.h"
@@ -256,6 +258,48 @@ static void test_a_newcomer_gets_the_place_of_the_most_silent(void)
     server_close(server);
 }
 
+/* In a process of its own: connects as often as there are places, and once more; then waits for its end. */
+_Noreturn static void connect_often(int ready, int end)
+{
+    char nothing;
+
+    for (unsigned i = 0; i <= SERVER_CLIENTS_MAX; i++)
+        if (connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, sizeof(address)) < 0)
+            _exit(1);
+    _exit(write(ready, "", 1) != 1 || read(end, &nothing, 1) != 0);
+}
+
+static void test_who_connects_often_takes_no_place_of_others(void)
+{
+    int fd, ready[2], end[2], status;
+    struct pollfd told;
+    pid_t pid;
+
+    open_server();
+    fd = client();
+    now++; /* it is the most silent from here on */
+    CU_ASSERT_FATAL(pipe(ready) == 0 && pipe(end) == 0);
+    pid = fork();
+    if (pid == 0) {
+        close(end[1]);
+        connect_often(ready[1], end[0]);
+    }
+    close(ready[1]);
+    told = (struct pollfd){.fd = ready[0], .events = POLLIN};
+    while (poll(&told, 1, 0) == 0)
+        server_round(server, 0, test_time);
+    rounds();
+    say(fd, "a\n");
+    CU_ASSERT(hears(fd, "<a>\n"));
+    close(end[1]);
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 0);
+    close(end[0]);
+    close(ready[0]);
+    close(fd);
+    server_close(server);
+}
+
 static void test_no_answer_ends_the_connection(void)
 {
     int fd;
@@ -366,6 +410,7 @@ int main(void)
         UNIT_TEST(test_who_reads_slowly_gets_all_of_it),
         UNIT_TEST(test_who_is_silent_is_cut_off),
         UNIT_TEST(test_a_newcomer_gets_the_place_of_the_most_silent),
+        UNIT_TEST(test_who_connects_often_takes_no_place_of_others),
         UNIT_TEST(test_no_answer_ends_the_connection),
         UNIT_TEST(test_a_stream_follows_its_answer),
         UNIT_TEST(test_a_stream_that_nobody_takes_is_ended),
