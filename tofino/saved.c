@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -116,6 +117,22 @@ static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_
     return object;
 }
 
+/* On the disk, so that it outlives the machine's. */
+static bool settle_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    int fd;
+    bool done;
+
+    snprintf(folder, sizeof(folder), "%s", path);
+    fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    done = fsync(fd) == 0;
+    close(fd);
+    return done;
+}
+
 static bool write_file(const char *path, const json_t *object)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -124,7 +141,7 @@ static bool write_file(const char *path, const json_t *object)
 
     if (f == NULL)
         return false;
-    done = json_dumpf(object, f, JSON_COMPACT) == 0;
+    done = json_dumpf(object, f, JSON_COMPACT) == 0 && fflush(f) == 0 && fsync(fd) == 0;
     return fclose(f) == 0 && done;
 }
 
@@ -140,7 +157,7 @@ bool saved_write(const char *path, const struct ctl_registry_config *cfg, const 
     all = json_pack("{s:i,s:I,s:I,s:o}", "version", VERSION, "boot_id", (json_int_t)cfg->boot_id,
                     "lost_after_ns", (json_int_t)cfg->lost_after_ns, "jobs", jobs);
     snprintf(fresh, sizeof(fresh), "%s.new", path);
-    done = write_file(fresh, all) && rename(fresh, path) == 0;
+    done = write_file(fresh, all) && rename(fresh, path) == 0 && settle_folder(path);
     json_decref(all);
     return done;
 }

@@ -25,7 +25,7 @@ struct saved {
     struct saved_job job[];
 };
 
-/* cfg: of the registry. False: errno says why not. */
+/* cfg: of the registry. It is on the disk, or what was there before is. False: errno says why not. */
 bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r);
 
 /* To be freed with free(). NULL: there is nothing to go on with; why is "" if there is no such file. Jobs

@@ -1,5 +1,6 @@
 /* What swagg-tofino keeps of running jobs for its next life. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -79,6 +80,46 @@ static void test_the_next_life_has_what_this_one_has(void)
     close_stage(s);
 }
 
+/* In the place of the C library's: 'f' a file's bytes are on the disk, 'r' it is renamed, 'd' so is a folder.
+ */
+static char steps[8];
+
+static void note_step(char step)
+{
+    const size_t n = strlen(steps);
+
+    if (n + 1 < sizeof(steps))
+        memcpy(&steps[n], (char[]){step, '\0'}, 2);
+}
+
+int fsync(int fd)
+{
+    struct stat st;
+
+    CU_ASSERT_EQUAL(fstat(fd, &st), 0);
+    CU_ASSERT(S_ISDIR(st.st_mode) || st.st_size > 0);
+    note_step(S_ISDIR(st.st_mode) ? 'd' : 'f');
+    return 0;
+}
+
+int rename(const char *from, const char *to)
+{
+    note_step('r');
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+
+/* Or a machine that loses its power may find an empty file, or the old one. */
+static void test_it_is_on_the_disk_before_it_has_its_name(void)
+{
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+
+    steps[0] = '\0';
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT_STRING_EQUAL(steps, "frd");
+    close_stage(s);
+}
+
 static void test_nothing_to_go_on_with(void)
 {
     struct stage *s = jobs();
@@ -148,6 +189,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_next_life_has_what_this_one_has),
+        UNIT_TEST(test_it_is_on_the_disk_before_it_has_its_name),
         UNIT_TEST(test_nothing_to_go_on_with),
         UNIT_TEST(test_a_file_that_may_not_grow_leaves_what_was_there),
         UNIT_TEST(test_a_job_whose_tenant_is_gone_is_left_out),
