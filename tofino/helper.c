@@ -23,8 +23,9 @@ struct helper {
     int fd;
     uint64_t asked, answered; /* questions; answers, of whatever number */
     uint64_t patience_ns, silent_ns, looked_at;
-    bool blocked; /* a question could not be written in time */
-    size_t used;  /* of line */
+    char *unsent; /* of questions, what the helper has not taken yet */
+    size_t unsent_bytes;
+    size_t used; /* of line */
     char line[LINE_MAX_BYTES];
 };
 
@@ -43,7 +44,6 @@ _Noreturn static void become(char *const argv[], int fd)
 
 struct helper *helper_start(char *const argv[], unsigned patience_s)
 {
-    const struct timeval patience = {.tv_sec = patience_s};
     struct helper *h = calloc(1, sizeof(*h));
     int ends[2];
 
@@ -57,7 +57,6 @@ struct helper *helper_start(char *const argv[], unsigned patience_s)
     close(ends[1]);
     h->fd = ends[0];
     h->patience_ns = patience_s * second_ns;
-    setsockopt(h->fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (h->pid > 0)
         return h;
     close(h->fd);
@@ -77,6 +76,7 @@ void helper_stop(struct helper *h)
         close(end);
     while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    free(h->unsent);
     free(h);
 }
 
@@ -85,16 +85,37 @@ int helper_fd(const struct helper *h)
     return h->fd;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
+short helper_events(const struct helper *h)
 {
-    while (n > 0) {
-        const ssize_t done = send(fd, bytes, n, MSG_NOSIGNAL);
+    return (short)(h->unsent_bytes > 0 ? POLLIN | POLLOUT : POLLIN);
+}
 
-        if (done < 0 && errno != EINTR)
-            return false;
-        bytes += done > 0 ? done : 0;
-        n -= done > 0 ? (size_t)done : 0;
+/* As much as the helper takes now. False: it is gone. */
+static bool send_unsent(struct helper *h)
+{
+    while (h->unsent_bytes > 0) {
+        const ssize_t n = send(h->fd, h->unsent, h->unsent_bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        h->unsent_bytes -= (size_t)n;
+        memmove(h->unsent, h->unsent + n, h->unsent_bytes);
     }
+    return true;
+}
+
+/* The line is to be sent. False: no memory. */
+static bool add_line(struct helper *h, const char *text)
+{
+    const size_t bytes = strlen(text);
+    char *longer = realloc(h->unsent, h->unsent_bytes + bytes + 1);
+
+    if (longer == NULL)
+        return false;
+    memcpy(longer + h->unsent_bytes, text, bytes);
+    longer[h->unsent_bytes + bytes] = '\n';
+    h->unsent = longer;
+    h->unsent_bytes += bytes + 1;
     return true;
 }
 
@@ -108,9 +129,8 @@ uint64_t helper_ask(struct helper *h, json_t *request)
     json_decref(request);
     if (text == NULL)
         return 0;
-    sent = write_all(h->fd, text, strlen(text)) && write_all(h->fd, "\n", 1);
+    sent = add_line(h, text) && send_unsent(h);
     free(text);
-    h->blocked = h->blocked || (!sent && errno == EAGAIN);
     return sent ? h->asked : 0;
 }
 
@@ -135,9 +155,12 @@ static bool hand_out(const char *line, size_t bytes, helper_answered *answered, 
 
 bool helper_receive(struct helper *h, helper_answered *answered, void *context)
 {
+    const bool takes = send_unsent(h);
     const ssize_t n = recv(h->fd, h->line + h->used, sizeof(h->line) - h->used, MSG_DONTWAIT);
     char *begin = h->line, *end;
 
+    if (!takes)
+        return false;
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (n <= 0)
@@ -164,5 +187,5 @@ bool helper_hangs(struct helper *h, uint64_t now_ns)
         h->silent_ns = 0;
     else
         h->silent_ns += passed < second_ns ? passed : second_ns;
-    return h->blocked || h->silent_ns >= h->patience_ns;
+    return h->silent_ns >= h->patience_ns;
 }

@@ -30,10 +30,11 @@ struct helper *helper_start(char *const argv[], unsigned patience_s);
 /* Ends its input, at which it ends; if it does not, it is killed. */
 void helper_stop(struct helper *h);
 
-int helper_fd(const struct helper *h); /* readable: helper_receive has something to do */
+int helper_fd(const struct helper *h);
+short helper_events(const struct helper *h); /* of poll, at which helper_receive has something to do */
 
-/* Asks; the request becomes the helper's. Returns its number, never 0; or 0 if the helper is gone, or has
- * read nothing until its patience was over. */
+/* Asks, without waiting: what the helper does not read now it gets later. The request becomes the helper's.
+ * Returns its number, never 0; or 0 if the helper is gone. */
 uint64_t helper_ask(struct helper *h, json_t *request);
 
 /* The answer is the helper's. */
@@ -42,7 +43,8 @@ typedef void helper_answered(void *context, uint64_t id, const json_t *answer);
 /* Why it was not done; NULL: it was. */
 const char *helper_error(const json_t *answer);
 
-/* Hands out the answers that have come. False: the helper has ended, or does not answer in JSON. */
+/* Sends what is still to be sent, and hands out the answers that have come. False: the helper has ended, or
+ * does not answer in JSON. */
 bool helper_receive(struct helper *h, helper_answered *answered, void *context);
 
 /* Whether it hangs; to be called at every turn, after helper_receive, with the time. Turns that are far apart

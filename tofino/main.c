@@ -175,6 +175,7 @@ static int run(struct process *p)
     bool strangers_wait = false;
 
     for (;;) {
+        p->source[HELPER].events = helper_events(p->helper);
         poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
              strangers_wait ? 0 : (tick_ms < LOOK_MS ? tick_ms : LOOK_MS));
         if (p->source[SIGNALS].revents && !heed_signal(p))
