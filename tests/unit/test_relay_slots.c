@@ -657,6 +657,143 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
     CU_ASSERT_EQUAL(relay_slots_footprint(&cfg, &tree), 0);
 }
 
+/* Script: a switch in the middle of a tree, without keys. Ranks 1 and 3 are below, 0, 2 and 4 elsewhere. */
+
+static struct sml_pool *open_middle(bool resumed)
+{
+    static const uint16_t contributor[] = {AGG_NOBODY, 0, AGG_NOBODY, 1, AGG_NOBODY};
+    const struct agg_tree tree = {
+        .ranks = 5, .contributor = contributor, .has_parent = true, .parent_job = 9};
+    const struct sml_pool_config cfg = {.job = 3,
+                                        .workers = 2,
+                                        .slots = 4,
+                                        .chunk_bytes = 64,
+                                        .resumed = resumed,
+                                        .kernels = agg_kernels_best()};
+
+    return relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
+}
+
+/* A packet about a chunk with this one int64, or these bytes, or none. */
+static enum sml_reason hear(struct sml_pool *pool, uint16_t from, enum sml_kind kind, uint32_t tag,
+                            const void *body, size_t bytes, struct agg_verdict *v)
+{
+    const struct sml_packet head = {.kind = kind,
+                                    .size_code = SML_SIZE_AGREED,
+                                    .job = from == AGG_PARENT ? 9 : 3,
+                                    .ver = sml_tag_ver(tag, 4),
+                                    .slot = sml_tag_slot(tag, 4),
+                                    .tag = tag,
+                                    .e0 = AGG_SUM << 4 | AGG_I64,
+                                    .e1 = kind == SML_DATA || kind == SML_PROBE ? SML_FLAG_WANT : 0};
+    uint8_t payload[SML_HEADER_BYTES + SML_MISMATCH_BYTES];
+    struct sml_packet p;
+
+    sml_build_header(payload, &head);
+    if (bytes > 0)
+        memcpy(payload + SML_HEADER_BYTES, body, bytes);
+    CU_ASSERT_FATAL(sml_parse(&p, payload, SML_HEADER_BYTES + bytes) == SML_OK);
+    *v = (struct agg_verdict){0};
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), from, &p, NULL, 0, v);
+    return v->reason;
+}
+
+static enum sml_reason hear_number(struct sml_pool *pool, uint16_t from, enum sml_kind kind, uint32_t tag,
+                                   uint64_t number, struct agg_verdict *v)
+{
+    return hear(pool, from, kind, tag, &number, sizeof number, v);
+}
+
+/* The bitmap of the answer that is shown to who has asked. */
+static uint8_t told(const struct agg_verdict *v)
+{
+    struct sml_packet p;
+    const bool brief = v->brief_bytes > 0;
+
+    CU_ASSERT_FATAL(sml_parse(&p, brief ? v->brief : v->payload, brief ? v->brief_bytes : v->bytes) ==
+                    SML_OK);
+    CU_ASSERT(p.kind == SML_WAIT && p.job == 3 && p.body_bytes == 1);
+    return p.body[0];
+}
+
+/* Who is below hears of ranks elsewhere what the switch above has said, of this chunk: nothing is held
+ * against them before it has. */
+static void test_those_below_hear_for_whom_the_switch_above_waits(void)
+{
+    struct sml_pool *pool = open_middle(false);
+    const uint8_t there = 1 << 2, none = 0;
+    struct agg_verdict v;
+
+    CU_ASSERT_EQUAL(hear_number(pool, 0, SML_DATA, 0, 5, &v), SML_HELD);
+    CU_ASSERT_EQUAL(hear(pool, 0, SML_PROBE, 0, NULL, 0, &v), SML_ASK_PARENT);
+    CU_ASSERT_EQUAL(told(&v), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4); /* rank 3 has not sent */
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_WAIT, 0, &there, 1, &v), SML_PARENT_WAITS);
+    CU_ASSERT_EQUAL(hear(pool, 0, SML_PROBE, 0, NULL, 0, &v), SML_ASK_PARENT);
+    CU_ASSERT_EQUAL(told(&v), 1 << 1 | 1 << 2);
+    CU_ASSERT_EQUAL(hear_number(pool, 1, SML_DATA, 0, 6, &v), SML_SEND_PARENT);
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_WAIT, 0, &none, 1, &v), SML_PARENT_WAITS); /* an older one */
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_PROBE, 0, NULL, 0, &v), SML_SEND_ANSWER); /* rank 1's went up */
+    CU_ASSERT_EQUAL(told(&v), 1 << 1 | 1 << 2 | 1 << 3);
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 0, 100, &v), SML_PARENT_RESULT);
+    CU_ASSERT_EQUAL(hear_number(pool, 0, SML_DATA, 4, 5, &v),
+                    SML_HELD); /* of the next one nothing is known */
+    CU_ASSERT_EQUAL(hear(pool, 0, SML_PROBE, 4, NULL, 0, &v), SML_ASK_PARENT);
+    CU_ASSERT_EQUAL(told(&v), 1 << 0 | 1 << 1 | 1 << 2 | 1 << 4);
+    free(pool);
+}
+
+/* What differs is told to the lowest rank below, whose name the sum had, and nobody else; that the job is not
+ * known, to all. */
+static void test_those_below_hear_the_word_of_the_switch_above(void)
+{
+    const uint8_t mismatch[SML_MISMATCH_BYTES] = {0, 1, 0, 2}, boot[8] = {7};
+    struct sml_pool *pool = open_middle(false);
+    struct agg_verdict v;
+    struct sml_packet p;
+
+    CU_ASSERT_EQUAL(hear_number(pool, 0, SML_DATA, 0, 5, &v), SML_HELD);
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_MISMATCH, 0, mismatch, sizeof mismatch, &v), SML_DROP_PARENT);
+    CU_ASSERT_EQUAL(hear_number(pool, 1, SML_DATA, 0, 6, &v), SML_SEND_PARENT);
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_MISMATCH, 0, mismatch, sizeof mismatch, &v), SML_PARENT_WORD);
+    CU_ASSERT(agg_wants(&v, 0) && !agg_wants(&v, 1) && v.brief_bytes == 0);
+    CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK);
+    CU_ASSERT(p.kind == SML_MISMATCH && p.job == 3 && p.body_bytes == sizeof mismatch);
+    CU_ASSERT_EQUAL(memcmp(p.body, mismatch, sizeof mismatch), 0);
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_REJECT, 0, boot, sizeof boot, &v), SML_PARENT_WORD);
+    CU_ASSERT(!agg_wants(&v, 0) && !agg_wants(&v, 1));
+    CU_ASSERT_FATAL(sml_parse(&p, v.brief, v.brief_bytes) == SML_OK);
+    CU_ASSERT(p.kind == SML_REJECT && p.job == 3);
+    free(pool);
+}
+
+/* A sum that was handed back is kept for who asks for it later; from then on the slot is like any: no other
+ * sum of it is handed back, and no result completes a chunk to which those below have yet to contribute. */
+static void test_a_restored_sum_is_kept(void)
+{
+    struct sml_pool *pool = open_middle(true);
+    struct agg_verdict v;
+    struct sml_packet p;
+    uint64_t number;
+
+    CU_ASSERT_EQUAL(hear_number(pool, 0, SML_RESTORE, 0, 100, &v), SML_RESTORE_PARENT);
+    CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK);
+    CU_ASSERT(p.kind == SML_RESTORE && p.job == 9);
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 0, 100, &v), SML_PARENT_RESULT);
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_PROBE, 0, NULL, 0, &v), SML_SEND_ONE);
+    CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK && p.body_bytes == sizeof number);
+    memcpy(&number, p.body, sizeof number);
+    CU_ASSERT_EQUAL(number, 100);
+    CU_ASSERT_EQUAL(hear_number(pool, 1, SML_RESTORE, 0, 7, &v), SML_DROP_DUPLICATE);
+    CU_ASSERT_EQUAL(hear_number(pool, 1, SML_RESTORE, 4, 7, &v), SML_DROP_AHEAD);
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 4, 7, &v), SML_DROP_PARENT);
+    CU_ASSERT_EQUAL(hear_number(pool, 0, SML_DATA, 4, 5, &v), SML_HELD);
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 4, 7, &v), SML_DROP_PARENT);
+    CU_ASSERT_EQUAL(hear_number(pool, 1, SML_DATA, 4, 6, &v), SML_SEND_PARENT);
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 4, 11, &v), SML_PARENT_RESULT);
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_PROBE, 4, NULL, 0, &v), SML_SEND_ONE);
+    free(pool);
+}
+
 /* A switch below hears of the parent that it does not know the job, which nobody can prove: all ranks are to
  * ask. What he could prove, but has not, is dropped. */
 static void test_a_keyed_switch_passes_a_reject_on(void)
@@ -720,6 +857,9 @@ int main(void)
         UNIT_TEST(test_handed_back_sums_complete_without_a_question),
         UNIT_TEST(test_views_are_by_rank),
         UNIT_TEST(test_a_question_in_the_largest_tree_names_every_rank),
+        UNIT_TEST(test_those_below_hear_for_whom_the_switch_above_waits),
+        UNIT_TEST(test_those_below_hear_the_word_of_the_switch_above),
+        UNIT_TEST(test_a_restored_sum_is_kept),
         UNIT_TEST(test_a_keyed_switch_passes_a_reject_on),
         UNIT_TEST(test_tables_that_are_none_are_refused),
         CU_TEST_INFO_NULL,
