@@ -1,5 +1,6 @@
-/* Error feedback in jobs with a quorum, without a switch: what ranks contribute is, call by call, in a sum or
- * in what some rank keeps for the next one, once; whoever is in whose sums, and whoever cannot have them. */
+/* Error feedback, without a switch. In jobs with a quorum: what ranks contribute is, call by call, in a sum
+ * or in what some rank keeps for the next one, once; whoever is in whose sums, and whoever cannot have them.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,10 +137,73 @@ static void nothing_is_lost_and_nothing_counts_twice(void)
     free(crew);
 }
 
+static double square_of(const float *x, const float *y, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+    return sum;
+}
+
+/* The norms of a tensor's second call are those of what is sent: with what the first has left out. */
+static void check_norms(const struct rank *k, const float *left_out)
+{
+    const struct compress *c = &k->compress;
+    uint64_t part = 0;
+
+    for (struct thc_part p = {0}; part < c->parts; part++, p.at += p.block) {
+        double sum = 0;
+        p = thc_part_at(FLOATS, c->options.block, p.at);
+        for (uint32_t i = 0; i < p.used; i++) {
+            const double sent = (double)k->in[p.at + i] + (double)left_out[p.at + i];
+            sum += sent * sent;
+        }
+        CU_ASSERT_DOUBLE_EQUAL((double)c->norms[part] * (double)c->norms[part], sum, sum / 1e5);
+    }
+}
+
+/* A call leaves out what its indices lack, and adds what the call before has left out. By the difference it
+ * errs. Of a block that is no number nothing is kept. */
+static void the_second_call_makes_good_for_the_first(void)
+{
+    static const float zeros[FLOATS];
+    static float before[FLOATS];
+    struct crew *crew = calloc(1, sizeof *crew);
+    struct rank *k = &crew->rank[0];
+    struct compress *c = &k->compress;
+
+    crew->random = rng_seed(1);
+    open_ranks(crew);
+    contribute(crew, 0);
+    compress_encode(c);
+    memcpy(before, c->left_out, sizeof before);
+    const double first = square_of(before, zeros, FLOATS);
+    CU_ASSERT(first > 1);
+    CU_ASSERT_DOUBLE_EQUAL(c->error2, first, first / 1e5);
+
+    contribute(crew, 0);
+    check_norms(k, before);
+    compress_encode(c);
+    const double second = square_of(c->left_out, before, FLOATS);
+    CU_ASSERT_DOUBLE_EQUAL(c->error2 - first, second, second / 1e5);
+
+    const uint32_t whole = thc_part_at(FLOATS, c->options.block, 0).block;
+    k->in[whole - 1] = NAN;
+    CU_ASSERT_FATAL(whole < FLOATS && compress_begin(c, &k->segment, 1, false, CHUNK_BYTES));
+    compress_encode(c);
+    CU_ASSERT_EQUAL(memcmp(c->left_out, zeros, whole * sizeof(float)), 0);
+    CU_ASSERT(square_of(c->left_out + whole, zeros, FLOATS - whole) > 0);
+    for (unsigned r = 0; r < RANKS; r++)
+        compress_close(&crew->rank[r].compress);
+    free(crew);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(nothing_is_lost_and_nothing_counts_twice),
+        UNIT_TEST(the_second_call_makes_good_for_the_first),
         CU_TEST_INFO_NULL,
     };
     return unit_main("client_feedback", tests);
