@@ -27,6 +27,10 @@ FIGURES = (
            "{:.2f} times as fast as where each has a part of them to itself.", ">= 1.2"),
     Figure("atp_sim_scarce_share", "Simulated, two jobs of 8 workers that all work, with aggregators for one, use {:.1%} of a link of 100 Gb/s together.",
            ">= 0.95"),
+    Figure("atp_sim_racks_share", "Simulated, a job of 64 workers in four racks, each with a switch that adds, uses {:.1%} of a link of 100 Gb/s.",
+           first_screen=False),
+    Figure("atp_sim_unequal_jain", "Simulated, of two jobs of 8 and 2 workers with aggregators for one none is favoured: Jain's index of their goodputs is {:.3f}.",
+           ">= 0.95", first_screen=False),
     Figure("atp_sim_scarce_late_share", "Simulated, the same on hosts that are late now and then, they use {:.1%}.", ">= 0.95", first_screen=False),
 )
 
@@ -50,7 +54,7 @@ the same on every machine, in some minutes of CPU time. Every call that ends is 
   if all workers go on in step, it needs but one. 32 chunks a job, and 16 aggregators, the fewest of 8, 16 and 32 with which a job of 8 workers fills its link.
   **In turns:** a job makes a call (750 chunks or more) when the one before it has all its results.
 
-What it cannot show: CPUs that are the limit, several switches.
+What it cannot show: CPUs that are the limit.
 """
 
 
@@ -75,11 +79,11 @@ def ways(directory):
 
 def ways_of(data):
     """A quick look has other points."""
-    def share(*where, **wanted):
+    def share(*where, key="share", **wanted):
         p = at(data, *where, **wanted)
         if p is None:
             raise ValueError(f"no point {where} {wanted}")
-        return p["share"]
+        return p[key]
 
     half = {"forwarded": 0.5}
     return {
@@ -92,6 +96,8 @@ def ways_of(data):
         "atp_sim_control_on_vs_off": lambda: share("forward", 8, **half) / share("forward", 8, control=False, **half),
         "atp_sim_dynamic_vs_static": lambda: share("turns", 8, 16) / share("turns", 8, 16, divided=True),
         "atp_sim_scarce_share": lambda: share("all_on", 8, 2),
+        "atp_sim_racks_share": lambda: share("racks", 64),
+        "atp_sim_unequal_jain": lambda: share("unequal_all_on", 8, 2, key="jain"),
         "atp_sim_scarce_late_share": lambda: share("late", 8, 2),
     }
 
@@ -146,6 +152,26 @@ def jobs_section(data):
             + table(head, rows))
 
 
+def has_levels(data):
+    """Whether several switches and unequal jobs were played."""
+    return at(data, "racks", min(sizes(data))) is not None
+
+
+def racks_section(data):
+    rows = [(says, *(cell(data, curve, n) for n in sizes(data)), *(cell(data, curve, n, key="to_server") for n in sizes(data)))
+            for says, curve in (("the jobs know which rack is the servers'", "racks"), ("they do not", "racks_near_unknown"))]
+    head = ("four racks; goodput, of the link; packets to the server for each chunk", *by_workers(data), *by_workers(data))
+    return ("## Two levels\n\nOne job, whose workers are in four racks, in their order; the servers are beside the first. Each rack has a switch that adds, and one "
+            "cable to the servers' switch.\n\n" + table(head, rows))
+
+
+def unequal_section(data):
+    ways = (("room for all", "unequal_room"), ("aggregators for one", "unequal_all_on"), ("hosts late, aggregators for one", "unequal_late"))
+    n = min(sizes(data))
+    rows = [(says, cell(data, curve, n, 2), cell(data, curve, n, 2, key="jain")) for says, curve in ways]
+    return f"## Unequal jobs\n\nA job of {n} workers, and one of 2 on two of the same hosts.\n\n" + table((f"jobs of {n} and 2 workers", "goodput of both, of the link", "Jain"), rows)
+
+
 def of_bytes(data, workers, forwarded, control=True):
     return share_of(data, "forward", workers, forwarded=forwarded, control=control) / model(workers, forwarded)
 
@@ -176,6 +202,7 @@ def pages(data):
                              carried=f"{data['carried_bytes']} of them are played, all count on the cables", queue_kb=data["queue_bytes"] / 1e3,
                              mark_kb=data["mark_bytes"] / 1e3, settle=f"{data['settle_ms']:g} ms, of several jobs {data['settle_jobs_ms']:g} ms,", nap_every=data["nap_every_us"], nap_most=data["nap_most_us"])
     return {"atp_sim": "\n\n".join([*filter(None, [answer(data)]), figure_table(FIGURES, data), losses_section(data), forwarding_section(data), jobs_section(data),
+                                    *([racks_section(data), unequal_section(data)] if has_levels(data) else []),
                                     "## How it is simulated", reading.strip()])}
 
 

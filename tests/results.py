@@ -205,6 +205,9 @@ def atp_sim_records(directory):
     points += [usual | {"curve": curve, "workers": n, "jobs": jobs, "parts": jobs if divided else 0, "share": 0.5 if divided else 0.9}
                for n in (8, 32, 64) for jobs in atp_sim.JOBS for curve, divided in
                (("room", False), ("enough", False), ("all_on", False), ("all_on", True), ("late", False), ("turns", False), ("turns", True))]
+    points += [usual | {"curve": curve, "workers": n, "jobs": jobs, "share": 0.9, "to_server": 1.5}
+               for curve, n, jobs in [(name, n, 1) for name in ("racks", "racks_near_unknown") for n in (8, 32, 64)]
+               + [(name, 8, 2) for name in ("unequal_room", "unequal_all_on", "unequal_late")]]
     put(directory, "curves.json", {"gbps": 100, "chunk_bytes": 8920, "carried_bytes": 64, "delay_us": 1, "queue_bytes": 4000000,
                                    "mark_bytes": 200000, "settle_ms": 3, "settle_jobs_ms": 20, "nap_every_us": 100, "nap_most_us": 10, "points": points})
 

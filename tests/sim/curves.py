@@ -35,6 +35,12 @@ def check(points):
             assert p["share"] > 0.98 and p["jain"] > 0.95, p
         for p in find(points, curve="all_on", workers=n) + find(points, curve="late", workers=n):
             assert p["share"] > 0.9, p
+        for name, packets in (("racks", 1), ("racks_near_unknown", 2)):  # for each chunk, to the server
+            for p in find(points, curve=name, workers=n):
+                assert p["share"] > 0.9 / packets and p["to_server"] < 1.05 * packets, p
+        for name in ("unequal_room", "unequal_all_on", "unequal_late"):
+            for p in find(points, curve=name, workers=n):
+                assert p["share"] > 0.9 and p["jain"] > 0.9, p
         shared, divided = (find(points, curve="turns", workers=n, jobs=2, parts=parts)[0]["share"] for parts in (0, 2))
         assert shared > 0.95 and shared >= divided, (shared, divided)
 

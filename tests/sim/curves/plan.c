@@ -76,6 +76,42 @@ static void add_jobs(struct list *l, unsigned workers, unsigned jobs)
     add(l, p);
 }
 
+/* Two jobs, the second of which has fewer workers. */
+static void add_unequal(struct list *l, unsigned workers)
+{
+    struct point p = {.curve = "unequal_room",
+                      .workers = workers,
+                      .jobs = 2,
+                      .fewer = 2,
+                      .aggregators = PLAN_ROOM,
+                      .window = PLAN_WINDOW_JOBS};
+
+    add(l, p);
+    p.curve = "unequal_all_on";
+    p.aggregators = p.window = PLAN_ONES;
+    add(l, p);
+    p.curve = "unequal_late";
+    p.window = PLAN_WINDOW_LATE;
+    p.late = true;
+    add(l, p);
+}
+
+/* One job in two levels, the servers beside one of the racks. */
+static void add_racks(struct list *l, unsigned workers, unsigned racks)
+{
+    struct point p = {.curve = "racks",
+                      .workers = workers,
+                      .jobs = 1,
+                      .racks = racks,
+                      .aggregators = PLAN_ROOM,
+                      .window = PLAN_WINDOW};
+
+    add(l, p);
+    p.curve = "racks_near_unknown";
+    p.near_unknown = true;
+    add(l, p);
+}
+
 unsigned plan_points(struct point points[PLAN_POINTS_MAX], bool small)
 {
     const unsigned *workers = small ? workers_small : workers_of, *jobs = small ? jobs_small : jobs_of;
@@ -85,9 +121,11 @@ unsigned plan_points(struct point points[PLAN_POINTS_MAX], bool small)
 
     for (size_t w = sizes; w-- > 0;) {
         add_alone(&l, workers[w]);
+        add_racks(&l, workers[w], small ? 2 : PLAN_RACKS);
         for (size_t j = counts; j-- > 0;)
             add_jobs(&l, workers[w], jobs[j]);
     }
+    add_unequal(&l, workers[0]);
     return l.n;
 }
 

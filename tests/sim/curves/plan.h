@@ -8,6 +8,7 @@ enum {
     PLAN_POINTS_MAX = 256,
     PLAN_ROOM = 65536, /* aggregators that are enough for all */
     PLAN_ONES = 16,    /* ... for one job: with as many chunks under way it fills its link */
+    PLAN_RACKS = 4,
     PLAN_WINDOW = 1024,
     PLAN_WINDOW_JOBS = 64,
     PLAN_WINDOW_LATE = 32, /* with so many one job fills its link though hosts nap */

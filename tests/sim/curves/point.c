@@ -19,11 +19,16 @@ const uint64_t point_settle_ns = 3 * MS, point_settle_jobs_ns = 20 * MS;
 const uint64_t point_nap_every_ns = 100 * US, point_nap_most_ns = 10 * US;
 static const uint64_t STAGGER = 300 * US, LIMIT = 100 * MS;
 
+static unsigned per_rack(const struct point *p)
+{
+    return p->racks == 0 ? ATP_LEVEL : (p->workers + p->racks - 1) / p->racks;
+}
+
 static struct atp_job_config job_of(const struct point *p, unsigned i)
 {
     const unsigned chunks = CHUNKS_A_CALL / p->jobs > CHUNKS_LEAST ? CHUNKS_A_CALL / p->jobs : CHUNKS_LEAST;
     struct atp_job_config job = {.number = (uint8_t)(i + 1),
-                                 .workers = (uint16_t)p->workers,
+                                 .workers = (uint16_t)(p->fewer > 0 && i % 2 == 1 ? p->fewer : p->workers),
                                  .servers = 1,
                                  .calls = UINT32_MAX,
                                  .lives = 1,
@@ -35,11 +40,11 @@ static struct atp_job_config job_of(const struct point *p, unsigned i)
 
     job.terms = (struct atp_terms){.window = p->window,
                                    .chunk_bytes = POINT_CARRIED,
-                                   .per_rack = ATP_LEVEL,
-                                   .near = ATP_NOT_NEAR,
+                                   .per_rack = (uint8_t)per_rack(p),
+                                   .near = p->racks == 0 || p->near_unknown ? ATP_NOT_NEAR : 0,
                                    .group = GROUP_FIRST + i,
                                    .group_port = ATP_GROUP_PORT};
-    for (unsigned r = 0; r < p->workers; r++)
+    for (unsigned r = 0; r < job.workers; r++)
         job.host[r] = r;
     job.server_host[0] = p->workers;
     return job;
@@ -54,7 +59,8 @@ static void lay_out(const struct point *p, uint64_t chunks, struct atp_world_con
                                    .limit = LIMIT,
                                    .in_turns = p->in_turns};
     w->net = (struct atp_net_config){.hosts = p->workers + 1,
-                                     .adds = {true},
+                                     .racks = p->racks == 0 ? 0 : p->racks - 1,
+                                     .adds = {true, true, true, true, true},
                                      .senders_wait = true,
                                      .filler = POINT_CHUNK_BYTES - POINT_CARRIED,
                                      .nap_every = p->late ? point_nap_every_ns : 0,
@@ -72,6 +78,8 @@ static void lay_out(const struct point *p, uint64_t chunks, struct atp_world_con
                                          .loss_ppm = p->loss_ppm};
     for (unsigned i = 0; i < p->jobs; i++)
         w->job[i] = job_of(p, i);
+    for (unsigned r = 0; r < p->workers; r++)
+        w->at[r] = r / per_rack(p);
 }
 
 static double share_of(double chunks, uint64_t ns)

@@ -1,5 +1,5 @@
 /* One point of the curves of ATP at 100 Gb/s: jobs whose ranks are all on the same hosts, one switch that
- * adds in no time, one host with all servers. docs/simulation.md, "ATP". */
+ * adds in no time, or one for each rack, one host with all servers. docs/simulation.md, "ATP". */
 #ifndef SWAGG_SIM_CURVES_POINT_H
 #define SWAGG_SIM_CURVES_POINT_H
 
@@ -11,6 +11,9 @@ enum { POINT_WHY = 200 };
 struct point {
     const char *curve; /* that it is of */
     unsigned workers, jobs;
+    unsigned fewer; /* workers of every second job; 0: as many as the others have */
+    unsigned racks; /* that workers are dealt to, each with a switch, the first one's the servers'; 0: one */
+    bool near_unknown;    /* ... which the jobs are not told */
     uint32_t loss_ppm;    /* on every cable, in each direction */
     uint32_t forward_ppm; /* of chunks that the switch passes on */
     uint32_t aggregators;
