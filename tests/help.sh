@@ -30,6 +30,12 @@ for script in script/* .ci/run tests/*/run tests/net/*.sh pktgen-profiles/run be
     [ ! -e "$tools/called" ] || wrong "$script" "called $(cat "$tools/called")"
     rm -f "$tools/called"
 done
+# Where LD_PRELOAD would be divided, what makes hosts says so.
+mkdir -p "$tools/a path/script"
+cp -r script/lib "$tools/a path/script"
+# shellcheck disable=SC2016 # for the shell inside
+said=$(bash -c '. "$0"' "$tools/a path/script/lib/netns.sh" 2>&1 </dev/null) && wrong netns.sh "takes a path with a space"
+[[ $said == *"has a space or a colon"* ]] || wrong netns.sh "$said"
 # A wrong name is told before anything is installed or built, and so is a file that could not be written when all is measured.
 for command in "script/test nothing" "script/test net/nothing" "script/test unit/nothing" "script/bench nothing" \
     "script/bench atp --part nothing" "script/bench allreduce --part auth" "script/bench core --json $tools/none/figures.json" \

@@ -49,6 +49,9 @@ net_die() {
     exit 1
 }
 
+# ld.so divides LD_PRELOAD at these, and Open MPI the command that starts its daemons.
+[[ $NET_ROOT != *[[:space:]:]* ]] || net_die "the path $NET_ROOT has a space or a colon, where LD_PRELOAD is divided: move it elsewhere"
+
 # --- life of a run ---------------------------------------------------------------------------------------------
 
 net_begin() { # NAME
