@@ -378,6 +378,9 @@ int config_key_owner(const struct config *c, const char *job);
 /* How many jobs of this tenant's the file has, of all its lists (static, hostagg, clone, replay). */
 unsigned config_jobs_of(const struct config *c, unsigned tenant);
 
+/* Whether one of static, hostagg or clone is a job of this tenant's and name. */
+bool config_has_job(const struct config *c, int tenant, const char *name);
+
 /* The job's members: its workers, then the host, unless it gets nothing. */
 static inline unsigned config_hostagg_members(const struct config_hostagg *h)
 {

@@ -162,6 +162,17 @@ unsigned config_jobs_of(const struct config *c, unsigned tenant)
     return jobs;
 }
 
+bool config_has_job(const struct config *c, int tenant, const char *name)
+{
+    const unsigned named = c->static_jobs + c->hostagg_jobs + c->clone_jobs;
+    struct fixed_job job;
+
+    for (unsigned i = 0; i < named && fixed_job(c, i, &job); i++)
+        if (job.tenant == tenant && strcmp(job.name, name) == 0)
+            return true;
+    return false;
+}
+
 /* They always run, so they must fit into the quotas of their tenants. */
 static void check_quotas(struct config_text *t, const struct config *c)
 {

@@ -17,6 +17,13 @@ int tenants_admit(const struct config *cfg, const struct ctl_endpoint *from, int
     const uint8_t *ip = (const uint8_t *)&from->ip;
     const int tenant = config_tenant_of(cfg, from->ip, key, name), owner = config_key_owner(cfg, name);
 
+    if (tenant >= 0 && config_has_job(cfg, tenant, name)) {
+        snprintf(text, CTL_TEXT_MAX,
+                 "a job of this name is in the %s's configuration, and nobody joins that one: call yours "
+                 "otherwise",
+                 config_word(cfg));
+        return -1;
+    }
     if (tenant >= 0)
         return tenant;
     if (key >= 0)

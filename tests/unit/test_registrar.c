@@ -376,6 +376,24 @@ static void test_nobody_joins_from_a_static_worker_s_port(void)
     close_registrar();
 }
 
+/* Two jobs that an operator could not tell apart. */
+static void test_nobody_joins_by_the_name_of_a_static_job(void)
+{
+    struct ctl_message m;
+
+    open_registrar();
+    cfg.static_jobs = 1;
+    strcpy(cfg.static_job[0].name, "j");
+    join(0, 2);
+    m = sent(0);
+    CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
+    CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "a job of this name is in the switch's configuration"));
+    strcpy(cfg.static_job[0].name, "other");
+    start_pair();
+    close_registrar();
+}
+
 /* What a reload says to a static job whose worker has so many UDP ports of this station. */
 static int add_static(unsigned station, unsigned network, unsigned port, unsigned threads)
 {
@@ -792,6 +810,7 @@ int main(void)
         UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
         UNIT_TEST(test_jobs_of_the_file_count_against_their_tenant_s_quota),
         UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
+        UNIT_TEST(test_nobody_joins_by_the_name_of_a_static_job),
         UNIT_TEST(test_no_new_static_job_takes_a_joined_rank_s_port),
         UNIT_TEST(test_a_job_ends_with_its_members),
         UNIT_TEST(test_an_abort_ends_the_job_of_all),
