@@ -21,7 +21,9 @@ enum {
     ISB_IFDROP = 5,
     HEAD_BYTES = 8,
     STATISTICS_HEAD = 20,
-    BLOCK_BYTES_MAX = 1 << 20
+    BLOCK_BYTES_MAX = 1 << 20,
+    IN_BYTES = 2 * BLOCK_BYTES_MAX, /* what has come */
+    OUT_BYTES = 1 << 18             /* what is written at once */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -30,6 +32,8 @@ struct run {
     const struct capture *c;
     int fd;
     FILE *to;
+    uint8_t *in;
+    size_t at, end; /* of `in`: what has come and was not looked at yet */
     uint64_t frames, lost;
     bool stopping;
 };
@@ -61,32 +65,37 @@ static void ask_to_stop(struct run *r)
     r->stopping = true;
 }
 
-/* False: the switch has hung up. */
-static bool receive(struct run *r, uint8_t *to, size_t bytes)
+/* Before it waits for more, what has come is written: somebody may read along. 0 or less: there is no more,
+ * or the file takes no more. */
+static ssize_t receive(struct run *r, uint8_t *to, size_t room)
 {
-    while (bytes > 0) {
-        ssize_t n;
+    const ssize_t n = recv(r->fd, to, room, MSG_DONTWAIT);
 
-        if (interrupted) /* whether it has to wait for more or not */
+    if (n >= 0 || errno != EAGAIN)
+        return n;
+    return fflush(r->to) == 0 ? recv(r->fd, to, room, 0) : 0;
+}
+
+/* What comes next, so many bytes of it at least; NULL: the switch has hung up, or the file takes no more. */
+static uint8_t *peek(struct run *r, size_t bytes)
+{
+    if (r->at + bytes > IN_BYTES) {
+        memmove(r->in, r->in + r->at, r->end - r->at);
+        r->end -= r->at;
+        r->at = 0;
+    }
+    while (r->end - r->at < bytes) {
+        const ssize_t n = receive(r, r->in + r->end, IN_BYTES - r->end);
+
+        if (interrupted) /* whether it had to wait for more or not */
             ask_to_stop(r);
-        n = recv(r->fd, to, bytes, 0);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (n <= 0)
-            return false;
-        to += n;
-        bytes -= (size_t)n;
+            return NULL;
+        r->end += (size_t)n;
     }
-    return true;
-}
-
-/* Before it waits for more, what has come is written: somebody may read along. False: the file takes no more.
- */
-static bool keep_up(const struct run *r)
-{
-    char next;
-
-    return recv(r->fd, &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || fflush(r->to) == 0;
+    return r->in + r->at;
 }
 
 static uint32_t word(const uint8_t *at)
@@ -103,17 +112,18 @@ static void count_lost(struct run *r, const uint8_t *block, uint32_t bytes)
 }
 
 /* Returns false when there is nothing more to come, or the file takes no more. */
-static bool take_block(struct run *r, uint8_t *block)
+static bool take_block(struct run *r)
 {
+    const uint8_t *block = peek(r, HEAD_BYTES);
     uint32_t type, bytes;
 
-    if (!receive(r, block, HEAD_BYTES))
+    if (block == NULL)
         return false;
     type = word(block);
     bytes = word(block + 4);
-    if (bytes < HEAD_BYTES + 4 || bytes > BLOCK_BYTES_MAX ||
-        !receive(r, block + HEAD_BYTES, bytes - HEAD_BYTES))
+    if (bytes < HEAD_BYTES + 4 || bytes > BLOCK_BYTES_MAX || (block = peek(r, bytes)) == NULL)
         return false;
+    r->at += bytes;
     if (type == STATISTICS)
         count_lost(r, block, bytes);
     if (type == FRAME && r->c->frames > 0 && r->frames == r->c->frames)
@@ -126,13 +136,14 @@ static bool take_block(struct run *r, uint8_t *block)
 
 static int copy(struct run *r, char why[PLACE_WHY_MAX])
 {
-    uint8_t *block = malloc(BLOCK_BYTES_MAX);
     bool failed;
 
     catch_signals(r->fd);
-    while (block != NULL && keep_up(r) && take_block(r, block))
+    r->in = malloc(IN_BYTES);
+    setvbuf(r->to, NULL, _IOFBF, OUT_BYTES);
+    while (r->in != NULL && take_block(r))
         ;
-    free(block);
+    free(r->in);
     failed = ferror(r->to);
     if (fclose(r->to) != 0 || failed) {
         snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s; the last of %llu frames are not there", r->c->file,
