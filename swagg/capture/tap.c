@@ -7,50 +7,20 @@
 #include "protocols.h"
 #include "wire/control.h"
 
-enum { FRAMES_MIN = 64, FRAMES_MAX = 1 << 16 };
-
-static struct rte_ring *make_ring(unsigned frames)
-{
-    const ssize_t bytes = rte_ring_get_memsize(frames);
-    struct rte_ring *ring = bytes < 0 ? NULL : aligned_alloc(RTE_CACHE_LINE_SIZE, (size_t)bytes);
-
-    if (ring != NULL)
-        rte_ring_init(ring, "tap", frames, RING_F_MP_RTS_ENQ | RING_F_MC_RTS_DEQ);
-    return ring;
-}
-
-static size_t place_bytes(uint32_t snap)
-{
-    return RTE_ALIGN_CEIL(sizeof(struct tap_frame) + snap, RTE_CACHE_LINE_SIZE);
-}
-
-/* All places are touched now, so that no polling lcore has to wait for the kernel's pages. */
-static void lay_out(struct tap *tap, unsigned frames)
-{
-    memset(tap->memory, 0, frames * place_bytes(tap->snap));
-    for (unsigned i = 0; i + 1 < frames; i++) /* a ring has room for one less */
-        rte_ring_enqueue(tap->unused, (uint8_t *)tap->memory + i * place_bytes(tap->snap));
-}
+enum { FRAMES_MIN = 64 };
 
 struct tap *tap_new(const struct tap_filter *filter, uint32_t snap, size_t bytes)
 {
-    struct tap *tap = calloc(1, sizeof(*tap));
-    unsigned frames = FRAMES_MIN;
+    const size_t least = FRAMES_MIN * records_room_of(sizeof(struct tap_frame) + snap);
+    struct tap *tap = aligned_alloc(alignof(struct tap), sizeof(*tap));
 
-    while (frames < FRAMES_MAX && 2 * frames * place_bytes(snap) <= bytes)
-        frames *= 2;
     if (tap == NULL)
         return NULL;
-    tap->filter = *filter;
-    tap->snap = snap;
-    tap->unused = make_ring(frames);
-    tap->taken = make_ring(frames);
-    tap->memory = aligned_alloc(RTE_CACHE_LINE_SIZE, frames * place_bytes(snap));
-    if (tap->unused == NULL || tap->taken == NULL || tap->memory == NULL) {
+    *tap = (struct tap){.filter = *filter, .snap = snap};
+    if (records_init(&tap->taken, RTE_MAX(bytes, least)) < 0) {
         tap_free(tap);
         return NULL;
     }
-    lay_out(tap, frames);
     return tap;
 }
 
@@ -58,9 +28,7 @@ void tap_free(struct tap *tap)
 {
     if (tap == NULL)
         return;
-    free(tap->unused);
-    free(tap->taken);
-    free(tap->memory);
+    records_free(&tap->taken);
     free(tap);
 }
 
@@ -122,32 +90,35 @@ static bool passes(const struct tap_filter *filter, const struct rte_mbuf *m)
     return (filter->kinds & TAP_DATA) != 0 && kind != TAP_CONTROL && is_of_job(filter, f, m->data_len);
 }
 
-static void copy(struct tap_frame *to, const struct rte_mbuf *m, uint32_t snap)
+/* The first `kept` bytes of a frame. */
+static void copy(uint8_t *to, const struct rte_mbuf *m, uint32_t kept)
 {
-    to->bytes = m->pkt_len;
-    to->kept = 0;
-    for (; m != NULL && to->kept < snap; m = m->next) {
-        const uint32_t n = RTE_MIN(snap - to->kept, (uint32_t)m->data_len);
+    for (; m != NULL && kept > 0; m = m->next) {
+        const uint32_t n = RTE_MIN(kept, (uint32_t)m->data_len);
 
-        memcpy(to->data + to->kept, rte_pktmbuf_mtod(m, const void *), n);
-        to->kept += n;
+        memcpy(to, rte_pktmbuf_mtod(m, const void *), n);
+        to += n;
+        kept -= n;
     }
 }
 
 static void take(struct tap *tap, unsigned port, unsigned direction, const struct rte_mbuf *m, uint64_t now)
 {
-    void *place;
+    const uint32_t kept = RTE_MIN(tap->snap, m->pkt_len);
+    struct tap_frame *f = records_begin(&tap->taken, sizeof(*f) + kept);
 
     __atomic_fetch_add(&tap->port[port].seen, 1, __ATOMIC_RELAXED);
-    if (rte_ring_dequeue(tap->unused, &place) < 0) {
+    if (f == NULL) {
         __atomic_fetch_add(&tap->port[port].lost, 1, __ATOMIC_RELAXED);
         return;
     }
-    copy(place, m, tap->snap);
-    ((struct tap_frame *)place)->tsc = now;
-    ((struct tap_frame *)place)->port = (uint8_t)port;
-    ((struct tap_frame *)place)->direction = (uint8_t)direction;
-    rte_ring_enqueue(tap->taken, place);
+    *f = (struct tap_frame){.tsc = now,
+                            .bytes = m->pkt_len,
+                            .kept = kept,
+                            .port = (uint8_t)port,
+                            .direction = (uint8_t)direction};
+    copy(f->data, m, kept);
+    records_end(f);
 }
 
 void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbuf *const frames[], unsigned n,
@@ -160,14 +131,12 @@ void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbu
 
 struct tap_frame *tap_next(struct tap *tap)
 {
-    void *frame;
-
-    return rte_ring_dequeue(tap->taken, &frame) < 0 ? NULL : frame;
+    return records_next(&tap->taken);
 }
 
 void tap_give_back(struct tap *tap, struct tap_frame *frame)
 {
-    rte_ring_enqueue(tap->unused, frame);
+    records_give_back(&tap->taken, frame);
 }
 
 bool tap_kind_of(const char *name, unsigned *kind)

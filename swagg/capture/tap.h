@@ -1,17 +1,17 @@
 /* Copies of the frames that pass a port, for a capture. A port that nobody captures on has no tap, which
- * costs the data path one predictable branch a burst. A tap's room is bounded: what finds none is lost, and
- * counted.
+ * costs the data path one predictable branch a burst. A tap's room is bounded, and a frame takes
+ * as much of it as it has bytes that are kept: what finds none is lost, and counted.
  *
- * Threads: a tap is made, emptied and freed by one thread. Between tap_publish and tap_withdraw any polling
- * lcore puts frames into it.
+ * Threads: a tap is made, emptied and freed by one thread. While a port has it, any polling lcore puts frames
+ * into it.
  */
 #ifndef SWAGG_CAPTURE_TAP_H
 #define SWAGG_CAPTURE_TAP_H
 
 #include <rte_mbuf.h>
-#include <rte_ring.h>
 
 #include "base/limits.h"
+#include "capture/records.h"
 #include "protocol/jobs.h"
 
 /* What a frame is to the switch. */
@@ -39,14 +39,14 @@ struct tap_frame {
 struct tap {
     struct tap_filter filter;
     uint32_t snap;
-    struct rte_ring *unused, *taken; /* of struct tap_frame */
-    void *memory;                    /* of all frames */
+    struct records taken; /* of struct tap_frame */
     struct {
         uint64_t seen, lost; /* atomic */
     } port[SWAGG_MAX_PORTS];
 };
 
-/* Room for so many bytes of frames, of each at most snap. NULL: no memory. */
+/* Room for so many bytes of frames, and for some frames in any case. snap: bytes that are kept of a frame, at
+ * most. NULL: no memory. */
 struct tap *tap_new(const struct tap_filter *filter, uint32_t snap, size_t bytes);
 void tap_free(struct tap *tap);
 
@@ -54,7 +54,7 @@ void tap_free(struct tap *tap);
 void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbuf *const frames[], unsigned n,
               uint64_t now);
 
-/* The next frame that was taken, to be given back; NULL: there is none. */
+/* The next frame that was taken, to be given back before the one behind it; NULL: there is none. */
 struct tap_frame *tap_next(struct tap *tap);
 void tap_give_back(struct tap *tap, struct tap_frame *frame);
 

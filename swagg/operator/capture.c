@@ -10,7 +10,7 @@
 #include "capture/pcapng.h"
 #include "capture/tap.h"
 
-enum { SNAP = 9700, SNAP_MIN = 64, SNAP_MAX = 65535, BUFFER_BYTES = 16 << 20 };
+enum { SNAP = 9700, SNAP_MIN = 64, SNAP_MAX = 65535, BUFFER_BYTES = 64 << 20 };
 
 static_assert(SNAP_MAX + PCAPNG_FRAME_OVERHEAD <= SERVER_STREAM_BYTES,
               "a frame fits into what is read at once");

@@ -212,11 +212,11 @@ captures() { # FILE [OPTION...]: begins, in the background
     capture=$!
     net_until 20 "the capture has begun" test -s "$NET_DIR/$1"
 }
-captured() { # ends it; sets frames, how many there were
+captured() { # ends it; sets frames and lost, how many there were
     kill -INT "$capture"
     net_until 20 "the capture has ended" net_gone "$capture"
     wait "$capture"
-    frames=$(sed -n 's/ frames captured, .*//p' "$NET_DIR/capture.log")
+    read -r frames lost < <(sed -n 's/ frames captured, \(.*\) lost .*/ \1/p' "$NET_DIR/capture.log")
 }
 captures pings.pcapng --port h1 --kind other
 expect_match "a second one" "$(ctl_fails 1 -s "$NET_ID" capture --port h1 -w /dev/null)" "somebody captures on port h1 already"
@@ -230,6 +230,14 @@ ranks_run taken 2 --calls 5 --largest 5000
 captured
 expect_equal "frames in the file" "$("$PCAP" show "$NET_DIR/job.pcapng" | wc -l)" "$frames"
 [ "$frames" -gt 20 ] || fail "$frames frames of five collectives"
+captures late.pcapng --kind data
+kill -STOP "$capture"
+ranks_run unread 2 --calls 20 --largest 1000000
+kill -CONT "$capture"
+captured
+expect_equal "frames that a late reader loses" "$lost" 0
+[ "$frames" -gt 10000 ] || fail "$frames frames of twenty large collectives"
+rm "$NET_DIR/late.pcapng"
 RANK_PID=()
 rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start watched 1 2 --calls 40 --largest 5000

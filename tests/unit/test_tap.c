@@ -11,7 +11,13 @@
 #include "protocols.h"
 #include "wire/control.h"
 
-enum { SNAP = 128, LITTLE = 64, SENDER = 5 };
+enum {
+    SNAP = 128,
+    LITTLE = 64,
+    SENDER = 5,
+    JUMBO = 9700,
+    BURST = 2500, /* of frames of 342 bytes, into a mebibyte */
+};
 
 static struct tap *tap;
 
@@ -132,6 +138,23 @@ static void test_what_finds_no_room_is_lost_and_counted(void)
     rig_close();
 }
 
+static void test_a_burst_waits_for_a_late_reader(void)
+{
+    const struct tap_filter filter = {.kinds = TAP_ALL};
+    struct rte_mbuf *m;
+
+    rig_open();
+    m = frame_to(7);
+    tap = tap_new(&filter, JUMBO, 1 << 20);
+    for (unsigned i = 0; i < BURST; i++)
+        tap_take(tap, 0, PCAPNG_RECEIVED, &m, 1, i);
+    CU_ASSERT_EQUAL(tap->port[0].lost, 0);
+    CU_ASSERT_EQUAL(taken(), BURST);
+    rte_pktmbuf_free(m);
+    tap_free(tap);
+    rig_close();
+}
+
 static void write_file(FILE *to)
 {
     uint8_t block[PCAPNG_BLOCK_MAX + 64];
@@ -175,9 +198,13 @@ static void test_libpcap_reads_the_file(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_are_captured_by_kind),   UNIT_TEST(test_a_frame_is_cut_to_what_is_asked_for),
-        UNIT_TEST(test_a_job_is_known_by_its_members), UNIT_TEST(test_what_finds_no_room_is_lost_and_counted),
-        UNIT_TEST(test_libpcap_reads_the_file),        CU_TEST_INFO_NULL,
+        UNIT_TEST(test_frames_are_captured_by_kind),
+        UNIT_TEST(test_a_frame_is_cut_to_what_is_asked_for),
+        UNIT_TEST(test_a_job_is_known_by_its_members),
+        UNIT_TEST(test_what_finds_no_room_is_lost_and_counted),
+        UNIT_TEST(test_a_burst_waits_for_a_late_reader),
+        UNIT_TEST(test_libpcap_reads_the_file),
+        CU_TEST_INFO_NULL,
     };
 
     return rig_main("tap", tests);
