@@ -136,11 +136,23 @@ static inline void count_wrong(void *context, const struct stored_packet *result
     snprintf(context, 128, "%s", why);
 }
 
+/* What was found of the plan's job at the plan's switch. */
+static inline struct verify_job job_of_plan(const struct verify *v, const struct store *s,
+                                            const struct plan *p)
+{
+    for (unsigned i = 0; i < s->jobs; i++)
+        if (s->job[i].sw == p->sw.ip && s->job[i].number == p->job)
+            return v->job[i];
+    CU_FAIL("there are no packets of the plan's job");
+    return (struct verify_job){0};
+}
+
 static inline struct verify_job check_run(struct recording *r, const struct plan *p, char why[128],
                                           void (*tamper)(struct store *))
 {
     struct verify v = {.format = p->format, .report = count_wrong, .context = why};
     struct store s = {0};
+    struct verify_job job;
 
     why[0] = '\0';
     CU_ASSERT_EQUAL_FATAL(store_read(&s, r->file), 0);
@@ -148,9 +160,10 @@ static inline struct verify_job check_run(struct recording *r, const struct plan
     if (tamper != NULL)
         tamper(&s);
     verify(&v, &s);
+    job = job_of_plan(&v, &s, p);
     store_free(&s);
     unlink(r->file);
-    return v.job[p->job];
+    return job;
 }
 
 #endif

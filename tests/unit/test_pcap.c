@@ -246,7 +246,7 @@ static void test_keyed_packets_are_taken_and_counted(void)
     pcap_close(r.pcap);
     CU_ASSERT_EQUAL_FATAL(store_read(&s, r.file), 0);
     CU_ASSERT(s.count == 1 && s.keyed == 1 && s.damaged + s.malformed == 0);
-    CU_ASSERT(s.packets[0].bytes == 64 && s.packets[0].job == 3);
+    CU_ASSERT(s.packets[0].bytes == 64 && s.job[s.packets[0].job].number == 3);
     store_free(&s);
     unlink(r.file);
 }

@@ -175,16 +175,16 @@ static void test_sums_of_table_values_are_checked(void)
         {.kind = SML_DATA, .e0 = 2, .worker = 2, .at = IN, .bytes = IN},
         {.kind = SML_DATA, .e0 = 2, .result = true, .worker = 1, .at = 2 * IN, .bytes = OUT}};
     uint8_t bodies[2 * IN + OUT];
-    struct store s = {.packets = packets, .count = 3, .bodies = bodies, .size = {2}};
+    struct store s = {.packets = packets, .count = 3, .bodies = bodies, .job = {{.size = 2}}, .jobs = 1};
     char why[128] = "";
     struct verify v = {.report = count_wrong, .context = why};
 
-    s.format[0] = SML_FORMAT_TYPED;
-    s.table[0] = (struct sml_table){2, {0, 10, 20, 50}};
+    s.job[0].format = SML_FORMAT_TYPED;
+    s.job[0].table = (struct sml_table){2, {0, 10, 20, 50}};
     memset(bodies, 0xe4, IN);      /* of a byte 0, 1, 2, 3: of each 16 numbers all the same */
     memset(bodies + IN, 0x55, IN); /* all 1 */
     for (unsigned i = 0; i < OUT; i++)
-        bodies[2 * IN + i] = (uint8_t)(s.table[0].values[i / 16] + 10);
+        bodies[2 * IN + i] = (uint8_t)(s.job[0].table.values[i / 16] + 10);
     verify(&v, &s);
     CU_ASSERT(v.job[0].right == 1 && v.job[0].wrong == 0);
     bodies[2 * IN + 17]++;
@@ -333,6 +333,53 @@ static void test_ranks_whose_joining_was_not_captured_are_unknown(void)
     CU_ASSERT_EQUAL(j.right + j.unknown, r.results);
 }
 
+/* --- several switches ------------------------------------------------------------------------------------
+ */
+
+/* Two switches of a tree, which number their jobs alike: of other workers, with other elements. */
+static void test_jobs_of_several_switches_are_told_apart(void)
+{
+    struct plan above = usual;
+    struct verify v = {.format = usual.format, .report = count_wrong};
+    struct recording below = record_run(&usual), r;
+    struct store s = {0};
+    char why[128] = "";
+    struct verify_job j;
+
+    above.sw.ip++;
+    above.seed++;
+    above.workers = 2;
+    r = record_run(&above);
+    v.context = why;
+    CU_ASSERT_FATAL(store_read(&s, below.file) == 0 && store_read(&s, r.file) == 0);
+    store_sort(&s);
+    verify(&v, &s);
+    j = job_of_plan(&v, &s, &usual);
+    CU_ASSERT(j.workers == usual.workers && j.right == below.results);
+    CU_ASSERT_EQUAL(j.wrong + j.missing + j.unknown + j.conflicts, 0);
+    j = job_of_plan(&v, &s, &above);
+    CU_ASSERT(j.workers == above.workers && j.right == r.results);
+    CU_ASSERT_EQUAL(j.wrong + j.missing + j.unknown + j.conflicts, 0);
+    store_free(&s);
+    unlink(below.file);
+    unlink(r.file);
+}
+
+static void test_two_jobs_of_one_number_are_refused(void)
+{
+    struct plan other = usual;
+    struct recording first = record_quorum(&usual, 0), second;
+    struct store s = {0};
+
+    other.workers++;
+    second = record_quorum(&other, 0);
+    CU_ASSERT_EQUAL(store_read(&s, first.file), 0);
+    CU_ASSERT_EQUAL(store_read(&s, second.file), -1);
+    store_free(&s);
+    unlink(first.file);
+    unlink(second.file);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -345,6 +392,8 @@ int main(void)
         UNIT_TEST(test_sums_of_a_quorum_are_those_of_the_ranks_in_them),
         UNIT_TEST(test_which_ranks_are_in_a_sum_is_checked),
         UNIT_TEST(test_ranks_whose_joining_was_not_captured_are_unknown),
+        UNIT_TEST(test_jobs_of_several_switches_are_told_apart),
+        UNIT_TEST(test_two_jobs_of_one_number_are_refused),
         CU_TEST_INFO_NULL,
     };
 

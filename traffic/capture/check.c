@@ -20,19 +20,22 @@ struct check {
 static void report_wrong(void *context, const struct stored_packet *r, const char *why)
 {
     struct check *c = context;
+    const struct stored_job *job = &c->store.job[r->job];
 
     if (c->reports++ >= REPORTS_MAX)
         return;
     printf("%s: frame %" PRIu64 ": job %u, tag %u, to %u.%u.%u.%u:%u: %s\n", c->files[r->file], r->frame,
-           r->job, r->tag, (unsigned)(r->worker >> 40), (unsigned)(r->worker >> 32 & 255),
+           job->number, r->tag, (unsigned)(r->worker >> 40), (unsigned)(r->worker >> 32 & 255),
            (unsigned)(r->worker >> 24 & 255), (unsigned)(r->worker >> 16 & 255),
            (unsigned)(r->worker & 0xFFFF), why);
 }
 
-static void print_job(unsigned number, const struct verify_job *j)
+static void print_job(const struct stored_job *job, const struct verify_job *j)
 {
-    printf("job %u: %u workers, %" PRIu64 " chunks, %" PRIu64 " contributions (%" PRIu64 " repeated)\n",
-           number, j->workers, j->chunks, j->contributions, j->repeated);
+    printf("job %u of switch %u.%u.%u.%u: %u workers, %" PRIu64 " chunks, %" PRIu64 " contributions (%" PRIu64
+           " repeated)\n",
+           job->number, job->sw >> 24, job->sw >> 16 & 255, job->sw >> 8 & 255, job->sw & 255, j->workers,
+           j->chunks, j->contributions, j->repeated);
     printf("  results: %" PRIu64 " right, %" PRIu64 " wrong, %" PRIu64 " empty as wanted, %" PRIu64
            " of unknown contributions, %" PRIu64 " missing\n",
            j->right, j->wrong, j->empty, j->unknown, j->missing);
@@ -44,12 +47,12 @@ static int conclude(const struct check *c)
 {
     uint64_t right = 0, wrong = 0, missing = 0;
 
-    for (unsigned i = 0; i < 256; i++) {
+    for (unsigned i = 0; i < c->store.jobs; i++) {
         const struct verify_job *j = &c->verify.job[i];
 
         if (j->chunks == 0)
             continue;
-        print_job(i, j);
+        print_job(&c->store.job[i], j);
         right += j->right;
         wrong += j->wrong;
         missing += j->missing;
@@ -108,8 +111,7 @@ int command_check(int argc, char *argv[])
                  "results may be in one capture\n"
                  "or in several. Of jobs with a quorum, the joining of all ranks must be in them, too, and "
                  "missing results\n"
-                 "are not counted. In a tree of switches: captures of one switch's links to those below it, "
-                 "at a time.\n"
+                 "are not counted. In a tree of switches each switch's jobs are checked for themselves.\n"
                  "Exit code 0: all results are right; 1: some are wrong, or there are none.\n",
         .operands = "captures",
         .groups = &group,

@@ -25,9 +25,23 @@ static void *grow(void *items, size_t count, size_t more, size_t *room, size_t i
     return grown;
 }
 
+/* The job with this number of the switch with this address: which of s->job. Without room for one more, 0. */
+static uint16_t find_job(struct store *s, uint32_t sw, uint8_t number)
+{
+    for (unsigned i = 0; i < s->jobs; i++)
+        if (s->job[i].sw == sw && s->job[i].number == number)
+            return (uint16_t)i;
+    s->too_many_jobs |= s->jobs == STORE_JOBS_MAX;
+    if (s->too_many_jobs)
+        return 0;
+    s->job[s->jobs] = (struct stored_job){.sw = sw, .number = number};
+    return (uint16_t)s->jobs++;
+}
+
 static bool add(struct store *s, const struct captured_packet *c, const struct sml_packet *p)
 {
-    const struct udp_end *worker = c->from_switch ? &c->datagram.to : &c->datagram.from;
+    const struct udp_end *worker = c->from_switch ? &c->datagram.to : &c->datagram.from,
+                         *sw = c->from_switch ? &c->datagram.from : &c->datagram.to;
     void *packets = grow(s->packets, s->count, 1, &s->room, sizeof(*s->packets));
     void *bodies = grow(s->bodies, s->bodies_bytes, p->body_bytes, &s->bodies_room, 1);
 
@@ -38,7 +52,7 @@ static bool add(struct store *s, const struct captured_packet *c, const struct s
         return false;
     }
     s->packets[s->count++] = (struct stored_packet){
-        .job = p->job,
+        .job = find_job(s, sw->ip, p->job),
         .kind = p->kind,
         .e0 = p->e0,
         .e1 = p->e1,
@@ -98,23 +112,26 @@ static void take_bundle(struct ctl_ranks *summed, const struct ctl_message *read
 }
 
 /* The switch tells each worker when a job is complete, how large it is, and its terms. */
-static void take_ready(struct store *s, const struct ctl_message *m)
+static void take_ready(struct store *s, uint32_t sw, const struct ctl_message *m)
 {
-    const uint8_t job = m->ready.job;
     struct stored_rank *rank = find_rank(s, m->head.incarnation);
+    struct stored_job *job;
     struct sml_terms terms;
 
     if (m->head.size > CTL_RANKS_MAX || !sml_terms_parse(&terms, &m->ready.terms) ||
         terms.format >= SML_FORMATS)
         return;
-    s->size[job] = m->head.size;
-    s->format[job] = terms.format;
-    s->table[job] = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
-    s->quorum[job] = terms.quorum > 0;
-    take_bundle(&s->summed[job], m);
+    job = &s->job[find_job(s, sw, m->ready.job)];
+    if (job->size > 0 && (job->size != m->head.size || job->format != terms.format))
+        s->ambiguous = job;
+    job->size = m->head.size;
+    job->format = terms.format;
+    job->table = sml_table_valid(&terms.table) ? terms.table : (struct sml_table){0};
+    job->quorum = terms.quorum > 0;
+    take_bundle(&job->summed, m);
     if (rank != NULL) {
         rank->in = true;
-        rank->job = job;
+        rank->job = (uint16_t)(job - s->job);
     }
 }
 
@@ -127,10 +144,10 @@ static void take_control(struct store *s, const struct udp_datagram *d)
     if (m.head.type == CTL_JOIN)
         take_join(s, d, &m);
     else if (m.head.type == CTL_READY && d->from.port == CTL_PORT)
-        take_ready(s, &m);
+        take_ready(s, d->from.ip, &m);
 }
 
-const struct stored_rank *store_rank(const struct store *s, uint8_t job, uint64_t worker)
+const struct stored_rank *store_rank(const struct store *s, unsigned job, uint64_t worker)
 {
     for (size_t i = s->ranks_count; i-- > 0;)
         if (s->ranks[i].in && s->ranks[i].job == job && s->ranks[i].worker == worker)
@@ -138,11 +155,11 @@ const struct stored_rank *store_rank(const struct store *s, uint8_t job, uint64_
     return NULL;
 }
 
-unsigned store_contributors(const struct store *s, uint8_t job)
+unsigned store_contributors(const struct stored_job *job)
 {
-    const unsigned summed = ctl_ranks_count(&s->summed[job]);
+    const unsigned summed = ctl_ranks_count(&job->summed);
 
-    return s->size[job] > summed ? s->size[job] - summed : 0;
+    return job->size > summed ? job->size - summed : 0;
 }
 
 /* Whether the job's own checksum is right, if the packet has one that can be checked. A worker's rank is not
@@ -203,14 +220,28 @@ static bool take(void *context, const struct captured_packet *c)
     return true;
 }
 
+/* Whether all that was read can be checked together; or else complains. */
+static bool is_checkable(const struct store *s, const char *file)
+{
+    const struct stored_job *j = s->ambiguous;
+
+    if (s->no_memory)
+        complain("%s: not enough memory for the whole capture", file);
+    else if (s->too_many_jobs)
+        complain("%s: packets of more than %d jobs; check fewer captures at a time", file, STORE_JOBS_MAX);
+    else if (j != NULL)
+        complain("%s: two jobs have number %u at a switch %u.%u.%u.%u, and cannot be told apart; check a "
+                 "capture of each by itself",
+                 file, j->number, j->sw >> 24, j->sw >> 16 & 255, j->sw >> 8 & 255, j->sw & 255);
+    else
+        return true;
+    return false;
+}
+
 int store_read(struct store *s, const char *file)
 {
-    if (packets_read(file, 0, take, s) < 0)
+    if (packets_read(file, 0, take, s) < 0 || !is_checkable(s, file))
         return -1;
-    if (s->no_memory) {
-        complain("%s: not enough memory for the whole capture", file);
-        return -1;
-    }
     s->files++;
     return 0;
 }

@@ -10,8 +10,11 @@
 #include "wire/ranks.h"
 #include "wire/switchml.h"
 
+enum { STORE_JOBS_MAX = 256 };
+
 struct stored_packet {
-    uint8_t job, kind; /* SML_DATA or SML_OPEN */
+    uint8_t kind; /* SML_DATA or SML_OPEN */
+    uint16_t job; /* which of store.job */
     uint8_t e0, e1;
     uint8_t ver;
     uint16_t slot;
@@ -29,8 +32,21 @@ struct stored_rank {
     uint64_t incarnation;
     uint64_t worker; /* as in struct stored_packet */
     uint16_t rank;
-    bool in; /* READY has told it the job's number: */
-    uint8_t job;
+    bool in;      /* READY has told it its job: */
+    uint16_t job; /* which of store.job */
+};
+
+/* A job of a switch: in a tree each switch gives numbers for itself. `size` and what follows is as the switch
+ * has told those that send to it. */
+struct stored_job {
+    uint32_t sw; /* its IP address */
+    uint8_t number;
+    uint16_t size; /* ranks; 0: not seen */
+    enum sml_format format;
+    struct sml_table table; /* of its compressed calls; code 0: it has none */
+    bool quorum;            /* results name the ranks that are in them */
+    /* Ranks that do not send for themselves: a switch below sends one sum for them and others. */
+    struct ctl_ranks summed;
 };
 
 struct store {
@@ -38,16 +54,10 @@ struct store {
     size_t count, room;
     uint8_t *bodies;
     size_t bodies_bytes, bodies_room;
-    /* Of the job with this number, as the switch has told its workers: how many they are (0: not seen), and
-     * how packets are to be read. */
-    uint16_t size[256];
-    enum sml_format format[256];
-    struct sml_table table[256]; /* of its compressed calls; code 0: it has none */
-    bool quorum[256];            /* results name the ranks that are in them */
-    struct stored_rank *ranks;   /* in the order of their first JOINs */
+    struct stored_job job[STORE_JOBS_MAX]; /* in the order in which they were met */
+    unsigned jobs;
+    struct stored_rank *ranks; /* in the order of their first JOINs */
     size_t ranks_count, ranks_room;
-    /* Ranks that do not send for themselves: a switch below sends one sum for them and others. */
-    struct ctl_ranks summed[256];
     uint64_t others;    /* gradient packets of other kinds */
     uint64_t malformed; /* to or from the gradient packets' ports, but not one of them */
     uint64_t keyed;     /* taken for right, since only who has their job's key can tell */
@@ -56,17 +66,19 @@ struct store {
     uint64_t unchecked; /* frames whose checksum was left to a device */
     unsigned files;
     bool no_memory;
+    bool too_many_jobs;                 /* more than STORE_JOBS_MAX */
+    const struct stored_job *ambiguous; /* its switch has told of two, which cannot be told apart */
 };
 
 /* Adds a capture to a store that starts as {0}. 0, or -1 after complaining. */
 int store_read(struct store *s, const char *file);
 
-/* How many send contributions to the job with this number: its ranks, or switches for several of them; 0: not
- * seen. */
-unsigned store_contributors(const struct store *s, uint8_t job);
+/* How many send contributions to the job: its ranks, or switches for several of them; 0: not seen. */
+unsigned store_contributors(const struct stored_job *job);
 
-/* The rank whose contributions to this job come from here, as it joined last; NULL: it is not known. */
-const struct stored_rank *store_rank(const struct store *s, uint8_t job, uint64_t worker);
+/* The rank whose contributions to this one of store.job come from here, as it joined last; NULL: it is not
+ * known. */
+const struct stored_rank *store_rank(const struct store *s, unsigned job, uint64_t worker);
 
 /* By job, tag, contributions before results, worker, and time. */
 void store_sort(struct store *s);

@@ -76,10 +76,10 @@ static bool exponents_are_largest(const struct chunk *c, const struct stored_pac
  * a quorum it is that of the ranks in it. */
 static unsigned divided_by(const struct store *s, const struct chunk *c, uint8_t code)
 {
-    const uint8_t job = c->begin->job;
-    const bool of_all = agg_code_op(code) == AGG_AVG && !s->quorum[job];
+    const struct stored_job *job = &s->job[c->begin->job];
+    const bool of_all = agg_code_op(code) == AGG_AVG && !job->quorum;
 
-    return of_all && s->size[job] > c->workers ? s->size[job] : c->workers;
+    return of_all && job->size > c->workers ? job->size : c->workers;
 }
 
 /* Whether a result's elements are what the contributions come to. why: room for the reason if not. */
@@ -112,7 +112,7 @@ static bool elements_are_right(const struct store *s, const struct chunk *c, con
 static const char *judge_sums(const struct store *s, const struct chunk *c, const struct stored_packet *r,
                               size_t skip, char why[128])
 {
-    const struct sml_table *t = &s->table[r->job];
+    const struct sml_table *t = &s->job[r->job].table;
     const struct sml_element e = sml_element_of(t->code);
     const size_t bytes = c->from[0]->bytes < skip ? 0 : c->from[0]->bytes - skip,
                  count = bytes / e.in * SML_GROUP;
@@ -142,7 +142,7 @@ static const char *judge(enum sml_format format, const struct store *s, const st
     const uint8_t code = sml_elements_code(format, first->e0);
     const size_t skip = first->kind == SML_OPEN ? SML_CALL_BYTES : 0;
 
-    const bool compressed = typed && code != 0 && code == s->table[r->job].code;
+    const bool compressed = typed && code != 0 && code == s->job[r->job].table.code;
 
     if (agg_code_bytes(code) == 0 && !compressed)
         return "its elements are of an unknown type";
@@ -169,9 +169,9 @@ static const char *judge(enum sml_format format, const struct store *s, const st
 }
 
 /* As the switch said when the job was formed, or else as the user said. */
-static enum sml_format format_of(const struct verify *v, const struct store *s, uint8_t job)
+static enum sml_format format_of(const struct verify *v, const struct stored_job *job)
 {
-    return s->size[job] > 0 ? s->format[job] : v->format;
+    return job->size > 0 ? job->format : v->format;
 }
 
 /* A result without elements is right for a worker that asked for none. */
@@ -199,7 +199,7 @@ static void count_verdict(struct verify *v, const struct stored_packet *r, const
  * contributions in the chunk, and only the elements in the result. How many it names; 0: none. */
 static unsigned keep_named(const struct store *s, struct chunk *c, struct stored_packet *r)
 {
-    const unsigned ranks = s->size[r->job];
+    const unsigned ranks = s->job[r->job].size;
     const size_t names = ranks_map_bytes(ranks);
     const uint8_t *map;
     unsigned named = 0, kept = 0;
@@ -233,19 +233,19 @@ static void verify_quorate(struct verify *v, const struct store *s, const struct
     else if (named.workers != ranks || c->conflict)
         v->job[r->job].unknown++;
     else
-        count_verdict(v, r, judge(s->format[r->job], s, &named, &sum, text));
+        count_verdict(v, r, judge(s->job[r->job].format, s, &named, &sum, text));
 }
 
 static void verify_result(struct verify *v, const struct store *s, const struct chunk *c,
                           const struct stored_packet *r)
 {
     struct verify_job *j = &v->job[r->job];
-    const enum sml_format format = format_of(v, s, r->job);
+    const enum sml_format format = format_of(v, &s->job[r->job]);
     char text[128];
 
     if (is_wanted_empty(format, c, r))
         j->empty++;
-    else if (s->quorum[r->job])
+    else if (s->job[r->job].quorum)
         verify_quorate(v, s, c, r);
     else if (c->workers != j->workers || c->conflict)
         j->unknown++;
@@ -266,7 +266,7 @@ static void verify_chunk(struct verify *v, const struct store *s, const struct c
         receivers += r == c->results || r[-1].worker != r->worker;
         verify_result(v, s, c, r);
     }
-    if (!s->quorum[c->begin->job] && c->workers == j->workers && receivers < j->workers)
+    if (!s->job[c->begin->job].quorum && c->workers == j->workers && receivers < j->workers)
         j->missing += j->workers - receivers;
 }
 
@@ -276,8 +276,8 @@ static void count_workers(struct verify *v, const struct store *s)
     const struct stored_packet *end = s->packets + s->count;
     struct chunk c;
 
-    for (unsigned i = 0; i < 256; i++)
-        v->job[i].workers = v->workers > 0 ? v->workers : store_contributors(s, (uint8_t)i);
+    for (unsigned i = 0; i < s->jobs; i++)
+        v->job[i].workers = v->workers > 0 ? v->workers : store_contributors(&s->job[i]);
     for (const struct stored_packet *p = s->packets; p < end && v->workers == 0; p = c.end) {
         collect(&c, s, p);
         if (c.workers > v->job[p->job].workers)

@@ -18,9 +18,9 @@ struct verify_job {
 };
 
 struct verify {
-    enum sml_format format; /* of jobs whose forming the captures do not have */
-    unsigned workers;       /* of each job; 0: not given */
-    struct verify_job job[256];
+    enum sml_format format;                /* of jobs whose forming the captures do not have */
+    unsigned workers;                      /* of each job; 0: not given */
+    struct verify_job job[STORE_JOBS_MAX]; /* as store.job */
     /* Called for each wrong result. */
     void (*report)(void *context, const struct stored_packet *result, const char *why);
     void *context;
