@@ -168,7 +168,10 @@ has_counted() { # the line may have been of another stall
 }
 net_until 30 "the second is counted" has_counted
 [ "$(net_telemetry /swagg/lcore,1 stalls)" -gt 0 ] || fail "no stall was counted"
-[ "$(net_telemetry /swagg/lcore,1 ran_ms)" -gt 0 ] || fail "the kernel does not tell what the thread ran"
+has_run() { # it sleeps nearly all the time
+    [ "$(net_telemetry /swagg/lcore,1 ran_ms)" -gt 0 ]
+}
+net_until 30 "the kernel tells what the thread ran" has_run
 
 step "SIGHUP: a file that is not good changes nothing, and the log says what is wrong with it"
 cp "$config" "$NET_DIR/kept.yaml"
