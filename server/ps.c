@@ -163,7 +163,7 @@ static int start_shards(struct ps *ps)
 
         s->jobs = &ps->jobs;
         s->number = i;
-        s->boot_id = ps->boot_id;
+        s->boot_id = ps->reject_id;
         s->stop_fd = ps->stop_fd;
         rc = shard_start(s, ps->cfg);
         if (rc < 0)
@@ -180,6 +180,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->file = file;
     ps->tick_ms = (int)listening_ask_every_ms(cfg->timers.lost_after_ms);
     ps->boot_id = secret64() | 1;
+    ps->reject_id = secret64() | 1;
     ps->started = clock_ns();
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;

@@ -19,7 +19,7 @@ struct ps {
     const char *file;
     int tick_ms;
     char name[CONFIG_NAME_MAX]; /* of this server, for operators */
-    uint64_t boot_id, started;
+    uint64_t boot_id, reject_id, started;
     struct jobs jobs;
     unsigned shards;
     struct shard shard[CONFIG_SERVER_THREADS_MAX];

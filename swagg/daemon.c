@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "control/control.h"
 #include "control/static_jobs.h"
 #include "eal.h"
@@ -54,7 +55,7 @@ static int open_registrar(struct daemon *d, struct datapath *dp, const struct co
     struct registrar_parts parts = {.lcores = &dp->lcores,
                                     .bridge = dp->bridge,
                                     .jobs = &dp->jobs,
-                                    .boot_id = dp->boot_id,
+                                    .boot_id = secret64() | 1,
                                     .data_ports = dp->data_ports,
                                     .uplinks = &d->uplinks};
 

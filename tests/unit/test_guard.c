@@ -376,6 +376,44 @@ static void test_a_switch_gets_its_first_keys(void)
     CU_ASSERT_FALSE(is_sealed(0));
 }
 
+static void test_who_forges_an_address_founds_no_job(void)
+{
+    struct worker real, forger, *all[] = {&forger};
+    start_switch(24);
+    make(&real, 0, 0, 2, 1000);
+    make(&forger, 0, 1, 2, 1001);
+    talk(&forger, all, 1);
+    CU_ASSERT_EQUAL(jobs(false), 1);
+    start_switch(24);
+    make(&forger, 0, 1, 2, 1001);
+    CU_ASSERT((forger.said_bytes = ctl_session_poll(&forger.session, now, forger.said)) > 0);
+    hand_over(&forger);
+    ctl_session_receive(&forger.session, sent[0].payload, sent[0].bytes, now); /* has its boot id */
+    forger.end = real.end;
+    talk(&forger, all, 0);
+    CU_ASSERT_EQUAL(sends, 1);
+    CU_ASSERT_EQUAL(jobs(false), 0);
+}
+
+static void test_a_member_is_heard_from_another_address(void)
+{
+    struct worker a, b, *all[] = {&a, &b};
+    start_switch(25);
+    make(&a, 0, 0, 2, 1000);
+    make(&b, 0, 1, 2, 1001);
+    for (unsigned i = 0; i < 4; i++)
+        talk(all[i % 2], all, 2);
+    CU_ASSERT(a.session.state == CTL_SESSION_READY && b.session.state == CTL_SESSION_READY);
+    b.end.ip += 50;
+    for (unsigned i = 0; i < 20; i++) {
+        now += SECOND;
+        talk(&b, all, 2);
+        talk(&a, all, 2);
+        ctl_registry_tick(registry, now);
+    }
+    CU_ASSERT(a.session.state == CTL_SESSION_READY && b.session.state == CTL_SESSION_READY);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),
@@ -387,6 +425,8 @@ int main(void)
                            UNIT_TEST(test_a_key_is_retired),
                            UNIT_TEST(test_a_place_without_a_key_is_nobodys),
                            UNIT_TEST(test_a_switch_gets_its_first_keys),
+                           UNIT_TEST(test_who_forges_an_address_founds_no_job),
+                           UNIT_TEST(test_a_member_is_heard_from_another_address),
                            CU_TEST_INFO_NULL};
     int rc = unit_main("guard", tests);
     free(registry);

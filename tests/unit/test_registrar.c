@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "control/guard.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 #include "key_file.h"
+#include "sodium_keys.h"
 #include "tally.h"
 #include "terms_of.h"
 #include "wire/seal.h"
@@ -67,6 +69,15 @@ static struct agg_terms switchml_terms(void)
     return terms_of((struct sml_terms){.format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024});
 }
 
+/* What the switch shows the station of rank r. */
+static uint64_t boot_id_for(unsigned r)
+{
+    const struct ctl_guard guard = {.library = keys_sodium()};
+    const struct ctl_endpoint at = {.ip = rig_station(r).ip};
+
+    return ctl_guard_boot_id(&guard, BOOT, &at);
+}
+
 /* Rank r is the process at station r, and heard on port r. */
 static struct ctl_message message(uint8_t type, uint16_t rank, uint16_t size)
 {
@@ -74,7 +85,7 @@ static struct ctl_message message(uint8_t type, uint16_t rank, uint16_t size)
 
     return (struct ctl_message){.head = {.type = type,
                                          .version = CTL_VERSION,
-                                         .boot_id = BOOT,
+                                         .boot_id = boot_id_for(rank),
                                          .incarnation = 1000u + rank,
                                          .epoch = type == CTL_JOIN ? 0 : epoch,
                                          .rank = rank,
@@ -145,7 +156,7 @@ static struct ctl_message sent_by(unsigned port, unsigned rank)
     CU_ASSERT_EQUAL(frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
     CU_ASSERT_EQUAL(ctl_parse(&m, f->payload, frame_payload_bytes(f)), CTL_PARSED);
     CU_ASSERT_EQUAL(m.head.rank, rank);
-    CU_ASSERT_EQUAL(m.head.boot_id, BOOT);
+    CU_ASSERT_EQUAL(m.head.boot_id, boot_id_for(rank));
     if (m.head.type == CTL_READY)
         epoch = m.head.epoch;
     return m;

@@ -174,7 +174,7 @@ static void test_path_probes_are_answered_so_often(void)
     close_reception();
 }
 
-/* A process at this address joins a job and leaves it. */
+/* A process at this address is told its boot id, joins a job and leaves it. */
 static void come_and_go(uint32_t ip, uint64_t incarnation)
 {
     const struct ctl_endpoint from = {.ip = ip, .udp_port = 40007};
@@ -182,7 +182,6 @@ static void come_and_go(uint32_t ip, uint64_t incarnation)
         .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
     struct ctl_message m = {.head = {.type = CTL_JOIN,
                                      .version = CTL_VERSION,
-                                     .boot_id = rig.worker.boot_id,
                                      .incarnation = incarnation,
                                      .size = 2,
                                      .serial = 1},
@@ -190,6 +189,9 @@ static void come_and_go(uint32_t ip, uint64_t incarnation)
     uint8_t message[CTL_MESSAGE_MAX];
 
     sml_terms_build(&m.join.terms, &wish);
+    membership_receive(rig.membership, &from, message, ctl_build(message, &m), rig.now);
+    m.head.boot_id = rig.told;
+    m.head.serial++;
     membership_receive(rig.membership, &from, message, ctl_build(message, &m), rig.now);
     m = (struct ctl_message){.head = m.head};
     m.head.type = CTL_LEAVE;

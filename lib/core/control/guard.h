@@ -27,6 +27,11 @@ struct ctl_guard {
 /* random: as in struct ctl_registry_actions. */
 void ctl_guard_make_secret(uint8_t secret[KEYS_SECRET_BYTES], uint64_t (*random)(void *ctx), void *ctx);
 
+/* The boot id that the switch shows to this address, which is to repeat it: made of the switch's own, which
+ * it shows to nobody, and the address. Whoever sends in the name of another address cannot know that one's.
+ * Without a library it is the switch's own. */
+uint64_t ctl_guard_boot_id(const struct ctl_guard *g, uint64_t boot_id, const struct ctl_endpoint *e);
+
 /* CTL_PARSED, with from->key and *challenge filled in, if the message has no seal (0, 0), or a right one;
  * else what is wrong with it. */
 enum ctl_parse_error ctl_guard_check(const struct ctl_guard *g, const struct ctl_head *head,

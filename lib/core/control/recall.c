@@ -32,5 +32,5 @@ bool ctl_recall_join(struct ctl_registry *r, struct ctl_entry *job, const struct
 void ctl_recall_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head)
 {
     struct ctl_message m = {.head.type = CTL_UNKNOWN};
-    ctl_answer_as(r, to, head, head->epoch, &m, ~r->cfg.boot_id);
+    ctl_answer_as(r, to, head, head->epoch, &m, ~ctl_guard_boot_id(&r->guard, r->cfg.boot_id, to));
 }

@@ -146,18 +146,24 @@ static void note_not_admitted(struct ctl_registry *r, const struct ctl_endpoint 
     }
 }
 
+static bool knows_boot_id(const struct ctl_registry *r, const struct ctl_endpoint *from,
+                          const struct ctl_message *m)
+{
+    return m->head.boot_id == ctl_guard_boot_id(&r->guard, r->cfg.boot_id, from);
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
     struct ctl_failure why;
     int tenant = tenant_for(r, job, from, m, &why);
-    if (tenant >= 0 && m->head.boot_id == r->cfg.boot_id)
+    if (tenant >= 0 && knows_boot_id(r, from, m))
         job = ctl_join_follow(r, job, m->head.rank, tenant);
     if (tenant < 0) {
         note_not_admitted(r, from, m, &why);
         ctl_answer_refused(r, from, &m->head, &why);
-    } else if (m->head.boot_id != r->cfg.boot_id)
-        answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart */
+    } else if (!knows_boot_id(r, from, m))
+        answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart, or forged */
     else if (!job &&
              (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, &why);
@@ -209,10 +215,10 @@ static void note_left(struct ctl_registry *r, struct ctl_entry *job, const struc
 static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
-    if (!job || ctl_entry_is_forming(job) || m->head.epoch != job->epoch ||
-        m->head.boot_id != r->cfg.boot_id) {
-        if (m->head.boot_id != 0 &&
-            m->head.boot_id != r->cfg.boot_id) /* 0: it only asks whether we are here */
+    /* A member knows what was shown to the address that it joined from. */
+    const bool knows = knows_boot_id(r, job ? &job->members[m->head.rank].endpoint : from, m);
+    if (!job || ctl_entry_is_forming(job) || m->head.epoch != job->epoch || !knows) {
+        if (m->head.boot_id != 0 && !knows) /* 0: it only asks whether we are here */
             ctl_entry_expect_old(r, now);
         if (job && ctl_recall_expects(job, m->head.rank))
             ctl_recall_answer(r, from, &m->head);

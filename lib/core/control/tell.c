@@ -117,7 +117,7 @@ void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                 uint32_t epoch, struct ctl_message *m)
 {
-    ctl_answer_as(r, to, head, epoch, m, r->cfg.boot_id);
+    ctl_answer_as(r, to, head, epoch, m, ctl_guard_boot_id(&r->guard, r->cfg.boot_id, to));
 }
 
 void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,

@@ -72,7 +72,7 @@ struct ctl_head {
     uint8_t type;         /* enum ctl_type */
     uint8_t version;      /* CTL_VERSION */
     bool sealed;          /* a seal follows the message (wire/seal.h), which somebody must compare */
-    uint64_t boot_id;     /* the switch's, random at start; 0 from a worker that has not heard it yet */
+    uint64_t boot_id;     /* what the switch shows this address; 0 from a worker that has not heard it yet */
     uint64_t incarnation; /* the member's, random at swagg_open: tells a new process from a late packet */
     uint32_t epoch;       /* the job's, from READY; 0 before */
     uint16_t rank, size;
