@@ -66,6 +66,8 @@ uint64_t waits_total(struct waits *w)
 void waits_read(struct waits *w, uint64_t for_rank[], unsigned n)
 {
     const unsigned known = n < w->ranks ? n : w->ranks;
+    if (n == 0)
+        return; /* for_rank may be NULL */
     memset(for_rank, 0, n * sizeof *for_rank);
     pthread_mutex_lock(&w->lock);
     memcpy(for_rank, w->for_rank, known * sizeof *for_rank);

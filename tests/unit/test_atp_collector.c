@@ -59,7 +59,8 @@ static enum atp_reason apply_from(uint16_t rank, const struct atp_packet *p, con
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(lane);
     atp_build_header(payload, p);
-    memcpy(payload + ATP_HEADER_BYTES, body, bytes);
+    if (bytes > 0)
+        memcpy(payload + ATP_HEADER_BYTES, body, bytes);
     bytes = p->seal == SML_CHECKSUM_CRC32C ? atp_seal_append(payload, ATP_HEADER_BYTES + bytes, NULL, NULL)
                                            : ATP_HEADER_BYTES + bytes;
     v = (struct agg_verdict){0};

@@ -401,11 +401,11 @@ static unsigned hand_back(const struct num_loops *l, enum num_type type, bool av
         for (int k = -34; k < 12 && ldexp(1, k) * sums.out < 0x1p31; k++)
             for (int d = -3; d <= 4; d++) {
                 const double at = floor(ldexp(1, k) * sums.out) + d;
-                const uint32_t q = __builtin_bswap32((uint32_t)(int32_t)(k % 2 ? at : -at));
                 uint32_t element = 0, again = 0, sum, nearest;
 
                 if (at <= 0 || at > INT32_MAX)
                     continue;
+                const uint32_t q = __builtin_bswap32((uint32_t)(int32_t)(k % 2 ? at : -at));
                 l->back[NUM_INT32][type](&element, &q, 1, f.back);
                 num_out_sums(l, NUM_INT32, type, &sum, &element, 1, &sums);
                 l->back[NUM_INT32][type](&again, &sum, 1, f.back);

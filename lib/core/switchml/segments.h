@@ -44,7 +44,7 @@ static inline struct sml_pieces sml_segments_find(const struct sml_segment segme
         else
             low = middle + 1;
     }
-    return (struct sml_pieces){&segments[low], offset, bytes, out};
+    return (struct sml_pieces){n > 0 ? &segments[low] : segments, offset, bytes, out};
 }
 
 /* How many of the bytes lie in the segment where the stretch begins. */
