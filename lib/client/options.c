@@ -179,6 +179,11 @@ static uint16_t power_of_two_below(unsigned x)
     return (uint16_t)(1u << (31 - __builtin_clz(x)));
 }
 
+static_assert(
+    offsetof(struct swagg_options, unused) + sizeof(int) == sizeof(struct swagg_options),
+    "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
+    "would go unnoticed, or bytes that nobody wrote");
+
 /* The caller may have been built with another version of swagg.h. Options that it does not know are 0, the
  * default; options that this library does not know must be 0. */
 static int copy_options(struct swagg_options *to, const struct swagg_options *from)

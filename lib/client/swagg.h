@@ -229,6 +229,8 @@ struct swagg_options {
     int ranks_per_rack; /* [same] how many ranks, in their order, are at each switch: 1..64; 0 = 64 */
     int server_rack;    /* [same] the rack of ranks at whose switch the servers are, the first being 1: 1..64;
                            0, or a rack that the job does not have: they are at another switch */
+
+    int unused; /* not read. The next option comes behind it: never where an older program has padding */
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 

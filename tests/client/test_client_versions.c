@@ -9,7 +9,7 @@
 /* The structs as a later version may have them. */
 struct longer_options {
     struct swagg_options known;
-    int more;
+    uint64_t more; /* without padding behind it, which the library would look at and nobody has written */
 };
 struct longer_stats {
     struct swagg_stats known;
