@@ -6,7 +6,7 @@ import records
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = ("lib/core/atp", "tests/sim/atp_*", "tests/sim/curves")  # rooms.py
+MEASURES = ("lib/core/atp", "sim/atp_*", "sim/curves")  # rooms.py
 
 WORKERS = {8: "ours", 32: "second", 64: "third"}
 JOBS = (1, 2, 4, 8, 16)

@@ -13,4 +13,4 @@ options=()
 if [ -n "${3:-}" ]; then
     options=(--small)
 fi
-"$root/build/tests/sim/swagg-sim" atp --curves --json "$2/curves.json" "${options[@]}"
+"$root/build/sim/swagg-sim" atp --curves --json "$2/curves.json" "${options[@]}"

@@ -8,7 +8,7 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = (*rooms.MPI, "tests/sim/tat.c", "tests/sim/tat_table.c")  # rooms.py
+MEASURES = (*rooms.MPI, "sim/tat.c", "sim/tat_table.c")  # rooms.py
 
 LOSSES = ("0.01", "0.1", "1")  # percent
 VARIANTS = {"swagg": ("", "With {}% of frames lost an allreduce takes {{:.3f}} times as long as without."),

@@ -24,4 +24,4 @@ for ((run = 1; run <= runs; run++)); do
         net_swagg_stop
     done
 done
-"$NET_BUILD/tests/sim/swagg-sim" tat --runs "$runs" --json "$records/sim.json" | tee "$records/sim.txt"
+"$NET_BUILD/sim/swagg-sim" tat --runs "$runs" --json "$records/sim.json" | tee "$records/sim.txt"

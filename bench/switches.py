@@ -4,7 +4,7 @@ import parted
 import rooms
 from parts import bump, case1, case2, rules, scale, tree
 
-MEASURES = (*rooms.WORKERS, "lib/core/clone", "lib/core/gather", "lib/core/hostagg", "lib/core/relay", "tests/sim/scale", "traffic/samples")  # rooms.py
+MEASURES = (*rooms.WORKERS, "lib/core/clone", "lib/core/gather", "lib/core/hostagg", "lib/core/relay", "sim/scale", "traffic/samples")  # rooms.py
 
 PARTS = {"tree": tree, "case1": case1, "case2": case2, "bump": bump, "rules": rules, "scale": scale}
 FIGURES = parted.figures_of(PARTS)

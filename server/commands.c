@@ -11,8 +11,8 @@
 #include "operator/reply_changes.h"
 #include "operator/reply_job.h"
 #include "ps_reload.h"
-#include "show/writer_json.h"
 #include "views.h"
+#include "views/writer_json.h"
 
 static void show(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
 {

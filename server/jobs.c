@@ -7,10 +7,10 @@
 #include <time.h>
 
 #include "config/config_room.h"
-#include "control/terms.h"
 #include "control/tree.h"
 #include "protocol/heard.h"
 #include "protocols.h"
+#include "registry/terms.h"
 #include "sodium_keys.h"
 
 enum { ALIGNMENT = 64, EVERY_JOB = JOBS_PROTOCOLS_MAX * AGG_JOBS };

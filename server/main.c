@@ -7,10 +7,10 @@
 #include "base/log.h"
 #include "commands.h"
 #include "config/machine.h"
-#include "control/keyring.h"
 #include "exit_status.h"
 #include "operator/operators.h"
 #include "ps.h"
+#include "registry/keyring.h"
 #include "standard_streams.h"
 #include "version.h"
 

@@ -14,11 +14,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "control/registry_next.h"
-#include "control/signals.h"
-#include "control/tenants.h"
 #include "ps_registry.h"
 #include "ps_reload.h"
+#include "registry/registry_next.h"
+#include "registry/signals.h"
+#include "registry/tenants.h"
 
 /* A bounded number: signals and time have their turn, too. */
 enum { MESSAGES_AT_ONCE = 1024 };

@@ -8,10 +8,10 @@
 
 #include <pthread.h>
 
-#include "control/anteroom.h"
-#include "control/job_lines.h"
-#include "control/keyring.h"
-#include "control/listening.h"
+#include "registry/anteroom.h"
+#include "registry/job_lines.h"
+#include "registry/keyring.h"
+#include "registry/listening.h"
 #include "shard.h"
 
 struct ps {

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "control/tenants.h"
 #include "protocols.h"
+#include "registry/tenants.h"
 #include "sodium_keys.h"
 
 enum { IP_UDP_BYTES = 20 + 8 };

@@ -5,10 +5,10 @@
 
 #include "base/log.h"
 #include "config/machine.h"
-#include "control/registry_next.h"
-#include "control/reread.h"
-#include "control/tenants.h"
 #include "ps_registry.h"
+#include "registry/registry_next.h"
+#include "registry/reread.h"
+#include "registry/tenants.h"
 
 /* A change on its way. */
 struct change {

@@ -3,8 +3,8 @@
 #define SWAGG_SERVER_VIEWS_H
 
 #include "ps.h"
-#include "show/registry_views.h"
-#include "show/writer.h"
+#include "views/registry_views.h"
+#include "views/writer.h"
 
 struct view {
     const char *name; /* of the command */

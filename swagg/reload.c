@@ -5,9 +5,9 @@
 
 #include "base/log.h"
 #include "config/config_align.h"
-#include "control/reread.h"
 #include "datapath_hotplug.h"
 #include "datapath_make.h"
+#include "registry/reread.h"
 #include "show/views.h"
 
 /* A change on its way. */

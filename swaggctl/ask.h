@@ -1,4 +1,4 @@
-/* One request to a switch, and its answer (swagg/operator/reply.h has the form of both). */
+/* One request to a switch, and its answer (lib/host/operator/reply.h has the form of both). */
 #ifndef SWAGGCTL_ASK_H
 #define SWAGGCTL_ASK_H
 

@@ -8,7 +8,6 @@ import os
 import re
 import subprocess
 import sys
-from fnmatch import fnmatch
 from functools import lru_cache
 from pathlib import Path
 
@@ -158,7 +157,7 @@ PROGRAMS = {
     "swagg-hostagg-host": "traffic/swagg-hostagg-host",
     "swagg-pcap": "traffic/swagg-pcap",
     "swagg-thc-table": "traffic/swagg-thc-table",
-    "swagg-sim": "tests/sim/swagg-sim",
+    "swagg-sim": "sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
     "swagg-source": "traffic/swagg-source",
     "swaggctl": "swaggctl/swaggctl",
@@ -236,7 +235,7 @@ def check_quoted_commands(page, place, line):
 
 
 def check_help_lists_all_options():
-    for path in ("bench/mpi-perf.c", "swagg/main.c", "tofino/main.c", "tests/sim/swagg_sim.c"):
+    for path in ("bench/mpi-perf.c", "swagg/main.c", "tofino/main.c", "sim/swagg_sim.c"):
         code = source(path)
         options = re.findall(r'\{"([a-z][\w-]+)", (?:(?:no|required|optional)_argument|\d)', code)
         for option in options:
@@ -273,7 +272,7 @@ def number(text):
 def check_configuration():
     page = ROOT / "docs/configuration.md"
     text = page.read_text()
-    code = "".join(path.read_text() for path in sorted((ROOT / "swagg/config").glob("*.c")))
+    code = "".join(path.read_text() for path in sorted((ROOT / "lib/host/config").glob("*.c")))
     for key in set(re.findall(r'CYAML_FIELD_\w+\(\s*"(\w+)"', code)):
         if not re.search(rf"`(?:[\w.\[\]]+\.)?{key}[`.]", text):
             complain(page.name, f"the key {key} is not explained")
@@ -290,7 +289,7 @@ def check_configuration():
     for key in set(rows) - {row[0] for row in defaults} - {"seed", "key"}:
         complain(page.name, f"{key} is no key with a number")
     if len(defaults) < 10:
-        complain("tests/docs.py", "cannot read the defaults in swagg/config/")
+        complain("tests/docs.py", "cannot read the defaults in lib/host/config/")
 
 
 def check_environment():
@@ -350,23 +349,6 @@ def check_lists():
             complain("configuration.md", f"conf/{name} is not in the list of examples")
 
 
-def check_rooms():
-    """The daemon's rooms: every file is in its row of the table, and no row names others."""
-    page = ROOT / "docs/architecture.md"
-    for room, _, named in tables(page, "Threads and owners (daemon)"):
-        if room == "room":
-            continue
-        folder = ROOT / "swagg" / "".join(quoted(room))
-        files = {path.stem for path in folder.glob("*.[ch]")}
-        patterns = [name.removesuffix(".h") for name in quoted(named)]
-        for file in sorted(files):
-            if not any(fnmatch(file, pattern) for pattern in patterns):
-                complain(page.name, f"{file} is not among the files of {folder.relative_to(ROOT)}")
-        for pattern in patterns:
-            if not any(fnmatch(file, pattern) for file in files):
-                complain(page.name, f"{folder.relative_to(ROOT)} has no {pattern}")
-
-
 for page in PAGES:
     check_tables(page)
     for place, line, block in lines_of(page):
@@ -382,6 +364,5 @@ check_configuration()
 check_environment()
 check_telemetry()
 check_lists()
-check_rooms()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)

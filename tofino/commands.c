@@ -8,7 +8,7 @@
 #include "operator/mac.h"
 #include "operator/reply_job.h"
 #include "place.h"
-#include "show/writer_json.h"
+#include "views/writer_json.h"
 
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 

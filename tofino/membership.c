@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/secret.h"
-#include "control/tenants.h"
 #include "membership_state.h"
 #include "place.h"
+#include "registry/tenants.h"
 #include "sodium_keys.h"
 #include "switchml/terms.h"
 #include "terms.h"

@@ -9,10 +9,10 @@
 #define SWAGG_TOFINO_MEMBERSHIP_H
 
 #include "config/config.h"
-#include "control/keyring.h"
 #include "control/registry.h"
 #include "helper.h"
-#include "show/registry_views.h"
+#include "registry/keyring.h"
+#include "views/registry_views.h"
 
 struct membership;
 

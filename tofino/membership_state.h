@@ -2,9 +2,9 @@
 #ifndef SWAGG_TOFINO_MEMBERSHIP_STATE_H
 #define SWAGG_TOFINO_MEMBERSHIP_STATE_H
 
-#include "control/job_lines.h"
 #include "membership.h"
 #include "numbers.h"
+#include "registry/job_lines.h"
 #include "saved.h"
 
 struct membership {

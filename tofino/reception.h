@@ -7,7 +7,7 @@
 #define SWAGG_TOFINO_RECEPTION_H
 
 #include "base/path_rate.h"
-#include "control/anteroom.h"
+#include "registry/anteroom.h"
 #include "shown.h"
 
 /* Fills in the MAC address of an IP address. False: it is not known yet. Then the message is dropped, and

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
-#include "show/registry_views.h"
 #include "shown.h"
+#include "views/registry_views.h"
 
 /* What a command is about: one of them, or none. */
 struct subject {

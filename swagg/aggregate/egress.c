@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/frame.h"
 #include "bridge/forward.h"
 #include "net/ecn.h"
+#include "port/frame.h"
 
 /* A frame with this payload: with a copy of its bytes, or with a reference to the buffer that they lie in,
  * which the caller has counted. NULL: no buffer is free, which is counted as a drop of this port. */

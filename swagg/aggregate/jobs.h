@@ -14,8 +14,8 @@
 #include <rte_rcu_qsbr.h>
 
 #include "base/counters.h"
-#include "base/frame.h"
 #include "config/config.h"
+#include "port/frame.h"
 #include "protocol/protocol.h"
 #include "wire/control.h"
 

@@ -1,10 +1,10 @@
 #include "bridge/host.h"
 
-#include "base/frame.h"
 #include "bridge/neighbours.h"
 #include "net/arp.h"
 #include "net/icmp.h"
 #include "net/loop_probe.h"
+#include "port/frame.h"
 
 /* An empty buffer for a frame to this port; NULL: none is free, which is counted. */
 static struct rte_mbuf *make(const struct host *h, unsigned port)

@@ -13,11 +13,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bridge/host.h"
-#include "control/listening.h"
 #include "control/loop_guard.h"
-#include "control/signals.h"
 #include "control/static_jobs.h"
 #include "lcore/stalls.h"
+#include "registry/listening.h"
+#include "registry/signals.h"
 
 /* How many bursts of members' messages are handled before signals and timer are looked at again. Of
  * strangers' it is one: their JOINs may found jobs, which takes long. */

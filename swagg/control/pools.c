@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/uplink_ports.h"
-#include "control/terms.h"
 #include "control/tree.h"
 #include "protocol/heard.h"
+#include "registry/terms.h"
 #include "relay/protocol.h"
 #include "sodium_keys.h"
 

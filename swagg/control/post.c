@@ -1,6 +1,6 @@
 #include "control/post.h"
 
-#include "base/frame.h"
+#include "port/frame.h"
 
 bool post_send(const struct post *p, uint16_t from_port, const struct post_address *to, const void *payload,
                size_t bytes)

@@ -10,15 +10,15 @@
 #include "aggregate/jobs_rates.h"
 #include "aggregate/jobs_senders.h"
 #include "base/clock.h"
-#include "base/frame.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/uplink_ports.h"
 #include "control/post.h"
 #include "control/registrar_state.h"
-#include "control/tenants.h"
-#include "control/terms.h"
+#include "port/frame.h"
 #include "port/steer.h"
+#include "registry/tenants.h"
+#include "registry/terms.h"
 
 enum { PAUSES_PER_LOSS = 8 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "control/registrar_state.h"
-#include "control/registry_next.h"
+#include "registry/registry_next.h"
 
 struct registrar_next {
     struct registry_next registry;

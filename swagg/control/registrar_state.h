@@ -5,12 +5,12 @@
 #include <pthread.h>
 
 #include "bridge/host.h"
-#include "control/job_lines.h"
-#include "control/keyring.h"
-#include "control/listening.h"
 #include "control/pools.h"
 #include "control/registrar.h"
 #include "control/relays.h"
+#include "registry/job_lines.h"
+#include "registry/keyring.h"
+#include "registry/listening.h"
 
 struct registrar {
     struct registrar_parts parts;

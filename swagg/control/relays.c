@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/uplink_ports.h"
-#include "control/terms.h"
+#include "registry/terms.h"
 #include "sodium_keys.h"
 
 /* Beyond these, ranks below hear that there is no room. */

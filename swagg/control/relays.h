@@ -5,9 +5,9 @@
 #ifndef SWAGG_CONTROL_RELAYS_H
 #define SWAGG_CONTROL_RELAYS_H
 
-#include "control/keyring.h"
 #include "control/pools.h"
 #include "control/uplinks.h"
+#include "registry/keyring.h"
 
 struct relays;
 

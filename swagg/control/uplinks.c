@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "base/counter.h"
-#include "base/frame.h"
 #include "base/log.h"
 #include "base/uplink_ports.h"
+#include "port/frame.h"
 #include "port/port.h"
 #include "wire/control.h"
 #include "wire/path.h"

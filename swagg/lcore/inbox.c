@@ -7,9 +7,9 @@
 
 #include <sys/eventfd.h>
 
-#include "base/frame.h"
 #include "base/many_to_one.h"
 #include "base/uplink_ports.h"
+#include "port/frame.h"
 #include "port/vlans.h"
 
 int inbox_add(struct inbox *in, unsigned port)

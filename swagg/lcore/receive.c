@@ -2,13 +2,13 @@
 
 #include <rte_prefetch.h>
 
-#include "base/frame.h"
 #include "bridge/forward.h"
 #include "capture/pcapng.h"
 #include "capture/tap.h"
-#include "impair/impair_mbuf.h"
 #include "net/arp.h"
 #include "net/check.h"
+#include "port/frame.h"
+#include "port/impair_mbuf.h"
 #include "port/linux/gso.h"
 
 static_assert((int)RECEIVE_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");

@@ -9,8 +9,8 @@
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 
-#include "base/frame.h"
 #include "base/log.h"
+#include "port/frame.h"
 #include "port/port.h"
 
 enum { PORT_DESCRIPTORS = 1024 };

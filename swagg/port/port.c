@@ -9,10 +9,10 @@
 #include <rte_errno.h>
 #include <rte_malloc.h>
 
-#include "base/frame.h"
 #include "base/log.h"
 #include "base/many_to_one.h"
-#include "impair/impair_mbuf.h"
+#include "port/frame.h"
+#include "port/impair_mbuf.h"
 #include "port/linux/lock.h"
 #include "port/linux/rx.h"
 

@@ -4,8 +4,8 @@
 
 #include "capture/pcapng.h"
 #include "capture/tap.h"
-#include "impair/impair_mbuf.h"
 #include "net/ecn.h"
+#include "port/impair_mbuf.h"
 
 static_assert((int)SEND_BURST <= (int)IMPAIR_BURST_MAX, "a burst goes through the impairments at once");
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/frame.h"
 #include "base/log.h"
+#include "port/frame.h"
 
 enum { LIST_MAX = 512 };
 

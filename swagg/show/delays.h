@@ -4,7 +4,7 @@
 #define SWAGG_SHOW_DELAYS_H
 
 #include "aggregate/jobs.h"
-#include "show/writer.h"
+#include "views/writer.h"
 
 /* Of a rank: its counts, its delays in microseconds, and the histogram as far as it goes. Nothing where none
  * are noted. running: NULL if the job does not run. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "show/parts.h"
-#include "show/writer.h"
+#include "views/writer.h"
 
 /* What the parameter of a view names. */
 enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };

@@ -6,8 +6,8 @@
 #include "aggregate/jobs_frames.h"
 #include "show/delays.h"
 #include "show/shown_jobs.h"
-#include "show/terms.h"
 #include "show/views.h"
+#include "views/terms.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
 

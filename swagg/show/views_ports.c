@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/frame.h"
+#include "port/frame.h"
 #include "show/views.h"
 
 int view_find_port(const struct show_parts *parts, const char *name)

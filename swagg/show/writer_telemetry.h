@@ -7,7 +7,7 @@
 
 #include <rte_telemetry.h>
 
-#include "show/writer.h"
+#include "views/writer.h"
 
 enum { WRITER_COLUMNS_MAX = 32, WRITER_CELL_MAX = RTE_TEL_MAX_STRING_LEN };
 

@@ -1,7 +1,7 @@
 /* A frame to the switch's own MAC, as far as the daemon reads it: IPv4, UDP, then a data packet or a control
  * message. The first byte tells which fields are corrected first, so that not all frames fail by their
  * checksums. The answer to a good frame must be a good frame. */
-#include "base/frame.h"
+#include "port/frame.h"
 #include "fuzz.h"
 #include "net/sum.h"
 #include "wire/control.h"

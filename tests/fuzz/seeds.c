@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "base/frame.h"
 #include "fuzz.h"
+#include "port/frame.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
 #include "wire/atp.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The interpreted program behind a pipe, for the simulator (tests/sim/chip_protocol.h): chip_pipe.py [CHIP]. Reads lines
+"""The interpreted program behind a pipe, for the simulator (sim/chip_protocol.h): chip_pipe.py [CHIP]. Reads lines
 
     open NUMBER SLOTS BYTES FIRST_TAG IP:PORT...   a job, its members by rank
     close NUMBER

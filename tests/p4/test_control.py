@@ -854,7 +854,7 @@ class Statics(Requests):
 
 class Names(unittest.TestCase):
     def test_what_the_daemon_counts_too_has_its_name(self):
-        daemons = "".join((ROOT / name).read_text() for name in ("swagg/base/counters.h", "lib/core/switchml/reasons.c"))
+        daemons = "".join((ROOT / name).read_text() for name in ("lib/host/base/counters.h", "lib/core/switchml/reasons.c"))
         self.assertEqual([name for name in NAMES if f'"{name}"' not in daemons], ["passed"])
 
 

@@ -13,9 +13,9 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "base/frame.h"
 #include "fake_port.h"
 #include "lcore/lcore.h"
+#include "port/frame.h"
 #include "switchml/protocol.h"
 #include "switchml/reasons.h"
 #include "switchml/terms.h"

@@ -1,6 +1,6 @@
 /* Control messages that come by a socket: members' are handled at once, strangers' after them, and who sends
  * many delays no other. */
-#include "control/anteroom.h"
+#include "registry/anteroom.h"
 
 #include <stdlib.h>
 #include <string.h>

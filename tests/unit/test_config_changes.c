@@ -79,7 +79,7 @@ static void visit_keys(const char *parent, const cyaml_schema_value_t *value, vo
 static void check_entry(const char *path)
 {
     if (find_key(path) == NULL)
-        printf("\n%s: swagg/config/config_keys.c does not say whether a reload changes it\n", path);
+        printf("\n%s: lib/host/config/config_keys.c does not say whether a reload changes it\n", path);
     CU_ASSERT_PTR_NOT_NULL(find_key(path));
 }
 

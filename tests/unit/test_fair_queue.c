@@ -1,5 +1,5 @@
 /* Lanes are served in turn, so a full one does not delay the others. */
-#include "control/fair_queue.h"
+#include "registry/fair_queue.h"
 
 #include <string.h>
 

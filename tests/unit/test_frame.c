@@ -3,8 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/frame.h"
 #include "net/sum.h"
+#include "port/frame.h"
 #include "unit.h"
 
 enum { PAYLOAD = 100 };

@@ -6,7 +6,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "impair/impair_mbuf.h"
+#include "port/impair_mbuf.h"
 #include "small_eal.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* How many lines about jobs the log gets. */
-#include "control/job_lines.h"
+#include "registry/job_lines.h"
 
 #include "unit.h"
 

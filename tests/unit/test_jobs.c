@@ -10,13 +10,13 @@
 
 #include "aggregate/jobs_rates.h"
 #include "show/delays.h"
-#include "show/writer_json.h"
 #include "small_eal.h"
 #include "switchml/pool.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tally.h"
 #include "unit.h"
+#include "views/writer_json.h"
 
 enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 

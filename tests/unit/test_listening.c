@@ -1,5 +1,5 @@
 /* The registry's clock: what counts as time, and what does not. */
-#include "control/listening.h"
+#include "registry/listening.h"
 
 #include "unit.h"
 

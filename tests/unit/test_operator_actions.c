@@ -2,8 +2,8 @@
  * to. */
 #include <string.h>
 
-#include "operator/actions_impair.h"
-#include "operator/actions_port.h"
+#include "commands/actions_impair.h"
+#include "commands/actions_port.h"
 #include "unit.h"
 
 static struct config running;

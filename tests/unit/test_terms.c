@@ -1,5 +1,5 @@
 /* What the configuration allows a job, and which key a refusal names. */
-#include "control/terms.h"
+#include "registry/terms.h"
 
 #include <errno.h>
 #include <string.h>

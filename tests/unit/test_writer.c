@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/writer_json.h"
 #include "show/writer_telemetry.h"
 #include "unit.h"
+#include "views/writer_json.h"
 
 static void write_view(struct writer *w)
 {

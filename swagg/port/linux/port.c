@@ -9,8 +9,8 @@
 #include <net/if.h>
 
 #include "base/counters.h"
-#include "base/frame.h"
 #include "base/log.h"
+#include "port/frame.h"
 #include "port/linux/features.h"
 #include "port/linux/interface.h"
 #include "port/linux/rivals.h"

@@ -12,7 +12,7 @@
 #include <linux/virtio_net.h>
 #include <rte_mbuf.h>
 
-#include "base/frame.h"
+#include "port/frame.h"
 
 struct run {
     unsigned length;       /* frames; 1: no run */

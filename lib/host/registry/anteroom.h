@@ -1,0 +1,51 @@
+/* Control messages that come by a socket, for programs whose registry's thread receives them itself. What is
+ * let in (control/intake.h) of members is handled at once. What is of strangers waits until members' was,
+ * each in the lane of who sends it, so that who sends much delays no other.
+ *
+ * No sockets, no clock (now in ns, monotonic). One thread, but for anteroom_follow.
+ */
+#ifndef SWAGG_CONTROL_ANTEROOM_H
+#define SWAGG_CONTROL_ANTEROOM_H
+
+#include "base/counters.h"
+#include "config/config.h"
+#include "control/intake.h"
+#include "control/registry.h"
+#include "registry/fair_queue.h"
+
+/* Handles a message. */
+typedef void anteroom_handle(void *context, const struct ctl_endpoint *from, const uint8_t *payload,
+                             size_t bytes, uint64_t now);
+
+struct anteroom {
+    struct ctl_intake_rules rules;
+    struct ctl_intake intake;
+    struct fair_queue strangers;
+    anteroom_handle *handle;
+    void *context;
+};
+
+/* seed: random. */
+void anteroom_init(struct anteroom *a, const struct config *cfg, uint64_t seed, anteroom_handle *handle,
+                   void *context);
+/* Another configuration. Any thread. */
+void anteroom_follow(struct anteroom *a, const struct config *cfg);
+void anteroom_free(struct anteroom *a);
+
+/* Who is in a job now: to be called whenever the registry has ticked, or has handled a stranger's message. */
+void anteroom_list_members(struct anteroom *a, const struct ctl_registry *registry);
+
+/* A payload that came to CTL_PORT. DROP_REASONS: it was handled, or waits; else why it was dropped. */
+enum drop anteroom_take(struct anteroom *a, const struct ctl_endpoint *from, const uint8_t *payload,
+                        size_t bytes, uint64_t now);
+
+/* Handles some of the strangers' messages; returns how many. */
+unsigned anteroom_serve(struct anteroom *a, uint64_t now);
+
+/* Whether more wait. */
+static inline bool anteroom_has_waiting(const struct anteroom *a)
+{
+    return a->strangers.items > 0;
+}
+
+#endif

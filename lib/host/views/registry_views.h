@@ -1,0 +1,35 @@
+/* Views of jobs that workers have joined, for programs whose registry is not the daemon's. Whoever calls may
+ * read the registry meanwhile. No DPDK.
+ *
+ * A job is called by its name, or where several tenants have one of that name by TENANT/NAME.
+ */
+#ifndef SWAGG_SHOW_REGISTRY_VIEWS_H
+#define SWAGG_SHOW_REGISTRY_VIEWS_H
+
+#include "control/registry.h"
+#include "views/writer.h"
+
+struct registry_shown {
+    const struct ctl_registry *registry;
+    unsigned entries;                 /* of the registry */
+    const struct ctl_tenant *tenants; /* by number; NULL: jobs are nobody's in particular */
+    uint64_t now;                     /* by the registry's clock */
+};
+
+enum { REGISTRY_CALL_MAX = 2 * CTL_NAME_MAX };
+
+/* 0; -ENOENT: there is no such job; -ENOTUNIQ: several tenants have one. Of several of one tenant it is one
+ * that lives. */
+int registry_find(const struct registry_shown *s, const char *called, const struct ctl_entry **found);
+
+/* Calls visit with TENANT/NAME of each job of this name. */
+void registry_calls(const struct registry_shown *s, const char *name,
+                    void (*visit)(void *context, const char *call), void *context);
+
+/* Rows of a table of jobs, which the caller begins and ends. */
+void registry_write_jobs(const struct registry_shown *s, struct writer *w);
+
+void registry_write_job(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w);
+void registry_write_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w);
+
+#endif

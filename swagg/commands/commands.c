@@ -1,0 +1,137 @@
+#include "commands/commands.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "commands/capture.h"
+#include "show/views.h"
+#include "views/writer_json.h"
+
+static void add_choice(void *context, const char *call)
+{
+    json_array_append_new(context, json_string(call));
+}
+
+/* Several tenants have a job of this name. */
+static void ask_which(const struct show_parts *parts, const char *name, struct reply *reply)
+{
+    char calls[REQUEST_TEXT_MAX / 2] = "";
+    json_t *choices = json_array(), *call;
+    size_t i, used = 0;
+
+    view_lock(parts);
+    view_job_calls(parts, name, add_choice, choices);
+    view_unlock(parts);
+    json_array_foreach(choices, i, call)
+    {
+        if (used < sizeof(calls))
+            used += (size_t)snprintf(calls + used, sizeof(calls) - used, "%s%s", i > 0 ? ", " : "",
+                                     json_string_value(call));
+    }
+    reply_fail(reply, REPLY_AMBIGUOUS, "several tenants have a job %s; say which: %s", name, calls);
+    reply->choices = choices;
+}
+
+static void unknown_subject(const struct show_parts *parts, enum view_subject subject, const char *name,
+                            struct reply *reply)
+{
+    char names[512];
+
+    view_lock(parts);
+    view_subject_list(parts, subject, names, sizeof(names));
+    view_unlock(parts);
+    if (name == NULL)
+        reply_fail(reply, REPLY_BAD_REQUEST, "which %s? There are: %s", view_subject_name(subject), names);
+    else
+        reply_fail(reply, REPLY_UNKNOWN, "there is no %s %s; there are: %s", view_subject_name(subject), name,
+                   names);
+}
+
+static void show(const struct show_parts *parts, const struct view *view, const char *name,
+                 struct reply *reply)
+{
+    struct writer_json w;
+    int rc;
+
+    if (name == NULL && !view->optional) {
+        unknown_subject(parts, view->of, NULL, reply);
+        return;
+    }
+    writer_json_init(&w);
+    view_lock(parts);
+    rc = view->write(parts, name, &w.writer);
+    view_unlock(parts);
+    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
+        reply_fail(reply, REPLY_FAILED, "no memory for the answer");
+    else if (rc == -ENOTUNIQ)
+        ask_which(parts, name, reply);
+    else if (rc < 0)
+        unknown_subject(parts, view->of, name, reply);
+}
+
+static int find(const struct show_parts *parts, enum view_subject subject, const char *name)
+{
+    int found;
+
+    view_lock(parts);
+    found = view_subject_find(parts, subject, name);
+    view_unlock(parts);
+    return found;
+}
+
+/* An action on its way to the main lcore. */
+struct errand {
+    const struct action_parts *parts;
+    const struct action *action;
+    const struct request *request;
+    const char *name;
+    struct reply *reply;
+};
+
+/* On the main lcore, so that what the action is about does not go away meanwhile. */
+static void run_errand(void *argument)
+{
+    const struct errand *e = argument;
+
+    const int found = e->name == NULL ? 0 : find(e->parts->show, e->action->of, e->name);
+
+    if (found == -ENOTUNIQ)
+        ask_which(e->parts->show, e->name, e->reply);
+    else if (e->name == NULL ? !e->action->optional : found < 0)
+        unknown_subject(e->parts->show, e->action->of, e->name, e->reply);
+    else
+        e->action->run(e->parts, e->request, e->name, e->reply);
+}
+
+static void act(const struct action_parts *parts, struct handoff *main, const struct action *action,
+                const struct request *request, struct reply *reply)
+{
+    struct errand errand = {parts, action, request, request_text(request, "name"), reply};
+
+    if (!handoff_call(main, run_errand, &errand))
+        reply_fail(reply, REPLY_FAILED, "the switch is stopping");
+}
+
+void commands_run(void *context, const struct request *request, struct reply *reply,
+                  struct server_stream *stream)
+{
+    const struct commands *c = context;
+    const struct action_parts *parts = c->parts;
+    const struct view *view = views_find(request->command);
+    const struct action *action = actions_find(request->command);
+    const char *name = request_text(request, "name");
+    const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
+
+    if (strcmp(request->command, "capture") == 0) {
+        view_lock(parts->show);
+        capture_open(parts, request, reply, stream);
+        view_unlock(parts->show);
+    } else if (view == NULL && action == NULL)
+        reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
+    else if (name != NULL && of == VIEW_OF_ALL)
+        reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);
+    else if (view != NULL)
+        show(parts->show, view, name, reply);
+    else
+        act(parts, c->main, action, request, reply);
+}

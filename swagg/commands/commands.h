@@ -1,0 +1,22 @@
+/* What an operator can ask for: every view (show/views.h) and every action (actions.h) under its name;
+ * and a capture (capture.h).
+ *
+ * Threads: the operators' thread.
+ */
+#ifndef SWAGG_OPERATOR_COMMANDS_H
+#define SWAGG_OPERATOR_COMMANDS_H
+
+#include "commands/actions.h"
+#include "operator/handoff.h"
+#include "operator/server.h"
+
+struct commands {
+    const struct action_parts *parts;
+    struct handoff *main; /* where actions are run */
+};
+
+/* operators_host.run; context: struct commands. */
+void commands_run(void *context, const struct request *request, struct reply *reply,
+                  struct server_stream *stream);
+
+#endif
