@@ -30,10 +30,10 @@ void compress_close(struct compress *c)
     free(c->roll);
 }
 
-bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats)
+bool compress_takes(const struct compress *c, const struct sml_call *call)
 {
-    return c->options.on && collective == SML_ALLREDUCE && type == AGG_F32 &&
-           (op == AGG_SUM || op == AGG_AVG) && floats >= c->options.least;
+    return c->options.on && call->collective == SML_ALLREDUCE && call->type == AGG_F32 &&
+           (call->op == AGG_SUM || call->op == AGG_AVG) && call->count >= c->options.least;
 }
 
 static uint8_t code_of(const struct compress *c)
@@ -228,6 +228,101 @@ void compress_miss(struct compress *c, uint64_t at, uint64_t n)
     memset(c->missed + at, 1, n);
 }
 
+/* With a quorum each chunk of indices may be summed over other ranks, as its roll says; and what of this
+ * rank's indices is in no sum goes back into its error feedback. Where a block's norm could not be had, it is
+ * 0 here: then this rank's indices stand for zeros, its feedback keeps the whole block, and its sum is 0. */
+
+/* Of a block, from one of its floats on: those whose sums are of the same ranks. */
+struct piece {
+    uint32_t floats;
+    struct sml_roll roll;
+};
+
+static size_t in_first(const struct compress *c, size_t element)
+{
+    return sml_chunk_open_bytes(c->chunk_bytes, element) / element;
+}
+
+/* The chunk of a call that has element i. */
+static uint64_t chunk_of(const struct compress *c, size_t element, uint64_t i)
+{
+    const size_t first = in_first(c, element);
+    return i < first ? 0 : 1 + (i - first) / (sml_chunk_data_bytes(c->chunk_bytes, element) / element);
+}
+
+static struct piece piece_at(const struct compress *c, const struct thc_part *p, uint32_t from)
+{
+    if (!c->quorum)
+        return (struct piece){.floats = p->block - from, .roll = {.ranks = c->ranks & 0x7fff, .mine = 1}};
+    const size_t out = c->options.sum_bits / 8 * (size_t)SML_GROUP;
+    const uint64_t chunk = chunk_of(c, out, (p->at + from) / SML_GROUP);
+    const uint64_t ends = in_first(c, out) + chunk * (sml_chunk_data_bytes(c->chunk_bytes, out) / out);
+    const uint64_t rest = ends * SML_GROUP - p->at - from;
+    return (struct piece){.floats = rest < p->block - from ? (uint32_t)rest : p->block - from,
+                          .roll = c->roll[chunk]};
+}
+
+/* Whether the norm of block k could not be had. */
+static bool norm_is_missed(const struct compress *c, uint64_t k)
+{
+    return c->quorum && c->norm_roll[chunk_of(c, sizeof(float), k)].ranks == 0;
+}
+
+/* As sml_turnout_add, whose maps the stream has. */
+static void note(struct compress *c, struct sml_roll roll, uint64_t floats)
+{
+    struct sml_turnout *t = &c->turnout;
+    if (roll.ranks == 0) {
+        t->missed += floats;
+        return;
+    }
+    t->elements += floats;
+    t->partial += roll.ranks < c->ranks ? floats : 0;
+    t->left_out += roll.mine ? 0 : floats;
+}
+
+/* Adds block k to the turnout. */
+static void note_turnout(struct compress *c, const struct thc_part *p, uint64_t k)
+{
+    for (uint32_t at = 0; c->quorum && at < p->used;) {
+        struct piece piece = piece_at(c, p, at);
+        if (norm_is_missed(c, k))
+            piece.roll = (struct sml_roll){0};
+        note(c, piece.roll, piece.floats < p->used - at ? piece.floats : p->used - at);
+        at += piece.floats;
+    }
+}
+
+/* Whether this rank has not waited for the sum: its contribution still reaches the others. */
+static bool is_left_behind(const struct compress *c, const struct thc_part *p, uint32_t at)
+{
+    return c->misses && c->missed[(p->at + at) / SML_GROUP];
+}
+
+/* Has the error feedback keep what is in no sum of block k, whose signs these are. Uses c->block. */
+static void give_back(struct compress *c, const struct thc_part *p, uint64_t k, uint64_t signs)
+{
+    const size_t in = (size_t)SML_GROUP / 8 * c->options.table.bits;
+    bool any = false;
+    if (!c->quorum || !c->left_out || !(c->norms[k] < INFINITY))
+        return;
+    memset(c->block, 0, p->block * sizeof(float));
+    thc_subtract(&c->codec, c->block, c->packed + p->at / SML_GROUP * in, c->norms[k]);
+    for (uint32_t at = 0; at < p->block;) {
+        const struct piece piece = piece_at(c, p, at);
+        if (piece.roll.mine || is_left_behind(c, p, at))
+            memset(c->block + at, 0, piece.floats * sizeof(float));
+        else
+            any = true;
+        at += piece.floats;
+    }
+    if (!any)
+        return;
+    thc_transform_back(&c->codec, c->block, signs);
+    for (uint32_t i = 0; i < p->used; i++)
+        c->left_out[p->at + i] -= c->block[i];
+}
+
 static void leave_out_missed(struct compress *c, const struct thc_part *p)
 {
     const uint8_t *missed = c->missed + p->at / SML_GROUP;
@@ -240,8 +335,8 @@ static void leave_out_missed(struct compress *c, const struct thc_part *p)
 
 /* A piece of a block, still transformed: the sum of its ranks, or their mean. The codec's decoding gives the
  * mean. */
-static void decode_piece(struct compress *c, uint32_t at, const struct compress_piece *piece,
-                         const uint8_t *sums, float norm)
+static void decode_piece(struct compress *c, uint32_t at, const struct piece *piece, const uint8_t *sums,
+                         float norm)
 {
     const unsigned ranks = piece->roll.ranks;
     if (ranks == 0)
@@ -254,7 +349,7 @@ static void decode_piece(struct compress *c, uint32_t at, const struct compress_
 static void decode_part(struct compress *c, const struct thc_part *p, uint64_t k, const uint8_t *sums)
 {
     for (uint32_t at = 0; at < p->block;) {
-        const struct compress_piece piece = compress_piece_at(c, p, at);
+        const struct piece piece = piece_at(c, p, at);
         decode_piece(c, at, &piece, sums, c->norms[k]);
         at += piece.floats;
     }
@@ -282,8 +377,8 @@ void compress_decode(struct compress *c, const struct sml_turnout *with_them)
                 c->block[i] = NAN;
         const struct sml_pieces pieces = pieces_of(c, &p, true);
         sml_pieces_scatter(&pieces, c->block, copy);
-        compress_note_turnout(c, &p, k);
-        compress_give_back(c, &p, k, signs_of(c, k));
+        note_turnout(c, &p, k);
+        give_back(c, &p, k, signs_of(c, k));
     }
     c->calls++;
     c->missed_calls += c->misses;

@@ -37,7 +37,7 @@ struct compress {
     uint8_t *missed; /* [elements] 1: the sum has not come, and counts as zeros */
     bool misses;     /* there are some */
     size_t block_room, norms_room, packed_room, sums_room, missed_room;
-    /* With a quorum (compress_quorum.c). */
+    /* With a quorum. */
     bool quorum;
     size_t chunk_bytes;                /* of the job's packets */
     struct sml_roll *norm_roll, *roll; /* of the two calls, by chunk */
@@ -57,7 +57,7 @@ void compress_open(struct compress *c, const struct client_options *options,
 void compress_close(struct compress *c);
 
 /* Whether a call is compressed; all ranks say the same. */
-bool compress_takes(const struct compress *c, int collective, int type, int op, uint64_t floats);
+bool compress_takes(const struct compress *c, const struct sml_call *call);
 
 /* segments are the caller's until the call is over. chunk_bytes: of the job's packets. False: there is no
  * memory. */
@@ -75,16 +75,5 @@ void compress_encode(struct compress *c);
 void compress_miss(struct compress *c, uint64_t at, uint64_t n);
 /* with_them: turnout of the second call's stream; NULL: there is no quorum. */
 void compress_decode(struct compress *c, const struct sml_turnout *with_them);
-
-/* Of a block, from one of its floats on: those whose sums are of the same ranks. */
-struct compress_piece {
-    uint32_t floats;
-    struct sml_roll roll;
-};
-struct compress_piece compress_piece_at(const struct compress *c, const struct thc_part *p, uint32_t from);
-/* Adds block k to the turnout. */
-void compress_note_turnout(struct compress *c, const struct thc_part *p, uint64_t k);
-/* Has the error feedback keep what is in no sum of block k, whose signs these are. Uses c->block. */
-void compress_give_back(struct compress *c, const struct thc_part *p, uint64_t k, uint64_t signs);
 
 #endif

@@ -1,12 +1,142 @@
 #include "drive.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "describe.h"
-#include "drive_part.h"
 #include "monotonic.h"
+
+static int fail_system(struct job_part *part, int error)
+{
+    struct swagg_job *job = part->job;
+    char text[CTL_TEXT_MAX];
+    if (error == EBADF || error == ENOTSOCK)
+        return job_fail_fds_closed(part->job, "data socket");
+    snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
+             part->place->text, strerror(error));
+    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+}
+
+/* Takes in what has arrived; returns how many packets, or a status. */
+static int receive(struct job_part *part, uint64_t *now)
+{
+    struct swagg_job *job = part->job;
+    struct transport_packet packets[TRANSPORT_BATCH];
+    int n = part->transport->ops->receive(part->transport, packets);
+    if (n < 0)
+        return fail_system(part, -n);
+    *now = monotonic_ns();
+    bool doubt = false;
+    for (int i = 0; i < n; i++)
+        doubt |= job->flow->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == SML_RX_DOUBT;
+    if (doubt)
+        membership_rejected(&part->membership);
+    if (n > 0)
+        job_note_waits(job, *now);
+    return n;
+}
+
+static int send_due(struct job_part *part, uint64_t now)
+{
+    const struct flow *flow = part->job->flow;
+    struct sml_send packets[TRANSPORT_BATCH];
+    unsigned n;
+    do {
+        for (n = 0; n < TRANSPORT_BATCH && flow->poll(part->stream, now, &packets[n]); n++)
+            ;
+        int rc = n ? part->transport->ops->send(part->transport, packets, n) : 0;
+        if (rc < 0)
+            return fail_system(part, -rc);
+    } while (n == TRANSPORT_BATCH);
+    return SWAGG_OK;
+}
+
+static int exchange_part(struct job_part *part)
+{
+    uint64_t now;
+    int received = receive(part, &now);
+    int rc = received < 0 ? received : send_due(part, now);
+    return rc < 0 ? rc : received;
+}
+
+/* The switch has restarted. Everything that it sent before is received first; then the oldest incomplete
+ * chunk is final and may be told to the new one. Nothing more is received until the job has been joined anew.
+ */
+static int prepare_to_rejoin(struct job_part *part)
+{
+    uint64_t now;
+    int n;
+    while ((n = receive(part, &now)) > 0)
+        ;
+    if (n < 0)
+        return n;
+    part->rejoining = true;
+    job_report(part->job, now);
+    return SWAGG_OK;
+}
+
+static int resume(struct job_part *part, const struct ctl_session *session)
+{
+    struct swagg_job *job = part->job;
+    const struct in_addr group = part->terms.group;
+    int rc = job_adopt_terms(part, session);
+    if (rc < 0)
+        return rc;
+    if (part->terms.group.s_addr != group.s_addr)
+        job_join_group(part);
+    uint64_t now = monotonic_ns();
+    const struct keys_shared shared = ctl_session_shared(session);
+    const struct flow_config config = job_flow_config(part, session, &shared);
+    const char *why = job->flow->resume(part->stream, &config, now);
+    if (why) {
+        char text[CTL_TEXT_MAX];
+        snprintf(text, sizeof text, "rank %u: the %s %s has restarted, and %s", job->options.rank,
+                 part->place->what, part->place->text, why);
+        return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
+    }
+    part->resumed++;
+    part->rejoining = false;
+    job_begin_waits(job, now);
+    job_report(job, now); /* from here on a JOIN must wait again until the oldest tag is final */
+    return SWAGG_OK;
+}
+
+static int follow(struct job_part *part)
+{
+    struct ctl_session session;
+    membership_look(&part->membership, &session);
+    switch (session.state) {
+    case CTL_SESSION_READY:
+        return session.generation != part->generation ? resume(part, &session) : SWAGG_OK;
+    case CTL_SESSION_REJOINING:
+        return part->rejoining ? SWAGG_OK : prepare_to_rejoin(part);
+    case CTL_SESSION_FAILED:
+        return job_fail_session(part, &session);
+    default:
+        return SWAGG_OK;
+    }
+}
+
+static int check_socket(struct job_part *part)
+{
+    const struct transport *t = part->transport;
+    const bool there = own_fd_holds(&t->socket) && (t->group.fd < 0 || own_fd_holds(&t->group));
+    return there ? SWAGG_OK : job_fail_fds_closed(part->job, "data socket");
+}
+
+static int check_part(struct job_part *part)
+{
+    int rc = check_socket(part);
+    if (rc < 0)
+        return rc;
+    return membership_fds_are_closed(&part->membership)
+               ? job_fail_fds_closed(part->job, "control descriptors")
+               : SWAGG_OK;
+}
 
 enum {
     PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
@@ -138,7 +268,7 @@ static int follow_changes(struct swagg_job *job)
     for (unsigned i = 0; i < job->part_count; i++) {
         if (!membership_changed(&job->parts[i].membership))
             continue;
-        int rc = drive_part_follow(&job->parts[i]);
+        int rc = follow(&job->parts[i]);
         if (rc < 0)
             return rc;
         changes++;
@@ -160,7 +290,7 @@ static int exchange(struct swagg_job *job)
     int received = 0, rc = 0;
     for (unsigned i = 0; i < job->part_count && rc >= 0; i++)
         if (has_work(&job->parts[i]))
-            received += rc = drive_part_exchange(&job->parts[i]);
+            received += rc = exchange_part(&job->parts[i]);
     return rc < 0 ? rc : received;
 }
 
@@ -172,7 +302,7 @@ static int turn(struct swagg_job *job, struct watch *w)
         return changes;
     uint64_t now = monotonic_ns();
     if (now >= w->tick_at) {
-        int rc = for_all_parts(job, drive_part_check);
+        int rc = for_all_parts(job, check_part);
         return rc < 0 ? rc : watch_tick(w, job, now);
     }
     const int received = exchange(job);
@@ -216,9 +346,9 @@ static int look_at(struct job_part *part, const struct watch *w)
 
 static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
 {
-    int rc = for_all_parts(job, drive_part_check_socket);
+    int rc = for_all_parts(job, check_socket);
     if (rc == 0)
-        rc = for_all_parts(job, drive_part_follow);
+        rc = for_all_parts(job, follow);
     for (unsigned i = 0; i < job->part_count; i++)
         job->parts[i].rejected = false;
     while (rc >= 0) {
@@ -247,10 +377,33 @@ void drive_unlock(struct swagg_job *job)
     pthread_mutex_unlock(&job->lock);
 }
 
-int drive_call(struct swagg_job *job, struct watch *w)
+/* What the streams say of a call that they should begin. The tensors belong to them, if they do, until the
+ * end. */
+static int begin(struct swagg_job *job, const struct drive_order *o, uint64_t now)
 {
-    int rc = drive(job, w, may_return);
-    if (rc < 0 || w->patience > 0 || !parts_buffered(job))
+    const int rc = parts_begin(job, o->call, o->segments, o->n, now);
+    if (rc == -EOVERFLOW)
+        return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
+                           o->call->count);
+    if (rc < 0)
+        return client_fail(SWAGG_ERR_ARGUMENT, "the call cannot begin: %s", strerror(-rc));
+    job->calling = true;
+    job_begin_waits(job, now);
+    job_report(job, now);
+    return SWAGG_OK;
+}
+
+int drive_call(struct swagg_job *job, const struct drive_order *o)
+{
+    const uint64_t now = monotonic_ns();
+    struct watch watch;
+    watch_start(&watch, job, o->call, now);
+    watch.began = o->began;
+    watch.deadline -= now - o->began;
+    watch.patience = o->patience;
+    spin_begin(&job->spin, watch.chunks, now);
+    int rc = begin(job, o, now);
+    if (rc < 0 || (rc = drive(job, &watch, may_return)) < 0 || watch.patience > 0 || !parts_buffered(job))
         return rc;
     rc = exchange(job); /* what the window lets out leaves at once; the membership thread sees to the rest */
     return rc < 0 ? rc : SWAGG_OK;
@@ -281,12 +434,12 @@ static int follow_buffered(struct job_part *part)
 static int exchange_between_calls(struct job_part *part)
 {
     struct swagg_job *job = part->job;
-    int rc = drive_part_check(part);
+    int rc = check_part(part);
     bool buffered = job->flow->buffered(part->stream);
     if (rc >= 0)
-        rc = drive_part_follow(part);
+        rc = follow(part);
     if (rc >= 0 && !part->rejoining)
-        rc = drive_part_exchange(part);
+        rc = exchange_part(part);
     if (rc >= 0 && buffered)
         rc = follow_buffered(part);
     if (rc < 0 && buffered) /* there may be no later call to tell */

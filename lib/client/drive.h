@@ -9,9 +9,18 @@
 void drive_lock(struct swagg_job *job);
 void drive_unlock(struct swagg_job *job);
 
-/* The caller's thread, with the job's lock held. Returns when the call that has begun may return: 0, or its
- * status. If the watch has a patience it may be in progress still: then it is to be left (struct flow). */
-int drive_call(struct swagg_job *job, struct watch *watch);
+/* A call for the streams. */
+struct drive_order {
+    const struct sml_call *call;
+    struct sml_segment *segments; /* the caller's, until the call is over */
+    size_t n;
+    uint64_t began;    /* when the caller's call began, from which on its time counts */
+    uint64_t patience; /* without a result for so long it is done with what it has, ns; 0: it waits for all */
+};
+
+/* The caller's thread, with the job's lock held. Cuts the call, and returns when it may return: 0, or its
+ * status. With a patience it may be in progress still: then it is to be left (struct flow). */
+int drive_call(struct swagg_job *job, const struct drive_order *order);
 
 /* The same thread and lock. Returns when the reduces from which this rank has already returned are complete:
  * 0, or a status. */

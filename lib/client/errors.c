@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "swagg.h"
+#include "version.h"
 
 static _Thread_local char last_error[CLIENT_TEXT_MAX];
 
@@ -48,4 +49,21 @@ const char *swagg_strerror(int status)
     default:
         return "unknown status";
     }
+}
+
+void logger_write(const struct logger *l, enum swagg_log_level level, const char *format, ...)
+{
+    if (!l->log)
+        return;
+    char line[CLIENT_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    l->log(l->ctx, level, line);
+}
+
+const char *swagg_version(void)
+{
+    return build_version;
 }

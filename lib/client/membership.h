@@ -14,8 +14,8 @@
 #include <stdatomic.h>
 
 #include "control/session.h"
+#include "errors.h"
 #include "flow.h"
-#include "logger.h"
 #include "waker.h"
 
 /* Other work for the membership thread: turn is called whenever the thread wakes, without any lock; it says

@@ -1,10 +1,300 @@
+/* How a job comes to be, and how it ends. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#include "join.h"
+#include "drive.h"
+#include "key_file.h"
 #include "monotonic.h"
+#include "path.h"
 #include "sodium_keys.h"
+#include "transport_udp.h"
+
+enum {
+    STREAM_ALIGNMENT = 64,
+};
+
+/* trouble: errno of the newest failure to send or receive. ECONNREFUSED is ICMP's "port unreachable": the
+ * host is there. It is no reason to wait less: anybody may have sent it, or the switch restarts just now. */
+static int fail_no_answer(const struct job_part *part, int trouble)
+{
+    struct swagg_job *job = part->job;
+    const char *ip = part->place->text;
+    char text[DESCRIBE_TROUBLE_MAX];
+    if (trouble == ECONNREFUSED)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                        "%s is there, but no swagg runs on it (UDP port %d is closed): check "
+                        "the %s's address, start swagg",
+                        ip, CTL_PORT, part->place->what);
+    return job_fail(job, SWAGG_ERR_NO_SWITCH,
+                    "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
+                    "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
+                    "DEV tx off`)%s",
+                    ip, CTL_PORT, ip, describe_trouble(trouble, text));
+}
+
+static int fail_socket(const struct job_part *part, int error)
+{
+    struct swagg_job *job = part->job;
+    const char *ip = part->place->text;
+    if (error == ENETUNREACH || error == EHOSTUNREACH)
+        return job_fail(job, SWAGG_ERR_NO_SWITCH, "there is no route to the %s %s: check `ip route get %s`",
+                        part->place->what, ip, ip);
+    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the %s %s: %s", part->place->what, ip,
+                    strerror(error));
+}
+
+static int fail_blocked(const struct job_part *part, const struct path *path)
+{
+    struct swagg_job *job = part->job;
+    const struct agg_protocol *p = job->flow->protocol;
+    const char *what = part->place->what;
+    char text[DESCRIBE_TROUBLE_MAX];
+    return job_fail(
+        job, SWAGG_ERR_NO_SWITCH,
+        "the %s %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
+        "ports %d to %d in both directions in the packet filters of this host, of the %s and between "
+        "them; or is the %s older than this library (%s)?%s",
+        what, part->place->text, CTL_PORT, path->blocked_port,
+        p->udp_ports.first < CTL_PORT ? p->udp_ports.first : CTL_PORT,
+        p->udp_ports.last > CTL_PORT ? p->udp_ports.last : CTL_PORT, what, what, swagg_version(),
+        describe_trouble(path->trouble, text));
+}
+
+/* Finds the longest IP packet that gets to the switch and back, before this rank joins: its bytes, or a
+ * status. */
+static int find_mtu(struct job_part *part, uint64_t deadline)
+{
+    const struct swagg_job *job = part->job;
+    const struct client_options *o = &job->options;
+    const struct path_wish wish = {.switch_ip = part->place->ip,
+                                   .mtu = o->mtu,
+                                   .checksum = o->checksum,
+                                   .first_port = job->flow->protocol->udp_ports.first,
+                                   .packet_bytes = job->flow->packet_bytes,
+                                   .patience = o->answer_timeout_ns,
+                                   .deadline = deadline};
+    struct path path;
+    int rc = path_find(&path, &wish);
+    if (rc < 0)
+        return fail_socket(part, -rc);
+    if (path.state == PATH_BLOCKED)
+        return fail_blocked(part, &path);
+    if (path.state != PATH_OPEN)
+        return fail_no_answer(part, path.trouble);
+    return (int)path.mtu;
+}
+
+static int join_find(struct job_part *part, uint64_t deadline)
+{
+    const struct swagg_job *job = part->job;
+    const struct client_options *o = &job->options;
+    int mtu = find_mtu(part, deadline);
+    if (mtu < 0)
+        return mtu;
+    const struct transport_udp_config config = {.switch_ip = part->place->ip,
+                                                .port = job->flow->protocol->udp_ports.first,
+                                                .key = job->flow->protocol->shard_key,
+                                                .mark = job->flow->protocol->mark,
+                                                .note_group = job->flow->protocol->note_group,
+                                                .mtu = (unsigned)mtu,
+                                                .packet_max =
+                                                    job->flow->packet_bytes((unsigned)mtu, o->checksum),
+                                                .checksum = o->checksum};
+    int rc = transport_udp_open(&part->transport, &config);
+    return rc < 0 ? fail_socket(part, -rc) : SWAGG_OK;
+}
+
+static uint64_t random_not_zero(void)
+{
+    uint64_t x = 0;
+    while (x == 0)
+        if (getrandom(&x, sizeof x, 0) < 0)
+            x = monotonic_ns() ^ (uint64_t)getpid() << 32;
+    return x;
+}
+
+/* The key to join with. 1: there is one; 0: none; or the job's failure. */
+static int read_key(struct swagg_job *job, struct keys_key *key)
+{
+    struct key_file file;
+    char why[KEY_FILE_WHY_MAX];
+    if (job->options.key_file[0] == '\0')
+        return 0;
+    if (key_file_read(&file, job->options.key_file, why) < 0)
+        return job_fail(job, SWAGG_ERR_ARGUMENT, "options.key_file (SWAGG_KEY_FILE): %s", why);
+    *key = file.key[0];
+    keys_erase(&file, sizeof file);
+    return 1;
+}
+
+static int join_begin(struct job_part *part, uint64_t deadline)
+{
+    struct swagg_job *job = part->job;
+    const struct client_options *o = &job->options;
+    struct keys_key key;
+    int keys = read_key(job, &key);
+    if (keys < 0)
+        return keys;
+    struct ctl_session_config config = {
+        .rank = o->rank,
+        .size = o->size,
+        .incarnation = random_not_zero(),
+        .join =
+            {
+                .data_port = part->transport->local_port,
+                .root_here = job->options.one_switch,
+                .terms = job->flow->wish(o, part->index, part->transport->mtu, keys),
+            },
+        .worker = job->flow->worker,
+        .join_deadline_ns = ns_between(monotonic_ns(), deadline),
+        .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
+    };
+    if (o->compression.on && client_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
+        return job_fail(
+            job, SWAGG_ERR_ARGUMENT,
+            "options.compression takes packets of %d bytes at least, the path carries %u: raise its MTU or "
+            "options.mtu",
+            CLIENT_MTU_MIN + SML_LOOK_UP_CHUNK_MIN - SML_MIN_CHUNK_BYTES, part->transport->mtu);
+    memcpy(config.join.name, o->job, sizeof config.join.name);
+    struct membership_guest guest = {
+        .fd = part->transport->socket.fd, .turn = drive_between_calls, .ctx = part};
+    const struct membership_parts parts = {.place = part->place,
+                                           .config = &config,
+                                           .key = keys ? &key : NULL,
+                                           .flow = job->flow,
+                                           .log = &o->log,
+                                           .guest = guest,
+                                           .wake_caller = &job->waker};
+    int rc = membership_open(&part->membership, &parts);
+    keys_erase(&key, sizeof key);
+    if (rc < 0)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's membership thread: %s", strerror(-rc));
+    part->membership_is_open = true;
+    return SWAGG_OK;
+}
+
+/* Somebody answers, but does not show that he has the key. */
+static int fail_unproven(const struct job_part *part, const struct ctl_session *s)
+{
+    struct swagg_job *job = part->job;
+    return job_fail(job, SWAGG_ERR_REFUSED,
+                    "%s answers, but does not show that it has the key in %s: is that file a key_file of its "
+                    "configuration (tenants)?%s%s",
+                    part->place->text, job->options.key_file,
+                    s->hint.text[0] ? " The last answer, which anybody may have sent: " : "", s->hint.text);
+}
+
+/* A switch that is there answers every JOIN. */
+static uint64_t answer_due(const struct swagg_job *job, const struct ctl_session *s)
+{
+    return s->started + job->options.answer_timeout_ns;
+}
+
+static bool is_answered(const struct ctl_session *s)
+{
+    return s->boot_id != 0;
+}
+
+static bool is_overdue(const struct swagg_job *job, const struct ctl_session *s, uint64_t now)
+{
+    return !is_answered(s) && now >= answer_due(job, s);
+}
+
+/* Before an answer is missed, it is looked for where it would be: if this process stood still, nobody has. */
+static void look_at_part(struct job_part *part, struct ctl_session *s, uint64_t now)
+{
+    membership_look(&part->membership, s);
+    if (is_overdue(part->job, s, now))
+        membership_hear(&part->membership, s);
+}
+
+enum { STILL_JOINING = 1 };
+
+static int join_status(struct job_part *part, const struct ctl_session *s, uint64_t now)
+{
+    struct swagg_job *job = part->job;
+    const bool gives_up = s->state == CTL_SESSION_FAILED || is_overdue(job, s, now);
+    if (s->state == CTL_SESSION_READY)
+        return SWAGG_OK;
+    if (membership_fds_are_closed(&part->membership))
+        return job_fail_fds_closed(job, "control descriptors");
+    if (gives_up && !is_answered(s) && s->unproven > 0)
+        return fail_unproven(part, s);
+    if (gives_up && !is_answered(s))
+        return fail_no_answer(part, membership_trouble(&part->membership));
+    return s->state == CTL_SESSION_FAILED ? job_fail_session(part, s) : STILL_JOINING;
+}
+
+static void warn_who_is_missing(const struct job_part *part, const struct ctl_session *s, uint64_t now)
+{
+    const struct swagg_job *job = part->job;
+    char ranks[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
+    if (s->state == CTL_SESSION_JOINING && ctl_ranks_count(&s->pending.missing) > 0)
+        logger_write(&job->options.log, SWAGG_LOG_WARN,
+                     "job '%s': waiting for %s to %s%s, for %.1f s now%s%s", job->options.job,
+                     ctl_ranks_text(&s->pending.missing, ranks),
+                     s->pending.occupied ? "leave an earlier job of this name" : "join",
+                     part_name(part, name), (double)(now - s->started) / NS_PER_S,
+                     s->pending.turned_away.reason != CTL_OK ? "; turned away was: " : "",
+                     s->pending.turned_away.text);
+}
+
+/* 0: all ranks have joined at all places; STILL_JOINING, and when somebody is late to answer; or a failure.
+ */
+static int all_status(struct swagg_job *job, struct ctl_session sessions[], uint64_t now, uint64_t *due)
+{
+    int all = SWAGG_OK;
+    for (unsigned i = 0; i < job->part_count; i++) {
+        struct ctl_session *s = &sessions[i];
+        look_at_part(&job->parts[i], s, now);
+        const int rc = join_status(&job->parts[i], s, now);
+        if (rc < 0)
+            return rc;
+        all = rc == STILL_JOINING ? rc : all;
+        if (!is_answered(s) && answer_due(job, s) < *due)
+            *due = answer_due(job, s);
+    }
+    return all;
+}
+
+static int join_wait(struct swagg_job *job, struct ctl_session sessions[])
+{
+    uint64_t pause = job->options.warn_after_ns, warn_at = monotonic_ns() + pause;
+    for (;;) {
+        uint64_t now = monotonic_ns(), until = warn_at;
+        const int rc = all_status(job, sessions, now, &until);
+        if (rc != STILL_JOINING)
+            return rc;
+        if (now >= warn_at) {
+            for (unsigned i = 0; i < job->part_count; i++)
+                warn_who_is_missing(&job->parts[i], &sessions[i], now);
+            pause *= 2;
+            warn_at = now + pause;
+        }
+        waker_wait(&job->waker, until > now ? until : warn_at);
+    }
+}
+
+static int join_finish(struct job_part *part, const struct ctl_session *session)
+{
+    struct swagg_job *job = part->job;
+    const struct keys_shared shared = ctl_session_shared(session);
+    const struct flow_config config = job_flow_config(part, session, &shared);
+    job_join_group(part);
+    size_t bytes = job->flow->footprint(&config);
+    if (bytes == 0)
+        return job_fail(job, SWAGG_ERR_REFUSED, "the %s's terms make no sense: %u slots of %u bytes",
+                        part->place->what, part->terms.slots, part->terms.chunk_bytes);
+    part->stream_memory =
+        aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
+    if (!part->stream_memory)
+        return job_fail(job, SWAGG_ERR_SYSTEM, "no memory: %zu bytes", bytes);
+    part->stream = job->flow->init(part->stream_memory, &config);
+    return SWAGG_OK;
+}
 
 static int for_all_parts(struct swagg_job *job, int (*step)(struct job_part *part, uint64_t deadline),
                          uint64_t deadline)
@@ -118,4 +408,96 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
         monotonic_ns() < deadline)
         rc = open_instead(out, &resolved, deadline);
     return rc;
+}
+
+enum { LEAVE_WITHIN_MS = 1000, LOOK_EVERY_MS = 10 };
+
+/* Buffered reduces still need this rank. If one fails, only the log can tell: there is no later call. */
+static void complete_reduces(struct swagg_job *job)
+{
+    struct watch watch;
+    drive_lock(job);
+    if (!job->failure && parts_buffered(job)) {
+        watch_start(&watch, job, job->flow->oldest_call(job->parts[0].stream), monotonic_ns());
+        if (drive_buffered(job, &watch) < 0)
+            logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
+    }
+    drive_unlock(job);
+}
+
+/* Waits while this holds of any part, at most until then. */
+static void wait_while(struct swagg_job *job, bool (*holds)(struct job_part *part), uint64_t until)
+{
+    for (unsigned i = 0; i < job->part_count; i++)
+        while (holds(&job->parts[i]) && monotonic_ns() < until)
+            waker_wait(&job->waker, monotonic_ns() + LOOK_EVERY_MS * NS_PER_MS);
+}
+
+static bool is_aborting(struct job_part *part)
+{
+    return part->membership_is_open && membership_is_aborting(&part->membership);
+}
+
+static bool is_leaving(struct job_part *part)
+{
+    return part->membership_is_open && membership_is_leaving(&part->membership);
+}
+
+/* Others may still need what this rank holds, if the switch has just restarted. */
+static void leave(struct swagg_job *job)
+{
+    const bool is_whole = job->parts[job->part_count - 1].stream != NULL;
+    if (is_whole)
+        complete_reduces(job);
+    const uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
+    if (is_whole)
+        wait_while(job, drive_is_needed, until);
+    /* An abort is repeated until the switch has heard it; LEAVE would end that, or overtake it, and the peers
+     * would hear that this rank left, and not why. */
+    wait_while(job, is_aborting, until);
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (job->parts[i].membership_is_open)
+            membership_leave(&job->parts[i].membership);
+    wait_while(job, is_leaving, until);
+}
+
+/* A part's thread looks at all parts: what it may find of them stays until none of these threads is left. */
+static void stop_threads(struct swagg_job *job)
+{
+    for (unsigned i = 0; i < job->part_count; i++)
+        if (job->parts[i].membership_is_open)
+            membership_stop(&job->parts[i].membership);
+}
+
+static void close_part(struct job_part *part)
+{
+    if (part->membership_is_open && part->job->owner == getpid())
+        membership_close(&part->membership);
+    else if (part->membership_is_open)
+        membership_abandon(&part->membership);
+    if (part->transport)
+        part->transport->ops->close(part->transport);
+    free(part->stream_memory);
+}
+
+void swagg_close(struct swagg_job *job)
+{
+    if (!job)
+        return;
+    if (job->owner == getpid()) {
+        leave(job);
+        stop_threads(job);
+    }
+    for (unsigned i = 0; i < job->part_count; i++)
+        close_part(&job->parts[i]);
+    waker_close(&job->waker);
+    free(job->parts);
+    pthread_mutex_destroy(&job->lock);
+    pthread_mutex_destroy(&job->between);
+    pthread_mutex_destroy(&job->shown.lock);
+    waits_close(&job->waits);
+    compress_close(&job->compress);
+    free(job->room.segments);
+    free(job->room.ranges);
+    free(job);
 }

@@ -1,11 +1,14 @@
 #include "options.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <string.h>
 
 #include "atp/topology.h"
 #include "errors.h"
 #include "monotonic.h"
+#include "random/splitmix.h"
+#include "thc/codec.h"
 
 enum {
     DEFAULT_SLOTS = 1024,
@@ -14,7 +17,182 @@ enum {
     DEFAULT_WARN_AFTER_MS = 2000,
     DEFAULT_ANSWER_TIMEOUT_MS = 3000,
     MTU_MAX = 65535,
+    DEFAULT_BITS = 4,
+    DEFAULT_GRANULARITY = 30, /* the paper's, section 8 */
+    DEFAULT_CLAMPED_ONE_IN = 32,
+    DEFAULT_BLOCK = 4096,
+    DEFAULT_LEAST = 16384,
+    DEFAULT_FEEDBACK_BYTES = 1 << 30,
+    CLAMPED_ONE_IN_MOST = 1 << 20,
 };
+
+static int check_range(const char *what, int value, int least, int most)
+{
+    if (value >= least && value <= most)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d", what, value, least, most);
+}
+
+/* Like check_range, for options where 0 stands for the default. */
+static int check_optional(const char *what, int value, int least, int most)
+{
+    if (value == 0 || (value >= least && value <= most))
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d, or 0 for the default",
+                       what, value, least, most);
+}
+
+static int read_place(struct client_places *out, const char *what, const char *option, const char *text,
+                      size_t length)
+{
+    struct client_place *place = &out->at[out->n];
+    *place = (struct client_place){.what = what};
+    if (length < sizeof place->text)
+        memcpy(place->text, text, length);
+    if (length >= sizeof place->text || inet_pton(AF_INET, place->text, &place->ip) != 1)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.%s has '%.*s': it must be an IPv4 address like 10.0.0.254", option,
+                           (int)(length < 64 ? length : 64), text);
+    inet_ntop(AF_INET, &place->ip, place->text, sizeof place->text);
+    for (unsigned i = 0; i < out->n; i++)
+        if (out->at[i].ip.s_addr == place->ip.s_addr)
+            return client_fail(SWAGG_ERR_ARGUMENT, "options.%s names %s twice: a %s takes part once", option,
+                               place->text, what);
+    out->n++;
+    return SWAGG_OK;
+}
+
+static int read_places(struct client_places *out, const char *what, const char *option, unsigned most,
+                       const char *list)
+{
+    *out = (struct client_places){0};
+    for (const char *text = list;;) {
+        const size_t length = strcspn(text, ",");
+        if (out->n == most)
+            return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is '%.64s': it can have %u address%s at most",
+                               option, list, most, most == 1 ? "" : "es");
+        int rc = read_place(out, what, option, text, length);
+        if (rc < 0 || text[length] == '\0')
+            return rc;
+        text += length + 1;
+    }
+}
+
+uint32_t client_places_hash(const struct client_places *places)
+{
+    uint64_t hash = 0;
+    if (places->n < 2)
+        return 0;
+    for (unsigned i = 0; i < places->n; i++)
+        hash = splitmix_hash(hash ^ places->at[i].ip.s_addr);
+    return (uint32_t)hash | 1;
+}
+
+static int check_block(int block)
+{
+    if (block == 0 || (block >= THC_LEAST_BLOCK && block <= THC_MOST_BLOCK && (block & (block - 1)) == 0))
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT,
+                       "options.thc_block is %d: it must be a power of two, %d to %d, or 0 for the default",
+                       block, THC_LEAST_BLOCK, THC_MOST_BLOCK);
+}
+
+static unsigned or_default(int value, unsigned otherwise)
+{
+    return value ? (unsigned)value : otherwise;
+}
+
+/* The width of sums, and the granularity, from what was said of them: sums of 8 bits where they have room for
+ * a table, and as fine a one as is usual. */
+static int choose_sums(struct client_compression *out, const struct swagg_options *in)
+{
+    const unsigned ranks = (unsigned)in->size, least = (1u << out->table.bits) - 1;
+    const unsigned fine = or_default(in->thc_granularity, DEFAULT_GRANULARITY);
+    const unsigned needed = in->thc_granularity ? fine : least;
+    unsigned bits = (unsigned)in->thc_sum_bits;
+
+    if (bits == 0)
+        bits = thc_granularity_for(ranks, 8) >= needed ? 8 : 16;
+    const unsigned fits = thc_granularity_for(ranks, bits);
+    if (fits < needed)
+        return client_fail(
+            SWAGG_ERR_ARGUMENT,
+            "options: %u bits with a granularity of %u take more than sums of %u bits for %u ranks, which "
+            "fit a granularity of %u at most: lower thc_granularity or thc_bits%s",
+            out->table.bits, needed, bits, ranks, fits, bits == 8 ? ", or set thc_sum_bits to 16" : "");
+    out->sum_bits = (uint8_t)bits;
+    out->table.granularity = (uint8_t)(fine < fits ? fine : fits);
+    return SWAGG_OK;
+}
+
+/* Numbers with a scale have packets of their own, and calls that are looked up are typed ones. */
+static int check_native(const struct swagg_options *in)
+{
+    if (in->numbers == SWAGG_NUMBERS_NATIVE)
+        return SWAGG_OK;
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "options.compression and options.numbers exclude each other: leave one of them at its default");
+}
+
+static int check_exact(const struct swagg_options *in)
+{
+    if (in->best_effort_ms == 0)
+        return SWAGG_OK;
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "options.best_effort_ms is for compressed calls: set options.compression, or leave it 0");
+}
+
+int client_compression_resolve(struct client_compression *out, const struct swagg_options *in)
+{
+    int rc;
+
+    *out = (struct client_compression){.on = in->compression != SWAGG_COMPRESSION_NONE};
+    if (!out->on)
+        return check_exact(in);
+    if ((rc = check_native(in)) || (rc = check_optional("thc_bits", in->thc_bits, 1, THC_MOST_BITS)) ||
+        (rc = check_optional("thc_clamped_one_in", in->thc_clamped_one_in, 2, CLAMPED_ONE_IN_MOST)) ||
+        (rc = check_block(in->thc_block)) ||
+        (rc = check_optional("best_effort_ms", in->best_effort_ms, 1, INT32_MAX)) ||
+        (rc = check_optional("compress_least", in->compress_least, 1, INT32_MAX)))
+        return rc;
+    if (in->thc_sum_bits != 0 && in->thc_sum_bits != 8 && in->thc_sum_bits != 16)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.thc_sum_bits is %d: it must be 8, 16, or 0 for what fits",
+                           in->thc_sum_bits);
+    out->table.bits = (uint8_t)or_default(in->thc_bits, DEFAULT_BITS);
+    rc = check_optional("thc_granularity", in->thc_granularity, (1 << out->table.bits) - 1,
+                        THC_MOST_GRANULARITY);
+    if (rc < 0 || (rc = choose_sums(out, in)) < 0)
+        return rc;
+    out->one_in = or_default(in->thc_clamped_one_in, DEFAULT_CLAMPED_ONE_IN);
+    out->table.fraction = 1.0 / out->one_in;
+    out->block = or_default(in->thc_block, DEFAULT_BLOCK);
+    out->least = or_default(in->compress_least, DEFAULT_LEAST);
+    out->feedback = in->feedback == SWAGG_FEEDBACK_BY_TENSOR;
+    out->feedback_bytes = in->feedback_bytes ? in->feedback_bytes : DEFAULT_FEEDBACK_BYTES;
+    out->patience_ns = (uint64_t)in->best_effort_ms * NS_PER_MS;
+    thc_table_solve(&out->table);
+    return SWAGG_OK;
+}
+
+struct sml_table client_compression_table(const struct client_compression *c)
+{
+    struct sml_table t = {0};
+
+    if (!c->on)
+        return t;
+    t.code = (uint8_t)(c->table.bits | (c->sum_bits == 16 ? SML_WIDE_SUMS : 0));
+    for (unsigned i = 0; i < 1u << c->table.bits; i++)
+        t.values[i] = c->table.value[i];
+    return t;
+}
+
+uint32_t client_compression_rest(const struct client_compression *c)
+{
+    return c->on ? c->one_in << 8 | (uint32_t)__builtin_ctz(c->block) : 0;
+}
 
 static int check_name(const char *name)
 {
@@ -38,22 +216,6 @@ static int check_key_file(const char *path)
         return client_fail(SWAGG_ERR_ARGUMENT, "options.key_file has %zu characters: at most %d fit",
                            strlen(path), PATH_MAX - 1);
     return SWAGG_OK;
-}
-
-static int check_range(const char *what, int value, int least, int most)
-{
-    if (value >= least && value <= most)
-        return SWAGG_OK;
-    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d", what, value, least, most);
-}
-
-/* Like check_range, for options where 0 stands for the default. */
-static int check_optional(const char *what, int value, int least, int most)
-{
-    if (value == 0 || (value >= least && value <= most))
-        return SWAGG_OK;
-    return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d, or 0 for the default",
-                       what, value, least, most);
 }
 
 enum sml_format client_format(enum swagg_numbers numbers)
@@ -100,11 +262,11 @@ static int check_addresses(struct client_options *out, const struct swagg_option
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
     if (in->switch_ip)
-        rc = client_places_read(&out->in_switch, "switch", "switch_ip", 1, in->switch_ip);
+        rc = read_places(&out->in_switch, "switch", "switch_ip", 1, in->switch_ip);
     if (rc < 0)
         return rc;
-    return client_places_read(&out->in_servers, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
-                              SWAGG_SERVERS_MAX, in->server_ip ? in->server_ip : in->switch_ip);
+    return read_places(&out->in_servers, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
+                       SWAGG_SERVERS_MAX, in->server_ip ? in->server_ip : in->switch_ip);
 }
 
 /* What ATP does not have. */

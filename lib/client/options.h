@@ -3,16 +3,28 @@
 #define SWAGG_CLIENT_OPTIONS_H
 
 #include <limits.h>
+#include <netinet/in.h>
 #include <stdint.h>
 
 #include "describe.h"
-#include "logger.h"
-#include "places.h"
+#include "errors.h"
 #include "swagg.h"
 #include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "thc/table.h"
 #include "wire/control.h"
+
+/* Who sums a job's tensors: a switch, or the parameter servers that share an ATP job. */
+struct client_place {
+    const char *what; /* "switch", "parameter server": for messages */
+    struct in_addr ip;
+    char text[INET_ADDRSTRLEN]; /* the same */
+};
+
+struct client_places {
+    unsigned n; /* 0: not given, and not needed */
+    struct client_place at[SWAGG_SERVERS_MAX];
+};
 
 /* How calls are compressed. */
 struct client_compression {
@@ -57,6 +69,10 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
 int client_compression_resolve(struct client_compression *out, const struct swagg_options *in);
 struct sml_table client_compression_table(const struct client_compression *c);
 uint32_t client_compression_rest(const struct client_compression *c);
+
+/* A hash of the addresses in their order, by which ranks find out that they have other lists; 0: there is
+ * only one. */
+uint32_t client_places_hash(const struct client_places *places);
 
 /* How calls of a job with such numbers travel; which ones do. */
 enum sml_format client_format(enum swagg_numbers numbers);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <netinet/udp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,7 +10,7 @@
 
 #include "ecn.h"
 #include "options.h"
-#include "transport_udp_state.h"
+#include "wire/control.h"
 
 enum {
     /* a window of SML_MAX_SLOTS / 4 chunks of 1460 bytes with the kernel's overhead */
@@ -17,7 +18,193 @@ enum {
     SEGMENTS_MAX = 64, /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
     /* not a power of two: packets that come alone would share few places of the cache */
     MERGED_ROOM = 65536 + 25 * 64,
+    SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
+    /* how long a full send buffer is waited for; it drains faster unless something else is wrong */
+    SEND_PATIENCE_MS = 10,
 };
+
+/* A send may be one packet or a run of packets. */
+struct outgoing {
+    const struct sml_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
+    struct mmsghdr message[TRANSPORT_BATCH];
+    unsigned first[TRANSPORT_BATCH]; /* the packet that each message begins with */
+    struct iovec iov[3 * TRANSPORT_BATCH];
+    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
+    uint8_t *made; /* room for TRANSPORT_BATCH bodies that cannot be sent from where they lie */
+    uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_MAX];
+};
+
+/* A message may be one packet or a run of packets that the kernel has merged. */
+struct incoming {
+    struct mmsghdr message[TRANSPORT_BATCH];
+    struct iovec iov[TRANSPORT_BATCH];
+    struct sockaddr_in from[TRANSPORT_BATCH];
+    _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][2 * CMSG_SPACE(sizeof(int))];
+    unsigned received; /* messages of the last call */
+    unsigned next;     /* the first of them that is not handed over yet */
+    bool by_group;     /* these messages were */
+    size_t taken;      /* bytes of it that are */
+    uint8_t *buffer;
+};
+
+struct udp {
+    struct transport base;
+    struct sockaddr_in data_port[CTL_DATA_PORTS_MAX]; /* of the switch */
+    unsigned data_ports;
+    bool connected;    /* to data_port[0], the only one */
+    unsigned segments; /* packets a run may have; 1: the kernel does not segment */
+    uint64_t lost;     /* sends that failed */
+    size_t packet_max; /* bytes of a UDP payload */
+    void (*mark)(uint8_t *payload, size_t bytes), (*note_group)(uint8_t *payload, size_t bytes);
+    struct agg_key_place key; /* by which packets are dealt to data ports */
+    enum sml_checksum checksum;
+    struct outgoing out;
+    struct incoming in;
+};
+
+/* Errors that no change of the network can mend. Any other only means that a packet is lost: routes and
+ * packet filters may change (EINVAL, EACCES, EPERM, ENETUNREACH, ...), and ICMP may come from anybody. */
+static bool udp_is_hopeless(int error)
+{
+    return error == EBADF || error == ENOTSOCK || error == EFAULT || error == EOPNOTSUPP;
+}
+
+/* The pieces of a packet, its body in wire order; returns how many. */
+static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *iov, unsigned index)
+{
+    const void *body = sml_send_body(p, u->out.made + index * u->packet_max);
+    unsigned n = 0;
+    iov[n++] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
+    if (p->body_bytes > 0)
+        iov[n++] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
+    if (p->checksum != SML_CHECKSUM_NONE) {
+        sml_send_trailer(p, body, u->out.trailer[index]);
+        iov[n++] =
+            (struct iovec){.iov_base = u->out.trailer[index], .iov_len = sml_trailer_bytes(p->checksum)};
+    }
+    return n;
+}
+
+static void set_destination(struct msghdr *m, const struct sockaddr_in *to)
+{
+    m->msg_name = (void *)to;
+    m->msg_namelen = sizeof *to;
+}
+
+static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
+{
+    m->msg_control = control;
+    m->msg_controllen = CMSG_SPACE(sizeof bytes);
+    struct cmsghdr *c = CMSG_FIRSTHDR(m);
+    *c =
+        (struct cmsghdr){.cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT, .cmsg_len = CMSG_LEN(sizeof bytes)};
+    memcpy(CMSG_DATA(c), &bytes, sizeof bytes);
+}
+
+static unsigned port_of(const struct udp *u, const struct sml_send *p)
+{
+    return agg_shard_key(&u->key, p->head, p->head_bytes) % u->data_ports;
+}
+
+/* Sorts the packets by port. */
+static void arrange(struct udp *u, const struct sml_send packets[], unsigned n)
+{
+    const struct sml_send **next = u->out.packet;
+    for (unsigned port = 0; port < u->data_ports; port++)
+        for (unsigned i = 0; i < n; i++)
+            if (port_of(u, &packets[i]) == port)
+                *next++ = &packets[i];
+}
+
+static size_t packet_bytes(const struct sml_send *p)
+{
+    return p->head_bytes + p->body_bytes + sml_trailer_bytes(p->checksum);
+}
+
+/* How many of these packets can go as one run: all to one port and of one size, but for the last, which may
+ * be shorter. At least 1. */
+static unsigned run_length(const struct udp *u, const struct sml_send *const packets[], unsigned n)
+{
+    size_t segment = packet_bytes(packets[0]), total = segment;
+    unsigned length = 1, port = port_of(u, packets[0]);
+    while (length < n && length < u->segments && packet_bytes(packets[length - 1]) == segment) {
+        size_t bytes = packet_bytes(packets[length]);
+        total += bytes;
+        if (bytes > segment || total > SEGMENTED_BYTES_MAX || port_of(u, packets[length]) != port)
+            break;
+        length++;
+    }
+    return length;
+}
+
+/* Prepares a message for each run of packets from this one on; returns how many messages. */
+static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
+{
+    struct outgoing *o = &u->out;
+    struct iovec *iov = o->iov;
+    unsigned runs = 0;
+    for (unsigned i = from; i < n; runs++) {
+        struct msghdr *m = &o->message[runs].msg_hdr;
+        unsigned length = run_length(u, o->packet + i, n - i);
+        *m = (struct msghdr){.msg_iov = iov};
+        if (!u->connected)
+            set_destination(m, &u->data_port[port_of(u, o->packet[i])]);
+        if (length > 1)
+            set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(o->packet[i]));
+        o->first[runs] = i;
+        for (unsigned end = i + length; i < end; i++)
+            iov += gather(u, o->packet[i], iov, i);
+        m->msg_iovlen = (size_t)(iov - m->msg_iov);
+    }
+    return runs;
+}
+
+static int send_from(struct udp *u, unsigned from, unsigned n);
+
+/* Sends a run that was refused as single packets. If that works, the kernel or the device does not segment
+ * UDP; if not, the path was the reason. */
+static int send_singly(struct udp *u, unsigned from, unsigned n)
+{
+    unsigned segments = u->segments;
+    uint64_t lost = u->lost;
+    u->segments = 1;
+    int rc = send_from(u, from, n);
+    if (u->lost != lost)
+        u->segments = segments;
+    return rc;
+}
+
+static int send_from(struct udp *u, unsigned from, unsigned n)
+{
+    unsigned runs = gather_runs(u, from, n);
+    unsigned done = 0;
+    while (done < runs) {
+        int sent = sendmmsg(u->base.socket.fd, &u->out.message[done], runs - done, MSG_DONTWAIT);
+        if (sent > 0) {
+            done += (unsigned)sent;
+        } else if (errno == EAGAIN) {
+            struct pollfd room = {.fd = u->base.socket.fd, .events = POLLOUT};
+            if (poll(&room, 1, SEND_PATIENCE_MS) == 0)
+                return 0; /* these packets count as lost, so that the caller can keep its deadlines */
+        } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
+            return send_singly(u, u->out.first[done], n);
+        } else if (udp_is_hopeless(errno)) {
+            return -errno;
+        } else if (errno != EINTR) {
+            u->base.trouble = errno;
+            u->lost++;
+            done++;
+        }
+    }
+    return 0;
+}
+
+static int udp_send(struct transport *t, const struct sml_send packets[], unsigned n)
+{
+    struct udp *u = (struct udp *)t;
+    arrange(u, packets, n);
+    return send_from(u, 0, n);
+}
 
 /* A connected socket receives from the switch only. */
 static bool is_from_switch(const struct udp *u, const struct sockaddr_in *from)

@@ -1,8 +1,0 @@
-#include "version.h"
-
-#include "swagg.h"
-
-const char *swagg_version(void)
-{
-    return build_version;
-}
