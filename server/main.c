@@ -29,15 +29,10 @@ static void report_fault(void *context, const char *message)
     log_error("%s", message);
 }
 
-static int start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
-{
-    return -pthread_create(thread, NULL, run, argument);
-}
-
 static int start_operators(struct operators **operators, struct ps *ps)
 {
     const struct operators_host host = {
-        .kind = "server", .name = ps->name, .run = commands_run, .context = ps, .start_thread = start_thread};
+        .kind = "server", .name = ps->name, .run = commands_run, .context = ps};
 
     return operators_start(operators, &host, &ps->cfg->control);
 }
@@ -61,6 +56,7 @@ static int serve(struct config *cfg, const char *file)
                    megabytes);
         ps_run(&ps);
     }
+    handoff_close(&ps.handoff);
     operators_stop(operators);
     ps_close(&ps);
     return rc < 0 ? EXIT_BAD : EXIT_GOOD;

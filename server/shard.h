@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 #include "base/counter.h"
+#include "base/strangers.h"
 #include "jobs.h"
-#include "strangers.h"
 
 /* X(identifier, name, what it means) */
 #define SHARD_COUNTS(X)                                                                                      \

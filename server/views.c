@@ -23,7 +23,7 @@ static void write_status(const struct ps *ps, const struct ctl_entry *job, struc
     unsigned jobs, workers;
 
     (void)job;
-    ctl_registry_in_use(ps->registry, &jobs, &workers);
+    ctl_registry_in_use(ps->common.registry, &jobs, &workers);
     writer_text(w, "name", ps->name);
     writer_text(w, "version", build_version);
     writer_number(w, "pid", (uint64_t)getpid());
@@ -43,7 +43,7 @@ static void write_counters(const struct ps *ps, const struct ctl_entry *job, str
     for (enum shard_count c = 0; c < SHARD_COUNT_KINDS; c++)
         writer_counter(w, shard_count_name(c), counted(ps, c));
     for (enum drop d = DROP_CONTROL_FULL; d <= DROP_CONTROL_MEMBER_RATE; d++)
-        writer_counter(w, drop_name(d), counter_read(&ps->drop[d]));
+        writer_counter(w, drop_name(d), counter_read(&ps->reception.counts.drop[d]));
 }
 
 static void write_protocol(const struct ps *ps, const struct agg_protocol *p, struct writer *w)
@@ -74,15 +74,9 @@ static void write_verdicts(const struct ps *ps, const struct ctl_entry *job, str
     writer_end(w);
 }
 
-struct registry_shown views_registry(const struct ps *ps)
-{
-    return (struct registry_shown){
-        .registry = ps->registry, .entries = ps->cfg->limits.jobs, .tenants = ps->tenant, .now = ps->now};
-}
-
 static void write_jobs(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
 {
-    const struct registry_shown s = views_registry(ps);
+    const struct registry_shown s = registry_host_shown(&ps->common);
 
     (void)job;
     writer_table(w, "jobs");
@@ -92,14 +86,14 @@ static void write_jobs(const struct ps *ps, const struct ctl_entry *job, struct 
 
 static void write_job(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
 {
-    const struct registry_shown s = views_registry(ps);
+    const struct registry_shown s = registry_host_shown(&ps->common);
 
     registry_write_job(&s, job, w);
 }
 
 static void write_ranks(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
 {
-    const struct registry_shown s = views_registry(ps);
+    const struct registry_shown s = registry_host_shown(&ps->common);
 
     registry_write_ranks(&s, job, w);
 }
@@ -109,7 +103,7 @@ static unsigned live_jobs_of(const struct ps *ps, int tenant)
     unsigned jobs = 0;
 
     for (unsigned i = 0; i < ps->cfg->limits.jobs; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(ps->registry, i);
+        const struct ctl_entry *job = ctl_registry_entry(ps->common.registry, i);
 
         jobs += job->tenant == tenant && ctl_entry_is_live(job);
     }

@@ -12,9 +12,6 @@ struct view {
     void (*write)(const struct ps *ps, const struct ctl_entry *job, struct writer *w);
 };
 
-/* The registry, to find jobs in. */
-struct registry_shown views_registry(const struct ps *ps);
-
 /* NULL: there is none of this name. */
 const struct view *views_find(const char *name);
 

@@ -70,11 +70,9 @@ static void serve_operators(void *handoff)
 
 static void reload_on_signal(void *reload)
 {
-    struct config_changes *changes = malloc(sizeof(*changes));
+    const struct reload *r = reload;
 
-    if (changes != NULL)
-        reload_run(reload, changes);
-    free(changes);
+    registry_reload_on_signal(&r->registrar->common, &r->common);
 }
 
 static int open_control(struct daemon *d, struct datapath *dp, const struct config *cfg)
@@ -134,27 +132,15 @@ static struct impairing impairing(struct datapath *dp)
                               .long_buffers = dp->long_buffers};
 }
 
-static struct reload reload(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
+static void open_reload(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
-    return (struct reload){.file = cfg->file,
-                           .running = cfg->running,
-                           .dp = dp,
-                           .registrar = d->registrar,
-                           .control = d->control,
-                           .static_jobs = &d->static_jobs,
-                           .impairing = &d->impairing,
-                           .shown = &d->shown};
-}
-
-static bool reload_for_operator(void *reload, struct config_changes *changes, char why[REQUEST_TEXT_MAX])
-{
-    struct hearing h;
-    int rc;
-
-    hearing_begin(&h, why);
-    rc = reload_run(reload, changes);
-    hearing_end(&h);
-    return rc == 0;
+    d->reload = (struct reload){.dp = dp,
+                                .registrar = d->registrar,
+                                .control = d->control,
+                                .static_jobs = &d->static_jobs,
+                                .impairing = &d->impairing,
+                                .shown = &d->shown};
+    reload_init(&d->reload, cfg->file, cfg->running);
 }
 
 static bool add_port_for_operator(void *reload, const struct config_port *port, char why[REQUEST_TEXT_MAX])
@@ -179,18 +165,16 @@ static bool delete_port_for_operator(void *reload, const char *name, char why[RE
     return rc == 0;
 }
 
-static struct action_parts changed(struct daemon *d, struct datapath *dp, struct config *running)
+static struct action_parts changed(struct daemon *d, struct datapath *dp)
 {
     return (struct action_parts){.show = &d->shown,
-                                 .registrar = d->registrar,
+                                 .common = {&d->registrar->common, &d->reload.common},
                                  .static_jobs = &d->static_jobs,
                                  .port = dp->port,
                                  .bridge = dp->bridge,
-                                 .running = running,
                                  .rcu = dp->rcu,
                                  .impairing = d->impairing,
-                                 .reloading = {.reload = reload_for_operator,
-                                               .add_port = add_port_for_operator,
+                                 .reloading = {.add_port = add_port_for_operator,
                                                .delete_port = delete_port_for_operator,
                                                .context = &d->reload}};
 }
@@ -225,8 +209,8 @@ static int start(struct daemon *d, struct datapath *dp, const struct daemon_conf
         rc = open_static_jobs(d, dp, cfg->running);
     d->shown = shown(d, dp, cfg->running);
     d->impairing = impairing(dp);
-    d->reload = reload(d, dp, cfg);
-    d->changed = changed(d, dp, cfg->running);
+    open_reload(d, dp, cfg);
+    d->changed = changed(d, dp);
     if (rc == 0)
         rc = telemetry_start(&d->shown);
     if (rc == 0)

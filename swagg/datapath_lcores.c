@@ -43,10 +43,7 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
                                             .ones_sum = dp->jobs.kernels->ones_sum,
                                             .mergeable = dp->mergeable,
                                             .data_ports = dp->data_ports},
-                                 .strangers = {.egress = &lc->engine.egress,
-                                               .counters = &lc->counters,
-                                               .boot_id = dp->boot_id,
-                                               .data_ports = dp->data_ports}};
+                                 .strangers = {.boot_id = dp->boot_id, .data_ports = dp->data_ports}};
     for (unsigned i = 0; i < protocols; i++)
         add_sources(dp, &lc->engine, protocol[i]);
     fair_init(&lc->engine.fair);

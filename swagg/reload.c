@@ -7,75 +7,38 @@
 #include "config/config_align.h"
 #include "datapath_hotplug.h"
 #include "datapath_make.h"
-#include "registry/reread.h"
 #include "show/views.h"
 
-/* A change on its way. */
-struct change {
-    const struct reload *reload;
-    struct config *next;
-    int tenant[CONFIG_TENANTS_MAX]; /* by the number until now: that in next; -1: it is gone */
-    struct registrar_next *registrar;
-    struct static_jobs_next static_jobs;
-    struct datapath_ports_next ports;
-    struct config_changes *list;
-};
-
-static void report(void *context, const char *message)
+static int align(void *context, struct config *next)
 {
-    (void)context;
-    log_error("%s", message);
-}
+    const struct reload *r = context;
 
-/* Of those that jobs belong to. */
-static uint64_t tenants_with_jobs(const struct reload *r)
-{
-    uint64_t tenants = registrar_tenants(r->registrar);
-
-    for (unsigned i = 0; i < r->static_jobs->n; i++)
-        if (r->static_jobs->job[i].plan.tenant >= 0)
-            tenants |= RTE_BIT64(r->static_jobs->job[i].plan.tenant);
-    return tenants;
-}
-
-static int read_next(struct change *c)
-{
-    const struct config *running = c->reload->running;
-    int rc = config_load(c->next, c->reload->file, report, NULL);
-
-    if (rc < 0)
-        return rc;
-    if (!config_align_ports(c->next, running)) {
-        log_error("%s: ports: there are no more than %d, with those that would be removed", c->reload->file,
+    if (!config_align_ports(next, r->common.running)) {
+        log_error("%s: ports: there are no more than %d, with those that would be removed", r->common.file,
                   SWAGG_MAX_PORTS);
         return -ENOSPC;
     }
-    config_align_vlans(c->next, running);
-    rc = reread_keep_tenants(c->reload->file, c->next, running, tenants_with_jobs(c->reload), c->tenant);
-    if (rc < 0)
-        return rc;
-    config_compare(c->list, running, c->next);
+    config_align_vlans(next, r->common.running);
     return 0;
 }
 
 /* Pools take their memory as jobs come. */
-static int check_memory(const struct change *c)
+static int check_memory(const struct reload *r, const struct config *next)
 {
-    const struct jobs *jobs = &c->reload->dp->jobs;
-    const size_t left = datapath_free_megabytes() + (jobs->bytes >> 20);
+    const size_t left = datapath_free_megabytes() + (r->dp->jobs.bytes >> 20);
 
-    if (c->next->pool.megabytes <= c->reload->running->pool.megabytes || left >= c->next->pool.megabytes)
+    if (next->pool.megabytes <= r->common.running->pool.megabytes || left >= next->pool.megabytes)
         return 0;
     log_error("%s: pool.megabytes: %u are more than the %zu that memory.megabytes (%u) has left, and that "
               "cannot be raised without a restart",
-              c->reload->file, c->next->pool.megabytes, left, c->next->memory.megabytes);
+              r->common.file, next->pool.megabytes, left, next->memory.megabytes);
     return -ENOMEM;
 }
 
 /* A port of another name cannot have a device that is still another's: DPDK would give it that one. */
-static int check_devices(const struct change *c)
+static int check_devices(const struct reload *r, const struct config *next)
 {
-    const struct config *running = c->reload->running, *next = c->next;
+    const struct config *running = r->common.running;
 
     for (unsigned p = 0; p < next->ports; p++)
         for (unsigned other = 0; other < running->ports; other++) {
@@ -86,59 +49,55 @@ static int check_devices(const struct change *c)
                 shared = config_device_clash(next->port[p].device, running->port[other].device, &length);
             if (shared != NULL) {
                 log_error("%s: ports[%s].device: %.*s is port %s's: take that out, reload, and add this one",
-                          c->reload->file, next->port[p].name, (int)length, shared,
-                          running->port[other].name);
+                          r->common.file, next->port[p].name, (int)length, shared, running->port[other].name);
                 return -EBUSY;
             }
         }
     return 0;
 }
 
-static int prepare_jobs(struct change *c)
+static int prepare_ports(struct reload *r, struct config *next)
 {
-    const struct reload *r = c->reload;
-    const struct static_jobs_change change = {r->running, c->next, c->tenant};
+    const int rc = check_devices(r, next);
+
+    return rc < 0 ? rc : datapath_prepare_ports(r->dp, next, &r->ports);
+}
+
+static int prepare_static_jobs(struct reload *r, const struct registry_change *c)
+{
+    const struct static_jobs_change change = {r->common.running, c->next, c->tenant};
     int rc = static_jobs_check_senders(r->registrar, &change);
 
     if (rc < 0)
         return rc;
     view_lock(r->shown);
-    rc = static_jobs_prepare(r->static_jobs, &change, &c->static_jobs);
+    rc = static_jobs_prepare(r->static_jobs, &change, &r->jobs);
     view_unlock(r->shown);
-    if (rc < 0)
-        return rc;
-    rc = registrar_prepare(r->registrar, c->next, c->tenant, &c->registrar);
-    if (rc == 0)
-        registrar_compare(r->registrar, c->registrar, c->next, c->tenant, c->list);
-    else
-        static_jobs_forget(r->static_jobs, &c->static_jobs);
     return rc;
 }
 
-static int prepare_ports(struct change *c)
+static int prepare(void *context, const struct registry_change *c)
 {
-    const int rc = check_devices(c);
-
-    return rc < 0 ? rc : datapath_prepare_ports(c->reload->dp, c->next, &c->ports);
-}
-
-static int prepare(struct change *c)
-{
-    const struct reload *r = c->reload;
-    int rc = read_next(c);
+    struct reload *r = context;
+    int rc = check_memory(r, c->next);
 
     if (rc == 0)
-        rc = reread_check(r->file, c->list);
-    if (rc == 0)
-        rc = check_memory(c);
-    if (rc == 0)
-        rc = prepare_ports(c);
+        rc = prepare_ports(r, c->next);
     if (rc < 0)
         return rc;
-    rc = prepare_jobs(c);
+    rc = prepare_static_jobs(r, c);
     if (rc < 0)
-        datapath_forget_ports(r->dp, &c->ports);
+        datapath_forget_ports(r->dp, &r->ports);
     return rc;
+}
+
+static void forget(void *context, const struct registry_change *c)
+{
+    struct reload *r = context;
+
+    (void)c;
+    static_jobs_forget(r->static_jobs, &r->jobs);
+    datapath_forget_ports(r->dp, &r->ports);
 }
 
 static bool same_impairments(const struct impair_config *a, const struct impair_config *b)
@@ -150,11 +109,11 @@ static bool same_impairments(const struct impair_config *a, const struct impair_
 }
 
 /* Which are different; with another seed, all that there are. */
-static void change_impairments(const struct change *c)
+static void change_impairments(const struct reload *r, const struct config *next)
 {
-    const struct config *next = c->next, *running = c->reload->running;
+    const struct config *running = r->common.running;
 
-    for (uint64_t left = ports_there(&c->reload->dp->ports) & ~c->ports.gone; left != 0; left &= left - 1) {
+    for (uint64_t left = ports_there(&r->dp->ports) & ~r->ports.gone; left != 0; left &= left - 1) {
         const unsigned p = rte_bsf64(left);
         const struct config_impair *now = &running->port[p].impair, *to = &next->port[p].impair;
         const bool seed = next->seed != running->seed;
@@ -162,84 +121,96 @@ static void change_impairments(const struct change *c)
         const bool tx = !same_impairments(&now->tx, &to->tx) || (seed && impair_active(&to->tx));
 
         if (rx || tx)
-            impairing_change(c->reload->impairing, p, rx ? &to->rx : NULL, tx ? &to->tx : NULL, next->seed);
+            impairing_change(r->impairing, p, rx ? &to->rx : NULL, tx ? &to->tx : NULL, next->seed);
     }
 }
 
 /* Their members' jobs end, before the ports do. */
-static void cut_ports(const struct change *c)
+static void cut_ports(const struct reload *r)
 {
-    for (uint64_t left = c->ports.gone; left != 0; left &= left - 1)
-        registrar_cut(c->reload->registrar, rte_bsf64(left), c->reload->dp->port[rte_bsf64(left)].name);
+    for (uint64_t left = r->ports.gone; left != 0; left &= left - 1)
+        registrar_cut(r->registrar, rte_bsf64(left), r->dp->port[rte_bsf64(left)].name);
 }
 
-static void commit_ports(const struct change *c)
+static void commit_ports(const struct reload *r)
 {
-    datapath_commit_ports(c->reload->dp, &c->ports, c->reload->running);
-    control_expect(c->reload->control, c->ports.come);
+    datapath_commit_ports(r->dp, &r->ports, r->common.running);
+    control_expect(r->control, r->ports.come);
 }
 
 /* From here on nothing can go wrong. */
-static void commit(struct change *c)
+static void commit(void *context, struct registry_change *c)
 {
-    const struct reload *r = c->reload;
+    struct reload *r = context;
+    struct config *running = r->common.running;
 
-    cut_ports(c);
-    change_impairments(c);
+    cut_ports(r);
+    change_impairments(r, c->next);
     view_lock(r->shown);
-    *r->running = *c->next;
-    jobs_follow(&r->dp->jobs, r->running, c->tenant);
-    static_jobs_commit(r->static_jobs, &c->static_jobs, r->running);
-    registrar_commit(r->registrar, c->registrar, c->tenant);
-    commit_ports(c);
+    *running = *c->next;
+    jobs_follow(&r->dp->jobs, running, c->tenant);
+    static_jobs_commit(r->static_jobs, &r->jobs, running);
+    registrar_take(r->registrar, c);
+    commit_ports(r);
     view_unlock(r->shown);
-    control_follow(r->control, r->running);
-    datapath_follow(r->dp, r->running);
-    log_set_level((enum log_level)r->running->log_level);
+    control_follow(r->control, running);
+    datapath_follow(r->dp, running);
 }
 
-int reload_run(const struct reload *r, struct config_changes *changes)
+static uint64_t tenants_of_static_jobs(void *context)
 {
-    struct change c = {.reload = r, .list = changes, .next = malloc(sizeof(*c.next))};
-    int rc = c.next == NULL ? -ENOMEM : prepare(&c);
+    const struct reload *r = context;
+    uint64_t tenants = 0;
 
-    if (rc == 0)
-        commit(&c);
-    reread_tell(r->file, changes, rc);
-    free(c.next);
-    return rc;
+    for (unsigned i = 0; i < r->static_jobs->n; i++)
+        if (r->static_jobs->job[i].plan.tenant >= 0)
+            tenants |= RTE_BIT64(r->static_jobs->job[i].plan.tenant);
+    return tenants;
+}
+
+void reload_init(struct reload *r, const char *file, struct config *running)
+{
+    r->common = (struct registry_reload){.file = file,
+                                         .running = running,
+                                         .context = r,
+                                         .load = config_load,
+                                         .align = align,
+                                         .tenants = tenants_of_static_jobs,
+                                         .prepare = prepare,
+                                         .forget = forget,
+                                         .commit = commit};
 }
 
 /* Port p of the running configuration becomes this one; its name "": there is none any more. All else, and
  * what it names, stays as it is. */
-static int change_port(const struct reload *r, unsigned p, const struct config_port *port)
+static int change_port(struct reload *r, unsigned p, const struct config_port *port)
 {
-    struct change c = {.reload = r, .next = malloc(sizeof(*c.next))};
+    struct config *next = malloc(sizeof(*next));
     int rc = -ENOMEM;
 
-    if (c.next != NULL) {
-        *c.next = *r->running;
-        c.next->port[p] = *port;
-        c.next->ports = RTE_MAX(c.next->ports, p + 1);
-        rc = prepare_ports(&c);
+    if (next != NULL) {
+        *next = *r->common.running;
+        next->port[p] = *port;
+        next->ports = RTE_MAX(next->ports, p + 1);
+        rc = prepare_ports(r, next);
     }
     if (rc == 0) {
-        cut_ports(&c);
+        cut_ports(r);
         view_lock(r->shown);
-        *r->running = *c.next;
-        commit_ports(&c);
+        *r->common.running = *next;
+        commit_ports(r);
         view_unlock(r->shown);
     }
-    free(c.next);
+    free(next);
     return rc;
 }
 
-int reload_add_port(const struct reload *r, const struct config_port *port)
+int reload_add_port(struct reload *r, const struct config_port *port)
 {
     unsigned p = 0;
     int rc = -ENOSPC;
 
-    while (p < SWAGG_MAX_PORTS && r->running->port[p].name[0] != '\0')
+    while (p < SWAGG_MAX_PORTS && r->common.running->port[p].name[0] != '\0')
         p++;
     if (p < SWAGG_MAX_PORTS)
         rc = change_port(r, p, port);
@@ -250,11 +221,11 @@ int reload_add_port(const struct reload *r, const struct config_port *port)
     return rc;
 }
 
-int reload_delete_port(const struct reload *r, const char *name)
+int reload_delete_port(struct reload *r, const char *name)
 {
     static const struct config_port none;
     const uint64_t ports = ports_there(&r->dp->ports);
-    const int p = config_find(r->running, CONFIG_GROUP_PORTS, name);
+    const int p = config_find(r->common.running, CONFIG_GROUP_PORTS, name);
     int rc = -EBUSY;
 
     if (p >= 0 && (ports & (ports - 1)) != 0)

@@ -1,37 +1,39 @@
-/* Another configuration while the switch runs (docs/configuration.md, "Changing it while it runs"): the file
- * is read anew and checked as at the start, all that it takes is made, and only then is anything changed. If
- * anything is wrong, or a key is different that cannot be changed, nothing is, and the log says why.
+/* Another configuration while the switch runs (registry/registry_reload.h): what changes with it here beside
+ * the registry, which is ports, static jobs, impairments.
  *
  * Threads: the main lcore's. Whoever shows the switch meanwhile waits (show/views.h).
  */
 #ifndef SWAGG_RELOAD_H
 #define SWAGG_RELOAD_H
 
-#include "config/config_changes.h"
 #include "control/control.h"
-#include "datapath.h"
+#include "control/static_jobs.h"
+#include "datapath_hotplug.h"
 #include "lcore/impairing.h"
+#include "registry/registry_reload.h"
 #include "show/parts.h"
 
 /* What is changed; all of it outlives the struct. */
 struct reload {
-    const char *file;
-    struct config *running; /* as it is now; at one place, since others have pointers to it */
+    struct registry_reload common;
     struct datapath *dp;
     struct registrar *registrar;
     struct control *control;
     struct static_jobs *static_jobs;
     const struct impairing *impairing;
     const struct show_parts *shown;
+
+    /* Of a change on its way. */
+    struct datapath_ports_next ports;
+    struct static_jobs_next jobs;
 };
 
-/* Makes the switch what its file says now, and logs what has changed, or what is wrong. 0, or -errno: nothing
- * has changed. */
-int reload_run(const struct reload *r, struct config_changes *changes);
+/* r->common; the rest is set. */
+void reload_init(struct reload *r, const char *file, struct config *running);
 
 /* One more port, which was checked as the configuration's are, or one less, until the file is read again. 0,
  * or -errno after logging. */
-int reload_add_port(const struct reload *r, const struct config_port *port);
-int reload_delete_port(const struct reload *r, const char *name);
+int reload_add_port(struct reload *r, const struct config_port *port);
+int reload_delete_port(struct reload *r, const char *name);
 
 #endif

@@ -49,12 +49,12 @@ ROOMS = {
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
-    "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share"],  # the list of protocols, whose reasons are counted
+    "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
     "lib/host/impair": ["lib/core/random", "lib/host/base"],
     "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/host/base", "lib/host/impair"],
-    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/keys", *HOST],
+    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/keys", *HOST, "lib/host/views"],
     "lib/host/views": ["lib/core/net", "lib/core/protocol", "lib/core/control"],
-    "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/views"],
+    "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views"],
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is

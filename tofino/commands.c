@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "helper.h"
-#include "operator/log_level.h"
 #include "operator/mac.h"
 #include "operator/reply_job.h"
 #include "place.h"
@@ -12,15 +11,13 @@
 
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 
-typedef void act_fn(struct errand *e, struct membership *membership);
 typedef json_t *ask_fn(const struct errand *e);
 
 struct command {
     const char *name;
     enum subject_kind of;
-    view_fn *view;  /* NULL: it is an action, ... */
-    act_fn *act;    /* which this process does; or the helper: */
-    ask_fn *ask;    /* NULL: it is asked for nothing */
+    view_fn *view;  /* NULL: it is an action */
+    ask_fn *ask;    /* NULL: the helper is asked for nothing */
     const char *at; /* what ask_to_look asks for */
 };
 
@@ -99,55 +96,26 @@ static json_t *ask_to_reset(const struct errand *e)
     return NULL;
 }
 
-/* --- what this process does -------------------------------------------------------------------------- */
-
-static void change_job(struct errand *e, struct membership *membership, membership_change *change)
-{
-    if (e->of.fixed != NULL)
-        reply_fail(e->reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", e->of.name);
-    else if (!change(membership, e->of.job->tenant, e->of.name, e->shown->now))
-        reply_fail(e->reply, REPLY_REFUSED, "job %s is over already", e->of.name);
-}
-
-static void kill_job(struct errand *e, struct membership *membership)
-{
-    change_job(e, membership, membership_end);
-}
-
-static void drain_job(struct errand *e, struct membership *membership)
-{
-    change_job(e, membership, membership_drain);
-}
-
-static void set_log_level(struct errand *e, struct membership *membership)
-{
-    (void)membership;
-    log_level_set(e->request, e->reply);
-}
-
 static const struct command commands[] = {
-    {"status", NOTHING, view_status, NULL, ask_to_look, "status"},
-    {"memory", NOTHING, view_memory, NULL, ask_to_look, "memory"},
-    {"ports", NOTHING, view_ports, NULL, ask_to_look, "ports"},
-    {"port", A_PORT, view_port, NULL, ask_to_look, "ports"},
-    {"fdb", NOTHING, view_fdb, NULL, ask_to_look, "stations"},
-    {"jobs", NOTHING, view_jobs, NULL, ask_to_look, "static"},
-    {"job", A_JOB, view_job, NULL, ask_for_static, "static"},
-    {"ranks", A_JOB, view_ranks, NULL, NULL, NULL},
-    {"slots", A_JOB, view_slots, NULL, ask_for_slots, NULL},
-    {"tenants", NOTHING, view_tenants, NULL, NULL, NULL},
-    {"drops", NOTHING, view_drops, NULL, ask_to_look, "counters"},
-    {"counters", NOTHING, view_counters, NULL, ask_to_look, "counters"},
-    {"verdicts", NOTHING, view_verdicts, NULL, ask_to_look, "counters"},
-    {"job drain", A_JOB, NULL, drain_job, NULL, NULL},
-    {"job kill", A_JOB, NULL, kill_job, NULL, NULL},
-    {"job reset", A_JOB, NULL, NULL, ask_to_reset, NULL},
-    {"fdb flush", PERHAPS_A_PORT, NULL, NULL, ask_to_flush, NULL},
-    {"fdb add", A_PORT, NULL, NULL, ask_to_fix, NULL},
-    {"fdb del", NOTHING, NULL, NULL, ask_to_unfix, NULL},
-    {"port up", A_PORT, NULL, NULL, ask_for_port_up, NULL},
-    {"port down", A_PORT, NULL, NULL, ask_for_port_down, NULL},
-    {"log level", NOTHING, NULL, set_log_level, NULL, NULL},
+    {"status", NOTHING, view_status, ask_to_look, "status"},
+    {"memory", NOTHING, view_memory, ask_to_look, "memory"},
+    {"ports", NOTHING, view_ports, ask_to_look, "ports"},
+    {"port", A_PORT, view_port, ask_to_look, "ports"},
+    {"fdb", NOTHING, view_fdb, ask_to_look, "stations"},
+    {"jobs", NOTHING, view_jobs, ask_to_look, "static"},
+    {"job", A_JOB, view_job, ask_for_static, "static"},
+    {"ranks", A_JOB, view_ranks, NULL, NULL},
+    {"slots", A_JOB, view_slots, ask_for_slots, NULL},
+    {"tenants", NOTHING, view_tenants, NULL, NULL},
+    {"drops", NOTHING, view_drops, ask_to_look, "counters"},
+    {"counters", NOTHING, view_counters, ask_to_look, "counters"},
+    {"verdicts", NOTHING, view_verdicts, ask_to_look, "counters"},
+    {"job reset", A_JOB, NULL, ask_to_reset, NULL},
+    {"fdb flush", PERHAPS_A_PORT, NULL, ask_to_flush, NULL},
+    {"fdb add", A_PORT, NULL, ask_to_fix, NULL},
+    {"fdb del", NOTHING, NULL, ask_to_unfix, NULL},
+    {"port up", A_PORT, NULL, ask_for_port_up, NULL},
+    {"port down", A_PORT, NULL, ask_for_port_down, NULL},
 };
 
 static const struct {
@@ -162,7 +130,6 @@ static const struct {
     {"impair clear", "a Tofino does not impair its ports"},
     {"port add", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
     {"port del", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
-    {"reload", "start swagg-tofino again, and it reads the file anew; running jobs go on"},
 };
 
 static const struct command *command_called(const char *name, struct reply *reply)
@@ -212,15 +179,14 @@ static bool find_port(struct errand *e, const char *name)
     return e->of.port != NULL;
 }
 
-static bool find_subject(struct errand *e, const char *name)
+static bool find_subject(struct errand *e, enum subject_kind of, const char *name)
 {
-    const enum subject_kind of = e->command->of;
     const char *what = of == A_JOB ? "job" : "port";
 
     if (name == NULL && (of == A_JOB || of == A_PORT))
         reply_fail(e->reply, REPLY_BAD_REQUEST, "which %s? `swaggctl %ss` lists them", what, what);
     else if (name != NULL && of == NOTHING)
-        reply_fail(e->reply, REPLY_BAD_REQUEST, "%s takes no name here", e->command->name);
+        reply_fail(e->reply, REPLY_BAD_REQUEST, "%s takes no name here", e->request->command);
     else if (name != NULL)
         return of == A_JOB ? find_job(e, name) : find_port(e, name);
     return e->reply->code == REPLY_OK;
@@ -236,17 +202,32 @@ static void show(struct errand *e, const json_t *found)
         reply_fail(e->reply, REPLY_FAILED, "no memory for the answer");
 }
 
-json_t *commands_begin(struct errand *e, struct membership *membership)
+static void run_common(struct errand *e, const struct common_command *command)
 {
+    struct common_job job = {.called = e->of.name, .name = e->of.name};
+
+    if (!find_subject(e, command->of_job ? A_JOB : NOTHING, request_text(e->request, "name")))
+        return;
+    job.fixed = e->of.fixed != NULL;
+    if (e->of.job != NULL)
+        job.tenant = e->of.job->tenant;
+    command->run(e->host, &job, e->request, e->reply);
+}
+
+json_t *commands_begin(struct errand *e)
+{
+    const struct common_command *common = common_command_find(e->request->command);
     json_t *question = NULL;
 
+    if (common != NULL) {
+        run_common(e, common);
+        return NULL;
+    }
     e->command = command_called(e->request->command, e->reply);
-    if (e->command == NULL || !find_subject(e, request_text(e->request, "name")))
+    if (e->command == NULL || !find_subject(e, e->command->of, request_text(e->request, "name")))
         return NULL;
     if (e->command->ask != NULL)
         question = e->command->ask(e);
-    else if (e->command->act != NULL)
-        e->command->act(e, membership);
     if (question == NULL && e->command->view != NULL && e->reply->code == REPLY_OK)
         show(e, NULL);
     return question;

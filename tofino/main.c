@@ -1,6 +1,7 @@
 /* swagg-tofino: the control process of a Tofino that runs p4/swagg.p4 (docs/tofino.md). Runs on the switch's
  * CPU, on the interface that leads to the chip and has the switch's IP address. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
@@ -9,7 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/counter.h"
 #include "base/log.h"
+#include "base/secret.h"
+#include "base/strangers.h"
 #include "config/config.h"
 #include "config/machine.h"
 #include "exit_status.h"
@@ -17,12 +21,10 @@
 #include "membership.h"
 #include "operating.h"
 #include "place.h"
-#include "reception.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
 #include "standard_streams.h"
 #include "version.h"
-#include "wire/path.h"
 
 enum {
     DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1,
@@ -30,7 +32,6 @@ enum {
     AT_ONCE = 64,
     HELPER_TIMEOUT_S = 60,
     HELPER_TIMEOUT_MAX_S = 3600,
-    LOOK_MS = 1000, /* so often at least the helper is looked at */
 };
 
 /* What is polled; from CONTROL on, the sockets of workers. */
@@ -40,14 +41,14 @@ struct process {
     const char *interface, *state;
     unsigned elements, helper_timeout_s;
     struct config cfg;
-    struct keyring keys;
+    struct registry_reload reload;
     json_t *place;
     struct helper *helper;
-    struct membership *membership;
+    struct membership membership;
     struct operating *operating;
     struct shown shown;
-    struct tofino_counts counts;
     struct reception reception;
+    struct strangers strangers;
     struct pollfd source[SOURCES];
 };
 
@@ -73,15 +74,10 @@ static void send_control(void *context, const struct ctl_endpoint *to, const uin
     const struct sockaddr_in at = {
         .sin_family = AF_INET, .sin_addr.s_addr = to->ip, .sin_port = htons(to->udp_port)};
 
-    p->counts.event[EVENT_CONTROL_SENT]++;
+    counter_add(&p->reception.counts.event[EVENT_CONTROL_SENT], 1);
     /* What is lost here is as if it had been lost on the way. */
     (void)sendto(p->source[CONTROL].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)&at,
                  sizeof(at));
-}
-
-static void log_job(const char *job, const char *what)
-{
-    log_notice("%s%s%s%s", job ? "job " : "", job ? job : "", job ? ": " : "", what);
 }
 
 static bool find_neighbour(void *context, struct ctl_endpoint *of)
@@ -97,16 +93,26 @@ static bool find_neighbour(void *context, struct ctl_endpoint *of)
     return false;
 }
 
-static void take(struct process *p, unsigned source, const struct sockaddr_in *from, uint8_t *payload,
-                 size_t bytes)
+/* At a data port: the chip has what is of jobs; path probes come here. */
+static void answer(struct process *p, unsigned source, const struct sockaddr_in *from, uint8_t *payload,
+                   size_t bytes)
 {
-    const struct ctl_endpoint sender = {.ip = from->sin_addr.s_addr, .udp_port = ntohs(from->sin_port)};
+    const struct agg_packet packet = {.payload = payload, .bytes = bytes, .from.ip = from->sin_addr.s_addr};
+    struct reception_counts *counts = &p->reception.counts;
+    uint8_t reject[AGG_ANSWER_BYTES];
 
-    if (source == CONTROL)
-        reception_message(&p->reception, &sender, payload, bytes, clock_ns());
-    else if (reception_question(&p->reception, sender.ip, payload, bytes, clock_ns()))
+    switch (strangers_answer(&p->strangers, NULL, &packet, clock_ns(), reject, &bytes)) {
+    case STRANGERS_PATH:
         (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
                      sizeof(*from));
+        counter_add(&counts->event[EVENT_PATH_ANSWERS], 1);
+        break;
+    case STRANGERS_RATE:
+        counter_add(&counts->drop[DROP_PATH_RATE], 1);
+        break;
+    default:
+        break;
+    }
 }
 
 static void receive(struct process *p, unsigned source)
@@ -121,7 +127,7 @@ static void receive(struct process *p, unsigned source)
 
         if (n < 0)
             return;
-        take(p, source, &from, payload, (size_t)n);
+        answer(p, source, &from, payload, (size_t)n);
     }
 }
 
@@ -130,7 +136,7 @@ static void answered(void *context, uint64_t id, const json_t *answer)
     struct process *p = context;
 
     if (!operating_answered(p->operating, id, answer))
-        membership_answered(p->membership, id, answer, clock_ns());
+        membership_answered(&p->membership, id, answer, clock_ns());
 }
 
 /* --- life -------------------------------------------------------------------------------------------- */
@@ -144,13 +150,17 @@ static bool open_signals(struct process *p)
 }
 
 /* False: it is to end. */
-static bool heed_signal(const struct process *p)
+static bool heed_signal(struct process *p)
 {
     const int signal = signals_take(p->source[SIGNALS].fd);
 
-    if (signal == SIGNALS_RELOAD)
-        log_warning("SIGHUP: swagg-tofino reads its file when it starts: start it again, running jobs go on");
-    return signal <= 0 || signal == SIGNALS_RELOAD;
+    if (signal > 0)
+        log_notice("stopping: %s", strsignal(signal));
+    else if (signal == SIGNALS_RELOAD && membership_has_begun(&p->membership))
+        registry_reload_on_signal(&p->membership.common, &p->reload);
+    else if (signal == SIGNALS_RELOAD)
+        log_warning("reload: the chip is being set up: ask again in a moment");
+    return signal <= 0;
 }
 
 static bool open_sources(struct process *p)
@@ -168,74 +178,113 @@ static bool open_sources(struct process *p)
     return p->source[CONTROL].fd >= 0;
 }
 
+/* Whether the helper does what it should. */
+static bool helper_is_well(const struct process *p)
+{
+    if (helper_hangs(p->helper, clock_ns()))
+        log_error("the helper has answered nothing for %u s: does the switch's software hang? Start "
+                  "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
+                  p->helper_timeout_s);
+    else
+        return !p->membership.failed;
+    return false;
+}
+
 static int run(struct process *p)
 {
-    const int tick_ms = (int)(p->cfg.timers.lost_after_ms / 10);
+    const int tick_ms = (int)listening_ask_every_ms(p->cfg.timers.lost_after_ms);
     uint64_t tick_at = 0;
     bool strangers_wait = false;
 
     for (;;) {
         p->source[HELPER].events = helper_events(p->helper);
-        poll(p->source, membership_has_begun(p->membership) ? SOURCES : CONTROL,
-             strangers_wait ? 0 : (tick_ms < LOOK_MS ? tick_ms : LOOK_MS));
+        poll(p->source, membership_has_begun(&p->membership) ? SOURCES : CONTROL,
+             strangers_wait ? 0 : tick_ms);
         if (p->source[SIGNALS].revents && !heed_signal(p))
             return EXIT_GOOD;
         if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
             log_error("the helper has ended, or said what is no answer (above: why)");
             return EXIT_BAD;
         }
-        if (helper_hangs(p->helper, clock_ns())) {
-            log_error(
-                "the helper has answered nothing for %u s: does the switch's software hang? Start "
-                "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
-                p->helper_timeout_s);
-            return EXIT_BAD;
-        }
-        if (membership_has_failed(p->membership))
+        if (!helper_is_well(p))
             return EXIT_BAD;
         if (p->source[OPERATORS].revents)
             operating_serve(p->operating);
-        if (!membership_has_begun(p->membership))
+        if (!membership_has_begun(&p->membership))
             continue;
-        for (unsigned i = CONTROL; i < SOURCES; i++)
+        reception_take(&p->reception, p->source[CONTROL].fd, clock_ns());
+        for (unsigned i = DATA; i < SOURCES; i++)
             if (p->source[i].revents)
                 receive(p, i);
         strangers_wait = reception_serve(&p->reception, clock_ns());
         if (clock_ns() >= tick_at) {
             tick_at = clock_ns() + (uint64_t)tick_ms * 1000000;
-            membership_tick(p->membership, clock_ns());
+            membership_tick(&p->membership);
             reception_tick(&p->reception, clock_ns());
         }
     }
 }
 
+/* --- another configuration --------------------------------------------------------------------------- */
+
+static int load(struct config *next, const char *file, config_report report, void *context)
+{
+    const int rc = config_load(next, file, report, context);
+
+    return rc == 0 && !machine_suits(next) ? -ENOMEM : rc;
+}
+
+static uint64_t tenants_of_static_jobs(void *context)
+{
+    const struct process *p = context;
+    uint64_t tenants = 0;
+
+    for (unsigned i = 0; i < p->cfg.static_jobs; i++)
+        if (p->cfg.static_job[i].tenant >= 0)
+            tenants |= UINT64_C(1) << p->cfg.static_job[i].tenant;
+    return tenants;
+}
+
+static void commit(void *context, struct registry_change *c)
+{
+    struct process *p = context;
+
+    p->cfg = *c->next;
+    registry_change_take(c);
+    reception_follow(&p->reception, &p->cfg);
+}
+
+/* --- start ------------------------------------------------------------------------------------------- */
+
 static bool start_operating(struct process *p)
 {
+    const struct common_host host = {&p->membership.common, &p->reload};
     struct shown *shown = &p->shown;
 
     shown->cfg = &p->cfg;
-    shown->membership = p->membership;
-    shown->counts = &p->counts;
+    shown->membership = &p->membership;
+    shown->counts = &p->reception.counts;
     shown->started = clock_ns();
     inet_ntop(AF_INET, &p->cfg.ip, shown->name, sizeof(shown->name));
-    p->operating = operating_start(shown, p->membership, p->helper);
+    p->operating = operating_start(shown, &host, p->helper);
     return p->operating != NULL;
 }
 
 static void open_reception(struct process *p)
 {
-    p->reception = (struct reception){
-        .membership = p->membership, .counts = &p->counts, .neighbour = find_neighbour, .context = p};
+    p->reception.host = &p->membership.common;
+    p->reception.neighbour = find_neighbour;
+    p->reception.context = p;
     reception_init(&p->reception, &p->cfg);
+    p->strangers.data_ports = 1;
+    strangers_init(&p->strangers, secret64());
 }
 
 static int start(struct process *p, char *const helper[])
 {
     struct membership_parts parts = {.cfg = &p->cfg,
-                                     .keys = &p->keys,
                                      .elements = p->elements,
                                      .send = send_control,
-                                     .log = log_job,
                                      .state = p->state,
                                      .place = p->place,
                                      .context = p};
@@ -251,18 +300,14 @@ static int start(struct process *p, char *const helper[])
         return EXIT_BAD;
     }
     parts.helper = p->helper;
-    p->membership = membership_open(&parts);
-    if (p->membership == NULL)
-        log_error("no memory, or limits.jobs and timers.lost_after_ms are out of range");
-    else if (start_operating(p) && open_sources(p)) {
+    if (membership_open(&p->membership, &parts, clock_ns()) == 0 && start_operating(p) && open_sources(p)) {
         open_reception(p);
         status = run(p);
         reception_free(&p->reception);
     }
     operating_stop(p->operating);
     helper_stop(p->helper);
-    if (p->membership != NULL)
-        membership_close(p->membership);
+    membership_close(&p->membership);
     return status;
 }
 
@@ -274,8 +319,14 @@ static void report_fault(void *context, const char *message)
 
 static bool read_config(struct process *p, const char *file)
 {
-    if (config_load(&p->cfg, file, report_fault, NULL) < 0 || keyring_load(&p->keys, &p->cfg) < 0 ||
-        !machine_suits(&p->cfg))
+    p->reload = (struct registry_reload){.file = file,
+                                         .running = &p->cfg,
+                                         .context = p,
+                                         .load = load,
+                                         .tenants = tenants_of_static_jobs,
+                                         .judge = place_keep,
+                                         .commit = commit};
+    if (load(&p->cfg, file, report_fault, NULL) < 0 || !keyring_is_good(&p->cfg))
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");

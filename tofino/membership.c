@@ -5,13 +5,50 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/secret.h"
-#include "membership_state.h"
 #include "place.h"
-#include "registry/tenants.h"
-#include "sodium_keys.h"
 #include "switchml/terms.h"
 #include "terms.h"
+
+/* --- what the next life is to know ---------------------------------------------------------------------- */
+
+/* Of what changes about running jobs, of that which is in the file. */
+static uint64_t fingerprint(const struct registry_host *h)
+{
+    uint64_t print = 1;
+
+    for (unsigned i = 0; i < h->config.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(h->registry, i);
+
+        if (job->state != CTL_ENTRY_RUNNING)
+            continue;
+        print = print * 1000003 + ((uint64_t)job->epoch << 32 | (uint64_t)job->present << 1 | job->draining);
+        for (uint16_t rank = 0; rank < job->size; rank++)
+            print = print * 1000003 + (uint64_t)helper_mac(job->members[rank].endpoint.mac);
+    }
+    return print;
+}
+
+/* Writes it, if it has changed. */
+static void keep(struct registry_host *h)
+{
+    struct membership *m = (struct membership *)h;
+    const uint64_t print = h->registry == NULL ? m->kept : fingerprint(h);
+
+    if (print == m->kept)
+        return;
+    m->kept = print;
+    if (saved_write(m->parts.state, &h->config, h->registry)) {
+        m->unwritten = false;
+        return;
+    }
+    if (m->unwritten)
+        return; /* it has been said */
+    m->unwritten = true;
+    log_notice("%s: %s; jobs end when swagg-tofino does (--state names another file)", m->parts.state,
+               strerror(errno));
+}
 
 /* --- what the registry asks for --------------------------------------------------------------------- */
 
@@ -20,7 +57,7 @@ static void send_message(void *context, const struct ctl_endpoint *to, const uin
 {
     struct membership *m = context;
 
-    membership_keep(m);
+    keep(&m->common);
     m->parts.send(m->parts.context, to, payload, bytes);
 }
 
@@ -65,28 +102,6 @@ static void moved(void *context, const struct ctl_entry *job, unsigned rank)
     numbers_lead(&m->numbers, job);
 }
 
-static uint64_t random64(void *context)
-{
-    (void)context;
-    return secret64();
-}
-
-static void report(void *context, const struct ctl_entry *job, const char *what)
-{
-    struct membership *m = context;
-
-    if (job_lines_admit(&m->lines, m->now))
-        m->parts.log(job->name, what);
-}
-
-static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
-                     char text[CTL_TEXT_MAX])
-{
-    const struct membership *m = context;
-
-    return tenants_admit(m->parts.cfg, from, key, name, text);
-}
-
 /* Of a job that nobody joins. */
 static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
                      char text[CTL_TEXT_MAX])
@@ -100,13 +115,73 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
     return job >= 0;
 }
 
+static const struct registry_host_kind kind = {.actions = {.send = send_message,
+                                                           .prepare = prepare,
+                                                           .release = release,
+                                                           .moved = moved,
+                                                           .is_taken = is_taken},
+                                               .changed = keep};
+
+/* --- life ------------------------------------------------------------------------------------------- */
+
+static uint64_t ask_to_begin(struct membership *m)
+{
+    json_t *jobs = json_array(), *request = json_copy((json_t *)m->parts.place);
+
+    for (unsigned i = 0; m->before != NULL && i < m->before->jobs; i++) {
+        const struct ctl_entry *job = &m->before->job[i].entry;
+
+        json_array_append_new(jobs, numbers_describe(job->number, job, &job->terms));
+    }
+    json_object_set_new(request, "do", json_string("begin"));
+    json_object_set_new(request, "jobs", jobs);
+    return helper_ask(m->numbers.helper, request);
+}
+
+static bool is_in(const json_t *numbers, unsigned number)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(numbers, i, one) if (json_integer_value(one) == number) return true;
+    return false;
+}
+
+/* A job of the life before, which the switch has. */
+static void go_on(struct membership *m, const struct ctl_entry *job, uint64_t now)
+{
+    numbers_go_on(&m->numbers, job);
+    if (ctl_registry_restore(m->common.registry, job, now))
+        return;
+    log_notice("job %s: cannot go on: it is not within limits.jobs and limits.workers any more", job->name);
+    numbers_close(&m->numbers, job->number);
+}
+
+/* If the switch has lost them all, this is another switch to their workers. */
+static void begin(struct membership *m, const json_t *kept, uint64_t now)
+{
+    const struct saved *before = m->before;
+
+    if (before != NULL && (before->jobs == 0 || json_array_size(kept) > 0))
+        m->common.parts.boot_id = before->boot_id;
+    registry_host_begin(&m->common);
+    for (unsigned i = 0; before != NULL && i < before->jobs; i++)
+        if (is_in(kept, before->job[i].entry.number))
+            go_on(m, &before->job[i].entry, now);
+        else
+            log_notice("job %s: cannot go on: the switch does not have it any more",
+                       before->job[i].entry.name);
+    free(m->before);
+    m->before = NULL;
+}
+
 /* --- answers ---------------------------------------------------------------------------------------- */
 
 /* A member may have moved while its job was made. */
 static void lead_to_members(struct membership *m, unsigned number)
 {
-    for (unsigned i = 0; i < m->cfg.max_jobs; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(m->registry, i);
+    for (unsigned i = 0; i < m->common.config.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(m->common.registry, i);
 
         if (job->state == CTL_ENTRY_RUNNING && job->number == number)
             numbers_lead(&m->numbers, job);
@@ -131,20 +206,16 @@ static void opened(struct membership *m, unsigned number, const char *error, uin
     } else {
         n->use = NUMBER_OPEN;
     }
-    ctl_registry_prepared(m->registry, preparation, &p, now);
+    ctl_registry_prepared(m->common.registry, preparation, &p, now);
     lead_to_members(m, number);
 }
 
 static void closed(struct membership *m, unsigned number, const char *error)
 {
-    char text[CTL_TEXT_MAX + 100];
-
-    if (error == NULL) {
+    if (error == NULL)
         numbers_free(&m->numbers, number);
-        return;
-    }
-    snprintf(text, sizeof(text), "job number %u is not used again: %s", number, error);
-    m->parts.log(NULL, text);
+    else
+        log_notice("job number %u is not used again: %s", number, error);
 }
 
 void membership_answered(struct membership *m, uint64_t id, const json_t *answer, uint64_t now)
@@ -152,92 +223,43 @@ void membership_answered(struct membership *m, uint64_t id, const json_t *answer
     const int number = numbers_asked(&m->numbers, id);
     const char *error = helper_error(answer);
 
-    m->now = now;
-    if (id == m->begun && error != NULL) {
-        m->parts.log(NULL, error);
-        m->failed = true;
-        return;
-    }
-    if (id == m->begun)
-        membership_begin(m, json_object_get(answer, "kept"), now);
+    registry_host_enter(&m->common, 0, now);
+    if (id == m->begun && error == NULL)
+        begin(m, json_object_get(answer, "kept"), m->common.now);
     else if (number >= 0 && m->numbers.number[number].use == NUMBER_CLOSING)
         closed(m, (unsigned)number, error);
     else if (number >= 0)
-        opened(m, (unsigned)number, error, now);
+        opened(m, (unsigned)number, error, m->common.now);
     else if (error != NULL)
-        m->parts.log(NULL, error);
-    membership_keep(m);
+        log_notice("%s", error);
+    m->failed |= id == m->begun && error != NULL;
+    registry_host_leave(&m->common);
 }
 
-/* --- life ------------------------------------------------------------------------------------------- */
-
-static struct ctl_registry_config registry_config(struct membership *m)
+int membership_open(struct membership *m, const struct membership_parts *parts, uint64_t now)
 {
     static const struct agg_protocol *const protocols[] = {&tofino_protocol};
-    const struct config *cfg = m->parts.cfg;
-
-    return (struct ctl_registry_config){
-        .protocols = protocols,
-        .protocols_known = 1,
-        .max_jobs = (uint16_t)cfg->limits.jobs,
-        .max_workers = TOFINO_MAX_WORKERS,
-        .tenants_known = cfg->tenants,
-        .tenants = m->tenant,
-        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
-        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
-        .boot_id = secret64() | 1,
-        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
-        .data_ports = 1,
-        .library = keys_sodium(),
-        .key = m->parts.keys->key,
-        .keys = m->parts.keys->keys,
-        .payload_bytes = (uint16_t)(SML_HEADER_BYTES + 4 * m->parts.elements),
-        .actions = {.ctx = m,
-                    .send = send_message,
-                    .prepare = prepare,
-                    .release = release,
-                    .random = random64,
-                    .event = report,
-                    .tenant_of = tenant_of,
-                    .is_taken = is_taken,
-                    .moved = moved},
-    };
-}
-
-struct membership *membership_open(const struct membership_parts *parts)
-{
-    struct membership *m = calloc(1, sizeof(*m));
+    const struct registry_host_parts common = {.kind = &kind,
+                                               .cfg = parts->cfg,
+                                               .protocols = protocols,
+                                               .protocols_known = 1,
+                                               .boot_id = secret64() | 1,
+                                               .data_ports = 1,
+                                               .max_workers = TOFINO_MAX_WORKERS,
+                                               .payload_bytes =
+                                                   (uint16_t)(SML_HEADER_BYTES + 4 * parts->elements)};
     char why[SAVED_WHY_MAX];
-    size_t bytes;
+    int rc;
 
-    if (m == NULL)
-        return NULL;
-    m->parts = *parts;
-    m->numbers.helper = parts->helper;
-    tenants_list(parts->cfg, m->tenant);
-    job_lines_init(&m->lines, parts->cfg, secret64());
-    m->cfg = registry_config(m);
-    bytes = ctl_registry_footprint(&m->cfg);
-    m->memory = bytes == 0 ? NULL : aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (m->memory == NULL) {
-        free(m);
-        return NULL;
-    }
-    m->before = saved_read(parts->state, &m->cfg, why);
+    *m = (struct membership){.parts = *parts, .numbers.helper = parts->helper};
+    rc = registry_host_open(&m->common, &common, now);
+    if (rc < 0)
+        return rc;
+    m->before = saved_read(parts->state, &m->common.config, why);
     if (why[0] != '\0')
-        parts->log(NULL, why);
-    m->begun = membership_ask_to_begin(m);
-    return m;
-}
-
-bool membership_has_begun(const struct membership *m)
-{
-    return m->registry != NULL;
-}
-
-bool membership_has_failed(const struct membership *m)
-{
-    return m->failed;
+        log_notice("%s", why);
+    m->begun = ask_to_begin(m);
+    return 0;
 }
 
 void membership_close(struct membership *m)
@@ -245,59 +267,11 @@ void membership_close(struct membership *m)
     for (unsigned i = 0; i < AGG_JOBS; i++)
         json_decref(m->numbers.number[i].workers);
     free(m->before);
-    free(m->memory);
-    free(m);
+    registry_host_close(&m->common);
 }
 
-enum ctl_parse_error membership_receive(struct membership *m, const struct ctl_endpoint *from,
-                                        const uint8_t *payload, size_t bytes, uint64_t now)
+void membership_tick(struct membership *m)
 {
-    enum ctl_parse_error e;
-
-    m->now = now;
-    m->lines.heard = from->ip;
-    e = ctl_registry_receive(m->registry, from, payload, bytes, now);
-    m->lines.heard = 0;
-    membership_keep(m);
-    return e;
-}
-
-void membership_tick(struct membership *m, uint64_t now)
-{
-    char text[JOB_LINES_TEXT_MAX];
-
-    m->now = now;
-    ctl_registry_tick(m->registry, now);
-    if (job_lines_left_out(&m->lines, now, text))
-        m->parts.log(NULL, text);
     if (m->unwritten)
         m->kept = 0; /* there may be room now */
-    membership_keep(m);
-}
-
-static bool change_job(struct membership *m, int tenant, const char *name, uint64_t now,
-                       bool (*change)(struct ctl_registry *, int, const char *, uint64_t))
-{
-    bool done;
-
-    m->now = now;
-    done = change(m->registry, tenant, name, now);
-    membership_keep(m);
-    return done;
-}
-
-bool membership_end(struct membership *m, int tenant, const char *name, uint64_t now)
-{
-    return change_job(m, tenant, name, now, ctl_registry_end);
-}
-
-bool membership_drain(struct membership *m, int tenant, const char *name, uint64_t now)
-{
-    return change_job(m, tenant, name, now, ctl_registry_drain);
-}
-
-struct registry_shown membership_shown(const struct membership *m, uint64_t now)
-{
-    return (struct registry_shown){
-        .registry = m->registry, .entries = m->cfg.max_jobs, .tenants = m->tenant, .now = now};
 }

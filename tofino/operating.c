@@ -10,7 +10,7 @@
 
 struct operating {
     struct shown *shown;
-    struct membership *membership;
+    struct common_host host;
     struct helper *helper;
     struct operators *operators; /* NULL: the configuration wants none */
     struct handoff main;
@@ -30,12 +30,12 @@ static void begin(void *argument)
     struct operating *o = p->o;
     json_t *question;
 
-    if (!membership_has_begun(o->membership)) {
+    if (!membership_has_begun(o->shown->membership)) {
         reply_fail(p->errand.reply, REPLY_REFUSED, "the chip is being set up: ask again in a moment");
         return;
     }
     o->shown->now = clock_ns();
-    question = commands_begin(&p->errand, o->membership);
+    question = commands_begin(&p->errand);
     if (question == NULL)
         return;
     o->asked = helper_ask(o->helper, question);
@@ -63,32 +63,27 @@ static void run(void *context, const struct request *request, struct reply *repl
                 struct server_stream *stream)
 {
     struct operating *o = context;
-    struct parcel parcel = {.o = o, .errand = {.shown = o->shown, .request = request, .reply = reply}};
+    struct parcel parcel = {
+        .o = o, .errand = {.shown = o->shown, .host = &o->host, .request = request, .reply = reply}};
 
     (void)stream; /* nothing is captured here */
     if (!handoff_call(&o->main, begin, &parcel))
         reply_fail(reply, REPLY_FAILED, "swagg-tofino is stopping");
 }
 
-static int start_thread(pthread_t *thread, void *(*main)(void *), void *argument)
-{
-    return -pthread_create(thread, NULL, main, argument);
-}
-
-struct operating *operating_start(struct shown *shown, struct membership *membership, struct helper *helper)
+struct operating *operating_start(struct shown *shown, const struct common_host *host, struct helper *helper)
 {
     struct operating *o = calloc(1, sizeof(*o));
-    const struct operators_host host = {
-        .kind = "switch", .name = shown->name, .run = run, .context = o, .start_thread = start_thread};
+    const struct operators_host operated = {.kind = "switch", .name = shown->name, .run = run, .context = o};
 
     if (o == NULL || handoff_open(&o->main) < 0) {
         free(o);
         return NULL;
     }
     o->shown = shown;
-    o->membership = membership;
+    o->host = *host;
     o->helper = helper;
-    if (operators_start(&o->operators, &host, &shown->cfg->control) == 0)
+    if (operators_start(&o->operators, &operated, &shown->cfg->control) == 0)
         return o;
     handoff_free(&o->main);
     free(o);

@@ -5,12 +5,13 @@
 #define SWAGG_TOFINO_OPERATING_H
 
 #include "helper.h"
+#include "operator/common_commands.h"
 #include "shown.h"
 
 struct operating;
 
 /* NULL after logging: no memory, or no socket. shown: but for its time; outlives it. */
-struct operating *operating_start(struct shown *shown, struct membership *membership, struct helper *helper);
+struct operating *operating_start(struct shown *shown, const struct common_host *host, struct helper *helper);
 /* Also while an operator waits. o may be NULL. */
 void operating_stop(struct operating *o);
 

@@ -240,3 +240,16 @@ int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
     }
     return -1;
 }
+
+void place_keep(struct config_changes *list)
+{
+    static const char *const told[] = {"switch.", "ports[", "static[", "timers.mac_age_s"};
+
+    for (unsigned i = 0; i < list->n; i++)
+        for (unsigned k = 0; k < sizeof(told) / sizeof(told[0]); k++)
+            if (strncmp(list->change[i].key, told[k], strlen(told[k])) == 0) {
+                list->of[list->change[i].reload]--;
+                list->change[i].reload = CONFIG_RESTART;
+                list->of[CONFIG_RESTART]++;
+            }
+}

@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "config/config.h"
+#include "config/config_changes.h"
 #include "net/mac.h"
 
 /* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
@@ -18,6 +18,9 @@ const char *place_interface(const struct config *cfg, config_report report, void
 
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
 json_t *place_describe(const struct config *cfg, config_report report, void *context);
+
+/* Has changes of what the helper is told at the start need a restart. */
+void place_keep(struct config_changes *list);
 
 /* Whether the interface's MAC address is the configuration's, if that has one; it is logged if not. */
 bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac);

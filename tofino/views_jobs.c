@@ -3,7 +3,7 @@
 
 struct registry_shown shown_registry(const struct shown *s)
 {
-    return membership_shown(s->membership, s->now);
+    return registry_host_shown(&s->membership->common);
 }
 
 /* Whether all of its workers have been heard, so that the chip has it. */

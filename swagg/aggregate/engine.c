@@ -5,6 +5,7 @@
 #include "net/ecn.h"
 #include "net/udp_frame.h"
 #include "protocol/heard.h"
+#include "wire/path.h"
 
 /* The number of a frame's source, kept in the mbuf on its way from engine_steer to the owner of its shard. */
 static uint32_t *source_of(struct rte_mbuf *m)
@@ -86,14 +87,33 @@ static rte_be16_t heard_from(const struct agg_job *job, rte_be16_t addressed)
     return jobs_of(job)->heard_from != 0 ? jobs_of(job)->heard_from : addressed;
 }
 
-/* A packet of no job. What comes from a parent is not answered: it is none of this life's. */
+/* A packet of no job: path probes are answered, others told that there is no such job. What comes from a
+ * parent is not answered: it is none of this life's. */
 static void refuse(struct engine *e, const struct engine_source *source, const struct agg_packet *p,
                    const struct rte_mbuf *m, uint64_t now)
 {
-    if (source->parent)
+    const bool asks = !source->parent && path_is_question(p->payload, p->bytes);
+    uint8_t reject[AGG_ANSWER_BYTES];
+    size_t bytes;
+
+    if (!asks)
         count_drop(e->counters, m->port, drop_kind(source->table->id, p->reason), 1);
-    else
-        strangers_refuse(&e->strangers, source->table, p, m, now);
+    if (source->parent)
+        return;
+    switch (strangers_answer(&e->strangers, source->table, p, now, reject, &bytes)) {
+    case STRANGERS_PATH:
+        egress_back(&e->egress, m, p->payload, bytes, EVENT_PATH_ANSWERS);
+        break;
+    case STRANGERS_REJECT:
+        egress_back(&e->egress, m, reject, bytes, EVENT_REJECTS);
+        break;
+    case STRANGERS_RATE:
+        if (asks)
+            count_drop(e->counters, m->port, DROP_PATH_RATE, 1);
+        break;
+    case STRANGERS_SILENT:
+        break;
+    }
 }
 
 /* Finds the packets' jobs, members and slots. */

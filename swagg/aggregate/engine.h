@@ -12,9 +12,9 @@
 
 #include "aggregate/egress.h"
 #include "aggregate/fair.h"
-#include "aggregate/strangers.h"
 #include "base/bell.h"
 #include "base/counters.h"
+#include "base/strangers.h"
 #include "config/placement.h"
 #include "protocol/protocol.h"
 

@@ -1,42 +1,11 @@
 #include "commands/actions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "commands/actions_impair.h"
 #include "commands/actions_port.h"
-#include "operator/log_level.h"
 #include "operator/mac.h"
-#include "operator/reply_changes.h"
-
-/* For jobs that workers have joined. */
-static void change_job(const struct action_parts *parts, const char *name, struct reply *reply,
-                       bool (*change)(struct registrar *, int tenant, const char *name))
-{
-    struct view_job job;
-
-    if (view_find_job(parts->show, name, &job) < 0) /* it was there a moment ago */
-        reply_fail(reply, REPLY_REFUSED, "job %s is over already", name);
-    else if (job.fixed != NULL)
-        reply_fail(reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", name);
-    else if (!change(parts->registrar, job.tenant, job.name))
-        reply_fail(reply, REPLY_REFUSED, "job %s is over already", name);
-}
-
-static void end_job(const struct action_parts *parts, const struct request *request, const char *name,
-                    struct reply *reply)
-{
-    (void)request;
-    change_job(parts, name, reply, registrar_end_job);
-}
-
-static void drain_job(const struct action_parts *parts, const struct request *request, const char *name,
-                      struct reply *reply)
-{
-    (void)request;
-    change_job(parts, name, reply, registrar_drain_job);
-}
 
 static void reset_job(const struct action_parts *parts, const struct request *request, const char *name,
                       struct reply *reply)
@@ -134,32 +103,7 @@ static void delete_station(const struct action_parts *parts, const struct reques
                    request_text(request, "mac"));
 }
 
-static void set_log_level(const struct action_parts *parts, const struct request *request, const char *name,
-                          struct reply *reply)
-{
-    (void)name;
-    if (log_level_set(request, reply))
-        parts->running->log_level = (enum config_log_level)log_get_level();
-}
-
-static void reload(const struct action_parts *parts, const struct request *request, const char *name,
-                   struct reply *reply)
-{
-    struct config_changes *changes = malloc(sizeof(*changes));
-    char why[REQUEST_TEXT_MAX] = "no memory";
-
-    (void)request;
-    (void)name;
-    if (changes != NULL && parts->reloading.reload(parts->reloading.context, changes, why))
-        reply_changes(reply, changes);
-    else
-        reply_fail(reply, REPLY_REFUSED, "%s", why);
-    free(changes);
-}
-
 static const struct action actions[] = {
-    {"job drain", drain_job, VIEW_OF_JOB, false},
-    {"job kill", end_job, VIEW_OF_JOB, false},
     {"job reset", reset_job, VIEW_OF_JOB, false},
     {"port add", port_add, VIEW_OF_ALL, true},
     {"port del", port_delete, VIEW_OF_PORT, false},
@@ -170,8 +114,6 @@ static const struct action actions[] = {
     {"fdb flush", flush_fdb, VIEW_OF_PORT, true},
     {"fdb add", add_station, VIEW_OF_PORT, false},
     {"fdb del", delete_station, VIEW_OF_ALL, true},
-    {"log level", set_log_level, VIEW_OF_ALL, true},
-    {"reload", reload, VIEW_OF_ALL, true},
 };
 
 const struct action *actions_find(const char *name)

@@ -1,19 +1,17 @@
-/* What an operator can change: one table, like that of the views (show/views.h).
+/* What an operator can change of a switch, beside common_commands.h: one table, like that of the views
+ * (show/views.h).
  *
  * Threads: an action runs on the main lcore.
  */
 #ifndef SWAGG_OPERATOR_ACTIONS_H
 #define SWAGG_OPERATOR_ACTIONS_H
 
-#include "config/config_changes.h"
 #include "lcore/impairing.h"
-#include "operator/reply.h"
+#include "operator/common_commands.h"
 #include "show/views.h"
 
-/* Has the switch become what its configuration's file says now, or have a port more, or less (reload.h).
- * False: it says why not, and nothing has changed. */
+/* Has the switch have a port more, or less (reload.h). False: it says why not, and nothing has changed. */
 struct reloading {
-    bool (*reload)(void *context, struct config_changes *changes, char why[REQUEST_TEXT_MAX]);
     bool (*add_port)(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX]);
     bool (*delete_port)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
     void *context;
@@ -22,11 +20,10 @@ struct reloading {
 /* What is changed; all of it outlives the operators' thread. */
 struct action_parts {
     const struct show_parts *show;
-    struct registrar *registrar;
+    struct common_host common; /* for what every host does */
     struct static_jobs *static_jobs;
     struct port *port; /* those of show */
     struct bridge *bridge;
-    struct config *running;   /* the configuration as it is now, also by what operators have changed */
     struct rte_rcu_qsbr *rcu; /* where polling lcores report that they hold nothing */
     struct impairing impairing;
     struct reloading reloading;

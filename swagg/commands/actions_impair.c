@@ -96,14 +96,14 @@ static void change(const struct action_parts *parts, const char *name, unsigned 
                    const struct impair_config *cfg)
 {
     const unsigned p = (unsigned)view_find_port(parts->show, name);
-    struct config_impair *now = &parts->running->port[p].impair;
+    struct config_impair *now = &parts->common.reload->running->port[p].impair;
 
     if (directions & FROM_HOST)
         now->rx = *cfg;
     if (directions & TO_HOST)
         now->tx = *cfg;
     impairing_change(&parts->impairing, p, directions & FROM_HOST ? cfg : NULL,
-                     directions & TO_HOST ? cfg : NULL, parts->running->seed);
+                     directions & TO_HOST ? cfg : NULL, parts->common.reload->running->seed);
     log_notice("port %s: impairments %s by the operator%s", name, impair_active(cfg) ? "set" : "cleared",
                directions == FROM_HOST ? ", on receiving"
                : directions == TO_HOST ? ", on sending"

@@ -124,7 +124,8 @@ void port_add(const struct action_parts *parts, const struct request *request, c
         return;
     vlan = (uint32_t)json_integer_value(json_object_get(port, "vlan"));
     json_object_del(port, "vlan");
-    if (check_switch(parts->running, vlan, reply) && check(parts->running, port, &checked, reply)) {
+    if (check_switch(parts->common.reload->running, vlan, reply) &&
+        check(parts->common.reload->running, port, &checked, reply)) {
         checked.vlan = vlan;
         if (!parts->reloading.add_port(parts->reloading.context, &checked, why))
             reply_fail(reply, REPLY_REFUSED, "%s", why);

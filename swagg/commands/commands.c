@@ -82,34 +82,42 @@ static int find(const struct show_parts *parts, enum view_subject subject, const
 /* An action on its way to the main lcore. */
 struct errand {
     const struct action_parts *parts;
-    const struct action *action;
+    const struct action *action;         /* or */
+    const struct common_command *common; /* one of all hosts' */
+    enum view_subject of;
     const struct request *request;
     const char *name;
     struct reply *reply;
 };
 
+static void run_common(const struct errand *e)
+{
+    struct common_job job = {.called = e->name};
+    struct view_job found;
+
+    if (e->common->of_job && view_find_job(e->parts->show, e->name, &found) == 0) {
+        job.name = found.name;
+        job.tenant = found.tenant;
+        job.fixed = found.fixed != NULL;
+    }
+    e->common->run(&e->parts->common, &job, e->request, e->reply);
+}
+
 /* On the main lcore, so that what the action is about does not go away meanwhile. */
 static void run_errand(void *argument)
 {
     const struct errand *e = argument;
-
-    const int found = e->name == NULL ? 0 : find(e->parts->show, e->action->of, e->name);
+    const bool optional = e->action != NULL ? e->action->optional : !e->common->of_job;
+    const int found = e->name == NULL ? 0 : find(e->parts->show, e->of, e->name);
 
     if (found == -ENOTUNIQ)
         ask_which(e->parts->show, e->name, e->reply);
-    else if (e->name == NULL ? !e->action->optional : found < 0)
-        unknown_subject(e->parts->show, e->action->of, e->name, e->reply);
-    else
+    else if (e->name == NULL ? !optional : found < 0)
+        unknown_subject(e->parts->show, e->of, e->name, e->reply);
+    else if (e->action != NULL)
         e->action->run(e->parts, e->request, e->name, e->reply);
-}
-
-static void act(const struct action_parts *parts, struct handoff *main, const struct action *action,
-                const struct request *request, struct reply *reply)
-{
-    struct errand errand = {parts, action, request, request_text(request, "name"), reply};
-
-    if (!handoff_call(main, run_errand, &errand))
-        reply_fail(reply, REPLY_FAILED, "the switch is stopping");
+    else
+        run_common(e);
 }
 
 void commands_run(void *context, const struct request *request, struct reply *reply,
@@ -118,20 +126,27 @@ void commands_run(void *context, const struct request *request, struct reply *re
     const struct commands *c = context;
     const struct action_parts *parts = c->parts;
     const struct view *view = views_find(request->command);
-    const struct action *action = actions_find(request->command);
-    const char *name = request_text(request, "name");
-    const enum view_subject of = view != NULL ? view->of : action != NULL ? action->of : VIEW_OF_ALL;
+    struct errand errand = {.parts = parts,
+                            .action = actions_find(request->command),
+                            .common = common_command_find(request->command),
+                            .request = request,
+                            .name = request_text(request, "name"),
+                            .reply = reply};
 
+    errand.of = view != NULL                                     ? view->of
+                : errand.action != NULL                          ? errand.action->of
+                : errand.common != NULL && errand.common->of_job ? VIEW_OF_JOB
+                                                                 : VIEW_OF_ALL;
     if (strcmp(request->command, "capture") == 0) {
         view_lock(parts->show);
         capture_open(parts, request, reply, stream);
         view_unlock(parts->show);
-    } else if (view == NULL && action == NULL)
+    } else if (view == NULL && errand.action == NULL && errand.common == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);
-    else if (name != NULL && of == VIEW_OF_ALL)
+    else if (errand.name != NULL && errand.of == VIEW_OF_ALL)
         reply_fail(reply, REPLY_BAD_REQUEST, "%s takes no name", request->command);
     else if (view != NULL)
-        show(parts->show, view, name, reply);
-    else
-        act(parts, c->main, action, request, reply);
+        show(parts->show, view, errand.name, reply);
+    else if (!handoff_call(c->main, run_errand, &errand))
+        reply_fail(reply, REPLY_FAILED, "the switch is stopping");
 }

@@ -5,22 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rte_random.h>
-
 #include "aggregate/jobs_rates.h"
 #include "aggregate/jobs_senders.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/secret.h"
-#include "base/uplink_ports.h"
 #include "control/post.h"
-#include "control/registrar_state.h"
 #include "port/frame.h"
 #include "port/steer.h"
-#include "registry/tenants.h"
-#include "registry/terms.h"
+#include "registry/registry_reload.h"
 
-enum { PAUSES_PER_LOSS = 8 };
+static const struct registrar *of_host(const struct registry_host *h)
+{
+    return (const struct registrar *)h;
+}
 
 static void send_message(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes)
 {
@@ -39,14 +36,6 @@ static int prepare(void *context, const struct ctl_entry *job, struct agg_terms 
     const struct registrar *r = context;
 
     return pools_open(&r->pools, job, terms, number, text);
-}
-
-static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
-                     char text[CTL_TEXT_MAX])
-{
-    const struct registrar *r = context;
-
-    return tenants_admit(r->cfg, from, key, name, text);
 }
 
 static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t data_port,
@@ -91,60 +80,6 @@ static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
     return pools_heard(&r->pools, job, rank);
 }
 
-static uint64_t random64(void *context)
-{
-    (void)context;
-    return secret64();
-}
-
-static void report(void *context, const struct ctl_entry *job, const char *what)
-{
-    struct registrar *r = context;
-
-    if (job_lines_admit(&r->lines, clock_ns()))
-        log_notice("job %s: %s", job->name, what);
-}
-
-static void report_lines_left_out(struct registrar *r)
-{
-    char text[JOB_LINES_TEXT_MAX];
-
-    if (job_lines_left_out(&r->lines, clock_ns(), text))
-        log_notice("%s", text);
-}
-
-struct ctl_registry_config registrar_config(struct registrar *r, const struct config *cfg,
-                                            const struct keyring *keys)
-{
-    return (struct ctl_registry_config){
-        .protocols = r->parts.protocols,
-        .protocols_known = r->parts.protocols_known,
-        .max_jobs = (uint16_t)cfg->limits.jobs,
-        .max_workers = (uint16_t)cfg->limits.workers,
-        .tenants_known = cfg->tenants + cfg->leaving,
-        .tenants = r->tenant,
-        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
-        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
-        .boot_id = r->parts.boot_id,
-        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
-        .data_ports = r->parts.data_ports,
-        .payload_bytes = terms_payload_bytes(cfg),
-        .library = keys_sodium(),
-        .key = keys->key,
-        .keys = keys->keys,
-        .actions = {.ctx = r,
-                    .send = send_message,
-                    .prepare = prepare,
-                    .release = release,
-                    .moved = moved,
-                    .heard = heard,
-                    .random = random64,
-                    .event = report,
-                    .tenant_of = tenant_of,
-                    .is_taken = is_taken},
-    };
-}
-
 static bool receives(const struct lcore *lc)
 {
     for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
@@ -153,45 +88,63 @@ static bool receives(const struct lcore *lc)
     return false;
 }
 
-/* Of the registry's clock, which does not wait for lcores that do not receive. The main lcore's. */
-static uint64_t registry_time(struct registrar *r)
+/* The clock does not wait for lcores that do not receive. */
+static unsigned rounds(const struct registry_host *h, uint64_t of[SWAGG_MAX_LCORES], uint64_t now)
 {
-    const uint64_t now = clock_ns();
-    uint64_t rounds[SWAGG_MAX_LCORES];
+    const struct lcores *lcores = of_host(h)->parts.lcores;
 
-    for (unsigned i = 0; i < r->parts.lcores->n; i++)
-        rounds[i] = receives(r->parts.lcores->lcore[i])
-                        ? counter_read(&r->parts.lcores->lcore[i]->counters.event[EVENT_ROUNDS])
-                        : now;
-    return listening_time(&r->listening, rounds, r->parts.lcores->n, now);
+    for (unsigned i = 0; i < lcores->n; i++)
+        of[i] =
+            receives(lcores->lcore[i]) ? counter_read(&lcores->lcore[i]->counters.event[EVENT_ROUNDS]) : now;
+    return lcores->n;
 }
 
-/* Short pauses of a polling thread count as time, since it may go on being slow for long. */
-static uint64_t pause_ns(const struct config *cfg)
+static bool has_key(const struct registry_host *h, unsigned key)
 {
-    const uint64_t ms = RTE_MIN(cfg->timers.lost_after_ms / PAUSES_PER_LOSS, (uint32_t)LISTENING_PAUSE_MS);
-
-    return ms * 1000000 + cfg->idle.until_due_us * UINT64_C(1000);
+    return relays_have_key(of_host(h)->relays, key);
 }
 
-void registrar_follow(struct registrar *r)
+static uint64_t tenants(const struct registry_host *h)
 {
-    const struct config *cfg = r->cfg;
+    uint64_t found = 0;
 
-    tenants_list(cfg, r->tenant);
-    job_lines_follow(&r->lines, cfg);
-    r->listening.pause_ns = pause_ns(cfg);
+    for (unsigned t = 0; t < h->config.tenants_known; t++)
+        if (relays_have_tenant(of_host(h)->relays, (int)t))
+            found |= RTE_BIT64(t);
+    return found;
 }
 
-static struct relays *open_relays(struct registrar *r, const struct ctl_registry_config *like)
+static bool end(struct registry_host *h, enum registry_host_end how, int tenant, const char *name)
 {
-    const struct relays_parts parts = {.cfg = r->cfg,
+    struct relays *relays = of_host(h)->relays;
+
+    if (relays == NULL)
+        return false;
+    return how == REGISTRY_HOST_KILL ? relays_end(relays, tenant, name, h->now)
+                                     : relays_drain(relays, tenant, name, h->now);
+}
+
+static const struct registry_host_kind kind = {.actions = {.send = send_message,
+                                                           .prepare = prepare,
+                                                           .release = release,
+                                                           .moved = moved,
+                                                           .heard = heard,
+                                                           .is_taken = is_taken},
+                                               .rounds = rounds,
+                                               .has_key = has_key,
+                                               .tenants = tenants,
+                                               .end = end};
+
+static struct relays *open_relays(struct registrar *r)
+{
+    const struct ctl_registry_config *like = &r->common.config;
+    const struct relays_parts parts = {.cfg = r->common.parts.cfg,
                                        .uplinks = r->parts.uplinks,
                                        .pools = &r->pools,
                                        .protocols = like->protocols,
                                        .protocols_known = like->protocols_known,
                                        .data_ports = like->data_ports,
-                                       .keys = &r->keyring,
+                                       .keys = &r->common.keyring,
                                        .shared = like->actions};
 
     return relays_open(&parts);
@@ -199,52 +152,40 @@ static struct relays *open_relays(struct registrar *r, const struct ctl_registry
 
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
+    const struct registry_host_parts common = {.kind = &kind,
+                                               .cfg = cfg,
+                                               .protocols = parts->protocols,
+                                               .protocols_known = parts->protocols_known,
+                                               .boot_id = parts->boot_id,
+                                               .data_ports = parts->data_ports};
     struct registrar *r = calloc(1, sizeof(*r));
-    struct ctl_registry_config rc;
-    void *mem;
+    int rc;
 
     *out = NULL;
     if (r == NULL)
         return -ENOMEM;
     r->parts = *parts;
     r->host = &lcores_main(parts->lcores)->host;
-    r->cfg = cfg;
     r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
-    job_lines_init(&r->lines, cfg, rte_rand());
-    listening_init(&r->listening, pause_ns(cfg), clock_ns());
-    registrar_follow(r);
-    if (keyring_load(&r->keyring, cfg) < 0) {
-        free(r);
-        return -EINVAL;
+    rc = registry_host_open(&r->common, &common, clock_ns());
+    if (rc == 0) {
+        registry_host_begin(&r->common);
+        r->relays = cfg->uplinks == 0 ? NULL : open_relays(r);
+        rc = cfg->uplinks > 0 && r->relays == NULL ? -ENOMEM : 0;
     }
-    rc = registrar_config(r, cfg, &r->keyring);
-    mem = malloc(ctl_registry_footprint(&rc));
-    if (mem == NULL) {
-        log_error("no memory for %u jobs (limits.jobs)", cfg->limits.jobs);
-        free(r);
-        return -ENOMEM;
-    }
-    pthread_mutex_init(&r->lock, NULL);
-    r->registry = ctl_registry_init(mem, &rc);
-    if (cfg->uplinks > 0) {
-        r->relays = open_relays(r, &rc);
-        if (r->relays == NULL) {
-            registrar_close(r);
-            return -ENOMEM;
-        }
-    }
-    *out = r;
-    return 0;
+    if (rc < 0)
+        registrar_close(r);
+    else
+        *out = r;
+    return rc;
 }
 
 void registrar_close(struct registrar *r)
 {
     if (r == NULL)
         return;
-    pthread_mutex_destroy(&r->lock);
     relays_close(r->relays);
-    free(r->registry);
-    keys_erase(&r->keyring, sizeof(r->keyring));
+    registry_host_close(&r->common);
     free(r);
 }
 
@@ -252,7 +193,7 @@ void registrar_close(struct registrar *r)
 void registrar_list_members(const struct registrar *r, struct ctl_known *to)
 {
     ctl_known_begin(to);
-    ctl_registry_list_members(r->registry, to);
+    ctl_registry_list_members(r->common.registry, to);
     relays_list(r->relays, to);
     ctl_known_show(to);
 }
@@ -263,9 +204,9 @@ static enum ctl_parse_error receive_below(struct registrar *r, const struct ctl_
 {
     const size_t bytes = frame_payload_bytes(f);
 
-    return relays_receive(r->relays, from, f->payload, bytes, r->now)
+    return relays_receive(r->relays, from, f->payload, bytes, r->common.now)
                ? CTL_PARSED
-               : ctl_registry_receive(r->registry, from, f->payload, bytes, r->now);
+               : ctl_registry_receive(r->common.registry, from, f->payload, bytes, r->common.now);
 }
 
 /* What came to UPLINK_CONTROL_PORT. */
@@ -279,7 +220,7 @@ static enum ctl_parse_error receive_above(struct registrar *r, const struct ctl_
     if (uplink < 0)
         count_drop(r->host->counters, m->port, DROP_NOT_PARENT, 1);
     return control ? relays_receive_up(r->relays, (unsigned)uplink, from, f->payload, frame_payload_bytes(f),
-                                       r->now)
+                                       r->common.now)
                    : CTL_PARSED;
 }
 
@@ -292,12 +233,9 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     static_assert(DROP_CONTROL_BAD_SEAL - DROP_CONTROL_TOO_SHORT == CTL_BAD_SEAL - CTL_TOO_SHORT,
                   "in the same order");
     count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
-    r->lines.heard = f->ip.src_addr;
-    pthread_mutex_lock(&r->lock);
-    r->now = registry_time(r);
+    registry_host_enter(&r->common, f->ip.src_addr, clock_ns());
     e = inbox_is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
-    pthread_mutex_unlock(&r->lock);
-    r->lines.heard = 0;
+    registry_host_leave(&r->common);
     if (e != CTL_PARSED)
         count_drop(r->host->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
@@ -305,67 +243,70 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 
 uint64_t registrar_tick(struct registrar *r)
 {
-    pthread_mutex_lock(&r->lock);
-    r->now = registry_time(r);
-    ctl_registry_tick(r->registry, r->now);
+    registry_host_tick(&r->common, clock_ns());
+    pthread_mutex_lock(&r->common.lock);
     if (r->relays != NULL) {
-        relays_tick(r->relays, r->now);
+        relays_tick(r->relays, r->common.now);
         uplinks_tick(r->parts.uplinks, clock_ns());
     }
     jobs_reclaim(r->parts.jobs);
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->common.lock);
     jobs_rates_tick(r->parts.jobs, clock_ns());
-    report_lines_left_out(r);
-    return r->now;
-}
-
-static bool change_job(struct registrar *r, int tenant, const char *name,
-                       bool (*change)(struct ctl_registry *, int, const char *, uint64_t))
-{
-    bool any;
-
-    pthread_mutex_lock(&r->lock);
-    r->now = registry_time(r);
-    any = change(r->registry, tenant, name, r->now);
-    pthread_mutex_unlock(&r->lock);
-    return any;
-}
-
-/* Of a job that goes on to a switch above. */
-static bool change_relayed(struct registrar *r, int tenant, const char *name,
-                           bool (*change)(struct relays *, int, const char *, uint64_t))
-{
-    bool any;
-
-    pthread_mutex_lock(&r->lock);
-    any = r->relays != NULL && change(r->relays, tenant, name, r->now);
-    pthread_mutex_unlock(&r->lock);
-    return any;
-}
-
-bool registrar_end_job(struct registrar *r, int tenant, const char *name)
-{
-    return change_job(r, tenant, name, ctl_registry_end) || change_relayed(r, tenant, name, relays_end);
-}
-
-bool registrar_drain_job(struct registrar *r, int tenant, const char *name)
-{
-    return change_job(r, tenant, name, ctl_registry_drain) || change_relayed(r, tenant, name, relays_drain);
+    return r->common.now;
 }
 
 void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
 {
     const struct relay_job *relayed;
 
-    pthread_mutex_lock(&r->lock);
-    for (unsigned i = 0; i < r->cfg->limits.jobs; i++)
-        if (ctl_registry_entry(r->registry, i)->state != CTL_ENTRY_FREE &&
-            !ctl_registry_is_superseded(r->registry, i))
-            visit(context,
-                  &(struct registrar_job){.entry = ctl_registry_entry(r->registry, i), .now = r->now});
+    pthread_mutex_lock(&r->common.lock);
+    for (unsigned i = 0; i < r->common.config.max_jobs; i++)
+        if (ctl_registry_entry(r->common.registry, i)->state != CTL_ENTRY_FREE &&
+            !ctl_registry_is_superseded(r->common.registry, i))
+            visit(context, &(struct registrar_job){.entry = ctl_registry_entry(r->common.registry, i),
+                                                   .now = r->common.now});
     for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)
         if (relayed->entry.state != CTL_ENTRY_FREE)
-            visit(context,
-                  &(struct registrar_job){.entry = &relayed->entry, .relayed = relayed, .now = r->now});
-    pthread_mutex_unlock(&r->lock);
+            visit(context, &(struct registrar_job){
+                               .entry = &relayed->entry, .relayed = relayed, .now = r->common.now});
+    pthread_mutex_unlock(&r->common.lock);
+}
+
+void registrar_take(struct registrar *r, struct registry_change *c)
+{
+    pthread_mutex_lock(&r->common.lock);
+    registry_change_take(c);
+    if (r->relays != NULL)
+        relays_follow(r->relays, c->tenant);
+    pthread_mutex_unlock(&r->common.lock);
+}
+
+struct port_cut {
+    const struct registrar *registrar;
+    unsigned port;
+};
+
+/* Where the bridge knows a station, or where it joined. */
+static bool is_at(const void *port_cut, const struct ctl_endpoint *e)
+{
+    const struct port_cut *cut = port_cut;
+    const int known = bridge_lookup(bridge_of(cut->registrar->parts.bridge, e->network), e->mac);
+
+    return (known < 0 ? e->port : (unsigned)known) == cut->port;
+}
+
+void registrar_cut(struct registrar *r, unsigned port, const char *name)
+{
+    const struct port_cut cut = {r, port};
+    char where[CTL_TEXT_MAX];
+
+    snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
+    pthread_mutex_lock(&r->common.lock);
+    ctl_registry_cut(r->common.registry, is_at, &cut, where, r->common.now);
+    if (r->relays != NULL) {
+        relays_cut(r->relays, is_at, &cut, where, r->common.now);
+        uplinks_cut(r->parts.uplinks, port, name);
+    }
+    pthread_mutex_unlock(&r->common.lock);
+    send_flush(r->host->send);
 }

@@ -4,14 +4,9 @@
 #ifndef SWAGG_CONTROL_REGISTRAR_H
 #define SWAGG_CONTROL_REGISTRAR_H
 
-#include "aggregate/jobs.h"
-#include "config/config_changes.h"
-#include "control/registry.h"
-#include "control/uplinks.h"
+#include "control/relays.h"
 #include "lcore/lcores.h"
-#include "relay/proxy.h"
-
-struct registrar;
+#include "registry/registry_host.h"
 
 /* What it works with; all of it outlives the registrar. */
 struct registrar_parts {
@@ -25,28 +20,25 @@ struct registrar_parts {
     struct uplinks *uplinks; /* the configuration's; not used where it has none */
 };
 
+struct registrar {
+    struct registry_host common; /* the first, for functions of its kind */
+    struct registrar_parts parts;
+    const struct host *host; /* the main lcore's: the switch as a host */
+    struct pools pools;
+    struct relays *relays; /* NULL: all jobs have their root here. Under the lock */
+};
+
 /* *r is NULL on error, which was logged. cfg must outlive it. */
 int registrar_open(struct registrar **r, const struct registrar_parts *parts, const struct config *cfg);
 void registrar_close(struct registrar *r);
 
-/* Another configuration, in two steps. The first checks and makes all that it takes: 0, or -errno after
- * logging what is wrong. Then the second follows, when *cfg of registrar_open has become the next
- * configuration. Running jobs go on. tenant: the numbers that tenants with jobs get
- * (config_align.h). */
-struct registrar_next;
-int registrar_prepare(struct registrar *r, const struct config *cfg, const int tenant[],
-                      struct registrar_next **next);
-/* Lists which tenants of cfg have other keys. */
-void registrar_compare(const struct registrar *r, const struct registrar_next *next, const struct config *cfg,
-                       const int tenant[], struct config_changes *changes);
-void registrar_commit(struct registrar *r, struct registrar_next *next, const int tenant[]);
+/* Another configuration (registry_reload.h): to be called instead of registry_change_take. */
+struct registry_change;
+void registrar_take(struct registrar *r, struct registry_change *c);
 
 /* The port is about to go: its jobs' members are told that their jobs end, and so are all others in these.
  * What is to be sent leaves at once. */
 void registrar_cut(struct registrar *r, unsigned port, const char *name);
-
-/* Bit t: tenant t has jobs, also such as have failed, or ranks that join one by an uplink. */
-uint64_t registrar_tenants(const struct registrar *r);
 
 /* Shows receiving lcores who is in a job now. */
 void registrar_list_members(const struct registrar *r, struct ctl_known *to);
@@ -56,11 +48,6 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 
 /* To be called at least every lost_after / 10. Returns the time by the clock of the jobs' times. */
 uint64_t registrar_tick(struct registrar *r);
-
-/* The operator ends a tenant's job of this name, or lets it come to its end (ctl_registry_end, _drain).
- * False: there is none that lives. */
-bool registrar_end_job(struct registrar *r, int tenant, const char *name);
-bool registrar_drain_job(struct registrar *r, int tenant, const char *name);
 
 /* Calls visit for every job; of several of one tenant and name for the one that has not failed. It must be
  * quick and must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the

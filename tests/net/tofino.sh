@@ -133,7 +133,7 @@ operated() {
     expect_equal "exit status" "$status" 1
     expect_match "the refusal" "$refusal" 'lcores: a Tofino has no polling threads'
     kill -HUP "$switch" # as where a service is reloaded, or a terminal closed
-    net_until 30 "swagg-tofino says what to do" grep -q 'SIGHUP: .* start it again' "$NET_DIR/switch.log"
+    net_until 30 "swagg-tofino has read its file" grep -q 'reload: .*: nothing has changed' "$NET_DIR/switch.log"
     shows "$(net_switch_ip)" --only name status
 }
 

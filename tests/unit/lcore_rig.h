@@ -190,19 +190,17 @@ static inline void rig_open(void)
                              .ones_sum = agg_kernels_best()->ones_sum,
                              .send = &rig.send,
                              .counters = &rig.counters};
-    rig.engine = (struct engine){
-        .shards = &rig_shards,
-        .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
-        .counters = &rig.counters,
-        .ns_per_cycle = 1,
-        .egress = {.bridge = bridge_init(rig_bridge, 64, 1),
-                   .send = &rig.send,
-                   .counters = &rig.counters,
-                   .mbufs = rig_mbufs,
-                   .ones_sum = agg_kernels_best()->ones_sum,
-                   .multi_segment = true},
-        .strangers = {
-            .egress = &rig.engine.egress, .counters = &rig.counters, .boot_id = 77, .data_ports = 1}};
+    rig.engine = (struct engine){.shards = &rig_shards,
+                                 .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
+                                 .counters = &rig.counters,
+                                 .ns_per_cycle = 1,
+                                 .egress = {.bridge = bridge_init(rig_bridge, 64, 1),
+                                            .send = &rig.send,
+                                            .counters = &rig.counters,
+                                            .mbufs = rig_mbufs,
+                                            .ones_sum = agg_kernels_best()->ones_sum,
+                                            .multi_segment = true},
+                                 .strangers = {.boot_id = 77, .data_ports = 1}};
     fair_init(&rig.engine.fair);
     strangers_init(&rig.engine.strangers, 1);
     rig.receive = (struct receive){.port = rig_port,

@@ -19,7 +19,8 @@ static bool add_port(void *context, const struct config_port *port, char why[REQ
     return true;
 }
 
-static const struct action_parts parts = {.running = &running, .reloading = {.add_port = add_port}};
+static const struct registry_reload reload = {.running = &running};
+static const struct action_parts parts = {.common.reload = &reload, .reloading = {.add_port = add_port}};
 
 static struct reply run(action_fn *action, const char *line)
 {

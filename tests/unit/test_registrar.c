@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "control/guard.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 #include "key_file.h"
+#include "registry/registry_reload.h"
 #include "sodium_keys.h"
 #include "tally.h"
 #include "terms_of.h"
@@ -436,7 +438,7 @@ static void test_no_new_static_job_takes_a_joined_rank_s_port(void)
     CU_ASSERT_EQUAL(add_static(1, 0, 5002, 3), 0);
     CU_ASSERT_EQUAL(add_static(1, 1, 5001, 1), 0); /* in another network */
     CU_ASSERT_EQUAL(add_static(2, 0, 5001, 1), 0);
-    CU_ASSERT(registrar_end_job(registrar, 0, "j"));
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "j", clock_ns()));
     send_flush(&rig.send);
     rig_sent_all();
     CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), 0);
@@ -487,18 +489,20 @@ static void test_an_abort_ends_the_job_of_all(void)
 static struct config_changes changes; /* in the keys, by the last reload */
 
 /* Another configuration; cfg is what runs. */
-static int reload(const struct config *next, const int tenant[])
+static int reload(struct config *next, const int tenant[])
 {
-    struct registrar_next *prepared;
-    const int rc = registrar_prepare(registrar, next, tenant, &prepared);
+    struct registry_change c = {.host = &registrar->common, .next = next, .list = &changes};
+    int rc;
 
-    if (rc < 0)
-        return rc;
+    memcpy(c.tenant, tenant, cfg.tenants * sizeof(tenant[0]));
     memset(&changes, 0, sizeof(changes));
-    registrar_compare(registrar, prepared, next, tenant, &changes);
-    cfg = *next;
-    registrar_commit(registrar, prepared, tenant);
-    return 0;
+    rc = registry_change_prepare(&c);
+    if (rc == 0) {
+        cfg = *next;
+        registrar_take(registrar, &c);
+    }
+    registry_change_forget(&c);
+    return rc;
 }
 
 /* A job runs, and one more is forming, while the switch gets room for fewer and larger ones. */
@@ -520,7 +524,7 @@ static void test_jobs_go_on_under_another_configuration(void)
     registrar_receive(registrar, join_frame(2, 3, "k", &terms));
     send_flush(&rig.send);
     rig_sent_all();
-    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
+    CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 1);
     next = cfg;
     next.limits.jobs = 1;
     CU_ASSERT_EQUAL(reload(&next, tenant), -EBUSY);
@@ -532,7 +536,7 @@ static void test_jobs_go_on_under_another_configuration(void)
     next.tenant[1] = next.tenant[0];
     next.tenant[0] = (struct config_tenant){.name = "nobody"};
     CU_ASSERT_EQUAL(reload(&next, tenant), 0);
-    CU_ASSERT_EQUAL(registrar_tenants(registrar), 2);
+    CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 2);
 
     m = message(CTL_HEARTBEAT, 0, 2);
     receive(&m);

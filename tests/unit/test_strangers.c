@@ -1,5 +1,5 @@
-/* What a server answers to packets of no job. */
-#include "strangers.h"
+/* What a host answers to packets of no job. */
+#include "base/strangers.h"
 
 #include <string.h>
 

@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "operator/request.h"
+#include "place.h"
 #include "tofino_rig.h"
 
 static bool file_has(const char *path, const char *text)
@@ -61,11 +62,11 @@ static char *ask(const char *line, const char *found)
     struct reply reply = {.code = REPLY_OK};
     struct request request;
     char why[REQUEST_TEXT_MAX], *text;
-    struct errand errand = {.shown = &rig.shown, .request = &request, .reply = &reply};
+    struct errand errand = {.shown = &rig.shown, .host = &rig.host, .request = &request, .reply = &reply};
     json_t *question, *answered_with = json_loads(found, 0, NULL), *all = json_object();
 
     CU_ASSERT_EQUAL_FATAL(request_parse(&request, line, strlen(line), why), 0);
-    question = commands_begin(&errand, rig.membership);
+    question = commands_begin(&errand);
     if (question != NULL) {
         json_object_set_new(all, "question", question);
         commands_end(&errand, answered_with);
@@ -160,7 +161,7 @@ static void test_ports_stations_and_counters(void)
                 "\"view\":{\"held\":2}");
     expect_part(COMMAND("\"drops\""), "{\"counters\": {\"passed\": 1, \"held\": 2, \"link_local\": 3}}",
                 "\"link_local\":3");
-    rig.counts.event[EVENT_PATH_ANSWERS] = 4;
+    rig.reception.counts.event[EVENT_PATH_ANSWERS] = 4;
     expect_part(COMMAND("\"counters\""), "{\"counters\": {\"passed\": 1, \"held\": 2}}",
                 "\"view\":{\"control_received\":0,\"control_sent\":0,\"passed\":1,\"path_answers\":4}");
     expect_part(COMMAND("\"status\""), "{\"chip\": \"tofino\", \"ports_up\": 1}", "\"chip\":\"tofino\"");
@@ -209,11 +210,52 @@ static void test_what_could_not_be_written_is_written_once_it_can(void)
     snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
     CU_ASSERT_EQUAL_FATAL(mkdir(fresh, 0700), 0);
     beat(10);
-    membership_tick(rig.membership, rig.now);
+    membership_tick(&rig.membership);
+    registry_host_tick(&rig.membership.common, rig.now);
     CU_ASSERT_FALSE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
     CU_ASSERT_EQUAL_FATAL(rmdir(fresh), 0);
-    membership_tick(rig.membership, rig.now);
+    membership_tick(&rig.membership);
+    registry_host_tick(&rig.membership.common, rig.now);
     CU_ASSERT_TRUE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+    close_rig();
+}
+
+static void take(void *context, struct registry_change *c)
+{
+    (void)context;
+    rig.cfg = *c->next;
+    registry_change_take(c);
+}
+
+/* The rig's file with other words for some. */
+static void reload_with(const char *words, const char *others, const char *want)
+{
+    char path[64];
+    const char *at = strstr(rig_file, words);
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/tmp/swagg-reload.%d", (int)getpid());
+    f = fopen(path, "w");
+    CU_ASSERT_FATAL(f != NULL && at != NULL);
+    fprintf(f, "%.*s%s%s", (int)(at - rig_file), rig_file, others, at + strlen(words));
+    fclose(f);
+    rig.reload = (struct registry_reload){
+        .file = path, .running = &rig.cfg, .load = config_load, .judge = place_keep, .commit = take};
+    expect_part(COMMAND("\"reload\""), "{}", want);
+    remove(path);
+}
+
+/* But for what the chip was told at the start. Jobs go on. */
+static void test_the_file_is_read_anew(void)
+{
+    open_rig();
+    join("train");
+    reload_with("quota: {jobs: 3}", "quota: {jobs: 2}", "\"key\":\"tenants[lab].quota.jobs\"");
+    expect_part(COMMAND("\"tenants\""), "{}", "\"jobs_quota\":2");
+    reload_with("{name: h1", "{name: h7", "ports[h1]: - -> removed needs a restart");
+    reload_with("slots: 64", "slots: 32", "static[old].slots: 64 -> 32 needs a restart");
+    beat(9);
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
     close_rig();
 }
 
@@ -222,7 +264,6 @@ static void test_what_means_nothing_here_is_refused_with_the_reason(void)
     open_rig();
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
     expect_part(COMMAND("\"lcores\""), "{}", "lcores: a Tofino has no polling threads");
-    expect_part(COMMAND("\"reload\""), "{}", "reload: start swagg-tofino again");
     expect_part(COMMAND("\"dance\""), "{}", "knows no command");
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");
@@ -238,6 +279,7 @@ int main(void)
         UNIT_TEST(test_results_follow_a_member_to_another_mac_address),
         UNIT_TEST(test_a_member_moves_while_its_job_is_made),
         UNIT_TEST(test_what_could_not_be_written_is_written_once_it_can),
+        UNIT_TEST(test_the_file_is_read_anew),
         UNIT_TEST(test_what_means_nothing_here_is_refused_with_the_reason),
         CU_TEST_INFO_NULL,
     };

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/uplink_ports.h"
 #include "bridge/neighbours.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 #include "net/arp.h"
+#include "registry/registry_reload.h"
 #include "terms_of.h"
 #include "wire/path.h"
 
@@ -515,18 +517,19 @@ static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(vo
 
 static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
 {
-    static const int tenant[] = {0};
-    struct registrar_next *next;
+    struct config_changes list = {0};
+    struct registry_change c = {.host = &registrar->common, .next = &cfg, .list = &list};
 
     open_switch();
-    CU_ASSERT_EQUAL(registrar_tenants(registrar), 0);
+    CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 0);
     start_job();
-    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
-    CU_ASSERT_EQUAL_FATAL(registrar_prepare(registrar, &cfg, tenant, &next), 0);
-    registrar_commit(registrar, next, tenant);
-    CU_ASSERT(registrar_drain_job(registrar, 0, "up-1"));
-    CU_ASSERT(registrar_end_job(registrar, 0, "up-1"));
-    CU_ASSERT_FALSE(registrar_end_job(registrar, 0, "up-1"));
+    CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 1);
+    CU_ASSERT_EQUAL_FATAL(registry_change_prepare(&c), 0);
+    registrar_take(registrar, &c);
+    registry_change_forget(&c);
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_DRAIN, 0, "up-1", clock_ns()));
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
+    CU_ASSERT_FALSE(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
     close_switch();
 }
 
@@ -537,7 +540,7 @@ static void test_a_reload_knows_the_tenants_of_ranks_that_join(void)
     find_path();
     join("up-1");
     sent_by(ABOVE);
-    CU_ASSERT_EQUAL(registrar_tenants(registrar), 1);
+    CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 1);
     close_switch();
 }
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "control/session.h"
-#include "membership.h"
+#include "operator/common_commands.h"
 #include "shown.h"
 #include "switchml/terms.h"
 #include "switchml/worker.h"
@@ -20,16 +20,16 @@ static char asked[64], note_questions[80]; /* the file with what sed was asked; 
 
 static struct {
     struct config cfg;
-    struct keyring keys;
     struct helper *helper;
-    struct membership *membership;
-    struct tofino_counts counts;
+    struct membership membership;
+    struct registry_reload reload;
+    struct common_host host;
+    struct reception reception;
     struct shown shown;
     struct ctl_session worker;
     struct ctl_endpoint from;
-    unsigned sent;            /* messages, to anybody */
-    uint64_t told;            /* the boot id in the last one */
-    unsigned lines, left_out; /* of the log; those of them that say that others were left out */
+    unsigned sent; /* messages, to anybody */
+    uint64_t told; /* the boot id in the last one */
     uint64_t now;
     char state[64];
 } rig;
@@ -53,17 +53,10 @@ static inline void send_to_worker(void *context, const struct ctl_endpoint *to, 
         ctl_session_receive(&rig.worker, payload, bytes, rig.now);
 }
 
-static inline void note_line(const char *job, const char *what)
-{
-    (void)job;
-    rig.lines++;
-    rig.left_out += strstr(what, " lines about jobs are left out") != NULL;
-}
-
 static inline void answered(void *context, uint64_t id, const json_t *found)
 {
     (void)context;
-    membership_answered(rig.membership, id, found, rig.now);
+    membership_answered(&rig.membership, id, found, rig.now);
 }
 
 static inline void hear_helper(void)
@@ -80,7 +73,7 @@ static inline void speak(void)
     const size_t bytes = ctl_session_poll(&rig.worker, rig.now, message);
 
     if (bytes > 0)
-        membership_receive(rig.membership, &rig.from, message, bytes, rig.now);
+        registry_host_receive(&rig.membership.common, &rig.from, message, bytes, rig.now);
 }
 
 /* In a job of one rank, whose tenant is lab. */
@@ -108,42 +101,40 @@ static inline void join(const char *job)
     CU_ASSERT_EQUAL_FATAL(rig.worker.state, CTL_SESSION_READY);
 }
 
+static const char rig_file[] =
+    "switch: {ip: 10.77.0.254/24}\n"
+    "ports:\n  - {name: cpu, device: \"kernel:ens1\"}\n"
+    "  - {name: h0, device: \"chip:128,speed=100g\"}\n"
+    "  - {name: h1, device: \"chip:136\"}\n"
+    "tenants:\n  - {name: lab, addresses: [0.0.0.0/0], jobs: [train], quota: {jobs: 3}}\n"
+    "  - {name: all, addresses: [0.0.0.0/0]}\n"
+    "static:\n  - {name: old, threads: 2, slots: 64, elements: 64, workers: "
+    "[{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 50000}]}\n";
+
 static inline void open_rig(void)
 {
     static char *const sed[] = {"sed", "-u", "-e", note_questions, "-e", (char *)agrees, NULL};
-    static const char text[] =
-        "switch: {ip: 10.77.0.254/24}\n"
-        "ports:\n  - {name: cpu, device: \"kernel:ens1\"}\n"
-        "  - {name: h0, device: \"chip:128,speed=100g\"}\n"
-        "  - {name: h1, device: \"chip:136\"}\n"
-        "tenants:\n  - {name: lab, addresses: [0.0.0.0/0], jobs: [train], quota: {jobs: 3}}\n"
-        "  - {name: all, addresses: [0.0.0.0/0]}\n"
-        "static:\n  - {name: old, threads: 2, slots: 64, elements: 64, workers: "
-        "[{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 50000}]}\n";
-    struct membership_parts parts = {.cfg = &rig.cfg,
-                                     .keys = &rig.keys,
-                                     .elements = 64,
-                                     .send = send_to_worker,
-                                     .log = note_line,
-                                     .state = rig.state};
+    struct membership_parts parts = {
+        .cfg = &rig.cfg, .elements = 64, .send = send_to_worker, .state = rig.state};
 
     memset(&rig, 0, sizeof(rig));
     rig.now = UINT64_C(1000000000);
     snprintf(asked, sizeof(asked), "/tmp/swagg-asked.%d", (int)getpid());
     snprintf(note_questions, sizeof(note_questions), "w %s", asked);
     snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
-    CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", text, complain, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", rig_file, complain, NULL), 0);
     parts.place = json_object();
     parts.helper = rig.helper = helper_start(sed, 60);
-    rig.membership = membership_open(&parts);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(rig.membership);
+    CU_ASSERT_EQUAL_FATAL(membership_open(&rig.membership, &parts, rig.now), 0);
     hear_helper();
-    CU_ASSERT_TRUE_FATAL(membership_has_begun(rig.membership));
+    CU_ASSERT_TRUE_FATAL(membership_has_begun(&rig.membership));
+    rig.reload.running = &rig.cfg;
+    rig.host = (struct common_host){&rig.membership.common, &rig.reload};
     json_decref((json_t *)parts.place);
     rig.from = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 0, 9}, .ip = 0x0100004D, .udp_port = 40000};
     rig.shown = (struct shown){.cfg = &rig.cfg,
-                               .membership = rig.membership,
-                               .counts = &rig.counts,
+                               .membership = &rig.membership,
+                               .counts = &rig.reception.counts,
                                .name = "10.77.0.254",
                                .now = rig.now};
 }
@@ -151,7 +142,7 @@ static inline void open_rig(void)
 static inline void close_rig(void)
 {
     helper_stop(rig.helper);
-    membership_close(rig.membership);
+    membership_close(&rig.membership);
     remove(rig.state);
     remove(asked);
 }

@@ -46,7 +46,8 @@ static int start_thread(struct operators *o)
     int rc = server_open(&o->server, o->listener.fd, answer, o);
 
     if (rc == 0)
-        rc = o->host.start_thread(&o->thread, run, o);
+        rc = o->host.start_thread == NULL ? -pthread_create(&o->thread, NULL, run, o)
+                                          : o->host.start_thread(&o->thread, run, o);
     if (rc < 0) {
         log_error("cannot start the operators' thread: %s", strerror(-rc));
         server_close(o->server);

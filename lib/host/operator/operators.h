@@ -23,7 +23,7 @@ struct operators_host {
     void (*run)(void *context, const struct request *request, struct reply *reply,
                 struct server_stream *stream);
     void *context;
-    /* Starts a thread. 0, or -errno. */
+    /* Starts a thread. 0, or -errno. NULL: as pthread_create does. */
     int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);
 };
 

@@ -1,21 +1,26 @@
-/* What a server answers to packets of no job: path probes, and others of a kind that it tells so. Their
- * senders' addresses may be forged, and one of them may send without end: what it sends keeps no answer from
- * others, but for its part of what all get.
+/* What a host answers to packets of no job: path probes, and others of a kind that it tells so. Their
+ * senders' addresses may be forged, and one of them may send without end: so there is a bound for all answers
+ * of a kind together, and one for each address.
  *
  * Pure: no clock (now in ns, monotonic). One thread.
  */
-#ifndef SWAGG_SERVER_STRANGERS_H
-#define SWAGG_SERVER_STRANGERS_H
+#ifndef SWAGG_BASE_STRANGERS_H
+#define SWAGG_BASE_STRANGERS_H
 
-#include "base/path_rate.h"
 #include "protocol/protocol.h"
+#include "share/throttle.h"
+
+struct strangers_rate {
+    struct share_bucket answers;
+    struct throttle askers;
+};
 
 struct strangers {
     /* The caller's. */
     uint64_t boot_id;
     uint8_t data_ports; /* as in READY */
 
-    struct path_rate paths, rejects;
+    struct strangers_rate paths, rejects;
 };
 
 /* seed: random, for the tables of addresses. */
@@ -28,7 +33,8 @@ enum strangers_verdict {
     STRANGERS_RATE,   /* no answer: there were too many */
 };
 
-/* p: a packet that `table` has refused as strange. *bytes: how long the answer is, if there is one. */
+/* p: a packet that `table` has refused as strange; NULL: whatever is no path probe has no answer. *bytes: how
+ * long the answer is, if there is one. */
 enum strangers_verdict strangers_answer(struct strangers *s, const struct agg_protocol *table,
                                         const struct agg_packet *p, uint64_t now,
                                         uint8_t answer[AGG_ANSWER_BYTES], size_t *bytes);

@@ -1,0 +1,203 @@
+#include "registry/registry_host.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/secret.h"
+#include "registry/tenants.h"
+#include "registry/terms.h"
+#include "sodium_keys.h"
+
+enum { PAUSES_PER_LOSS = 8 };
+
+/* --- what every registry asks for ---------------------------------------------------------------------- */
+
+static uint64_t random64(void *context)
+{
+    (void)context;
+    return secret64();
+}
+
+static void report(void *context, const struct ctl_entry *job, const char *what)
+{
+    struct registry_host *h = context;
+
+    if (job_lines_admit(&h->lines, h->now))
+        log_notice("job %s: %s", job->name, what);
+}
+
+static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct registry_host *h = context;
+
+    return tenants_admit(h->parts.cfg, from, key, name, text);
+}
+
+struct ctl_registry_config registry_host_config(struct registry_host *h, const struct config *cfg,
+                                                const struct keyring *keys)
+{
+    const struct registry_host_parts *p = &h->parts;
+    struct ctl_registry_config config = {
+        .protocols = p->protocols,
+        .protocols_known = p->protocols_known,
+        .max_jobs = (uint16_t)cfg->limits.jobs,
+        .max_workers = p->max_workers != 0 ? p->max_workers : (uint16_t)cfg->limits.workers,
+        .tenants_known = cfg->tenants + cfg->leaving,
+        .tenants = h->tenant,
+        .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
+        .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
+        .boot_id = p->boot_id,
+        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+        .data_ports = p->data_ports,
+        .payload_bytes = p->payload_bytes != 0 ? p->payload_bytes : terms_payload_bytes(cfg),
+        .first_group = ntohl(cfg->server.first_group),
+        .groups = cfg->server.groups,
+        .library = keys_sodium(),
+        .key = keys->key,
+        .keys = keys->keys,
+        .actions = p->kind->actions};
+
+    config.actions.ctx = h;
+    config.actions.random = random64;
+    config.actions.event = report;
+    config.actions.tenant_of = tenant_of;
+    return config;
+}
+
+/* --- life ---------------------------------------------------------------------------------------------- */
+
+/* Short pauses of a receiving thread count as time, since it may go on being slow for long. */
+static uint64_t pause_ns(const struct config *cfg)
+{
+    const uint64_t ms = cfg->timers.lost_after_ms / PAUSES_PER_LOSS;
+
+    return (ms < LISTENING_PAUSE_MS ? ms : LISTENING_PAUSE_MS) * 1000000 +
+           cfg->idle.until_due_us * UINT64_C(1000);
+}
+
+void registry_host_follow(struct registry_host *h)
+{
+    tenants_list(h->parts.cfg, h->tenant);
+    job_lines_follow(&h->lines, h->parts.cfg);
+    h->listening.pause_ns = pause_ns(h->parts.cfg);
+}
+
+void *registry_host_memory(const struct ctl_registry_config *config)
+{
+    const size_t bytes = ctl_registry_footprint(config);
+    void *memory = bytes == 0 ? NULL : malloc(bytes);
+
+    if (memory == NULL)
+        log_error("no memory for %u jobs of %u workers (limits.jobs, limits.workers)", config->max_jobs,
+                  config->max_workers);
+    return memory;
+}
+
+int registry_host_open(struct registry_host *h, const struct registry_host_parts *parts, uint64_t now)
+{
+    const struct config *cfg = parts->cfg;
+
+    *h = (struct registry_host){.parts = *parts, .now = now};
+    pthread_mutex_init(&h->lock, NULL);
+    job_lines_init(&h->lines, cfg, secret64());
+    listening_init(&h->listening, pause_ns(cfg), now);
+    registry_host_follow(h);
+    if (keyring_load(&h->keyring, cfg) < 0)
+        return -EINVAL;
+    h->config = registry_host_config(h, cfg, &h->keyring);
+    h->memory = registry_host_memory(&h->config);
+    return h->memory == NULL ? -ENOMEM : 0;
+}
+
+void registry_host_begin(struct registry_host *h)
+{
+    h->config.boot_id = h->parts.boot_id;
+    h->registry = ctl_registry_init(h->memory, &h->config);
+}
+
+void registry_host_close(struct registry_host *h)
+{
+    pthread_mutex_destroy(&h->lock);
+    free(h->memory);
+    keys_erase(&h->keyring, sizeof(h->keyring));
+}
+
+/* --- calls --------------------------------------------------------------------------------------------- */
+
+void registry_host_enter(struct registry_host *h, uint32_t heard, uint64_t now)
+{
+    uint64_t rounds[SWAGG_MAX_LCORES];
+    unsigned receivers;
+
+    pthread_mutex_lock(&h->lock);
+    receivers = h->parts.kind->rounds == NULL ? 0 : h->parts.kind->rounds(h, rounds, now);
+    h->now = listening_time(&h->listening, rounds, receivers, now);
+    h->lines.heard = heard;
+}
+
+void registry_host_leave(struct registry_host *h)
+{
+    h->lines.heard = 0;
+    if (h->parts.kind->changed != NULL)
+        h->parts.kind->changed(h);
+    pthread_mutex_unlock(&h->lock);
+}
+
+enum ctl_parse_error registry_host_receive(struct registry_host *h, const struct ctl_endpoint *from,
+                                           const uint8_t *payload, size_t bytes, uint64_t now)
+{
+    enum ctl_parse_error e;
+
+    registry_host_enter(h, from->ip, now);
+    e = ctl_registry_receive(h->registry, from, payload, bytes, h->now);
+    registry_host_leave(h);
+    return e;
+}
+
+void registry_host_tick(struct registry_host *h, uint64_t now)
+{
+    char text[JOB_LINES_TEXT_MAX];
+
+    registry_host_enter(h, 0, now);
+    ctl_registry_tick(h->registry, h->now);
+    if (job_lines_left_out(&h->lines, h->now, text))
+        log_notice("%s", text);
+    registry_host_leave(h);
+}
+
+bool registry_host_end(struct registry_host *h, enum registry_host_end how, int tenant, const char *name,
+                       uint64_t now)
+{
+    bool any;
+
+    registry_host_enter(h, 0, now);
+    any = how == REGISTRY_HOST_KILL ? ctl_registry_end(h->registry, tenant, name, h->now)
+                                    : ctl_registry_drain(h->registry, tenant, name, h->now);
+    if (!any && h->parts.kind->end != NULL)
+        any = h->parts.kind->end(h, how, tenant, name);
+    registry_host_leave(h);
+    return any;
+}
+
+/* The thread that changes the registry reads it without the lock. */
+uint64_t registry_host_tenants(const struct registry_host *h)
+{
+    uint64_t tenants = h->parts.kind->tenants == NULL ? 0 : h->parts.kind->tenants(h);
+
+    for (unsigned i = 0; i < h->config.max_jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(h->registry, i);
+
+        if (job->state != CTL_ENTRY_FREE)
+            tenants |= UINT64_C(1) << job->tenant;
+    }
+    return tenants;
+}
+
+struct registry_shown registry_host_shown(const struct registry_host *h)
+{
+    return (struct registry_shown){
+        .registry = h->registry, .entries = h->config.max_jobs, .tenants = h->tenant, .now = h->now};
+}
