@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Holds what the documentation says against the code: docs.py BUILD_DIRECTORY. Prints each sentence's place and what is wrong.
 
-Checked are links and their sections, tables, names of files, functions, counters and settings, options of our programs, the tables of
-configuration keys, environment variables and telemetry commands with ranges and defaults, suites, tests and benchmarks by name,
-that every file of the daemon is in its room's row, and that script/bootstrap installs the tools that pages tell a reader to type."""
+Checked are links and their sections, tables, names of files, functions, counters and settings, commands and options of our programs, and
+that script/bootstrap installs the tools that pages tell a reader to type."""
 import os
 import re
 import subprocess
