@@ -246,11 +246,6 @@ def check_help_lists_all_options():
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
-def section(page, heading):
-    """What stands under a heading of the second level, its lines joined."""
-    return " ".join(re.search(rf"^## {heading}$(.*?)(?=^## |\Z)", page.read_text(), re.M | re.S)[1].split())
-
-
 def tables(page, heading):
     """Rows of the tables under a heading, as lists of cells."""
     text = re.split(rf"^#+ {re.escape(heading)}.*$", page.read_text(), maxsplit=1, flags=re.M)
@@ -305,24 +300,12 @@ def check_environment():
             complain(page.name, f"{name}: the table says {rows[name][1]}; the code {lists[choice]}")
     for name in set(rows) - {name for name, _ in variables}:
         complain(page.name, f"{name} is no setting")
-    crossover = source("mpi-shim/crossover.h") + source("mpi-shim/crossover.c")
-    usual, sizes = re.search(r"CROSSOVER_USUAL = (\d+)", crossover)[1], re.search(r"crossover_sizes\[.*\{(.*)\}", crossover)[1]
-    small_calls = re.search(r"SMALL_CALLS = (\d+)", source("mpi-shim/comm.c"))[1]
-    seconds = re.search(r"crossover_seconds\[.*\{(.*)\}", crossover)[1].split(", ")
-    told = section(page, "Which size goes where")
-    for words in (f"of {int(usual) // 1024}K or more", f"after {small_calls} smaller ones",
-                  *(f"{float(s) * 1000:.0f} ms" for s in seconds),
-                  ", ".join(sizes.split(", ")[:-1]) + " and " + sizes.split(", ")[-1] + " bytes"):
-        if words not in told:
-            complain(page.name, f"'{words}' is not said")
     api = source("lib/client/swagg.h")
     for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms"),
                       ("SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms")):
         default = re.search(rf"int {key};.*?0 = (\d+)", api)
         if rows[name][2] != default[1]:
             complain(page.name, f"the default of {name} is {default[1]}")
-        if f"`{key}` ({int(default[1]) // 1000} s)" not in (ROOT / "docs/libswagg.md").read_text():
-            complain("libswagg.md", f"`{key}` ({int(default[1]) // 1000} s) is not said")
 
 
 def check_telemetry():
