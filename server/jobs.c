@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "config/config_room.h"
-#include "control/tree.h"
+#include "control/entry.h"
 #include "protocol/heard.h"
 #include "protocols.h"
 #include "registry/terms.h"

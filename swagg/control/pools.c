@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/uplink_ports.h"
-#include "control/tree.h"
+#include "control/entry.h"
 #include "protocol/heard.h"
 #include "registry/terms.h"
 #include "relay/protocol.h"

@@ -3,7 +3,7 @@
  * arguments. A process that is in no job, and does not show that it was before a restart, must not change a
  * job that runs or resumes. */
 #include "control/registry.h"
-#include "control/tree.h"
+#include "control/entry.h"
 #include "fuzz.h"
 #include "prepared.h"
 #include "switchml/protocol.h"

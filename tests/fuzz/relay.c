@@ -1,6 +1,6 @@
 /* Control at a switch that has two others above it: any sequence of messages from a few processes below and
  * from both switches above, any passing of time. An input is a byte for each step and its arguments. */
-#include "control/tree.h"
+#include "control/entry.h"
 #include "fuzz.h"
 #include "prepared.h"
 #include "relay/proxy.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "control/tree.h"
+#include "control/entry.h"
 #include "memory.h"
 #include "relay/protocol.h"
 

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/entry.h"
 #include "control/guard.h"
 #include "control/registry.h"
 #include "control/session.h"
-#include "control/tree.h"
 #include "random.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"

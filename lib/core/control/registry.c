@@ -5,7 +5,6 @@
 #include "control/admission.h"
 #include "control/join.h"
 #include "control/life.h"
-#include "control/recall.h"
 #include "control/tell.h"
 
 enum { IN_FLIGHT_MS = 100 /* packets of a dead process may arrive this much later */ };
@@ -152,6 +151,46 @@ static bool knows_boot_id(const struct ctl_registry *r, const struct ctl_endpoin
     return m->head.boot_id == ctl_guard_boot_id(&r->guard, r->cfg.boot_id, from);
 }
 
+/* Jobs of which a switch below has restarted: all members are to join again, as if this switch had (life.h).
+ */
+
+/* Whether this member is to join again. */
+static bool expects(const struct ctl_entry *job, unsigned rank)
+{
+    return job->members[rank].state == CTL_MEMBER_RECALLED;
+}
+
+/* A rank that was READY in this life of the job says that its switch has restarted. That was not this one, so
+ * it was one below. */
+static bool calls_for_recall(const struct ctl_entry *job, const struct ctl_message *m)
+{
+    return job->state == CTL_ENTRY_RUNNING && job->members[m->head.rank].state == CTL_MEMBER_JOINED &&
+           m->join.resume && m->join.hops > 0 && m->head.epoch == job->epoch;
+}
+
+/* A JOIN of a member. True: it was handled here, since it says that a switch below has restarted, or is one
+ * of those that are expected. */
+static bool join_recalled(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
+                          const struct ctl_message *m, uint64_t now)
+{
+    const bool calls = calls_for_recall(job, m);
+    if (calls)
+        ctl_entry_recall(r, job, m->head.rank, now);
+    if (!ctl_entry_is_forming(job) || !expects(job, m->head.rank))
+        return calls; /* then it has failed */
+    ctl_join_back(r, job, from, m, now);
+    return true;
+}
+
+/* To a member that is to join again: UNKNOWN under another boot id, as of a switch that has restarted. It
+ * learns ours from the answer to its JOIN. */
+static void answer_recalled(struct ctl_registry *r, const struct ctl_endpoint *to,
+                            const struct ctl_head *head)
+{
+    struct ctl_message m = {.head.type = CTL_UNKNOWN};
+    ctl_answer_as(r, to, head, head->epoch, &m, ~ctl_guard_boot_id(&r->guard, r->cfg.boot_id, to));
+}
+
 static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                     const struct ctl_message *m, uint64_t challenge, uint64_t now)
 {
@@ -167,7 +206,7 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
     else if (!job &&
              (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
         ctl_answer_refused(r, from, &m->head, &why);
-    else if (job && ctl_recall_join(r, job, from, m, now))
+    else if (job && join_recalled(r, job, from, m, now))
         return;
     else if (job && ctl_entry_is_forming(job))
         ctl_join_again(r, job, from, m, now);
@@ -220,8 +259,8 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     if (!job || ctl_entry_is_forming(job) || m->head.epoch != job->epoch || !knows) {
         if (m->head.boot_id != 0 && !knows) /* 0: it only asks whether we are here */
             ctl_entry_expect_old(r, now);
-        if (job && ctl_recall_expects(job, m->head.rank))
-            ctl_recall_answer(r, from, &m->head);
+        if (job && expects(job, m->head.rank))
+            answer_recalled(r, from, &m->head);
         else
             answer(r, from, &m->head, CTL_UNKNOWN);
         return;
@@ -262,7 +301,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
     if (!job)
         return;
     struct ctl_member *member = &job->members[rank];
-    if (ctl_entry_is_forming(job) && ctl_recall_expects(job, rank)) {
+    if (ctl_entry_is_forming(job) && expects(job, rank)) {
         member->state = CTL_MEMBER_LEFT;
         leaves_unresumed(r, job, rank, now);
         return;
@@ -292,8 +331,8 @@ static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct
         answer(r, from, &m->head, CTL_UNKNOWN);
         if (job)
             ctl_entry_part(r, job, m->head.rank, CTL_MEMBER_ABSENT);
-    } else if (job->state == CTL_ENTRY_FAILED || (job->members[m->head.rank].state != CTL_MEMBER_JOINED &&
-                                                  !ctl_recall_expects(job, m->head.rank))) {
+    } else if (job->state == CTL_ENTRY_FAILED ||
+               (job->members[m->head.rank].state != CTL_MEMBER_JOINED && !expects(job, m->head.rank))) {
         answer_member(r, from, &m->head, job);
     } else {
         struct ctl_failure why = m->failure;

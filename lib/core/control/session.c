@@ -4,7 +4,53 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/session_proof.h"
+/* Without a key nothing is sealed, and all that is not is believed. */
+
+/* Appends the seal; returns the length of both. */
+static size_t seal(const struct ctl_session *s, uint8_t *message, size_t bytes)
+{
+    const struct ctl_credentials *c = s->cfg.credentials;
+    return c ? ctl_seal_append(message, bytes, c->library, &c->key, &c->address, s->challenge) : bytes;
+}
+
+/* Whether a message, which parsing has found so, shows that the switch sent it, and that it is no older than
+ * the newest answer. Counts what does not. Fills in *seal if there is one. */
+static bool is_proven(struct ctl_session *s, const struct ctl_message *m, enum ctl_parse_error parsed,
+                      const uint8_t *payload, size_t bytes, struct ctl_seal *seal)
+{
+    const struct ctl_credentials *c = s->cfg.credentials;
+    if (!c)
+        return !m->head.sealed;
+    if (parsed == CTL_PARSED && m->head.sealed && ctl_seal_parse(seal, payload, bytes) &&
+        seal->key_id == c->key.id && ctl_seal_holds(payload, bytes, c->library, &c->key, &c->address))
+        return m->head.serial >= s->answered;
+    s->unproven++;
+    if (parsed == CTL_PARSED && m->head.type == CTL_REFUSED)
+        s->hint = m->failure;
+    return false;
+}
+
+/* A message that was believed answers this serial. Returns whether it is a sign of life: with a key, a copy
+ * is none. */
+static bool note_answered(struct ctl_session *s, uint32_t serial)
+{
+    bool newer = serial > s->answered;
+    if (!s->cfg.credentials)
+        return true;
+    if (newer)
+        s->answered = serial;
+    return newer;
+}
+
+/* READY has come, with this head: takes the job's secret out of it. */
+static void uncover(struct ctl_session *s, const struct ctl_head *h)
+{
+    const struct ctl_credentials *c = s->cfg.credentials;
+    if (!c)
+        return;
+    const struct keys_life life = {.boot_id = h->boot_id, .incarnation = h->incarnation, .epoch = h->epoch};
+    keys_cover(s->secret, c->library, &c->key, &life, s->ready.covered);
+}
 
 #define MS UINT64_C(1000000)
 
@@ -181,7 +227,7 @@ static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE
     } else {
         m.heartbeat = s->heartbeat;
     }
-    return ctl_session_seal(s, out, ctl_build(out, &m));
+    return seal(s, out, ctl_build(out, &m));
 }
 
 static void back_off(struct ctl_session *s)
@@ -245,7 +291,7 @@ static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uin
         s->heartbeat.progress = progress;
     s->ready = m->ready;
     s->epoch = m->head.epoch;
-    ctl_session_uncover(s, &m->head);
+    uncover(s, &m->head);
     enter(s, CTL_SESSION_READY, now); /* the first heartbeat goes out at once: it confirms READY */
     s->interval = lost_after(s) / CTL_HEARTBEATS_PER_LOSS;
     return true;
@@ -374,7 +420,7 @@ bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t b
     struct ctl_message m;
     struct ctl_seal seal = {0};
     enum ctl_parse_error error = ctl_parse(&m, payload, bytes);
-    if (!is_for_us(s, &m.head) || !ctl_session_is_proven(s, &m, error, payload, bytes, &seal))
+    if (!is_for_us(s, &m.head) || !is_proven(s, &m, error, payload, bytes, &seal))
         return false;
     if (error == CTL_OTHER_VERSION && is_joining(s)) {
         fail_because(s, CTL_BAD_VERSION, now,
@@ -385,7 +431,7 @@ bool ctl_session_receive(struct ctl_session *s, const uint8_t *payload, size_t b
     if (error != CTL_PARSED || !receive(s, &m, seal.challenge, now))
         return false;
     s->challenge = seal.challenge;
-    if (ctl_session_note_answered(s, m.head.serial))
+    if (note_answered(s, m.head.serial))
         s->heard_at = now;
     return true;
 }
@@ -432,4 +478,11 @@ const char *ctl_session_state_name(enum ctl_session_state state)
         [CTL_SESSION_FAILED] = "failed",
     };
     return (unsigned)state - 1 < CTL_SESSION_FAILED ? names[state] : "?";
+}
+
+struct keys_shared ctl_session_shared(const struct ctl_session *s)
+{
+    struct keys_shared shared = {.library = s->cfg.credentials ? s->cfg.credentials->library : NULL};
+    memcpy(shared.secret, s->secret, sizeof shared.secret);
+    return shared;
 }

@@ -1,6 +1,6 @@
 #include "control/tell.h"
+#include "control/entry.h"
 #include "control/guard.h"
-#include "control/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "control/tree.h"
+#include "control/entry.h"
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
