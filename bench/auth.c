@@ -21,8 +21,9 @@ enum { RANKS = 4, SLOTS = 256, COUNT = 1 << 20, ROOM = 1500 - 20 - 8, WAYS = 3, 
 
 static const struct way {
     const char *name;
-    enum sml_checksum checksum;
-} ways[WAYS] = {{"none", SML_CHECKSUM_NONE}, {"crc32c", SML_CHECKSUM_CRC32C}, {"keyed", SML_CHECKSUM_KEYED}};
+    enum xfer_checksum checksum;
+} ways[WAYS] = {
+    {"none", XFER_CHECKSUM_NONE}, {"crc32c", XFER_CHECKSUM_CRC32C}, {"keyed", XFER_CHECKSUM_KEYED}};
 
 struct job {
     struct sml_pool *pool;
@@ -54,7 +55,7 @@ static void *take(size_t bytes)
 
 static uint16_t chunk_bytes_of(const struct way *w)
 {
-    return (uint16_t)((ROOM - SML_HEADER_BYTES - sml_trailer_bytes(w->checksum)) / 4 * 4);
+    return (uint16_t)((ROOM - SML_HEADER_BYTES - xfer_trailer_bytes(w->checksum)) / 4 * 4);
 }
 
 static void open_job(struct job *job, const struct way *w)
@@ -62,7 +63,7 @@ static void open_job(struct job *job, const struct way *w)
     const struct sml_pool_config pool = {.workers = RANKS,
                                          .slots = SLOTS,
                                          .chunk_bytes = chunk_bytes_of(w),
-                                         .mode = SML_ORDERED,
+                                         .mode = XFER_ORDERED,
                                          .checksum = w->checksum,
                                          .shared = &shared,
                                          .kernels = agg_kernels_best()};
@@ -88,7 +89,7 @@ static void at_switch(struct job *job, uint16_t rank, uint8_t *payload, size_t b
     sml_parse(&p, payload, bytes);
     sml_pool_apply(job->pool, sml_pool_locate(job->pool, &p, 0), rank, &p, NULL, now, &v);
     for (unsigned r = 0; v.reason == SML_SEND_ALL && r < RANKS; r++)
-        if (sml_stream_receive(job->stream[r], v.payload, v.bytes, now) != SML_RX_RESULT) {
+        if (sml_stream_receive(job->stream[r], v.payload, v.bytes, now) != XFER_RX_RESULT) {
             fprintf(stderr, "bench-auth: rank %u does not take a result\n", r);
             exit(1);
         }
@@ -98,34 +99,34 @@ static void at_switch(struct job *job, uint16_t rank, uint8_t *payload, size_t b
 static double sum(struct job *job)
 {
     static uint8_t payload[ROOM];
-    struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = COUNT};
+    struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = COUNT};
     const double start = cpu_ns();
-    struct sml_send send;
+    struct xfer_send send;
     uint64_t now = 1;
 
     for (unsigned r = 0; r < RANKS; r++)
         sml_stream_begin(job->stream[r], &call, in[r], out[r], now);
-    while (sml_stream_status(job->stream[0]) == SML_STREAM_RUNNING)
+    while (sml_stream_status(job->stream[0]) == XFER_RUNNING)
         for (uint16_t r = 0; r < RANKS; r++, now++)
             while (sml_stream_poll(job->stream[r], now, &send))
-                at_switch(job, r, payload, sml_send_copy(&send, payload), now);
+                at_switch(job, r, payload, xfer_send_copy(&send, payload), now);
     return cpu_ns() - start;
 }
 
 /* What the trailer of a packet of full length takes, made or compared. */
 static double trailer_ns(const struct way *w)
 {
-    static uint8_t body[ROOM], head[SML_HEADER_BYTES], trailer[SML_TRAILER_MAX];
-    const struct sml_auth *auth =
-        sml_auth_init(take(sml_auth_footprint(chunk_bytes_of(w))), &shared, chunk_bytes_of(w));
-    const struct sml_route route = {.sender = 1, .receiver = SML_SWITCH};
+    static uint8_t body[ROOM], head[SML_HEADER_BYTES], trailer[XFER_TRAILER_MAX];
+    const struct xfer_auth *auth =
+        xfer_auth_init(take(xfer_auth_footprint(chunk_bytes_of(w))), &shared, chunk_bytes_of(w));
+    const struct xfer_route route = {.sender = 1, .receiver = XFER_SWITCH};
     const double start = cpu_ns();
 
     for (unsigned i = 0; i < TRAILERS; i++) {
         touch(body);
-        if (w->checksum == SML_CHECKSUM_KEYED)
-            sml_auth_build(trailer, auth, &route, head, sizeof head, body, chunk_bytes_of(w));
-        else if (w->checksum == SML_CHECKSUM_CRC32C)
+        if (w->checksum == XFER_CHECKSUM_KEYED)
+            xfer_auth_build(trailer, auth, &route, head, sizeof head, body, chunk_bytes_of(w));
+        else if (w->checksum == XFER_CHECKSUM_CRC32C)
             sml_build_trailer(trailer, 1, head, sizeof head, body, chunk_bytes_of(w));
         touch(trailer);
     }

@@ -44,20 +44,20 @@ static const char *const type_names[AGG_TYPES] = {
 /* A pool's mode, and in which order the workers' packets come. */
 static const struct arrangement {
     const char *name;
-    enum sml_mode mode;
+    enum xfer_mode mode;
     bool reversed;
     bool keeps;  /* the pool is offered every buffer */
     bool summed; /* packets and results have the job's own checksum */
     bool brief;  /* measured with elements of 4 bytes only: their type does not matter */
 } arrangements[] = {
-    {.name = "on arrival", .mode = SML_ON_ARRIVAL},
-    {.name = "ordered", .mode = SML_ORDERED},
+    {.name = "on arrival", .mode = XFER_ON_ARRIVAL},
+    {.name = "ordered", .mode = XFER_ORDERED},
     /* the worst for an ordered pool: it holds all */
-    {.name = "reversed", .mode = SML_ORDERED, .reversed = true},
-    {.name = "kept", .mode = SML_ON_ARRIVAL, .keeps = true, .brief = true},
-    {.name = "kept + ordered", .mode = SML_ORDERED, .keeps = true, .brief = true},
-    {.name = "CRC32C", .mode = SML_ON_ARRIVAL, .summed = true, .brief = true},
-    {.name = "kept + CRC32C", .mode = SML_ON_ARRIVAL, .keeps = true, .summed = true, .brief = true},
+    {.name = "reversed", .mode = XFER_ORDERED, .reversed = true},
+    {.name = "kept", .mode = XFER_ON_ARRIVAL, .keeps = true, .brief = true},
+    {.name = "kept + ordered", .mode = XFER_ORDERED, .keeps = true, .brief = true},
+    {.name = "CRC32C", .mode = XFER_ON_ARRIVAL, .summed = true, .brief = true},
+    {.name = "kept + CRC32C", .mode = XFER_ON_ARRIVAL, .keeps = true, .summed = true, .brief = true},
 };
 
 enum { ARRANGEMENTS = sizeof arrangements / sizeof *arrangements };
@@ -82,13 +82,13 @@ struct stage {
     /* For the pool, which exchanges buffers by keeping them and giving them back. */
     uint8_t *frame[MOST_BUFFERS], *spare[2 * MOST_SLOTS];
     unsigned spares;
-    uint8_t head[WORKERS][SML_HEADER_BYTES], trailer[WORKERS][SML_TRAILER_BYTES]; /* of a rank's packets */
+    uint8_t head[WORKERS][SML_HEADER_BYTES], trailer[WORKERS][XFER_TRAILER_BYTES]; /* of a rank's packets */
     size_t body_bytes;
 };
 
-static enum sml_checksum checksum_of(const struct cell *c)
+static enum xfer_checksum checksum_of(const struct cell *c)
 {
-    return c->how->summed ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    return c->how->summed ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
 }
 
 #define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -149,7 +149,7 @@ static void receive(const struct stage *s, uint8_t *buffer, uint16_t rank)
     uint8_t *body = buffer + BODY_AT;
 
     memcpy(body - SML_HEADER_BYTES, s->head[rank], SML_HEADER_BYTES);
-    memcpy(body + s->body_bytes, s->trailer[rank], SML_TRAILER_BYTES);
+    memcpy(body + s->body_bytes, s->trailer[rank], XFER_TRAILER_BYTES);
 }
 
 /* The pool has kept the buffer of this rank's frame: puts another in its place. Its header and trailer are
@@ -277,7 +277,7 @@ static void open_stage(struct stage *s, const struct cell *c)
         .workers = WORKERS,
         .slots = c->large ? MOST_SLOTS : 2,
         .chunk_bytes = (uint16_t)(4 * c->k),
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .mode = c->how->mode,
         .checksum = checksum_of(c),
         .kernels = c->kernels,

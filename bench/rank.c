@@ -15,7 +15,7 @@ struct rank {
     struct swagg_job *job;
     float *before; /* the model, in case that the others' cannot be had */
     uint64_t lateness;
-    bool is_late[SML_MAX_RANKS]; /* in this step */
+    bool is_late[AGG_MAX_RANKS]; /* in this step */
     double began;
     uint64_t left_out,
         missed; /* of the gradients: floats without this rank's, and those that it did not get */

@@ -149,7 +149,7 @@ static void read_options(struct run *r, int argc, char **argv)
             stop(usage);
         set(known[c].kind, known[c].to);
     }
-    if (optind == argc || r->workers < 1 || r->workers > SML_MAX_RANKS || r->cfg.batch < (size_t)r->workers ||
+    if (optind == argc || r->workers < 1 || r->workers > AGG_MAX_RANKS || r->cfg.batch < (size_t)r->workers ||
         r->late < 0 || r->late >= r->workers || (r->late > 0 && r->cfg.loss > 0) || r->late_ms < 0)
         stop(usage);
     r->cfg.workers = (unsigned)r->workers;

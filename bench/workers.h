@@ -28,14 +28,14 @@ struct worker {
 
 struct workers {
     struct workers_config cfg;
-    struct worker *worker;        /* [cfg.workers] */
-    struct sml_segment *gradient; /* the same */
-    float *total;                 /* of floats */
-    uint8_t *sums;                /* of indices, as the switch has them */
-    uint8_t *lost;                /* [elements] of them: whether they come to nobody */
-    uint64_t random, lateness;    /* for losses, and for who is late */
-    bool is_late[SML_MAX_RANKS];  /* in this step */
-    uint64_t missed;              /* floats, of all workers, that were zeros */
+    struct worker *worker;         /* [cfg.workers] */
+    struct xfer_segment *gradient; /* the same */
+    float *total;                  /* of floats */
+    uint8_t *sums;                 /* of indices, as the switch has them */
+    uint8_t *lost;                 /* [elements] of them: whether they come to nobody */
+    uint64_t random, lateness;     /* for losses, and for who is late */
+    bool is_late[AGG_MAX_RANKS];   /* in this step */
+    uint64_t missed;               /* floats, of all workers, that were zeros */
 };
 
 /* 0, or -1 with a line on stderr. */

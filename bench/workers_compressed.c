@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "random/splitmix.h"
-#include "switchml/chunks.h"
+#include "transfer/chunks.h"
 #include "workers.h"
 
 enum { MTU = 1500 };
 
 static uint16_t chunk_bytes(void)
 {
-    return client_chunk_bytes(MTU, SML_CHECKSUM_NONE);
+    return client_chunk_bytes(MTU, XFER_CHECKSUM_NONE);
 }
 
 static struct compress *first(const struct workers *w)
@@ -92,16 +92,16 @@ static void deliver(struct workers *w, struct compress *c, uint64_t elements)
     }
 }
 
-static void begin(struct compress *c, struct sml_segment *gradient, const struct network *n)
+static void begin(struct compress *c, struct xfer_segment *gradient, const struct network *n)
 {
-    *gradient = (struct sml_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
+    *gradient = (struct xfer_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
     if (!compress_begin(c, gradient, 1, false, chunk_bytes()))
         abort(); /* no memory */
 }
 
-static void call_out(struct sml_roll roll[], size_t element, uint64_t elements, struct sml_roll all)
+static void call_out(struct xfer_roll roll[], size_t element, uint64_t elements, struct xfer_roll all)
 {
-    const uint64_t chunks = sml_chunk_count(chunk_bytes(), element, elements * element);
+    const uint64_t chunks = xfer_chunk_count(chunk_bytes(), element, elements * element);
 
     for (uint64_t i = 0; i < chunks; i++)
         roll[i] = all;
@@ -111,8 +111,8 @@ static void call_out(struct sml_roll roll[], size_t element, uint64_t elements, 
 static void call_roll(const struct workers *w, unsigned worker, uint64_t elements)
 {
     struct compress *c = &w->worker[worker].compress;
-    const struct sml_roll all = {.ranks = (w->cfg.workers - w->cfg.late) & 0x7fff,
-                                 .mine = !w->is_late[worker]};
+    const struct xfer_roll all = {.ranks = (w->cfg.workers - w->cfg.late) & 0x7fff,
+                                  .mine = !w->is_late[worker]};
 
     if (!c->quorum)
         return;

@@ -83,7 +83,7 @@ static void draw_trailers(struct atp_world_config *cfg, uint64_t *rng)
 {
     for (unsigned i = 0; i < cfg->jobs; i++) {
         cfg->job[i].terms.keyed = rng_below(rng, 5) == 0;
-        cfg->job[i].terms.checksum = rng_below(rng, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+        cfg->job[i].terms.checksum = rng_below(rng, 3) == 0 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     }
     cfg->forged = rng_below(rng, 2) ? (unsigned)rng_between(rng, 1, 300) : 0;
 }
@@ -93,7 +93,7 @@ static void draw_formats(struct atp_world_config *cfg, uint64_t *rng)
 {
     for (unsigned i = 0; i < cfg->jobs; i++)
         cfg->job[i].terms.format =
-            (enum sml_format)(rng_below(rng, 2) ? SML_FORMAT_TYPED : rng_below(rng, SML_FORMATS));
+            (enum xfer_format)(rng_below(rng, 2) ? XFER_FORMAT_TYPED : rng_below(rng, XFER_FORMATS));
 }
 
 /* Jobs that do not know which of their racks is the server's. */

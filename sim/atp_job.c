@@ -119,18 +119,18 @@ static void serve(struct atp_job *job, unsigned i, const struct agg_sender *from
 
 /* Workers */
 
-static struct sml_call call_of(const struct atp_job_worker *w)
+static struct xfer_call call_of(const struct atp_job_worker *w)
 {
     const struct atp_job *job = w->job;
-    struct sml_call call =
+    struct xfer_call call =
         atp_numbers_call(job->seed, w->call, job->cfg.workers, job->cfg.elements, job->cfg.terms.format);
 
     if (job->cfg.fixed_size)
-        call = (struct sml_call){.seq = w->call,
-                                 .collective = SML_ALLREDUCE,
-                                 .type = AGG_I32,
-                                 .op = AGG_SUM,
-                                 .count = w->call == 0 ? 1 : job->cfg.elements};
+        call = (struct xfer_call){.seq = w->call,
+                                  .collective = XFER_ALLREDUCE,
+                                  .type = AGG_I32,
+                                  .op = AGG_SUM,
+                                  .count = w->call == 0 ? 1 : job->cfg.elements};
     return call;
 }
 
@@ -180,12 +180,12 @@ static void begin_life(struct atp_job *job)
 
 static void begin_call(struct atp_job_worker *w)
 {
-    const struct sml_call call = call_of(w);
+    const struct xfer_call call = call_of(w);
 
     atp_numbers_fill(&call, w->job->seed, w->rank, w->in);
     memset(w->out, 0xee, most_bytes(&w->job->cfg));
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
-        w->segment[i] = (struct sml_segment){.in = w->in, .out = w->out, .count = call.count};
+        w->segment[i] = (struct xfer_segment){.in = w->in, .out = w->out, .count = call.count};
         if (atp_stream_begin_segments(w->stream[i], &call, &w->segment[i], 1, w->job->net->sim->now) != 0)
             fail(w->job, "rank %u cannot begin call %u", w->rank, w->call);
     }
@@ -195,17 +195,17 @@ static void begin_call(struct atp_job_worker *w)
 static bool call_is_done(struct atp_job_worker *w)
 {
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
-        const enum sml_stream_status status = atp_stream_status(w->stream[i]);
-        if (status == SML_STREAM_MISMATCH)
+        const enum xfer_status status = atp_stream_status(w->stream[i]);
+        if (status == XFER_MISMATCH)
             fail(w->job, "rank %u: a mismatch in call %u", w->rank, w->call);
-        if (status != SML_STREAM_DONE)
+        if (status != XFER_DONE)
             return false;
     }
     return true;
 }
 
 /* A rank can only end a call when all others have begun it, so one result is known at a time. */
-static bool is_right(struct atp_job_worker *w, const struct sml_call *call, uint64_t *at)
+static bool is_right(struct atp_job_worker *w, const struct xfer_call *call, uint64_t *at)
 {
     struct atp_job *job = w->job;
     const size_t bytes = call->count * agg_element_size(call->type, call->op);
@@ -232,8 +232,8 @@ static void pass_turn(struct atp_job *job)
 static void end_call(struct atp_job_worker *w)
 {
     struct atp_job *job = w->job;
-    const struct sml_call call = call_of(w);
-    const bool wants = call.collective == SML_ALLREDUCE || call.root == w->rank;
+    const struct xfer_call call = call_of(w);
+    const bool wants = call.collective == XFER_ALLREDUCE || call.root == w->rank;
     uint64_t at = 0;
 
     if (wants && !is_right(w, &call, &at))
@@ -267,21 +267,21 @@ static bool may_begin(const struct atp_job_worker *w)
  * lib/client/drive.c); between calls nobody is left alone. */
 static bool has_work(const struct atp_job_worker *w, unsigned i)
 {
-    return !w->rejoining[i] && (!w->calling || atp_stream_status(w->stream[i]) != SML_STREAM_DONE ||
+    return !w->rejoining[i] && (!w->calling || atp_stream_status(w->stream[i]) != XFER_DONE ||
                                 atp_stream_timer(w->stream[i]) != UINT64_MAX);
 }
 
 static void send_all(struct atp_job_worker *w)
 {
     uint8_t payload[ATP_NET_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
 
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
-        if (atp_stream_status(w->stream[i]) == SML_STREAM_REJECTED)
+        if (atp_stream_status(w->stream[i]) == XFER_REJECTED)
             rejoin(w, i);
         while (has_work(w, i) && atp_stream_poll(w->stream[i], w->job->net->sim->now, &send))
             atp_net_send(w->job->net, w->job->cfg.host[w->rank], w->job->cfg.server_host[i], payload,
-                         sml_send_copy(&send, payload));
+                         xfer_send_copy(&send, payload));
     }
 }
 

@@ -28,7 +28,7 @@ struct atp_job_worker {
     unsigned rank;
     void *memory[ATP_JOB_SERVERS];
     struct atp_stream *stream[ATP_JOB_SERVERS];
-    struct sml_segment segment[ATP_JOB_SERVERS];
+    struct xfer_segment segment[ATP_JOB_SERVERS];
     unsigned call; /* that it makes, or makes next; counted through all lives */
     bool calling, dead;
     /* it has heard that the server has restarted, and waits for the others */

@@ -23,7 +23,7 @@ static bool is_sealed(const uint8_t *payload, size_t bytes)
 {
     struct atp_packet p;
 
-    return atp_parse(&p, payload, bytes) == ATP_OK && p.seal != SML_CHECKSUM_NONE;
+    return atp_parse(&p, payload, bytes) == ATP_OK && p.seal != XFER_CHECKSUM_NONE;
 }
 
 static struct frame *frame_of(const struct atp_net *net, unsigned from, unsigned to, const uint8_t *payload,

@@ -5,7 +5,7 @@
 
 #include "kernels/kernels.h"
 #include "random.h"
-#include "switchml/blocks.h"
+#include "transfer/blocks.h"
 
 static const struct {
     uint8_t type, op;
@@ -19,24 +19,25 @@ enum { KINDS = sizeof kinds / sizeof *kinds, VALUES = 8 };
 /* What numbers that are scaled to int32 may lack. */
 static const double ROUNDING = 1.0 / 1024;
 
-struct sml_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most,
-                                 enum sml_format format)
+struct xfer_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most,
+                                  enum xfer_format format)
 {
     uint64_t x = splitmix_hash(seed + call);
     const bool reduce = x >> 32 & 1;
 
-    while (sml_has_exponents(format) && !sml_blocks_carry(format, kinds[x % KINDS].type, kinds[x % KINDS].op))
+    while (xfer_has_exponents(format) &&
+           !xfer_blocks_carry(format, kinds[x % KINDS].type, kinds[x % KINDS].op))
         x++;
 
-    return (struct sml_call){.seq = call,
-                             .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-                             .type = kinds[x % KINDS].type,
-                             .op = kinds[x % KINDS].op,
-                             .root = reduce ? (uint32_t)(x >> 33) % workers : 0,
-                             .count = splitmix_hash(x) % (most + 1u)};
+    return (struct xfer_call){.seq = call,
+                              .collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
+                              .type = kinds[x % KINDS].type,
+                              .op = kinds[x % KINDS].op,
+                              .root = reduce ? (uint32_t)(x >> 33) % workers : 0,
+                              .count = splitmix_hash(x) % (most + 1u)};
 }
 
-static unsigned value(const struct sml_call *call, uint64_t seed, unsigned rank, uint64_t i)
+static unsigned value(const struct xfer_call *call, uint64_t seed, unsigned rank, uint64_t i)
 {
     return (unsigned)(splitmix_hash(seed ^ (uint64_t)call->seq << 40 ^ (uint64_t)rank << 32 ^ i) % VALUES);
 }
@@ -118,16 +119,16 @@ static int64_t combine(uint8_t op, int64_t a, int64_t b)
     }
 }
 
-void atp_numbers_fill(const struct sml_call *call, uint64_t seed, unsigned rank, void *in)
+void atp_numbers_fill(const struct xfer_call *call, uint64_t seed, unsigned rank, void *in)
 {
     for (uint64_t i = 0; i < call->count; i++)
         put(call->type, in, i, value(call, seed, rank, i));
 }
 
-bool atp_numbers_hold(const struct sml_call *call, uint64_t seed, unsigned workers, enum sml_format format,
+bool atp_numbers_hold(const struct xfer_call *call, uint64_t seed, unsigned workers, enum xfer_format format,
                       const void *out, uint64_t *at)
 {
-    const double rounding = format == SML_FORMAT_INT32 && call->type == AGG_F32 ? ROUNDING : 0;
+    const double rounding = format == XFER_FORMAT_INT32 && call->type == AGG_F32 ? ROUNDING : 0;
 
     for (uint64_t i = 0; i < call->count; i++) {
         int64_t expected = value(call, seed, 0, i);

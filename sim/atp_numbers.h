@@ -6,14 +6,14 @@
 #include "wire/switchml.h"
 
 /* Of call `call` of a job: type, operation, allreduce or reduce, root; its number of elements up to most. */
-struct sml_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most,
-                                 enum sml_format format);
+struct xfer_call atp_numbers_call(uint64_t seed, unsigned call, unsigned workers, unsigned most,
+                                  enum xfer_format format);
 
 /* Fills in what a rank contributes. */
-void atp_numbers_fill(const struct sml_call *call, uint64_t seed, unsigned rank, void *in);
+void atp_numbers_fill(const struct xfer_call *call, uint64_t seed, unsigned rank, void *in);
 
 /* Whether this is the result of ranks 0 .. workers - 1; at[0]: else the first wrong element. */
-bool atp_numbers_hold(const struct sml_call *call, uint64_t seed, unsigned workers, enum sml_format format,
+bool atp_numbers_hold(const struct xfer_call *call, uint64_t seed, unsigned workers, enum xfer_format format,
                       const void *out, uint64_t *at);
 
 #endif

@@ -186,13 +186,13 @@ static void forge(void *ctx, uint64_t argument)
         o.payload[rng_below(&w->rng, o.bytes)] ^= (uint8_t)(1u << rng_below(&w->rng, 8));
         break;
     case 2:
-        o.payload[23] = SML_CHECKSUM_NONE;
-        o.bytes -= SML_AUTH_BYTES;
+        o.payload[23] = XFER_CHECKSUM_NONE;
+        o.bytes -= XFER_AUTH_BYTES;
         o.payload[o.bytes - 1]++;
         break;
     default:
         o.payload[0] = ATP_REJECT;
-        o.payload[23] = SML_CHECKSUM_NONE;
+        o.payload[23] = XFER_CHECKSUM_NONE;
         o.bytes = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES;
     }
     atp_net_forge(&w->net, w->cfg->net.hosts - 1, somebody(w, job, o.from), somebody(w, job, o.to), o.payload,
@@ -237,11 +237,11 @@ static bool names_the_victim(const struct world *w, const struct atp_job_worker 
     uint16_t missing[ATP_JOB_WORKERS];
 
     for (unsigned i = 0; i < rank->job->cfg.servers; i++) {
-        const enum sml_stream_status status = atp_stream_status(rank->stream[i]);
+        const enum xfer_status status = atp_stream_status(rank->stream[i]);
         const unsigned n = atp_stream_missing(rank->stream[i], missing, ATP_JOB_WORKERS);
         if (w->cfg->worker_dies ? n == 1 && missing[0] == w->victim : n > 0) /* those know of the server */
             return true;
-        if (w->cfg->server_dies && i == w->victim && status == SML_STREAM_RUNNING)
+        if (w->cfg->server_dies && i == w->victim && status == XFER_RUNNING)
             return true;
     }
     return false;
@@ -383,7 +383,7 @@ static void sum_up(struct world *w)
     r->events = w->sim.events;
     r->simulated_ns = w->sim.now;
     for (unsigned j = 0; j < w->cfg->jobs; j++) {
-        struct sml_stream_stats stats;
+        struct xfer_stats stats;
         r->sums += w->job[j].sums;
         atp_stream_stats(w->job[j].workers[0].stream[0], &stats);
         r->window[j] = stats.window;

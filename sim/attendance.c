@@ -5,10 +5,10 @@
 
 #include "memory.h"
 #include "protocol/ranks.h"
-#include "switchml/chunks.h"
+#include "transfer/chunks.h"
 
 /* What a chunk that nothing was said of has in its place. */
-static const struct sml_roll untold = {.ranks = 0x7fff, .mine = 1};
+static const struct xfer_roll untold = {.ranks = 0x7fff, .mine = 1};
 
 void attendance_init(struct attendance *a, uint16_t ranks, size_t chunk_bytes, uint32_t first_tag)
 {
@@ -16,7 +16,7 @@ void attendance_init(struct attendance *a, uint16_t ranks, size_t chunk_bytes, u
         .chunk_bytes = chunk_bytes, .next_tag = first_tag, .names_bytes = ranks_map_bytes(ranks)};
 }
 
-void attendance_begin(struct attendance *a, struct sml_stream *stream, const struct sml_call *call)
+void attendance_begin(struct attendance *a, struct sml_stream *stream, const struct xfer_call *call)
 {
     a->chunks = sml_stream_packets(stream, call);
     a->names = memory_of(a->chunks * a->names_bytes);
@@ -101,7 +101,7 @@ static void check_sums(const struct part *p)
         fail(p, "not the sum, or not the ranks, that others have or were told of");
 }
 
-static void check_part(const struct part *p, const struct sml_roll *said)
+static void check_part(const struct part *p, const struct xfer_roll *said)
 {
     const unsigned ranks = count(p->is.names, p->is.names_bytes);
 
@@ -124,7 +124,7 @@ static void check_part(const struct part *p, const struct sml_roll *said)
     check_sums(p);
 }
 
-static bool is_same(const struct sml_turnout *a, const struct sml_turnout *b)
+static bool is_same(const struct xfer_turnout *a, const struct xfer_turnout *b)
 {
     return a->elements == b->elements && a->partial == b->partial && a->left_out == b->left_out &&
            a->missed == b->missed && a->least == b->least && a->most == b->most &&
@@ -133,13 +133,13 @@ static bool is_same(const struct sml_turnout *a, const struct sml_turnout *b)
 }
 
 void attendance_check(const struct attendance *a, struct oracle *o, struct formation *f, unsigned rank,
-                      unsigned call, const struct sml_turnout *said, const uint8_t *sums, bool left)
+                      unsigned call, const struct xfer_turnout *said, const uint8_t *sums, bool left)
 {
-    const struct sml_call *c = &f->program->call[call];
+    const struct xfer_call *c = &f->program->call[call];
     const size_t element = program_element(c).out;
-    struct sml_turnout t;
+    struct xfer_turnout t;
 
-    sml_turnout_begin(&t);
+    xfer_turnout_begin(&t);
     if (!program_is_agreed(f->program, call))
         return;
     for (uint64_t i = 0; i < a->chunks && program_wants(c, rank); i++) {
@@ -148,7 +148,7 @@ void attendance_check(const struct attendance *a, struct oracle *o, struct forma
         size_t bytes;
         if (left && a->roll[i].ranks == untold.ranks)
             continue;
-        sml_chunk_span(a->chunk_bytes, element, c->count * element, i, &offset, &bytes);
+        xfer_chunk_span(a->chunk_bytes, element, c->count * element, i, &offset, &bytes);
         const struct part p = {.o = o,
                                .f = f,
                                .rank = rank,
@@ -162,8 +162,8 @@ void attendance_check(const struct attendance *a, struct oracle *o, struct forma
                                       .sums = sums + offset,
                                       .bytes = bytes}};
         check_part(&p, &a->roll[i]);
-        sml_turnout_add(&t, count(told, a->names_bytes) > 0 ? told : NULL, f->program->size, (uint16_t)rank,
-                        p.n);
+        xfer_turnout_add(&t, count(told, a->names_bytes) > 0 ? told : NULL, f->program->size, (uint16_t)rank,
+                         p.n);
     }
     if (!is_same(&t, said))
         oracle_fail(o, "job %s, rank %u, call %u: the turnout is not that of the results", f->program->name,

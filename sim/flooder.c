@@ -25,7 +25,7 @@ static const struct ctl_entry *own_job(const struct flooder *f)
 
 static struct ctl_message join(uint64_t boot_id)
 {
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .chunk_bytes = 64, .slots = 2};
+    const struct sml_terms wish = {.format = XFER_FORMAT_TYPED, .chunk_bytes = 64, .slots = 2};
     struct ctl_message m = {.head = {.type = CTL_JOIN, .version = CTL_VERSION, .boot_id = boot_id, .size = 1},
                             .join = {.name = "flood", .data_port = PORT}};
 

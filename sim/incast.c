@@ -28,7 +28,7 @@ struct incast {
     struct link up, down; /* between the bridge and the server */
     struct incast_worker *workers;
     struct sml_table table;
-    struct sml_call call;
+    struct xfer_call call;
     size_t in_bytes, out_bytes;
     uint8_t *in, *expected; /* all ranks contribute the same */
     unsigned at_work;       /* ranks that are in the call */
@@ -127,7 +127,7 @@ static void at_worker(void *ctx, struct frame *f)
     sml_stream_receive(w->stream, f->payload, f->bytes, w->run->sim.now);
     frame_free(f);
     sender_turn(&w->sender);
-    if (!w->resting && sml_stream_status(w->stream) == SML_STREAM_DONE)
+    if (!w->resting && sml_stream_status(w->stream) == XFER_DONE)
         end(w);
 }
 
@@ -138,10 +138,10 @@ static void open_tensors(struct incast *run)
     const struct incast_config *c = &run->cfg;
     const struct sml_element e = sml_element_of(code_of(c));
 
-    run->call = (struct sml_call){.collective = SML_ALLREDUCE,
-                                  .type = c->compressed ? code_of(c) : AGG_I32,
-                                  .op = c->compressed ? SML_LOOK_UP : AGG_SUM,
-                                  .count = c->bytes / e.out};
+    run->call = (struct xfer_call){.collective = XFER_ALLREDUCE,
+                                   .type = c->compressed ? code_of(c) : AGG_I32,
+                                   .op = c->compressed ? SML_LOOK_UP : AGG_SUM,
+                                   .count = c->bytes / e.out};
     run->in_bytes = run->call.count * e.in;
     run->out_bytes = run->call.count * e.out;
     run->in = memory_of(run->in_bytes);
@@ -161,8 +161,8 @@ static void open_pool(struct incast *run)
         .slots = SLOTS,
         .chunk_bytes = CHUNK_BYTES,
         .job = JOB,
-        .format = SML_FORMAT_TYPED,
-        .mode = SML_ON_ARRIVAL,
+        .format = XFER_FORMAT_TYPED,
+        .mode = XFER_ON_ARRIVAL,
         .table = run->table,
         .kernels = agg_kernels_best(),
     };
@@ -187,7 +187,7 @@ static void open_worker(struct incast *run, unsigned rank)
         .workers = (uint16_t)run->cfg.workers,
         .slots = SLOTS,
         .chunk_bytes = CHUNK_BYTES,
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .look_up = run->table.code,
         .job = JOB,
         .kernels = agg_kernels_best(),
@@ -230,7 +230,7 @@ static void close_run(struct incast *run)
 {
     for (unsigned r = 0; r < run->cfg.workers; r++) {
         struct incast_worker *w = &run->workers[r];
-        struct sml_stream_stats stats;
+        struct xfer_stats stats;
 
         sml_stream_stats(w->stream, &stats);
         run->result.probes += stats.probes;

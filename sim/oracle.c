@@ -74,7 +74,7 @@ static uint64_t digest_of(const uint8_t *bytes, size_t n)
 static void check_sum(struct oracle *o, struct formation *f, unsigned rank, unsigned call,
                       const uint8_t *tensor)
 {
-    const struct sml_call *c = &f->program->call[call];
+    const struct xfer_call *c = &f->program->call[call];
     uint64_t digest = digest_of(tensor, c->count * program_element(c).out);
 
     if (!program_check(f->program, call, tensor))

@@ -125,7 +125,7 @@ static bool joining_turn(struct process *p)
     return true;
 }
 
-static void make_tensors(struct process *p, const struct sml_call *call)
+static void make_tensors(struct process *p, const struct xfer_call *call)
 {
     const struct sml_element e = program_element(call);
     size_t bytes = call->count * e.out;
@@ -142,7 +142,7 @@ static void make_tensors(struct process *p, const struct sml_call *call)
 }
 
 /* One tensor, or several posted together: to the switch, and to the other ranks, it is the same. */
-static int begin_stream(struct process *p, const struct sml_call *call)
+static int begin_stream(struct process *p, const struct xfer_call *call)
 {
     if (p->scattered.n == 1)
         return sml_stream_begin(p->stream, call, p->in, p->out, process_now(p));
@@ -151,7 +151,7 @@ static int begin_stream(struct process *p, const struct sml_call *call)
 
 static void begin_call(struct process *p)
 {
-    struct sml_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
+    struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
 
     make_tensors(p, &call);
     p->left = false;
@@ -159,7 +159,7 @@ static void begin_call(struct process *p)
         attendance_begin(&p->attendance, p->stream, &call);
     enter_loop(p, PROCESS_CALLING);
     sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u, operation %u, to %d", p->call,
-              (unsigned)call.count, call.type, call.op, call.collective == SML_REDUCE ? (int)call.root : -1);
+              (unsigned)call.count, call.type, call.op, call.collective == XFER_REDUCE ? (int)call.root : -1);
     if (begin_stream(p, &call) != 0)
         oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
@@ -177,7 +177,7 @@ static void free_tensors(struct process *p)
 
 static void end_call(struct process *p, bool well)
 {
-    struct sml_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
+    struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
 
     check_time(p, "a call", p->cfg.program->call_timeout_ns);
     if (well) {
@@ -273,7 +273,7 @@ static uint64_t leaves_at(const struct process *p)
 
     if (p->phase != PROCESS_CALLING || program->patience_ns == 0 ||
         program->call[p->call].op != SML_LOOK_UP || program_has_mismatch(program, p->call) || p->changed ||
-        p->rejoining || sml_stream_status(p->stream) != SML_STREAM_RUNNING ||
+        p->rejoining || sml_stream_status(p->stream) != XFER_RUNNING ||
         sml_stream_left(p->stream) > p->terms.slots)
         return UINT64_MAX;
     return sml_stream_progress(p->stream) + program->patience_ns;
@@ -299,21 +299,21 @@ static bool loop_turn(struct process *p)
 {
     if (process_now(p) >= leaves_at(p))
         leave_call(p);
-    enum sml_stream_status status = sml_stream_status(p->stream);
+    enum xfer_status status = sml_stream_status(p->stream);
     bool well = true;
 
-    if (status == SML_STREAM_DONE && (p->phase == PROCESS_CALLING || !sml_stream_buffered(p->stream))) {
+    if (status == XFER_DONE && (p->phase == PROCESS_CALLING || !sml_stream_buffered(p->stream))) {
         end_loop(p, true);
         return true;
     }
-    if (status == SML_STREAM_MISMATCH) {
+    if (status == XFER_MISMATCH) {
         if (!mismatch_ends(p))
             return false;
         well = false;
     } else {
-        if (status == SML_STREAM_REJECTED && !p->rejected)
+        if (status == XFER_REJECTED && !p->rejected)
             ctl_session_rejected(&p->session, process_now(p));
-        p->rejected = status == SML_STREAM_REJECTED;
+        p->rejected = status == XFER_REJECTED;
         if (p->changed)
             well = drive_follow_session(p);
         else if (process_now(p) >= p->tick_at)

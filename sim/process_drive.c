@@ -36,7 +36,7 @@ void drive_control(struct process *p)
 void drive_report(struct process *p)
 {
     bool waiting = is_waiting(p);
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
 
     sml_stream_stats(p->stream, &stats);
     p->session.heartbeat = (struct ctl_heartbeat){
@@ -74,13 +74,13 @@ static unsigned receive(struct process *p)
     bool doubt = false;
 
     for (struct frame *f; (f = socket_take(&p->data)) != NULL; frame_free(f), n++) {
-        enum sml_receive worth = sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
-        if (f->damaged && worth != SML_RX_DAMAGED && worth != SML_RX_BAD)
+        enum xfer_receive worth = sml_stream_receive(p->stream, f->payload, f->bytes, process_now(p));
+        if (f->damaged && worth != XFER_RX_DAMAGED && worth != XFER_RX_BAD)
             oracle_fail(p->cfg.oracle, "%s: a damaged packet is taken (%d)", p->name, worth);
-        if (f->untrue && (worth == SML_RX_RESULT || worth == SML_RX_NEWS))
+        if (f->untrue && (worth == XFER_RX_RESULT || worth == XFER_RX_NEWS))
             oracle_fail(p->cfg.oracle, "%s: a forged packet is taken (%d)", p->name, worth);
-        doubt |= worth == SML_RX_DOUBT;
-        if (worth == SML_RX_RESULT && p->terms.quorum != 0)
+        doubt |= worth == XFER_RX_DOUBT;
+        if (worth == XFER_RX_RESULT && p->terms.quorum != 0)
             attendance_hear(&p->attendance, f->payload, f->bytes);
     }
     if (doubt)
@@ -90,13 +90,13 @@ static unsigned receive(struct process *p)
 
 static void send_due(struct process *p)
 {
-    struct sml_send send;
-    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX];
+    struct xfer_send send;
+    uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX];
 
     while (sml_stream_poll(p->stream, process_now(p), &send)) {
-        size_t bytes = sml_send_copy(&send, payload);
+        size_t bytes = xfer_send_copy(&send, payload);
         star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload, bytes,
-                     send.checksum == SML_CHECKSUM_CRC32C);
+                     send.checksum == XFER_CHECKSUM_CRC32C);
     }
 }
 
@@ -156,12 +156,12 @@ bool drive_follow_session(struct process *p)
 
 static bool follow_buffered(struct process *p)
 {
-    enum sml_stream_status status = sml_stream_status(p->stream);
+    enum xfer_status status = sml_stream_status(p->stream);
 
-    if (status == SML_STREAM_REJECTED)
+    if (status == XFER_REJECTED)
         ctl_session_rejected(&p->session, process_now(p));
     drive_report(p);
-    if (status != SML_STREAM_MISMATCH || !sml_stream_mismatch(p->stream)->opening)
+    if (status != XFER_MISMATCH || !sml_stream_mismatch(p->stream)->opening)
         return true;
     return drive_fail_and_tell(p, CTL_MISMATCH, "ranks called different collectives");
 }

@@ -20,9 +20,9 @@ void program_fini(struct program *p)
     }
 }
 
-struct sml_call program_call(const struct program *p, unsigned rank, unsigned call)
+struct xfer_call program_call(const struct program *p, unsigned rank, unsigned call)
 {
-    struct sml_call c = p->call[call];
+    struct xfer_call c = p->call[call];
 
     if (p->deviation.rank != rank || p->deviation.call != call)
         return c;
@@ -33,11 +33,11 @@ struct sml_call program_call(const struct program *p, unsigned rank, unsigned ca
     case DEVIATION_TYPE:
         c.op = AGG_SUM;
         c.type = c.type == AGG_F32 ? AGG_I32 : AGG_F32;
-        c.root = c.collective == SML_REDUCE ? c.root : 0;
+        c.root = c.collective == XFER_REDUCE ? c.root : 0;
         break;
     case DEVIATION_COLLECTIVE:
-        c.root = c.collective == SML_REDUCE ? 0 : (uint32_t)rank;
-        c.collective = c.collective == SML_REDUCE ? SML_ALLREDUCE : SML_REDUCE;
+        c.root = c.collective == XFER_REDUCE ? 0 : (uint32_t)rank;
+        c.collective = c.collective == XFER_REDUCE ? XFER_ALLREDUCE : XFER_REDUCE;
         break;
     default:
         break;
@@ -77,9 +77,9 @@ static bool is_integer(unsigned type)
 }
 
 /* Floats that travel as integers with a scale. */
-static bool is_scaled(const struct program *p, const struct sml_call *c)
+static bool is_scaled(const struct program *p, const struct xfer_call *c)
 {
-    return sml_has_exponents(p->format) && c->type != AGG_I32;
+    return xfer_has_exponents(p->format) && c->type != AGG_I32;
 }
 
 /* Sums of a dozen of those fit. */
@@ -117,7 +117,7 @@ static void fill_scaled(const struct program *p, unsigned rank, unsigned call, u
 
 void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t *tensor)
 {
-    struct sml_call c = program_call(p, rank, call);
+    struct xfer_call c = program_call(p, rank, call);
     uint64_t r = rng_of(p, rank, call);
 
     if (is_scaled(p, &c)) {
@@ -133,7 +133,7 @@ void program_fill(const struct program *p, unsigned rank, unsigned call, uint8_t
 /* To be freed. */
 static uint8_t *look_up(const struct program *p, unsigned call)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const struct sml_element e = program_element(c);
     uint8_t *in = memory_of(c->count * e.in), *sums = memory_of(c->count * e.out);
 
@@ -148,7 +148,7 @@ static uint8_t *look_up(const struct program *p, unsigned call)
 
 static bool check_looked_up(const struct program *p, unsigned call, const uint8_t *tensor)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     uint8_t *sums = look_up(p, call);
     const bool right = memcmp(sums, tensor, c->count * program_element(c).out) == 0;
 
@@ -167,7 +167,7 @@ void program_supply(const struct program *p, unsigned call, uint64_t offset, siz
 /* Of all ranks, in[rank]. To be freed. */
 static uint8_t *contributions(const struct program *p, unsigned call)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const size_t bytes = c->count * program_element(c).in;
     uint8_t *all = memory_of(p->size * bytes);
 
@@ -178,7 +178,7 @@ static uint8_t *contributions(const struct program *p, unsigned call)
 
 static const uint8_t *expected(struct program *p, unsigned call)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const unsigned code = agg_code(c->type, c->op);
     const size_t bytes = c->count * agg_element_size(c->type, c->op);
 
@@ -202,13 +202,13 @@ static double scaled_bound(const struct program *p, unsigned type)
 {
     const double n = p->size, block = 2 * scaled_most(type);
 
-    return n * (p->format == SML_FORMAT_INT32 ? n * block / INT32_MAX : ldexp(block, -10)) +
+    return n * (p->format == XFER_FORMAT_INT32 ? n * block / INT32_MAX : ldexp(block, -10)) +
            n * block * (type == AGG_F16 ? 0x1p-11 : 0x1p-23);
 }
 
 static bool check_scaled(const struct program *p, unsigned call, const uint8_t *tensor)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const double bound = scaled_bound(p, c->type), parts = c->op == AGG_AVG ? p->size : 1;
     uint8_t *in = memory_of(c->count * sizeof(float));
     double *sum = memory_of(c->count * sizeof *sum);
@@ -229,14 +229,14 @@ static bool check_scaled(const struct program *p, unsigned call, const uint8_t *
 
 bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const unsigned code = agg_code(c->type, c->op);
 
     if (sml_looks_up(agg_code(c->type, c->op)))
         return check_looked_up(p, call, tensor);
     if (is_scaled(p, c))
         return check_scaled(p, call, tensor);
-    if ((p->mode == SML_ORDERED && !p->tree) || is_integer(c->type))
+    if ((p->mode == XFER_ORDERED && !p->tree) || is_integer(c->type))
         return reference_same(code, tensor, expected(p, call), c->count);
     return !p->whole || reference_equal(code, tensor, expected(p, call), c->count);
 }
@@ -245,7 +245,7 @@ bool program_check(struct program *p, unsigned call, const uint8_t *tensor)
 static unsigned parts_of(struct program *p, unsigned call, uint64_t from, const uint8_t *names,
                          const void *in[])
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const size_t element = program_element(c).in;
     unsigned n = 0;
 
@@ -260,7 +260,7 @@ static unsigned parts_of(struct program *p, unsigned call, uint64_t from, const 
 bool program_check_some(struct program *p, unsigned call, uint64_t from, uint64_t n, const uint8_t *names,
                         const uint8_t *sums)
 {
-    const struct sml_call *c = &p->call[call];
+    const struct xfer_call *c = &p->call[call];
     const unsigned code = agg_code(c->type, c->op);
     const void *in[CTL_RANKS_MAX];
     const unsigned ranks = parts_of(p, call, from, names, in);
@@ -276,7 +276,7 @@ bool program_check_some(struct program *p, unsigned call, uint64_t from, uint64_
             memcpy(right, in[0], n * program_element(c).in);
         else
             reference_reduce(code, right, in, ranks, n);
-        same = p->mode == SML_ORDERED || is_integer(c->type)
+        same = p->mode == XFER_ORDERED || is_integer(c->type)
                    ? reference_same(code, sums, right, n)
                    : !p->whole || reference_equal(code, sums, right, n);
     }

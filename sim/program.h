@@ -27,9 +27,9 @@ struct program {
     char name[CTL_NAME_MAX];
     uint64_t seed; /* of the numbers */
     uint16_t size; /* ranks */
-    enum sml_mode mode;
-    enum sml_checksum checksum;
-    enum sml_format format;
+    enum xfer_mode mode;
+    enum xfer_checksum checksum;
+    enum xfer_format format;
     struct sml_table table;              /* of the calls that look up; code 0: there are none */
     bool plain;                          /* published packets only */
     uint16_t slots, chunk_bytes, window; /* wishes */
@@ -44,8 +44,8 @@ struct program {
     unsigned tenant;      /* whose it is (tenancy.h) */
     const struct keys_key *key; /* that its ranks have; NULL: none */
     unsigned calls;
-    struct sml_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
-    uint64_t compute_ns;                     /* at most, before each call */
+    struct xfer_call call[PROGRAM_CALLS_MAX]; /* seq is not used */
+    uint64_t compute_ns;                      /* at most, before each call */
     uint64_t call_timeout_ns, join_timeout_ns;
     /* how often a rank that failed opens the job anew, and starts from the first call, plus one */
     unsigned lives;
@@ -60,10 +60,10 @@ struct program {
 void program_fini(struct program *p);
 
 /* The call as this rank makes it. */
-struct sml_call program_call(const struct program *p, unsigned rank, unsigned call);
+struct xfer_call program_call(const struct program *p, unsigned rank, unsigned call);
 /* Bytes of an element, as a contribution and as a sum; where they differ the rank's tensors are two, and
  * whole. */
-static inline struct sml_element program_element(const struct sml_call *c)
+static inline struct sml_element program_element(const struct xfer_call *c)
 {
     return sml_element_of(agg_code(c->type, c->op));
 }
@@ -77,9 +77,9 @@ static inline uint64_t program_cut(const struct program *p, unsigned rank, unsig
     uint64_t how = (p->seed ^ UINT64_C(0x9e3779b97f4a7c15)) >> (rank * 5 + call * 3) % 48;
     return how >> 11 & 1 ? how & 0x7ff : 0;
 }
-static inline bool program_wants(const struct sml_call *call, unsigned rank)
+static inline bool program_wants(const struct xfer_call *call, unsigned rank)
 {
-    return call->collective == SML_ALLREDUCE || call->root == rank;
+    return call->collective == XFER_ALLREDUCE || call->root == rank;
 }
 static inline bool program_buffers(const struct program *p, unsigned rank)
 {

@@ -8,7 +8,7 @@
 
 struct sml_terms published_terms(const struct published_config *cfg)
 {
-    return (struct sml_terms){.format = SML_FORMAT_INT32,
+    return (struct sml_terms){.format = XFER_FORMAT_INT32,
                               .mode = cfg->mode,
                               .slots = (uint16_t)(cfg->threads * 2 * cfg->window),
                               .chunk_bytes = (uint16_t)(4 * cfg->elements),

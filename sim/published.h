@@ -27,7 +27,7 @@ struct published_config {
     unsigned tensors, packets; /* in a run; in a thread's part of a tensor, at most */
     unsigned rest;             /* all threads but the first have a part in one tensor of so many */
     uint64_t gap_ns; /* between tensors; no packet may be under way for as long as some 200 of them take */
-    enum sml_mode mode;
+    enum xfer_mode mode;
     unsigned runs;
     uint64_t quiet_ns;   /* the job starts over when nothing was heard for so long */
     uint64_t pause_ns;   /* between runs: longer than that, and than any packet is under way */

@@ -70,8 +70,8 @@ static void make_calls(struct program *p, uint64_t *r)
     for (unsigned c = 0; c < p->calls; c++) {
         bool reduce = rng_below(r, 3) == 0;
         const unsigned code = any_code(r);
-        p->call[c] = (struct sml_call){
-            .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
+        p->call[c] = (struct xfer_call){
+            .collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
             .type = (uint8_t)agg_code_type(code),
             .op = (uint8_t)agg_code_op(code),
             .root = reduce ? (uint32_t)rng_below(r, p->size) : 0,
@@ -85,8 +85,8 @@ static void make_program(struct program *p, uint64_t *r, unsigned index, bool be
     *p = (struct program){
         .seed = rng_next(r),
         .size = (uint16_t)(rng_below(r, 10) == 0 ? rng_between(r, 1, 12) : rng_between(r, 2, 5)),
-        .mode = rng_below(r, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
-        .format = SML_FORMAT_TYPED,
+        .mode = rng_below(r, 2) ? XFER_ORDERED : XFER_ON_ARRIVAL,
+        .format = XFER_FORMAT_TYPED,
         .slots = (uint16_t)rng_magnitude(r, 2, SLOTS_WANTED_MAX),
         .chunk_bytes = (uint16_t)(4 * rng_magnitude(r, 16, rng_below(r, 5) == 0 ? 365 : 64)),
         .window = (uint16_t)(rng_below(r, 3) == 0 ? rng_magnitude(r, 1, 64) : 0),
@@ -110,17 +110,17 @@ static void make_program(struct program *p, uint64_t *r, unsigned index, bool be
  * jobs do not outlive their switch. */
 static void use_scaled_numbers(struct program *p, uint64_t *r, bool benign)
 {
-    p->format = rng_below(r, 3) == 0 ? SML_FORMAT_FP16 : SML_FORMAT_INT32;
-    p->plain = !benign && p->format == SML_FORMAT_INT32 && rng_below(r, 2);
+    p->format = rng_below(r, 3) == 0 ? XFER_FORMAT_FP16 : XFER_FORMAT_INT32;
+    p->plain = !benign && p->format == XFER_FORMAT_INT32 && rng_below(r, 2);
     if (p->plain && p->chunk_bytes < 128)
         p->chunk_bytes = 128;
-    p->checksum = SML_CHECKSUM_NONE;
+    p->checksum = XFER_CHECKSUM_NONE;
     p->buffers = 0;
     for (unsigned c = 0; c < p->calls; c++) {
-        struct sml_call *call = &p->call[c];
-        call->type = p->format == SML_FORMAT_INT32 && call->type == AGG_I32 ? AGG_I32
-                     : rng_below(r, 3) == 0                                 ? AGG_F16
-                                                                            : AGG_F32;
+        struct xfer_call *call = &p->call[c];
+        call->type = p->format == XFER_FORMAT_INT32 && call->type == AGG_I32 ? AGG_I32
+                     : rng_below(r, 3) == 0                                  ? AGG_F16
+                                                                             : AGG_F32;
         call->op = call->type != AGG_I32 && rng_below(r, 3) == 0 ? AGG_AVG : AGG_SUM;
     }
     if (p->deviation.kind >= DEVIATION_COUNT && p->deviation.kind <= DEVIATION_COLLECTIVE)
@@ -137,7 +137,7 @@ static void use_published_packets(struct program *p, uint64_t *r, bool benign)
         p->call[c].root = 0;
     p->deviation.rank %= p->size;
     use_scaled_numbers(p, r, benign);
-    p->format = SML_FORMAT_INT32;
+    p->format = XFER_FORMAT_INT32;
     p->plain = true;
     p->chunk_bytes = (uint16_t)rng_between(r, 128, 1460);
     p->chunk_bytes -= p->chunk_bytes % 4;
@@ -276,7 +276,7 @@ void scenario_make(struct scenario *s, uint64_t seed, bool chip)
     s->calm_at = rng_magnitude(&r, 100 * MS, 30 * S);
     make_faults(s, &r);
     for (unsigned i = 0; i < s->programs; i++)
-        s->program[i].checksum = rng_below(&r, 3) == 0 && !paper ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+        s->program[i].checksum = rng_below(&r, 3) == 0 && !paper ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     s->switch_config.keep_ppm = some_or_all(&r);
     s->switch_config.refer = rng_below(&r, 2);
     if (rng_below(&r, 3) == 0)
@@ -331,9 +331,9 @@ static void print_program(const struct program *p, FILE *out)
     fprintf(out,
             "%s: %u ranks, %s%s, %s%s, %u slots of %u bytes, window %u, %u calls, compute up to %" PRIu64
             " us, deadlines %" PRIu64 " ms (call) and %" PRIu64 " ms (join), %u lives\n",
-            p->name, p->size, p->mode == SML_ORDERED ? "ordered" : "on arrival",
-            p->checksum == SML_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
-            sml_format_name(p->format),
+            p->name, p->size, p->mode == XFER_ORDERED ? "ordered" : "on arrival",
+            p->checksum == XFER_CHECKSUM_NONE ? "" : " with CRC32C in the place of UDP's checksum",
+            xfer_format_name(p->format),
             p->plain             ? ", published packets only"
             : p->patience_ns > 0 ? ", some compressed, which it leaves early"
             : p->table.code != 0 ? ", some compressed"

@@ -174,7 +174,7 @@ static void add_fixed(struct scenario *s, uint64_t *r)
         .tensors = (unsigned)rng_between(r, 1, 40),
         .packets = (unsigned)rng_magnitude(r, 1, 40),
         .rest = 1,
-        .mode = rng_below(r, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
+        .mode = rng_below(r, 2) ? XFER_ORDERED : XFER_ON_ARRIVAL,
         .runs = (unsigned)rng_between(r, 1, PUBLISHED_RUNS_MAX),
         .quiet_ns = longest + rng_magnitude(r, 100 * MS, 2 * S),
         .timeout_ns = rng_magnitude(r, 20 * MS, 200 * MS),
@@ -227,11 +227,11 @@ static void compress(struct program *p, uint64_t *r)
         p->chunk_bytes = COMPRESSED_CHUNK_MIN;
     for (unsigned c = 0; c < p->calls; c++)
         if (rng_below(r, 2))
-            p->call[c] = (struct sml_call){.collective = SML_ALLREDUCE,
-                                           .type = p->table.code,
-                                           .op = SML_LOOK_UP,
-                                           .root = (uint32_t)rng_below(r, SML_GROUP),
-                                           .count = (p->call[c].count + SML_GROUP - 1) / SML_GROUP};
+            p->call[c] = (struct xfer_call){.collective = XFER_ALLREDUCE,
+                                            .type = p->table.code,
+                                            .op = SML_LOOK_UP,
+                                            .root = (uint32_t)rng_below(r, SML_GROUP),
+                                            .count = (p->call[c].count + SML_GROUP - 1) / SML_GROUP};
     if (p->deviation.kind == DEVIATION_COLLECTIVE)
         p->deviation.kind = DEVIATION_COUNT;
     if (p->seed >> 7 & 1)
@@ -263,7 +263,7 @@ void scenario_add_parts(struct scenario *s)
 
     s->all_hosts = s->hosts;
     for (unsigned i = 0; i < s->programs && s->parts.compressed; i++)
-        if (s->program[i].format == SML_FORMAT_TYPED)
+        if (s->program[i].format == XFER_FORMAT_TYPED)
             compress(&s->program[i], &r);
     if (s->parts.quorum)
         scenario_use_quorums(s);

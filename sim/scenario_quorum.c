@@ -39,7 +39,7 @@ void scenario_use_quorums(struct scenario *s)
 
     for (unsigned i = 0; i < s->programs; i++) {
         struct program *p = &s->program[i];
-        if (p->format != SML_FORMAT_TYPED)
+        if (p->format != XFER_FORMAT_TYPED)
             continue;
         use_quorum(p, &r);
         if (s->switch_config.tick_ns == 0 || tick_ns(p) < s->switch_config.tick_ns)

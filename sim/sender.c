@@ -17,11 +17,11 @@ static void on_timer(void *ctx, uint64_t at)
 void sender_turn(struct sender *s)
 {
     struct sim *sim = s->up->sim;
-    struct sml_send send;
+    struct xfer_send send;
 
     while (sml_stream_poll(s->stream, sim->now, &send)) {
         uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
-        const size_t bytes = sml_send_copy(&send, payload);
+        const size_t bytes = xfer_send_copy(&send, payload);
         link_send(s->up, frame_new(s->rank, SML_PORT_FIRST, 0, payload, bytes, false));
     }
     const uint64_t timer = sml_stream_timer(s->stream);

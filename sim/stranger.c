@@ -20,9 +20,9 @@ static void make_join(struct stranger *s, struct ctl_message *m, const struct pr
     m->join = (struct ctl_join){
         .data_port = (uint16_t)rng_between(&s->rng, 1, OWN_PORT),
     };
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
-                                   .mode = same_terms ? p->mode : (enum sml_mode)rng_below(&s->rng, 2),
-                                   .checksum = same_terms ? p->checksum : SML_CHECKSUM_NONE,
+    const struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
+                                   .mode = same_terms ? p->mode : (enum xfer_mode)rng_below(&s->rng, 2),
+                                   .checksum = same_terms ? p->checksum : XFER_CHECKSUM_NONE,
                                    .chunk_bytes = 64,
                                    .slots = 2};
 

@@ -175,7 +175,7 @@ static void tat_option(struct tat_table_config *cfg, int option, char *text)
         cfg->losses = list("--loss", text, TAT_LOSSES_MAX, take_loss, cfg);
         break;
     case 'w':
-        cfg->base.workers = (unsigned)number("--workers", text, 1, SML_MAX_WORKERS);
+        cfg->base.workers = (unsigned)number("--workers", text, 1, AGG_MAX_WORKERS);
         break;
     case 'm':
         cfg->base.tensor_bytes = number("--mb", text, 1, 10000) * 1000000;

@@ -83,8 +83,8 @@ static void open_pool(struct tat_run *run)
         .slots = run->cfg.slots,
         .chunk_bytes = run->cfg.chunk_bytes,
         .job = JOB,
-        .format = run->cfg.kind == TAT_PAPER ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = SML_ON_ARRIVAL,
+        .format = run->cfg.kind == TAT_PAPER ? XFER_FORMAT_INT32 : XFER_FORMAT_TYPED,
+        .mode = XFER_ON_ARRIVAL,
         .kernels = agg_kernels_best(),
     };
     size_t bytes = sml_pool_footprint(&cfg);
@@ -110,13 +110,13 @@ static void start_stream(struct tat_worker *w)
         .rank = (uint16_t)w->rank,
         .workers = (uint16_t)cfg->workers,
         .slots = cfg->slots,
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .chunk_bytes = cfg->chunk_bytes,
         .job = JOB,
         .kernels = agg_kernels_best(),
     };
-    struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
+    struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
 
     w->stream = sml_stream_init(memory_of(sml_stream_footprint(&sc)), &sc);
     if (sml_stream_begin(w->stream, &call, w->run->in, w->run->out, w->run->sim.now) != 0)
@@ -167,7 +167,7 @@ static bool all_done(const struct tat_run *run)
     for (unsigned r = 0; r < run->cfg.workers; r++) {
         const struct tat_worker *w = &run->workers[r];
         if (run->cfg.kind == TAT_PAPER ? !paper_worker_done(&w->paper)
-                                       : sml_stream_status(w->stream) != SML_STREAM_DONE)
+                                       : sml_stream_status(w->stream) != XFER_DONE)
             return false;
     }
     return true;
@@ -180,7 +180,7 @@ static void count_packets(const struct tat_run *run, struct tat_result *result)
         result->packets += w->up.stats.sent;
         result->retransmitted += w->paper.retransmitted;
         if (w->stream != NULL) {
-            struct sml_stream_stats stats;
+            struct xfer_stats stats;
             sml_stream_stats(w->stream, &stats);
             result->retransmitted += stats.retransmitted;
             result->probes += stats.probes;

@@ -194,7 +194,7 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
 {
     json_t *workers = json_array();
 
-    if (s->format != SML_FORMAT_INT32)
+    if (s->format != XFER_FORMAT_INT32)
         fault(r, "static job %s: format must be int32, the only one that this switch adds", s->name);
     if (s->udp_checksum)
         fault(r, "static job %s: udp_checksum must be false: results of this switch have none", s->name);

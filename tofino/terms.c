@@ -12,7 +12,7 @@ static bool check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_
 
     if (!sml_terms_check(wish, resumes, why) || !sml_terms_parse(&t, wish))
         return false;
-    if (t.format == SML_FORMAT_INT32 && t.checksum == SML_CHECKSUM_NONE && !resumes)
+    if (t.format == XFER_FORMAT_INT32 && t.checksum == XFER_CHECKSUM_NONE && !resumes)
         return true;
     snprintf(
         why, AGG_TEXT_MAX,

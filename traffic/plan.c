@@ -1,7 +1,7 @@
 #include "plan.h"
 
 #include "plan_tensor.h"
-#include "switchml/blocks.h"
+#include "transfer/blocks.h"
 #include "wire/bytes.h"
 
 enum { FRAME_CHECK_BYTES = 4, HEADERS_BYTES = UDP_HEADERS_BYTES + SML_HEADER_BYTES };
@@ -23,10 +23,10 @@ static const char *element_fault(const struct plan *p)
 
     if (agg_code_bytes(plan_code(p)) == 0)
         return "there is no such operation on this type (docs/protocol.md, \"Elements\")";
-    if (sml_has_exponents(p->format) && plan_code(p) != sml_elements_code(p->format, 0))
-        return p->format == SML_FORMAT_INT32 ? "in the format int32 elements are int32, to be summed"
-                                             : "in the format fp16 elements are float16, to be summed";
-    if (p->tensor && !sml_has_exponents(p->format))
+    if (xfer_has_exponents(p->format) && plan_code(p) != xfer_elements_code(p->format, 0))
+        return p->format == XFER_FORMAT_INT32 ? "in the format int32 elements are int32, to be summed"
+                                              : "in the format fp16 elements are float16, to be summed";
+    if (p->tensor && !xfer_has_exponents(p->format))
         return "only in the formats int32 and fp16 a tensor is scaled";
     if (p->op == AGG_PROD && is_float && p->workers > PRODUCT_WORKERS_MAX)
         return "products of floats have 12 workers at most: of more they are not exact";
@@ -35,7 +35,7 @@ static const char *element_fault(const struct plan *p)
 
 const char *plan_fault(const struct plan *p)
 {
-    if (p->workers < 1 || p->workers > SML_MAX_WORKERS)
+    if (p->workers < 1 || p->workers > AGG_MAX_WORKERS)
         return "there must be 1 to 1024 workers";
     if (!is_power_of_two(p->slots) || p->slots > SML_MAX_SLOTS)
         return "the number of slots must be a power of two, at most 16384";
@@ -76,13 +76,13 @@ struct udp_end plan_worker(const struct plan *p, unsigned worker)
 /* In the published format it says how many elements there are, if it can. */
 static uint8_t size_code(const struct plan *p)
 {
-    return p->format == SML_FORMAT_INT32 ? sml_size_code(body_bytes(p)) : SML_SIZE_AGREED;
+    return p->format == XFER_FORMAT_INT32 ? sml_size_code(body_bytes(p)) : SML_SIZE_AGREED;
 }
 
 /* Bytes 8 and 9. */
 static void element_code(const struct plan *p, unsigned worker, uint32_t tag, struct sml_packet *s)
 {
-    if (!sml_has_exponents(p->format)) {
+    if (!xfer_has_exponents(p->format)) {
         s->e0 = plan_code(p);
         s->e1 = SML_FLAG_WANT;
     } else {

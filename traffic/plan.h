@@ -17,11 +17,11 @@
 #include "wire/switchml.h"
 
 struct plan {
-    unsigned workers;  /* n, 1..SML_MAX_WORKERS */
+    unsigned workers;  /* n, 1..AGG_MAX_WORKERS */
     unsigned slots;    /* s, a power of two */
     unsigned phases;   /* even */
     unsigned elements; /* k, in each packet */
-    enum sml_format format;
+    enum xfer_format format;
     unsigned type, op; /* enum agg_type, agg_op: of the elements as they travel */
     bool tensor; /* the elements are a tensor of floats, scaled, and the exponents its own (plan_tensor.h) */
     uint8_t job;

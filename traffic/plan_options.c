@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "switchml/blocks.h"
 #include "switchml/terms.h"
+#include "transfer/blocks.h"
 
 enum { FRAME_MOST = 9018 };
 
@@ -66,19 +66,19 @@ static bool read_op(const struct option_row *row, const char *text, void *field)
 
 bool option_format(const struct option_row *row, const char *text, void *field)
 {
-    const enum sml_format format = sml_format_named(text);
+    const enum xfer_format format = xfer_format_named(text);
 
-    if (format == SML_FORMATS)
+    if (format == XFER_FORMATS)
         complain("--%s: \"%s\" is none of typed, int32, fp16", row->name, text);
     else
-        *(enum sml_format *)field = format;
-    return format != SML_FORMATS;
+        *(enum xfer_format *)field = format;
+    return format != XFER_FORMATS;
 }
 
 #define FIELD(member) offsetof(struct told_plan, member)
 
 static const struct option_row rows[] = {
-    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), SML_MAX_WORKERS, "1..1024; default 2"},
+    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), AGG_MAX_WORKERS, "1..1024; default 2"},
     {"slots", 's', "S", option_unsigned, FIELD(plan.slots), SML_MAX_SLOTS,
      "chunks of each worker that can be on their way, a power of two; default 64"},
     {"elements", 'k', "K", option_unsigned, FIELD(plan.elements), SML_MAX_CHUNK_BYTES,
@@ -112,7 +112,7 @@ const char *told_plan_fault(struct told_plan *t)
     struct plan *p = &t->plan;
 
     if (p->type == 0)
-        p->type = sml_elements_code(p->format, AGG_F32) & 15;
+        p->type = xfer_elements_code(p->format, AGG_F32) & 15;
     if (agg_code_bytes(plan_code(p)) > 0 && t->frame_bytes > 0)
         p->elements = plan_elements_for_frame(p, t->frame_bytes);
     return plan_fault(p);

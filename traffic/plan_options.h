@@ -5,7 +5,7 @@
 #include "command_line.h"
 #include "plan.h"
 
-/* By the type of the field: enum sml_format. */
+/* By the type of the field: enum xfer_format. */
 option_reader option_format;
 
 /* A plan as given by options: the length of frames may stand for the number of elements, and the type may be

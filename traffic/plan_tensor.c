@@ -51,7 +51,7 @@ void plan_tensor_block(const struct plan *p, unsigned worker, uint32_t block, fl
 
 static void write_numbers(const struct plan *p, unsigned worker, uint32_t block, uint8_t *body)
 {
-    const enum num_wire wire = p->format == SML_FORMAT_INT32 ? NUM_INT32 : NUM_FP16;
+    const enum num_wire wire = p->format == XFER_FORMAT_INT32 ? NUM_INT32 : NUM_FP16;
     const struct num_loops *loops = num_loops_for(&agg_kernels_scalar);
     float tensor[SML_MAX_CHUNK_BYTES / 2];
 

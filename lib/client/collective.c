@@ -43,7 +43,7 @@ SAME_CODE(MAXPAIR);
 
 /* A call as the caller made it. */
 struct request {
-    enum sml_collective collective;
+    enum xfer_collective collective;
     int type, op, root; /* unchecked */
     const struct swagg_segment *segments;
     size_t n;
@@ -64,7 +64,7 @@ static const char *prefix_of(const struct request *r, size_t segment, char text[
 
 static bool receives(const struct swagg_job *job, const struct request *r)
 {
-    return r->collective == SML_ALLREDUCE || r->root == job->options.rank;
+    return r->collective == XFER_ALLREDUCE || r->root == job->options.rank;
 }
 
 static int check_pair(const struct request *r)
@@ -85,16 +85,16 @@ static int check_pair(const struct request *r)
 /* Integers with a scale are for sums of floats. */
 static int check_numbers(const struct swagg_job *job, const struct request *r)
 {
-    const enum sml_format format = job->options.format;
+    const enum xfer_format format = job->options.format;
     if (client_format_carries(format, (enum swagg_type)r->type, (enum swagg_op)r->op))
         return SWAGG_OK;
     return client_fail(
         SWAGG_ERR_ARGUMENT,
         "a job with options.numbers = %s has no %s of %s, but sum and avg of f32 and f16%s: open "
         "one with SWAGG_NUMBERS_NATIVE for others",
-        format == SML_FORMAT_INT32 ? "SWAGG_NUMBERS_INT32" : "SWAGG_NUMBERS_FP16",
+        format == XFER_FORMAT_INT32 ? "SWAGG_NUMBERS_INT32" : "SWAGG_NUMBERS_FP16",
         describe_op((enum swagg_op)r->op), describe_type((enum swagg_type)r->type, (enum swagg_op)r->op),
-        format == SML_FORMAT_INT32 ? ", and sum of int32" : "");
+        format == XFER_FORMAT_INT32 ? ", and sum of int32" : "");
 }
 
 /* count: of the segments before it. */
@@ -148,7 +148,7 @@ static int check_overlaps(const struct swagg_job *job, const struct request *r)
 
 /* What the call asks for. SWAGG_OK; SWAGG_ERR_ARGUMENT, with a text that names what is wrong; or
  * SWAGG_ERR_SYSTEM, and the job cannot go on. */
-static int check(struct swagg_job *job, const struct request *r, struct sml_call *call)
+static int check(struct swagg_job *job, const struct request *r, struct xfer_call *call)
 {
     uint64_t count = 0;
     int rc = check_pair(r);
@@ -159,22 +159,22 @@ static int check(struct swagg_job *job, const struct request *r, struct sml_call
                            job->options.size - 1);
     if ((rc = check_segments(job, r, &count)) < 0 || (r->is_vector && (rc = job_make_room(job, r->n)) < 0))
         return rc;
-    *call = (struct sml_call){.collective = (uint8_t)r->collective,
-                              .type = (uint8_t)r->type,
-                              .op = (uint8_t)r->op,
-                              .root = (uint32_t)r->root,
-                              .count = count};
+    *call = (struct xfer_call){.collective = (uint8_t)r->collective,
+                               .type = (uint8_t)r->type,
+                               .op = (uint8_t)r->op,
+                               .root = (uint32_t)r->root,
+                               .count = count};
     return check_overlaps(job, r);
 }
 
 /* The segments of a vector call, in the job's room; of another its only one, in *single. */
-static struct sml_segment *segments_of(struct swagg_job *job, const struct request *r,
-                                       struct sml_segment *single)
+static struct xfer_segment *segments_of(struct swagg_job *job, const struct request *r,
+                                        struct xfer_segment *single)
 {
-    struct sml_segment *segments = r->is_vector ? job->room.segments : single;
+    struct xfer_segment *segments = r->is_vector ? job->room.segments : single;
     for (size_t i = 0; i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
-        segments[i] = (struct sml_segment){.in = s->send, .out = s->recv, .count = s->count};
+        segments[i] = (struct xfer_segment){.in = s->send, .out = s->recv, .count = s->count};
     }
     return segments;
 }
@@ -185,7 +185,7 @@ static void leave_late_sums(struct swagg_job *job)
     const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
     uint64_t from = 0, offset;
     size_t bytes;
-    if (job->flow->status(job->parts[0].stream) == SML_STREAM_DONE)
+    if (job->flow->status(job->parts[0].stream) == XFER_DONE)
         return;
     while (job->flow->lacks(job->parts[0].stream, &from, &offset, &bytes))
         compress_miss(&job->compress, offset / element, bytes / element);
@@ -193,10 +193,10 @@ static void leave_late_sums(struct swagg_job *job)
 }
 /* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has.
  * roll: only with a quorum. */
-static int run_part(struct swagg_job *job, const struct sml_call *call, const void *in, void *out,
-                    struct sml_roll roll[], uint64_t began)
+static int run_part(struct swagg_job *job, const struct xfer_call *call, const void *in, void *out,
+                    struct xfer_roll roll[], uint64_t began)
 {
-    struct sml_segment only = {.in = in, .out = out, .count = call->count};
+    struct xfer_segment only = {.in = in, .out = out, .count = call->count};
     const struct drive_order order = {.call = call,
                                       .segments = &only,
                                       .n = 1,
@@ -222,7 +222,7 @@ static int run_compressed(struct swagg_job *job, const struct drive_order *o)
                  o->call->count);
         return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
     }
-    const struct sml_call norms = compress_call_norms(c), indices = compress_call_indices(c);
+    const struct xfer_call norms = compress_call_norms(c), indices = compress_call_indices(c);
     int rc = run_part(job, &norms, c->norms, c->norms, c->norm_roll, o->began);
     if (rc < 0)
         return rc;
@@ -232,7 +232,7 @@ static int run_compressed(struct swagg_job *job, const struct drive_order *o)
     return rc;
 }
 
-static void end(struct swagg_job *job, const struct sml_call *call, bool compressed, uint64_t began)
+static void end(struct swagg_job *job, const struct xfer_call *call, bool compressed, uint64_t began)
 {
     const uint64_t now = monotonic_ns();
     job->calls++;
@@ -247,8 +247,8 @@ static void end(struct swagg_job *job, const struct sml_call *call, bool compres
 
 static int run(struct swagg_job *job, const struct request *r)
 {
-    struct sml_call call;
-    struct sml_segment single;
+    struct xfer_call call;
+    struct xfer_segment single;
     if (job->failure)
         return client_fail(job->failure, "%s", job->failure_text);
     int rc = check(job, r, &call);
@@ -283,13 +283,13 @@ int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t 
     const struct swagg_segment only = {send, recv, count};
     return collective(
         job, &(const struct request){
-                 .collective = SML_ALLREDUCE, .type = (int)type, .op = (int)op, .segments = &only, .n = 1});
+                 .collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op, .segments = &only, .n = 1});
 }
 
 int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
                      enum swagg_type type, enum swagg_op op)
 {
-    return collective(job, &(const struct request){.collective = SML_ALLREDUCE,
+    return collective(job, &(const struct request){.collective = XFER_ALLREDUCE,
                                                    .type = (int)type,
                                                    .op = (int)op,
                                                    .segments = segments,
@@ -300,7 +300,7 @@ int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments
 int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
 {
     const struct swagg_segment only = {model, model, count};
-    return collective(job, &(const struct request){.collective = SML_ALLREDUCE,
+    return collective(job, &(const struct request){.collective = XFER_ALLREDUCE,
                                                    .type = SWAGG_F32,
                                                    .op = SWAGG_AVG,
                                                    .segments = &only,
@@ -312,7 +312,7 @@ int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t cou
                  enum swagg_op op, int root)
 {
     const struct swagg_segment only = {send, recv, count};
-    return collective(job, &(const struct request){.collective = SML_REDUCE,
+    return collective(job, &(const struct request){.collective = XFER_REDUCE,
                                                    .type = (int)type,
                                                    .op = (int)op,
                                                    .root = root,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "random/splitmix.h"
-#include "switchml/chunks.h"
+#include "transfer/chunks.h"
 
 void compress_open(struct compress *c, const struct client_options *options,
                    const struct agg_kernels *kernels)
@@ -30,9 +30,9 @@ void compress_close(struct compress *c)
     free(c->roll);
 }
 
-bool compress_takes(const struct compress *c, const struct sml_call *call)
+bool compress_takes(const struct compress *c, const struct xfer_call *call)
 {
-    return c->options.on && call->collective == SML_ALLREDUCE && call->type == AGG_F32 &&
+    return c->options.on && call->collective == XFER_ALLREDUCE && call->type == AGG_F32 &&
            (call->op == AGG_SUM || call->op == AGG_AVG) && call->count >= c->options.least;
 }
 
@@ -61,8 +61,8 @@ static bool make_room(void **at, size_t *room, size_t bytes)
 static bool make_rolls(struct compress *c)
 {
     const size_t out = sml_element_of(code_of(c)).out;
-    const uint64_t norms = sml_chunk_count(c->chunk_bytes, sizeof(float), c->parts * sizeof(float)),
-                   sums = sml_chunk_count(c->chunk_bytes, out, elements_of(c) * out);
+    const uint64_t norms = xfer_chunk_count(c->chunk_bytes, sizeof(float), c->parts * sizeof(float)),
+                   sums = xfer_chunk_count(c->chunk_bytes, out, elements_of(c) * out);
     if (!make_room((void **)&c->norm_roll, &c->norm_roll_room, norms * sizeof *c->roll) ||
         !make_room((void **)&c->roll, &c->roll_room, sums * sizeof *c->roll))
         return false;
@@ -87,17 +87,17 @@ static void copy(void *to, const void *from, size_t bytes)
     memcpy(to, from, bytes);
 }
 
-static struct sml_pieces pieces_of(const struct compress *c, const struct thc_part *p, bool out)
+static struct xfer_pieces pieces_of(const struct compress *c, const struct thc_part *p, bool out)
 {
-    return sml_segments_find(c->segments, c->segment_count, p->at * sizeof(float), p->used * sizeof(float),
-                             out);
+    return xfer_segments_find(c->segments, c->segment_count, p->at * sizeof(float), p->used * sizeof(float),
+                              out);
 }
 
 /* The part of the tensor, and what was left out of it before, in c->block. */
 static void gather(struct compress *c, const struct thc_part *p)
 {
-    const struct sml_pieces pieces = pieces_of(c, p, false);
-    sml_pieces_gather(&pieces, c->block, copy);
+    const struct xfer_pieces pieces = pieces_of(c, p, false);
+    xfer_pieces_gather(&pieces, c->block, copy);
     memset(c->block + p->used, 0, (p->block - p->used) * sizeof(float));
     for (uint32_t i = 0; c->left_out && i < p->used; i++)
         c->block[i] += c->left_out[p->at + i];
@@ -113,14 +113,14 @@ static struct feedback_key key_of(const struct compress *c)
                                  .floats = c->floats};
 }
 
-bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average,
+bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n, bool average,
                     size_t chunk_bytes)
 {
     c->chunk_bytes = chunk_bytes;
     c->segments = segments;
     c->segment_count = n;
     c->average = average;
-    sml_segments_measure(segments, n, sizeof(float), &c->floats);
+    xfer_segments_measure(segments, n, sizeof(float), &c->floats);
     c->parts = thc_parts(c->floats, c->options.block);
     if (!make_all_room(c))
         return false;
@@ -141,19 +141,19 @@ bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n,
     return true;
 }
 
-struct sml_call compress_call_norms(const struct compress *c)
+struct xfer_call compress_call_norms(const struct compress *c)
 {
-    return (struct sml_call){.collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = c->parts};
+    return (struct xfer_call){.collective = XFER_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = c->parts};
 }
 
-struct sml_call compress_call_indices(const struct compress *c)
+struct xfer_call compress_call_indices(const struct compress *c)
 {
-    return (struct sml_call){.collective = SML_ALLREDUCE,
-                             .type = code_of(c),
-                             .op = SML_LOOK_UP,
-                             .root =
-                                 (uint32_t)(thc_filled(c->floats) - c->floats) + (c->average ? SML_MEANS : 0),
-                             .count = elements_of(c)};
+    return (struct xfer_call){.collective = XFER_ALLREDUCE,
+                              .type = code_of(c),
+                              .op = SML_LOOK_UP,
+                              .root = (uint32_t)(thc_filled(c->floats) - c->floats) +
+                                      (c->average ? SML_MEANS : 0),
+                              .count = elements_of(c)};
 }
 
 /* The signs of a block, which all ranks share, and what each rounds by, which they do not. */
@@ -235,19 +235,19 @@ void compress_miss(struct compress *c, uint64_t at, uint64_t n)
 /* Of a block, from one of its floats on: those whose sums are of the same ranks. */
 struct piece {
     uint32_t floats;
-    struct sml_roll roll;
+    struct xfer_roll roll;
 };
 
 static size_t in_first(const struct compress *c, size_t element)
 {
-    return sml_chunk_open_bytes(c->chunk_bytes, element) / element;
+    return xfer_chunk_open_bytes(c->chunk_bytes, element) / element;
 }
 
 /* The chunk of a call that has element i. */
 static uint64_t chunk_of(const struct compress *c, size_t element, uint64_t i)
 {
     const size_t first = in_first(c, element);
-    return i < first ? 0 : 1 + (i - first) / (sml_chunk_data_bytes(c->chunk_bytes, element) / element);
+    return i < first ? 0 : 1 + (i - first) / (xfer_chunk_data_bytes(c->chunk_bytes, element) / element);
 }
 
 static struct piece piece_at(const struct compress *c, const struct thc_part *p, uint32_t from)
@@ -256,7 +256,7 @@ static struct piece piece_at(const struct compress *c, const struct thc_part *p,
         return (struct piece){.floats = p->block - from, .roll = {.ranks = c->ranks & 0x7fff, .mine = 1}};
     const size_t out = c->options.sum_bits / 8 * (size_t)SML_GROUP;
     const uint64_t chunk = chunk_of(c, out, (p->at + from) / SML_GROUP);
-    const uint64_t ends = in_first(c, out) + chunk * (sml_chunk_data_bytes(c->chunk_bytes, out) / out);
+    const uint64_t ends = in_first(c, out) + chunk * (xfer_chunk_data_bytes(c->chunk_bytes, out) / out);
     const uint64_t rest = ends * SML_GROUP - p->at - from;
     return (struct piece){.floats = rest < p->block - from ? (uint32_t)rest : p->block - from,
                           .roll = c->roll[chunk]};
@@ -268,10 +268,10 @@ static bool norm_is_missed(const struct compress *c, uint64_t k)
     return c->quorum && c->norm_roll[chunk_of(c, sizeof(float), k)].ranks == 0;
 }
 
-/* As sml_turnout_add, whose maps the stream has. */
-static void note(struct compress *c, struct sml_roll roll, uint64_t floats)
+/* As xfer_turnout_add, whose maps the stream has. */
+static void note(struct compress *c, struct xfer_roll roll, uint64_t floats)
 {
-    struct sml_turnout *t = &c->turnout;
+    struct xfer_turnout *t = &c->turnout;
     if (roll.ranks == 0) {
         t->missed += floats;
         return;
@@ -287,7 +287,7 @@ static void note_turnout(struct compress *c, const struct thc_part *p, uint64_t 
     for (uint32_t at = 0; c->quorum && at < p->used;) {
         struct piece piece = piece_at(c, p, at);
         if (norm_is_missed(c, k))
-            piece.roll = (struct sml_roll){0};
+            piece.roll = (struct xfer_roll){0};
         note(c, piece.roll, piece.floats < p->used - at ? piece.floats : p->used - at);
         at += piece.floats;
     }
@@ -359,7 +359,7 @@ static void decode_part(struct compress *c, const struct thc_part *p, uint64_t k
     thc_transform_back(&c->codec, c->block, signs_of(c, k));
 }
 
-void compress_decode(struct compress *c, const struct sml_turnout *with_them)
+void compress_decode(struct compress *c, const struct xfer_turnout *with_them)
 {
     const size_t out = sml_element_of(code_of(c)).out;
     uint64_t k = 0;
@@ -375,8 +375,8 @@ void compress_decode(struct compress *c, const struct sml_turnout *with_them)
         else
             for (uint32_t i = 0; i < p.used; i++)
                 c->block[i] = NAN;
-        const struct sml_pieces pieces = pieces_of(c, &p, true);
-        sml_pieces_scatter(&pieces, c->block, copy);
+        const struct xfer_pieces pieces = pieces_of(c, &p, true);
+        xfer_pieces_scatter(&pieces, c->block, copy);
         note_turnout(c, &p, k);
         give_back(c, &p, k, signs_of(c, k));
     }

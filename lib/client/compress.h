@@ -2,7 +2,7 @@
  * Compression", Li et al., 2024, algorithm 3): from the caller's floats to what travels, and back, block by
  * block (thc/codec.h). Three passes over the tensor, between two calls of the stream:
  *
- *     compress_begin     the norm of each block; the largest of all ranks is agreed on (SML_NORMS)
+ *     compress_begin     the norm of each block; the largest of all ranks is agreed on (XFER_NORMS)
  *     compress_encode    indices, and what they leave out; the switch sums what the indices stand for
  *     compress_decode    the sum, or the mean, in floats
  *
@@ -14,9 +14,9 @@
 
 #include "feedback.h"
 #include "options.h"
-#include "switchml/segments.h"
-#include "switchml/turnout.h"
 #include "thc/parts.h"
+#include "transfer/segments.h"
+#include "transfer/turnout.h"
 
 struct compress {
     struct client_compression options;
@@ -26,7 +26,7 @@ struct compress {
     uint64_t name;  /* of the next call's tensor; 0: it has none */
     uint64_t round; /* calls so far */
     /* Of the call at hand; the memory stays for the next. */
-    struct sml_segment *segments; /* the caller's, measured in floats */
+    struct xfer_segment *segments; /* the caller's, measured in floats */
     size_t segment_count;
     uint64_t floats, parts;
     bool average;
@@ -39,10 +39,10 @@ struct compress {
     size_t block_room, norms_room, packed_room, sums_room, missed_room;
     /* With a quorum. */
     bool quorum;
-    size_t chunk_bytes;                /* of the job's packets */
-    struct sml_roll *norm_roll, *roll; /* of the two calls, by chunk */
+    size_t chunk_bytes;                 /* of the job's packets */
+    struct xfer_roll *norm_roll, *roll; /* of the two calls, by chunk */
     size_t norm_roll_room, roll_room;
-    struct sml_turnout turnout; /* of the last call, in floats */
+    struct xfer_turnout turnout; /* of the last call, in floats */
     /* Of all calls so far. */
     double error2; /* the square of what this rank's contributions left out or added */
     double sum2;   /* the square of the sums */
@@ -57,16 +57,16 @@ void compress_open(struct compress *c, const struct client_options *options,
 void compress_close(struct compress *c);
 
 /* Whether a call is compressed; all ranks say the same. */
-bool compress_takes(const struct compress *c, const struct sml_call *call);
+bool compress_takes(const struct compress *c, const struct xfer_call *call);
 
 /* segments are the caller's until the call is over. chunk_bytes: of the job's packets. False: there is no
  * memory. */
-bool compress_begin(struct compress *c, struct sml_segment segments[], size_t n, bool average,
+bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n, bool average,
                     size_t chunk_bytes);
 
 /* The two calls of the stream; the norms are of compress_begin, and become the largest in place. */
-struct sml_call compress_call_norms(const struct compress *c);
-struct sml_call compress_call_indices(const struct compress *c);
+struct xfer_call compress_call_norms(const struct compress *c);
+struct xfer_call compress_call_indices(const struct compress *c);
 
 void compress_encode(struct compress *c);
 
@@ -74,6 +74,6 @@ void compress_encode(struct compress *c);
  * have not come. They count as zeros. */
 void compress_miss(struct compress *c, uint64_t at, uint64_t n);
 /* with_them: turnout of the second call's stream; NULL: there is no quorum. */
-void compress_decode(struct compress *c, const struct sml_turnout *with_them);
+void compress_decode(struct compress *c, const struct xfer_turnout *with_them);
 
 #endif

@@ -27,9 +27,9 @@ const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX])
     return text;
 }
 
-static const char *describe_compressed(const struct sml_call *call, char text[DESCRIBE_CALL_MAX])
+static const char *describe_compressed(const struct xfer_call *call, char text[DESCRIBE_CALL_MAX])
 {
-    if (call->collective == SML_NORMS)
+    if (call->collective == XFER_NORMS)
         snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce (of %" PRIu64 " blocks)", call->count);
     else
         snprintf(text, DESCRIBE_CALL_MAX, "a compressed allreduce of %" PRIu64 " float32 (%sto %u bits)",
@@ -38,14 +38,14 @@ static const char *describe_compressed(const struct sml_call *call, char text[DE
     return text;
 }
 
-const char *describe_call(const struct describe_names *names, const struct sml_call *call,
+const char *describe_call(const struct describe_names *names, const struct xfer_call *call,
                           char text[DESCRIBE_CALL_MAX])
 {
-    if (call->collective == SML_NORMS || call->op == SML_LOOK_UP)
+    if (call->collective == XFER_NORMS || call->op == SML_LOOK_UP)
         return describe_compressed(call, text);
     const enum swagg_op code = (enum swagg_op)call->op;
     const char *type = names->type((enum swagg_type)call->type, code), *op = names->op(code);
-    if (call->collective == SML_REDUCE)
+    if (call->collective == XFER_REDUCE)
         snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s) to rank %" PRIu32, call->count, type,
                  op, call->root);
     else
@@ -54,15 +54,15 @@ const char *describe_call(const struct describe_names *names, const struct sml_c
 }
 
 /* What a rank called, if its opening packet is known, or else what it sent. */
-static void describe_side(const struct describe_names *names, unsigned rank, const struct sml_call *call,
-                          unsigned e0, unsigned bytes, enum sml_format format,
+static void describe_side(const struct describe_names *names, unsigned rank, const struct xfer_call *call,
+                          unsigned e0, unsigned bytes, enum xfer_format format,
                           char text[DESCRIBE_CALL_MAX + 32])
 {
     char called[DESCRIBE_CALL_MAX];
     const enum swagg_op op = (enum swagg_op)agg_code_op(e0);
     if (call->collective)
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u called %s", rank, describe_call(names, call, called));
-    else if (sml_has_exponents(format))
+    else if (xfer_has_exponents(format))
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes", rank, bytes);
     else if (e0 != 0 && sml_looks_up((uint8_t)e0))
         snprintf(text, DESCRIBE_CALL_MAX + 32, "rank %u sent %u bytes of a compressed allreduce", rank,
@@ -72,8 +72,8 @@ static void describe_side(const struct describe_names *names, unsigned rank, con
                  names->type((enum swagg_type)agg_code_type(e0), op), names->op(op));
 }
 
-const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
-                              enum sml_format format, char text[DESCRIBE_MISMATCH_MAX])
+const char *describe_mismatch(const struct describe_names *names, const struct xfer_mismatch *m,
+                              enum xfer_format format, char text[DESCRIBE_MISMATCH_MAX])
 {
     char yours[DESCRIBE_CALL_MAX + 32], peers[DESCRIBE_CALL_MAX + 32];
     describe_side(names, m->your_rank, &m->yours, m->your_e0, m->your_bytes, format, yours);

@@ -21,18 +21,18 @@ struct describe_names {
 };
 
 /* "allreduce of 1000 float32 (sum)", "reduce of 2000 float64 (sum) to rank 0" */
-const char *describe_call(const struct describe_names *names, const struct sml_call *call,
+const char *describe_call(const struct describe_names *names, const struct xfer_call *call,
                           char text[DESCRIBE_CALL_MAX]);
 
 /* Whether it contains the calls of both ranks. */
-static inline bool describe_knows_calls(const struct sml_mismatch *m)
+static inline bool describe_knows_calls(const struct xfer_mismatch *m)
 {
     return m->yours.collective && m->peers.collective;
 }
 
 /* "rank 1 called allreduce ..., rank 0 called reduce ..."; "rank 1 sent 1460 bytes of f32 (sum)" where the
  * call is unknown; "rank 1 sent 1460 bytes" where packets do not tell the type either */
-const char *describe_mismatch(const struct describe_names *names, const struct sml_mismatch *m,
-                              enum sml_format format, char text[DESCRIBE_MISMATCH_MAX]);
+const char *describe_mismatch(const struct describe_names *names, const struct xfer_mismatch *m,
+                              enum xfer_format format, char text[DESCRIBE_MISMATCH_MAX]);
 
 #endif

@@ -32,7 +32,8 @@ static int receive(struct job_part *part, uint64_t *now)
     *now = monotonic_ns();
     bool doubt = false;
     for (int i = 0; i < n; i++)
-        doubt |= job->flow->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == SML_RX_DOUBT;
+        doubt |=
+            job->flow->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == XFER_RX_DOUBT;
     if (doubt)
         membership_rejected(&part->membership);
     if (n > 0)
@@ -43,7 +44,7 @@ static int receive(struct job_part *part, uint64_t *now)
 static int send_due(struct job_part *part, uint64_t now)
 {
     const struct flow *flow = part->job->flow;
-    struct sml_send packets[TRANSPORT_BATCH];
+    struct xfer_send packets[TRANSPORT_BATCH];
     unsigned n;
     do {
         for (n = 0; n < TRANSPORT_BATCH && flow->poll(part->stream, now, &packets[n]); n++)
@@ -164,8 +165,8 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
 static int fail_mismatch(struct job_part *part, const struct watch *w)
 {
     struct swagg_job *job = part->job;
-    const struct sml_mismatch *m = job->flow->mismatch(part->stream);
-    const struct sml_call *oldest = job->flow->oldest_call(part->stream);
+    const struct xfer_mismatch *m = job->flow->mismatch(part->stream);
+    const struct xfer_call *oldest = job->flow->oldest_call(part->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
     describe_mismatch(&job->options.names, m, job->options.format, mismatch);
     if (describe_knows_calls(m))
@@ -199,7 +200,7 @@ static void let_others_progress(struct swagg_job *job, uint64_t now)
 static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
 {
     const struct job_part *only = &job->parts[0];
-    if (w->patience == 0 || only->rejoining || job->flow->status(only->stream) != SML_STREAM_RUNNING ||
+    if (w->patience == 0 || only->rejoining || job->flow->status(only->stream) != XFER_RUNNING ||
         job->flow->left(only->stream) > job->terms.slots)
         return UINT64_MAX;
     return job->flow->progress(only->stream) + w->patience;
@@ -209,8 +210,8 @@ static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
 static bool has_work(const struct job_part *part)
 {
     const struct flow *flow = part->job->flow;
-    return !part->rejoining && (flow->status(part->stream) != SML_STREAM_DONE ||
-                                flow->buffered(part->stream) || flow->timer(part->stream) != UINT64_MAX);
+    return !part->rejoining && (flow->status(part->stream) != XFER_DONE || flow->buffered(part->stream) ||
+                                flow->timer(part->stream) != UINT64_MAX);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -313,32 +314,32 @@ static int turn(struct swagg_job *job, struct watch *w)
 }
 
 /* Whether the loop is done: for a call, when it may return; for buffered reduces, when they are complete. */
-typedef bool over_fn(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status);
+typedef bool over_fn(const struct swagg_job *job, const struct watch *w, enum xfer_status status);
 
-static bool may_return(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status)
+static bool may_return(const struct swagg_job *job, const struct watch *w, enum xfer_status status)
 {
-    return status == SML_STREAM_DONE || (w->patience > 0 && monotonic_ns() >= leaves_at(job, w));
+    return status == XFER_DONE || (w->patience > 0 && monotonic_ns() >= leaves_at(job, w));
 }
 
-static bool is_complete(const struct swagg_job *job, const struct watch *w, enum sml_stream_status status)
+static bool is_complete(const struct swagg_job *job, const struct watch *w, enum xfer_status status)
 {
     (void)w;
-    return status == SML_STREAM_DONE && !parts_buffered(job);
+    return status == XFER_DONE && !parts_buffered(job);
 }
 
 /* A stream that is rejected has the switch asked why, once. */
-static void ask_why_rejected(struct job_part *part, enum sml_stream_status status)
+static void ask_why_rejected(struct job_part *part, enum xfer_status status)
 {
-    if (status == SML_STREAM_REJECTED && !part->rejected)
+    if (status == XFER_REJECTED && !part->rejected)
         membership_rejected(&part->membership);
-    part->rejected = status == SML_STREAM_REJECTED;
+    part->rejected = status == XFER_REJECTED;
 }
 
 /* One in which calls differ ends the job. */
 static int look_at(struct job_part *part, const struct watch *w)
 {
-    const enum sml_stream_status status = part->job->flow->status(part->stream);
-    if (status == SML_STREAM_MISMATCH)
+    const enum xfer_status status = part->job->flow->status(part->stream);
+    if (status == XFER_MISMATCH)
         return fail_mismatch(part, w);
     ask_why_rejected(part, status);
     return SWAGG_OK;
@@ -421,11 +422,11 @@ int drive_buffered(struct swagg_job *job, struct watch *w)
 static int follow_buffered(struct job_part *part)
 {
     struct swagg_job *job = part->job;
-    enum sml_stream_status status = job->flow->status(part->stream);
+    enum xfer_status status = job->flow->status(part->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX];
     ask_why_rejected(part, status);
     job_report(job, monotonic_ns());
-    if (status != SML_STREAM_MISMATCH || !describe_knows_calls(job->flow->mismatch(part->stream)))
+    if (status != XFER_MISMATCH || !describe_knows_calls(job->flow->mismatch(part->stream)))
         return SWAGG_OK;
     describe_mismatch(&job->options.names, job->flow->mismatch(part->stream), job->options.format, mismatch);
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);

@@ -11,8 +11,8 @@ void drive_unlock(struct swagg_job *job);
 
 /* A call for the streams. */
 struct drive_order {
-    const struct sml_call *call;
-    struct sml_segment *segments; /* the caller's, until the call is over */
+    const struct xfer_call *call;
+    struct xfer_segment *segments; /* the caller's, until the call is over */
     size_t n;
     uint64_t began;    /* when the caller's call began, from which on its time counts */
     uint64_t patience; /* without a result for so long it is done with what it has, ns; 0: it waits for all */

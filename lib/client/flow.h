@@ -40,7 +40,7 @@ struct flow {
     const struct agg_protocol *protocol; /* its UDP ports, and by what packets are dealt to them */
     const struct agg_worker *worker;     /* for the session */
     /* Bytes of the longest UDP payload that a job sends on a path with this MTU. */
-    size_t (*packet_bytes)(unsigned mtu, enum sml_checksum checksum);
+    size_t (*packet_bytes)(unsigned mtu, enum xfer_checksum checksum);
     /* What to wish for from the i-th of the job's places. */
     struct agg_terms (*wish)(const struct client_options *o, unsigned i, unsigned mtu, bool keyed);
     /* Of terms that the worker's side has accepted. */
@@ -51,13 +51,13 @@ struct flow {
     /* NULL, or why the job cannot go on: a constant clause. */
     const char *(*resume)(void *stream, const struct flow_config *cfg, uint64_t now);
 
-    int (*begin)(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+    int (*begin)(void *stream, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                  uint64_t now);
-    bool (*poll)(void *stream, uint64_t now, struct sml_send *send);
-    enum sml_receive (*receive)(void *stream, const uint8_t *payload, size_t bytes, uint64_t now);
+    bool (*poll)(void *stream, uint64_t now, struct xfer_send *send);
+    enum xfer_receive (*receive)(void *stream, const uint8_t *payload, size_t bytes, uint64_t now);
 
-    enum sml_stream_status (*status)(const void *stream);
-    const struct sml_mismatch *(*mismatch)(const void *stream);
+    enum xfer_status (*status)(const void *stream);
+    const struct xfer_mismatch *(*mismatch)(const void *stream);
     bool (*buffered)(const void *stream);
     /* NULL, both: every call is waited for. Where they are not, a job has one place. */
     bool (*lacks)(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes);
@@ -68,13 +68,13 @@ struct flow {
     uint32_t (*completed)(const void *stream);
     uint32_t (*oldest)(const void *stream);
     uint64_t (*progress)(const void *stream);
-    const struct sml_call *(*oldest_call)(const void *stream);
-    uint64_t (*packets)(const void *stream, const struct sml_call *call);
+    const struct xfer_call *(*oldest_call)(const void *stream);
+    uint64_t (*packets)(const void *stream, const struct xfer_call *call);
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
-    void (*stats)(const void *stream, struct sml_stream_stats *out);
+    void (*stats)(const void *stream, struct xfer_stats *out);
     /* NULL, both: there is never a quorum. */
-    const struct sml_turnout *(*turnout)(const void *stream);
-    void (*call_roll)(void *stream, struct sml_roll roll[]);
+    const struct xfer_turnout *(*turnout)(const void *stream);
+    void (*call_roll)(void *stream, struct xfer_roll roll[]);
 };
 
 extern const struct flow flow_switchml, flow_atp;

@@ -7,22 +7,22 @@
 #define STREAM(name) atp_stream_##name
 #include "flow_stream.h"
 
-static uint16_t chunk_bytes(unsigned mtu, enum sml_checksum checksum)
+static uint16_t chunk_bytes(unsigned mtu, enum xfer_checksum checksum)
 {
-    const size_t room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
+    const size_t room = (mtu - CLIENT_IP_UDP_BYTES - ATP_HEADER_BYTES - xfer_trailer_bytes(checksum)) / 4 * 4;
     return (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES);
 }
 
-static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
+static size_t packet_bytes(unsigned mtu, enum xfer_checksum checksum)
 {
-    return ATP_HEADER_BYTES + chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
+    return ATP_HEADER_BYTES + chunk_bytes(mtu, checksum) + xfer_trailer_bytes(checksum);
 }
 
 /* The slots that the caller wishes for bound what is under way, as in a switch: at each server. */
 static struct agg_terms wish(const struct client_options *o, unsigned i, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
-    const struct atp_terms wish = {.mode = o->mode == SML_ORDERED ? ATP_ORDERED : ATP_ON_ARRIVAL,
+    const struct atp_terms wish = {.mode = o->mode == XFER_ORDERED ? ATP_ORDERED : ATP_ON_ARRIVAL,
                                    .format = o->format,
                                    .mapping = ATP_MAP_REMAP,
                                    .window = o->slots < ATP_MIN_WINDOW   ? ATP_MIN_WINDOW

@@ -6,28 +6,28 @@
 
 #include "flow.h"
 
-static int begin(void *stream, const struct sml_call *call, struct sml_segment segments[], size_t n,
+static int begin(void *stream, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                  uint64_t now)
 {
     return STREAM(begin_segments)(stream, call, segments, n, now);
 }
 
-static bool poll(void *stream, uint64_t now, struct sml_send *send)
+static bool poll(void *stream, uint64_t now, struct xfer_send *send)
 {
     return STREAM(poll)(stream, now, send);
 }
 
-static enum sml_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
+static enum xfer_receive receive(void *stream, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     return STREAM(receive)(stream, payload, bytes, now);
 }
 
-static enum sml_stream_status status(const void *stream)
+static enum xfer_status status(const void *stream)
 {
     return STREAM(status)(stream);
 }
 
-static const struct sml_mismatch *mismatch(const void *stream)
+static const struct xfer_mismatch *mismatch(const void *stream)
 {
     return STREAM(mismatch)(stream);
 }
@@ -57,12 +57,12 @@ static uint64_t progress(const void *stream)
     return STREAM(progress)(stream);
 }
 
-static const struct sml_call *oldest_call(const void *stream)
+static const struct xfer_call *oldest_call(const void *stream)
 {
     return STREAM(oldest_call)(stream);
 }
 
-static uint64_t packets(const void *stream, const struct sml_call *call)
+static uint64_t packets(const void *stream, const struct xfer_call *call)
 {
     return STREAM(packets)(stream, call);
 }
@@ -72,7 +72,7 @@ static unsigned missing(const void *stream, uint16_t ranks[], unsigned max)
     return STREAM(missing)(stream, ranks, max);
 }
 
-static void stats(const void *stream, struct sml_stream_stats *out)
+static void stats(const void *stream, struct xfer_stats *out)
 {
     STREAM(stats)(stream, out);
 }

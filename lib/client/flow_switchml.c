@@ -7,9 +7,9 @@
 #define STREAM(name) sml_stream_##name
 #include "flow_stream.h"
 
-static size_t packet_bytes(unsigned mtu, enum sml_checksum checksum)
+static size_t packet_bytes(unsigned mtu, enum xfer_checksum checksum)
 {
-    return SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + sml_trailer_bytes(checksum);
+    return SML_HEADER_BYTES + client_chunk_bytes(mtu, checksum) + xfer_trailer_bytes(checksum);
 }
 
 static struct agg_terms wish(const struct client_options *o, unsigned i, unsigned mtu, bool keyed)
@@ -17,7 +17,7 @@ static struct agg_terms wish(const struct client_options *o, unsigned i, unsigne
     struct agg_terms out;
     (void)i; /* there is one switch */
     const struct sml_terms wish = {.format = o->format,
-                                   .mode = o->format == SML_FORMAT_INT32 ? SML_ON_ARRIVAL : o->mode,
+                                   .mode = o->format == XFER_FORMAT_INT32 ? XFER_ON_ARRIVAL : o->mode,
                                    .checksum = o->checksum,
                                    .slots = o->slots,
                                    .chunk_bytes = client_chunk_bytes(mtu, o->checksum),
@@ -111,12 +111,12 @@ static uint64_t rest(const void *stream, uint64_t now)
     return sml_stream_rest(stream, now);
 }
 
-static const struct sml_turnout *turnout(const void *stream)
+static const struct xfer_turnout *turnout(const void *stream)
 {
     return sml_stream_turnout(stream);
 }
 
-static void call_roll(void *stream, struct sml_roll roll[])
+static void call_roll(void *stream, struct xfer_roll roll[])
 {
     sml_stream_call_roll(stream, roll);
 }

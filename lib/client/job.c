@@ -9,7 +9,7 @@
 #include "describe.h"
 #include "monotonic.h"
 
-int parts_begin(struct swagg_job *job, const struct sml_call *call, struct sml_segment segments[], size_t n,
+int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                 uint64_t now)
 {
     int rc = 0; /* the first part has no fewer packets than the others: they say the same */
@@ -18,14 +18,14 @@ int parts_begin(struct swagg_job *job, const struct sml_call *call, struct sml_s
     return rc;
 }
 
-enum sml_stream_status parts_status(const struct swagg_job *job)
+enum xfer_status parts_status(const struct swagg_job *job)
 {
-    enum sml_stream_status all = SML_STREAM_DONE;
+    enum xfer_status all = XFER_DONE;
     for (unsigned i = 0; i < job->part_count; i++) {
-        const enum sml_stream_status status = job->flow->status(job->parts[i].stream);
-        if (status == SML_STREAM_MISMATCH)
+        const enum xfer_status status = job->flow->status(job->parts[i].stream);
+        if (status == XFER_MISMATCH)
             return status;
-        if (all != SML_STREAM_REJECTED && status != SML_STREAM_DONE)
+        if (all != XFER_REJECTED && status != XFER_DONE)
             all = status;
     }
     return all;
@@ -47,7 +47,7 @@ uint64_t parts_left(const struct swagg_job *job)
     return left;
 }
 
-uint64_t parts_packets(const struct swagg_job *job, const struct sml_call *call)
+uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call)
 {
     uint64_t packets = 0;
     for (unsigned i = 0; i < job->part_count; i++)
@@ -70,13 +70,13 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void parts_stats(const struct swagg_job *job, struct sml_stream_stats *out)
+void parts_stats(const struct swagg_job *job, struct xfer_stats *out)
 {
     job->flow->stats(job->parts[0].stream, out);
     for (unsigned i = 1; i < job->part_count; i++) {
-        struct sml_stream_stats s;
+        struct xfer_stats s;
         job->flow->stats(job->parts[i].stream, &s);
-        *out = (struct sml_stream_stats){
+        *out = (struct xfer_stats){
             .sent = out->sent + s.sent,
             .retransmitted = out->retransmitted + s.retransmitted,
             .probes = out->probes + s.probes,
@@ -100,7 +100,7 @@ struct job_part *parts_slowest(const struct swagg_job *job)
     struct job_part *slowest = NULL;
     for (unsigned i = 0; i < job->part_count; i++) {
         struct job_part *p = &job->parts[i];
-        if (job->flow->status(p->stream) != SML_STREAM_DONE &&
+        if (job->flow->status(p->stream) != XFER_DONE &&
             (!slowest || job->flow->progress(p->stream) < job->flow->progress(slowest->stream)))
             slowest = p;
     }
@@ -299,7 +299,7 @@ static void report_part(struct job_part *part, uint64_t now)
     const struct swagg_job *job = part->job;
     const struct flow *flow = job->flow;
     const bool waiting = (job->calling && flow->left(part->stream) > 0) || flow->buffered(part->stream);
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
     flow->stats(part->stream, &stats);
     struct ctl_heartbeat progress = {.calls = flow->completed(part->stream),
                                      .waiting = waiting,

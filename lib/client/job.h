@@ -57,14 +57,14 @@ struct swagg_job {
     int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
     struct {
-        struct sml_segment *segments; /* [n] */
-        struct overlap_range *ranges; /* [2 * n] */
+        struct xfer_segment *segments; /* [n] */
+        struct overlap_range *ranges;  /* [2 * n] */
         size_t n;
     } room;                                   /* for vector calls; grows as they need it */
     struct compress compress;                 /* of compressed calls */
     uint64_t calls, elements, bytes;          /* of calls that succeeded */
     uint64_t call_ns;                         /* that these took */
-    struct sml_turnout turnout;               /* of the last one */
+    struct xfer_turnout turnout;              /* of the last one */
     uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
     struct waits waits;                       /* any thread may read it */
     struct {
@@ -75,16 +75,16 @@ struct swagg_job {
 
 /* What struct flow says of one stream, of all of a job's. An error of parts_begin leaves all of them as they
  * were. */
-int parts_begin(struct swagg_job *job, const struct sml_call *call, struct sml_segment segments[], size_t n,
+int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                 uint64_t now);
 
 /* MISMATCH or REJECTED if any is; else RUNNING if any is; else DONE. */
-enum sml_stream_status parts_status(const struct swagg_job *job);
+enum xfer_status parts_status(const struct swagg_job *job);
 bool parts_buffered(const struct swagg_job *job);
 uint64_t parts_left(const struct swagg_job *job);
-uint64_t parts_packets(const struct swagg_job *job, const struct sml_call *call);
+uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call);
 uint64_t parts_progress(const struct swagg_job *job);
-void parts_stats(const struct swagg_job *job, struct sml_stream_stats *out);
+void parts_stats(const struct swagg_job *job, struct xfer_stats *out);
 
 /* The one that has not been done with the call in progress for longest; the first if all are. */
 struct job_part *parts_slowest(const struct swagg_job *job);
@@ -124,7 +124,7 @@ struct flow_config job_flow_config(const struct job_part *part, const struct ctl
 int job_make_room(struct swagg_job *job, size_t n);
 
 /* Notes who is in the sums of a call that has just succeeded. */
-void job_note_turnout(struct swagg_job *job, const struct sml_call *call, bool compressed);
+void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed);
 
 /* Shows other threads the job's totals as they are now. The stream is open. */
 void job_show(struct swagg_job *job);

@@ -218,23 +218,23 @@ static int check_key_file(const char *path)
     return SWAGG_OK;
 }
 
-enum sml_format client_format(enum swagg_numbers numbers)
+enum xfer_format client_format(enum swagg_numbers numbers)
 {
     switch (numbers) {
     case SWAGG_NUMBERS_INT32:
-        return SML_FORMAT_INT32;
+        return XFER_FORMAT_INT32;
     case SWAGG_NUMBERS_FP16:
-        return SML_FORMAT_FP16;
+        return XFER_FORMAT_FP16;
     default:
-        return SML_FORMAT_TYPED;
+        return XFER_FORMAT_TYPED;
     }
 }
 
-bool client_format_carries(enum sml_format format, enum swagg_type type, enum swagg_op op)
+bool client_format_carries(enum xfer_format format, enum swagg_type type, enum swagg_op op)
 {
     if (agg_element_size((unsigned)type, (unsigned)op) == 0)
         return false;
-    return !sml_has_exponents(format) || sml_blocks_carry(format, (unsigned)type, (unsigned)op);
+    return !xfer_has_exponents(format) || xfer_blocks_carry(format, (unsigned)type, (unsigned)op);
 }
 
 /* SwitchML's packets have no room for a checksum, and every rank of theirs waits for the sum. */
@@ -379,7 +379,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         return rc;
     if ((rc = check_range("protocol", in->protocol, SWAGG_PROTOCOL_SWITCHML, SWAGG_PROTOCOL_AUTO)) ||
         (rc = check_addresses(out, in)) || (rc = check_name(in->job)) ||
-        (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, SML_MAX_WORKERS)) ||
+        (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
         (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
         (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
@@ -403,8 +403,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->rank = (uint16_t)in->rank;
     out->size = (uint16_t)in->size;
     out->protocol = in->protocol;
-    out->mode = in->mode == SWAGG_ORDERED ? SML_ORDERED : SML_ON_ARRIVAL;
-    out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    out->mode = in->mode == SWAGG_ORDERED ? XFER_ORDERED : XFER_ON_ARRIVAL;
+    out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     out->format = client_format(in->numbers);
     out->one_switch = in->uplink == SWAGG_UPLINK_NONE;
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
@@ -426,8 +426,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     return SWAGG_OK;
 }
 
-uint16_t client_chunk_bytes(unsigned mtu, enum sml_checksum checksum)
+uint16_t client_chunk_bytes(unsigned mtu, enum xfer_checksum checksum)
 {
-    size_t room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES - sml_trailer_bytes(checksum)) / 4 * 4;
+    size_t room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES - xfer_trailer_bytes(checksum)) / 4 * 4;
     return (uint16_t)(room < SML_MAX_CHUNK_BYTES ? room : SML_MAX_CHUNK_BYTES);
 }

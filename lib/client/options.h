@@ -9,9 +9,9 @@
 #include "describe.h"
 #include "errors.h"
 #include "swagg.h"
-#include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "thc/table.h"
+#include "transfer/blocks.h"
 #include "wire/control.h"
 
 /* Who sums a job's tensors: a switch, or the parameter servers that share an ATP job. */
@@ -42,9 +42,9 @@ struct client_options {
     enum swagg_protocol protocol;
     char job[CTL_NAME_MAX];
     uint16_t rank, size;
-    enum sml_mode mode;
-    enum sml_checksum checksum;
-    enum sml_format format;
+    enum xfer_mode mode;
+    enum xfer_checksum checksum;
+    enum xfer_format format;
     bool buffer_reduces;
     struct client_compression compression;
     uint16_t quorum, quorum_wait_ms; /* 0: sums have all ranks */
@@ -75,14 +75,14 @@ uint32_t client_compression_rest(const struct client_compression *c);
 uint32_t client_places_hash(const struct client_places *places);
 
 /* How calls of a job with such numbers travel; which ones do. */
-enum sml_format client_format(enum swagg_numbers numbers);
-bool client_format_carries(enum sml_format format, enum swagg_type type, enum swagg_op op);
+enum xfer_format client_format(enum swagg_numbers numbers);
+bool client_format_carries(enum xfer_format format, enum swagg_type type, enum swagg_op op);
 
 /* Bytes of elements that fit into an IP packet of this many bytes. At least 64 for mtu >= CLIENT_MTU_MIN. */
 enum {
     CLIENT_IP_UDP_BYTES = 20 + 8,
-    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + SML_TRAILER_BYTES,
+    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + XFER_TRAILER_BYTES,
 };
-uint16_t client_chunk_bytes(unsigned mtu, enum sml_checksum checksum);
+uint16_t client_chunk_bytes(unsigned mtu, enum xfer_checksum checksum);
 
 #endif

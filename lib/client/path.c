@@ -15,7 +15,7 @@
 enum {
     ROUND_MS = 50,
     CONTROL_ANSWERS_ENOUGH = 20, /* without an answer from a data port: it is closed */
-    PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX,
+    PAYLOAD_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX,
 };
 
 struct prober {
@@ -62,7 +62,7 @@ static struct sockaddr_in port_of(const struct prober *p, unsigned port)
 static int open_sockets(struct prober *p)
 {
     const struct sockaddr_in control = port_of(p, CTL_PORT);
-    int discover = IP_PMTUDISC_PROBE, without = p->wish->checksum != SML_CHECKSUM_NONE;
+    int discover = IP_PMTUDISC_PROBE, without = p->wish->checksum != XFER_CHECKSUM_NONE;
     p->data_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     p->control_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (p->data_fd < 0 || p->control_fd < 0 ||

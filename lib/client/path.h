@@ -15,11 +15,11 @@
 
 struct path_wish {
     struct in_addr switch_ip;
-    unsigned mtu;               /* at most; 0: as much as the path takes, up to what a chunk can have */
-    enum sml_checksum checksum; /* of the packets that are to follow */
-    uint16_t first_port;        /* of the switch's data ports */
+    unsigned mtu;                /* at most; 0: as much as the path takes, up to what a chunk can have */
+    enum xfer_checksum checksum; /* of the packets that are to follow */
+    uint16_t first_port;         /* of the switch's data ports */
     size_t (*packet_bytes)(unsigned mtu,
-                           enum sml_checksum checksum); /* of the packets, as struct flow has it */
+                           enum xfer_checksum checksum); /* of the packets, as struct flow has it */
     /* ns: who is silent for so long, not counting this process's standstills, is not there */
     uint64_t patience;
     uint64_t deadline;

@@ -7,7 +7,7 @@
 
 void job_show(struct swagg_job *job)
 {
-    struct sml_stream_stats s;
+    struct xfer_stats s;
     parts_stats(job, &s);
     uint64_t resumed = 0;
     for (unsigned i = 0; i < job->part_count; i++)
@@ -50,16 +50,16 @@ void job_show(struct swagg_job *job)
 
 void job_note_waits(struct swagg_job *job, uint64_t now)
 {
-    uint16_t missing[SML_MAX_WORKERS];
+    uint16_t missing[AGG_MAX_WORKERS];
     if (!job->calling)
         return;
-    const unsigned n = job->flow->missing(parts_slowest(job)->stream, missing, SML_MAX_WORKERS);
+    const unsigned n = job->flow->missing(parts_slowest(job)->stream, missing, AGG_MAX_WORKERS);
     waits_note(&job->waits, parts_progress(job), missing, n, now);
 }
 
 void job_begin_waits(struct swagg_job *job, uint64_t now)
 {
-    struct sml_stream_stats s;
+    struct xfer_stats s;
     parts_stats(job, &s);
     waits_begin(&job->waits, s.srtt_ns, parts_progress(job), now);
 }
@@ -96,30 +96,30 @@ int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks)
 }
 
 /* Without a quorum a sum has all ranks. */
-static struct sml_turnout everybody(const struct swagg_job *job, uint64_t elements)
+static struct xfer_turnout everybody(const struct swagg_job *job, uint64_t elements)
 {
-    struct sml_turnout t = {.least = job->options.size, .most = job->options.size, .elements = elements};
+    struct xfer_turnout t = {.least = job->options.size, .most = job->options.size, .elements = elements};
     for (unsigned rank = 0; rank < job->options.size; rank++)
         ranks_add(t.in_all, rank);
     memcpy(t.in_some, t.in_all, sizeof t.in_some);
     return t;
 }
 
-static struct sml_turnout of_call(const struct swagg_job *job, const struct sml_call *call, bool compressed)
+static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
 {
-    if (!sml_gives(call->collective, call->root, job->options.rank))
-        return (struct sml_turnout){0};
+    if (!xfer_gives(call->collective, call->root, job->options.rank))
+        return (struct xfer_turnout){0};
     if (!job->terms.quorum)
         return everybody(job, call->count);
     return compressed ? job->compress.turnout : *job->flow->turnout(job->parts[0].stream);
 }
 
-void job_note_turnout(struct swagg_job *job, const struct sml_call *call, bool compressed)
+void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed)
 {
-    struct sml_turnout *t = &job->turnout;
+    struct xfer_turnout *t = &job->turnout;
     *t = of_call(job, call, compressed);
     if (t->elements == 0) /* then nobody is in them */
-        *t = (struct sml_turnout){.missed = t->missed};
+        *t = (struct xfer_turnout){.missed = t->missed};
     job->partial_calls += t->partial > 0 || t->missed > 0;
     job->left_out += t->left_out;
     job->missed += t->missed;
@@ -133,7 +133,7 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
                                           : "job or turnout is NULL");
     const size_t size = turnout->struct_size;
     pthread_mutex_lock(&job->lock);
-    const struct sml_turnout *t = &job->turnout;
+    const struct xfer_turnout *t = &job->turnout;
     struct swagg_turnout known = {.struct_size = size,
                                   .least = t->least,
                                   .most = t->most,

@@ -25,7 +25,7 @@ struct transport;
 
 struct transport_ops {
     /* Sends the packets, in order; their memory is read during the call only. n <= TRANSPORT_BATCH. */
-    int (*send)(struct transport *t, const struct sml_send packets[], unsigned n);
+    int (*send)(struct transport *t, const struct xfer_send packets[], unsigned n);
     /* What has arrived, without waiting; returns how many; 0: nothing is left. The payloads are valid until
      * the next call of receive. */
     int (*receive)(struct transport *t, struct transport_packet packets[TRANSPORT_BATCH]);

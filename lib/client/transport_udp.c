@@ -25,13 +25,13 @@ enum {
 
 /* A send may be one packet or a run of packets. */
 struct outgoing {
-    const struct sml_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
+    const struct xfer_send *packet[TRANSPORT_BATCH]; /* in the order in which they leave */
     struct mmsghdr message[TRANSPORT_BATCH];
     unsigned first[TRANSPORT_BATCH]; /* the packet that each message begins with */
     struct iovec iov[3 * TRANSPORT_BATCH];
     _Alignas(struct cmsghdr) char control[TRANSPORT_BATCH][CMSG_SPACE(sizeof(uint16_t))];
     uint8_t *made; /* room for TRANSPORT_BATCH bodies that cannot be sent from where they lie */
-    uint8_t trailer[TRANSPORT_BATCH][SML_TRAILER_MAX];
+    uint8_t trailer[TRANSPORT_BATCH][XFER_TRAILER_MAX];
 };
 
 /* A message may be one packet or a run of packets that the kernel has merged. */
@@ -57,7 +57,7 @@ struct udp {
     size_t packet_max; /* bytes of a UDP payload */
     void (*mark)(uint8_t *payload, size_t bytes), (*note_group)(uint8_t *payload, size_t bytes);
     struct agg_key_place key; /* by which packets are dealt to data ports */
-    enum sml_checksum checksum;
+    enum xfer_checksum checksum;
     struct outgoing out;
     struct incoming in;
 };
@@ -70,17 +70,17 @@ static bool udp_is_hopeless(int error)
 }
 
 /* The pieces of a packet, its body in wire order; returns how many. */
-static unsigned gather(struct udp *u, const struct sml_send *p, struct iovec *iov, unsigned index)
+static unsigned gather(struct udp *u, const struct xfer_send *p, struct iovec *iov, unsigned index)
 {
-    const void *body = sml_send_body(p, u->out.made + index * u->packet_max);
+    const void *body = xfer_send_body(p, u->out.made + index * u->packet_max);
     unsigned n = 0;
     iov[n++] = (struct iovec){.iov_base = (void *)p->head, .iov_len = p->head_bytes};
     if (p->body_bytes > 0)
         iov[n++] = (struct iovec){.iov_base = (void *)body, .iov_len = p->body_bytes};
-    if (p->checksum != SML_CHECKSUM_NONE) {
-        sml_send_trailer(p, body, u->out.trailer[index]);
+    if (p->checksum != XFER_CHECKSUM_NONE) {
+        xfer_send_trailer(p, body, u->out.trailer[index]);
         iov[n++] =
-            (struct iovec){.iov_base = u->out.trailer[index], .iov_len = sml_trailer_bytes(p->checksum)};
+            (struct iovec){.iov_base = u->out.trailer[index], .iov_len = xfer_trailer_bytes(p->checksum)};
     }
     return n;
 }
@@ -101,29 +101,29 @@ static void set_segment_size(struct msghdr *m, char *control, uint16_t bytes)
     memcpy(CMSG_DATA(c), &bytes, sizeof bytes);
 }
 
-static unsigned port_of(const struct udp *u, const struct sml_send *p)
+static unsigned port_of(const struct udp *u, const struct xfer_send *p)
 {
     return agg_shard_key(&u->key, p->head, p->head_bytes) % u->data_ports;
 }
 
 /* Sorts the packets by port. */
-static void arrange(struct udp *u, const struct sml_send packets[], unsigned n)
+static void arrange(struct udp *u, const struct xfer_send packets[], unsigned n)
 {
-    const struct sml_send **next = u->out.packet;
+    const struct xfer_send **next = u->out.packet;
     for (unsigned port = 0; port < u->data_ports; port++)
         for (unsigned i = 0; i < n; i++)
             if (port_of(u, &packets[i]) == port)
                 *next++ = &packets[i];
 }
 
-static size_t packet_bytes(const struct sml_send *p)
+static size_t packet_bytes(const struct xfer_send *p)
 {
-    return p->head_bytes + p->body_bytes + sml_trailer_bytes(p->checksum);
+    return p->head_bytes + p->body_bytes + xfer_trailer_bytes(p->checksum);
 }
 
 /* How many of these packets can go as one run: all to one port and of one size, but for the last, which may
  * be shorter. At least 1. */
-static unsigned run_length(const struct udp *u, const struct sml_send *const packets[], unsigned n)
+static unsigned run_length(const struct udp *u, const struct xfer_send *const packets[], unsigned n)
 {
     size_t segment = packet_bytes(packets[0]), total = segment;
     unsigned length = 1, port = port_of(u, packets[0]);
@@ -199,7 +199,7 @@ static int send_from(struct udp *u, unsigned from, unsigned n)
     return 0;
 }
 
-static int udp_send(struct transport *t, const struct sml_send packets[], unsigned n)
+static int udp_send(struct transport *t, const struct xfer_send packets[], unsigned n)
 {
     struct udp *u = (struct udp *)t;
     arrange(u, packets, n);
@@ -407,7 +407,7 @@ static int open_socket(struct udp *u)
     u->base.socket = own_fd_of(fd);
     set_buffer(u->base.socket.fd, SO_RCVBUFFORCE, SO_RCVBUF);
     set_buffer(u->base.socket.fd, SO_SNDBUFFORCE, SO_SNDBUF);
-    int without = u->checksum != SML_CHECKSUM_NONE;
+    int without = u->checksum != XFER_CHECKSUM_NONE;
     if (setsockopt(u->base.socket.fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0)
         return -errno;
     /* The switch takes no fragments. How long a packet may be was found by asking the switch (path.h). ICMP
@@ -430,7 +430,7 @@ static int open_socket(struct udp *u)
 static bool kernel_segments(const struct udp *u)
 {
     int off = 0;
-    return u->checksum == SML_CHECKSUM_NONE &&
+    return u->checksum == XFER_CHECKSUM_NONE &&
            setsockopt(u->base.socket.fd, SOL_UDP, UDP_SEGMENT, &off, sizeof off) == 0;
 }
 

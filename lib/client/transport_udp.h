@@ -21,7 +21,7 @@ struct transport_udp_config {
     unsigned mtu;                                       /* at least CLIENT_MTU_MIN */
     size_t packet_max;                                  /* bytes of the longest payload */
     /* of the packets that will be sent: those that have one are sent without UDP's */
-    enum sml_checksum checksum;
+    enum xfer_checksum checksum;
 };
 
 /* *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */

@@ -14,7 +14,7 @@ enum {
     UNANSWERED_MANY = 3, /* questions: one or two are lost on the way */
 };
 
-void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now)
+void watch_start(struct watch *w, const struct swagg_job *job, const struct xfer_call *call, uint64_t now)
 {
     *w = (struct watch){
         .call = *call,
@@ -37,7 +37,7 @@ static bool is_silent(const struct ctl_session *session)
  * named as missing before is no news: they may have sent long ago. */
 static unsigned unanswered(const struct job_part *part)
 {
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
     part->job->flow->stats(part->stream, &stats);
     return stats.unanswered >= UNANSWERED_MANY ? stats.unanswered : 0;
 }
@@ -76,10 +76,10 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
                                  char text[WAIT_TEXT_MAX])
 {
     const struct client_place *place = part->place;
-    uint16_t list[SML_MAX_WORKERS];
+    uint16_t list[AGG_MAX_WORKERS];
     struct ctl_ranks missing = {0};
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
-    for (unsigned n = part->job->flow->missing(part->stream, list, SML_MAX_WORKERS); n > 0; n--)
+    for (unsigned n = part->job->flow->missing(part->stream, list, AGG_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);

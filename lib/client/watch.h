@@ -6,7 +6,7 @@
 #include "job.h"
 
 struct watch {
-    struct sml_call call;
+    struct xfer_call call;
     uint64_t chunks; /* that the call takes */
     uint64_t began, deadline;
     uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
@@ -16,7 +16,7 @@ struct watch {
 };
 
 /* Before the call begins in the stream. */
-void watch_start(struct watch *w, const struct swagg_job *job, const struct sml_call *call, uint64_t now);
+void watch_start(struct watch *w, const struct swagg_job *job, const struct xfer_call *call, uint64_t now);
 
 /* To be called at tick_at or after it. 0, or the status of a call whose time is up. */
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now);

@@ -8,13 +8,13 @@ enum { CHUNK_BYTES = 1460, SLOTS = 512 };
 
 static void add_program(struct scenario *s, const struct restart_config *cfg)
 {
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     struct program *p = &s->program[s->programs++];
 
     *p = (struct program){.name = "job",
                           .seed = cfg->seed,
                           .size = (uint16_t)(cfg->leaves * cfg->workers),
-                          .format = SML_FORMAT_TYPED,
+                          .format = XFER_FORMAT_TYPED,
                           .slots = SLOTS,
                           .chunk_bytes = CHUNK_BYTES,
                           .tree = true,

@@ -210,7 +210,7 @@ static void open_run(struct scale_run *run, const struct scale_config *cfg)
     uint64_t rng = cfg->seed;
 
     *run = (struct scale_run){.cfg = *cfg, .ranks = scale_workers(&cfg->tree)};
-    run->elements = (cfg->chunks * SCALE_CARRIED_BYTES - SML_CALL_BYTES) / sizeof(int32_t);
+    run->elements = (cfg->chunks * SCALE_CARRIED_BYTES - XFER_CALL_BYTES) / sizeof(int32_t);
     sim_init(&run->sim, NULL);
     draw_numbers(run, &rng);
     open_switches(run, &rng);
@@ -272,12 +272,12 @@ static struct scale_result result_of(const struct scale_run *run)
 
     result.share = ideal / result.seconds;
     for (unsigned r = 0; r < run->ranks; r++) {
-        struct sml_stream_stats stats;
+        struct xfer_stats stats;
 
         sml_stream_stats(run->worker[r].stream, &stats);
         result.probes += stats.probes;
         result.retransmitted += stats.retransmitted;
-        result.exact &= sml_stream_status(run->worker[r].stream) == SML_STREAM_DONE;
+        result.exact &= sml_stream_status(run->worker[r].stream) == XFER_DONE;
     }
     add_lcores(run, &result);
     return result;

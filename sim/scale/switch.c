@@ -19,8 +19,10 @@ unsigned scale_job_number(unsigned level)
 
 static struct agg_terms terms_of(const struct scale_config *cfg, uint16_t chunk_bytes)
 {
-    const struct sml_terms t = {
-        .format = SML_FORMAT_TYPED, .mode = SML_ON_ARRIVAL, .slots = cfg->slots, .chunk_bytes = chunk_bytes};
+    const struct sml_terms t = {.format = XFER_FORMAT_TYPED,
+                                .mode = XFER_ON_ARRIVAL,
+                                .slots = cfg->slots,
+                                .chunk_bytes = chunk_bytes};
     struct agg_terms terms;
 
     sml_terms_build(&terms, &t);

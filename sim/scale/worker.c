@@ -4,7 +4,7 @@
 
 #include "memory.h"
 #include "scale/parts.h"
-#include "switchml/chunks.h"
+#include "transfer/chunks.h"
 
 enum { PAYLOAD_MAX = SML_HEADER_BYTES + SCALE_CARRIED_BYTES };
 
@@ -22,11 +22,11 @@ static void on_timer(void *ctx, uint64_t at)
 static void turn(struct scale_worker *w)
 {
     struct sim *sim = &w->node.run->sim;
-    struct sml_send send;
+    struct xfer_send send;
     uint8_t payload[PAYLOAD_MAX];
 
     while (sml_stream_poll(w->stream, sim->now, &send))
-        scale_send_up(&w->node, payload, sml_send_copy(&send, payload));
+        scale_send_up(&w->node, payload, xfer_send_copy(&send, payload));
     const uint64_t timer = sml_stream_timer(w->stream);
     if (timer < w->timer_at) {
         w->timer_at = timer;
@@ -51,7 +51,7 @@ void scale_worker_open(struct scale_worker *w)
     const struct sml_stream_config stream = {.rank = (uint16_t)w->rank,
                                              .workers = (uint16_t)w->node.run->ranks,
                                              .slots = cfg->slots,
-                                             .format = SML_FORMAT_TYPED,
+                                             .format = XFER_FORMAT_TYPED,
                                              .chunk_bytes = SCALE_CARRIED_BYTES,
                                              .job = (uint8_t)scale_job_number(cfg->tree.levels - 1),
                                              .kernels = agg_kernels_best()};
@@ -64,8 +64,8 @@ void scale_worker_start(void *worker, uint64_t argument)
 {
     struct scale_worker *w = worker;
     struct scale_run *run = w->node.run;
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = run->elements};
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = run->elements};
 
     (void)argument;
     if (sml_stream_begin(w->stream, &call, run->numbers + w->rank, run->got, run->sim.now) != 0)
@@ -82,8 +82,8 @@ static int32_t *place_of(const struct scale_run *run, const struct parcel *parce
     if (sml_parse(&p, parcel->payload, parcel->bytes) != SML_OK ||
         (p.kind != SML_DATA && p.kind != SML_OPEN) || p.body_bytes == 0 || p.tag >= run->cfg.chunks)
         return NULL;
-    sml_chunk_span(SCALE_CARRIED_BYTES, sizeof(int32_t), run->elements * sizeof(int32_t), p.tag, &offset,
-                   bytes);
+    xfer_chunk_span(SCALE_CARRIED_BYTES, sizeof(int32_t), run->elements * sizeof(int32_t), p.tag, &offset,
+                    bytes);
     return run->got + offset / sizeof(int32_t);
 }
 
@@ -100,15 +100,15 @@ void scale_worker_receive(struct scale_worker *w, struct parcel *parcel)
         memcpy(before, place, bytes);
         memset(place, 0xdd, bytes);
     }
-    const enum sml_receive worth =
+    const enum xfer_receive worth =
         sml_stream_receive(w->stream, parcel->payload, parcel->bytes, run->sim.now);
-    if (worth == SML_RX_RESULT) {
+    if (worth == XFER_RX_RESULT) {
         run->results++;
         run->wrong |= place == NULL || memcmp(place, run->expected + (place - run->got), bytes) != 0;
     } else if (place != NULL) {
         memcpy(place, before, bytes);
     }
-    run->wrong |= worth == SML_RX_BAD || worth == SML_RX_DAMAGED;
+    run->wrong |= worth == XFER_RX_BAD || worth == XFER_RX_DAMAGED;
     free(parcel);
     turn(w);
 }

@@ -8,7 +8,7 @@
 #include "compress.h"
 #include "look_up.h"
 #include "random.h"
-#include "switchml/chunks.h"
+#include "transfer/chunks.h"
 #include "unit.h"
 
 enum { RANKS = 4, FLOATS = 3000, CALLS = 12, CHUNK_BYTES = 212, CHUNKS_MAX = 64 };
@@ -16,7 +16,7 @@ enum { RANKS = 4, FLOATS = 3000, CALLS = 12, CHUNK_BYTES = 212, CHUNKS_MAX = 64 
 struct rank {
     struct compress compress;
     float in[FLOATS], out[FLOATS];
-    struct sml_segment segment;
+    struct xfer_segment segment;
 };
 
 struct crew {
@@ -47,7 +47,7 @@ static void contribute(struct crew *crew, unsigned r)
         k->in[i] = (float)rng_below(&crew->random, 2001) / 1000 - 1 + (float)r;
         crew->contributed[i] += (double)k->in[i];
     }
-    k->segment = (struct sml_segment){.in = k->in, .out = k->out, .count = FLOATS};
+    k->segment = (struct xfer_segment){.in = k->in, .out = k->out, .count = FLOATS};
     CU_ASSERT_FATAL(compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES));
 }
 
@@ -63,10 +63,10 @@ static void agree_on_norms(struct crew *crew)
         }
     for (unsigned r = 0; r < RANKS; r++) {
         struct compress *c = &crew->rank[r].compress;
-        const uint64_t chunks = sml_chunk_count(CHUNK_BYTES, sizeof(float), c->parts * sizeof(float));
+        const uint64_t chunks = xfer_chunk_count(CHUNK_BYTES, sizeof(float), c->parts * sizeof(float));
         memcpy(c->norms, largest, c->parts * sizeof(float));
         for (uint64_t i = 0; i < chunks; i++)
-            c->norm_roll[i] = (struct sml_roll){.ranks = RANKS, .mine = 1};
+            c->norm_roll[i] = (struct xfer_roll){.ranks = RANKS, .mine = 1};
         compress_encode(c);
     }
 }
@@ -88,24 +88,24 @@ static void sum_chunk(struct crew *crew, uint64_t chunk, uint64_t from, uint64_t
         const bool has = r == 0 || rng_below(&crew->random, 3) > 0;
         memcpy(c->sums + from * e.out, sums, elements * e.out);
         c->roll[chunk] =
-            (struct sml_roll){.ranks = has ? __builtin_popcount(names) & 0x7fff : 0, .mine = names >> r & 1};
+            (struct xfer_roll){.ranks = has ? __builtin_popcount(names) & 0x7fff : 0, .mine = names >> r & 1};
     }
 }
 
 static void sum(struct crew *crew)
 {
-    const struct sml_call call = compress_call_indices(&crew->rank[0].compress);
+    const struct xfer_call call = compress_call_indices(&crew->rank[0].compress);
     const size_t out = sml_element_of(call.type).out;
-    const uint64_t chunks = sml_chunk_count(CHUNK_BYTES, out, call.count * out);
+    const uint64_t chunks = xfer_chunk_count(CHUNK_BYTES, out, call.count * out);
 
     for (uint64_t i = 0; i < chunks; i++) {
         uint64_t offset;
         size_t bytes;
-        sml_chunk_span(CHUNK_BYTES, out, call.count * out, i, &offset, &bytes);
+        xfer_chunk_span(CHUNK_BYTES, out, call.count * out, i, &offset, &bytes);
         sum_chunk(crew, i, offset / out, bytes / out);
     }
     for (unsigned r = 0; r < RANKS; r++)
-        compress_decode(&crew->rank[r].compress, &(struct sml_turnout){0});
+        compress_decode(&crew->rank[r].compress, &(struct xfer_turnout){0});
     for (unsigned i = 0; i < FLOATS; i++)
         crew->summed[i] += (double)crew->rank[0].out[i];
 }

@@ -130,12 +130,12 @@ static void answer_falsely(int fd, unsigned which, uint8_t *payload, size_t byte
     enum { RESULT_BACK, RESULT_UNKEYED, RESULT_UNPROVEN, NACK, REJECT, ANSWERS };
     struct sml_packet p;
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, payload, bytes), SML_OK);
-    CU_ASSERT_EQUAL(p.checksum, SML_CHECKSUM_KEYED);
+    CU_ASSERT_EQUAL(p.checksum, XFER_CHECKSUM_KEYED);
     switch (which % ANSWERS) {
     case RESULT_UNKEYED:
-        p.checksum = SML_CHECKSUM_NONE;
+        p.checksum = XFER_CHECKSUM_NONE;
         sml_build_header(payload, &p);
-        bytes -= SML_AUTH_BYTES;
+        bytes -= XFER_AUTH_BYTES;
         break;
     case RESULT_UNPROVEN:
         payload[bytes - 1] ^= 1;
@@ -143,7 +143,7 @@ static void answer_falsely(int fd, unsigned which, uint8_t *payload, size_t byte
     case NACK:
         p.kind = SML_NACK;
         sml_build_header(payload, &p);
-        bytes = SML_HEADER_BYTES + SML_AUTH_BYTES;
+        bytes = SML_HEADER_BYTES + XFER_AUTH_BYTES;
         break;
     case REJECT:
         bytes = sml_build_reject(payload, &p, 1);
@@ -158,7 +158,7 @@ static void answer_data_in_its_place(const char *ip, unsigned packets)
 {
     int fd = open_at(ip, SML_PORT_FIRST);
     for (unsigned i = 0; i < packets; i++) {
-        uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_MAX];
+        uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX];
         struct sockaddr_in from;
         socklen_t length = sizeof from;
         ssize_t bytes = recvfrom(fd, payload, sizeof payload, 0, (struct sockaddr *)&from, &length);

@@ -172,7 +172,7 @@ static uint64_t now_ns(void)
 static void become_member(struct ctl_session *s, int fd)
 {
     const struct sml_terms wish = {
-        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
+        .format = XFER_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
     struct ctl_session_config cfg = {.size = 1,
                                      .incarnation = seed | 1,
                                      .join = {.name = "flood", .data_port = 40001},

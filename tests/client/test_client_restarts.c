@@ -72,7 +72,7 @@ static unsigned restart(struct ps_process ps[], unsigned which)
 static void let_stranger_speak(struct stranger *stranger, const struct ps_process *ps, const char *job)
 {
     const struct atp_terms t = {.mode = ATP_ON_ARRIVAL,
-                                .format = SML_FORMAT_TYPED,
+                                .format = XFER_FORMAT_TYPED,
                                 .window = 64,
                                 .chunk_bytes = 1400,
                                 .per_rack = ATP_LEVEL,

@@ -66,8 +66,8 @@ static struct transport *open_transport(const struct sockaddr_in *at)
 static void send_batch(const size_t lengths[], unsigned n, int without_checksums)
 {
     static uint8_t bytes[TRANSPORT_BATCH][PACKET_MAX];
-    struct sml_send packets[TRANSPORT_BATCH];
-    struct sml_segment body[TRANSPORT_BATCH];
+    struct xfer_send packets[TRANSPORT_BATCH];
+    struct xfer_segment body[TRANSPORT_BATCH];
     struct transport *transport;
     struct sockaddr_in at;
     int fd = open_receiver(&at);
@@ -79,12 +79,12 @@ static void send_batch(const size_t lengths[], unsigned n, int without_checksums
     for (unsigned p = 0; p < n; p++) {
         for (size_t i = 0; i < lengths[p]; i++)
             bytes[p][i] = content(p, i);
-        body[p] = (struct sml_segment){.in = bytes[p] + HEAD_BYTES, .end = lengths[p] - HEAD_BYTES};
-        packets[p] = (struct sml_send){.head_bytes = HEAD_BYTES,
-                                       .elements = {&body[p], 0, body[p].end, false},
-                                       .convert = agg_kernels_scalar.convert[AGG_F32],
-                                       .body_bytes = body[p].end,
-                                       .elements_bytes = body[p].end};
+        body[p] = (struct xfer_segment){.in = bytes[p] + HEAD_BYTES, .end = lengths[p] - HEAD_BYTES};
+        packets[p] = (struct xfer_send){.head_bytes = HEAD_BYTES,
+                                        .elements = {&body[p], 0, body[p].end, false},
+                                        .convert = agg_kernels_scalar.convert[AGG_F32],
+                                        .body_bytes = body[p].end,
+                                        .elements_bytes = body[p].end};
         memcpy(packets[p].head, bytes[p], HEAD_BYTES);
     }
     CU_ASSERT_EQUAL(transport->ops->send(transport, packets, n), 0);
@@ -160,14 +160,14 @@ static void a_path_that_is_closed_for_a_while_loses_packets_and_no_more(void)
     static const int errors[] = {EPERM,    EACCES,       EINVAL, ENETUNREACH, EHOSTUNREACH,
                                  EMSGSIZE, ECONNREFUSED, EPROTO, ENOBUFS,     ENETDOWN};
     enum { PACKETS = 10, LENGTH = 24 };
-    struct sml_send packets[PACKETS];
+    struct xfer_send packets[PACKETS];
     struct transport *t;
     struct sockaddr_in at;
     int fd = open_receiver(&at);
 
     t = open_transport(&at);
     for (unsigned p = 0; p < PACKETS; p++) {
-        packets[p] = (struct sml_send){.head_bytes = LENGTH};
+        packets[p] = (struct xfer_send){.head_bytes = LENGTH};
         for (unsigned i = 0; i < LENGTH; i++)
             packets[p].head[i] = content(p, i);
     }
@@ -211,10 +211,10 @@ static void open_receivers(int fd[PORTS], struct sockaddr_in *first)
     }
 }
 
-static struct sml_send packet_of_slot(uint16_t slot)
+static struct xfer_send packet_of_slot(uint16_t slot)
 {
     struct sml_packet p = {.kind = SML_PROBE, .slot = slot};
-    struct sml_send s = {.head_bytes = SML_HEADER_BYTES};
+    struct xfer_send s = {.head_bytes = SML_HEADER_BYTES};
 
     sml_build_header(s.head, &p);
     return s;
@@ -236,7 +236,7 @@ static void expect_slots(int fd, unsigned port, unsigned ports, unsigned packets
 
 static void send_slots(struct transport *t)
 {
-    struct sml_send packets[TRANSPORT_BATCH];
+    struct xfer_send packets[TRANSPORT_BATCH];
 
     for (uint16_t slot = 0; slot < TRANSPORT_BATCH; slot++)
         packets[slot] = packet_of_slot(slot);

@@ -55,11 +55,11 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
         .stream = l->script.stream,
     };
     pthread_mutex_init(&l->part.membership.lock, NULL);
-    struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
+    struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
     watch_start(&l->watch, &l->job, &call, 0);
-    script_begin(&l->script, SML_ALLREDUCE, call.count, 0, false);
-    for (struct sml_send send; sml_stream_poll(l->script.stream, 0, &send);)
+    script_begin(&l->script, XFER_ALLREDUCE, call.count, 0, false);
+    for (struct xfer_send send; sml_stream_poll(l->script.stream, 0, &send);)
         ;
 }
 

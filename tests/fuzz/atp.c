@@ -134,7 +134,7 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
                            .priority = (uint8_t)job,
                            .seal = (uint8_t)w->terms.checksum};
     const size_t words = p.kind == ATP_GROUP || p.kind == ATP_ASK ? 0 : WORDS;
-    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words + SML_TRAILER_MAX);
+    uint8_t *payload = malloc(ATP_HEADER_BYTES + 4 * words + XFER_TRAILER_MAX);
     size_t bytes = ATP_HEADER_BYTES + 4 * words;
 
     p.index = (uint16_t)p.sequence;
@@ -145,7 +145,7 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
         put_be32(payload + ATP_HEADER_BYTES + 4 * i,
                  p.kind == ATP_RESTORE ? sum_of_all(w, job, p.sequence, i) : word(job, rank, p.sequence, i));
     bytes = atp_seal_append(payload, bytes, NULL, NULL);
-    if (what & 32 && w->terms.checksum != SML_CHECKSUM_NONE) /* damaged on the way */
+    if (what & 32 && w->terms.checksum != XFER_CHECKSUM_NONE) /* damaged on the way */
         payload[take8(in) % bytes] ^= (uint8_t)(1u << what % 8);
     struct agg_packet packet = {.payload = payload, .bytes = bytes, .from = sender(rank)};
     if (what & 2)
@@ -176,7 +176,7 @@ static void member_lies(struct world *w, struct input *in, bool by_switch)
     p.bitmap1 = take16(in);
     size_t bytes;
     uint8_t *body = take_bytes(in, take8(in), &bytes);
-    uint8_t *payload = malloc(ATP_HEADER_BYTES + bytes + sml_trailer_bytes(w->terms.checksum));
+    uint8_t *payload = malloc(ATP_HEADER_BYTES + bytes + xfer_trailer_bytes(w->terms.checksum));
     struct agg_packet packet = {.payload = payload, .from = from};
 
     w->lied_to = true;
@@ -242,7 +242,7 @@ static void open_world(struct world *w, struct input *in)
                                   .life = 7,
                                   .first_sequence = FIRST};
     seal = take8(in);
-    w->terms.checksum = seal & 1 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    w->terms.checksum = seal & 1 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     w->terms.resumed = seal & 2;
     atp_switch_terms_build(&cfg.terms, &table);
     w->table = carry_open(&w->at_switch, &atp_switch_protocol, &cfg, members, NULL);

@@ -14,7 +14,7 @@ enum {
     COUNT = 100, /* int32 */
     STEPS_MAX = 300,
     SENT_MAX = 2048,
-    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + SML_TRAILER_MAX + 64, /* MISMATCH, and longer ones */
+    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + XFER_TRAILER_MAX + 64, /* MISMATCH, and longer ones */
 };
 static const uint64_t MS = 1000000;
 
@@ -57,8 +57,8 @@ static bool is_copy(const struct world *w, bool up, unsigned rank, const uint8_t
 
 static void to_rank(struct world *w, unsigned rank, const uint8_t *payload, size_t bytes, bool copy)
 {
-    enum sml_receive worth = sml_stream_receive(w->stream[rank], payload, bytes, w->now);
-    REQUIRE(copy || (worth != SML_RX_RESULT && worth != SML_RX_NEWS));
+    enum xfer_receive worth = sml_stream_receive(w->stream[rank], payload, bytes, w->now);
+    REQUIRE(copy || (worth != XFER_RX_RESULT && worth != XFER_RX_NEWS));
 }
 
 static void to_all(struct world *w, const struct agg_verdict *v, unsigned lost)
@@ -104,14 +104,13 @@ static void check_sums(const struct world *w, unsigned rank)
 
 static bool is_idle(const struct world *w)
 {
-    return sml_stream_status(w->stream[0]) == SML_STREAM_DONE &&
-           sml_stream_status(w->stream[1]) == SML_STREAM_DONE;
+    return sml_stream_status(w->stream[0]) == XFER_DONE && sml_stream_status(w->stream[1]) == XFER_DONE;
 }
 
 static void begin(struct world *w)
 {
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
     if (!is_idle(w))
         return;
     for (unsigned r = 0; r < RANKS; r++) {
@@ -126,15 +125,15 @@ static void begin(struct world *w)
 /* What rank has to send, but for what is lost; results are lost as `lost` says. */
 static void poll(struct world *w, unsigned rank, uint8_t loses, unsigned lost)
 {
-    struct sml_send send;
+    struct xfer_send send;
     uint8_t payload[PAYLOAD_MAX];
     for (; w->sent + 8 < SENT_MAX && sml_stream_poll(w->stream[rank], w->now, &send); loses >>= 1) {
-        size_t bytes = sml_send_copy(&send, payload);
+        size_t bytes = xfer_send_copy(&send, payload);
         note(w, true, rank, payload, bytes);
         if ((loses & 1) == 0)
             to_switch(w, rank, payload, bytes, lost);
     }
-    if (sml_stream_status(w->stream[rank]) == SML_STREAM_DONE && w->calls > 0)
+    if (sml_stream_status(w->stream[rank]) == XFER_DONE && w->calls > 0)
         check_sums(w, rank);
 }
 
@@ -152,7 +151,7 @@ static void forge(struct world *w, struct input *in)
         bytes = take8(in) % (bytes + 1);
     if (how & 2) { /* as in a job that is not keyed */
         payload[0] = (uint8_t)((payload[0] & 0xf0) | SML_SIZE_AGREED);
-        bytes = bytes > SML_HEADER_BYTES + SML_AUTH_BYTES ? bytes - SML_AUTH_BYTES : bytes;
+        bytes = bytes > SML_HEADER_BYTES + XFER_AUTH_BYTES ? bytes - XFER_AUTH_BYTES : bytes;
     }
     unsigned rank = how >> 2 & 1;
     if (how & 8)
@@ -213,8 +212,8 @@ static void start(struct world *w, struct input *in)
                                       .slots = SLOTS,
                                       .chunk_bytes = CHUNK_BYTES,
                                       .job = 3,
-                                      .checksum = SML_CHECKSUM_KEYED,
-                                      .mode = SML_ORDERED,
+                                      .checksum = XFER_CHECKSUM_KEYED,
+                                      .mode = XFER_ORDERED,
                                       .first_tag = take32(in),
                                       .kernels = agg_kernels_best()};
     open_pool(w);
@@ -224,7 +223,7 @@ static void start(struct world *w, struct input *in)
                                               .slots = SLOTS,
                                               .chunk_bytes = CHUNK_BYTES,
                                               .job = w->cfg.job,
-                                              .checksum = SML_CHECKSUM_KEYED,
+                                              .checksum = XFER_CHECKSUM_KEYED,
                                               .shared = &w->shared,
                                               .first_tag = w->cfg.first_tag,
                                               .kernels = w->cfg.kernels};

@@ -19,8 +19,8 @@ struct world {
 
     /* The collective at hand, or the last one. */
     bool begun;
-    struct sml_call call;
-    struct sml_blocks blocks;
+    struct xfer_call call;
+    struct xfer_blocks blocks;
     uint32_t first_tag;
     int8_t agreed[PACKETS_MAX]; /* by packet: the exponent that its result had */
     bool has[PACKETS_MAX];
@@ -39,7 +39,7 @@ static enum num_type type_of(const struct world *w)
 
 static enum num_wire wire_of(const struct world *w)
 {
-    return w->cfg.format == SML_FORMAT_INT32 ? NUM_INT32 : NUM_FP16;
+    return w->cfg.format == XFER_FORMAT_INT32 ? NUM_INT32 : NUM_FP16;
 }
 
 static const struct num_loops *plainly(void)
@@ -53,7 +53,7 @@ static size_t span(const struct world *w, uint64_t i, size_t *at)
     uint64_t offset;
     size_t bytes;
 
-    sml_blocks_span(&w->blocks, w->call.count, i, &offset, &bytes);
+    xfer_blocks_span(&w->blocks, w->call.count, i, &offset, &bytes);
     *at = (size_t)offset;
     return bytes / w->blocks.element;
 }
@@ -96,18 +96,18 @@ static int8_t exponent_of(const struct world *w, uint64_t i)
                                            left < w->blocks.block ? left : w->blocks.block);
 }
 
-static void check_sent(const struct world *w, const struct sml_send *send)
+static void check_sent(const struct world *w, const struct xfer_send *send)
 {
     uint8_t payload[PAYLOAD_MAX];
     struct sml_packet p;
     REQUIRE(send->head_bytes == SML_HEADER_BYTES && send->body_bytes <= w->cfg.chunk_bytes);
-    REQUIRE(sml_parse(&p, payload, sml_send_copy(send, payload)) == SML_OK);
+    REQUIRE(sml_parse(&p, payload, xfer_send_copy(send, payload)) == SML_OK);
     REQUIRE(p.kind == SML_DATA || (!w->cfg.plain && (p.kind == SML_PROBE || p.kind == SML_RESTORE)));
     REQUIRE(!w->cfg.plain || p.size_code == sml_size_code(w->cfg.chunk_bytes));
     REQUIRE(p.job == w->cfg.job && p.slot == sml_tag_slot(p.tag, w->cfg.slots) &&
-            p.ver == sml_tag_ver(p.tag, w->cfg.slots) && p.checksum == SML_CHECKSUM_NONE);
+            p.ver == sml_tag_ver(p.tag, w->cfg.slots) && p.checksum == XFER_CHECKSUM_NONE);
     const uint64_t i = p.tag - w->first_tag;
-    if (p.kind != SML_DATA || !w->begun || i >= sml_blocks_packets(&w->blocks))
+    if (p.kind != SML_DATA || !w->begun || i >= xfer_blocks_packets(&w->blocks))
         return;
     REQUIRE((int8_t)p.e0 == exponent_of(w, i));
     expect_numbers(w, i, &p);
@@ -115,7 +115,7 @@ static void check_sent(const struct world *w, const struct sml_send *send)
 
 static void poll(struct world *w)
 {
-    struct sml_send send;
+    struct xfer_send send;
     unsigned n = 0;
     while (sml_stream_poll(w->stream, w->now, &send)) {
         check_sent(w, &send);
@@ -130,7 +130,7 @@ static void check_done(const struct world *w)
     const uint8_t *out = (const uint8_t *)w->out, *expected = (const uint8_t *)w->expected;
     const size_t element = w->blocks.element;
 
-    if (!w->begun || sml_stream_status(w->stream) != SML_STREAM_DONE)
+    if (!w->begun || sml_stream_status(w->stream) != XFER_DONE)
         return;
     for (size_t i = 0; i < w->call.count; i++) {
         const uint8_t *a = out + i * element, *b = expected + i * element;
@@ -146,30 +146,30 @@ static void check_done(const struct world *w)
 static void begin(struct world *w, struct input *in)
 {
     const uint8_t what = take8(in), fill = take8(in), shift = take8(in);
-    struct sml_call call = {.collective = SML_ALLREDUCE,
-                            .type = what % 3 == 0   ? AGG_F16
-                                    : what % 3 == 1 ? AGG_F32
-                                                    : AGG_I32,
-                            .op = what & 16 ? AGG_AVG : AGG_SUM,
-                            .count = take8(in)};
+    struct xfer_call call = {.collective = XFER_ALLREDUCE,
+                             .type = what % 3 == 0   ? AGG_F16
+                                     : what % 3 == 1 ? AGG_F32
+                                                     : AGG_I32,
+                             .op = what & 16 ? AGG_AVG : AGG_SUM,
+                             .count = take8(in)};
 
     if (w->begun && sml_stream_left(w->stream) > 0) {
         REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->out, w->now) == -EBUSY);
         return;
     }
-    if (sml_stream_status(w->stream) == SML_STREAM_MISMATCH)
+    if (sml_stream_status(w->stream) == XFER_MISMATCH)
         return;
     check_done(w);
-    if (!sml_blocks_carry(w->cfg.format, call.type, call.op)) {
+    if (!xfer_blocks_carry(w->cfg.format, call.type, call.op)) {
         REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->out, w->now) == -EINVAL);
         return;
     }
     w->call = call;
-    w->blocks = sml_blocks_of(w->cfg.format, w->cfg.chunk_bytes, w->cfg.slots, &call);
+    w->blocks = xfer_blocks_of(w->cfg.format, w->cfg.chunk_bytes, w->cfg.slots, &call);
     w->first_tag = sml_stream_oldest(w->stream);
     w->begun = true;
     memset(w->has, 0, sizeof w->has);
-    REQUIRE(sml_blocks_packets(&w->blocks) <= PACKETS_MAX);
+    REQUIRE(xfer_blocks_packets(&w->blocks) <= PACKETS_MAX);
     for (size_t i = 0; i < sizeof w->in; i++) /* any bits, and runs that are alike */
         ((uint8_t *)w->in)[i] = (uint8_t)(fill * (1 + (i >> shift % 8)));
     REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->out, w->now) == 0);
@@ -180,11 +180,11 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     struct sml_packet p;
     size_t at, n;
 
-    if (sml_stream_receive(w->stream, payload, bytes, w->now) != SML_RX_RESULT)
+    if (sml_stream_receive(w->stream, payload, bytes, w->now) != XFER_RX_RESULT)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && p.kind == SML_DATA);
     const uint64_t i = p.tag - w->first_tag;
-    REQUIRE(w->begun && i < sml_blocks_packets(&w->blocks) && !w->has[i]);
+    REQUIRE(w->begun && i < xfer_blocks_packets(&w->blocks) && !w->has[i]);
     w->agreed[i] = (int8_t)p.e0;
     w->has[i] = true;
     n = span(w, i, &at);
@@ -203,7 +203,7 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
 
     switch (p->kind) {
     case SML_DATA:
-        if (w->begun && i < sml_blocks_packets(&w->blocks))
+        if (w->begun && i < xfer_blocks_packets(&w->blocks))
             n = span(w, i, &at) * w->blocks.on_wire;
         n = w->cfg.plain ? w->cfg.chunk_bytes : n;
         for (size_t b = 0; b < n; b++)
@@ -213,8 +213,8 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
         body[0] = fill;
         return 1;
     case SML_MISMATCH:
-        sml_build_mismatch(body, &(struct sml_mismatch){.your_rank = RANK, .your_tag = p->tag});
-        return SML_MISMATCH_BYTES;
+        xfer_build_mismatch(body, &(struct xfer_mismatch){.your_rank = RANK, .your_tag = p->tag});
+        return XFER_MISMATCH_BYTES;
     case SML_REJECT:
         memset(body, fill, 8);
         return 8;
@@ -310,7 +310,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w->cfg = (struct sml_stream_config){
         .rank = RANK,
         .workers = WORKERS,
-        .format = shape & 64 ? SML_FORMAT_FP16 : SML_FORMAT_INT32,
+        .format = shape & 64 ? XFER_FORMAT_FP16 : XFER_FORMAT_INT32,
         .plain = shape & 128 && !(shape & 64),
         .slots = (uint16_t)(1 << shape % 4),
         .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 16)),

@@ -56,8 +56,8 @@ static void deliver(struct world *w, uint16_t rank, const uint8_t *payload, size
 static void take_packet(struct world *w, struct input *in)
 {
     static const uint8_t kinds[] = {SML_DATA, SML_DATA, SML_OPEN, SML_PROBE, SML_RESTORE};
-    uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES], odd = take8(in),
-                                                                                      fill = take8(in);
+    uint8_t body[BODY_MAX], payload[SML_HEADER_BYTES + BODY_MAX + XFER_TRAILER_BYTES], odd = take8(in),
+                                                                                       fill = take8(in);
     uint16_t rank = take8(in) % w->workers;
     struct sml_packet p = {.size_code = SML_SIZE_AGREED, .job = JOB, .e0 = AGG_SUM << 4 | AGG_F32};
     p.checksum = w->terms.checksum;
@@ -76,14 +76,14 @@ static void take_packet(struct world *w, struct input *in)
     p.body_bytes = p.kind == SML_PROBE ? 0 : w->terms.chunk_bytes;
     if (w->terms.table.code != 0 && fill & 1 && p.kind != SML_PROBE) {
         const struct sml_element e = sml_element_of(w->terms.table.code);
-        const size_t call = p.kind == SML_OPEN ? SML_CALL_BYTES : 0;
+        const size_t call = p.kind == SML_OPEN ? XFER_CALL_BYTES : 0;
         p.e0 = w->terms.table.code;
         p.body_bytes = call + (w->terms.chunk_bytes - call) / e.out * (p.kind == SML_RESTORE ? e.out : e.in);
     }
     if (w->terms.quorum != 0 && p.kind == SML_RESTORE)
         p.body_bytes++; /* the names; most of what is there are */
     for (size_t i = 0; i < sizeof body; i++)
-        body[i] = (uint8_t)(p.kind == SML_OPEN && i < SML_CALL_BYTES ? i : fill * (i + 1) + rank);
+        body[i] = (uint8_t)(p.kind == SML_OPEN && i < XFER_CALL_BYTES ? i : fill * (i + 1) + rank);
     if (odd & 1)
         p.body_bytes = take8(in) % BODY_MAX;
     if (odd & 2)
@@ -99,9 +99,9 @@ static void take_packet(struct world *w, struct input *in)
     sml_build_header(payload, &p);
     memcpy(payload + SML_HEADER_BYTES, body, p.body_bytes);
     size_t bytes = SML_HEADER_BYTES + p.body_bytes;
-    if (p.checksum != SML_CHECKSUM_NONE) {
+    if (p.checksum != XFER_CHECKSUM_NONE) {
         sml_build_trailer(payload + bytes, rank, payload, bytes, NULL, 0);
-        bytes += SML_TRAILER_BYTES;
+        bytes += XFER_TRAILER_BYTES;
         if (odd & 32)
             payload[take8(in) % bytes] ^= take8(in);
     }
@@ -167,19 +167,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.terms = (struct sml_terms){
         .slots = (uint16_t)(1 << (shape / WORKERS_MAX) % 3),
         .chunk_bytes = (uint16_t)(64 + 4 * (take8(&in) % 17)),
-        .format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = kind & 2 ? SML_ON_ARRIVAL : SML_ORDERED,
-        .checksum = kind & 16 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
+        .format = kind & 1 ? XFER_FORMAT_INT32 : XFER_FORMAT_TYPED,
+        .mode = kind & 2 ? XFER_ON_ARRIVAL : XFER_ORDERED,
+        .checksum = kind & 16 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .resumed = kind & 4,
     };
     if (kind & 32) { /* a static job's */
         w.terms.labelled = true;
-        w.terms.format = kind & 1 ? SML_FORMAT_INT32 : SML_FORMAT_FP16;
+        w.terms.format = kind & 1 ? XFER_FORMAT_INT32 : XFER_FORMAT_FP16;
         w.terms.resumed = false;
-        w.terms.checksum = SML_CHECKSUM_NONE;
+        w.terms.checksum = XFER_CHECKSUM_NONE;
     }
-    if (kind & 64 && w.terms.format == SML_FORMAT_TYPED) { /* some calls are compressed */
+    if (kind & 64 && w.terms.format == XFER_FORMAT_TYPED) { /* some calls are compressed */
         uint64_t table = shape;
         w.terms.table = look_up_table(
             &table, (uint8_t)(1 + w.terms.chunk_bytes / 4 % 4 + (kind & 128 ? SML_WIDE_SUMS : 0)),

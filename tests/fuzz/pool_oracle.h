@@ -7,11 +7,11 @@
 #include "fuzz.h"
 #include "look_up.h"
 #include "reference.h"
-#include "switchml/blocks.h"
 #include "switchml/labels.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tags.h"
+#include "transfer/blocks.h"
 #include "wire/bytes.h"
 
 enum { WORKERS_MAX = 8, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3, HELD_ROUNDS = 2 };
@@ -26,7 +26,7 @@ struct slot {
     uint8_t body[WORKERS_MAX][BODY_MAX];
     struct sml_packet first;
     struct sml_label last; /* labelled: of the chunk completed last */
-    uint8_t result[SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES]; /* of the chunk completed last */
+    uint8_t result[SML_HEADER_BYTES + BODY_MAX + XFER_TRAILER_BYTES]; /* of the chunk completed last */
     size_t result_bytes;
     /* With a quorum: */
     uint64_t first_at;
@@ -49,7 +49,7 @@ struct world {
 
 static bool is_typed(const struct world *w)
 {
-    return w->terms.format == SML_FORMAT_TYPED;
+    return w->terms.format == XFER_FORMAT_TYPED;
 }
 
 /* All tensors are near the first one. */
@@ -103,7 +103,7 @@ static uint8_t names_of(const struct world *w, const struct slot *s)
 
 static uint8_t code_of(const struct world *w, const struct sml_packet *p)
 {
-    return sml_elements_code(w->terms.format, p->e0);
+    return xfer_elements_code(w->terms.format, p->e0);
 }
 
 static struct sml_element element_of(const struct world *w, const struct sml_packet *p)
@@ -126,10 +126,10 @@ static void reduce(const struct world *w, const struct slot *s, size_t skip, siz
     const void *in[WORKERS_MAX];
     unsigned n = 0;
 
-    for (unsigned i = 0; i < w->workers && w->terms.mode == SML_ORDERED; i++)
+    for (unsigned i = 0; i < w->workers && w->terms.mode == XFER_ORDERED; i++)
         if (s->has[i])
             in[n++] = s->body[i] + skip;
-    for (unsigned i = 0; i < s->contributed && w->terms.mode == SML_ON_ARRIVAL; i++)
+    for (unsigned i = 0; i < s->contributed && w->terms.mode == XFER_ON_ARRIVAL; i++)
         in[n++] = s->body[s->order[i]] + skip;
     if (n == 1 && (w->terms.quorum == 0 || !agg_is_wide(op)))
         memcpy(out, in[0], bytes);
@@ -144,7 +144,7 @@ static void check_ack(const struct world *w, const uint8_t *ack, size_t bytes, c
 {
     struct sml_packet p;
     REQUIRE(sml_parse(&p, ack, bytes) == SML_OK && p.body_bytes == 0);
-    REQUIRE(sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&p, w->terms.checksum, XFER_SWITCH));
     REQUIRE(memcmp(ack, result, SML_HEADER_BYTES) == 0);
 }
 
@@ -152,9 +152,9 @@ static void check_result(const struct world *w, struct slot *s, const struct agg
 {
     struct sml_packet p;
     uint8_t expected[BODY_MAX];
-    size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
+    size_t skip = s->first.kind == SML_OPEN ? XFER_CALL_BYTES : 0;
     REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
-    REQUIRE(sml_checksum_holds(&p, w->terms.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&p, w->terms.checksum, XFER_SWITCH));
     REQUIRE(p.kind == s->first.kind && p.tag == s->first.tag && p.job == s->first.job);
     REQUIRE(w->terms.labelled || (p.tag == s->expected && p.job == JOB));
     const struct sml_element e = element_of(w, &s->first);
@@ -184,7 +184,7 @@ static void keep_result(const struct world *w, struct slot *s, const struct agg_
     s->completed = true;
     s->contributed = 0;
     s->closings++;
-    s->names = w->terms.quorum != 0 ? v->payload[v->bytes - sml_trailer_bytes(w->terms.checksum) - 1] : 0;
+    s->names = w->terms.quorum != 0 ? v->payload[v->bytes - xfer_trailer_bytes(w->terms.checksum) - 1] : 0;
     for (unsigned r = 0; r < w->workers; r++)
         if (s->names >> r & 1) {
             s->was_in[r] = true;
@@ -217,7 +217,7 @@ static void check_answer(const struct world *w, const struct slot *s, uint16_t r
 {
     struct sml_packet a;
     REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK);
-    REQUIRE(sml_checksum_holds(&a, w->terms.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&a, w->terms.checksum, XFER_SWITCH));
     REQUIRE(a.tag == p->tag && a.slot == p->slot && a.job == p->job);
     switch (a.kind) {
     case SML_NACK:
@@ -239,9 +239,9 @@ static void check_mismatch(const struct slot *s, uint16_t rank, const struct sml
                            const struct agg_verdict *v)
 {
     struct sml_packet a;
-    struct sml_mismatch m;
+    struct xfer_mismatch m;
     REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK && a.kind == SML_MISMATCH);
-    REQUIRE(sml_parse_mismatch(&m, a.body, a.body_bytes));
+    REQUIRE(xfer_parse_mismatch(&m, a.body, a.body_bytes));
     REQUIRE(s->contributed > 0 && !s->has[rank] && p->tag == s->expected);
     REQUIRE(m.your_rank == rank && m.peer_rank == s->order[0] && m.your_tag == p->tag);
 }
@@ -291,7 +291,7 @@ static void check_late(const struct world *w, const struct slot *s, uint16_t ran
     struct sml_packet a;
     REQUIRE(w->terms.quorum != 0 && s->completed && tag_before(p->tag, s->expected - w->terms.slots));
     REQUIRE(sml_parse(&a, v->payload, v->bytes) == SML_OK && a.kind == SML_LATE && a.tag == p->tag);
-    REQUIRE(sml_checksum_holds(&a, w->terms.checksum, SML_SWITCH) && get_be32(a.body) == s->expected);
+    REQUIRE(sml_checksum_holds(&a, w->terms.checksum, XFER_SWITCH) && get_be32(a.body) == s->expected);
     REQUIRE(a.e1 == (s->was_in[rank] && s->in[rank] == p->tag ? SML_FLAG_IN : 0));
 }
 
@@ -323,7 +323,7 @@ static void judge(struct world *w, struct slot *s, uint16_t rank, const struct s
         break;
     case SML_RESTORED:
         REQUIRE(may_be_restored(w, s, p));
-        REQUIRE(v->bytes == SML_HEADER_BYTES + p->body_bytes + sml_trailer_bytes(w->terms.checksum));
+        REQUIRE(v->bytes == SML_HEADER_BYTES + p->body_bytes + xfer_trailer_bytes(w->terms.checksum));
         REQUIRE(memcmp(v->payload + SML_HEADER_BYTES, p->body, p->body_bytes) == 0);
         check_wants(w, s, v);
         keep_result(w, s, v);

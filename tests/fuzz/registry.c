@@ -160,8 +160,8 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
             m->join.host = p->rank + 1u;
             m->join.via = p->hops == 1 ? p->endpoint.ip : BELOW + BELOWS;
         }
-        struct sml_terms wish = {.format = SML_FORMAT_TYPED,
-                                 .mode = SML_ORDERED,
+        struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
+                                 .mode = XFER_ORDERED,
                                  .chunk_bytes = 1460,
                                  .slots = 64,
                                  .resumed = odd & 8,

@@ -123,8 +123,8 @@ static void check(const struct world *w)
 
 static void take_join(struct input *in, const struct process *p, struct ctl_join *join, uint8_t odd)
 {
-    struct sml_terms wish = {.format = SML_FORMAT_TYPED,
-                             .mode = SML_ORDERED,
+    struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
+                             .mode = XFER_ORDERED,
                              .chunk_bytes = 900,
                              .slots = 64,
                              .resumed = odd & 8,
@@ -184,8 +184,8 @@ static void take_ready(struct input *in, struct ctl_ready *ready, uint8_t odd)
         .job = take8(in) % 4, .data_port = SML_PORT_FIRST, .data_ports = 2, .lost_after_ms = 1000};
     ready->resumed = odd & 8;
     ready->above.levels = odd & 16 ? take8(in) % CTL_LEVELS_MAX : 0;
-    ready->terms = terms_of(
-        (struct sml_terms){.format = SML_FORMAT_TYPED, .mode = SML_ORDERED, .chunk_bytes = 896, .slots = 64});
+    ready->terms = terms_of((struct sml_terms){
+        .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .chunk_bytes = 896, .slots = 64});
     if (odd & 16)
         ready->terms.protocol = take8(in);
     for (unsigned rank = 0; rank < 8; rank++)

@@ -89,7 +89,7 @@ static void start(struct world *w)
         .join = {.name = "sealed",
                  .data_port = 9,
                  .terms = terms_of(
-                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256})},
+                     (struct sml_terms){.format = XFER_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256})},
         .worker = &sml_worker,
         .credentials = &w->credentials,
         .join_deadline_ns = 60000 * MS};

@@ -103,13 +103,13 @@ static void control_seed(uint8_t type)
         strcpy(m.join.name, "train-1");
         m.join.data_port = 40001;
         m.join.terms = terms_of((struct sml_terms){
-            .format = SML_FORMAT_TYPED, .mode = SML_ORDERED, .slots = 512, .chunk_bytes = 1460});
+            .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1460});
         break;
     case CTL_READY:
         m.ready = (struct ctl_ready){
             .job = 7, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000, .roster = 0x1234};
-        m.ready.terms = terms_of((struct sml_terms){.format = SML_FORMAT_TYPED,
-                                                    .mode = SML_ORDERED,
+        m.ready.terms = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
+                                                    .mode = XFER_ORDERED,
                                                     .slots = 512,
                                                     .chunk_bytes = 1460,
                                                     .first_tag = 12345});
@@ -146,8 +146,8 @@ static void save_packet(const char *name, struct sml_packet p, const void *body,
     sml_build_header(head, &p);
     put_bytes(&s, head, sizeof head);
     put_bytes(&s, body, bytes);
-    if (p.checksum != SML_CHECKSUM_NONE) {
-        uint8_t trailer[SML_TRAILER_BYTES];
+    if (p.checksum != XFER_CHECKSUM_NONE) {
+        uint8_t trailer[XFER_TRAILER_BYTES];
         sml_build_trailer(trailer, 1, head, sizeof head, body, bytes);
         put_bytes(&s, trailer, sizeof trailer);
     }
@@ -159,15 +159,15 @@ static void save_packet(const char *name, struct sml_packet p, const void *body,
 static void packet_seeds(void)
 {
     static const uint8_t zeros[1024], elements[64] = {1, 2, 3, 4}, boot_id[8] = {0xb0, 7}, ranks[1] = {5};
-    static const struct sml_call call = {
-        .seq = 3, .collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = 26};
-    const struct sml_mismatch mismatch = {
+    static const struct xfer_call call = {
+        .seq = 3, .collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = 26};
+    const struct xfer_mismatch mismatch = {
         .your_rank = 1, .your_tag = 0x1205, .peer_tag = 0x1205, .opening = true, .yours = call};
-    uint8_t opening[SML_CALL_BYTES + sizeof elements], mismatch_body[SML_MISMATCH_BYTES];
+    uint8_t opening[XFER_CALL_BYTES + sizeof elements], mismatch_body[XFER_MISMATCH_BYTES];
     const uint8_t f32 = AGG_SUM << 4 | AGG_F32, agreed = SML_SIZE_AGREED;
-    sml_build_call(opening, &call);
-    memcpy(opening + SML_CALL_BYTES, elements, sizeof elements);
-    sml_build_mismatch(mismatch_body, &mismatch);
+    xfer_build_call(opening, &call);
+    memcpy(opening + XFER_CALL_BYTES, elements, sizeof elements);
+    xfer_build_mismatch(mismatch_body, &mismatch);
     for (uint8_t code = SML_SIZE_32; code <= SML_SIZE_256; code++) {
         char name[] = "DATA0";
         name[4] = (char)('0' + code);
@@ -184,13 +184,13 @@ static void packet_seeds(void)
     save_packet("checked-DATA",
                 (struct sml_packet){.kind = SML_DATA,
                                     .size_code = agreed,
-                                    .checksum = SML_CHECKSUM_CRC32C,
+                                    .checksum = XFER_CHECKSUM_CRC32C,
                                     .e0 = f32,
                                     .e1 = SML_FLAG_WANT},
                 elements, sizeof elements);
     save_packet("checked-PROBE",
                 (struct sml_packet){
-                    .kind = SML_PROBE, .size_code = agreed, .checksum = SML_CHECKSUM_CRC32C, .e0 = f32},
+                    .kind = SML_PROBE, .size_code = agreed, .checksum = XFER_CHECKSUM_CRC32C, .e0 = f32},
                 NULL, 0);
     save_packet("NACK", (struct sml_packet){.kind = SML_NACK, .size_code = agreed, .e0 = f32}, NULL, 0);
     save_packet("WAIT", (struct sml_packet){.kind = SML_WAIT, .size_code = agreed, .e0 = f32}, ranks,

@@ -19,7 +19,7 @@ static struct ctl_session_config config(struct input *in)
         .join = {.name = "fuzz",
                  .data_port = 9,
                  .terms = terms_of(
-                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256})},
+                     (struct sml_terms){.format = XFER_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 256})},
         .worker = &sml_worker,
         .join_deadline_ns = (1 + take8(in)) * 100 * MS,
     };
@@ -49,7 +49,7 @@ static void take_message(struct input *in, const struct ctl_session *s, struct c
             s->generation
                 ? terms_in(&s->ready.terms)
                 : (struct sml_terms){
-                      .format = SML_FORMAT_TYPED, .slots = 256, .chunk_bytes = 1460, .first_tag = 1000};
+                      .format = XFER_FORMAT_TYPED, .slots = 256, .chunk_bytes = 1460, .first_tag = 1000};
         m->head.epoch++;
         if (odd & 64) {
             t.slots = take16(in);

@@ -5,9 +5,9 @@
 
 #include "fuzz.h"
 #include "scattered.h"
-#include "switchml/chunks.h"
 #include "switchml/stream.h"
 #include "tags.h"
+#include "transfer/chunks.h"
 #include "wire/bytes.h"
 
 #define US UINT64_C(1000)
@@ -16,7 +16,7 @@ enum {
     STEPS_MAX = 300,
     RANK = 1,
     WORKERS = 4,
-    PAYLOAD_MAX = SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES,
+    PAYLOAD_MAX = SML_HEADER_BYTES + 256 + XFER_TRAILER_BYTES,
     ROLL_MAX = 256, /* chunks of a call */
 };
 
@@ -26,7 +26,7 @@ struct world {
     uint64_t now;
 
     /* The collective at hand, or the last one. */
-    struct sml_call call;
+    struct xfer_call call;
     uint32_t first_tag;           /* of its first chunk */
     size_t bytes;                 /* of its tensor */
     uint8_t *original, *expected; /* what this rank contributes, and the sum, in one piece */
@@ -36,7 +36,7 @@ struct world {
 
     uint32_t shared; /* by the results so far, every rank has those of all chunks before this one */
     /* With a quorum. */
-    struct sml_roll roll[ROLL_MAX];
+    struct xfer_roll roll[ROLL_MAX];
     uint32_t gone; /* by what the switch said, results of chunks before this one cannot be had any more */
     bool late[ROLL_MAX], counted[ROLL_MAX]; /* nor can those of these chunks */
     bool misled; /* resumed from where no switch with honest ranks would: all that counts now is memory */
@@ -56,9 +56,9 @@ static void convert(const struct world *w, void *out, const void *in, size_t byt
 static bool find_chunk(const struct world *w, uint32_t tag, uint64_t *offset, size_t *bytes)
 {
     uint64_t c = tag - w->first_tag;
-    if (!w->in || c >= sml_chunk_count(w->cfg.chunk_bytes, element(w).out, w->bytes))
+    if (!w->in || c >= xfer_chunk_count(w->cfg.chunk_bytes, element(w).out, w->bytes))
         return false;
-    sml_chunk_span(w->cfg.chunk_bytes, element(w).out, w->bytes, c, offset, bytes);
+    xfer_chunk_span(w->cfg.chunk_bytes, element(w).out, w->bytes, c, offset, bytes);
     return true;
 }
 
@@ -108,7 +108,7 @@ static void free_tensors(struct world *w)
 
 static void check_done(const struct world *w)
 {
-    if (!w->in || !w->wants || sml_stream_status(w->stream) != SML_STREAM_DONE)
+    if (!w->in || !w->wants || sml_stream_status(w->stream) != XFER_DONE)
         return;
     uint8_t *sum = malloc(w->bytes + 1);
     struct scattered sums = w->scattered;
@@ -118,7 +118,7 @@ static void check_done(const struct world *w)
     free(sum);
 }
 
-static int begin_call(struct world *w, struct sml_call call)
+static int begin_call(struct world *w, struct xfer_call call)
 {
     if (w->scattered.n == 1)
         return sml_stream_begin(w->stream, &call, w->in, w->out, w->now);
@@ -129,29 +129,29 @@ static int begin_call(struct world *w, struct sml_call call)
 static void begin(struct world *w, struct input *in)
 {
     uint8_t what = take8(in), fill = take8(in), type = (uint8_t)(1 + what / 16 % AGG_C128);
-    struct sml_call call = {.collective = what & 1 ? SML_REDUCE : SML_ALLREDUCE,
-                            .type = type,
-                            .op = type == AGG_BOOL ? AGG_LOR : AGG_SUM,
-                            .root = what & 1 ? what / 2 % WORKERS : 0,
-                            .count = take8(in)};
+    struct xfer_call call = {.collective = what & 1 ? XFER_REDUCE : XFER_ALLREDUCE,
+                             .type = type,
+                             .op = type == AGG_BOOL ? AGG_LOR : AGG_SUM,
+                             .root = what & 1 ? what / 2 % WORKERS : 0,
+                             .count = take8(in)};
     const bool looks_up = what >> 4 == 15 && w->cfg.look_up != 0;
     if (looks_up)
-        call = (struct sml_call){.collective = SML_ALLREDUCE,
-                                 .type = w->cfg.look_up,
-                                 .op = SML_LOOK_UP,
-                                 .root = what & 15,
-                                 .count = call.count % 32};
+        call = (struct xfer_call){.collective = XFER_ALLREDUCE,
+                                  .type = w->cfg.look_up,
+                                  .op = SML_LOOK_UP,
+                                  .root = what & 15,
+                                  .count = call.count % 32};
     if (is_busy(w)) {
         REQUIRE(sml_stream_begin(w->stream, &call, w->in, w->in, w->now) == -EBUSY);
         return;
     }
-    if (sml_stream_status(w->stream) == SML_STREAM_MISMATCH)
+    if (sml_stream_status(w->stream) == XFER_MISMATCH)
         return;
     check_done(w);
     free_tensors(w);
     w->call = call;
     w->bytes = call.count * element(w).out;
-    w->wants = sml_gives(call.collective, call.root, RANK);
+    w->wants = xfer_gives(call.collective, call.root, RANK);
     w->first_tag = sml_stream_oldest(w->stream) + (uint32_t)sml_stream_left(w->stream);
     w->in = malloc(w->bytes + 1);
     w->original = malloc(w->bytes + 1);
@@ -168,15 +168,14 @@ static void begin(struct world *w, struct input *in)
     scattered_put(&w->scattered, w->original);
     REQUIRE(begin_call(w, call) == 0);
     note_missed(w);
-    REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != SML_STREAM_DONE
-                       : w->cfg.buffer_reduces || w->cfg.quorum);
+    REQUIRE(is_busy(w) ? sml_stream_status(w->stream) != XFER_DONE : w->cfg.buffer_reduces || w->cfg.quorum);
     check_done(w);                      /* all of it may be gone already */
     if (!is_busy(w) && w->in != w->out) /* the caller's again */
         memset(w->in, 0xdd, w->bytes);
 }
 
 /* The packet as it goes out, checked against the rules and the tensor. */
-static void check_sent(const struct world *w, const struct sml_send *send)
+static void check_sent(const struct world *w, const struct xfer_send *send)
 {
     uint8_t payload[PAYLOAD_MAX], body[PAYLOAD_MAX];
     struct sml_packet p;
@@ -184,8 +183,8 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     size_t bytes, skip;
     REQUIRE(send->head_bytes + send->body_bytes <=
             (size_t)SML_HEADER_BYTES + w->cfg.chunk_bytes + names_bytes(w));
-    REQUIRE(sml_parse(&p, payload, sml_send_copy(send, payload)) == SML_OK);
-    REQUIRE(memcmp(sml_send_body(send, body), payload + send->head_bytes, send->body_bytes) == 0);
+    REQUIRE(sml_parse(&p, payload, xfer_send_copy(send, payload)) == SML_OK);
+    REQUIRE(memcmp(xfer_send_body(send, body), payload + send->head_bytes, send->body_bytes) == 0);
     REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, RANK));
     REQUIRE(p.kind == SML_DATA || p.kind == SML_OPEN || p.kind == SML_PROBE || p.kind == SML_RESTORE);
     REQUIRE(p.job == w->cfg.job && p.slot == sml_tag_slot(p.tag, w->cfg.slots) &&
@@ -196,7 +195,7 @@ static void check_sent(const struct world *w, const struct sml_send *send)
     REQUIRE(ahead < (int32_t)w->cfg.slots && ahead >= -(int32_t)w->cfg.slots);
     if (p.kind == SML_PROBE || !find_chunk(w, p.tag, &offset, &bytes))
         return;
-    skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
+    skip = p.tag == w->first_tag ? XFER_CALL_BYTES : 0;
     if (p.kind == SML_RESTORE) {
         REQUIRE(!is_missed(w, p.tag) && p.body_bytes >= names_bytes(w));
         p.body_bytes -= names_bytes(w);
@@ -214,7 +213,7 @@ static void check_sent(const struct world *w, const struct sml_send *send)
 
 static void poll(struct world *w)
 {
-    struct sml_send send;
+    struct xfer_send send;
     unsigned n = 0;
     while (sml_stream_poll(w->stream, w->now, &send)) {
         check_sent(w, &send);
@@ -230,7 +229,7 @@ static void note_gone(struct world *w, const uint8_t *payload, size_t bytes)
     uint64_t offset;
     size_t chunk;
     uint32_t gone;
-    if (sml_parse(&p, payload, bytes) != SML_OK || !sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH))
+    if (sml_parse(&p, payload, bytes) != SML_OK || !sml_checksum_holds(&p, w->cfg.checksum, XFER_SWITCH))
         return;
     if (p.kind == SML_LATE) {
         if (find_chunk(w, p.tag, &offset, &chunk)) {
@@ -252,23 +251,23 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     struct sml_packet p;
     uint64_t offset;
     size_t chunk, skip;
-    enum sml_receive worth = sml_stream_receive(w->stream, payload, bytes, w->now);
+    enum xfer_receive worth = sml_stream_receive(w->stream, payload, bytes, w->now);
     note_gone(w, payload, bytes);
     note_missed(w);
-    if (worth != SML_RX_RESULT)
+    if (worth != XFER_RX_RESULT)
         return;
     REQUIRE(sml_parse(&p, payload, bytes) == SML_OK && (p.kind == SML_DATA || p.kind == SML_OPEN));
-    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH));
-    uint32_t shared = p.tag - sml_held_parse(w->cfg.slots, p.e1);
+    REQUIRE(sml_checksum_holds(&p, w->cfg.checksum, XFER_SWITCH));
+    uint32_t shared = p.tag - xfer_held_parse(w->cfg.slots, p.e1);
     if (tag_before(w->shared, shared))
         w->shared = shared;
     if (tag_before(p.tag, w->first_tag)) { /* of a reduce from which the caller has returned */
         REQUIRE(w->cfg.may_leave ||
-                (w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == SML_CALL_BYTES)));
+                (w->cfg.buffer_reduces && (p.body_bytes == 0 || p.body_bytes == XFER_CALL_BYTES)));
         return;
     }
     REQUIRE(find_chunk(w, p.tag, &offset, &chunk));
-    skip = p.tag == w->first_tag ? SML_CALL_BYTES : 0;
+    skip = p.tag == w->first_tag ? XFER_CALL_BYTES : 0;
     if (!w->wants) {
         REQUIRE(w->cfg.quorum || p.body_bytes == 0 || p.body_bytes == skip);
         return;
@@ -276,7 +275,7 @@ static void receive(struct world *w, const uint8_t *payload, size_t bytes)
     REQUIRE(p.body_bytes == skip + chunk + names_bytes(w));
     if (w->cfg.quorum) {
         const uint8_t names = p.body[skip + chunk];
-        const struct sml_roll *roll = &w->roll[p.tag - w->first_tag];
+        const struct xfer_roll *roll = &w->roll[p.tag - w->first_tag];
         REQUIRE(names != 0 && roll->ranks == __builtin_popcount(names) && roll->mine == (names >> RANK & 1));
     }
     if (chunk > 0)
@@ -290,8 +289,8 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
     size_t bytes, n = 0;
     switch (p->kind) {
     case SML_OPEN:
-        sml_build_call(body, &w->call);
-        n = SML_CALL_BYTES;
+        xfer_build_call(body, &w->call);
+        n = XFER_CALL_BYTES;
         /* fall through */
     case SML_DATA:
         if (w->wants && w->cfg.may_leave && tag_before(p->tag, w->first_tag)) /* of a call that was left */
@@ -307,9 +306,9 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
         body[0] = fill;
         return 1;
     case SML_MISMATCH:
-        sml_build_mismatch(body,
-                           &(struct sml_mismatch){.your_rank = RANK, .your_tag = p->tag, .peer_rank = fill});
-        return SML_MISMATCH_BYTES;
+        xfer_build_mismatch(
+            body, &(struct xfer_mismatch){.your_rank = RANK, .your_tag = p->tag, .peer_rank = fill});
+        return XFER_MISMATCH_BYTES;
     case SML_REJECT:
         memset(body, fill, 8);
         return 8;
@@ -352,9 +351,9 @@ static void take_packet(struct world *w, struct input *in)
         memset(payload + bytes, fill, 16);
         bytes += 4 * (1 + take8(in) % 4);
     }
-    if (p.checksum != SML_CHECKSUM_NONE) {
-        sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
-        bytes += SML_TRAILER_BYTES;
+    if (p.checksum != XFER_CHECKSUM_NONE) {
+        sml_build_trailer(payload + bytes, XFER_SWITCH, payload, bytes, NULL, 0);
+        bytes += XFER_TRAILER_BYTES;
     }
     uint8_t *exact = take_damage(in, odd, payload, &bytes);
     receive(w, exact, bytes);
@@ -399,14 +398,14 @@ static void leave(struct world *w)
     const uint32_t end = sml_stream_oldest(w->stream) + (uint32_t)sml_stream_left(w->stream);
     if (!sml_stream_leave(w->stream))
         return;
-    REQUIRE(sml_stream_status(w->stream) == SML_STREAM_DONE);
+    REQUIRE(sml_stream_status(w->stream) == XFER_DONE);
     free_tensors(w);
     w->first_tag = end;
 }
 
 static void step(struct world *w, struct input *in)
 {
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
     uint16_t ranks[WORKERS];
     switch (take8(in) % 8) {
     case 0:
@@ -449,12 +448,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.cfg = (struct sml_stream_config){
         .rank = RANK,
         .workers = WORKERS,
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .slots = (uint16_t)(1 << shape % 4),
         .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 32)),
         .job = 3,
         .buffer_reduces = shape & 64,
-        .checksum = shape & 128 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
+        .checksum = shape & 128 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .kernels = agg_kernels_best(),
     };

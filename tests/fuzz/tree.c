@@ -6,12 +6,12 @@
 #include "fuzz.h"
 #include "reference.h"
 #include "relay/protocol.h"
-#include "switchml/blocks.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
+#include "transfer/blocks.h"
 
 enum { STEPS_MAX = 400, BELOW_MAX = 4, RANKS_MAX = 12, SLOTS_MAX = 4, BODY_MAX = 160, JOB = 3 };
-enum { PACKET_MAX = SML_HEADER_BYTES + BODY_MAX + SML_TRAILER_BYTES };
+enum { PACKET_MAX = SML_HEADER_BYTES + BODY_MAX + XFER_TRAILER_BYTES };
 
 /* What the oracle knows of a slot. */
 struct slot {
@@ -50,12 +50,12 @@ static bool all_are_in(const struct world *w, const struct slot *s)
 static void reduce(const struct world *w, const struct slot *s, size_t skip, size_t bytes, bool whole,
                    uint8_t *out)
 {
-    const uint8_t code = sml_elements_code(w->terms.format, s->first.e0);
+    const uint8_t code = xfer_elements_code(w->terms.format, s->first.e0);
     const struct agg_operation *op = &agg_kernels_scalar.operations[code];
     const void *in[BELOW_MAX];
 
     for (unsigned i = 0; i < w->below; i++)
-        in[i] = s->body[w->terms.mode == SML_ORDERED ? i : s->order[i]] + skip;
+        in[i] = s->body[w->terms.mode == XFER_ORDERED ? i : s->order[i]] + skip;
     if (w->below == 1)
         memcpy(out, in[0], bytes);
     else
@@ -68,13 +68,13 @@ static void reduce(const struct world *w, const struct slot *s, size_t skip, siz
 static bool is_computed(const struct world *w, const struct slot *s)
 {
     const struct agg_operation *op =
-        &agg_kernels_scalar.operations[sml_elements_code(w->terms.format, s->first.e0)];
+        &agg_kernels_scalar.operations[xfer_elements_code(w->terms.format, s->first.e0)];
     return op->finish == NULL || !agg_is_wide(op);
 }
 
 static void note_want(const struct world *w, struct slot *s, uint16_t from, const struct sml_packet *p)
 {
-    s->wanted[from] |= w->terms.format != SML_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
+    s->wanted[from] |= w->terms.format != XFER_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
 }
 
 static void note_contribution(const struct world *w, struct slot *s, uint16_t from,
@@ -97,8 +97,8 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t fr
 /* The sum of those here, as it goes up or as the result. */
 static void check_sum(const struct world *w, const struct slot *s, const struct agg_verdict *v, bool whole)
 {
-    const size_t skip = s->first.kind == SML_OPEN ? SML_CALL_BYTES : 0;
-    const uint16_t sender = whole ? SML_SWITCH : w->lowest[0];
+    const size_t skip = s->first.kind == SML_OPEN ? XFER_CALL_BYTES : 0;
+    const uint16_t sender = whole ? XFER_SWITCH : w->lowest[0];
     uint8_t expected[BODY_MAX];
     struct sml_packet p;
     REQUIRE(sml_parse(&p, v->payload, v->bytes) == SML_OK);
@@ -108,7 +108,7 @@ static void check_sum(const struct world *w, const struct slot *s, const struct 
     if (!is_computed(w, s))
         return;
     reduce(w, s, skip, p.body_bytes - skip, whole, expected);
-    const uint8_t code = sml_elements_code(w->terms.format, s->first.e0);
+    const uint8_t code = xfer_elements_code(w->terms.format, s->first.e0);
     const size_t element = agg_code_bytes(code);
     REQUIRE(reference_same(code, p.body + skip, expected, (p.body_bytes - skip) / element));
 }
@@ -138,7 +138,7 @@ static void check_result_from_above(const struct world *w, struct slot *s, const
     REQUIRE(sml_parse(&down, v->payload, v->bytes) == SML_OK);
     REQUIRE(down.job == JOB && down.tag == p->tag && down.kind == p->kind);
     REQUIRE(down.body_bytes == p->body_bytes && memcmp(down.body, p->body, p->body_bytes) == 0);
-    REQUIRE(sml_checksum_holds(&down, w->terms.checksum, SML_SWITCH));
+    REQUIRE(sml_checksum_holds(&down, w->terms.checksum, XFER_SWITCH));
     complete(w, s, v);
 }
 
@@ -165,7 +165,7 @@ static void check_handed_back(const struct world *w, const struct slot *s, const
     REQUIRE(sml_parse(&up, v->payload, v->bytes) == SML_OK && up.kind == SML_RESTORE);
     REQUIRE(up.body_bytes == p->body_bytes && memcmp(up.body, p->body, p->body_bytes) == 0);
     REQUIRE(up.job == w->parent_job && sml_checksum_holds(&up, w->terms.checksum, w->lowest[0]));
-    REQUIRE(w->terms.format != SML_FORMAT_TYPED || up.e1 == (p->e1 | SML_FLAG_WANT));
+    REQUIRE(w->terms.format != XFER_FORMAT_TYPED || up.e1 == (p->e1 | SML_FLAG_WANT));
 }
 
 static void judge_sum(const struct world *w, struct slot *s, const struct agg_verdict *v)
@@ -275,13 +275,13 @@ static size_t take_body(const struct world *w, const struct slot *s, struct inpu
     const uint8_t fill = take8(in);
     size_t bytes = s->contributed > 0 ? s->first.body_bytes : w->terms.chunk_bytes;
     for (size_t i = 0; i < BODY_MAX; i++)
-        body[i] = (uint8_t)(p->kind == SML_OPEN && i < SML_CALL_BYTES ? i : fill * (i + 1) + from);
+        body[i] = (uint8_t)(p->kind == SML_OPEN && i < XFER_CALL_BYTES ? i : fill * (i + 1) + from);
     if (p->kind == SML_PROBE || p->kind == SML_NACK)
         bytes = 0;
     else if (p->kind == SML_WAIT || p->kind == SML_ASK)
         bytes = (w->ranks + 7u) / 8;
     else if (p->kind == SML_MISMATCH)
-        bytes = SML_MISMATCH_BYTES;
+        bytes = XFER_MISMATCH_BYTES;
     else if (p->kind == SML_REJECT)
         bytes = 8;
     if (odd & 1)
@@ -308,7 +308,7 @@ static void take_packet(struct world *w, struct input *in)
     p.ver = sml_tag_ver(p.tag, w->terms.slots);
     p.kind = from == AGG_PARENT ? from_above[take8(in) % sizeof from_above]
                                 : from_below[take8(in) % sizeof from_below];
-    p.e0 = w->terms.format == SML_FORMAT_TYPED ? AGG_SUM << 4 | AGG_F32 : 1;
+    p.e0 = w->terms.format == XFER_FORMAT_TYPED ? AGG_SUM << 4 | AGG_F32 : 1;
     p.e1 = odd >> 6;
     p.body_bytes = take_body(w, s, in, from, &p, odd, body);
     if (odd & 2)
@@ -322,10 +322,10 @@ static void take_packet(struct world *w, struct input *in)
     sml_build_header(payload, &p);
     memcpy(payload + SML_HEADER_BYTES, body, p.body_bytes);
     size_t bytes = SML_HEADER_BYTES + p.body_bytes;
-    if (p.checksum != SML_CHECKSUM_NONE) {
-        sml_build_trailer(payload + bytes, from == AGG_PARENT ? SML_SWITCH : w->lowest[from], payload, bytes,
+    if (p.checksum != XFER_CHECKSUM_NONE) {
+        sml_build_trailer(payload + bytes, from == AGG_PARENT ? XFER_SWITCH : w->lowest[from], payload, bytes,
                           NULL, 0);
-        bytes += SML_TRAILER_BYTES;
+        bytes += XFER_TRAILER_BYTES;
     }
     deliver(w, from, who >> 7, payload, bytes);
 }
@@ -389,9 +389,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.terms = (struct sml_terms){
         .slots = (uint16_t)(1 << shape / 8 % 3),
         .chunk_bytes = (uint16_t)(64 + 4 * (take8(&in) % 17)),
-        .format = (enum sml_format)((kind >> 5) % SML_FORMATS),
-        .mode = kind & 2 ? SML_ON_ARRIVAL : SML_ORDERED,
-        .checksum = kind & 16 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
+        .format = (enum xfer_format)((kind >> 5) % XFER_FORMATS),
+        .mode = kind & 2 ? XFER_ON_ARRIVAL : XFER_ORDERED,
+        .checksum = kind & 16 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE,
         .first_tag = take32(&in),
         .resumed = kind & 4,
     };

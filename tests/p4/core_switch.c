@@ -58,8 +58,8 @@ static void open_job(const char *line, char *words)
     for (char *word = strtok(words + used, " \n"); word != NULL; word = strtok(NULL, " \n"))
         if (workers == AGG_MAX_WORKERS || !read_sender(word, &members[workers++]))
             bad(line);
-    sml_terms_build(&cfg.terms, &(struct sml_terms){.format = SML_FORMAT_INT32,
-                                                    .mode = SML_ON_ARRIVAL,
+    sml_terms_build(&cfg.terms, &(struct sml_terms){.format = XFER_FORMAT_INT32,
+                                                    .mode = XFER_ON_ARRIVAL,
                                                     .slots = (uint16_t)slots,
                                                     .chunk_bytes = (uint16_t)chunk_bytes,
                                                     .first_tag = first_tag,

@@ -5,12 +5,12 @@
 
 #include <string.h>
 
-#include "switchml/segments.h"
+#include "transfer/segments.h"
 
 enum { SCATTERED_MAX = 8 };
 
 struct scattered {
-    struct sml_segment segment[SCATTERED_MAX];
+    struct xfer_segment segment[SCATTERED_MAX];
     unsigned n; /* at least 1 */
     size_t element;
 };
@@ -27,9 +27,9 @@ static inline struct scattered scattered_cut(void *in, void *out, uint64_t count
         uint64_t few = i % 3 < left ? i % 3 : left, take = how >> (i + 3) & 1 ? left / 2 : few;
         take = i + 1 == s.n ? left : take;
         left -= take;
-        s.segment[i] = (struct sml_segment){.in = (uint8_t *)in + left * element,
-                                            .out = out ? (uint8_t *)out + left * element : NULL,
-                                            .count = take};
+        s.segment[i] = (struct xfer_segment){.in = (uint8_t *)in + left * element,
+                                             .out = out ? (uint8_t *)out + left * element : NULL,
+                                             .count = take};
     }
     return s;
 }

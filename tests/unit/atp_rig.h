@@ -248,12 +248,12 @@ static inline void rig_restart(struct rig *rig, uint32_t life)
 static inline bool rig_send(struct rig *rig)
 {
     uint8_t payload[RIG_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
     bool any = false;
 
     for (unsigned r = 0; r < rig->workers; r++)
         if (atp_stream_poll(rig->stream[r], rig->now, &send)) {
-            rig_put(rig, true, r, payload, sml_send_copy(&send, payload));
+            rig_put(rig, true, r, payload, xfer_send_copy(&send, payload));
             any = true;
         }
     return any;

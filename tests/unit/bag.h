@@ -9,7 +9,7 @@
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 
-enum { BAG_MAX = 512, BAG_PAYLOAD_MAX = SML_HEADER_BYTES + 192 + SML_TRAILER_MAX };
+enum { BAG_MAX = 512, BAG_PAYLOAD_MAX = SML_HEADER_BYTES + 192 + XFER_TRAILER_MAX };
 
 struct bag_packet {
     bool to_switch;
@@ -46,11 +46,11 @@ static inline void bag_send(struct bag *b, uint64_t *random, unsigned rank, cons
 static inline void bag_poll(struct bag *b, uint64_t *random, struct sml_stream *stream, unsigned rank,
                             uint64_t now)
 {
-    struct sml_send send;
+    struct xfer_send send;
 
     while (sml_stream_poll(stream, now, &send)) {
         struct bag_packet *p = bag_put(b, random, true, rank);
-        p->bytes = (uint16_t)sml_send_copy(&send, p->payload);
+        p->bytes = (uint16_t)xfer_send_copy(&send, p->payload);
     }
 }
 

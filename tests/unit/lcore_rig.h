@@ -111,7 +111,7 @@ struct rig_job_parts {
 static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t number)
 {
     const struct sml_terms t = {
-        .format = SML_FORMAT_TYPED, .mode = SML_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
+        .format = XFER_FORMAT_TYPED, .mode = XFER_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
     struct agg_pool_config cfg = {.job = number, .workers = RIG_MEMBERS, .kernels = agg_kernels_best()};
     const struct frame_end us = rig_switch(0);
     struct job *job = parts->job;

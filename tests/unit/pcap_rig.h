@@ -20,7 +20,7 @@ static const struct plan usual = {
     .slots = 4,
     .phases = 4,
     .elements = 16,
-    .format = SML_FORMAT_TYPED,
+    .format = XFER_FORMAT_TYPED,
     .type = AGG_F32,
     .op = AGG_SUM,
     .job = 7,
@@ -80,7 +80,7 @@ static inline struct sml_pool_config pool_config(const struct plan *p)
         .chunk_bytes = (uint16_t)((p->elements * agg_code_bytes(plan_code(p)) + 63) / 64 * 64),
         .job = p->job,
         .format = p->format,
-        .mode = SML_ON_ARRIVAL,
+        .mode = XFER_ON_ARRIVAL,
         .first_tag = p->first_tag,
         .kernels = agg_kernels_get("scalar"),
     };

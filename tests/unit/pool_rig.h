@@ -90,12 +90,12 @@ static inline enum sml_reason rig_data(struct rig *rig, uint16_t rank, uint32_t 
 }
 
 static inline enum sml_reason rig_open(struct rig *rig, uint16_t rank, uint32_t tag,
-                                       const struct sml_call *call, int64_t value)
+                                       const struct xfer_call *call, int64_t value)
 {
     struct sml_packet p = rig_packet(rig, SML_OPEN, tag);
 
-    sml_build_call(rig->body, call);
-    rig_elements(rig, &p, SML_CALL_BYTES, value, 5);
+    xfer_build_call(rig->body, call);
+    rig_elements(rig, &p, XFER_CALL_BYTES, value, 5);
     return rig_apply(rig, rank, &p);
 }
 
@@ -139,9 +139,10 @@ static inline void rig_complete(struct rig *rig, uint16_t first, uint32_t tag, i
 
 /* Runs a test body for both modes. */
 #define RIG_FOR_EACH_MODE(rig, ...)                                                                          \
-    for (int m_ = SML_ON_ARRIVAL;                                                                            \
-         m_ <= SML_ORDERED &&                                                                                \
-         (rig_start(rig, (struct sml_pool_config){.format = SML_FORMAT_TYPED, .mode = m_, __VA_ARGS__}), 1); \
+    for (int m_ = XFER_ON_ARRIVAL;                                                                           \
+         m_ <= XFER_ORDERED &&                                                                               \
+         (rig_start(rig, (struct sml_pool_config){.format = XFER_FORMAT_TYPED, .mode = m_, __VA_ARGS__}),    \
+          1);                                                                                                \
          rig_stop(rig), m_++)
 
 #endif

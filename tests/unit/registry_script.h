@@ -367,10 +367,10 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .waited = strstr(line, "waited"),
                                .hops = strstr(line, "below=") != NULL};
     memcpy(&m.join.host, (uint8_t[]){10, 0, 1, (uint8_t)number_after(line, "below=", 0)}, 4);
-    const struct sml_terms wish = {.mode = number_after(line, "mode=", SML_ORDERED),
+    const struct sml_terms wish = {.mode = number_after(line, "mode=", XFER_ORDERED),
                                    .chunk_bytes = (uint16_t)number_after(line, "chunk=", 1460),
                                    .slots = (uint16_t)number_after(line, "slots=", 128),
-                                   .checksum = number_after(line, "checksum=", SML_CHECKSUM_NONE),
+                                   .checksum = number_after(line, "checksum=", XFER_CHECKSUM_NONE),
                                    .quorum = (uint16_t)number_after(line, "quorum=", 0),
                                    .resumed = m.join.resume != (strstr(line, "unlike") != NULL),
                                    .first_tag = number_after(line, "resume=", 0)};

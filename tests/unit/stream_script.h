@@ -29,8 +29,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "switchml/chunks.h"
 #include "switchml/stream.h"
+#include "transfer/chunks.h"
 #include "unit.h"
 
 enum { SCRIPT_CHUNK_BYTES = 64, SCRIPT_COUNT_MAX = 4096, SCRIPT_CHUNKS_MAX = 512 };
@@ -42,7 +42,7 @@ struct script {
     uint64_t now;
     int32_t in[SCRIPT_COUNT_MAX], out[SCRIPT_COUNT_MAX];
     bool buffer_reduces, may_leave, in_place;
-    struct sml_call call;     /* of the last collective begun */
+    struct xfer_call call;    /* of the last collective begun */
     uint32_t base, next_base; /* its first chunk, and the one after its last */
     bool opening[SCRIPT_CHUNKS_MAX];
     const char *line;
@@ -63,7 +63,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
     sc->cfg = (struct sml_stream_config){
         .rank = (uint16_t)rank,
         .workers = (uint16_t)workers,
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .slots = (uint16_t)slots,
         .chunk_bytes = SCRIPT_CHUNK_BYTES,
         .job = 7,
@@ -82,7 +82,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
     sc->call.seq = UINT32_MAX;
 }
 
-static inline void script_begin(struct script *sc, enum sml_collective collective, unsigned count,
+static inline void script_begin(struct script *sc, enum xfer_collective collective, unsigned count,
                                 unsigned root, bool in_place)
 {
     sc->in_place = in_place;
@@ -90,11 +90,11 @@ static inline void script_begin(struct script *sc, enum sml_collective collectiv
         sc->in[i] = (int32_t)i + 1;
         sc->out[i] = -1;
     }
-    sc->call = (struct sml_call){sc->call.seq + 1, collective, AGG_I32, AGG_SUM, root, count};
+    sc->call = (struct xfer_call){sc->call.seq + 1, collective, AGG_I32, AGG_SUM, root, count};
     sc->base = sc->next_base;
     SCRIPT_CHECK(sc, sc->base < SCRIPT_CHUNKS_MAX);
     sc->opening[sc->base % SCRIPT_CHUNKS_MAX] = true;
-    sc->next_base += (uint32_t)sml_chunk_count(SCRIPT_CHUNK_BYTES, 4, count * 4);
+    sc->next_base += (uint32_t)xfer_chunk_count(SCRIPT_CHUNK_BYTES, 4, count * 4);
     void *out = in_place ? sc->in : sc->out;
     SCRIPT_CHECK(sc, sml_stream_begin(sc->stream, &sc->call, sc->in, out, sc->now) == 0);
 }
@@ -125,7 +125,7 @@ static inline size_t script_elements(const struct script *sc, unsigned chunk, ui
     uint64_t offset;
     size_t bytes;
 
-    sml_chunk_span(SCRIPT_CHUNK_BYTES, 4, sc->call.count * 4, chunk - sc->base, &offset, &bytes);
+    xfer_chunk_span(SCRIPT_CHUNK_BYTES, 4, sc->call.count * 4, chunk - sc->base, &offset, &bytes);
     for (size_t i = 0; i < bytes / 4; i++)
         script_put_be32(body + 4 * i, ((uint32_t)(offset / 4 + i) + 1) * factor);
     return bytes;
@@ -135,7 +135,7 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
 {
     static const char *const names[] = {
         [SML_DATA] = "data", [SML_OPEN] = "open", [SML_PROBE] = "probe", [SML_RESTORE] = "restore"};
-    struct sml_send send;
+    struct xfer_send send;
     uint8_t payload[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES], body[SCRIPT_CHUNK_BYTES];
     struct sml_packet p, expected;
 
@@ -143,7 +143,7 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
     SCRIPT_CHECK(sc, any);
     if (!any)
         return;
-    SCRIPT_CHECK(sc, sml_parse(&p, payload, sml_send_copy(&send, payload)) == SML_OK);
+    SCRIPT_CHECK(sc, sml_parse(&p, payload, xfer_send_copy(&send, payload)) == SML_OK);
     if (p.kind >= sizeof(names) / sizeof(names[0]) || names[p.kind] == NULL ||
         strcmp(names[p.kind], kind_name) != 0 || p.tag != script_first_tag + chunk) {
         printf("\n      line %u: %s: sent kind %u of chunk %u\n", sc->line_number, sc->line, p.kind,
@@ -159,28 +159,28 @@ static inline void script_expect_send(struct script *sc, const char *kind_name, 
         SCRIPT_CHECK(sc, p.body_bytes == 0);
     } else if (chunk >= sc->base) { /* of an earlier collective only the header is known here */
         size_t bytes = script_elements(sc, chunk, p.kind == SML_RESTORE ? 10 : 1, body);
-        size_t call_bytes = chunk == sc->base ? SML_CALL_BYTES : 0;
-        struct sml_call call;
+        size_t call_bytes = chunk == sc->base ? XFER_CALL_BYTES : 0;
+        struct xfer_call call;
         SCRIPT_CHECK(sc, p.body_bytes == call_bytes + bytes && memcmp(p.body + call_bytes, body, bytes) == 0);
-        SCRIPT_CHECK(sc, call_bytes == 0 || (sml_parse_call(&call, p.body, p.body_bytes) &&
-                                             sml_call_equal(&call, &sc->call)));
+        SCRIPT_CHECK(sc, call_bytes == 0 || (xfer_parse_call(&call, p.body, p.body_bytes) &&
+                                             xfer_call_equal(&call, &sc->call)));
     }
 }
 
-static inline const char *script_worth_name(enum sml_receive worth)
+static inline const char *script_worth_name(enum xfer_receive worth)
 {
     switch (worth) {
-    case SML_RX_RESULT:
+    case XFER_RX_RESULT:
         return "result";
-    case SML_RX_NEWS:
+    case XFER_RX_NEWS:
         return "news";
-    case SML_RX_DUPLICATE:
+    case XFER_RX_DUPLICATE:
         return "duplicate";
-    case SML_RX_DAMAGED:
+    case XFER_RX_DAMAGED:
         return "damaged";
-    case SML_RX_DOUBT:
+    case XFER_RX_DOUBT:
         return "doubt";
-    case SML_RX_BAD:
+    case XFER_RX_BAD:
         return "bad";
     }
     return "nothing known";
@@ -196,8 +196,8 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
 
     if (strcmp(what, "result") == 0) {
         if (opening) {
-            sml_build_call(body, &sc->call);
-            bytes = SML_CALL_BYTES;
+            xfer_build_call(body, &sc->call);
+            bytes = XFER_CALL_BYTES;
         }
         bytes += script_elements(sc, chunk, 10, body + bytes);
     } else if (strcmp(what, "nack") == 0) {
@@ -211,11 +211,11 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
         body[7] = (uint8_t)strtoul(argument, NULL, 0);
         bytes = 8;
     } else if (strcmp(what, "mismatch") == 0) {
-        struct sml_mismatch m = {
+        struct xfer_mismatch m = {
             .your_rank = (uint16_t)strtoul(argument, NULL, 0), .your_tag = p.tag, .peer_rank = 3};
         p.kind = SML_MISMATCH;
-        sml_build_mismatch(body, &m);
-        bytes = SML_MISMATCH_BYTES;
+        xfer_build_mismatch(body, &m);
+        bytes = XFER_MISMATCH_BYTES;
     } else {
         SCRIPT_CHECK(sc, strcmp(what, "ack") == 0);
     }
@@ -229,10 +229,10 @@ static inline void script_receive(struct script *sc, const char *what, unsigned 
 
 static inline void script_expect_status(struct script *sc, const char *name)
 {
-    enum sml_stream_status expected = strcmp(name, "running") == 0    ? SML_STREAM_RUNNING
-                                      : strcmp(name, "rejected") == 0 ? SML_STREAM_REJECTED
-                                      : strcmp(name, "mismatch") == 0 ? SML_STREAM_MISMATCH
-                                                                      : SML_STREAM_DONE;
+    enum xfer_status expected = strcmp(name, "running") == 0    ? XFER_RUNNING
+                                : strcmp(name, "rejected") == 0 ? XFER_REJECTED
+                                : strcmp(name, "mismatch") == 0 ? XFER_MISMATCH
+                                                                : XFER_DONE;
     SCRIPT_CHECK(sc, sml_stream_status(sc->stream) == expected);
 }
 
@@ -245,7 +245,7 @@ static inline void script_expect_lacks(struct script *sc, const unsigned chunks[
     for (i = 0; sml_stream_lacks(sc->stream, &from, &offset, &bytes); i++) {
         const unsigned c = i < n ? chunks[i] - sc->base : 0;
 
-        sml_chunk_span(SCRIPT_CHUNK_BYTES, 4, sc->call.count * 4, c, &right_offset, &right_bytes);
+        xfer_chunk_span(SCRIPT_CHUNK_BYTES, 4, sc->call.count * 4, c, &right_offset, &right_bytes);
         SCRIPT_CHECK(sc, from == c + 1 && offset == right_offset && bytes == right_bytes);
     }
     SCRIPT_CHECK(sc, i == n);
@@ -255,7 +255,7 @@ static inline void script_step(struct script *sc)
 {
     char line[128], *word[8] = {"", "", "", "", "", "", "", ""}, *save = NULL;
     unsigned words = 0, number[8] = {0};
-    struct sml_send send;
+    struct xfer_send send;
 
     snprintf(line, sizeof(line), "%s", sc->line);
     for (char *w = strtok_r(line, " ", &save); w != NULL && words < 8;
@@ -270,11 +270,11 @@ static inline void script_step(struct script *sc)
         sc->may_leave = strcmp(word[5], "leave") == 0;
         script_open(sc, number[1], number[2], number[3], number[4]);
     } else if (strcmp(word[0], "allreduce") == 0) {
-        script_begin(sc, SML_ALLREDUCE, number[1], 0, false);
+        script_begin(sc, XFER_ALLREDUCE, number[1], 0, false);
     } else if (strcmp(word[0], "inplace") == 0) {
-        script_begin(sc, SML_ALLREDUCE, number[1], 0, true);
+        script_begin(sc, XFER_ALLREDUCE, number[1], 0, true);
     } else if (strcmp(word[0], "reduce") == 0) {
-        script_begin(sc, SML_REDUCE, number[1], number[2], false);
+        script_begin(sc, XFER_REDUCE, number[1], number[2], false);
     } else if (strcmp(word[0], "at") == 0) {
         sc->now = number[1] * UINT64_C(1000);
     } else if (strcmp(word[0], ">") == 0) {

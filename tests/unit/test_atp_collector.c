@@ -55,14 +55,14 @@ static enum atp_reason apply_from(uint16_t rank, const struct atp_packet *p, con
                                   size_t bytes)
 {
     struct atp_lane *lane = atp_collector_locate(collector, p);
-    uint8_t *payload = memory_of(ATP_HEADER_BYTES + bytes + SML_TRAILER_MAX);
+    uint8_t *payload = memory_of(ATP_HEADER_BYTES + bytes + XFER_TRAILER_MAX);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(lane);
     atp_build_header(payload, p);
     if (bytes > 0)
         memcpy(payload + ATP_HEADER_BYTES, body, bytes);
-    bytes = p->seal == SML_CHECKSUM_CRC32C ? atp_seal_append(payload, ATP_HEADER_BYTES + bytes, NULL, NULL)
-                                           : ATP_HEADER_BYTES + bytes;
+    bytes = p->seal == XFER_CHECKSUM_CRC32C ? atp_seal_append(payload, ATP_HEADER_BYTES + bytes, NULL, NULL)
+                                            : ATP_HEADER_BYTES + bytes;
     v = (struct agg_verdict){0};
     atp_collector_apply(collector, lane, rank, p, payload, bytes, &v);
     free(payload);
@@ -441,29 +441,29 @@ static void test_root(void)
 /* Ranks that call different things get an error that names both, and never a sum. */
 static void test_mismatch(void)
 {
-    const struct sml_call call = {
-        .seq = 4, .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 11};
-    struct sml_call other = call;
+    const struct xfer_call call = {
+        .seq = 4, .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 11};
+    struct xfer_call other = call;
     struct atp_packet p = gradient(FIRST, 1);
-    struct sml_mismatch m;
+    struct xfer_mismatch m;
     uint8_t body[BODY] = {0};
 
     open_collector(3, ATP_ON_ARRIVAL);
     p.flags = ATP_OPENING;
-    sml_build_call(body, &call);
+    xfer_build_call(body, &call);
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_HELD);
     other.count = 12;
-    sml_build_call(body, &other);
+    xfer_build_call(body, &other);
     p.bitmap0 = 2;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_MISMATCH);
-    CU_ASSERT(sml_parse_mismatch(&m, v.payload + ATP_HEADER_BYTES, v.bytes - ATP_HEADER_BYTES));
+    CU_ASSERT(xfer_parse_mismatch(&m, v.payload + ATP_HEADER_BYTES, v.bytes - ATP_HEADER_BYTES));
     CU_ASSERT(m.your_rank == 1 && m.peer_rank == 0 && m.yours.count == 12 && m.peers.count == 11 &&
               m.opening);
     /* Whoever asks after that hears it, too. */
-    sml_build_call(body, &call);
+    xfer_build_call(body, &call);
     p.bitmap0 = 4, p.flags |= ATP_RESEND;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_MISMATCH);
-    CU_ASSERT(sml_parse_mismatch(&m, v.payload + ATP_HEADER_BYTES, v.bytes - ATP_HEADER_BYTES));
+    CU_ASSERT(xfer_parse_mismatch(&m, v.payload + ATP_HEADER_BYTES, v.bytes - ATP_HEADER_BYTES));
     CU_ASSERT(m.your_rank == 2 && m.peer_rank == 1 && m.yours.count == 11 && m.peers.count == 12);
     close_collector();
 }

@@ -17,28 +17,28 @@ static const struct atp_terms with_group = {.window = 64,
 static int32_t in[RANKS][MOST], out[RANKS][MOST];
 
 /* Sums by all ranks, whose results must be right; returns the retransmissions that it took. */
-static unsigned sum(struct rig *rig, enum sml_collective collective)
+static unsigned sum(struct rig *rig, enum xfer_collective collective)
 {
-    const struct sml_call call = {.collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM};
-    struct sml_segment segments[RANKS];
-    struct sml_stream_stats stats;
+    const struct xfer_call call = {.collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment segments[RANKS];
+    struct xfer_stats stats;
     unsigned wrong = 0, again = 0;
 
     for (unsigned r = 0; r < RANKS; r++) {
         for (unsigned i = 0; i < MOST; i++)
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
         memset(out[r], 0xff, sizeof out[r]);
-        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = MOST};
+        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = MOST};
         atp_stream_stats(rig->stream[r], &stats);
         again -= (unsigned)stats.retransmitted;
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
     }
     rig_run(rig, 10000);
     for (unsigned r = 0; r < RANKS; r++) {
-        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), SML_STREAM_DONE);
+        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), XFER_DONE);
         atp_stream_stats(rig->stream[r], &stats);
         again += (unsigned)stats.retransmitted;
-        for (unsigned i = 0; i < MOST && (collective == SML_ALLREDUCE || r == 0); i++)
+        for (unsigned i = 0; i < MOST && (collective == XFER_ALLREDUCE || r == 0); i++)
             wrong += out[r][i] != (int32_t)(1000 * RANKS * (RANKS + 1) / 2 + RANKS * i);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -59,7 +59,7 @@ static bool counts(struct rig *rig, const struct rig_packet *packet)
     return false;
 }
 
-static struct sent sent_by(struct rig *rig, enum sml_collective collective)
+static struct sent sent_by(struct rig *rig, enum xfer_collective collective)
 {
     const struct sent before = {rig->reasons[ATP_SEND_ALL], single, rig->to_group};
 
@@ -75,8 +75,8 @@ static void test_one_packet_a_result(void)
 
         rig_init(&rig, RANKS, &with_group, aggregators);
         rig.loses = counts;
-        sum(&rig, SML_ALLREDUCE); /* who hears the group is found out */
-        const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+        sum(&rig, XFER_ALLREDUCE); /* who hears the group is found out */
+        const struct sent s = sent_by(&rig, XFER_ALLREDUCE);
         CU_ASSERT(s.results > 90 && s.group == s.results && s.single == 0);
         CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], RANKS);
         if (aggregators > 0)
@@ -92,10 +92,10 @@ static void test_reduces_go_singly(void)
 
     rig_init(&rig, RANKS, &with_group, 0);
     rig.loses = counts;
-    sum(&rig, SML_ALLREDUCE);
-    const struct sent s = sent_by(&rig, SML_REDUCE);
+    sum(&rig, XFER_ALLREDUCE);
+    const struct sent s = sent_by(&rig, XFER_REDUCE);
     CU_ASSERT(s.group == 0 && s.single == RANKS * s.results);
-    const struct sent after = sent_by(&rig, SML_ALLREDUCE);
+    const struct sent after = sent_by(&rig, XFER_ALLREDUCE);
     CU_ASSERT(after.single == 0 && after.group == after.results);
     rig_fini(&rig);
 }
@@ -111,8 +111,8 @@ static void test_who_is_deaf_has_results_singly(void)
 
     rig_init(&rig, RANKS, &with_group, 256);
     rig.loses = rank_one_is_deaf;
-    CU_ASSERT_EQUAL(sum(&rig, SML_ALLREDUCE), 0);
-    const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+    CU_ASSERT_EQUAL(sum(&rig, XFER_ALLREDUCE), 0);
+    const struct sent s = sent_by(&rig, XFER_ALLREDUCE);
     CU_ASSERT(s.single == s.results && s.group >= s.results);
     rig_fini(&rig);
 }
@@ -130,16 +130,16 @@ static void test_groups_that_cease(void)
 
     rig_init(&rig, RANKS, &with_group, 256);
     rig.loses = counts;
-    sum(&rig, SML_ALLREDUCE);
+    sum(&rig, XFER_ALLREDUCE);
     rig.loses = nobody_hears;
-    CU_ASSERT(sum(&rig, SML_ALLREDUCE) > 0);
-    rig.now += 40000000;      /* so long after its word, or later, ... */
-    sum(&rig, SML_ALLREDUCE); /* ... the last rank takes it back */
-    CU_ASSERT_EQUAL(sum(&rig, SML_ALLREDUCE), 0);
+    CU_ASSERT(sum(&rig, XFER_ALLREDUCE) > 0);
+    rig.now += 40000000;       /* so long after its word, or later, ... */
+    sum(&rig, XFER_ALLREDUCE); /* ... the last rank takes it back */
+    CU_ASSERT_EQUAL(sum(&rig, XFER_ALLREDUCE), 0);
     rig.loses = counts;
     rig.now += UINT64_C(10000000000);
-    sum(&rig, SML_ALLREDUCE);
-    const struct sent s = sent_by(&rig, SML_ALLREDUCE);
+    sum(&rig, XFER_ALLREDUCE);
+    const struct sent s = sent_by(&rig, XFER_ALLREDUCE);
     CU_ASSERT(s.single == 0 && s.group == s.results);
     rig_fini(&rig);
 }
@@ -158,10 +158,10 @@ static void test_words_that_are_lost_are_said_again(void)
 
     rig_init(&rig, RANKS, &with_group, 0);
     rig.loses = words_are_lost;
-    sum(&rig, SML_ALLREDUCE);
+    sum(&rig, XFER_ALLREDUCE);
     CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], 0);
     rig.loses = counts;
-    CU_ASSERT(sent_by(&rig, SML_ALLREDUCE).group > 0);
+    CU_ASSERT(sent_by(&rig, XFER_ALLREDUCE).group > 0);
     CU_ASSERT_EQUAL(rig.reasons[ATP_HEARS_GROUP], RANKS);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_GROUP], RANKS); /* nobody has asked anew */
     rig_fini(&rig);
@@ -174,7 +174,7 @@ static void test_jobs_without_one(void)
 
     terms.group = 0;
     rig_init(&rig, RANKS, &terms, 0);
-    sum(&rig, SML_ALLREDUCE);
+    sum(&rig, XFER_ALLREDUCE);
     CU_ASSERT(rig.to_group == 0 && rig.reasons[ATP_SEND_GROUP] + rig.reasons[ATP_DROP_BAD_KIND] == 0);
     rig_fini(&rig);
 }

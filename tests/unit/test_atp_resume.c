@@ -12,26 +12,26 @@ enum { RANKS = 5, CALLS = 6, MOST = 1500, STEPS = 500000 };
 struct course {
     struct rig rig;
     uint64_t rng;
-    struct sml_call call[CALLS];
+    struct xfer_call call[CALLS];
     unsigned at[RANKS]; /* the call that a rank makes, or makes next */
     bool calling[RANKS];
-    struct sml_segment segment[RANKS];
+    struct xfer_segment segment[RANKS];
     unsigned restarts;
 };
 
 static float in[RANKS][CALLS][MOST], out[RANKS][CALLS][MOST];
 
-static void draw_calls(struct course *c, enum sml_format format)
+static void draw_calls(struct course *c, enum xfer_format format)
 {
     const uint8_t types[] = {AGG_F32, AGG_F32, AGG_I32}, ops[] = {AGG_SUM, AGG_SUM, AGG_AVG};
 
     for (unsigned i = 0; i < CALLS; i++) {
-        const bool reduce = rng_below(&c->rng, 3) == 0, plain = format == SML_FORMAT_TYPED;
-        c->call[i] = (struct sml_call){.collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-                                       .type = plain ? types[rng_below(&c->rng, 3)] : (uint8_t)AGG_F32,
-                                       .op = ops[rng_below(&c->rng, 3)],
-                                       .root = reduce ? (uint32_t)rng_below(&c->rng, c->rig.workers) : 0,
-                                       .count = rng_magnitude(&c->rng, 1, MOST)};
+        const bool reduce = rng_below(&c->rng, 3) == 0, plain = format == XFER_FORMAT_TYPED;
+        c->call[i] = (struct xfer_call){.collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
+                                        .type = plain ? types[rng_below(&c->rng, 3)] : (uint8_t)AGG_F32,
+                                        .op = ops[rng_below(&c->rng, 3)],
+                                        .root = reduce ? (uint32_t)rng_below(&c->rng, c->rig.workers) : 0,
+                                        .count = rng_magnitude(&c->rng, 1, MOST)};
     }
 }
 
@@ -50,8 +50,8 @@ static void fill(struct course *c, unsigned rank, unsigned i)
 
 static void draw(struct course *c, unsigned round)
 {
-    static const enum sml_format formats[] = {SML_FORMAT_TYPED, SML_FORMAT_TYPED, SML_FORMAT_INT32,
-                                              SML_FORMAT_FP16};
+    static const enum xfer_format formats[] = {XFER_FORMAT_TYPED, XFER_FORMAT_TYPED, XFER_FORMAT_INT32,
+                                               XFER_FORMAT_FP16};
     static const uint32_t aggregators[] = {0, 3, 256};
     struct atp_terms terms = {.near = ATP_NOT_NEAR, .servers = 1, .life = 1000 * round};
 
@@ -63,7 +63,7 @@ static void draw(struct course *c, unsigned round)
     terms.chunk_bytes = (uint16_t)(64 + 4 * rng_below(&c->rng, 20));
     terms.per_rack = (uint8_t)rng_between(&c->rng, 2, 64);
     terms.keyed = rng_below(&c->rng, 4) == 0;
-    terms.checksum = rng_below(&c->rng, 3) == 0 ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    terms.checksum = rng_below(&c->rng, 3) == 0 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     terms.group = rng_below(&c->rng, 3) == 0;
     terms.first_sequence = (uint32_t)-rng_below(&c->rng, 60);
     rig_init(&c->rig, 1 + (unsigned)rng_below(&c->rng, RANKS), &terms, aggregators[round % 3]);
@@ -87,9 +87,9 @@ static void drive(struct course *c, unsigned rank)
 {
     struct atp_stream *s = c->rig.stream[rank];
     uint8_t payload[RIG_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
 
-    if (c->calling[rank] && atp_stream_status(s) == SML_STREAM_DONE) {
+    if (c->calling[rank] && atp_stream_status(s) == XFER_DONE) {
         c->calling[rank] = false;
         /* The tensors are the caller's: he writes to them as he likes. */
         memset(in[rank][c->at[rank]], 0x55, sizeof in[rank][0]);
@@ -98,12 +98,12 @@ static void drive(struct course *c, unsigned rank)
     if (!c->calling[rank] && c->at[rank] < CALLS && rng_below(&c->rng, 4) == 0) {
         const unsigned i = c->at[rank];
         c->segment[rank] =
-            (struct sml_segment){.in = in[rank][i], .out = out[rank][i], .count = c->call[i].count};
+            (struct xfer_segment){.in = in[rank][i], .out = out[rank][i], .count = c->call[i].count};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(s, &c->call[i], &c->segment[rank], 1, c->rig.now), 0);
         c->calling[rank] = true;
     }
     if (atp_stream_poll(s, c->rig.now, &send))
-        rig_put(&c->rig, true, rank, payload, sml_send_copy(&send, payload));
+        rig_put(&c->rig, true, rank, payload, xfer_send_copy(&send, payload));
 }
 
 static bool is_over(const struct course *c)
@@ -142,8 +142,8 @@ static double expected(const struct course *c, double contributions[RANKS])
 /* kept[r]: what rank r gave, before it was overwritten. */
 static void check_call(const struct course *c, unsigned i, float kept[RANKS][CALLS][MOST])
 {
-    const struct sml_call *call = &c->call[i];
-    const bool everywhere = call->collective == SML_ALLREDUCE;
+    const struct xfer_call *call = &c->call[i];
+    const bool everywhere = call->collective == XFER_ALLREDUCE;
     const unsigned first = everywhere ? 0 : call->root;
     unsigned different = 0, wrong = 0;
 
@@ -161,9 +161,9 @@ static void check_call(const struct course *c, unsigned i, float kept[RANKS][CAL
         memcpy(&number, &out[first][i][e], sizeof number);
         got = call->type == AGG_I32 ? number : (double)out[first][i][e];
         const double divided = call->op == AGG_AVG ? expected(c, each) / c->rig.workers : expected(c, each);
-        const double allowed = call->type == AGG_I32                    ? 1.0
-                               : c->rig.terms.format == SML_FORMAT_FP16 ? 60.0
-                                                                        : 0.5;
+        const double allowed = call->type == AGG_I32                     ? 1.0
+                               : c->rig.terms.format == XFER_FORMAT_FP16 ? 60.0
+                                                                         : 0.5;
         wrong += fabs(got - divided) > allowed * (size > 0);
     }
     CU_ASSERT_EQUAL(different, 0);
@@ -211,23 +211,23 @@ static bool loses_results_of_rank_1(struct rig *rig, const struct rig_packet *p)
 /* Rank 0 has returned from its call, and has overwritten its tensors; rank 1 has no result. */
 static void test_between_calls(void)
 {
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     int32_t mine[2][64], sum[2][64];
-    struct sml_segment segments[2];
-    struct sml_stream_stats stats;
+    struct xfer_segment segments[2];
+    struct xfer_stats stats;
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < 64; i++)
             mine[r][i] = (int)r + i;
-        segments[r] = (struct sml_segment){.in = mine[r], .out = sum[r], .count = 64};
+        segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = 64};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;
     rig_run(&rig, 3);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_DONE);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_left(rig.stream[1]), 5);
     atp_stream_stats(rig.stream[0], &stats);
     CU_ASSERT_EQUAL(stats.kept, 5);
@@ -235,11 +235,11 @@ static void test_between_calls(void)
     memset(sum[0], 0x22, sizeof sum[0]);
     rig.loses = NULL;
     rig_restart(&rig, 5);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) <= rig.now); /* it has sums to hand back */
     rig_run(&rig, 20);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) == UINT64_MAX);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), SML_STREAM_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_DONE);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_RESTORED], 5);
     for (int i = 0; i < 64; i++)
         CU_ASSERT_EQUAL(sum[1][i], 2 * i + 1);
@@ -250,16 +250,16 @@ static void test_between_calls(void)
  * others. */
 static void test_few_chunks_are_kept(void)
 {
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     static int32_t mine[2][16 * 64], sum[2][16 * 64];
-    struct sml_segment segments[2];
-    struct sml_stream_stats stats;
+    struct xfer_segment segments[2];
+    struct xfer_stats stats;
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 64);
     for (unsigned i = 0; i < 10; i++) {
         for (unsigned r = 0; r < 2; r++) {
-            segments[r] = (struct sml_segment){.in = mine[r], .out = sum[r], .count = 8};
+            segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = 8};
             CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
         }
         rig_run(&rig, 3);
@@ -305,19 +305,19 @@ static void test_nobody_restores_in_a_new_job(void)
 static void test_results_beyond_the_window(void)
 {
     enum { COUNT = 40 * 16 };
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     static int32_t mine[2][COUNT], sum[2][COUNT];
     uint8_t payload[ATP_HEADER_BYTES + 64] = {0};
     struct atp_packet forged = {
         .kind = ATP_PARAMETER, .job = 3, .life = 9, .code = agg_code(AGG_I32, AGG_SUM), .next = 7};
-    struct sml_segment segments[2];
+    struct xfer_segment segments[2];
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < COUNT; i++)
             mine[r][i] = (int)r + i;
-        segments[r] = (struct sml_segment){.in = mine[r], .out = sum[r], .count = COUNT};
+        segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = COUNT};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;
@@ -327,11 +327,11 @@ static void test_results_beyond_the_window(void)
     for (uint32_t i = 0; i < usual.window; i++) {
         forged.sequence = usual.first_sequence + usual.window + i;
         atp_build_header(payload, &forged);
-        CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], payload, sizeof payload, rig.now), SML_RX_BAD);
+        CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], payload, sizeof payload, rig.now), XFER_RX_BAD);
     }
     rig_run(&rig, 200);
     for (unsigned r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_DONE);
+        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
         for (int i = 0; i < COUNT; i++)
             CU_ASSERT_EQUAL(sum[r][i], 2 * i + 1);
     }
@@ -349,16 +349,16 @@ static bool loses_what_rank_1_sends(struct rig *rig, const struct rig_packet *p)
 static void test_missing(void)
 {
     enum { COUNT = 40 * 16 };
-    const struct sml_call call = {
-        .collective = SML_REDUCE, .type = AGG_I32, .op = AGG_SUM, .root = 1, .count = COUNT};
+    const struct xfer_call call = {
+        .collective = XFER_REDUCE, .type = AGG_I32, .op = AGG_SUM, .root = 1, .count = COUNT};
     static int32_t mine[COUNT], sum[COUNT];
-    struct sml_segment segments[2];
+    struct xfer_segment segments[2];
     uint16_t ranks[2];
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
-        segments[r] = (struct sml_segment){.in = mine, .out = r == 1 ? sum : NULL, .count = COUNT};
+        segments[r] = (struct xfer_segment){.in = mine, .out = r == 1 ? sum : NULL, .count = COUNT};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;

@@ -7,7 +7,7 @@
 
 enum { COUNT = 3000, RANKS = 4, FEWEST = 6 /* rounds: all kinds of them */ };
 
-static struct atp_terms terms_of(enum sml_checksum seal)
+static struct atp_terms terms_of(enum xfer_checksum seal)
 {
     return (struct atp_terms){.window = 32,
                               .chunk_bytes = 256,
@@ -15,8 +15,8 @@ static struct atp_terms terms_of(enum sml_checksum seal)
                               .near = ATP_NOT_NEAR,
                               .servers = 1,
                               .checksum =
-                                  seal == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE,
-                              .keyed = seal == SML_CHECKSUM_KEYED,
+                                  seal == XFER_CHECKSUM_CRC32C ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE,
+                              .keyed = seal == XFER_CHECKSUM_KEYED,
                               .life = 0x12345678,
                               .first_sequence = 0xffffffe0};
 }
@@ -25,12 +25,12 @@ static int32_t in[RANKS][COUNT], out[RANKS][COUNT];
 static uint64_t rng;
 
 /* An allreduce or a reduce to rank 1, whose sums must come out. */
-static void sum(struct rig *rig, enum sml_collective collective)
+static void sum(struct rig *rig, enum xfer_collective collective)
 {
-    const uint32_t root = collective == SML_REDUCE ? 1 : 0;
-    const struct sml_call call = {
+    const uint32_t root = collective == XFER_REDUCE ? 1 : 0;
+    const struct xfer_call call = {
         .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
-    struct sml_segment segments[RANKS];
+    struct xfer_segment segments[RANKS];
     unsigned wrong = 0;
 
     for (unsigned r = 0; r < RANKS; r++) {
@@ -38,13 +38,13 @@ static void sum(struct rig *rig, enum sml_collective collective)
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
             out[r][i] = -1;
         }
-        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = COUNT};
+        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = COUNT};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
     }
     rig_run(rig, 2000);
     for (unsigned r = 0; r < RANKS; r++) {
-        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), SML_STREAM_DONE);
-        for (unsigned i = 0; i < COUNT && (collective == SML_ALLREDUCE || r == root); i++)
+        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), XFER_DONE);
+        for (unsigned i = 0; i < COUNT && (collective == XFER_ALLREDUCE || r == root); i++)
             wrong += out[r][i] != (int32_t)(1000 * RANKS * (RANKS + 1) / 2 + RANKS * i);
     }
     CU_ASSERT_EQUAL(wrong, 0);
@@ -55,7 +55,7 @@ static uint64_t damaged_at_ranks(const struct rig *rig)
     uint64_t n = 0;
 
     for (unsigned r = 0; r < RANKS; r++) {
-        struct sml_stream_stats stats;
+        struct xfer_stats stats;
         atp_stream_stats(rig->stream[r], &stats);
         n += stats.damaged;
     }
@@ -73,38 +73,38 @@ static void flip_bits(struct rig *rig, struct rig_packet *p)
 static void test_damage(void)
 {
     static const uint32_t aggregators[] = {0, 2, 64};
-    uint64_t at_servers[SML_CHECKSUM_KEYED + 1] = {0}, at_switches = 0;
+    uint64_t at_servers[XFER_CHECKSUM_KEYED + 1] = {0}, at_switches = 0;
 
     for (unsigned round = 0; round < FEWEST || round < unit_cases(24); round++) {
-        const enum sml_checksum seal = round / 3 % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_CRC32C;
+        const enum xfer_checksum seal = round / 3 % 2 ? XFER_CHECKSUM_KEYED : XFER_CHECKSUM_CRC32C;
         const struct atp_terms terms = terms_of(seal);
         struct rig rig;
 
         rng = round;
         rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
         rig.meddles = flip_bits;
-        sum(&rig, SML_ALLREDUCE);
-        sum(&rig, SML_REDUCE);
+        sum(&rig, XFER_ALLREDUCE);
+        sum(&rig, XFER_REDUCE);
         CU_ASSERT(damaged_at_ranks(&rig) > 0);
         CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_BAD_RANKS] + rig.reasons[ATP_SEND_MISMATCH], 0);
         at_servers[seal] +=
-            rig.reasons[seal == SML_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM];
+            rig.reasons[seal == XFER_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM];
         at_switches += rig.switch_reasons[ATP_SWITCH_BAD_CHECKSUM];
         rig_fini(&rig);
     }
-    CU_ASSERT(at_servers[SML_CHECKSUM_CRC32C] > 0 && at_servers[SML_CHECKSUM_KEYED] > 0 && at_switches > 0);
+    CU_ASSERT(at_servers[XFER_CHECKSUM_CRC32C] > 0 && at_servers[XFER_CHECKSUM_KEYED] > 0 && at_switches > 0);
 }
 
 /* Switches add what has a CRC32C, and nothing that is keyed. */
 static void test_what_switches_add(void)
 {
-    for (unsigned seal = SML_CHECKSUM_CRC32C; seal <= SML_CHECKSUM_KEYED; seal++) {
-        const struct atp_terms terms = terms_of((enum sml_checksum)seal);
+    for (unsigned seal = XFER_CHECKSUM_CRC32C; seal <= XFER_CHECKSUM_KEYED; seal++) {
+        const struct atp_terms terms = terms_of((enum xfer_checksum)seal);
         struct rig rig;
 
         rig_init(&rig, RANKS, &terms, 64);
-        sum(&rig, SML_ALLREDUCE);
-        if (seal == SML_CHECKSUM_CRC32C) {
+        sum(&rig, XFER_ALLREDUCE);
+        if (seal == XFER_CHECKSUM_CRC32C) {
             CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_SUM], rig.reasons[ATP_SEND_ALL]);
         } else {
             CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_HELD], 0);
@@ -135,7 +135,7 @@ static void imitate(struct rig *rig, struct rig_packet *seen)
     const unsigned other = (unsigned)rng_below(&rng, RANKS);
     size_t bytes = seen->bytes;
 
-    if (rng_below(&rng, 6) != 0 || bytes < ATP_HEADER_BYTES + SML_AUTH_BYTES)
+    if (rng_below(&rng, 6) != 0 || bytes < ATP_HEADER_BYTES + XFER_AUTH_BYTES)
         return;
     memcpy(payload, seen->payload, bytes);
     switch (rng_below(&rng, 5)) {
@@ -150,7 +150,7 @@ static void imitate(struct rig *rig, struct rig_packet *seen)
     default: /* without what proves it, perhaps with a checksum */
         payload[23] = (uint8_t)rng_below(&rng, 2);
         payload[0] = rng_below(&rng, 3) == 0 ? ATP_REJECT : payload[0];
-        bytes = payload[0] == ATP_REJECT ? ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES : bytes - SML_AUTH_BYTES;
+        bytes = payload[0] == ATP_REJECT ? ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES : bytes - XFER_AUTH_BYTES;
         payload[bytes - 1]++;
         bytes = atp_seal_append(payload, bytes, NULL, NULL);
     }
@@ -162,15 +162,15 @@ static void test_forgers(void)
     static const uint32_t aggregators[] = {0, 2, 64};
 
     for (unsigned round = 0; round < unit_cases(24); round++) {
-        const struct atp_terms terms = terms_of(SML_CHECKSUM_KEYED);
+        const struct atp_terms terms = terms_of(XFER_CHECKSUM_KEYED);
         struct rig rig;
 
         rng = 1000 + round;
         rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
         rig.meddles = imitate;
-        sum(&rig, SML_ALLREDUCE);
-        sum(&rig, SML_REDUCE);
-        sum(&rig, SML_ALLREDUCE);
+        sum(&rig, XFER_ALLREDUCE);
+        sum(&rig, XFER_REDUCE);
+        sum(&rig, XFER_ALLREDUCE);
         CU_ASSERT(damaged_at_ranks(&rig) > 0 && rig.reasons[ATP_DROP_UNPROVEN] > 0);
         rig_fini(&rig);
     }
@@ -179,35 +179,35 @@ static void test_forgers(void)
 /* Of a job that the server does not know, which anybody may say: the rank is to ask. */
 static void test_reject_is_doubted(void)
 {
-    const struct atp_terms terms = terms_of(SML_CHECKSUM_KEYED);
+    const struct atp_terms terms = terms_of(XFER_CHECKSUM_KEYED);
     const struct atp_packet p = {.kind = ATP_GRADIENT,
                                  .job = 3,
                                  .life = terms.life,
                                  .sequence = terms.first_sequence,
-                                 .seal = SML_CHECKSUM_KEYED};
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct sml_segment segment = {.in = in[0], .out = out[0], .count = 10};
+                                 .seal = XFER_CHECKSUM_KEYED};
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment segment = {.in = in[0], .out = out[0], .count = 10};
     uint8_t reject[ATP_REJECT_BYTES];
-    struct sml_send send;
+    struct xfer_send send;
     struct rig rig;
 
     rig_init(&rig, RANKS, &terms, 0);
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segment, 1, 1), 0);
     CU_ASSERT(atp_stream_poll(rig.stream[0], 1, &send));
     const size_t bytes = atp_build_reject(reject, &p, 1);
-    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], reject, bytes, 2), SML_RX_DOUBT);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], reject, bytes, 2), XFER_RX_DOUBT);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
     rig_fini(&rig);
 }
 
 /* A job that has agreed on no checksum takes no packet with one, nor the other way round. */
 static void test_other_trailers(void)
 {
-    static const uint8_t seals[] = {SML_CHECKSUM_NONE, SML_CHECKSUM_CRC32C};
+    static const uint8_t seals[] = {XFER_CHECKSUM_NONE, XFER_CHECKSUM_CRC32C};
 
     for (unsigned i = 0; i < 2; i++) {
-        const struct atp_terms terms = terms_of((enum sml_checksum)seals[i]);
-        uint8_t payload[ATP_HEADER_BYTES + 64 + SML_TRAILER_MAX] = {0};
+        const struct atp_terms terms = terms_of((enum xfer_checksum)seals[i]);
+        uint8_t payload[ATP_HEADER_BYTES + 64 + XFER_TRAILER_MAX] = {0};
         struct atp_packet p = {.kind = ATP_GRADIENT,
                                .job = 3,
                                .life = terms.life,

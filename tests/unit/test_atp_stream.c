@@ -18,10 +18,10 @@ static const struct atp_terms usual = {.window = 64,
 static int32_t in[RIG_WORKERS][MOST], out[RIG_WORKERS][MOST];
 
 /* Begins an allreduce or a reduce of so many integers in every rank. */
-static void begin(struct rig *rig, enum sml_collective collective, uint32_t root, unsigned count,
-                  struct sml_segment segments[])
+static void begin(struct rig *rig, enum xfer_collective collective, uint32_t root, unsigned count,
+                  struct xfer_segment segments[])
 {
-    const struct sml_call call = {
+    const struct xfer_call call = {
         .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
 
     for (unsigned r = 0; r < rig->workers; r++) {
@@ -29,7 +29,7 @@ static void begin(struct rig *rig, enum sml_collective collective, uint32_t root
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
             out[r][i] = -1;
         }
-        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = count};
+        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = count};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
     }
 }
@@ -39,7 +39,7 @@ static void check_sums(const struct rig *rig, unsigned rank, unsigned count)
     const unsigned n = rig->workers;
     unsigned wrong = 0;
 
-    CU_ASSERT_EQUAL(atp_stream_status(rig->stream[rank]), SML_STREAM_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig->stream[rank]), XFER_DONE);
     for (unsigned i = 0; i < count; i++)
         wrong += out[rank][i] != (int32_t)(1000 * n * (n + 1) / 2 + n * i);
     CU_ASSERT_EQUAL(wrong, 0);
@@ -47,9 +47,9 @@ static void check_sums(const struct rig *rig, unsigned rank, unsigned count)
 
 static void allreduce(struct rig *rig, unsigned count)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
 
-    begin(rig, SML_ALLREDUCE, 0, count, segments);
+    begin(rig, XFER_ALLREDUCE, 0, count, segments);
     rig_run(rig, 200);
     for (unsigned r = 0; r < rig->workers; r++)
         check_sums(rig, r, count);
@@ -124,15 +124,15 @@ static bool loses_one(struct rig *rig, const struct rig_packet *p)
 /* Three acknowledgements of later chunks have the oldest sent again at once: no timer is needed. */
 static void test_three_out_of_order(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
-    struct sml_stream_stats stats;
+    struct xfer_segment segments[RIG_WORKERS];
+    struct xfer_stats stats;
     struct rig rig;
 
     lose_sequence = usual.first_sequence + 5;
     rig_init(&rig, 3, &usual, 256);
     atp_stream_deal(rig.stream[1], 2); /* of the same port */
     rig.loses = loses_one;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (rig_send(&rig)) /* time stands still */
         rig_deliver(&rig);
     for (unsigned r = 0; r < 3; r++)
@@ -164,9 +164,9 @@ static void test_no_timer_with_many_ports(void)
 {
     for (uint8_t ports = 1; ports <= 16; ports++)
         for (unsigned window = ATP_MIN_WINDOW; window <= 64; window *= 2) {
-            struct sml_segment segments[RIG_WORKERS];
+            struct xfer_segment segments[RIG_WORKERS];
             struct atp_terms terms = usual;
-            struct sml_stream_stats stats;
+            struct xfer_stats stats;
             struct rig rig;
 
             terms.window = (uint16_t)window;
@@ -176,7 +176,7 @@ static void test_no_timer_with_many_ports(void)
             for (unsigned r = 0; r < 3; r++)
                 atp_stream_deal(rig.stream[r], ports);
             rig.loses = loses_one;
-            begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+            begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
             while (rig_send(&rig)) /* time stands still */
                 rig_deliver(&rig);
             CU_ASSERT_EQUAL(rig.lost, 1);
@@ -207,15 +207,15 @@ static bool is_late(struct rig *rig, const struct rig_packet *p)
 
 static uint64_t retransmitted_beside_late_results(uint8_t ports)
 {
-    struct sml_segment segments[RIG_WORKERS];
-    struct sml_stream_stats stats;
+    struct xfer_segment segments[RIG_WORKERS];
+    struct xfer_stats stats;
     struct rig rig;
 
     lates = 0;
     rig_init(&rig, 1, &usual, 0);
     atp_stream_deal(rig.stream[0], ports);
     rig.loses = is_late;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (lates < 8 && rig_send(&rig)) /* time stands still */
         rig_deliver(&rig);
     atp_stream_stats(rig.stream[0], &stats);
@@ -253,7 +253,7 @@ static bool loses_one_and_counts(struct rig *rig, const struct rig_packet *p)
 static void test_a_loss_is_one_ranks(void)
 {
     enum { WORKERS = 64, LOSER = 1 };
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct atp_stream_signs signs;
     struct rig rig;
 
@@ -261,7 +261,7 @@ static void test_a_loss_is_one_ranks(void)
     lose_sequence = usual.first_sequence + 5;
     rig_init(&rig, WORKERS, &usual, 256);
     rig.loses = loses_one_and_counts;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (rig_send(&rig))
         rig_deliver(&rig);
     for (unsigned r = 0; r < WORKERS; r++) {
@@ -297,13 +297,13 @@ static bool loses_result(struct rig *rig, const struct rig_packet *p)
 /* A result is lost on its way to one rank: that one asks, and halves. */
 static void test_a_lost_result(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     lose_sequence = usual.first_sequence + 5;
     rig_init(&rig, 3, &usual, 256);
     rig.loses = loses_result;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (rig_send(&rig))
         rig_deliver(&rig);
     for (unsigned r = 0; r < 3; r++)
@@ -317,16 +317,16 @@ static void test_a_lost_result(void)
  * the switch. The first one's rank was told so: it asks soon, not when it would ask for what seems lost. */
 static void test_a_chunk_in_two_places(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
     struct atp_packet header;
-    struct sml_send send;
+    struct xfer_send send;
     struct rig rig;
 
     rig_init(&rig, 3, &usual, 256);
-    begin(&rig, SML_ALLREDUCE, 0, 1, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, 1, segments);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
-    const size_t bytes = sml_send_copy(&send, payload);
+    const size_t bytes = xfer_send_copy(&send, payload);
     CU_ASSERT_EQUAL(atp_parse(&header, payload, bytes), ATP_OK);
     header.flags |= ATP_DIRECT | ATP_RESEND | ATP_COLLISION; /* as if it had met another's */
     atp_build_header(payload, &header);
@@ -345,16 +345,16 @@ static void test_a_chunk_in_two_places(void)
 /* Nothing comes after the last chunk: the timer has it sent again. */
 static void test_tail_loss(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     lose_sequence = usual.first_sequence;
     rig_init(&rig, 3, &usual, 256);
     rig.loses = loses_one;
-    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
     while (rig_send(&rig))
         rig_deliver(&rig);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_timer(rig.stream[0]), 1 + 20000000);
     rig_run(&rig, 5);
     for (unsigned r = 0; r < 3; r++)
@@ -366,18 +366,18 @@ static void test_tail_loss(void)
  * retransmission takes. */
 static void test_tail_loss_is_soon_noticed(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     lose_sequence = usual.first_sequence + 1;
     rig_init(&rig, 3, &usual, 256);
     rig.loses = loses_one;
     for (unsigned call = 0; call < 2; call++) {
-        begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+        begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
         while (rig_send(&rig))
             rig_deliver(&rig);
     }
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
     rig_run(&rig, 5);
     for (unsigned r = 0; r < 3; r++)
         check_sums(&rig, r, 10);
@@ -397,13 +397,13 @@ static bool loses_a_window(struct rig *rig, const struct rig_packet *p)
 /* Also in the midst of a call, where no later chunk is acknowledged. */
 static void test_a_lost_window_is_soon_noticed(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     rig_init(&rig, 3, &usual, 256);
     allreduce(&rig, 10);
     rig.loses = loses_a_window;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (rig_send(&rig))
         rig_deliver(&rig);
     CU_ASSERT_EQUAL(rig.lost, ATP_WINDOW_START);
@@ -426,11 +426,11 @@ static bool loses_answers_but_rank_2s(struct rig *rig, const struct rig_packet *
 static void send_of_first_two(struct rig *rig)
 {
     uint8_t payload[RIG_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
 
     for (unsigned r = 0; r < 2; r++)
         while (atp_stream_poll(rig->stream[r], rig->now, &send))
-            rig_put(rig, true, r, payload, sml_send_copy(&send, payload));
+            rig_put(rig, true, r, payload, xfer_send_copy(&send, payload));
     rig_deliver(rig);
 }
 
@@ -439,11 +439,11 @@ static void send_of_first_two(struct rig *rig)
 static void test_ranks_out_of_step(void)
 {
     enum { COUNT = 30 * 64 };
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     rig_init(&rig, 3, &usual, 64);
-    begin(&rig, SML_ALLREDUCE, 0, COUNT, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, COUNT, segments);
     rig.loses = loses_answers_but_rank_2s;
     for (unsigned step = 0; step < 100; step++) {
         send_of_first_two(&rig);
@@ -462,10 +462,10 @@ static void test_ranks_out_of_step(void)
 static void send_of(struct rig *rig, unsigned rank)
 {
     uint8_t payload[RIG_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
 
     while (atp_stream_poll(rig->stream[rank], rig->now, &send))
-        rig_put(rig, true, rank, payload, sml_send_copy(&send, payload));
+        rig_put(rig, true, rank, payload, xfer_send_copy(&send, payload));
     rig_deliver(rig);
 }
 
@@ -473,18 +473,18 @@ static void send_of(struct rig *rig, unsigned rank)
 static void test_timers_do_not_learn_from_stalls(void)
 {
     enum { TRIP = 6000, STALL = 1000 * TRIP };
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
     for (unsigned call = 0; call < 8; call++) {
-        begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+        begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
         send_of(&rig, 0);
         rig.now += call < 4 ? TRIP : STALL;
         send_of(&rig, 1);
         check_sums(&rig, 0, 10);
     }
-    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
     send_of(&rig, 0);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) - rig.now < STALL / 4);
     rig_fini(&rig);
@@ -499,17 +499,17 @@ static bool loses_to_rank_1(struct rig *rig, const struct rig_packet *p)
  * the one they wait for, it asks for what it lacks itself. */
 static void test_who_is_waited_for_asks(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment segments[RIG_WORKERS];
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
-    begin(&rig, SML_ALLREDUCE, 0, 10, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
     rig.loses = loses_to_rank_1;
     while (rig_send(&rig))
         rig_deliver(&rig);
     check_sums(&rig, 0, 10);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segments[0], 1, rig.now), 0);
     send_of(&rig, 0);
     rig.now = atp_stream_timer(rig.stream[0]);
@@ -522,15 +522,15 @@ static void test_who_is_waited_for_asks(void)
 
 static void test_window(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
-    struct sml_send send;
+    struct xfer_segment segments[RIG_WORKERS];
+    struct xfer_send send;
     struct rig rig;
     unsigned sent = 0;
 
     rig_init(&rig, 2, &usual, 0);
     CU_ASSERT_PTR_NULL(atp_stream_oldest_call(rig.stream[0]));
     rig.now = 77;
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     while (atp_stream_poll(rig.stream[0], rig.now, &send))
         sent++;
     CU_ASSERT_EQUAL(sent, 50);
@@ -545,7 +545,7 @@ static void test_window(void)
              &(struct atp_terms){
                  .window = 16, .chunk_bytes = 64, .per_rack = 64, .near = ATP_NOT_NEAR, .servers = 1},
              0);
-    begin(&rig, SML_ALLREDUCE, 0, MOST, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
     for (sent = 0; atp_stream_poll(rig.stream[0], rig.now, &send);)
         sent++;
     CU_ASSERT_EQUAL(sent, 16);
@@ -554,14 +554,14 @@ static void test_window(void)
 
 static void test_reduce(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
 
     rig_init(&rig, 4, &usual, 256);
-    begin(&rig, SML_REDUCE, 2, 1000, segments);
+    begin(&rig, XFER_REDUCE, 2, 1000, segments);
     rig_run(&rig, 10);
     check_sums(&rig, 2, 1000);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
     CU_ASSERT_EQUAL(out[0][0], -1);
     rig_fini(&rig);
 }
@@ -583,22 +583,22 @@ static void test_racks(void)
 /* Who calls something else hears of it, and so does everybody else; there is no sum. */
 static void test_mismatch(void)
 {
-    const struct sml_call max = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
-    const struct sml_call sum = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct sml_segment segments[3];
+    const struct xfer_call max = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
+    const struct xfer_call sum = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment segments[3];
     struct rig rig;
 
     for (unsigned aggregators = 0; aggregators < 10; aggregators += 9) {
         rig_init(&rig, 3, &usual, aggregators);
         for (unsigned r = 0; r < 3; r++) {
-            segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = 500};
+            segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
             CU_ASSERT_EQUAL(
                 atp_stream_begin_segments(rig.stream[r], r == 1 ? &max : &sum, &segments[r], 1, rig.now), 0);
         }
         rig_run(&rig, 30);
         for (unsigned r = 0; r < 3; r++) {
-            const struct sml_mismatch *m = atp_stream_mismatch(rig.stream[r]);
-            CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_MISMATCH);
+            const struct xfer_mismatch *m = atp_stream_mismatch(rig.stream[r]);
+            CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_MISMATCH);
             CU_ASSERT_EQUAL(m->your_rank, r);
             CU_ASSERT((r == 1) == (m->your_e0 == agg_code(AGG_I32, AGG_MAX)));
             CU_ASSERT((m->peer_rank == 1) == (r != 1));
@@ -611,52 +611,52 @@ static void test_mismatch(void)
 /* A rank that does not come is named. */
 static void test_missing(void)
 {
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct sml_segment segments[3];
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment segments[3];
     struct rig rig;
     uint16_t ranks[4];
 
     rig_init(&rig, 3, &usual, 64);
     for (unsigned r = 0; r < 3; r += 2) {
-        segments[r] = (struct sml_segment){.in = in[r], .out = out[r], .count = 500};
+        segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 0);
     rig_run(&rig, 6);
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 1);
     CU_ASSERT_EQUAL(ranks[0], 1);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_RUNNING);
-    segments[1] = (struct sml_segment){.in = in[1], .out = out[1], .count = 500};
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
+    segments[1] = (struct xfer_segment){.in = in[1], .out = out[1], .count = 500};
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[1], &call, &segments[1], 1, rig.now), 0);
     rig_run(&rig, 100);
     for (unsigned r = 0; r < 3; r++)
-        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), SML_STREAM_DONE);
+        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
     rig_fini(&rig);
 }
 
 /* A server that has restarted knows no job: that ends it. One of another life is not heard. */
 static void test_rejected(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD], answer[AGG_ANSWER_BYTES];
-    struct sml_send send;
+    struct xfer_send send;
     struct agg_packet p = {.payload = payload};
     struct rig rig;
 
     rig_init(&rig, 2, &usual, 0);
-    begin(&rig, SML_ALLREDUCE, 0, 100, segments);
+    begin(&rig, XFER_ALLREDUCE, 0, 100, segments);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
-    p.bytes = sml_send_copy(&send, payload);
+    p.bytes = xfer_send_copy(&send, payload);
     p.from = rig_sender(77);
     atp_protocol.locate(&rig.at_server, &p, 1);
     CU_ASSERT_EQUAL(p.reason, ATP_REFUSED_FOREIGN_SENDER);
     const size_t bytes = atp_protocol.refuse(&p, 5, answer);
     CU_ASSERT_EQUAL(bytes, ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES);
     answer[4] ^= 1;
-    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), SML_RX_BAD);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), XFER_RX_BAD);
     answer[4] ^= 1;
-    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), SML_RX_NEWS);
-    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), SML_STREAM_REJECTED);
+    CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], answer, bytes, rig.now), XFER_RX_NEWS);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_REJECTED);
     CU_ASSERT(!atp_stream_poll(rig.stream[0], rig.now, &send));
     agg_jobs_set(&rig.at_server, 3, NULL);
     atp_protocol.locate(&rig.at_server, &p, 1);
@@ -667,19 +667,19 @@ static void test_rejected(void)
 /* Packets of the job's earlier life, with the same number and sequence: late ones get into no sum. */
 static void test_earlier_life(void)
 {
-    struct sml_segment segments[RIG_WORKERS];
+    struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
-    struct sml_send send;
+    struct xfer_send send;
     struct atp_terms terms = usual;
     struct rig early, rig;
     size_t bytes;
 
     terms.life++;
     rig_init(&early, 3, &terms, 0);
-    begin(&early, SML_ALLREDUCE, 0, 100, segments);
+    begin(&early, XFER_ALLREDUCE, 0, 100, segments);
     CU_ASSERT(atp_stream_poll(early.stream[1], early.now, &send));
     memset(in, 0x55, sizeof in);
-    bytes = sml_send_copy(&send, payload);
+    bytes = xfer_send_copy(&send, payload);
     rig_init(&rig, 3, &usual, 256);
     rig_put(&rig, true, 1, payload, bytes);
     rig_deliver(&rig);
@@ -703,22 +703,22 @@ static float floats[RIG_WORKERS][MOST], float_sums[RIG_WORKERS][MOST];
 /* Floats as integers, or as halves, with a scale for each block. */
 static void test_scaled(void)
 {
-    const struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM};
-    struct sml_segment segments[RIG_WORKERS];
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM};
+    struct xfer_segment segments[RIG_WORKERS];
     uint64_t rng = 3;
 
-    for (unsigned format = SML_FORMAT_INT32; format < SML_FORMATS; format++)
+    for (unsigned format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned aggregators = 0; aggregators < 300; aggregators += 100) {
             struct atp_terms terms = usual;
             struct rig rig;
             unsigned wrong = 0;
-            terms.format = (enum sml_format)format;
+            terms.format = (enum xfer_format)format;
             rig_init(&rig, 3, &terms, aggregators);
             rig.loses = loses_some;
             for (unsigned r = 0; r < 3; r++) {
                 for (unsigned i = 0; i < MOST; i++)
                     floats[r][i] = (float)((double)rng_below(&rng, 2000001) / 1e6 - 1);
-                segments[r] = (struct sml_segment){.in = floats[r], .out = float_sums[r], .count = MOST};
+                segments[r] = (struct xfer_segment){.in = floats[r], .out = float_sums[r], .count = MOST};
                 CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
             }
             rig_run(&rig, 200);
@@ -739,8 +739,8 @@ static void test_cut(void)
 
     for (unsigned round = 0; round < unit_cases(500); round++) {
         struct atp_terms terms = usual;
-        const struct sml_call call = {
-            .collective = SML_ALLREDUCE, .type = AGG_F64, .op = AGG_SUM, .count = rng_below(&rng, 2000)};
+        const struct xfer_call call = {
+            .collective = XFER_ALLREDUCE, .type = AGG_F64, .op = AGG_SUM, .count = rng_below(&rng, 2000)};
         uint64_t covered = 0, openings = 0;
         terms.chunk_bytes = (uint16_t)(64 + 4 * rng_below(&rng, 300));
         terms.servers = (uint8_t)(1 + rng_below(&rng, 7));
@@ -750,7 +750,7 @@ static void test_cut(void)
                 uint64_t offset;
                 size_t bytes;
                 atp_cut_span(&cut, i, false, &offset, &bytes);
-                CU_ASSERT(bytes + (i == 0 ? SML_CALL_BYTES : 0) <= terms.chunk_bytes);
+                CU_ASSERT(bytes + (i == 0 ? XFER_CALL_BYTES : 0) <= terms.chunk_bytes);
                 CU_ASSERT(call.count == 0 || bytes > 0);
                 covered += bytes;
                 openings += offset == 0;

@@ -13,7 +13,7 @@ enum { BODY = 64, WORDS = BODY / 4, AGE = 1000, INDEX = 40 };
 static struct atp_table *table;
 static struct agg_verdict v;
 static uint64_t now;
-static uint8_t payload[ATP_HEADER_BYTES + BODY + SML_CALL_BYTES + SML_TRAILER_MAX];
+static uint8_t payload[ATP_HEADER_BYTES + BODY + XFER_CALL_BYTES + XFER_TRAILER_MAX];
 static size_t payload_bytes;
 
 static unsigned shards;
@@ -103,7 +103,7 @@ static enum atp_switch_reason apply_checked(struct atp_packet p, bool damaged)
     struct agg_packet raw = {.payload = payload, .from = at(p.rack), .to = at(99)};
     struct atp_packet parsed;
 
-    p.seal = SML_CHECKSUM_CRC32C;
+    p.seal = XFER_CHECKSUM_CRC32C;
     atp_build_header(payload, &p);
     for (unsigned i = 0; i < WORDS; i++)
         put_be32(payload + ATP_HEADER_BYTES + 4 * i, (uint32_t)p.bitmap0);
@@ -121,9 +121,9 @@ static struct atp_packet sent_checked(uint32_t element)
     struct atp_packet p = {0};
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(v.payload);
-    CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + BODY + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + BODY + XFER_TRAILER_BYTES);
     CU_ASSERT_EQUAL(atp_parse(&p, v.payload, v.bytes), ATP_OK);
-    CU_ASSERT(p.seal == SML_CHECKSUM_CRC32C && atp_seal_holds(&p, v.payload, v.bytes, NULL, NULL));
+    CU_ASSERT(p.seal == XFER_CHECKSUM_CRC32C && atp_seal_holds(&p, v.payload, v.bytes, NULL, NULL));
     for (unsigned i = 0; i < WORDS; i++)
         CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 4 * i), element);
     return p;
@@ -163,7 +163,7 @@ static void test_keyed_packets_pass(void)
     struct atp_packet first = gradient(0, 2), keyed = gradient(1, 2);
 
     open_table((struct atp_table_config){.aggregators = 7});
-    keyed.seal = SML_CHECKSUM_KEYED;
+    keyed.seal = XFER_CHECKSUM_KEYED;
     CU_ASSERT_EQUAL(apply(&first), ATP_SWITCH_HELD);
     CU_ASSERT_EQUAL(apply(&keyed), ATP_SWITCH_KEYED);
     keyed.flags = ATP_RESEND;
@@ -588,7 +588,7 @@ static void test_a_question_at_the_edge(void)
     CU_ASSERT_EQUAL(apply_elements(&whole, 10), ATP_SWITCH_HELD);
     p.rack = p.child = 1;
     CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ALONE);
-    p.flags = ATP_EDGE, p.seal = SML_CHECKSUM_CRC32C;
+    p.flags = ATP_EDGE, p.seal = XFER_CHECKSUM_CRC32C;
     CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ASKED);
     CU_ASSERT_EQUAL(sent(10).bitmap1, 1);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);

@@ -49,7 +49,7 @@ static bool same(const struct atp_terms *a, const struct atp_terms *b)
 static void test_bytes(void)
 {
     const struct atp_terms t = {.mode = ATP_ORDERED,
-                                .format = SML_FORMAT_FP16,
+                                .format = XFER_FORMAT_FP16,
                                 .mapping = ATP_MAP_HASH,
                                 .window = 0x0102,
                                 .chunk_bytes = 0x0304,
@@ -58,7 +58,7 @@ static void test_bytes(void)
                                 .server = 7,
                                 .servers = 8,
                                 .priority = 9,
-                                .checksum = SML_CHECKSUM_CRC32C,
+                                .checksum = XFER_CHECKSUM_CRC32C,
                                 .keyed = true,
                                 .list = 0x18191a1b,
                                 .resumed = true,
@@ -74,7 +74,7 @@ static void test_bytes(void)
     CU_ASSERT(terms.data[4] == 1 && terms.data[5] == 2 && terms.data[12] == 0x0a);
     terms.bytes--; /* of an older version: they say nothing of checksums and keys */
     CU_ASSERT(atp_terms_parse(&parsed, &terms));
-    CU_ASSERT(parsed.group_port == 0x1617 && parsed.checksum == SML_CHECKSUM_NONE && !parsed.keyed);
+    CU_ASSERT(parsed.group_port == 0x1617 && parsed.checksum == XFER_CHECKSUM_NONE && !parsed.keyed);
     terms.bytes = ATP_TERMS_BYTES_LEAST - 1;
     CU_ASSERT(!atp_terms_parse(&parsed, &terms));
     terms.bytes = ATP_TERMS_BYTES, terms.version++;
@@ -108,7 +108,7 @@ static void test_check(void)
     CU_ASSERT(!checks(&t));
     t = usual, t.mapping = ATP_MAPPINGS;
     CU_ASSERT(!checks(&t));
-    t = usual, t.checksum = SML_CHECKSUM_KEYED; /* which nobody wishes for */
+    t = usual, t.checksum = XFER_CHECKSUM_KEYED; /* which nobody wishes for */
     CU_ASSERT(!checks(&t));
 }
 
@@ -121,13 +121,13 @@ static void test_differ(void)
         struct atp_terms t = usual;
         t.window = 16; /* which may differ */
         t.mode = what == 1 ? ATP_ORDERED : t.mode;
-        t.format = what == 2 ? SML_FORMAT_INT32 : t.format;
+        t.format = what == 2 ? XFER_FORMAT_INT32 : t.format;
         t.mapping = what == 3 ? ATP_MAP_HASH : t.mapping;
         t.per_rack = what == 4 ? 8 : t.per_rack;
         t.near = what == 5 ? 0 : t.near;
         t.servers = what == 6 ? 2 : t.servers;
         t.priority = what == 7 ? 1 : t.priority;
-        t.checksum = what == 8 ? SML_CHECKSUM_CRC32C : t.checksum;
+        t.checksum = what == 8 ? XFER_CHECKSUM_CRC32C : t.checksum;
         t.list = what == 9 ? 1 : t.list;
         b = built(&t);
         CU_ASSERT_EQUAL(atp_protocol.differ(&a, &b, &d), what != 0);
@@ -180,12 +180,12 @@ static void test_trailers(void)
     struct agg_refusal why;
     uint32_t progress;
 
-    t.checksum = SML_CHECKSUM_CRC32C;
+    t.checksum = XFER_CHECKSUM_CRC32C;
     t.keyed = true;
     wish = built(&t);
     CU_ASSERT(atp_protocol.grant(&wish, 1, &limits, &granted, &why));
     CU_ASSERT(atp_terms_parse(&got, &granted));
-    CU_ASSERT(got.checksum == SML_CHECKSUM_CRC32C && !got.keyed && got.chunk_bytes == 1428);
+    CU_ASSERT(got.checksum == XFER_CHECKSUM_CRC32C && !got.keyed && got.chunk_bytes == 1428);
     CU_ASSERT(atp_worker.accept(&wish, &granted, &progress));
     CU_ASSERT(!atp_worker.accept(&plain, &granted, &progress));
     cfg.terms = granted;
@@ -264,7 +264,7 @@ static void test_switch_terms(void)
     CU_ASSERT(parsed.aggregators == 4096 && parsed.max_age_ns == 5000000000 && parsed.preempt);
     CU_ASSERT(parsed.parts == 2 && parsed.forward_ppm == 300000 && parsed.seed == UINT64_MAX - 1);
     CU_ASSERT(atp_switch_protocol.footprint(&cfg, &f));
-    CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 + SML_TRAILER_BYTES &&
+    CU_ASSERT(f.slots == 4096 && f.payload_bytes == ATP_HEADER_BYTES + 1432 + XFER_TRAILER_BYTES &&
               f.bytes > 4096 * 1432);
     CU_ASSERT_EQUAL(atp_switch_protocol.list(&cfg.terms, list), 6);
     CU_ASSERT(!atp_switch_protocol.check(&cfg.terms, false, why)); /* nobody joins a switch */

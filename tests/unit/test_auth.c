@@ -5,18 +5,18 @@
 
 #include "sodium_keys.h"
 #include "unit.h"
-#include "wire/auth.h"
+#include "wire/switchml.h"
 
 enum { BODY_MAX = 1452, RANK = 3 };
 
 static struct keys_shared shared; /* the secret is 00 01 02 ... 1f */
-static struct sml_auth *auth;
+static struct xfer_auth *auth;
 static uint8_t body[BODY_MAX]; /* byte i is 7 i */
 static const uint8_t header[SML_HEADER_BYTES] = {0x15, 42, 4, 3, 2, 1, 0, 4, 0x13, 1};
 
-static struct sml_auth *make(const struct keys_shared *from)
+static struct xfer_auth *make(const struct keys_shared *from)
 {
-    return sml_auth_init(malloc(sml_auth_footprint(BODY_MAX)), from, BODY_MAX);
+    return xfer_auth_init(malloc(xfer_auth_footprint(BODY_MAX)), from, BODY_MAX);
 }
 
 static void set_up(void)
@@ -28,13 +28,13 @@ static void set_up(void)
     auth = make(&shared);
 }
 
-static bool is(const struct sml_route *route, const uint8_t *head, size_t head_bytes, const void *elements,
+static bool is(const struct xfer_route *route, const uint8_t *head, size_t head_bytes, const void *elements,
                size_t bytes, const char *hex)
 {
-    uint8_t out[SML_AUTH_BYTES];
-    char text[2 * SML_AUTH_BYTES + 1];
+    uint8_t out[XFER_AUTH_BYTES];
+    char text[2 * XFER_AUTH_BYTES + 1];
 
-    sml_auth_build(out, auth, route, head, head_bytes, elements, bytes);
+    xfer_auth_build(out, auth, route, head, head_bytes, elements, bytes);
     for (unsigned i = 0; i < sizeof out; i++)
         sprintf(text + 2 * i, "%02x", out[i]);
     return strcmp(text, hex) == 0;
@@ -43,10 +43,10 @@ static bool is(const struct sml_route *route, const uint8_t *head, size_t head_b
 /* The examples in docs/protocol.md. */
 static void test_examples(void)
 {
-    const struct sml_route up = {.sender = RANK, .receiver = SML_SWITCH},
-                           later = {RANK, SML_SWITCH, 0x01020304};
-    const struct sml_route down = {SML_SWITCH, SML_SWITCH, 1}, answer = {SML_SWITCH, RANK, 0};
-    uint8_t head[SML_HEADER_BYTES + SML_CALL_BYTES];
+    const struct xfer_route up = {.sender = RANK, .receiver = XFER_SWITCH},
+                            later = {RANK, XFER_SWITCH, 0x01020304};
+    const struct xfer_route down = {XFER_SWITCH, XFER_SWITCH, 1}, answer = {XFER_SWITCH, RANK, 0};
+    uint8_t head[SML_HEADER_BYTES + XFER_CALL_BYTES];
 
     memcpy(head, header, sizeof header);
     CU_ASSERT(is(&up, head, SML_HEADER_BYTES, body, 64, "226a3509ed2dadcb"));
@@ -60,12 +60,12 @@ static void test_examples(void)
     CU_ASSERT(is(&answer, head, SML_HEADER_BYTES, "\x07", 1, "917ca214bb679129"));
     head[0] = 0x25; /* OPEN */
     head[9] = 1;
-    for (unsigned i = 0; i < SML_CALL_BYTES; i++)
+    for (unsigned i = 0; i < XFER_CALL_BYTES; i++)
         head[SML_HEADER_BYTES + i] = (uint8_t)i;
     CU_ASSERT(is(&down, head, sizeof head, body, 64, "3a0002dca7741404"));
 }
 
-static bool holds(const struct sml_auth *by, const struct sml_route *route, const uint8_t *payload,
+static bool holds(const struct xfer_auth *by, const struct xfer_route *route, const uint8_t *payload,
                   size_t bytes, size_t call_bytes)
 {
     struct sml_packet p;
@@ -75,35 +75,35 @@ static bool holds(const struct sml_auth *by, const struct sml_route *route, cons
 }
 
 /* A keyed DATA with the usual header; returns its length. */
-static size_t build(uint8_t *payload, const struct sml_route *route, size_t bytes)
+static size_t build(uint8_t *payload, const struct xfer_route *route, size_t bytes)
 {
     memcpy(payload, header, sizeof header);
     memcpy(payload + SML_HEADER_BYTES, body, bytes);
-    sml_auth_build(payload + SML_HEADER_BYTES + bytes, auth, route, payload, SML_HEADER_BYTES, body, bytes);
-    return SML_HEADER_BYTES + bytes + SML_AUTH_BYTES;
+    xfer_auth_build(payload + SML_HEADER_BYTES + bytes, auth, route, payload, SML_HEADER_BYTES, body, bytes);
+    return SML_HEADER_BYTES + bytes + XFER_AUTH_BYTES;
 }
 
 static void test_it_holds_for_this_route_and_no_other(void)
 {
-    static const struct sml_route good = {RANK, SML_SWITCH, 5};
-    static const struct sml_route others[] = {{RANK + 1, SML_SWITCH, 5},     {RANK << 8, SML_SWITCH, 5},
-                                              {SML_SWITCH, RANK, 5},         {RANK, RANK, 5},
-                                              {SML_SWITCH, SML_SWITCH, 5},   {RANK, SML_SWITCH, 4},
-                                              {RANK, SML_SWITCH, 0x05000000}};
-    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + SML_AUTH_BYTES];
+    static const struct xfer_route good = {RANK, XFER_SWITCH, 5};
+    static const struct xfer_route others[] = {{RANK + 1, XFER_SWITCH, 5},     {RANK << 8, XFER_SWITCH, 5},
+                                               {XFER_SWITCH, RANK, 5},         {RANK, RANK, 5},
+                                               {XFER_SWITCH, XFER_SWITCH, 5},  {RANK, XFER_SWITCH, 4},
+                                               {RANK, XFER_SWITCH, 0x05000000}};
+    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES];
     const size_t bytes = build(payload, &good, 256);
 
     CU_ASSERT(holds(auth, &good, payload, bytes, 0));
-    CU_ASSERT_FALSE(holds(auth, &good, payload, bytes, SML_CALL_BYTES));
+    CU_ASSERT_FALSE(holds(auth, &good, payload, bytes, XFER_CALL_BYTES));
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
         CU_ASSERT_FALSE(holds(auth, &others[i], payload, bytes, 0));
 }
 
 static void test_no_bit_can_be_changed(void)
 {
-    static const struct sml_route route = {RANK, SML_SWITCH, 0};
+    static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     static const size_t lengths[] = {0, 1, 15, 16, 17, 63, 64, 65, 100};
-    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + SML_AUTH_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES];
 
     for (unsigned l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         const size_t bytes = build(payload, &route, lengths[l]);
@@ -120,8 +120,8 @@ static void test_no_bit_can_be_changed(void)
 /* Zeros that are added or taken away change the length. */
 static void test_padding_is_not_of_the_body(void)
 {
-    static const struct sml_route route = {RANK, SML_SWITCH, 0};
-    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + SML_AUTH_BYTES] = {0}, tag[SML_AUTH_BYTES];
+    static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
+    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES] = {0}, tag[XFER_AUTH_BYTES];
     const size_t bytes = build(payload, &route, 20);
 
     memcpy(tag, payload + bytes - sizeof tag, sizeof tag);
@@ -132,11 +132,11 @@ static void test_padding_is_not_of_the_body(void)
 
 static void test_another_secret_has_other_authenticators(void)
 {
-    static const struct sml_route route = {RANK, SML_SWITCH, 0};
+    static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     struct keys_shared other = shared;
-    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + SML_AUTH_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES];
     const size_t bytes = build(payload, &route, 64);
-    struct sml_auth *same = make(&shared), *theirs;
+    struct xfer_auth *same = make(&shared), *theirs;
 
     other.secret[31] ^= 1;
     theirs = make(&other);
@@ -150,14 +150,14 @@ static void test_another_secret_has_other_authenticators(void)
  */
 static void test_long_bodies(void)
 {
-    static const struct sml_route route = {RANK, SML_SWITCH, 0};
-    static uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_AUTH_BYTES];
-    struct sml_auth *least = malloc(sml_auth_footprint(SML_MIN_CHUNK_BYTES));
+    static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
+    static uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_AUTH_BYTES];
+    struct xfer_auth *least = malloc(xfer_auth_footprint(SML_MIN_CHUNK_BYTES));
 
     memcpy(payload, header, sizeof header);
     CU_ASSERT_FALSE(holds(auth, &route, payload, sizeof payload, 0));
-    sml_auth_init(least, &shared, SML_MIN_CHUNK_BYTES);
-    CU_ASSERT(holds(least, &route, payload, build(payload, &route, SML_MAX_WORKERS / 8), 0));
+    xfer_auth_init(least, &shared, SML_MIN_CHUNK_BYTES);
+    CU_ASSERT(holds(least, &route, payload, build(payload, &route, AGG_MAX_WORKERS / 8), 0));
     free(least);
 }
 

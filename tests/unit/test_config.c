@@ -255,11 +255,11 @@ static void test_static_jobs(void)
     CU_ASSERT(s[0].workers == 2 && s[0].worker[1].port == 4000 && s[0].worker[1].mac[5] == 3);
     CU_ASSERT(s[0].worker[0].ip == inet_addr("10.0.0.2") && s[0].quiet_ms == 7000 && !s[0].udp_checksum);
     CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[0].terms));
-    CU_ASSERT(terms.format == SML_FORMAT_INT32 && terms.mode == SML_ON_ARRIVAL && terms.labelled);
+    CU_ASSERT(terms.format == XFER_FORMAT_INT32 && terms.mode == XFER_ON_ARRIVAL && terms.labelled);
     CU_ASSERT(terms.slots == 128 && terms.threads == 1 && terms.chunk_bytes == 1024 && terms.plain);
     CU_ASSERT(s[1].udp_checksum && s[1].quiet_ms == 100 && s[1].worker[0].port == 5000);
     CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[1].terms));
-    CU_ASSERT(terms.format == SML_FORMAT_FP16 && terms.mode == SML_ORDERED);
+    CU_ASSERT(terms.format == XFER_FORMAT_FP16 && terms.mode == XFER_ORDERED);
     CU_ASSERT(terms.slots == 30 && terms.threads == 3 && terms.chunk_bytes == 1024);
 }
 
@@ -277,11 +277,11 @@ static void test_replayed_jobs(void)
 
     CU_ASSERT_EQUAL_FATAL(c.replays, 2);
     CU_ASSERT(r[0].workers == 2 && r[0].slots == 64 && r[0].phases == 4 && r[0].chunk_bytes == 1460);
-    CU_ASSERT(r[0].format == SML_FORMAT_TYPED && !r[0].ordered && !r[0].one_host);
+    CU_ASSERT(r[0].format == XFER_FORMAT_TYPED && !r[0].ordered && !r[0].one_host);
     CU_ASSERT(memcmp(r[0].worker_mac, first, 6) == 0 && r[0].worker_ip == htonl(0x0A4D0001) &&
               r[0].worker_port == 30000);
     CU_ASSERT(r[1].workers == 9 && r[1].slots == 16 && r[1].phases == 32 && r[1].chunk_bytes == 1024);
-    CU_ASSERT(r[1].format == SML_FORMAT_FP16 && r[1].ordered && r[1].one_host);
+    CU_ASSERT(r[1].format == XFER_FORMAT_FP16 && r[1].ordered && r[1].one_host);
     CU_ASSERT(memcmp(r[1].worker_mac, other, 6) == 0 && r[1].worker_ip == htonl(0x0A000009) &&
               r[1].worker_port == 7);
 }

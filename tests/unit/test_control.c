@@ -282,7 +282,7 @@ static void start_process(struct world *w, int i)
         .credentials = w->keyed ? &p->credentials : NULL,
         .join_deadline_ns = 20 * SECOND,
     };
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+    const struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
                                    .chunk_bytes = (uint16_t)(1024 + 4 * i),
                                    .slots = (uint16_t)(32 << (i % 3))};
     sml_terms_build(&cfg.join.terms, &wish);
@@ -403,7 +403,7 @@ static size_t stranger_says(struct world *w, struct ctl_endpoint *from, uint8_t 
                                .serial = 1};
     m.head.rank = (uint16_t)pick(w, m.head.size);
     if (m.head.type == CTL_JOIN) {
-        const struct sml_terms wish = {.format = SML_FORMAT_TYPED,
+        const struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
                                        .mode = same_terms ? 0 : pick(w, 2),
                                        .chunk_bytes = 1024,
                                        .slots = 64};

@@ -113,7 +113,7 @@ static void make(struct worker *w, uint8_t key, unsigned rank, unsigned size, ui
         .join = {.name = "train",
                  .data_port = 7000,
                  .terms = terms_of(
-                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1024, .slots = 64})},
+                     (struct sml_terms){.format = XFER_FORMAT_TYPED, .chunk_bytes = 1024, .slots = 64})},
         .worker = &sml_worker,
         .credentials = key ? &w->credentials : NULL,
         .join_deadline_ns = 30 * SECOND};

@@ -13,8 +13,8 @@ enum {
     SLOTS = 64,
     CHUNK_BYTES = 64,
     PER_CHUNK = CHUNK_BYTES / 4,
-    FIRST_CHUNK = PER_CHUNK - SML_CALL_BYTES / 4, /* an opening packet has a descriptor, too */
-    DELAY = 6,                                    /* ticks, one way */
+    FIRST_CHUNK = PER_CHUNK - XFER_CALL_BYTES / 4, /* an opening packet has a descriptor, too */
+    DELAY = 6,                                     /* ticks, one way */
     TICK_NS = 10000,
     CALLS_MAX = 40,
     COUNT_MAX = 2000,
@@ -43,8 +43,8 @@ struct network {
     struct sml_pool *pool;
     struct rank rank[RANKS];
     unsigned tick, calls;
-    enum sml_collective collective; /* of all calls; a reduce is rank 1's */
-    unsigned chunks;                /* of each call */
+    enum xfer_collective collective; /* of all calls; a reduce is rank 1's */
+    unsigned chunks;                 /* of each call */
     /* The first result of this chunk for rank 1 is lost; -1: none. */
     int lost;
     /* The calls that rank 1 had finished when the switch got rank 0's first chunk of each call. */
@@ -53,13 +53,13 @@ struct network {
     uint32_t outstanding[CALLS_MAX];
 };
 
-static struct sml_call call_of(const struct network *n)
+static struct xfer_call call_of(const struct network *n)
 {
-    return (struct sml_call){.collective = (uint8_t)n->collective,
-                             .type = AGG_I32,
-                             .op = AGG_SUM,
-                             .root = n->collective == SML_REDUCE,
-                             .count = FIRST_CHUNK + (n->chunks - 1) * PER_CHUNK};
+    return (struct xfer_call){.collective = (uint8_t)n->collective,
+                              .type = AGG_I32,
+                              .op = AGG_SUM,
+                              .root = n->collective == XFER_REDUCE,
+                              .count = FIRST_CHUNK + (n->chunks - 1) * PER_CHUNK};
 }
 
 static void put(struct network *n, struct cable *c, const uint8_t *payload, size_t bytes)
@@ -104,13 +104,13 @@ static void at_switch(struct network *n, uint16_t rank, const uint8_t *payload, 
 /* What a caller does that calls as soon as it may. */
 static void call_again(struct network *n, struct rank *k, uint64_t now)
 {
-    if (sml_stream_status(k->stream) != SML_STREAM_DONE)
+    if (sml_stream_status(k->stream) != XFER_DONE)
         return;
     k->finished = k->begun;
     if (k->begun == n->calls)
         return;
-    const struct sml_call call = call_of(n);
-    const bool wants = call.collective == SML_ALLREDUCE || k == &n->rank[1];
+    const struct xfer_call call = call_of(n);
+    const bool wants = call.collective == XFER_ALLREDUCE || k == &n->rank[1];
     CU_ASSERT_EQUAL_FATAL(sml_stream_begin(k->stream, &call, k->in, wants ? k->out[k->begun] : NULL, now), 0);
     k->begun++;
 }
@@ -129,7 +129,7 @@ static void tick(struct network *n)
 
     for (uint16_t r = 0; r < RANKS; r++) {
         struct rank *k = &n->rank[r];
-        struct sml_send send;
+        struct xfer_send send;
         const uint8_t *payload;
         uint8_t copy[PAYLOAD_MAX];
         size_t bytes;
@@ -138,7 +138,7 @@ static void tick(struct network *n)
             sml_stream_receive(k->stream, payload, bytes, now);
         call_again(n, k, now);
         if (sml_stream_poll(k->stream, now, &send)) {
-            bytes = sml_send_copy(&send, copy);
+            bytes = xfer_send_copy(&send, copy);
             note_sent(n, r, copy, bytes);
             put(n, &k->up, copy, bytes);
         }
@@ -156,7 +156,7 @@ static void open_network(struct network *n)
     const struct sml_pool_config pool = {.workers = RANKS,
                                          .slots = SLOTS,
                                          .chunk_bytes = CHUNK_BYTES,
-                                         .format = SML_FORMAT_TYPED,
+                                         .format = XFER_FORMAT_TYPED,
                                          .kernels = agg_kernels_best()};
 
     n->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pool)), &pool);
@@ -165,7 +165,7 @@ static void open_network(struct network *n)
                                               .workers = RANKS,
                                               .slots = SLOTS,
                                               .chunk_bytes = CHUNK_BYTES,
-                                              .format = SML_FORMAT_TYPED,
+                                              .format = XFER_FORMAT_TYPED,
                                               .buffer_reduces = true,
                                               .kernels = pool.kernels};
         n->rank[r].stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
@@ -189,11 +189,11 @@ static void play(struct network *n, unsigned probes)
     }
     CU_ASSERT(over);
     for (unsigned r = 0; r < RANKS; r++) {
-        struct sml_stream_stats s;
+        struct xfer_stats s;
         sml_stream_stats(n->rank[r].stream, &s);
         CU_ASSERT_EQUAL(s.sent, (uint64_t)n->calls * n->chunks + probes);
         CU_ASSERT_EQUAL(s.probes, probes);
-        for (unsigned c = 0; c < n->calls && (n->collective == SML_ALLREDUCE || r == 1); c++)
+        for (unsigned c = 0; c < n->calls && (n->collective == XFER_ALLREDUCE || r == 1); c++)
             for (int32_t i = 0; i < (int32_t)call_of(n).count; i++)
                 CU_ASSERT_EQUAL_FATAL(n->rank[r].out[c][i], 3 * i);
         free(n->rank[r].stream);
@@ -209,7 +209,7 @@ static void test_blocking_calls_cost_their_packets_and_one_round_trip(void)
     for (unsigned i = 0; i < sizeof chunks / sizeof *chunks; i++) {
         struct network *n = calloc(1, sizeof *n);
         *n = (struct network){
-            .calls = CALLS_MAX, .collective = SML_ALLREDUCE, .chunks = chunks[i], .lost = -1};
+            .calls = CALLS_MAX, .collective = XFER_ALLREDUCE, .chunks = chunks[i], .lost = -1};
         play(n, 0);
         CU_ASSERT(n->tick <= n->calls * (n->chunks + 2 * DELAY));
         free(n);
@@ -222,7 +222,7 @@ static void test_a_call_begins_while_a_peer_still_lacks_results_of_the_last(void
 {
     struct network *n = calloc(1, sizeof *n);
 
-    *n = (struct network){.calls = 4, .collective = SML_ALLREDUCE, .chunks = 5, .lost = 9};
+    *n = (struct network){.calls = 4, .collective = XFER_ALLREDUCE, .chunks = 5, .lost = 9};
     play(n, 1);
     CU_ASSERT_EQUAL(n->peer_finished[1], 1);
     CU_ASSERT_EQUAL(n->peer_finished[2], 1);
@@ -235,7 +235,7 @@ static void test_buffered_calls_leave_while_results_of_earlier_ones_are_outstand
 {
     struct network *n = calloc(1, sizeof *n);
 
-    *n = (struct network){.calls = CALLS_MAX, .collective = SML_REDUCE, .chunks = 5, .lost = -1};
+    *n = (struct network){.calls = CALLS_MAX, .collective = XFER_REDUCE, .chunks = 5, .lost = -1};
     play(n, 0);
     for (unsigned c = 1; c < n->calls; c++)
         CU_ASSERT(n->outstanding[c] > 0);

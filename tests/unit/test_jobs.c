@@ -47,7 +47,7 @@ static void set_up(struct jobs *jobs, uint16_t size)
     wish.protocol = &sml_protocol;
     strcpy(wish.name, "job");
     wish.size = size;
-    terms = (struct sml_terms){.slots = SLOTS, .chunk_bytes = CHUNK, .format = SML_FORMAT_TYPED};
+    terms = (struct sml_terms){.slots = SLOTS, .chunk_bytes = CHUNK, .format = XFER_FORMAT_TYPED};
     for (unsigned r = 0; r < size; r++) {
         wish.member[r] = (struct jobs_member){
             .mac = {{2, 0, 0, 0, 1, (uint8_t)r}}, .ip = ip_of(r), .udp_port = rte_cpu_to_be_16(port_of(r))};
@@ -88,7 +88,7 @@ static void test_every_member_is_found_and_nobody_else(void)
 {
     struct jobs jobs;
 
-    for (uint16_t size = 1; size <= SML_MAX_WORKERS; size = (uint16_t)(size * 2 - size / 3)) {
+    for (uint16_t size = 1; size <= AGG_MAX_WORKERS; size = (uint16_t)(size * 2 - size / 3)) {
         const struct job *job;
 
         set_up(&jobs, size);
@@ -259,7 +259,7 @@ static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
 
     set_up(&jobs, 64);
     jobs.bytes_max = (size_t)2 << 30;
-    terms.mode = SML_ORDERED;
+    terms.mode = XFER_ORDERED;
     terms.slots = 8192;
     CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);

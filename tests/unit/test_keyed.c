@@ -30,7 +30,7 @@ static struct sml_pool *open_pool(uint32_t first_tag, bool resumed)
                                         .slots = SLOTS,
                                         .chunk_bytes = CHUNK,
                                         .job = JOB,
-                                        .checksum = SML_CHECKSUM_KEYED,
+                                        .checksum = XFER_CHECKSUM_KEYED,
                                         .shared = &shared,
                                         .first_tag = first_tag,
                                         .resumed = resumed,
@@ -51,7 +51,7 @@ static struct rig *open_rig(void)
                                               .slots = SLOTS,
                                               .chunk_bytes = CHUNK,
                                               .job = JOB,
-                                              .checksum = SML_CHECKSUM_KEYED,
+                                              .checksum = XFER_CHECKSUM_KEYED,
                                               .shared = &shared,
                                               .first_tag = (uint32_t)FIRST,
                                               .kernels = agg_kernels_best()};
@@ -74,8 +74,8 @@ static void close_rig(struct rig *rig)
 /* A call of this many elements on all ranks. */
 static void begin(struct rig *rig, uint64_t count)
 {
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = count};
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = count};
 
     for (unsigned r = 0; r < RANKS; r++)
         CU_ASSERT_EQUAL_FATAL(sml_stream_begin(rig->stream[r], &call, rig->in[r], rig->out[r], rig->now), 0);
@@ -84,11 +84,11 @@ static void begin(struct rig *rig, uint64_t count)
 /* What rank sends next. */
 static struct packet next(struct rig *rig, unsigned rank)
 {
-    struct sml_send send;
+    struct xfer_send send;
     struct packet p;
 
     CU_ASSERT_FATAL(sml_stream_poll(rig->stream[rank], rig->now, &send));
-    p.bytes = sml_send_copy(&send, p.payload);
+    p.bytes = xfer_send_copy(&send, p.payload);
     return p;
 }
 
@@ -103,7 +103,7 @@ static enum sml_reason at_switch(struct rig *rig, uint16_t rank, const struct pa
     return rig->v.reason;
 }
 
-static enum sml_receive at_rank(struct rig *rig, unsigned rank, const uint8_t *payload, size_t bytes)
+static enum xfer_receive at_rank(struct rig *rig, unsigned rank, const uint8_t *payload, size_t bytes)
 {
     return sml_stream_receive(rig->stream[rank], payload, bytes, rig->now);
 }
@@ -111,7 +111,7 @@ static enum sml_receive at_rank(struct rig *rig, unsigned rank, const uint8_t *p
 static void result_to_all(struct rig *rig)
 {
     for (unsigned r = 0; r < RANKS; r++)
-        CU_ASSERT_EQUAL(at_rank(rig, r, rig->v.payload, rig->v.bytes), SML_RX_RESULT);
+        CU_ASSERT_EQUAL(at_rank(rig, r, rig->v.payload, rig->v.bytes), XFER_RX_RESULT);
 }
 
 static void expect_sums(const struct rig *rig, unsigned count)
@@ -147,13 +147,13 @@ static void test_only_its_rank_sends_a_contribution(void)
     begin(rig, 4);
     p = changed = plain = next(rig, 0);
     CU_ASSERT_EQUAL(at_switch(rig, 1, &p), SML_DROP_UNPROVEN);
-    changed.payload[SML_HEADER_BYTES + SML_CALL_BYTES] ^= 1; /* an element */
+    changed.payload[SML_HEADER_BYTES + XFER_CALL_BYTES] ^= 1; /* an element */
     CU_ASSERT_EQUAL(at_switch(rig, 0, &changed), SML_DROP_UNPROVEN);
     changed = p;
     changed.payload[SML_HEADER_BYTES] ^= 1; /* the call */
     CU_ASSERT_EQUAL(at_switch(rig, 0, &changed), SML_DROP_UNPROVEN);
     plain.payload[0] = SML_OPEN << 4 | SML_SIZE_AGREED; /* as in a job without keys */
-    plain.bytes -= SML_AUTH_BYTES;
+    plain.bytes -= XFER_AUTH_BYTES;
     CU_ASSERT_EQUAL(at_switch(rig, 0, &plain), SML_DROP_UNPROVEN);
     CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_HELD);
     CU_ASSERT_EQUAL(at_switch(rig, 0, &p), SML_DROP_DUPLICATE); /* a copy is what it was */
@@ -229,12 +229,12 @@ static void test_answers_are_for_one_rank(void)
     question = probe(rig, 0);
     CU_ASSERT_EQUAL(at_switch(rig, 1, &question), SML_DROP_UNPROVEN);
     CU_ASSERT_EQUAL(at_switch(rig, 0, &question), SML_SEND_ANSWER); /* WAIT */
-    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), SML_RX_DAMAGED);
-    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), XFER_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), XFER_RX_NEWS);
     question = probe(rig, 1);
     CU_ASSERT_EQUAL(at_switch(rig, 1, &question), SML_SEND_ANSWER); /* NACK */
-    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), SML_RX_DAMAGED);
-    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, rig->v.payload, rig->v.bytes), XFER_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 1, rig->v.payload, rig->v.bytes), XFER_RX_NEWS);
     close_rig(rig);
 }
 
@@ -242,7 +242,7 @@ static void test_only_the_switch_sends_a_result(void)
 {
     struct rig *rig = open_rig();
     struct packet p[RANKS];
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
     uint8_t forged[PAYLOAD_MAX];
 
     begin(rig, 4);
@@ -250,17 +250,17 @@ static void test_only_the_switch_sends_a_result(void)
         p[r] = next(rig, r);
         at_switch(rig, r, &p[r]);
     }
-    CU_ASSERT_EQUAL(at_rank(rig, 0, p[0].payload, p[0].bytes), SML_RX_DAMAGED); /* its own, back */
-    CU_ASSERT_EQUAL(at_rank(rig, 0, p[1].payload, p[1].bytes), SML_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, p[0].payload, p[0].bytes), XFER_RX_DAMAGED); /* its own, back */
+    CU_ASSERT_EQUAL(at_rank(rig, 0, p[1].payload, p[1].bytes), XFER_RX_DAMAGED);
     memcpy(forged, rig->v.payload, rig->v.bytes);
     for (size_t i = 2; i < rig->v.bytes; i++) { /* after the job's number */
         forged[i] ^= 0x10;
-        CU_ASSERT(at_rank(rig, 0, forged, rig->v.bytes) == SML_RX_DAMAGED ||
+        CU_ASSERT(at_rank(rig, 0, forged, rig->v.bytes) == XFER_RX_DAMAGED ||
                   i == 6); /* 6: a bit that must be 0 */
         forged[i] ^= 0x10;
     }
     forged[0] = SML_OPEN << 4 | SML_SIZE_AGREED;
-    CU_ASSERT_EQUAL(at_rank(rig, 0, forged, rig->v.bytes - SML_AUTH_BYTES), SML_RX_DAMAGED);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, forged, rig->v.bytes - XFER_AUTH_BYTES), XFER_RX_DAMAGED);
     sml_stream_stats(rig->stream[0], &stats);
     CU_ASSERT(stats.damaged > 0 && stats.results == 0);
     result_to_all(rig);
@@ -281,11 +281,11 @@ static void test_a_reject_is_doubted(void)
     p = next(rig, 0);
     sml_parse(&parsed, p.payload, p.bytes);
     bytes = sml_build_reject(reject, &parsed, 1);
-    CU_ASSERT_EQUAL(at_rank(rig, 0, reject, bytes), SML_RX_DOUBT);
-    CU_ASSERT_EQUAL(sml_stream_status(rig->stream[0]), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(at_rank(rig, 0, reject, bytes), XFER_RX_DOUBT);
+    CU_ASSERT_EQUAL(sml_stream_status(rig->stream[0]), XFER_RUNNING);
     next(rig, 0); /* which it would not, if it believed that */
     reject[2] += 100;
-    CU_ASSERT_NOT_EQUAL(at_rank(rig, 0, reject, bytes), SML_RX_DOUBT); /* about no chunk of its */
+    CU_ASSERT_NOT_EQUAL(at_rank(rig, 0, reject, bytes), XFER_RX_DOUBT); /* about no chunk of its */
     close_rig(rig);
 }
 

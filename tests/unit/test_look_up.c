@@ -12,11 +12,11 @@ static uint64_t rng;
 static const uint8_t codes[] = {1, 2, 3, 4, 9, 10, 11, 12};
 #define FOR_EACH_CODE(code) for (const uint8_t *code = codes; code < codes + sizeof codes; code++)
 
-static struct sml_pool_config config(uint8_t code, enum sml_mode mode)
+static struct sml_pool_config config(uint8_t code, enum xfer_mode mode)
 {
     return (struct sml_pool_config){.workers = RANKS,
                                     .chunk_bytes = CHUNK,
-                                    .format = SML_FORMAT_TYPED,
+                                    .format = XFER_FORMAT_TYPED,
                                     .mode = mode,
                                     .table = look_up_table(&rng, code, RANKS)};
 }
@@ -69,7 +69,7 @@ static void test_sums_are_those_of_the_table_values(void)
 {
     FOR_EACH_CODE(code)
     {
-        for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
+        for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
             rig_start(&rig, config(*code, mode));
             for (uint32_t tag = 0; tag < 20; tag++)
                 CU_ASSERT(sum_one(*code, tag));
@@ -92,7 +92,7 @@ static void test_known_bytes(void)
         packet[SML_HEADER_BYTES + i] = (uint8_t)(i % 16 * 0x11);
     rig_start(&rig, (struct sml_pool_config){
                         .chunk_bytes = 128,
-                        .format = SML_FORMAT_TYPED,
+                        .format = XFER_FORMAT_TYPED,
                         .first_tag = 9,
                         .table = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30}}});
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, packet, sizeof packet), SML_OK);
@@ -113,7 +113,7 @@ static void test_the_greatest_sum_fits(void)
         uint8_t body[CHUNK];
         struct sml_packet p, result;
 
-        rig_start(&rig, config(*code, SML_ORDERED));
+        rig_start(&rig, config(*code, XFER_ORDERED));
         for (uint16_t rank = 0; rank < RANKS; rank++) {
             p = contribution(*code, 0, body);
             memset(body, 0xff, sizeof body);
@@ -133,7 +133,7 @@ static void test_foreign_codes_and_lengths_are_dropped(void)
     uint8_t body[SML_MAX_CHUNK_BYTES];
     struct sml_packet p;
 
-    rig_start(&rig, config(4, SML_ORDERED));
+    rig_start(&rig, config(4, XFER_ORDERED));
     for (unsigned code = 0; code < 16; code++) {
         p = contribution(4, 0, body);
         p.e0 = (uint8_t)code;
@@ -150,7 +150,7 @@ static void test_foreign_codes_and_lengths_are_dropped(void)
     CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_LENGTH);
     rig_stop(&rig);
 
-    rig_start(&rig, (struct sml_pool_config){.chunk_bytes = CHUNK, .format = SML_FORMAT_TYPED});
+    rig_start(&rig, (struct sml_pool_config){.chunk_bytes = CHUNK, .format = XFER_FORMAT_TYPED});
     p = contribution(4, 0, body);
     CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_TYPE); /* there is no table */
     rig_stop(&rig);
@@ -158,13 +158,13 @@ static void test_foreign_codes_and_lengths_are_dropped(void)
 
 static void test_tables_that_cannot_be_are_refused(void)
 {
-    struct sml_pool_config cfg = config(4, SML_ORDERED);
+    struct sml_pool_config cfg = config(4, XFER_ORDERED);
 
     cfg.slots = 4;
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
     cfg.workers = RANKS + 1; /* one more and the greatest sum does not fit */
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
-    cfg = config(4, SML_ORDERED);
+    cfg = config(4, XFER_ORDERED);
     cfg.slots = 4;
     cfg.chunk_bytes = SML_LOOK_UP_CHUNK_MIN - 4;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
@@ -179,7 +179,7 @@ static void test_tables_that_cannot_be_are_refused(void)
     cfg.table.code = 5;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
     cfg.table = look_up_table(&rng, 4, RANKS);
-    cfg.format = SML_FORMAT_INT32;
+    cfg.format = XFER_FORMAT_INT32;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
 }
 
@@ -188,7 +188,7 @@ static void test_a_rank_that_differs_is_told(void)
     uint8_t body[CHUNK];
     struct sml_packet p;
 
-    rig_start(&rig, config(4, SML_ORDERED));
+    rig_start(&rig, config(4, XFER_ORDERED));
     p = contribution(4, 0, body);
     CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
     p.body_bytes -= 32;
@@ -202,7 +202,7 @@ static void test_results_are_sent_again_and_probes_answered(void)
     uint8_t body[CHUNK], sums[CHUNK] = {0};
     struct sml_packet p;
 
-    rig_start(&rig, config(12, SML_ON_ARRIVAL));
+    rig_start(&rig, config(12, XFER_ON_ARRIVAL));
     for (uint16_t rank = 0; rank < RANKS; rank++) {
         p = contribution(12, 0, body);
         look_up_add(&rig.cfg.table, sums, body, elements_of(12));
@@ -222,7 +222,7 @@ static void test_sums_are_handed_back(void)
     FOR_EACH_CODE(code)
     {
         const struct sml_element e = sml_element_of(*code);
-        struct sml_pool_config cfg = config(*code, SML_ORDERED);
+        struct sml_pool_config cfg = config(*code, XFER_ORDERED);
         uint8_t body[CHUNK], sums[CHUNK];
         struct sml_packet p;
 
@@ -273,7 +273,7 @@ static void test_a_leaf_sends_its_sums_up(void)
 
     FOR_EACH_CODE(code)
     {
-        const struct sml_pool_config cfg = config(*code, SML_ORDERED);
+        const struct sml_pool_config cfg = config(*code, XFER_ORDERED);
         struct sml_pool *leaf = in_a_tree(cfg, at_leaf, 3, true, RIG_JOB),
                         *root = in_a_tree(cfg, at_root, 3, false, RIG_JOB);
         uint8_t body[CHUNK], sums[CHUNK] = {0}, up[CHUNK + SML_HEADER_BYTES], down[CHUNK + SML_HEADER_BYTES];
@@ -318,7 +318,7 @@ static void test_a_leaf_takes_a_sum_that_was_handed_back(void)
     FOR_EACH_CODE(code)
     for (unsigned full = 0; full < 2; full++) {
         const struct sml_element e = sml_element_of(*code);
-        struct sml_pool_config cfg = config(*code, SML_ORDERED);
+        struct sml_pool_config cfg = config(*code, XFER_ORDERED);
         uint8_t body[CHUNK], sums[CHUNK], up[CHUNK + SML_HEADER_BYTES], down[CHUNK + SML_HEADER_BYTES];
         struct sml_packet p;
 

@@ -17,9 +17,9 @@
 #include "plan_tensor.h"
 #include "relay/slots.h"
 #include "stderr_capture.h"
-#include "switchml/blocks.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
+#include "transfer/blocks.h"
 #include "unit.h"
 #include "wire/control.h"
 #include "wire/path.h"
@@ -89,12 +89,12 @@ static void test_a_switch_agrees_on_every_type_and_operation(void)
 /* Numbers that are made up, and those of a tensor. */
 static void test_a_switch_agrees_on_formats_with_exponents(void)
 {
-    for (enum sml_format format = SML_FORMAT_INT32; format < SML_FORMATS; format++)
+    for (enum xfer_format format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned elements = 24; elements <= 256; elements *= 2) {
             struct plan p = usual;
 
             p.format = format;
-            p.type = sml_elements_code(format, 0) & 15;
+            p.type = xfer_elements_code(format, 0) & 15;
             p.elements = elements == 24 ? elements : elements / 3 * 4;
             expect_right(&p);
             p.tensor = true;
@@ -106,7 +106,7 @@ static void test_a_switch_agrees_on_formats_with_exponents(void)
  * block i and the numbers of the block one phase before, scaled by the largest exponent of all workers. */
 static void expect_scaled(const struct plan *p, uint32_t chunk)
 {
-    const bool int32 = p->format == SML_FORMAT_INT32, exponent = chunk < plan_chunks(p) - p->slots;
+    const bool int32 = p->format == XFER_FORMAT_INT32, exponent = chunk < plan_chunks(p) - p->slots;
     const uint32_t block = chunk - p->slots;
     double sum[64] = {0}, worst = 0;
     float tensor[64];
@@ -142,12 +142,12 @@ static void expect_scaled(const struct plan *p, uint32_t chunk)
 
 static void test_a_tensor_travels_as_published(void)
 {
-    for (enum sml_format format = SML_FORMAT_INT32; format < SML_FORMATS; format++)
+    for (enum xfer_format format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned elements = 32; elements <= 33; elements++) {
             struct plan p = usual;
 
             p.format = format;
-            p.type = sml_elements_code(format, 0) & 15;
+            p.type = xfer_elements_code(format, 0) & 15;
             p.elements = elements;
             p.tensor = true;
             for (uint32_t chunk = 0; chunk < plan_chunks(&p); chunk++)
@@ -170,7 +170,7 @@ static void test_published_packets_have_size_codes(void)
         struct plan p = usual;
         uint8_t frame[UDP_FRAME_MAX];
 
-        p.format = SML_FORMAT_INT32;
+        p.format = XFER_FORMAT_INT32;
         p.elements = known[i].elements;
         plan_frame(&p, 0, 0, frame);
         CU_ASSERT_EQUAL(frame[UDP_HEADERS_BYTES] & 7, known[i].code);
@@ -183,7 +183,7 @@ static void test_a_switch_agrees_with_one_worker_or_many(void)
 
     p.workers = 1;
     expect_right(&p);
-    p.workers = SML_MAX_WORKERS;
+    p.workers = AGG_MAX_WORKERS;
     p.slots = 1;
     expect_right(&p);
     p.one_host = true;
@@ -196,11 +196,11 @@ static void test_a_switch_agrees_with_one_worker_or_many(void)
 static void test_damaged_packets_are_left_out(void)
 {
     const struct sml_packet p = {
-        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_CRC32C};
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_CRC32C};
     struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
     const struct udp_end worker = plan_worker(&usual, 3);
-    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + SML_TRAILER_BYTES] = {0};
-    const size_t bytes = sizeof(payload) - SML_TRAILER_BYTES;
+    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + XFER_TRAILER_BYTES] = {0};
+    const size_t bytes = sizeof(payload) - XFER_TRAILER_BYTES;
     struct store s = {0};
 
     close(mkstemp(r.file));
@@ -210,7 +210,7 @@ static void test_damaged_packets_are_left_out(void)
         size_t n;
 
         sml_build_header(payload, &p);
-        sml_build_trailer(payload + bytes, result ? SML_SWITCH : 3, payload, bytes, NULL, 0);
+        sml_build_trailer(payload + bytes, result ? XFER_SWITCH : 3, payload, bytes, NULL, 0);
         payload[SML_HEADER_BYTES + 5] = damaged;
         n = udp_build(frame, result ? &usual.sw : &worker, result ? &worker : &usual.sw, payload,
                       sizeof(payload));
@@ -232,10 +232,10 @@ static void test_damaged_packets_are_left_out(void)
 static void test_keyed_packets_are_taken_and_counted(void)
 {
     const struct sml_packet p = {
-        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED, .job = 3};
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_KEYED, .job = 3};
     struct recording r = {.file = "/tmp/test_pcap_XXXXXX", .pcap = pcap_open_dead(DLT_EN10MB, UDP_FRAME_MAX)};
     const struct udp_end worker = plan_worker(&usual, 3);
-    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + SML_AUTH_BYTES] = {0};
+    uint8_t frame[UDP_FRAME_MAX], payload[SML_HEADER_BYTES + 64 + XFER_AUTH_BYTES] = {0};
     struct store s = {0};
 
     close(mkstemp(r.file));
@@ -304,12 +304,12 @@ static void test_merged_packets_are_taken_apart(void)
     expect_runs_taken_apart(&p);
     p.elements = 64;
     p.type = AGG_I32;
-    p.format = SML_FORMAT_INT32;
+    p.format = XFER_FORMAT_INT32;
     expect_runs_taken_apart(&p);
     p.elements = 65;
     expect_runs_taken_apart(&p);
     p.type = AGG_F16;
-    p.format = SML_FORMAT_FP16;
+    p.format = XFER_FORMAT_FP16;
     expect_runs_taken_apart(&p);
 }
 
@@ -341,7 +341,7 @@ static void record_ready(struct recording *r, const struct plan *p, uint16_t ran
 
     from.port = CTL_PORT;
     m.ready.terms = terms_of((struct sml_terms){
-        .format = p->format, .slots = (uint16_t)p->slots, .chunk_bytes = 64, .mode = SML_ON_ARRIVAL});
+        .format = p->format, .slots = (uint16_t)p->slots, .chunk_bytes = 64, .mode = XFER_ON_ARRIVAL});
     ctl_ranks_add(&m.ready.bundle, (unsigned)(rank - 1) | 1);
     ctl_ranks_add(&m.ready.bundle, ((unsigned)(rank - 1) | 1) + 1);
     record(r, frame, udp_build(frame, &from, &to, message, ctl_build(message, &m)));

@@ -55,7 +55,7 @@ static void test_a_wrong_exponent_is_found(void)
     struct recording r;
     char why[128];
 
-    p.format = SML_FORMAT_INT32;
+    p.format = XFER_FORMAT_INT32;
     p.type = AGG_I32;
     r = record_run(&p);
     CU_ASSERT_EQUAL(check_run(&r, &p, why, spoil_exponent).wrong, 1);
@@ -179,7 +179,7 @@ static void test_sums_of_table_values_are_checked(void)
     char why[128] = "";
     struct verify v = {.report = count_wrong, .context = why};
 
-    s.job[0].format = SML_FORMAT_TYPED;
+    s.job[0].format = XFER_FORMAT_TYPED;
     s.job[0].table = (struct sml_table){2, {0, 10, 20, 50}};
     memset(bodies, 0xe4, IN);      /* of a byte 0, 1, 2, 3: of each 16 numbers all the same */
     memset(bodies + IN, 0x55, IN); /* all 1 */
@@ -225,7 +225,7 @@ static void record_joining(struct recording *r, const struct plan *p, unsigned r
     join.join.terms = ready.ready.terms = terms_of((struct sml_terms){.format = p->format,
                                                                       .slots = (uint16_t)p->slots,
                                                                       .chunk_bytes = 64,
-                                                                      .mode = SML_ON_ARRIVAL,
+                                                                      .mode = XFER_ON_ARRIVAL,
                                                                       .quorum = 2});
     ready.head.type = CTL_READY;
     record_control(r, worker, sw, &join);

@@ -87,9 +87,9 @@ static void test_packets_of_atp_in_words(void)
     p.kind = ATP_PARAMETER;
     p.flags = 0;
     expect_atp(&p, elements, 4, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 1 int32: 7");
-    p.seal = SML_CHECKSUM_CRC32C; /* the last four bytes */
+    p.seal = XFER_CHECKSUM_CRC32C; /* the last four bytes */
     expect_atp(&p, elements, 8, "PARAMETER job 3 life 00001234 chunk 9 aggregator 17 CRC32C 1 int32: 7");
-    p.seal = SML_CHECKSUM_NONE;
+    p.seal = XFER_CHECKSUM_NONE;
     p.kind = ATP_ASK;
     expect_atp(&p, elements, 0, "ASK job 3 life 00001234 chunk 9 aggregator 17 has 1 2 of 3 in rack 0");
     p.kind = ATP_WAITING;
@@ -105,9 +105,9 @@ static void test_packets_of_atp_in_words(void)
 
 static void test_compressed_packets_in_words(void)
 {
-    const struct sml_call norms = {
-        .seq = 5, .collective = SML_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
-    struct sml_call call = {.seq = 6, .collective = SML_ALLREDUCE, .type = 4, .root = 28, .count = 2};
+    const struct xfer_call norms = {
+        .seq = 5, .collective = XFER_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
+    struct xfer_call call = {.seq = 6, .collective = XFER_ALLREDUCE, .type = 4, .root = 28, .count = 2};
     struct sml_packet p = {.kind = SML_DATA,
                            .size_code = SML_SIZE_AGREED,
                            .tag = 9,
@@ -130,20 +130,20 @@ static void test_compressed_packets_in_words(void)
     p.kind = SML_OPEN;
     p.e0 = 4;
     p.e1 = SML_FLAG_WANT;
-    p.body_bytes = SML_CALL_BYTES;
-    sml_build_call(body, &call);
+    p.body_bytes = XFER_CALL_BYTES;
+    xfer_build_call(body, &call);
     expect_words(
         &p, body,
         "OPEN job 0 tag 9 slot 1.0 (allreduce 6: 100 numbers, compressed to 4 bits) 0 indices of 4 bits");
     call.root += SML_MEANS;
-    sml_build_call(body, &call);
+    xfer_build_call(body, &call);
     expect_words(&p, body,
                  "OPEN job 0 tag 9 slot 1.0 (allreduce 6: 100 numbers (avg), compressed to 4 bits) 0 indices "
                  "of 4 bits");
     p.e0 = agg_code(AGG_F32, AGG_MAX);
-    p.body_bytes = SML_CALL_BYTES + 4;
-    sml_build_call(body, &norms);
-    memset(body + SML_CALL_BYTES, 0, 4);
+    p.body_bytes = XFER_CALL_BYTES + 4;
+    xfer_build_call(body, &norms);
+    memset(body + XFER_CALL_BYTES, 0, 4);
     expect_words(&p, body,
                  "OPEN job 0 tag 9 slot 1.0 (norms 5: of 1 blocks to be compressed) 1 float32 (max): 0");
     p.kind = SML_RESTORE; /* cut off in the midst of the call */
@@ -228,19 +228,19 @@ static void test_the_format_is_learnt_from_ready(void)
 {
     const struct ctl_message m = {
         .head = {.type = CTL_READY, .version = CTL_VERSION, .boot_id = 1, .size = 4, .serial = 9},
-        .ready = {.job = 7,
-                  .terms =
-                      terms_of((struct sml_terms){.format = SML_FORMAT_INT32, .slots = 4, .chunk_bytes = 64}),
-                  .data_port = SML_PORT_FIRST,
-                  .data_ports = 1,
-                  .lost_after_ms = 5000}};
+        .ready = {
+            .job = 7,
+            .terms = terms_of((struct sml_terms){.format = XFER_FORMAT_INT32, .slots = 4, .chunk_bytes = 64}),
+            .data_port = SML_PORT_FIRST,
+            .data_ports = 1,
+            .lost_after_ms = 5000}};
     struct describe how = {.elements = 1};
     struct plan p = usual;
     uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
     struct line before = {0}, control = {0}, after = {0};
     struct udp_datagram d;
 
-    p.format = SML_FORMAT_INT32;
+    p.format = XFER_FORMAT_INT32;
     p.type = AGG_I32;
     CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(&p, 1, 5, frame)));
     describe_switchml(&before, &how, d.payload, d.bytes);

@@ -300,16 +300,16 @@ static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
 /* The longest WAIT: a bit for each of 1,024 ranks. */
 static void test_a_probe_of_the_largest_job_is_told_whom_it_waits_for(void)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = SML_MAX_WORKERS)
+    RIG_FOR_EACH_MODE(&rig, .workers = AGG_MAX_WORKERS)
     {
         struct sml_packet p;
 
-        for (uint16_t r = 0; r < SML_MAX_WORKERS; r += 3)
+        for (uint16_t r = 0; r < AGG_MAX_WORKERS; r += 3)
             CU_ASSERT_EQUAL(rig_data(&rig, r, 1, 1), SML_HELD);
         CU_ASSERT_EQUAL(rig_probe(&rig, 999, 1), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_WAIT);
-        CU_ASSERT_EQUAL_FATAL(p.body_bytes, SML_MAX_WORKERS / 8);
-        for (unsigned r = 0; r < SML_MAX_WORKERS; r++)
+        CU_ASSERT_EQUAL_FATAL(p.body_bytes, AGG_MAX_WORKERS / 8);
+        for (unsigned r = 0; r < AGG_MAX_WORKERS; r++)
             CU_ASSERT_EQUAL(p.body[r / 8] >> r % 8 & 1, r % 3 == 0);
     }
 }
@@ -380,7 +380,7 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
     c[5].chunk_bytes = 60;
     c[6].chunk_bytes = 66;
     c[7].chunk_bytes = 8964;
-    c[8].format = SML_FORMATS;
+    c[8].format = XFER_FORMATS;
     c[9].mode = 2;
     c[10].slots = 16383;
     c[11].chunk_bytes = 0;
@@ -389,7 +389,7 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
         CU_ASSERT_EQUAL(sml_pool_footprint(&c[i]), 0);
     CU_ASSERT(sml_pool_footprint(&good) >= (size_t)16384 * 2 * 8960);
     c[0] = good;
-    c[0].mode = SML_ORDERED; /* 150 GB: must not overflow on the way */
+    c[0].mode = XFER_ORDERED; /* 150 GB: must not overflow on the way */
     CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 1025 * 8960);
 }
 

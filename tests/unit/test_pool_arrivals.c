@@ -9,7 +9,7 @@ static struct rig rig;
 static void start(uint16_t workers, uint16_t shards)
 {
     rig_start(&rig, (struct sml_pool_config){
-                        .workers = workers, .format = SML_FORMAT_TYPED, .arrivals = true, .shards = shards});
+                        .workers = workers, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
     rig.now = 0;
 }
 
@@ -115,7 +115,7 @@ static void test_a_view_adds_up_the_shards(void)
         rig_start(
             &rig,
             (struct sml_pool_config){
-                .workers = 2, .slots = 128, .format = SML_FORMAT_TYPED, .arrivals = true, .shards = shards});
+                .workers = 2, .slots = 128, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
         for (uint32_t tag = 0; tag < 256; tag++) {
             const uint64_t delay = rng_below(&rng, 1 << 20);
 
@@ -138,7 +138,7 @@ static void test_a_view_adds_up_the_shards(void)
 static void test_a_result_handed_back_makes_nobody_late(void)
 {
     rig_start(&rig, (struct sml_pool_config){
-                        .workers = 2, .format = SML_FORMAT_TYPED, .arrivals = true, .resumed = true});
+                        .workers = 2, .format = XFER_FORMAT_TYPED, .arrivals = true, .resumed = true});
     CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
     rig_elements(&rig, &p, 0, 1, 8);
@@ -172,11 +172,11 @@ static void test_a_pool_that_keeps_none_says_so_and_is_smaller(void)
 /* What lies behind the last slot belongs to the last rank of the last shard, and nothing behind that. */
 static void test_the_last_rank_of_the_largest_job(void)
 {
-    start(SML_MAX_WORKERS, 3);
-    for (uint16_t r = 0; r < SML_MAX_WORKERS; r++)
+    start(AGG_MAX_WORKERS, 3);
+    for (uint16_t r = 0; r < AGG_MAX_WORKERS; r++)
         contribute(r, 2, 1000 + r);
-    const struct agg_rank_view v = view_of(SML_MAX_WORKERS - 1);
-    CU_ASSERT(v.contributions == 1 && v.completed == 1 && v.delay_worst_ns == SML_MAX_WORKERS - 1);
+    const struct agg_rank_view v = view_of(AGG_MAX_WORKERS - 1);
+    CU_ASSERT(v.contributions == 1 && v.completed == 1 && v.delay_worst_ns == AGG_MAX_WORKERS - 1);
     rig_stop(&rig);
 }
 

@@ -8,18 +8,18 @@ static struct rig rig;
 static uint8_t buffers[BUFFERS][SML_HEADER_BYTES + 256];
 static unsigned given_back[BUFFERS];
 
-static const struct sml_call call = {
-    .seq = 3, .collective = SML_ALLREDUCE, .type = AGG_I64, .op = AGG_SUM, .count = 50};
+static const struct xfer_call call = {
+    .seq = 3, .collective = XFER_ALLREDUCE, .type = AGG_I64, .op = AGG_SUM, .count = 50};
 
 /* Contributes value, 2 * value, ... out of buffer b; behind a call, if there is one. */
-static enum sml_reason offer(unsigned b, uint16_t rank, uint32_t tag, const struct sml_call *opening,
+static enum sml_reason offer(unsigned b, uint16_t rank, uint32_t tag, const struct xfer_call *opening,
                              int64_t value)
 {
     struct sml_packet p = rig_packet(&rig, opening != NULL ? SML_OPEN : SML_DATA, tag);
-    size_t call_bytes = opening != NULL ? SML_CALL_BYTES : 0;
+    size_t call_bytes = opening != NULL ? XFER_CALL_BYTES : 0;
 
     if (opening != NULL)
-        sml_build_call(rig.body, opening);
+        xfer_build_call(rig.body, opening);
     rig_elements(&rig, &p, call_bytes, value, opening != NULL ? 5 : 8);
     p.body = memcpy(buffers[b] + SML_HEADER_BYTES, rig.body, p.body_bytes);
     rig.slot = sml_pool_locate(rig.pool, &p, 0);
@@ -72,7 +72,8 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
 {
     struct sml_packet p;
 
-    rig_start(&rig, (struct sml_pool_config){.workers = 3, .format = SML_FORMAT_TYPED, .mode = SML_ORDERED});
+    rig_start(&rig,
+              (struct sml_pool_config){.workers = 3, .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED});
     CU_ASSERT_EQUAL(offer(0, 2, 0, &call, 100), SML_HELD);
     CU_ASSERT(!rig.v.kept);
     memset(buffers[0], 0xff, sizeof buffers[0]); /* the adapter's again */
@@ -84,7 +85,7 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_OPEN);
     for (int64_t i = 0, x; i < 5; i++) {
-        memcpy(&x, p.body + SML_CALL_BYTES + (size_t)i * sizeof x, sizeof x);
+        memcpy(&x, p.body + XFER_CALL_BYTES + (size_t)i * sizeof x, sizeof x);
         CU_ASSERT_EQUAL(x, 111 * (i + 1));
     }
     rig_stop(&rig);
@@ -92,8 +93,8 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
 
 static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
 {
-    struct sml_call other = call;
-    struct sml_mismatch m;
+    struct xfer_call other = call;
+    struct xfer_mismatch m;
 
     other.count++;
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
@@ -101,8 +102,8 @@ static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
         CU_ASSERT_EQUAL(offer(0, 0, 0, &call, 1), SML_HELD);
         CU_ASSERT_EQUAL(offer(1, 1, 0, &other, 10), SML_SEND_MISMATCH);
         CU_ASSERT(!rig.v.kept);
-        CU_ASSERT(sml_parse_mismatch(&m, rig.v.payload + SML_HEADER_BYTES, SML_MISMATCH_BYTES));
-        CU_ASSERT(sml_call_equal(&m.peers, &call) && sml_call_equal(&m.yours, &other));
+        CU_ASSERT(xfer_parse_mismatch(&m, rig.v.payload + SML_HEADER_BYTES, XFER_MISMATCH_BYTES));
+        CU_ASSERT(xfer_call_equal(&m.peers, &call) && xfer_call_equal(&m.yours, &other));
         CU_ASSERT_EQUAL(offer(1, 1, 0, &call, 10), SML_HELD);
         CU_ASSERT_EQUAL(offer(2, 2, 0, &call, 100), SML_SEND_ALL);
         CU_ASSERT_PTR_EQUAL(rig.v.buffer, buffers[0]);

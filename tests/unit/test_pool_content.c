@@ -4,8 +4,8 @@
 
 static struct rig rig;
 
-static const struct sml_call call = {
-    .seq = 3, .collective = SML_REDUCE, .type = AGG_I64, .op = AGG_SUM, .root = 1, .count = 50};
+static const struct xfer_call call = {
+    .seq = 3, .collective = XFER_REDUCE, .type = AGG_I64, .op = AGG_SUM, .root = 1, .count = 50};
 
 static unsigned contributed(uint32_t tag)
 {
@@ -37,12 +37,12 @@ static void test_bad_length(void)
         CU_ASSERT_EQUAL(of_length(SML_DATA, AGG_SUM << 4 | AGG_F32, 72), SML_DROP_BAD_LENGTH);
         CU_ASSERT_EQUAL(of_length(SML_DATA, AGG_SUM << 4 | AGG_F32, SML_MAX_CHUNK_BYTES),
                         SML_DROP_BAD_LENGTH);
-        for (size_t bytes = 0; bytes < SML_CALL_BYTES; bytes++)
+        for (size_t bytes = 0; bytes < XFER_CALL_BYTES; bytes++)
             CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, bytes), SML_DROP_BAD_LENGTH);
-        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, SML_CALL_BYTES + 4), SML_DROP_BAD_LENGTH);
-        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, SML_CALL_BYTES + 56), SML_DROP_BAD_LENGTH);
+        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, XFER_CALL_BYTES + 4), SML_DROP_BAD_LENGTH);
+        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, XFER_CALL_BYTES + 56), SML_DROP_BAD_LENGTH);
         CU_ASSERT_EQUAL(contributed(0), 0);
-        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, SML_CALL_BYTES + 48), SML_HELD);
+        CU_ASSERT_EQUAL(of_length(SML_OPEN, RIG_CODE, XFER_CALL_BYTES + 48), SML_HELD);
     }
 }
 
@@ -68,22 +68,22 @@ static void test_bad_kind(void)
         for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
             CU_ASSERT_EQUAL(of_length(foreign[i], RIG_CODE, 64), SML_DROP_BAD_KIND);
     }
-    rig_start(&rig, (struct sml_pool_config){.format = SML_FORMAT_INT32});
+    rig_start(&rig, (struct sml_pool_config){.format = XFER_FORMAT_INT32});
     CU_ASSERT_EQUAL(of_length(SML_OPEN, 0, 64), SML_DROP_BAD_KIND);
     rig_stop(&rig);
 }
 
 /* The last verdict is a mismatch between this rank and a peer about this chunk. */
-static struct sml_mismatch mismatch(uint16_t rank, uint16_t peer, uint32_t tag)
+static struct xfer_mismatch mismatch(uint16_t rank, uint16_t peer, uint32_t tag)
 {
     struct sml_packet p;
-    struct sml_mismatch m = {0};
+    struct xfer_mismatch m = {0};
 
     CU_ASSERT_EQUAL_FATAL(rig.v.reason, SML_SEND_MISMATCH);
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_MISMATCH);
     CU_ASSERT(p.tag == tag && p.job == RIG_JOB && p.slot == sml_tag_slot(tag, rig.cfg.slots));
-    CU_ASSERT_FATAL(sml_parse_mismatch(&m, p.body, p.body_bytes));
+    CU_ASSERT_FATAL(xfer_parse_mismatch(&m, p.body, p.body_bytes));
     CU_ASSERT(m.your_rank == rank && m.peer_rank == peer && m.your_tag == tag && m.peer_tag == tag);
     return m;
 }
@@ -99,7 +99,7 @@ static void test_a_mismatch_of_type_names_both_sides_and_leaves_the_sum(void)
         p.body_bytes = 64;
         for (unsigned again = 0; again < 3; again++) {
             rig_apply(&rig, 2, &p);
-            struct sml_mismatch m = mismatch(2, 1, 2);
+            struct xfer_mismatch m = mismatch(2, 1, 2);
             CU_ASSERT(m.your_e0 == (AGG_SUM << 4 | AGG_F64) && m.peer_e0 == RIG_CODE && !m.opening);
             CU_ASSERT(m.your_bytes == 64 && m.peer_bytes == 64);
         }
@@ -119,7 +119,7 @@ static void test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum(void)
         CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 10), SML_HELD);
         p.body_bytes = 56;
         rig_apply(&rig, 0, &p);
-        struct sml_mismatch m = mismatch(0, 1, 0);
+        struct xfer_mismatch m = mismatch(0, 1, 0);
         CU_ASSERT(m.your_bytes == 56 && m.peer_bytes == 64 && m.your_e0 == m.peer_e0 && !m.opening);
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_SEND_ALL);
         CU_ASSERT(rig_result_is(&rig, 0, 11));
@@ -128,10 +128,10 @@ static void test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum(void)
 
 static void test_a_mismatch_of_any_field_of_the_call_names_both_calls(void)
 {
-    struct sml_call other[6] = {call, call, call, call, call, call};
+    struct xfer_call other[6] = {call, call, call, call, call, call};
 
     other[0].seq++;
-    other[1].collective = SML_ALLREDUCE;
+    other[1].collective = XFER_ALLREDUCE;
     other[2].type = AGG_F64;
     other[3].op = 2;
     other[4].root = 0;
@@ -141,8 +141,8 @@ static void test_a_mismatch_of_any_field_of_the_call_names_both_calls(void)
         CU_ASSERT_EQUAL(rig_open(&rig, 0, 1, &call, 3), SML_HELD);
         for (unsigned i = 0; i < 6; i++) {
             rig_open(&rig, 1, 1, &other[i], 3);
-            struct sml_mismatch m = mismatch(1, 0, 1);
-            CU_ASSERT(m.opening && sml_call_equal(&m.yours, &other[i]) && sml_call_equal(&m.peers, &call));
+            struct xfer_mismatch m = mismatch(1, 0, 1);
+            CU_ASSERT(m.opening && xfer_call_equal(&m.yours, &other[i]) && xfer_call_equal(&m.peers, &call));
         }
         CU_ASSERT_EQUAL(rig_open(&rig, 1, 1, &call, 4), SML_SEND_ALL);
     }
@@ -155,17 +155,17 @@ static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
     {
         CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_HELD);
         rig_open(&rig, 1, 0, &call, 1);
-        struct sml_mismatch m = mismatch(1, 0, 0);
-        CU_ASSERT(m.opening && sml_call_equal(&m.yours, &call) && m.peers.collective == 0);
+        struct xfer_mismatch m = mismatch(1, 0, 0);
+        CU_ASSERT(m.opening && xfer_call_equal(&m.yours, &call) && m.peers.collective == 0);
 
         CU_ASSERT_EQUAL(rig_open(&rig, 0, 1, &call, 1), SML_HELD);
         rig_data(&rig, 1, 1, 1);
         m = mismatch(1, 0, 1);
-        CU_ASSERT(m.opening && m.yours.collective == 0 && sml_call_equal(&m.peers, &call));
+        CU_ASSERT(m.opening && m.yours.collective == 0 && xfer_call_equal(&m.peers, &call));
 
         struct sml_packet p = rig_packet(&rig, SML_OPEN, 2); /* alike in all but the kind */
         p.e0 = AGG_SUM << 4 | AGG_I32;
-        p.body_bytes = SML_CALL_BYTES + 44;
+        p.body_bytes = XFER_CALL_BYTES + 44;
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
         p.kind = SML_DATA;
         rig_apply(&rig, 1, &p);
@@ -179,7 +179,7 @@ static void test_the_result_of_an_opening_chunk_is_the_call_and_the_elements(voi
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
         struct sml_packet p;
-        struct sml_call echoed;
+        struct xfer_call echoed;
         int64_t x[5];
 
         CU_ASSERT_EQUAL(rig_open(&rig, 2, 1, &call, 1), SML_HELD);
@@ -189,10 +189,10 @@ static void test_the_result_of_an_opening_chunk_is_the_call_and_the_elements(voi
             CU_ASSERT_EQUAL_FATAL(sml_parse(&p, rig.v.payload, rig.v.bytes), SML_OK);
             CU_ASSERT_EQUAL(p.kind, SML_OPEN);
             CU_ASSERT(p.e0 == RIG_CODE && p.e1 == 0);
-            CU_ASSERT_FATAL(sml_parse_call(&echoed, p.body, p.body_bytes));
-            CU_ASSERT(sml_call_equal(&echoed, &call));
-            CU_ASSERT_EQUAL_FATAL(p.body_bytes, SML_CALL_BYTES + sizeof x);
-            memcpy(x, p.body + SML_CALL_BYTES, sizeof x);
+            CU_ASSERT_FATAL(xfer_parse_call(&echoed, p.body, p.body_bytes));
+            CU_ASSERT(xfer_call_equal(&echoed, &call));
+            CU_ASSERT_EQUAL_FATAL(p.body_bytes, XFER_CALL_BYTES + sizeof x);
+            memcpy(x, p.body + XFER_CALL_BYTES, sizeof x);
             CU_ASSERT(x[0] == 111 && x[4] == 555);
             CU_ASSERT_EQUAL(rig_open(&rig, 2, 1, &call, 1), SML_SEND_ONE);
         }
@@ -204,14 +204,14 @@ static void test_an_empty_tensor_is_an_opening_chunk_without_elements(void)
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
         struct sml_packet p = rig_packet(&rig, SML_OPEN, 0);
-        struct sml_call none = call;
+        struct xfer_call none = call;
 
         none.count = 0;
-        sml_build_call(rig.body, &none);
-        p.body_bytes = SML_CALL_BYTES;
+        xfer_build_call(rig.body, &none);
+        p.body_bytes = XFER_CALL_BYTES;
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
         CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_SEND_ALL);
-        CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + SML_CALL_BYTES);
+        CU_ASSERT_EQUAL(rig.v.bytes, SML_HEADER_BYTES + XFER_CALL_BYTES);
     }
 }
 
@@ -279,7 +279,7 @@ static enum sml_reason send_floats(uint16_t rank, uint32_t tag)
 
 /* Sends the chunks of five ranks in every one of the 120 orders, a tag each; count tells how many results
  * differ in any bit from the sum in rank order. */
-static unsigned float_results_that_differ(enum sml_mode mode)
+static unsigned float_results_that_differ(enum xfer_mode mode)
 {
     uint16_t order[5];
     float want[16];
@@ -294,7 +294,7 @@ static unsigned float_results_that_differ(enum sml_mode mode)
             want[i] += x[i];
     }
     rig_start(&rig,
-              (struct sml_pool_config){.workers = 5, .slots = 1, .format = SML_FORMAT_TYPED, .mode = mode});
+              (struct sml_pool_config){.workers = 5, .slots = 1, .format = XFER_FORMAT_TYPED, .mode = mode});
     for (unsigned code = 0; code < 5 * 5 * 5 * 5 * 5; code++) {
         unsigned seen = 0;
         for (unsigned i = 0, rest = code; i < 5; i++, rest /= 5)
@@ -314,8 +314,8 @@ static unsigned float_results_that_differ(enum sml_mode mode)
 
 static void test_in_rank_order_float_sums_have_the_same_bits_for_any_order_of_arrival(void)
 {
-    CU_ASSERT_EQUAL(float_results_that_differ(SML_ORDERED), 0);
-    CU_ASSERT(float_results_that_differ(SML_ON_ARRIVAL) > 0); /* or the test would prove nothing */
+    CU_ASSERT_EQUAL(float_results_that_differ(XFER_ORDERED), 0);
+    CU_ASSERT(float_results_that_differ(XFER_ON_ARRIVAL) > 0); /* or the test would prove nothing */
 }
 
 /* The published format */
@@ -335,8 +335,8 @@ static enum sml_reason published(uint16_t rank, uint8_t size_code, int8_t e0, in
 
 static void start_published(uint16_t chunk_bytes)
 {
-    rig_start(&rig,
-              (struct sml_pool_config){.format = SML_FORMAT_INT32, .workers = 3, .chunk_bytes = chunk_bytes});
+    rig_start(&rig, (struct sml_pool_config){
+                        .format = XFER_FORMAT_INT32, .workers = 3, .chunk_bytes = chunk_bytes});
 }
 
 static void test_the_published_format_returns_signed_maxima_of_both_exponents(void)
@@ -469,15 +469,15 @@ static void test_an_opening_result_handed_back_begins_with_its_call(void)
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .resumed = true)
     {
         struct sml_packet p = rig_packet(&rig, SML_RESTORE, 2), r;
-        struct sml_call echoed;
+        struct xfer_call echoed;
 
         p.e1 = SML_FLAG_OPENING;
-        sml_build_call(rig.body, &call);
-        rig_elements(&rig, &p, SML_CALL_BYTES, 4, 5);
+        xfer_build_call(rig.body, &call);
+        rig_elements(&rig, &p, XFER_CALL_BYTES, 4, 5);
         CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_RESTORED);
         CU_ASSERT_EQUAL_FATAL(sml_parse(&r, rig.v.payload, rig.v.bytes), SML_OK);
         CU_ASSERT(r.kind == SML_OPEN && r.e0 == RIG_CODE && r.e1 == 0 && r.body_bytes == p.body_bytes);
-        CU_ASSERT(sml_parse_call(&echoed, r.body, r.body_bytes) && sml_call_equal(&echoed, &call));
+        CU_ASSERT(xfer_parse_call(&echoed, r.body, r.body_bytes) && xfer_call_equal(&echoed, &call));
         CU_ASSERT_EQUAL(memcmp(r.body, p.body, p.body_bytes), 0);
     }
 }
@@ -496,7 +496,7 @@ static void test_a_malformed_result_handed_back_is_dropped(void)
 
 static void test_a_published_result_handed_back_keeps_its_exponents(void)
 {
-    rig_start(&rig, (struct sml_pool_config){.format = SML_FORMAT_INT32, .workers = 2, .resumed = true});
+    rig_start(&rig, (struct sml_pool_config){.format = XFER_FORMAT_INT32, .workers = 2, .resumed = true});
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
     p.e0 = (uint8_t)-7;
     p.e1 = 0x7f; /* neither flags nor results held in this format */

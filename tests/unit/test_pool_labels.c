@@ -9,7 +9,7 @@ enum { THREADS = 2, RANGE = 6, WINDOW = 3, ELEMENTS = 32, WORKERS = 3 };
 static void start(struct rig *rig)
 {
     rig_start(rig, (struct sml_pool_config){.workers = WORKERS,
-                                            .format = SML_FORMAT_INT32,
+                                            .format = XFER_FORMAT_INT32,
                                             .slots = THREADS * RANGE,
                                             .chunk_bytes = 4 * ELEMENTS,
                                             .labelled = true,
@@ -268,7 +268,7 @@ static void test_stale_packets_are_not_heard(void)
 static void test_what_such_a_pool_cannot_be(void)
 {
     const struct sml_pool_config good = {.workers = 2,
-                                         .format = SML_FORMAT_INT32,
+                                         .format = XFER_FORMAT_INT32,
                                          .slots = 6,
                                          .chunk_bytes = 128,
                                          .labelled = true,
@@ -279,7 +279,7 @@ static void test_what_such_a_pool_cannot_be(void)
     for (size_t i = 0; i < 6; i++)
         bad[i] = good;
     bad[0].slots = 7;
-    bad[1].format = SML_FORMAT_TYPED;
+    bad[1].format = XFER_FORMAT_TYPED;
     bad[2].resumed = true;
     bad[3].tag_bits = 20;
     bad[4].labelled = false;

@@ -18,10 +18,10 @@ enum {
 
 /* What is known of a chunk: who has contributed, in which order, and the result when there is one. */
 struct history {
-    uint16_t order[SML_MAX_WORKERS], contributed;
-    bool seen[SML_MAX_WORKERS], wants[SML_MAX_WORKERS];
+    uint16_t order[AGG_MAX_WORKERS], contributed;
+    bool seen[AGG_MAX_WORKERS], wants[AGG_MAX_WORKERS];
     bool completed;
-    uint8_t result[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + SML_TRAILER_BYTES];
+    uint8_t result[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_BYTES];
     size_t result_bytes;
 };
 
@@ -41,7 +41,7 @@ struct world {
 
 static bool typed(const struct world *w)
 {
-    return w->cfg.format == SML_FORMAT_TYPED;
+    return w->cfg.format == XFER_FORMAT_TYPED;
 }
 
 /* Content follows from (chunk, rank) alone: a retransmission has the same. */
@@ -58,7 +58,7 @@ static bool opens(const struct world *w, uint32_t chunk)
 
 static size_t call_bytes(const struct world *w, uint32_t chunk)
 {
-    return opens(w, chunk) ? SML_CALL_BYTES : 0;
+    return opens(w, chunk) ? XFER_CALL_BYTES : 0;
 }
 
 static size_t element_bytes(const struct world *w)
@@ -90,14 +90,14 @@ static void to_or_from_wire(const struct world *w, uint32_t chunk, void *body)
 static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, uint8_t *body)
 {
     size_t n = elements(w, chunk), head = call_bytes(w, chunk);
-    struct sml_call call = {.seq = chunk,
-                            .collective = SML_ALLREDUCE,
-                            .type = agg_code_type(w->code),
-                            .op = agg_code_op(w->code),
-                            .count = n};
+    struct xfer_call call = {.seq = chunk,
+                             .collective = XFER_ALLREDUCE,
+                             .type = agg_code_type(w->code),
+                             .op = agg_code_op(w->code),
+                             .count = n};
 
     if (head > 0)
-        sml_build_call(body, &call);
+        xfer_build_call(body, &call);
     fill(w, chunk, rank, body + head);
     to_or_from_wire(w, chunk, body + head);
     return head + n * element_bytes(w);
@@ -113,7 +113,7 @@ static uint8_t held(const struct world *w, uint32_t chunk, uint32_t rank)
 {
     uint32_t lacked = hash(w, chunk, rank, 1003) % w->cfg.slots;
 
-    return rank < HANDED_BACK ? sml_held_build(w->cfg.slots, lacked) : 0;
+    return rank < HANDED_BACK ? xfer_held_build(w->cfg.slots, lacked) : 0;
 }
 
 static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint32_t chunk, uint32_t rank)
@@ -136,23 +136,23 @@ static struct sml_packet packet(const struct world *w, enum sml_kind kind, uint3
 /* Ends a payload with the trailer that the job wants, if any, and returns the length with it. */
 static size_t finish(const struct world *w, uint8_t *payload, size_t bytes, uint16_t sender)
 {
-    if (w->cfg.checksum != SML_CHECKSUM_NONE)
+    if (w->cfg.checksum != XFER_CHECKSUM_NONE)
         sml_build_trailer(payload + bytes, sender, payload, bytes, NULL, 0);
-    return bytes + sml_trailer_bytes(w->cfg.checksum);
+    return bytes + xfer_trailer_bytes(w->cfg.checksum);
 }
 
 /* The oracle */
 
 static uint16_t nth(const struct world *w, const struct history *h, uint16_t i)
 {
-    return w->cfg.mode == SML_ORDERED ? i : h->order[i];
+    return w->cfg.mode == XFER_ORDERED ? i : h->order[i];
 }
 
 /* The elements of the result. A single rank gets its own back as it is. */
 static void reduce(const struct world *w, uint32_t chunk, const struct history *h, uint8_t *out)
 {
-    static uint8_t body[SML_MAX_WORKERS][SML_MAX_CHUNK_BYTES];
-    const void *in[SML_MAX_WORKERS];
+    static uint8_t body[AGG_MAX_WORKERS][SML_MAX_CHUNK_BYTES];
+    const void *in[AGG_MAX_WORKERS];
 
     if (w->cfg.workers == 1)
         return;
@@ -181,7 +181,7 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
     }
     sml_build_header(out, &p);
     reduce(w, chunk, h, body + call_bytes(w, chunk));
-    return finish(w, out, SML_HEADER_BYTES + bytes, SML_SWITCH);
+    return finish(w, out, SML_HEADER_BYTES + bytes, XFER_SWITCH);
 }
 
 /* The same of a chunk whose result rank has handed back. */
@@ -192,7 +192,7 @@ static size_t adopted_result(const struct world *w, uint32_t chunk, uint16_t ran
     size_t bytes = SML_HEADER_BYTES + build_body(w, chunk, HANDED_BACK + rank, out + SML_HEADER_BYTES);
 
     sml_build_header(out, &p);
-    return finish(w, out, bytes, SML_SWITCH);
+    return finish(w, out, bytes, XFER_SWITCH);
 }
 
 /* The chunk that this chunk's slot is collecting. */
@@ -251,7 +251,7 @@ static void check(struct world *w, bool good, const char *what)
 static size_t build_ack(const struct world *w, const struct history *h, uint8_t *out)
 {
     memcpy(out, h->result, SML_HEADER_BYTES);
-    return finish(w, out, SML_HEADER_BYTES, SML_SWITCH);
+    return finish(w, out, SML_HEADER_BYTES, XFER_SWITCH);
 }
 
 static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, const struct agg_verdict *v)
@@ -263,7 +263,7 @@ static void check_completed(struct world *w, uint32_t chunk, uint16_t rank, cons
                                                 : expected_result(w, chunk, h->result);
     check(w, v->bytes == h->result_bytes, "length of the result");
     check(w, memcmp(v->payload, h->result, h->result_bytes) == 0, "bits of the result");
-    uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
+    uint8_t ack[SML_HEADER_BYTES + XFER_TRAILER_BYTES];
     size_t ack_bytes = build_ack(w, h, ack);
     check(w, v->brief_bytes == ack_bytes && memcmp(v->brief, ack, ack_bytes) == 0,
           "the result without the sum");
@@ -277,7 +277,7 @@ static void check_sent_again(struct world *w, uint32_t chunk, const struct sml_p
     const struct history *h = &w->chunks[chunk];
     bool wanted = !typed(w) || p->e1 & SML_FLAG_WANT;
 
-    uint8_t ack[SML_HEADER_BYTES + SML_TRAILER_BYTES];
+    uint8_t ack[SML_HEADER_BYTES + XFER_TRAILER_BYTES];
     size_t ack_bytes = build_ack(w, h, ack);
 
     check(w, v->bytes == (wanted ? h->result_bytes : ack_bytes), "length sent again");
@@ -291,7 +291,7 @@ static void check_answer(struct world *w, uint32_t chunk, uint16_t rank, const s
     enum sml_kind kind = h->completed ? SML_DATA : h->seen[rank] ? SML_WAIT : SML_NACK;
 
     check(w, sml_parse(&p, v->payload, v->bytes) == SML_OK, "an answer that parses");
-    check(w, sml_checksum_holds(&p, w->cfg.checksum, SML_SWITCH), "the checksum of the answer");
+    check(w, sml_checksum_holds(&p, w->cfg.checksum, XFER_SWITCH), "the checksum of the answer");
     check(w, p.kind == kind && p.tag == w->cfg.first_tag + chunk, "kind and tag of the answer");
     check(w, p.body_bytes == (kind == SML_WAIT ? (w->cfg.workers + 7u) / 8 : 0), "length of the answer");
     for (uint16_t r = 0; kind == SML_WAIT && r < w->cfg.workers; r++)
@@ -370,7 +370,7 @@ static void drain(struct world *w)
  * should be. True if so. */
 static bool put_around(struct world *w, uint8_t *payload, const struct sml_packet *p, uint16_t rank)
 {
-    const unsigned other = w->cfg.checksum == SML_CHECKSUM_NONE ? 2 : rng_below(&w->rng, 20);
+    const unsigned other = w->cfg.checksum == XFER_CHECKSUM_NONE ? 2 : rng_below(&w->rng, 20);
     size_t bytes = SML_HEADER_BYTES + p->body_bytes;
 
     sml_build_header(payload, p);
@@ -409,7 +409,7 @@ static void step(struct world *w)
         p.body_bytes -= element_bytes(w);
     bool keepable = rng_below(&w->rng, 10) < w->keepable;
     /* No byte more, so that a read beyond the packet is seen. */
-    uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes + sml_trailer_bytes(p.checksum));
+    uint8_t *exact = malloc(SML_HEADER_BYTES + p.body_bytes + xfer_trailer_bytes(p.checksum));
     p.body = memcpy(exact + SML_HEADER_BYTES, body, p.body_bytes);
     bool damaged = put_around(w, exact, &p, rank);
 
@@ -457,8 +457,8 @@ static void draw(struct world *w)
         .slots = (uint16_t)(1u << rng_below(&w->rng, 6)),
         .chunk_bytes = (uint16_t)(64 + 4 * rng_below(&w->rng, rng_below(&w->rng, 4) == 0 ? 2225 : 50)),
         .job = (uint8_t)rng_next(&w->rng),
-        .format = rng_below(&w->rng, 4) == 0 ? SML_FORMAT_INT32 : SML_FORMAT_TYPED,
-        .mode = rng_below(&w->rng, 2) ? SML_ORDERED : SML_ON_ARRIVAL,
+        .format = rng_below(&w->rng, 4) == 0 ? XFER_FORMAT_INT32 : XFER_FORMAT_TYPED,
+        .mode = rng_below(&w->rng, 2) ? XFER_ORDERED : XFER_ON_ARRIVAL,
         .resumed = rng_below(&w->rng, 2),
         .first_tag =
             rng_below(&w->rng, 2) ? (uint32_t)rng_next(&w->rng) : (uint32_t)-rng_below(&w->rng, CHUNKS),
@@ -468,7 +468,7 @@ static void draw(struct world *w)
         w->cfg.kernels = agg_kernels_best();
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
-    w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     w->code = typed(w) ? (uint8_t)reference_any(&w->rng) : agg_code(AGG_I32, AGG_SUM);
     w->content = rng_next(&w->rng);
 }

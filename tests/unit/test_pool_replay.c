@@ -8,7 +8,7 @@ static void start(struct rig *rig, uint32_t first_tag)
 {
     rig_start(rig, (struct sml_pool_config){.workers = 2,
                                             .slots = SLOTS,
-                                            .format = SML_FORMAT_TYPED,
+                                            .format = XFER_FORMAT_TYPED,
                                             .first_tag = first_tag,
                                             .tag_bits = BITS});
 }
@@ -60,7 +60,7 @@ static void test_stale_and_early_packets_are_told_apart_within_half_the_tags(voi
 static void test_too_few_bits_for_the_slots_are_refused(void)
 {
     struct sml_pool_config cfg = {
-        .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = SML_FORMAT_TYPED, .tag_bits = 4};
+        .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = XFER_FORMAT_TYPED, .tag_bits = 4};
 
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
     cfg.tag_bits = 3;
@@ -71,7 +71,7 @@ static void test_too_few_bits_for_the_slots_are_refused(void)
 static void test_more_bits_than_a_tag_has_are_refused(void)
 {
     struct sml_pool_config cfg = {
-        .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = SML_FORMAT_TYPED, .tag_bits = 31};
+        .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = XFER_FORMAT_TYPED, .tag_bits = 31};
 
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
     for (unsigned bits = 32; bits <= UINT8_MAX; bits++) {

@@ -71,10 +71,10 @@ static void test_shard_keys_are_read_within_the_payload(void)
 
 /* SwitchML */
 
-static struct agg_terms switchml_terms(enum sml_mode mode)
+static struct agg_terms switchml_terms(enum xfer_mode mode)
 {
     const struct sml_terms t = {
-        .format = SML_FORMAT_TYPED, .mode = mode, .slots = 4, .chunk_bytes = 64, .first_tag = 100};
+        .format = XFER_FORMAT_TYPED, .mode = mode, .slots = 4, .chunk_bytes = 64, .first_tag = 100};
     struct agg_terms terms;
 
     sml_terms_build(&terms, &t);
@@ -111,7 +111,7 @@ static void check_sum(const struct carrier_sent *s, unsigned rank, uint32_t tag,
     CU_ASSERT(p.tag == tag && x == sum);
 }
 
-static void sum_in_one_burst(enum sml_mode mode)
+static void sum_in_one_burst(enum xfer_mode mode)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(mode);
@@ -144,8 +144,8 @@ static void sum_in_one_burst(enum sml_mode mode)
 
 static void test_switchml_sums_a_burst(void)
 {
-    sum_in_one_burst(SML_ON_ARRIVAL);
-    sum_in_one_burst(SML_ORDERED);
+    sum_in_one_burst(XFER_ON_ARRIVAL);
+    sum_in_one_burst(XFER_ORDERED);
 }
 
 /* Each fault of a header has a reason of its own. */
@@ -161,7 +161,7 @@ static void test_switchml_names_what_is_malformed(void)
         {0, SML_PROBE << 4, SML_REFUSED_BAD_LENGTH},
     };
     static struct carrier c;
-    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
 
     carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
@@ -180,7 +180,7 @@ static void test_switchml_names_what_is_malformed(void)
 static void test_switchml_refuses_strangers(void)
 {
     static struct carrier c;
-    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[6][SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
     struct agg_packet p[6];
     struct sml_packet reject;
@@ -219,7 +219,7 @@ static void test_switchml_refuses_strangers(void)
 static void test_what_a_published_client_may_have_sent_is_not_answered(void)
 {
     static struct carrier c;
-    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 128] = {SML_DATA << 4 | SML_SIZE_32, CARRIER_JOB + 1};
     uint8_t answer[AGG_ANSWER_BYTES];
     struct agg_packet p = contribution(memory, 0, 100, 1, SML_FLAG_WANT);
@@ -238,7 +238,7 @@ static void test_what_a_published_client_may_have_sent_is_not_answered(void)
 static void test_members_of_static_jobs_are_found_by_address(void)
 {
     static struct carrier c;
-    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     struct agg_senders *senders = calloc(1, sizeof(*senders) + 8 * sizeof(senders->place[0]));
     uint8_t memory[SML_HEADER_BYTES + 64];
     struct agg_packet p;
@@ -264,7 +264,7 @@ static void test_members_of_static_jobs_are_found_by_address(void)
 static void test_slots_can_be_seen(void)
 {
     static struct carrier c;
-    const struct agg_terms terms = switchml_terms(SML_ON_ARRIVAL);
+    const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 64];
     struct agg_packet p = contribution(memory, 2, 101, 1, 0);
     struct agg_slot_view view;

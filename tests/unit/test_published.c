@@ -32,7 +32,7 @@ struct rank {
 struct world {
     uint64_t seed, rng, now;
     unsigned workers, slots, loss_percent;
-    struct sml_call calls[CALLS];
+    struct xfer_call calls[CALLS];
     struct paper_switch node;
     struct rank ranks[PAPER_WORKERS];
 };
@@ -91,7 +91,7 @@ static void at_switch(struct world *w, unsigned wid, uint8_t *packet, size_t byt
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *call = &w->calls[k->call];
+    const struct xfer_call *call = &w->calls[k->call];
 
     for (unsigned i = 0; i < call->count; i++)
         if (call->type == AGG_F32)
@@ -106,7 +106,7 @@ static void begin(struct world *w, unsigned r)
 static void step(struct world *w)
 {
     uint8_t packet[PAPER_PACKET];
-    struct sml_send send;
+    struct xfer_send send;
     struct rank *k = &w->ranks[rng_below(&w->rng, w->workers)];
     const unsigned r = (unsigned)(k - w->ranks);
     size_t bytes;
@@ -116,14 +116,14 @@ static void step(struct world *w)
         at_switch(w, r, packet, bytes);
     else if ((bytes = take(&k->down, packet)) > 0)
         sml_stream_receive(k->stream, packet, bytes, w->now);
-    if (k->in_call && sml_stream_status(k->stream) == SML_STREAM_DONE) {
+    if (k->in_call && sml_stream_status(k->stream) == XFER_DONE) {
         k->in_call = false;
         k->call++;
     }
     if (!k->in_call && k->call < CALLS)
         begin(w, r);
     while (sml_stream_poll(k->stream, w->now, &send))
-        put(w, &k->up, packet, sml_send_copy(&send, packet));
+        put(w, &k->up, packet, xfer_send_copy(&send, packet));
 }
 
 static bool all_done(const struct world *w)
@@ -190,7 +190,7 @@ static void give_streams(struct world *w)
                                     .slots = (uint16_t)w->slots,
                                     .chunk_bytes = (uint16_t)w->node.bytes,
                                     .job = 7,
-                                    .format = SML_FORMAT_INT32,
+                                    .format = XFER_FORMAT_INT32,
                                     .plain = true,
                                     .first_tag = (uint32_t)rng_next(&w->rng),
                                     .kernels = agg_kernels_best()};
@@ -210,10 +210,10 @@ static void open_world(struct world *w, uint64_t seed)
     w->node.n = w->workers;
     w->node.bytes = (size_t)128 << rng_below(&w->rng, 4);
     for (unsigned c = 0; c < CALLS; c++)
-        w->calls[c] = (struct sml_call){.collective = SML_ALLREDUCE,
-                                        .type = c == 1 ? AGG_I32 : AGG_F32,
-                                        .op = AGG_SUM,
-                                        .count = rng_below(&w->rng, c == 2 ? 2 : COUNT_MAX)};
+        w->calls[c] = (struct xfer_call){.collective = XFER_ALLREDUCE,
+                                         .type = c == 1 ? AGG_I32 : AGG_F32,
+                                         .op = AGG_SUM,
+                                         .count = rng_below(&w->rng, c == 2 ? 2 : COUNT_MAX)};
     give_streams(w);
 }
 

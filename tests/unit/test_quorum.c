@@ -7,11 +7,11 @@ enum { WORKERS = 4, QUORUM = 2, WAIT = 1000 };
 
 static struct rig rig;
 
-static void start(enum sml_mode mode, uint64_t wait_ns)
+static void start(enum xfer_mode mode, uint64_t wait_ns)
 {
     rig.now = 5000;
     rig_start(&rig, (struct sml_pool_config){.workers = WORKERS,
-                                             .format = SML_FORMAT_TYPED,
+                                             .format = XFER_FORMAT_TYPED,
                                              .mode = mode,
                                              .quorum = QUORUM,
                                              .wait_ns = wait_ns});
@@ -37,7 +37,7 @@ static bool result_is(uint32_t tag, int64_t first, unsigned names)
 
 static void a_quorum_is_enough_once_time_is_up(void)
 {
-    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
+    for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
         start(mode, WAIT);
         CU_ASSERT_FALSE(ticks(rig.now));
         CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
@@ -61,7 +61,7 @@ static void a_quorum_is_enough_once_time_is_up(void)
 
 static void less_than_a_quorum_waits_for_more(void)
 {
-    start(SML_ORDERED, WAIT);
+    start(XFER_ORDERED, WAIT);
     rig_data(&rig, 0, 0, 1);
     CU_ASSERT_FALSE(ticks(rig.now + 100 * WAIT));
     rig.now += 100 * WAIT;
@@ -72,7 +72,7 @@ static void less_than_a_quorum_waits_for_more(void)
 
 static void all_are_never_waited_for(void)
 {
-    start(SML_ON_ARRIVAL, WAIT);
+    start(XFER_ON_ARRIVAL, WAIT);
     for (uint16_t r = 0; r < WORKERS - 1; r++)
         CU_ASSERT_EQUAL(rig_data(&rig, r, 0, 1), SML_HELD);
     CU_ASSERT_EQUAL(rig_data(&rig, WORKERS - 1, 0, 1), SML_SEND_ALL);
@@ -83,7 +83,7 @@ static void all_are_never_waited_for(void)
 /* Once a chunk was closed without a rank, nobody waits for it until it is heard. */
 static void who_is_silent_is_waited_for_once(void)
 {
-    start(SML_ORDERED, WAIT);
+    start(XFER_ORDERED, WAIT);
     for (uint16_t r = 0; r < 3; r++)
         rig_data(&rig, r, 0, 1);
     CU_ASSERT(ticks(rig.now + WAIT));
@@ -102,7 +102,7 @@ static void a_straggler_is_told_how_far_the_others_are(void)
 {
     struct sml_packet late;
 
-    start(SML_ORDERED, 0);
+    start(XFER_ORDERED, 0);
     for (uint32_t tag = 0; tag <= 8; tag += 4)
         for (uint16_t r = 0; r < QUORUM; r++)
             CU_ASSERT_EQUAL(rig_data(&rig, r, tag, 7), r == 0 ? SML_HELD : SML_SEND_QUORUM);
@@ -137,7 +137,7 @@ static void a_straggler_is_told_whether_it_is_in_what_it_has_missed(void)
     for (int resumed = 0; resumed < 2; resumed++) {
         rig_start(&rig,
                   (struct sml_pool_config){
-                      .workers = WORKERS, .format = SML_FORMAT_TYPED, .resumed = resumed, .quorum = QUORUM});
+                      .workers = WORKERS, .format = XFER_FORMAT_TYPED, .resumed = resumed, .quorum = QUORUM});
         for (uint32_t tag = 0; tag <= 12; tag += 4)
             close_without_others(tag, resumed && tag <= 4);
         CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_STRAGGLES);
@@ -151,7 +151,7 @@ static void a_straggler_is_told_whether_it_is_in_what_it_has_missed(void)
 }
 
 /* Contributions of two floats or numbers each, of ranks 1 and 3. */
-static uint16_t closed(enum sml_mode mode, unsigned op, unsigned type, const void *a, const void *b,
+static uint16_t closed(enum xfer_mode mode, unsigned op, unsigned type, const void *a, const void *b,
                        size_t size)
 {
     uint16_t result = 0;
@@ -174,7 +174,7 @@ static void operations_are_of_those_that_are_in(void)
 {
     const uint16_t six = 6, eleven = 11, half_6 = 0x4600, half_11 = 0x4980, half_8_5 = 0x4840;
 
-    for (enum sml_mode mode = SML_ON_ARRIVAL; mode <= SML_ORDERED; mode++) {
+    for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
         CU_ASSERT_EQUAL(closed(mode, AGG_PROD, AGG_U16, &six, &eleven, 2), 66);
         CU_ASSERT_EQUAL(closed(mode, AGG_MIN, AGG_U16, &six, &eleven, 2), 6);
         CU_ASSERT_EQUAL(closed(mode, AGG_AVG, AGG_U16, &six, &eleven, 2), 8);
@@ -188,7 +188,7 @@ static void missed_chunks_are_counted_by_rank(void)
 
     rig_start(&rig,
               (struct sml_pool_config){
-                  .workers = 3, .format = SML_FORMAT_TYPED, .quorum = 1, .arrivals = true, .shards = 2});
+                  .workers = 3, .format = XFER_FORMAT_TYPED, .quorum = 1, .arrivals = true, .shards = 2});
     for (uint32_t tag = 0; tag < 6; tag++)
         CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 1), SML_SEND_QUORUM);
     CU_ASSERT(sml_pool_view_rank(rig.pool, 1, &view) && view.missed == 0 && view.completed == 6);
@@ -201,7 +201,7 @@ static void quorums_that_cannot_be_are_none(void)
     struct sml_pool_config cfg = {.workers = 3,
                                   .slots = 4,
                                   .chunk_bytes = 64,
-                                  .format = SML_FORMAT_TYPED,
+                                  .format = XFER_FORMAT_TYPED,
                                   .quorum = 3,
                                   .kernels = agg_kernels_best()};
 
@@ -209,9 +209,9 @@ static void quorums_that_cannot_be_are_none(void)
     cfg.quorum = 4;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
     cfg.quorum = 3;
-    cfg.format = SML_FORMAT_INT32;
+    cfg.format = XFER_FORMAT_INT32;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
-    cfg.format = SML_FORMAT_TYPED;
+    cfg.format = XFER_FORMAT_TYPED;
     cfg.chunk_bytes = SML_MAX_CHUNK_BYTES;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
 }

@@ -13,12 +13,12 @@
 
 #include "bag.h"
 #include "random.h"
-#include "switchml/chunks.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "switchml/terms.h"
 #include "terms_of.h"
 #include "toy_keys.h"
+#include "transfer/chunks.h"
 #include "unit.h"
 
 enum {
@@ -27,7 +27,7 @@ enum {
     COUNT_MAX = 300, /* elements */
     CHUNK_BYTES = 128,
     ROLL_MAX = COUNT_MAX,
-    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + 8 + SML_TRAILER_MAX,
+    PAYLOAD_MAX = SML_HEADER_BYTES + CHUNK_BYTES + 8 + XFER_TRAILER_MAX,
     STEPS_MAX = 200000,
     WEIGHTS = 7,
 };
@@ -39,7 +39,7 @@ struct rank {
     unsigned wakes; /* stands still until this step */
     bool joined, resumed;
     uint8_t in[8 * COUNT_MAX], out[64 * COUNT_MAX];
-    struct sml_roll roll[ROLL_MAX];
+    struct xfer_roll roll[ROLL_MAX];
     bool left[64 * COUNT_MAX]; /* bytes of the sums that it has left behind */
 };
 
@@ -49,7 +49,7 @@ struct world {
     struct sml_pool_config cfg;
     struct keys_shared shared;
     unsigned calls_count;
-    struct sml_call calls[CALLS_MAX];
+    struct xfer_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];
     uint64_t known[CALLS_MAX][COUNT_MAX]; /* the sums that some rank has; 0: none has */
     struct rank ranks[RANKS_MAX];
@@ -85,20 +85,20 @@ static uint64_t weight(unsigned i)
     return 1 + i % WEIGHTS;
 }
 
-static bool looks_up(const struct sml_call *c)
+static bool looks_up(const struct xfer_call *c)
 {
     return c->op == SML_LOOK_UP;
 }
 
-static bool wants(const struct sml_call *c, unsigned rank)
+static bool wants(const struct xfer_call *c, unsigned rank)
 {
-    return c->collective == SML_ALLREDUCE || c->root == rank;
+    return c->collective == XFER_ALLREDUCE || c->root == rank;
 }
 
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *c = &w->calls[k->call];
+    const struct xfer_call *c = &w->calls[k->call];
     const bool in_place = w->in_place[k->call];
 
     for (unsigned i = 0; i < COUNT_MAX && !looks_up(c); i++) {
@@ -131,12 +131,12 @@ static int ranks_in(const struct world *w, uint64_t sum, unsigned i)
 }
 
 /* What the sums themselves say of who is in them. */
-static struct sml_turnout count_sums(struct world *w, unsigned r, const uint64_t sum[])
+static struct xfer_turnout count_sums(struct world *w, unsigned r, const uint64_t sum[])
 {
     const unsigned call = w->ranks[r].call;
-    struct sml_turnout t;
+    struct xfer_turnout t;
 
-    sml_turnout_begin(&t);
+    xfer_turnout_begin(&t);
     for (unsigned i = 0; i < w->calls[call].count; i++) {
         if (w->ranks[r].left[8 * i])
             continue;
@@ -150,12 +150,12 @@ static struct sml_turnout count_sums(struct world *w, unsigned r, const uint64_t
             fail(w, "two ranks have different sums");
         if (in > 0)
             w->known[call][i] = sum[i];
-        sml_turnout_add(&t, in > 0 ? &names : NULL, w->cfg.workers, (uint16_t)r, 1);
+        xfer_turnout_add(&t, in > 0 ? &names : NULL, w->cfg.workers, (uint16_t)r, 1);
     }
     return t;
 }
 
-static bool same(const struct sml_turnout *a, const struct sml_turnout *b)
+static bool same(const struct xfer_turnout *a, const struct xfer_turnout *b)
 {
     return a->elements == b->elements && a->partial == b->partial && a->left_out == b->left_out &&
            a->missed == b->missed &&
@@ -167,13 +167,13 @@ static bool same(const struct sml_turnout *a, const struct sml_turnout *b)
 static void check_counts(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *c = &w->calls[k->call];
+    const struct xfer_call *c = &w->calls[k->call];
     const uint64_t bytes = c->count * SML_GROUP;
 
     for (uint64_t i = 0; i < sml_stream_packets(k->stream, c); i++) {
         uint64_t offset;
         size_t length;
-        sml_chunk_span(w->cfg.chunk_bytes, SML_GROUP, bytes, i, &offset, &length);
+        xfer_chunk_span(w->cfg.chunk_bytes, SML_GROUP, bytes, i, &offset, &length);
         for (size_t j = 0; j < length; j++)
             if (!k->left[offset + j] && k->out[offset + j] != k->roll[i].ranks)
                 fail(w, "a sum is not of as many ranks as the roll says");
@@ -183,14 +183,14 @@ static void check_counts(struct world *w, unsigned r)
 static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *c = &w->calls[k->call];
+    const struct xfer_call *c = &w->calls[k->call];
     uint64_t sum[COUNT_MAX];
 
     if (looks_up(c)) {
         check_counts(w, r);
     } else if (wants(c, r)) {
         memcpy(sum, w->in_place[k->call] ? k->in : k->out, sizeof sum);
-        const struct sml_turnout t = count_sums(w, r, sum);
+        const struct xfer_turnout t = count_sums(w, r, sum);
         if (!same(&t, sml_stream_turnout(k->stream)))
             fail(w, "the turnout is not that of the sums");
         w->missed += t.missed;
@@ -268,8 +268,9 @@ static void deliver(struct world *w, const struct bag_packet *p)
     }
     if (off_network(&w->ranks[p->rank]))
         return;
-    const enum sml_receive worth = sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
-    if ((worth == SML_RX_BAD || worth == SML_RX_DAMAGED) && w->restart_at == 0)
+    const enum xfer_receive worth =
+        sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
+    if ((worth == XFER_RX_BAD || worth == XFER_RX_DAMAGED) && w->restart_at == 0)
         fail(w, "a bad packet");
 }
 
@@ -295,7 +296,7 @@ static void open_stream(struct world *w, unsigned r)
         .slots = w->cfg.slots,
         .chunk_bytes = w->cfg.chunk_bytes,
         .job = w->cfg.job,
-        .format = SML_FORMAT_TYPED,
+        .format = XFER_FORMAT_TYPED,
         .look_up = w->cfg.table.code,
         .quorum = true,
         .checksum = w->cfg.checksum,
@@ -319,7 +320,7 @@ static void reopen(struct world *w)
 
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         const struct sml_stream *s = w->ranks[r].stream;
-        wish[r] = terms_of((struct sml_terms){.format = SML_FORMAT_TYPED,
+        wish[r] = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
                                               .mode = w->cfg.mode,
                                               .resumed = s != NULL,
                                               .slots = w->cfg.slots,
@@ -399,7 +400,7 @@ static void leave(struct world *w, struct rank *k)
         return;
     }
     w->left++;
-    if (sml_stream_status(k->stream) != SML_STREAM_DONE)
+    if (sml_stream_status(k->stream) != XFER_DONE)
         fail(w, "it has left the call and is in it");
 }
 
@@ -411,7 +412,7 @@ static void turn(struct world *w, unsigned r)
         return;
     if (k->in_call && k->may_leave && !off_network(k) && chance(w, 2))
         leave(w, k);
-    if (k->in_call && sml_stream_status(k->stream) == SML_STREAM_DONE)
+    if (k->in_call && sml_stream_status(k->stream) == XFER_DONE)
         finish(w, r);
     if (!k->in_call && k->call < w->calls_count && chance(w, 20)) {
         if (chance(w, w->straggling))
@@ -455,15 +456,15 @@ static void choose_calls(struct world *w, unsigned most)
     for (unsigned c = 0; c < w->calls_count; c++) {
         const bool reduce = chance(w, 30), look_up = !reduce && chance(w, 25);
         const uint64_t count = draw(w, most);
-        w->calls[c] = look_up ? (struct sml_call){.collective = SML_ALLREDUCE,
-                                                  .type = w->cfg.table.code,
-                                                  .op = SML_LOOK_UP,
-                                                  .count = count / 8}
-                              : (struct sml_call){.collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
-                                                  .type = AGG_I64,
-                                                  .op = AGG_SUM,
-                                                  .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
-                                                  .count = count};
+        w->calls[c] = look_up ? (struct xfer_call){.collective = XFER_ALLREDUCE,
+                                                   .type = w->cfg.table.code,
+                                                   .op = SML_LOOK_UP,
+                                                   .count = count / 8}
+                              : (struct xfer_call){.collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
+                                                   .type = AGG_I64,
+                                                   .op = AGG_SUM,
+                                                   .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
+                                                   .count = count};
         w->in_place[c] = !look_up && chance(w, 50);
     }
 }
@@ -491,10 +492,10 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
         .slots = (uint16_t)(1 << draw(w, 5)),
         .chunk_bytes = CHUNK_BYTES,
         .job = (uint8_t)draw(w, 200),
-        .format = SML_FORMAT_TYPED,
-        .checksum = seed % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_NONE,
+        .format = XFER_FORMAT_TYPED,
+        .checksum = seed % 2 ? XFER_CHECKSUM_KEYED : XFER_CHECKSUM_NONE,
         .shared = &w->shared,
-        .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_ORDERED,
+        .mode = chance(w, 50) ? XFER_ON_ARRIVAL : XFER_ORDERED,
         .arrivals = chance(w, 50),
         .shards = (uint16_t)(1 + draw(w, 3)),
         .first_tag = (uint32_t)(0 - draw(w, 20)),

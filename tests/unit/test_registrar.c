@@ -68,7 +68,7 @@ static void close_registrar(void)
 
 static struct agg_terms switchml_terms(void)
 {
-    return terms_of((struct sml_terms){.format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024});
+    return terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024});
 }
 
 /* What the switch shows the station of rank r. */
@@ -286,7 +286,7 @@ static void test_a_job_that_memory_has_no_room_for_fails(void)
 /* One rank of so many says that all of them are back. */
 static void come_back(uint16_t rank, uint16_t size)
 {
-    struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024, .resumed = true};
+    struct sml_terms wish = {.format = XFER_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024, .resumed = true};
     struct ctl_message m = message(CTL_JOIN, rank, size);
 
     m.join = (struct ctl_join){.data_port = (uint16_t)(5000 + rank), .resume = true, .name = "j"};
@@ -355,7 +355,7 @@ static void test_jobs_of_the_file_count_against_their_tenant_s_quota(void)
 /* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
 static void test_nobody_joins_from_a_static_worker_s_port(void)
 {
-    const struct sml_terms terms = {.format = SML_FORMAT_INT32,
+    const struct sml_terms terms = {.format = XFER_FORMAT_INT32,
                                     .slots = 8,
                                     .chunk_bytes = 128,
                                     .plain = true,

@@ -97,7 +97,7 @@ static void say(uint8_t type, unsigned rank, const struct ctl_heartbeat *h)
         m.join = (struct ctl_join){.name = "many",
                                    .data_port = 6000,
                                    .terms = terms_of((struct sml_terms){
-                                       .format = SML_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024})};
+                                       .format = XFER_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024})};
     } else {
         m.heartbeat = *h;
     }

@@ -402,7 +402,7 @@ static void step(void)
 
 static void join(int rank)
 {
-    const struct sml_terms wish = {.format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
+    const struct sml_terms wish = {.format = XFER_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024};
     struct ctl_session_config cfg = {.rank = (uint16_t)rank,
                                      .size = RANKS,
                                      .incarnation = rng_next(&net.rng) | 1,
@@ -647,7 +647,7 @@ static struct ctl_message answer_to_newcomer(const char *name, uint8_t hops, uin
         .head = {.type = CTL_JOIN, .version = CTL_VERSION, .incarnation = 77, .size = RANKS, .serial = 1},
         .join = {.data_port = 5, .hops = hops}};
     const struct sml_terms wish = {
-        .format = SML_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024, .quorum = quorum};
+        .format = XFER_FORMAT_TYPED, .slots = 8, .chunk_bytes = 1024, .quorum = quorum};
     const struct ctl_endpoint from = {.ip = ip_of_rank(0)};
     uint8_t out[CTL_MESSAGE_MAX];
     const struct letter *answer = &net.mail[net.end % MAIL_MAX];

@@ -47,7 +47,7 @@ struct station {
     uint16_t contributors, contributor[RANKS_MAX];
     int sends[RANKS_MAX];      /* by contributor: who it is, as letter.to */
     struct keys_shared shared; /* keyed: by this switch and those below, in this life */
-    struct sml_auth *auth;     /* the ranks' */
+    struct xfer_auth *auth;    /* the ranks' */
 };
 
 struct worker {
@@ -125,7 +125,7 @@ static void tree_sum(const struct grove *g, uint32_t tag, int node, uint8_t *out
 
 static bool is_tame(const struct grove *g, uint32_t tag)
 {
-    return g->cfg.mode == SML_ON_ARRIVAL || agg_code_op(g->code[tag]) == AGG_AVG;
+    return g->cfg.mode == XFER_ON_ARRIVAL || agg_code_op(g->code[tag]) == AGG_AVG;
 }
 
 static void make_work(struct grove *g)
@@ -174,7 +174,7 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
     s->shared = (struct keys_shared){.library = &toy_library};
     for (unsigned i = 0; i < KEYS_SECRET_BYTES; i++)
         s->shared.secret[i] = (uint8_t)rng_next(&g->rng);
-    s->auth = sml_auth_init(malloc(sml_auth_footprint(CHUNK)), &s->shared, CHUNK);
+    s->auth = xfer_auth_init(malloc(xfer_auth_footprint(CHUNK)), &s->shared, CHUNK);
     cfg.shared = &s->shared;
     cfg.job = s->job;
     cfg.workers = s->contributors;
@@ -263,7 +263,7 @@ static void at_switch(struct grove *g, int node, const struct letter *l)
     const int from = from_above ? AGG_PARENT : contributor_of(s, l->from);
     struct agg_verdict v;
     struct sml_packet p;
-    uint8_t *frame = malloc(l->bytes + SML_TRAILER_MAX);
+    uint8_t *frame = malloc(l->bytes + XFER_TRAILER_MAX);
     void *buffer = g->keeps && rng_below(&g->rng, 2) ? frame : NULL;
 
     memcpy(frame, l->payload, l->bytes);
@@ -317,13 +317,13 @@ static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kin
         memcpy(payload + SML_HEADER_BYTES, g->got[tag], body);
     else if (body > 0)
         convert(g, tag, payload + SML_HEADER_BYTES, g->in[tag][rank]);
-    if (g->cfg.checksum == SML_CHECKSUM_CRC32C)
+    if (g->cfg.checksum == XFER_CHECKSUM_CRC32C)
         sml_build_trailer(payload + bytes, (uint16_t)rank, payload, bytes, NULL, 0);
-    else if (g->cfg.checksum == SML_CHECKSUM_KEYED)
-        sml_auth_build(payload + bytes, g->station[g->shape->at[rank]].auth,
-                       &(struct sml_route){.sender = (uint16_t)rank, .receiver = SML_SWITCH}, payload,
-                       SML_HEADER_BYTES, payload + SML_HEADER_BYTES, body);
-    bytes += sml_trailer_bytes(g->cfg.checksum);
+    else if (g->cfg.checksum == XFER_CHECKSUM_KEYED)
+        xfer_auth_build(payload + bytes, g->station[g->shape->at[rank]].auth,
+                        &(struct xfer_route){.sender = (uint16_t)rank, .receiver = XFER_SWITCH}, payload,
+                        SML_HEADER_BYTES, payload + SML_HEADER_BYTES, body);
+    bytes += xfer_trailer_bytes(g->cfg.checksum);
     put(g, rank, RANKS_MAX + g->shape->at[rank], payload, bytes);
 }
 
@@ -361,11 +361,12 @@ static void take_result(struct grove *g, int rank, uint32_t tag, const struct sm
 
 static bool is_believed(const struct grove *g, int rank, const struct sml_packet *p)
 {
-    const struct sml_route route = {.sender = SML_SWITCH, .receiver = sml_receiver(p->kind, (uint16_t)rank)};
+    const struct xfer_route route = {.sender = XFER_SWITCH,
+                                     .receiver = sml_receiver(p->kind, (uint16_t)rank)};
 
-    return g->cfg.checksum == SML_CHECKSUM_KEYED
+    return g->cfg.checksum == XFER_CHECKSUM_KEYED
                ? sml_auth_holds(g->station[g->shape->at[rank]].auth, &route, p, 0)
-               : sml_checksum_holds(p, g->cfg.checksum, SML_SWITCH);
+               : sml_checksum_holds(p, g->cfg.checksum, XFER_SWITCH);
 }
 
 static void at_rank(struct grove *g, int rank, const struct letter *l)
@@ -424,7 +425,7 @@ static void forge(struct grove *g, const struct letter *seen)
     const struct station *s = &g->station[node];
     const int above = g->shape->above[node];
 
-    if (g->cfg.checksum != SML_CHECKSUM_KEYED || rng_below(&g->rng, 4) > 0)
+    if (g->cfg.checksum != XFER_CHECKSUM_KEYED || rng_below(&g->rng, 4) > 0)
         return;
     if (rng_below(&g->rng, 2)) {
         l.payload[SML_HEADER_BYTES + rng_below(&g->rng, l.bytes - SML_HEADER_BYTES)] ^= 1;
@@ -461,13 +462,14 @@ static void deliver(struct grove *g)
 
 static void start(struct grove *g, const struct shape *shape, uint64_t seed)
 {
-    static const enum sml_checksum checksums[] = {SML_CHECKSUM_NONE, SML_CHECKSUM_CRC32C, SML_CHECKSUM_KEYED};
+    static const enum xfer_checksum checksums[] = {XFER_CHECKSUM_NONE, XFER_CHECKSUM_CRC32C,
+                                                   XFER_CHECKSUM_KEYED};
 
     *g = (struct grove){.shape = shape, .rng = seed};
     g->cfg = (struct sml_pool_config){.slots = 4,
                                       .chunk_bytes = CHUNK,
-                                      .format = SML_FORMAT_TYPED,
-                                      .mode = seed % 2 ? SML_ORDERED : SML_ON_ARRIVAL,
+                                      .format = XFER_FORMAT_TYPED,
+                                      .mode = seed % 2 ? XFER_ORDERED : XFER_ON_ARRIVAL,
                                       .checksum = checksums[seed / 2 % 3],
                                       .arrivals = true,
                                       .kernels = agg_kernels_best()};
@@ -536,7 +538,7 @@ static void play(const struct shape *shape, uint64_t seed)
         fprintf(stderr, "seed %" PRIu64 ": %d switches, %d ranks: not over\n", seed, shape->switches,
                 shape->ranks);
     CU_ASSERT_FATAL(is_over(&g));
-    CU_ASSERT(g.unproven <= g.forged && (g.unproven > 0) == (g.cfg.checksum == SML_CHECKSUM_KEYED));
+    CU_ASSERT(g.unproven <= g.forged && (g.unproven > 0) == (g.cfg.checksum == XFER_CHECKSUM_KEYED));
     stop(&g);
 }
 
@@ -593,7 +595,7 @@ static void test_views_are_by_rank(void)
     static const uint16_t contributor[] = {AGG_NOBODY, 0, 1, 0, AGG_NOBODY};
     const struct agg_tree tree = {
         .ranks = 5, .contributor = contributor, .has_parent = true, .parent_job = 9};
-    const struct sml_terms terms = {.format = SML_FORMAT_TYPED, .slots = 4, .chunk_bytes = 64};
+    const struct sml_terms terms = {.format = XFER_FORMAT_TYPED, .slots = 4, .chunk_bytes = 64};
     const struct agg_protocol *protocol = relay_protocol_of(&sml_protocol);
     struct agg_pool_config cfg = {
         .job = 3, .workers = 2, .delays = true, .kernels = agg_kernels_best(), .tree = &tree};
@@ -625,9 +627,9 @@ static void test_views_are_by_rank(void)
 /* The longest ASK and WAIT: a bit for each of 4,096 ranks, of which every third is at this switch. */
 static void test_a_question_in_the_largest_tree_names_every_rank(void)
 {
-    static uint16_t contributor[SML_MAX_RANKS];
+    static uint16_t contributor[AGG_MAX_RANKS];
     struct agg_tree tree = {
-        .ranks = SML_MAX_RANKS, .contributor = contributor, .has_parent = true, .parent_job = 9};
+        .ranks = AGG_MAX_RANKS, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_pool_config cfg = {
         .job = 3, .workers = 2, .slots = 4, .chunk_bytes = 64, .kernels = agg_kernels_best()};
     const uint8_t data[SML_HEADER_BYTES + 8] = {SML_DATA << 4 | SML_SIZE_AGREED,
@@ -636,7 +638,7 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
     struct sml_packet p;
     struct agg_verdict v;
 
-    for (unsigned r = 0; r < SML_MAX_RANKS; r++)
+    for (unsigned r = 0; r < AGG_MAX_RANKS; r++)
         contributor[r] = r % 3 == 0 ? r > 0 : AGG_NOBODY;
     const size_t bytes = relay_slots_footprint(&cfg, &tree);
     CU_ASSERT_FATAL(bytes > 0);
@@ -649,8 +651,8 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
     CU_ASSERT_EQUAL_FATAL(v.reason, SML_ASK_PARENT);
     CU_ASSERT_EQUAL(v.brief_bytes, v.bytes);
     CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK);
-    CU_ASSERT_EQUAL_FATAL(p.body_bytes, SML_MAX_RANKS / 8);
-    for (unsigned r = 0; r < SML_MAX_RANKS; r++)
+    CU_ASSERT_EQUAL_FATAL(p.body_bytes, AGG_MAX_RANKS / 8);
+    for (unsigned r = 0; r < AGG_MAX_RANKS; r++)
         CU_ASSERT_EQUAL(p.body[r / 8] >> r % 8 & 1, r > 0 && r % 3 == 0);
     free(pool);
     tree.ranks++;
@@ -686,7 +688,7 @@ static enum sml_reason hear(struct sml_pool *pool, uint16_t from, enum sml_kind 
                                     .tag = tag,
                                     .e0 = AGG_SUM << 4 | AGG_I64,
                                     .e1 = kind == SML_DATA || kind == SML_PROBE ? SML_FLAG_WANT : 0};
-    uint8_t payload[SML_HEADER_BYTES + SML_MISMATCH_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + XFER_MISMATCH_BYTES];
     struct sml_packet p;
 
     sml_build_header(payload, &head);
@@ -746,7 +748,7 @@ static void test_those_below_hear_for_whom_the_switch_above_waits(void)
  * known, to all. */
 static void test_those_below_hear_the_word_of_the_switch_above(void)
 {
-    const uint8_t mismatch[SML_MISMATCH_BYTES] = {0, 1, 0, 2}, boot[8] = {7};
+    const uint8_t mismatch[XFER_MISMATCH_BYTES] = {0, 1, 0, 2}, boot[8] = {7};
     struct sml_pool *pool = open_middle(false);
     struct agg_verdict v;
     struct sml_packet p;
@@ -805,10 +807,10 @@ static void test_a_keyed_switch_passes_a_reject_on(void)
                                         .workers = 2,
                                         .slots = 4,
                                         .chunk_bytes = 64,
-                                        .checksum = SML_CHECKSUM_KEYED,
+                                        .checksum = XFER_CHECKSUM_KEYED,
                                         .shared = &ours,
                                         .kernels = agg_kernels_best()};
-    const struct sml_packet asked = {.kind = SML_DATA, .checksum = SML_CHECKSUM_KEYED, .job = 9};
+    const struct sml_packet asked = {.kind = SML_DATA, .checksum = XFER_CHECKSUM_KEYED, .job = 9};
     uint8_t reject[SML_REJECT_BYTES];
     struct sml_packet p;
     struct agg_verdict v;
@@ -822,7 +824,7 @@ static void test_a_keyed_switch_passes_a_reject_on(void)
     sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), AGG_PARENT, &p, NULL, 0, &v);
     CU_ASSERT_EQUAL(v.reason, SML_PARENT_WORD);
     CU_ASSERT_FATAL(sml_parse(&p, v.brief, v.brief_bytes) == SML_OK);
-    CU_ASSERT(p.kind == SML_REJECT && p.checksum == SML_CHECKSUM_NONE && p.job == 3);
+    CU_ASSERT(p.kind == SML_REJECT && p.checksum == XFER_CHECKSUM_NONE && p.job == 3);
     reject[0] ^= SML_REJECT << 4 ^ SML_NACK << 4;
     CU_ASSERT_FATAL(sml_parse(&p, reject, SML_HEADER_BYTES) == SML_OK);
     p.job = 9;

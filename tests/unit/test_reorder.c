@@ -4,65 +4,65 @@
 #include <string.h>
 
 #include "random.h"
-#include "switchml/reorder.h"
 #include "switchml/stream.h"
+#include "transfer/reorder.h"
 #include "unit.h"
 
 enum { SLOTS = 128, CHUNK_BYTES = 64, CHUNKS = 20000, COUNT = CHUNKS * CHUNK_BYTES / 4, EVENTS_MAX = 4096 };
 static const uint64_t RTT = 100000;
 
 /* A round of ten chunks, of which some had been asked for, some of these in vain. */
-static void round_trip(struct sml_reorder *r, uint64_t *position, unsigned asked, unsigned in_vain)
+static void round_trip(struct xfer_reorder *r, uint64_t *position, unsigned asked, unsigned in_vain)
 {
     uint64_t next = *position + 10;
 
     while (in_vain-- > 0)
-        sml_reorder_in_vain(r);
+        xfer_reorder_in_vain(r);
     for (unsigned i = 0; i < 10; i++, ++*position)
-        sml_reorder_result(r, *position, next, i < asked);
+        xfer_reorder_result(r, *position, next, i < asked);
 }
 
 static void test_it_grows_with_questions_in_vain_up_to_a_bound(void)
 {
-    struct sml_reorder r;
+    struct xfer_reorder r;
     uint64_t position = 0;
 
-    sml_reorder_init(&r);
+    xfer_reorder_init(&r);
     round_trip(&r, &position, 0, 0);
-    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+    CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 100);
     round_trip(&r, &position, 3, 3);
-    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 200);
+    CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 200);
     for (unsigned i = 0; i < 20; i++)
         round_trip(&r, &position, 3, 2);
-    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 600);
+    CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 600);
 }
 
 static void test_it_does_not_grow_while_most_questions_are_needed(void)
 {
-    struct sml_reorder r;
+    struct xfer_reorder r;
     uint64_t position = 0;
 
-    sml_reorder_init(&r);
+    xfer_reorder_init(&r);
     for (unsigned i = 0; i < 100; i++)
         round_trip(&r, &position, 4, 2);
-    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+    CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 100);
 }
 
 static void test_it_shrinks_slowly(void)
 {
-    struct sml_reorder r;
+    struct xfer_reorder r;
     uint64_t position = 0;
     unsigned rounds = 0;
 
-    sml_reorder_init(&r);
+    xfer_reorder_init(&r);
     for (unsigned i = 0; i < 4; i++)
         round_trip(&r, &position, 1, 1);
-    while (sml_reorder_allowance(&r, 400) > 400)
+    while (xfer_reorder_allowance(&r, 400) > 400)
         round_trip(&r, &position, 0, 0), rounds++;
     CU_ASSERT(rounds >= 16);
     for (unsigned i = 0; i < 4 * rounds; i++)
         round_trip(&r, &position, 0, 0);
-    CU_ASSERT_EQUAL(sml_reorder_allowance(&r, 400), 100);
+    CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 100);
 }
 
 /* What is on its way back to the worker. */
@@ -90,12 +90,12 @@ static bool is_lost(struct model *m)
 }
 
 /* A packet reaches its shard and is answered. All take the same way, so a question does not overtake. */
-static void answer(struct model *m, const struct sml_send *send)
+static void answer(struct model *m, const struct xfer_send *send)
 {
     struct event e;
     struct sml_packet p;
 
-    e.bytes = (uint16_t)sml_send_copy(send, e.payload);
+    e.bytes = (uint16_t)xfer_send_copy(send, e.payload);
     CU_ASSERT_FATAL(sml_parse(&p, e.payload, e.bytes) == SML_OK);
     if (is_lost(m))
         return;
@@ -125,7 +125,7 @@ static unsigned first_event(const struct model *m)
 
 static void run_step(struct model *m)
 {
-    struct sml_send send;
+    struct xfer_send send;
 
     while (sml_stream_poll(m->stream, m->now, &send)) {
         answer(m, &send);
@@ -144,10 +144,10 @@ static void run_step(struct model *m)
 }
 
 /* A collective; fills in what the stream has counted. */
-static struct sml_stream_stats collective(struct model *m)
+static struct xfer_stats collective(struct model *m)
 {
-    struct sml_call call = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
-    struct sml_stream_stats before, after;
+    struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    struct xfer_stats before, after;
     unsigned steps = 0;
 
     for (unsigned i = 0; i < COUNT; i++)
@@ -155,9 +155,9 @@ static struct sml_stream_stats collective(struct model *m)
     memset(m->out, 0, COUNT * sizeof(*m->out));
     sml_stream_stats(m->stream, &before);
     CU_ASSERT_FATAL(sml_stream_begin(m->stream, &call, m->in, m->out, m->now) == 0);
-    while (sml_stream_status(m->stream) == SML_STREAM_RUNNING && steps++ < 100 * CHUNKS)
+    while (sml_stream_status(m->stream) == XFER_RUNNING && steps++ < 100 * CHUNKS)
         run_step(m);
-    CU_ASSERT(sml_stream_status(m->stream) == SML_STREAM_DONE);
+    CU_ASSERT(sml_stream_status(m->stream) == XFER_DONE);
     CU_ASSERT(memcmp(m->in, m->out, COUNT * sizeof(*m->out)) == 0);
     sml_stream_stats(m->stream, &after);
     after.probes -= before.probes;
@@ -170,7 +170,7 @@ static struct model *model_new(uint64_t lag, unsigned loss, uint64_t seed)
 {
     struct sml_stream_config cfg = {.workers = 1,
                                     .slots = SLOTS,
-                                    .format = SML_FORMAT_TYPED,
+                                    .format = XFER_FORMAT_TYPED,
                                     .chunk_bytes = CHUNK_BYTES,
                                     .job = 1,
                                     .kernels = agg_kernels_best()};
@@ -208,7 +208,7 @@ static void test_reordering_is_learned(void)
     for (unsigned tenths = 1; tenths <= 11; tenths++) {
         struct model *m = model_new(tenths * RTT / 10, 0, 1);
         collective(m);
-        struct sml_stream_stats learned = collective(m);
+        struct xfer_stats learned = collective(m);
 
         CU_ASSERT(learned.probes < CHUNKS / 20);
         CU_ASSERT_EQUAL(learned.retransmitted, 0);
@@ -226,7 +226,7 @@ static void test_longer_round_trips_are_learned(void)
         m->lag[0] = times * RTT;
         m->lag[1] = times * (RTT + RTT / 4);
         collective(m);
-        struct sml_stream_stats learned = collective(m);
+        struct xfer_stats learned = collective(m);
 
         CU_ASSERT(learned.probes < CHUNKS / 20);
         model_free(m);
@@ -240,7 +240,7 @@ static void test_losses_are_mended_beside_reordering(void)
     for (unsigned tenths = 0; tenths <= 11; tenths++) {
         struct model *m = model_new(tenths * RTT / 10, 10, seed);
         collective(m);
-        struct sml_stream_stats learned = collective(m);
+        struct xfer_stats learned = collective(m);
 
         CU_ASSERT(learned.probes < CHUNKS / 10);
         CU_ASSERT(learned.retransmitted < CHUNKS / 50);

@@ -1,115 +1,115 @@
 /* Round trips: RFC 6298's own figures, the bounds of the timeout, and the base, which forgets old samples. */
-#include "switchml/rtt.h"
+#include "transfer/rtt.h"
 
 #include "unit.h"
 
 static const uint64_t MS = 1000000, S = 1000000000;
 
-static struct sml_rtt start(void)
+static struct xfer_rtt start(void)
 {
-    struct sml_rtt r;
+    struct xfer_rtt r;
 
-    sml_rtt_init(&r, 20 * MS, 2 * MS, 200 * MS);
+    xfer_rtt_init(&r, 20 * MS, 2 * MS, 200 * MS);
     return r;
 }
 
 static void test_what_is_0_has_a_default(void)
 {
-    const struct sml_rtt said = start();
-    struct sml_rtt r;
+    const struct xfer_rtt said = start();
+    struct xfer_rtt r;
 
-    sml_rtt_init(&r, 0, 0, 0);
+    xfer_rtt_init(&r, 0, 0, 0);
     CU_ASSERT(r.first == said.first && r.min == said.min && r.max == said.max);
 }
 
 static void test_before_the_first_sample_the_timer_has_its_first_value(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
-    CU_ASSERT_EQUAL(sml_rtt_rto(&r), 20 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 0), 20 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 2), 80 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 20 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 0), 20 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 2), 80 * MS);
 }
 
 static void test_samples_make_mean_and_variance(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
-    sml_rtt_sample(&r, 8 * MS, 0); /* SRTT = R, RTTVAR = R/2 */
+    xfer_rtt_sample(&r, 8 * MS, 0); /* SRTT = R, RTTVAR = R/2 */
     CU_ASSERT_EQUAL(r.srtt, 8 * MS);
     CU_ASSERT_EQUAL(r.var, 4 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_rto(&r), 24 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 24 * MS);
 
-    sml_rtt_sample(&r, 16 * MS, 1); /* 3/4 * 4 + 1/4 * |8 - 16|, then 7/8 * 8 + 1/8 * 16 */
+    xfer_rtt_sample(&r, 16 * MS, 1); /* 3/4 * 4 + 1/4 * |8 - 16|, then 7/8 * 8 + 1/8 * 16 */
     CU_ASSERT_EQUAL(r.var, 5 * MS);
     CU_ASSERT_EQUAL(r.srtt, 9 * MS);
 
-    sml_rtt_sample(&r, 1 * MS, 2);
+    xfer_rtt_sample(&r, 1 * MS, 2);
     CU_ASSERT_EQUAL(r.var, 5750000);
     CU_ASSERT_EQUAL(r.srtt, 8 * MS);
 }
 
 static void test_the_timer_stays_within_its_bounds(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
     for (unsigned i = 0; i < 100; i++)
-        sml_rtt_sample(&r, 10000, i);
-    CU_ASSERT_EQUAL(sml_rtt_rto(&r), 2 * MS);
+        xfer_rtt_sample(&r, 10000, i);
+    CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 2 * MS);
     for (unsigned i = 0; i < 100; i++)
-        sml_rtt_sample(&r, 5 * S, i);
-    CU_ASSERT_EQUAL(sml_rtt_rto(&r), 200 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 0), 200 * MS);
-    sml_rtt_sample(&r, 0, 101);
+        xfer_rtt_sample(&r, 5 * S, i);
+    CU_ASSERT_EQUAL(xfer_rtt_rto(&r), 200 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 0), 200 * MS);
+    xfer_rtt_sample(&r, 0, 101);
     CU_ASSERT(r.srtt > 0);
 }
 
 static void test_the_first_question_is_early_and_the_next_back_off(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
     for (unsigned i = 0; i < 100; i++)
-        sml_rtt_sample(&r, 100000, i);
-    CU_ASSERT(sml_rtt_interval(&r, 0) >= 200000);
-    CU_ASSERT(sml_rtt_interval(&r, 0) < 2 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 1), 4 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 2), 8 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 6), 128 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 7), 200 * MS);
-    CU_ASSERT_EQUAL(sml_rtt_interval(&r, 1000000), 200 * MS);
+        xfer_rtt_sample(&r, 100000, i);
+    CU_ASSERT(xfer_rtt_interval(&r, 0) >= 200000);
+    CU_ASSERT(xfer_rtt_interval(&r, 0) < 2 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 1), 4 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 2), 8 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 6), 128 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 7), 200 * MS);
+    CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 1000000), 200 * MS);
 }
 
 /* Another rank's timer held a chunk up. If it is the path that has become longer, few more samples tell. */
 static void test_one_sample_says_little_and_several_say_all(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
     for (unsigned i = 0; i < 100; i++)
-        sml_rtt_sample(&r, 10000, i);
-    sml_rtt_sample(&r, 185 * MS, 100);
-    CU_ASSERT(sml_rtt_interval(&r, 0) < 3 * MS);
+        xfer_rtt_sample(&r, 10000, i);
+    xfer_rtt_sample(&r, 185 * MS, 100);
+    CU_ASSERT(xfer_rtt_interval(&r, 0) < 3 * MS);
     for (unsigned i = 0; i < 20; i++)
-        sml_rtt_sample(&r, 40 * MS, 101 + i);
+        xfer_rtt_sample(&r, 40 * MS, 101 + i);
     CU_ASSERT(r.srtt > 30 * MS);
 }
 
 static void test_the_base_is_the_smallest_of_late(void)
 {
-    struct sml_rtt r = start();
+    struct xfer_rtt r = start();
 
     CU_ASSERT_EQUAL(r.base, 0);
-    sml_rtt_sample(&r, 300, 0);
-    sml_rtt_sample(&r, 100, 1);
-    sml_rtt_sample(&r, 200, 2);
+    xfer_rtt_sample(&r, 300, 0);
+    xfer_rtt_sample(&r, 100, 1);
+    xfer_rtt_sample(&r, 200, 2);
     CU_ASSERT_EQUAL(r.base, 100);
 
     /* The path has become longer: the old base is forgotten, but not at once. */
-    sml_rtt_sample(&r, 500, 6 * S);
+    xfer_rtt_sample(&r, 500, 6 * S);
     CU_ASSERT_EQUAL(r.base, 100);
-    sml_rtt_sample(&r, 600, 9 * S);
-    sml_rtt_sample(&r, 700, 12 * S);
+    xfer_rtt_sample(&r, 600, 9 * S);
+    xfer_rtt_sample(&r, 700, 12 * S);
     CU_ASSERT_EQUAL(r.base, 500);
-    sml_rtt_sample(&r, 50, 13 * S);
+    xfer_rtt_sample(&r, 50, 13 * S);
     CU_ASSERT_EQUAL(r.base, 50);
 }
 

@@ -27,7 +27,7 @@ static struct ctl_session_config config(void)
         .join = {.name = "train-1",
                  .data_port = 40000,
                  .terms = terms_of(
-                     (struct sml_terms){.format = SML_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 512})},
+                     (struct sml_terms){.format = XFER_FORMAT_TYPED, .chunk_bytes = 1460, .slots = 512})},
         .worker = &sml_worker,
         .join_deadline_ns = 30 * SECOND,
     };
@@ -35,7 +35,7 @@ static struct ctl_session_config config(void)
 }
 
 static const struct sml_terms granted = {
-    .format = SML_FORMAT_TYPED, .slots = SLOTS, .chunk_bytes = CHUNK_BYTES, .first_tag = 5555};
+    .format = XFER_FORMAT_TYPED, .slots = SLOTS, .chunk_bytes = CHUNK_BYTES, .first_tag = 5555};
 
 /* What the switch sends to the session at hand, as it should be. */
 static struct ctl_message message(const struct ctl_session *s, uint8_t type)
@@ -361,13 +361,13 @@ static void test_senseless_terms_are_ignored(void)
             t.chunk_bytes = 1464; /* more than we asked for */
             break;
         case 10:
-            t.format = SML_FORMAT_INT32;
+            t.format = XFER_FORMAT_INT32;
             break;
         case 11:
-            t.mode = SML_ORDERED;
+            t.mode = XFER_ORDERED;
             break;
         case 12:
-            t.checksum = SML_CHECKSUM_CRC32C;
+            t.checksum = XFER_CHECKSUM_CRC32C;
             break;
         case 5:
             m.ready.lost_after_ms = 0;

@@ -11,7 +11,7 @@
 enum { RANKS = 4 };
 
 static const struct sml_terms usual = {
-    .format = SML_FORMAT_TYPED, .mode = SML_ORDERED, .slots = 512, .chunk_bytes = 1024};
+    .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1024};
 
 static struct agg_terms terms_of(struct sml_terms t)
 {
@@ -31,10 +31,10 @@ static struct agg_terms terms_of(struct sml_terms t)
         return t;                                                                                            \
     }
 
-DEFINE_USUAL_BUT(checksum, enum sml_checksum)
+DEFINE_USUAL_BUT(checksum, enum xfer_checksum)
 DEFINE_USUAL_BUT(chunk_bytes, uint16_t)
-DEFINE_USUAL_BUT(format, enum sml_format)
-DEFINE_USUAL_BUT(mode, enum sml_mode)
+DEFINE_USUAL_BUT(format, enum xfer_format)
+DEFINE_USUAL_BUT(mode, enum xfer_mode)
 DEFINE_USUAL_BUT(plain, bool)
 DEFINE_USUAL_BUT(resumed, bool)
 DEFINE_USUAL_BUT(slots, uint16_t)
@@ -43,25 +43,25 @@ DEFINE_USUAL_BUT(tag_bits, uint8_t)
 /* The published format has code 0 there; but terms of zeros are typed, as libswagg's are by default. */
 static void test_formats_have_codes_of_their_own_on_the_wire(void)
 {
-    static const uint8_t codes[SML_FORMATS] = {
-        [SML_FORMAT_INT32] = 0, [SML_FORMAT_TYPED] = 1, [SML_FORMAT_FP16] = 2};
+    static const uint8_t codes[XFER_FORMATS] = {
+        [XFER_FORMAT_INT32] = 0, [XFER_FORMAT_TYPED] = 1, [XFER_FORMAT_FP16] = 2};
     const struct sml_terms zeros = {.slots = 0};
 
-    for (enum sml_format f = 0; f < SML_FORMATS; f++) {
+    for (enum xfer_format f = 0; f < XFER_FORMATS; f++) {
         const struct agg_terms terms = terms_of(usual_but_format(f));
         struct sml_terms back;
 
         CU_ASSERT_EQUAL(terms.data[0], codes[f]);
         CU_ASSERT(sml_terms_parse(&back, &terms) && back.format == f);
     }
-    CU_ASSERT_EQUAL(zeros.format, SML_FORMAT_TYPED);
+    CU_ASSERT_EQUAL(zeros.format, XFER_FORMAT_TYPED);
 }
 
 static void test_terms_survive_the_wire(void)
 {
-    const struct sml_terms t = {.format = SML_FORMAT_TYPED,
-                                .mode = SML_ORDERED,
-                                .checksum = SML_CHECKSUM_CRC32C,
+    const struct sml_terms t = {.format = XFER_FORMAT_TYPED,
+                                .mode = XFER_ORDERED,
+                                .checksum = XFER_CHECKSUM_CRC32C,
                                 .slots = 0x1234,
                                 .chunk_bytes = 0x1f40,
                                 .resumed = true,
@@ -139,15 +139,15 @@ static void test_wishes_out_of_range_are_refused_in_words(void)
     CU_ASSERT(is_refused(usual_but_chunk_bytes(66), "not 66"));
     CU_ASSERT(is_refused(usual_but_chunk_bytes(8964), "not 8964"));
     CU_ASSERT(is_refused(usual_but_tag_bits(12), "replayed"));
-    t.format = SML_FORMAT_INT32;
-    t.checksum = SML_CHECKSUM_CRC32C;
+    t.format = XFER_FORMAT_INT32;
+    t.checksum = XFER_CHECKSUM_CRC32C;
     CU_ASSERT(is_refused(t, "int32 elements with exponents have no checksum"));
-    t.format = SML_FORMAT_FP16;
+    t.format = XFER_FORMAT_FP16;
     CU_ASSERT(is_refused(t, "fp16 elements with exponents have no checksum"));
     t = usual;
     t.plain = true;
     CU_ASSERT(is_refused(t, "typed elements are not the published ones"));
-    t.format = SML_FORMAT_INT32;
+    t.format = XFER_FORMAT_INT32;
     t.chunk_bytes = 124;
     CU_ASSERT(is_refused(t, "chunks of 128 bytes at least, not 124"));
     t = usual;
@@ -177,12 +177,12 @@ static void test_wishes_that_cannot_both_be_granted(void)
     const struct agg_terms wish = terms_of(usual), other = terms_of(usual_but_slots(2));
     struct agg_difference d;
 
-    CU_ASSERT(
-        differ(usual_but_format(SML_FORMAT_INT32), usual, "int32 elements with exponents", "typed elements"));
-    CU_ASSERT(differ(usual, usual_but_mode(SML_ON_ARRIVAL), "ordered sums", "sums on arrival"));
-    CU_ASSERT(differ(usual_but_checksum(SML_CHECKSUM_CRC32C), usual, "packets with a CRC32C",
+    CU_ASSERT(differ(usual_but_format(XFER_FORMAT_INT32), usual, "int32 elements with exponents",
+                     "typed elements"));
+    CU_ASSERT(differ(usual, usual_but_mode(XFER_ON_ARRIVAL), "ordered sums", "sums on arrival"));
+    CU_ASSERT(differ(usual_but_checksum(XFER_CHECKSUM_CRC32C), usual, "packets with a CRC32C",
                      "packets without a checksum"));
-    CU_ASSERT(differ(usual_but_format(SML_FORMAT_FP16), usual_but_format(SML_FORMAT_INT32),
+    CU_ASSERT(differ(usual_but_format(XFER_FORMAT_FP16), usual_but_format(XFER_FORMAT_INT32),
                      "fp16 elements with exponents", "int32 elements with exponents"));
     CU_ASSERT(differ(usual_but_plain(true), usual, "published packets only", "packets of all kinds"));
     CU_ASSERT_FALSE(sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
@@ -217,10 +217,10 @@ static void test_a_new_job_gets_the_least_of_all_wishes(void)
 
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].chunk_bytes = 8960;
-        wishes[r].checksum = SML_CHECKSUM_CRC32C;
+        wishes[r].checksum = XFER_CHECKSUM_CRC32C;
     }
     CU_ASSERT_FATAL(grant(wishes, 1472, &t, &why));
-    CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - SML_TRAILER_BYTES) / 4 * 4);
+    CU_ASSERT_EQUAL(t.chunk_bytes, (1472 - SML_HEADER_BYTES - XFER_TRAILER_BYTES) / 4 * 4);
     CU_ASSERT_FATAL(grant(wishes, 9172, &t, &why));
     CU_ASSERT_EQUAL(t.chunk_bytes, 8960);
 }
@@ -245,10 +245,10 @@ static void test_keyed_packets_fit_where_others_fitted(void)
     }
     CU_ASSERT(grant(wishes, 0, &t, &why) && !t.keyed && t.chunk_bytes == 1460);
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.keyed && t.chunk_bytes == 1452);
-    CU_ASSERT_EQUAL(sml_terms_checksum(&t), SML_CHECKSUM_KEYED);
+    CU_ASSERT_EQUAL(sml_terms_checksum(&t), XFER_CHECKSUM_KEYED);
     CU_ASSERT(grant_keyed(wishes, 1000, &t, &why) && t.chunk_bytes == (1000 - 18) / 4 * 4);
     for (unsigned r = 0; r < RANKS; r++)
-        wishes[r].checksum = SML_CHECKSUM_CRC32C;
+        wishes[r].checksum = XFER_CHECKSUM_CRC32C;
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 1456);
     wishes[1].chunk_bytes = 1000;
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why) && t.chunk_bytes == 996);
@@ -275,7 +275,7 @@ static void test_tables_are_checked_and_must_be_the_same(void)
     CU_ASSERT(differ(usual_but_compression(1), usual_but_compression(2),
                      "one granularity, fraction and block of compression", "others"));
     t = usual_but_table(four_bits);
-    t.format = SML_FORMAT_INT32;
+    t.format = XFER_FORMAT_INT32;
     CU_ASSERT(is_refused(t, "int32 elements with exponents cannot be compressed"));
     t = usual_but_table(four_bits);
     t.chunk_bytes = SML_LOOK_UP_CHUNK_MIN - 4;
@@ -347,7 +347,7 @@ static void test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "64 bytes at least, there is room for 60"));
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].plain = true;
-        wishes[r].format = SML_FORMAT_INT32;
+        wishes[r].format = XFER_FORMAT_INT32;
     }
     CU_ASSERT_FALSE(grant_keyed(wishes, 0, &t, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys: false"));
@@ -398,7 +398,7 @@ static void test_a_keyed_pool_needs_the_secret(void)
     CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
     cfg.shared = &shared;
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
-    CU_ASSERT(f.payload_bytes == SML_HEADER_BYTES + 1024 + SML_AUTH_BYTES && !f.checked);
+    CU_ASSERT(f.payload_bytes == SML_HEADER_BYTES + 1024 + XFER_AUTH_BYTES && !f.checked);
     CU_ASSERT(f.bytes > without.bytes + 1024);
 }
 
@@ -413,7 +413,7 @@ static void test_published_packets_have_published_lengths(void)
     for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         for (unsigned r = 0; r < RANKS; r++) {
             wishes[r] = usual_but_chunk_bytes(lengths[i].wish);
-            wishes[r].format = SML_FORMAT_INT32;
+            wishes[r].format = XFER_FORMAT_INT32;
             wishes[r].plain = true;
         }
         CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
@@ -426,7 +426,7 @@ static void test_published_packets_have_published_lengths(void)
 /* A switch may know nothing else, though nobody wished so. */
 static void test_a_rank_goes_by_published_packets_if_the_switch_says_so(void)
 {
-    struct sml_terms wish = usual_but_format(SML_FORMAT_INT32), job = wish;
+    struct sml_terms wish = usual_but_format(XFER_FORMAT_INT32), job = wish;
     struct agg_terms wished = terms_of(wish), granted;
     uint32_t progress;
 
@@ -558,13 +558,13 @@ static void test_terms_can_be_listed(void)
 static void test_what_a_pool_takes_follows_from_the_terms(void)
 {
     struct agg_pool_config cfg = {.workers = RANKS,
-                                  .terms = terms_of(usual_but_checksum(SML_CHECKSUM_CRC32C)),
+                                  .terms = terms_of(usual_but_checksum(XFER_CHECKSUM_CRC32C)),
                                   .kernels = agg_kernels_best()};
     struct agg_footprint f;
 
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
     CU_ASSERT(f.slots == 512 && f.buffers == 1024 && f.checked);
-    CU_ASSERT_EQUAL(f.payload_bytes, SML_HEADER_BYTES + 1024 + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(f.payload_bytes, SML_HEADER_BYTES + 1024 + XFER_TRAILER_BYTES);
     CU_ASSERT(f.bytes > 512 * (2 + RANKS - 1) * 1024);
     cfg.terms = terms_of(usual_but_slots(500));
     CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));

@@ -34,8 +34,8 @@ static rte_be32_t ip_of(unsigned job, unsigned rank)
 
 static void describe(unsigned i)
 {
-    const struct sml_terms terms = {.format = SML_FORMAT_INT32,
-                                    .mode = SML_ON_ARRIVAL,
+    const struct sml_terms terms = {.format = XFER_FORMAT_INT32,
+                                    .mode = XFER_ON_ARRIVAL,
                                     .slots = THREADS * SLOTS,
                                     .chunk_bytes = 4 * ELEMENTS,
                                     .plain = true,

@@ -382,26 +382,26 @@ static void test_only_sound_calls_begin(void)
 
     script_open(&sc, 1, 2, 4, 4);
     const struct {
-        struct sml_call call;
+        struct xfer_call call;
         const void *in;
         void *out;
         int rc;
     } cases[] = {
         {{0, 0, AGG_I32, AGG_SUM, 0, 4}, x, x, -EINVAL},
         {{0, 3, AGG_I32, AGG_SUM, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, 0, AGG_SUM, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_TYPES, AGG_SUM, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, 0, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, AGG_OPS, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_F32, AGG_BAND, 0, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 1, 4}, x, x, -EINVAL},
-        {{0, SML_REDUCE, AGG_I32, AGG_SUM, 2, 4}, x, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4}, NULL, x, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, -EINVAL},
-        {{0, SML_ALLREDUCE, AGG_I32, AGG_SUM, 0, UINT64_MAX / 2}, x, x, -EOVERFLOW},
-        {{0, SML_ALLREDUCE, AGG_F64, AGG_SUM, 0, UINT64_C(1) << 40}, x, x, -EOVERFLOW},
-        {{0, SML_REDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, 0},
-        {{0, SML_REDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, -EBUSY},
+        {{0, XFER_ALLREDUCE, 0, AGG_SUM, 0, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_TYPES, AGG_SUM, 0, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, 0, 0, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_OPS, 0, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_F32, AGG_BAND, 0, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 1, 4}, x, x, -EINVAL},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 2, 4}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4}, NULL, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, UINT64_MAX / 2}, x, x, -EOVERFLOW},
+        {{0, XFER_ALLREDUCE, AGG_F64, AGG_SUM, 0, UINT64_C(1) << 40}, x, x, -EOVERFLOW},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, 0},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4}, x, NULL, -EBUSY},
     };
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sc.line_number = i;
@@ -415,13 +415,13 @@ static void test_only_sound_segments_begin(void)
 {
     struct script sc = {.line = "segments"};
     int32_t x[4] = {0};
-    struct sml_segment good[] = {
+    struct xfer_segment good[] = {
         {.in = x, .out = x, .count = 1}, {0}, {.in = x + 1, .out = x + 1, .count = 3}};
-    struct sml_segment no_in = {.out = x, .count = 1}, no_out = {.in = x, .count = 1};
-    struct sml_segment huge[] = {{.in = x, .out = x, .count = UINT64_MAX / 8},
-                                 {.in = x, .out = x, .count = UINT64_MAX / 8}};
-    const struct sml_call all = {.collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 77};
-    const struct sml_call one = {.collective = SML_REDUCE, .type = AGG_I32, .op = AGG_SUM};
+    struct xfer_segment no_in = {.out = x, .count = 1}, no_out = {.in = x, .count = 1};
+    struct xfer_segment huge[] = {{.in = x, .out = x, .count = UINT64_MAX / 8},
+                                  {.in = x, .out = x, .count = UINT64_MAX / 8}};
+    const struct xfer_call all = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 77};
+    const struct xfer_call one = {.collective = XFER_REDUCE, .type = AGG_I32, .op = AGG_SUM};
 
     script_open(&sc, 1, 2, 4, 4);
     SCRIPT_CHECK(&sc, sml_stream_begin_segments(sc.stream, &all, &no_in, 1, 0) == -EINVAL);
@@ -441,7 +441,7 @@ static void test_only_sound_segments_begin(void)
 
 static void test_only_sound_configurations_have_a_footprint(void)
 {
-    struct sml_stream_config sound = {.format = SML_FORMAT_TYPED,
+    struct sml_stream_config sound = {.format = XFER_FORMAT_TYPED,
                                       .rank = 1,
                                       .workers = 2,
                                       .slots = 4,
@@ -451,7 +451,7 @@ static void test_only_sound_configurations_have_a_footprint(void)
     CU_ASSERT(sml_stream_footprint(&sound) > 0);
     c = sound, c.rank = 2;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);
-    c = sound, c.workers = SML_MAX_RANKS + 1;
+    c = sound, c.workers = AGG_MAX_RANKS + 1;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);
     c = sound, c.slots = 3;
     CU_ASSERT_EQUAL(sml_stream_footprint(&c), 0);
@@ -471,37 +471,38 @@ static void test_a_spoilt_result_is_refused(void)
     struct script sc = {.line = "spoil"};
     uint8_t good[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES], bad[sizeof(good) + 8];
     struct sml_packet p;
-    struct sml_send send;
+    struct xfer_send send;
 
     script_open(&sc, 0, 2, 4, 4);
-    script_begin(&sc, SML_ALLREDUCE, 27, 0, false);
+    script_begin(&sc, XFER_ALLREDUCE, 27, 0, false);
     while (sml_stream_poll(sc.stream, 0, &send))
         ;
     p = script_header(&sc, SML_OPEN, 0);
     sml_build_header(good, &p);
-    sml_build_call(good + SML_HEADER_BYTES, &sc.call);
-    size_t bytes = SML_HEADER_BYTES + SML_CALL_BYTES;
+    xfer_build_call(good + SML_HEADER_BYTES, &sc.call);
+    size_t bytes = SML_HEADER_BYTES + XFER_CALL_BYTES;
     bytes += script_elements(&sc, 0, 10, good + bytes);
 
-    for (size_t i = 0; i < SML_HEADER_BYTES + SML_CALL_BYTES; i++) {
+    for (size_t i = 0; i < SML_HEADER_BYTES + XFER_CALL_BYTES; i++) {
         sc.line_number = (unsigned)i;
         if (i == 9 || i == SML_HEADER_BYTES + 7) /* the flags, and a reserved byte */
             continue;
         memcpy(bad, good, bytes);
         bad[i] ^= 0x41;
-        enum sml_receive worth = sml_stream_receive(sc.stream, bad, bytes, 0);
-        SCRIPT_CHECK(&sc, worth == SML_RX_BAD || worth == SML_RX_DUPLICATE); /* a tag can become an old one */
+        enum xfer_receive worth = sml_stream_receive(sc.stream, bad, bytes, 0);
+        SCRIPT_CHECK(&sc,
+                     worth == XFER_RX_BAD || worth == XFER_RX_DUPLICATE); /* a tag can become an old one */
     }
     memset(bad, 0, sizeof(bad));
     memcpy(bad, good, bytes);
     for (size_t n = 0; n < sizeof(bad); n++) {
         sc.line_number = (unsigned)n;
         if (n != bytes)
-            SCRIPT_CHECK(&sc, sml_stream_receive(sc.stream, bad, n, 0) == SML_RX_BAD);
+            SCRIPT_CHECK(&sc, sml_stream_receive(sc.stream, bad, n, 0) == XFER_RX_BAD);
     }
     for (unsigned i = 0; i < 27; i++)
         CU_ASSERT_EQUAL(sc.out[i], -1);
-    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes, 0), SML_RX_RESULT);
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes, 0), XFER_RX_RESULT);
     free(sc.stream);
 }
 
@@ -510,50 +511,50 @@ static void test_a_spoilt_result_is_refused(void)
 static void test_with_a_checksum_nothing_without_it_counts(void)
 {
     struct script sc = {.line = "checksum"};
-    uint8_t sent[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES + SML_TRAILER_BYTES], good[sizeof(sent)];
-    struct sml_stream_stats stats;
+    uint8_t sent[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES + XFER_TRAILER_BYTES], good[sizeof(sent)];
+    struct xfer_stats stats;
     struct sml_packet p;
-    struct sml_send send;
+    struct xfer_send send;
 
     script_open(&sc, 1, 2, 4, 4);
     free(sc.stream);
-    sc.cfg.checksum = SML_CHECKSUM_CRC32C;
+    sc.cfg.checksum = XFER_CHECKSUM_CRC32C;
     sc.stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&sc.cfg)), &sc.cfg);
-    script_begin(&sc, SML_ALLREDUCE, 11, 0, false);
+    script_begin(&sc, XFER_ALLREDUCE, 11, 0, false);
     CU_ASSERT_TRUE_FATAL(sml_stream_poll(sc.stream, 0, &send));
-    size_t bytes = sml_send_copy(&send, sent);
+    size_t bytes = xfer_send_copy(&send, sent);
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, sent, bytes), SML_OK);
-    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 1));
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 1));
 
     p = script_header(&sc, SML_OPEN, 0);
-    p.checksum = SML_CHECKSUM_CRC32C;
+    p.checksum = XFER_CHECKSUM_CRC32C;
     sml_build_header(good, &p);
-    sml_build_call(good + SML_HEADER_BYTES, &sc.call);
-    bytes = SML_HEADER_BYTES + SML_CALL_BYTES;
+    xfer_build_call(good + SML_HEADER_BYTES, &sc.call);
+    bytes = SML_HEADER_BYTES + XFER_CALL_BYTES;
     bytes += script_elements(&sc, 0, 10, good + bytes);
     sml_build_trailer(good + bytes, 1, good, bytes, NULL, 0); /* as if a rank had sent it */
-    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_DAMAGED);
-    sml_build_trailer(good + bytes, SML_SWITCH, good, bytes, NULL, 0);
-    for (size_t i = 2; i < bytes + SML_TRAILER_BYTES; i++) {
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + XFER_TRAILER_BYTES, 0), XFER_RX_DAMAGED);
+    sml_build_trailer(good + bytes, XFER_SWITCH, good, bytes, NULL, 0);
+    for (size_t i = 2; i < bytes + XFER_TRAILER_BYTES; i++) {
         good[i] ^= 0x08;
-        CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_DAMAGED);
+        CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + XFER_TRAILER_BYTES, 0), XFER_RX_DAMAGED);
         good[i] ^= 0x08;
     }
     good[0] ^= 0x08; /* no checksum: the trailer is four bytes more of elements */
-    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes, 0), SML_RX_DAMAGED);
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes, 0), XFER_RX_DAMAGED);
     good[0] ^= 0x08;
     for (unsigned i = 0; i < 11; i++)
         CU_ASSERT_EQUAL(sc.out[i], -1);
-    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + SML_TRAILER_BYTES, 0), SML_RX_RESULT);
+    CU_ASSERT_EQUAL(sml_stream_receive(sc.stream, good, bytes + XFER_TRAILER_BYTES, 0), XFER_RX_RESULT);
     sml_stream_stats(sc.stream, &stats);
-    CU_ASSERT_EQUAL(stats.damaged, bytes + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(stats.damaged, bytes + XFER_TRAILER_BYTES);
     CU_ASSERT_EQUAL(stats.bad, 0);
     free(sc.stream);
 }
 
 static unsigned send_all(struct script *sc)
 {
-    struct sml_send send;
+    struct xfer_send send;
     unsigned n = 0;
 
     for (; sml_stream_poll(sc->stream, sc->now, &send); n++)
@@ -568,7 +569,7 @@ static void test_results_may_gather_while_many_are_in_flight_and_keep_coming(voi
     unsigned answered = 0, in_flight;
 
     script_open(&sc, 0, 2, 256, 256);
-    script_begin(&sc, SML_ALLREDUCE, SCRIPT_COUNT_MAX, 0, false);
+    script_begin(&sc, XFER_ALLREDUCE, SCRIPT_COUNT_MAX, 0, false);
     in_flight = send_all(&sc);
     CU_ASSERT(in_flight < 64);
     while (in_flight < 64 && answered < 128) {

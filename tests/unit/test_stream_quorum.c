@@ -1,15 +1,15 @@
 /* A stream in a job with a quorum, packet by packet: what it does without, and what it asks about first. */
 #include <stdlib.h>
 
-#include "switchml/chunks.h"
 #include "switchml/stream.h"
+#include "transfer/chunks.h"
 #include "unit.h"
 #include "wire/bytes.h"
 
 enum { SLOTS = 4, CHUNK_BYTES = 64, RANK = 1, WORKERS = 3, CHUNKS = 12, COUNT = 11 + (CHUNKS - 1) * 16 };
 
 static struct sml_stream *stream;
-static struct sml_roll roll[CHUNKS];
+static struct xfer_roll roll[CHUNKS];
 static int32_t in[COUNT], out[COUNT];
 
 /* An allreduce of so many chunks is in progress, and as many are sent as there are slots. */
@@ -19,13 +19,13 @@ static void start(void)
                                           .workers = WORKERS,
                                           .slots = SLOTS,
                                           .chunk_bytes = CHUNK_BYTES,
-                                          .format = SML_FORMAT_TYPED,
+                                          .format = XFER_FORMAT_TYPED,
                                           .quorum = true,
                                           .window_max = SLOTS,
                                           .kernels = agg_kernels_best()};
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
-    struct sml_send send;
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    struct xfer_send send;
 
     stream = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
     for (unsigned i = 0; i < COUNT; i++)
@@ -48,7 +48,7 @@ static struct sml_packet packet(enum sml_kind kind, uint32_t tag)
                                .e0 = agg_code(AGG_I32, AGG_SUM)};
 }
 
-static enum sml_receive late(uint32_t tag, uint32_t expected, bool is_in)
+static enum xfer_receive late(uint32_t tag, uint32_t expected, bool is_in)
 {
     uint8_t payload[SML_HEADER_BYTES + SML_LATE_BYTES];
     struct sml_packet p = packet(SML_LATE, tag);
@@ -60,7 +60,7 @@ static enum sml_receive late(uint32_t tag, uint32_t expected, bool is_in)
 }
 
 /* Of a chunk that is not the call's first: 2 everywhere, of ranks 0 and 2. */
-static enum sml_receive result(uint32_t tag)
+static enum xfer_receive result(uint32_t tag)
 {
     uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES + 1] = {0};
     const struct sml_packet p = packet(SML_DATA, tag);
@@ -75,12 +75,12 @@ static enum sml_receive result(uint32_t tag)
 /* The next packet is of this kind, about this chunk. */
 static bool sends(enum sml_kind kind, uint32_t tag)
 {
-    struct sml_send send;
+    struct xfer_send send;
     struct sml_packet p;
     uint8_t payload[SML_HEADER_BYTES + CHUNK_BYTES + 1];
 
     return sml_stream_poll(stream, 2, &send) &&
-           sml_parse(&p, payload, sml_send_copy(&send, payload)) == SML_OK && p.kind == kind && p.tag == tag;
+           sml_parse(&p, payload, xfer_send_copy(&send, payload)) == SML_OK && p.kind == kind && p.tag == tag;
 }
 
 static bool roll_is(unsigned chunk, unsigned ranks, bool mine)
@@ -91,18 +91,18 @@ static bool roll_is(unsigned chunk, unsigned ranks, bool mine)
 /* Chunks 0 to 3 are on their way when the others are at 16 and more: all up to 4 are gone. */
 static void what_was_sent_is_asked_about_before_it_is_given_up(void)
 {
-    struct sml_send send;
+    struct xfer_send send;
 
     start();
-    CU_ASSERT_EQUAL(late(0, 16, true), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(late(0, 16, true), XFER_RX_NEWS);
     CU_ASSERT(roll_is(0, 0, true) && roll_is(4, 0, false));
     for (uint32_t tag = 1; tag < SLOTS; tag++)
         CU_ASSERT(sends(SML_PROBE, tag));
     CU_ASSERT_FALSE(sml_stream_poll(stream, 2, &send));
-    CU_ASSERT_EQUAL(late(2, 14, false), SML_RX_NEWS);
-    CU_ASSERT_EQUAL(late(1, 13, true), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(late(2, 14, false), XFER_RX_NEWS);
+    CU_ASSERT_EQUAL(late(1, 13, true), XFER_RX_NEWS);
     CU_ASSERT(roll_is(1, 0, true) && roll_is(2, 0, false));
-    CU_ASSERT_EQUAL(result(3), SML_RX_RESULT); /* it had been on its way */
+    CU_ASSERT_EQUAL(result(3), XFER_RX_RESULT); /* it had been on its way */
     CU_ASSERT(roll_is(3, 2, false));
     CU_ASSERT(out[10] == 0 && out[11 + 2 * 16 - 1] == 0 && out[11 + 2 * 16] == 2 && out[11 + 3 * 16] == 0);
     CU_ASSERT(sends(SML_DATA, 5)); /* and on from there */
@@ -114,14 +114,14 @@ static void what_was_sent_is_asked_about_before_it_is_given_up(void)
 static void what_was_not_sent_is_given_up_at_once(void)
 {
     start();
-    CU_ASSERT_EQUAL(late(0, 40, false), SML_RX_NEWS);
+    CU_ASSERT_EQUAL(late(0, 40, false), XFER_RX_NEWS);
     for (uint32_t tag = 1; tag < SLOTS; tag++) {
         CU_ASSERT(sends(SML_PROBE, tag));
-        CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_RUNNING);
+        CU_ASSERT_EQUAL(sml_stream_status(stream), XFER_RUNNING);
     }
     for (uint32_t tag = 1; tag < SLOTS; tag++)
-        CU_ASSERT_EQUAL(late(tag, 40 + tag, tag == 2), SML_RX_NEWS);
-    CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_DONE);
+        CU_ASSERT_EQUAL(late(tag, 40 + tag, tag == 2), XFER_RX_NEWS);
+    CU_ASSERT_EQUAL(sml_stream_status(stream), XFER_DONE);
     for (unsigned i = 0; i < CHUNKS; i++)
         CU_ASSERT(roll_is(i, 0, i == 2));
     free(stream);
@@ -129,16 +129,16 @@ static void what_was_not_sent_is_given_up_at_once(void)
 
 /* What ranks 0 and 2 have called: of chunk `tag`, so many bytes of elements; theirs: NULL, it does not begin
  * a call. */
-static enum sml_receive result_of(uint32_t tag, const struct sml_call *theirs, uint8_t e0, size_t elements)
+static enum xfer_receive result_of(uint32_t tag, const struct xfer_call *theirs, uint8_t e0, size_t elements)
 {
-    uint8_t payload[SML_HEADER_BYTES + SML_CALL_BYTES + 2 * CHUNK_BYTES + 1] = {0}, *end;
+    uint8_t payload[SML_HEADER_BYTES + XFER_CALL_BYTES + 2 * CHUNK_BYTES + 1] = {0}, *end;
     struct sml_packet p = packet(theirs != NULL ? SML_OPEN : SML_DATA, tag);
 
     p.e0 = e0;
     sml_build_header(payload, &p);
     if (theirs != NULL)
-        sml_build_call(payload + SML_HEADER_BYTES, theirs);
-    end = payload + SML_HEADER_BYTES + (theirs != NULL ? SML_CALL_BYTES : 0) + elements;
+        xfer_build_call(payload + SML_HEADER_BYTES, theirs);
+    end = payload + SML_HEADER_BYTES + (theirs != NULL ? XFER_CALL_BYTES : 0) + elements;
     *end++ = 5;
     return sml_stream_receive(stream, payload, (size_t)(end - payload), 2);
 }
@@ -146,13 +146,13 @@ static enum sml_receive result_of(uint32_t tag, const struct sml_call *theirs, u
 static void calls_that_differ_are_told_by_any_result_that_shows_it(void)
 {
     const uint8_t ours = agg_code(AGG_I32, AGG_SUM), maxima = agg_code(AGG_I32, AGG_MAX);
-    const struct sml_call other = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 9, .seq = 1};
-    const struct sml_call same = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    const struct xfer_call other = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 9, .seq = 1};
+    const struct xfer_call same = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
     const struct {
         uint32_t tag;
-        const struct sml_call *theirs;
+        const struct xfer_call *theirs;
         uint8_t e0;
         size_t elements;
     } wrong[] = {
@@ -166,18 +166,18 @@ static void calls_that_differ_are_told_by_any_result_that_shows_it(void)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         start();
         CU_ASSERT_EQUAL(result_of(wrong[i].tag, wrong[i].theirs, wrong[i].e0, wrong[i].elements),
-                        SML_RX_NEWS);
-        CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_MISMATCH);
-        const struct sml_mismatch *m = sml_stream_mismatch(stream);
+                        XFER_RX_NEWS);
+        CU_ASSERT_EQUAL(sml_stream_status(stream), XFER_MISMATCH);
+        const struct xfer_mismatch *m = sml_stream_mismatch(stream);
         CU_ASSERT(m->your_rank == RANK && m->peer_rank == 0 && m->yours.count == COUNT);
         CU_ASSERT_EQUAL(m->peers.count, wrong[i].theirs != NULL ? 9 : 0);
         CU_ASSERT_EQUAL(m->peer_bytes, wrong[i].elements);
         free(stream);
     }
     start();
-    CU_ASSERT_EQUAL(result_of(0, &same, ours, 44), SML_RX_RESULT);
-    CU_ASSERT_EQUAL(result_of(1, NULL, ours, CHUNK_BYTES), SML_RX_RESULT);
-    CU_ASSERT_EQUAL(sml_stream_status(stream), SML_STREAM_RUNNING);
+    CU_ASSERT_EQUAL(result_of(0, &same, ours, 44), XFER_RX_RESULT);
+    CU_ASSERT_EQUAL(result_of(1, NULL, ours, CHUNK_BYTES), XFER_RX_RESULT);
+    CU_ASSERT_EQUAL(sml_stream_status(stream), XFER_RUNNING);
     free(stream);
 }
 

@@ -23,7 +23,7 @@ enum {
     TENSOR_MAX = 2080, /* bytes */
     CHUNK_BYTES = 64,
     LOOK_UP_CHUNK_BYTES = 192, /* of jobs that have a table */
-    PAYLOAD_MAX = SML_HEADER_BYTES + LOOK_UP_CHUNK_BYTES + SML_TRAILER_MAX,
+    PAYLOAD_MAX = SML_HEADER_BYTES + LOOK_UP_CHUNK_BYTES + XFER_TRAILER_MAX,
     STEPS_MAX = 200000,
 };
 
@@ -42,7 +42,7 @@ struct world {
     struct sml_pool_config cfg;
     struct keys_shared shared; /* by the ranks of the job, and its switch */
     unsigned calls_count;
-    struct sml_call calls[CALLS_MAX];
+    struct xfer_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];
     uint64_t digest[CALLS_MAX]; /* of the first rank's result; 0: no rank has one yet */
     struct rank ranks[RANKS_MAX];
@@ -75,7 +75,7 @@ static void fail(struct world *w, const char *what)
 static void fill(const struct world *w, unsigned rank, unsigned call, void *tensor)
 {
     uint64_t state = w->seed * 31 + rank * 7919 + call * 104729;
-    const struct sml_call *c = &w->calls[call];
+    const struct xfer_call *c = &w->calls[call];
     const uint8_t code = agg_code(c->type, c->op);
 
     if (!sml_looks_up(code))
@@ -84,9 +84,9 @@ static void fill(const struct world *w, unsigned rank, unsigned call, void *tens
         ((uint8_t *)tensor)[i] = (uint8_t)rng_next(&state);
 }
 
-static bool has_scale(const struct world *w, const struct sml_call *call)
+static bool has_scale(const struct world *w, const struct xfer_call *call)
 {
-    return sml_has_exponents(w->cfg.format) && call->type != AGG_I32;
+    return xfer_has_exponents(w->cfg.format) && call->type != AGG_I32;
 }
 
 /* What a rank contributes where blocks have a scale: of sizes that change from block to block, and rarely a
@@ -104,7 +104,7 @@ static float scaled_element(const struct world *w, unsigned rank, unsigned call,
 /* Of all ranks' contributions to the element's block; false: one is no number. */
 static bool block_exponent(const struct world *w, unsigned call, unsigned i, int *exponent)
 {
-    const unsigned block = CHUNK_BYTES / (w->cfg.format == SML_FORMAT_INT32 ? 4 : 2),
+    const unsigned block = CHUNK_BYTES / (w->cfg.format == XFER_FORMAT_INT32 ? 4 : 2),
                    first = i / block * block;
 
     *exponent = NUM_EXPONENT_LEAST;
@@ -134,7 +134,7 @@ static bool scaled_sum_is_right(const struct world *w, unsigned call, unsigned i
     const double parts = w->calls[call].op == AGG_AVG ? n : 1;
     const double int32 = n * n * ldexp(1, exponent) / INT32_MAX, fp16 = n * ldexp(1, exponent - 10);
     return fabs((double)got * parts - sum) <=
-           (w->cfg.format == SML_FORMAT_INT32 ? int32 : fp16) + fabs(sum) * 0x1p-24;
+           (w->cfg.format == XFER_FORMAT_INT32 ? int32 : fp16) + fabs(sum) * 0x1p-24;
 }
 
 /* Every rank gets the same bits. */
@@ -155,9 +155,9 @@ static void check_scaled(struct world *w, unsigned call, const uint8_t *got)
     w->digest[call] = digest | 1;
 }
 
-static bool wants(const struct sml_call *call, unsigned rank)
+static bool wants(const struct xfer_call *call, unsigned rank)
 {
-    return call->collective == SML_ALLREDUCE || call->root == rank;
+    return call->collective == XFER_ALLREDUCE || call->root == rank;
 }
 
 /* A call is a promise of its sum, and a reduce that is buffered one of no more than a turn of the slots. */
@@ -176,7 +176,7 @@ static void check_ahead(struct world *w, unsigned r)
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *call = &w->calls[k->call];
+    const struct xfer_call *call = &w->calls[k->call];
     _Alignas(8) uint8_t tensor[TENSOR_MAX];
     uint8_t *out = w->in_place[k->call] ? k->in : k->out;
 
@@ -212,7 +212,7 @@ static bool looked_up(const struct world *w, unsigned call, const uint8_t *got)
 static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct sml_call *call = &w->calls[k->call];
+    const struct xfer_call *call = &w->calls[k->call];
     static uint8_t expected[TENSOR_MAX], got[TENSOR_MAX], contributions[RANKS_MAX][TENSOR_MAX];
     const void *in[RANKS_MAX];
 
@@ -299,8 +299,8 @@ static void deliver(struct world *w, const struct bag_packet *p)
     }
     if (off_network(&w->ranks[p->rank]))
         return;
-    enum sml_receive worth = sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
-    if ((worth == SML_RX_BAD || worth == SML_RX_DAMAGED) && w->restart_at == 0)
+    enum xfer_receive worth = sml_stream_receive(w->ranks[p->rank].stream, p->payload, p->bytes, w->now);
+    if ((worth == XFER_RX_BAD || worth == XFER_RX_DAMAGED) && w->restart_at == 0)
         fail(w, "a bad packet");
 }
 
@@ -373,7 +373,7 @@ static void step(struct world *w)
     }
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         struct rank *k = &w->ranks[r];
-        if (k->in_call && sml_stream_status(k->stream) == SML_STREAM_DONE)
+        if (k->in_call && sml_stream_status(k->stream) == XFER_DONE)
             finish(w, r);
         if (!k->in_call && k->call < w->calls_count && chance(w, 20))
             begin(w, r);
@@ -398,7 +398,7 @@ static bool quiet(const struct world *w)
 /* What there is in formats with exponents. */
 static unsigned scaled_code(struct world *w)
 {
-    if (w->cfg.format == SML_FORMAT_INT32 && chance(w, 25))
+    if (w->cfg.format == XFER_FORMAT_INT32 && chance(w, 25))
         return agg_code(AGG_I32, AGG_SUM);
     return agg_code(AGG_F32, chance(w, 33) ? AGG_AVG : AGG_SUM);
 }
@@ -408,12 +408,12 @@ static void choose_calls(struct world *w, unsigned chunks_max)
     w->calls_count = 1 + (unsigned)draw(w, CALLS_MAX);
     for (unsigned c = 0; c < w->calls_count; c++) {
         const bool compressed = w->cfg.table.code != 0 && chance(w, 60);
-        const unsigned code = sml_has_exponents(w->cfg.format) ? scaled_code(w)
-                              : compressed                     ? w->cfg.table.code
-                                                               : reference_any(&w->random);
+        const unsigned code = xfer_has_exponents(w->cfg.format) ? scaled_code(w)
+                              : compressed                      ? w->cfg.table.code
+                                                                : reference_any(&w->random);
         const bool reduce = !compressed && chance(w, 40);
-        w->calls[c] = (struct sml_call){
-            .collective = reduce ? SML_REDUCE : SML_ALLREDUCE,
+        w->calls[c] = (struct xfer_call){
+            .collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
             .type = (uint8_t)agg_code_type(code),
             .op = (uint8_t)agg_code_op(code),
             .root = reduce ? (uint32_t)draw(w, w->cfg.workers) : 0,
@@ -430,9 +430,9 @@ enum what { TYPED, COMPRESSED, INT32, FP16 };
 static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
                      unsigned again_at)
 {
-    const enum sml_format format = what == INT32  ? SML_FORMAT_INT32
-                                   : what == FP16 ? SML_FORMAT_FP16
-                                                  : SML_FORMAT_TYPED;
+    const enum xfer_format format = what == INT32  ? XFER_FORMAT_INT32
+                                    : what == FP16 ? XFER_FORMAT_FP16
+                                                   : XFER_FORMAT_TYPED;
     const bool compressed = what == COMPRESSED;
     struct world *w = calloc(1, sizeof(*w));
 
@@ -448,9 +448,9 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
         .chunk_bytes = compressed ? LOOK_UP_CHUNK_BYTES : CHUNK_BYTES,
         .job = (uint8_t)draw(w, 256),
         .format = format,
-        .checksum = seed % 2 ? SML_CHECKSUM_KEYED : SML_CHECKSUM_NONE,
+        .checksum = seed % 2 ? XFER_CHECKSUM_KEYED : XFER_CHECKSUM_NONE,
         .shared = &w->shared,
-        .mode = chance(w, 50) ? SML_ON_ARRIVAL : SML_ORDERED,
+        .mode = chance(w, 50) ? XFER_ON_ARRIVAL : XFER_ORDERED,
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
     };
@@ -459,7 +459,7 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
             look_up_table(&w->random, (uint8_t)(draw(w, 2) * SML_WIDE_SUMS + 1 + draw(w, 4)), w->cfg.workers);
     choose_calls(w, chunks_max);
     for (unsigned r = 0; r < w->cfg.workers; r++) {
-        w->ranks[r].buffers = chance(w, 40) && !sml_has_exponents(format);
+        w->ranks[r].buffers = chance(w, 40) && !xfer_has_exponents(format);
         struct sml_stream_config cfg = {
             .rank = (uint16_t)r,
             .workers = w->cfg.workers,
@@ -498,19 +498,19 @@ enum { LONG_SLOTS = 256, LONG_WINDOW = 16, LONG_COUNT = 16 * 1000 };
 static uint64_t long_call(bool older_switch)
 {
     static int32_t in[LONG_COUNT], out[2][LONG_COUNT];
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = LONG_COUNT};
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = LONG_COUNT};
     struct sml_pool_config pc = {.workers = 2,
                                  .slots = LONG_SLOTS,
                                  .chunk_bytes = CHUNK_BYTES,
-                                 .format = SML_FORMAT_TYPED,
+                                 .format = XFER_FORMAT_TYPED,
                                  .kernels = agg_kernels_best()};
     struct sml_pool *pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
     struct sml_stream *stream[2];
     uint64_t now = 0;
 
     for (uint16_t r = 0; r < 2; r++) {
-        struct sml_stream_config cfg = {.format = SML_FORMAT_TYPED,
+        struct sml_stream_config cfg = {.format = XFER_FORMAT_TYPED,
                                         .rank = r,
                                         .workers = 2,
                                         .slots = LONG_SLOTS,
@@ -520,14 +520,14 @@ static uint64_t long_call(bool older_switch)
         stream[r] = sml_stream_init(aligned_alloc(64, sml_stream_footprint(&cfg)), &cfg);
         CU_ASSERT_EQUAL_FATAL(sml_stream_begin(stream[r], &call, in, out[r], now), 0);
     }
-    while (sml_stream_status(stream[0]) == SML_STREAM_RUNNING) {
+    while (sml_stream_status(stream[0]) == XFER_RUNNING) {
         for (uint16_t r = 0; r < 2; r++) {
-            struct sml_send send;
+            struct xfer_send send;
             while (sml_stream_poll(stream[r], now, &send)) {
                 uint8_t payload[PAYLOAD_MAX], result[PAYLOAD_MAX];
                 struct sml_packet p;
                 struct agg_verdict v;
-                sml_parse(&p, payload, sml_send_copy(&send, payload));
+                sml_parse(&p, payload, xfer_send_copy(&send, payload));
                 sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), r, &p, NULL, 0, &v);
                 for (unsigned to = 0; v.reason == SML_SEND_ALL && to < 2; to++) {
                     memcpy(result, v.payload, v.bytes);
@@ -538,7 +538,7 @@ static uint64_t long_call(bool older_switch)
         }
         now += 1000;
     }
-    struct sml_stream_stats stats;
+    struct xfer_stats stats;
     sml_stream_stats(stream[0], &stats);
     for (unsigned r = 0; r < 2; r++)
         free(stream[r]);
@@ -548,7 +548,7 @@ static uint64_t long_call(bool older_switch)
 
 static void test_only_what_a_peer_may_lack_is_copied(void)
 {
-    CU_ASSERT(long_call(false) <= LONG_WINDOW + LONG_SLOTS / SML_HELD_STEPS);
+    CU_ASSERT(long_call(false) <= LONG_WINDOW + LONG_SLOTS / XFER_HELD_STEPS);
     CU_ASSERT_EQUAL(long_call(true), LONG_SLOTS); /* which does not tell what the ranks hold */
 }
 

@@ -8,7 +8,7 @@
 #include "switchml/stream.h"
 #include "unit.h"
 
-enum { N = SML_MAX_WORKERS, SLOTS = 8, CHUNK_BYTES = 64, COUNT = 16 * 20, PAYLOAD_MAX = 256 };
+enum { N = AGG_MAX_WORKERS, SLOTS = 8, CHUNK_BYTES = 64, COUNT = 16 * 20, PAYLOAD_MAX = 256 };
 enum { LATE = 777, LATE_ROUNDS = 2000, ROUND_NS = 100000, ROUNDS_MAX = 100000 };
 
 static struct {
@@ -21,13 +21,13 @@ static struct {
 
 static void begin(unsigned loss)
 {
-    const struct sml_call call = {
-        .collective = SML_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
     const struct sml_pool_config pc = {.workers = N,
                                        .slots = SLOTS,
                                        .chunk_bytes = CHUNK_BYTES,
-                                       .format = SML_FORMAT_TYPED,
-                                       .mode = SML_ORDERED,
+                                       .format = XFER_FORMAT_TYPED,
+                                       .mode = XFER_ORDERED,
                                        .arrivals = true,
                                        .kernels = agg_kernels_best()};
 
@@ -36,7 +36,7 @@ static void begin(unsigned loss)
     w.rng = rng_seed(1024);
     w.pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
     for (uint16_t r = 0; r < N; r++) {
-        const struct sml_stream_config cfg = {.format = SML_FORMAT_TYPED,
+        const struct sml_stream_config cfg = {.format = XFER_FORMAT_TYPED,
                                               .rank = r,
                                               .workers = N,
                                               .slots = SLOTS,
@@ -62,13 +62,13 @@ static void to_rank(unsigned r, const uint8_t *payload, size_t bytes)
         sml_stream_receive(w.stream[r], payload, bytes, w.now);
 }
 
-static void to_switch(uint16_t r, const struct sml_send *send)
+static void to_switch(uint16_t r, const struct xfer_send *send)
 {
     uint8_t payload[PAYLOAD_MAX], answer[PAYLOAD_MAX];
     struct sml_packet p;
     struct agg_verdict v;
 
-    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, payload, sml_send_copy(send, payload)), SML_OK);
+    CU_ASSERT_EQUAL_FATAL(sml_parse(&p, payload, xfer_send_copy(send, payload)), SML_OK);
     if (rng_below(&w.rng, 1000) < w.loss)
         return;
     sml_pool_apply(w.pool, sml_pool_locate(w.pool, &p, 0), r, &p, NULL, w.now, &v);
@@ -86,12 +86,12 @@ static unsigned play_round(unsigned round)
     unsigned running = 0;
 
     for (uint16_t r = 0; r < N; r++) {
-        struct sml_send send;
+        struct xfer_send send;
 
         if (r != LATE || round % LATE_ROUNDS == LATE_ROUNDS - 1)
             while (sml_stream_poll(w.stream[r], w.now, &send))
                 to_switch(r, &send);
-        running += sml_stream_status(w.stream[r]) == SML_STREAM_RUNNING;
+        running += sml_stream_status(w.stream[r]) == XFER_RUNNING;
     }
     w.now += ROUND_NS;
     return running;
@@ -105,7 +105,7 @@ static void play(void)
         round++;
     CU_ASSERT_FATAL(round < ROUNDS_MAX);
     for (unsigned r = 0; r < N; r++) {
-        CU_ASSERT_EQUAL(sml_stream_status(w.stream[r]), SML_STREAM_DONE);
+        CU_ASSERT_EQUAL(sml_stream_status(w.stream[r]), XFER_DONE);
         for (int i = 0; i < COUNT; i++)
             wrong += w.out[r][i] != N * (N - 1) / 2 + N * i;
     }

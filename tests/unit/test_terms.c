@@ -32,7 +32,7 @@ static void set_up(void)
 {
     memset(&job, 0, sizeof(job));
     ranks = 8;
-    job.format = SML_FORMAT_TYPED;
+    job.format = XFER_FORMAT_TYPED;
     job.chunk_bytes = 1024;
 }
 
@@ -68,7 +68,7 @@ static void test_mtu_bounds_the_chunk_with_all_headers(void)
     set_up();
     job.chunk_bytes = (1500 - 20 - 8 - SML_HEADER_BYTES) / 4 * 4;
     CU_ASSERT_EQUAL(check(&slots), 0);
-    job.checksum = SML_CHECKSUM_CRC32C; /* four bytes more */
+    job.checksum = XFER_CHECKSUM_CRC32C; /* four bytes more */
     CU_ASSERT_EQUAL(check(&slots), -EINVAL);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "the switch's mtu is 1500"));
 }

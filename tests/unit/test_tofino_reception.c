@@ -147,7 +147,7 @@ static void come_and_go(uint32_t ip, uint64_t incarnation)
 {
     const struct ctl_endpoint from = {.ip = ip, .udp_port = 40007};
     const struct sml_terms wish = {
-        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
+        .format = XFER_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
     struct ctl_message m = {.head = {.type = CTL_JOIN,
                                      .version = CTL_VERSION,
                                      .incarnation = incarnation,

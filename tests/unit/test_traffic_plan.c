@@ -114,14 +114,14 @@ static void test_elements_on_the_wire(void)
 static void test_invented_elements_have_exact_results(void)
 {
     enum { COUNT = 8 };
-    static uint8_t element[SML_MAX_WORKERS][COUNT * 16];
-    const uint8_t *in[SML_MAX_WORKERS], *back[SML_MAX_WORKERS];
+    static uint8_t element[AGG_MAX_WORKERS][COUNT * 16];
+    const uint8_t *in[AGG_MAX_WORKERS], *back[AGG_MAX_WORKERS];
     uint8_t one[COUNT * 16], other[COUNT * 16];
 
     for (unsigned type = 1; type < AGG_TYPES; type++)
         for (unsigned op = 1; op < AGG_OPS; op++) {
             const uint8_t code = agg_code(type, op);
-            const unsigned n = op == AGG_PROD ? PRODUCT_WORKERS_MAX : SML_MAX_WORKERS;
+            const unsigned n = op == AGG_PROD ? PRODUCT_WORKERS_MAX : AGG_MAX_WORKERS;
             const size_t bytes = agg_code_bytes(code);
 
             for (unsigned w = 0; w < n && bytes > 0; w++) {
@@ -179,7 +179,7 @@ static void expect_fault(const struct plan *p, const char *words)
 static void test_plans_that_cannot_be(void)
 {
     CU_ASSERT_PTR_NULL(plan_fault(&usual));
-    EXPECT_FAULT("workers", p.workers = SML_MAX_WORKERS + 1);
+    EXPECT_FAULT("workers", p.workers = AGG_MAX_WORKERS + 1);
     EXPECT_FAULT("power of two", p.slots = 12);
     EXPECT_FAULT("even", p.phases = 3);
     EXPECT_FAULT("multiple", p.first_tag = 4);
@@ -188,8 +188,8 @@ static void test_plans_that_cannot_be(void)
     EXPECT_FAULT("tensor", p.tensor = true);
     EXPECT_FAULT("12 workers", p.op = AGG_PROD, p.workers = PRODUCT_WORKERS_MAX + 1);
     EXPECT_FAULT("8960", p.elements = 2241);
-    EXPECT_FAULT("int32", p.format = SML_FORMAT_INT32);
-    EXPECT_FAULT("float16", p.format = SML_FORMAT_FP16);
+    EXPECT_FAULT("int32", p.format = XFER_FORMAT_INT32);
+    EXPECT_FAULT("float16", p.format = XFER_FORMAT_FP16);
 }
 
 static void test_workers_are_told_apart(void)
@@ -223,10 +223,10 @@ static void test_a_plan_as_it_is_told(void)
     CU_ASSERT_EQUAL(plan_told(&t, "--job=256", NULL), EXIT_USAGE);
     CU_ASSERT_EQUAL(plan_told(&t, "--format", "int32"), OPTIONS_READ);
     CU_ASSERT_PTR_NULL(told_plan_fault(&t));
-    CU_ASSERT(t.plan.format == SML_FORMAT_INT32 && t.plan.type == AGG_I32);
+    CU_ASSERT(t.plan.format == XFER_FORMAT_INT32 && t.plan.type == AGG_I32);
     CU_ASSERT_EQUAL(plan_told(&t, "--format", "fp16"), OPTIONS_READ);
     CU_ASSERT_PTR_NULL(told_plan_fault(&t));
-    CU_ASSERT(t.plan.format == SML_FORMAT_FP16 && t.plan.type == AGG_F16);
+    CU_ASSERT(t.plan.format == XFER_FORMAT_FP16 && t.plan.type == AGG_F16);
     CU_ASSERT_EQUAL(plan_told(&t, "--format", "published"), EXIT_USAGE);
     CU_ASSERT_EQUAL(plan_told(&t, "--one-host", "more"), EXIT_USAGE);
     CU_ASSERT_EQUAL(plan_told(&t, "--type", "int31"), EXIT_USAGE);

@@ -187,7 +187,7 @@ static void test_others_are_no_parent(void)
 
 static struct agg_terms terms(void)
 {
-    return terms_of((struct sml_terms){.format = SML_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024});
+    return terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED, .slots = 16, .chunk_bytes = 1024});
 }
 
 /* Of rank 0 of 2. root_here: it wants to be summed here alone. */
@@ -470,7 +470,7 @@ static void test_nobody_joins_a_job_above_from_a_static_worker_s_port(void)
 {
     static const struct jobs_identity us;
     struct jobs_plan plan = {.protocol = &sml_protocol,
-                             .terms = terms_of((struct sml_terms){.format = SML_FORMAT_INT32,
+                             .terms = terms_of((struct sml_terms){.format = XFER_FORMAT_INT32,
                                                                   .slots = 8,
                                                                   .chunk_bytes = 128,
                                                                   .plain = true,

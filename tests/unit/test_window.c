@@ -1,6 +1,6 @@
 /* The window: at a modelled bottleneck it keeps the queue short and the link full, on any path; noise and
  * losses do not make it collapse. */
-#include "switchml/window.h"
+#include "transfer/window.h"
 
 #include "unit.h"
 
@@ -20,18 +20,18 @@ static uint64_t rtt_of(const struct path *p, uint32_t window)
 
 /* One round trip with a full window, of which the first `lost` chunks needed repair, and each sample is
  * longer by jitter. */
-static void round_trip(struct sml_window *w, const struct path *p, uint64_t *position, uint32_t lost,
+static void round_trip(struct xfer_window *w, const struct path *p, uint64_t *position, uint32_t lost,
                        uint64_t jitter)
 {
     uint32_t size = w->size;
     uint64_t next = *position + size, rtt = rtt_of(p, size) + jitter;
 
-    sml_window_full(w);
+    xfer_window_full(w);
     for (uint32_t i = 0; i < size; i++, (*position)++)
-        sml_window_result(w, *position, next + i, i < lost, i < lost ? 0 : rtt, p->base);
+        xfer_window_result(w, *position, next + i, i < lost, i < lost ? 0 : rtt, p->base);
 }
 
-static void round_trips(unsigned n, struct sml_window *w, const struct path *p, uint64_t *position,
+static void round_trips(unsigned n, struct xfer_window *w, const struct path *p, uint64_t *position,
                         uint64_t jitter)
 {
     while (n-- > 0)
@@ -49,10 +49,10 @@ static void test_it_settles_with_a_small_queue_on_any_path(void)
 
     for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         const struct path *p = &paths[i];
-        struct sml_window w;
+        struct xfer_window w;
         uint64_t position = 0;
 
-        sml_window_init(&w, 4096, 2 * 4096);
+        xfer_window_init(&w, 4096, 2 * 4096);
         round_trips(100, &w, p, &position, 0);
 
         uint64_t held = p->base / p->gap; /* what the path itself holds */
@@ -66,10 +66,10 @@ static void test_it_settles_with_a_small_queue_on_any_path(void)
 static void test_the_queue_leaves_slots_to_mend_losses(void)
 {
     const struct path p = {10 * 1000, 120}; /* holds 83 */
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 256, 512);
+    xfer_window_init(&w, 256, 512);
     round_trips(100, &w, &p, &position, 0);
     CU_ASSERT(w.size >= 250); /* nothing has been lost yet */
     round_trip(&w, &p, &position, 1, 0);
@@ -85,10 +85,10 @@ static void test_the_queue_leaves_slots_to_mend_losses(void)
 static void test_it_grows_fast_where_nothing_queues(void)
 {
     const struct path wide = {1000 * US, 1};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 256, 2 * 256);
+    xfer_window_init(&w, 256, 2 * 256);
     CU_ASSERT_EQUAL(w.size, 32);
     round_trips(12, &w, &wide, &position, 0);
     CU_ASSERT_EQUAL(w.size, 256);
@@ -96,21 +96,21 @@ static void test_it_grows_fast_where_nothing_queues(void)
 
 static void test_it_does_not_grow_when_it_was_not_the_limit(void)
 {
-    struct sml_window w;
+    struct xfer_window w;
 
-    sml_window_init(&w, 256, 2 * 256);
+    xfer_window_init(&w, 256, 2 * 256);
     for (uint64_t p = 0; p < 1000; p++)
-        sml_window_result(&w, p, p + 4, false, 100 * US, 100 * US);
+        xfer_window_result(&w, p, p + 4, false, 100 * US, 100 * US);
     CU_ASSERT_EQUAL(w.size, 32);
 }
 
 static void test_a_stall_of_milliseconds_costs_little(void)
 {
     const struct path p = {100 * US, 1200};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 512, 2 * 512);
+    xfer_window_init(&w, 512, 2 * 512);
     round_trips(50, &w, &p, &position, 0);
     uint32_t settled = w.size;
     round_trip(&w, &p, &position, 0, 5000 * US);
@@ -121,16 +121,16 @@ static void test_a_stall_of_milliseconds_costs_little(void)
 
 static void test_one_slow_sample_in_a_round_is_no_queue(void)
 {
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 512, 2 * 512);
+    xfer_window_init(&w, 512, 2 * 512);
     for (unsigned r = 0; r < 40; r++) {
         uint32_t size = w.size;
         uint64_t next = position + size;
-        sml_window_full(&w);
+        xfer_window_full(&w);
         for (uint32_t i = 0; i < size; i++, position++)
-            sml_window_result(&w, position, next + i, false, i == 3 ? 100 * US : 9000 * US, 100 * US);
+            xfer_window_result(&w, position, next + i, false, i == 3 ? 100 * US : 9000 * US, 100 * US);
     }
     CU_ASSERT_EQUAL(w.size, 512);
 }
@@ -138,10 +138,10 @@ static void test_one_slow_sample_in_a_round_is_no_queue(void)
 static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
 {
     const struct path p = {100 * US, 1200};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 512, 2 * 512);
+    xfer_window_init(&w, 512, 2 * 512);
     round_trips(200, &w, &p, &position, 20000 * US);
     CU_ASSERT(w.size >= 32);
     CU_ASSERT(w.size <= 268);
@@ -150,10 +150,10 @@ static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
 static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
 {
     const struct path p = {1000 * US, 1};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 256, 2 * 256);
+    xfer_window_init(&w, 256, 2 * 256);
     for (unsigned r = 0; r < 50; r++)
         round_trip(&w, &p, &position, w.size / 20, 0);
     CU_ASSERT_EQUAL(w.size, 256);
@@ -167,10 +167,10 @@ static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
 static void test_losses_of_a_small_window_are_counted_over_rounds(void)
 {
     const struct path p = {20 * US, 1};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 16, 1024);
+    xfer_window_init(&w, 16, 1024);
     for (unsigned r = 0; r < 200; r++) {
         round_trip(&w, &p, &position, r % 8 == 0 ? 4 : 0, 2000 * US);
         CU_ASSERT(w.size >= 14);
@@ -184,10 +184,10 @@ static void test_ranks_that_share_a_slow_link_share_its_queue(void)
 
     for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         const struct path *p = &paths[i];
-        struct sml_window w;
+        struct xfer_window w;
         uint64_t position = 0;
 
-        sml_window_init(&w, 512, 1024);
+        xfer_window_init(&w, 512, 1024);
         round_trips(100, &w, p, &position, 0);
         CU_ASSERT(w.size >= 32);
         CU_ASSERT(w.size <= 34 || w.size * p->gap <= p->base + 31000 * US);
@@ -200,11 +200,11 @@ static void test_what_has_overrun_a_queue_is_remembered(void)
     const struct path p = {100 * US, 10 * US};
 
     for (uint32_t room = 32; room <= 128; room *= 2) {
-        struct sml_window w;
+        struct xfer_window w;
         uint64_t position = 0;
         unsigned sent = 0, lost = 0;
 
-        sml_window_init(&w, 512, 1024);
+        xfer_window_init(&w, 512, 1024);
         for (unsigned r = 0; r < 500; r++) {
             const uint32_t beyond = w.size > room ? w.size - room : 0;
 
@@ -224,10 +224,10 @@ static void test_bounds_hold_for_the_smallest_pools(void)
     const struct path p = {1000 * US, 1};
 
     for (uint32_t ceiling = 1; ceiling <= 40; ceiling++) {
-        struct sml_window w;
+        struct xfer_window w;
         uint64_t position = 0;
 
-        sml_window_init(&w, ceiling, 2 * ceiling);
+        xfer_window_init(&w, ceiling, 2 * ceiling);
         for (unsigned r = 0; r < 20; r++) {
             CU_ASSERT(w.size >= 1 && w.size <= ceiling);
             round_trip(&w, &p, &position, r % 2 ? w.size : 0, 0);
@@ -238,12 +238,12 @@ static void test_bounds_hold_for_the_smallest_pools(void)
 static void test_restart_goes_back_to_the_start(void)
 {
     const struct path p = {1000 * US, 1};
-    struct sml_window w;
+    struct xfer_window w;
     uint64_t position = 0;
 
-    sml_window_init(&w, 256, 2 * 256);
+    xfer_window_init(&w, 256, 2 * 256);
     round_trips(20, &w, &p, &position, 0);
-    sml_window_restart(&w, position - 100);
+    xfer_window_restart(&w, position - 100);
     CU_ASSERT_EQUAL(w.size, 32);
 }
 

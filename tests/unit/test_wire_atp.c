@@ -64,14 +64,14 @@ static struct atp_packet parse_again(const uint8_t *bytes, size_t n)
 static void test_golden_opening(void)
 {
     const struct atp_packet p = parse_again(opening, sizeof opening);
-    struct sml_call call;
+    struct xfer_call call;
 
     CU_ASSERT(p.kind == ATP_GRADIENT && p.flags == ATP_OPENING && p.job == 3 && p.life == 0x12345678);
     CU_ASSERT(p.sequence == 0x0a0b0c0d && p.index == 0xbeef && p.root == ATP_ALL);
     CU_ASSERT(p.code == agg_code(AGG_I32, AGG_SUM) && p.fan_in0 == 8 && p.fan_in1 == 2);
     CU_ASSERT(p.rack == 0 && p.child == 1 && p.priority == 4 && p.bitmap0 == 1 << 5 && p.bitmap1 == 0);
-    CU_ASSERT(sml_parse_call(&call, opening + ATP_HEADER_BYTES, SML_CALL_BYTES));
-    CU_ASSERT(call.seq == 9 && call.collective == SML_ALLREDUCE && call.count == 2);
+    CU_ASSERT(xfer_parse_call(&call, opening + ATP_HEADER_BYTES, XFER_CALL_BYTES));
+    CU_ASSERT(call.seq == 9 && call.collective == XFER_ALLREDUCE && call.count == 2);
 }
 
 static void test_golden_partial(void)
@@ -130,7 +130,7 @@ static void test_fields_in_range(void)
     CU_ASSERT_EQUAL(parse_changed(opening, n, FAN_IN1, 65), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, RACK, 64), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, CHILD, 64), ATP_BAD_FIELD);
-    CU_ASSERT_EQUAL(parse_changed(opening, n, SEAL, SML_CHECKSUM_KEYED + 1), ATP_BAD_FIELD);
+    CU_ASSERT_EQUAL(parse_changed(opening, n, SEAL, XFER_CHECKSUM_KEYED + 1), ATP_BAD_FIELD);
     CU_ASSERT_EQUAL(parse_changed(opening, n, BITMAP0, 0), ATP_BAD_FIELD); /* nobody's */
     CU_ASSERT_EQUAL(parse_changed(partial, sizeof partial, BITMAP1, 8),
                     ATP_BAD_FIELD); /* of three children */
@@ -144,7 +144,7 @@ static void test_lengths(void)
         CU_ASSERT_EQUAL(atp_parse(&p, opening, n), ATP_TOO_SHORT);
     for (size_t n = ATP_HEADER_BYTES; n < sizeof opening; n++) /* a whole call and whole elements */
         CU_ASSERT_EQUAL(atp_parse(&p, opening, n),
-                        n >= ATP_HEADER_BYTES + SML_CALL_BYTES && n % 4 == 0 ? ATP_OK : ATP_BAD_LENGTH);
+                        n >= ATP_HEADER_BYTES + XFER_CALL_BYTES && n % 4 == 0 ? ATP_OK : ATP_BAD_LENGTH);
     CU_ASSERT_EQUAL(atp_parse(&p, parameter, ATP_HEADER_BYTES), ATP_OK); /* to who wants none */
     CU_ASSERT_EQUAL(atp_parse(&p, waiting, ATP_HEADER_BYTES), ATP_BAD_LENGTH);
     CU_ASSERT_EQUAL(parse_changed(opening, sizeof opening, 16, 0), ATP_BAD_LENGTH); /* no such elements */
@@ -174,23 +174,23 @@ static void test_reject(void)
     struct atp_packet p;
 
     CU_ASSERT_EQUAL(atp_parse(&p, opening, sizeof opening), ATP_OK);
-    p.seal = SML_CHECKSUM_CRC32C;
+    p.seal = XFER_CHECKSUM_CRC32C;
     CU_ASSERT_EQUAL(atp_build_reject(out, &p, 1), sizeof out);
     CU_ASSERT_EQUAL(atp_parse(&p, out, sizeof out), ATP_OK);
-    CU_ASSERT(p.seal == SML_CHECKSUM_CRC32C && atp_seal_holds(&p, out, sizeof out, NULL, NULL));
+    CU_ASSERT(p.seal == XFER_CHECKSUM_CRC32C && atp_seal_holds(&p, out, sizeof out, NULL, NULL));
     CU_ASSERT_EQUAL(atp_parse(&p, opening, sizeof opening), ATP_OK);
-    p.seal = SML_CHECKSUM_KEYED; /* nobody here can make one */
+    p.seal = XFER_CHECKSUM_KEYED; /* nobody here can make one */
     CU_ASSERT_EQUAL(atp_build_reject(out, &p, UINT64_C(0x0102030405060708)), ATP_HEADER_BYTES + 8);
     CU_ASSERT_EQUAL(out[ATP_HEADER_BYTES + 7], 8);
     CU_ASSERT_EQUAL(atp_parse(&p, out, ATP_HEADER_BYTES + 8), ATP_OK);
-    CU_ASSERT_EQUAL(p.seal, SML_CHECKSUM_NONE);
+    CU_ASSERT_EQUAL(p.seal, XFER_CHECKSUM_NONE);
     CU_ASSERT(p.kind == ATP_REJECT && p.job == 3 && p.life == 0x12345678 && p.sequence == 0x0a0b0c0d);
     CU_ASSERT_EQUAL(atp_build_reject(out, &p, 0), 0); /* servers do not answer one another */
 }
 
 /* The golden opening packet with a CRC32C; as computed by another program. */
-static size_t sealed_opening(uint8_t packet[sizeof opening + SML_TRAILER_MAX], enum sml_checksum seal,
-                             const struct sml_auth *auth, const struct sml_route *route)
+static size_t sealed_opening(uint8_t packet[sizeof opening + XFER_TRAILER_MAX], enum xfer_checksum seal,
+                             const struct xfer_auth *auth, const struct xfer_route *route)
 {
     memcpy(packet, opening, sizeof opening);
     packet[23] = (uint8_t)seal;
@@ -200,18 +200,18 @@ static size_t sealed_opening(uint8_t packet[sizeof opening + SML_TRAILER_MAX], e
 static void test_golden_crc32c(void)
 {
     static const uint8_t crc[] = {0xd9, 0x5c, 0x0c, 0x32};
-    uint8_t packet[sizeof opening + SML_TRAILER_MAX];
+    uint8_t packet[sizeof opening + XFER_TRAILER_MAX];
     struct atp_packet p;
 
-    CU_ASSERT_EQUAL_FATAL(sealed_opening(packet, SML_CHECKSUM_CRC32C, NULL, NULL), sizeof opening + 4);
+    CU_ASSERT_EQUAL_FATAL(sealed_opening(packet, XFER_CHECKSUM_CRC32C, NULL, NULL), sizeof opening + 4);
     CU_ASSERT_EQUAL(memcmp(packet + sizeof opening, crc, sizeof crc), 0);
     CU_ASSERT_EQUAL(atp_parse(&p, packet, sizeof opening + 4), ATP_OK);
     CU_ASSERT_EQUAL(atp_body_bytes(&p, sizeof opening + 4), sizeof opening - ATP_HEADER_BYTES);
 }
 
 /* Every bit of a packet counts, but for the flags that switches may set. */
-static void check_every_bit(uint8_t *packet, size_t bytes, const struct sml_auth *auth,
-                            const struct sml_route *route)
+static void check_every_bit(uint8_t *packet, size_t bytes, const struct xfer_auth *auth,
+                            const struct xfer_route *route)
 {
     const uint8_t may_change = ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_EDGE;
     struct atp_packet p;
@@ -233,15 +233,15 @@ static void check_every_bit(uint8_t *packet, size_t bytes, const struct sml_auth
 static void test_every_bit_counts(void)
 {
     const struct keys_shared shared = {.library = &toy_library, .secret = {1, 2, 3}};
-    const struct sml_route route = {.sender = 5, .receiver = SML_SWITCH, .wraps = 1};
-    struct sml_route other = route;
-    uint8_t packet[sizeof opening + SML_TRAILER_MAX];
-    struct sml_auth *auth = sml_auth_init(memory_of(sml_auth_footprint(64)), &shared, 64);
+    const struct xfer_route route = {.sender = 5, .receiver = XFER_SWITCH, .wraps = 1};
+    struct xfer_route other = route;
+    uint8_t packet[sizeof opening + XFER_TRAILER_MAX];
+    struct xfer_auth *auth = xfer_auth_init(memory_of(xfer_auth_footprint(64)), &shared, 64);
     struct atp_packet p;
-    size_t bytes = sealed_opening(packet, SML_CHECKSUM_CRC32C, NULL, NULL);
+    size_t bytes = sealed_opening(packet, XFER_CHECKSUM_CRC32C, NULL, NULL);
 
     check_every_bit(packet, bytes, NULL, NULL);
-    bytes = sealed_opening(packet, SML_CHECKSUM_KEYED, auth, &route);
+    bytes = sealed_opening(packet, XFER_CHECKSUM_KEYED, auth, &route);
     CU_ASSERT_EQUAL(bytes, sizeof opening + 8);
     check_every_bit(packet, bytes, auth, &route);
     CU_ASSERT_EQUAL(atp_parse(&p, packet, bytes), ATP_OK);

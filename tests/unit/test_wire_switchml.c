@@ -106,8 +106,8 @@ static void test_a_switch_asks_with_a_bitmap(void)
 {
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 0), SML_BAD_LENGTH);
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 1), SML_OK);
-    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_RANKS / 8), SML_OK);
-    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, SML_MAX_RANKS / 8 + 1), SML_BAD_LENGTH);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, AGG_MAX_RANKS / 8), SML_OK);
+    CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, AGG_MAX_RANKS / 8 + 1), SML_BAD_LENGTH);
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_32, 1), SML_BAD_SIZE_CODE);
 }
 
@@ -118,7 +118,7 @@ static void test_bad_size_code(void)
     for (unsigned low = SML_SIZE_AGREED + 1; low < 8; low++)
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | CHECKSUM_BIT | low), 132), SML_BAD_SIZE_CODE);
     for (unsigned code = SML_SIZE_32; code < SML_SIZE_AGREED; code++) {
-        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_OPEN << 4 | code), SML_CALL_BYTES), SML_BAD_SIZE_CODE);
+        CU_ASSERT_EQUAL(verdict((uint8_t)(SML_OPEN << 4 | code), XFER_CALL_BYTES), SML_BAD_SIZE_CODE);
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_RESTORE << 4 | code), 128), SML_BAD_SIZE_CODE);
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_PROBE << 4 | code), 0), SML_OK);
     }
@@ -152,12 +152,12 @@ static void test_bad_length(void)
             {SML_DATA, SML_SIZE_128, none || body == 512},
             {SML_DATA, SML_SIZE_256, none || body == 1024},
             {SML_DATA, SML_SIZE_AGREED, fits},
-            {SML_OPEN, SML_SIZE_AGREED, none || (fits && body >= SML_CALL_BYTES)},
+            {SML_OPEN, SML_SIZE_AGREED, none || (fits && body >= XFER_CALL_BYTES)},
             {SML_RESTORE, SML_SIZE_AGREED, fits},
             {SML_PROBE, SML_SIZE_AGREED, none},
             {SML_NACK, SML_SIZE_AGREED, none},
-            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= SML_MAX_RANKS / 8},
-            {SML_MISMATCH, SML_SIZE_AGREED, body == SML_MISMATCH_BYTES},
+            {SML_WAIT, SML_SIZE_AGREED, body >= 1 && body <= AGG_MAX_RANKS / 8},
+            {SML_MISMATCH, SML_SIZE_AGREED, body == XFER_MISMATCH_BYTES},
             {SML_REJECT, SML_SIZE_AGREED, body == 8},
             {SML_LATE, SML_SIZE_AGREED, body == SML_LATE_BYTES},
         };
@@ -188,7 +188,7 @@ static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
         if (parse(payload, bytes, &p) != SML_OK)
             continue;
         parsed++;
-        CU_ASSERT_EQUAL(p.body_bytes + sml_trailer_bytes(p.checksum), bytes - SML_HEADER_BYTES);
+        CU_ASSERT_EQUAL(p.body_bytes + xfer_trailer_bytes(p.checksum), bytes - SML_HEADER_BYTES);
         CU_ASSERT(p.slot < SML_MAX_SLOTS && p.ver <= 1);
         for (size_t i = 0; i < p.body_bytes; i++)
             CU_ASSERT_EQUAL(p.body[i], payload[SML_HEADER_BYTES + i]);
@@ -196,14 +196,15 @@ static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
     CU_ASSERT(parsed > 1000);
 }
 
-static const struct sml_call call = {0x01020304, SML_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x1122334455667788)};
+static const struct xfer_call call = {0x01020304, XFER_REDUCE, 3,
+                                      1,          0x0a0b0c0d,  UINT64_C(0x1122334455667788)};
 
 /* Builds a packet with a checksum from this sender, its header and body apart, and returns its length. */
 static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes, uint16_t sender)
 {
     const struct sml_packet p = {.kind = kind,
                                  .size_code = SML_SIZE_AGREED,
-                                 .checksum = SML_CHECKSUM_CRC32C,
+                                 .checksum = XFER_CHECKSUM_CRC32C,
                                  .job = 42,
                                  .slot = 5,
                                  .tag = 0x01020304};
@@ -213,21 +214,21 @@ static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes,
     for (size_t i = 0; i < body_bytes; i++)
         body[i] = (uint8_t)(7 * i);
     sml_build_trailer(body + body_bytes, sender, out, SML_HEADER_BYTES, body, body_bytes);
-    return SML_HEADER_BYTES + body_bytes + SML_TRAILER_BYTES;
+    return SML_HEADER_BYTES + body_bytes + XFER_TRAILER_BYTES;
 }
 
 static void test_a_trailer_ends_the_packet_and_is_not_of_its_body(void)
 {
-    uint8_t payload[SML_HEADER_BYTES + 64 + SML_TRAILER_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + 64 + XFER_TRAILER_BYTES];
     struct sml_packet p;
 
-    CU_ASSERT_EQUAL(build_checked(payload, SML_PROBE, 0, 0), SML_HEADER_BYTES + SML_TRAILER_BYTES);
+    CU_ASSERT_EQUAL(build_checked(payload, SML_PROBE, 0, 0), SML_HEADER_BYTES + XFER_TRAILER_BYTES);
     CU_ASSERT_EQUAL(payload[0], SML_PROBE << 4 | CHECKSUM_BIT | SML_SIZE_AGREED);
-    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_TRAILER_BYTES, &p), SML_OK);
-    CU_ASSERT(p.checksum == SML_CHECKSUM_CRC32C && p.body_bytes == 0);
-    for (size_t bytes = SML_HEADER_BYTES; bytes < SML_HEADER_BYTES + SML_TRAILER_BYTES; bytes++)
+    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + XFER_TRAILER_BYTES, &p), SML_OK);
+    CU_ASSERT(p.checksum == XFER_CHECKSUM_CRC32C && p.body_bytes == 0);
+    for (size_t bytes = SML_HEADER_BYTES; bytes < SML_HEADER_BYTES + XFER_TRAILER_BYTES; bytes++)
         CU_ASSERT_EQUAL(parse(payload, bytes, &p), SML_TOO_SHORT);
-    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_TRAILER_BYTES + 1, &p), SML_BAD_LENGTH);
+    CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + XFER_TRAILER_BYTES + 1, &p), SML_BAD_LENGTH);
 
     CU_ASSERT_EQUAL(parse(payload, build_checked(payload, SML_DATA, 64, 0), &p), SML_OK);
     CU_ASSERT(p.kind == SML_DATA && p.job == 42 && p.slot == 5 && p.tag == 0x01020304 && p.body_bytes == 64);
@@ -237,42 +238,42 @@ static void test_a_trailer_ends_the_packet_and_is_not_of_its_body(void)
 static void test_the_trailer_byte_by_byte(void)
 {
     static const uint8_t header[SML_HEADER_BYTES] = {0x1c, 42, 4, 3, 2, 1, 0x80, 5, 0x13, 1};
-    uint8_t trailer[SML_TRAILER_BYTES];
+    uint8_t trailer[XFER_TRAILER_BYTES];
 
     sml_build_trailer(trailer, 0x0102, header, sizeof header, "123", 3);
-    CU_ASSERT_EQUAL(memcmp(trailer, "\xe8\xe9\x2e\x1a", SML_TRAILER_BYTES), 0);
+    CU_ASSERT_EQUAL(memcmp(trailer, "\xe8\xe9\x2e\x1a", XFER_TRAILER_BYTES), 0);
 }
 
 static void test_a_checksum_holds_for_its_sender_and_undamaged_only(void)
 {
-    uint8_t payload[SML_HEADER_BYTES + 256 + SML_TRAILER_BYTES];
+    uint8_t payload[SML_HEADER_BYTES + 256 + XFER_TRAILER_BYTES];
     size_t bytes = build_checked(payload, SML_DATA, 256, 3);
     struct sml_packet p;
 
     CU_ASSERT_EQUAL_FATAL(parse(payload, bytes, &p), SML_OK);
-    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 3)); /* one that was not agreed on */
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 2));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 0x0300));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, SML_SWITCH));
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3)); /* one that was not agreed on */
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 2));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0x0300));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, XFER_SWITCH));
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
         if (parse(payload, bytes, &p) == SML_OK)
-            CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3));
+            CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     payload[0] &= (uint8_t)~CHECKSUM_BIT;
-    CU_ASSERT_EQUAL_FATAL(parse(payload, bytes - SML_TRAILER_BYTES, &p), SML_OK);
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 3)); /* none, though agreed on */
-    CU_ASSERT_TRUE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 3));
+    CU_ASSERT_EQUAL_FATAL(parse(payload, bytes - XFER_TRAILER_BYTES, &p), SML_OK);
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3)); /* none, though agreed on */
+    CU_ASSERT_TRUE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3));
 }
 
 /* Size code 5 stands for the agreed size and an authenticator. */
 static void test_keyed_packets_say_so(void)
 {
     static const uint8_t kinds[] = {SML_DATA, SML_OPEN, SML_PROBE, SML_NACK, SML_WAIT, SML_RESTORE};
-    uint8_t payload[SML_HEADER_BYTES + 64 + SML_AUTH_BYTES] = {0};
-    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED}, parsed;
+    uint8_t payload[SML_HEADER_BYTES + 64 + XFER_AUTH_BYTES] = {0};
+    struct sml_packet p = {.size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_KEYED}, parsed;
 
     for (unsigned i = 0; i < sizeof kinds; i++) {
         const size_t body = kinds[i] == SML_PROBE || kinds[i] == SML_NACK ? 0 : 64;
@@ -280,25 +281,25 @@ static void test_keyed_packets_say_so(void)
         p.kind = kinds[i];
         sml_build_header(payload, &p);
         CU_ASSERT_EQUAL(payload[0], kinds[i] << 4 | KEYED);
-        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + body + SML_AUTH_BYTES, &parsed), SML_OK);
-        CU_ASSERT(parsed.size_code == SML_SIZE_AGREED && parsed.checksum == SML_CHECKSUM_KEYED);
+        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + body + XFER_AUTH_BYTES, &parsed), SML_OK);
+        CU_ASSERT(parsed.size_code == SML_SIZE_AGREED && parsed.checksum == XFER_CHECKSUM_KEYED);
         CU_ASSERT_EQUAL(parsed.body_bytes, body);
-        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + SML_AUTH_BYTES - 1, &parsed), SML_TOO_SHORT);
+        CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + XFER_AUTH_BYTES - 1, &parsed), SML_TOO_SHORT);
     }
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_NONE, 0)); /* in a job that is not keyed */
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, SML_CHECKSUM_CRC32C, 0));
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 0)); /* in a job that is not keyed */
+    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0));
 }
 
 /* A switch that does not know the job has no key of it. */
 static void test_a_reject_is_never_keyed(void)
 {
     const struct sml_packet p = {
-        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = SML_CHECKSUM_KEYED, .job = 9, .tag = 77};
+        .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_KEYED, .job = 9, .tag = 77};
     struct sml_packet r;
     uint8_t out[SML_REJECT_BYTES];
 
     CU_ASSERT_EQUAL_FATAL(parse(out, sml_build_reject(out, &p, 1), &r), SML_OK);
-    CU_ASSERT(r.kind == SML_REJECT && r.checksum == SML_CHECKSUM_NONE && r.job == 9 && r.tag == 77);
+    CU_ASSERT(r.kind == SML_REJECT && r.checksum == XFER_CHECKSUM_NONE && r.job == 9 && r.tag == 77);
 }
 
 static void test_a_reject_echoes_the_packet_and_its_checksum(void)
@@ -307,13 +308,13 @@ static void test_a_reject_echoes_the_packet_and_its_checksum(void)
     struct sml_packet p = {.kind = SML_PROBE, .size_code = SML_SIZE_256, .job = 9, .tag = 77, .slot = 5}, r;
     uint8_t out[SML_REJECT_BYTES];
 
-    for (uint8_t checksum = SML_CHECKSUM_NONE; checksum <= SML_CHECKSUM_CRC32C; checksum++) {
+    for (uint8_t checksum = XFER_CHECKSUM_NONE; checksum <= XFER_CHECKSUM_CRC32C; checksum++) {
         p.checksum = checksum;
         size_t bytes = sml_build_reject(out, &p, UINT64_C(0x0102030405060708));
         CU_ASSERT_EQUAL_FATAL(parse(out, bytes, &r), SML_OK);
         CU_ASSERT(r.kind == SML_REJECT && r.job == 9 && r.tag == 77 && r.slot == 5);
         CU_ASSERT(r.body_bytes == sizeof boot_id && memcmp(r.body, boot_id, sizeof boot_id) == 0);
-        CU_ASSERT_TRUE(sml_checksum_holds(&r, checksum, SML_SWITCH));
+        CU_ASSERT_TRUE(sml_checksum_holds(&r, checksum, XFER_SWITCH));
     }
 }
 
@@ -332,37 +333,37 @@ static void test_what_a_switch_says_is_not_rejected(void)
 
 static void test_a_call_is_big_endian_and_comes_back(void)
 {
-    static const uint8_t wire[SML_CALL_BYTES] = {1,    2,    3,    4,    2,    3,    1,    0,    0x0a, 0x0b,
-                                                 0x0c, 0x0d, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
-    uint8_t built[SML_CALL_BYTES];
-    struct sml_call parsed;
+    static const uint8_t wire[XFER_CALL_BYTES] = {1,    2,    3,    4,    2,    3,    1,    0,    0x0a, 0x0b,
+                                                  0x0c, 0x0d, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
+    uint8_t built[XFER_CALL_BYTES];
+    struct xfer_call parsed;
 
-    sml_build_call(built, &call);
+    xfer_build_call(built, &call);
     CU_ASSERT_EQUAL(memcmp(built, wire, sizeof wire), 0);
-    CU_ASSERT_FATAL(sml_parse_call(&parsed, wire, sizeof wire));
-    CU_ASSERT(sml_call_equal(&parsed, &call));
-    for (size_t bytes = 0; bytes < SML_CALL_BYTES; bytes++)
-        CU_ASSERT_FALSE(sml_parse_call(&parsed, wire, bytes));
+    CU_ASSERT_FATAL(xfer_parse_call(&parsed, wire, sizeof wire));
+    CU_ASSERT(xfer_call_equal(&parsed, &call));
+    for (size_t bytes = 0; bytes < XFER_CALL_BYTES; bytes++)
+        CU_ASSERT_FALSE(xfer_parse_call(&parsed, wire, bytes));
 }
 
 static void test_calls_that_differ_in_any_field_differ(void)
 {
-    struct sml_call c[6] = {call, call, call, call, call, call};
+    struct xfer_call c[6] = {call, call, call, call, call, call};
 
     c[0].seq++;
-    c[1].collective = SML_ALLREDUCE;
+    c[1].collective = XFER_ALLREDUCE;
     c[2].type++;
     c[3].op++;
     c[4].root++;
     c[5].count += UINT64_C(1) << 40;
     for (unsigned i = 0; i < 6; i++)
-        CU_ASSERT_FALSE(sml_call_equal(&c[i], &call));
-    CU_ASSERT(sml_call_equal(&call, &call));
+        CU_ASSERT_FALSE(xfer_call_equal(&c[i], &call));
+    CU_ASSERT(xfer_call_equal(&call, &call));
 }
 
 static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
 {
-    const struct sml_mismatch m = {
+    const struct xfer_mismatch m = {
         .your_rank = 1,
         .peer_rank = 255,
         .your_tag = 0x80000001,
@@ -374,20 +375,20 @@ static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
         .peer_bytes = 8960,
         .yours = call,
     };
-    uint8_t wire[SML_MISMATCH_BYTES + 1] = {0};
-    struct sml_mismatch parsed;
+    uint8_t wire[XFER_MISMATCH_BYTES + 1] = {0};
+    struct xfer_mismatch parsed;
 
-    sml_build_mismatch(wire, &m);
-    CU_ASSERT_FATAL(sml_parse_mismatch(&parsed, wire, SML_MISMATCH_BYTES));
+    xfer_build_mismatch(wire, &m);
+    CU_ASSERT_FATAL(xfer_parse_mismatch(&parsed, wire, XFER_MISMATCH_BYTES));
     CU_ASSERT(parsed.your_rank == 1 && parsed.peer_rank == 255);
     CU_ASSERT(parsed.your_tag == 0x80000001 && parsed.peer_tag == 7);
     CU_ASSERT(parsed.your_e0 == 0x13 && parsed.peer_e0 == 0x14 && parsed.opening);
     CU_ASSERT(parsed.your_bytes == 1460 && parsed.peer_bytes == 8960);
-    CU_ASSERT(sml_call_equal(&parsed.yours, &call));
+    CU_ASSERT(xfer_call_equal(&parsed.yours, &call));
     CU_ASSERT_EQUAL(parsed.peers.collective, 0);
-    for (size_t bytes = 0; bytes < SML_MISMATCH_BYTES; bytes++)
-        CU_ASSERT_FALSE(sml_parse_mismatch(&parsed, wire, bytes));
-    CU_ASSERT_FALSE(sml_parse_mismatch(&parsed, wire, SML_MISMATCH_BYTES + 1));
+    for (size_t bytes = 0; bytes < XFER_MISMATCH_BYTES; bytes++)
+        CU_ASSERT_FALSE(xfer_parse_mismatch(&parsed, wire, bytes));
+    CU_ASSERT_FALSE(xfer_parse_mismatch(&parsed, wire, XFER_MISMATCH_BYTES + 1));
 }
 
 static void test_slot_and_version_follow_from_the_tag(void)
@@ -407,14 +408,14 @@ static void test_what_a_rank_lacks_is_told_in_steps(void)
 {
     for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2)
         for (uint32_t lacked = 0; lacked < slots; lacked++) {
-            uint8_t e1 = sml_held_build(slots, lacked);
-            uint32_t told = sml_held_parse(slots, e1 | SML_FLAG_WANT);
+            uint8_t e1 = xfer_held_build(slots, lacked);
+            uint32_t told = xfer_held_parse(slots, e1 | SML_FLAG_WANT);
             CU_ASSERT_EQUAL_FATAL(e1 & (SML_FLAG_WANT | SML_FLAG_OPENING), 0);
-            CU_ASSERT_FATAL(told >= lacked && told <= lacked + slots / SML_HELD_STEPS && told < slots);
-            CU_ASSERT_FATAL(sml_held_worst(e1 | SML_FLAG_WANT, sml_held_build(slots, 0)) == e1);
+            CU_ASSERT_FATAL(told >= lacked && told <= lacked + slots / XFER_HELD_STEPS && told < slots);
+            CU_ASSERT_FATAL(xfer_held_worst(e1 | SML_FLAG_WANT, xfer_held_build(slots, 0)) == e1);
         }
-    CU_ASSERT_EQUAL(sml_held_parse(1024, 0), 1023); /* who says nothing may lack all that it may */
-    CU_ASSERT_EQUAL(sml_held_parse(2, 0xff), 0);    /* nonsense */
+    CU_ASSERT_EQUAL(xfer_held_parse(1024, 0), 1023); /* who says nothing may lack all that it may */
+    CU_ASSERT_EQUAL(xfer_held_parse(2, 0xff), 0);    /* nonsense */
 }
 
 int main(void)

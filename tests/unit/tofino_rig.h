@@ -85,7 +85,7 @@ static inline void ask_to_join(const char *job)
                                      .worker = &sml_worker,
                                      .join_deadline_ns = UINT64_C(60000000000)};
     const struct sml_terms wish = {
-        .format = SML_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
+        .format = XFER_FORMAT_INT32, .slots = 16, .chunk_bytes = 256, .plain = true};
 
     snprintf(cfg.join.name, sizeof(cfg.join.name), "%s", job);
     sml_terms_build(&cfg.join.terms, &wish);

@@ -90,7 +90,7 @@ err:
 }
 
 static const struct option_row rows[] = {
-    {"workers", 'n', "N", option_unsigned, offsetof(struct check, verify.workers), SML_MAX_WORKERS,
+    {"workers", 'n', "N", option_unsigned, offsetof(struct check, verify.workers), AGG_MAX_WORKERS,
      "of each job; default: as the switch said when the job was formed, or as many as contributed to any one "
      "chunk"},
     {"complete", 0, NULL, option_flag, offsetof(struct check, complete), 0,

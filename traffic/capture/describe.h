@@ -17,9 +17,9 @@ struct line {
 __attribute__((format(printf, 2, 3))) void append(struct line *l, const char *format, ...);
 
 struct describe {
-    unsigned elements;           /* that are shown of each packet, at most */
-    enum sml_format format[256]; /* of the job with this number */
-    uint8_t hostagg_code;        /* type and operation of host-addressed jobs (kernels.h) */
+    unsigned elements;            /* that are shown of each packet, at most */
+    enum xfer_format format[256]; /* of the job with this number */
+    uint8_t hostagg_code;         /* type and operation of host-addressed jobs (kernels.h) */
 };
 
 /* How many elements there are, and the first few. */
@@ -29,7 +29,7 @@ void describe_elements(struct line *l, const struct describe *how, uint8_t code,
 /* " contributed: 0 2": the ranks in a map as it travels (protocol/ranks.h). */
 void describe_contributed(struct line *l, const uint8_t *map, size_t bytes);
 
-/* What a packet ends with (enum sml_checksum): a word with a space before it, or nothing. */
+/* What a packet ends with (enum xfer_checksum): a word with a space before it, or nothing. */
 const char *describe_trailer(unsigned checksum);
 
 /* A gradient packet: a UDP payload from or to the ports 0xBEE0..0xBEEF. Untrusted, like all here. */

@@ -35,7 +35,7 @@ static void append_ranks(struct line *l, const struct atp_packet *p)
 static void append_body(struct line *l, const struct describe *how, const struct atp_packet *p,
                         const uint8_t *body, size_t bytes)
 {
-    const size_t call = p->flags & ATP_OPENING && bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+    const size_t call = p->flags & ATP_OPENING && bytes >= XFER_CALL_BYTES ? XFER_CALL_BYTES : 0;
 
     if (p->kind == ATP_GRADIENT || p->kind == ATP_ASK)
         append_ranks(l, p);

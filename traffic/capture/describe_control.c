@@ -108,7 +108,7 @@ static void learn_format(struct describe *how, const struct ctl_ready *r)
 {
     struct sml_terms terms;
 
-    if (sml_terms_parse(&terms, &r->terms) && terms.format < SML_FORMATS)
+    if (sml_terms_parse(&terms, &r->terms) && terms.format < XFER_FORMATS)
         how->format[r->job] = terms.format;
 }
 

@@ -4,32 +4,32 @@
 #include "elements.h"
 #include "look_up.h"
 #include "numbers/numbers.h"
-#include "switchml/blocks.h"
+#include "transfer/blocks.h"
 #include "wire/bytes.h"
 #include "wire/path.h"
 #include "wire/switchml.h"
 
-static void append_compressed(struct line *l, const struct sml_call *c)
+static void append_compressed(struct line *l, const struct xfer_call *c)
 {
     append(l, "allreduce %u: %" PRIu64 " numbers%s, compressed to %u bits", c->seq,
            sml_numbers(c->count, c->root), c->root & SML_MEANS ? " (avg)" : "", sml_index_bits(c->type));
 }
 
-static void append_call(struct line *l, const struct sml_call *c)
+static void append_call(struct line *l, const struct xfer_call *c)
 {
-    if (c->collective == SML_ALLREDUCE && c->op == SML_LOOK_UP) {
+    if (c->collective == XFER_ALLREDUCE && c->op == SML_LOOK_UP) {
         append_compressed(l, c);
         return;
     }
-    if (c->collective == SML_NORMS) {
+    if (c->collective == XFER_NORMS) {
         append(l, "norms %u: of %" PRIu64 " blocks to be compressed", c->seq, c->count);
         return;
     }
-    append(l, "%s %u: %" PRIu64 " x %s", c->collective == SML_REDUCE ? "reduce" : "allreduce", c->seq,
+    append(l, "%s %u: %" PRIu64 " x %s", c->collective == XFER_REDUCE ? "reduce" : "allreduce", c->seq,
            c->count, agg_type_name(c->type));
     if (c->op != AGG_SUM)
         append(l, " (%s)", agg_op_name(c->op));
-    if (c->collective == SML_REDUCE)
+    if (c->collective == XFER_REDUCE)
         append(l, " to rank %u", c->root);
 }
 
@@ -66,14 +66,14 @@ static void append_looked_up(struct line *l, const struct describe *how, const s
 /* What DATA, OPEN and RESTORE carry. */
 static void append_data(struct line *l, const struct describe *how, const struct sml_packet *p)
 {
-    const enum sml_format format = how->format[p->job];
-    const bool scaled = sml_has_exponents(format);
+    const enum xfer_format format = how->format[p->job];
+    const bool scaled = xfer_has_exponents(format);
     const bool restored = p->kind == SML_RESTORE && !scaled && p->e1 & SML_FLAG_OPENING;
     const bool opening = p->kind == SML_OPEN || restored;
-    const size_t call_bytes = opening && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
-    struct sml_call call;
+    const size_t call_bytes = opening && p->body_bytes >= XFER_CALL_BYTES ? XFER_CALL_BYTES : 0;
+    struct xfer_call call;
 
-    if (call_bytes > 0 && sml_parse_call(&call, p->body, p->body_bytes)) {
+    if (call_bytes > 0 && xfer_parse_call(&call, p->body, p->body_bytes)) {
         append(l, " (");
         append_call(l, &call);
         append(l, ")");
@@ -85,15 +85,15 @@ static void append_data(struct line *l, const struct describe *how, const struct
     else if (!scaled && sml_looks_up(p->e0) && sml_element_of(p->e0).in != 0)
         append_looked_up(l, how, p, call_bytes);
     else
-        describe_elements(l, how, sml_elements_code(format, p->e0), p->body + call_bytes,
+        describe_elements(l, how, xfer_elements_code(format, p->e0), p->body + call_bytes,
                           p->body_bytes - call_bytes);
 }
 
 static void append_mismatch(struct line *l, const struct sml_packet *p)
 {
-    struct sml_mismatch m;
+    struct xfer_mismatch m;
 
-    if (!sml_parse_mismatch(&m, p->body, p->body_bytes))
+    if (!xfer_parse_mismatch(&m, p->body, p->body_bytes))
         return;
     append(l, " rank %u, tag %u (", m.your_rank, m.your_tag);
     append_call(l, &m.yours);
@@ -118,7 +118,7 @@ static void append_path_probe(struct line *l, const uint8_t *payload, size_t byt
 const char *describe_trailer(unsigned checksum)
 {
     static const char *const words[] = {
-        [SML_CHECKSUM_NONE] = "", [SML_CHECKSUM_CRC32C] = " CRC32C", [SML_CHECKSUM_KEYED] = " keyed"};
+        [XFER_CHECKSUM_NONE] = "", [XFER_CHECKSUM_CRC32C] = " CRC32C", [XFER_CHECKSUM_KEYED] = " keyed"};
 
     return words[checksum];
 }

@@ -14,7 +14,7 @@ enum { MICROSECONDS = 1000000 };
 /* One file, or one a worker. */
 struct outputs {
     pcap_t *pcap;
-    pcap_dumper_t *file[SML_MAX_WORKERS];
+    pcap_dumper_t *file[AGG_MAX_WORKERS];
     unsigned files;
 };
 

@@ -10,7 +10,7 @@
 
 struct show {
     struct describe how;
-    enum sml_format format;
+    enum xfer_format format;
     unsigned hostagg_port;
     uint64_t first_ns; /* time of the first frame of the file */
 };

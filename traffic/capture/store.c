@@ -119,7 +119,7 @@ static void take_ready(struct store *s, uint32_t sw, const struct ctl_message *m
     struct sml_terms terms;
 
     if (m->head.size > CTL_RANKS_MAX || !sml_terms_parse(&terms, &m->ready.terms) ||
-        terms.format >= SML_FORMATS)
+        terms.format >= XFER_FORMATS)
         return;
     job = &s->job[find_job(s, sw, m->ready.job)];
     if (job->size > 0 && (job->size != m->head.size || job->format != terms.format))
@@ -168,13 +168,13 @@ static bool checksum_is_right(const struct sml_packet *p, bool from_switch)
 {
     uint16_t rank = 0;
 
-    if (p->checksum == SML_CHECKSUM_KEYED)
+    if (p->checksum == XFER_CHECKSUM_KEYED)
         return true;
     if (from_switch)
-        return sml_checksum_holds(p, p->checksum, SML_SWITCH);
-    while (rank < SML_MAX_WORKERS && !sml_checksum_holds(p, p->checksum, rank))
+        return sml_checksum_holds(p, p->checksum, XFER_SWITCH);
+    while (rank < AGG_MAX_WORKERS && !sml_checksum_holds(p, p->checksum, rank))
         rank++;
-    return rank < SML_MAX_WORKERS;
+    return rank < AGG_MAX_WORKERS;
 }
 
 static bool is_path_probe(const struct udp_datagram *d)
@@ -195,7 +195,7 @@ static bool take_gradient(struct store *s, const struct captured_packet *c)
         *(is_path_probe(&c->datagram) ? &s->others : &s->malformed) += 1;
         return true;
     }
-    s->keyed += p.checksum == SML_CHECKSUM_KEYED;
+    s->keyed += p.checksum == XFER_CHECKSUM_KEYED;
     if (!checksum_is_right(&p, c->from_switch))
         s->damaged++;
     else if (p.kind != SML_DATA && p.kind != SML_OPEN)

@@ -42,7 +42,7 @@ struct stored_job {
     uint32_t sw; /* its IP address */
     uint8_t number;
     uint16_t size; /* ranks; 0: not seen */
-    enum sml_format format;
+    enum xfer_format format;
     struct sml_table table; /* of its compressed calls; code 0: it has none */
     bool quorum;            /* results name the ranks that are in them */
     /* Ranks that do not send for themselves: a switch below sends one sum for them and others. */

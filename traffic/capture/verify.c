@@ -5,12 +5,12 @@
 
 #include "elements.h"
 #include "look_up.h"
-#include "switchml/blocks.h"
+#include "transfer/blocks.h"
 
 /* The packets of one chunk: [contributions ... results ... end) */
 struct chunk {
     const struct stored_packet *begin, *results, *end;
-    const struct stored_packet *from[SML_MAX_WORKERS]; /* one contribution of each worker */
+    const struct stored_packet *from[AGG_MAX_WORKERS]; /* one contribution of each worker */
     unsigned workers;
     bool conflict;
 };
@@ -36,7 +36,7 @@ static void collect(struct chunk *c, const struct store *s, const struct stored_
     for (; p < end && !p->result && p->job == begin->job && p->tag == begin->tag; p++) {
         if (c->workers > 0 && c->from[c->workers - 1]->worker == p->worker)
             c->conflict |= !same_contribution(s, c->from[c->workers - 1], p);
-        else if (c->workers < SML_MAX_WORKERS)
+        else if (c->workers < AGG_MAX_WORKERS)
             c->from[c->workers++] = p;
         else
             c->conflict = true;
@@ -87,7 +87,7 @@ static bool elements_are_right(const struct store *s, const struct chunk *c, con
                                uint8_t code, size_t skip, char why[128])
 {
     static const uint8_t nothing[ELEMENT_BYTES_MAX];
-    const uint8_t *in[SML_MAX_WORKERS];
+    const uint8_t *in[AGG_MAX_WORKERS];
     const size_t element = agg_code_bytes(code);
     const unsigned terms = divided_by(s, c, code);
 
@@ -134,13 +134,13 @@ static const char *judge_sums(const struct store *s, const struct chunk *c, cons
 }
 
 /* NULL: right; else why not. */
-static const char *judge(enum sml_format format, const struct store *s, const struct chunk *c,
+static const char *judge(enum xfer_format format, const struct store *s, const struct chunk *c,
                          const struct stored_packet *r, char why[128])
 {
     const struct stored_packet *first = c->from[0];
-    const bool typed = !sml_has_exponents(format);
-    const uint8_t code = sml_elements_code(format, first->e0);
-    const size_t skip = first->kind == SML_OPEN ? SML_CALL_BYTES : 0;
+    const bool typed = !xfer_has_exponents(format);
+    const uint8_t code = xfer_elements_code(format, first->e0);
+    const size_t skip = first->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
 
     const bool compressed = typed && code != 0 && code == s->job[r->job].table.code;
 
@@ -169,17 +169,17 @@ static const char *judge(enum sml_format format, const struct store *s, const st
 }
 
 /* As the switch said when the job was formed, or else as the user said. */
-static enum sml_format format_of(const struct verify *v, const struct stored_job *job)
+static enum xfer_format format_of(const struct verify *v, const struct stored_job *job)
 {
     return job->size > 0 ? job->format : v->format;
 }
 
 /* A result without elements is right for a worker that asked for none. */
-static bool is_wanted_empty(enum sml_format format, const struct chunk *c, const struct stored_packet *r)
+static bool is_wanted_empty(enum xfer_format format, const struct chunk *c, const struct stored_packet *r)
 {
     const struct stored_packet *own = contribution_of(c, r->worker);
 
-    return !sml_has_exponents(format) && r->bytes == 0 && own != NULL && own->bytes > 0 &&
+    return !xfer_has_exponents(format) && r->bytes == 0 && own != NULL && own->bytes > 0 &&
            !(own->e1 & SML_FLAG_WANT);
 }
 
@@ -240,7 +240,7 @@ static void verify_result(struct verify *v, const struct store *s, const struct 
                           const struct stored_packet *r)
 {
     struct verify_job *j = &v->job[r->job];
-    const enum sml_format format = format_of(v, &s->job[r->job]);
+    const enum xfer_format format = format_of(v, &s->job[r->job]);
     char text[128];
 
     if (is_wanted_empty(format, c, r))

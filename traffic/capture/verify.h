@@ -18,7 +18,7 @@ struct verify_job {
 };
 
 struct verify {
-    enum sml_format format;                /* of jobs whose forming the captures do not have */
+    enum xfer_format format;               /* of jobs whose forming the captures do not have */
     unsigned workers;                      /* of each job; 0: not given */
     struct verify_job job[STORE_JOBS_MAX]; /* as store.job */
     /* Called for each wrong result. */

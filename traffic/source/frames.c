@@ -87,7 +87,7 @@ static struct plan plan_for(const struct source_options *o, unsigned worker)
 static void add_up(struct frames *fr, unsigned chunk)
 {
     const struct plan *p = &fr->options->plan;
-    const uint8_t *in[SML_MAX_WORKERS];
+    const uint8_t *in[AGG_MAX_WORKERS];
 
     for (unsigned w = 0; w < p->workers; w++)
         in[w] = frames_flight(fr, w, chunk)->frame + BODY;
@@ -98,7 +98,7 @@ static void add_up(struct frames *fr, unsigned chunk)
 static void make_firsts(struct frames *fr)
 {
     const struct plan *p = &fr->options->plan;
-    const uint8_t *in[SML_MAX_WORKERS];
+    const uint8_t *in[AGG_MAX_WORKERS];
 
     for (unsigned w = 0; w < p->workers; w++) {
         uint8_t *first = fr->first + w * FIRSTS * fr->element;
@@ -193,7 +193,7 @@ static bool check_header(const struct frames *fr, const struct flight *f, const 
     const uint8_t *sent = f->frame + UDP_HEADERS_BYTES;
     uint8_t e0 = sent[8];
 
-    for (unsigned w = 0; w < p->workers && sml_has_exponents(p->format); w++) {
+    for (unsigned w = 0; w < p->workers && xfer_has_exponents(p->format); w++) {
         uint8_t theirs = frames_flight(fr, w, f->tag)->frame[UDP_HEADERS_BYTES + 8];
 
         e0 = (int8_t)theirs > (int8_t)e0 ? theirs : e0;

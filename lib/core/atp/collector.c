@@ -18,12 +18,12 @@ static size_t lane_bytes_of(const struct atp_collector_config *cfg)
     const size_t parts = cfg->mode == ATP_ORDERED ? cfg->topology.workers : 2;
 
     return lines(sizeof(struct atp_lane) + ATP_HEADER_BYTES + (1 + parts) * cfg->chunk_bytes +
-                 SML_TRAILER_MAX);
+                 XFER_TRAILER_MAX);
 }
 
 static size_t auth_bytes_of(const struct atp_collector_config *cfg)
 {
-    return cfg->seal == SML_CHECKSUM_KEYED ? lines(sml_auth_footprint(cfg->chunk_bytes)) : 0;
+    return cfg->seal == XFER_CHECKSUM_KEYED ? lines(xfer_auth_footprint(cfg->chunk_bytes)) : 0;
 }
 
 size_t atp_collector_footprint(const struct atp_collector_config *cfg)
@@ -31,8 +31,8 @@ size_t atp_collector_footprint(const struct atp_collector_config *cfg)
     if (!atp_topology_fits(&cfg->topology) || cfg->window < ATP_MIN_WINDOW || cfg->window > ATP_MAX_WINDOW ||
         (cfg->window & (cfg->window - 1)) != 0 || cfg->chunk_bytes < ATP_MIN_CHUNK_BYTES ||
         cfg->chunk_bytes > ATP_MAX_CHUNK_BYTES || cfg->chunk_bytes % 4 != 0 || cfg->mode > ATP_ORDERED ||
-        cfg->format >= SML_FORMATS || cfg->mapping >= ATP_MAPPINGS || cfg->seal > SML_CHECKSUM_KEYED ||
-        (cfg->seal == SML_CHECKSUM_KEYED && cfg->shared == NULL))
+        cfg->format >= XFER_FORMATS || cfg->mapping >= ATP_MAPPINGS || cfg->seal > XFER_CHECKSUM_KEYED ||
+        (cfg->seal == XFER_CHECKSUM_KEYED && cfg->shared == NULL))
         return 0;
     return lines(sizeof(struct atp_collector)) + auth_bytes_of(cfg) + cfg->window * lane_bytes_of(cfg);
 }
@@ -55,8 +55,8 @@ struct atp_collector *atp_collector_init(void *mem, const struct atp_collector_c
                                 .words = (cfg->topology.workers + 63u) / 64,
                                 .lane_bytes = lane_bytes_of(cfg),
                                 .lanes = (uint8_t *)mem + lines(sizeof *c) + auth_bytes_of(cfg)};
-    if (cfg->seal == SML_CHECKSUM_KEYED)
-        c->auth = sml_auth_init((uint8_t *)mem + lines(sizeof *c), cfg->shared, cfg->chunk_bytes);
+    if (cfg->seal == XFER_CHECKSUM_KEYED)
+        c->auth = xfer_auth_init((uint8_t *)mem + lines(sizeof *c), cfg->shared, cfg->chunk_bytes);
     c->cfg.shared = NULL;
     for (uint32_t i = 0; i < cfg->window; i++) {
         const uint32_t sequence = cfg->first_sequence + i;
@@ -90,7 +90,7 @@ static struct atp_side side_of(uint16_t rank, const struct atp_packet *p, const 
                             .scaled = (p->flags & ATP_SCALED) != 0};
 
     if (side.opening)
-        sml_parse_call(&side.call, body, body_bytes);
+        xfer_parse_call(&side.call, body, body_bytes);
     return side;
 }
 
@@ -146,7 +146,7 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
 static bool fits(const struct atp_collector *c, const struct atp_packet *p, size_t body_bytes)
 {
     return body_bytes <= c->cfg.chunk_bytes && atp_operation(c, p->code)->fold != NULL &&
-           ((p->flags & ATP_SCALED) != 0) == sml_has_exponents(c->cfg.format);
+           ((p->flags & ATP_SCALED) != 0) == xfer_has_exponents(c->cfg.format);
 }
 
 /* A rank has a sum of the chunk that this lane collects. */
@@ -179,7 +179,7 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
                   const uint8_t *body, size_t body_bytes, struct agg_verdict *v)
 {
     const int32_t ahead = (int32_t)(p->sequence - lane->expected);
-    const size_t head = p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
+    const size_t head = p->flags & ATP_OPENING ? XFER_CALL_BYTES : 0;
     struct atp_part part = {.exponent = p->exponent};
 
     if (p->kind == ATP_GROUP && c->cfg.has_group) {
@@ -217,7 +217,7 @@ void atp_collector_apply(struct atp_collector *c, struct atp_lane *lane, uint16_
     if (atp_lane_believes(c, lane, rank, p, payload, bytes))
         apply(c, lane, rank, p, payload + ATP_HEADER_BYTES, atp_body_bytes(p, bytes), v);
     else
-        v->reason = c->cfg.seal == SML_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM;
+        v->reason = c->cfg.seal == XFER_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM;
 }
 
 uint16_t atp_collector_lanes(const struct atp_collector *c)

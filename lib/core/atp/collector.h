@@ -43,10 +43,10 @@ struct atp_collector_config {
     uint16_t chunk_bytes; /* ATP_MIN_CHUNK_BYTES..ATP_MAX_CHUNK_BYTES, a multiple of 4 */
     uint8_t job;
     enum atp_mode mode;
-    enum sml_format format;
+    enum xfer_format format;
     enum atp_mapping mapping;
-    enum sml_checksum seal;           /* that all packets of the job end with */
-    const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: the job's secret. Read by init only */
+    enum xfer_checksum seal;          /* that all packets of the job end with */
+    const struct keys_shared *shared; /* XFER_CHECKSUM_KEYED: the job's secret. Read by init only */
     uint32_t life, first_sequence;
     bool resumed;   /* ranks may have sums of the first window's chunks, and hand them back */
     bool has_group; /* that some ranks may hear: whoever says so has results by it */

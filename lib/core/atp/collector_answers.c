@@ -19,8 +19,8 @@ static uint32_t wraps_before(const struct atp_lane *lane, uint32_t sequence)
 static size_t seal(const struct atp_collector *c, const struct atp_lane *lane, uint32_t sequence,
                    uint8_t *payload, size_t bytes)
 {
-    const struct sml_route route = {
-        .sender = SML_SWITCH, .receiver = SML_SWITCH, .wraps = wraps_before(lane, sequence)};
+    const struct xfer_route route = {
+        .sender = XFER_SWITCH, .receiver = XFER_SWITCH, .wraps = wraps_before(lane, sequence)};
 
     return atp_seal_append(payload, bytes, c->auth, &route);
 }
@@ -28,8 +28,8 @@ static size_t seal(const struct atp_collector *c, const struct atp_lane *lane, u
 bool atp_lane_believes(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
                        const struct atp_packet *p, const uint8_t *payload, size_t bytes)
 {
-    const struct sml_route route = {
-        .sender = rank, .receiver = SML_SWITCH, .wraps = wraps_before(lane, p->sequence)};
+    const struct xfer_route route = {
+        .sender = rank, .receiver = XFER_SWITCH, .wraps = wraps_before(lane, p->sequence)};
 
     return p->seal == c->cfg.seal && atp_seal_holds(p, payload, bytes, c->auth, &route);
 }
@@ -61,20 +61,20 @@ void atp_lane_mismatch(const struct atp_collector *c, struct atp_lane *lane, con
                        struct agg_verdict *v)
 {
     const struct atp_side *peer = atp_sides_agree(side, &lane->first) ? &lane->other : &lane->first;
-    const struct sml_mismatch m = {.your_rank = side->rank,
-                                   .peer_rank = peer->rank,
-                                   .your_tag = lane->expected,
-                                   .peer_tag = lane->expected,
-                                   .your_e0 = side->code,
-                                   .peer_e0 = peer->code,
-                                   .opening = side->opening || peer->opening,
-                                   .your_bytes = side->bytes,
-                                   .peer_bytes = peer->bytes,
-                                   .yours = side->call,
-                                   .peers = peer->call};
+    const struct xfer_mismatch m = {.your_rank = side->rank,
+                                    .peer_rank = peer->rank,
+                                    .your_tag = lane->expected,
+                                    .peer_tag = lane->expected,
+                                    .your_e0 = side->code,
+                                    .peer_e0 = peer->code,
+                                    .opening = side->opening || peer->opening,
+                                    .your_bytes = side->bytes,
+                                    .peer_bytes = peer->bytes,
+                                    .yours = side->call,
+                                    .peers = peer->call};
 
-    sml_build_mismatch(v->answer + ATP_HEADER_BYTES, &m);
-    answer(c, lane, ATP_MISMATCH, SML_MISMATCH_BYTES, ATP_SEND_MISMATCH, v);
+    xfer_build_mismatch(v->answer + ATP_HEADER_BYTES, &m);
+    answer(c, lane, ATP_MISMATCH, XFER_MISMATCH_BYTES, ATP_SEND_MISMATCH, v);
 }
 
 void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane, enum atp_reason reason,
@@ -163,7 +163,7 @@ static void finish(struct atp_collector *c, struct atp_lane *lane, const uint8_t
 
 void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body)
 {
-    const size_t head = lane->first.opening ? SML_CALL_BYTES : 0;
+    const size_t head = lane->first.opening ? XFER_CALL_BYTES : 0;
 
     atp_lane_finish(c, lane, lane->result + ATP_HEADER_BYTES + head, lane->first.bytes - head);
     finish(c, lane, body, head);

@@ -17,7 +17,7 @@ struct atp_collector {
     unsigned words;    /* of a set of ranks */
     size_t lane_bytes; /* from one lane to the next */
     uint8_t *lanes;
-    struct sml_auth *auth;          /* of keyed jobs */
+    struct xfer_auth *auth;         /* of keyed jobs */
     uint64_t hears[ATP_RANK_WORDS]; /* the group; atomic: lanes may be different threads' */
 };
 
@@ -29,7 +29,7 @@ struct atp_side {
     uint16_t bytes, root;
     uint8_t code;
     bool opening, scaled;
-    struct sml_call call; /* if opening */
+    struct xfer_call call; /* if opening */
 };
 
 /* Written by the lane's owner only; what atp_collector_view reads is stored atomically. */
@@ -61,7 +61,7 @@ struct atp_lane {
 static inline bool atp_sides_agree(const struct atp_side *a, const struct atp_side *b)
 {
     return a->bytes == b->bytes && a->root == b->root && a->code == b->code && a->opening == b->opening &&
-           a->scaled == b->scaled && (!a->opening || sml_call_equal(&a->call, &b->call));
+           a->scaled == b->scaled && (!a->opening || xfer_call_equal(&a->call, &b->call));
 }
 
 /* What a packet brings. */
@@ -86,7 +86,7 @@ static inline const struct agg_operation *atp_operation(const struct atp_collect
 
 static inline uint8_t *atp_lane_sum(const struct atp_collector *c, struct atp_lane *lane)
 {
-    return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes + SML_TRAILER_MAX;
+    return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes + XFER_TRAILER_MAX;
 }
 
 /* Takes a part of the lane's chunk, which is like those before it. */

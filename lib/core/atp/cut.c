@@ -1,9 +1,9 @@
 #include "atp/cut.h"
 
-bool atp_cut_carries(const struct atp_terms *terms, const struct sml_call *call)
+bool atp_cut_carries(const struct atp_terms *terms, const struct xfer_call *call)
 {
-    if (sml_has_exponents(terms->format))
-        return sml_blocks_carry(terms->format, call->type, call->op);
+    if (xfer_has_exponents(terms->format))
+        return xfer_blocks_carry(terms->format, call->type, call->op);
     return agg_element_size(call->type, call->op) != 0;
 }
 
@@ -17,13 +17,13 @@ static uint64_t chunks(const struct atp_cut *cut)
     return cut->servers + (cut->count - opening - 1) / cut->data + 1;
 }
 
-struct atp_cut atp_cut_of(const struct atp_terms *terms, const struct sml_call *call)
+struct atp_cut atp_cut_of(const struct atp_terms *terms, const struct xfer_call *call)
 {
-    const size_t open_bytes = terms->chunk_bytes - SML_CALL_BYTES;
+    const size_t open_bytes = terms->chunk_bytes - XFER_CALL_BYTES;
     struct atp_cut cut = {.count = call->count, .server = terms->server, .servers = terms->servers};
 
-    if (sml_has_exponents(terms->format)) {
-        const struct sml_blocks b = sml_blocks_of(terms->format, open_bytes, terms->window, call);
+    if (xfer_has_exponents(terms->format)) {
+        const struct xfer_blocks b = xfer_blocks_of(terms->format, open_bytes, terms->window, call);
         cut.element = b.element;
         cut.open = cut.data = b.block;
         cut.lead = b.lead;

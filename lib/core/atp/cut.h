@@ -17,10 +17,10 @@ struct atp_cut {
 };
 
 /* Of a call that the format carries. */
-struct atp_cut atp_cut_of(const struct atp_terms *terms, const struct sml_call *call);
+struct atp_cut atp_cut_of(const struct atp_terms *terms, const struct xfer_call *call);
 
 /* Whether the format carries the call. */
-bool atp_cut_carries(const struct atp_terms *terms, const struct sml_call *call);
+bool atp_cut_carries(const struct atp_terms *terms, const struct xfer_call *call);
 
 /* The bytes of the tensor that packet i carries, or whose exponent it does (block); none: *bytes is 0. */
 void atp_cut_span(const struct atp_cut *cut, uint64_t i, bool block, uint64_t *offset, size_t *bytes);

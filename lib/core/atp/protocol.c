@@ -54,9 +54,9 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
     *f = (struct agg_footprint){
         .bytes = atp_collector_footprint(&c),
         .slots = c.window,
-        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + c.chunk_bytes + sml_trailer_bytes(c.seal)),
-        .checked = c.seal == SML_CHECKSUM_CRC32C,
-        .keyed = c.seal == SML_CHECKSUM_KEYED,
+        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + c.chunk_bytes + xfer_trailer_bytes(c.seal)),
+        .checked = c.seal == XFER_CHECKSUM_CRC32C,
+        .keyed = c.seal == XFER_CHECKSUM_KEYED,
         .group = t.group,
         .group_port = t.group_port,
     };
@@ -121,7 +121,7 @@ static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[A
     if (p->reason != ATP_REFUSED_UNKNOWN_JOB && p->reason != ATP_REFUSED_OTHER_LIFE &&
         p->reason != ATP_REFUSED_FOREIGN_SENDER)
         return 0;
-    if (packet->seal == SML_CHECKSUM_CRC32C && !atp_seal_holds(packet, p->payload, p->bytes, NULL, NULL))
+    if (packet->seal == XFER_CHECKSUM_CRC32C && !atp_seal_holds(packet, p->payload, p->bytes, NULL, NULL))
         return 0; /* what it says of its job may be the damage */
     return atp_build_reject(out, packet, boot_id);
 }

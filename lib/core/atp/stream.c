@@ -26,25 +26,25 @@ static bool config_ok(const struct atp_stream_config *c)
     return atp_topology_fits(&racks) && c->rank < c->workers && t->window >= ATP_MIN_WINDOW &&
            t->window <= ATP_MAX_WINDOW && (t->window & (t->window - 1)) == 0 &&
            t->chunk_bytes >= ATP_MIN_CHUNK_BYTES && t->chunk_bytes <= ATP_MAX_CHUNK_BYTES &&
-           t->chunk_bytes % 4 == 0 && t->format < SML_FORMATS && t->checksum <= SML_CHECKSUM_CRC32C &&
+           t->chunk_bytes % 4 == 0 && t->format < XFER_FORMATS && t->checksum <= XFER_CHECKSUM_CRC32C &&
            (!t->keyed || c->shared != NULL) && t->servers >= 1 && t->server < t->servers;
 }
 
 static size_t exponents_bytes(const struct atp_stream_config *c)
 {
-    return sml_has_exponents(c->terms.format) ? 4u * c->terms.window : 0;
+    return xfer_has_exponents(c->terms.format) ? 4u * c->terms.window : 0;
 }
 
 static size_t auth_bytes(const struct atp_stream_config *c)
 {
-    return c->terms.keyed ? aligned(sml_auth_footprint(c->terms.chunk_bytes)) : 0;
+    return c->terms.keyed ? aligned(xfer_auth_footprint(c->terms.chunk_bytes)) : 0;
 }
 
 void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
-        sml_auth_init(s->auth, shared, s->cfg.terms.chunk_bytes);
+        xfer_auth_init(s->auth, shared, s->cfg.terms.chunk_bytes);
 }
 
 size_t atp_stream_footprint(const struct atp_stream_config *cfg)
@@ -70,7 +70,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
     s->exponents = (int8_t *)p;
     memset(s->exponents, NUM_NO_BLOCK, exponents_bytes(cfg));
     p += aligned(exponents_bytes(cfg));
-    s->auth = cfg->terms.keyed ? (struct sml_auth *)p : NULL;
+    s->auth = cfg->terms.keyed ? (struct xfer_auth *)p : NULL;
     p += auth_bytes(cfg);
     s->kept = (struct atp_kept *)p;
     s->kept_data = p + aligned(cfg->terms.window * sizeof(struct atp_kept));
@@ -86,7 +86,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
         atp_flight_of(s, s->base + i)->index =
             atp_index_first(cfg->terms.mapping, cfg->terms.life, (uint32_t)(s->base + i));
     s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
-    sml_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
+    xfer_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     atp_congestion_init(&s->congestion, cfg->terms.window);
     atp_group_init(s);
     return s;
@@ -136,10 +136,10 @@ void atp_make_due(struct atp_stream *s, uint64_t position, bool direct)
     atp_list_put(s, &s->due, place);
 }
 
-static bool call_ok(const struct atp_stream *s, const struct sml_call *call)
+static bool call_ok(const struct atp_stream *s, const struct xfer_call *call)
 {
-    const bool root_ok = (call->collective == SML_ALLREDUCE && call->root == 0) ||
-                         (call->collective == SML_REDUCE && call->root < s->cfg.workers);
+    const bool root_ok = (call->collective == XFER_ALLREDUCE && call->root == 0) ||
+                         (call->collective == XFER_REDUCE && call->root < s->cfg.workers);
 
     return root_ok && atp_cut_carries(&s->cfg.terms, call);
 }
@@ -155,17 +155,17 @@ void atp_stream_deal(struct atp_stream *s, uint8_t ports)
     memset(s->latest, 0, sizeof(s->latest));
 }
 
-int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
-                              struct sml_segment segments[], size_t n, uint64_t now)
+int atp_stream_begin_segments(struct atp_stream *s, const struct xfer_call *call,
+                              struct xfer_segment segments[], size_t n, uint64_t now)
 {
-    const bool wants = call->collective == SML_ALLREDUCE || call->root == s->cfg.rank;
-    struct sml_call counted = *call;
+    const bool wants = call->collective == XFER_ALLREDUCE || call->root == s->cfg.rank;
+    struct xfer_call counted = *call;
 
     if (s->base != s->end)
         return -EBUSY;
-    if (!call_ok(s, call) || !sml_segments_given(segments, n, wants))
+    if (!call_ok(s, call) || !xfer_segments_given(segments, n, wants))
         return -EINVAL;
-    if (!sml_segments_measure(segments, n, atp_cut_of(&s->cfg.terms, call).element, &counted.count))
+    if (!xfer_segments_measure(segments, n, atp_cut_of(&s->cfg.terms, call).element, &counted.count))
         return -EOVERFLOW;
     const struct atp_cut cut = atp_cut_of(&s->cfg.terms, &counted);
     if (cut.packets > UINT64_C(1) << 31)
@@ -181,20 +181,20 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
     return 0;
 }
 
-struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out)
+struct xfer_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out)
 {
     uint64_t offset;
     size_t bytes;
 
     atp_cut_span(&s->cut, position - s->base, block, &offset, &bytes);
-    return sml_segments_find(s->segments, s->segment_count, offset, bytes, out);
+    return xfer_segments_find(s->segments, s->segment_count, offset, bytes, out);
 }
 
-struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct sml_call *call,
-                           uint64_t lead)
+struct xfer_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct xfer_call *call,
+                            uint64_t lead)
 {
-    return sml_scale_of(s->numbers, s->cfg.terms.format, call, s->cfg.workers,
-                        *atp_exponent_at(s, position - lead));
+    return xfer_scale_of(s->numbers, s->cfg.terms.format, call, s->cfg.workers,
+                         *atp_exponent_at(s, position - lead));
 }
 
 uint64_t atp_stream_left(const struct atp_stream *s)
@@ -212,26 +212,26 @@ uint32_t atp_stream_completed(const struct atp_stream *s)
     return s->call.seq;
 }
 
-const struct sml_call *atp_stream_oldest_call(const struct atp_stream *s)
+const struct xfer_call *atp_stream_oldest_call(const struct atp_stream *s)
 {
     return s->base == s->end ? NULL : &s->call;
 }
 
-uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call)
+uint64_t atp_stream_packets(const struct atp_stream *s, const struct xfer_call *call)
 {
     return atp_cut_of(&s->cfg.terms, call).packets;
 }
 
-enum sml_stream_status atp_stream_status(const struct atp_stream *s)
+enum xfer_status atp_stream_status(const struct atp_stream *s)
 {
     if (s->mismatched)
-        return SML_STREAM_MISMATCH;
+        return XFER_MISMATCH;
     if (s->rejected)
-        return SML_STREAM_REJECTED;
-    return s->base == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+        return XFER_REJECTED;
+    return s->base == s->end ? XFER_DONE : XFER_RUNNING;
 }
 
-const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s)
+const struct xfer_mismatch *atp_stream_mismatch(const struct atp_stream *s)
 {
     return &s->mismatch;
 }
@@ -248,12 +248,12 @@ unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsign
     return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }
 
-void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out)
+void atp_stream_stats(const struct atp_stream *s, struct xfer_stats *out)
 {
     *out = s->stats;
     out->srtt_ns = s->rtt.srtt;
     out->rttvar_ns = s->rtt.var;
-    out->rto_ns = sml_rtt_rto(&s->rtt);
+    out->rto_ns = xfer_rtt_rto(&s->rtt);
     out->window = atp_window(s);
     out->unanswered = s->silent;
 }

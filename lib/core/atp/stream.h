@@ -29,7 +29,7 @@
 
 #include "atp/terms.h"
 #include "kernels/kernels.h"
-#include "switchml/stream.h"
+#include "transfer/stream.h"
 
 struct atp_stream;
 
@@ -38,7 +38,7 @@ struct atp_stream_config {
     uint8_t job;
     struct atp_terms terms; /* granted */
     uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
-    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of sml_rtt_init */
+    uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of xfer_rtt_init */
     const struct keys_shared *shared;              /* terms.keyed: the job's secret. Read by init only */
     const struct agg_kernels *kernels;
 };
@@ -51,20 +51,21 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
 void atp_stream_deal(struct atp_stream *s, uint8_t ports);
 
 /* As sml_stream_begin_segments. -EINVAL also for elements that the job's format does not carry. */
-int atp_stream_begin_segments(struct atp_stream *s, const struct sml_call *call,
-                              struct sml_segment segments[], size_t n, uint64_t now);
+int atp_stream_begin_segments(struct atp_stream *s, const struct xfer_call *call,
+                              struct xfer_segment segments[], size_t n, uint64_t now);
 
 /* As sml_stream_poll: the next packet that should leave now. */
-bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send);
+bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct xfer_send *send);
 
 /* Takes a packet from the server (a whole UDP payload, untrusted). DAMAGED, DOUBT: as of sml_stream_receive.
  * One that came with IP's congestion mark is marked before (atp_mark). */
-enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now);
+enum xfer_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes,
+                                     uint64_t now);
 
 uint64_t atp_stream_left(const struct atp_stream *s);      /* chunks without a sum, of this collective */
 uint32_t atp_stream_completed(const struct atp_stream *s); /* collectives, modulo 2^32 */
-const struct sml_call *atp_stream_oldest_call(const struct atp_stream *s); /* in progress; NULL: none is */
-uint64_t atp_stream_packets(const struct atp_stream *s, const struct sml_call *call);
+const struct xfer_call *atp_stream_oldest_call(const struct atp_stream *s); /* in progress; NULL: none is */
+uint64_t atp_stream_packets(const struct atp_stream *s, const struct xfer_call *call);
 
 /* As sml_stream_oldest and sml_stream_resume, with what the job was granted in its new life. */
 uint32_t atp_stream_oldest(const struct atp_stream *s);
@@ -74,8 +75,8 @@ int atp_stream_resume(struct atp_stream *s, uint8_t job, const struct atp_terms 
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t atp_stream_timer(const struct atp_stream *s);
 
-enum sml_stream_status atp_stream_status(const struct atp_stream *s);
-const struct sml_mismatch *atp_stream_mismatch(const struct atp_stream *s);
+enum xfer_status atp_stream_status(const struct atp_stream *s);
+const struct xfer_mismatch *atp_stream_mismatch(const struct atp_stream *s);
 
 /* When the stream last made progress (a new sum, or begin). */
 uint64_t atp_stream_progress(const struct atp_stream *s);
@@ -86,7 +87,7 @@ uint64_t atp_stream_progress(const struct atp_stream *s);
 unsigned atp_stream_missing(const struct atp_stream *s, uint16_t ranks[], unsigned max);
 
 /* retransmitted: questions, too. probes: questions that a timer has caused. */
-void atp_stream_stats(const struct atp_stream *s, struct sml_stream_stats *out);
+void atp_stream_stats(const struct atp_stream *s, struct xfer_stats *out);
 
 /* What the network has told, for measurements. */
 struct atp_stream_signs {

@@ -25,7 +25,7 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked
         g->hears = true;
         if (p->kind == ATP_PARAMETER)
             g->pause = PAUSE_FIRST_NS;
-    } else if (g->told && s->call.collective == SML_ALLREDUCE && ++g->misses == MISSES) {
+    } else if (g->told && s->call.collective == XFER_ALLREDUCE && ++g->misses == MISSES) {
         g->misses = 0;
         if (asked) {
             g->hears = false;
@@ -46,7 +46,7 @@ uint64_t atp_group_due(const struct atp_stream *s)
     return g->tell_at;
 }
 
-void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send)
+void atp_group_tell(struct atp_stream *s, uint64_t now, struct xfer_send *send)
 {
     struct atp_group *g = &s->group;
     const struct atp_packet p = {.kind = ATP_GROUP,

@@ -12,7 +12,7 @@ enum {
 
 /* As long as a round trip counts. Else the ranks' timers would learn from one another: where most chunks lack
  * some rank's packet, each wait makes the next one longer. */
-static uint64_t of_path(const struct sml_rtt *rtt, uint64_t took)
+static uint64_t of_path(const struct xfer_rtt *rtt, uint64_t took)
 {
     const uint64_t longest = STALLED_FROM * rtt->base;
 
@@ -38,7 +38,7 @@ static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t no
     const uint64_t took = now - f->sent_at;
 
     if (f->sends == 1) {
-        sml_rtt_sample(&s->rtt, of_path(&s->rtt, took), now);
+        xfer_rtt_sample(&s->rtt, of_path(&s->rtt, took), now);
         if (took > QUEUED_FROM * s->rtt.base)
             atp_congestion_waits(&s->congestion);
     }
@@ -48,21 +48,21 @@ static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t no
 static bool store_scaled(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
                          const uint8_t *elements, size_t bytes)
 {
-    struct sml_pieces pieces = atp_elements(s, position, false, true);
-    struct sml_scale scale = {.loops = NULL};
+    struct xfer_pieces pieces = atp_elements(s, position, false, true);
+    struct xfer_scale scale = {.loops = NULL};
     size_t expected = pieces.bytes;
 
     if (s->cut.lead > 0) {
         scale = atp_scale(s, position, &s->call, s->cut.lead);
         expected = pieces.bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
     }
-    if (p->code != sml_elements_code(s->cfg.terms.format, 0) ||
+    if (p->code != xfer_elements_code(s->cfg.terms.format, 0) ||
         bytes != (atp_wants(s, &s->call) ? expected : 0))
         return false;
     if (bytes > 0 && s->cut.lead > 0)
-        sml_scale_scatter(&scale, &pieces, elements);
+        xfer_scale_scatter(&scale, &pieces, elements);
     else if (bytes > 0)
-        sml_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
     *atp_exponent_at(s, position) = p->exponent;
     return true;
 }
@@ -70,12 +70,12 @@ static bool store_scaled(struct atp_stream *s, uint64_t position, const struct a
 static bool store_typed(const struct atp_stream *s, uint64_t position, const struct atp_packet *p,
                         const uint8_t *elements, size_t bytes)
 {
-    const struct sml_pieces pieces = atp_elements(s, position, false, true);
+    const struct xfer_pieces pieces = atp_elements(s, position, false, true);
 
     if (p->code != agg_code(s->call.type, s->call.op) || bytes != (atp_wants(s, &s->call) ? pieces.bytes : 0))
         return false;
     if (bytes > 0)
-        sml_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
     return true;
 }
 
@@ -84,15 +84,15 @@ static bool store(struct atp_stream *s, uint64_t position, const struct atp_pack
                   size_t bytes)
 {
     const bool opening = p->flags & ATP_OPENING, scaled = p->flags & ATP_SCALED;
-    struct sml_call theirs;
+    struct xfer_call theirs;
 
-    if (opening != (position == s->base) || scaled != sml_has_exponents(s->cfg.terms.format))
+    if (opening != (position == s->base) || scaled != xfer_has_exponents(s->cfg.terms.format))
         return false;
     if (opening && (bytes > 0 || atp_wants(s, &s->call))) {
-        if (!sml_parse_call(&theirs, body, bytes) || !sml_call_equal(&theirs, &s->call))
+        if (!xfer_parse_call(&theirs, body, bytes) || !xfer_call_equal(&theirs, &s->call))
             return false;
-        body += SML_CALL_BYTES;
-        bytes -= SML_CALL_BYTES;
+        body += XFER_CALL_BYTES;
+        bytes -= XFER_CALL_BYTES;
     }
     return scaled ? store_scaled(s, position, p, body, bytes) : store_typed(s, position, p, body, bytes);
 }
@@ -148,8 +148,8 @@ static void take(struct atp_stream *s, uint64_t position, uint64_t now)
  * to say. */
 static void note_shared(struct atp_stream *s, uint64_t position, const struct atp_packet *p)
 {
-    const uint8_t said = (uint8_t)(p->held << SML_HELD_SHIFT);
-    uint64_t shared = position - sml_held_parse(s->cfg.terms.window, said);
+    const uint8_t said = (uint8_t)(p->held << XFER_HELD_SHIFT);
+    uint64_t shared = position - xfer_held_parse(s->cfg.terms.window, said);
 
     shared = shared < s->oldest ? shared : s->oldest;
     if (shared > s->shared)
@@ -157,20 +157,20 @@ static void note_shared(struct atp_stream *s, uint64_t position, const struct at
 }
 
 /* A chunk may be complete before this rank has sent it anew, if another has handed its sum back. */
-static enum sml_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
-                                     const uint8_t *body, size_t bytes, uint64_t now)
+static enum xfer_receive on_parameter(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                                      const uint8_t *body, size_t bytes, uint64_t now)
 {
     const bool have = atp_have(s, position), asked = atp_flight_of(s, position)->sends > 1;
 
     if (!have && !store(s, position, p, body, bytes))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     settle(s, position, p, now);
     if (!have)
         take(s, position, now);
     note_shared(s, position, p);
     atp_group_note(s, p, asked);
     atp_end_if_done(s);
-    return have ? SML_RX_NEWS : SML_RX_RESULT;
+    return have ? XFER_RX_NEWS : XFER_RX_RESULT;
 }
 
 /* The server has this rank's part of a chunk that was sent, and waits for others': it is asked again only
@@ -205,7 +205,7 @@ static void note_told(struct atp_stream *s, uint64_t position, uint64_t now)
     struct atp_flight *f = atp_flight_of(s, position);
 
     if (s->rtt.srtt == 0)
-        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+        xfer_rtt_sample(&s->rtt, now - f->sent_at, now);
     f->told = true;
 }
 
@@ -218,11 +218,11 @@ static void hurry(struct atp_stream *s, uint64_t position)
         atp_make_due(s, s->una, false);
 }
 
-static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body, size_t bytes,
-                                   uint64_t now)
+static enum xfer_receive on_waiting(struct atp_stream *s, uint64_t position, const uint8_t *body,
+                                    size_t bytes, uint64_t now)
 {
     if (bytes != ranks_map_bytes(s->cfg.workers))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     heard(s, now);
     if (position == s->una) {
         s->waiting_position = position;
@@ -237,28 +237,28 @@ static enum sml_receive on_waiting(struct atp_stream *s, uint64_t position, cons
         send_whole(s, position, now);
     else if (!sent && !there)
         hurry(s, position);
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
-static enum sml_receive on_mismatch(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
-                                    size_t bytes)
+static enum xfer_receive on_mismatch(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
+                                     size_t bytes)
 {
-    struct sml_mismatch m;
+    struct xfer_mismatch m;
 
-    if (!sml_parse_mismatch(&m, body, bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->sequence)
-        return SML_RX_BAD;
+    if (!xfer_parse_mismatch(&m, body, bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->sequence)
+        return XFER_RX_BAD;
     s->mismatch = m;
     s->mismatched = true;
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
 /* The server sends these to the group only. */
-static enum sml_receive on_group(struct atp_stream *s, const struct atp_packet *p)
+static enum xfer_receive on_group(struct atp_stream *s, const struct atp_packet *p)
 {
     if (!(p->flags & ATP_BY_GROUP))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     atp_group_note(s, p, true);
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
 /* Of the chunk with this sequence number: less than 2^31 chunks from una. */
@@ -268,28 +268,28 @@ static uint64_t position_numbered(const struct atp_stream *s, uint32_t sequence)
 }
 
 /* A server that does not know the job has no key of it, so in a keyed one anybody may have said this. */
-static enum sml_receive on_reject(struct atp_stream *s)
+static enum xfer_receive on_reject(struct atp_stream *s)
 {
     if (s->cfg.terms.keyed)
-        return SML_RX_DOUBT;
+        return XFER_RX_DOUBT;
     s->rejected = true;
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
-static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
-                                size_t bytes, uint64_t now)
+static enum xfer_receive receive(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
+                                 size_t bytes, uint64_t now)
 {
     const uint64_t position = position_numbered(s, p->sequence), last = s->una + s->cfg.terms.window;
     const uint64_t known = p->kind == ATP_WAITING || s->sent_end > last ? last : s->sent_end;
 
     if (s->mismatched || p->job != s->cfg.job || p->life != s->cfg.terms.life)
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     if (p->kind == ATP_GROUP)
         return on_group(s, p);
     if (position >= known)
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     if (position < s->una || atp_flight_of(s, position)->done)
-        return SML_RX_DUPLICATE;
+        return XFER_RX_DUPLICATE;
     switch ((enum atp_kind)p->kind) {
     case ATP_PARAMETER:
         return on_parameter(s, position, p, body, bytes, now);
@@ -300,7 +300,7 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
     case ATP_REJECT:
         return on_reject(s);
     default:
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     }
 }
 
@@ -308,28 +308,28 @@ static enum sml_receive receive(struct atp_stream *s, const struct atp_packet *p
 static bool is_believed(const struct atp_stream *s, const struct atp_packet *p, const uint8_t *payload,
                         size_t bytes)
 {
-    const struct sml_route route = {.sender = SML_SWITCH,
-                                    .receiver = SML_SWITCH,
-                                    .wraps = atp_wraps(s, position_numbered(s, p->sequence))};
+    const struct xfer_route route = {.sender = XFER_SWITCH,
+                                     .receiver = XFER_SWITCH,
+                                     .wraps = atp_wraps(s, position_numbered(s, p->sequence))};
 
     if (s->cfg.terms.keyed && p->kind == ATP_REJECT)
-        return p->seal == SML_CHECKSUM_NONE;
+        return p->seal == XFER_CHECKSUM_NONE;
     return p->seal == atp_terms_seal(&s->cfg.terms) && atp_seal_holds(p, payload, bytes, s->auth, &route);
 }
 
-enum sml_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
+enum xfer_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct atp_packet p;
-    enum sml_receive worth;
+    enum xfer_receive worth;
 
     if (atp_parse(&p, payload, bytes) != ATP_OK)
-        worth = SML_RX_BAD;
+        worth = XFER_RX_BAD;
     else if (!is_believed(s, &p, payload, bytes))
-        worth = SML_RX_DAMAGED;
+        worth = XFER_RX_DAMAGED;
     else
         worth = receive(s, &p, payload + ATP_HEADER_BYTES, atp_body_bytes(&p, bytes), now);
-    s->stats.duplicates += worth == SML_RX_DUPLICATE;
-    s->stats.bad += worth == SML_RX_BAD;
-    s->stats.damaged += worth == SML_RX_DAMAGED;
+    s->stats.duplicates += worth == XFER_RX_DUPLICATE;
+    s->stats.bad += worth == XFER_RX_BAD;
+    s->stats.damaged += worth == XFER_RX_DAMAGED;
     return worth;
 }

@@ -15,7 +15,7 @@ struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position)
     if (position < s->base) {
         const struct atp_kept *k = kept_at(s, position);
         return (struct atp_chunk){.call = &k->call,
-                                  .elements = sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
                                   .lead = k->lead,
                                   .opening = k->opening};
     }
@@ -47,7 +47,7 @@ static void keep(struct atp_stream *s)
                               .lead = chunk.lead,
                               .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
-            sml_pieces_gather(&chunk.elements, data, copy);
+            xfer_pieces_gather(&chunk.elements, data, copy);
     }
 }
 

@@ -16,12 +16,12 @@ static uint8_t held(const struct atp_stream *s, uint64_t position)
 {
     const uint32_t lacked = position > s->oldest ? (uint32_t)(position - s->oldest) : 0;
 
-    return sml_held_build(s->cfg.terms.window, lacked) >> SML_HELD_SHIFT;
+    return xfer_held_build(s->cfg.terms.window, lacked) >> XFER_HELD_SHIFT;
 }
 
 /* Elements as they are. */
 static void fill_in_typed(const struct atp_stream *s, const struct atp_chunk *chunk, struct atp_packet *p,
-                          struct sml_send *send)
+                          struct xfer_send *send)
 {
     p->code = agg_code(chunk->call->type, chunk->call->op);
     send->elements = chunk->elements;
@@ -35,43 +35,43 @@ static int8_t exponent_of(const struct atp_stream *s, uint64_t position, const s
 {
     if (atp_have(s, position))
         return *atp_exponent_at(s, position);
-    const struct sml_pieces block = atp_elements(s, position, true, false);
-    return block.bytes > 0 ? sml_blocks_exponent(s->numbers, chunk->call, &block) : NUM_NO_BLOCK;
+    const struct xfer_pieces block = atp_elements(s, position, true, false);
+    return block.bytes > 0 ? xfer_blocks_exponent(s->numbers, chunk->call, &block) : NUM_NO_BLOCK;
 }
 
 /* Elements scaled by the exponent that came back `lead` packets earlier, and an exponent. */
 static void fill_in_scaled(const struct atp_stream *s, uint64_t position, const struct atp_chunk *chunk,
-                           struct atp_packet *p, struct sml_send *send)
+                           struct atp_packet *p, struct xfer_send *send)
 {
     fill_in_typed(s, chunk, p, send);
     p->flags |= ATP_SCALED;
-    p->code = sml_elements_code(s->cfg.terms.format, 0);
+    p->code = xfer_elements_code(s->cfg.terms.format, 0);
     p->exponent = exponent_of(s, position, chunk);
     if (chunk->lead == 0)
         return;
     send->convert = NULL;
     send->scale = atp_scale(s, position, chunk->call, chunk->lead);
     if (p->kind == ATP_RESTORE)
-        sml_scale_sums(&send->scale, chunk->call, s->cfg.workers);
+        xfer_scale_sums(&send->scale, chunk->call, s->cfg.workers);
     send->elements_bytes = send->body_bytes =
         send->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
 }
 
-static void make_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX])
+static void make_trailer(const struct xfer_send *send, const void *body, uint8_t trailer[XFER_TRAILER_MAX])
 {
-    const struct sml_route route = {.sender = send->rank, .receiver = SML_SWITCH, .wraps = send->wraps};
+    const struct xfer_route route = {.sender = send->rank, .receiver = XFER_SWITCH, .wraps = send->wraps};
 
     atp_seal_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
 }
 
-void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_send *send)
+void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct xfer_send *send)
 {
-    *send = (struct sml_send){.head_bytes = ATP_HEADER_BYTES,
-                              .rank = s->cfg.rank,
-                              .checksum = atp_terms_seal(&s->cfg.terms),
-                              .auth = s->auth,
-                              .wraps = atp_wraps(s, position),
-                              .seal = make_trailer};
+    *send = (struct xfer_send){.head_bytes = ATP_HEADER_BYTES,
+                               .rank = s->cfg.rank,
+                               .checksum = atp_terms_seal(&s->cfg.terms),
+                               .auth = s->auth,
+                               .wraps = atp_wraps(s, position),
+                               .seal = make_trailer};
 }
 
 /* What of a header says how the chunk is to be added on its way. */
@@ -85,9 +85,9 @@ static void fill_in_contribution(const struct atp_stream *s, uint64_t position, 
 
 /* Elements, and what the header says of them. */
 static void fill_in_body(const struct atp_stream *s, uint64_t position, const struct atp_chunk *chunk,
-                         struct atp_packet *p, struct sml_send *send)
+                         struct atp_packet *p, struct xfer_send *send)
 {
-    if (sml_has_exponents(s->cfg.terms.format))
+    if (xfer_has_exponents(s->cfg.terms.format))
         fill_in_scaled(s, position, chunk, p, send);
     else
         fill_in_typed(s, chunk, p, send);
@@ -97,8 +97,8 @@ static void fill_in_body(const struct atp_stream *s, uint64_t position, const st
         p->flags |= ATP_DIRECT;
     if (chunk->opening) {
         p->flags |= ATP_OPENING;
-        sml_build_call(send->head + ATP_HEADER_BYTES, chunk->call);
-        send->head_bytes += SML_CALL_BYTES;
+        xfer_build_call(send->head + ATP_HEADER_BYTES, chunk->call);
+        send->head_bytes += XFER_CALL_BYTES;
     }
 }
 
@@ -110,7 +110,7 @@ static bool asks(const struct atp_flight *f)
 }
 
 /* Returns its kind. */
-static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct sml_send *send)
+static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct xfer_send *send)
 {
     const struct atp_flight *f = atp_flight_of(s, position);
     const struct atp_chunk chunk = atp_chunk_at(s, position);
@@ -123,7 +123,7 @@ static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct
         .life = s->cfg.terms.life,
         .sequence = (uint32_t)position,
         .index = f->index,
-        .root = chunk.call->collective == SML_REDUCE ? (uint16_t)chunk.call->root : ATP_ALL,
+        .root = chunk.call->collective == XFER_REDUCE ? (uint16_t)chunk.call->root : ATP_ALL,
         .priority = s->cfg.terms.priority,
         .seal = (uint8_t)atp_terms_seal(&s->cfg.terms),
     };
@@ -138,7 +138,7 @@ static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct
 }
 
 /* Builds the packet and notes that it leaves now. */
-static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct sml_send *send)
+static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct xfer_send *send)
 {
     const uint16_t place = (uint16_t)(position & (s->cfg.terms.window - 1u));
     struct atp_flight *f = &s->flights[place];
@@ -185,7 +185,7 @@ static uint16_t find_overtaken(const struct atp_stream *s)
  * that those before it are lost. */
 static uint64_t expiry(const struct atp_stream *s)
 {
-    return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
+    return s->quiet_since + xfer_rtt_interval(&s->rtt, s->backoff);
 }
 
 /* Nothing has come for a while: the last chunks are lost, or some rank has not sent its own. */
@@ -240,7 +240,7 @@ static void make_due(struct atp_stream *s, uint64_t now)
     }
 }
 
-bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct sml_send *send)
+bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct xfer_send *send)
 {
     if (s->mismatched)
         return false;

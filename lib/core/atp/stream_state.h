@@ -17,7 +17,7 @@
 #include "atp/cut.h"
 #include "atp/stream.h"
 #include "protocol/ranks.h"
-#include "switchml/rtt.h"
+#include "transfer/rtt.h"
 
 enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };
 
@@ -41,16 +41,16 @@ struct atp_flight {
 /* What is kept of a chunk after its collective has ended: the result, or the contribution of a rank that
  * wanted none. Its elements, host order, are a segment of their own. */
 struct atp_kept {
-    struct sml_call call;
-    struct sml_segment elements;
+    struct xfer_call call;
+    struct xfer_segment elements;
     uint64_t lead; /* as of struct atp_chunk */
     bool opening;
 };
 
 /* Where a chunk's elements are, and what they belong to. */
 struct atp_chunk {
-    const struct sml_call *call;
-    struct sml_pieces elements; /* to be sent: the result, if this rank has and wanted one, else its
+    const struct xfer_call *call;
+    struct xfer_pieces elements; /* to be sent: the result, if this rank has and wanted one, else its
                                    contribution */
     uint64_t lead; /* so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
@@ -77,13 +77,13 @@ struct atp_stream {
     struct atp_kept *kept;      /* [window], by position, as flights */
     uint8_t *kept_data;         /* [window][atp_kept_bytes] */
     const struct num_loops *numbers;
-    struct sml_auth *auth; /* of a keyed job */
-    uint64_t round;        /* the position whose running number in this life is 0 (struct sml_route) */
+    struct xfer_auth *auth; /* of a keyed job */
+    uint64_t round;         /* the position whose running number in this life is 0 (struct xfer_route) */
     struct atp_topology topology;
 
-    struct sml_call call; /* the collective in progress; the next one's number otherwise */
+    struct xfer_call call; /* the collective in progress; the next one's number otherwise */
     struct atp_cut cut;
-    const struct sml_segment *segments;
+    const struct xfer_segment *segments;
     size_t segment_count;
     uint64_t base, una, inf, oldest, end;
     uint64_t sent_end; /* one past the last that was ever sent */
@@ -96,7 +96,7 @@ struct atp_stream {
     unsigned ports;                                      /* of the server, that are told apart, 1.. */
     uint64_t latest[ATP_SERVER_PORTS][ATP_OUT_OF_ORDER]; /* by port, orders of those that were acknowledged:
                                                             the largest, falling */
-    struct sml_rtt rtt;
+    struct xfer_rtt rtt;
     struct atp_congestion congestion;
     bool limited;         /* the window keeps more from being sent */
     uint64_t quiet_since; /* the timer counts from here */
@@ -108,8 +108,8 @@ struct atp_stream {
     uint64_t waiting_position; /* which chunk the last WAITING was about; 0: none */
     uint8_t waiting[ATP_MAX_WORKERS / 8];
     bool rejected, mismatched;
-    struct sml_mismatch mismatch;
-    struct sml_stream_stats stats;
+    struct xfer_mismatch mismatch;
+    struct xfer_stats stats;
     struct atp_stream_signs signs;
 };
 
@@ -132,9 +132,9 @@ static inline uint32_t atp_wraps(const struct atp_stream *s, uint64_t position)
 {
     return (uint32_t)((position - s->round) >> 32);
 }
-static inline bool atp_wants(const struct atp_stream *s, const struct sml_call *call)
+static inline bool atp_wants(const struct atp_stream *s, const struct xfer_call *call)
 {
-    return sml_gives(call->collective, call->root, s->cfg.rank);
+    return xfer_gives(call->collective, call->root, s->cfg.rank);
 }
 static inline bool atp_have(const struct atp_stream *s, uint64_t position)
 {
@@ -144,7 +144,7 @@ static inline bool atp_have(const struct atp_stream *s, uint64_t position)
 /* Bytes that a kept chunk takes: fp16 has twice as many elements in a packet as there is room for floats. */
 static inline size_t atp_kept_bytes(const struct atp_stream_config *cfg)
 {
-    return cfg->terms.format == SML_FORMAT_FP16 ? 2u * cfg->terms.chunk_bytes : cfg->terms.chunk_bytes;
+    return cfg->terms.format == XFER_FORMAT_FP16 ? 2u * cfg->terms.chunk_bytes : cfg->terms.chunk_bytes;
 }
 static inline uint32_t atp_window(const struct atp_stream *s)
 {
@@ -168,10 +168,10 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked
 
 /* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the packet that does so. */
 uint64_t atp_group_due(const struct atp_stream *s);
-void atp_group_tell(struct atp_stream *s, uint64_t now, struct sml_send *send);
+void atp_group_tell(struct atp_stream *s, uint64_t now, struct xfer_send *send);
 
 /* Begins a packet to the server about a chunk: all that it says of itself, but for its header. */
-void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct sml_send *send);
+void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct xfer_send *send);
 
 /* The chunk at a position of the collective in progress, or at a kept one before it. */
 struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);
@@ -181,10 +181,10 @@ struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);
 void atp_end_if_done(struct atp_stream *s);
 
 /* The elements of a packet of the collective in progress, or those whose exponent it tells (block). */
-struct sml_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);
+struct xfer_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);
 
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
-struct sml_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct sml_call *call,
-                           uint64_t lead);
+struct xfer_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct xfer_call *call,
+                            uint64_t lead);
 
 #endif

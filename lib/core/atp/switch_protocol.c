@@ -40,7 +40,7 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
     *f = (struct agg_footprint){
         .bytes = atp_table_footprint(&t),
         .slots = t.aggregators,
-        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + t.chunk_bytes + SML_TRAILER_BYTES),
+        .payload_bytes = (uint16_t)(ATP_HEADER_BYTES + t.chunk_bytes + XFER_TRAILER_BYTES),
     };
     return true;
 }

@@ -28,12 +28,12 @@ static uint32_t per_shard_of(const struct atp_table_config *cfg)
 
 static size_t slot_bytes_of(const struct atp_table_config *cfg)
 {
-    return lines(sizeof(struct atp_aggregator) + ATP_HEADER_BYTES + cfg->chunk_bytes + SML_TRAILER_BYTES);
+    return lines(sizeof(struct atp_aggregator) + ATP_HEADER_BYTES + cfg->chunk_bytes + XFER_TRAILER_BYTES);
 }
 
 static size_t hand_bytes_of(const struct atp_table_config *cfg)
 {
-    return lines(sizeof(struct atp_hand) + ATP_HEADER_BYTES + cfg->chunk_bytes + SML_TRAILER_BYTES);
+    return lines(sizeof(struct atp_hand) + ATP_HEADER_BYTES + cfg->chunk_bytes + XFER_TRAILER_BYTES);
 }
 
 size_t atp_table_footprint(const struct atp_table_config *cfg)

@@ -41,7 +41,7 @@ static bool is_complete(const struct atp_packet *p, uint64_t bits)
 
 static size_t call_bytes(const struct atp_packet *p)
 {
-    return p->flags & ATP_OPENING ? SML_CALL_BYTES : 0;
+    return p->flags & ATP_OPENING ? XFER_CALL_BYTES : 0;
 }
 
 /* Whether two packets of one chunk can be added up. Racks may differ in size. */
@@ -263,7 +263,7 @@ static enum atp_switch_reason why_not_here(const struct atp_table *t, const stru
 {
     const struct agg_operation *op = &t->cfg.kernels->operations[p->code];
 
-    if (p->seal == SML_CHECKSUM_KEYED)
+    if (p->seal == XFER_CHECKSUM_KEYED)
         return ATP_SWITCH_KEYED;
     if ((p->flags & ATP_DIRECT) || op->fold == NULL || agg_is_wide(op))
         return ATP_SWITCH_DIRECT;
@@ -303,7 +303,7 @@ static void apply_ask(const struct atp_table *t, struct atp_aggregator *home, co
 {
     struct atp_aggregator *a;
 
-    if (p->seal == SML_CHECKSUM_KEYED)
+    if (p->seal == XFER_CHECKSUM_KEYED)
         v->reason = ATP_SWITCH_KEYED;
     else if ((a = atp_find_own(t, home, p, raw)) != NULL)
         atp_send_away(t, a, p->index % atp_table_shards(t), ATP_SWITCH_ASKED, v);
@@ -317,13 +317,13 @@ void atp_table_apply(struct atp_table *t, struct atp_aggregator *home, const str
     v->kept = false;
     v->released = v->buffer = NULL;
     agg_heard_set(&t->heard);
-    if (p->seal == SML_CHECKSUM_CRC32C && !atp_seal_holds(p, raw->payload, raw->bytes, NULL, NULL)) {
+    if (p->seal == XFER_CHECKSUM_CRC32C && !atp_seal_holds(p, raw->payload, raw->bytes, NULL, NULL)) {
         v->reason = ATP_SWITCH_BAD_CHECKSUM;
     } else if (p->kind == ATP_GRADIENT) {
         apply_gradient(t, home, p, raw, now, v);
     } else if (p->kind == ATP_ASK) {
         apply_ask(t, home, p, raw, v);
-    } else if (p->kind == ATP_PARAMETER && p->seal != SML_CHECKSUM_KEYED && atp_free_all(t, home, p, raw)) {
+    } else if (p->kind == ATP_PARAMETER && p->seal != XFER_CHECKSUM_KEYED && atp_free_all(t, home, p, raw)) {
         v->reason = ATP_SWITCH_FREED;
     } else {
         v->reason = ATP_SWITCH_PASSED;

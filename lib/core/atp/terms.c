@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "switchml/terms.h"
 #include "wire/bytes.h"
 
 static const char *const mapping_names[ATP_MAPPINGS] = {
@@ -67,9 +66,9 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
     return true;
 }
 
-static const char *seal_words(enum sml_checksum seal)
+static const char *seal_words(enum xfer_checksum seal)
 {
-    return seal == SML_CHECKSUM_CRC32C ? "packets with a CRC32C" : "packets without a checksum";
+    return seal == XFER_CHECKSUM_CRC32C ? "packets with a CRC32C" : "packets without a checksum";
 }
 
 static const char *mode_words(enum atp_mode mode)
@@ -84,10 +83,10 @@ bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (!atp_terms_parse(&t, wish))
         return agg_refuse(why, "terms of protocol %u, version %u, in %u bytes are not known here",
                           wish->protocol, wish->version, wish->bytes);
-    if (t.mode > ATP_ORDERED || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS)
+    if (t.mode > ATP_ORDERED || t.format >= XFER_FORMATS || t.mapping >= ATP_MAPPINGS)
         return agg_refuse(why, "mode %u, element format %u or choice of aggregators %u is not known here",
                           t.mode, t.format, t.mapping);
-    if (t.checksum > SML_CHECKSUM_CRC32C)
+    if (t.checksum > XFER_CHECKSUM_CRC32C)
         return agg_refuse(why, "checksum %u is not known here", t.checksum);
     if (t.window < ATP_MIN_WINDOW || t.window > ATP_MAX_WINDOW)
         return agg_refuse(why, "a job has %d to %d chunks under way, not %u", ATP_MIN_WINDOW, ATP_MAX_WINDOW,
@@ -117,7 +116,7 @@ bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
     else if (a.mode != b.mode)
         *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
     else if (a.format != b.format)
-        *d = (struct agg_difference){sml_format_name(a.format), sml_format_name(b.format)};
+        *d = (struct agg_difference){xfer_format_name(a.format), xfer_format_name(b.format)};
     else if (a.checksum != b.checksum)
         *d = (struct agg_difference){seal_words(a.checksum), seal_words(b.checksum)};
     else if (a.mapping != b.mapping)
@@ -136,19 +135,19 @@ bool atp_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
 }
 
 /* Whole elements of 4 bytes that a payload has room for beside header and trailer. */
-static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum seal)
+static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum xfer_checksum seal)
 {
-    const size_t rest = ATP_HEADER_BYTES + sml_trailer_bytes(seal);
+    const size_t rest = ATP_HEADER_BYTES + xfer_trailer_bytes(seal);
     const size_t room = payload_bytes < rest ? 0 : (payload_bytes - rest) / 4 * 4;
 
     return (uint16_t)(room > ATP_MAX_CHUNK_BYTES ? ATP_MAX_CHUNK_BYTES : room);
 }
 
 /* As long as this rank wishes, if its packets end with what the job's do. */
-static uint16_t chunk_bytes_wished(const struct atp_terms *wish, enum sml_checksum seal)
+static uint16_t chunk_bytes_wished(const struct atp_terms *wish, enum xfer_checksum seal)
 {
     return chunk_bytes_that_fit(
-        ATP_HEADER_BYTES + (size_t)wish->chunk_bytes + sml_trailer_bytes(wish->checksum), seal);
+        ATP_HEADER_BYTES + (size_t)wish->chunk_bytes + xfer_trailer_bytes(wish->checksum), seal);
 }
 
 /* The packets of all ranks can be keyed, if the job's are to be. */
@@ -271,12 +270,12 @@ unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     struct atp_terms t;
     unsigned n = 0;
 
-    if (!atp_terms_parse(&t, terms) || t.format >= SML_FORMATS || t.mapping >= ATP_MAPPINGS ||
-        t.checksum > SML_CHECKSUM_CRC32C)
+    if (!atp_terms_parse(&t, terms) || t.format >= XFER_FORMATS || t.mapping >= ATP_MAPPINGS ||
+        t.checksum > XFER_CHECKSUM_CRC32C)
         return 0;
-    list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
+    list[n++] = (struct agg_term){.name = "format", .word = xfer_format_name(t.format)};
     list[n++] = (struct agg_term){.name = "mode", .word = t.mode == ATP_ORDERED ? "ordered" : "on_arrival"};
-    list[n++] = (struct agg_term){.name = "checksum", .word = sml_checksum_name(atp_terms_seal(&t))};
+    list[n++] = (struct agg_term){.name = "checksum", .word = xfer_checksum_name(atp_terms_seal(&t))};
     list[n++] = (struct agg_term){.name = "aggregators", .word = mapping_names[t.mapping]};
     list[n++] = (struct agg_term){.name = "window", .number = t.window};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};

@@ -4,7 +4,7 @@
 
 #include "atp/topology.h"
 #include "protocol/terms.h"
-#include "switchml/blocks.h"
+#include "transfer/blocks.h"
 
 enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 33, ATP_TERMS_BYTES_LEAST = 30 };
 enum { ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
@@ -26,7 +26,7 @@ enum atp_mapping {
 
 struct atp_terms {
     enum atp_mode mode;
-    enum sml_format format; /* of elements */
+    enum xfer_format format; /* of elements */
     enum atp_mapping mapping;
     uint16_t window;         /* chunks under way at once, at most; a wish: the job gets a power of two */
     uint16_t chunk_bytes;    /* of elements and descriptor; a wish: at most */
@@ -34,7 +34,7 @@ struct atp_terms {
     uint8_t server, servers; /* this is the server-th of so many parameter servers; chunk c of a collective
                                 goes to server c % servers */
     uint8_t priority;
-    enum sml_checksum checksum; /* a wish: NONE or CRC32C */
+    enum xfer_checksum checksum; /* a wish: NONE or CRC32C */
     bool keyed;    /* a wish: this rank has a key, so its packets can be keyed. Granted: they are, and the
                       checksum is left out */
     uint32_t list; /* a hash of the servers that this rank has named, in their order; 0: one */
@@ -48,9 +48,9 @@ struct atp_terms {
 };
 
 /* What packets end with under these terms, which are granted. */
-static inline enum sml_checksum atp_terms_seal(const struct atp_terms *t)
+static inline enum xfer_checksum atp_terms_seal(const struct atp_terms *t)
 {
-    return t->keyed ? SML_CHECKSUM_KEYED : t->checksum;
+    return t->keyed ? XFER_CHECKSUM_KEYED : t->checksum;
 }
 
 /* "remap", "fixed", "hash". */

@@ -59,12 +59,12 @@ static size_t table_bytes(const struct sml_pool_config *cfg, const struct agg_tr
 
 static bool shares_with_parent(const struct sml_pool_config *cfg, const struct agg_tree *tree)
 {
-    return cfg->checksum == SML_CHECKSUM_KEYED && tree->has_parent;
+    return cfg->checksum == XFER_CHECKSUM_KEYED && tree->has_parent;
 }
 
 static size_t auth_bytes(const struct sml_pool_config *cfg, const struct agg_tree *tree)
 {
-    return shares_with_parent(cfg, tree) ? sml_auth_footprint(cfg->chunk_bytes) : 0;
+    return shares_with_parent(cfg, tree) ? xfer_auth_footprint(cfg->chunk_bytes) : 0;
 }
 
 size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_tree *tree)
@@ -95,7 +95,7 @@ struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, 
                                  .lowest = lowest};
     if (shares_with_parent(cfg, tree))
         table->auth =
-            sml_auth_init((uint8_t *)table + table_bytes(cfg, tree), tree->parent_shared, cfg->chunk_bytes);
+            xfer_auth_init((uint8_t *)table + table_bytes(cfg, tree), tree->parent_shared, cfg->chunk_bytes);
     pool->tree = table;
     return pool;
 }

@@ -2,7 +2,7 @@
 #include "relay/slots_state.h"
 
 /* Whom a verdict may want to reach below. */
-static const uint64_t nobody[SML_MAX_WORKERS / 64], lowest_rank[SML_MAX_WORKERS / 64] = {1};
+static const uint64_t nobody[AGG_MAX_WORKERS / 64], lowest_rank[AGG_MAX_WORKERS / 64] = {1};
 
 /* Not all below have contributed, so what comes is a sum that a rank elsewhere has handed back: whole, or
  * only its header, if the switch above does not know yet that somebody here wants it. How long the whole is
@@ -25,7 +25,7 @@ static bool is_whole(const struct sml_pool *pool, struct sml_slot *slot, const s
  * them: ranks that have not contributed here may want them later. */
 static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
-    const bool exponents = sml_has_exponents(pool->cfg.format);
+    const bool exponents = xfer_has_exponents(pool->cfg.format);
 
     if (p->kind != SML_DATA && exponents)
         return false;
@@ -40,7 +40,7 @@ static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struc
 /* Of a result that opens a collective and brings elements, the first bytes are the call. */
 static uint8_t call_bytes_of(const struct sml_packet *p)
 {
-    return p->kind == SML_OPEN && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+    return p->kind == SML_OPEN && p->body_bytes >= XFER_CALL_BYTES ? XFER_CALL_BYTES : 0;
 }
 
 /* The partial sum has done its work; the result takes its place, or stays in its own buffer. */
@@ -106,7 +106,7 @@ static enum sml_reason pass_down(const struct sml_pool *pool, struct sml_slot *s
 
     memcpy(v->answer + SML_HEADER_BYTES, p->body, p->body_bytes);
     sml_answer(pool, slot, relay_our_rank(pool), &ours, (enum sml_kind)p->kind, p->body_bytes, v);
-    if (p->checksum == SML_CHECKSUM_NONE)
+    if (p->checksum == XFER_CHECKSUM_NONE)
         v->bytes = SML_HEADER_BYTES + p->body_bytes; /* REJECT of a keyed job has no trailer */
     v->wants = whom != NULL ? whom : nobody;
     v->brief = v->payload;
@@ -118,14 +118,14 @@ static enum sml_reason pass_down(const struct sml_pool *pool, struct sml_slot *s
  */
 static enum sml_reason check(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
-    const struct sml_route route = {.sender = SML_SWITCH,
-                                    .receiver = sml_receiver(p->kind, relay_our_rank(pool)),
-                                    .wraps = sml_slot_wraps(pool, slot, p->tag)};
+    const struct xfer_route route = {.sender = XFER_SWITCH,
+                                     .receiver = sml_receiver(p->kind, relay_our_rank(pool)),
+                                     .wraps = sml_slot_wraps(pool, slot, p->tag)};
 
-    if (pool->cfg.checksum != SML_CHECKSUM_KEYED)
-        return sml_check(pool, slot, SML_SWITCH, p);
+    if (pool->cfg.checksum != XFER_CHECKSUM_KEYED)
+        return sml_check(pool, slot, XFER_SWITCH, p);
     if (p->kind == SML_REJECT) /* who does not know the job has no key of it: anybody may have said this */
-        return p->checksum == SML_CHECKSUM_NONE ? SML_HELD : SML_DROP_UNPROVEN;
+        return p->checksum == XFER_CHECKSUM_NONE ? SML_HELD : SML_DROP_UNPROVEN;
     return sml_auth_holds(relay_tree_of(pool)->auth, &route, p, call_bytes_of(p)) ? SML_HELD
                                                                                   : SML_DROP_UNPROVEN;
 }

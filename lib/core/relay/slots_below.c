@@ -73,7 +73,7 @@ static enum sml_reason ask_parent(const struct sml_pool *pool, struct sml_slot *
         .ver = p->ver,
         .slot = p->slot,
         .tag = p->tag,
-        .e1 = want && pool->cfg.format == SML_FORMAT_TYPED ? SML_FLAG_WANT : 0,
+        .e1 = want && pool->cfg.format == XFER_FORMAT_TYPED ? SML_FLAG_WANT : 0,
     };
     const size_t bitmap = put_bitmap(pool, slot, false, v->aside + SML_HEADER_BYTES);
 
@@ -190,7 +190,7 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
 {
     const enum sml_reason formed = sml_inspect(pool, p);
     uint8_t *body = sml_slot_memory(pool, slot, !p->ver), *payload = body - SML_HEADER_BYTES;
-    const size_t call_bytes = sml_opens(pool, p) ? SML_CALL_BYTES : 0;
+    const size_t call_bytes = sml_opens(pool, p) ? XFER_CALL_BYTES : 0;
     struct sml_packet head = *p;
 
     if (formed != SML_HELD)
@@ -200,7 +200,7 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
     ((struct relay_slot *)sml_slot_role(pool, slot))->restored = (uint32_t)p->body_bytes + 1;
     note_want(pool, slot, from, p);
     head.job = relay_tree_of(pool)->parent_job;
-    head.e1 |= pool->cfg.format == SML_FORMAT_TYPED ? SML_FLAG_WANT : 0;
+    head.e1 |= pool->cfg.format == XFER_FORMAT_TYPED ? SML_FLAG_WANT : 0;
     sml_build_header(payload, &head);
     memcpy(body, p->body, p->body_bytes);
     relay_send_up(

@@ -13,7 +13,7 @@ struct relay_tree {
     const uint16_t *contributor; /* [ranks] */
     const uint16_t *lowest;      /* [contributors]: rank, by which messages name a contributor */
     /* keyed, with a parent: by which that one and this switch believe each other */
-    const struct sml_auth *auth;
+    const struct xfer_auth *auth;
 };
 
 /* Of the chunk that is being collected. Written by the slot's owner only. */
@@ -74,16 +74,16 @@ static inline uint16_t relay_our_rank(const struct sml_pool *pool)
 static inline size_t relay_end_payload(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag,
                                        uint8_t *payload, size_t call_bytes, size_t bytes)
 {
-    const struct sml_route route = {
-        .sender = relay_our_rank(pool), .receiver = SML_SWITCH, .wraps = sml_slot_wraps(pool, slot, tag)};
+    const struct xfer_route route = {
+        .sender = relay_our_rank(pool), .receiver = XFER_SWITCH, .wraps = sml_slot_wraps(pool, slot, tag)};
     const size_t head_bytes = SML_HEADER_BYTES + call_bytes;
 
-    if (pool->cfg.checksum == SML_CHECKSUM_CRC32C)
+    if (pool->cfg.checksum == XFER_CHECKSUM_CRC32C)
         sml_build_trailer(payload + bytes, route.sender, payload, bytes, NULL, 0);
-    else if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
-        sml_auth_build(payload + bytes, relay_tree_of(pool)->auth, &route, payload, head_bytes,
-                       payload + head_bytes, bytes - head_bytes);
-    return bytes + sml_trailer_bytes(pool->cfg.checksum);
+    else if (pool->cfg.checksum == XFER_CHECKSUM_KEYED)
+        xfer_auth_build(payload + bytes, relay_tree_of(pool)->auth, &route, payload, head_bytes,
+                        payload + head_bytes, bytes - head_bytes);
+    return bytes + xfer_trailer_bytes(pool->cfg.checksum);
 }
 
 /* Shows a packet to the switch above. */
@@ -98,7 +98,7 @@ static inline void relay_send_up(struct agg_verdict *v, const uint8_t *payload, 
 static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *slot,
                                   const struct sml_packet *p, struct agg_verdict *v)
 {
-    const bool typed = pool->cfg.format == SML_FORMAT_TYPED;
+    const bool typed = pool->cfg.format == XFER_FORMAT_TYPED;
     const bool want = typed && relay_somebody_wants(pool, slot, p->ver);
     const bool sums = sml_looks_up(slot->code);
     const struct sml_packet head = {

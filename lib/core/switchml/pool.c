@@ -28,9 +28,9 @@ static bool slots_valid(const struct sml_pool_config *cfg)
 /* Published clients' packets cannot be keyed, nor can a capture that is replayed. */
 static bool checksum_valid(const struct sml_pool_config *cfg)
 {
-    if (cfg->checksum == SML_CHECKSUM_KEYED)
+    if (cfg->checksum == XFER_CHECKSUM_KEYED)
         return cfg->shared != NULL && !cfg->labelled && cfg->tag_bits == 0;
-    return cfg->checksum == SML_CHECKSUM_NONE || cfg->checksum == SML_CHECKSUM_CRC32C;
+    return cfg->checksum == XFER_CHECKSUM_NONE || cfg->checksum == XFER_CHECKSUM_CRC32C;
 }
 
 static bool table_valid(const struct sml_pool_config *cfg)
@@ -39,26 +39,26 @@ static bool table_valid(const struct sml_pool_config *cfg)
 
     if (cfg->table.code == 0)
         return true;
-    return cfg->format == SML_FORMAT_TYPED && sml_table_valid(&cfg->table) &&
+    return cfg->format == XFER_FORMAT_TYPED && sml_table_valid(&cfg->table) &&
            sml_table_fits(&cfg->table, ranks) && cfg->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN;
 }
 
 static bool quorum_valid(const struct sml_pool_config *cfg)
 {
-    return cfg->quorum == 0 || (cfg->quorum <= cfg->workers && cfg->format == SML_FORMAT_TYPED &&
+    return cfg->quorum == 0 || (cfg->quorum <= cfg->workers && cfg->format == XFER_FORMAT_TYPED &&
                                 cfg->role == NULL && cfg->ranks == 0 && cfg->tag_bits == 0 &&
                                 cfg->chunk_bytes + sml_names_bytes(cfg) <= SML_MAX_CHUNK_BYTES);
 }
 
 static bool config_valid(const struct sml_pool_config *cfg)
 {
-    return cfg->workers >= 1 && cfg->workers <= SML_MAX_WORKERS && slots_valid(cfg) &&
+    return cfg->workers >= 1 && cfg->workers <= AGG_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
-           cfg->chunk_bytes % 4 == 0 && cfg->format < SML_FORMATS &&
-           (cfg->mode == SML_ON_ARRIVAL || cfg->mode == SML_ORDERED) && checksum_valid(cfg) &&
+           cfg->chunk_bytes % 4 == 0 && cfg->format < XFER_FORMATS &&
+           (cfg->mode == XFER_ON_ARRIVAL || cfg->mode == XFER_ORDERED) && checksum_valid(cfg) &&
            table_valid(cfg) && quorum_valid(cfg) &&
-           (!cfg->labelled || (sml_has_exponents(cfg->format) && cfg->role == NULL)) &&
-           (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= SML_MAX_RANKS)) &&
+           (!cfg->labelled || (xfer_has_exponents(cfg->format) && cfg->role == NULL)) &&
+           (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= AGG_MAX_RANKS)) &&
            cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
@@ -66,8 +66,8 @@ static bool config_valid(const struct sml_pool_config *cfg)
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
-    size_t wide = cfg->format == SML_FORMAT_INT32 ? 0 : 2;
-    size_t beside = cfg->mode == SML_ORDERED ? cfg->workers - 1u + (cfg->ranks == 0 ? 0 : wide) : wide;
+    size_t wide = cfg->format == XFER_FORMAT_INT32 ? 0 : 2;
+    size_t beside = cfg->mode == XFER_ORDERED ? cfg->workers - 1u + (cfg->ranks == 0 ? 0 : wide) : wide;
     size_t role = cfg->labelled      ? sizeof(struct sml_labels)
                   : cfg->quorum != 0 ? sml_closings_bytes(cfg->workers)
                                      : cfg->role_bytes;
@@ -82,7 +82,8 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = ranks_words(cfg->workers);
-    pool.body_bytes = whole_lines(cfg->chunk_bytes + sml_names_bytes(cfg) + sml_trailer_bytes(cfg->checksum));
+    pool.body_bytes =
+        whole_lines(cfg->chunk_bytes + sml_names_bytes(cfg) + xfer_trailer_bytes(cfg->checksum));
     pool.watch_bytes =
         whole_lines(sizeof(struct sml_watch) + (cfg->workers + pool.map_words) * sizeof(uint64_t));
     pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + role);
@@ -102,8 +103,8 @@ static size_t watches_bytes(const struct sml_pool *pool)
 
 static size_t auth_bytes(const struct sml_pool_config *cfg)
 {
-    return cfg->checksum == SML_CHECKSUM_KEYED ? sml_auth_footprint(cfg->chunk_bytes + sml_names_bytes(cfg))
-                                               : 0;
+    return cfg->checksum == XFER_CHECKSUM_KEYED ? xfer_auth_footprint(cfg->chunk_bytes + sml_names_bytes(cfg))
+                                                : 0;
 }
 
 size_t sml_pool_footprint(const struct sml_pool_config *cfg)
@@ -142,8 +143,8 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg)
     if (cfg->quorum != 0)
         pool->watches = memset(behind, 0, watches_bytes(pool));
     behind += watches_bytes(pool);
-    if (cfg->checksum == SML_CHECKSUM_KEYED)
-        pool->auth = sml_auth_init(behind, cfg->shared, cfg->chunk_bytes + sml_names_bytes(cfg));
+    if (cfg->checksum == XFER_CHECKSUM_KEYED)
+        pool->auth = xfer_auth_init(behind, cfg->shared, cfg->chunk_bytes + sml_names_bytes(cfg));
     pool->cfg.shared = NULL;
     return pool;
 }

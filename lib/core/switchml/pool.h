@@ -24,26 +24,20 @@
 struct sml_pool;
 struct sml_slot;
 
-enum sml_mode {
-    SML_ON_ARRIVAL = 0, /* add each contribution as it comes: least memory; float sums depend on arrival
-                           order */
-    SML_ORDERED = 1     /* add in rank order, hold what comes before its turn: bit-for-bit reproducible */
-};
-
 /* What a packet does to its slot in a pool that is not the usual one, in the place of sml_pool_apply.
  */
 typedef void sml_role_fn(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                          const struct sml_packet *p, void *buffer, uint64_t now, struct agg_verdict *verdict);
 
 struct sml_pool_config {
-    uint16_t workers;     /* n, 1..SML_MAX_WORKERS */
+    uint16_t workers;     /* n, 1..AGG_MAX_WORKERS */
     uint16_t slots;       /* s, 1..SML_MAX_SLOTS: a power of two; labelled: a multiple of threads */
     uint16_t chunk_bytes; /* 4 * k, SML_MIN_CHUNK_BYTES..SML_MAX_CHUNK_BYTES */
     uint8_t job;          /* number on the wire */
-    enum sml_format format;
-    enum sml_mode mode;
-    enum sml_checksum checksum;
-    const struct keys_shared *shared; /* SML_CHECKSUM_KEYED: what the members share. Read by init only */
+    enum xfer_format format;
+    enum xfer_mode mode;
+    enum xfer_checksum checksum;
+    const struct keys_shared *shared; /* XFER_CHECKSUM_KEYED: what the members share. Read by init only */
     bool arrivals;                    /* note who is late (sml_pool_view_rank) */
     uint16_t shards;    /* slot i is of shard i % shards; the slots of one shard have the same owner. 0: 1 */
     uint32_t first_tag; /* the first chunk's tag */

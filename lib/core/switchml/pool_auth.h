@@ -28,8 +28,8 @@ static inline void sml_slot_number_next(const struct sml_pool *pool, struct sml_
 static inline bool sml_slot_believes(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                      const struct sml_packet *p, size_t call_bytes)
 {
-    const struct sml_route route = {
-        .sender = rank, .receiver = SML_SWITCH, .wraps = sml_slot_wraps(pool, slot, p->tag)};
+    const struct xfer_route route = {
+        .sender = rank, .receiver = XFER_SWITCH, .wraps = sml_slot_wraps(pool, slot, p->tag)};
 
     return sml_auth_holds(pool->auth, &route, p, call_bytes);
 }
@@ -39,11 +39,11 @@ static inline bool sml_slot_believes(const struct sml_pool *pool, struct sml_slo
 static inline void sml_slot_prove(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag,
                                   uint16_t receiver, uint8_t *payload, size_t head_bytes, size_t bytes)
 {
-    const struct sml_route route = {
-        .sender = SML_SWITCH, .receiver = receiver, .wraps = sml_slot_wraps(pool, slot, tag)};
+    const struct xfer_route route = {
+        .sender = XFER_SWITCH, .receiver = receiver, .wraps = sml_slot_wraps(pool, slot, tag)};
 
-    sml_auth_build(payload + bytes, pool->auth, &route, payload, head_bytes, payload + head_bytes,
-                   bytes - head_bytes);
+    xfer_auth_build(payload + bytes, pool->auth, &route, payload, head_bytes, payload + head_bytes,
+                    bytes - head_bytes);
 }
 
 #endif

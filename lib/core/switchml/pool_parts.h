@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "switchml/blocks.h"
 #include "switchml/pool_auth.h"
 #include "switchml/pool_reduce.h"
 #include "switchml/pool_state.h"
+#include "transfer/blocks.h"
 
 #define SML_ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -20,15 +20,15 @@ enum sml_part {
     SML_QUORATE,     /* its result, which may lack ranks (pool_quorum.c) */
 };
 
-static_assert((int)SML_HEADER_BYTES + SML_MISMATCH_BYTES + SML_TRAILER_MAX <= AGG_ANSWER_BYTES &&
-                  (int)SML_HEADER_BYTES + SML_MAX_RANKS / 8 + SML_TRAILER_MAX <= AGG_ANSWER_BYTES,
+static_assert((int)SML_HEADER_BYTES + XFER_MISMATCH_BYTES + XFER_TRAILER_MAX <= AGG_ANSWER_BYTES &&
+                  (int)SML_HEADER_BYTES + AGG_MAX_RANKS / 8 + XFER_TRAILER_MAX <= AGG_ANSWER_BYTES,
               "the longest answers, MISMATCH and WAIT, have room");
 
 /* Whether the body starts with the call of a collective. */
 static inline bool sml_opens(const struct sml_pool *pool, const struct sml_packet *p)
 {
     if (p->kind == SML_RESTORE)
-        return pool->cfg.format == SML_FORMAT_TYPED && p->e1 & SML_FLAG_OPENING;
+        return pool->cfg.format == XFER_FORMAT_TYPED && p->e1 & SML_FLAG_OPENING;
     return p->kind == SML_OPEN;
 }
 
@@ -37,10 +37,10 @@ static inline bool sml_opens(const struct sml_pool *pool, const struct sml_packe
 static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
-    bool typed = cfg->format == SML_FORMAT_TYPED, opening = sml_opens(pool, p);
-    uint8_t code = sml_elements_code(pool->cfg.format, p->e0);
+    bool typed = cfg->format == XFER_FORMAT_TYPED, opening = sml_opens(pool, p);
+    uint8_t code = xfer_elements_code(pool->cfg.format, p->e0);
     size_t element = agg_code_bytes(code);
-    size_t call_bytes = opening ? SML_CALL_BYTES : 0;
+    size_t call_bytes = opening ? XFER_CALL_BYTES : 0;
     bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
 
     if (element == 0 && (code == 0 || code != cfg->table.code))
@@ -64,14 +64,14 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
 static inline enum sml_reason sml_check(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                         const struct sml_packet *p)
 {
-    static_assert(SML_CHECKSUM_NONE == 0, "for the comparison");
+    static_assert(XFER_CHECKSUM_NONE == 0, "for the comparison");
     size_t call_bytes;
 
-    if ((p->checksum | pool->cfg.checksum) == SML_CHECKSUM_NONE)
+    if ((p->checksum | pool->cfg.checksum) == XFER_CHECKSUM_NONE)
         return SML_HELD;
-    if (pool->cfg.checksum != SML_CHECKSUM_KEYED)
+    if (pool->cfg.checksum != XFER_CHECKSUM_KEYED)
         return sml_checksum_holds(p, pool->cfg.checksum, rank) ? SML_HELD : SML_DROP_BAD_CHECKSUM;
-    call_bytes = sml_opens(pool, p) && p->body_bytes >= SML_CALL_BYTES ? SML_CALL_BYTES : 0;
+    call_bytes = sml_opens(pool, p) && p->body_bytes >= XFER_CALL_BYTES ? XFER_CALL_BYTES : 0;
     return sml_slot_believes(pool, slot, rank, p, call_bytes) ? SML_HELD : SML_DROP_UNPROVEN;
 }
 
@@ -80,11 +80,11 @@ static inline enum sml_reason sml_check(const struct sml_pool *pool, struct sml_
 static inline size_t sml_end_payload(const struct sml_pool *pool, struct sml_slot *slot, uint32_t tag,
                                      uint16_t receiver, uint8_t *payload, size_t head_bytes, size_t bytes)
 {
-    if (pool->cfg.checksum == SML_CHECKSUM_CRC32C)
-        sml_build_trailer(payload + bytes, SML_SWITCH, payload, bytes, NULL, 0);
-    else if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
+    if (pool->cfg.checksum == XFER_CHECKSUM_CRC32C)
+        sml_build_trailer(payload + bytes, XFER_SWITCH, payload, bytes, NULL, 0);
+    else if (pool->cfg.checksum == XFER_CHECKSUM_KEYED)
         sml_slot_prove(pool, slot, tag, receiver, payload, head_bytes, bytes);
-    return bytes + sml_trailer_bytes(pool->cfg.checksum);
+    return bytes + xfer_trailer_bytes(pool->cfg.checksum);
 }
 
 /* Completes an answer to rank about its packet's chunk, with these flags; its body, if any, was written
@@ -115,7 +115,7 @@ static inline enum sml_reason sml_answer(const struct sml_pool *pool, struct sml
 /* Whether the sender of p is to get the sum itself. In the published format every sender is. */
 static inline bool sml_wants(const struct sml_pool *pool, const struct sml_packet *p)
 {
-    return sml_has_exponents(pool->cfg.format) || p->e1 & SML_FLAG_WANT;
+    return xfer_has_exponents(pool->cfg.format) || p->e1 & SML_FLAG_WANT;
 }
 
 /* Of the chunk of p. */
@@ -129,11 +129,11 @@ static inline void sml_show_result(const struct sml_pool *pool, struct sml_slot 
     v->buffer = sml_slot_result(pool, slot, ver)->buffer;
     v->brief_bytes = SML_HEADER_BYTES;
     v->wants = sml_slot_want(pool, slot, ver);
-    if (pool->cfg.checksum == SML_CHECKSUM_NONE)
+    if (pool->cfg.checksum == XFER_CHECKSUM_NONE)
         return;
     v->brief = memcpy(v->answer, v->payload, SML_HEADER_BYTES);
     v->brief_bytes =
-        sml_end_payload(pool, slot, p->tag, SML_SWITCH, v->answer, SML_HEADER_BYTES, SML_HEADER_BYTES);
+        sml_end_payload(pool, slot, p->tag, XFER_SWITCH, v->answer, SML_HEADER_BYTES, SML_HEADER_BYTES);
 }
 
 static inline enum sml_reason sml_resend(const struct sml_pool *pool, struct sml_slot *slot,
@@ -174,11 +174,11 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
     slot->kind = opening ? SML_OPEN : SML_DATA;
     slot->size_code = p->size_code;
     slot->e0 = p->e0;
-    slot->e1 = p->kind == SML_RESTORE && pool->cfg.format == SML_FORMAT_TYPED ? 0 : p->e1;
-    slot->code = sml_elements_code(pool->cfg.format, p->e0);
+    slot->e1 = p->kind == SML_RESTORE && pool->cfg.format == XFER_FORMAT_TYPED ? 0 : p->e1;
+    slot->code = xfer_elements_code(pool->cfg.format, p->e0);
     if (part == SML_PART_OF_SUM && agg_code_op(slot->code) == AGG_AVG)
         slot->code = agg_code(agg_code_type(slot->code), AGG_SUM); /* whoever has them all divides */
-    slot->call_bytes = opening ? SML_CALL_BYTES : 0;
+    slot->call_bytes = opening ? XFER_CALL_BYTES : 0;
     slot->body_bytes = (uint16_t)sml_indices_length(pool, slot->code, slot->call_bytes, p);
     slot->summed = 0;
     memcpy(slot->body[p->ver], p->body, slot->call_bytes);
@@ -192,7 +192,7 @@ static inline bool sml_agrees(const struct sml_pool *pool, const struct sml_slot
 {
     return slot->kind == p->kind && slot->size_code == p->size_code &&
            slot->body_bytes == sml_indices_length(pool, slot->code, slot->call_bytes, p) &&
-           (slot->e0 == p->e0 || sml_has_exponents(pool->cfg.format)) &&
+           (slot->e0 == p->e0 || xfer_has_exponents(pool->cfg.format)) &&
            (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
 }
 
@@ -200,7 +200,7 @@ static inline enum sml_reason sml_answer_mismatch(const struct sml_pool *pool, s
                                                   uint16_t rank, uint16_t peer, const struct sml_packet *p,
                                                   struct agg_verdict *v)
 {
-    struct sml_mismatch m = {
+    struct xfer_mismatch m = {
         .your_rank = rank,
         .peer_rank = peer,
         .your_tag = p->tag,
@@ -213,19 +213,19 @@ static inline enum sml_reason sml_answer_mismatch(const struct sml_pool *pool, s
     };
 
     if (p->kind == SML_OPEN)
-        sml_parse_call(&m.yours, p->body, p->body_bytes);
+        xfer_parse_call(&m.yours, p->body, p->body_bytes);
     if (slot->kind == SML_OPEN)
-        sml_parse_call(&m.peers, slot->body[p->ver], slot->body_bytes);
-    sml_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
-    return sml_answer(pool, slot, rank, p, SML_MISMATCH, SML_MISMATCH_BYTES, v);
+        xfer_parse_call(&m.peers, slot->body[p->ver], slot->body_bytes);
+    xfer_build_mismatch(v->answer + SML_HEADER_BYTES, &m);
+    return sml_answer(pool, slot, rank, p, SML_MISMATCH, XFER_MISMATCH_BYTES, v);
 }
 
 /* What the result says of all contributions in its bytes 8 and 9. */
 static inline void sml_combine_codes(const struct sml_pool *pool, struct sml_slot *slot,
                                      const struct sml_packet *p)
 {
-    if (pool->cfg.format == SML_FORMAT_TYPED) {
-        slot->e1 = sml_held_worst(slot->e1, p->e1);
+    if (pool->cfg.format == XFER_FORMAT_TYPED) {
+        slot->e1 = xfer_held_worst(slot->e1, p->e1);
         return;
     }
     if ((int8_t)p->e0 > (int8_t)slot->e0)
@@ -249,9 +249,9 @@ SML_ALWAYS_INLINE void sml_complete(const struct sml_pool *pool, struct sml_slot
     uint8_t *result = slot->body[p->ver] - SML_HEADER_BYTES;
     sml_build_header(result, &head);
     sml_slot_result(pool, slot, p->ver)->bytes =
-        (uint16_t)sml_end_payload(pool, slot, p->tag, SML_SWITCH, result, SML_HEADER_BYTES + slot->call_bytes,
-                                  SML_HEADER_BYTES + body_bytes);
-    if (pool->cfg.checksum == SML_CHECKSUM_KEYED)
+        (uint16_t)sml_end_payload(pool, slot, p->tag, XFER_SWITCH, result,
+                                  SML_HEADER_BYTES + slot->call_bytes, SML_HEADER_BYTES + body_bytes);
+    if (pool->cfg.checksum == XFER_CHECKSUM_KEYED)
         sml_slot_number_next(pool, slot);
     if (part == SML_LABELLED)
         sml_slot_labels(pool, slot)->before = sml_slot_labels(pool, slot)->now;
@@ -343,7 +343,7 @@ static inline bool sml_comes_from_workers(const struct sml_pool *pool, const str
     case SML_PROBE:
         return true;
     case SML_OPEN:
-        return pool->cfg.format == SML_FORMAT_TYPED;
+        return pool->cfg.format == XFER_FORMAT_TYPED;
     case SML_RESTORE:
         return pool->cfg.resumed;
     default:

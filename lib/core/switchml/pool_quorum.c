@@ -139,7 +139,7 @@ static enum sml_reason contribute(const struct sml_pool *pool, struct sml_slot *
 /* Where the names of the ranks in the result of this version are. */
 static const uint8_t *names_in(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver)
 {
-    const size_t end = sml_slot_result(pool, slot, ver)->bytes - sml_trailer_bytes(pool->cfg.checksum);
+    const size_t end = sml_slot_result(pool, slot, ver)->bytes - xfer_trailer_bytes(pool->cfg.checksum);
 
     return slot->body[ver] - SML_HEADER_BYTES + end - sml_names_bytes(&pool->cfg);
 }

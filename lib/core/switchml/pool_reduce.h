@@ -34,7 +34,7 @@ static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot
                                     const uint8_t *elements, uint8_t *sum, size_t bytes)
 {
     const uint64_t *seen = sml_slot_seen(slot);
-    const void *in[SML_MAX_WORKERS];
+    const void *in[AGG_MAX_WORKERS];
     unsigned n = 0;
 
     if (slot->summed > 0)
@@ -53,7 +53,7 @@ static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot
 static inline void sml_add_at_once(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                                    const uint8_t *elements, uint8_t *sum, size_t bytes)
 {
-    const void *in[SML_MAX_WORKERS];
+    const void *in[AGG_MAX_WORKERS];
 
     in[0] = sum;
     for (unsigned other = 1; other < pool->cfg.workers; other++)
@@ -96,7 +96,7 @@ __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *poo
                                                       uint16_t rank, const struct sml_packet *p, void *buffer,
                                                       struct agg_verdict *v)
 {
-    const bool ordered = pool->cfg.mode == SML_ORDERED, last = slot->contributed == pool->cfg.workers - 1;
+    const bool ordered = pool->cfg.mode == XFER_ORDERED, last = slot->contributed == pool->cfg.workers - 1;
     const uint8_t *elements = p->body + slot->call_bytes;
     const size_t bytes = p->body_bytes - slot->call_bytes;
     uint8_t *sum;
@@ -144,7 +144,7 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
                               const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
-    const bool ordered = pool->cfg.mode == SML_ORDERED;
+    const bool ordered = pool->cfg.mode == XFER_ORDERED;
     const bool first = ordered ? slot->summed == 0 : slot->contributed == 0;
     const uint8_t *elements = p->body + slot->call_bytes;
     const size_t bytes = p->body_bytes - slot->call_bytes;
@@ -181,7 +181,7 @@ static inline uint8_t *sml_gathered(const struct sml_pool *pool, struct sml_slot
 static inline void sml_gather(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                               const struct sml_packet *p, struct agg_verdict *v)
 {
-    if (pool->cfg.mode == SML_ORDERED && !sml_looks_up(slot->code))
+    if (pool->cfg.mode == XFER_ORDERED && !sml_looks_up(slot->code))
         memcpy(sml_gathered(pool, slot, p->ver, rank), p->body + slot->call_bytes,
                p->body_bytes - slot->call_bytes);
     else
@@ -194,7 +194,7 @@ static inline void sml_reduce_gathered(const struct sml_pool *pool, struct sml_s
 {
     const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
     uint8_t *sum = slot->body[ver] + slot->call_bytes;
-    const void *in[SML_MAX_WORKERS];
+    const void *in[AGG_MAX_WORKERS];
     unsigned n = 0;
 
     for (unsigned rank = 0; rank < pool->cfg.workers; rank++)
@@ -215,7 +215,7 @@ static inline void sml_sum_gathered(const struct sml_pool *pool, struct sml_slot
 
     if (sml_looks_up(slot->code))
         return;
-    if (pool->cfg.mode == SML_ORDERED)
+    if (pool->cfg.mode == XFER_ORDERED)
         sml_reduce_gathered(pool, slot, ver, bytes);
     else if (agg_is_wide(op) && slot->contributed < pool->cfg.workers)
         op->finish(sum, sml_slot_accumulator(pool, slot), slot->contributed, bytes);

@@ -37,7 +37,7 @@ struct sml_pool {
     struct sml_arrivals *arrivals; /* [shards][workers]; NULL: they are not kept */
     uint8_t *watches;              /* with a quorum: [shards], watch_bytes each (struct sml_watch) */
     size_t watch_bytes;
-    const struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
+    const struct xfer_auth *auth; /* XFER_CHECKSUM_KEYED */
     const struct thc_loops *thc;
     const void *tree; /* the role's own, for the whole pool */
 };
@@ -55,7 +55,7 @@ struct sml_slot {
     uint8_t e0, e1;     /* typed: element code, and the worst that was said of results held; published format:
                            the largest exponents so far */
     uint8_t code;       /* of operation and type (kernels.h) */
-    uint8_t call_bytes; /* in front of the elements: SML_CALL_BYTES or 0 */
+    uint8_t call_bytes; /* in front of the elements: XFER_CALL_BYTES or 0 */
     uint16_t summed;    /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint8_t *body[2];   /* of the result, by version, its header just before it: in own memory, or kept */
     uint64_t maps[]; /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
@@ -84,7 +84,7 @@ struct sml_result {
     void *buffer;        /* that it lies in; NULL: in own memory */
     uint16_t bytes;      /* header and trailer included; 0: there has not been one */
     uint16_t first_rank; /* that contributed to it, or to what is being collected in its place */
-    uint32_t wraps;      /* keyed: of its chunk, or of the one that is being collected (struct sml_route) */
+    uint32_t wraps;      /* keyed: of its chunk, or of the one that is being collected (struct xfer_route) */
 };
 
 static_assert(sizeof(struct sml_result) + SML_HEADER_BYTES <= SML_LINE, "the header has room in its line");
@@ -126,7 +126,7 @@ static inline uint8_t *sml_slot_contribution(const struct sml_pool *pool, struct
 static inline uint8_t *sml_slot_accumulator(const struct sml_pool *pool, struct sml_slot *slot)
 {
     return sml_slot_memory(pool, slot, 1) +
-           (pool->cfg.mode == SML_ORDERED ? pool->cfg.workers : 1u) * pool->body_bytes;
+           (pool->cfg.mode == XFER_ORDERED ? pool->cfg.workers : 1u) * pool->body_bytes;
 }
 
 /* Bytes of call and elements of the result. */

@@ -7,7 +7,7 @@
 
 static_assert(sizeof(struct sml_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)SML_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");
-static_assert((int)AGG_MAX_WORKERS == (int)SML_MAX_WORKERS && (int)AGG_MAX_RANKS == (int)SML_MAX_RANKS,
+static_assert((int)AGG_MAX_WORKERS == (int)AGG_MAX_WORKERS && (int)AGG_MAX_RANKS == (int)AGG_MAX_RANKS,
               "views and seats are for as many");
 
 #define NS_PER_MS UINT64_C(1000000)
@@ -59,9 +59,9 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
         .slots = pool.slots,
         .buffers = 2u * pool.slots,
         .payload_bytes =
-            (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + names + sml_trailer_bytes(pool.checksum)),
-        .checked = pool.checksum == SML_CHECKSUM_CRC32C,
-        .keyed = pool.checksum == SML_CHECKSUM_KEYED,
+            (uint16_t)(SML_HEADER_BYTES + pool.chunk_bytes + names + xfer_trailer_bytes(pool.checksum)),
+        .checked = pool.checksum == XFER_CHECKSUM_CRC32C,
+        .keyed = pool.checksum == XFER_CHECKSUM_KEYED,
     };
     return true;
 }

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "switchml/chunks.h"
 #include "switchml/stream_state.h"
+#include "transfer/chunks.h"
 
 enum { ALIGN = 64 };
 
@@ -16,39 +16,39 @@ static size_t aligned(size_t bytes)
 /* Every rank needs all results where those have exponents. */
 static bool format_ok(const struct sml_stream_config *c)
 {
-    if (!sml_has_exponents(c->format))
-        return c->format == SML_FORMAT_TYPED && !c->plain;
-    return c->format < SML_FORMATS && c->checksum != SML_CHECKSUM_CRC32C && !c->buffer_reduces &&
+    if (!xfer_has_exponents(c->format))
+        return c->format == XFER_FORMAT_TYPED && !c->plain;
+    return c->format < XFER_FORMATS && c->checksum != XFER_CHECKSUM_CRC32C && !c->buffer_reduces &&
            (!c->plain || sml_size_code(c->chunk_bytes) < SML_SIZE_AGREED);
 }
 
 static bool checksum_ok(const struct sml_stream_config *c)
 {
-    if (c->checksum == SML_CHECKSUM_KEYED)
+    if (c->checksum == XFER_CHECKSUM_KEYED)
         return c->shared != NULL && !c->plain;
-    return c->checksum == SML_CHECKSUM_NONE || c->checksum == SML_CHECKSUM_CRC32C;
+    return c->checksum == XFER_CHECKSUM_NONE || c->checksum == XFER_CHECKSUM_CRC32C;
 }
 
 static bool look_up_ok(const struct sml_stream_config *c)
 {
-    return c->look_up == 0 || (c->format == SML_FORMAT_TYPED && sml_looks_up(c->look_up) &&
+    return c->look_up == 0 || (c->format == XFER_FORMAT_TYPED && sml_looks_up(c->look_up) &&
                                sml_element_of(c->look_up).in != 0 && c->chunk_bytes >= SML_LOOK_UP_CHUNK_MIN);
 }
 
 static bool leave_ok(const struct sml_stream_config *c)
 {
-    return !c->may_leave || c->format == SML_FORMAT_TYPED;
+    return !c->may_leave || c->format == XFER_FORMAT_TYPED;
 }
 
 static bool quorum_ok(const struct sml_stream_config *c)
 {
-    return !c->quorum || (c->format == SML_FORMAT_TYPED &&
+    return !c->quorum || (c->format == XFER_FORMAT_TYPED &&
                           c->chunk_bytes + ranks_map_bytes(c->workers) <= SML_MAX_CHUNK_BYTES);
 }
 
 static bool config_ok(const struct sml_stream_config *c)
 {
-    return c->workers >= 1 && c->workers <= SML_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
+    return c->workers >= 1 && c->workers <= AGG_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
            format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c);
@@ -61,8 +61,8 @@ static size_t names_bytes(const struct sml_stream_config *c)
 
 static size_t auth_bytes(const struct sml_stream_config *c)
 {
-    return c->checksum == SML_CHECKSUM_KEYED ? aligned(sml_auth_footprint(c->chunk_bytes + names_bytes(c)))
-                                             : 0;
+    return c->checksum == XFER_CHECKSUM_KEYED ? aligned(xfer_auth_footprint(c->chunk_bytes + names_bytes(c)))
+                                              : 0;
 }
 
 /* A new life of the job begins at this position. */
@@ -70,7 +70,7 @@ static void begin_life(struct sml_stream *s, uint64_t position, const struct key
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
-        sml_auth_init(s->auth, shared, s->cfg.chunk_bytes + s->names_bytes);
+        xfer_auth_init(s->auth, shared, s->cfg.chunk_bytes + s->names_bytes);
 }
 
 size_t sml_stream_footprint(const struct sml_stream_config *cfg)
@@ -112,7 +112,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->names_bytes = names_bytes(cfg);
     s->names = memset(p, 0, 2u * cfg->slots * s->names_bytes);
     p += aligned(2u * cfg->slots * s->names_bytes);
-    s->auth = cfg->checksum == SML_CHECKSUM_KEYED ? (struct sml_auth *)p : NULL;
+    s->auth = cfg->checksum == XFER_CHECKSUM_KEYED ? (struct xfer_auth *)p : NULL;
     p += auth_bytes(cfg);
     s->kept_data = p;
 
@@ -123,81 +123,81 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
-    sml_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
+    xfer_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     uint32_t window = cfg->window_max ? cfg->window_max : default_window(cfg->slots);
-    sml_reorder_init(&s->reorder);
-    sml_window_init(&s->window, window < cfg->slots ? window : cfg->slots, cfg->slots);
+    xfer_reorder_init(&s->reorder);
+    xfer_window_init(&s->window, window < cfg->slots ? window : cfg->slots, cfg->slots);
     return s;
 }
 
-static bool call_ok(const struct sml_stream *s, const struct sml_call *call)
+static bool call_ok(const struct sml_stream *s, const struct xfer_call *call)
 {
     const uint8_t code = agg_code(call->type, call->op);
 
     if (call->op == SML_LOOK_UP)
         return s->cfg.look_up != 0 && code == s->cfg.look_up && call->type == code &&
-               call->collective == SML_ALLREDUCE && call->root < SML_MEANS + SML_GROUP;
+               call->collective == XFER_ALLREDUCE && call->root < SML_MEANS + SML_GROUP;
     switch (call->collective) {
-    case SML_ALLREDUCE:
+    case XFER_ALLREDUCE:
         if (call->root != 0)
             return false;
         break;
-    case SML_NORMS:
+    case XFER_NORMS:
         if (call->root != 0 || s->cfg.look_up == 0 || code != agg_code(AGG_F32, AGG_MAX))
             return false;
         break;
-    case SML_REDUCE:
+    case XFER_REDUCE:
         if (call->root >= s->cfg.workers)
             return false;
         break;
     default:
         return false;
     }
-    if (sml_has_exponents(s->cfg.format))
-        return sml_blocks_carry(s->cfg.format, call->type, call->op);
+    if (xfer_has_exponents(s->cfg.format))
+        return xfer_blocks_carry(s->cfg.format, call->type, call->op);
     return agg_element_size(call->type, call->op) != 0;
 }
 
-static struct sml_blocks blocks_of(const struct sml_stream *s, const struct sml_call *call)
+static struct xfer_blocks blocks_of(const struct sml_stream *s, const struct xfer_call *call)
 {
-    return sml_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
+    return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
 }
 
 /* Bytes that an element of a call takes, which is carried. */
-static struct sml_element element_of(const struct sml_stream *s, const struct sml_call *call)
+static struct sml_element element_of(const struct sml_stream *s, const struct xfer_call *call)
 {
-    if (!sml_has_exponents(s->cfg.format))
+    if (!xfer_has_exponents(s->cfg.format))
         return sml_element_of(agg_code(call->type, call->op));
     const size_t element = blocks_of(s, call).element;
     return (struct sml_element){element, element};
 }
 
-uint64_t sml_stream_packets(const struct sml_stream *s, const struct sml_call *call)
+uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *call)
 {
-    if (sml_has_exponents(s->cfg.format)) {
-        const struct sml_blocks b = blocks_of(s, call);
-        return sml_blocks_packets(&b);
+    if (xfer_has_exponents(s->cfg.format)) {
+        const struct xfer_blocks b = blocks_of(s, call);
+        return xfer_blocks_packets(&b);
     }
     const size_t element = element_of(s, call).out;
-    return sml_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
+    return xfer_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
 }
 
-int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
-                              struct sml_segment segments[], size_t n, uint64_t now)
+int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
+                              struct xfer_segment segments[], size_t n, uint64_t now)
 {
     if (s->base != s->end)
         return -EBUSY;
-    if (!call_ok(s, call) || !sml_segments_given(segments, n, sml_wants(s, call)))
+    if (!call_ok(s, call) || !xfer_segments_given(segments, n, sml_wants(s, call)))
         return -EINVAL;
-    struct sml_call counted = *call;
+    struct xfer_call counted = *call;
     const struct sml_element element = element_of(s, call);
-    if (!sml_segments_measure(segments, n, element.in, &counted.count))
+    if (!xfer_segments_measure(segments, n, element.in, &counted.count))
         return -EOVERFLOW;
     if (element.out != element.in) {
         if (n != 1)
             return -EINVAL;
         s->sum = segments[0];
-        if (!sml_segments_measure(&s->sum, 1, element.out, &counted.count))
+        if (!xfer_segments_measure(&s->sum, 1, element.out, &counted.count))
             return -EOVERFLOW;
     }
     uint64_t chunks = sml_stream_packets(s, &counted);
@@ -212,44 +212,44 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct sml_call *call,
     s->end = s->base + chunks;
     s->progress = now;
     if (s->cfg.quorum)
-        sml_turnout_begin(&s->turnout);
+        xfer_turnout_begin(&s->turnout);
     sml_stream_end_if_done(s);
     sml_stream_skip(s, s->gone, now);
     return 0;
 }
 
-int sml_stream_begin(struct sml_stream *s, const struct sml_call *call, const void *in, void *out,
+int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const void *in, void *out,
                      uint64_t now)
 {
     if (s->base != s->end)
         return -EBUSY;
-    s->tensor = (struct sml_segment){.in = in, .out = out, .count = call->count};
+    s->tensor = (struct xfer_segment){.in = in, .out = out, .count = call->count};
     return sml_stream_begin_segments(s, call, &s->tensor, 1, now);
 }
 
 /* The chunk of a position of the collective in progress, in a format with exponents. */
 static struct sml_chunk block_at(const struct sml_stream *s, uint64_t position, bool result)
 {
-    const struct sml_blocks b = blocks_of(s, &s->call);
+    const struct xfer_blocks b = blocks_of(s, &s->call);
     struct sml_chunk chunk = {.call = &s->call, .lead = b.lead};
     const uint64_t i = position - s->base;
     uint64_t offset;
     size_t bytes;
 
-    sml_blocks_span(&b, s->call.count, i, &offset, &bytes);
-    chunk.elements = sml_segments_find(s->segments, s->segment_count, offset, bytes, result);
+    xfer_blocks_span(&b, s->call.count, i, &offset, &bytes);
+    chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset, bytes, result);
     chunk.result = chunk.elements;
     chunk.result.out = true;
-    sml_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
-    chunk.block = sml_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
+    xfer_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
+    chunk.block = xfer_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
     return chunk;
 }
 
-struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
-                                  const struct sml_chunk *chunk)
+struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
+                                   const struct sml_chunk *chunk)
 {
-    return sml_scale_of(s->numbers, s->cfg.format, chunk->call, s->cfg.workers,
-                        *sml_exponent_at(s, position - chunk->lead));
+    return xfer_scale_of(s->numbers, s->cfg.format, chunk->call, s->cfg.workers,
+                         *sml_exponent_at(s, position - chunk->lead));
 }
 
 /* The same in a typed job. A chunk is so long that its sum has room. */
@@ -260,13 +260,13 @@ static struct sml_chunk chunk_at(const struct sml_stream *s, uint64_t position, 
     uint64_t offset;
     size_t bytes;
 
-    sml_chunk_span(s->cfg.chunk_bytes, e.out, s->call.count * e.out, position - s->base, &offset, &bytes);
-    chunk.result = sml_segments_find(s->sums, s->segment_count, offset, bytes, true);
+    xfer_chunk_span(s->cfg.chunk_bytes, e.out, s->call.count * e.out, position - s->base, &offset, &bytes);
+    chunk.result = xfer_segments_find(s->sums, s->segment_count, offset, bytes, true);
     chunk.elements = chunk.result;
     chunk.elements.out = result;
     if (e.out != e.in && !result)
-        chunk.elements = sml_segments_find(s->segments, s->segment_count, offset / e.out * e.in,
-                                           bytes / e.out * e.in, false);
+        chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset / e.out * e.in,
+                                            bytes / e.out * e.in, false);
     return chunk;
 }
 
@@ -276,14 +276,14 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
         uint32_t place = sml_kept_place(s, position);
         const struct sml_kept *k = &s->kept[place];
         return (struct sml_chunk){.call = &k->call,
-                                  .elements = sml_segments_find(&k->elements, 1, 0, k->elements.end, false),
-                                  .result = sml_segments_find(&k->awaited, 1, 0, k->awaited.end, true),
+                                  .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .result = xfer_segments_find(&k->awaited, 1, 0, k->awaited.end, true),
                                   .lead = k->lead,
                                   .opening = k->opening};
     }
 
     bool result = sml_wants(s, &s->call) && sml_have(s, position) && !sml_stream_missed(s, position);
-    return sml_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
+    return xfer_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
 }
 
 static void copy(void *dst, const void *src, size_t bytes)
@@ -313,7 +313,7 @@ void sml_stream_keep(struct sml_stream *s)
                               .lead = chunk.lead,
                               .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
-            sml_pieces_gather(&chunk.elements, data, copy);
+            xfer_pieces_gather(&chunk.elements, data, copy);
     }
     s->base = s->end;
 }
@@ -337,14 +337,14 @@ uint64_t sml_stream_left(const struct sml_stream *s)
     return s->end - s->oldest;
 }
 
-const struct sml_call *sml_stream_oldest_call(const struct sml_stream *s)
+const struct xfer_call *sml_stream_oldest_call(const struct sml_stream *s)
 {
     return s->oldest < s->end ? sml_stream_chunk(s, s->oldest).call : NULL;
 }
 
 uint32_t sml_stream_completed(const struct sml_stream *s)
 {
-    const struct sml_call *oldest = sml_stream_oldest_call(s);
+    const struct xfer_call *oldest = sml_stream_oldest_call(s);
     return oldest ? oldest->seq : s->next_seq;
 }
 
@@ -378,8 +378,8 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, con
     s->cfg.job = job;
     s->head = s->next = first < s->oldest ? first : s->oldest;
     begin_life(s, first, shared);
-    sml_window_restart(&s->window, s->next);
-    sml_reorder_restart(&s->reorder, s->next);
+    xfer_window_restart(&s->window, s->next);
+    xfer_reorder_restart(&s->reorder, s->next);
     s->furthest = s->head;
     s->quiet_since = now;
     s->backoff = s->silent = 0;
@@ -389,16 +389,16 @@ int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, con
     return 0;
 }
 
-enum sml_stream_status sml_stream_status(const struct sml_stream *s)
+enum xfer_status sml_stream_status(const struct sml_stream *s)
 {
     if (s->mismatched)
-        return SML_STREAM_MISMATCH;
+        return XFER_MISMATCH;
     if (s->rejected)
-        return SML_STREAM_REJECTED;
-    return s->base == s->end ? SML_STREAM_DONE : SML_STREAM_RUNNING;
+        return XFER_REJECTED;
+    return s->base == s->end ? XFER_DONE : XFER_RUNNING;
 }
 
-const struct sml_mismatch *sml_stream_mismatch(const struct sml_stream *s)
+const struct xfer_mismatch *sml_stream_mismatch(const struct sml_stream *s)
 {
     return &s->mismatch;
 }
@@ -415,12 +415,12 @@ unsigned sml_stream_missing(const struct sml_stream *s, uint16_t ranks[], unsign
     return ranks_map_lacks(s->waiting, s->cfg.workers, ranks, max);
 }
 
-void sml_stream_stats(const struct sml_stream *s, struct sml_stream_stats *out)
+void sml_stream_stats(const struct sml_stream *s, struct xfer_stats *out)
 {
     *out = s->stats;
     out->srtt_ns = s->rtt.srtt;
     out->rttvar_ns = s->rtt.var;
-    out->rto_ns = sml_rtt_rto(&s->rtt);
+    out->rto_ns = xfer_rtt_rto(&s->rtt);
     out->window = s->window.size;
     out->unanswered = s->silent;
 }

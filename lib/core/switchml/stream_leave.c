@@ -1,6 +1,6 @@
 /* Best effort: the end of a collective for a rank that will not wait for all of its sums. */
-#include "switchml/chunks.h"
 #include "switchml/stream_state.h"
+#include "transfer/chunks.h"
 
 bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes)
 {
@@ -14,13 +14,13 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     if (position >= s->end)
         return false;
     *from = position - s->base + 1;
-    sml_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, offset, bytes);
+    xfer_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, offset, bytes);
     return true;
 }
 
 bool sml_stream_leave(struct sml_stream *s)
 {
-    if (!s->cfg.may_leave || sml_stream_status(s) != SML_STREAM_RUNNING || s->end - s->oldest > s->cfg.slots)
+    if (!s->cfg.may_leave || sml_stream_status(s) != XFER_RUNNING || s->end - s->oldest > s->cfg.slots)
         return false;
     sml_stream_keep(s);
     return true;

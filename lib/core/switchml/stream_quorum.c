@@ -17,19 +17,19 @@ static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk
                  bool mine)
 {
     const uint64_t elements = s->element.out > 0 ? chunk->result.bytes / s->element.out : 0;
-    struct sml_roll roll = sml_turnout_add(&s->turnout, names, s->cfg.workers, s->cfg.rank, elements);
+    struct xfer_roll roll = xfer_turnout_add(&s->turnout, names, s->cfg.workers, s->cfg.rank, elements);
 
     roll.mine |= mine;
     if (s->roll != NULL)
         s->roll[position - s->base] = roll;
 }
 
-const struct sml_turnout *sml_stream_turnout(const struct sml_stream *s)
+const struct xfer_turnout *sml_stream_turnout(const struct sml_stream *s)
 {
     return &s->turnout;
 }
 
-void sml_stream_call_roll(struct sml_stream *s, struct sml_roll roll[])
+void sml_stream_call_roll(struct sml_stream *s, struct xfer_roll roll[])
 {
     s->roll = roll;
 }
@@ -76,7 +76,7 @@ static void miss(struct sml_stream *s, uint64_t position, bool is_in, uint64_t n
 
     if (position >= s->base && sml_wants(s, &s->call)) {
         if (chunk.result.bytes > 0)
-            sml_pieces_scatter(&chunk.result, nothing, copy);
+            xfer_pieces_scatter(&chunk.result, nothing, copy);
         note(s, position, &chunk, NULL, is_in);
     }
     sml_stream_forget_names(s, position);
@@ -111,19 +111,19 @@ void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now)
         sml_stream_settle(s, s->head, now);
 }
 
-enum sml_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
-                                    uint64_t now)
+enum xfer_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                     uint64_t now)
 {
     const uint32_t slots = s->cfg.slots, ahead = get_be32(p->body) - p->tag;
 
     if (!s->cfg.quorum || (int32_t)ahead < (int32_t)(2 * slots) || ahead % slots != 0)
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     if (!sml_have(s, position))
         miss(s, position, p->e1 & SML_FLAG_IN, now);
     else if (!sml_flight_of(s, position)->settled)
         sml_stream_settle(s, position, now);
     sml_stream_skip(s, position + ahead - 3 * slots + 1, now);
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
 /* The lowest rank that a map names. */
@@ -138,7 +138,7 @@ static uint16_t first_of(const uint8_t *names, size_t bytes)
 
 /* Whether a result can be of this chunk. theirs: the call that it carries. A header alone tells nothing. */
 static bool fits(const struct sml_stream *s, const struct sml_chunk *chunk, const struct sml_packet *p,
-                 const struct sml_call *theirs)
+                 const struct xfer_call *theirs)
 {
     const bool opens = p->kind == SML_OPEN;
 
@@ -147,7 +147,7 @@ static bool fits(const struct sml_stream *s, const struct sml_chunk *chunk, cons
     if (opens != chunk->opening || p->e0 != agg_code(chunk->call->type, chunk->call->op))
         return false;
     if (opens)
-        return sml_call_equal(theirs, chunk->call);
+        return xfer_call_equal(theirs, chunk->call);
     return !sml_wants(s, chunk->call) || p->body_bytes == chunk->result.bytes + s->names_bytes;
 }
 
@@ -155,14 +155,14 @@ bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const str
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
     const bool opens = p->kind == SML_OPEN;
-    const size_t least = (opens ? SML_CALL_BYTES : 0) + s->names_bytes;
-    struct sml_call theirs = {0};
+    const size_t least = (opens ? XFER_CALL_BYTES : 0) + s->names_bytes;
+    struct xfer_call theirs = {0};
 
-    if (opens && p->body_bytes > 0 && !sml_parse_call(&theirs, p->body, p->body_bytes))
+    if (opens && p->body_bytes > 0 && !xfer_parse_call(&theirs, p->body, p->body_bytes))
         return false;
     if (fits(s, &chunk, p, &theirs) || p->body_bytes < least)
         return false;
-    s->mismatch = (struct sml_mismatch){
+    s->mismatch = (struct xfer_mismatch){
         .your_rank = s->cfg.rank,
         .peer_rank = first_of(p->body + p->body_bytes - s->names_bytes, s->names_bytes),
         .your_tag = p->tag,

@@ -15,7 +15,7 @@ static uint64_t sample(struct sml_stream *s, const struct sml_flight *f, uint64_
 {
     if (f->sends != 1 || f->sent_at < s->expired_at)
         return 0;
-    sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+    xfer_rtt_sample(&s->rtt, now - f->sent_at, now);
     return now - f->sent_at;
 }
 
@@ -47,8 +47,8 @@ void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
         suspect(s, f);
         sml_flight_unlink(s->flights, slot);
         s->in_flight--;
-        sml_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
-        sml_reorder_result(&s->reorder, position, s->next, f->sends > 1);
+        xfer_window_result(&s->window, position, s->next, f->sends > 1 && !f->heard, rtt, s->rtt.base);
+        xfer_reorder_result(&s->reorder, position, s->next, f->sends > 1);
     }
     if (position >= s->furthest)
         s->furthest = position + 1;
@@ -56,7 +56,7 @@ void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
         s->sent_end = position + 1;
     s->settled_at = now;
     bool asked =
-        f->sends == 2 && f->probed && !f->heard && sml_reorder_explains(now - f->sent_at, s->rtt.srtt);
+        f->sends == 2 && f->probed && !f->heard && xfer_reorder_explains(now - f->sent_at, s->rtt.srtt);
     uint64_t took = f->sends > 1 && f->first_at > 0 ? now - f->first_at : 0;
     *f = (struct sml_flight){.settled = true, .asked = asked, .took = took, .have = f->have};
     for (; (f = sml_flight_of(s, s->head))->settled; s->head++)
@@ -83,13 +83,13 @@ void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now)
 enum { EXPECTED_AHEAD = 2 }; /* chunks; fetching one takes longer than storing one */
 
 /* Results come nearly in the order of their chunks. */
-static void fetch_expected(const struct sml_pieces *chunk)
+static void fetch_expected(const struct xfer_pieces *chunk)
 {
-    struct sml_pieces ahead = *chunk;
+    struct xfer_pieces ahead = *chunk;
 
     ahead.offset += EXPECTED_AHEAD * chunk->bytes;
     if (ahead.offset + ahead.bytes <= ahead.segment->end)
-        sml_fetch_to_write(sml_pieces_at(&ahead), ahead.bytes);
+        sml_fetch_to_write(xfer_pieces_at(&ahead), ahead.bytes);
 }
 
 /* A result with exponents, which every rank gets whole: whether it wants the sum or not, it needs the
@@ -97,8 +97,8 @@ static void fetch_expected(const struct sml_pieces *chunk)
 static bool store_numbers(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
                           struct sml_chunk *chunk)
 {
-    const struct sml_pieces *elements = &chunk->result;
-    const struct sml_scale scale = sml_stream_scale(s, position, chunk);
+    const struct xfer_pieces *elements = &chunk->result;
+    const struct xfer_scale scale = sml_stream_scale(s, position, chunk);
     size_t bytes = elements->bytes;
 
     if (chunk->lead > 0)
@@ -108,9 +108,9 @@ static bool store_numbers(struct sml_stream *s, uint64_t position, const struct 
     if (bytes > 0 && sml_wants(s, chunk->call)) {
         fetch_expected(elements);
         if (chunk->lead > 0)
-            sml_scale_scatter(&scale, elements, p->body);
+            xfer_scale_scatter(&scale, elements, p->body);
         else
-            sml_pieces_scatter(elements, p->body, s->cfg.kernels->convert[chunk->call->type]);
+            xfer_pieces_scatter(elements, p->body, s->cfg.kernels->convert[chunk->call->type]);
     }
     *sml_exponent_at(s, position) = (int8_t)p->e0;
     return true;
@@ -133,17 +133,17 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     const uint8_t *body = p->body;
     size_t bytes = p->body_bytes;
 
-    if (sml_has_exponents(s->cfg.format))
+    if (xfer_has_exponents(s->cfg.format))
         return store_numbers(s, position, p, &chunk);
     if (p->kind != (chunk.opening ? SML_OPEN : SML_DATA) ||
         p->e0 != agg_code(chunk.call->type, chunk.call->op))
         return false;
     if (chunk.opening && bytes > 0) {
-        struct sml_call theirs;
-        if (!sml_parse_call(&theirs, body, bytes) || !sml_call_equal(&theirs, chunk.call))
+        struct xfer_call theirs;
+        if (!xfer_parse_call(&theirs, body, bytes) || !xfer_call_equal(&theirs, chunk.call))
             return false;
-        body += SML_CALL_BYTES;
-        bytes -= SML_CALL_BYTES;
+        body += XFER_CALL_BYTES;
+        bytes -= XFER_CALL_BYTES;
     } else if (chunk.opening && sml_wants(s, chunk.call)) {
         return false;
     }
@@ -155,7 +155,7 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
         return false;
     if (chunk.result.bytes > 0) {
         fetch_expected(&chunk.result);
-        sml_pieces_scatter(&chunk.result, body, s->cfg.kernels->convert[sml_order_of(p->e0)]);
+        xfer_pieces_scatter(&chunk.result, body, s->cfg.kernels->convert[sml_order_of(p->e0)]);
     }
     if (position < s->base)
         sml_stream_note_kept(s, position);
@@ -172,34 +172,35 @@ static void learn(struct sml_stream *s, uint64_t took, uint64_t now)
 {
     if (s->measured_at + took > now)
         return;
-    sml_rtt_sample(&s->rtt, took, now);
+    xfer_rtt_sample(&s->rtt, took, now);
     s->settled_rtt = took;
 }
 
 /* A second result of the chunk that was settled in its slot last: the first was on its way when the chunk was
  * probed, and this one answers the probe. */
-static enum sml_receive on_second_result(struct sml_stream *s, uint64_t position, uint64_t now)
+static enum xfer_receive on_second_result(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
     s->suspects = 0; /* it was on its way */
     if (position + s->cfg.slots < s->head)
-        return SML_RX_DUPLICATE;
+        return XFER_RX_DUPLICATE;
     if (f->asked)
-        sml_reorder_in_vain(&s->reorder);
+        xfer_reorder_in_vain(&s->reorder);
     if (f->took > 0)
         learn(s, f->took, now);
     f->asked = false;
     f->took = 0;
-    return SML_RX_DUPLICATE;
+    return XFER_RX_DUPLICATE;
 }
 
 /* Every rank has contributed to the chunk, and said what it lacked then. More than this rank has is nobody's
  * to say. */
 static void note_shared(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
-    const uint8_t said = sml_has_exponents(s->cfg.format) ? 0 : p->e1; /* exponents leave no room to say it */
-    uint64_t shared = position - sml_held_parse(s->cfg.slots, said);
+    const uint8_t said =
+        xfer_has_exponents(s->cfg.format) ? 0 : p->e1; /* exponents leave no room to say it */
+    uint64_t shared = position - xfer_held_parse(s->cfg.slots, said);
 
     shared = shared < s->oldest ? shared : s->oldest;
     if (shared > s->shared)
@@ -212,21 +213,21 @@ static bool may_come_unasked(const struct sml_stream *s, uint64_t position)
     return s->cfg.quorum && position < s->end && position < s->oldest + s->cfg.slots;
 }
 
-static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
-                                  uint64_t now)
+static enum xfer_receive on_result(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                   uint64_t now)
 {
     if (s->cfg.quorum) /* whoever is in it knew that all chunks before were closed by a window and more */
         sml_stream_skip(s, position - 2u * s->cfg.slots + 1, now);
     if (position >= s->sent_end && !may_come_unasked(s, position))
-        return s->cfg.quorum ? SML_RX_DUPLICATE : SML_RX_BAD;
+        return s->cfg.quorum ? XFER_RX_DUPLICATE : XFER_RX_BAD;
     if (position < s->head)
         return on_second_result(s, position, now);
 
     bool have = sml_have(s, position);
     if (s->cfg.quorum && !have && sml_stream_is_other_call(s, position, p))
-        return SML_RX_NEWS;
+        return XFER_RX_NEWS;
     if (!have && !store(s, position, p))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     heard(s);
     if (!s->cfg.quorum || sml_stream_has_all(s, position))
         note_shared(s, position, p);
@@ -238,64 +239,65 @@ static enum sml_receive on_result(struct sml_stream *s, uint64_t position, const
         return on_second_result(s, position, now);
     sml_stream_settle(s, position, now);
     if (have)
-        return SML_RX_NEWS;
+        return XFER_RX_NEWS;
     sml_stream_take(s, position, now);
     if (s->cfg.quorum)
         sml_stream_skip(s, s->gone, now); /* what comes behind it, too, may be gone */
-    return SML_RX_RESULT;
+    return XFER_RX_RESULT;
 }
 
-static enum sml_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t now)
+static enum xfer_receive on_nack(struct sml_stream *s, uint16_t slot, uint64_t now)
 {
     struct sml_flight *f = &s->flights[slot];
 
     if (!f->probed || f->due == SML_DUE_FULL) /* answers an earlier probe, and was acted upon */
-        return SML_RX_DUPLICATE;
+        return XFER_RX_DUPLICATE;
     f->heard = false;
     suspect(s, f);
     sml_make_due(s, slot, SML_DUE_FULL);
     s->quiet_since = now;
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
-static enum sml_receive on_wait(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
-                                uint64_t now)
+static enum xfer_receive on_wait(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                 uint64_t now)
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
     if (p->body_bytes != ranks_map_bytes(s->cfg.workers))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     if (f->sends == 2 && f->probed && !f->heard)
-        sml_rtt_sample(&s->rtt, now - f->sent_at, now);
+        xfer_rtt_sample(&s->rtt, now - f->sent_at, now);
     f->heard = true;
     if (position == s->head) {
         s->waiting_position = position;
         memcpy(s->waiting, p->body, p->body_bytes);
     }
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
-static enum sml_receive on_mismatch(struct sml_stream *s, const struct sml_packet *p)
+static enum xfer_receive on_mismatch(struct sml_stream *s, const struct sml_packet *p)
 {
-    struct sml_mismatch m;
+    struct xfer_mismatch m;
 
-    if (!sml_parse_mismatch(&m, p->body, p->body_bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->tag)
-        return SML_RX_BAD;
+    if (!xfer_parse_mismatch(&m, p->body, p->body_bytes) || m.your_rank != s->cfg.rank ||
+        m.your_tag != p->tag)
+        return XFER_RX_BAD;
     s->mismatch = m;
     s->mismatched = true;
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
 /* A switch that does not know the job has no key of it, so in a keyed one anybody may have said this. */
-static enum sml_receive on_reject(struct sml_stream *s, const struct sml_packet *p)
+static enum xfer_receive on_reject(struct sml_stream *s, const struct sml_packet *p)
 {
-    if (s->cfg.checksum == SML_CHECKSUM_KEYED)
-        return SML_RX_DOUBT;
+    if (s->cfg.checksum == XFER_CHECKSUM_KEYED)
+        return XFER_RX_DOUBT;
     s->boot_id = 0;
     for (size_t i = 0; i < p->body_bytes; i++)
         s->boot_id = s->boot_id << 8 | p->body[i];
     s->rejected = true;
-    return SML_RX_NEWS;
+    return XFER_RX_NEWS;
 }
 
 /* Of the chunk with this tag: less than 2^31 chunks from the head. */
@@ -304,11 +306,11 @@ static uint64_t position_tagged(const struct sml_stream *s, uint32_t tag)
     return s->head + (uint64_t)(int64_t)(int32_t)(tag - (uint32_t)s->head);
 }
 
-static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p, uint64_t now)
+static enum xfer_receive receive(struct sml_stream *s, const struct sml_packet *p, uint64_t now)
 {
     if (s->mismatched || p->job != s->cfg.job || p->slot != sml_tag_slot(p->tag, s->cfg.slots) ||
         p->ver != sml_tag_ver(p->tag, s->cfg.slots))
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
 
     const uint64_t position = position_tagged(s, p->tag);
     if (p->kind == SML_DATA || p->kind == SML_OPEN)
@@ -316,7 +318,7 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
 
     /* The rest is about chunks on their way now. */
     if (position < s->head || position >= s->next || sml_flight_of(s, position)->list == NULL)
-        return position < s->sent_end ? SML_RX_DUPLICATE : SML_RX_BAD;
+        return position < s->sent_end ? XFER_RX_DUPLICATE : XFER_RX_BAD;
     if (p->kind == SML_REJECT)
         return on_reject(s, p);
     heard(s);
@@ -330,36 +332,36 @@ static enum sml_receive receive(struct sml_stream *s, const struct sml_packet *p
     case SML_LATE:
         return sml_stream_on_late(s, position, p, now);
     default:
-        return SML_RX_BAD;
+        return XFER_RX_BAD;
     }
 }
 
 static bool is_believed(const struct sml_stream *s, const struct sml_packet *p)
 {
-    struct sml_route route = {.sender = SML_SWITCH, .receiver = sml_receiver(p->kind, s->cfg.rank)};
-    const bool has_call = p->kind == SML_OPEN && p->body_bytes >= SML_CALL_BYTES;
+    struct xfer_route route = {.sender = XFER_SWITCH, .receiver = sml_receiver(p->kind, s->cfg.rank)};
+    const bool has_call = p->kind == SML_OPEN && p->body_bytes >= XFER_CALL_BYTES;
 
-    if (s->cfg.checksum != SML_CHECKSUM_KEYED)
-        return sml_checksum_holds(p, s->cfg.checksum, SML_SWITCH);
+    if (s->cfg.checksum != XFER_CHECKSUM_KEYED)
+        return sml_checksum_holds(p, s->cfg.checksum, XFER_SWITCH);
     if (p->kind == SML_REJECT)
-        return p->checksum == SML_CHECKSUM_NONE;
+        return p->checksum == XFER_CHECKSUM_NONE;
     route.wraps = sml_wraps(s, position_tagged(s, p->tag));
-    return sml_auth_holds(s->auth, &route, p, has_call ? SML_CALL_BYTES : 0);
+    return sml_auth_holds(s->auth, &route, p, has_call ? XFER_CALL_BYTES : 0);
 }
 
-enum sml_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
+enum xfer_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payload, size_t bytes, uint64_t now)
 {
     struct sml_packet p;
-    enum sml_receive worth;
+    enum xfer_receive worth;
 
     if (sml_parse(&p, payload, bytes) != SML_OK)
-        worth = SML_RX_BAD;
+        worth = XFER_RX_BAD;
     else if (!is_believed(s, &p))
-        worth = SML_RX_DAMAGED;
+        worth = XFER_RX_DAMAGED;
     else
         worth = receive(s, &p, now);
-    s->stats.duplicates += worth == SML_RX_DUPLICATE;
-    s->stats.bad += worth == SML_RX_BAD;
-    s->stats.damaged += worth == SML_RX_DAMAGED;
+    s->stats.duplicates += worth == XFER_RX_DUPLICATE;
+    s->stats.bad += worth == XFER_RX_BAD;
+    s->stats.damaged += worth == XFER_RX_DAMAGED;
     return worth;
 }

@@ -16,12 +16,12 @@ static bool travels_swapped(enum agg_type type)
 /* What a contribution says of the results before it that this rank lacks. */
 static uint8_t held(const struct sml_stream *s, uint64_t position)
 {
-    return sml_held_build(s->cfg.slots, position > s->oldest ? (uint32_t)(position - s->oldest) : 0);
+    return xfer_held_build(s->cfg.slots, position > s->oldest ? (uint32_t)(position - s->oldest) : 0);
 }
 
 /* Kinds and flags that are ours, and the call. */
 static void fill_in_typed(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk,
-                          bool have, struct sml_packet *p, struct sml_send *send)
+                          bool have, struct sml_packet *p, struct xfer_send *send)
 {
     const bool wants = sml_wants(s, chunk->call);
 
@@ -35,13 +35,13 @@ static void fill_in_typed(const struct sml_stream *s, uint64_t position, const s
         p->e1 |= SML_FLAG_OPENING;
     else
         p->kind = SML_OPEN;
-    sml_build_call(send->head + SML_HEADER_BYTES, chunk->call);
-    send->head_bytes += SML_CALL_BYTES;
+    xfer_build_call(send->head + SML_HEADER_BYTES, chunk->call);
+    send->head_bytes += XFER_CALL_BYTES;
 }
 
 /* The exponent, of this rank's block or as the switch has returned it, and the scale of the elements. */
 static void fill_in_numbers(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk,
-                            bool have, struct sml_packet *p, struct sml_send *send)
+                            bool have, struct sml_packet *p, struct xfer_send *send)
 {
     int8_t exponent = NUM_NO_BLOCK;
 
@@ -50,20 +50,30 @@ static void fill_in_numbers(const struct sml_stream *s, uint64_t position, const
     if (have)
         exponent = *sml_exponent_at(s, position);
     else if (chunk->block.bytes > 0)
-        exponent = sml_blocks_exponent(s->numbers, chunk->call, &chunk->block);
+        exponent = xfer_blocks_exponent(s->numbers, chunk->call, &chunk->block);
     p->e0 = p->e1 = (uint8_t)exponent;
     if (chunk->lead > 0) {
         send->convert = NULL;
         send->scale = sml_stream_scale(s, position, chunk);
         if (p->kind == SML_RESTORE)
-            sml_scale_sums(&send->scale, chunk->call, s->cfg.workers);
+            xfer_scale_sums(&send->scale, chunk->call, s->cfg.workers);
         send->elements_bytes =
             chunk->elements.bytes / num_type_bytes(send->scale.type) * num_wire_bytes(send->scale.wire);
     }
     send->body_bytes = s->cfg.plain ? s->cfg.chunk_bytes : send->elements_bytes;
 }
 
-static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct sml_send *send)
+static void seal(const struct xfer_send *send, const void *body, uint8_t trailer[XFER_TRAILER_MAX])
+{
+    const struct xfer_route route = {.sender = send->rank, .receiver = XFER_SWITCH, .wraps = send->wraps};
+
+    if (send->checksum == XFER_CHECKSUM_KEYED)
+        xfer_auth_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
+    else
+        sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);
+}
+
+static void build(const struct sml_stream *s, uint64_t position, enum sml_due what, struct xfer_send *send)
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
     const bool have = sml_have(s, position);
@@ -80,11 +90,12 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         .tag = (uint32_t)position,
     };
 
-    *send = (struct sml_send){.head_bytes = SML_HEADER_BYTES,
-                              .rank = s->cfg.rank,
-                              .checksum = s->cfg.checksum,
-                              .auth = s->auth,
-                              .wraps = sml_wraps(s, position)};
+    *send = (struct xfer_send){.head_bytes = SML_HEADER_BYTES,
+                               .rank = s->cfg.rank,
+                               .checksum = s->cfg.checksum,
+                               .auth = s->auth,
+                               .wraps = sml_wraps(s, position),
+                               .seal = seal};
     if (restores && what != SML_DUE_PROBE && s->cfg.quorum)
         send->names = sml_names_at(s, position);
     if (what != SML_DUE_PROBE) {
@@ -94,66 +105,15 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         send->convert = s->cfg.kernels->convert[order];
         send->swapped = travels_swapped(order);
         if (chunk.elements.bytes > 0)
-            sml_fetch_to_read(sml_pieces_at(&chunk.elements), sml_pieces_first(&chunk.elements));
+            sml_fetch_to_read(xfer_pieces_at(&chunk.elements), xfer_pieces_first(&chunk.elements));
     }
-    if (sml_has_exponents(s->cfg.format))
+    if (xfer_has_exponents(s->cfg.format))
         fill_in_numbers(s, position, &chunk, have, &p, send);
     else
         fill_in_typed(s, position, &chunk, have, &p, send);
     if (send->names != NULL)
         send->body_bytes += s->names_bytes;
     sml_build_header(send->head, &p);
-}
-
-/* What the elements alone make up of the body, which are some. */
-static void write_elements(const struct sml_send *send, uint8_t *body)
-{
-    if (send->convert != NULL)
-        sml_pieces_gather(&send->elements, body, send->convert);
-    else
-        sml_scale_gather(&send->scale, &send->elements, body);
-}
-
-static void write_body(const struct sml_send *send, uint8_t *body)
-{
-    if (send->elements_bytes > 0)
-        write_elements(send, body);
-    if (send->names != NULL)
-        memcpy(body + send->elements_bytes, send->names, send->body_bytes - send->elements_bytes);
-    else
-        memset(body + send->elements_bytes, 0, send->body_bytes - send->elements_bytes);
-}
-
-const void *sml_send_body(const struct sml_send *send, void *buffer)
-{
-    if (send->body_bytes == 0)
-        return buffer;
-    if (send->convert != NULL && !send->swapped && send->names == NULL && sml_pieces_whole(&send->elements))
-        return sml_pieces_at(&send->elements);
-    write_body(send, buffer);
-    return buffer;
-}
-
-size_t sml_send_copy(const struct sml_send *send, uint8_t *payload)
-{
-    size_t bytes = send->head_bytes + send->body_bytes;
-
-    memcpy(payload, send->head, send->head_bytes);
-    write_body(send, payload + send->head_bytes);
-    sml_send_trailer(send, payload + send->head_bytes, payload + bytes);
-    return bytes + sml_trailer_bytes(send->checksum);
-}
-
-void sml_send_trailer(const struct sml_send *send, const void *body, uint8_t trailer[SML_TRAILER_MAX])
-{
-    const struct sml_route route = {.sender = send->rank, .receiver = SML_SWITCH, .wraps = send->wraps};
-
-    if (send->seal != NULL)
-        send->seal(send, body, trailer);
-    else if (send->checksum == SML_CHECKSUM_KEYED)
-        sml_auth_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
-    else if (send->checksum == SML_CHECKSUM_CRC32C)
-        sml_build_trailer(trailer, send->rank, send->head, send->head_bytes, body, send->body_bytes);
 }
 
 /* How the switch is asked about a chunk: where it knows no probes, by a second copy. */
@@ -164,7 +124,7 @@ static enum sml_due question(const struct sml_stream *s)
 
 /* Builds the packet and notes that it leaves now. */
 static void emit(struct sml_stream *s, uint64_t position, enum sml_due what, uint64_t now,
-                 struct sml_send *send)
+                 struct xfer_send *send)
 {
     uint16_t slot = sml_slot_of(s, position);
     struct sml_flight *f = &s->flights[slot];
@@ -220,7 +180,7 @@ static uint64_t late_at(const struct sml_stream *s, const struct sml_list *list)
         return f->sent_at;
     if (position_of(s, list->first) >= s->furthest || f->sent_at >= s->settled_at)
         return UINT64_MAX;
-    return f->sent_at + s->settled_rtt + sml_reorder_allowance(&s->reorder, s->rtt.srtt);
+    return f->sent_at + s->settled_rtt + xfer_reorder_allowance(&s->reorder, s->rtt.srtt);
 }
 
 /* Makes the first late chunk due to be asked for. */
@@ -236,7 +196,7 @@ static void ask_for_late(struct sml_stream *s, uint64_t now)
 
 static uint64_t expiry(const struct sml_stream *s)
 {
-    return s->quiet_since + sml_rtt_interval(&s->rtt, s->backoff);
+    return s->quiet_since + xfer_rtt_interval(&s->rtt, s->backoff);
 }
 
 /* Nothing has moved for a while. Probes the oldest chunk; if even probes get no answer, sends the oldest few
@@ -266,7 +226,7 @@ static void expire(struct sml_stream *s, uint64_t now)
 /* Whether the exponent that the chunk's elements are scaled by is here. */
 static bool has_its_exponent(const struct sml_stream *s, uint64_t position)
 {
-    if (!sml_has_exponents(s->cfg.format) || position < s->base)
+    if (!xfer_has_exponents(s->cfg.format) || position < s->base)
         return true;
     const uint64_t lead = sml_stream_chunk(s, position).lead;
     return lead == 0 || position - s->base < lead || sml_have(s, position - lead);
@@ -280,13 +240,13 @@ static bool may_send_next(struct sml_stream *s)
     if (s->next == s->end || s->next == s->head + s->cfg.slots || !has_its_exponent(s, s->next))
         return false;
     if (s->in_flight >= s->window.size) {
-        sml_window_full(&s->window);
+        xfer_window_full(&s->window);
         return false;
     }
     return true;
 }
 
-bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct sml_send *send)
+bool sml_stream_poll(struct sml_stream *s, uint64_t now, struct xfer_send *send)
 {
     if (s->mismatched)
         return false;

@@ -18,19 +18,20 @@
 
 #include "protocol/ranks.h"
 #include "switchml/flight.h"
-#include "switchml/reorder.h"
-#include "switchml/rtt.h"
 #include "switchml/stream.h"
-#include "switchml/window.h"
+#include "transfer/reorder.h"
+#include "transfer/rtt.h"
+#include "transfer/window.h"
 
 /* What is kept of a chunk after its collective has ended; its elements, host order, are a segment of their
  * own. A switch that has restarted may ask for those from `shared` on, at most `slots` that this rank is done
  * with, and where reduces are buffered there may be as many that it is not done with. */
 struct sml_kept {
-    struct sml_call call;
-    struct sml_segment elements;
-    struct sml_segment awaited; /* a sum that has not come, and will take their place; end 0: there is none */
-    uint64_t lead;              /* as of struct sml_chunk */
+    struct xfer_call call;
+    struct xfer_segment elements;
+    struct xfer_segment
+        awaited;   /* a sum that has not come, and will take their place; end 0: there is none */
+    uint64_t lead; /* as of struct sml_chunk */
     bool opening;
 };
 
@@ -40,27 +41,27 @@ struct sml_stream {
     struct sml_kept *kept;      /* [sml_kept_chunks] */
     int8_t *exponents;          /* [sml_exponents]: of the results that this rank has, where they have some */
     const struct num_loops *numbers;
-    struct sml_auth *auth; /* SML_CHECKSUM_KEYED */
-    uint64_t round;        /* the position whose running number in the present life is 0 (struct sml_route) */
-    uint8_t *kept_data;    /* [sml_kept_chunks][chunk_bytes] */
+    struct xfer_auth *auth; /* XFER_CHECKSUM_KEYED */
+    uint64_t round;     /* the position whose running number in the present life is 0 (struct xfer_route) */
+    uint8_t *kept_data; /* [sml_kept_chunks][chunk_bytes] */
 
     /* With a quorum (stream_quorum.c). */
     uint8_t *names;     /* [2 * slots], maps of the ranks in the results of positions from oldest - slots to
                            oldest + slots; all 0: there was none to be had, or it was not wanted */
     size_t names_bytes; /* of one; 0: there is no quorum */
     uint64_t gone;      /* results of positions before this one cannot be had any more */
-    struct sml_roll *roll; /* of the collective in progress; NULL: not wanted */
-    struct sml_turnout turnout;
+    struct xfer_roll *roll; /* of the collective in progress; NULL: not wanted */
+    struct xfer_turnout turnout;
 
     /* the collective in progress */
-    struct sml_call call;
+    struct xfer_call call;
     struct sml_element element;
-    const struct sml_segment *segments; /* where contributions are; and sums, if they are as long */
-    const struct sml_segment *sums;     /* as many */
+    const struct xfer_segment *segments; /* where contributions are; and sums, if they are as long */
+    const struct xfer_segment *sums;     /* as many */
     size_t segment_count;
-    struct sml_segment tensor; /* the only segment, if the caller has given no array */
-    struct sml_segment sum;    /* the only one of sums, if they are longer */
-    uint64_t base, end;        /* its first position, and one past its last; equal if none is in progress */
+    struct xfer_segment tensor; /* the only segment, if the caller has given no array */
+    struct xfer_segment sum;    /* the only one of sums, if they are longer */
+    uint64_t base, end;         /* its first position, and one past its last; equal if none is in progress */
     uint32_t next_seq;
 
     uint64_t head, next, oldest;
@@ -71,9 +72,9 @@ struct sml_stream {
     struct sml_list repeated; /* sent or asked for again; by time of the last packet */
     struct sml_list due;
     uint32_t in_flight; /* slots in any of the lists */
-    struct sml_rtt rtt;
-    struct sml_window window;
-    struct sml_reorder reorder;
+    struct xfer_rtt rtt;
+    struct xfer_window window;
+    struct xfer_reorder reorder;
     uint64_t furthest;    /* one past the furthest position that is settled */
     uint64_t settled_at;  /* when the last one was */
     uint64_t settled_rtt; /* the round trip of the last one of which it is known */
@@ -86,21 +87,21 @@ struct sml_stream {
     uint64_t progress;
 
     uint64_t waiting_position; /* which chunk the last WAIT was about; 0: none */
-    uint8_t waiting[SML_MAX_RANKS / 8];
+    uint8_t waiting[AGG_MAX_RANKS / 8];
 
     bool rejected, mismatched;
     uint64_t boot_id;
-    struct sml_mismatch mismatch;
-    struct sml_stream_stats stats;
+    struct xfer_mismatch mismatch;
+    struct xfer_stats stats;
 };
 
 /* Where a chunk's elements are and what they belong to. */
 struct sml_chunk {
-    const struct sml_call *call;
+    const struct xfer_call *call;
     /* to be sent: the result, if this rank has and wanted one, else its contribution */
-    struct sml_pieces elements;
-    struct sml_pieces result; /* where that goes */
-    struct sml_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
+    struct xfer_pieces elements;
+    struct xfer_pieces result; /* where that goes */
+    struct xfer_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
     uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
 };
@@ -136,7 +137,7 @@ static inline uint32_t sml_kept_place(const struct sml_stream *s, uint64_t posit
  * power of two. */
 static inline uint32_t sml_exponents(const struct sml_stream_config *cfg)
 {
-    return sml_has_exponents(cfg->format) ? 4u * cfg->slots : 0;
+    return xfer_has_exponents(cfg->format) ? 4u * cfg->slots : 0;
 }
 static inline int8_t *sml_exponent_at(const struct sml_stream *s, uint64_t position)
 {
@@ -145,12 +146,12 @@ static inline int8_t *sml_exponent_at(const struct sml_stream *s, uint64_t posit
 /* Bytes that a kept chunk takes: fp16 has twice as many elements in a packet as there is room for floats. */
 static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 {
-    return cfg->format == SML_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
+    return cfg->format == XFER_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
 }
 /* Whether this rank is to get the sum of such a call. */
-static inline bool sml_wants(const struct sml_stream *s, const struct sml_call *call)
+static inline bool sml_wants(const struct sml_stream *s, const struct xfer_call *call)
 {
-    return sml_gives(call->collective, call->root, s->cfg.rank);
+    return xfer_gives(call->collective, call->root, s->cfg.rank);
 }
 
 /* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so
@@ -198,8 +199,8 @@ void sml_stream_forget_names(struct sml_stream *s, uint64_t position);
  * collective in progress has any, but that the switch is asked about those that this rank has sent. */
 void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now);
 /* SML_LATE. */
-enum sml_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
-                                    uint64_t now);
+enum xfer_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                     uint64_t now);
 /* Whether all ranks are in the chunk's result. */
 bool sml_stream_has_all(const struct sml_stream *s, uint64_t position);
 /* Whether it is the result of another call than this rank's, for a rank may lack the switch's MISMATCH. That
@@ -210,8 +211,8 @@ bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const str
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
-struct sml_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
-                                  const struct sml_chunk *chunk);
+struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
+                                   const struct sml_chunk *chunk);
 
 /* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
  * ends. */

@@ -15,32 +15,15 @@ static_assert((int)QUORUM + 4 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <=
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
 
 /* The codes on the wire. The published format has 0. */
-static const uint8_t format_codes[SML_FORMATS] = {
-    [SML_FORMAT_TYPED] = 1, [SML_FORMAT_INT32] = 0, [SML_FORMAT_FP16] = 2};
+static const uint8_t format_codes[XFER_FORMATS] = {
+    [XFER_FORMAT_TYPED] = 1, [XFER_FORMAT_INT32] = 0, [XFER_FORMAT_FP16] = 2};
 
-static const char *const format_names[SML_FORMATS] = {
-    [SML_FORMAT_TYPED] = "typed", [SML_FORMAT_INT32] = "int32", [SML_FORMAT_FP16] = "fp16"};
-
-const char *sml_format_name(enum sml_format format)
+/* XFER_FORMATS: of none. */
+static enum xfer_format format_of_code(uint8_t code)
 {
-    return format_names[format];
-}
+    enum xfer_format f = 0;
 
-enum sml_format sml_format_named(const char *name)
-{
-    enum sml_format f = 0;
-
-    while (f < SML_FORMATS && strcmp(format_names[f], name) != 0)
-        f++;
-    return f;
-}
-
-/* SML_FORMATS: of none. */
-static enum sml_format format_of_code(uint8_t code)
-{
-    enum sml_format f = 0;
-
-    while (f < SML_FORMATS && format_codes[f] != code)
+    while (f < XFER_FORMATS && format_codes[f] != code)
         f++;
     return f;
 }
@@ -111,27 +94,27 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (!sml_terms_parse(&t, wish))
         return agg_refuse(why, "terms of protocol %u, version %u, in %u bytes are not known here",
                           wish->protocol, wish->version, wish->bytes);
-    if (t.format >= SML_FORMATS)
+    if (t.format >= XFER_FORMATS)
         return agg_refuse(why, "packet format %u is not known here", wish->data[0]);
-    if (t.mode > SML_ORDERED)
+    if (t.mode > XFER_ORDERED)
         return agg_refuse(why, "mode %u is not known here", t.mode);
-    if (t.checksum > SML_CHECKSUM_CRC32C)
+    if (t.checksum > XFER_CHECKSUM_CRC32C)
         return agg_refuse(why, "checksum %u is not known here", t.checksum);
-    if (t.checksum != SML_CHECKSUM_NONE && sml_has_exponents(t.format))
-        return agg_refuse(why, "packets of %s have no checksum", sml_format_words(t.format));
+    if (t.checksum != XFER_CHECKSUM_NONE && xfer_has_exponents(t.format))
+        return agg_refuse(why, "packets of %s have no checksum", xfer_format_words(t.format));
     if (t.table.code != 0 && !sml_table_valid(&t.table))
         return agg_refuse(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
                           t.table.code, SML_INDEX_BITS_MAX);
-    if (t.table.code != 0 && t.format != SML_FORMAT_TYPED)
-        return agg_refuse(why, "packets of %s cannot be compressed", sml_format_words(t.format));
+    if (t.table.code != 0 && t.format != XFER_FORMAT_TYPED)
+        return agg_refuse(why, "packets of %s cannot be compressed", xfer_format_words(t.format));
     if (t.table.code != 0 && t.chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
         return agg_refuse(why, "compressed calls take chunks of %d bytes at least, not %u",
                           SML_LOOK_UP_CHUNK_MIN, t.chunk_bytes);
-    if (t.quorum != 0 && t.format != SML_FORMAT_TYPED)
+    if (t.quorum != 0 && t.format != XFER_FORMAT_TYPED)
         return agg_refuse(why, "packets of %s cannot be summed by a quorum: their exponents are all ranks'",
-                          sml_format_words(t.format));
-    if (t.plain && t.format != SML_FORMAT_INT32)
-        return agg_refuse(why, "packets of %s are not the published ones", sml_format_words(t.format));
+                          xfer_format_words(t.format));
+    if (t.plain && t.format != XFER_FORMAT_INT32)
+        return agg_refuse(why, "packets of %s are not the published ones", xfer_format_words(t.format));
     if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
         return agg_refuse(why, "the published packets have chunks of %d bytes at least, not %u",
                           PUBLISHED_BYTES_MIN, t.chunk_bytes);
@@ -237,9 +220,9 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
 }
 
 /* Whole elements of 4 bytes that the longest payload has room for. */
-static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum checksum)
+static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum xfer_checksum checksum)
 {
-    const size_t rest = SML_HEADER_BYTES + sml_trailer_bytes(checksum);
+    const size_t rest = SML_HEADER_BYTES + xfer_trailer_bytes(checksum);
     const size_t room = payload_bytes < rest ? 0 : (payload_bytes - rest) / 4 * 4;
 
     return (uint16_t)(payload_bytes == 0 || room > SML_MAX_CHUNK_BYTES ? SML_MAX_CHUNK_BYTES : room);
@@ -247,7 +230,7 @@ static uint16_t chunk_bytes_that_fit(size_t payload_bytes, enum sml_checksum che
 
 bool sml_terms_published(const struct sml_terms *t)
 {
-    return t->format == SML_FORMAT_INT32 && sml_size_code(t->chunk_bytes) != SML_SIZE_AGREED;
+    return t->format == XFER_FORMAT_INT32 && sml_size_code(t->chunk_bytes) != SML_SIZE_AGREED;
 }
 
 /* The longest chunk of a published packet that is not longer than this; 0: there is none. */
@@ -280,9 +263,9 @@ static bool make_room_for_names(struct sml_terms *job, uint16_t n, struct agg_re
 /* How long a rank's chunk may be if its packets are keyed, and no longer than it wished. */
 static uint16_t keyed_chunk_bytes(const struct sml_terms *wish)
 {
-    const size_t payload = SML_HEADER_BYTES + wish->chunk_bytes + sml_trailer_bytes(wish->checksum);
+    const size_t payload = SML_HEADER_BYTES + wish->chunk_bytes + xfer_trailer_bytes(wish->checksum);
 
-    return chunk_bytes_that_fit(payload, SML_CHECKSUM_KEYED);
+    return chunk_bytes_that_fit(payload, XFER_CHECKSUM_KEYED);
 }
 
 /* Whether sums of all ranks' values always fit. A chunk may have become shorter than any rank wished. */
@@ -354,7 +337,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             job = t;
             job.keyed = t.keyed && limits->passed_on;
             job.chunk_bytes =
-                chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? SML_CHECKSUM_KEYED : t.checksum);
+                chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? XFER_CHECKSUM_KEYED : t.checksum);
         }
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;

@@ -8,9 +8,9 @@
 enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 42, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
-    enum sml_format format;
-    enum sml_mode mode;
-    enum sml_checksum checksum;
+    enum xfer_format format;
+    enum xfer_mode mode;
+    enum xfer_checksum checksum;
     /* a wish: at most, at least 2; the job gets a power of two. Of a rank that resumes: exactly */
     uint16_t slots;
     uint16_t chunk_bytes; /* a wish: at most. Of a rank that resumes: exactly */
@@ -34,16 +34,10 @@ struct sml_terms {
 };
 
 /* Under these terms, which are granted. */
-static inline enum sml_checksum sml_terms_checksum(const struct sml_terms *t)
+static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 {
-    return t->keyed ? SML_CHECKSUM_KEYED : t->checksum;
+    return t->keyed ? XFER_CHECKSUM_KEYED : t->checksum;
 }
-
-/* "typed", "int32", "fp16": as in terms that are shown, and in the options of tools. By name: SML_FORMATS if
- * there is none. */
-const char *sml_format_name(enum sml_format format);
-const char *sml_checksum_name(enum sml_checksum checksum); /* "none", "crc32c", "keyed" */
-enum sml_format sml_format_named(const char *name);
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
  * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4);
@@ -52,7 +46,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
  * `threads`, `keyed` or `compression`, which is 0 then. Further bytes are ignored, so that fields can be
- * added. A format that is not known becomes SML_FORMATS. */
+ * added. A format that is not known becomes XFER_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */

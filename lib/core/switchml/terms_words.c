@@ -3,31 +3,23 @@
 
 #include <string.h>
 
-const char *sml_format_words(enum sml_format format)
+const char *xfer_format_words(enum xfer_format format)
 {
-    static const char *const words[SML_FORMATS] = {[SML_FORMAT_INT32] = "int32 elements with exponents",
-                                                   [SML_FORMAT_TYPED] = "typed elements",
-                                                   [SML_FORMAT_FP16] = "fp16 elements with exponents"};
+    static const char *const words[XFER_FORMATS] = {[XFER_FORMAT_INT32] = "int32 elements with exponents",
+                                                    [XFER_FORMAT_TYPED] = "typed elements",
+                                                    [XFER_FORMAT_FP16] = "fp16 elements with exponents"};
 
     return words[format];
 }
 
-static const char *mode_words(enum sml_mode mode)
+static const char *mode_words(enum xfer_mode mode)
 {
-    return mode == SML_ORDERED ? "ordered sums" : "sums on arrival";
+    return mode == XFER_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
-const char *sml_checksum_name(enum sml_checksum checksum)
+static const char *checksum_words(enum xfer_checksum checksum)
 {
-    static const char *const names[] = {
-        [SML_CHECKSUM_NONE] = "none", [SML_CHECKSUM_CRC32C] = "crc32c", [SML_CHECKSUM_KEYED] = "keyed"};
-
-    return names[checksum];
-}
-
-static const char *checksum_words(enum sml_checksum checksum)
-{
-    return checksum == SML_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
+    return checksum == XFER_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
 }
 
 static const char *plain_words(bool plain)
@@ -68,7 +60,7 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
     if (!sml_terms_parse(&a, wish) || !sml_terms_parse(&b, other))
         *d = (struct agg_difference){"other terms than SwitchML's", "other terms than SwitchML's"};
     else if (a.format != b.format)
-        *d = (struct agg_difference){sml_format_words(a.format), sml_format_words(b.format)};
+        *d = (struct agg_difference){xfer_format_words(a.format), xfer_format_words(b.format)};
     else if (a.mode != b.mode)
         *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
     else if (a.checksum != b.checksum)
@@ -96,12 +88,12 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
     if (!sml_terms_parse(&t, terms))
         return 0;
 
-    if (t.format >= SML_FORMATS || t.checksum > SML_CHECKSUM_CRC32C)
+    if (t.format >= XFER_FORMATS || t.checksum > XFER_CHECKSUM_CRC32C)
         return 0;
-    list[n++] = (struct agg_term){.name = "format", .word = sml_format_name(t.format)};
+    list[n++] = (struct agg_term){.name = "format", .word = xfer_format_name(t.format)};
     list[n++] =
-        (struct agg_term){.name = "mode", .word = t.mode == SML_ON_ARRIVAL ? "on_arrival" : "ordered"};
-    list[n++] = (struct agg_term){.name = "checksum", .word = sml_checksum_name(sml_terms_checksum(&t))};
+        (struct agg_term){.name = "mode", .word = t.mode == XFER_ON_ARRIVAL ? "on_arrival" : "ordered"};
+    list[n++] = (struct agg_term){.name = "checksum", .word = xfer_checksum_name(sml_terms_checksum(&t))};
     list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
     list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
     list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};

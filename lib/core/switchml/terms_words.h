@@ -4,7 +4,7 @@
 
 #include "switchml/terms.h"
 
-const char *sml_format_words(enum sml_format format); /* "typed elements" */
+const char *xfer_format_words(enum xfer_format format); /* "typed elements" */
 const char *sml_keyed_words(bool keyed);
 
 #endif

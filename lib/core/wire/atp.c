@@ -24,8 +24,8 @@ enum {
     BITMAP0 = 24,
     BITMAP1 = 32,
 
-    SEAL_MASK = (1 << SML_HELD_SHIFT) - 1,
-    MAX_BITMAP_BYTES = SML_MAX_WORKERS / 8,
+    SEAL_MASK = (1 << XFER_HELD_SHIFT) - 1,
+    MAX_BITMAP_BYTES = AGG_MAX_WORKERS / 8,
 };
 
 _Static_assert((int)INDEX == (int)ATP_INDEX_AT && SEQUENCE + 2 == (int)ATP_SEQUENCE_LOW_AT,
@@ -55,9 +55,9 @@ static bool elements_fit(const struct atp_packet *p, size_t body_bytes)
     if (p->kind == ATP_PARAMETER && body_bytes == 0)
         return true;
     if (p->flags & ATP_OPENING) {
-        if (rest < SML_CALL_BYTES)
+        if (rest < XFER_CALL_BYTES)
             return false;
-        rest -= SML_CALL_BYTES;
+        rest -= XFER_CALL_BYTES;
     }
     return rest % element == 0;
 }
@@ -72,7 +72,7 @@ static bool length_fits(const struct atp_packet *p, size_t body_bytes)
     case ATP_WAITING:
         return body_bytes >= 1 && body_bytes <= MAX_BITMAP_BYTES;
     case ATP_MISMATCH:
-        return body_bytes == SML_MISMATCH_BYTES;
+        return body_bytes == XFER_MISMATCH_BYTES;
     case ATP_REJECT:
         return body_bytes == ATP_BOOT_ID_BYTES;
     case ATP_GROUP:
@@ -108,12 +108,12 @@ enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, siz
         .child = payload[CHILD],
         .priority = payload[PRIORITY],
         .seal = payload[SEAL] & SEAL_MASK,
-        .held = payload[SEAL] >> SML_HELD_SHIFT,
+        .held = payload[SEAL] >> XFER_HELD_SHIFT,
     };
-    if (p->seal > SML_CHECKSUM_KEYED ||
+    if (p->seal > XFER_CHECKSUM_KEYED ||
         ((p->kind == ATP_GRADIENT || p->kind == ATP_ASK) && !gradient_fits(p)))
         return ATP_BAD_FIELD;
-    if (bytes < ATP_HEADER_BYTES + sml_trailer_bytes((enum sml_checksum)p->seal))
+    if (bytes < ATP_HEADER_BYTES + xfer_trailer_bytes((enum xfer_checksum)p->seal))
         return ATP_TOO_SHORT;
     return length_fits(p, atp_body_bytes(p, bytes)) ? ATP_OK : ATP_BAD_LENGTH;
 }
@@ -134,7 +134,7 @@ void atp_build_header(uint8_t *payload, const struct atp_packet *p)
     payload[RACK] = p->rack;
     payload[CHILD] = p->child;
     payload[PRIORITY] = p->priority;
-    payload[SEAL] = (uint8_t)(p->held << SML_HELD_SHIFT | p->seal);
+    payload[SEAL] = (uint8_t)(p->held << XFER_HELD_SHIFT | p->seal);
     put_be64(payload + BITMAP0, p->bitmap0);
     put_be64(payload + BITMAP1, p->bitmap1);
 }
@@ -162,7 +162,7 @@ size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *
                                       .life = p->life,
                                       .sequence = p->sequence,
                                       .index = p->index,
-                                      .seal = p->seal == SML_CHECKSUM_CRC32C};
+                                      .seal = p->seal == XFER_CHECKSUM_CRC32C};
 
     if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE && p->kind != ATP_ASK)
         return 0;

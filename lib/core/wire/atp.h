@@ -4,15 +4,16 @@
  * their layout is ours, and so are life, root, code, exponent, priority and the second bitmap.
  *
  * All integers are big endian. After the header come the elements, in the byte order of the wire
- * (kernels/kernels.h); in front of them, where the flag OPENING is set, a struct sml_call
- * (wire/switchml.h). Behind them, where the header says so, comes a trailer (wire/atp_seal.h).
+ * (kernels/kernels.h); in front of them, where the flag OPENING is set, a struct xfer_call
+ * (wire/transfer.h). Behind them, where the header says so, comes a trailer (wire/atp_seal.h).
  *
  * Pure and reentrant.
  */
 #ifndef SWAGG_CORE_WIRE_ATP_H
 #define SWAGG_CORE_WIRE_ATP_H
 
-#include "wire/switchml.h"
+#include "protocol/jobs.h"
+#include "wire/transfer.h"
 
 enum {
     ATP_PORT_FIRST = 0xBEC0, /* a parameter server's UDP ports, first and last */
@@ -34,7 +35,7 @@ enum atp_kind {
     ATP_WAITING = 3,   /* from the server, an answer: the sum is not complete. Body: a bit for each rank whose
                           contribution is there, bit r % 8 of byte r / 8. Who is not among them is to send
                           again, with DIRECT */
-    ATP_MISMATCH = 4,  /* from the server: you and a peer called different things; struct sml_mismatch */
+    ATP_MISMATCH = 4,  /* from the server: you and a peer called different things; struct xfer_mismatch */
     ATP_REJECT = 5,    /* from the server: it has no such job, or you are not in it. Body: boot id (8) */
     ATP_GROUP = 6,     /* to the server: whether its sender hears the job's group (HEARS); from the server, by
                           the group: so that who does not may find out that he does. No body */
@@ -81,8 +82,9 @@ struct atp_packet {
     uint8_t rack;     /* 0..63 */
     uint8_t child;    /* bit that this rack, or this worker, has in bitmap1 */
     uint8_t priority; /* of the job; the higher one may take an aggregator, where a switch allows it */
-    uint8_t seal : 2; /* enum sml_checksum: what kind of trailer it ends with; parsed, but not yet compared */
-    /* GRADIENT, PARAMETER: as the upper six bits of byte 9 of SwitchML's (sml_held_build) */
+    uint8_t
+        seal : 2; /* enum xfer_checksum: what kind of trailer it ends with; parsed, but not yet compared */
+    /* GRADIENT, PARAMETER: as the upper six bits of byte 9 of SwitchML's (xfer_held_build) */
     uint8_t held : 6;
 };
 
@@ -101,7 +103,7 @@ enum atp_parse_error atp_parse(struct atp_packet *p, const uint8_t *payload, siz
 /* How long the body of a parsed packet of so many bytes is. */
 static inline size_t atp_body_bytes(const struct atp_packet *p, size_t bytes)
 {
-    return bytes - ATP_HEADER_BYTES - sml_trailer_bytes((enum sml_checksum)p->seal);
+    return bytes - ATP_HEADER_BYTES - xfer_trailer_bytes((enum xfer_checksum)p->seal);
 }
 
 /* Writes the header, ATP_HEADER_BYTES. */
@@ -123,7 +125,7 @@ static inline uint8_t atp_peek_kind(const uint8_t *payload, size_t bytes)
 
 /* The answer to a packet of a job or sender that the server does not know: a payload, with a CRC32C if the
  * packet has one. Returns its length; 0 if only a server sends such packets. */
-enum { ATP_BOOT_ID_BYTES = 8, ATP_REJECT_BYTES = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES + SML_TRAILER_BYTES };
+enum { ATP_BOOT_ID_BYTES = 8, ATP_REJECT_BYTES = ATP_HEADER_BYTES + ATP_BOOT_ID_BYTES + XFER_TRAILER_BYTES };
 size_t atp_build_reject(uint8_t out[ATP_REJECT_BYTES], const struct atp_packet *p, uint64_t boot_id);
 
 #endif

@@ -17,16 +17,16 @@
 /* The trailer of a packet in two pieces, whose header says which kind it has (none: nothing is written).
  * head: the header, with the call of an opening packet; body: what follows, as it travels. auth and route are
  * those of keyed packets only. */
-void atp_seal_build(uint8_t trailer[SML_TRAILER_MAX], const struct sml_auth *auth,
-                    const struct sml_route *route, const uint8_t *head, size_t head_bytes,
+void atp_seal_build(uint8_t trailer[XFER_TRAILER_MAX], const struct xfer_auth *auth,
+                    const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
                     const uint8_t *body, size_t body_bytes);
 
 /* Appends it to a payload of so many bytes, which has room for it; returns the length of both. */
-size_t atp_seal_append(uint8_t *payload, size_t bytes, const struct sml_auth *auth,
-                       const struct sml_route *route);
+size_t atp_seal_append(uint8_t *payload, size_t bytes, const struct xfer_auth *auth,
+                       const struct xfer_route *route);
 
 /* Whether a parsed packet ends with what its header says. */
 bool atp_seal_holds(const struct atp_packet *p, const uint8_t *payload, size_t bytes,
-                    const struct sml_auth *auth, const struct sml_route *route);
+                    const struct xfer_auth *auth, const struct xfer_route *route);
 
 #endif

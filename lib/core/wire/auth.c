@@ -2,17 +2,18 @@
 
 #include <string.h>
 
+#include "protocol/jobs.h"
 #include "wire/bytes.h"
 
 enum {
     PAIR_BYTES = 16, /* two words of NH */
     ROUTE_BYTES = 10,
     SUM_BYTES = 16,
-    WAIT_BYTES_MAX = SML_MAX_RANKS / 8, /* more than the shortest chunk */
-    SHORT_MAX = SML_AUTH_HEAD_MAX + ROUTE_BYTES + SUM_BYTES,
+    WAIT_BYTES_MAX = AGG_MAX_RANKS / 8, /* more than the shortest chunk */
+    SHORT_MAX = XFER_AUTH_HEAD_MAX + ROUTE_BYTES + SUM_BYTES,
 };
 
-struct sml_auth {
+struct xfer_auth {
     const struct keys_library *library;
     size_t body_max;
     uint8_t tag_key[KEYS_SHORT_BYTES];
@@ -27,14 +28,14 @@ static size_t body_max(size_t chunk_bytes)
     return (longest + PAIR_BYTES - 1) / PAIR_BYTES * PAIR_BYTES;
 }
 
-size_t sml_auth_footprint(size_t chunk_bytes)
+size_t xfer_auth_footprint(size_t chunk_bytes)
 {
-    return sizeof(struct sml_auth) + body_max(chunk_bytes);
+    return sizeof(struct xfer_auth) + body_max(chunk_bytes);
 }
 
-struct sml_auth *sml_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes)
+struct xfer_auth *xfer_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes)
 {
-    struct sml_auth *auth = mem;
+    struct xfer_auth *auth = mem;
 
     auth->library = shared->library;
     auth->body_max = body_max(chunk_bytes);
@@ -72,7 +73,7 @@ static wide nh(const uint8_t *key, const uint8_t *at, size_t bytes)
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-static uint64_t tag_of(const struct sml_auth *auth, const struct sml_route *route, const uint8_t *head,
+static uint64_t tag_of(const struct xfer_auth *auth, const struct xfer_route *route, const uint8_t *head,
                        size_t head_bytes, const uint8_t *body, size_t body_bytes)
 {
     uint8_t in[SHORT_MAX], *end = in + head_bytes;
@@ -88,27 +89,17 @@ static uint64_t tag_of(const struct sml_auth *auth, const struct sml_route *rout
     return auth->library->short_hash(auth->tag_key, in, head_bytes + ROUTE_BYTES + SUM_BYTES);
 }
 
-void sml_auth_build(uint8_t out[SML_AUTH_BYTES], const struct sml_auth *auth, const struct sml_route *route,
-                    const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes)
+void xfer_auth_build(uint8_t out[XFER_AUTH_BYTES], const struct xfer_auth *auth,
+                     const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
+                     const uint8_t *body, size_t body_bytes)
 {
     put_be64(out, tag_of(auth, route, head, head_bytes, body, body_bytes));
 }
 
-bool sml_auth_matches(const uint8_t in[SML_AUTH_BYTES], const struct sml_auth *auth,
-                      const struct sml_route *route, const uint8_t *head, size_t head_bytes,
-                      const uint8_t *body, size_t body_bytes)
+bool xfer_auth_matches(const uint8_t in[XFER_AUTH_BYTES], const struct xfer_auth *auth,
+                       const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
+                       const uint8_t *body, size_t body_bytes)
 {
     return body_bytes <= auth->body_max &&
            get_be64(in) == tag_of(auth, route, head, head_bytes, body, body_bytes);
-}
-
-bool sml_auth_holds(const struct sml_auth *auth, const struct sml_route *route, const struct sml_packet *p,
-                    size_t call_bytes)
-{
-    const uint8_t *elements = p->body + call_bytes;
-    const size_t bytes = p->body_bytes - call_bytes;
-
-    return p->checksum == SML_CHECKSUM_KEYED &&
-           sml_auth_matches(p->body + p->body_bytes, auth, route, p->body - SML_HEADER_BYTES,
-                            SML_HEADER_BYTES + call_bytes, elements, bytes);
 }

@@ -10,45 +10,35 @@
 #define SWAGG_CORE_WIRE_AUTH_H
 
 #include "keys/keys.h"
-#include "wire/switchml.h"
+#include "wire/transfer.h"
 
 /* What is made of a job's secret, once in each of its lives. Never changes; any thread may use it. */
-struct sml_auth;
+struct xfer_auth;
 
 /* Bytes for the keys of chunks up to this length, and of whatever else a packet carries. */
-size_t sml_auth_footprint(size_t chunk_bytes);
-/* mem: sml_auth_footprint(chunk_bytes), 8-byte aligned, the caller's. shared is read during the call only. */
-struct sml_auth *sml_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes);
+size_t xfer_auth_footprint(size_t chunk_bytes);
+/* mem: xfer_auth_footprint(chunk_bytes), 8-byte aligned, the caller's. shared is read during the call only.
+ */
+struct xfer_auth *xfer_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes);
 
 /* What an authenticator vouches for and does not travel. */
-struct sml_route {
-    uint16_t sender;   /* a rank, or SML_SWITCH */
-    uint16_t receiver; /* the rank that is answered; SML_SWITCH: the switch, or all ranks */
+struct xfer_route {
+    uint16_t sender;   /* a rank, or XFER_SWITCH */
+    uint16_t receiver; /* the rank that is answered; XFER_SWITCH: the switch, or all ranks */
     uint32_t wraps;    /* how often tags have wrapped in this life before this chunk: the upper half of its
                           running number, of which the tag is the lower. The first chunk's number is its tag */
 };
 
-/* Whom a packet of this kind is for, which a switch sends because of one of this rank. */
-static inline uint16_t sml_receiver(uint8_t kind, uint16_t rank)
-{
-    return kind == SML_NACK || kind == SML_WAIT || kind == SML_MISMATCH || kind == SML_LATE ? rank
-                                                                                            : SML_SWITCH;
-}
-
 /* The authenticator of a packet in two pieces. head: the header, and the call of a packet that has one, at
- * most SML_AUTH_HEAD_MAX bytes; body: what follows. */
-enum { SML_AUTH_HEAD_MAX = 64 }; /* of other protocols' packets, too */
-void sml_auth_build(uint8_t out[SML_AUTH_BYTES], const struct sml_auth *auth, const struct sml_route *route,
-                    const uint8_t *head, size_t head_bytes, const uint8_t *body, size_t body_bytes);
+ * most XFER_AUTH_HEAD_MAX bytes; body: what follows. */
+enum { XFER_AUTH_HEAD_MAX = 64 }; /* of other protocols' packets, too */
+void xfer_auth_build(uint8_t out[XFER_AUTH_BYTES], const struct xfer_auth *auth,
+                     const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
+                     const uint8_t *body, size_t body_bytes);
 
-/* Whether this is what sml_auth_build would make. False, too, if the body is longer than the keys. */
-bool sml_auth_matches(const uint8_t in[SML_AUTH_BYTES], const struct sml_auth *auth,
-                      const struct sml_route *route, const uint8_t *head, size_t head_bytes,
-                      const uint8_t *body, size_t body_bytes);
-
-/* Whether a parsed packet, still in its buffer, is keyed and has the right one. call_bytes: at the begin of
- * its body, at most SML_CALL_BYTES. False, too, if the body is longer than the keys. */
-bool sml_auth_holds(const struct sml_auth *auth, const struct sml_route *route, const struct sml_packet *p,
-                    size_t call_bytes);
+/* Whether this is what xfer_auth_build would make. False, too, if the body is longer than the keys. */
+bool xfer_auth_matches(const uint8_t in[XFER_AUTH_BYTES], const struct xfer_auth *auth,
+                       const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
+                       const uint8_t *body, size_t body_bytes);
 
 #endif

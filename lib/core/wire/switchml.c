@@ -20,7 +20,7 @@ enum {
     SLOT_MASK = 0x3fff,
 
     BOOT_ID_BYTES = 8,
-    MAX_BITMAP_BYTES = SML_MAX_RANKS / 8,
+    MAX_BITMAP_BYTES = AGG_MAX_RANKS / 8,
 };
 
 /* What the low four bits of byte 0 say. */
@@ -31,26 +31,26 @@ struct form {
 enum { NO_SIZE = 0xff };
 
 static const struct form forms[FORM_MASK + 1] = {
-    {SML_SIZE_32, SML_CHECKSUM_NONE, 0},
-    {SML_SIZE_64, SML_CHECKSUM_NONE, 0},
-    {SML_SIZE_128, SML_CHECKSUM_NONE, 0},
-    {SML_SIZE_256, SML_CHECKSUM_NONE, 0},
-    {SML_SIZE_AGREED, SML_CHECKSUM_NONE, 0},
-    {SML_SIZE_AGREED, SML_CHECKSUM_KEYED, SML_AUTH_BYTES},
+    {SML_SIZE_32, XFER_CHECKSUM_NONE, 0},
+    {SML_SIZE_64, XFER_CHECKSUM_NONE, 0},
+    {SML_SIZE_128, XFER_CHECKSUM_NONE, 0},
+    {SML_SIZE_256, XFER_CHECKSUM_NONE, 0},
+    {SML_SIZE_AGREED, XFER_CHECKSUM_NONE, 0},
+    {SML_SIZE_AGREED, XFER_CHECKSUM_KEYED, XFER_AUTH_BYTES},
     {NO_SIZE, 0, 0},
     {NO_SIZE, 0, 0},
-    {SML_SIZE_32, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
-    {SML_SIZE_64, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
-    {SML_SIZE_128, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
-    {SML_SIZE_256, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
-    {SML_SIZE_AGREED, SML_CHECKSUM_CRC32C, SML_TRAILER_BYTES},
+    {SML_SIZE_32, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
+    {SML_SIZE_64, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
+    {SML_SIZE_128, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
+    {SML_SIZE_256, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
+    {SML_SIZE_AGREED, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
     {NO_SIZE, 0, 0},
     {NO_SIZE, 0, 0},
     {NO_SIZE, 0, 0},
 };
 
 static const uint8_t checksum_bits[] = {
-    [SML_CHECKSUM_CRC32C] = CHECKSUM_BIT, [SML_CHECKSUM_KEYED] = KEYED_BIT};
+    [XFER_CHECKSUM_CRC32C] = CHECKSUM_BIT, [XFER_CHECKSUM_KEYED] = KEYED_BIT};
 
 static bool is_kind(uint8_t kind)
 {
@@ -78,7 +78,7 @@ static bool length_fits(const struct sml_packet *p)
         return p->body_bytes == sml_size_bytes(p->size_code) || p->body_bytes == 0;
     case SML_OPEN:
         return p->body_bytes == 0 ||
-               (p->body_bytes >= SML_CALL_BYTES && p->body_bytes <= SML_MAX_CHUNK_BYTES);
+               (p->body_bytes >= XFER_CALL_BYTES && p->body_bytes <= SML_MAX_CHUNK_BYTES);
     case SML_RESTORE:
         return p->body_bytes <= SML_MAX_CHUNK_BYTES;
     case SML_PROBE:
@@ -88,7 +88,7 @@ static bool length_fits(const struct sml_packet *p)
     case SML_ASK:
         return p->body_bytes >= 1 && p->body_bytes <= MAX_BITMAP_BYTES;
     case SML_MISMATCH:
-        return p->body_bytes == SML_MISMATCH_BYTES;
+        return p->body_bytes == XFER_MISMATCH_BYTES;
     case SML_REJECT:
         return p->body_bytes == BOOT_ID_BYTES;
     case SML_LATE:
@@ -151,7 +151,7 @@ static uint32_t checksum_of(uint16_t sender, const void *head, size_t head_bytes
     return crc32c(crc32c(crc32c(0, head, head_bytes), body, body_bytes), unsent, sizeof(unsent));
 }
 
-void sml_build_trailer(uint8_t out[SML_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
+void sml_build_trailer(uint8_t out[XFER_TRAILER_BYTES], uint16_t sender, const void *head, size_t head_bytes,
                        const void *body, size_t body_bytes)
 {
     put_be32(out, checksum_of(sender, head, head_bytes, body, body_bytes));
@@ -161,6 +161,17 @@ bool sml_crc32c_holds(const struct sml_packet *p, uint16_t sender)
 {
     return get_be32(p->body + p->body_bytes) ==
            checksum_of(sender, p->body - SML_HEADER_BYTES, SML_HEADER_BYTES + p->body_bytes, NULL, 0);
+}
+
+bool sml_auth_holds(const struct xfer_auth *auth, const struct xfer_route *route, const struct sml_packet *p,
+                    size_t call_bytes)
+{
+    const uint8_t *elements = p->body + call_bytes;
+    const size_t bytes = p->body_bytes - call_bytes;
+
+    return p->checksum == XFER_CHECKSUM_KEYED &&
+           xfer_auth_matches(p->body + p->body_bytes, auth, route, p->body - SML_HEADER_BYTES,
+                             SML_HEADER_BYTES + call_bytes, elements, bytes);
 }
 
 static bool is_from_worker(uint8_t kind)
@@ -178,77 +189,10 @@ size_t sml_build_reject(uint8_t out[SML_REJECT_BYTES], const struct sml_packet *
         return 0;
     head.kind = SML_REJECT;
     head.size_code = SML_SIZE_AGREED;
-    head.checksum = p->checksum == SML_CHECKSUM_CRC32C ? SML_CHECKSUM_CRC32C : SML_CHECKSUM_NONE;
+    head.checksum = p->checksum == XFER_CHECKSUM_CRC32C ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     sml_build_header(out, &head);
     put_be64(out + SML_HEADER_BYTES, boot_id);
-    if (head.checksum != SML_CHECKSUM_NONE)
-        sml_build_trailer(out + bytes, SML_SWITCH, out, bytes, NULL, 0);
-    return bytes + sml_trailer_bytes(head.checksum);
-}
-
-void sml_build_call(uint8_t out[SML_CALL_BYTES], const struct sml_call *c)
-{
-    put_be32(out, c->seq);
-    out[4] = c->collective;
-    out[5] = c->type;
-    out[6] = c->op;
-    out[7] = 0;
-    put_be32(out + 8, c->root);
-    put_be64(out + 12, c->count);
-}
-
-bool sml_parse_call(struct sml_call *c, const uint8_t *body, size_t bytes)
-{
-    if (bytes < SML_CALL_BYTES)
-        return false;
-    *c = (struct sml_call){
-        .seq = get_be32(body),
-        .collective = body[4],
-        .type = body[5],
-        .op = body[6],
-        .root = get_be32(body + 8),
-        .count = get_be64(body + 12),
-    };
-    return true;
-}
-
-bool sml_call_equal(const struct sml_call *a, const struct sml_call *b)
-{
-    return a->seq == b->seq && a->collective == b->collective && a->type == b->type && a->op == b->op &&
-           a->root == b->root && a->count == b->count;
-}
-
-void sml_build_mismatch(uint8_t out[SML_MISMATCH_BYTES], const struct sml_mismatch *m)
-{
-    put_be16(out, m->your_rank);
-    put_be16(out + 2, m->peer_rank);
-    put_be32(out + 4, m->your_tag);
-    put_be32(out + 8, m->peer_tag);
-    out[12] = m->your_e0;
-    out[13] = m->peer_e0;
-    out[14] = m->opening;
-    out[15] = 0;
-    put_be16(out + 16, m->your_bytes);
-    put_be16(out + 18, m->peer_bytes);
-    sml_build_call(out + 20, &m->yours);
-    sml_build_call(out + 20 + SML_CALL_BYTES, &m->peers);
-}
-
-bool sml_parse_mismatch(struct sml_mismatch *m, const uint8_t *body, size_t bytes)
-{
-    if (bytes != SML_MISMATCH_BYTES)
-        return false;
-    *m = (struct sml_mismatch){
-        .your_rank = get_be16(body),
-        .peer_rank = get_be16(body + 2),
-        .your_tag = get_be32(body + 4),
-        .peer_tag = get_be32(body + 8),
-        .your_e0 = body[12],
-        .peer_e0 = body[13],
-        .opening = body[14] != 0,
-        .your_bytes = get_be16(body + 16),
-        .peer_bytes = get_be16(body + 18),
-    };
-    return sml_parse_call(&m->yours, body + 20, SML_CALL_BYTES) &&
-           sml_parse_call(&m->peers, body + 20 + SML_CALL_BYTES, SML_CALL_BYTES);
+    if (head.checksum != XFER_CHECKSUM_NONE)
+        sml_build_trailer(out + bytes, XFER_SWITCH, out, bytes, NULL, 0);
+    return bytes + xfer_trailer_bytes(head.checksum);
 }

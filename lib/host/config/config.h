@@ -151,7 +151,7 @@ struct config_idle {
 struct config_replay {
     uint32_t workers, slots, phases;
     uint32_t chunk_bytes; /* of elements in a packet, at most */
-    enum sml_format format;
+    enum xfer_format format;
     bool ordered;           /* contributions are added in rank order; else on arrival */
     struct agg_terms terms; /* made from these keys, as if they had been granted */
     uint8_t worker_mac[6];  /* of rank 0; the others count on from its MAC and IP ... */
@@ -177,7 +177,7 @@ struct config_static {
     uint32_t quiet_ms;         /* silence after which the job starts over */
     uint32_t vlan;             /* that its workers are in; 0: the first in which the switch has an address */
     uint8_t network;           /* the place of that in config.vlan */
-    enum sml_format format;    /* int32 or fp16, with exponents */
+    enum xfer_format format;   /* int32 or fp16, with exponents */
     bool ordered;              /* contributions are added in rank order; else on arrival */
     bool udp_checksum;         /* results have one; else 0 */
     int tenant;                /* by number; -1: nobody's */

@@ -17,7 +17,7 @@ static const char *const sockets[] = {"a socket", CONFIG_CONTROL_NONE};
 static const char *const memory_modes[] = {"auto", "hugepages", "no-huge"};
 static const char *const log_levels[] = {"error", "warning", "notice", "info", "debug"};
 static const char *const formats[] = {
-    [SML_FORMAT_TYPED] = "typed", [SML_FORMAT_INT32] = "int32", [SML_FORMAT_FP16] = "fp16"};
+    [XFER_FORMAT_TYPED] = "typed", [XFER_FORMAT_INT32] = "int32", [XFER_FORMAT_FP16] = "fp16"};
 static const char *const link_locals[] = {[CONFIG_LINK_LOCAL_STP] = "stp",
                                           [CONFIG_LINK_LOCAL_DROP] = "drop",
                                           [CONFIG_LINK_LOCAL_TRANSPARENT] = "transparent"};

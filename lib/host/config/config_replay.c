@@ -67,7 +67,7 @@ static void make_terms(struct config_replay *r)
     const uint64_t tags = (uint64_t)r->slots * r->phases;
     const struct sml_terms terms = {
         .format = r->format,
-        .mode = r->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
+        .mode = r->ordered ? XFER_ORDERED : XFER_ON_ARRIVAL,
         .slots = (uint16_t)r->slots,
         .chunk_bytes = (uint16_t)r->chunk_bytes,
         .tag_bits = tags == 0 ? 0 : (uint8_t)(63 - __builtin_clzll(tags)),

@@ -208,12 +208,12 @@ static const cyaml_schema_value_t uplink_schema = {
 };
 
 static const cyaml_strval_t formats[] = {
-    {"typed", SML_FORMAT_TYPED},
-    {"int32", SML_FORMAT_INT32},
-    {"fp16", SML_FORMAT_FP16},
+    {"typed", XFER_FORMAT_TYPED},
+    {"int32", XFER_FORMAT_INT32},
+    {"fp16", XFER_FORMAT_FP16},
 };
 
-static const cyaml_strval_t static_formats[] = {{"int32", SML_FORMAT_INT32}, {"fp16", SML_FORMAT_FP16}};
+static const cyaml_strval_t static_formats[] = {{"int32", XFER_FORMAT_INT32}, {"fp16", XFER_FORMAT_FP16}};
 static const cyaml_strval_t static_modes[] = {{"on_arrival", false}, {"ordered", true}};
 
 static const cyaml_schema_field_t peer_fields[] = {

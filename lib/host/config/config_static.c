@@ -36,7 +36,7 @@ static const char *worker_path(char path[CONFIG_PATH_MAX], unsigned job, unsigne
 
 static size_t chunk_bytes(const struct config_static *s)
 {
-    return s->elements * (s->format == SML_FORMAT_FP16 ? 2 : 4);
+    return s->elements * (s->format == XFER_FORMAT_FP16 ? 2 : 4);
 }
 
 static void check_elements(struct config_text *t, const struct config *c, unsigned i)
@@ -49,7 +49,7 @@ static void check_elements(struct config_text *t, const struct config *c, unsign
         return;
     if (sml_size_code(bytes) == SML_SIZE_AGREED)
         config_fault(t, path, "%u is none of %s, which published packets carry", s->elements,
-                     s->format == SML_FORMAT_FP16 ? "64, 128, 256 and 512" : "32, 64, 128 and 256");
+                     s->format == XFER_FORMAT_FP16 ? "64, 128, 256 and 512" : "32, 64, 128 and 256");
     else if (!config_text_is_faulty(t, "mtu") && bytes + HEADERS_BYTES > c->mtu)
         config_fault(t, path, "%u make packets of %zu bytes, and mtu is %u: raise it, or have fewer elements",
                      s->elements, bytes + HEADERS_BYTES, c->mtu);
@@ -108,7 +108,7 @@ static void make_terms(struct config_static *s)
 {
     const struct sml_terms terms = {
         .format = s->format,
-        .mode = s->ordered ? SML_ORDERED : SML_ON_ARRIVAL,
+        .mode = s->ordered ? XFER_ORDERED : XFER_ON_ARRIVAL,
         .slots = (uint16_t)(s->threads * s->slots),
         .chunk_bytes = (uint16_t)chunk_bytes(s),
         .plain = true,
@@ -129,7 +129,7 @@ static void check_job(struct config_text *t, struct config_raw *raw, unsigned i)
     config_check_name(t, &(struct config_names){"static", c->static_job[0].name, sizeof(*s)}, i);
     config_default_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));
     if (!config_text_has(t, job_path(path, i, "format")))
-        s->format = SML_FORMAT_INT32;
+        s->format = XFER_FORMAT_INT32;
     if (!config_text_has(t, job_path(path, i, "quiet_ms")))
         s->quiet_ms = c->timers.lost_after_ms;
     config_check_numbers(t, job_path(path, i, ""), s, numbers, COUNT(numbers));

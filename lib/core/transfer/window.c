@@ -1,4 +1,4 @@
-#include "switchml/window.h"
+#include "transfer/window.h"
 
 enum {
     FLOOR = 4,        /* many ranks may share a short queue */
@@ -21,12 +21,12 @@ static uint32_t min32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-static uint32_t clamp(const struct sml_window *w, uint32_t size)
+static uint32_t clamp(const struct xfer_window *w, uint32_t size)
 {
     return size < w->floor ? w->floor : min32(size, w->bearable);
 }
 
-static void start_round(struct sml_window *w, uint64_t next)
+static void start_round(struct xfer_window *w, uint64_t next)
 {
     w->round_end = next;
     w->round_rtt = 0;
@@ -34,17 +34,17 @@ static void start_round(struct sml_window *w, uint64_t next)
     w->limited = false;
 }
 
-void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots)
+void xfer_window_init(struct xfer_window *w, uint32_t ceiling, uint32_t slots)
 {
     w->ceiling = ceiling;
     w->slots = slots;
     w->careful = 0;
     w->floor = min32(FLOOR, ceiling);
     w->start = min32(START, ceiling);
-    sml_window_restart(w, 0);
+    xfer_window_restart(w, 0);
 }
 
-void sml_window_restart(struct sml_window *w, uint64_t next)
+void xfer_window_restart(struct xfer_window *w, uint64_t next)
 {
     w->size = w->start;
     w->bearable = w->ceiling;
@@ -53,13 +53,13 @@ void sml_window_restart(struct sml_window *w, uint64_t next)
 }
 
 /* A window that leaves enough slots to recover from losses without a stall, or with a short one. */
-static uint32_t roomy(const struct sml_window *w)
+static uint32_t roomy(const struct xfer_window *w)
 {
     return w->careful > 0 ? w->slots * 2 / 7 : w->slots / 2;
 }
 
 /* How many packets to keep queued if the path itself holds `held`. */
-static uint32_t queue(const struct sml_window *w, uint32_t held)
+static uint32_t queue(const struct xfer_window *w, uint32_t held)
 {
     const double in_time = (double)w->size * (double)QUEUE_MAX_NS / (double)w->round_rtt;
     uint32_t room = roomy(w) > held ? roomy(w) - held : 0;
@@ -69,7 +69,7 @@ static uint32_t queue(const struct sml_window *w, uint32_t held)
 }
 
 /* How many packets the path itself holds, as far as this round tells. */
-static uint32_t held_by_path(const struct sml_window *w, uint64_t base_ns)
+static uint32_t held_by_path(const struct xfer_window *w, uint64_t base_ns)
 {
     if (w->round_rtt == 0 || base_ns == 0)
         return w->size;
@@ -77,7 +77,7 @@ static uint32_t held_by_path(const struct sml_window *w, uint64_t base_ns)
 }
 
 /* The size to go to after this round. */
-static uint32_t judge(const struct sml_window *w, uint32_t held)
+static uint32_t judge(const struct xfer_window *w, uint32_t held)
 {
     if (w->round_rtt == 0)
         return w->size;
@@ -91,7 +91,7 @@ static uint32_t judge(const struct sml_window *w, uint32_t held)
 /* How large a window the path bears. Where more is lost than by chance, and packets queue, a queue is full:
  * that is remembered, and a larger one is tried little by little. A loss among few chunks tells nothing:
  * rounds of a small window are counted together. */
-static void learn(struct sml_window *w, uint32_t held)
+static void learn(struct xfer_window *w, uint32_t held)
 {
     const uint32_t of = w->delivered < EVIDENCE ? EVIDENCE : w->delivered;
     const bool overrun = w->lost * OVERRUN > of;
@@ -109,7 +109,7 @@ static void learn(struct sml_window *w, uint32_t held)
 
 /* The first loss after a while ends the long queue at once, since a long queue hides how little the path
  * itself holds. */
-static void take_care(struct sml_window *w)
+static void take_care(struct xfer_window *w)
 {
     const bool first = w->careful == 0;
 
@@ -118,8 +118,8 @@ static void take_care(struct sml_window *w)
         w->size = clamp(w, min32(w->size, roomy(w)));
 }
 
-void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
-                       uint64_t base_ns)
+void xfer_window_result(struct xfer_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
+                        uint64_t base_ns)
 {
     w->delivered++;
     w->lost += lost;

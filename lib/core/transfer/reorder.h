@@ -11,13 +11,13 @@
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
-#ifndef SWAGG_CORE_SWITCHML_REORDER_H
-#define SWAGG_CORE_SWITCHML_REORDER_H
+#ifndef SWAGG_CORE_TRANSFER_REORDER_H
+#define SWAGG_CORE_TRANSFER_REORDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sml_reorder {
+struct xfer_reorder {
     uint64_t round_end; /* the round ends with the result of a chunk from here on */
     uint8_t quarters;   /* of a round trip */
     uint8_t quiet;      /* rounds since the last unnecessary probe, or since the allowance shrank */
@@ -25,33 +25,33 @@ struct sml_reorder {
     uint32_t in_vain;   /* ... and those of them whose probe was unnecessary */
 };
 
-void sml_reorder_init(struct sml_reorder *r);
+void xfer_reorder_init(struct xfer_reorder *r);
 
 /* After the path was interrupted. next: the next new chunk's position. */
-static inline void sml_reorder_restart(struct sml_reorder *r, uint64_t next)
+static inline void xfer_reorder_restart(struct xfer_reorder *r, uint64_t next)
 {
     r->round_end = next;
 }
 
-static inline uint64_t sml_reorder_allowance(const struct sml_reorder *r, uint64_t srtt_ns)
+static inline uint64_t xfer_reorder_allowance(const struct xfer_reorder *r, uint64_t srtt_ns)
 {
     return srtt_ns / 4 * r->quarters;
 }
 
 /* Whether reordering explains a result that came so long after its chunk was probed. A later one may be due
  * to another rank's probe. */
-static inline bool sml_reorder_explains(uint64_t since_asked_ns, uint64_t srtt_ns)
+static inline bool xfer_reorder_explains(uint64_t since_asked_ns, uint64_t srtt_ns)
 {
     return since_asked_ns <= srtt_ns / 4 * 3;
 }
 
 /* A chunk was probed while its result was on its way. */
-static inline void sml_reorder_in_vain(struct sml_reorder *r)
+static inline void xfer_reorder_in_vain(struct xfer_reorder *r)
 {
     r->in_vain++;
 }
 
 /* The result of the chunk at this position has come; next as above. asked: it had been probed. */
-void sml_reorder_result(struct sml_reorder *r, uint64_t position, uint64_t next, bool asked);
+void xfer_reorder_result(struct xfer_reorder *r, uint64_t position, uint64_t next, bool asked);
 
 #endif

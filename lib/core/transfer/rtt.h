@@ -7,12 +7,12 @@
  * the mean, or the least timeout. Else, where many ranks lose packets, each would learn the others' timeouts,
  * and wait longer than they with its own question. Pure; all times in nanoseconds.
  */
-#ifndef SWAGG_CORE_SWITCHML_RTT_H
-#define SWAGG_CORE_SWITCHML_RTT_H
+#ifndef SWAGG_CORE_TRANSFER_RTT_H
+#define SWAGG_CORE_TRANSFER_RTT_H
 
 #include <stdint.h>
 
-struct sml_rtt {
+struct xfer_rtt {
     /* the retransmission timeout before the first sample, and its bounds */
     uint64_t first, min, max;
     uint64_t srtt, var; /* 0 before the first sample */
@@ -22,14 +22,14 @@ struct sml_rtt {
 };
 
 /* 0: the default, 20 ms, 2 ms, 200 ms. */
-void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns);
-void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now);
+void xfer_rtt_init(struct xfer_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns);
+void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now);
 
 /* RFC 6298's retransmission timeout, within its bounds. */
-uint64_t sml_rtt_rto(const struct sml_rtt *r);
+uint64_t xfer_rtt_rto(const struct xfer_rtt *r);
 
 /* How long to wait before probe number backoff + 1 in a row. The first may come early: the minimum does not
  * apply to it. */
-uint64_t sml_rtt_interval(const struct sml_rtt *r, unsigned backoff);
+uint64_t xfer_rtt_interval(const struct xfer_rtt *r, unsigned backoff);
 
 #endif

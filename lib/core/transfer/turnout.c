@@ -1,12 +1,12 @@
-#include "switchml/turnout.h"
+#include "transfer/turnout.h"
 
 #include <string.h>
 
 #include "protocol/ranks.h"
 
-void sml_turnout_begin(struct sml_turnout *t)
+void xfer_turnout_begin(struct xfer_turnout *t)
 {
-    *t = (struct sml_turnout){.least = UINT16_MAX};
+    *t = (struct xfer_turnout){.least = UINT16_MAX};
     memset(t->in_all, 0xff, sizeof(t->in_all));
 }
 
@@ -20,7 +20,7 @@ static unsigned count(const uint8_t *names, uint16_t ranks)
     return n;
 }
 
-static void note_names(struct sml_turnout *t, const uint8_t *names, uint16_t ranks)
+static void note_names(struct xfer_turnout *t, const uint8_t *names, uint16_t ranks)
 {
     for (unsigned i = 0; i < (ranks + 63u) / 64; i++) {
         uint64_t word = 0;
@@ -32,12 +32,12 @@ static void note_names(struct sml_turnout *t, const uint8_t *names, uint16_t ran
     }
 }
 
-struct sml_roll sml_turnout_add(struct sml_turnout *t, const uint8_t *names, uint16_t ranks, uint16_t rank,
-                                uint64_t elements)
+struct xfer_roll xfer_turnout_add(struct xfer_turnout *t, const uint8_t *names, uint16_t ranks, uint16_t rank,
+                                  uint64_t elements)
 {
     if (names == NULL) {
         t->missed += elements;
-        return (struct sml_roll){0};
+        return (struct xfer_roll){0};
     }
     const unsigned n = count(names, ranks);
     const bool mine = ranks_map_has(names, rank);
@@ -48,5 +48,5 @@ struct sml_roll sml_turnout_add(struct sml_turnout *t, const uint8_t *names, uin
     t->least = n < t->least ? (uint16_t)n : t->least;
     t->most = n > t->most ? (uint16_t)n : t->most;
     note_names(t, names, ranks);
-    return (struct sml_roll){.ranks = (uint16_t)n & 0x7fff, .mine = mine};
+    return (struct xfer_roll){.ranks = (uint16_t)n & 0x7fff, .mine = mine};
 }

@@ -14,13 +14,13 @@
  *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
-#ifndef SWAGG_CORE_SWITCHML_WINDOW_H
-#define SWAGG_CORE_SWITCHML_WINDOW_H
+#ifndef SWAGG_CORE_TRANSFER_WINDOW_H
+#define SWAGG_CORE_TRANSFER_WINDOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sml_window {
+struct xfer_window {
     uint32_t size; /* chunks that may be in flight */
     uint32_t floor, start, ceiling;
     uint32_t bearable; /* at most ceiling: less, where more was lost than happens by chance */
@@ -34,20 +34,20 @@ struct sml_window {
 };
 
 /* ceiling >= 1 */
-void sml_window_init(struct sml_window *w, uint32_t ceiling, uint32_t slots);
+void xfer_window_init(struct xfer_window *w, uint32_t ceiling, uint32_t slots);
 
 /* Back to the start, after the path was interrupted. next: the next new chunk's position. */
-void sml_window_restart(struct sml_window *w, uint64_t next);
+void xfer_window_restart(struct xfer_window *w, uint64_t next);
 
 /* The stream could have sent more than the window allows. */
-static inline void sml_window_full(struct sml_window *w)
+static inline void xfer_window_full(struct xfer_window *w)
 {
     w->limited = true;
 }
 
 /* The result of the chunk at this position has come; next as above. lost: it or our contribution had to be
  * repeated. rtt_ns: an unambiguous sample, or 0; base_ns: the path's base round trip, or 0. */
-void sml_window_result(struct sml_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
-                       uint64_t base_ns);
+void xfer_window_result(struct xfer_window *w, uint64_t position, uint64_t next, bool lost, uint64_t rtt_ns,
+                        uint64_t base_ns);
 
 #endif

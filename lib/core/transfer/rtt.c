@@ -1,4 +1,4 @@
-#include "switchml/rtt.h"
+#include "transfer/rtt.h"
 
 static const uint64_t BASE_PERIOD_NS = 5000000000; /* the base is forgotten after one to two of these */
 
@@ -16,14 +16,14 @@ static uint64_t max64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void sml_rtt_init(struct sml_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns)
+void xfer_rtt_init(struct xfer_rtt *r, uint64_t rto_first_ns, uint64_t rto_min_ns, uint64_t rto_max_ns)
 {
-    *r = (struct sml_rtt){.first = rto_first_ns ? rto_first_ns : RTO_FIRST_NS,
-                          .min = rto_min_ns ? rto_min_ns : RTO_MIN_NS,
-                          .max = rto_max_ns ? rto_max_ns : RTO_MAX_NS};
+    *r = (struct xfer_rtt){.first = rto_first_ns ? rto_first_ns : RTO_FIRST_NS,
+                           .min = rto_min_ns ? rto_min_ns : RTO_MIN_NS,
+                           .max = rto_max_ns ? rto_max_ns : RTO_MAX_NS};
 }
 
-static void base_sample(struct sml_rtt *r, uint64_t rtt, uint64_t now)
+static void base_sample(struct xfer_rtt *r, uint64_t rtt, uint64_t now)
 {
     if (r->base == 0) {
         r->base = r->base_next = rtt;
@@ -39,7 +39,7 @@ static void base_sample(struct sml_rtt *r, uint64_t rtt, uint64_t now)
     r->base_next = min64(r->base_next, rtt);
 }
 
-void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now)
+void xfer_rtt_sample(struct xfer_rtt *r, uint64_t rtt_ns, uint64_t now)
 {
     uint64_t rtt = max64(rtt_ns, 1); /* 0 stands for "no sample yet" */
 
@@ -56,19 +56,19 @@ void sml_rtt_sample(struct sml_rtt *r, uint64_t rtt_ns, uint64_t now)
     base_sample(r, rtt, now);
 }
 
-uint64_t sml_rtt_rto(const struct sml_rtt *r)
+uint64_t xfer_rtt_rto(const struct xfer_rtt *r)
 {
     if (r->srtt == 0)
         return r->first;
     return min64(max64(r->srtt + 4 * r->var, r->min), r->max);
 }
 
-uint64_t sml_rtt_interval(const struct sml_rtt *r, unsigned backoff)
+uint64_t xfer_rtt_interval(const struct xfer_rtt *r, unsigned backoff)
 {
     if (backoff == 0 && r->srtt != 0)
         return min64(r->srtt + max64(4 * r->var, r->srtt), r->max);
 
-    uint64_t interval = sml_rtt_rto(r);
+    uint64_t interval = xfer_rtt_rto(r);
     while (backoff-- > 0 && interval < r->max)
         interval *= 2;
     return min64(interval, r->max);

@@ -1,4 +1,4 @@
-#include "switchml/reorder.h"
+#include "transfer/reorder.h"
 
 enum {
     QUARTERS_MIN = 1,
@@ -6,12 +6,12 @@ enum {
     QUIET_ROUNDS = 16, /* RACK's reo_wnd_persist */
 };
 
-void sml_reorder_init(struct sml_reorder *r)
+void xfer_reorder_init(struct xfer_reorder *r)
 {
-    *r = (struct sml_reorder){.quarters = QUARTERS_MIN};
+    *r = (struct xfer_reorder){.quarters = QUARTERS_MIN};
 }
 
-void sml_reorder_result(struct sml_reorder *r, uint64_t position, uint64_t next, bool asked)
+void xfer_reorder_result(struct xfer_reorder *r, uint64_t position, uint64_t next, bool asked)
 {
     r->asked += asked;
     if (position < r->round_end)
