@@ -9,7 +9,7 @@ import records
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
 
-MEASURES = ("lib/core/kernels", "lib/core/switchml", "lib/core/wire", "bench/core.c", "bench/checksums.c")  # rooms.py
+MEASURES = ("lib/core/kernels", "lib/core/switchml", "lib/core/transfer", "lib/core/wire", "bench/core.c", "bench/checksums.c")  # rooms.py
 
 READING = """
 `bench-core` measures nanoseconds a packet in the core: `sml_pool_locate` and `sml_pool_apply`, without devices. Eight workers;

@@ -7,7 +7,7 @@ import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-SUMS = ("lib/core/kernels", "lib/core/net", "lib/core/protocol", "lib/core/switchml", "lib/core/wire")
+SUMS = ("lib/core/kernels", "lib/core/net", "lib/core/protocol", "lib/core/switchml", "lib/core/transfer", "lib/core/wire")
 SWITCH = (*SUMS, "swagg/aggregate", "swagg/bridge", "swagg/lcore", "swagg/port")
 WORKERS = (*SWITCH, "lib/client")  # with libswagg on the hosts
 MPI = (*WORKERS, "mpi-shim")
