@@ -134,9 +134,7 @@ static int open_registry(struct ps *ps)
 
     parts.protocols = agg_protocols(&parts.protocols_known);
     rc = registry_host_open(&ps->common, &parts, clock_ns());
-    if (rc == 0)
-        registry_host_begin(&ps->common);
-    return rc;
+    return rc < 0 ? rc : registry_host_begin(&ps->common);
 }
 
 static int start_shards(struct ps *ps)

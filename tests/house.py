@@ -53,7 +53,7 @@ ROOMS = {
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
     "lib/host/impair": ["lib/core/random", "lib/host/base"],
     "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/host/base", "lib/host/impair"],
-    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/keys", *HOST, "lib/host/views"],
+    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/core/relay", "lib/keys", *HOST, "lib/host/views"],
     "lib/host/views": ["lib/core/net", "lib/core/protocol", "lib/core/control"],
     "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views"],
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],

@@ -143,7 +143,7 @@ static void tick(struct control *c)
     if (read(c->timer, &expirations, sizeof(expirations)) != sizeof(expirations))
         return;
     static_jobs_tick(c->parts.static_jobs, registrar_tick(c->parts.registrar));
-    registrar_list_members(c->parts.registrar, &c->parts.inbox->rules.members);
+    registry_host_list_members(&c->parts.registrar->common, &c->parts.inbox->rules.members);
     age_stations(c, clock_ns());
     watch_links(c);
     watch_claims(c, clock_ns());
@@ -176,7 +176,8 @@ static void take_messages(struct control *c)
     for (unsigned i = 0; i < MEMBERS_BURSTS && more; i++)
         more = take_burst(c, INBOX_MEMBERS);
     if (take_burst(c, INBOX_STRANGERS)) {
-        registrar_list_members(c->parts.registrar, &inbox->rules.members); /* they may be some now */
+        registry_host_list_members(&c->parts.registrar->common,
+                                   &inbox->rules.members); /* they may be some now */
         more = true;
     }
     if (more)

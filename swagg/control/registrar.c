@@ -99,29 +99,63 @@ static unsigned rounds(const struct registry_host *h, uint64_t of[SWAGG_MAX_LCOR
     return lcores->n;
 }
 
-static bool has_key(const struct registry_host *h, unsigned key)
+/* --- jobs that go on to a switch above ----------------------------------------------------------------- */
+
+static void send_up(void *context, unsigned uplink, const uint8_t *payload, size_t bytes)
 {
-    return relays_have_key(of_host(h)->relays, key);
+    const struct registrar *r = context;
+
+    uplinks_send(r->parts.uplinks, uplink, payload, bytes);
 }
 
-static uint64_t tenants(const struct registry_host *h)
+static int prepare_relayed(void *context, const struct relay_job *job, uint8_t *number,
+                           char text[CTL_TEXT_MAX])
 {
-    uint64_t found = 0;
+    const struct registrar *r = context;
 
-    for (unsigned t = 0; t < h->config.tenants_known; t++)
-        if (relays_have_tenant(of_host(h)->relays, (int)t))
-            found |= RTE_BIT64(t);
-    return found;
+    return pools_open_relayed(&r->pools, job, number, text);
 }
 
-static bool end(struct registry_host *h, enum registry_host_end how, int tenant, const char *name)
+static void release_relayed(void *context, const struct relay_job *job)
 {
-    struct relays *relays = of_host(h)->relays;
+    release(context, &job->entry);
+}
 
-    if (relays == NULL)
-        return false;
-    return how == REGISTRY_HOST_KILL ? relays_end(relays, tenant, name, h->now)
-                                     : relays_drain(relays, tenant, name, h->now);
+static void moved_relayed(void *context, const struct relay_job *job, unsigned rank)
+{
+    moved(context, &job->entry, rank);
+}
+
+static void parent_moved(void *context, const struct relay_job *job)
+{
+    const struct registrar *r = context;
+
+    if (pools_move_parent(&r->pools, job) < 0)
+        log_warning(
+            "job %s: no memory to note the new MAC address of the switch above: raise memory.megabytes",
+            job->entry.name);
+}
+
+static void proven(void *context, unsigned uplink, const struct ctl_endpoint *from)
+{
+    const struct registrar *r = context;
+    struct net_mac mac;
+
+    memcpy(mac.addr_bytes, from->mac, sizeof(from->mac));
+    uplinks_prove(r->parts.uplinks, uplink, &mac, from->port);
+}
+
+static uint16_t payload_bytes(void *context, unsigned uplink)
+{
+    const struct registrar *r = context;
+
+    return uplinks_payload_bytes(r->parts.uplinks, uplink);
+}
+
+static void set_keyed(const struct registrar *r)
+{
+    for (unsigned u = 0; u < r->common.parts.cfg->uplinks; u++)
+        uplinks_set_keyed(r->parts.uplinks, u, r->common.keyring.uplink[u].keys > 0);
 }
 
 static const struct registry_host_kind kind = {.actions = {.send = send_message,
@@ -130,25 +164,14 @@ static const struct registry_host_kind kind = {.actions = {.send = send_message,
                                                            .moved = moved,
                                                            .heard = heard,
                                                            .is_taken = is_taken},
-                                               .rounds = rounds,
-                                               .has_key = has_key,
-                                               .tenants = tenants,
-                                               .end = end};
-
-static struct relays *open_relays(struct registrar *r)
-{
-    const struct ctl_registry_config *like = &r->common.config;
-    const struct relays_parts parts = {.cfg = r->common.parts.cfg,
-                                       .uplinks = r->parts.uplinks,
-                                       .pools = &r->pools,
-                                       .protocols = like->protocols,
-                                       .protocols_known = like->protocols_known,
-                                       .data_ports = like->data_ports,
-                                       .keys = &r->common.keyring,
-                                       .shared = like->actions};
-
-    return relays_open(&parts);
-}
+                                               .relay = {.send_up = send_up,
+                                                         .prepare = prepare_relayed,
+                                                         .release = release_relayed,
+                                                         .moved = moved_relayed,
+                                                         .parent_moved = parent_moved,
+                                                         .proven = proven,
+                                                         .payload_bytes = payload_bytes},
+                                               .rounds = rounds};
 
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
@@ -168,45 +191,23 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->host = &lcores_main(parts->lcores)->host;
     r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
     rc = registry_host_open(&r->common, &common, clock_ns());
-    if (rc == 0) {
-        registry_host_begin(&r->common);
-        r->relays = cfg->uplinks == 0 ? NULL : open_relays(r);
-        rc = cfg->uplinks > 0 && r->relays == NULL ? -ENOMEM : 0;
-    }
-    if (rc < 0)
+    if (rc == 0)
+        rc = registry_host_begin(&r->common);
+    if (rc < 0) {
         registrar_close(r);
-    else
-        *out = r;
-    return rc;
+        return rc;
+    }
+    set_keyed(r);
+    *out = r;
+    return 0;
 }
 
 void registrar_close(struct registrar *r)
 {
     if (r == NULL)
         return;
-    relays_close(r->relays);
     registry_host_close(&r->common);
     free(r);
-}
-
-/* The main lcore alone changes the registry, so it reads without the lock. */
-void registrar_list_members(const struct registrar *r, struct ctl_known *to)
-{
-    ctl_known_begin(to);
-    ctl_registry_list_members(r->common.registry, to);
-    relays_list(r->relays, to);
-    ctl_known_show(to);
-}
-
-/* A message from a worker, or from a switch below. */
-static enum ctl_parse_error receive_below(struct registrar *r, const struct ctl_endpoint *from,
-                                          const struct frame_udp *f)
-{
-    const size_t bytes = frame_payload_bytes(f);
-
-    return relays_receive(r->relays, from, f->payload, bytes, r->common.now)
-               ? CTL_PARSED
-               : ctl_registry_receive(r->common.registry, from, f->payload, bytes, r->common.now);
 }
 
 /* What came to UPLINK_CONTROL_PORT. */
@@ -219,8 +220,8 @@ static enum ctl_parse_error receive_above(struct registrar *r, const struct ctl_
 
     if (uplink < 0)
         count_drop(r->host->counters, m->port, DROP_NOT_PARENT, 1);
-    return control ? relays_receive_up(r->relays, (unsigned)uplink, from, f->payload, frame_payload_bytes(f),
-                                       r->common.now)
+    return control ? registry_host_receive_up(&r->common, (unsigned)uplink, from, f->payload,
+                                              frame_payload_bytes(f), clock_ns())
                    : CTL_PARSED;
 }
 
@@ -233,9 +234,9 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     static_assert(DROP_CONTROL_BAD_SEAL - DROP_CONTROL_TOO_SHORT == CTL_BAD_SEAL - CTL_TOO_SHORT,
                   "in the same order");
     count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
-    registry_host_enter(&r->common, f->ip.src_addr, clock_ns());
-    e = inbox_is_from_above(m) ? receive_above(r, &from, m) : receive_below(r, &from, f);
-    registry_host_leave(&r->common);
+    e = inbox_is_from_above(m)
+            ? receive_above(r, &from, m)
+            : registry_host_receive(&r->common, &from, f->payload, frame_payload_bytes(f), clock_ns());
     if (e != CTL_PARSED)
         count_drop(r->host->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
@@ -245,39 +246,19 @@ uint64_t registrar_tick(struct registrar *r)
 {
     registry_host_tick(&r->common, clock_ns());
     pthread_mutex_lock(&r->common.lock);
-    if (r->relays != NULL) {
-        relays_tick(r->relays, r->common.now);
+    if (r->common.relays != NULL)
         uplinks_tick(r->parts.uplinks, clock_ns());
-    }
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->common.lock);
     jobs_rates_tick(r->parts.jobs, clock_ns());
     return r->common.now;
 }
 
-void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context)
-{
-    const struct relay_job *relayed;
-
-    pthread_mutex_lock(&r->common.lock);
-    for (unsigned i = 0; i < r->common.config.max_jobs; i++)
-        if (ctl_registry_entry(r->common.registry, i)->state != CTL_ENTRY_FREE &&
-            !ctl_registry_is_superseded(r->common.registry, i))
-            visit(context, &(struct registrar_job){.entry = ctl_registry_entry(r->common.registry, i),
-                                                   .now = r->common.now});
-    for (unsigned i = 0; (relayed = relays_job(r->relays, i)) != NULL; i++)
-        if (relayed->entry.state != CTL_ENTRY_FREE)
-            visit(context, &(struct registrar_job){
-                               .entry = &relayed->entry, .relayed = relayed, .now = r->common.now});
-    pthread_mutex_unlock(&r->common.lock);
-}
-
 void registrar_take(struct registrar *r, struct registry_change *c)
 {
     pthread_mutex_lock(&r->common.lock);
     registry_change_take(c);
-    if (r->relays != NULL)
-        relays_follow(r->relays, c->tenant);
+    set_keyed(r);
     pthread_mutex_unlock(&r->common.lock);
 }
 
@@ -301,12 +282,8 @@ void registrar_cut(struct registrar *r, unsigned port, const char *name)
     char where[CTL_TEXT_MAX];
 
     snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
-    pthread_mutex_lock(&r->common.lock);
-    ctl_registry_cut(r->common.registry, is_at, &cut, where, r->common.now);
-    if (r->relays != NULL) {
-        relays_cut(r->relays, is_at, &cut, where, r->common.now);
+    registry_host_cut(&r->common, is_at, &cut, where, clock_ns());
+    if (r->common.relays != NULL)
         uplinks_cut(r->parts.uplinks, port, name);
-    }
-    pthread_mutex_unlock(&r->common.lock);
     send_flush(r->host->send);
 }

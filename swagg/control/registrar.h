@@ -1,10 +1,11 @@
 /* The registry (lib/core/control/registry.h) in the daemon: receives and sends its messages as frames, and
- * makes pools for its running jobs. Threads: the main lcore's, except registrar_visit.
+ * makes pools for its running jobs. Threads: the main lcore's.
  */
 #ifndef SWAGG_CONTROL_REGISTRAR_H
 #define SWAGG_CONTROL_REGISTRAR_H
 
-#include "control/relays.h"
+#include "control/pools.h"
+#include "control/uplinks.h"
 #include "lcore/lcores.h"
 #include "registry/registry_host.h"
 
@@ -25,7 +26,6 @@ struct registrar {
     struct registrar_parts parts;
     const struct host *host; /* the main lcore's: the switch as a host */
     struct pools pools;
-    struct relays *relays; /* NULL: all jobs have their root here. Under the lock */
 };
 
 /* *r is NULL on error, which was logged. cfg must outlive it. */
@@ -40,25 +40,10 @@ void registrar_take(struct registrar *r, struct registry_change *c);
  * What is to be sent leaves at once. */
 void registrar_cut(struct registrar *r, unsigned port, const char *name);
 
-/* Shows receiving lcores who is in a job now. */
-void registrar_list_members(const struct registrar *r, struct ctl_known *to);
-
 /* Takes over a checked frame to CTL_PORT. What is to be sent waits for send_flush. */
 void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 
 /* To be called at least every lost_after / 10. Returns the time by the clock of the jobs' times. */
 uint64_t registrar_tick(struct registrar *r);
-
-/* Calls visit for every job; of several of one tenant and name for the one that has not failed. It must be
- * quick and must not call the registrar, since the main lcore waits and no job changes meanwhile. now: by the
- * clock of the job's times (listening.h). Any thread. */
-struct registrar_job {
-    const struct ctl_entry *entry;
-    const struct relay_job *relayed; /* the job around the entry, which goes on to a switch above; NULL: this
-                                        is its root */
-    uint64_t now;
-};
-typedef void registrar_visitor(void *context, const struct registrar_job *job);
-void registrar_visit(struct registrar *r, registrar_visitor *visit, void *context);
 
 #endif

@@ -38,7 +38,7 @@ static void compare(struct search *search, const struct config_static *s, const 
             }
 }
 
-static void visit(void *context, const struct registrar_job *job)
+static void visit(void *context, const struct registry_job *job)
 {
     struct search *search = context;
     const struct config *next = search->change->next;
@@ -52,6 +52,6 @@ int static_jobs_check_senders(struct registrar *r, const struct static_jobs_chan
 {
     struct search search = {.change = change};
 
-    registrar_visit(r, visit, &search);
+    registry_host_visit(&r->common, visit, &search);
     return search.found ? -EBUSY : 0;
 }

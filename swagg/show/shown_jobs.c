@@ -11,7 +11,7 @@ struct visit {
     void *context;
 };
 
-static void visit_joined(void *context, const struct registrar_job *found)
+static void visit_joined(void *context, const struct registry_job *found)
 {
     const struct ctl_entry *job = found->entry;
     const struct visit *v = context;
@@ -61,7 +61,7 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor
 {
     struct visit visit = {.visitor = visitor, .context = context};
 
-    registrar_visit(parts->registrar, visit_joined, &visit);
+    registry_host_visit(&parts->registrar->common, visit_joined, &visit);
     for (unsigned i = 0; i < parts->static_jobs->n; i++)
         visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
 }

@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "show/views.h"
 
-static void count_relayed(void *context, const struct registrar_job *job)
+static void count_relayed(void *context, const struct registry_job *job)
 {
     unsigned *jobs = context; /* by uplink */
 
@@ -55,7 +55,7 @@ int view_uplinks(const struct show_parts *parts, const char *name, struct writer
     unsigned jobs[SWAGG_MAX_UPLINKS] = {0};
 
     (void)name;
-    registrar_visit(parts->registrar, count_relayed, jobs);
+    registry_host_visit(&parts->registrar->common, count_relayed, jobs);
     writer_table(w, "uplinks");
     for (unsigned u = 0; u < parts->uplinks->n; u++)
         write_uplink(parts, u, jobs[u], w);

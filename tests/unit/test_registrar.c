@@ -744,7 +744,7 @@ static void test_members_are_known_and_strangers_are_not(void)
     ctl_known_init(&known, 1);
     start_pair();
     CU_ASSERT_FALSE(is_known(1));
-    registrar_list_members(registrar, &known);
+    registry_host_list_members(&registrar->common, &known);
     CU_ASSERT_TRUE(is_known(0) && is_known(1));
     CU_ASSERT_FALSE(is_known(2));
     for (uint16_t rank = 0; rank < 2; rank++) {
@@ -752,7 +752,7 @@ static void test_members_are_known_and_strangers_are_not(void)
         receive(&leave);
     }
     registrar_tick(registrar);
-    registrar_list_members(registrar, &known);
+    registry_host_list_members(&registrar->common, &known);
     CU_ASSERT_FALSE(is_known(0) || is_known(1));
     rig_sent_all();
     close_registrar();
@@ -781,7 +781,7 @@ struct seen {
     char name[CTL_NAME_MAX];
 };
 
-static void see(void *context, const struct registrar_job *job)
+static void see(void *context, const struct registry_job *job)
 {
     struct seen *seen = context;
 
@@ -797,10 +797,10 @@ static void test_jobs_can_be_visited(void)
 
     open_registrar();
     registrar_tick(registrar);
-    registrar_visit(registrar, see, &seen);
+    registry_host_visit(&registrar->common, see, &seen);
     CU_ASSERT_EQUAL(seen.jobs, 0);
     start_pair();
-    registrar_visit(registrar, see, &seen);
+    registry_host_visit(&registrar->common, see, &seen);
     CU_ASSERT(seen.jobs == 1 && seen.state == CTL_ENTRY_RUNNING);
     CU_ASSERT_STRING_EQUAL(seen.name, "j");
     close_registrar();

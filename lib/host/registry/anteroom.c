@@ -33,13 +33,6 @@ void anteroom_free(struct anteroom *a)
         free(fair_queue_take(&a->strangers));
 }
 
-void anteroom_list_members(struct anteroom *a, const struct ctl_registry *registry)
-{
-    ctl_known_begin(&a->rules.members);
-    ctl_registry_list_members(registry, &a->rules.members);
-    ctl_known_show(&a->rules.members);
-}
-
 static enum drop let_wait(struct anteroom *a, const struct ctl_endpoint *from, const uint8_t *payload,
                           size_t bytes)
 {

@@ -18,7 +18,7 @@ typedef void anteroom_handle(void *context, const struct ctl_endpoint *from, con
                              size_t bytes, uint64_t now);
 
 struct anteroom {
-    struct ctl_intake_rules rules;
+    struct ctl_intake_rules rules; /* members: who is in a job now, since the registry last changed */
     struct ctl_intake intake;
     struct fair_queue strangers;
     anteroom_handle *handle;
@@ -31,9 +31,6 @@ void anteroom_init(struct anteroom *a, const struct config *cfg, uint64_t seed, 
 /* Another configuration. Any thread. */
 void anteroom_follow(struct anteroom *a, const struct config *cfg);
 void anteroom_free(struct anteroom *a);
-
-/* Who is in a job now: to be called whenever the registry has ticked, or has handled a stranger's message. */
-void anteroom_list_members(struct anteroom *a, const struct ctl_registry *registry);
 
 /* A payload that came to CTL_PORT. DROP_REASONS: it was handled, or waits; else why it was dropped. */
 enum drop anteroom_take(struct anteroom *a, const struct ctl_endpoint *from, const uint8_t *payload,

@@ -67,12 +67,12 @@ void reception_take(struct reception *r, int fd, uint64_t now)
 bool reception_serve(struct reception *r, uint64_t now)
 {
     if (anteroom_serve(&r->anteroom, now) > 0)
-        anteroom_list_members(&r->anteroom, r->host->registry); /* they may be some now */
+        registry_host_list_members(r->host, &r->anteroom.rules.members); /* they may be some now */
     return anteroom_has_waiting(&r->anteroom);
 }
 
 void reception_tick(struct reception *r, uint64_t now)
 {
     registry_host_tick(r->host, now);
-    anteroom_list_members(&r->anteroom, r->host->registry);
+    registry_host_list_members(r->host, &r->anteroom.rules.members);
 }

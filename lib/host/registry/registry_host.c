@@ -112,15 +112,18 @@ int registry_host_open(struct registry_host *h, const struct registry_host_parts
     return h->memory == NULL ? -ENOMEM : 0;
 }
 
-void registry_host_begin(struct registry_host *h)
+int registry_host_begin(struct registry_host *h)
 {
     h->config.boot_id = h->parts.boot_id;
     h->registry = ctl_registry_init(h->memory, &h->config);
+    h->relays = h->parts.cfg->uplinks == 0 ? NULL : relays_open(h);
+    return h->parts.cfg->uplinks > 0 && h->relays == NULL ? -ENOMEM : 0;
 }
 
 void registry_host_close(struct registry_host *h)
 {
     pthread_mutex_destroy(&h->lock);
+    relays_close(h->relays);
     free(h->memory);
     keys_erase(&h->keyring, sizeof(h->keyring));
 }
@@ -152,7 +155,21 @@ enum ctl_parse_error registry_host_receive(struct registry_host *h, const struct
     enum ctl_parse_error e;
 
     registry_host_enter(h, from->ip, now);
-    e = ctl_registry_receive(h->registry, from, payload, bytes, h->now);
+    e = relays_receive(h->relays, from, payload, bytes, h->now)
+            ? CTL_PARSED
+            : ctl_registry_receive(h->registry, from, payload, bytes, h->now);
+    registry_host_leave(h);
+    return e;
+}
+
+enum ctl_parse_error registry_host_receive_up(struct registry_host *h, unsigned uplink,
+                                              const struct ctl_endpoint *from, const uint8_t *payload,
+                                              size_t bytes, uint64_t now)
+{
+    enum ctl_parse_error e;
+
+    registry_host_enter(h, from->ip, now);
+    e = relays_receive_up(h->relays, uplink, from, payload, bytes, h->now);
     registry_host_leave(h);
     return e;
 }
@@ -163,6 +180,7 @@ void registry_host_tick(struct registry_host *h, uint64_t now)
 
     registry_host_enter(h, 0, now);
     ctl_registry_tick(h->registry, h->now);
+    relays_tick(h->relays, h->now);
     if (job_lines_left_out(&h->lines, h->now, text))
         log_notice("%s", text);
     registry_host_leave(h);
@@ -174,19 +192,48 @@ bool registry_host_end(struct registry_host *h, enum registry_host_end how, int 
     bool any;
 
     registry_host_enter(h, 0, now);
-    any = how == REGISTRY_HOST_KILL ? ctl_registry_end(h->registry, tenant, name, h->now)
-                                    : ctl_registry_drain(h->registry, tenant, name, h->now);
-    if (!any && h->parts.kind->end != NULL)
-        any = h->parts.kind->end(h, how, tenant, name);
+    if (how == REGISTRY_HOST_KILL)
+        any = ctl_registry_end(h->registry, tenant, name, h->now) ||
+              relays_end(h->relays, tenant, name, h->now);
+    else
+        any = ctl_registry_drain(h->registry, tenant, name, h->now) ||
+              relays_drain(h->relays, tenant, name, h->now);
     registry_host_leave(h);
     return any;
 }
 
+void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const void *context,
+                       const char *where, uint64_t now)
+{
+    registry_host_enter(h, 0, now);
+    ctl_registry_cut(h->registry, is_there, context, where, h->now);
+    relays_cut(h->relays, is_there, context, where, h->now);
+    registry_host_leave(h);
+}
+
+/* --- looks --------------------------------------------------------------------------------------------- */
+
 /* The thread that changes the registry reads it without the lock. */
+void registry_host_list_members(const struct registry_host *h, struct ctl_known *to)
+{
+    ctl_known_begin(to);
+    ctl_registry_list_members(h->registry, to);
+    relays_list(h->relays, to);
+    ctl_known_show(to);
+}
+
+bool registry_host_has_key(const struct registry_host *h, unsigned i)
+{
+    return ctl_registry_has_key(h->registry, i) || relays_have_key(h->relays, i);
+}
+
 uint64_t registry_host_tenants(const struct registry_host *h)
 {
-    uint64_t tenants = h->parts.kind->tenants == NULL ? 0 : h->parts.kind->tenants(h);
+    uint64_t tenants = 0;
 
+    for (unsigned t = 0; t < h->config.tenants_known; t++)
+        if (relays_have_tenant(h->relays, (int)t))
+            tenants |= UINT64_C(1) << t;
     for (unsigned i = 0; i < h->config.max_jobs; i++) {
         const struct ctl_entry *job = ctl_registry_entry(h->registry, i);
 
@@ -200,4 +247,23 @@ struct registry_shown registry_host_shown(const struct registry_host *h)
 {
     return (struct registry_shown){
         .registry = h->registry, .entries = h->config.max_jobs, .tenants = h->tenant, .now = h->now};
+}
+
+void registry_host_visit(struct registry_host *h, registry_visitor *visit, void *context)
+{
+    struct registry_job job = {0};
+
+    pthread_mutex_lock(&h->lock);
+    job.now = h->now;
+    for (unsigned i = 0; i < h->config.max_jobs; i++) {
+        job.entry = ctl_registry_entry(h->registry, i);
+        if (job.entry->state != CTL_ENTRY_FREE && !ctl_registry_is_superseded(h->registry, i))
+            visit(context, &job);
+    }
+    for (unsigned i = 0; (job.relayed = relays_job(h->relays, i)) != NULL; i++) {
+        job.entry = &job.relayed->entry;
+        if (job.entry->state != CTL_ENTRY_FREE)
+            visit(context, &job);
+    }
+    pthread_mutex_unlock(&h->lock);
 }

@@ -15,6 +15,7 @@
 #include "registry/job_lines.h"
 #include "registry/keyring.h"
 #include "registry/listening.h"
+#include "registry/registry_relays.h"
 #include "views/registry_views.h"
 
 struct registry_host;
@@ -23,16 +24,14 @@ enum registry_host_end { REGISTRY_HOST_KILL, REGISTRY_HOST_DRAIN };
 
 /* What differs: constant. A function that is NULL has nothing to do. */
 struct registry_host_kind {
-    struct ctl_registry_actions
-        actions; /* but for random, event, tenant_of; ctx is the struct registry_host */
+    /* But for random, event, tenant_of. ctx is the struct registry_host. */
+    struct ctl_registry_actions actions;
+    /* Where the configuration has uplinks: send_up, prepare, release, moved, parent_moved, proven,
+     * payload_bytes. The rest is the host's, and so is ctx. */
+    struct relay_actions relay;
     /* Fills in how many rounds each thread has made that receives data packets (listening.h); returns how
      * many threads there are. NULL: the caller's rounds say enough. */
     unsigned (*rounds)(const struct registry_host *h, uint64_t rounds[SWAGG_MAX_LCORES], uint64_t now);
-    /* Of jobs that are not the registry's: whether somebody in one has key i, which tenants they belong to
-     * (bit t: tenant t), and the end of one, as registry_host_end, under the lock. */
-    bool (*has_key)(const struct registry_host *h, unsigned i);
-    uint64_t (*tenants)(const struct registry_host *h);
-    bool (*end)(struct registry_host *h, enum registry_host_end how, int tenant, const char *name);
     void (*changed)(struct registry_host *h); /* the registry may have changed; under the lock */
 };
 
@@ -58,13 +57,16 @@ struct registry_host {
     struct ctl_registry_config config;
     void *memory; /* the registry's */
     struct ctl_registry *registry;
+    struct relays *relays; /* NULL: all jobs have their root here */
 };
 
 /* Reads the keys, and takes the memory. 0, or -errno after logging; registry_host_close follows in any case.
  */
 int registry_host_open(struct registry_host *h, const struct registry_host_parts *parts, uint64_t now);
-/* Has the registry begin, which is NULL until then. */
-void registry_host_begin(struct registry_host *h);
+/* Has the registry begin, which is NULL until then. 0, or -ENOMEM after logging: only where there are
+ * uplinks.
+ */
+int registry_host_begin(struct registry_host *h);
 void registry_host_close(struct registry_host *h);
 
 /* What cfg says, with these keys. */
@@ -80,10 +82,22 @@ void registry_host_follow(struct registry_host *h);
 void registry_host_enter(struct registry_host *h, uint32_t heard, uint64_t now);
 void registry_host_leave(struct registry_host *h);
 
-/* As ctl_registry_receive, ctl_registry_tick. */
+/* As ctl_registry_receive, ctl_registry_tick; jobs that go on to a switch above included. */
 enum ctl_parse_error registry_host_receive(struct registry_host *h, const struct ctl_endpoint *from,
                                            const uint8_t *payload, size_t bytes, uint64_t now);
 void registry_host_tick(struct registry_host *h, uint64_t now);
+
+/* What is from the switch above, by this uplink. */
+enum ctl_parse_error registry_host_receive_up(struct registry_host *h, unsigned uplink,
+                                              const struct ctl_endpoint *from, const uint8_t *payload,
+                                              size_t bytes, uint64_t now);
+
+/* Shows who is in a job now. */
+void registry_host_list_members(const struct registry_host *h, struct ctl_known *to);
+
+/* As ctl_registry_cut. */
+void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const void *context,
+                       const char *where, uint64_t now);
 
 /* The operator ends a tenant's job of this name, or lets it come to its end. False: there is none that lives.
  */
@@ -92,6 +106,20 @@ bool registry_host_end(struct registry_host *h, enum registry_host_end how, int 
 
 /* The tenants whom jobs belong to: bit t is that of tenant t. */
 uint64_t registry_host_tenants(const struct registry_host *h);
+
+/* Whether somebody in a job has key i. */
+bool registry_host_has_key(const struct registry_host *h, unsigned i);
+
+/* Calls visit for every job; of several of one tenant and name for the one that has not failed. It must be
+ * quick and must not call the host, since no job changes meanwhile. Any thread. */
+struct registry_job {
+    const struct ctl_entry *entry;
+    const struct relay_job *relayed; /* the job around the entry, which goes on to a switch above; NULL: this
+                                        is its root */
+    uint64_t now;                    /* by the clock of the job's times (listening.h) */
+};
+typedef void registry_visitor(void *context, const struct registry_job *job);
+void registry_host_visit(struct registry_host *h, registry_visitor *visit, void *context);
 
 /* To be looked at, under the lock. */
 struct registry_shown registry_host_shown(const struct registry_host *h);

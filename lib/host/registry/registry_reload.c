@@ -12,10 +12,7 @@
 
 static bool key_is_used(const void *host, unsigned key)
 {
-    const struct registry_host *h = host;
-
-    return ctl_registry_has_key(h->registry, key) ||
-           (h->parts.kind->has_key != NULL && h->parts.kind->has_key(h, key));
+    return registry_host_has_key(host, key);
 }
 
 static int check_limits(const struct ctl_registry *registry, const struct config_limits *limits)
@@ -99,6 +96,7 @@ void registry_change_take(struct registry_change *c)
     free(h->memory);
     h->memory = c->memory;
     c->memory = NULL;
+    relays_follow(h->relays, c->tenant);
 }
 
 void registry_change_forget(struct registry_change *c)
