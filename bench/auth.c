@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels_chosen.h"
 #include "sodium_keys.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
@@ -66,7 +67,7 @@ static void open_job(struct job *job, const struct way *w)
                                          .mode = XFER_ORDERED,
                                          .checksum = w->checksum,
                                          .shared = &shared,
-                                         .kernels = agg_kernels_best()};
+                                         .kernels = kernels_or_exit()};
 
     job->pool = sml_pool_init(take(sml_pool_footprint(&pool)), &pool);
     for (uint16_t rank = 0; rank < RANKS; rank++) {

@@ -24,6 +24,7 @@
 #include <valgrind/callgrind.h>
 
 #include "checksums.h"
+#include "kernels_chosen.h"
 #include "operations.h"
 #include "switchml/pool.h"
 #include "timing.h"
@@ -357,7 +358,7 @@ static struct cell each_row(bool large, void (*do_row)(struct cell *))
                 continue;
             for (unsigned i = 0; i < sizeof ks / sizeof *ks; i++) {
                 struct cell c = {
-                    .type = type, .how = &arrangements[how], .kernels = agg_kernels_best(), .large = large};
+                    .type = type, .how = &arrangements[how], .kernels = kernels_or_exit(), .large = large};
                 c.k = ks[i] & ~(unsigned)(agg_element_size(type, AGG_SUM) / 4 - 1); /* whole elements */
                 do_row(&c);
                 if (type == AGG_I32 && how == 0 && c.k == 256)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "kernels_chosen.h"
 #include "numbers/numbers.h"
 #include "timing.h"
 
@@ -124,7 +124,7 @@ static void write_conversions(const struct agg_kernels *k)
 
 void operations_write(void)
 {
-    const struct agg_kernels *k = agg_kernels_best();
+    const struct agg_kernels *k = kernels_or_exit();
 
     printf("{\"kernels\": \"%s\", \"memcpy\": %.2f, \"loop\": %.2f,\n", k->name, measure(copy),
            measure(bare_loop));

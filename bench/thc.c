@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "thc/codec.h"
 #include "thc_errors.h"
 #include "timing.h"
@@ -169,7 +170,7 @@ static void print_times(const struct agg_kernels *kernels)
 
 int main(int argc, char **argv)
 {
-    const struct agg_kernels *kernels = agg_kernels_best();
+    const struct agg_kernels *kernels = kernels_or_exit();
 
     fill(normal, 1);
     printf("{");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "late.h"
 
 static size_t parameters(const struct workers *w)
@@ -26,7 +27,7 @@ static int open_worker(struct workers *w, unsigned rank, const struct client_com
         .quorum = (uint16_t)(w->cfg.late > 0 ? w->cfg.workers - w->cfg.late : 0)};
 
     if (compression->on)
-        compress_open(&one->compress, &options, agg_kernels_best());
+        compress_open(&one->compress, &options, kernels_or_exit());
     return learner_init(&one->learner, w->cfg.lessons, w->cfg.hidden, w->cfg.batch, w->cfg.rate);
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/machine.h"
+#include "kernels_chosen.h"
 #include "protocols.h"
 #include "registry/signals.h"
 
@@ -156,6 +157,17 @@ static int start_shards(struct ps *ps)
     return 0;
 }
 
+static int choose_kernels(struct ps *ps)
+{
+    char why[KERNELS_WHY];
+
+    ps->jobs.kernels = kernels_chosen(why);
+    if (ps->jobs.kernels != NULL)
+        return 0;
+    log_error("%s", why);
+    return -EINVAL;
+}
+
 int ps_open(struct ps *ps, struct config *cfg, const char *file)
 {
     int rc;
@@ -165,7 +177,6 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;
     ps->jobs.threads = ps->shards;
-    ps->jobs.kernels = agg_kernels_best();
     ps->reload =
         (struct registry_reload){.file = file, .running = cfg, .context = ps, .load = load, .commit = commit};
     inet_ntop(AF_INET, &cfg->server.ip, ps->name, sizeof(ps->name));
@@ -177,7 +188,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->control_fd = ps->handoff.wake = -1;
     if (ps->signal_fd < 0 || ps->stop_fd < 0 || handoff_open(&ps->handoff) < 0)
         return -errno;
-    if ((rc = open_registry(ps)) < 0 || (rc = start_shards(ps)) < 0)
+    if ((rc = choose_kernels(ps)) < 0 || (rc = open_registry(ps)) < 0 || (rc = start_shards(ps)) < 0)
         return rc;
     ps->control_fd = shard_bind(cfg->server.ip, CTL_PORT); /* last: who is answered there can be served */
     return ps->control_fd < 0 ? ps->control_fd : 0;

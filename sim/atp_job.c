@@ -7,6 +7,7 @@
 #include "atp/protocol.h"
 #include "atp/worker.h"
 #include "atp_numbers.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "toy_keys.h"
 
@@ -55,10 +56,8 @@ static void open_server(struct atp_job *job, unsigned i, const struct atp_terms 
 {
     struct atp_job_server *server = &job->servers[i];
     const struct keys_shared shared = shared_of(terms);
-    struct agg_pool_config cfg = {.job = job->cfg.number,
-                                  .workers = job->cfg.workers,
-                                  .shared = &shared,
-                                  .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {
+        .job = job->cfg.number, .workers = job->cfg.workers, .shared = &shared, .kernels = kernels_or_exit()};
     struct agg_footprint f;
 
     server->terms = *terms;
@@ -156,7 +155,7 @@ static void open_streams(struct atp_job_worker *w)
                                               .terms = terms,
                                               .shared = &shared,
                                               .fixed_window = w->job->cfg.fixed_window,
-                                              .kernels = agg_kernels_best()};
+                                              .kernels = kernels_or_exit()};
         w->rejoining[i] = false;
         free(w->memory[i]);
         w->memory[i] = memory_of(atp_stream_footprint(&cfg));

@@ -5,6 +5,7 @@
 
 #include "atp/protocol.h"
 #include "atp/table.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 
 struct agg_sender atp_net_sender(unsigned host)
@@ -151,7 +152,7 @@ static void open_table(struct atp_net *net, unsigned i)
 
     if (!net->cfg.adds[i])
         return;
-    sw->cfg = (struct agg_pool_config){.kernels = agg_kernels_best()};
+    sw->cfg = (struct agg_pool_config){.kernels = kernels_or_exit()};
     atp_switch_terms_build(&sw->cfg.terms, &net->cfg.table);
     if (!atp_switch_protocol.footprint(&sw->cfg, &f))
         sim_die("no such table");

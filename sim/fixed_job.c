@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "carry.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "sim.h"
 #include "switch_node.h"
@@ -29,7 +30,7 @@ void fixed_job_open(struct fixed_job *f, struct agg_jobs *jobs, const struct agg
 
     *f = (struct fixed_job){.cfg = cfg, .heard_at = now};
     f->pool = (struct agg_pool_config){
-        .job = number, .workers = (uint16_t)cfg->workers, .delays = true, .kernels = agg_kernels_best()};
+        .job = number, .workers = (uint16_t)cfg->workers, .delays = true, .kernels = kernels_or_exit()};
     sml_terms_build(&f->pool.terms, &terms);
     for (unsigned r = 0; r < cfg->workers; r++) {
         const struct ctl_endpoint at = switch_endpoint(cfg->first_host + r, PUBLISHED_PORT);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "look_up.h"
 #include "memory.h"
 #include "sender.h"
@@ -164,7 +165,7 @@ static void open_pool(struct incast *run)
         .format = XFER_FORMAT_TYPED,
         .mode = XFER_ON_ARRIVAL,
         .table = run->table,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
 
     run->pool = sml_pool_init(memory_of(sml_pool_footprint(&cfg)), &cfg);
@@ -190,7 +191,7 @@ static void open_worker(struct incast *run, unsigned rank)
         .format = XFER_FORMAT_TYPED,
         .look_up = run->table.code,
         .job = JOB,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
 
     w->run = run;

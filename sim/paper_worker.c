@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/kernels.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 
 static size_t chunk_length(const struct paper_worker *w, uint64_t chunk)
@@ -30,8 +30,8 @@ static void send_chunk(struct paper_worker *w, uint16_t slot)
     };
 
     sml_build_header(payload, &p);
-    agg_kernels_best()->convert[AGG_I32](payload + SML_HEADER_BYTES,
-                                         (const uint8_t *)w->cfg.in + s->chunk * w->cfg.chunk_bytes, bytes);
+    kernels_or_exit()->convert[AGG_I32](payload + SML_HEADER_BYTES,
+                                        (const uint8_t *)w->cfg.in + s->chunk * w->cfg.chunk_bytes, bytes);
     s->sent_at = w->sim->now;
     w->cfg.send(w->cfg.send_ctx, payload, SML_HEADER_BYTES + bytes);
     sim_at(w->sim, s->sent_at + w->cfg.timeout_ns, on_timer, w, slot);
@@ -77,8 +77,8 @@ void paper_worker_receive(struct paper_worker *w, const uint8_t *payload, size_t
     struct paper_slot *s = &w->slots[p.slot];
     if (s->chunk >= w->chunks || p.tag != (uint32_t)s->chunk || p.body_bytes != chunk_length(w, s->chunk))
         return;
-    agg_kernels_best()->convert[AGG_I32]((uint8_t *)w->cfg.out + s->chunk * w->cfg.chunk_bytes, p.body,
-                                         p.body_bytes);
+    kernels_or_exit()->convert[AGG_I32]((uint8_t *)w->cfg.out + s->chunk * w->cfg.chunk_bytes, p.body,
+                                        p.body_bytes);
     w->done++;
     s->chunk += w->cfg.slots;
     if (s->chunk < w->chunks)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "process_drive.h"
 #include "switch_node.h"
@@ -88,7 +89,7 @@ static void open_stream(struct process *p)
         .quorum = p->terms.quorum != 0,
         .may_leave = p->cfg.program->patience_ns > 0,
         .window_max = p->cfg.program->window,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
 
     p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);

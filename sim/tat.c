@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "paper_worker.h"
 #include "sender.h"
@@ -85,7 +86,7 @@ static void open_pool(struct tat_run *run)
         .job = JOB,
         .format = run->cfg.kind == TAT_PAPER ? XFER_FORMAT_INT32 : XFER_FORMAT_TYPED,
         .mode = XFER_ON_ARRIVAL,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
     size_t bytes = sml_pool_footprint(&cfg);
 
@@ -113,7 +114,7 @@ static void start_stream(struct tat_worker *w)
         .format = XFER_FORMAT_TYPED,
         .chunk_bytes = cfg->chunk_bytes,
         .job = JOB,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
     struct xfer_call call = {
         .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "kernels_chosen.h"
 
 enum {
     DATAPATH_STATIONS = 4096,
@@ -96,22 +97,17 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     return rte_rcu_qsbr_init(dp->rcu, dp->lcores.n);
 }
 
-/* The fastest kernels for this CPU; or those that SWAGG_KERNELS names, to measure what a lesser CPU would do.
- */
 static int choose_kernels(struct datapath *dp)
 {
-    const char *name = getenv("SWAGG_KERNELS");
-    const struct agg_kernels *best = agg_kernels_best();
+    char why[KERNELS_WHY];
 
-    dp->jobs.kernels = name == NULL ? best : agg_kernels_get(name);
+    dp->jobs.kernels = kernels_chosen(why);
     if (dp->jobs.kernels == NULL) {
-        log_error("SWAGG_KERNELS: this CPU runs no kernels called '%s'; unset it for the fastest here, %s, "
-                  "or name a lesser one, such as scalar",
-                  name, best->name);
+        log_error("%s", why);
         return -EINVAL;
     }
-    if (name != NULL)
-        log_notice("kernels are %s, as SWAGG_KERNELS asks for", name);
+    if (getenv("SWAGG_KERNELS") != NULL)
+        log_notice("kernels are %s, as SWAGG_KERNELS asks for", dp->jobs.kernels->name);
     return 0;
 }
 

@@ -42,10 +42,11 @@ ROOMS = {
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/transfer", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/random", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/protocol"],
+    "lib/kernels": ["lib/core/kernels"],
     "lib/version": [],
     "lib/nearest": [],
     "lib/keys": ["lib/core/keys"],
-    "lib/client": [*CORE, "lib/core/control", "lib/keys", "lib/version"],
+    "lib/client": [*CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/examples": [],
@@ -68,15 +69,15 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/nearest", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/keys", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
     "traffic": [*CORE, "lib/reference", "lib/version"],
     "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
-    "traffic/samples": [*CORE, "lib/version", "traffic"],
+    "traffic/samples": [*CORE, "lib/kernels", "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
     # of the tests, the table of MPI's element types
-    "bench": [*CORE, "lib/client", "lib/keys", "lib/version", "traffic", "mpi-shim/examples", "tests"],
+    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/version", "traffic", "mpi-shim/examples", "tests"],
     "sim": ["*"],
     "sim/curves": ["*"],
     "sim/scale": ["*"],
@@ -111,7 +112,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "sim", "tests/fuzz", "tests/client"]
 
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "drive.h"
+#include "kernels_chosen.h"
 #include "key_file.h"
 #include "monotonic.h"
 #include "path.h"
@@ -333,7 +334,8 @@ static int open_all(struct swagg_job *job, uint64_t deadline)
 }
 
 /* The job with its parts, of which none is open; NULL: there is no memory. */
-static struct swagg_job *make_job(const struct client_options *options, bool by_atp)
+static struct swagg_job *make_job(const struct client_options *options, bool by_atp,
+                                  const struct agg_kernels *kernels)
 {
     struct swagg_job *job = calloc(1, sizeof *job);
     if (!job)
@@ -350,7 +352,7 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
     }
     for (unsigned i = 0; i < job->part_count; i++)
         job->parts[i] = (struct job_part){.job = job, .index = i, .place = &places->at[i]};
-    job->kernels = agg_kernels_best();
+    job->kernels = kernels;
     job->owner = getpid();
     job->waker = WAKER_NONE;
     compress_open(&job->compress, &job->options, job->kernels);
@@ -364,8 +366,12 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
 static int open_job(struct swagg_job **out, const struct client_options *options, bool by_atp,
                     uint64_t deadline, enum ctl_reason *reason)
 {
-    struct swagg_job *job = make_job(options, by_atp);
+    char why[KERNELS_WHY];
+    const struct agg_kernels *kernels = kernels_chosen(why);
     *reason = CTL_OK;
+    if (!kernels)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s", why);
+    struct swagg_job *job = make_job(options, by_atp, kernels);
     if (!job)
         return client_fail(SWAGG_ERR_SYSTEM, "no memory for a job");
     pthread_mutex_lock(&job->lock);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "carry.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "relay/protocol.h"
 #include "scale/parts.h"
@@ -62,7 +63,7 @@ static struct agg_pool_config pool_of(const struct scale_config *cfg, unsigned l
                                     .workers = (uint16_t)cfg->tree.fan_in[level],
                                     .shards = (uint16_t)cfg->lcores,
                                     .terms = terms_of(cfg, chunk_bytes),
-                                    .kernels = agg_kernels_best(),
+                                    .kernels = kernels_or_exit(),
                                     .tree = cfg->tree.levels > 1 ? tree : NULL};
 }
 

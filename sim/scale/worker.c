@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "scale/parts.h"
 #include "transfer/chunks.h"
@@ -54,7 +55,7 @@ void scale_worker_open(struct scale_worker *w)
                                              .format = XFER_FORMAT_TYPED,
                                              .chunk_bytes = SCALE_CARRIED_BYTES,
                                              .job = (uint8_t)scale_job_number(cfg->tree.levels - 1),
-                                             .kernels = agg_kernels_best()};
+                                             .kernels = kernels_or_exit()};
 
     w->stream = sml_stream_init(untouched(sml_stream_footprint(&stream)), &stream);
     w->timer_at = UINT64_MAX;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compress.h"
+#include "kernels_chosen.h"
 #include "look_up.h"
 #include "random.h"
 #include "transfer/chunks.h"
@@ -35,7 +36,7 @@ static void open_ranks(struct crew *crew)
     CU_ASSERT_EQUAL_FATAL(client_compression_resolve(&options.compression, &wish), 0);
     for (unsigned r = 0; r < RANKS; r++) {
         options.rank = (uint16_t)r;
-        compress_open(&crew->rank[r].compress, &options, agg_kernels_best());
+        compress_open(&crew->rank[r].compress, &options, kernels_or_exit());
     }
 }
 

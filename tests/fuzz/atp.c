@@ -12,6 +12,7 @@
 #include "atp/topology.h"
 #include "carry.h"
 #include "fuzz.h"
+#include "kernels_chosen.h"
 #include "random/splitmix.h"
 #include "wire/atp_seal.h"
 #include "wire/bytes.h"
@@ -221,7 +222,7 @@ static void time_passes(struct world *w, uint8_t by)
 static void open_world(struct world *w, struct input *in)
 {
     struct atp_switch_terms table = {.chunk_bytes = CHUNK, .max_age_ns = 100};
-    struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.kernels = kernels_or_exit()};
     struct agg_sender members[WORKERS_MAX];
     uint8_t seal;
 

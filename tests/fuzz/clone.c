@@ -8,6 +8,7 @@
 #include "clone/reasons.h"
 #include "fuzz.h"
 #include "gather/gather.h"
+#include "kernels_chosen.h"
 #include "random/splitmix.h"
 #include "wire/bytes.h"
 #include "wire/hostagg.h"
@@ -98,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                    .match_at = 14,
                                                    .match_bytes = 1,
                                                    .match = {1}},
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
     void *memory = aligned_alloc(64, cln_pool_footprint(&cfg));
     struct cln_pool *pool = cln_pool_init(memory, &cfg);
     uint64_t now = 0;

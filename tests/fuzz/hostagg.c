@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "hostagg/protocol.h"
 #include "hostagg/terms.h"
+#include "kernels_chosen.h"
 #include "random/splitmix.h"
 
 enum { STEPS_MAX = 400, WORKERS_MAX = 6, CHUNK = 48, JOB = 3 };
@@ -119,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 .code = agg_code(AGG_U32, AGG_SUM),
                                 .slots = (uint16_t)(1 << take8(&in) % 3),
                                 .chunk_bytes = CHUNK}};
-    struct agg_pool_config cfg = {.job = JOB, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.job = JOB, .kernels = kernels_or_exit()};
     struct agg_sender members[WORKERS_MAX];
 
     w.members = (uint16_t)(2 + take8(&in) % (WORKERS_MAX - 1));

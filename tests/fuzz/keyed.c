@@ -3,6 +3,7 @@
  * not a copy of what was sent in this life of the job is dropped; and every sum is right. */
 
 #include "fuzz.h"
+#include "kernels_chosen.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "toy_keys.h"
@@ -215,7 +216,7 @@ static void start(struct world *w, struct input *in)
                                       .checksum = XFER_CHECKSUM_KEYED,
                                       .mode = XFER_ORDERED,
                                       .first_tag = take32(in),
-                                      .kernels = agg_kernels_best()};
+                                      .kernels = kernels_or_exit()};
     open_pool(w);
     for (unsigned r = 0; r < RANKS; r++) {
         const struct sml_stream_config cfg = {.rank = (uint16_t)r,

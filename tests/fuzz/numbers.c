@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "fuzz.h"
+#include "kernels_chosen.h"
 #include "switchml/stream.h"
 
 #define US UINT64_C(1000)
@@ -316,7 +317,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .chunk_bytes = (uint16_t)(64 + 4 * (shape / 4 % 16)),
         .job = 3,
         .first_tag = take32(&in),
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
     if (w->cfg.plain)
         w->cfg.chunk_bytes = (uint16_t)(128 << shape / 4 % 4);

@@ -1,6 +1,7 @@
 /* A pool: any sequence of packets from any ranks, in a job with a quorum with time between them, against an
  * oracle. An input is the configuration, then for each packet a byte and its arguments. */
 
+#include "kernels_chosen.h"
 #include "pool_oracle.h"
 
 enum { STEPS_MAX = 400, SENDERS = 16 };
@@ -132,7 +133,7 @@ static void pass_time(struct world *w, struct input *in)
 
 static void open_job(struct world *w)
 {
-    struct agg_pool_config cfg = {.job = JOB, .workers = w->workers, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.job = JOB, .workers = w->workers, .kernels = kernels_or_exit()};
     struct agg_sender members[WORKERS_MAX];
     sml_terms_build(&cfg.terms, &w->terms);
     for (unsigned rank = 0; rank < w->workers; rank++)

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "fuzz.h"
+#include "kernels_chosen.h"
 #include "scattered.h"
 #include "switchml/stream.h"
 #include "tags.h"
@@ -455,7 +456,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .buffer_reduces = shape & 64,
         .checksum = shape & 128 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE,
         .first_tag = take32(&in),
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
     if (w.cfg.chunk_bytes >= SML_LOOK_UP_CHUNK_MIN)
         w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));

@@ -4,6 +4,7 @@
 
 #include "carry.h"
 #include "fuzz.h"
+#include "kernels_chosen.h"
 #include "reference.h"
 #include "relay/protocol.h"
 #include "switchml/protocol.h"
@@ -362,7 +363,7 @@ static void open_job(struct world *w)
                                   .has_parent = w->has_parent,
                                   .parent_job = w->parent_job};
     struct agg_pool_config cfg = {
-        .job = JOB, .workers = w->below, .kernels = agg_kernels_best(), .tree = &tree};
+        .job = JOB, .workers = w->below, .kernels = kernels_or_exit(), .tree = &tree};
     struct agg_sender members[BELOW_MAX];
     const struct agg_sender parent = sender_of(AGG_PARENT);
     sml_terms_build(&cfg.terms, &w->terms);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "carry.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
@@ -51,7 +52,7 @@ static void open_job(const char *line, char *words)
     struct agg_sender members[AGG_MAX_WORKERS];
     unsigned number, slots, chunk_bytes, first_tag, labelled, workers = 0;
     int used;
-    struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.kernels = kernels_or_exit()};
 
     if (sscanf(words, "%u %u %u %u %u%n", &number, &slots, &chunk_bytes, &first_tag, &labelled, &used) != 5)
         bad(line);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "control/entry.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "relay/protocol.h"
 
@@ -57,7 +58,7 @@ struct agg_job *carry_open_tree(struct agg_jobs *jobs, const struct ctl_entry *j
     const struct agg_pool_config cfg = {.job = number,
                                         .workers = ctl_tree_contributors(joined, contributor, first),
                                         .terms = *terms,
-                                        .kernels = agg_kernels_best(),
+                                        .kernels = kernels_or_exit(),
                                         .shared = joined->keyed ? &shared : NULL,
                                         .tree = tree};
     struct agg_sender members[AGG_MAX_WORKERS];
@@ -82,7 +83,7 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
     const struct agg_pool_config cfg = {.job = number,
                                         .workers = joined->size,
                                         .terms = *terms,
-                                        .kernels = agg_kernels_best(),
+                                        .kernels = kernels_or_exit(),
                                         .shared = joined->keyed ? &shared : NULL};
     struct agg_sender members[AGG_MAX_WORKERS];
     uint16_t contributor[AGG_MAX_WORKERS];

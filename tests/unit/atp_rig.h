@@ -10,6 +10,7 @@
 #include "atp/stream.h"
 #include "atp/table.h"
 #include "atp/worker.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "toy_keys.h"
 
@@ -50,7 +51,7 @@ static const struct keys_shared rig_shared = {.library = &toy_library, .secret =
 static inline void rig_open_server(struct rig *rig)
 {
     struct agg_pool_config cfg = {
-        .job = 3, .workers = (uint16_t)rig->workers, .shared = &rig_shared, .kernels = agg_kernels_best()};
+        .job = 3, .workers = (uint16_t)rig->workers, .shared = &rig_shared, .kernels = kernels_or_exit()};
     struct agg_footprint f;
 
     atp_terms_build(&cfg.terms, &rig->terms);
@@ -73,7 +74,7 @@ static inline void rig_open_switch(struct rig *rig, uint32_t aggregators)
 {
     const struct atp_switch_terms terms = {
         .aggregators = aggregators, .chunk_bytes = rig->terms.chunk_bytes, .max_age_ns = 1000000000};
-    struct agg_pool_config cfg = {.kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.kernels = kernels_or_exit()};
     struct agg_footprint f;
 
     atp_switch_terms_build(&cfg.terms, &terms);
@@ -99,7 +100,7 @@ static inline void rig_init(struct rig *rig, unsigned workers, const struct atp_
                                               .job = 3,
                                               .terms = *terms,
                                               .shared = &rig_shared,
-                                              .kernels = agg_kernels_best()};
+                                              .kernels = kernels_or_exit()};
         rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
     }
 }

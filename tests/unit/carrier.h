@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "carry.h"
+#include "kernels_chosen.h"
 #include "unit.h"
 
 enum { CARRIER_JOB = 7, CARRIER_WORKERS = 4, CARRIER_SENT = 64, CARRIER_MAX = 2048 };
@@ -39,7 +40,7 @@ static inline void carrier_open(struct carrier *c, const struct agg_protocol *pr
                                 const struct agg_terms *terms)
 {
     const struct agg_pool_config cfg = {
-        .job = CARRIER_JOB, .workers = workers, .terms = *terms, .kernels = agg_kernels_best()};
+        .job = CARRIER_JOB, .workers = workers, .terms = *terms, .kernels = kernels_or_exit()};
     struct agg_sender members[CARRIER_WORKERS];
 
     *c = (struct carrier){.protocol = protocol};

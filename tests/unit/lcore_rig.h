@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "fake_port.h"
+#include "kernels_chosen.h"
 #include "lcore/lcore.h"
 #include "port/frame.h"
 #include "switchml/protocol.h"
@@ -112,7 +113,7 @@ static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t numbe
 {
     const struct sml_terms t = {
         .format = XFER_FORMAT_TYPED, .mode = XFER_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
-    struct agg_pool_config cfg = {.job = number, .workers = RIG_MEMBERS, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.job = number, .workers = RIG_MEMBERS, .kernels = kernels_or_exit()};
     const struct frame_end us = rig_switch(0);
     struct job *job = parts->job;
     struct agg_footprint f;
@@ -187,7 +188,7 @@ static inline void rig_open(void)
     rig.host = (struct host){.mac = rig_mac,
                              .ip = rig_ip,
                              .mbufs = rig_mbufs,
-                             .ones_sum = agg_kernels_best()->ones_sum,
+                             .ones_sum = kernels_or_exit()->ones_sum,
                              .send = &rig.send,
                              .counters = &rig.counters};
     rig.engine = (struct engine){.shards = &rig_shards,
@@ -198,7 +199,7 @@ static inline void rig_open(void)
                                             .send = &rig.send,
                                             .counters = &rig.counters,
                                             .mbufs = rig_mbufs,
-                                            .ones_sum = agg_kernels_best()->ones_sum,
+                                            .ones_sum = kernels_or_exit()->ones_sum,
                                             .multi_segment = true},
                                  .strangers = {.boot_id = 77, .data_ports = 1}};
     fair_init(&rig.engine.fair);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "unit.h"
 
 enum { RIG_JOB = 42, RIG_CODE = AGG_SUM << 4 | AGG_I64 };
@@ -30,7 +31,7 @@ static inline void rig_start(struct rig *rig, struct sml_pool_config cfg)
     if (cfg.chunk_bytes == 0)
         cfg.chunk_bytes = 64;
     cfg.job = RIG_JOB;
-    cfg.kernels = agg_kernels_best();
+    cfg.kernels = kernels_or_exit();
     rig->cfg = cfg;
 
     size_t bytes = sml_pool_footprint(&cfg);

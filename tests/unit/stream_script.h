@@ -29,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "switchml/stream.h"
 #include "transfer/chunks.h"
 #include "unit.h"
@@ -71,7 +72,7 @@ static inline void script_open(struct script *sc, unsigned rank, unsigned worker
         .buffer_reduces = sc->buffer_reduces,
         .may_leave = sc->may_leave,
         .window_max = (uint16_t)window,
-        .kernels = agg_kernels_best(),
+        .kernels = kernels_or_exit(),
     };
     free(sc->stream);
     size_t bytes = sml_stream_footprint(&sc->cfg);

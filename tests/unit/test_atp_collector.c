@@ -5,6 +5,7 @@
 #include "atp/index.h"
 #include "atp/protocol.h"
 #include "atp/reasons.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "protocol/ranks.h"
 #include "random.h"
@@ -30,7 +31,7 @@ static void open_collector(uint16_t workers, enum atp_mode mode)
                                       .mode = mode,
                                       .life = LIFE,
                                       .first_sequence = FIRST,
-                                      .kernels = agg_kernels_best()};
+                                      .kernels = kernels_or_exit()};
     collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
 }
 

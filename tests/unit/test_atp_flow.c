@@ -4,6 +4,7 @@
 #include "atp/reasons.h"
 #include "control/static_jobs.h"
 #include "datapath_make.h"
+#include "kernels_chosen.h"
 #include "lcore_rig.h"
 #include "net/ecn.h"
 #include "wire/atp.h"
@@ -26,7 +27,7 @@ static void open_atp_with(uint32_t aggregators, const char *more)
     snprintf(text, sizeof(text), yaml, aggregators, MAX_AGE_MS, more);
     CU_ASSERT_EQUAL_FATAL(config_load_text(&cfg, "test", text, NULL, NULL), 0);
     rig_open();
-    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
     fixed = (struct static_jobs){.jobs = &jobs, .us = us};
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
     CU_ASSERT_EQUAL(fixed.n, aggregators > 0);

@@ -2,6 +2,7 @@
 #include "atp/congestion.h"
 #include "atp/cut.h"
 #include "atp_rig.h"
+#include "kernels_chosen.h"
 #include "random.h"
 #include "unit.h"
 
@@ -153,7 +154,7 @@ static void fix_window(struct rig *rig, uint16_t chunks)
                                               .job = 3,
                                               .terms = rig->terms,
                                               .fixed_window = chunks,
-                                              .kernels = agg_kernels_best()};
+                                              .kernels = kernels_or_exit()};
         free(rig->stream[r]);
         rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
     }

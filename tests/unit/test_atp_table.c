@@ -3,6 +3,7 @@
 
 #include "atp/reasons.h"
 #include "atp/table.h"
+#include "kernels_chosen.h"
 #include "memory.h"
 #include "unit.h"
 #include "wire/atp_seal.h"
@@ -22,7 +23,7 @@ static void open_table(struct atp_table_config cfg)
 {
     cfg.chunk_bytes = BODY;
     cfg.max_age_ns = AGE;
-    cfg.kernels = agg_kernels_best();
+    cfg.kernels = kernels_or_exit();
     table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
     shards = cfg.shards == 0 ? 1 : cfg.shards;
     now = 5;
@@ -866,11 +867,8 @@ static void test_priority(void)
 
 static void test_shards(void)
 {
-    struct atp_table_config cfg = {.aggregators = 10,
-                                   .shards = 3,
-                                   .chunk_bytes = BODY,
-                                   .max_age_ns = AGE,
-                                   .kernels = agg_kernels_best()};
+    struct atp_table_config cfg = {
+        .aggregators = 10, .shards = 3, .chunk_bytes = BODY, .max_age_ns = AGE, .kernels = kernels_or_exit()};
 
     open_table(cfg);
     CU_ASSERT_EQUAL(atp_table_size(table), 9);

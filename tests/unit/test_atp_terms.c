@@ -4,6 +4,7 @@
 #include "atp/protocol.h"
 #include "atp/terms.h"
 #include "atp/worker.h"
+#include "kernels_chosen.h"
 #include "keys/keys.h"
 #include "protocols.h"
 #include "unit.h"
@@ -175,7 +176,7 @@ static void test_trailers(void)
     static const struct agg_limits keyed = {.payload_bytes = 1472, .keyed = true};
     struct atp_terms t = usual, got;
     struct agg_terms wish, granted, plain = built(&usual);
-    struct agg_pool_config cfg = {.workers = 1, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.workers = 1, .kernels = kernels_or_exit()};
     struct agg_footprint f;
     struct agg_refusal why;
     uint32_t progress;
@@ -253,7 +254,7 @@ static void test_switch_terms(void)
                                        .parts = 2,
                                        .forward_ppm = 300000,
                                        .seed = UINT64_MAX - 1};
-    struct agg_pool_config cfg = {.shards = 2, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.shards = 2, .kernels = kernels_or_exit()};
     struct atp_switch_terms parsed;
     struct agg_footprint f;
     struct agg_term list[AGG_LISTED_TERMS];

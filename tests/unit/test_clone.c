@@ -9,6 +9,7 @@
 #include "clone/reasons.h"
 #include "clone/terms.h"
 #include "gather/gather.h"
+#include "kernels_chosen.h"
 #include "protocols.h"
 #include "unit.h"
 #include "wire/bytes.h"
@@ -64,7 +65,7 @@ static struct agg_sender sender(unsigned member)
 static void open_job(bool little, bool collector)
 {
     struct cln_terms t = terms_of(little);
-    struct agg_pool_config cfg = {.job = JOB, .workers = WORKERS + collector, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.job = JOB, .workers = WORKERS + collector, .kernels = kernels_or_exit()};
     struct agg_sender members[WORKERS + 1];
     static struct agg_senders *senders;
 
@@ -301,7 +302,7 @@ static void test_shards_look_after_their_own_slots(void)
                                         .code = t.code,
                                         .missing_after_ns = 1,
                                         .layout = t.layout,
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
     const uint8_t elements[4 * FLOATS] = {0};
     void *memory = aligned_alloc(64, cln_pool_footprint(&cfg));
     struct cln_pool *pool = cln_pool_init(memory, &cfg);

@@ -5,6 +5,7 @@
 #include "clone/terms.h"
 #include "control/static_jobs.h"
 #include "datapath_make.h"
+#include "kernels_chosen.h"
 #include "lcore_rig.h"
 #include "port/linux/gso.h"
 #include "wire/hostagg.h"
@@ -57,7 +58,7 @@ static void open_flow(bool little)
     for (unsigned w = 0; w < 2; w++)
         memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
     dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
-    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    dp.jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
     fixed = (struct static_jobs){.jobs = &dp.jobs, .us = us};
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
     CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "gather/gather.h"
+#include "kernels_chosen.h"
 #include "unit.h"
 
 enum { WORKERS = 3, MEMBERS = WORKERS + 1, SLOTS = 4, FLOATS = 100, BYTES = 4 * FLOATS };
@@ -27,7 +28,7 @@ static struct gather_config config(void)
                                   .code = agg_code(AGG_F32, AGG_SUM),
                                   .pool_struct_bytes = sizeof(struct pool),
                                   .slot_struct_bytes = sizeof(struct slot),
-                                  .kernels = agg_kernels_best()};
+                                  .kernels = kernels_or_exit()};
 }
 
 static struct gather *make(void)

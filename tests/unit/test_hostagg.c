@@ -8,6 +8,7 @@
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
 #include "hostagg/worker.h"
+#include "kernels_chosen.h"
 #include "protocols.h"
 #include "random.h"
 
@@ -397,7 +398,7 @@ static struct hag_worker_config worker_config(unsigned worker, uint16_t run)
                                       .slots = SLOTS,
                                       .chunk_bytes = CHUNK,
                                       .ask_after_ns = ASK_AFTER,
-                                      .kernels = agg_kernels_best()};
+                                      .kernels = kernels_or_exit()};
 }
 
 static size_t answer(uint8_t *packet, enum hag_kind kind, uint32_t sequence, uint8_t there)
@@ -628,7 +629,7 @@ static void test_all_sums_come_whatever_the_network_does(void)
     const struct agg_pool_config cfg = {.job = CARRIER_JOB,
                                         .workers = MEMBERS,
                                         .terms = terms_with(HAG_HOST_HEARS),
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
     struct agg_sender members[MEMBERS];
     static struct net net;
 

@@ -5,6 +5,7 @@
 #include "hostagg/protocol.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
+#include "kernels_chosen.h"
 #include "lcore_rig.h"
 
 enum { HOST = 2, NUMBER = 9, SLOTS = 2, FLOATS = 256, BYTES = 4 * FLOATS, UDP_PORT = 40000, ALL_PORTS = 3 };
@@ -32,7 +33,7 @@ static void open_flow(enum hag_host host_gets)
     const struct frame_end host = rig_station(HOST);
 
     rig_open();
-    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = agg_kernels_best(), .bytes_max = 8 << 20};
+    jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
     fixed = (struct static_jobs){.jobs = &jobs, .us = us};
     cfg.hostagg_jobs = 1;
     *h = (struct config_hostagg){.number = NUMBER, .host = peer(HOST), .host_gets = host_gets, .workers = 2};

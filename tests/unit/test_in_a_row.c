@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "unit.h"
@@ -157,7 +158,7 @@ static void open_network(struct network *n)
                                          .slots = SLOTS,
                                          .chunk_bytes = CHUNK_BYTES,
                                          .format = XFER_FORMAT_TYPED,
-                                         .kernels = agg_kernels_best()};
+                                         .kernels = kernels_or_exit()};
 
     n->pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pool)), &pool);
     for (uint16_t r = 0; r < RANKS; r++) {

@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 
 #include "aggregate/jobs_rates.h"
+#include "kernels_chosen.h"
 #include "show/delays.h"
 #include "small_eal.h"
 #include "switchml/pool.h"
@@ -40,7 +41,7 @@ static void set_up(struct jobs *jobs, uint16_t size)
 {
     memset(jobs, 0, sizeof(*jobs));
     jobs->rcu = rcu;
-    jobs->kernels = agg_kernels_best();
+    jobs->kernels = kernels_or_exit();
     jobs->bytes_max = 64 << 20;
 
     memset(&wish, 0, sizeof(wish));

@@ -3,9 +3,11 @@
 #include "kernels/kernels.h"
 
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "by_the_book.h"
+#include "kernels_chosen.h"
 #include "random.h"
 #include "scratch.h"
 #include "unit.h"
@@ -36,6 +38,26 @@ static void test_tables_are_found_by_name_and_complete(void)
     }
     CU_ASSERT_PTR_NOT_NULL(best->ones_sum);
     printf("best is %s ", best->name);
+}
+
+static void test_what_is_chosen_is_named_or_best_and_nothing_else(void)
+{
+    const char *before = getenv("SWAGG_KERNELS");
+    char why[KERNELS_WHY], *kept = before == NULL ? NULL : strdup(before);
+
+    unsetenv("SWAGG_KERNELS");
+    CU_ASSERT_PTR_EQUAL(kernels_chosen(why), agg_kernels_best());
+    setenv("SWAGG_KERNELS", "scalar", 1);
+    CU_ASSERT_PTR_EQUAL(kernels_chosen(why), &agg_kernels_scalar);
+    setenv("SWAGG_KERNELS", "mmx", 1);
+    CU_ASSERT_PTR_NULL(kernels_chosen(why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "SWAGG_KERNELS: this CPU runs no kernels called 'mmx'"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, agg_kernels_best()->name));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "scalar"));
+    unsetenv("SWAGG_KERNELS");
+    if (kept != NULL)
+        setenv("SWAGG_KERNELS", kept, 1);
+    free(kept);
 }
 
 static void test_convert_swaps_i32_only_and_undoes_itself(void)
@@ -141,6 +163,7 @@ int main(void)
 {
     CU_TestInfo tests[] = {
         UNIT_TEST(test_tables_are_found_by_name_and_complete),
+        UNIT_TEST(test_what_is_chosen_is_named_or_best_and_nothing_else),
         UNIT_TEST(test_convert_swaps_i32_only_and_undoes_itself),
         UNIT_TEST(test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments),
         UNIT_TEST(test_ones_sums_of_extremes),

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
 #include "toy_keys.h"
@@ -34,7 +35,7 @@ static struct sml_pool *open_pool(uint32_t first_tag, bool resumed)
                                         .shared = &shared,
                                         .first_tag = first_tag,
                                         .resumed = resumed,
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
 
     return sml_pool_init(aligned_alloc(64, (sml_pool_footprint(&cfg) + 63) / 64 * 64), &cfg);
 }
@@ -54,7 +55,7 @@ static struct rig *open_rig(void)
                                               .checksum = XFER_CHECKSUM_KEYED,
                                               .shared = &shared,
                                               .first_tag = (uint32_t)FIRST,
-                                              .kernels = agg_kernels_best()};
+                                              .kernels = kernels_or_exit()};
         rig->stream[r] =
             sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);
         for (unsigned i = 0; i < 4 * COUNT; i++)

@@ -1,5 +1,6 @@
 /* Calls whose contributions are indices into the job's table, in a pool: sums, what is refused, results that
  * are asked for again or handed back, and sums of sums in a tree. */
+#include "kernels_chosen.h"
 #include "look_up.h"
 #include "pool_rig.h"
 #include "relay/slots.h"
@@ -253,7 +254,7 @@ static struct sml_pool *in_a_tree(struct sml_pool_config cfg, const uint16_t *co
     cfg.slots = 4;
     cfg.workers = contributors;
     cfg.job = job;
-    cfg.kernels = agg_kernels_best();
+    cfg.kernels = kernels_or_exit();
     const size_t bytes = relay_slots_footprint(&cfg, &tree);
     CU_ASSERT_FATAL(bytes > 0);
     return relay_slots_init(memset(aligned_alloc(64, bytes), 0xa5, bytes), &cfg, &tree);

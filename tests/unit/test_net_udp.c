@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "by_the_book.h"
+#include "kernels_chosen.h"
 #include "net/check.h"
 #include "net/udp_frame.h"
 #include "unit.h"
@@ -290,6 +291,6 @@ int main(void)
         CU_TEST_INFO_NULL,
     };
 
-    kernels = agg_kernels_best();
+    kernels = kernels_or_exit();
     return unit_main("net_udp", tests);
 }

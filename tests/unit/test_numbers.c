@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "kernels/half.h"
+#include "kernels_chosen.h"
 #include "random.h"
 #include "unit.h"
 
@@ -202,7 +203,7 @@ static void sum_int32(struct sums *s, const struct num_loops *l)
 /* As the switch does, by its own kernels: in rank order; or on arrival, here the last rank first. */
 static void sum_fp16(struct sums *s, const struct num_loops *l, bool ordered)
 {
-    const struct agg_operation *op = &agg_kernels_best()->operations[agg_code(AGG_F16, AGG_SUM)];
+    const struct agg_operation *op = &kernels_or_exit()->operations[agg_code(AGG_F16, AGG_SUM)];
     uint8_t sum[BLOCK * sizeof(uint16_t)], wide[BLOCK * sizeof(float)];
     const void *in[RANKS];
     uint16_t half;

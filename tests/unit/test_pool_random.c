@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "random.h"
 #include "reference.h"
 #include "unit.h"
@@ -465,7 +466,7 @@ static void draw(struct world *w)
         .kernels = agg_kernels_get(tables[rng_below(&w->rng, 3)]),
     };
     if (w->cfg.kernels == NULL)
-        w->cfg.kernels = agg_kernels_best();
+        w->cfg.kernels = kernels_or_exit();
     if (w->cfg.workers > 8)
         w->cfg.chunk_bytes = 64;
     w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "paper_switch.h"
 #include "random.h"
 #include "switchml/stream.h"
@@ -193,7 +194,7 @@ static void give_streams(struct world *w)
                                     .format = XFER_FORMAT_INT32,
                                     .plain = true,
                                     .first_tag = (uint32_t)rng_next(&w->rng),
-                                    .kernels = agg_kernels_best()};
+                                    .kernels = kernels_or_exit()};
 
     for (unsigned r = 0; r < w->workers; r++) {
         cfg.rank = (uint16_t)r;

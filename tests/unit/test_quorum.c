@@ -1,5 +1,6 @@
 /* A pool with a quorum, packet by packet: when a chunk is closed, who is in its result, and what those are
  * told that are not. */
+#include "kernels_chosen.h"
 #include "pool_rig.h"
 #include "wire/bytes.h"
 
@@ -203,7 +204,7 @@ static void quorums_that_cannot_be_are_none(void)
                                   .chunk_bytes = 64,
                                   .format = XFER_FORMAT_TYPED,
                                   .quorum = 3,
-                                  .kernels = agg_kernels_best()};
+                                  .kernels = kernels_or_exit()};
 
     CU_ASSERT(sml_pool_footprint(&cfg) > 0);
     cfg.quorum = 4;

@@ -10,6 +10,7 @@
 #include "control/guard.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
+#include "kernels_chosen.h"
 #include "key_file.h"
 #include "registry/registry_reload.h"
 #include "sodium_keys.h"
@@ -38,7 +39,7 @@ static void set_up(void)
                                           .boot_id = BOOT,
                                           .data_ports = DATA_PORTS};
 
-    jobs = (struct jobs){.rcu = rcu, .kernels = agg_kernels_best(), .bytes_max = 16 << 20, .frames_max = 64};
+    jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hostagg/protocol.h"
+#include "kernels_chosen.h"
 #include "random.h"
 #include "reference.h"
 #include "relay/protocol.h"
@@ -472,7 +473,7 @@ static void start(struct grove *g, const struct shape *shape, uint64_t seed)
                                       .mode = seed % 2 ? XFER_ORDERED : XFER_ON_ARRIVAL,
                                       .checksum = checksums[seed / 2 % 3],
                                       .arrivals = true,
-                                      .kernels = agg_kernels_best()};
+                                      .kernels = kernels_or_exit()};
     g->keeps = seed % 5 != 0;
     g->fault_ppm = seed % 4 == 0 ? 0 : (uint32_t)rng_below(&g->rng, 200000);
     make_work(g);
@@ -598,7 +599,7 @@ static void test_views_are_by_rank(void)
     const struct sml_terms terms = {.format = XFER_FORMAT_TYPED, .slots = 4, .chunk_bytes = 64};
     const struct agg_protocol *protocol = relay_protocol_of(&sml_protocol);
     struct agg_pool_config cfg = {
-        .job = 3, .workers = 2, .delays = true, .kernels = agg_kernels_best(), .tree = &tree};
+        .job = 3, .workers = 2, .delays = true, .kernels = kernels_or_exit(), .tree = &tree};
     struct agg_footprint f, flat;
     struct agg_slot_view view;
     struct agg_rank_view rank;
@@ -631,7 +632,7 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
     struct agg_tree tree = {
         .ranks = AGG_MAX_RANKS, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_pool_config cfg = {
-        .job = 3, .workers = 2, .slots = 4, .chunk_bytes = 64, .kernels = agg_kernels_best()};
+        .job = 3, .workers = 2, .slots = 4, .chunk_bytes = 64, .kernels = kernels_or_exit()};
     const uint8_t data[SML_HEADER_BYTES + 8] = {SML_DATA << 4 | SML_SIZE_AGREED,
                                                 3, [8] = AGG_SUM << 4 | AGG_I64};
     const uint8_t probe[SML_HEADER_BYTES] = {SML_PROBE << 4 | SML_SIZE_AGREED, 3};
@@ -671,7 +672,7 @@ static struct sml_pool *open_middle(bool resumed)
                                         .slots = 4,
                                         .chunk_bytes = 64,
                                         .resumed = resumed,
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
 
     return relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
 }
@@ -809,7 +810,7 @@ static void test_a_keyed_switch_passes_a_reject_on(void)
                                         .chunk_bytes = 64,
                                         .checksum = XFER_CHECKSUM_KEYED,
                                         .shared = &ours,
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
     const struct sml_packet asked = {.kind = SML_DATA, .checksum = XFER_CHECKSUM_KEYED, .job = 9};
     uint8_t reject[SML_REJECT_BYTES];
     struct sml_packet p;
@@ -837,7 +838,7 @@ static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t con
 {
     const struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
     const struct sml_pool_config cfg = {
-        .workers = workers, .slots = 4, .chunk_bytes = 64, .kernels = agg_kernels_best()};
+        .workers = workers, .slots = 4, .chunk_bytes = 64, .kernels = kernels_or_exit()};
 
     return relay_slots_footprint(&cfg, &tree);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "random.h"
 #include "switchml/stream.h"
 #include "transfer/reorder.h"
@@ -173,7 +174,7 @@ static struct model *model_new(uint64_t lag, unsigned loss, uint64_t seed)
                                     .format = XFER_FORMAT_TYPED,
                                     .chunk_bytes = CHUNK_BYTES,
                                     .job = 1,
-                                    .kernels = agg_kernels_best()};
+                                    .kernels = kernels_or_exit()};
     struct model *m = calloc(1, sizeof(*m));
 
     m->stream = sml_stream_init(aligned_alloc(64, (sml_stream_footprint(&cfg) + 63) / 64 * 64), &cfg);

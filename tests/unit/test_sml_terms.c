@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "toy_keys.h"
 #include "unit.h"
 
@@ -388,7 +389,7 @@ static void test_a_keyed_pool_needs_the_secret(void)
 {
     static const struct keys_shared shared = {.library = &toy_library};
     struct sml_terms t = usual;
-    struct agg_pool_config cfg = {.workers = RANKS, .kernels = agg_kernels_best()};
+    struct agg_pool_config cfg = {.workers = RANKS, .kernels = kernels_or_exit()};
     struct agg_footprint f, without;
 
     cfg.terms = terms_of(t);
@@ -559,7 +560,7 @@ static void test_what_a_pool_takes_follows_from_the_terms(void)
 {
     struct agg_pool_config cfg = {.workers = RANKS,
                                   .terms = terms_of(usual_but_checksum(XFER_CHECKSUM_CRC32C)),
-                                  .kernels = agg_kernels_best()};
+                                  .kernels = kernels_or_exit()};
     struct agg_footprint f;
 
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));

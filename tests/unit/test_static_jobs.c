@@ -10,6 +10,7 @@
 
 #include <rte_eal.h>
 
+#include "kernels_chosen.h"
 #include "small_eal.h"
 #include "stderr_capture.h"
 #include "switchml/protocol.h"
@@ -59,7 +60,7 @@ static void set_up(void)
     memset(&cfg, 0, sizeof(cfg));
     memset(&fixed, 0, sizeof(fixed));
     jobs.rcu = rcu;
-    jobs.kernels = agg_kernels_best();
+    jobs.kernels = kernels_or_exit();
     cfg.pool.megabytes = 64;
     jobs_limit(&jobs, &cfg);
     fixed.jobs = &jobs;
@@ -135,7 +136,7 @@ static void test_workers_are_known_by_address_and_threads_by_port(void)
 static const struct frame_udp *frame_to(uint8_t out[], unsigned job, unsigned rank, unsigned thread)
 {
     const struct job *j = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[job].number);
-    const struct frame_payload payload = frame_payload("results", 8, agg_kernels_best()->ones_sum);
+    const struct frame_payload payload = frame_payload("results", 8, kernels_or_exit()->ones_sum);
 
     frame_write_headers(out, &jobs_member(j, thread, rank)->header, rte_cpu_to_be_16(48864), &payload);
     return (const struct frame_udp *)out;
@@ -347,7 +348,7 @@ static void test_a_static_job_counts_against_its_tenant_s_quota(void)
     set_up();
     tear_down();
     jobs = (struct jobs){.rcu = rcu,
-                         .kernels = agg_kernels_best(),
+                         .kernels = kernels_or_exit(),
                          .bytes_max = 64 << 20,
                          .quota = {.tenants = RTE_DIM(tenants), .tenant = tenants}};
     cfg.static_job[0].tenant = cfg.static_job[1].tenant = 1;

@@ -1,6 +1,7 @@
 /* A stream in a job with a quorum, packet by packet: what it does without, and what it asks about first. */
 #include <stdlib.h>
 
+#include "kernels_chosen.h"
 #include "switchml/stream.h"
 #include "transfer/chunks.h"
 #include "unit.h"
@@ -22,7 +23,7 @@ static void start(void)
                                           .format = XFER_FORMAT_TYPED,
                                           .quorum = true,
                                           .window_max = SLOTS,
-                                          .kernels = agg_kernels_best()};
+                                          .kernels = kernels_or_exit()};
     const struct xfer_call call = {
         .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = COUNT};
     struct xfer_send send;

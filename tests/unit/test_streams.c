@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bag.h"
+#include "kernels_chosen.h"
 #include "look_up.h"
 #include "random.h"
 #include "reference.h"
@@ -504,7 +505,7 @@ static uint64_t long_call(bool older_switch)
                                  .slots = LONG_SLOTS,
                                  .chunk_bytes = CHUNK_BYTES,
                                  .format = XFER_FORMAT_TYPED,
-                                 .kernels = agg_kernels_best()};
+                                 .kernels = kernels_or_exit()};
     struct sml_pool *pool = sml_pool_init(aligned_alloc(64, sml_pool_footprint(&pc)), &pc);
     struct sml_stream *stream[2];
     uint64_t now = 0;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels_chosen.h"
 #include "random.h"
 #include "switchml/pool.h"
 #include "switchml/stream.h"
@@ -29,7 +30,7 @@ static void begin(unsigned loss)
                                        .format = XFER_FORMAT_TYPED,
                                        .mode = XFER_ORDERED,
                                        .arrivals = true,
-                                       .kernels = agg_kernels_best()};
+                                       .kernels = kernels_or_exit()};
 
     memset(&w, 0, sizeof w);
     w.loss = loss;

@@ -10,6 +10,7 @@
 #include "bridge/neighbours.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
+#include "kernels_chosen.h"
 #include "net/arp.h"
 #include "registry/registry_reload.h"
 #include "terms_of.h"
@@ -89,7 +90,7 @@ static void open_switch(void)
                                          .ports = &ports,
                                          .probe_port = SML_PORT_FIRST},
                  &cfg);
-    jobs = (struct jobs){.rcu = rcu, .kernels = agg_kernels_best(), .bytes_max = 16 << 20, .frames_max = 64};
+    jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     rig.engine.source[engine_from_members(AGG_PROTOCOL_SWITCHML)].jobs = &jobs.running[AGG_PROTOCOL_SWITCHML];
     rig.engine.source[engine_from_parent(AGG_PROTOCOL_SWITCHML, 0)] = (struct engine_source){
         .table = &sml_protocol, .jobs = &jobs.above[0][AGG_PROTOCOL_SWITCHML], .parent = true};

@@ -9,6 +9,7 @@
 #include "hostagg/protocol.h"
 #include "hostagg/reasons.h"
 #include "hostagg/terms.h"
+#include "kernels_chosen.h"
 #include "vlan_rig.h"
 
 enum {
@@ -84,7 +85,7 @@ static void open_jobs(void)
     describe_clone(&cfg.clone[0]);
     dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
     dp.jobs = (struct jobs){.rcu = rig_classifier.rcu,
-                            .kernels = agg_kernels_best(),
+                            .kernels = kernels_or_exit(),
                             .bytes_max = 8 << 20,
                             .quota = {.tenants = 1, .tenant = cfg.tenant}};
     fixed = (struct static_jobs){.jobs = &dp.jobs, .us = {.mac = rig_mac, .ip = rig_ip}};

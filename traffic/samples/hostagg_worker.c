@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hostagg/worker.h"
+#include "kernels_chosen.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "standard_streams.h"
@@ -73,7 +74,7 @@ static bool set_up(struct worker *w)
                                                 .slots = (uint16_t)o->slots,
                                                 .chunk_bytes = job_chunk_bytes(o),
                                                 .ask_after_ns = (uint64_t)(w->own.ask_after_ms * MS),
-                                                .kernels = agg_kernels_best()},
+                                                .kernels = kernels_or_exit()},
                     w->flight);
     return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hostagg/reasons.h"
+#include "kernels_chosen.h"
 
 enum { LINE = 64 };
 
@@ -15,7 +16,7 @@ bool summing_init(struct summing *s, const struct job_options *job, int fd)
                                         .job = (uint8_t)job->job,
                                         .code = job_code(),
                                         .host = HAG_HOST_ABSENT,
-                                        .kernels = agg_kernels_best()};
+                                        .kernels = kernels_or_exit()};
     const size_t bytes = hag_pool_footprint(&cfg);
     void *memory = bytes == 0 ? NULL : aligned_alloc(LINE, bytes);
 
