@@ -186,6 +186,13 @@ rte_be16_t egress_data_port(const struct egress *e, const struct agg_protocol *p
                    agg_shard_key(&protocol->shard_key, payload, bytes) % RTE_MAX(e->data_ports, 1u)));
 }
 
+/* Where the bridge knows the station that a frame is for. */
+static int known_port(const struct egress *e, const struct rte_mbuf *m)
+{
+    return bridge_lookup(bridge_of(e->bridge, vlan_number(m)),
+                         rte_pktmbuf_mtod(m, const struct net_ethernet *)->dst_addr.addr_bytes);
+}
+
 static struct net_ipv4 *ip_of(struct rte_mbuf *m)
 {
     return &rte_pktmbuf_mtod(m, struct frame_udp *)->ip;
@@ -208,7 +215,7 @@ void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg
     if (f->ip.type_of_service != 0)
         net_set_type_of_service(ip_of(onward), f->ip.type_of_service);
     vlan_put_like(onward, m);
-    forward(bridge_of(e->bridge, vlan_number(m)), e->send, m->port, onward);
+    forward(e->send, m->port, known_port(e, onward), onward);
 }
 
 static struct frame_end end_of(const struct agg_sender *s)
@@ -243,5 +250,5 @@ void egress_send_as(struct egress *e, const struct agg_protocol *protocol, const
 void egress_pass(struct egress *e, struct rte_mbuf *m)
 {
     rte_mbuf_refcnt_update(m, 1);
-    forward(bridge_of(e->bridge, vlan_number(m)), e->send, m->port, m);
+    forward(e->send, m->port, known_port(e, m), m);
 }

@@ -7,7 +7,8 @@
 #include "protocol/heard.h"
 #include "wire/path.h"
 
-/* The number of a frame's source, kept in the mbuf on its way from engine_steer to the owner of its shard. */
+/* The number of a frame's source, kept in the mbuf on its way from engine_receive to the owner of its shard.
+ */
 static uint32_t *source_of(struct rte_mbuf *m)
 {
     return &m->hash.usr;
@@ -27,21 +28,27 @@ static void note_congestion(const struct agg_protocol *table, struct frame_udp *
             net_udp_checksum(net_fold((uint32_t)(uint16_t)~f->udp.dgram_cksum + (uint16_t)~before + after));
 }
 
-/* A frame as its protocol sees it: its payload, or the whole of it. */
+/* What a protocol sees of a frame: its payload, or the whole of it. */
+static inline uint8_t *payload_of(const struct agg_protocol *table, struct rte_mbuf *m, size_t *bytes)
+{
+    struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
+
+    *bytes = table->frames ? m->data_len : frame_payload_bytes(f);
+    return table->frames ? (uint8_t *)f : f->payload;
+}
+
+/* A frame as its protocol sees it, and who sent it. */
 static void present(const struct agg_protocol *table, struct agg_packet *p, struct rte_mbuf *m)
 {
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
 
     p->thread = 0;
+    p->payload = payload_of(table, m, &p->bytes);
     if (table->frames) {
-        p->payload = (uint8_t *)f;
-        p->bytes = m->data_len;
         p->from = agg_sender_of_mac(f->eth.src_addr.addr_bytes);
         p->from.network = (uint8_t)vlan_number(m);
         return;
     }
-    p->payload = f->payload;
-    p->bytes = frame_payload_bytes(f);
     p->from.ip = f->ip.src_addr;
     p->from.port = f->udp.src_port;
     p->from.network = (uint8_t)vlan_number(m);
@@ -359,22 +366,29 @@ static void work_off(struct engine *e, unsigned owner)
         bell_ring(e->shards->bell[owner]);
 }
 
-void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
-                  struct rte_mbuf *m)
+/* The lcore that has the shard of a packet. */
+static inline unsigned owner_of(const struct engine *e, const struct facts *f)
 {
-    struct agg_packet p;
-    unsigned number, owner;
+    size_t bytes;
+    const uint8_t *payload = payload_of(e->source[f->source].table, f->m, &bytes);
 
-    present(e->source[source].table, &p, m);
-    number = agg_shard_key(key, p.payload, p.bytes);
-    owner = e->shards->owner[number % e->shards->n];
+    return e->shards->n == 1 ? e->shards->owner[0]
+                             : e->shards->owner[agg_shard_key(f->key, payload, bytes) % e->shards->n];
+}
 
-    m->port = (uint16_t)port; /* from here on our number, not the device's */
-    *source_of(m) = source;
-    e->to[owner].frame[e->to[owner].n++] = m;
-    e->waiting |= RTE_BIT64(owner);
-    if (e->to[owner].n == ENGINE_BURST)
-        work_off(e, owner);
+void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = burst[i]->m;
+        const unsigned owner = owner_of(e, burst[i]);
+
+        m->port = (uint16_t)port; /* from here on our number, not the device's */
+        *source_of(m) = burst[i]->source;
+        e->to[owner].frame[e->to[owner].n++] = m;
+        e->waiting |= RTE_BIT64(owner);
+        if (e->to[owner].n == ENGINE_BURST)
+            work_off(e, owner);
+    }
 }
 
 void engine_flush(struct engine *e)

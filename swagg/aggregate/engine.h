@@ -1,9 +1,9 @@
 /* The way of an aggregation packet: from the port where it arrives to the lcore that owns its slot, and
  * through the job's pool; results and answers go out again (docs/architecture.md, "One packet's way", steps 3
- * and 4). The engine knows a protocol only by its table (protocol/protocol.h). engine_steer only looks at the
- * bits by which the protocol deals packets to shards; a shard belongs to one lcore. Everything else happens
- * there: a burst is located first, then applied, so that its slots are on their way into the cache by the
- * time that they are needed.
+ * and 4). The engine knows a protocol only by its table (protocol/protocol.h). engine_receive only looks at
+ * the bits by which the protocol deals packets to shards; a shard belongs to one lcore. Everything else
+ * happens there: a burst is located first, then applied, so that its slots are on their way into the cache by
+ * the time that they are needed.
  */
 #ifndef SWAGG_AGGREGATE_ENGINE_H
 #define SWAGG_AGGREGATE_ENGINE_H
@@ -16,6 +16,7 @@
 #include "base/counters.h"
 #include "base/strangers.h"
 #include "config/placement.h"
+#include "port/facts.h"
 #include "protocol/protocol.h"
 
 enum {
@@ -109,13 +110,11 @@ static inline bool engine_wants_more(const struct engine *e)
     return e->sharing && e->handled < ENGINE_BURST;
 }
 
-/* Takes over a frame from this source that came in by port and, where the protocol's packets are payloads,
- * has passed the checks of base/frame.h. e->source must have the source. key: by what its packets are dealt
- * to shards. */
-void engine_steer(struct engine *e, unsigned source, const struct agg_key_place *key, unsigned port,
-                  struct rte_mbuf *m);
+/* The engine's room: takes over frames that came in by this port, from the sources that their records name
+ * and e->source has. Where a protocol's packets are payloads they have passed frame_check. */
+void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n);
 
-/* Handles what engine_steer has gathered: packets of this lcore's shards at once; others are put into their
+/* Handles what engine_receive has gathered: packets of this lcore's shards at once; others are put into their
  * owners' rings. */
 void engine_flush(struct engine *e);
 

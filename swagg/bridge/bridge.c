@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "net/headers.h"
 #include "random/splitmix.h"
 
 enum {
@@ -74,11 +75,12 @@ struct bridge *bridge_table(const struct bridge *tables, unsigned number)
 
 static uint64_t mac_to_word(const uint8_t mac[BRIDGE_MAC_BYTES])
 {
-    uint64_t m = 0;
+    uint32_t first;
+    uint16_t rest;
 
-    for (unsigned i = 0; i < BRIDGE_MAC_BYTES; i++)
-        m = m << 8 | mac[i];
-    return m;
+    memcpy(&first, mac, sizeof(first));
+    memcpy(&rest, mac + sizeof(first), sizeof(rest));
+    return (uint64_t)net32(first) << 16 | net16(rest);
 }
 
 /* Multiply-shift: for a random factor and addend no set of addresses collides more than by chance. */

@@ -16,7 +16,8 @@ static struct rte_mbuf *make(const struct host *h, unsigned port)
     return m;
 }
 
-void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
+/* Whoever's the frame is. */
+static void hear_arp(const struct host *h, unsigned port, const struct rte_mbuf *m)
 {
     const struct frame_arp *request = rte_pktmbuf_mtod(m, const struct frame_arp *);
     const rte_be32_t own = host_ip(h, vlan_number(m));
@@ -102,7 +103,8 @@ void host_probe(const struct host *h, unsigned port, uint64_t number)
         probe(h, port, i, number);
 }
 
-void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
+/* Takes it over. An echo request is answered, others are dropped. */
+static void answer_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
 {
     struct frame_icmp *f = rte_pktmbuf_mtod(m, struct frame_icmp *);
     const enum icmp_found found = icmp_check(f, h->ones_sum);
@@ -115,4 +117,19 @@ void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m)
     icmp_answer(f, &h->mac, f->ip.dst_addr, h->ones_sum);
     count_event(h->counters, EVENT_ECHO_REPLIES, 1);
     send_put(h->send, port, m);
+}
+
+void host_receive(const struct host *h, unsigned port, struct facts *const burst[], unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = burst[i]->m;
+
+        if (burst[i]->type == net16(NET_TYPE_IPV4)) {
+            answer_icmp(h, port, m);
+            continue;
+        }
+        hear_arp(h, port, m);
+        if (!facts_is_to_group(burst[i]))
+            rte_pktmbuf_free(m);
+    }
 }

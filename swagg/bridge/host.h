@@ -4,6 +4,7 @@
 
 #include "net/mac.h"
 #include "net/sum.h"
+#include "port/facts.h"
 #include "port/send.h"
 
 struct neighbours;
@@ -26,8 +27,10 @@ static inline rte_be32_t host_ip(const struct host *h, unsigned network)
     return h->vlans == NULL ? h->ip : h->vlans->vlan[network].ip;
 }
 
-/* Answers an ARP request for the switch's IP, and notes where neighbours are. m stays the caller's. */
-void host_arp(const struct host *h, unsigned port, const struct rte_mbuf *m);
+/* The host's room: ARP and ICMP that came in by this port. Answers ARP requests for the switch's IP and echo
+ * requests, and notes where neighbours are. Takes over what is for the switch's MAC; of ARP to everybody it
+ * hears what the bridge passes on. The IPv4 packets have passed frame_check. */
+void host_receive(const struct host *h, unsigned port, struct facts *const burst[], unsigned n);
 
 /* On this port, asks whether another station has the switch's IP address (an ARP probe), and tells all
  * stations the switch's MAC address (an ARP announcement), in case they remember another. */
@@ -38,9 +41,5 @@ void host_probe(const struct host *h, unsigned port, uint64_t number);
 
 /* Asks, on this port and in this network, which station has that address. */
 void host_ask(const struct host *h, unsigned port, unsigned network, rte_be32_t ip);
-
-/* Takes over a frame that has passed frame_check_ipv4 and whose protocol is ICMP. An echo request is
- * answered, others are dropped. */
-void host_icmp(const struct host *h, unsigned port, struct rte_mbuf *m);
 
 #endif

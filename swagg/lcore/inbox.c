@@ -95,13 +95,11 @@ bool inbox_is_from_above(const struct rte_mbuf *m)
 
 static enum drop put(struct inbox *in, enum inbox_line line, struct rte_mbuf *m)
 {
-    if (rte_ring_enqueue(in->ring[line][m->port], m) != 0)
-        return DROP_CONTROL_FULL;
-    inbox_wake(in);
-    return DROP_REASONS;
+    return rte_ring_enqueue(in->ring[line][m->port], m) == 0 ? DROP_REASONS : DROP_CONTROL_FULL;
 }
 
-enum drop inbox_put(struct inbox *in, struct ctl_intake *intake, struct rte_mbuf *m, uint64_t now)
+/* DROP_REASONS: it is there. */
+static enum drop let_in(struct inbox *in, struct ctl_intake *intake, struct rte_mbuf *m, uint64_t now)
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
     const struct ctl_endpoint from = inbox_sender(m);
@@ -118,6 +116,27 @@ enum drop inbox_put(struct inbox *in, struct ctl_intake *intake, struct rte_mbuf
         break;
     }
     return DROP_CONTROL_RATE;
+}
+
+void inbox_receive(struct inbox *in, struct ctl_intake *intake, struct counters *counters, unsigned port,
+                   struct facts *const burst[], unsigned n, uint64_t now)
+{
+    bool any = false;
+
+    for (unsigned i = 0; i < n; i++) {
+        struct rte_mbuf *m = burst[i]->m;
+        enum drop why;
+
+        m->port = (uint16_t)port; /* from here on our number, not the device's */
+        why = let_in(in, intake, m, now);
+        any |= why == DROP_REASONS;
+        if (why == DROP_REASONS)
+            continue;
+        count_drop(counters, port, why, 1);
+        rte_pktmbuf_free(m);
+    }
+    if (any)
+        inbox_wake(in);
 }
 
 unsigned inbox_take(struct inbox *in, enum inbox_line line, struct rte_mbuf *taken[INBOX_BURST])

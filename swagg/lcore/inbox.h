@@ -11,6 +11,7 @@
 #include "base/counters.h"
 #include "config/placement.h"
 #include "control/intake.h"
+#include "port/facts.h"
 
 enum { INBOX_RING_SIZE = 512, INBOX_BURST = 32, INBOX_SHARE = 8 /* of a burst: one port's, at most */ };
 
@@ -43,14 +44,16 @@ struct ctl_endpoint inbox_sender(const struct rte_mbuf *m);
 /* Whether it came to the port for switches above. */
 bool inbox_is_from_above(const struct rte_mbuf *m);
 
-/* Takes such a frame over and wakes the main lcore; DROP_REASONS. Or says why not. intake: the calling
- * lcore's. now: ns, monotonic. */
-enum drop inbox_put(struct inbox *in, struct ctl_intake *intake, struct rte_mbuf *m, uint64_t now);
+/* The control room: takes over such frames, which came in by this port, wakes the main lcore, and drops those
+ * that are not let in. intake, counters: the calling lcore's. now: ns, monotonic. */
+void inbox_receive(struct inbox *in, struct ctl_intake *intake, struct counters *counters, unsigned port,
+                   struct facts *const burst[], unsigned n, uint64_t now);
 
 /* Makes wakeup readable. Any thread. */
 void inbox_wake(struct inbox *in);
 
-/* Makes wakeup unreadable until the next inbox_put or inbox_wake. The main lcore calls it before inbox_take.
+/* Makes wakeup unreadable until the next inbox_receive or inbox_wake. The main lcore calls it before
+ * inbox_take.
  */
 void inbox_clear(struct inbox *in);
 

@@ -13,21 +13,31 @@ static const enum drop drop_of[] = {
     [NET_UDP_CHECKSUM] = DROP_UDP_CHECKSUM,
 };
 
-enum drop frame_check_ipv4(const void *frame, size_t bytes, uint32_t our_ip, enum net_found checksum)
+enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_found *found,
+                           agg_ones_sum_fn *ones_sum)
 {
     const struct frame_udp *f = frame;
-    const enum net_fault fault = net_check_ipv4(&f->ip, bytes - sizeof(f->eth), checksum);
+    const enum net_fault fault = net_check_ipv4(&f->ip, bytes - sizeof(f->eth), found->ip);
 
-    if (fault != NET_OK)
+    if (fault != NET_OK || f->ip.next_proto_id != NET_PROTOCOL_UDP)
+        return fault;
+    return net_check_udp(&f->ip, &f->udp, found->udp, ones_sum);
+}
+
+/* Whose a packet is counts more than what is wrong with the datagram in it. */
+enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip)
+{
+    const struct frame_udp *f = frame;
+
+    if (our_ip == 0)
+        return DROP_IP_NOT_OURS;
+    if (fault != NET_OK && fault < NET_UDP_LENGTH)
         return drop_of[fault];
     if (!net_ipv4_is_station(f->ip.src_addr))
         return DROP_IP_SOURCE;
-    return f->ip.dst_addr == our_ip ? DROP_REASONS : DROP_IP_NOT_OURS;
-}
-
-enum drop frame_check_udp(const void *frame, enum net_found checksum, agg_ones_sum_fn *ones_sum)
-{
-    const struct frame_udp *f = frame;
-
-    return drop_of[net_check_udp(&f->ip, &f->udp, checksum, ones_sum)];
+    if (f->ip.dst_addr != our_ip)
+        return DROP_IP_NOT_OURS;
+    if (f->ip.next_proto_id != NET_PROTOCOL_UDP && f->ip.next_proto_id != NET_PROTOCOL_ICMP)
+        return DROP_IP_PROTOCOL;
+    return drop_of[fault];
 }

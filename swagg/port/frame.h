@@ -12,12 +12,18 @@ enum {
     FRAME_PORT_BYTES = sizeof(struct net_ethernet) + sizeof(struct net_tag)
 }; /* a frame may be longer than the MTU by */
 
-/* What is wrong with a frame that has a whole Ethernet header with type IPv4; DROP_REASONS: nothing. our_ip:
- * the switch's. */
-enum drop frame_check_ipv4(const void *frame, size_t bytes, uint32_t our_ip, enum net_found checksum);
+/* What the device that received a frame says of its checksums. */
+struct frame_found {
+    enum net_found ip, udp;
+};
 
-/* The same for the UDP part of a frame that has passed frame_check_ipv4 and whose protocol is UDP. ones_sum:
- * from any struct agg_kernels. */
-enum drop frame_check_udp(const void *frame, enum net_found checksum, agg_ones_sum_fn *ones_sum);
+/* What is wrong with a frame that has a whole Ethernet header with type IPv4: with the packet, and if its
+ * protocol is UDP, with the datagram. ones_sum: from any struct agg_kernels. */
+enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_found *found,
+                           agg_ones_sum_fn *ones_sum);
+
+/* Why such a frame to the switch itself, in which frame_check has found this, goes no further; DROP_REASONS:
+ * it does, and its protocol is UDP or ICMP. our_ip: the switch's; 0: it has none. */
+enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip);
 
 #endif

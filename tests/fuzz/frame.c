@@ -40,6 +40,13 @@ static void mend(struct frame_udp *f, size_t bytes, uint8_t what)
         f->udp.dgram_cksum = 0;
 }
 
+static enum drop why_dropped(const struct frame_udp *f, size_t bytes, uint32_t ip)
+{
+    static const struct frame_found nothing = {NET_NOT_COMPARED, NET_NOT_COMPARED};
+
+    return frame_drops_as(f, frame_check(f, bytes, &nothing, agg_kernels_scalar.ones_sum), ip);
+}
+
 static void check_answer(const struct frame_udp *f, const uint8_t *payload, size_t bytes)
 {
     struct frame_header h;
@@ -50,9 +57,8 @@ static void check_answer(const struct frame_udp *f, const uint8_t *payload, size
     frame_answer_ends(f, &from, &to);
     frame_header_init(&h, &from, &to);
     frame_write(answer, &h, from.port, &p);
-    REQUIRE(frame_check_ipv4(answer, length, f->ip.src_addr, NET_NOT_COMPARED) == DROP_REASONS);
-    REQUIRE(answer->udp.dgram_cksum != 0 &&
-            frame_check_udp(answer, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum) == DROP_REASONS);
+    REQUIRE(why_dropped(answer, length, f->ip.src_addr) == DROP_REASONS);
+    REQUIRE(answer->ip.next_proto_id == NET_PROTOCOL_UDP && answer->udp.dgram_cksum != 0);
     REQUIRE(frame_payload_bytes(answer) == bytes && memcmp(answer->payload, payload, bytes) == 0);
     REQUIRE(answer->udp.dst_port == f->udp.src_port && answer->udp.src_port == f->udp.dst_port);
     free(answer);
@@ -62,11 +68,10 @@ static void read_frame(const struct frame_udp *f, size_t bytes)
 {
     struct sml_packet p;
     struct ctl_message m;
-    if (frame_check_ipv4(f, bytes, our_ip(), NET_NOT_COMPARED) != DROP_REASONS)
+    if (why_dropped(f, bytes, our_ip()) != DROP_REASONS)
         return;
     REQUIRE(net16(f->ip.total_length) <= bytes - sizeof(struct net_ethernet) && f->ip.dst_addr == our_ip());
-    if (f->ip.next_proto_id != NET_PROTOCOL_UDP ||
-        frame_check_udp(f, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum) != DROP_REASONS)
+    if (f->ip.next_proto_id != NET_PROTOCOL_UDP)
         return;
     size_t n = frame_payload_bytes(f);
     REQUIRE(FRAME_HEADER_BYTES + n <= bytes);

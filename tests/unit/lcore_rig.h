@@ -241,6 +241,23 @@ static inline void rig_close(void)
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
 }
 
+/* A UDP packet that has been sent: whether its checksums are right. */
+static inline bool rig_is_sound(const uint8_t frame[2048])
+{
+    static const struct frame_found nothing = {NET_NOT_COMPARED, NET_NOT_COMPARED};
+
+    return frame_check(frame, 2048, &nothing, agg_kernels_scalar.ones_sum) == NET_OK;
+}
+
+/* Hands the engine a frame that came in by this port. */
+static inline void rig_steer(struct engine *engine, unsigned source, const struct agg_key_place *key,
+                             unsigned port, struct rte_mbuf *m)
+{
+    struct facts f = {.m = m, .source = (uint8_t)source, .key = key}, *burst[] = {&f};
+
+    engine_receive(engine, port, burst, 1);
+}
+
 /* All of this lcore's tasks once. */
 static inline unsigned rig_round(void)
 {

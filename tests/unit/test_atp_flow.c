@@ -110,8 +110,7 @@ static struct atp_packet sent(unsigned port, unsigned from, unsigned to, uint32_
     CU_ASSERT(f->ip.dst_addr == receiver.ip && f->udp.dst_port == receiver.port);
     CU_ASSERT(net_same_mac(&f->eth.dst_addr, &receiver.mac));
     CU_ASSERT_EQUAL(f->ip.type_of_service, type);
-    CU_ASSERT_EQUAL(frame_check_ipv4(bytes, sizeof(bytes), receiver.ip, NET_NOT_COMPARED), DROP_REASONS);
-    CU_ASSERT_EQUAL(frame_check_udp(bytes, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
+    CU_ASSERT(rig_is_sound(bytes));
     CU_ASSERT_EQUAL_FATAL(atp_parse(&p, f->payload, frame_payload_bytes(f)), ATP_OK);
     for (unsigned i = 0; i < WORDS; i++)
         CU_ASSERT_EQUAL(get_be32(f->payload + ATP_HEADER_BYTES + 4 * i), value);

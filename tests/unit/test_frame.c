@@ -37,9 +37,9 @@ static void seal_ip(void)
 
 static enum drop check(size_t bytes)
 {
-    enum drop why = frame_check_ipv4(frame, bytes, here.ip, NET_NOT_COMPARED);
+    static const struct frame_found nothing = {NET_NOT_COMPARED, NET_NOT_COMPARED};
 
-    return why != DROP_REASONS ? why : frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum);
+    return frame_drops_as(frame, frame_check(frame, bytes, &nothing, agg_kernels_scalar.ones_sum), here.ip);
 }
 
 static void set_version(void)

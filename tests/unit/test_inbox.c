@@ -8,6 +8,7 @@ enum { PORTS = 3 };
 
 static struct inbox inbox;
 static struct ctl_intake intake;
+static struct counters counters;
 static uint32_t addresses; /* that have sent something */
 
 static void open_inbox(unsigned ports)
@@ -31,10 +32,12 @@ static unsigned put(unsigned port, unsigned frames)
         const struct frame_end from = {.ip = ++addresses, .port = 1}, to = rig_switch(CTL_PORT);
         struct rte_mbuf *m = rig_frame(&from, &to, "x", 1);
 
-        m->port = (uint16_t)port;
+        struct facts f = {.m = m}, *burst[] = {&f};
+
         m->hash.usr = i;
-        if (inbox_put(&inbox, &intake, m, 0) != DROP_REASONS) {
-            rte_pktmbuf_free(m);
+        inbox_receive(&inbox, &intake, &counters, port, burst, 1, 0);
+        if (counters.drop[port][DROP_CONTROL_FULL] != 0) {
+            counters = (struct counters){0};
             return i;
         }
     }

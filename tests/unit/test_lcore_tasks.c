@@ -169,7 +169,7 @@ static void test_what_others_leave_for_it_wakes_it(void)
             look_again_soon();
 
         until_it_sleeps();
-        engine_steer(&engine, AGG_PROTOCOL_SWITCHML, &sml_protocol.shard_key, 0, rig_data(0, i, RIG_JOB, 1));
+        rig_steer(&engine, AGG_PROTOCOL_SWITCHML, &sml_protocol.shard_key, 0, rig_data(0, i, RIG_JOB, 1));
         engine_flush(&engine);
         while (!rte_ring_empty(inbox))
             look_again_soon();

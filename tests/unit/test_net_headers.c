@@ -141,7 +141,7 @@ static void make_from(uint8_t type)
 static bool names(size_t at, size_t bytes)
 {
     memcpy(sent + at, ours, sizeof(ours));
-    return arp_or_ipv4_is_from((const void *)sent, bytes, our_ip());
+    return arp_or_ipv4_sender((const void *)sent, bytes) == our_ip();
 }
 
 static void test_arp_is_from_its_sender(void)
@@ -159,7 +159,7 @@ static void test_ipv4_is_from_its_source(void)
     CU_ASSERT_FALSE(names(DESTINATION, IPV4_BYTES));
     CU_ASSERT(names(SOURCE, IPV4_BYTES));
     sent[SOURCE] ^= 1;
-    CU_ASSERT_FALSE(arp_or_ipv4_is_from((const void *)sent, IPV4_BYTES, our_ip()));
+    CU_ASSERT_NOT_EQUAL(arp_or_ipv4_sender((const void *)sent, IPV4_BYTES), our_ip());
 }
 
 static void test_other_frames_and_short_ones_are_from_nobody(void)

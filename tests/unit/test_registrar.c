@@ -155,8 +155,7 @@ static struct ctl_message sent_by(unsigned port, unsigned rank)
     CU_ASSERT_EQUAL(f->ip.src_addr, rig_ip);
     CU_ASSERT_EQUAL(f->udp.src_port, RTE_BE16(CTL_PORT));
     CU_ASSERT_EQUAL(f->udp.dst_port, to.port);
-    CU_ASSERT_EQUAL(frame_check_ipv4(frame, sizeof(frame), to.ip, NET_NOT_COMPARED), DROP_REASONS);
-    CU_ASSERT_EQUAL(frame_check_udp(frame, NET_NOT_COMPARED, agg_kernels_scalar.ones_sum), DROP_REASONS);
+    CU_ASSERT(rig_is_sound(frame) && f->ip.dst_addr == to.ip);
     CU_ASSERT_EQUAL(ctl_parse(&m, f->payload, frame_payload_bytes(f)), CTL_PARSED);
     CU_ASSERT_EQUAL(m.head.rank, rank);
     CU_ASSERT_EQUAL(m.head.boot_id, boot_id_for(rank));

@@ -316,8 +316,8 @@ static void contribute(const struct job *job)
     uint8_t payload[SML_HEADER_BYTES + BODY];
     const size_t bytes = data(job->common.number, 3, payload);
 
-    engine_steer(&rig.engine, engine_from_members(AGG_PROTOCOL_SWITCHML), &sml_protocol.shard_key, 0,
-                 to_us(&from, SML_PORT_FIRST, payload, bytes));
+    rig_steer(&rig.engine, engine_from_members(AGG_PROTOCOL_SWITCHML), &sml_protocol.shard_key, 0,
+              to_us(&from, SML_PORT_FIRST, payload, bytes));
     rig_round();
 }
 
@@ -328,8 +328,8 @@ static void come_down(uint8_t number, int32_t value)
     uint8_t payload[SML_HEADER_BYTES + BODY];
     const size_t bytes = data(number, value, payload);
 
-    engine_steer(&rig.engine, engine_from_parent(AGG_PROTOCOL_SWITCHML, 0), &sml_protocol.shard_key, ABOVE,
-                 to_us(&from, UPLINK_DATA_PORT, payload, bytes));
+    rig_steer(&rig.engine, engine_from_parent(AGG_PROTOCOL_SWITCHML, 0), &sml_protocol.shard_key, ABOVE,
+              to_us(&from, UPLINK_DATA_PORT, payload, bytes));
     rig_round();
 }
 

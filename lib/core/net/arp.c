@@ -39,19 +39,3 @@ void arp_ask(struct frame_arp *out, const struct net_mac *mac, uint32_t sender_i
     out->arp.sender_ip = sender_ip;
     out->arp.target_ip = target_ip;
 }
-
-static bool arp_names(const struct net_arp *arp, size_t bytes, uint32_t ip)
-{
-    return bytes >= sizeof(*arp) && arp->protocol == net16(NET_TYPE_IPV4) &&
-           arp->hardware_bytes == sizeof(struct net_mac) && arp->sender_ip == ip;
-}
-
-bool arp_or_ipv4_is_from(const struct net_ethernet *eth, size_t bytes, uint32_t ip)
-{
-    const void *inside = eth + 1;
-
-    bytes -= sizeof(*eth);
-    if (eth->ether_type == net16(NET_TYPE_IPV4))
-        return bytes >= sizeof(struct net_ipv4) && ((const struct net_ipv4 *)inside)->src_addr == ip;
-    return eth->ether_type == net16(NET_TYPE_ARP) && arp_names(inside, bytes, ip);
-}
