@@ -4,7 +4,6 @@
  * An iteration takes as long as its slowest rank; the table shows the median over the iterations, and the
  * extremes. Other ways to take the time: --time. */
 #include <errno.h>
-#include <getopt.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "command_line.h"
 #include "elements.h"
 #include "standard_streams.h"
 #include "version.h"
@@ -25,8 +25,7 @@ enum timing {
     MEAN,    /* a barrier before each; mean over ranks and iterations, as OSU's benchmarks have it */
     LOOP,    /* one after the other; the whole loop's by the number of calls, of the slowest rank */
 };
-static const char *const timings[] = {"slowest", "mean", "loop"};
-enum { TIMINGS = sizeof timings / sizeof timings[0] };
+static const char *const timings[] = {"slowest", "mean", "loop", NULL};
 
 ELEMENT_ACCESS(float, f32)
 ELEMENT_ACCESS(double, f64)
@@ -62,126 +61,66 @@ struct row {
     long wrong;
 };
 
-static const char usage[] =
-    "usage: mpi-perf [options]\n"
-    "  -b SIZE      smallest tensor (8); K, M and G may follow\n"
-    "  -e SIZE      largest tensor (16M)\n"
-    "  -f FACTOR    from one size to the next (2)\n"
-    "  -n COUNT     iterations of each size (20)\n"
-    "  -w COUNT     iterations before those, not counted (5)\n"
-    "  --settle MS  more of those for so long, at the first size and whenever it has grown\n"
-    "               fourfold: until the kernel has placed ranks anew (0)\n"
-    "  --op OP      allreduce or reduce, to rank 0 (allreduce)\n"
-    "  --time HOW   slowest: median of the slowest rank's; mean: of ranks and iterations;\n"
-    "               loop: calls without a barrier between them (slowest)\n"
-    "  --type TYPE  float, double, int32 or int64 (float)\n"
-    "  --json FILE  writes the table there, too\n"
-    "  -h, --help, --version\n";
+static const char intro[] = "usage: mpi-perf [OPTION...]\n"
+                            "Times MPI_Allreduce or MPI_Reduce of growing sizes, and verifies the sums.\n";
 
 /* --- options --- */
 
-static void refuse(const struct options *o, const char *option, const char *value)
+static bool read_operation(const struct option_row *row, const char *text, void *field)
 {
-    if (o->rank == 0)
-        fprintf(stderr, "mpi-perf: %s cannot be %s\n%s", option, value, usage);
-    MPI_Finalize();
-    exit(2);
+    static const char *const words[] = {[ALLREDUCE] = "allreduce", [REDUCE] = "reduce", NULL};
+
+    return option_one_of(row, text, words, field);
 }
 
-static size_t number(const struct options *o, const char *option, const char *text, size_t least)
+static bool read_timing(const struct option_row *row, const char *text, void *field)
 {
-    static const char units[] = "KMG";
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    const char *unit = *end ? strchr(units, *end) : NULL;
-    if (errno || end == text || *text == '-' || end[unit ? 1 : 0] || n > SIZE_MAX >> 32)
-        refuse(o, option, text);
-    size_t value = (size_t)n << (unit ? 10 * (unit - units + 1) : 0);
-    if (value < least)
-        refuse(o, option, text);
-    return value;
+    return option_one_of(row, text, timings, field);
 }
 
-static enum operation find_operation(const struct options *o, const char *name)
+static bool read_element(const struct option_row *row, const char *text, void *field)
 {
-    if (strcmp(name, "allreduce") != 0 && strcmp(name, "reduce") != 0)
-        refuse(o, "--op", name);
-    return strcmp(name, "reduce") == 0 ? REDUCE : ALLREDUCE;
+    static const char *const words[] = {"float", "double", "int32", "int64", NULL};
+    unsigned which;
+
+    if (!option_one_of(row, text, words, &which))
+        return false;
+    *(const struct element **)field = &elements[which];
+    return true;
 }
 
-static enum timing find_timing(const struct options *o, const char *name)
-{
-    for (int i = 0; i < TIMINGS; i++)
-        if (strcmp(timings[i], name) == 0)
-            return (enum timing)i;
-    refuse(o, "--time", name);
-    return SLOWEST;
-}
+#define FIELD(member) offsetof(struct options, member)
 
-static const struct element *find_element(const struct options *o, const char *name)
-{
-    for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++)
-        if (strcmp(elements[i].name, name) == 0)
-            return &elements[i];
-    refuse(o, "--type", name);
-    return NULL;
-}
+static const struct option_row rows[] = {
+    {NULL, 'b', "SIZE", option_bytes, FIELD(begin), 1, 0, "smallest tensor (8); K, M and G may follow"},
+    {NULL, 'e', "SIZE", option_bytes, FIELD(end), 1, 0, "largest tensor (16M)"},
+    {NULL, 'f', "FACTOR", option_bytes, FIELD(factor), 2, 0, "from one size to the next (2)"},
+    {NULL, 'n', "COUNT", option_int, FIELD(iterations), 1, INT32_MAX, "iterations of each size (20)"},
+    {NULL, 'w', "COUNT", option_int, FIELD(warmups), 0, INT32_MAX,
+     "iterations before those, not counted (5)"},
+    {"settle", 0, "MS", option_real, FIELD(settle), 0, INT32_MAX,
+     "more of those for so long, at the first size and whenever it has grown fourfold: until the kernel has "
+     "placed ranks anew (0)"},
+    {"op", 0, "OP", read_operation, FIELD(operation), 0, 0, "allreduce or reduce, to rank 0 (allreduce)"},
+    {"time", 0, "HOW", read_timing, FIELD(timing), 0, 0,
+     "slowest: median of the slowest rank's; mean: of ranks and iterations; loop: calls without a barrier "
+     "between them (slowest)"},
+    {"type", 0, "TYPE", read_element, FIELD(element), 0, 0, "float, double, int32 or int64 (float)"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "writes the table there, too"},
+};
 
+/* Ends the program unless they are good. Rank 0 says what is wrong. */
 static void read_options(struct options *o, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"op", required_argument, NULL, 'o'},   {"type", required_argument, NULL, 't'},
-        {"time", required_argument, NULL, 'm'}, {"settle", required_argument, NULL, 's'},
-        {"json", required_argument, NULL, 'j'}, {"version", no_argument, NULL, 'v'},
-        {"help", no_argument, NULL, 'h'},       {0},
-    };
-    int c;
-    opterr = o->rank == 0;
-    while ((c = getopt_long(argc, argv, "b:e:f:n:w:h", longs, NULL)) != -1) {
-        switch (c) {
-        case 'b':
-            o->begin = number(o, "-b", optarg, 1);
-            break;
-        case 'e':
-            o->end = number(o, "-e", optarg, 1);
-            break;
-        case 'f':
-            o->factor = number(o, "-f", optarg, 2);
-            break;
-        case 'n':
-            o->iterations = (int)number(o, "-n", optarg, 1);
-            break;
-        case 'w':
-            o->warmups = (int)number(o, "-w", optarg, 0);
-            break;
-        case 'o':
-            o->operation = find_operation(o, optarg);
-            break;
-        case 't':
-            o->element = find_element(o, optarg);
-            break;
-        case 'm':
-            o->timing = find_timing(o, optarg);
-            break;
-        case 's':
-            o->settle = (double)number(o, "--settle", optarg, 0) / 1e3;
-            break;
-        case 'j':
-            o->json = optarg;
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            exit(EXIT_SUCCESS);
-        case 'v':
-            printf("mpi-perf %s\n", build_version);
-            exit(EXIT_SUCCESS);
-        default:
-            refuse(o, "an option", "unknown");
-        }
+    const struct option_group group = {rows, sizeof rows / sizeof rows[0], o};
+    const struct command_line line = {
+        .version = build_version, .intro = intro, .groups = &group, .count = 1, .is_silent = o->rank != 0};
+    const int status = options_read(&line, argc, argv);
+    if (status != OPTIONS_READ) {
+        MPI_Finalize();
+        exit(status);
     }
-    if (optind < argc)
-        refuse(o, "an argument", argv[optind]);
+    o->settle /= 1e3;
     if (o->begin < o->element->size)
         o->begin = o->element->size;
 }

@@ -1,6 +1,5 @@
 #include "perf_options.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +8,6 @@
 static const char intro[] =
     "usage: swagg-perf --switch IP --job NAME --rank R --size N [OPTION...]\n"
     "Times collectives of growing sizes, in the form of nccl-tests, and verifies the sums.\n";
-
-static bool read_bytes(const struct option_row *row, const char *text, void *field)
-{
-    char *end;
-    unsigned long long n;
-    unsigned shift;
-
-    errno = 0;
-    n = strtoull(text, &end, 10);
-    shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    if (errno != 0 || end == text || *text == '-' || end[shift != 0] != '\0' || n > SIZE_MAX >> shift) {
-        complain("--%s: \"%s\" is not a number of bytes", row->name, text);
-        return false;
-    }
-    *(size_t *)field = (size_t)n << shift;
-    return true;
-}
 
 static bool read_type(const struct option_row *row, const char *text, void *field)
 {
@@ -37,38 +19,24 @@ static bool read_type(const struct option_row *row, const char *text, void *fiel
     return *type != NULL;
 }
 
-enum { WORDS = 3 };
-
-/* One of three words; which, or -1 after a complaint. */
-static int read_word(const struct option_row *row, const char *text, const char *const words[WORDS])
-{
-    for (int i = 0; i < WORDS; i++)
-        if (strcmp(words[i], text) == 0)
-            return i;
-    complain("--%s: \"%s\" is none of %s, %s, %s", row->name, text, words[0], words[1], words[2]);
-    return -1;
-}
-
 static bool read_numbers(const struct option_row *row, const char *text, void *field)
 {
-    static const char *const words[WORDS] = {
-        [SWAGG_NUMBERS_NATIVE] = "native", [SWAGG_NUMBERS_INT32] = "int32", [SWAGG_NUMBERS_FP16] = "fp16"};
-    const int i = read_word(row, text, words);
+    static const char *const words[] = {"native", "int32", "fp16", NULL};
 
-    if (i >= 0)
-        *(enum swagg_numbers *)field = (enum swagg_numbers)i;
-    return i >= 0;
+    return option_one_of(row, text, words, field);
 }
 
-/* One of two words. */
+/* The place in words of what a bool says. */
 static bool read_choice(const struct option_row *row, const char *text, const char *no, const char *yes,
                         bool *is_yes)
 {
-    *is_yes = strcmp(text, yes) == 0;
-    if (*is_yes || strcmp(text, no) == 0)
-        return true;
-    complain("--%s: \"%s\" is neither %s nor %s", row->name, text, no, yes);
-    return false;
+    const char *const words[] = {no, yes, NULL};
+    unsigned which;
+
+    if (!option_one_of(row, text, words, &which))
+        return false;
+    *is_yes = which == 1;
+    return true;
 }
 
 static bool read_check(const struct option_row *row, const char *text, void *field)
@@ -83,43 +51,30 @@ static bool read_operation(const struct option_row *row, const char *text, void 
 
 static bool read_compression(const struct option_row *row, const char *text, void *field)
 {
-    struct perf *p = field;
-    bool thc;
-    const bool good = read_choice(row, text, "none", "thc", &thc);
+    static const char *const words[] = {"none", "thc", NULL};
 
-    p->options.compression = thc ? SWAGG_COMPRESSION_THC : SWAGG_COMPRESSION_NONE;
-    return good;
+    return option_one_of(row, text, words, field);
 }
 
 static bool read_mode(const struct option_row *row, const char *text, void *field)
 {
-    struct perf *p = field;
-    bool arrival;
-    const bool good = read_choice(row, text, "ordered", "arrival", &arrival);
+    static const char *const words[] = {"ordered", "arrival", NULL};
 
-    p->options.mode = arrival ? SWAGG_ON_ARRIVAL : SWAGG_ORDERED;
-    return good;
+    return option_one_of(row, text, words, field);
 }
 
 static bool read_checksum(const struct option_row *row, const char *text, void *field)
 {
-    struct perf *p = field;
-    bool crc32c;
-    const bool good = read_choice(row, text, "none", "crc32c", &crc32c);
+    static const char *const words[] = {"none", "crc32c", NULL};
 
-    p->options.checksum = crc32c ? SWAGG_CHECKSUM_CRC32C : SWAGG_CHECKSUM_NONE;
-    return good;
+    return option_one_of(row, text, words, field);
 }
 
 static bool read_protocol(const struct option_row *row, const char *text, void *field)
 {
-    static const char *const words[WORDS] = {
-        [SWAGG_PROTOCOL_SWITCHML] = "switchml", [SWAGG_PROTOCOL_ATP] = "atp", [SWAGG_PROTOCOL_AUTO] = "auto"};
-    const int i = read_word(row, text, words);
+    static const char *const words[] = {"switchml", "atp", "auto", NULL};
 
-    if (i >= 0)
-        *(enum swagg_protocol *)field = (enum swagg_protocol)i;
-    return i >= 0;
+    return option_one_of(row, text, words, field);
 }
 
 static bool read_timeout(const struct option_row *row, const char *text, void *field)
@@ -152,41 +107,44 @@ static bool read_verbose(const struct option_row *row, const char *text, void *f
 #define FIELD(member) offsetof(struct perf, member)
 
 static const struct option_row rows[] = {
-    {"switch", 0, "IP", option_text, FIELD(options.switch_ip), 0, "the switch's address"},
-    {"job", 0, "NAME", option_text, FIELD(options.job), 0, "the same for all ranks"},
-    {"rank", 0, "R", option_int, FIELD(options.rank), INT32_MAX, "0..N-1"},
-    {"size", 0, "N", option_int, FIELD(options.size), INT32_MAX, "number of ranks"},
-    {"minbytes", 'b', "BYTES", read_bytes, FIELD(begin), 0, "smallest tensor, with K, M or G; default 8"},
-    {"maxbytes", 'e', "BYTES", read_bytes, FIELD(end), 0, "largest tensor; default 16M"},
-    {"stepfactor", 'f', "F", read_bytes, FIELD(factor), 0, "from one size to the next; default 2"},
-    {"iters", 'n', "N", option_int, FIELD(iterations), INT32_MAX, "timed calls a size; default 20"},
-    {"warmup_iters", 'w', "N", option_int, FIELD(warmups), INT32_MAX, "calls before them; default 5"},
-    {"pause", 'p', "MS", option_int, FIELD(pause_ms), INT32_MAX,
+    {"switch", 0, "IP", option_text, FIELD(options.switch_ip), 0, 0, "the switch's address"},
+    {"job", 0, "NAME", option_text, FIELD(options.job), 0, 0, "the same for all ranks"},
+    {"rank", 0, "R", option_int, FIELD(options.rank), 0, INT32_MAX, "0..N-1"},
+    {"size", 0, "N", option_int, FIELD(options.size), 0, INT32_MAX, "number of ranks"},
+    {"minbytes", 'b', "BYTES", option_bytes, FIELD(begin), 0, 0,
+     "smallest tensor, with K, M or G; default 8"},
+    {"maxbytes", 'e', "BYTES", option_bytes, FIELD(end), 0, 0, "largest tensor; default 16M"},
+    {"stepfactor", 'f', "F", option_bytes, FIELD(factor), 0, 0, "from one size to the next; default 2"},
+    {"iters", 'n', "N", option_int, FIELD(iterations), 0, INT32_MAX, "timed calls a size; default 20"},
+    {"warmup_iters", 'w', "N", option_int, FIELD(warmups), 0, INT32_MAX, "calls before them; default 5"},
+    {"pause", 'p', "MS", option_int, FIELD(pause_ms), 0, INT32_MAX,
      "before each timed call; ranks on one machine begin it together"},
-    {"offset", 0, "MS", option_int, FIELD(offset_ms), INT32_MAX, "so much later; default 0"},
-    {"check", 'c', "0|1", read_check, FIELD(check), 0, "verify the sums; default 1"},
-    {"type", 'd', "TYPE", read_type, FIELD(type), 0, PERF_TYPE_NAMES "; default float"},
-    {"op", 'o', "OP", read_operation, FIELD(reduce), 0, "allreduce, reduce; default allreduce"},
-    {"root", 'r', "R", option_int, FIELD(root), INT32_MAX, "of reduce; default 0"},
-    {"json", 0, "FILE", option_text, FIELD(json), 0, "rank 0 writes the table there, too"},
-    {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, "how floats travel: native, int32, fp16"},
-    {"compression", 0, "KIND", read_compression, 0, 0, "of float's allreduce: none, thc"},
-    {"compress-least", 0, "N", option_int, FIELD(options.compress_least), INT32_MAX,
+    {"offset", 0, "MS", option_int, FIELD(offset_ms), 0, INT32_MAX, "so much later; default 0"},
+    {"check", 'c', "0|1", read_check, FIELD(check), 0, 0, "verify the sums; default 1"},
+    {"type", 'd', "TYPE", read_type, FIELD(type), 0, 0, PERF_TYPE_NAMES "; default float"},
+    {"op", 'o', "OP", read_operation, FIELD(reduce), 0, 0, "allreduce, reduce; default allreduce"},
+    {"root", 'r', "R", option_int, FIELD(root), 0, INT32_MAX, "of reduce; default 0"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "rank 0 writes the table there, too"},
+    {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, 0, "how floats travel: native, int32, fp16"},
+    {"compression", 0, "KIND", read_compression, FIELD(options.compression), 0, 0,
+     "of float's allreduce: none, thc"},
+    {"compress-least", 0, "N", option_int, FIELD(options.compress_least), 0, INT32_MAX,
      "elements of a call that is compressed; default 16384"},
-    {"bits", 0, "N", option_int, FIELD(options.thc_bits), INT32_MAX, "of a compressed number; default 4"},
-    {"mode", 0, "MODE", read_mode, 0, 0, "ordered, arrival; as all that follow, as in swagg.h"},
-    {"protocol", 0, "NAME", read_protocol, FIELD(options.protocol), 0, "switchml, atp, auto"},
-    {"server", 0, "IP[,IP...]", option_text, FIELD(options.server_ip), 0,
+    {"bits", 0, "N", option_int, FIELD(options.thc_bits), 0, INT32_MAX, "of a compressed number; default 4"},
+    {"mode", 0, "MODE", read_mode, FIELD(options.mode), 0, 0,
+     "ordered, arrival; as all that follow, as in swagg.h"},
+    {"protocol", 0, "NAME", read_protocol, FIELD(options.protocol), 0, 0, "switchml, atp, auto"},
+    {"server", 0, "IP[,IP...]", option_text, FIELD(options.server_ip), 0, 0,
      "ATP's parameter servers; default: the switch"},
-    {"checksum", 0, "KIND", read_checksum, 0, 0, "none, crc32c"},
-    {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, "with the key of the job's tenant"},
-    {"slots", 0, "N", option_int, FIELD(options.slots), INT32_MAX, "of the job"},
-    {"window", 0, "N", option_int, FIELD(options.window), INT32_MAX, "chunks on their way"},
-    {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), INT32_MAX, "of the path to the switch"},
-    {"answer-timeout", 0, "MS", option_int, FIELD(options.answer_timeout_ms), INT32_MAX,
+    {"checksum", 0, "KIND", read_checksum, FIELD(options.checksum), 0, 0, "none, crc32c"},
+    {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, 0, "with the key of the job's tenant"},
+    {"slots", 0, "N", option_int, FIELD(options.slots), 0, INT32_MAX, "of the job"},
+    {"window", 0, "N", option_int, FIELD(options.window), 0, INT32_MAX, "chunks on their way"},
+    {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), 0, INT32_MAX, "of the path to the switch"},
+    {"answer-timeout", 0, "MS", option_int, FIELD(options.answer_timeout_ms), 0, INT32_MAX,
      "of the switch's first answer; default 3000"},
-    {"timeout", 0, "MS", read_timeout, 0, INT32_MAX, "of joining and of each call"},
-    {"verbose", 'v', NULL, read_verbose, 0, 0, "the library's log to stderr, statistics at the end"},
+    {"timeout", 0, "MS", read_timeout, 0, 0, INT32_MAX, "of joining and of each call"},
+    {"verbose", 'v', NULL, read_verbose, 0, 0, 0, "the library's log to stderr, statistics at the end"},
 };
 
 /* What every run needs. */

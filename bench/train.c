@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "command_line.h"
 #include "examples/text.h"
 #include "rank.h"
 #include "workers.h"
@@ -16,20 +17,6 @@
 static const int hidden[2] = {384, 128};
 
 enum { TEST_STRIDE = 4, FLOATS = 1 << 17 }; /* FLOATS: of the gradients that are written */
-
-static const char usage[] = "usage: bench-train [OPTION...] FILE...\n"
-                            "  --workers N      4          --epochs N       5\n"
-                            "  --batch N        256        --steps N        30, of an epoch\n"
-                            "  --compression none|thc      --bits B, --one-in N, --granularity N    of THC\n"
-                            "  --loss P         0          of packets: what does not come is zeros\n"
-                            "  --late N         0          workers, in each step; sums are of the others\n"
-                            "  --synchronize               models, after each epoch\n"
-                            "  --gradients FILE            to be written: at the end, each worker's of one "
-                            "step, the last 131072 numbers of each\n"
-                            "One worker of them, over a network:\n"
-                            "  --switch IP      --job NAME --rank R\n"
-                            "  --late-ms N      0          so late are those that are\n"
-                            "  --quorum N       all        ranks are enough for a sum; --quorum-wait MS\n";
 
 struct run {
     struct workers_config cfg;
@@ -86,72 +73,55 @@ static void write_gradients(const struct run *r, struct workers *w)
         stop("cannot write the gradients");
 }
 
-enum kind { A_NUMBER, A_SIZE, A_PROBABILITY, A_TEXT, THC_OR_NONE, YES };
-
-static void set(enum kind kind, void *to)
+static bool read_compression(const struct option_row *row, const char *text, void *field)
 {
-    switch (kind) {
-    case A_NUMBER:
-        *(int *)to = atoi(optarg);
-        break;
-    case A_SIZE:
-        *(size_t *)to = strtoul(optarg, NULL, 10);
-        break;
-    case A_PROBABILITY:
-        *(double *)to = atof(optarg);
-        break;
-    case A_TEXT:
-        *(const char **)to = optarg;
-        break;
-    case THC_OR_NONE:
-        if (strcmp(optarg, "thc") != 0 && strcmp(optarg, "none") != 0)
-            stop(usage);
-        *(enum swagg_compression *)to = optarg[0] == 't' ? SWAGG_COMPRESSION_THC : SWAGG_COMPRESSION_NONE;
-        break;
-    case YES:
-        *(bool *)to = true;
-        break;
-    }
+    static const char *const words[] = {"none", "thc", NULL};
+
+    return option_one_of(row, text, words, field);
 }
+
+#define FIELD(member) offsetof(struct run, member)
+
+static const struct option_row rows[] = {
+    {"workers", 0, "N", option_int, FIELD(workers), 1, AGG_MAX_RANKS, "default 4"},
+    {"batch", 0, "N", option_bytes, FIELD(cfg.batch), 1, 0, "of all workers; default 256"},
+    {"epochs", 0, "N", option_int, FIELD(epochs), 0, INT32_MAX, "default 5"},
+    {"steps", 0, "N", option_bytes, FIELD(steps), 0, 0, "of an epoch; default 30"},
+    {"compression", 0, "KIND", read_compression, FIELD(cfg.options.compression), 0, 0, "none, thc"},
+    {"bits", 0, "B", option_int, FIELD(cfg.options.thc_bits), 0, INT32_MAX, "of THC"},
+    {"one-in", 0, "N", option_int, FIELD(cfg.options.thc_clamped_one_in), 0, INT32_MAX, "of THC"},
+    {"granularity", 0, "N", option_int, FIELD(cfg.options.thc_granularity), 0, INT32_MAX, "of THC"},
+    {"loss", 0, "P", option_real, FIELD(cfg.loss), 0, 1, "of packets: what does not come is zeros"},
+    {"late", 0, "N", option_int, FIELD(late), 0, INT32_MAX, "workers, in each step; sums are of the others"},
+    {"synchronize", 0, NULL, option_flag, FIELD(synchronize), 0, 0, "models, after each epoch"},
+    {"gradients", 0, "FILE", option_text, FIELD(gradients), 0, 0,
+     "to be written: at the end, each worker's of one step, the last 131072 numbers of each"},
+    {"switch", 0, "IP", option_text, FIELD(cfg.options.switch_ip), 0, 0,
+     "one worker of them, over a network: with all that follow"},
+    {"job", 0, "NAME", option_text, FIELD(cfg.options.job), 0, 0, "the same for all"},
+    {"rank", 0, "R", option_int, FIELD(cfg.options.rank), 0, INT32_MAX, "of this one"},
+    {"late-ms", 0, "N", option_int, FIELD(late_ms), 0, INT32_MAX, "so late are those that are; default 0"},
+    {"quorum", 0, "N", option_int, FIELD(cfg.options.quorum), 0, INT32_MAX,
+     "ranks are enough for a sum; default: all"},
+    {"quorum-wait", 0, "MS", option_int, FIELD(cfg.options.quorum_wait_ms), 0, INT32_MAX, "for the others"},
+};
 
 static void read_options(struct run *r, int argc, char **argv)
 {
-    const struct {
-        const char *name;
-        enum kind kind;
-        void *to;
-    } known[] = {{"workers", A_NUMBER, &r->workers},
-                 {"batch", A_SIZE, &r->cfg.batch},
-                 {"epochs", A_NUMBER, &r->epochs},
-                 {"steps", A_SIZE, &r->steps},
-                 {"compression", THC_OR_NONE, &r->cfg.options.compression},
-                 {"bits", A_NUMBER, &r->cfg.options.thc_bits},
-                 {"one-in", A_NUMBER, &r->cfg.options.thc_clamped_one_in},
-                 {"granularity", A_NUMBER, &r->cfg.options.thc_granularity},
-                 {"loss", A_PROBABILITY, &r->cfg.loss},
-                 {"late", A_NUMBER, &r->late},
-                 {"synchronize", YES, &r->synchronize},
-                 {"switch", A_TEXT, &r->cfg.options.switch_ip},
-                 {"job", A_TEXT, &r->cfg.options.job},
-                 {"rank", A_NUMBER, &r->cfg.options.rank},
-                 {"late-ms", A_NUMBER, &r->late_ms},
-                 {"quorum", A_NUMBER, &r->cfg.options.quorum},
-                 {"quorum-wait", A_NUMBER, &r->cfg.options.quorum_wait_ms},
-                 {"gradients", A_TEXT, &r->gradients}};
-    enum { KNOWN = sizeof known / sizeof *known };
-    struct option longs[KNOWN + 1] = {{0}};
-    int c;
+    const struct option_group group = {rows, sizeof rows / sizeof rows[0], r};
+    const struct command_line line = {
+        .intro = "usage: bench-train [OPTION...] FILE...\nTrains a language model on these texts.\n",
+        .operands = "texts",
+        .groups = &group,
+        .count = 1};
+    int status = options_read(&line, argc, argv);
 
-    for (int i = 0; i < KNOWN; i++)
-        longs[i] = (struct option){known[i].name, known[i].kind != YES, NULL, i};
-    while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
-        if (c == '?')
-            stop(usage);
-        set(known[c].kind, known[c].to);
-    }
-    if (optind == argc || r->workers < 1 || r->workers > AGG_MAX_RANKS || r->cfg.batch < (size_t)r->workers ||
-        r->late < 0 || r->late >= r->workers || (r->late > 0 && r->cfg.loss > 0) || r->late_ms < 0)
-        stop(usage);
+    if (status == OPTIONS_READ && r->cfg.batch < (size_t)r->workers)
+        status = refuse_usage("--batch must be --workers or more");
+    if (status == OPTIONS_READ && (r->late >= r->workers || (r->late > 0 && r->cfg.loss > 0)))
+        status = refuse_usage("--late must be less than --workers, and does not go with --loss");
+    if (status != OPTIONS_READ)
+        exit(status);
     r->cfg.workers = (unsigned)r->workers;
     r->cfg.late = (unsigned)r->late;
     r->cfg.options.size = r->workers;

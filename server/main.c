@@ -5,23 +5,25 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "command_line.h"
 #include "commands.h"
 #include "config/machine.h"
-#include "exit_status.h"
 #include "operator/operators.h"
 #include "ps.h"
 #include "registry/keyring.h"
 #include "standard_streams.h"
 #include "version.h"
 
-static const char usage[] =
+static const char intro[] =
     "usage: swagg-ps [--check] FILE\n"
     "A server that sums what workers send it, in the place of a switch, or beside one as parameter server.\n"
-    "Needs no privileges, and no device of its own.\n"
-    "\n"
-    "  FILE           the configuration (docs/server.md, example in conf/server.yaml)\n"
-    "      --check    only say whether the configuration is good\n"
-    "  -h, --help, --version\n";
+    "Needs no privileges, and no device of its own.\n";
+
+static const struct option_row rows[] = {
+    {NULL, 0, "FILE", NULL, 0, 0, 0,
+     "the configuration, with a group server (docs/server.md, example in conf/server.yaml)"},
+    {"check", 0, NULL, option_flag, 0, 0, 0, "only say whether the configuration is good"},
+};
 
 static void report_fault(void *context, const char *message)
 {
@@ -64,25 +66,19 @@ static int serve(struct config *cfg, const char *file)
 
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {{"check", no_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
     static struct config cfg;
     bool check = false;
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &check};
+    const struct command_line line = {
+        .version = build_version, .intro = intro, .operands = "configuration", .groups = &group, .count = 1};
 
     standard_streams_begin();
     log_program("swagg-ps");
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (option == 'k')
-            check = true;
-        else if (option == 'v')
-            return printf("swagg-ps %s\n", build_version) < 0;
-        else
-            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_GOOD : EXIT_USAGE;
-    }
-    if (argc - optind != 1)
-        return fputs(usage, stderr), EXIT_USAGE;
+    const int status = options_read(&line, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    if (argc - optind > 1)
+        return refuse_usage("one configuration at a time");
     if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
         return EXIT_USAGE;
     if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */

@@ -5,7 +5,7 @@
 
 #include "atp/protocol.h"
 #include "atp_world.h"
-#include "options.h"
+#include "runner.h"
 
 static void add(struct atp_world_result *sum, const struct atp_world_result *r)
 {

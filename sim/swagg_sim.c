@@ -8,48 +8,24 @@
 
 #include "atp_run.h"
 #include "chip_protocol.h"
+#include "command_line.h"
 #include "curves/curves.h"
-#include "exit_status.h"
 #include "incast.h"
-#include "options.h"
 #include "runner.h"
 #include "scale/scale.h"
 #include "standard_streams.h"
 #include "tat_table.h"
 #include "version.h"
 
-static _Noreturn void usage(FILE *out)
+#define ROWS(table) table, sizeof(table) / sizeof(table[0])
+
+/* As options_read, for a command. */
+static int read_line(const char *intro, const struct option_row rows[], size_t n, void *fields, int argc,
+                     char **argv)
 {
-    fprintf(
-        out,
-        "usage: swagg-sim run [--seeds COUNT] [--first SEED] [--jobs N]   play COUNT scenarios (1000, or "
-        "what\n"
-        "                                                                 SWAGG_SIM_SEEDS says) on N CPUs\n"
-        "       swagg-sim run --seed SEED [--trace]                       play one, and show what happens\n"
-        "                     [--chip COMMAND]                            with the program for Tofino chips "
-        "for the\n"
-        "                                                                 switch (tests/p4/chip_pipe.py)\n"
-        "       swagg-sim tat [--gbps LIST] [--loss LIST] [--workers N] [--mb N] [--slots N] [--chunk "
-        "BYTES]\n"
-        "                     [--delay-us N] [--queue-kb N] [--shards N] [--round-us N] [--paper-timer-us "
-        "N]\n"
-        "                     [--runs N] [--json FILE]\n"
-        "                     time of an allreduce: our timer beside the paper's; losses in percent\n"
-        "       swagg-sim atp [--seeds COUNT] [--first SEED]              play COUNT scenarios of ATP "
-        "(2000)\n"
-        "       swagg-sim atp --measure                                   how its jobs share a link, and "
-        "aggregators\n"
-        "       swagg-sim atp --curves [--json FILE] [--small] [--jobs N] what it does at 100 Gb/s with many "
-        "workers\n"
-        "                                                                 and jobs\n"
-        "       swagg-sim incast [--runs N]                               calls of many ranks behind one "
-        "server's link\n"
-        "       swagg-sim scale [--costs FILE] [--out DIRECTORY] [--json FILE] [--small] [--jobs N]\n"
-        "                     trees of switches with 240 and 3,600 workers; --out: DIRECTORY/scale.md, "
-        "whose\n"
-        "                     tables are replaced, and DIRECTORY/scale.svg\n"
-        "       swagg-sim --help | --version\n");
-    exit(out == stdout ? EXIT_GOOD : EXIT_USAGE);
+    const struct option_group group = {rows, n, fields};
+
+    return options_read(&(struct command_line){.intro = intro, .groups = &group, .count = 1}, argc, argv);
 }
 
 static unsigned free_cpus(void)
@@ -73,183 +49,180 @@ static int play_one(uint64_t seed, bool chip, bool trace)
     return r.failed;
 }
 
+struct run_arguments {
+    struct runner_config cfg;
+    bool one, trace;
+    uint64_t seed;
+};
+
+static bool read_chip(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    chip_protocol_set(text);
+    *(bool *)field = true;
+    return true;
+}
+
+static bool read_seed(const struct option_row *row, const char *text, void *field)
+{
+    struct run_arguments *a = field;
+
+    a->one = true;
+    return option_number(row, text, &a->seed);
+}
+
+#define FIELD(member) offsetof(struct run_arguments, member)
+
+static const struct option_row run_rows[] = {
+    {"seeds", 0, "COUNT", option_number, FIELD(cfg.count), 1, UINT32_MAX,
+     "how many scenarios; default 1000, or what SWAGG_SIM_SEEDS says"},
+    {"first", 0, "SEED", option_number, FIELD(cfg.first), 0, UINT64_MAX / 2, "of the first one; default 1"},
+    {"jobs", 0, "N", option_unsigned, FIELD(cfg.jobs), 1, 1024, "on so many CPUs; default: all"},
+    {"seed", 0, "SEED", read_seed, 0, 0, UINT64_MAX, "play one"},
+    {"trace", 0, NULL, option_flag, FIELD(trace), 0, 0, "with --seed: show what happens"},
+    {"chip", 0, "COMMAND", read_chip, FIELD(cfg.chip), 0, 0,
+     "with the program for Tofino chips for the switch (tests/p4/chip_pipe.py)"},
+};
+#undef FIELD
+
 static int run(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seeds", required_argument, NULL, 'n'},
-        {"first", required_argument, NULL, 'f'},
-        {"jobs", required_argument, NULL, 'j'},
-        {"seed", required_argument, NULL, 's'},
-        {"chip", required_argument, NULL, 'c'},
-        {"trace", no_argument, NULL, 't'},
-        {NULL, 0, NULL, 0},
-    };
+    static const struct option_row seeds_row = {.name = "SWAGG_SIM_SEEDS", .least = 1, .most = UINT32_MAX};
     const char *seeds = getenv("SWAGG_SIM_SEEDS");
-    struct runner_config cfg = {.first = 1, .count = 1000, .jobs = free_cpus()};
-    bool one = false, trace = false;
-    uint64_t seed = 0;
+    struct run_arguments a = {.cfg = {.first = 1, .count = 1000, .jobs = free_cpus()}};
 
-    if (seeds != NULL)
-        cfg.count = number("SWAGG_SIM_SEEDS", seeds, 1, UINT32_MAX);
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        switch (o) {
-        case 'n':
-            cfg.count = number("--seeds", optarg, 1, UINT32_MAX);
-            break;
-        case 'f':
-            cfg.first = number("--first", optarg, 0, UINT64_MAX / 2);
-            break;
-        case 'j':
-            cfg.jobs = (unsigned)number("--jobs", optarg, 1, 1024);
-            break;
-        case 'c':
-            chip_protocol_set(optarg);
-            cfg.chip = true;
-            break;
-        case 's':
-            one = true;
-            seed = number("--seed", optarg, 0, UINT64_MAX);
-            break;
-        case 't':
-            trace = true;
-            break;
-        default:
-            usage(stderr);
-        }
-    if (optind != argc || (trace && !one))
-        usage(stderr);
-    if (one)
-        return play_one(seed, cfg.chip, trace);
+    if (seeds != NULL && !option_number(&seeds_row, seeds, &a.cfg.count))
+        return EXIT_USAGE;
+    const int status = read_line("usage: swagg-sim run [OPTION...]\nPlays scenarios, by their seeds.\n",
+                                 ROWS(run_rows), &a, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    if (a.trace && !a.one)
+        return refuse_usage("--trace: only with --seed");
+    if (a.one)
+        return play_one(a.seed, a.cfg.chip, a.trace);
 
     double start = seconds_now();
-    struct runner_tally t = runner_run(&cfg);
+    struct runner_tally t = runner_run(&a.cfg);
     runner_print(&t, seconds_now() - start);
     return t.failed > 0 || t.crashed > 0;
 }
 
 /* swagg-sim tat */
 
-/* "10,100": calls take for each item; at most max. Returns how many. */
-static unsigned list(const char *option, char *text, unsigned max,
-                     void (*take)(void *ctx, unsigned i, const char *item), void *ctx)
+struct tat_arguments {
+    struct tat_table_config cfg;
+    const char *json;
+    unsigned megabytes, slots, chunk, delay_us, queue_kb, round_us, timer_us;
+};
+
+/* "10,100": at most `most` items, which take adds. */
+static bool read_list(const struct option_row *row, const char *text, struct tat_table_config *cfg,
+                      unsigned most,
+                      bool (*take)(const struct option_row *row, const char *item,
+                                   struct tat_table_config *cfg, unsigned i))
 {
+    char list[256];
     unsigned n = 0;
 
-    for (char *save, *item = strtok_r(text, ",", &save); item != NULL; item = strtok_r(NULL, ",", &save)) {
-        if (n == max) {
-            fprintf(stderr, "swagg-sim: %s: at most %u\n", option, max);
-            exit(EXIT_USAGE);
+    snprintf(list, sizeof(list), "%s", text);
+    for (char *save, *item = strtok_r(list, ",", &save); item != NULL; item = strtok_r(NULL, ",", &save)) {
+        if (n == most) {
+            complain("--%s: at most %u", row->name, most);
+            return false;
         }
-        take(ctx, n++, item);
+        if (!take(row, item, cfg, n++))
+            return false;
     }
-    return n;
+    return true;
 }
 
-static void take_speed(void *ctx, unsigned i, const char *item)
+static bool take_speed(const struct option_row *row, const char *item, struct tat_table_config *cfg,
+                       unsigned i)
 {
-    struct tat_table_config *cfg = ctx;
-
-    cfg->gbps[i] = (unsigned)number("--gbps", item, 1, 1000);
+    cfg->speeds = i + 1;
+    return option_unsigned(row, item, &cfg->gbps[i]);
 }
 
-static void take_loss(void *ctx, unsigned i, const char *item)
+static bool read_speeds(const struct option_row *row, const char *text, void *field)
 {
-    struct tat_table_config *cfg = ctx;
+    return read_list(row, text, field, TAT_SPEEDS_MAX, take_speed);
+}
+
+static bool take_loss(const struct option_row *row, const char *item, struct tat_table_config *cfg,
+                      unsigned i)
+{
     char *end;
-    double percent = strtod(item, &end);
+    const double percent = strtod(item, &end);
 
     if (*end != '\0' || !(percent >= 0.0001 && percent <= 50)) {
-        fprintf(stderr, "swagg-sim: --loss: '%s' is not a percentage from 0.0001 to 50\n", item);
-        exit(EXIT_USAGE);
+        complain("--%s: \"%s\" is not a percentage from 0.0001 to 50", row->name, item);
+        return false;
     }
+    cfg->losses = i + 1;
     cfg->loss_ppm[i] = (uint32_t)(percent * 1e4 + 0.5);
+    return true;
 }
 
-static void tat_option(struct tat_table_config *cfg, int option, char *text)
+static bool read_losses(const struct option_row *row, const char *text, void *field)
 {
-    switch (option) {
-    case 'g':
-        cfg->speeds = list("--gbps", text, TAT_SPEEDS_MAX, take_speed, cfg);
-        break;
-    case 'l':
-        cfg->losses = list("--loss", text, TAT_LOSSES_MAX, take_loss, cfg);
-        break;
-    case 'w':
-        cfg->base.workers = (unsigned)number("--workers", text, 1, AGG_MAX_WORKERS);
-        break;
-    case 'm':
-        cfg->base.tensor_bytes = number("--mb", text, 1, 10000) * 1000000;
-        break;
-    case 's':
-        cfg->base.slots = (uint16_t)number("--slots", text, 2, SML_MAX_SLOTS);
-        break;
-    case 'c':
-        cfg->base.chunk_bytes = (uint16_t)number("--chunk", text, 64, SML_MAX_CHUNK_BYTES);
-        break;
-    case 'd':
-        cfg->base.delay_ns = number("--delay-us", text, 0, 1000000) * US;
-        break;
-    case 'q':
-        cfg->base.queue_bytes = (uint32_t)number("--queue-kb", text, 1, 1 << 20) << 10;
-        break;
-    case 'S':
-        cfg->base.shards = (unsigned)number("--shards", text, 1, TAT_SHARDS_MAX);
-        break;
-    case 'R':
-        cfg->base.round_ns = number("--round-us", text, 0, 1000000) * US;
-        break;
-    case 'p':
-        cfg->base.paper_timeout_ns = number("--paper-timer-us", text, 1, 10000000) * US;
-        break;
-    case 'r':
-        cfg->runs = (unsigned)number("--runs", text, 1, 99);
-        break;
-    case 'j':
-        cfg->json = fopen(text, "w");
-        if (cfg->json == NULL) {
-            fprintf(stderr, "swagg-sim: --json: cannot write %s: %s\n", text, strerror(errno));
-            exit(EXIT_BAD);
-        }
-        break;
-    default:
-        usage(stderr);
-    }
+    return read_list(row, text, field, TAT_LOSSES_MAX, take_loss);
 }
+
+#define FIELD(member) offsetof(struct tat_arguments, member)
+
+static const struct option_row tat_rows[] = {
+    {"gbps", 0, "LIST", read_speeds, FIELD(cfg), 1, 1000, "of the links; default 10,100"},
+    {"loss", 0, "LIST", read_losses, FIELD(cfg), 0, 0, "in percent; default 0.01,0.1,1"},
+    {"workers", 0, "N", option_unsigned, FIELD(cfg.base.workers), 1, AGG_MAX_WORKERS, "default 4"},
+    {"mb", 0, "N", option_unsigned, FIELD(megabytes), 1, 10000, "of the tensor; default 100"},
+    {"slots", 0, "N", option_unsigned, FIELD(slots), 2, SML_MAX_SLOTS, "default 512"},
+    {"chunk", 0, "BYTES", option_unsigned, FIELD(chunk), 64, SML_MAX_CHUNK_BYTES, "default 1460"},
+    {"delay-us", 0, "N", option_unsigned, FIELD(delay_us), 0, 1000000, "of a link; default 5"},
+    {"queue-kb", 0, "N", option_unsigned, FIELD(queue_kb), 1, 1 << 20, "of a port; default 2048"},
+    {"shards", 0, "N", option_unsigned, FIELD(cfg.base.shards), 1, TAT_SHARDS_MAX, "default 1"},
+    {"round-us", 0, "N", option_unsigned, FIELD(round_us), 0, 1000000, "of a busy switch; default 0"},
+    {"paper-timer-us", 0, "N", option_unsigned, FIELD(timer_us), 1, 10000000, "default 1000"},
+    {"runs", 0, "N", option_unsigned, FIELD(cfg.runs), 1, 99, "of each; default 3"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "the table, too"},
+};
+#undef FIELD
 
 static int tat(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"gbps", required_argument, NULL, 'g'},           {"loss", required_argument, NULL, 'l'},
-        {"workers", required_argument, NULL, 'w'},        {"mb", required_argument, NULL, 'm'},
-        {"slots", required_argument, NULL, 's'},          {"chunk", required_argument, NULL, 'c'},
-        {"delay-us", required_argument, NULL, 'd'},       {"queue-kb", required_argument, NULL, 'q'},
-        {"shards", required_argument, NULL, 'S'},         {"round-us", required_argument, NULL, 'R'},
-        {"paper-timer-us", required_argument, NULL, 'p'}, {"runs", required_argument, NULL, 'r'},
-        {"json", required_argument, NULL, 'j'},           {NULL, 0, NULL, 0},
+    struct tat_arguments a = {
+        .cfg = {.speeds = 2,
+                .gbps = {10, 100},
+                .losses = 3,
+                .loss_ppm = {100, 1000, 10000},
+                .runs = 3,
+                .base = {.workers = 4, .shards = 1}},
+        .megabytes = 100,
+        .slots = 512,
+        .chunk = 1460,
+        .delay_us = 5,
+        .queue_kb = 2048,
+        .timer_us = 1000,
     };
-    struct tat_table_config cfg = {
-        .speeds = 2,
-        .gbps = {10, 100},
-        .losses = 3,
-        .loss_ppm = {100, 1000, 10000},
-        .runs = 3,
-        .base = {.workers = 4,
-                 .tensor_bytes = 100000000,
-                 .slots = 512,
-                 .chunk_bytes = 1460,
-                 .delay_ns = 5 * US,
-                 .queue_bytes = 2 << 20,
-                 .shards = 1,
-                 .paper_timeout_ns = 1 * MS},
-    };
-
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        tat_option(&cfg, o, optarg);
-    if (optind != argc)
-        usage(stderr);
-    bool exact = tat_table(&cfg);
-    if (cfg.json != NULL && fclose(cfg.json) != 0) {
-        fprintf(stderr, "swagg-sim: --json: %s\n", strerror(errno));
+    const int status = read_line("usage: swagg-sim tat [OPTION...]\n"
+                                 "Time of an allreduce: our timer beside the paper's.\n",
+                                 ROWS(tat_rows), &a, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    a.cfg.base.tensor_bytes = a.megabytes * UINT64_C(1000000);
+    a.cfg.base.slots = (uint16_t)a.slots;
+    a.cfg.base.chunk_bytes = (uint16_t)a.chunk;
+    a.cfg.base.delay_ns = a.delay_us * US;
+    a.cfg.base.queue_bytes = a.queue_kb << 10;
+    a.cfg.base.round_ns = a.round_us * US;
+    a.cfg.base.paper_timeout_ns = a.timer_us * US;
+    if (a.json != NULL && (a.cfg.json = fopen(a.json, "w")) == NULL) {
+        complain("--json: cannot write %s: %s", a.json, strerror(errno));
+        return EXIT_BAD;
+    }
+    bool exact = tat_table(&a.cfg);
+    if (a.cfg.json != NULL && fclose(a.cfg.json) != 0) {
+        complain("--json: %s", strerror(errno));
         return EXIT_BAD;
     }
     return exact ? EXIT_GOOD : EXIT_BAD;
@@ -257,125 +230,121 @@ static int tat(int argc, char **argv)
 
 /* swagg-sim atp */
 
+struct atp_arguments {
+    uint64_t first, count;
+    bool measure, curves;
+    struct curves_command c;
+};
+
+#define FIELD(member) offsetof(struct atp_arguments, member)
+
+static const struct option_row atp_rows[] = {
+    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX, "how many scenarios; default 2000"},
+    {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
+    {"measure", 0, NULL, option_flag, FIELD(measure), 0, 0, "how its jobs share a link, and aggregators"},
+    {"curves", 0, NULL, option_flag, FIELD(curves), 0, 0,
+     "what it does at 100 Gb/s with many workers and jobs"},
+    {"small", 0, NULL, option_flag, FIELD(c.small), 0, 0, "with --curves: fewer of both"},
+    {"json", 0, "FILE", option_text, FIELD(c.json), 0, 0, "with --curves: them, too"},
+    {"jobs", 0, "N", option_unsigned, FIELD(c.threads), 1, CURVES_THREADS_MAX,
+     "on so many CPUs; default: all"},
+};
+#undef FIELD
+
 static int atp(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seeds", required_argument, NULL, 'n'}, {"first", required_argument, NULL, 'f'},
-        {"measure", no_argument, NULL, 'm'},     {"curves", no_argument, NULL, 'c'},
-        {"small", no_argument, NULL, 's'},       {"json", required_argument, NULL, 'J'},
-        {"jobs", required_argument, NULL, 'j'},  {NULL, 0, NULL, 0},
-    };
-    uint64_t first = 1, count = 2000;
-    bool measure = false, curves = false;
-    struct curves_command c = {.threads = free_cpus()};
+    struct atp_arguments a = {.first = 1, .count = 2000, .c = {.threads = free_cpus()}};
+    const int status = read_line("usage: swagg-sim atp [OPTION...]\nPlays scenarios of ATP.\n",
+                                 ROWS(atp_rows), &a, argc, argv);
 
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        switch (o) {
-        case 'n':
-            count = number("--seeds", optarg, 1, UINT32_MAX);
-            break;
-        case 'f':
-            first = number("--first", optarg, 0, UINT64_MAX / 2);
-            break;
-        case 'm':
-            measure = true;
-            break;
-        case 'c':
-            curves = true;
-            break;
-        case 's':
-            c.small = true;
-            break;
-        case 'J':
-            c.json = optarg;
-            break;
-        case 'j':
-            c.threads = (unsigned)number("--jobs", optarg, 1, CURVES_THREADS_MAX);
-            break;
-        default:
-            usage(stderr);
-        }
-    if (optind != argc || (c.small && !curves) || (c.json != NULL && !curves))
-        usage(stderr);
-    if (curves)
-        return curves_command(&c);
-    return (measure ? atp_measure_table() : atp_run(first, count)) ? EXIT_GOOD : EXIT_BAD;
+    if (status != OPTIONS_READ)
+        return status;
+    if (!a.curves && (a.c.small || a.c.json != NULL))
+        return refuse_usage("--%s: only with --curves", a.c.small ? "small" : "json");
+    if (a.curves)
+        return curves_command(&a.c);
+    return (a.measure ? atp_measure_table() : atp_run(a.first, a.count)) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim incast */
 
+static const struct option_row incast_rows[] = {
+    {"runs", 0, "N", option_unsigned, 0, 1, 1000, "of each; default 2"},
+};
+
 static int incast(int argc, char **argv)
 {
-    static const struct option options[] = {{"runs", required_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
     unsigned runs = 2;
+    const int status = read_line("usage: swagg-sim incast [OPTION...]\n"
+                                 "Calls of many ranks behind one server's link.\n",
+                                 ROWS(incast_rows), &runs, argc, argv);
 
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        if (o == 'r')
-            runs = (unsigned)number("--runs", optarg, 1, 1000);
-        else
-            usage(stderr);
-    if (optind != argc)
-        usage(stderr);
+    if (status != OPTIONS_READ)
+        return status;
     return incast_table(runs) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim scale */
 
+#define FIELD(member) offsetof(struct scale_command, member)
+
+static const struct option_row scale_rows[] = {
+    {"costs", 0, "FILE", option_text, FIELD(costs), 0, 0,
+     "of a switch's lcores; default docs/results/data/dataplane.json"},
+    {"out", 0, "DIRECTORY", option_text, FIELD(out), 0, 0,
+     "of scale.md, whose tables are replaced, and scale.svg"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "the tables, too"},
+    {"small", 0, NULL, option_flag, FIELD(small), 0, 0, "fewer of all"},
+    {"jobs", 0, "N", option_unsigned, FIELD(jobs), 1, SCALE_JOBS_MAX, "on so many CPUs; default: all"},
+};
+#undef FIELD
+
 static int scale(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"costs", required_argument, NULL, 'c'}, {"out", required_argument, NULL, 'o'},
-        {"json", required_argument, NULL, 'J'},  {"small", no_argument, NULL, 's'},
-        {"jobs", required_argument, NULL, 'j'},  {NULL, 0, NULL, 0},
-    };
     struct scale_command c = {.costs = "docs/results/data/dataplane.json", .jobs = free_cpus()};
+    const int status = read_line("usage: swagg-sim scale [OPTION...]\n"
+                                 "Trees of switches with 240 and 3,600 workers.\n",
+                                 ROWS(scale_rows), &c, argc, argv);
 
-    for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        switch (o) {
-        case 'c':
-            c.costs = optarg;
-            break;
-        case 'o':
-            c.out = optarg;
-            break;
-        case 'J':
-            c.json = optarg;
-            break;
-        case 's':
-            c.small = true;
-            break;
-        case 'j':
-            c.jobs = (unsigned)number("--jobs", optarg, 1, SCALE_JOBS_MAX);
-            break;
-        default:
-            usage(stderr);
-        }
-    if (optind != argc)
-        usage(stderr);
-    return scale_command(&c);
+    return status != OPTIONS_READ ? status : scale_command(&c);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"run", run, "play scenarios by their seeds, or one, and show what happens"},
+    {"tat", tat, "time of an allreduce: our timer beside the paper's"},
+    {"atp", atp, "play scenarios of ATP; how its jobs share a link; curves at 100 Gb/s"},
+    {"incast", incast, "calls of many ranks behind one server's link"},
+    {"scale", scale, "trees of switches with 240 and 3,600 workers"},
+};
+
+static void print_commands(void)
+{
+    puts("\ncommands, each with its own --help:");
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        printf("  %-24s%s\n", commands[i].name, commands[i].help);
 }
 
 int main(int argc, char **argv)
 {
+    const struct command_line line = {
+        .version = build_version,
+        .intro =
+            "usage: swagg-sim COMMAND [OPTION...]\n"
+            "Plays the switch and its workers against a bad network, by the seed (docs/simulation.md).\n",
+        .operands = "command",
+        .ends_at_operand = true,
+        .print_rest = print_commands};
+
     standard_streams_begin();
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-            usage(stdout);
-    if (argc < 2)
-        usage(stderr);
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("swagg-sim %s\n", build_version);
-        return EXIT_GOOD;
-    }
-    if (strcmp(argv[1], "run") == 0)
-        return run(argc - 1, argv + 1);
-    if (strcmp(argv[1], "tat") == 0)
-        return tat(argc - 1, argv + 1);
-    if (strcmp(argv[1], "atp") == 0)
-        return atp(argc - 1, argv + 1);
-    if (strcmp(argv[1], "incast") == 0)
-        return incast(argc - 1, argv + 1);
-    if (strcmp(argv[1], "scale") == 0)
-        return scale(argc - 1, argv + 1);
-    usage(stderr);
+    const int status = options_read(&line, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(argv[optind], commands[i].name) == 0)
+            return commands[i].run(argc - optind, argv + optind);
+    return refuse_usage("%s is no command", argv[optind]);
 }

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "command_line.h"
 #include "config/config.h"
 #include "config/machine.h"
 #include "daemon.h"
 #include "eal.h"
-#include "exit_status.h"
 #include "lcore/priority.h"
 #include "pin.h"
 #include "registry/keyring.h"
@@ -18,25 +18,27 @@
 #include "standard_streams.h"
 #include "version.h"
 
-struct command_line {
+struct arguments {
     const char *file;
     bool check;
     char **eal; /* NULL-terminated, what follows "--" */
 };
 
-static const char usage[] =
+static const char intro[] =
     "usage: swagg [--check] FILE [-- EAL arguments]\n"
-    "An aggregation switch: switches frames between its ports, and sums gradient packets on their way.\n"
-    "\n"
-    "  FILE, -c FILE, --config FILE   the configuration (docs/configuration.md, examples in conf/)\n"
-    "      --check                    only say whether the configuration is good\n"
-    "  -h, --help\n"
-    "      --version\n"
-    "  -- ...                         arguments for DPDK's EAL, such as --file-prefix=NAME; lcore and "
-    "memory\n"
-    "                                 options replace those that the configuration implies\n";
+    "An aggregation switch: switches frames between its ports, and sums gradient packets on their way.\n";
 
-/* What follows "--" is the EAL's: cut off before getopt sees it. */
+static const struct option_row rows[] = {
+    {NULL, 0, "FILE", NULL, 0, 0, 0, "the configuration (docs/configuration.md, examples in conf/)"},
+    {"config", 'c', "FILE", option_text, offsetof(struct arguments, file), 0, 0, "the same"},
+    {"check", 0, NULL, option_flag, offsetof(struct arguments, check), 0, 0,
+     "only say whether the configuration is good"},
+    {NULL, 0, "-- ...", NULL, 0, 0, 0,
+     "arguments for DPDK's EAL, such as --file-prefix=NAME, by which several run on one machine; lcore and "
+     "memory options replace those that the configuration implies"},
+};
+
+/* What follows "--" is the EAL's: cut off before the options are read. */
 static char **split_eal_arguments(int *argc, char *argv[])
 {
     for (int i = 1; i < *argc; i++)
@@ -48,55 +50,27 @@ static char **split_eal_arguments(int *argc, char *argv[])
     return &argv[*argc];
 }
 
-/* As parse_command_line. */
-static int take_option(struct command_line *cl, int option, int *status)
+/* OPTIONS_READ, or the exit status. */
+static int parse_command_line(struct arguments *a, int argc, char *argv[])
 {
-    switch (option) {
-    case 'c':
-        cl->file = optarg;
-        return 0;
-    case 'k':
-        cl->check = true;
-        return 0;
-    case 'h':
-        fputs(usage, stdout);
-        *status = EXIT_GOOD;
-        return -1;
-    case 'v':
-        printf("swagg %s\n", build_version);
-        *status = EXIT_GOOD;
-        return -1;
-    default: /* getopt_long has said which */
-        log_error("what is for DPDK's EAL stands behind \"--\"; swagg --help tells how it is used");
-        return -1;
-    }
-}
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), a};
+    const struct command_line line = {.version = build_version,
+                                      .intro = intro,
+                                      .operands = "configuration",
+                                      .is_optional = true,
+                                      .hint = "what is for DPDK's EAL stands behind \"--\"",
+                                      .groups = &group,
+                                      .count = 1};
 
-/* 0: go on; otherwise exit with *status. */
-static int parse_command_line(struct command_line *cl, int argc, char *argv[], int *status)
-{
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"check", no_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
-    };
-    int option;
-
-    *cl = (struct command_line){.eal = split_eal_arguments(&argc, argv)};
-    *status = EXIT_USAGE;
-    while ((option = getopt_long(argc, argv, "c:h", options, NULL)) != -1)
-        if (take_option(cl, option, status) < 0)
-            return -1;
-    if (cl->file == NULL && optind < argc)
-        cl->file = argv[optind++];
-    if (cl->file == NULL || optind < argc) {
-        log_error(cl->file == NULL ? "which configuration? swagg FILE; examples are in conf/"
-                                   : "one configuration at a time; swagg --help tells how it is used");
-        return -1;
-    }
-    return 0;
+    *a = (struct arguments){.eal = split_eal_arguments(&argc, argv)};
+    const int status = options_read(&line, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    if (a->file == NULL && optind < argc)
+        a->file = argv[optind++];
+    if (a->file == NULL)
+        return refuse_usage("which configuration? Examples are in conf/");
+    return optind < argc ? refuse_usage("one configuration at a time") : OPTIONS_READ;
 }
 
 static void report_configuration(void *context, const char *message)
@@ -134,7 +108,7 @@ static int say_good(const struct config *cfg, const char *file)
     return EXIT_GOOD;
 }
 
-static int start(struct config *cfg, const struct command_line *cl)
+static int start(struct config *cfg, const struct arguments *cl)
 {
     const struct daemon_config config = {.file = cl->file, .running = cfg};
     struct placement placement;
@@ -161,11 +135,11 @@ static int start(struct config *cfg, const struct command_line *cl)
 int main(int argc, char *argv[])
 {
     static struct config cfg; /* large */
-    struct command_line cl;
-    int status;
+    struct arguments cl;
 
     standard_streams_begin();
-    if (parse_command_line(&cl, argc, argv, &status) < 0)
+    const int status = parse_command_line(&cl, argc, argv);
+    if (status != OPTIONS_READ)
         return status;
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
         return EXIT_USAGE;

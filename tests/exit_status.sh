@@ -156,7 +156,9 @@ for check in --check ''; do
     done
 done
 expect 2 swagg
-expect 2 swagg-ps
+grep -q 'which configuration? .*swagg --help tells how it is used' "$folder/err" || { cat "$folder/err" && status=1; }
+expect 2 swagg-ps --chekc "$folder/server.yaml"
+grep -q 'did you mean --check? swagg-ps --help tells how it is used' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
 expect 2 swagg-tofino --elements 32x --check "$folder/switch.yaml"
 expect 2 swagg-tofino --helper-timeout 10s --check "$folder/switch.yaml"

@@ -45,6 +45,7 @@ ROOMS = {
     "lib/kernels": ["lib/core/kernels"],
     "lib/version": [],
     "lib/nearest": [],
+    "lib/command_line": ["lib/nearest", "lib/version"],
     "lib/keys": ["lib/core/keys"],
     "lib/client": [*CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
@@ -67,17 +68,17 @@ ROOMS = {
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
-    "swaggctl": ["lib/nearest", "lib/version"],
+    "swaggctl": ["lib/nearest", "lib/command_line", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
-    "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
-    "traffic": [*CORE, "lib/reference", "lib/version"],
-    "traffic/capture": ["lib/core", *CORE, "lib/version", "traffic"],
-    "traffic/samples": [*CORE, "lib/kernels", "lib/version", "traffic"],
-    "traffic/thc": ["lib/core/thc", "lib/version", "traffic"],
-    "traffic/source": [*CORE, "lib/reference", "lib/version", "traffic"],
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
+    "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
+    "traffic": [*CORE, "lib/reference", "lib/command_line", "lib/version"],
+    "traffic/capture": ["lib/core", *CORE, "lib/command_line", "lib/version", "traffic"],
+    "traffic/samples": [*CORE, "lib/kernels", "lib/command_line", "lib/version", "traffic"],
+    "traffic/thc": ["lib/core/thc", "lib/command_line", "lib/version", "traffic"],
+    "traffic/source": [*CORE, "lib/reference", "lib/command_line", "lib/version", "traffic"],
     # of the tests, the table of MPI's element types
-    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/version", "traffic", "mpi-shim/examples", "tests"],
+    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim/examples", "tests"],
     "sim": ["*"],
     "sim/curves": ["*"],
     "sim/scale": ["*"],
@@ -112,7 +113,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "sim", "tests/fuzz", "tests/client"]
 
 

@@ -14,9 +14,9 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/strangers.h"
+#include "command_line.h"
 #include "config/config.h"
 #include "config/machine.h"
-#include "exit_status.h"
 #include "interface.h"
 #include "membership.h"
 #include "operating.h"
@@ -40,6 +40,7 @@ enum { HELPER, SIGNALS, OPERATORS, CONTROL, DATA, SOURCES = DATA + DATA_PORTS };
 struct process {
     const char *interface, *state;
     unsigned elements, helper_timeout_s;
+    bool check;
     struct config cfg;
     struct registry_reload reload;
     json_t *place;
@@ -54,17 +55,36 @@ struct process {
 
 #define DEFAULT_STATE "/run/swagg-tofino.jobs"
 
-static const char usage[] =
-    "usage: swagg-tofino [--elements N] [--state FILE] [--helper-timeout S] [--check] FILE -- HELPER...\n"
-    "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n"
-    "\n"
-    "  FILE               the configuration, as the daemon's (docs/tofino.md)\n"
-    "  --elements N       of a packet, at most: 32, 64, 128 or 256 (default 64)\n"
-    "  --state FILE       keeps the jobs that run, for its next life (default " DEFAULT_STATE ")\n"
-    "  --helper-timeout S ends if the helper answers nothing for so many seconds (1 to 3600, default 60)\n"
-    "  --check            only say whether the configuration is good\n"
-    "  -- HELPER...       the command that speaks to the chip (p4/helper.py, docs/tofino.md)\n"
-    "  -h, --help, --version\n";
+static bool read_elements(const struct option_row *row, const char *text, void *field)
+{
+    unsigned elements;
+
+    if (!option_unsigned(row, text, &elements))
+        return false;
+    *(unsigned *)field = elements;
+    if (sml_size_code(4 * elements) != SML_SIZE_AGREED)
+        return true;
+    complain("--elements: \"%s\" is none of 32, 64, 128, 256", text);
+    return false;
+}
+
+static const char intro[] =
+    "usage: swagg-tofino [OPTION...] FILE -- HELPER...\n"
+    "The control process of a Tofino that runs p4/swagg.p4: who is in which job, on the switch's CPU.\n";
+
+static const struct option_row rows[] = {
+    {NULL, 0, "FILE", NULL, 0, 0, 0, "the configuration, as the daemon's (docs/tofino.md)"},
+    {"elements", 0, "N", read_elements, offsetof(struct process, elements), 0, UINT16_MAX,
+     "of a packet, at most: 32, 64, 128 or 256 (default 64)"},
+    {"state", 0, "FILE", option_text, offsetof(struct process, state), 0, 0,
+     "keeps the jobs that run, for its next life (default " DEFAULT_STATE ")"},
+    {"helper-timeout", 0, "S", option_unsigned, offsetof(struct process, helper_timeout_s), 1,
+     HELPER_TIMEOUT_MAX_S, "ends if the helper answers nothing for so many seconds (1 to 3600, default 60)"},
+    {"check", 0, NULL, option_flag, offsetof(struct process, check), 0, 0,
+     "only say whether the configuration is good"},
+    {NULL, 0, "-- HELPER...", NULL, 0, 0, 0,
+     "the command that speaks to the chip (p4/helper.py, docs/tofino.md)"},
+};
 
 /* --- messages ---------------------------------------------------------------------------------------- */
 
@@ -335,51 +355,29 @@ static bool read_config(struct process *p, const char *file)
     return p->cfg.has_ip && p->interface != NULL && p->place != NULL;
 }
 
-/* 0, which no option may be: it is none, or too large for any. */
-static unsigned read_number(const char *text)
-{
-    char *end;
-    const unsigned long number = strtoul(text, &end, 10);
-
-    return *end == '\0' && number <= UINT16_MAX ? (unsigned)number : 0;
-}
-
 int main(int argc, char *argv[])
 {
-    static const struct option options[] = {{"elements", required_argument, NULL, 'e'},
-                                            {"state", required_argument, NULL, 's'},
-                                            {"helper-timeout", required_argument, NULL, 't'},
-                                            {"check", no_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
     static struct process p = {.state = DEFAULT_STATE, .elements = 64, .helper_timeout_s = HELPER_TIMEOUT_S};
-    bool check = false;
+    const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &p};
+    const struct command_line line = {.version = build_version,
+                                      .intro = intro,
+                                      .operands = "configuration",
+                                      .ends_at_operand = true,
+                                      .groups = &group,
+                                      .count = 1};
 
     standard_streams_begin();
     log_program("swagg-tofino");
-    for (int option; (option = getopt_long(argc, argv, "+h", options, NULL)) != -1;) {
-        if (option == 'e')
-            p.elements = read_number(optarg);
-        else if (option == 's')
-            p.state = optarg;
-        else if (option == 't')
-            p.helper_timeout_s = read_number(optarg);
-        else if (option == 'k')
-            check = true;
-        else if (option == 'v')
-            return printf("swagg-tofino %s\n", build_version) < 0;
-        else
-            return fputs(usage, option == 'h' ? stdout : stderr), option == 'h' ? EXIT_GOOD : EXIT_USAGE;
-    }
-    const bool has_helper = argc - optind >= 3 && strcmp(argv[optind + 1], "--") == 0;
-    if (optind >= argc || sml_size_code(4 * p.elements) == SML_SIZE_AGREED || p.helper_timeout_s < 1 ||
-        p.helper_timeout_s > HELPER_TIMEOUT_MAX_S || (!check && !has_helper))
-        return fputs(usage, stderr), EXIT_USAGE;
-    if (!read_config(&p, argv[optind]))
+    const int status = options_read(&line, argc, argv);
+    if (status != OPTIONS_READ)
+        return status;
+    const char *file = argv[optind], *dashes = argv[optind + 1];
+    if (!p.check && (dashes == NULL || strcmp(dashes, "--") != 0 || argv[optind + 2] == NULL))
+        return refuse_usage("which helper? swagg-tofino FILE -- HELPER...");
+    if (!read_config(&p, file))
         return EXIT_USAGE;
-    if (check)
-        return printf("%s: good; whether %s is there was not checked\n", argv[optind], p.interface) < 0;
+    if (p.check)
+        return printf("%s: good; whether %s is there was not checked\n", file, p.interface) < 0;
     log_with_time();
     log_set_level((enum log_level)p.cfg.log_level);
     return start(&p, &argv[optind + 2]);

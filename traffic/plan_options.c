@@ -78,27 +78,27 @@ bool option_format(const struct option_row *row, const char *text, void *field)
 #define FIELD(member) offsetof(struct told_plan, member)
 
 static const struct option_row rows[] = {
-    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), AGG_MAX_WORKERS, "1..1024; default 2"},
-    {"slots", 's', "S", option_unsigned, FIELD(plan.slots), SML_MAX_SLOTS,
+    {"workers", 'n', "N", option_unsigned, FIELD(plan.workers), 0, AGG_MAX_WORKERS, "1..1024; default 2"},
+    {"slots", 's', "S", option_unsigned, FIELD(plan.slots), 0, SML_MAX_SLOTS,
      "chunks of each worker that can be on their way, a power of two; default 64"},
-    {"elements", 'k', "K", option_unsigned, FIELD(plan.elements), SML_MAX_CHUNK_BYTES,
+    {"elements", 'k', "K", option_unsigned, FIELD(plan.elements), 0, SML_MAX_CHUNK_BYTES,
      "in each packet; default 256"},
-    {"frame", 'f', "BYTES", option_unsigned, FIELD(frame_bytes), FRAME_MOST,
+    {"frame", 'f', "BYTES", option_unsigned, FIELD(frame_bytes), 0, FRAME_MOST,
      "instead of -k: as many elements as a frame of this length holds (64..9018, with the 4 bytes of its "
      "check sequence)"},
-    {"format", 0, "FORMAT", option_format, FIELD(plan.format), 0,
+    {"format", 0, "FORMAT", option_format, FIELD(plan.format), 0, 0,
      "typed (the default); int32: the published SwitchML format, int32 with exponents; fp16: the same with "
      "float16"},
-    {"type", 't', "TYPE", read_type, FIELD(plan.type), 0,
+    {"type", 't', "TYPE", read_type, FIELD(plan.type), 0, 0,
      "of elements: " TYPES "; default float32, or as the format has it"},
-    {"op", 0, "OP", read_op, FIELD(plan.op), 0,
+    {"op", 0, "OP", read_op, FIELD(plan.op), 0, 0,
      "operation: " OPS "; the last four on pairs of a number and an index. Default sum"},
-    {"job", 'j', "NUMBER", option_byte, FIELD(plan.job), UINT8_MAX, "on the wire, 0..255; default 0"},
-    {"switch", 0, "END", read_end, FIELD(plan.sw), 0,
+    {"job", 'j', "NUMBER", option_byte, FIELD(plan.job), 0, UINT8_MAX, "on the wire, 0..255; default 0"},
+    {"switch", 0, "END", read_end, FIELD(plan.sw), 0, 0,
      "MAC/IP[:PORT]; default 02:00:00:00:01:fe/10.77.0.254:48864"},
-    {"worker", 0, "END", read_end, FIELD(plan.worker), 0,
+    {"worker", 0, "END", read_end, FIELD(plan.worker), 0, 0,
      "of worker 0; default 02:00:00:00:01:01/10.77.0.1:30000. The next worker has the next MAC and IP"},
-    {"one-host", 0, NULL, option_flag, FIELD(plan.one_host), 0,
+    {"one-host", 0, NULL, option_flag, FIELD(plan.one_host), 0, 0,
      "the next worker has the next UDP port instead"},
 };
 

@@ -90,12 +90,12 @@ err:
 }
 
 static const struct option_row rows[] = {
-    {"workers", 'n', "N", option_unsigned, offsetof(struct check, verify.workers), AGG_MAX_WORKERS,
+    {"workers", 'n', "N", option_unsigned, offsetof(struct check, verify.workers), 0, AGG_MAX_WORKERS,
      "of each job; default: as the switch said when the job was formed, or as many as contributed to any one "
      "chunk"},
-    {"complete", 0, NULL, option_flag, offsetof(struct check, complete), 0,
+    {"complete", 0, NULL, option_flag, offsetof(struct check, complete), 0, 0,
      "results that are missing are wrong, too"},
-    {"format", 0, "FORMAT", option_format, offsetof(struct check, verify.format), 0,
+    {"format", 0, "FORMAT", option_format, offsetof(struct check, verify.format), 0, 0,
      "of jobs whose forming was not captured: typed (the default), int32 (the published SwitchML format), "
      "fp16"},
 };

@@ -47,12 +47,12 @@ static bool show_packet(void *context, const struct captured_packet *c)
 }
 
 static const struct option_row rows[] = {
-    {"elements", 'e', "N", option_unsigned, offsetof(struct show, how.elements), UINT16_MAX,
+    {"elements", 'e', "N", option_unsigned, offsetof(struct show, how.elements), 0, UINT16_MAX,
      "of each packet, at most; default 4"},
-    {"format", 0, "FORMAT", option_format, offsetof(struct show, format), 0,
+    {"format", 0, "FORMAT", option_format, offsetof(struct show, format), 0, 0,
      "of jobs whose forming was not captured: typed (the default), int32 (the published SwitchML format), "
      "fp16"},
-    {"hostagg", 0, "PORT", option_unsigned, offsetof(struct show, hostagg_port), UINT16_MAX,
+    {"hostagg", 0, "PORT", option_unsigned, offsetof(struct show, hostagg_port), 0, UINT16_MAX,
      "the UDP port of a host whose packets of host-addressed aggregation (float32) are shown, too"},
 };
 

@@ -167,11 +167,11 @@ static int listen_to_switch(struct host *h)
 #define FIELD(name) offsetof(struct host_options, name)
 
 static const struct option_row rows[] = {
-    {"switch", 'S', "IP", option_text, FIELD(through), 0,
+    {"switch", 'S', "IP", option_text, FIELD(through), 0, 0,
      "the switch that sums, to be asked what is complete"},
-    {"sum", 0, NULL, option_flag, FIELD(sum), 0, "sums itself, until SIGTERM: for comparison"},
-    {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "that the workers send to; default 5000"},
-    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 60000,
+    {"sum", 0, NULL, option_flag, FIELD(sum), 0, 0, "sums itself, until SIGTERM: for comparison"},
+    {"port", 'p', "N", option_unsigned, FIELD(port), 0, UINT16_MAX, "that the workers send to; default 5000"},
+    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 0, 60000,
      "without a word, after which to ask the switch, 1 at least; default 200"},
 };
 

@@ -202,10 +202,11 @@ static bool report(struct worker *w)
 #define FIELD(name) offsetof(struct worker_options, name)
 
 static const struct option_row rows[] = {
-    {"host", 'H', "IP:PORT", option_text, FIELD(host), 0, "where the gradients are sent"},
-    {"worker", 'w', "N", option_unsigned, FIELD(worker), AGG_MAX_WORKERS - 2, "which one this is, from 0 on"},
-    {"port", 'p', "N", option_unsigned, FIELD(port), UINT16_MAX, "its own UDP port; default 4000"},
-    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 60000,
+    {"host", 'H', "IP:PORT", option_text, FIELD(host), 0, 0, "where the gradients are sent"},
+    {"worker", 'w', "N", option_unsigned, FIELD(worker), 0, AGG_MAX_WORKERS - 2,
+     "which one this is, from 0 on"},
+    {"port", 'p', "N", option_unsigned, FIELD(port), 0, UINT16_MAX, "its own UDP port; default 4000"},
+    {"ask-after", 0, "MS", option_ask_after, FIELD(ask_after_ms), 0, 60000,
      "without a sum, after which to ask for it, 1 at least; default 50"},
 };
 

@@ -49,34 +49,34 @@ static bool read_rate(const struct option_row *row, const char *text, void *fiel
 #define FIELD(member) offsetof(struct source_options, member)
 
 static const struct option_row mode_rows[] = {
-    {"mode", 0, "MODE", read_mode, FIELD(mode), 0,
+    {"mode", 0, "MODE", read_mode, FIELD(mode), 0, 0,
      "workers (the default): sums come back. forward: the frames themselves do, with swapped MAC addresses. "
      "bridge: they come out of the other of two ports"},
 };
 
 static const struct option_row rows[] = {
-    {"rate", 0, "PPS", read_rate, 0, 1000000000,
+    {"rate", 0, "PPS", read_rate, 0, 0, 1000000000,
      "open loop: frames a second, of all workers; 0: as many as the ports take. When a port is full they "
      "wait for it"},
-    {"patience", 0, "S", option_real, FIELD(patience), DAY,
+    {"patience", 0, "S", option_real, FIELD(patience), 0, DAY,
      "open loop: what has not come when nothing came for so long is lost; default 1"},
-    {"no-udp-checksum", 0, NULL, option_flag, FIELD(no_udp_checksum), 0, "send without one"},
-    {"seconds", 0, "S", option_real, FIELD(seconds), DAY, "how long to measure; default 1"},
-    {"warmup", 0, "S", option_real, FIELD(warmup), DAY, "before that; default 0.2"},
-    {"packets", 0, "N", option_number, FIELD(packets), UINT64_MAX,
+    {"no-udp-checksum", 0, NULL, option_flag, FIELD(no_udp_checksum), 0, 0, "send without one"},
+    {"seconds", 0, "S", option_real, FIELD(seconds), 0, DAY, "how long to measure; default 1"},
+    {"warmup", 0, "S", option_real, FIELD(warmup), 0, DAY, "before that; default 0.2"},
+    {"packets", 0, "N", option_number, FIELD(packets), 0, UINT64_MAX,
      "end after so many answers; default 0: when the time is up"},
-    {"check", 0, "N", option_unsigned, FIELD(check_every), INT_MAX,
+    {"check", 0, "N", option_unsigned, FIELD(check_every), 0, INT_MAX,
      "compare every N-th answer, bit by bit; default 61, 0: none. A number that shares no factor with that "
      "of the workers sees all of them"},
-    {"resend-ms", 0, "MS", option_unsigned, FIELD(resend_ms), INT_MAX,
+    {"resend-ms", 0, "MS", option_unsigned, FIELD(resend_ms), 0, INT_MAX,
      "send again what is unanswered for so long; default 20; not in an open loop"},
-    {"burst", 0, "N", option_unsigned, FIELD(burst), SOURCE_BURST_MAX,
+    {"burst", 0, "N", option_unsigned, FIELD(burst), 0, SOURCE_BURST_MAX,
      "frames received or sent at once, 1..256; default 32"},
-    {"json", 0, "FILE", option_text, FIELD(json), 0, "the report as one flat object"},
-    {"jobs", 0, "J", option_unsigned, FIELD(jobs), SOURCE_JOBS_MAX,
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "the report as one flat object"},
+    {"jobs", 0, "J", option_unsigned, FIELD(jobs), 0, SOURCE_JOBS_MAX,
      "1..4: as many jobs side by side, alike, on an equal part of the ports each; the next one has the next "
      "number, and workers whose MAC and IP follow; default 1"},
-    {"stay", 0, NULL, option_flag, FIELD(stay), 0,
+    {"stay", 0, NULL, option_flag, FIELD(stay), 0, 0,
      "after the report, wait until the other ends have gone, 10 seconds at most: a memif's other end may "
      "crash if this one leaves first"},
 };
@@ -86,6 +86,7 @@ static const struct option_row phases_row = {"phases",
                                              "P",
                                              option_unsigned,
                                              offsetof(struct told_plan, plan.phases),
+                                             0,
                                              INT_MAX,
                                              "open loop: how many times every slot is used, a power of two, "
                                              "before the chunks' numbers start over, as in a "

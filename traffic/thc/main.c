@@ -24,14 +24,14 @@ static const char intro[] =
 #define FIELD(member) offsetof(struct wish, member)
 
 static const struct option_row rows[] = {
-    {"bits", 'b', "B", option_byte, FIELD(bits), THC_MOST_BITS, "of an index, 1..4; default 4"},
-    {"granularity", 'g', "G", option_unsigned, FIELD(granularity), THC_MOST_GRANULARITY,
+    {"bits", 'b', "B", option_byte, FIELD(bits), 0, THC_MOST_BITS, "of an index, 1..4; default 4"},
+    {"granularity", 'g', "G", option_unsigned, FIELD(granularity), 0, THC_MOST_GRANULARITY,
      "the last value; default 30, with --workers the largest that fits"},
-    {"fraction", 'p', "P", option_real, FIELD(fraction), 1,
+    {"fraction", 'p', "P", option_real, FIELD(fraction), 0, 1,
      "of the numbers that is clamped; default 0.03125"},
-    {"workers", 'n', "N", option_unsigned, FIELD(workers), 65535, "whose values are summed"},
-    {"sum-bits", 's', "B", option_byte, FIELD(sum_bits), 16, "of a sum, 8 or 16; default 8"},
-    {"evenly", 'e', NULL, option_flag, FIELD(evenly), 0,
+    {"workers", 'n', "N", option_unsigned, FIELD(workers), 0, 65535, "whose values are summed"},
+    {"sum-bits", 's', "B", option_byte, FIELD(sum_bits), 0, 16, "of a sum, 8 or 16; default 8"},
+    {"evenly", 'e', NULL, option_flag, FIELD(evenly), 0, 0,
      "evenly spaced values, not those with the least error"},
 };
 

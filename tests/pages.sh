@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What pages say of options is what the programs' own tables print: pages.sh [--write] BUILD_DIRECTORY. --write puts it there.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+write=false
+[ "$1" != --write ] || { write=true && shift; }
+build=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+status=0
+
+# PAGE FROM TO COMMAND...: behind the line FROM, up to one that begins with TO, the page has what the command prints.
+part() {
+    local page=$root/$1 from=$2 to=$3
+    shift 3
+    "$@" >"$folder/part"
+    awk -v from="$from" -v to="$to" -v part="$folder/part" '
+        inside && index($0, to) == 1 { inside = 0 }
+        !inside { print }
+        $0 == from { inside = found = 1; while ((getline line <part) > 0) print line }
+        END { exit !found }' "$page" >"$folder/page"
+    if cmp -s "$folder/page" "$page"; then return; fi
+    if $write; then cp "$folder/page" "$page" && return; fi
+    echo "${page#"$root/"} is not what its program prints: tests/pages.sh --write $build"
+    diff "$page" "$folder/page" || status=1
+}
+
+part swagg/swagg.8 '.SH OPTIONS' .SH "$build/swagg/swagg" --help=man
+part server/swagg-ps.8 '.SH OPTIONS' .SH "$build/server/swagg-ps" --help=man
+part swaggctl/swaggctl.1 '.SH OPTIONS' .SH "$build/swaggctl/swaggctl" --help=man
+exit "$status"
