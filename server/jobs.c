@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "config/config_room.h"
+#include "config/room.h"
 #include "control/entry.h"
 #include "protocol/heard.h"
 #include "protocols.h"

@@ -56,7 +56,7 @@ static const struct registry_host_kind kind = {
 
 /* --- another configuration ----------------------------------------------------------------------------- */
 
-static int load(struct config *next, const char *file, config_report report, void *context)
+static int load(struct config *next, const char *file, settings_report report, void *context)
 {
     const int rc = config_load_server(next, file, report, context);
 

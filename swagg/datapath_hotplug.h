@@ -14,7 +14,7 @@ struct datapath_ports_next {
 };
 
 /* Opens and starts the ports of cfg that there are not yet; its ports have the numbers that they have until
- * now (config_align.h). Queues that no lcore of its list has are dealt out, and the list says so then. 0, or
+ * now (config/reload.h). Queues that no lcore of its list has are dealt out, and the list says so then. 0, or
  * -errno after logging, and nothing has changed. */
 int datapath_prepare_ports(struct datapath *dp, struct config *cfg, struct datapath_ports_next *next);
 

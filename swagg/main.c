@@ -20,7 +20,7 @@
 
 struct arguments {
     const char *file;
-    bool check;
+    bool check, settings;
     char **eal; /* NULL-terminated, what follows "--" */
 };
 
@@ -33,6 +33,8 @@ static const struct option_row rows[] = {
     {"config", 'c', "FILE", option_text, offsetof(struct arguments, file), 0, 0, "the same"},
     {"check", 0, NULL, option_flag, offsetof(struct arguments, check), 0, 0,
      "only say whether the configuration is good"},
+    {"settings", 0, NULL, option_flag, offsetof(struct arguments, settings), 0, 0,
+     "print all settings of a configuration, as tables in Markdown"},
     {NULL, 0, "-- ...", NULL, 0, 0, 0,
      "arguments for DPDK's EAL, such as --file-prefix=NAME, by which several run on one machine; lcore and "
      "memory options replace those that the configuration implies"},
@@ -64,7 +66,7 @@ static int parse_command_line(struct arguments *a, int argc, char *argv[])
 
     *a = (struct arguments){.eal = split_eal_arguments(&argc, argv)};
     const int status = options_read(&line, argc, argv);
-    if (status != OPTIONS_READ)
+    if (status != OPTIONS_READ || a->settings)
         return status;
     if (a->file == NULL && optind < argc)
         a->file = argv[optind++];
@@ -141,6 +143,10 @@ int main(int argc, char *argv[])
     const int status = parse_command_line(&cl, argc, argv);
     if (status != OPTIONS_READ)
         return status;
+    if (cl.settings) {
+        config_print_settings(stdout);
+        return EXIT_GOOD;
+    }
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
         return EXIT_USAGE;
     if (!(keyring_is_good(&cfg) & machine_suits(&cfg) &

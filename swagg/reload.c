@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "config/config_align.h"
+#include "config/reload.h"
 #include "datapath_hotplug.h"
 #include "datapath_make.h"
 #include "show/views.h"
@@ -225,7 +225,7 @@ int reload_delete_port(struct reload *r, const char *name)
 {
     static const struct config_port none;
     const uint64_t ports = ports_there(&r->dp->ports);
-    const int p = config_find(r->common.running, CONFIG_GROUP_PORTS, name);
+    const int p = config_find(r->common.running, "ports", name);
     int rc = -EBUSY;
 
     if (p >= 0 && (ports & (ports - 1)) != 0)

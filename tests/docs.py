@@ -246,35 +246,6 @@ def tables(page, heading):
             yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def number(text):
-    base, _, power = text.partition("^")
-    offset = -1 if power.endswith("-1") else 0
-    return int(base) ** int(power.removesuffix("-1")) + offset if power else int(base)
-
-
-def check_configuration():
-    page = ROOT / "docs/configuration.md"
-    text = page.read_text()
-    code = "".join(path.read_text() for path in sorted((ROOT / "lib/host/config").glob("*.c")))
-    for key in set(re.findall(r'CYAML_FIELD_\w+\(\s*"(\w+)"', code)):
-        if not re.search(rf"`(?:[\w.\[\]]+\.)?{key}[`.]", text):
-            complain(page.name, f"the key {key} is not explained")
-    rows = {name: row for row in tables(page, "Numbers") for name in quoted(row[0])}
-    defaults = re.findall(r'\{"([\w.]+)", offsetof\(struct config, [\w.]+\), ([^,]+), ([^,]+), ([^}]+)\}', code)
-    for key, least, most, default in defaults:
-        if key not in rows:
-            complain(page.name, f"{key} is not in the table of numbers")
-            continue
-        said = re.match(r"([\d^]+)\.\.([\d^-]+)", rows[key][2])
-        wanted = [eval(n, {}) for n in (least, most, default)]  # "1 << 20"
-        if not said or [number(said[1]), number(said[2]), number(rows[key][3])] != wanted:
-            complain(page.name, f"{key}: the table says {rows[key][2]}, {rows[key][3]}; the code {wanted}")
-    for key in set(rows) - {row[0] for row in defaults} - {"seed", "key"}:
-        complain(page.name, f"{key} is no key with a number")
-    if len(defaults) < 10:
-        complain("tests/docs.py", "cannot read the defaults in lib/host/config/")
-
-
 def check_environment():
     page = ROOT / "docs/mpi.md"
     code = source("mpi-shim/env.c")
@@ -323,7 +294,6 @@ for page in PAGES:
             check_names(page, place, line)
             check_quoted_commands(page, place, line)
 check_sections_in_comments()
-check_configuration()
 check_environment()
 check_telemetry()
 check_examples()

@@ -47,6 +47,7 @@ ROOMS = {
     "lib/nearest": [],
     "lib/command_line": ["lib/nearest", "lib/version"],
     "lib/keys": ["lib/core/keys"],
+    "lib/settings": ["lib/nearest"],
     "lib/client": [*CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
@@ -54,7 +55,7 @@ ROOMS = {
     "docs/examples": ["lib/client"],
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
     "lib/host/impair": ["lib/core/random", "lib/host/base"],
-    "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/host/base", "lib/host/impair"],
+    "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/settings", "lib/host/base", "lib/host/impair"],
     "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/core/relay", "lib/keys", *HOST, "lib/host/views"],
     "lib/host/views": ["lib/core/net", "lib/core/protocol", "lib/core/control"],
     "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views"],
@@ -113,7 +114,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
          "tests/support", "sim", "tests/fuzz", "tests/client"]
 
 

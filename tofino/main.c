@@ -247,7 +247,7 @@ static int run(struct process *p)
 
 /* --- another configuration --------------------------------------------------------------------------- */
 
-static int load(struct config *next, const char *file, config_report report, void *context)
+static int load(struct config *next, const char *file, settings_report report, void *context)
 {
     const int rc = config_load(next, file, report, context);
 

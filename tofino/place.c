@@ -12,7 +12,7 @@
 
 /* Faults are counted, and all of them reported. */
 struct reading {
-    config_report report;
+    settings_report report;
     void *context;
     unsigned faults;
 };
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void fault(struct reading *r, const
     r->faults++;
 }
 
-const char *place_interface(const struct config *cfg, config_report report, void *context)
+const char *place_interface(const struct config *cfg, settings_report report, void *context)
 {
     const char *found = NULL;
 
@@ -50,7 +50,7 @@ const char *place_interface(const struct config *cfg, config_report report, void
 }
 
 /* The values that a key of a device may have; "": it may be left out, and is this then. */
-static const struct setting {
+static const struct device_key {
     const char *key;
     const char *values[9]; /* the first: where the key is left out */
 } settings[] = {
@@ -62,7 +62,7 @@ static const struct setting {
 enum { SETTINGS = sizeof(settings) / sizeof(settings[0]) };
 
 /* Which value of a setting "speed=100g" names; NULL: none. */
-static const char *value_of(const struct setting *s, const char *text)
+static const char *value_of(const struct device_key *s, const char *text)
 {
     const size_t key = strlen(s->key);
 
@@ -205,7 +205,7 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
                      workers);
 }
 
-json_t *place_describe(const struct config *cfg, config_report report, void *context)
+json_t *place_describe(const struct config *cfg, settings_report report, void *context)
 {
     struct reading r = {.report = report, .context = context};
     json_t *ports = json_array(), *statics = json_array();
@@ -241,15 +241,15 @@ int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
     return -1;
 }
 
-void place_keep(struct config_changes *list)
+void place_keep(struct settings_changes *list)
 {
     static const char *const told[] = {"switch.", "ports[", "static[", "timers.mac_age_s"};
 
     for (unsigned i = 0; i < list->n; i++)
         for (unsigned k = 0; k < sizeof(told) / sizeof(told[0]); k++)
             if (strncmp(list->change[i].key, told[k], strlen(told[k])) == 0) {
-                list->of[list->change[i].reload]--;
-                list->change[i].reload = CONFIG_RESTART;
-                list->of[CONFIG_RESTART]++;
+                list->of[list->change[i].when]--;
+                list->change[i].when = SETTING_RESTART;
+                list->of[SETTING_RESTART]++;
             }
 }

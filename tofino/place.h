@@ -10,17 +10,17 @@
 
 #include <jansson.h>
 
-#include "config/config_changes.h"
+#include "config/reload.h"
 #include "net/mac.h"
 
 /* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
-const char *place_interface(const struct config *cfg, config_report report, void *context);
+const char *place_interface(const struct config *cfg, settings_report report, void *context);
 
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
-json_t *place_describe(const struct config *cfg, config_report report, void *context);
+json_t *place_describe(const struct config *cfg, settings_report report, void *context);
 
 /* Has changes of what the helper is told at the start need a restart. */
-void place_keep(struct config_changes *list);
+void place_keep(struct settings_changes *list);
 
 /* Whether the interface's MAC address is the configuration's, if that has one; it is logged if not. */
 bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac);

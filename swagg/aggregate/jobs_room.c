@@ -1,6 +1,6 @@
 #include "aggregate/jobs_room.h"
 
-#include "config/config_room.h"
+#include "config/room.h"
 
 enum { EVERY_JOB = COUNTED_PROTOCOLS * JOBS_MAX };
 

@@ -212,9 +212,9 @@ static int place_until_now(const struct config *running, const struct config *cf
         return (int)n;
     if (i >= cfg->static_jobs)
         return (int)(n - cfg->static_jobs + running->static_jobs);
-    was = config_find(running, CONFIG_GROUP_STATIC, cfg->static_job[i].name);
-    if (was < 0 ||
-        config_item_differs(CONFIG_GROUP_STATIC, running, (unsigned)was, cfg, i, CONFIG_WHEN_QUIET))
+    was = config_find(running, "static", cfg->static_job[i].name);
+    if (was < 0 || settings_item_differs(config_settings(running), "static", running, (unsigned)was, cfg, i,
+                                         SETTING_WHEN_QUIET))
         return -1;
     return (int)running->replays + was;
 }

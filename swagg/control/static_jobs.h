@@ -14,7 +14,7 @@
 #define SWAGG_CONTROL_STATIC_JOBS_H
 
 #include "aggregate/jobs.h"
-#include "config/config_changes.h"
+#include "config/reload.h"
 
 struct registrar;
 
@@ -50,7 +50,7 @@ void static_jobs_close(struct static_jobs *s);
 /* Another configuration, in two steps. Its replayed jobs and those of `hostagg` are those until now. */
 struct static_jobs_change {
     const struct config *running, *next;
-    const int *tenant; /* by the number until now: that in next (config_align.h) */
+    const int *tenant; /* by the number until now: that in next (config/reload.h) */
 };
 
 /* Whether job i of the next `static` is new, or another than it was. */

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
 # Keys of the configuration whose effect no other test shows: what each changes in the daemon.
-# tests/unit/test_config_keys.c has the list of all keys.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,18 +1,14 @@
-/* Two configurations compared: every key has an entry in the table of what a reload does about it, each
- * change is found, and the documentation says the same of every key. And the numbers of ports and tenants,
- * which stay what they are. */
-#include "config/config_changes.h"
+/* Two configurations compared, and the numbers of ports and tenants, which stay what they are. */
+#include "config/reload.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_align.h"
-#include "config/config_schema.h"
 #include "unit.h"
 
 static struct config running, next;
-static struct config_changes changes;
+static struct settings_changes changes;
 
 /* Two of everything. */
 static void describe(struct config *c)
@@ -37,128 +33,15 @@ static void compare(void)
     config_compare(&changes, &running, &next);
 }
 
-static bool is_one(const char *key, const char *from, const char *to, enum config_reload reload)
+static bool is_one(const char *key, const char *from, const char *to, enum setting_when when)
 {
-    const struct config_change *c = &changes.change[0];
+    const struct settings_change *c = &changes.change[0];
     const bool right = changes.n == 1 && strcmp(c->key, key) == 0 && strcmp(c->from, from) == 0 &&
-                       strcmp(c->to, to) == 0 && c->reload == reload;
+                       strcmp(c->to, to) == 0 && c->when == when;
 
     if (!right)
         printf("\n%s: %u changes, the first is %s: %s -> %s\n", key, changes.n, c->key, c->from, c->to);
     return right;
-}
-
-/* The table is complete */
-
-static const struct config_key *find_key(const char *path)
-{
-    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
-        for (unsigned k = 0; k < config_groups[g].keys; k++)
-            if (strcmp(config_groups[g].key[k].path, path) == 0)
-                return &config_groups[g].key[k];
-    return NULL;
-}
-
-static void visit_keys(const char *parent, const cyaml_schema_value_t *value, void (*visit)(const char *path))
-{
-    char path[CONFIG_KEY_MAX];
-
-    if (value->type == CYAML_SEQUENCE && value->sequence.entry->type == CYAML_MAPPING)
-        value = value->sequence.entry;
-    if (value->type != CYAML_MAPPING) {
-        visit(parent);
-        return;
-    }
-    for (const cyaml_schema_field_t *f = value->mapping.fields; f->key != NULL; f++) {
-        CU_ASSERT_FATAL(snprintf(path, sizeof(path), "%s%s%s", parent, parent[0] != '\0' ? "." : "", f->key) <
-                        CONFIG_KEY_MAX);
-        visit_keys(path, &f->value, visit);
-    }
-}
-
-static void check_entry(const char *path)
-{
-    if (find_key(path) == NULL)
-        printf("\n%s: lib/host/config/config_keys.c does not say whether a reload changes it\n", path);
-    CU_ASSERT_PTR_NOT_NULL(find_key(path));
-}
-
-static unsigned visited;
-
-static void count_key(const char *path)
-{
-    (void)path;
-    visited++;
-}
-
-/* Of a server's file, which has them beside some of a switch's. */
-static void count_server_key(const char *path)
-{
-    if (strncmp(path, "server.", strlen("server.")) == 0)
-        count_key(path);
-}
-
-static void test_every_key_is_in_the_table(void)
-{
-    unsigned in_table = 0;
-
-    visit_keys("", &config_schema, check_entry);
-    visit_keys("", &config_server_schema, check_entry);
-    visit_keys("", &config_schema, count_key);
-    visit_keys("", &config_server_schema, count_server_key);
-    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
-        for (unsigned k = 0; k < config_groups[g].keys; k++) /* some have two values */
-            in_table += k == 0 || strcmp(config_groups[g].key[k].path, config_groups[g].key[k - 1].path) != 0;
-    CU_ASSERT_EQUAL(in_table, visited);
-}
-
-/* Where a key's value is in next, in the second item of its list. */
-static void *value_of(enum config_group_id group, const struct config_key *key)
-{
-    static const size_t second[CONFIG_GROUPS] = {
-        [CONFIG_GROUP_PORTS] = offsetof(struct config, port[1]),
-        [CONFIG_GROUP_LCORES] = offsetof(struct config, placement.lcore[1]),
-        [CONFIG_GROUP_TENANTS] = offsetof(struct config, tenant[1]),
-        [CONFIG_GROUP_STATIC] = offsetof(struct config, static_job[1]),
-        [CONFIG_GROUP_HOSTAGG] = offsetof(struct config, hostagg[1]),
-        [CONFIG_GROUP_CLONE] = offsetof(struct config, clone[1]),
-        [CONFIG_GROUP_REPLAY] = offsetof(struct config, replay[1]),
-        [CONFIG_GROUP_UPLINK] = offsetof(struct config, uplink[1]),
-    };
-
-    return (char *)&next + second[group] + key->offset;
-}
-
-static void test_every_change_is_found(void)
-{
-    char path[CONFIG_KEY_MAX];
-
-    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
-        for (unsigned k = 0; k < config_groups[g].keys; k++) {
-            const struct config_key *key = &config_groups[g].key[k];
-            const bool named =
-                g != CONFIG_GROUP_LCORES && g != CONFIG_GROUP_REPLAY && g != CONFIG_GROUP_UPLINK;
-
-            if (strstr(key->path, ".name") != NULL || strcmp(key->path, "hostagg.operation") == 0 ||
-                strcmp(key->path, "clone.operation") == 0)
-                continue; /* another name is another item; type and operation are one value */
-            describe(&running);
-            describe(&next);
-            *(uint8_t *)value_of(g, key) ^= key->form == CONFIG_TENANT ? 0xFF : 1;
-            if (key->form == CONFIG_TENANT)
-                *(int *)value_of(g, key) = 0;
-            compare();
-            snprintf(path, sizeof(path), "%s%s%s", config_groups[g].list,
-                     g == CONFIG_GROUP_FILE ? ""
-                     : named                ? "[second]"
-                                            : "[1]",
-                     key->path + strlen(config_groups[g].list));
-            CU_ASSERT_EQUAL(changes.n, strstr(key->path, ".type") != NULL ? 2 : 1);
-            CU_ASSERT_STRING_EQUAL(changes.change[0].key, path);
-            CU_ASSERT_STRING_NOT_EQUAL(changes.change[0].from, changes.change[0].to);
-            CU_ASSERT_EQUAL(changes.change[0].reload, key->reload);
-            CU_ASSERT_EQUAL(changes.of[key->reload], changes.n);
-        }
 }
 
 static void test_what_is_the_same_is_no_change(void)
@@ -170,66 +53,6 @@ static void test_what_is_the_same_is_no_change(void)
     CU_ASSERT_EQUAL(changes.n, 0);
 }
 
-/* What the documentation says */
-
-static char *read_page(void)
-{
-    static char page[1 << 18];
-    FILE *f = fopen(TESTS_DIRECTORY "/../docs/configuration.md", "r");
-    size_t n;
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    n = fread(page, 1, sizeof(page) - 1, f);
-    fclose(f);
-    page[n] = '\0';
-    return page;
-}
-
-/* Whether a line has the key, or a group that it is in, in backticks. */
-static bool has_key(const char *line, const char *path)
-{
-    char quoted[CONFIG_KEY_MAX + 2], part[CONFIG_KEY_MAX];
-
-    snprintf(part, sizeof(part), "%s", path);
-    for (;;) {
-        char *dot = strrchr(part, '.');
-
-        snprintf(quoted, sizeof(quoted), "`%s`", part);
-        if (strstr(line, quoted) != NULL)
-            return true;
-        if (dot == NULL)
-            return false;
-        *dot = '\0';
-    }
-}
-
-/* The row of the table that has the key. Of several, that which has it alone, not with its group. */
-static void test_the_documentation_says_what_a_reload_changes(void)
-{
-    static const char *const rows[CONFIG_RELOADS] = {[CONFIG_AT_ONCE] = "| at once |",
-                                                     [CONFIG_NEW_JOBS] = "| for jobs that begin later |",
-                                                     [CONFIG_WHEN_QUIET] = "| while the job is quiet |",
-                                                     [CONFIG_RESTART] = "| not without a restart |"};
-    char *page = strstr(read_page(), "## Changing it while it runs\n");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(page);
-    for (unsigned g = 0; g < CONFIG_GROUPS; g++)
-        for (unsigned k = 0; k < config_groups[g].keys; k++) {
-            const struct config_key *key = &config_groups[g].key[k];
-
-            for (enum config_reload r = 0; r < CONFIG_RELOADS; r++) {
-                char line[8192];
-                const char *row = strstr(page, rows[r]);
-
-                CU_ASSERT_PTR_NOT_NULL_FATAL(row);
-                snprintf(line, sizeof(line), "%.*s", (int)strcspn(row, "\n"), row);
-                if (has_key(line, key->path) != (r == key->reload))
-                    printf("\ndocs/configuration.md: %s: the table has it wrong (%s)\n", key->path, rows[r]);
-                CU_ASSERT_EQUAL(has_key(line, key->path), r == key->reload);
-            }
-        }
-}
-
 /* Lists */
 
 static void test_values_are_shown(void)
@@ -238,28 +61,28 @@ static void test_values_are_shown(void)
     describe(&next);
     next.limits.jobs = 32;
     compare();
-    CU_ASSERT(is_one("limits.jobs", "0", "32", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("limits.jobs", "0", "32", SETTING_AT_ONCE));
     describe(&next);
     next.log_level = CONFIG_LOG_DEBUG;
     compare();
-    CU_ASSERT(is_one("log_level", "error", "debug", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("log_level", "error", "debug", SETTING_AT_ONCE));
     describe(&next);
     strcpy(next.tenant[0].key_file, "lab.key");
     compare();
-    CU_ASSERT(is_one("tenants[first].key_file", "-", "lab.key", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("tenants[first].key_file", "-", "lab.key", SETTING_AT_ONCE));
     describe(&next);
     next.port[1].impair.rx.rate[IMPAIR_DROP].probability = 0.25;
     compare();
-    CU_ASSERT(is_one("ports[second].impair.rx.drop", "0", "0.25", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("ports[second].impair.rx.drop", "0", "0.25", SETTING_AT_ONCE));
     describe(&next);
     memcpy(&next.ip, (uint8_t[]){10, 0, 0, 1}, 4);
     next.prefix = 24;
     compare();
-    CU_ASSERT(is_one("switch.ip", "0.0.0.0", "10.0.0.1", CONFIG_RESTART));
+    CU_ASSERT(is_one("switch.ip", "-", "10.0.0.1/24", SETTING_RESTART));
     describe(&next);
     next.control.mode = 0640;
     compare();
-    CU_ASSERT(is_one("control.mode", "0", "640", CONFIG_RESTART));
+    CU_ASSERT(is_one("control.mode", "0", "640", SETTING_RESTART));
 }
 
 static void test_items_come_and_go_by_their_names(void)
@@ -269,19 +92,19 @@ static void test_items_come_and_go_by_their_names(void)
     next.tenant[0] = next.tenant[1];
     next.tenants = 1;
     compare();
-    CU_ASSERT(is_one("tenants[first]", "-", "removed", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("tenants[first]", "-", "removed", SETTING_AT_ONCE));
     describe(&next);
     strcpy(next.static_job[next.static_jobs++].name, "third");
     compare();
-    CU_ASSERT(is_one("static[third]", "-", "added", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("static[third]", "-", "added", SETTING_AT_ONCE));
     describe(&next);
     next.static_jobs = 1;
     compare();
-    CU_ASSERT(is_one("static[second]", "-", "removed", CONFIG_WHEN_QUIET));
+    CU_ASSERT(is_one("static[second]", "-", "removed", SETTING_WHEN_QUIET));
     describe(&next);
     next.replays = 1;
     compare();
-    CU_ASSERT(is_one("replay", "2 items", "1 items", CONFIG_RESTART));
+    CU_ASSERT(is_one("replay", "2 items", "1 items", SETTING_RESTART));
 }
 
 /* A process belongs to the first tenant that it may belong to. */
@@ -292,7 +115,7 @@ static void test_the_order_of_tenants_counts(void)
     next.tenant[0] = running.tenant[1];
     next.tenant[1] = running.tenant[0];
     compare();
-    CU_ASSERT(is_one("tenants", "-", "in another order", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("tenants", "-", "in another order", SETTING_AT_ONCE));
 }
 
 /* Replayed jobs name a tenant; it is the same one if its name is. */
@@ -304,10 +127,10 @@ static void test_a_tenant_is_the_same_by_its_name(void)
     next.tenant[0] = running.tenant[1];
     next.tenant[1] = running.tenant[0];
     compare();
-    CU_ASSERT_EQUAL(changes.of[CONFIG_RESTART], 1);
+    CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 1);
     next.replay[0].tenant = 1;
     compare();
-    CU_ASSERT_EQUAL(changes.of[CONFIG_RESTART], 0);
+    CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 0);
 }
 
 static void test_more_changes_than_are_listed_are_counted(void)
@@ -324,8 +147,8 @@ static void test_more_changes_than_are_listed_are_counted(void)
             next.port[p].impair.tx.rate[k].every = 7;
         }
     compare();
-    CU_ASSERT_EQUAL(changes.n, CONFIG_CHANGES_MAX);
-    CU_ASSERT_EQUAL(changes.of[CONFIG_AT_ONCE], SWAGG_MAX_PORTS * IMPAIR_KINDS * 2);
+    CU_ASSERT_EQUAL(changes.n, SETTINGS_CHANGES_MAX);
+    CU_ASSERT_EQUAL(changes.of[SETTING_AT_ONCE], SWAGG_MAX_PORTS * IMPAIR_KINDS * 2);
 }
 
 /* Numbers */
@@ -404,17 +227,17 @@ static void test_new_vlans_and_addresses_need_a_restart(void)
     describe_vlans(&next, 2, more);
     config_align_vlans(&next, &running);
     compare();
-    CU_ASSERT(is_one("switch.vlans.vlan", "0", "40", CONFIG_RESTART));
+    CU_ASSERT(is_one("switch.vlans.vlan", "0", "40", SETTING_RESTART));
     describe_vlans(&next, 1, same);
     next.vlan[1].ip = 3;
     config_align_vlans(&next, &running);
     compare();
-    CU_ASSERT(is_one("switch.vlans.ip", "2.0.0.0", "3.0.0.0", CONFIG_RESTART));
+    CU_ASSERT(is_one("switch.vlans.ip", "2.0.0.0/24", "3.0.0.0/24", SETTING_RESTART));
     describe_vlans(&next, 1, same);
     next.vlan[1] = (struct config_vlan){.id = 10}; /* its address is gone */
     config_align_vlans(&next, &running);
     compare();
-    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+    CU_ASSERT(changes.of[SETTING_RESTART] > 0);
     describe_vlans(&next, 1, same);
     next.vlan[2] = next.vlan[1];
     next.vlan[1] = next.vlan[0]; /* in another order */
@@ -423,11 +246,11 @@ static void test_new_vlans_and_addresses_need_a_restart(void)
     next.vlan[2].id = 30;
     config_align_vlans(&next, &running);
     compare();
-    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+    CU_ASSERT(changes.of[SETTING_RESTART] > 0);
     describe(&next); /* without VLANs */
     config_align_vlans(&next, &running);
     compare();
-    CU_ASSERT(changes.of[CONFIG_RESTART] > 0);
+    CU_ASSERT(changes.of[SETTING_RESTART] > 0);
 }
 
 /* They stay without addresses, key, quotas, so that nobody joins their jobs any more. */
@@ -470,7 +293,7 @@ static void test_a_tenant_that_is_leaving_can_come_back(void)
     CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 3, number));
     CU_ASSERT(number[0] == 0 && number[1] == 1 && next.leaving == 0);
     compare();
-    CU_ASSERT(is_one("tenants[second]", "-", "added", CONFIG_AT_ONCE));
+    CU_ASSERT(is_one("tenants[second]", "-", "added", SETTING_AT_ONCE));
 }
 
 static void test_there_may_be_too_many_tenants(void)
@@ -487,10 +310,7 @@ static void test_there_may_be_too_many_tenants(void)
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_key_is_in_the_table),
-        UNIT_TEST(test_every_change_is_found),
         UNIT_TEST(test_what_is_the_same_is_no_change),
-        UNIT_TEST(test_the_documentation_says_what_a_reload_changes),
         UNIT_TEST(test_values_are_shown),
         UNIT_TEST(test_items_come_and_go_by_their_names),
         UNIT_TEST(test_the_order_of_tenants_counts),

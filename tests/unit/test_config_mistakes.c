@@ -38,8 +38,8 @@ static const struct {
     {PORT "    vlan: 4095\n    trunk: [0, 7, 7, 4095]\n",
      "F:3: ports[0].vlan: 4095 is no VLAN (1..4094)\n"
      "F:4: ports[0].trunk[0]: 0 is no VLAN (1..4094)\n"
-     "F:4: ports[0].trunk[2]: VLAN 7 is there twice\n"
      "F:4: ports[0].trunk[3]: 4095 is no VLAN (1..4094)\n"
+     "F:4: ports[0].trunk[2]: VLAN 7 is there twice\n"
      "F:4: ports[0].trunk[3]: VLAN 4095 is the port's vlan, whose frames have no tag\n"},
     {PORTS "    vlan: 3\n",
      "F:2: ports[0]: carries no VLAN, but other ports do: give it vlan, trunk, or both\n"},
@@ -50,9 +50,9 @@ static const struct {
      "F:3: switch.vlans: no port carries VLANs: give ports vlan or trunk, or write switch.ip\n"},
     {PORT "    trunk: [3]\nswitch: {vlans: [{vlan: 3, ip: 10.0.0.1}, {vlan: 3, ip: 10.0.0.2}, {vlan: 4, ip: "
           "10.0.0.0/24}]}\n",
+     "F:4: switch.vlans[2].ip: 10.0.0.0/24 is the network's own address; choose a host's\n"
      "F:4: switch.vlans[1].vlan: VLAN 3 is there twice\n"
-     "F:4: switch.vlans[2].vlan: no port carries VLAN 4 (ports.vlan, ports.trunk)\n"
-     "F:4: switch.vlans[2].ip: 10.0.0.0/24 is the network's own address; choose a host's\n"},
+     "F:4: switch.vlans[2].vlan: no port carries VLAN 4 (ports.vlan, ports.trunk)\n"},
     {PORT "    trunk: [3, 4]\nswitch: {vlans: [{vlan: 3, ip: 10.0.0.1}]}\nstatic:\n  - {workers: [" WORKER_2
           "], vlan: 4}\n",
      "F:6: static[0].vlan: the switch has no address in VLAN 4 (switch.vlans)\n"},
@@ -153,8 +153,8 @@ static const struct {
     {PORTS "    impair:\n      rx:\n        drop: 1.5\n",
      "F:7: ports[1].impair.rx.drop: 1.5 is not a probability (0..1)\n"},
     {PORT "    impair: {rx: {corrupt: -0.1, duplicate: nan}}\n",
-     "F:3: ports[0].impair.rx.duplicate: nan is not a probability (0..1)\n"
-     "F:3: ports[0].impair.rx.corrupt: -0.1 is not a probability (0..1)\n"},
+     "F:3: ports[0].impair.rx.corrupt: -0.1 is not a probability (0..1)\n"
+     "F:3: ports[0].impair.rx.duplicate: nan is not a probability (0..1)\n"},
     {PORT "    impair: {tx: {reorder: 0.1, reorder_by: 0, reorder_for_us: 60000000}}\n",
      "F:3: ports[0].impair.tx.reorder_by: 0 frames is out of range (1..1000)\n"
      "F:3: ports[0].impair.tx.reorder_for_us: 60000000 microseconds is out of range (1..10000000)\n"},
@@ -247,32 +247,32 @@ static const struct {
      "F:8: tenants[2].addresses: is missing: without key_file, addresses alone say who this is; [0.0.0.0/0] "
      "is everybody\n"},
     {PORT "control: {path: ctl, mode: 0888, group: \"\"}\n",
-     "F:3: control.group: has no value\n"
      "F:3: control.path: \"ctl\" is neither an absolute path, nor none\n"
-     "F:3: control.mode: \"0888\" is no mode of a file: three octal digits, such as \"660\"\n"},
+     "F:3: control.mode: \"0888\" is no mode of a file: three octal digits, such as \"660\"\n"
+     "F:3: control.group: has no value\n"},
     {PORT "switch: {ip: 10.0.0.1}\ntenants:\n"
           "  - {name: a, addresses: [10.0.0.1], weight: 0, quota: {jobs: 257, slots: many, bytes: 3}}\n",
-     "F:5: tenants[0].quota.slots: \"many\" is not a whole number, 0 or greater\n"
-     "F:5: tenants[0].quota.bytes: unknown key; known here: jobs, slots, megabytes, kept_frames\n"
+     "F:5: tenants[0].weight: 0 is out of range (1..1000)\n"
      "F:5: tenants[0].quota.jobs: 257 is out of range (0..256)\n"
-     "F:5: tenants[0].weight: 0 is out of range (1..1000)\n"},
+     "F:5: tenants[0].quota.slots: \"many\" is not a whole number, 0 or greater\n"
+     "F:5: tenants[0].quota.bytes: unknown key; known here: jobs, slots, megabytes, kept_frames\n"},
     {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a/b, addresses: [10.0.0.1]}]\n",
      "F:4: tenants[0].name: \"a/b\" has a / in it, which separates tenants from their jobs\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
     {PORT
      "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 5\n    one_host: yes\n",
-     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"
      "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
-     "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"},
+     "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"
+     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
      "F:4: replay[0]: 95.0 MB were asked for, 64.0 MB of the 64.0 MB of the switch are free "
      "(pool.megabytes)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 2\n  - phases: 6\n",
      "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
-     "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
      "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
+     "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
      "F:8: replay[1].phases: 6 is not a power of two (512, 1024, ...)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - slots: 16384\n    phases: 131072\n",
      "F:6: replay[0].phases: 131072 phases of 16384 slots are more chunks than 1073741824\n"},
@@ -298,8 +298,8 @@ static const struct {
     {PORT "switch: {ip: 10.0.0.1/24}\ntenants: [{name: a, addresses: [10.0.0.0/24]}]\n"
           "uplink: [{parent: 10.0.0.2, tenants: [a, b], jobs: "
           "[a-name-of-a-job-that-is-longer-than-any-job-may-have]}]\n",
-     "F:5: uplink[0].tenants[1]: no tenant is called \"b\"\n"
-     "F:5: uplink[0].jobs[0]: is longer than 47 characters\n"},
+     "F:5: uplink[0].jobs[0]: is longer than 47 characters\n"
+     "F:5: uplink[0].tenants[1]: no tenant is called \"b\"\n"},
     {PORT
      "switch: {ip: 10.0.0.1/24}\n"
      "tenants: [{name: a, key_file: a}, {name: b, key_file: b}, {name: c, addresses: [10.0.0.0/24]}]\n"
@@ -322,14 +322,14 @@ static const struct {
     {SWITCH "static:\n  - name: a b\n    workers: [" WORKER_2
             "]\n    threads: 33\n    slots: 0\n    elements: 31\n"
             "    format: float\n    quiet_ms: 99\n    speed: 1\n",
-     "F:10: static[0].format: \"float\" is none of int32, fp16\n"
-     "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
-     "udp_checksum, quiet_ms, tenant, vlan\n"
      "F:5: static[0].name: \"a b\" has spaces or unprintable characters in it\n"
      "F:7: static[0].threads: 33 is out of range (1..32)\n"
      "F:8: static[0].slots: 0 is out of range (1..16384)\n"
      "F:9: static[0].elements: 31 is out of range (32..512)\n"
-     "F:11: static[0].quiet_ms: 99 is out of range (100..600000)\n"},
+     "F:10: static[0].format: \"float\" is none of int32, fp16\n"
+     "F:11: static[0].quiet_ms: 99 is out of range (100..600000)\n"
+     "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
+     "udp_checksum, quiet_ms, tenant, vlan\n"},
     {SWITCH "mtu: 1000\nstatic:\n  - {workers: [" WORKER_2 "], elements: 100}\n"
             "  - {workers: [" WORKER_3 "], elements: 32, format: fp16}\n"
             "  - {workers: [{ip: 10.0.0.4, mac: \"02:00:00:00:00:04\"}], threads: 32, slots: 513}\n",
@@ -341,13 +341,13 @@ static const struct {
     {SWITCH "static:\n  - name: x\n    workers:\n      - {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
             "      - {ip: 127.0.0.1, mac: x}\n      - {ip: 10.0.0, mac: \"02:00:00:00:00:02\", port: 65535}\n"
             "      - {mac: \"02:00:00:00:00:02\"}\n    threads: 2\n  - {name: x, workers: [" WORKER_2 "]}\n",
+     "F:8: static[0].workers[1].ip: 127.0.0.1/32 is not an address that a host can have\n"
+     "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
+     "F:9: static[0].workers[2].ip: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
      "F:10: static[0].workers[3].ip: is missing\n"
      "F:7: static[0].workers[0].mac: is switch.mac, the switch's own\n"
      "F:7: static[0].workers[0].ip: is switch.ip, the switch's own address\n"
-     "F:8: static[0].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
-     "F:8: static[0].workers[1].ip: 127.0.0.1/32 is not an address that a host can have\n"
      "F:9: static[0].workers[2].port: 65535 is out of range (1..65534)\n"
-     "F:9: static[0].workers[2].ip: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
      "F:12: static[1].name: \"x\" is the name of static[0] already\n"},
     {SWITCH
      "static:\n  - {threads: 4, workers: [" WORKER_2 ", {ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", port: "
@@ -389,13 +389,13 @@ static const struct {
             "  - host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 48864}\n    workers: [" WORKER_2
             ", {ip: 10.0.0.1, mac: x}]\n    operation: band\n    job: 0\n    slots: 0\n",
      "F:7: hostagg[0].slots: 48 is not a power of two (512, 1024, ...)\n"
+     "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
+     "F:15: hostagg[1].slots: 0 is out of range (1..16384)\n"
      "F:5: hostagg[0].host.port: is missing: the UDP port that the workers send to\n"
      "F:6: hostagg[0].workers[1]: UDP port 4000 of 10.0.0.2 is workers[0]'s, too: each needs one of its own\n"
      "F:9: hostagg[0].type: \"float\" is no type of elements, as float32, bfloat16 and int64 are\n"
-     "F:15: hostagg[1].slots: 0 is out of range (1..16384)\n"
      "F:14: hostagg[1].job: 0 is the number of hostagg[0], too\n"
      "F:11: hostagg[1].host.port: 48864 is one of the switch's own ports, 48862 to 48883\n"
-     "F:12: hostagg[1].workers[1].mac: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
      "F:12: hostagg[1].workers[1].ip: is switch.ip, the switch's own address\n"
      "F:13: hostagg[1].operation: there is no band of float32\n"},
     {SWITCH "hostagg:\n  - {name: x, elements: 366, workers: [" WORKER_2
@@ -416,13 +416,13 @@ static const struct {
     {SWITCH "clone:\n  - host: x\n    workers: [\"02:00:00:00:00:02\", \"02:00:00:00:00:02\", "
             "\"02:00:00:00:01:fe\"]\n    slots: 3\n    ether_type: 5\n    match: abc\n    elements_at: 1500\n"
             "    sequence_at: 3\n    type: x\n",
-     "F:8: clone[0].ether_type: 5 is out of range (1536..65535)\n"
-     "F:11: clone[0].sequence_at: 3 is out of range (14..9000)\n"
-     "F:7: clone[0].slots: 3 is not a power of two (512, 1024, ...)\n"
      "F:5: clone[0].host: \"x\" is not a MAC address (\"02:00:00:00:00:01\")\n"
+     "F:7: clone[0].slots: 3 is not a power of two (512, 1024, ...)\n"
+     "F:8: clone[0].ether_type: 5 is out of range (1536..65535)\n"
+     "F:9: clone[0].match: \"abc\" is not 1 to 8 bytes in hexadecimal digits, two each\n"
+     "F:11: clone[0].sequence_at: 3 is out of range (14..9000)\n"
      "F:6: clone[0].workers[1]: 02:00:00:00:00:02 is clone[0].workers[0], too\n"
      "F:6: clone[0].workers[2]: is switch.mac, the switch's own\n"
-     "F:9: clone[0].match: \"abc\" is not 1 to 8 bytes in hexadecimal digits, two each\n"
      "F:12: clone[0].type: \"x\" is no type of elements, as float32, bfloat16 and int64 are\n"
      "F:5: clone[0].elements: 32 from byte 1500 on end behind a frame of 1514 bytes, the longest at mtu "
      "1500\n"},
@@ -457,13 +457,13 @@ static const struct {
     {PORT
      "    impair: {rx: {drop: 2}}\nlog_level: loud\nswitch: {ip: 10.0.0.0/24}\npool: {slots_per_job: 3}\n"
      "limits: {jobs: 300}\nlcores: [{rx: [all]}]\n",
-     "F:4: log_level: \"loud\" is none of error, warning, notice, info, debug\n"
      "F:3: ports[0].impair.rx.drop: 2 is not a probability (0..1)\n"
+     "F:4: log_level: \"loud\" is none of error, warning, notice, info, debug\n"
      "F:5: switch.ip: 10.0.0.0/24 is the network's own address; choose a host's\n"
-     "F:8: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"
-     "F:8: lcores: none sends to port \"port0\"; add it to the tx list of one\n"
+     "F:6: pool.slots_per_job: 3 is not a power of two (512, 1024, ...)\n"
      "F:7: limits.jobs: 300 is out of range (1..256)\n"
-     "F:6: pool.slots_per_job: 3 is not a power of two (512, 1024, ...)\n"},
+     "F:8: lcores: none aggregates, but switch.ip is set: add \"aggregate: [0]\" to one\n"
+     "F:8: lcores: none sends to port \"port0\"; add it to the tx list of one\n"},
     /* ... and what follows from it is not said */
     {PORT "    name: this-name-is-longer-than-it-may-be\nlcores: [{rx: [b], tx: [b]}]\nmtu: 9,000\n"
           "switch: {ip: [10.0.0.1]}\nreplay: [{chunk_bytes: 8192}]\npool: {megabytes: 1 GB}\n",

@@ -486,7 +486,7 @@ static void test_an_abort_ends_the_job_of_all(void)
     close_registrar();
 }
 
-static struct config_changes changes; /* in the keys, by the last reload */
+static struct settings_changes changes; /* in the keys, by the last reload */
 
 /* Another configuration; cfg is what runs. */
 static int reload(struct config *next, const int tenant[])

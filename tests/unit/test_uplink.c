@@ -518,7 +518,7 @@ static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(vo
 
 static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
 {
-    struct config_changes list = {0};
+    struct settings_changes list = {0};
     struct registry_change c = {.host = &registrar->common, .next = &cfg, .list = &list};
 
     open_switch();

@@ -1,93 +1,546 @@
+/* The settings of a file as a whole, of a switch's and of a server's; and how one is loaded. */
 #include "config/config.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "config/config_check.h"
-#include "config/config_read.h"
-#include "config/config_schema.h"
-#include "config/config_text.h"
+#include "config/config_parts.h"
+#include "settings/page.h"
+#include "settings/values.h"
 
-/* What a file is about: its keys, and what they must keep to. */
-struct config_kind {
-    const cyaml_schema_value_t *schema;
-    void (*check)(struct config_text *t, struct config_raw *raw);
+enum {
+    MODE_MAX = 0777,
+    UNTIL_DUE_US = 100000,
+    /* a thread shows so often that it is alive while silence makes a worker count as lost */
+    SIGNS_PER_LOSS = 8,
+};
+
+/* The settings */
+
+static const struct setting_word link_locals[] = {{"stp", CONFIG_LINK_LOCAL_STP},
+                                                  {"drop", CONFIG_LINK_LOCAL_DROP},
+                                                  {"transparent", CONFIG_LINK_LOCAL_TRANSPARENT},
+                                                  {NULL, 0}};
+static const struct setting_word memory_modes[] = {{"auto", CONFIG_MEMORY_AUTO},
+                                                   {"hugepages", CONFIG_MEMORY_HUGEPAGES},
+                                                   {"no-huge", CONFIG_MEMORY_NO_HUGE},
+                                                   {NULL, 0}};
+static const struct setting_word log_levels[] = {
+    {"error", CONFIG_LOG_ERROR}, {"warning", CONFIG_LOG_WARNING}, {"notice", CONFIG_LOG_NOTICE},
+    {"info", CONFIG_LOG_INFO},   {"debug", CONFIG_LOG_DEBUG},     {NULL, 0}};
+
+static_assert(offsetof(struct config, prefix) - offsetof(struct config, ip) ==
+                      offsetof(struct setting_address, prefix) &&
+                  offsetof(struct config_vlan, prefix) - offsetof(struct config_vlan, ip) ==
+                      offsetof(struct setting_address, prefix),
+              "an address and its prefix are written together");
+
+static const struct setting vlan_fields[] = {
+    {.key = "vlan",
+     .required = true,
+     SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0),
+     .refusal = "is no VLAN",
+     .meaning = "a VLAN that some port carries"},
+    {.key = "ip",
+     .type = SETTING_PARSED,
+     .required = true,
+     SETTING_AT(struct config_vlan, ip),
+     .most = 63,
+     .parse = setting_parse_address,
+     .show = setting_show_address,
+     .kind = "IPv4 address, optionally /prefix",
+     .meaning = "the switch's address in it, in the place of `switch.ip`; the same rules hold in each VLAN"},
+    {.key = NULL},
+};
+
+static const struct setting switch_fields[] = {
+    {.key = "mac",
+     .type = SETTING_PARSED,
+     .when = SETTING_RESTART,
+     SETTING_AT(struct config, mac),
+     .most = 63,
+     .parse = setting_parse_mac,
+     .show = setting_show_mac,
+     .kind = "MAC address",
+     .usual = "derived from the first port's",
+     .meaning = "frames to it are for the switch itself; all others are switched"},
+    {.key = "ip",
+     .type = SETTING_PARSED,
+     .when = SETTING_RESTART,
+     SETTING_AT(struct config, ip),
+     .most = 63,
+     .parse = setting_parse_address,
+     .show = setting_show_address,
+     .kind = "IPv4 address, optionally /prefix",
+     .meaning = "the address that workers join and send to; it answers ARP and ping. Without it there is no "
+                "aggregation"},
+    {.key = "vlans",
+     SETTING_LIST_AT(struct config, vlan, vlans, 1, CONFIG_VLANS_MAX),
+     .when = SETTING_RESTART,
+     .fields = vlan_fields,
+     .meaning = "the switch's addresses, where ports carry [VLANs](#vlans)"},
+    {.key = "link_local",
+     .type = SETTING_WORD,
+     SETTING_AT(struct config, link_local),
+     .words = link_locals,
+     .meaning = "which frames between neighbours pass: see [Frames for everybody](#frames-for-everybody)"},
+    {.key = NULL},
+};
+
+#define SLOTS_PER_JOB                                                                                        \
+    {                                                                                                        \
+        .key = "slots_per_job", SETTING_NUMBER_AT(struct config_pool, slots_per_job, 2, 16384, 1024),        \
+        .power_of_two = true, .when = SETTING_NEW_JOBS, .unit = "slots",                                     \
+        .meaning =                                                                                           \
+            "what a job gets at most: about bandwidth × round trip / packet size. [More](#slots-per-job)"   \
+    }
+#define MEGABYTES                                                                                            \
+    {                                                                                                        \
+        .key = "megabytes", SETTING_NUMBER_AT(struct config_pool, megabytes, 1, 1 << 20, 64),                \
+        .when = SETTING_NEW_JOBS, .unit = "MB",                                                              \
+        .meaning = "for the slots of all jobs: two chunks a slot, *ordered* one a worker more, with sums "   \
+                   "on arrival two more"                                                                     \
+    }
+#define MEGABYTES_PER_JOB                                                                                    \
+    {                                                                                                        \
+        .key = "megabytes_per_job", SETTING_NUMBER_AT(struct config_pool, megabytes_per_job, 0, 1 << 20, 0), \
+        .when = SETTING_NEW_JOBS, .unit = "MB",                                                              \
+        .meaning = "for the slots of one job; 0: no bound but those on all"                                  \
+    }
+
+static const struct setting pool_fields[] = {
+    SLOTS_PER_JOB,
+    {.key = "slots",
+     SETTING_NUMBER_AT(struct config_pool, slots, 0, 1 << 22, 0),
+     .when = SETTING_NEW_JOBS,
+     .unit = "slots",
+     .meaning = "of all jobs together; 0: as many as `pool.megabytes` has room for"},
+    MEGABYTES,
+    MEGABYTES_PER_JOB,
+    {.key = "kept_frames",
+     SETTING_NUMBER_AT(struct config_pool, kept_frames, 0, 1 << 23, 4096),
+     .when = SETTING_RESTART,
+     .unit = "frames",
+     .meaning =
+         "buffers set aside for sums to be made in, beside those to receive into. [More](#kept-frames)"},
+    {.key = "kept_frames_per_job",
+     SETTING_NUMBER_AT(struct config_pool, kept_frames_per_job, 0, 1 << 23, 0),
+     .when = SETTING_NEW_JOBS,
+     .unit = "frames",
+     .meaning = "the most that one job may keep; 0: no bound but its part"},
+    {.key = "delays",
+     .type = SETTING_BOOL,
+     .when = SETTING_NEW_JOBS,
+     SETTING_AT(struct config_pool, delays),
+     .fallback = true,
+     .meaning = "note of each rank how much later than the first it comes, so that it can be told [who is "
+                "late](#who-is-late)"},
+    {.key = NULL},
+};
+
+static const struct setting limits_fields[] = {
+    {.key = "jobs",
+     SETTING_NUMBER_AT(struct config_limits, jobs, 1, 256, 16),
+     .meaning = "jobs at once; after a restart of the switch those that ran before come first"},
+    {.key = "jobs_per_host",
+     SETTING_NUMBER_AT(struct config_limits, jobs_per_host, 0, 256, 0),
+     .meaning = "of these, jobs that were founded from one IP address; 0: all but a quarter. "
+                "[More](#jobs-per-host)"},
+    {.key = "workers",
+     SETTING_NUMBER_AT(struct config_limits, workers, 1, 1024, 64),
+     .meaning =
+         "workers of one job. [What a large one costs](#large-jobs); what is tested: [README](../README.md)"},
+    {.key = NULL},
+};
+
+#define LOST_AFTER_MS                                                                                        \
+    {                                                                                                        \
+        .key = "lost_after_ms", SETTING_NUMBER_AT(struct config_timers, lost_after_ms, 100, 600000, 5000),   \
+        .when = SETTING_RESTART, .unit = "ms",                                                               \
+        .meaning =                                                                                           \
+            "a worker that is silent for so long is lost, and its job fails with its rank in the message"    \
+    }
+#define FORMING_S                                                                                            \
+    {                                                                                                        \
+        .key = "forming_s", SETTING_NUMBER_AT(struct config_timers, forming_s, 1, 86400, 600),               \
+        .when = SETTING_NEW_JOBS, .unit = "s",                                                               \
+        .meaning = "a new job whose ranks are not all there by then fails, and says who is missing"          \
+    }
+
+static const struct setting timers_fields[] = {
+    LOST_AFTER_MS,
+    FORMING_S,
+    {.key = "mac_age_s",
+     SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, 300),
+     .unit = "s",
+     .meaning = "a station that is silent for so long is forgotten, and frames to it are flooded again"},
+    {.key = NULL},
+};
+
+static const struct setting memory_fields[] = {
+    {.key = "mode",
+     .type = SETTING_WORD,
+     SETTING_AT(struct config_memory, mode),
+     .words = memory_modes,
+     .meaning = "hugepages if enough are free, else ordinary pages; or only the ones, or only the others. "
+                "The log says which"},
+    {.key = "megabytes",
+     SETTING_NUMBER_AT(struct config_memory, megabytes, 1, 1 << 20, 320),
+     .unit = "MB",
+     .meaning = "for all of DPDK; `swagg --check` says how much if it is too little. [More](#memory)"},
+    {.key = NULL},
+};
+
+static const struct setting idle_fields[] = {
+    {.key = "spin",
+     SETTING_NUMBER_AT(struct config_idle, spin, 1, 1 << 30, 1000),
+     .unit = "polls",
+     .meaning = "empty polls in a row before a thread begins to sleep; meanwhile it offers its CPU to other "
+                "programs. [More](#sleep)"},
+    {.key = "max_sleep_us",
+     SETTING_NUMBER_AT(struct config_idle, max_sleep_us, 0, 100000, 1000),
+     .unit = "µs",
+     .meaning = "the longest sleep; 0: never sleep: least latency, a CPU always full. [More](#sleep)"},
+    {.key = "max_sleep_us", .type = SETTING_MORE, SETTING_AT(struct config_idle, until_due_us)},
+    {.key = NULL},
+};
+
+static const struct setting loops_fields[] = {
+    {.key = "find",
+     .type = SETTING_BOOL,
+     SETTING_AT(struct config_loops, find),
+     .fallback = true,
+     .meaning = "look for [loops](#frames-for-everybody) by probes"},
+    {.key = "probe_s",
+     SETTING_NUMBER_AT(struct config_loops, probe_s, 0, 3600, 0),
+     .unit = "s",
+     .meaning = "how often every port is probed unasked; 0: never"},
+    {.key = "block_s",
+     SETTING_NUMBER_AT(struct config_loops, block_s, 0, 86400, 60),
+     .unit = "s",
+     .meaning = "how long a port with a loop behind it is blocked; 0: it is only reported"},
+    {.key = NULL},
+};
+
+/* An absolute path, or none. */
+static void parse_control_path(struct settings *s, const char *path, const char *text, void *control)
+{
+    struct config_control *to = control;
+
+    to->off = strcmp(text, CONFIG_CONTROL_NONE) == 0;
+    if (to->off)
+        return;
+    if (text[0] != '/')
+        settings_fault(s, path, "\"%s\" is neither an absolute path, nor " CONFIG_CONTROL_NONE, text);
+    snprintf(to->path, sizeof(to->path), "%s", text);
+}
+
+static void show_control_path(char text[SETTING_SHOWN_MAX], const void *configuration, const void *control)
+{
+    const struct config_control *c = control;
+
+    (void)configuration;
+    snprintf(text, SETTING_SHOWN_MAX, "%s",
+             c->off               ? CONFIG_CONTROL_NONE
+             : c->path[0] == '\0' ? "-"
+                                  : c->path);
+}
+
+/* Octal, as chmod takes it. */
+static void parse_mode(struct settings *s, const char *path, const char *text, void *mode)
+{
+    char *end;
+    const unsigned long value = strtoul(text, &end, 8);
+
+    if (strspn(text, "01234567") != strlen(text) || *end != '\0' || value > MODE_MAX)
+        settings_fault(s, path, "\"%s\" is no mode of a file: three octal digits, such as \"660\"", text);
+    *(uint32_t *)mode = (uint32_t)value;
+}
+
+static void show_mode(char text[SETTING_SHOWN_MAX], const void *configuration, const void *mode)
+{
+    (void)configuration;
+    snprintf(text, SETTING_SHOWN_MAX, "%o", *(const uint32_t *)mode);
+}
+
+static const struct setting control_fields[] = {
+    {.key = "path",
+     .type = SETTING_PARSED,
+     .most = CONFIG_SOCKET_MAX - 1,
+     .parse = parse_control_path,
+     .show = show_control_path,
+     .kind = "absolute path to 107 characters, or `none`",
+     .usual = "`/run/swagg/NAME.ctl`",
+     .meaning =
+         "where it is; NAME is the file prefix, `swagg` unless chosen (`--file-prefix`). `none`: no socket"},
+    {.key = "mode",
+     .type = SETTING_PARSED,
+     SETTING_AT(struct config_control, mode),
+     .most = 15,
+     .parse = parse_mode,
+     .show = show_mode,
+     .initial = "660",
+     .kind = "octal digits",
+     .meaning = "permissions of the file"},
+    {.key = "group",
+     .type = SETTING_TEXT,
+     SETTING_AT(struct config_control, group),
+     .most = CONFIG_NAME_MAX - 1,
+     .kind = "name of a group",
+     .usual = "the process's",
+     .meaning = "group of the file"},
+    {.key = NULL},
+};
+
+#define MTU                                                                                                  \
+    {                                                                                                        \
+        .key = "mtu", SETTING_NUMBER_AT(struct config, mtu, 256, 9600, 1500), .when = SETTING_RESTART,       \
+        .unit = "bytes",                                                                                     \
+        .meaning =                                                                                           \
+            "longest IP packet that ports carry; longer frames are dropped as `oversize`. [More](#mtu)"      \
+    }
+#define LIMITS                                                                                               \
+    {                                                                                                        \
+        .key = "limits", .type = SETTING_GROUP, SETTING_AT(struct config, limits), .fields = limits_fields   \
+    }
+#define TENANTS                                                                                              \
+    {                                                                                                        \
+        .key = "tenants", SETTING_LIST_AT(struct config, tenant, tenants, 0, CONFIG_TENANTS_MAX),            \
+        .named = true, .fields = config_tenant_fields, .title = "`tenants`: a list, up to 64"                \
+    }
+#define CONTROL                                                                                              \
+    {                                                                                                        \
+        .key = "control", .type = SETTING_GROUP, .when = SETTING_RESTART,                                    \
+        SETTING_AT(struct config, control), .fields = control_fields, .title = "`control`: group"            \
+    }
+#define LOG_LEVEL                                                                                            \
+    {                                                                                                        \
+        .key = "log_level", .type = SETTING_WORD, SETTING_AT(struct config, log_level), .words = log_levels, \
+        .fallback = CONFIG_LOG_NOTICE,                                                                       \
+        .meaning = "how much goes to standard error: a line an event, with the time in UTC. [More](#log)"    \
+    }
+
+static const struct setting switch_file[] = {
+    {.key = "ports",
+     SETTING_LIST_AT(struct config, port, ports, 1, SWAGG_MAX_PORTS),
+     .required = true,
+     .named = true,
+     .fields = config_port_fields,
+     .title = "`ports`: a list, 1 to 64, required"},
+    {.key = "switch", .type = SETTING_GROUP, .fields = switch_fields, .title = "`switch`: group"},
+    {.key = "lcores",
+     SETTING_LIST_AT(struct config, placement.lcore, placement.lcores, 1, SWAGG_MAX_LCORES),
+     .fields = config_lcore_fields,
+     .title = "`lcores`: a list, 1 to 64"},
+    MTU,
+    {.key = "tx_delay_us",
+     SETTING_NUMBER_AT(struct config, tx_delay_us, 0, 1000, 0),
+     .unit = "µs",
+     .meaning =
+         "how long a frame may wait for more to the same port, while there is other work. [More](#tx-delay)"},
+    {.key = "pool", .type = SETTING_GROUP, SETTING_AT(struct config, pool), .fields = pool_fields},
+    LIMITS,
+    TENANTS,
+    {.key = "uplink",
+     SETTING_LIST_AT(struct config, uplink, uplinks, 1, SWAGG_MAX_UPLINKS),
+     .fields = config_uplink_fields,
+     .title = "`uplink`: a list, 1 to 4"},
+    {.key = "timers", .type = SETTING_GROUP, SETTING_AT(struct config, timers), .fields = timers_fields},
+    {.key = "memory",
+     .type = SETTING_GROUP,
+     .when = SETTING_RESTART,
+     SETTING_AT(struct config, memory),
+     .fields = memory_fields},
+    {.key = "idle", .type = SETTING_GROUP, SETTING_AT(struct config, idle), .fields = idle_fields},
+    {.key = "loops", .type = SETTING_GROUP, SETTING_AT(struct config, loops), .fields = loops_fields},
+    CONTROL,
+    {.key = "atp",
+     .type = SETTING_GROUP,
+     .when = SETTING_RESTART,
+     SETTING_AT(struct config, atp),
+     .fields = config_atp_fields,
+     .title = "`atp`: group"},
+    LOG_LEVEL,
+    {.key = "seed",
+     SETTING_NUMBER_AT(struct config, seed, 0, UINT64_MAX, 1),
+     .meaning = "of the impairments, and of `atp.forward`"},
+    {.key = "static",
+     SETTING_LIST_AT(struct config, static_job, static_jobs, 1, CONFIG_STATIC_JOBS_MAX),
+     .named = true,
+     .leaves = SETTING_WHEN_QUIET,
+     .fields = config_static_fields,
+     .title = "`static`: a list, 1 to 16"},
+    {.key = "hostagg",
+     SETTING_LIST_AT(struct config, hostagg, hostagg_jobs, 1, CONFIG_HOSTAGG_JOBS_MAX),
+     .named = true,
+     .when = SETTING_RESTART,
+     .arrives = SETTING_RESTART,
+     .leaves = SETTING_RESTART,
+     .fields = config_hostagg_fields,
+     .title = "`hostagg`: a list, 1 to 256"},
+    {.key = "clone",
+     SETTING_LIST_AT(struct config, clone, clone_jobs, 1, CONFIG_CLONE_JOBS_MAX),
+     .named = true,
+     .when = SETTING_RESTART,
+     .arrives = SETTING_RESTART,
+     .leaves = SETTING_RESTART,
+     .fields = config_clone_fields,
+     .title = "`clone`: a list, 1 to 256"},
+    {.key = "replay",
+     SETTING_LIST_AT(struct config, replay, replays, 1, CONFIG_REPLAYS_MAX),
+     .when = SETTING_RESTART,
+     .fields = config_replay_fields,
+     .title = "`replay`: a list, 1 to 16"},
+    {.key = NULL},
+};
+
+static const struct setting server_pool_fields[] = {
+    SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, {.key = NULL}};
+static const struct setting server_timers_fields[] = {LOST_AFTER_MS, FORMING_S, {.key = NULL}};
+
+static const struct setting server_file[] = {
+    {.key = "server",
+     .type = SETTING_GROUP,
+     .required = true,
+     .when = SETTING_RESTART,
+     SETTING_AT(struct config, server),
+     .fields = config_server_fields,
+     .title = "`server`: group"},
+    MTU,
+    {.key = "pool", .type = SETTING_GROUP, SETTING_AT(struct config, pool), .fields = server_pool_fields},
+    LIMITS,
+    TENANTS,
+    {.key = "timers",
+     .type = SETTING_GROUP,
+     SETTING_AT(struct config, timers),
+     .fields = server_timers_fields},
+    CONTROL,
+    LOG_LEVEL,
+    {.key = NULL},
+};
+
+const struct setting *config_settings(const struct config *c)
+{
+    return c->server.ip != 0 ? server_file : switch_file;
+}
+
+void config_print_settings(FILE *page)
+{
+    settings_print(page, "Numbers and words", switch_file, SETTING_AT_ONCE);
+    settings_print(page, "`server`: group", config_server_fields, SETTING_RESTART);
+}
+
+/* Loading */
+
+/* What a file is about: its settings, and what they must keep to. */
+struct kind {
+    const struct setting *table;
     const char *own, *others; /* a key that every such file has, and one of the other kind's */
     const char *instead;      /* what that other file is for */
 };
 
-static const struct config_kind of_switch = {
-    .schema = &config_schema,
-    .check = config_check,
+static const struct kind of_switch = {
+    .table = switch_file,
     .own = "ports",
     .others = "server",
     .instead = "this is the file of a server: swagg-ps takes it. A switch has `ports`",
 };
-static const struct config_kind of_server = {
-    .schema = &config_server_schema,
-    .check = config_check_server,
+static const struct kind of_server = {
+    .table = server_file,
     .own = "server",
     .others = "ports",
     .instead = "this is the file of a switch: swagg takes it, or swagg-tofino. A server has `server`",
 };
 
-static int load(struct config *c, struct config_text *t, const struct config_kind *kind)
+/* A bound in the file is one for all sleeps. */
+static void set_naps(struct settings *s, struct config *c)
 {
-    if (config_text_has(t, kind->others) && !config_text_has(t, kind->own)) {
-        config_fault(t, kind->others, "%s", kind->instead);
-        return -EINVAL;
-    }
-    struct config_raw *raw = calloc(1, sizeof(*raw));
-    if (raw == NULL)
-        return -ENOMEM;
-    config_read(t, kind->schema, raw);
-    kind->check(t, raw);
-    *c = raw->config;
-    free(raw);
-    return t->faults > 0 ? -EINVAL : 0;
+    const uint64_t sign_us = c->timers.lost_after_ms * UINT64_C(1000) / SIGNS_PER_LOSS;
+
+    c->idle.until_due_us = c->idle.max_sleep_us;
+    if (!settings_has(s, "idle.max_sleep_us"))
+        c->idle.until_due_us = sign_us < UNTIL_DUE_US ? (uint32_t)sign_us : UNTIL_DUE_US;
 }
 
-static int load_and_free(struct config *c, struct config_text *t, const struct config_kind *kind)
+/* What neighbours say to one another over a cable makes no sense if several hear it. */
+static void check_link_local(struct settings *s, const struct config *c)
 {
-    const int ret = load(c, t, kind);
+    if (c->link_local == CONFIG_LINK_LOCAL_TRANSPARENT && c->ports != 2)
+        settings_fault(s, "switch.link_local",
+                       "transparent is for a switch with two ports, which stands for a cable; this one has "
+                       "%u: write stp, or drop",
+                       c->ports);
+}
 
-    config_text_free(t);
+static void check(struct settings *s, struct config *c)
+{
+    c->has_mac = settings_has(s, "switch.mac");
+    c->has_ip = settings_has(s, "switch.ip");
+    set_naps(s, c);
+    config_check_ports(s, c);
+    config_check_vlans(s, c);
+    check_link_local(s, c);
+    config_check_lcores(s, c);
+    config_check_tenants(s, c);
+    config_check_uplinks(s, c);
+    config_check_static(s, c);
+    config_check_hostagg(s, c);
+    config_check_clone(s, c);
+    config_check_replay(s, c);
+    config_check_atp(s, c);
+    config_check_jobs(s, c);
+}
+
+/* What a server's file has no keys for is as in a switch's that says nothing. */
+static int load(struct config *c, struct settings *s, const struct kind *kind)
+{
+    memset(c, 0, sizeof(*c));
+    if (settings_has(s, kind->others) && !settings_has(s, kind->own)) {
+        settings_fault(s, kind->others, "%s", kind->instead);
+        return -EINVAL;
+    }
+    settings_default(s, switch_file, c);
+    settings_read(s, kind->table, c);
+    check(s, c);
+    if (kind == &of_server)
+        config_check_server(s, c);
+    return s->faults > 0 ? -EINVAL : 0;
+}
+
+static int load_file(struct config *c, const char *path, const struct kind *kind, settings_report report,
+                     void *context)
+{
+    struct settings s;
+    int ret = settings_open(&s, path, "ports: [{device: kernel:eth0}]", report, context);
+
+    if (ret < 0)
+        return ret;
+    ret = load(c, &s, kind);
+    settings_close(&s);
     return ret;
 }
 
-static int load_file(struct config *c, const char *path, const struct config_kind *kind, config_report report,
-                     void *context)
-{
-    struct config_text text;
-    const int ret = config_text_read(&text, path, report, context);
-
-    return ret < 0 ? ret : load_and_free(c, &text, kind);
-}
-
-int config_load(struct config *c, const char *path, config_report report, void *context)
+int config_load(struct config *c, const char *path, settings_report report, void *context)
 {
     return load_file(c, path, &of_switch, report, context);
 }
 
-int config_load_server(struct config *c, const char *path, config_report report, void *context)
+int config_load_server(struct config *c, const char *path, settings_report report, void *context)
 {
     return load_file(c, path, &of_server, report, context);
 }
 
-int config_load_text(struct config *c, const char *name, const char *text, config_report report,
+int config_load_text(struct config *c, const char *name, const char *text, settings_report report,
                      void *context)
 {
-    struct config_text taken;
-    const int ret = config_text_take(&taken, name, text, report, context);
+    struct settings s;
+    int ret = settings_take(&s, name, text, report, context);
 
-    return ret < 0 ? ret : load_and_free(c, &taken, &of_switch);
-}
-
-void config_queues(const struct config *c, struct placement_ports *ports)
-{
-    *ports = (struct placement_ports){.ports = c->ports};
-    for (unsigned p = 0; p < c->ports; p++) {
-        ports->rx_queues[p] = c->port[p].rx_queues;
-        ports->tx_queues[p] = c->port[p].tx_queues;
-    }
+    if (ret < 0)
+        return ret;
+    ret = load(c, &s, &of_switch);
+    settings_close(&s);
+    return ret;
 }

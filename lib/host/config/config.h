@@ -1,18 +1,21 @@
-/* The daemon's configuration: a YAML file, read by a schema of libcyaml's, checked, completed with defaults
- * (docs/configuration.md). Nothing here needs DPDK, so a configuration can be checked anywhere. Main lcore
- * only. A struct config is a plain value that contains its strings; nothing needs to be freed.
+/* The daemon's configuration: a YAML file, read by tables of its settings (settings/settings.h), checked,
+ * completed with defaults (docs/configuration.md). Nothing here needs DPDK, so a configuration can be checked
+ * anywhere. Main lcore only. A struct config is a plain value that contains its strings; nothing needs to be
+ * freed.
  */
 #ifndef SWAGG_CONFIG_CONFIG_H
 #define SWAGG_CONFIG_CONFIG_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "clone/layout.h"
 #include "config/placement.h"
 #include "hostagg/pool.h"
 #include "impair/impair.h"
 #include "protocol/terms.h"
+#include "settings/settings.h"
 #include "wire/switchml.h"
 
 enum {
@@ -78,7 +81,7 @@ struct config_storm {
 
 struct config_port {
     char name[CONFIG_NAME_MAX];     /* unique, printable, without spaces; by default "port0", ...; "": there
-                                       is no port of this number (config_align.h) */
+                                       is no port of this number (reload.h) */
     char device[CONFIG_DEVICE_MAX]; /* CONFIG_KERNEL_DEVICE and the name of a kernel interface; or for EAL's
                                        --vdev (net_memif0,role=server); or a PCI address with options, as
                                        DPDK writes it (0000:3a:00.0) */
@@ -315,7 +318,7 @@ struct config {
     uint64_t seed; /* of the impairments, and of atp.forward */
 
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */
-    unsigned leaving; /* after them, those that a reload has taken out while they had jobs (config_align.h) */
+    unsigned leaving; /* after them, those that a reload has taken out while they had jobs (reload.h) */
     struct config_tenant tenant[CONFIG_TENANTS_MAX];
 
     unsigned uplinks;
@@ -337,10 +340,6 @@ struct config {
     struct config_replay replay[CONFIG_REPLAYS_MAX]; /* their numbers on the wire are 0, 1, ... */
 };
 
-/* Is called with each message, without a newline: "conf/x.yaml:12: ports[1].impair.rx.drop: 1.5 is not a
- * probability (0..1)". */
-typedef void (*config_report)(void *context, const char *message);
-
 /* Whose it is, for messages. */
 static inline const char *config_word(const struct config *c)
 {
@@ -350,14 +349,20 @@ static inline const char *config_word(const struct config *c)
 /* Reads and checks a file. Returns 0, or after reporting everything that is wrong with it: -ENOENT, -EACCES,
  * ... (cannot be read), -EINVAL (not YAML, or not a good configuration), -ENOMEM. *c is unspecified on error.
  */
-int config_load(struct config *c, const char *path, config_report report, void *context);
+int config_load(struct config *c, const char *path, settings_report report, void *context);
 
 /* The same of a server's file, which has no ports. */
-int config_load_server(struct config *c, const char *path, config_report report, void *context);
+int config_load_server(struct config *c, const char *path, settings_report report, void *context);
 
 /* The same as config_load of a text; name stands for the file in messages. */
-int config_load_text(struct config *c, const char *name, const char *text, config_report report,
+int config_load_text(struct config *c, const char *name, const char *text, settings_report report,
                      void *context);
+
+/* The settings of a file as this one. */
+const struct setting *config_settings(const struct config *c);
+
+/* All settings, in Markdown: tables of docs/configuration.md. */
+void config_print_settings(FILE *page);
 
 /* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
@@ -366,6 +371,9 @@ bool config_is_chip_device(const char *device);
 /* What of this device another has, too, so that there cannot be both: its name, with which it begins, or
  * behind that its kernel interface; of *length. NULL: nothing. */
 const char *config_device_clash(const char *device, const char *other, size_t *length);
+
+/* Whether a name is one of those. */
+bool config_fits(const struct config_patterns *patterns, const char *name);
 
 /* The first tenant that a process at this address (network order) belongs to in a job of this name; -1: it
  * may not join it. key: the tenant whose key it has, which then is the only one; -1: none, and a job of a

@@ -52,7 +52,7 @@ static void set_log_level(const struct common_host *h, const struct common_job *
 static void reload(const struct common_host *h, const struct common_job *job, const struct request *request,
                    struct reply *reply)
 {
-    struct config_changes *changes = malloc(sizeof(*changes));
+    struct settings_changes *changes = malloc(sizeof(*changes));
     char why[REQUEST_TEXT_MAX];
     struct hearing hearing;
     int rc = -1;

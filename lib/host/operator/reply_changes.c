@@ -2,10 +2,10 @@
 
 #include "views/writer_json.h"
 
-void reply_changes(struct reply *reply, const struct config_changes *changes)
+void reply_changes(struct reply *reply, const struct settings_changes *changes)
 {
-    static const char *const when[CONFIG_RELOADS] = {
-        [CONFIG_AT_ONCE] = "now", [CONFIG_NEW_JOBS] = "new jobs", [CONFIG_WHEN_QUIET] = "now"};
+    static const char *const when[SETTING_WHENS] = {
+        [SETTING_AT_ONCE] = "now", [SETTING_NEW_JOBS] = "new jobs", [SETTING_WHEN_QUIET] = "now"};
     struct writer_json w;
 
     writer_json_init(&w);
@@ -15,7 +15,7 @@ void reply_changes(struct reply *reply, const struct config_changes *changes)
         writer_text(&w.writer, "key", changes->change[i].key);
         writer_text(&w.writer, "from", changes->change[i].from);
         writer_text(&w.writer, "to", changes->change[i].to);
-        writer_text(&w.writer, "for", when[changes->change[i].reload]);
+        writer_text(&w.writer, "for", when[changes->change[i].when]);
         writer_end(&w.writer);
     }
     writer_end(&w.writer);

@@ -5,9 +5,9 @@
 #ifndef SWAGG_OPERATOR_REPLY_CHANGES_H
 #define SWAGG_OPERATOR_REPLY_CHANGES_H
 
-#include "config/config_changes.h"
+#include "config/reload.h"
 #include "operator/reply.h"
 
-void reply_changes(struct reply *reply, const struct config_changes *changes);
+void reply_changes(struct reply *reply, const struct settings_changes *changes);
 
 #endif

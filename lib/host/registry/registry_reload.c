@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "config/config_align.h"
+#include "config/reload.h"
 
 /* --- the registry's part ------------------------------------------------------------------------------- */
 
@@ -33,11 +33,11 @@ static int check_limits(const struct ctl_registry *registry, const struct config
     return -EBUSY;
 }
 
-__attribute__((format(printf, 4, 5))) static void list_keys(struct config_changes *changes,
+__attribute__((format(printf, 4, 5))) static void list_keys(struct settings_changes *changes,
                                                             const struct keyring_changes *keys,
                                                             const char *gone, const char *format, ...)
 {
-    struct config_change change = {.from = "-", .reload = CONFIG_AT_ONCE};
+    struct settings_change change = {.from = "-", .when = SETTING_AT_ONCE};
     va_list args;
 
     if (keys->added == 0 && keys->gone == 0)
@@ -46,7 +46,7 @@ __attribute__((format(printf, 4, 5))) static void list_keys(struct config_change
     vsnprintf(change.key, sizeof(change.key), format, args);
     va_end(args);
     snprintf(change.to, sizeof(change.to), "%u new, %u %s", keys->added, keys->gone, gone);
-    config_changes_add(changes, &change);
+    settings_changes_add(changes, &change);
 }
 
 /* What the configurations themselves do not show. */
@@ -136,15 +136,15 @@ static int read_next(struct registry_change *c, const struct registry_reload *ho
 }
 
 /* -EPERM: there are changes that need a restart. */
-static int check(const struct config_changes *list, const char *file)
+static int check(const struct settings_changes *list, const char *file)
 {
     for (unsigned i = 0; i < list->n; i++) {
-        const struct config_change *change = &list->change[i];
+        const struct settings_change *change = &list->change[i];
 
-        if (change->reload == CONFIG_RESTART)
+        if (change->when == SETTING_RESTART)
             log_error("%s: %s: %s -> %s needs a restart", file, change->key, change->from, change->to);
     }
-    return list->of[CONFIG_RESTART] > 0 ? -EPERM : 0;
+    return list->of[SETTING_RESTART] > 0 ? -EPERM : 0;
 }
 
 static int prepare(struct registry_change *c, const struct registry_reload *how)
@@ -164,25 +164,25 @@ static int prepare(struct registry_change *c, const struct registry_reload *how)
 }
 
 /* Logs what has changed, or that nothing has, for the file is not good (rc < 0). */
-static void tell(const char *file, const struct config_changes *changes, int rc)
+static void tell(const char *file, const struct settings_changes *changes, int rc)
 {
-    static const char *const when[CONFIG_RELOADS] = {[CONFIG_NEW_JOBS] = ", for jobs that begin from now on"};
+    static const char *const when[SETTING_WHENS] = {[SETTING_NEW_JOBS] = ", for jobs that begin from now on"};
 
     if (rc < 0) {
         log_error("reload: %s is not good for what runs, and nothing has changed", file);
         return;
     }
     for (unsigned i = 0; i < changes->n; i++) {
-        const struct config_change *change = &changes->change[i];
+        const struct settings_change *change = &changes->change[i];
 
         log_notice("reload: %s: %s -> %s%s", change->key, change->from, change->to,
-                   when[change->reload] == NULL ? "" : when[change->reload]);
+                   when[change->when] == NULL ? "" : when[change->when]);
     }
     log_notice("reload: %s: %s", file, changes->n == 0 ? "nothing has changed" : "done");
 }
 
 int registry_reload(struct registry_host *h, const struct registry_reload *how,
-                    struct config_changes *changes)
+                    struct settings_changes *changes)
 {
     struct registry_change c = {.host = h, .list = changes, .next = malloc(sizeof(*c.next))};
     int rc = c.next == NULL ? -ENOMEM : prepare(&c, how);
@@ -199,7 +199,7 @@ int registry_reload(struct registry_host *h, const struct registry_reload *how,
 
 void registry_reload_on_signal(struct registry_host *h, const struct registry_reload *how)
 {
-    struct config_changes *changes = malloc(sizeof(*changes));
+    struct settings_changes *changes = malloc(sizeof(*changes));
 
     if (changes == NULL)
         log_error("reload: no memory");

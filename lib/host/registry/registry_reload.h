@@ -7,7 +7,7 @@
 #ifndef SWAGG_REGISTRY_REGISTRY_RELOAD_H
 #define SWAGG_REGISTRY_REGISTRY_RELOAD_H
 
-#include "config/config_changes.h"
+#include "config/reload.h"
 #include "registry/registry_host.h"
 
 /* A change on its way. */
@@ -15,7 +15,7 @@ struct registry_change {
     struct registry_host *host;
     struct config *next;
     int tenant[CONFIG_TENANTS_MAX]; /* by the number until now: that in next; -1: it is gone */
-    struct config_changes *list;
+    struct settings_changes *list;
     struct keyring keyring; /* of next, beside those before */
     void *memory;           /* for the registry */
 };
@@ -26,13 +26,13 @@ struct registry_reload {
     struct config *running; /* as it is now; at one place, since others have pointers to it */
     void *context;
     /* Reads the file, as at the start. */
-    int (*load)(struct config *next, const char *file, config_report report, void *context);
+    int (*load)(struct config *next, const char *file, settings_report report, void *context);
     /* Has next follow the running configuration. 0, or -errno after logging. */
     int (*align)(void *context, struct config *next);
     /* The tenants whom jobs belong to beside the registry's: bit t is that of tenant t. */
     uint64_t (*tenants)(void *context);
     /* Says which of the changes that the list has need a restart here, though they do not elsewhere. */
-    void (*judge)(struct config_changes *list);
+    void (*judge)(struct settings_changes *list);
     /* Makes all that may fail. 0, or -errno after logging; else forget, or commit follows. */
     int (*prepare)(void *context, const struct registry_change *c);
     void (*forget)(void *context, const struct registry_change *c);
@@ -44,7 +44,7 @@ struct registry_reload {
 /* Makes the host what its file says now, and logs what has changed, or what is wrong. 0, or -errno: nothing
  * has changed. */
 int registry_reload(struct registry_host *h, const struct registry_reload *how,
-                    struct config_changes *changes);
+                    struct settings_changes *changes);
 
 /* The same, where nobody looks at the changes. */
 void registry_reload_on_signal(struct registry_host *h, const struct registry_reload *how);

@@ -3,8 +3,8 @@
  *
  * Pure, any thread.
  */
-#ifndef SWAGG_CONFIG_CONFIG_ROOM_H
-#define SWAGG_CONFIG_CONFIG_ROOM_H
+#ifndef SWAGG_CONFIG_ROOM_H
+#define SWAGG_CONFIG_ROOM_H
 
 #include "config/config.h"
 #include "protocol/protocol.h"

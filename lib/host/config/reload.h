@@ -1,10 +1,11 @@
-/* Another configuration, made to follow the one that runs: what is in both keeps its number, where running
- * jobs and the data path have it. Pure, any thread.
+/* Another configuration in the place of the one that runs: what is in both keeps its number, where running
+ * jobs and the data path have it; and what is different. Pure, any thread.
  */
-#ifndef SWAGG_CONFIG_CONFIG_ALIGN_H
-#define SWAGG_CONFIG_CONFIG_ALIGN_H
+#ifndef SWAGG_CONFIG_RELOAD_H
+#define SWAGG_CONFIG_RELOAD_H
 
 #include "config/config.h"
+#include "settings/changes.h"
 
 /* Gives ports of next that are in running, too, the numbers that they have there, and the others numbers that
  * running does not use; between them may be ports without a name, which are none. False: there are not enough
@@ -21,5 +22,12 @@ void config_align_vlans(struct config *next, const struct config *running);
  * False: there are too many. */
 bool config_keep_tenants(struct config *next, const struct config *running, uint64_t with_jobs,
                          int number[CONFIG_TENANTS_MAX]);
+
+/* Lists what is different. The ports of next have the numbers that they have in running. */
+void config_compare(struct settings_changes *changes, const struct config *running,
+                    const struct config *next);
+
+/* The number of the item of this name in a list of them: "ports", "tenants", "static"; -1: there is none. */
+int config_find(const struct config *c, const char *list, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-#include "config/config_room.h"
+#include "config/room.h"
 
 #include <stdio.h>
 

@@ -1,11 +1,14 @@
-#include "config/config_align.h"
+#include "config/reload.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "config/config_changes.h"
-
 static_assert(CONFIG_TENANTS_MAX <= 64 && SWAGG_MAX_PORTS <= 64, "a bit of a word each");
+
+int config_find(const struct config *c, const char *list, const char *name)
+{
+    return settings_find(config_settings(c), list, c, name);
+}
 
 static uint64_t bit(unsigned n)
 {
@@ -29,7 +32,7 @@ static bool choose_numbers(const struct config *next, const struct config *runni
     uint64_t used = numbers_in_use(running);
 
     for (unsigned p = 0; p < next->ports; p++) {
-        const int known = config_find(running, CONFIG_GROUP_PORTS, next->port[p].name);
+        const int known = config_find(running, "ports", next->port[p].name);
 
         if (known < 0 && used == UINT64_MAX)
             return false;
@@ -132,7 +135,7 @@ bool config_keep_tenants(struct config *next, const struct config *running, uint
 {
     next->leaving = 0;
     for (unsigned t = 0; t < running->tenants + running->leaving; t++) {
-        number[t] = config_find(next, CONFIG_GROUP_TENANTS, running->tenant[t].name);
+        number[t] = config_find(next, "tenants", running->tenant[t].name);
         if (number[t] >= 0 || (with_jobs & bit(t)) == 0)
             continue;
         if (next->tenants + next->leaving == CONFIG_TENANTS_MAX)
@@ -141,4 +144,28 @@ bool config_keep_tenants(struct config *next, const struct config *running, uint
         next->tenant[number[t]] = leaving(&running->tenant[t]);
     }
     return true;
+}
+
+/* Who belongs to several tenants belongs to the first of them. */
+static void compare_order_of_tenants(struct settings_changes *changes, const struct config *a,
+                                     const struct config *b)
+{
+    static const struct settings_change change = {.key = "tenants", .from = "-", .to = "in another order"};
+    int before = -1;
+
+    for (unsigned i = 0; i < a->tenants; i++) {
+        const int j = config_find(b, "tenants", a->tenant[i].name);
+
+        if (j >= 0 && j < before) {
+            settings_changes_add(changes, &change);
+            return;
+        }
+        before = j < 0 ? before : j;
+    }
+}
+
+void config_compare(struct settings_changes *changes, const struct config *running, const struct config *next)
+{
+    settings_compare(changes, config_settings(running), running, next);
+    compare_order_of_tenants(changes, running, next);
 }

@@ -1,0 +1,76 @@
+/* The parts of a configuration, each in a file of its own: the tables of its settings, and the checks of what
+ * no table can say. A check may call on what those before it have filled in; each reports all that is wrong.
+ */
+#ifndef SWAGG_CONFIG_CONFIG_PARTS_H
+#define SWAGG_CONFIG_CONFIG_PARTS_H
+
+#include "config/config.h"
+#include "net/vlan.h"
+#include "settings/settings.h"
+
+extern const struct setting config_port_fields[], config_lcore_fields[], config_tenant_fields[],
+    config_uplink_fields[], config_static_fields[], config_hostagg_fields[], config_clone_fields[],
+    config_replay_fields[], config_atp_fields[], config_server_fields[];
+
+/* In this order, behind has_mac and has_ip. */
+void config_check_ports(struct settings *s, struct config *c);
+/* VLANs of ports, and switch.vlans. Sets has_ip, ip and prefix if ports carry any. */
+void config_check_vlans(struct settings *s, struct config *c);
+void config_check_lcores(struct settings *s, struct config *c);
+void config_check_tenants(struct settings *s, struct config *c);
+void config_check_uplinks(struct settings *s, struct config *c);
+void config_check_static(struct settings *s, struct config *c);
+void config_check_hostagg(struct settings *s, struct config *c);
+void config_check_clone(struct settings *s, struct config *c);
+void config_check_replay(struct settings *s, struct config *c);
+void config_check_atp(struct settings *s, struct config *c);
+/* That there is room for all jobs of the file, in the switch and in the quotas of their tenants. */
+void config_check_jobs(struct settings *s, const struct config *c);
+/* Only of a server's file. */
+void config_check_server(struct settings *s, struct config *c);
+
+/* Names of jobs, of a tenant or uplink; "*" if nothing is said. */
+extern const struct setting config_pattern;
+void config_complete_patterns(struct config_patterns *patterns);
+
+/* Fields that all jobs have; the number of the tenant and the network are put in by their checks. */
+#define CONFIG_JOB_TENANT(whole, effect)                                                                     \
+    {                                                                                                        \
+        .key = "tenant", .type = SETTING_LATER, SETTING_AT(whole, tenant), .most = CONFIG_NAME_MAX - 1,      \
+        .when = (effect), .show = config_show_tenant,                                                        \
+        .kind = "name of a [tenant](#tenants-a-list-up-to-64)",                                              \
+        .meaning =                                                                                           \
+            "whose job it is: what it holds counts against the tenant's `quota`, and it is served by the "   \
+            "tenant's `weight`"                                                                              \
+    }
+#define CONFIG_JOB_VLAN(whole, effect, of)                                                                   \
+    {                                                                                                        \
+        .key = "vlan", SETTING_NUMBER_AT(whole, vlan, 1, NET_VLAN_LAST, 0), .refusal = "is no VLAN",         \
+        .when = (effect), .usual = "the first of `switch.vlans`", .meaning = "the [VLAN](#vlans) " of        \
+    }
+void config_show_tenant(char text[SETTING_SHOWN_MAX], const void *configuration, const void *tenant);
+
+/* The number of the tenant that is named at path; -1: nothing is there, or there is no such tenant, which is
+ * reported. */
+int config_find_tenant(struct settings *s, const struct config *c, const char *path);
+
+/* The network of the VLAN that path names, id; 0 if nothing is there. with_address: the switch must have an
+ * address in it. */
+uint8_t config_find_network(struct settings *s, const struct config *c, const char *path, uint32_t id,
+                            bool with_address);
+
+/* Completes the name of item i of a list ("static[1]" unless given), and reports one that an earlier item
+ * has. first: the name of item 0; stride: from one to the next. */
+void config_check_name(struct settings *s, const char *list, char *first, size_t stride, unsigned i);
+
+/* A station with a UDP port. */
+extern const struct setting config_peer_fields[];
+/* Reports what is wrong with the station at path, which has so many UDP ports from its first on. */
+void config_check_peer(struct settings *s, const struct config *c, const char *path, unsigned ports,
+                       const struct config_peer *peer);
+
+/* Type and operation of a job's elements in one byte (kernels.h), from the words of item i of a list; float32
+ * and sum where they are absent. 0: they do not go together, which was reported. */
+uint8_t config_find_code(struct settings *s, const char *list, unsigned i);
+
+#endif
