@@ -5,24 +5,22 @@
 #include "operator/common_commands.h"
 #include "operator/reply_job.h"
 #include "views.h"
-#include "views/writer_json.h"
 
 static void show(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
 {
     const struct ctl_entry *job = NULL;
     struct registry_shown jobs;
-    struct writer_json w;
+    struct view_out out;
 
-    writer_json_init(&w);
+    view_begin(&out, view);
     pthread_mutex_lock(&ps->common.lock);
     jobs = registry_host_shown(&ps->common);
-    if (view->of_job)
+    if (view->of == VIEW_OF_JOB)
         job = reply_find_job(reply, &jobs, name);
-    if (job != NULL || !view->of_job)
-        view->write(ps, job, &w.writer);
+    if (job != NULL || view->of != VIEW_OF_JOB)
+        ps_view(view)(ps, job, &out);
     pthread_mutex_unlock(&ps->common.lock);
-    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
-        reply_fail(reply, REPLY_FAILED, "no memory for the answer");
+    reply_view(reply, &out);
 }
 
 /* A command on its way to the main thread. */
@@ -53,7 +51,7 @@ static void run_errand(void *argument)
 static void refuse(const struct request *request, struct reply *reply)
 {
     char there[REQUEST_TEXT_MAX / 2];
-    size_t used = views_names(there, sizeof(there));
+    size_t used = ps_views_list(there, sizeof(there));
 
     for (unsigned i = 0; i < COMMON_COMMANDS && used < sizeof(there); i++)
         used += (size_t)snprintf(there + used, sizeof(there) - used, ", %s", common_commands[i].name);
@@ -69,7 +67,7 @@ void commands_run(void *context, const struct request *request, struct reply *re
     struct errand errand = {ps, common_command_find(request->command), request, reply};
 
     (void)stream; /* nothing is captured here */
-    if (view != NULL)
+    if (view != NULL && ps_view(view) != NULL)
         show(ps, view, request_text(request, "name"), reply);
     else if (errand.command == NULL)
         refuse(request, reply);

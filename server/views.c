@@ -1,7 +1,6 @@
 #include "views.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -18,84 +17,84 @@ static uint64_t counted(const struct ps *ps, enum shard_count what)
     return sum;
 }
 
-static void write_status(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_status(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
+    struct status_view shown = {.name = ps->name,
+                                .version = build_version,
+                                .pid = (uint64_t)getpid(),
+                                .up_s = (clock_ns() - ps->started) / 1000000000u,
+                                .serves = true,
+                                .threads = ps->shards,
+                                .pool_bytes = (uint64_t)ps->cfg->pool.megabytes << 20,
+                                .pool_bytes_in_use = ps->jobs.bytes,
+                                .log_level = log_level_name(log_get_level()),
+                                .log_lines_lost = log_lost()};
     unsigned jobs, workers;
 
     (void)job;
     ctl_registry_in_use(ps->common.registry, &jobs, &workers);
-    writer_text(w, "name", ps->name);
-    writer_text(w, "version", build_version);
-    writer_number(w, "pid", (uint64_t)getpid());
-    writer_number(w, "up_s", (clock_ns() - ps->started) / 1000000000u);
-    writer_ip(w, "ip", ps->cfg->server.ip);
-    writer_number(w, "threads", ps->shards);
-    writer_number(w, "jobs", jobs);
-    writer_number(w, "pool_bytes", (uint64_t)ps->cfg->pool.megabytes << 20);
-    writer_number(w, "pool_bytes_in_use", ps->jobs.bytes);
-    writer_text(w, "log_level", log_level_name(log_get_level()));
-    writer_counter(w, "log_lines_lost", log_lost());
+    shown.jobs = jobs;
+    view_ip(shown.ip, ps->cfg->server.ip);
+    view_fields(out, &shown);
 }
 
-static void write_counters(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_counters(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
+    struct view_count of[SHARD_COUNT_KINDS + DROP_CONTROL_MEMBER_RATE - DROP_CONTROL_FULL + 1];
+    struct counted_view shown = {.counts = {0, of}};
+
     (void)job;
     for (enum shard_count c = 0; c < SHARD_COUNT_KINDS; c++)
-        writer_counter(w, shard_count_name(c), counted(ps, c));
+        of[shown.counts.n++] = (struct view_count){shard_count_name(c), counted(ps, c)};
     for (enum drop d = DROP_CONTROL_FULL; d <= DROP_CONTROL_MEMBER_RATE; d++)
-        writer_counter(w, drop_name(d), counter_read(&ps->reception.counts.drop[d]));
+        of[shown.counts.n++] = (struct view_count){drop_name(d), counter_read(&ps->reception.counts.drop[d])};
+    view_fields(out, &shown);
 }
 
-static void write_protocol(const struct ps *ps, const struct agg_protocol *p, struct writer *w)
+static void show_protocol(const struct ps *ps, const struct agg_protocol *p, struct view_out *out)
 {
     for (unsigned r = 0; r < p->reasons; r++) {
-        uint64_t sum = 0;
+        struct verdict_view row = {.protocol = p->name, .verdict = p->reason[r].name};
 
         for (unsigned s = 0; s < ps->shards; s++)
-            sum += counter_read(&ps->shard[s].verdict[p->id][r]);
-        writer_row(w);
-        writer_text(w, "protocol", p->name);
-        writer_text(w, "verdict", p->reason[r].name);
-        writer_counter(w, "packets", sum);
-        writer_end(w);
+            row.packets += counter_read(&ps->shard[s].verdict[p->id][r]);
+        view_row(out, &row);
     }
 }
 
-static void write_verdicts(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_verdicts(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
+    const struct counted_view shown = {.by_protocol = true};
     unsigned protocols;
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
 
     (void)job;
-    writer_table(w, "verdicts");
     for (unsigned p = 0; p < protocols; p++)
         if (protocol[p]->udp_ports.first != 0)
-            write_protocol(ps, protocol[p], w);
-    writer_end(w);
+            show_protocol(ps, protocol[p], out);
+    view_fields(out, &shown);
 }
 
-static void write_jobs(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_jobs(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
     const struct registry_shown s = registry_host_shown(&ps->common);
 
     (void)job;
-    writer_table(w, "jobs");
-    registry_write_jobs(&s, w);
-    writer_end(w);
+    registry_show_jobs(&s, out);
 }
 
-static void write_job(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_job(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
     const struct registry_shown s = registry_host_shown(&ps->common);
 
-    registry_write_job(&s, job, w);
+    registry_show_job(&s, job, out);
 }
 
-static void write_ranks(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_ranks(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
     const struct registry_shown s = registry_host_shown(&ps->common);
 
-    registry_write_ranks(&s, job, w);
+    registry_show_ranks(&s, job, out);
 }
 
 static unsigned live_jobs_of(const struct ps *ps, int tenant)
@@ -110,53 +109,44 @@ static unsigned live_jobs_of(const struct ps *ps, int tenant)
     return jobs;
 }
 
-static void write_tenants(const struct ps *ps, const struct ctl_entry *job, struct writer *w)
+static void show_tenants(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
     const struct config *cfg = ps->cfg;
 
     (void)job;
-    writer_table(w, "tenants");
     for (unsigned t = 0; t < cfg->tenants + cfg->leaving; t++) {
         const struct config_quota *quota = &cfg->tenant[t].quota;
         const struct jobs_held held = jobs_held_by(&ps->jobs, (int)t);
+        const struct tenant_view row = {.name = cfg->tenant[t].name,
+                                        .jobs = live_jobs_of(ps, (int)t),
+                                        .jobs_quota = quota->jobs,
+                                        .holds = true,
+                                        .slots = held.slots,
+                                        .slots_quota = quota->slots,
+                                        .pool_bytes = held.bytes,
+                                        .pool_bytes_quota = (uint64_t)quota->megabytes << 20};
 
-        writer_row(w);
-        writer_text(w, "name", cfg->tenant[t].name);
-        writer_number(w, "jobs", live_jobs_of(ps, (int)t));
-        writer_number(w, "jobs_quota", quota->jobs);
-        writer_number(w, "slots", held.slots);
-        writer_number(w, "slots_quota", quota->slots);
-        writer_number(w, "pool_bytes", held.bytes);
-        writer_number(w, "pool_bytes_quota", (uint64_t)quota->megabytes << 20);
-        writer_end(w);
+        view_row(out, &row);
     }
-    writer_end(w);
 }
 
-static const struct view views[] = {
-    {"status", false, write_status},
-    {"counters", false, write_counters},
-    {"verdicts", false, write_verdicts},
-    {"jobs", false, write_jobs},
-    {"job", true, write_job},
-    {"ranks", true, write_ranks},
-    {"tenants", false, write_tenants},
-};
-enum { VIEWS = sizeof(views) / sizeof(views[0]) };
-
-const struct view *views_find(const char *name)
+ps_view_fn *ps_view(const struct view *view)
 {
-    for (unsigned i = 0; i < VIEWS; i++)
-        if (strcmp(views[i].name, name) == 0)
-            return &views[i];
-    return NULL;
+    static ps_view_fn *const shown[VIEWS] = {
+        [VIEW_STATUS] = show_status,     [VIEW_JOBS] = show_jobs,       [VIEW_JOB] = show_job,
+        [VIEW_MEMBERS] = show_ranks,     [VIEW_TENANTS] = show_tenants, [VIEW_COUNTERS] = show_counters,
+        [VIEW_VERDICTS] = show_verdicts,
+    };
+
+    return shown[view - views];
 }
 
-size_t views_names(char *text, size_t room)
+size_t ps_views_list(char *text, size_t room)
 {
     size_t used = 0;
 
-    for (unsigned i = 0; i < VIEWS && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? ", " : "", views[i].name);
+    for (const struct view *v = views; v < &views[VIEWS] && used < room; v++)
+        if (ps_view(v) != NULL)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", v->name);
     return used;
 }

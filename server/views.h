@@ -1,21 +1,18 @@
-/* What an operator can look at. A view is called under the server's lock, and only reads. */
+/* What views (views/declared.h) are filled with here. That is called under the server's lock, and only reads.
+ */
 #ifndef SWAGG_SERVER_VIEWS_H
 #define SWAGG_SERVER_VIEWS_H
 
 #include "ps.h"
-#include "views/registry_views.h"
-#include "views/writer.h"
+#include "views/declared.h"
 
-struct view {
-    const char *name; /* of the command */
-    bool of_job;      /* it shows one, that the request names; else job is NULL */
-    void (*write)(const struct ps *ps, const struct ctl_entry *job, struct writer *w);
-};
+/* job: the one that the request names, of a view of one. */
+typedef void ps_view_fn(const struct ps *ps, const struct ctl_entry *job, struct view_out *out);
 
-/* NULL: there is none of this name. */
-const struct view *views_find(const char *name);
+/* NULL: a server has no such view. */
+ps_view_fn *ps_view(const struct view *view);
 
 /* Writes the names of all, as snprintf does. */
-size_t views_names(char *text, size_t room);
+size_t ps_views_list(char *text, size_t room);
 
 #endif

@@ -270,7 +270,7 @@ def check_environment():
 
 def check_telemetry():
     page = ROOT / "docs/configuration.md"
-    registered = {f"/swagg/{name}" for name in re.findall(r'\{"(\w+)", view_', source("swagg/show/views.c"))}
+    registered = {f"/swagg/{name}" for name in re.findall(r'\{"(\w+)", VIEW_OF', source("lib/host/views/declared.c"))}
     told = {command.split(",")[0] for row in tables(page, "Looking at it") for command in quoted(row[0])
             if command.startswith("/swagg/")}
     for command in registered ^ told:

@@ -7,7 +7,6 @@
 #include "operator/mac.h"
 #include "operator/reply_job.h"
 #include "place.h"
-#include "views/writer_json.h"
 
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 
@@ -194,12 +193,11 @@ static bool find_subject(struct errand *e, enum subject_kind of, const char *nam
 
 static void show(struct errand *e, const json_t *found)
 {
-    struct writer_json w;
+    struct view_out out;
 
-    writer_json_init(&w);
-    e->command->view(e->shown, &e->of, found, &w.writer);
-    if (writer_json_take(&w, &e->reply->view, &e->reply->counters) < 0)
-        reply_fail(e->reply, REPLY_FAILED, "no memory for the answer");
+    view_begin(&out, views_find(e->command->name));
+    e->command->view(e->shown, &e->of, found, &out);
+    reply_view(e->reply, &out);
 }
 
 static void run_common(struct errand *e, const struct common_command *command)

@@ -3,6 +3,7 @@
 #define SWAGG_TOFINO_SHOWN_H
 
 #include "membership.h"
+#include "net/mac.h"
 #include "registry/reception.h"
 
 struct shown {

@@ -9,42 +9,50 @@
 #include "switchml/reasons.h"
 #include "version.h"
 
+enum { COUNTED_MAX = 256 };
+
 static uint64_t number_of(const json_t *object, const char *key)
 {
     return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-void view_status(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_status(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     const struct registry_shown joined = shown_registry(s);
+    struct status_view shown = {.name = s->name,
+                                .version = build_version,
+                                .pid = (uint64_t)getpid(),
+                                .up_s = (s->now - s->started) / 1000000000u,
+                                .bridges = true,
+                                .chip = json_string_value(json_object_get(found, "chip")),
+                                .ports = number_of(found, "ports"),
+                                .ports_up = number_of(found, "ports_up"),
+                                .stations = number_of(found, "stations"),
+                                .log_level = log_level_name(log_get_level()),
+                                .log_lines_lost = log_lost()};
     unsigned jobs, workers;
 
     (void)of;
     ctl_registry_in_use(joined.registry, &jobs, &workers);
-    writer_text(w, "name", s->name);
-    writer_text(w, "version", build_version);
-    writer_number(w, "pid", (uint64_t)getpid());
-    writer_number(w, "up_s", (s->now - s->started) / 1000000000u);
-    writer_mac(w, "mac", &s->mac);
-    writer_ip(w, "ip", s->cfg->ip);
-    writer_text(w, "chip", json_string_value(json_object_get(found, "chip")));
-    writer_number(w, "ports", number_of(found, "ports"));
-    writer_number(w, "ports_up", number_of(found, "ports_up"));
-    writer_number(w, "jobs", jobs + s->cfg->static_jobs);
-    writer_number(w, "stations", number_of(found, "stations"));
-    writer_text(w, "log_level", log_level_name(log_get_level()));
-    writer_counter(w, "log_lines_lost", log_lost());
+    shown.jobs = jobs + s->cfg->static_jobs;
+    net_mac_text(shown.mac, &s->mac);
+    view_ip(shown.ip, s->cfg->ip);
+    view_fields(out, &shown);
 }
 
-void view_memory(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_memory(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
-    static const char *const keys[] = {"rows",           "rows_in_use", "entries",
-                                       "entries_in_use", "stations",    "stations_in_use"};
+    const struct memory_view shown = {.chip = true,
+                                      .rows = number_of(found, "rows"),
+                                      .rows_in_use = number_of(found, "rows_in_use"),
+                                      .entries = number_of(found, "entries"),
+                                      .entries_in_use = number_of(found, "entries_in_use"),
+                                      .stations = number_of(found, "stations"),
+                                      .stations_in_use = number_of(found, "stations_in_use")};
 
     (void)s;
     (void)of;
-    for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-        writer_number(w, keys[i], number_of(found, keys[i]));
+    view_fields(out, &shown);
 }
 
 /* --- ports ------------------------------------------------------------------------------------------- */
@@ -68,39 +76,38 @@ static const char *link_of(const json_t *port)
     return json_is_true(json_object_get(port, "up")) ? "up" : "down";
 }
 
-static void write_port(const struct config_port *port, const json_t *found, struct writer *w)
+static struct port_view see(const struct config_port *port, const json_t *found)
 {
-    static const char *const counted[] = {"rx_frames", "rx_bytes", "tx_frames", "tx_bytes", "drops"};
-
-    writer_text(w, "name", port->name);
-    writer_text(w, "device", port->device);
-    writer_text(w, "link", link_of(found));
-    for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
-        writer_counter(w, counted[i], number_of(found, counted[i]));
+    return (struct port_view){.name = port->name,
+                              .device = port->device,
+                              .link = link_of(found),
+                              .chip = true,
+                              .rx_frames = number_of(found, "rx_frames"),
+                              .rx_bytes = number_of(found, "rx_bytes"),
+                              .rx_errors = number_of(found, "rx_errors"),
+                              .tx_frames = number_of(found, "tx_frames"),
+                              .tx_bytes = number_of(found, "tx_bytes"),
+                              .tx_errors = number_of(found, "tx_errors"),
+                              .drops = number_of(found, "drops")};
 }
 
-void view_ports(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_ports(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     (void)of;
-    writer_table(w, "ports");
     for (const struct config_port *port = s->cfg->port; port < &s->cfg->port[s->cfg->ports]; port++) {
-        if (config_is_kernel_device(port->device))
-            continue;
-        writer_row(w);
-        write_port(port, found_of(found, port), w);
-        writer_end(w);
+        const struct port_view row = see(port, found_of(found, port));
+
+        if (!config_is_kernel_device(port->device))
+            view_row(out, &row);
     }
-    writer_end(w);
 }
 
-void view_port(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_port(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
-    const json_t *port = found_of(found, of->port);
+    const struct port_view shown = see(of->port, found_of(found, of->port));
 
     (void)s;
-    write_port(of->port, port, w);
-    writer_counter(w, "rx_errors", number_of(port, "rx_errors"));
-    writer_counter(w, "tx_errors", number_of(port, "tx_errors"));
+    view_fields(out, &shown);
 }
 
 static const char *port_name(const struct config *cfg, uint64_t number)
@@ -121,25 +128,22 @@ static struct net_mac mac_of(uint64_t number)
     return mac;
 }
 
-void view_fdb(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_fdb(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     const json_t *station;
     size_t i;
 
     (void)of;
-    writer_table(w, "fdb");
     json_array_foreach(json_object_get(found, "stations"), i, station)
     {
         const struct net_mac mac = mac_of((uint64_t)json_integer_value(json_array_get(station, 0)));
-        const uint64_t port = (uint64_t)json_integer_value(json_array_get(station, 1));
+        struct station_view row = {
+            .port = port_name(s->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
+            .kind = json_is_true(json_array_get(station, 2)) ? "static" : "learned"};
 
-        writer_row(w);
-        writer_mac(w, "mac", &mac);
-        writer_text(w, "port", port_name(s->cfg, port));
-        writer_text(w, "kind", json_is_true(json_array_get(station, 2)) ? "static" : "learned");
-        writer_end(w);
+        net_mac_text(row.mac, &mac);
+        view_row(out, &row);
     }
-    writer_end(w);
 }
 
 /* --- what was counted -------------------------------------------------------------------------------- */
@@ -159,44 +163,60 @@ static bool is_event(const char *name)
     return strcmp(name, "passed") == 0;
 }
 
-static void write_counted(const json_t *found, bool verdicts, bool events, struct writer *w)
+/* Those that the chip has counted, up to most of them. Their names are found's. */
+static unsigned count(const json_t *found, bool verdicts, bool events, struct view_count of[], unsigned most)
 {
     const char *name;
-    const json_t *packets;
+    json_t *packets;
+    unsigned n = 0;
 
     json_object_foreach(json_object_get(found, "counters"), name, packets)
     {
-        if (is_verdict(name) == verdicts && is_event(name) == events)
-            writer_counter(w, name, (uint64_t)json_integer_value(packets));
+        if (n < most && is_verdict(name) == verdicts && is_event(name) == events)
+            of[n++] = (struct view_count){name, (uint64_t)json_integer_value(packets)};
     }
+    return n;
 }
 
-void view_drops(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+static void show_counted(struct view_out *out, unsigned n, const struct view_count of[])
+{
+    const struct counted_view shown = {.counts = {n, of}};
+
+    view_fields(out, &shown);
+}
+
+void view_drops(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     static const enum drop ours[] = {
         DROP_PATH_RATE,        DROP_CONTROL_TOO_SHORT,  DROP_CONTROL_NOT_CONTROL, DROP_CONTROL_OTHER_VERSION,
         DROP_CONTROL_BAD_TYPE, DROP_CONTROL_BAD_STRING, DROP_CONTROL_UNKNOWN_KEY, DROP_CONTROL_BAD_SEAL,
         DROP_CONTROL_FULL,     DROP_CONTROL_RATE,       DROP_CONTROL_MEMBER_RATE};
+    struct view_count counted[COUNTED_MAX];
+    unsigned n = count(found, false, false, counted, COUNTED_MAX - DROP_REASONS);
 
     (void)of;
-    write_counted(found, false, false, w);
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        writer_counter(w, drop_name(ours[i]), s->counts->drop[ours[i]]);
+        counted[n++] = (struct view_count){drop_name(ours[i]), s->counts->drop[ours[i]]};
+    show_counted(out, n, counted);
 }
 
-void view_counters(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_counters(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     static const enum event ours[] = {EVENT_CONTROL_RECEIVED, EVENT_CONTROL_SENT, EVENT_PATH_ANSWERS};
+    struct view_count counted[COUNTED_MAX];
+    unsigned n = count(found, false, true, counted, COUNTED_MAX - EVENTS);
 
     (void)of;
-    write_counted(found, false, true, w);
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        writer_counter(w, event_name(ours[i]), s->counts->event[ours[i]]);
+        counted[n++] = (struct view_count){event_name(ours[i]), s->counts->event[ours[i]]};
+    show_counted(out, n, counted);
 }
 
-void view_verdicts(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_verdicts(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
+    struct view_count counted[COUNTED_MAX];
+
     (void)s;
     (void)of;
-    write_counted(found, true, false, w);
+    show_counted(out, count(found, true, false, counted, COUNTED_MAX), counted);
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "shown.h"
+#include "views/declared.h"
 #include "views/registry_views.h"
 
 /* What a command is about: one of them, or none. */
@@ -16,7 +17,8 @@ struct subject {
 };
 
 /* found: the helper's answer to what the view asks for (commands.c); NULL: it asks for nothing. */
-typedef void view_fn(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w);
+typedef void view_fn(const struct shown *s, const struct subject *of, const json_t *found,
+                     struct view_out *out);
 
 view_fn view_status, view_memory, view_ports, view_port, view_fdb;
 view_fn view_jobs, view_job, view_ranks, view_slots, view_tenants;

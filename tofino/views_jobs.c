@@ -1,6 +1,8 @@
 /* Views of jobs, those that are joined and those of the configuration. */
 #include "views.h"
 
+#include "protocol/ranks.h"
+
 struct registry_shown shown_registry(const struct shown *s)
 {
     return registry_host_shown(&s->membership->common);
@@ -22,107 +24,98 @@ static const char *tenant_of(const struct shown *s, int tenant)
     return tenant < 0 ? "" : s->cfg->tenant[tenant].name;
 }
 
-void view_jobs(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_jobs(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     const struct registry_shown joined = shown_registry(s);
 
     (void)of;
-    writer_table(w, "jobs");
-    registry_write_jobs(&joined, w);
+    registry_show_jobs(&joined, out);
     for (unsigned i = 0; i < s->cfg->static_jobs; i++) {
         const struct config_static *job = &s->cfg->static_job[i];
+        const struct jobs_view row = {.name = job->name,
+                                      .state = state_of(job, found),
+                                      .size = job->workers,
+                                      .present = runs(job, found) ? job->workers : 0,
+                                      .protocol = "switchml",
+                                      .tenant = tenant_of(s, job->tenant)};
 
-        writer_row(w);
-        writer_text(w, "name", job->name);
-        writer_text(w, "state", state_of(job, found));
-        writer_number(w, "in_state_ms", 0);
-        writer_number(w, "size", job->workers);
-        writer_number(w, "present", runs(job, found) ? job->workers : 0);
-        writer_text(w, "protocol", "switchml");
-        writer_text(w, "tenant", tenant_of(s, job->tenant));
-        writer_end(w);
+        view_row(out, &row);
     }
-    writer_end(w);
 }
 
-static void write_static(const struct shown *s, const struct config_static *job, const json_t *found,
-                         struct writer *w)
+static void show_static(const struct shown *s, const struct config_static *job, const json_t *found,
+                        struct view_out *out)
 {
-    writer_text(w, "name", job->name);
-    writer_text(w, "tenant", tenant_of(s, job->tenant));
-    writer_text(w, "state", state_of(job, found));
-    writer_number(w, "size", job->workers);
-    writer_number(w, "threads", job->threads);
-    writer_number(w, "slots", (uint64_t)job->threads * job->slots);
-    writer_number(w, "elements", job->elements);
+    const struct job_view shown = {.name = job->name,
+                                   .tenant = tenant_of(s, job->tenant),
+                                   .state = state_of(job, found),
+                                   .size = job->workers,
+                                   .fixed = true,
+                                   .threads = job->threads,
+                                   .slots = (uint64_t)job->threads * job->slots,
+                                   .elements = job->elements};
+
+    view_fields(out, &shown);
 }
 
-void view_job(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_job(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     const struct registry_shown joined = shown_registry(s);
 
     if (of->fixed != NULL)
-        write_static(s, of->fixed, found, w);
+        show_static(s, of->fixed, found, out);
     else
-        registry_write_job(&joined, of->job, w);
+        registry_show_job(&joined, of->job, out);
 }
 
-static void write_static_ranks(const struct config_static *job, struct writer *w)
+static void show_static_ranks(const struct config_static *job, struct view_out *out)
 {
-    writer_text(w, "name", job->name);
-    writer_table(w, "ranks");
-    for (unsigned rank = 0; rank < job->workers; rank++) {
-        const struct config_peer *worker = &job->worker[rank];
-        const uint8_t *ip = (const uint8_t *)&worker->ip;
+    const struct of_job_view shown = {.name = job->name};
 
-        writer_row(w);
-        writer_number(w, "rank", rank);
-        writer_format(w, "address", "%u.%u.%u.%u:%u-%u", ip[0], ip[1], ip[2], ip[3], worker->port,
-                      worker->port + job->threads - 1);
-        writer_end(w);
+    for (unsigned rank = 0; rank < job->workers; rank++) {
+        struct rank_view row = {.rank = rank};
+
+        view_address(row.address, job->worker[rank].ip, job->worker[rank].port, job->threads);
+        view_row(out, &row);
     }
-    writer_end(w);
+    view_fields(out, &shown);
 }
 
-void view_ranks(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_ranks(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     const struct registry_shown joined = shown_registry(s);
 
     (void)found;
     if (of->fixed != NULL)
-        write_static_ranks(of->fixed, w);
+        show_static_ranks(of->fixed, out);
     else
-        registry_write_ranks(&joined, of->job, w);
+        registry_show_ranks(&joined, of->job, out);
 }
 
-static void write_waiting(const json_t *slot, struct writer *w)
+static uint64_t number_of(const json_t *object, const char *key)
 {
-    const json_t *rank;
-    size_t i;
-
-    writer_row(w);
-    writer_number(w, "slot", (uint64_t)json_integer_value(json_object_get(slot, "slot")));
-    writer_number(w, "tag", (uint64_t)json_integer_value(json_object_get(slot, "tag")));
-    writer_number(w, "contributed", (uint64_t)json_integer_value(json_object_get(slot, "contributed")));
-    writer_numbers(w, "missing");
-    json_array_foreach(json_object_get(slot, "missing"), i, rank)
-        writer_number(w, NULL, (uint64_t)json_integer_value(rank));
-    writer_end(w);
-    writer_end(w);
+    return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-void view_slots(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_slots(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
-    const json_t *slot;
-    size_t i;
+    const struct of_job_view shown = {
+        .name = of->name, .slots = number_of(found, "slots"), .collecting = number_of(found, "collecting")};
+    const json_t *slot, *rank;
+    size_t i, r;
 
     (void)s;
-    writer_text(w, "name", of->name);
-    writer_table(w, "waiting");
-    json_array_foreach(json_object_get(found, "waiting"), i, slot) write_waiting(slot, w);
-    writer_end(w);
-    writer_number(w, "slots", (uint64_t)json_integer_value(json_object_get(found, "slots")));
-    writer_number(w, "collecting", (uint64_t)json_integer_value(json_object_get(found, "collecting")));
+    json_array_foreach(json_object_get(found, "waiting"), i, slot)
+    {
+        struct slot_view row = {.slot = number_of(slot, "slot"),
+                                .tag = number_of(slot, "tag"),
+                                .contributed = number_of(slot, "contributed")};
+
+        json_array_foreach(json_object_get(slot, "missing"), r, rank)
+            ranks_add(row.missing.set, (unsigned)json_integer_value(rank) % AGG_MAX_RANKS);
+        view_row(out, &row);
+    }
+    view_fields(out, &shown);
 }
 
 /* Jobs that are over count as long as the registry remembers them, as they do for the quota. */
@@ -141,17 +134,15 @@ static unsigned jobs_of(const struct shown *s, unsigned tenant)
     return jobs;
 }
 
-void view_tenants(const struct shown *s, const struct subject *of, const json_t *found, struct writer *w)
+void view_tenants(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
 {
     (void)of;
     (void)found;
-    writer_table(w, "tenants");
     for (unsigned i = 0; i < s->cfg->tenants; i++) {
-        writer_row(w);
-        writer_text(w, "name", s->cfg->tenant[i].name);
-        writer_number(w, "jobs", jobs_of(s, i));
-        writer_number(w, "jobs_quota", s->cfg->tenant[i].quota.jobs);
-        writer_end(w);
+        const struct tenant_view row = {.name = s->cfg->tenant[i].name,
+                                        .jobs = jobs_of(s, i),
+                                        .jobs_quota = s->cfg->tenant[i].quota.jobs};
+
+        view_row(out, &row);
     }
-    writer_end(w);
 }

@@ -5,7 +5,6 @@
 
 #include "commands/capture.h"
 #include "show/views.h"
-#include "views/writer_json.h"
 
 static void add_choice(void *context, const char *call)
 {
@@ -50,20 +49,18 @@ static void unknown_subject(const struct show_parts *parts, enum view_subject su
 static void show(const struct show_parts *parts, const struct view *view, const char *name,
                  struct reply *reply)
 {
-    struct writer_json w;
+    struct view_out out;
     int rc;
 
     if (name == NULL && !view->optional) {
         unknown_subject(parts, view->of, NULL, reply);
         return;
     }
-    writer_json_init(&w);
     view_lock(parts);
-    rc = view->write(parts, name, &w.writer);
+    rc = view_gather(parts, view, name, &out);
     view_unlock(parts);
-    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
-        reply_fail(reply, REPLY_FAILED, "no memory for the answer");
-    else if (rc == -ENOTUNIQ)
+    reply_view(reply, &out);
+    if (rc == -ENOTUNIQ)
         ask_which(parts, name, reply);
     else if (rc < 0)
         unknown_subject(parts, view->of, name, reply);

@@ -4,13 +4,13 @@
 #define SWAGG_SHOW_DELAYS_H
 
 #include "aggregate/jobs.h"
-#include "views/writer.h"
+#include "views/declared.h"
 
-/* Of a rank: its counts, its delays in microseconds, and the histogram as far as it goes. Nothing where none
- * are noted. running: NULL if the job does not run. */
-void delays_write_rank(struct writer *w, const struct job *running, uint16_t rank);
+/* A rank's counts and delays, and the histogram as far as it goes. Nothing where none are noted. running:
+ * NULL if the job does not run. */
+void delays_of_rank(struct rank_view *row, const struct job *running, uint16_t rank);
 
 /* Of all these ranks together: their counts, and the rank that was latest on average. */
-void delays_write_job(struct writer *w, const struct job *running, uint16_t ranks);
+void delays_of_job(struct job_view *shown, const struct job *running, uint16_t ranks);
 
 #endif

@@ -66,6 +66,11 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor
         visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
 }
 
+const struct job *shown_job_running(const struct show_parts *parts, const struct shown_job *job)
+{
+    return job->state == CTL_ENTRY_RUNNING ? jobs_find(parts->jobs, job->protocol->id, job->number) : NULL;
+}
+
 unsigned shown_job_level(const struct shown_job *job)
 {
     return job->relayed == NULL ? 1 : job->relayed->above.levels + 2u;
@@ -182,4 +187,19 @@ int shown_jobs_find(const struct show_parts *parts, const char *called, shown_jo
     if (s.fit != FITS_NOT)
         shown_jobs_visit(parts, visit_found, &s);
     return s.visited ? 0 : -ENOENT; /* it may have ended in between */
+}
+
+static void show_found(void *context, const struct shown_job *job)
+{
+    const struct job_showing *s = context;
+
+    s->show(s, job);
+}
+
+int shown_jobs_show(const struct show_parts *parts, const char *called, struct view_out *out,
+                    void (*show)(const struct job_showing *s, const struct shown_job *job))
+{
+    struct job_showing s = {.parts = parts, .show = show, .out = out};
+
+    return called == NULL ? -EINVAL : shown_jobs_find(parts, called, show_found, &s);
 }

@@ -7,6 +7,7 @@
 #define SWAGG_SHOW_SHOWN_JOBS_H
 
 #include "show/parts.h"
+#include "views/view.h"
 
 enum { SHOWN_JOB_CALL_MAX = CONFIG_NAME_MAX + CTL_NAME_MAX };
 
@@ -50,6 +51,18 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visit, 
 /* Visits the one that is called so. 0; -ENOENT: there is none; -ENOTUNIQ: several tenants have one. */
 int shown_jobs_find(const struct show_parts *parts, const char *called, shown_job_visitor *visit,
                     void *context);
+
+/* Fills a view with the one that is called so. 0; -ENOENT, -ENOTUNIQ; -EINVAL: a name is needed. */
+struct job_showing {
+    const struct show_parts *parts;
+    void (*show)(const struct job_showing *s, const struct shown_job *job);
+    struct view_out *out;
+};
+int shown_jobs_show(const struct show_parts *parts, const char *called, struct view_out *out,
+                    void (*show)(const struct job_showing *s, const struct shown_job *job));
+
+/* NULL: it does not run, or is about to get a new pool. */
+const struct job *shown_job_running(const struct show_parts *parts, const struct shown_job *job);
 
 /* The level of this switch in the job's tree of switches; that of the root is 1. */
 unsigned shown_job_level(const struct shown_job *job);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "show/telemetry_answer.h"
 #include "show/views.h"
-#include "show/writer_telemetry.h"
 
 #define PREFIX "/swagg/"
 
@@ -17,19 +17,33 @@ static struct {
     struct show_parts parts; /* lcores NULL: stopped */
 } shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Nothing is shown of what there is not. */
+static int answer(const struct view *view, const char *params, struct rte_tel_data *d)
+{
+    json_t *object, *counters;
+    struct view_out out;
+    int rc;
+
+    view_lock(&shown.parts);
+    rc = view_gather(&shown.parts, view, view->of == VIEW_OF_ALL ? NULL : params, &out);
+    view_unlock(&shown.parts);
+    if (view_end(&out, &object, &counters) < 0)
+        return -ENOMEM;
+    if (rc == 0)
+        telemetry_answer(d, view, object);
+    json_decref(object);
+    json_decref(counters);
+    return rc;
+}
+
 static int run_command(const char *name, const char *params, struct rte_tel_data *d)
 {
     const struct view *view = views_find(name + strlen(PREFIX));
-    struct writer_telemetry w;
     int rc = -ENOENT;
 
     pthread_mutex_lock(&shown.lock);
-    if (shown.parts.lcores != NULL && view != NULL) {
-        writer_telemetry_init(&w, d);
-        view_lock(&shown.parts);
-        rc = view->write(&shown.parts, view->of == VIEW_OF_ALL ? NULL : params, &w.writer);
-        view_unlock(&shown.parts);
-    }
+    if (shown.parts.lcores != NULL && view != NULL)
+        rc = answer(view, params, d);
     pthread_mutex_unlock(&shown.lock);
     return rc;
 }
@@ -54,7 +68,7 @@ int telemetry_start(const struct show_parts *parts)
     int rc = 0;
 
     shown.parts = *parts;
-    for (unsigned i = 0; i < views_count && rc == 0; i++)
+    for (unsigned i = 0; i < VIEWS && rc == 0; i++)
         rc = register_view(&views[i]);
     return rc;
 }

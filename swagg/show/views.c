@@ -4,28 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct view views[] = {
-    {"status", view_status, VIEW_OF_ALL, true,
-     "Version, process, addresses, how much there is of everything"},
-    {"memory", view_memory, VIEW_OF_ALL, true, "Memory, packet buffers, frames that jobs keep"},
-    {"ports", view_ports, VIEW_OF_ALL, true, "Ports, their links and traffic"},
-    {"port", view_port, VIEW_OF_PORT, false, "Device, link, frames of a port"},
-    {"drops", view_drops, VIEW_OF_PORT, true, "Dropped frames by reason, of all ports or one"},
-    {"counters", view_counters, VIEW_OF_ALL, true, "What was done with the other frames"},
-    {"verdicts", view_verdicts, VIEW_OF_ALL, true, "What became of gradient packets"},
-    {"fdb", view_fdb, VIEW_OF_ALL, true, "Stations, the ports they were heard on, and how long ago"},
-    {"lcores", view_lcores, VIEW_OF_ALL, true, "Polling lcores, their tasks and work"},
-    {"lcore", view_lcore, VIEW_OF_LCORE, false, "Tasks and counters of an lcore"},
-    {"jobs", view_jobs, VIEW_OF_ALL, true, "Jobs and their states"},
-    {"job", view_job, VIEW_OF_JOB, false, "State and terms of a job, and its members"},
-    {"tenants", view_tenants, VIEW_OF_ALL, true, "Tenants: what each has of the switch, and its quotas"},
-    {"uplinks", view_uplinks, VIEW_OF_ALL, true, "Switches above this one, and what goes to them"},
-    {"ranks", view_ranks, VIEW_OF_JOB, false, "Members of a job: who is missing, who is late"},
-    {"sums", view_sums, VIEW_OF_JOB, false, "Sums of a job of passing frames, the latest chunks"},
-    {"slots", view_slots, VIEW_OF_JOB, false, "Slots of a job that wait for contributions"},
-};
+int view_gather(const struct show_parts *parts, const struct view *view, const char *name,
+                struct view_out *out)
+{
+    static view_fn *const gatherers[VIEWS] = {
+        [VIEW_STATUS] = view_status,     [VIEW_PORTS] = view_ports,       [VIEW_PORT] = view_port,
+        [VIEW_JOBS] = view_jobs,         [VIEW_JOB] = view_job,           [VIEW_MEMBERS] = view_members,
+        [VIEW_TENANTS] = view_tenants,   [VIEW_UPLINKS] = view_uplinks,   [VIEW_SLOTS] = view_slots,
+        [VIEW_SUMS] = view_sums,         [VIEW_FDB] = view_fdb,           [VIEW_DROPS] = view_drops,
+        [VIEW_COUNTERS] = view_counters, [VIEW_VERDICTS] = view_verdicts, [VIEW_LCORES] = view_lcores,
+        [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,
+    };
 
-const unsigned views_count = sizeof(views) / sizeof(views[0]);
+    view_begin(out, view);
+    return gatherers[view - views](parts, name, out);
+}
 
 void view_lock(const struct show_parts *parts)
 {
@@ -35,14 +28,6 @@ void view_lock(const struct show_parts *parts)
 void view_unlock(const struct show_parts *parts)
 {
     pthread_mutex_unlock(parts->lock);
-}
-
-const struct view *views_find(const char *name)
-{
-    for (unsigned i = 0; i < views_count; i++)
-        if (strcmp(views[i].name, name) == 0)
-            return &views[i];
-    return NULL;
 }
 
 static const struct {

@@ -1,5 +1,5 @@
-/* What an operator can look at: one table of views, which DPDK's telemetry and swaggctl answer from alike. A
- * view only reads; the header of each part that it shows says how that is safe. Any thread.
+/* What the daemon's views (views/declared.h) are filled with. That only reads; the header of each part that
+ * is shown says how it is safe. Any thread.
  */
 #ifndef SWAGG_SHOW_VIEWS_H
 #define SWAGG_SHOW_VIEWS_H
@@ -7,33 +7,19 @@
 #include <stddef.h>
 
 #include "show/parts.h"
-#include "views/writer.h"
+#include "views/declared.h"
 
-/* What the parameter of a view names. */
-enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };
+/* Fills a view. name: as the parameter; NULL: none was given. 0; -ENOENT: there is nothing of this name;
+ * -ENOTUNIQ: there are several; -EINVAL: a name is needed. */
+typedef int view_fn(const struct show_parts *parts, const char *name, struct view_out *out);
 
-/* name: as the parameter; NULL: none was given. 0; -ENOENT: there is nothing of this name; -ENOTUNIQ: there
- * are several; -EINVAL: a name is needed. Nothing has been written then. */
-typedef int view_fn(const struct show_parts *parts, const char *name, struct writer *w);
-
-struct view {
-    const char *name; /* telemetry: /swagg/NAME */
-    view_fn *write;
-    enum view_subject of;
-    bool optional; /* the parameter may be left out */
-    const char *help;
-};
-
-extern const struct view views[];
-extern const unsigned views_count;
+int view_gather(const struct show_parts *parts, const struct view *view, const char *name,
+                struct view_out *out);
 
 /* Whoever shows something holds the lock meanwhile, and so does the main lcore while it changes ports,
  * tenants or static jobs. Between two views anything may have changed. */
 void view_lock(const struct show_parts *parts);
 void view_unlock(const struct show_parts *parts);
-
-/* NULL: there is none of this name. */
-const struct view *views_find(const char *name);
 
 /* "port", for messages. */
 const char *view_subject_name(enum view_subject subject);
@@ -72,6 +58,6 @@ int view_find_port(const struct show_parts *parts, const char *name);
 
 view_fn view_status, view_memory, view_drops, view_counters, view_verdicts, view_fdb;
 view_fn view_ports, view_port, view_lcores, view_lcore;
-view_fn view_jobs, view_job, view_ranks, view_slots, view_sums, view_tenants, view_uplinks;
+view_fn view_jobs, view_job, view_members, view_slots, view_sums, view_tenants, view_uplinks;
 
 #endif

@@ -34,73 +34,69 @@ static const struct lcore *find_lcore(const struct show_parts *parts, const char
     return NULL;
 }
 
-static void write_tasks(const struct show_parts *parts, const struct lcore *lc, struct writer *w)
+/* Names of the queues that it receives from and sends to. */
+struct queue_names {
+    char rx[PORT_QUEUES_MAX][PORT_QUEUE_NAME_MAX], tx[PORT_QUEUES_MAX][PORT_QUEUE_NAME_MAX];
+};
+
+static struct lcore_view see(const struct show_parts *parts, const struct lcore *lc,
+                             struct queue_names *names)
 {
-    char name[PORT_QUEUE_NAME_MAX];
-    struct port_queue_id queue[PORT_QUEUES_MAX];
-    unsigned n = lcore_rx_queues(lc, queue);
+    struct port_queue_id rx[PORT_QUEUES_MAX], tx[PORT_QUEUES_MAX];
+    const struct lcore_view seen = {.lcore = lc->eal_id,
+                                    .cpu = (uint64_t)lcore_cpu(lc),
+                                    .rx = {lcore_rx_queues(lc, rx), names->rx[0], PORT_QUEUE_NAME_MAX},
+                                    .tx = {lcore_tx_queues(lc, tx), names->tx[0], PORT_QUEUE_NAME_MAX},
+                                    .shards = (uint64_t)__builtin_popcountll(lc->shards),
+                                    .busy_percent = lcore_busy_percent(lc)};
 
-    writer_number(w, "lcore", lc->eal_id);
-    writer_number(w, "cpu", (uint64_t)lcore_cpu(lc));
-    writer_texts(w, "rx");
-    for (unsigned i = 0; i < n; i++) {
-        const struct port *port = &parts->port[queue[i].port];
-
-        writer_text(w, NULL, port_queue_name(name, port, port->rx_queues, queue[i].queue));
-    }
-    writer_end(w);
-    writer_texts(w, "tx");
-    n = lcore_tx_queues(lc, queue);
-    for (unsigned i = 0; i < n; i++) {
-        const struct port *port = &parts->port[queue[i].port];
-
-        writer_text(w, NULL, port_queue_name(name, port, port->tx_queues, queue[i].queue));
-    }
-    writer_end(w);
-    writer_number(w, "shards", (uint64_t)__builtin_popcountll(lc->shards));
+    for (unsigned i = 0; i < seen.rx.n; i++)
+        port_queue_name(names->rx[i], &parts->port[rx[i].port], parts->port[rx[i].port].rx_queues,
+                        rx[i].queue);
+    for (unsigned i = 0; i < seen.tx.n; i++)
+        port_queue_name(names->tx[i], &parts->port[tx[i].port], parts->port[tx[i].port].tx_queues,
+                        tx[i].queue);
+    return seen;
 }
 
-int view_lcores(const struct show_parts *parts, const char *name, struct writer *w)
+int view_lcores(const struct show_parts *parts, const char *name, struct view_out *out)
 {
-    static const enum event shown[] = {EVENT_RECEIVED,    EVENT_GRADIENTS, EVENT_ROUNDS,
-                                       EVENT_BUSY_ROUNDS, EVENT_SLEEPS,    EVENT_STALLS};
+    static const enum event counted[] = {EVENT_RECEIVED,    EVENT_GRADIENTS, EVENT_ROUNDS,
+                                         EVENT_BUSY_ROUNDS, EVENT_SLEEPS,    EVENT_STALLS};
+    struct view_count of[RTE_DIM(counted)];
+    struct queue_names names;
 
     (void)name;
-    writer_table(w, "lcores");
     for (unsigned i = 0; i < parts->lcores->n; i++) {
         const struct lcore *lc = parts->lcores->lcore[i];
+        struct lcore_view row = see(parts, lc, &names);
 
-        writer_row(w);
-        write_tasks(parts, lc, w);
-        writer_number(w, "busy_percent", lcore_busy_percent(lc));
-        for (unsigned e = 0; e < RTE_DIM(shown); e++)
-            writer_counter(w, event_name(shown[e]), counter_read(&lc->counters.event[shown[e]]));
-        writer_end(w);
+        for (unsigned e = 0; e < RTE_DIM(counted); e++)
+            of[e] =
+                (struct view_count){event_name(counted[e]), counter_read(&lc->counters.event[counted[e]])};
+        row.counts = (struct view_counts){RTE_DIM(counted), of};
+        view_row(out, &row);
     }
-    writer_end(w);
     return 0;
 }
 
-/* A thread's times; 0 if the kernel does not tell them. */
-static void write_times(const struct lcore *lc, struct writer *w)
-{
-    struct stall_times times = {0};
-
-    stall_times(lc, &times);
-    writer_counter(w, "ran_ms", times.ran_ns / 1000000);
-    writer_counter(w, "waited_ms", times.waited_ns / 1000000);
-}
-
-int view_lcore(const struct show_parts *parts, const char *name, struct writer *w)
+int view_lcore(const struct show_parts *parts, const char *name, struct view_out *out)
 {
     const struct lcore *lc = name == NULL ? NULL : find_lcore(parts, name);
+    struct view_count of[EVENTS];
+    struct stall_times times = {0};
+    struct queue_names names;
+    struct lcore_view shown;
 
     if (lc == NULL)
         return name == NULL ? -EINVAL : -ENOENT;
-    write_tasks(parts, lc, w);
-    writer_number(w, "busy_percent", lcore_busy_percent(lc));
+    shown = see(parts, lc, &names);
     for (enum event e = 0; e < EVENTS; e++)
-        writer_counter(w, event_name(e), counter_read(&lc->counters.event[e]));
-    write_times(lc, w);
+        of[e] = (struct view_count){event_name(e), counter_read(&lc->counters.event[e])};
+    shown.counts = (struct view_counts){EVENTS, of};
+    stall_times(lc, &times); /* 0 if the kernel does not tell them */
+    shown.ran_ms = times.ran_ns / 1000000;
+    shown.waited_ms = times.waited_ns / 1000000;
+    view_fields(out, &shown);
     return 0;
 }

@@ -50,94 +50,85 @@ static uint64_t drops_of(const struct show_parts *parts, unsigned p)
     return sum;
 }
 
-static void write_row(const struct show_parts *parts, unsigned p, struct writer *w)
+static struct port_view see(const struct show_parts *parts, unsigned p)
 {
     const struct port *port = &parts->port[p];
     struct port_stats stats;
 
     port->device->stats(port, &stats);
-    writer_text(w, "name", port->name);
-    writer_text(w, "device", port->device_name);
-    writer_text(w, "link", link_of(port));
-    writer_counter(w, "rx_frames", stats.rx_frames);
-    writer_counter(w, "rx_bytes", stats.rx_bytes);
-    writer_counter(w, "tx_frames", stats.tx_frames);
-    writer_counter(w, "tx_bytes", stats.tx_bytes);
-    writer_counter(w, "drops", drops_of(parts, p));
+    return (struct port_view){.name = port->name,
+                              .device = port->device_name,
+                              .returns = stats.returns,
+                              .rx_frames = stats.rx_frames,
+                              .rx_bytes = stats.rx_bytes,
+                              .rx_merged = stats.rx_merged,
+                              .rx_missed = view_port_drops(parts, p, DROP_RX_MISSED),
+                              .rx_errors = stats.rx_errors,
+                              .tx_frames = stats.tx_frames,
+                              .tx_bytes = stats.tx_bytes,
+                              .tx_merged = stats.tx_merged,
+                              .tx_errors = stats.tx_errors,
+                              .drops = drops_of(parts, p)};
 }
 
-int view_ports(const struct show_parts *parts, const char *name, struct writer *w)
+int view_ports(const struct show_parts *parts, const char *name, struct view_out *out)
 {
     (void)name;
-    writer_table(w, "ports");
     for (uint64_t left = ports_there(parts->ports); left != 0; left &= left - 1) {
-        writer_row(w);
-        write_row(parts, rte_bsf64(left), w);
-        writer_end(w);
+        struct port_view row = see(parts, rte_bsf64(left));
+
+        row.link = link_of(&parts->port[rte_bsf64(left)]);
+        view_row(out, &row);
     }
-    writer_end(w);
     return 0;
 }
 
-/* The keys outlive the writer, so they are made from a list. */
-#define IMPAIRED(direction)                                                                                  \
-    {                                                                                                        \
-        [IMPAIR_DROP] = direction "_impaired_drop", [IMPAIR_DUPLICATE] = direction "_impaired_duplicate",    \
-        [IMPAIR_REORDER] = direction "_impaired_reorder", [IMPAIR_CORRUPT] = direction "_impaired_corrupt"   \
-    }
-
-static void write_impairments(struct writer *w, const char *const keys[IMPAIR_KINDS],
-                              const struct port_queue queue[], unsigned queues)
+/* How often impairments have struck, on receiving, then on sending. */
+static void count_impaired(const struct port *port, struct view_count to[2 * IMPAIR_KINDS])
 {
-    for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
-        uint64_t hits = 0;
+    static const char *const names[2 * IMPAIR_KINDS] = {
+        [IMPAIR_DROP] = "rx_impaired_drop",
+        [IMPAIR_DUPLICATE] = "rx_impaired_duplicate",
+        [IMPAIR_REORDER] = "rx_impaired_reorder",
+        [IMPAIR_CORRUPT] = "rx_impaired_corrupt",
+        [IMPAIR_KINDS + IMPAIR_DROP] = "tx_impaired_drop",
+        [IMPAIR_KINDS + IMPAIR_DUPLICATE] = "tx_impaired_duplicate",
+        [IMPAIR_KINDS + IMPAIR_REORDER] = "tx_impaired_reorder",
+        [IMPAIR_KINDS + IMPAIR_CORRUPT] = "tx_impaired_corrupt"};
 
-        for (unsigned q = 0; q < queues; q++)
-            for (unsigned i = 0; i < 2; i++)
-                hits += counter_read(&queue[q].place[i].stats.hit[k]);
-        writer_counter(w, keys[k], hits);
+    for (unsigned i = 0; i < 2 * IMPAIR_KINDS; i++) {
+        const bool tx = i >= IMPAIR_KINDS;
+        const struct port_queue *queue = tx ? port->tx : port->rx;
+
+        to[i] = (struct view_count){.name = names[i]};
+        for (unsigned q = 0; q < (tx ? port->tx_queues : port->rx_queues); q++)
+            for (unsigned place = 0; place < 2; place++)
+                to[i].n += counter_read(&queue[q].place[place].stats.hit[i % IMPAIR_KINDS]);
     }
 }
 
-static void write_stats(const struct show_parts *parts, unsigned p, struct writer *w)
-{
-    static const char *const rx[IMPAIR_KINDS] = IMPAIRED("rx"), *const tx[IMPAIR_KINDS] = IMPAIRED("tx");
-    const struct port *port = &parts->port[p];
-    struct port_stats stats;
-
-    port->device->stats(port, &stats);
-    writer_counter(w, "returns", stats.returns);
-    writer_counter(w, "rx_frames", stats.rx_frames);
-    writer_counter(w, "rx_bytes", stats.rx_bytes);
-    writer_counter(w, "rx_merged", stats.rx_merged);
-    writer_counter(w, "rx_missed", view_port_drops(parts, p, DROP_RX_MISSED));
-    writer_counter(w, "rx_errors", stats.rx_errors);
-    writer_counter(w, "tx_frames", stats.tx_frames);
-    writer_counter(w, "tx_bytes", stats.tx_bytes);
-    writer_counter(w, "tx_merged", stats.tx_merged);
-    writer_counter(w, "tx_errors", stats.tx_errors);
-    write_impairments(w, rx, port->rx, port->rx_queues);
-    write_impairments(w, tx, port->tx, port->tx_queues);
-}
-
-int view_port(const struct show_parts *parts, const char *name, struct writer *w)
+int view_port(const struct show_parts *parts, const char *name, struct view_out *out)
 {
     const int p = name == NULL ? -EINVAL : view_find_port(parts, name);
+    struct view_count impaired[2 * IMPAIR_KINDS];
     const struct port *port;
+    struct port_view shown;
 
     if (p < 0)
         return p;
     port = &parts->port[p];
-    writer_text(w, "name", port->name);
-    writer_text(w, "device", port->device_name);
-    writer_mac(w, "mac", &port->mac);
-    writer_number(w, "mtu", port->max_frame - FRAME_PORT_BYTES);
-    writer_flag(w, "link_up", port->device->is_up(port));
-    writer_flag(w, "disabled", port_is_closed_for(port, PORT_DISABLED));
-    writer_flag(w, "blocked", port_is_closed_for(port, PORT_BLOCKED));
-    writer_flag(w, "gone", is_gone(port));
-    writer_flag(w, "compares_ip_checksum", (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0);
-    writer_flag(w, "compares_udp_checksum", (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0);
-    write_stats(parts, (unsigned)p, w);
+    shown = see(parts, (unsigned)p);
+    shown.one = true;
+    net_mac_text(shown.mac, &port->mac);
+    shown.mtu = port->max_frame - FRAME_PORT_BYTES;
+    shown.link_up = port->device->is_up(port);
+    shown.disabled = port_is_closed_for(port, PORT_DISABLED);
+    shown.blocked = port_is_closed_for(port, PORT_BLOCKED);
+    shown.gone = is_gone(port);
+    shown.compares_ip_checksum = (port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK) != 0;
+    shown.compares_udp_checksum = (port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK) != 0;
+    shown.impaired = (struct view_counts){2 * IMPAIR_KINDS, impaired};
+    count_impaired(port, impaired);
+    view_fields(out, &shown);
     return 0;
 }

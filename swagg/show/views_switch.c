@@ -1,5 +1,6 @@
 /* Views of the switch as a whole: what it is, what it has, what it has counted, which stations it knows. */
 #include <errno.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <rte_malloc.h>
@@ -33,136 +34,148 @@ static unsigned stations(const struct show_parts *parts)
 static void count_name(void *context, const char *name)
 {
     (void)name;
-    ++*(unsigned *)context;
+    ++*(uint64_t *)context;
 }
 
-int view_status(const struct show_parts *parts, const char *name, struct writer *w)
+int view_status(const struct show_parts *parts, const char *name, struct view_out *out)
 {
-    unsigned jobs = 0;
+    struct status_view shown = {.name = parts->name,
+                                .version = build_version,
+                                .pid = (uint64_t)getpid(),
+                                .up_s = (clock_ns() - parts->started) / 1000000000u,
+                                .bridges = true,
+                                .ports = (uint64_t)__builtin_popcountll(ports_there(parts->ports)),
+                                .ports_up = ports_up(parts),
+                                .stations = stations(parts),
+                                .polls = true,
+                                .lcores = parts->lcores->n,
+                                .shards = parts->shards->n,
+                                .log_level = log_level_name(log_get_level()),
+                                .log_lines_lost = log_lost()};
 
     (void)name;
-    view_job_names(parts, count_name, &jobs);
-    writer_text(w, "name", parts->name);
-    writer_text(w, "version", build_version);
-    writer_number(w, "pid", (uint64_t)getpid());
-    writer_number(w, "up_s", (clock_ns() - parts->started) / 1000000000u);
-    writer_mac(w, "mac", &parts->mac);
-    writer_ip(w, "ip", parts->ip);
-    writer_number(w, "ports", (uint64_t)__builtin_popcountll(ports_there(parts->ports)));
-    writer_number(w, "ports_up", ports_up(parts));
-    writer_number(w, "lcores", parts->lcores->n);
-    writer_number(w, "shards", parts->shards->n);
-    writer_number(w, "jobs", jobs);
-    writer_number(w, "stations", stations(parts));
-    writer_text(w, "log_level", log_level_name(log_get_level()));
-    writer_counter(w, "log_lines_lost", log_lost());
+    net_mac_text(shown.mac, &parts->mac);
+    view_ip(shown.ip, parts->ip);
+    view_job_names(parts, count_name, &shown.jobs);
+    view_fields(out, &shown);
     return 0;
 }
 
-int view_memory(const struct show_parts *parts, const char *name, struct writer *w)
+int view_memory(const struct show_parts *parts, const char *name, struct view_out *out)
 {
+    struct memory_view shown = {.process = true,
+                                .pool_bytes = parts->jobs->bytes_max,
+                                .pool_bytes_in_use = __atomic_load_n(&parts->jobs->bytes, __ATOMIC_RELAXED),
+                                .mbufs = parts->mbufs->size,
+                                .mbufs_in_use = rte_mempool_in_use_count(parts->mbufs),
+                                .kept_frames = parts->jobs->frames_max,
+                                .kept_frames_in_use =
+                                    __atomic_load_n(&parts->jobs->frames, __ATOMIC_RELAXED)};
     struct rte_malloc_socket_stats heap;
-    uint64_t total = 0, used = 0;
 
     (void)name;
     for (unsigned i = 0; i < rte_socket_count(); i++)
         if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0) {
-            total += heap.heap_totalsz_bytes;
-            used += heap.heap_allocsz_bytes;
+            shown.memory_bytes += heap.heap_totalsz_bytes;
+            shown.memory_bytes_in_use += heap.heap_allocsz_bytes;
         }
-    writer_number(w, "memory_bytes", total);
-    writer_number(w, "memory_bytes_in_use", used);
-    writer_number(w, "pool_bytes", parts->jobs->bytes_max);
-    writer_number(w, "pool_bytes_in_use", __atomic_load_n(&parts->jobs->bytes, __ATOMIC_RELAXED));
-    writer_number(w, "mbufs", parts->mbufs->size);
-    writer_number(w, "mbufs_in_use", rte_mempool_in_use_count(parts->mbufs));
-    writer_number(w, "kept_frames", parts->jobs->frames_max);
-    writer_number(w, "kept_frames_in_use", __atomic_load_n(&parts->jobs->frames, __ATOMIC_RELAXED));
+    view_fields(out, &shown);
     return 0;
 }
 
-/* Of members' packets, which a protocol has dropped. */
-static void write_dropped(const struct show_parts *parts, const struct agg_protocol *protocol,
-                          struct writer *w)
+/* Counters of members' packets, by reason; dropped: of those that a protocol has dropped. */
+static unsigned count_verdicts(const struct show_parts *parts, bool dropped, struct view_count to[])
 {
-    for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
-        if (!protocol->reason[r].strange && protocol->reason[r].action == AGG_DROP)
-            writer_counter(w, protocol->reason[r].name, lcores_verdicts(parts->lcores, protocol->id, r));
+    unsigned n = 0;
+
+    for (unsigned id = 0; id < COUNTED_PROTOCOLS; id++) {
+        const struct agg_protocol *protocol = agg_protocol_find(id);
+
+        for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
+            if (!protocol->reason[r].strange && (!dropped || protocol->reason[r].action == AGG_DROP))
+                to[n++] =
+                    (struct view_count){protocol->reason[r].name, lcores_verdicts(parts->lcores, id, r)};
+    }
+    return n;
 }
 
-int view_drops(const struct show_parts *parts, const char *name, struct writer *w)
+/* Of a port, or with -1 of all, also of those that are there no more. */
+static uint64_t drops_of(const struct show_parts *parts, int port, unsigned kind)
+{
+    uint64_t sum = 0;
+
+    if (port >= 0)
+        return view_port_drops(parts, (unsigned)port, kind);
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        sum += lcores_drops(parts->lcores, p, kind);
+    return sum;
+}
+
+static int show_counted(struct view_out *out, unsigned n, const struct view_count of[])
+{
+    const struct counted_view shown = {.counts = {n, of}};
+
+    view_fields(out, &shown);
+    return 0;
+}
+
+int view_drops(const struct show_parts *parts, const char *name, struct view_out *out)
 {
     const int only = name == NULL ? -1 : view_find_port(parts, name);
+    struct view_count of[DROP_KINDS + COUNTED_PROTOCOLS * AGG_MAX_REASONS];
+    unsigned n = 0;
 
     if (name != NULL && only < 0)
         return only;
-    for (unsigned kind = 0; kind < DROP_KINDS; kind++) {
-        uint64_t sum = 0;
-
-        if (drop_name(kind) == NULL)
-            continue;
-        for (unsigned p = 0; only < 0 && p < SWAGG_MAX_PORTS; p++) /* also of those that are there no more */
-            sum += lcores_drops(parts->lcores, p, kind);
-        if (only >= 0)
-            sum = view_port_drops(parts, (unsigned)only, kind);
-        writer_counter(w, drop_name(kind), sum);
-    }
-    for (unsigned id = 0; only < 0 && id < COUNTED_PROTOCOLS; id++)
-        write_dropped(parts, agg_protocol_find(id), w);
-    return 0;
+    for (unsigned kind = 0; kind < DROP_KINDS; kind++)
+        if (drop_name(kind) != NULL)
+            of[n++] = (struct view_count){drop_name(kind), drops_of(parts, only, kind)};
+    if (only < 0)
+        n += count_verdicts(parts, true, of + n);
+    return show_counted(out, n, of);
 }
 
-int view_counters(const struct show_parts *parts, const char *name, struct writer *w)
+int view_counters(const struct show_parts *parts, const char *name, struct view_out *out)
 {
+    struct view_count of[EVENTS];
+
     (void)name;
     for (enum event e = 0; e < EVENTS; e++)
-        writer_counter(w, event_name(e), lcores_events(parts->lcores, e));
-    return 0;
+        of[e] = (struct view_count){event_name(e), lcores_events(parts->lcores, e)};
+    return show_counted(out, EVENTS, of);
 }
 
-static void write_verdicts(const struct show_parts *parts, unsigned id, struct writer *w)
+int view_verdicts(const struct show_parts *parts, const char *name, struct view_out *out)
 {
-    const struct agg_protocol *protocol = agg_protocol_find(id);
+    struct view_count of[COUNTED_PROTOCOLS * AGG_MAX_REASONS];
 
-    for (unsigned r = 0; protocol != NULL && r < protocol->reasons; r++)
-        if (!protocol->reason[r].strange)
-            writer_counter(w, protocol->reason[r].name, lcores_verdicts(parts->lcores, id, r));
-}
-
-int view_verdicts(const struct show_parts *parts, const char *name, struct writer *w)
-{
     (void)name;
-    for (unsigned id = 0; id < COUNTED_PROTOCOLS; id++)
-        write_verdicts(parts, id, w);
-    return 0;
+    return show_counted(out, count_verdicts(parts, false, of), of);
 }
 
 /* A station is silent for silent_ticks and up to one tick more. */
-static void write_station(const struct show_parts *parts, unsigned network, const struct bridge_station *s,
-                          struct writer *w)
+static void show_station(const struct show_parts *parts, unsigned network, const struct bridge_station *s,
+                         struct view_out *out)
 {
+    const uint64_t silent_s = (uint64_t)s->silent_ticks * parts->config->timers.mac_age_s / BRIDGE_AGE_TICKS;
+    struct station_view row = {.port = parts->port[s->port].name,
+                               .kind = s->fixed ? "static" : "learned",
+                               .ages = true,
+                               .silent_s = s->fixed ? 0 : silent_s,
+                               .vlan = parts->vlans->vlan[network].id};
     const uint8_t *m = s->mac;
 
-    writer_row(w);
-    writer_format(w, "mac", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
-    writer_text(w, "port", parts->port[s->port].name);
-    writer_text(w, "kind", s->fixed ? "static" : "learned");
-    writer_number(w, "silent_s",
-                  s->fixed ? 0
-                           : (uint64_t)s->silent_ticks * parts->config->timers.mac_age_s / BRIDGE_AGE_TICKS);
-    writer_number(w, "vlan", parts->vlans->vlan[network].id);
-    writer_end(w);
+    snprintf(row.mac, sizeof(row.mac), "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+    view_row(out, &row);
 }
 
-int view_fdb(const struct show_parts *parts, const char *name, struct writer *w)
+int view_fdb(const struct show_parts *parts, const char *name, struct view_out *out)
 {
     struct bridge_station station;
 
     (void)name;
-    writer_table(w, "fdb");
     for (unsigned i = 0; i < parts->vlans->n; i++)
         for (size_t cursor = 0; bridge_next(bridge_of(parts->bridge, i), &cursor, &station);)
-            write_station(parts, i, &station, w);
-    writer_end(w);
+            show_station(parts, i, &station, out);
     return 0;
 }

@@ -17,7 +17,6 @@
 #include "switchml/terms.h"
 #include "tally.h"
 #include "unit.h"
-#include "views/writer_json.h"
 
 enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 
@@ -122,23 +121,11 @@ static void contribute(const struct job *job, uint16_t rank, uint64_t now)
     sml_pool_apply(job->common.pool, sml_pool_locate(job->common.pool, &p, 0), rank, &p, NULL, now, &v);
 }
 
-static void check_view(struct writer_json *w, const char *expected)
-{
-    json_t *view, *counters;
-    char *said;
-
-    CU_ASSERT_EQUAL_FATAL(writer_json_take(w, &view, &counters), 0);
-    said = json_dumps(view, JSON_COMPACT);
-    CU_ASSERT_STRING_EQUAL(said, expected);
-    free(said);
-    json_decref(view);
-    json_decref(counters);
-}
-
 /* Rank 2 comes 5 ms after rank 0, and 4 ms after rank 1. */
 static void test_the_views_name_the_late_rank(void)
 {
-    struct writer_json w;
+    struct job_view shown = {0};
+    struct rank_view row = {0};
     const struct job *job;
     struct jobs jobs;
 
@@ -150,22 +137,20 @@ static void test_the_views_name_the_late_rank(void)
     contribute(job, 1, 7000000); /* again */
     jobs_rates_tick(&jobs, 1999999999);
     jobs_rates_tick(&jobs, 2000000000); /* too soon */
-    writer_json_init(&w);
-    delays_write_rank(&w.writer, job, 2);
-    check_view(&w,
-               "{\"contributions\":1,\"bytes\":64,\"repeated\":0,\"probes\":0,\"missed\":0,\"was_last\":1,"
-               "\"late_us_mean\":5000,\"late_us_last\":5000,\"late_us_worst\":5000,"
-               "\"late_us_log2\":[0,0,0,0,0,0,0,0,0,0,0,0,0,1]}");
-    writer_json_init(&w);
-    delays_write_job(&w.writer, job, job->common.size);
-    check_view(&w, "{\"contributions\":3,\"bytes\":192,\"repeated\":1,\"probes\":0,\"missed\":0,"
-                   "\"contributions_per_s\":1,\"bytes_per_s\":96,\"latest_rank\":2,"
-                   "\"latest_us_mean\":5000}");
+    delays_of_rank(&row, job, 2);
+    CU_ASSERT(row.delays_noted && row.contributions == 1 && row.bytes == 64 && row.was_last == 1);
+    CU_ASSERT(row.repeated == 0 && row.probes == 0 && row.missed == 0);
+    CU_ASSERT(row.late_us_mean == 5000 && row.late_us_last == 5000 && row.late_us_worst == 5000);
+    CU_ASSERT(row.late_us_log2.n == 14 && row.delays[13] == 1 && row.delays[0] == 0);
+    delays_of_job(&shown, job, job->common.size);
+    CU_ASSERT(shown.delays && shown.contributions == 3 && shown.bytes == 192 && shown.repeated == 1);
+    CU_ASSERT(shown.probes == 0 && shown.missed == 0);
+    CU_ASSERT(shown.contributions_per_s == 1 && shown.bytes_per_s == 96);
+    CU_ASSERT(shown.latest_rank == 2 && shown.latest_us_mean == 5000);
     jobs_rates_tick(&jobs, 3000000000);
     CU_ASSERT(job->rate.contributions == 0 && job->rate.bytes == 0);
-    writer_json_init(&w);
-    delays_write_rank(&w.writer, NULL, 2); /* a job that does not run yet */
-    check_view(&w, "{}");
+    delays_of_rank(&row, NULL, 2);
+    CU_ASSERT(!row.delays_noted); /* a job that does not run yet */
     jobs_free(&jobs);
 }
 

@@ -31,6 +31,14 @@ void reply_fail(struct reply *reply, enum reply_code code, const char *format, .
     va_end(args);
 }
 
+void reply_view(struct reply *reply, struct view_out *out)
+{
+    if (view_end(out, &reply->view, &reply->counters) == 0)
+        return;
+    reply->view = reply->counters = NULL;
+    reply_fail(reply, REPLY_FAILED, "no memory for the answer");
+}
+
 /* The text may quote what the operator's tool sent, which may end in the middle of a character. */
 static json_t *text(const char *message)
 {

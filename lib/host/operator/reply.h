@@ -14,6 +14,7 @@
 #define SWAGG_OPERATOR_REPLY_H
 
 #include "operator/request.h"
+#include "views/view.h"
 
 /* Why there is no view. The words in answers: reply_code_name. */
 enum reply_code {
@@ -36,6 +37,9 @@ struct reply {
 /* Makes the reply an error. */
 __attribute__((format(printf, 3, 4))) void reply_fail(struct reply *reply, enum reply_code code,
                                                       const char *format, ...);
+
+/* Ends a view, which is the answer. */
+void reply_view(struct reply *reply, struct view_out *out);
 
 /* The line, with its end: to be freed. NULL: no memory. Releases what the reply holds. */
 char *reply_line(struct reply *reply, const char *daemon);

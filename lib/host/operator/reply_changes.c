@@ -1,24 +1,19 @@
 #include "operator/reply_changes.h"
 
-#include "views/writer_json.h"
-
 void reply_changes(struct reply *reply, const struct settings_changes *changes)
 {
     static const char *const when[SETTING_WHENS] = {
         [SETTING_AT_ONCE] = "now", [SETTING_NEW_JOBS] = "new jobs", [SETTING_WHEN_QUIET] = "now"};
-    struct writer_json w;
+    json_t *rows = json_array();
+    int rc = 0;
 
-    writer_json_init(&w);
-    writer_table(&w.writer, "changes");
-    for (unsigned i = 0; i < changes->n; i++) {
-        writer_row(&w.writer);
-        writer_text(&w.writer, "key", changes->change[i].key);
-        writer_text(&w.writer, "from", changes->change[i].from);
-        writer_text(&w.writer, "to", changes->change[i].to);
-        writer_text(&w.writer, "for", when[changes->change[i].when]);
-        writer_end(&w.writer);
-    }
-    writer_end(&w.writer);
-    if (writer_json_take(&w, &reply->view, &reply->counters) < 0)
+    for (unsigned i = 0; i < changes->n; i++)
+        rc |=
+            json_array_append_new(rows, json_pack("{s:s,s:s,s:s,s:s}", "key", changes->change[i].key, "from",
+                                                  changes->change[i].from, "to", changes->change[i].to, "for",
+                                                  when[changes->change[i].when]));
+    reply->view = json_pack("{s:o}", "changes", rows);
+    reply->counters = json_array();
+    if (rc != 0 || reply->view == NULL)
         reply_fail(reply, REPLY_FAILED, "it is done, but there is no memory to say what has changed");
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "views/terms.h"
+#include "views/declared.h"
 
 enum fit { FITS_NOT, FITS_BY_NAME, FITS_WHOLLY };
 
@@ -62,88 +62,87 @@ void registry_calls(const struct registry_shown *s, const char *name,
     }
 }
 
-static void write_tenant(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w)
+static const char *tenant_of(const struct registry_shown *s, const struct ctl_entry *job)
 {
-    if (s->tenants != NULL)
-        writer_text(w, "tenant", s->tenants[job->tenant].name);
+    return s->tenants == NULL ? NULL : s->tenants[job->tenant].name;
 }
 
-void registry_write_jobs(const struct registry_shown *s, struct writer *w)
+static uint64_t ms_since(const struct registry_shown *s, uint64_t at)
+{
+    return (s->now - at) / 1000000;
+}
+
+void registry_show_jobs(const struct registry_shown *s, struct view_out *out)
 {
     for (unsigned i = 0; i < s->entries; i++) {
         const struct ctl_entry *job = ctl_registry_entry(s->registry, i);
+        struct jobs_view row;
 
         if (job->state == CTL_ENTRY_FREE || ctl_registry_is_superseded(s->registry, i))
             continue;
-        writer_row(w);
-        writer_text(w, "name", job->name);
-        writer_text(w, "state", ctl_entry_state_name(job->state));
-        writer_number(w, "in_state_ms", (s->now - job->since) / 1000000);
-        writer_number(w, "size", job->size);
-        writer_number(w, "present", job->present);
-        writer_text(w, "protocol", job->protocol->name);
-        write_tenant(s, job, w);
-        writer_end(w);
+        row = (struct jobs_view){.name = job->name,
+                                 .state = ctl_entry_state_name(job->state),
+                                 .in_state_ms = ms_since(s, job->since),
+                                 .size = job->size,
+                                 .present = job->present,
+                                 .protocol = job->protocol->name,
+                                 .tenant = tenant_of(s, job)};
+        view_row(out, &row);
     }
 }
 
-static void write_missing(struct writer *w, const struct ctl_entry *job)
+static struct view_ranks missing_of(const struct ctl_entry *job)
 {
     const struct ctl_ranks missing = ctl_entry_missing(job);
+    struct view_ranks ranks = {0};
 
-    writer_numbers(w, "missing");
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        if (ctl_ranks_has(&missing, rank))
-            writer_number(w, NULL, rank);
-    writer_end(w);
+    memcpy(ranks.set, missing.word, sizeof(missing.word));
+    return ranks;
 }
 
-void registry_write_job(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w)
+void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out)
 {
-    writer_text(w, "name", job->name);
-    write_tenant(s, job, w);
-    writer_text(w, "state", ctl_entry_state_name(job->state));
-    writer_number(w, "in_state_ms", (s->now - job->since) / 1000000);
-    writer_number(w, "epoch", job->epoch);
-    writer_number(w, "size", job->size);
-    writer_number(w, "present", job->present);
-    writer_flag(w, "keyed", job->keyed);
-    writer_flag(w, "draining", job->draining);
-    write_terms(w, job->protocol, &job->terms);
-    if (job->state == CTL_ENTRY_RUNNING)
-        writer_number(w, "number", job->number);
-    if (job->state == CTL_ENTRY_FAILED) {
-        writer_text(w, "reason", ctl_reason_name(job->failure.reason));
-        writer_text(w, "failure", job->failure.text);
+    const struct job_view shown = {.name = job->name,
+                                   .tenant = tenant_of(s, job),
+                                   .state = ctl_entry_state_name(job->state),
+                                   .joined = true,
+                                   .in_state_ms = ms_since(s, job->since),
+                                   .epoch = job->epoch,
+                                   .size = job->size,
+                                   .present = job->present,
+                                   .keyed = job->keyed,
+                                   .draining = job->draining,
+                                   .terms = {job->protocol, &job->terms},
+                                   .runs = job->state == CTL_ENTRY_RUNNING,
+                                   .number = job->number,
+                                   .failed = job->state == CTL_ENTRY_FAILED,
+                                   .reason = ctl_reason_name(job->failure.reason),
+                                   .failure = job->failure.text,
+                                   .missing = missing_of(job)};
+
+    view_fields(out, &shown);
+}
+
+void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct of_job_view shown = {.name = job->name, .joined = true, .missing = missing_of(job)};
+
+    for (uint16_t rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *m = &job->members[rank];
+        struct rank_view row = {.rank = rank,
+                                .joined = true,
+                                .state = ctl_member_state_name(m->state),
+                                .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : ms_since(s, m->heard_at),
+                                .calls = m->heartbeat.calls,
+                                .waiting = m->heartbeat.waiting,
+                                .stalled_ms = m->heartbeat.stalled_ms,
+                                .retransmitted = m->heartbeat.retransmitted,
+                                .window = m->heartbeat.window,
+                                .restarts = job->restarts + m->restarts,
+                                .resumed = m->heartbeat.resumed};
+
+        view_address(row.address, m->endpoint.ip, m->data_port, 1);
+        view_row(out, &row);
     }
-    write_missing(w, job);
-}
-
-static void write_rank(const struct registry_shown *s, const struct ctl_entry *job, uint16_t rank,
-                       struct writer *w)
-{
-    const struct ctl_member *m = &job->members[rank];
-    const uint8_t *ip = (const uint8_t *)&m->endpoint.ip;
-
-    writer_row(w);
-    writer_number(w, "rank", rank);
-    writer_text(w, "state", ctl_member_state_name(m->state));
-    writer_format(w, "address", "%u.%u.%u.%u:%u", ip[0], ip[1], ip[2], ip[3], m->data_port);
-    writer_number(w, "heard_ms_ago", m->state == CTL_MEMBER_ABSENT ? 0 : (s->now - m->heard_at) / 1000000);
-    writer_counter(w, "calls", m->heartbeat.calls);
-    writer_flag(w, "waiting", m->heartbeat.waiting);
-    writer_number(w, "stalled_ms", m->heartbeat.stalled_ms);
-    writer_counter(w, "retransmitted", m->heartbeat.retransmitted);
-    writer_number(w, "window", m->heartbeat.window);
-    writer_end(w);
-}
-
-void registry_write_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w)
-{
-    writer_text(w, "name", job->name);
-    write_missing(w, job);
-    writer_table(w, "ranks");
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        write_rank(s, job, rank, w);
-    writer_end(w);
+    view_fields(out, &shown);
 }

@@ -3,11 +3,11 @@
  *
  * A job is called by its name, or where several tenants have one of that name by TENANT/NAME.
  */
-#ifndef SWAGG_SHOW_REGISTRY_VIEWS_H
-#define SWAGG_SHOW_REGISTRY_VIEWS_H
+#ifndef SWAGG_VIEWS_REGISTRY_VIEWS_H
+#define SWAGG_VIEWS_REGISTRY_VIEWS_H
 
 #include "control/registry.h"
-#include "views/writer.h"
+#include "views/view.h"
 
 struct registry_shown {
     const struct ctl_registry *registry;
@@ -26,10 +26,10 @@ int registry_find(const struct registry_shown *s, const char *called, const stru
 void registry_calls(const struct registry_shown *s, const char *name,
                     void (*visit)(void *context, const char *call), void *context);
 
-/* Rows of a table of jobs, which the caller begins and ends. */
-void registry_write_jobs(const struct registry_shown *s, struct writer *w);
+/* What views of jobs, of one and of its ranks tell of jobs that workers have joined. */
+void registry_show_jobs(const struct registry_shown *s, struct view_out *out);
 
-void registry_write_job(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w);
-void registry_write_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct writer *w);
+void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
+void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
 
 #endif
