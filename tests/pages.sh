@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What pages say of options is what the programs' own tables print: pages.sh [--write] BUILD_DIRECTORY. --write puts it there.
+# What pages say of options and settings is what the programs' own tables print: pages.sh [--write] BUILD_DIRECTORY. --write puts it there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 write=false
@@ -28,4 +28,11 @@ part() {
 part swagg/swagg.8 '.SH OPTIONS' .SH "$build/swagg/swagg" --help=man
 part server/swagg-ps.8 '.SH OPTIONS' .SH "$build/server/swagg-ps" --help=man
 part swaggctl/swaggctl.1 '.SH OPTIONS' .SH "$build/swaggctl/swaggctl" --help=man
+
+# Tables of the configuration, each behind a line that names it.
+"$build/swagg/swagg" --settings >"$folder/settings"
+table() { awk -v title="### $1" '/^###/ { inside = $0 == title } inside && /^\|/' "$folder/settings"; }
+while read -r title; do
+    part docs/configuration.md "<!-- swagg --settings: $title -->" '<!-- end -->' table "$title"
+done < <(sed -n 's/^### //p' "$folder/settings")
 exit "$status"
