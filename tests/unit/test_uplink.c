@@ -519,9 +519,10 @@ static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(vo
 static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
 {
     struct settings_changes list = {0};
-    struct registry_change c = {.host = &registrar->common, .next = &cfg, .list = &list};
+    struct registry_change c = {.next = &cfg, .list = &list};
 
     open_switch();
+    c.host = &registrar->common;
     CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 0);
     start_job();
     CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 1);
