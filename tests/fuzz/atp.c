@@ -6,6 +6,7 @@
  * CRC32C lose what is damaged, and nothing else. Members may lie about the first job, in any field: then its
  * sums are anybody's guess, but not the other job's. An input is the configuration, then for each packet a
  * byte and its arguments. */
+#include "wire/atp.h"
 #include "atp/protocol.h"
 #include "atp/table.h"
 #include "atp/terms.h"
@@ -14,7 +15,6 @@
 #include "fuzz.h"
 #include "kernels_chosen.h"
 #include "random/splitmix.h"
-#include "wire/atp_seal.h"
 #include "wire/bytes.h"
 
 enum { STEPS_MAX = 400, WORKERS_MAX = 7, CHUNK = 64, WORDS = 11, WINDOW = 16, JOBS = 2, FIRST = 0xfffffff8u };

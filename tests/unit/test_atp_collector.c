@@ -10,7 +10,7 @@
 #include "protocol/ranks.h"
 #include "random.h"
 #include "unit.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 #include "wire/bytes.h"
 
 enum { BODY = 64, WORDS = BODY / 4, WINDOW = 16, FIRST = 100, LIFE = 77 };

@@ -3,7 +3,7 @@
 #include "atp_rig.h"
 #include "random.h"
 #include "unit.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 enum { COUNT = 3000, RANKS = 4, FEWEST = 6 /* rounds: all kinds of them */ };
 

@@ -6,7 +6,7 @@
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "unit.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 #include "wire/bytes.h"
 
 enum { BODY = 64, WORDS = BODY / 4, AGE = 1000, INDEX = 40 };

@@ -6,7 +6,7 @@
 #include "random.h"
 #include "toy_keys.h"
 #include "unit.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 #include "wire/switchml.h"
 
 /* Rank 5 of job 3: its first packet of a call, an allreduce of two int32: 7 and -2. */

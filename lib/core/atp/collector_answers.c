@@ -4,7 +4,7 @@
 #include "atp/collector_state.h"
 #include "atp/index.h"
 #include "atp/reasons.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 /* How often sequence numbers had wrapped before this one, less than 2^31 chunks from what the lane expects.
  */

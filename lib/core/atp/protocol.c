@@ -7,7 +7,7 @@
 #include "atp/collector.h"
 #include "atp/reasons.h"
 #include "protocol/burst.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 static_assert(sizeof(struct atp_packet) <= AGG_PARSED_BYTES, "a parsed packet has room");
 static_assert((int)ATP_REJECT_BYTES <= (int)AGG_ANSWER_BYTES, "so has a reject");

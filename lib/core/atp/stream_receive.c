@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "atp/stream_state.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 enum {
     QUEUED_FROM = 4, /* shortest round trips: one that takes longer has waited in a queue */

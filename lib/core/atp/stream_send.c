@@ -1,6 +1,6 @@
 /* The stream's sending half: what leaves next, and when to send again. */
 #include "atp/stream_state.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 enum { RESENDS_AT_ONCE = 4 }; /* when nothing is heard at all */
 

@@ -5,7 +5,7 @@
 #include "atp/table_state.h"
 #include "protocol/heard.h"
 #include "random/splitmix.h"
-#include "wire/atp_seal.h"
+#include "wire/atp.h"
 
 enum {
     ADDED_FLAGS = ATP_ECN | ATP_COLLISION, /* of a sum: if any contribution had them */

@@ -67,8 +67,6 @@ void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_
 /* Whether the operator lets the job of this tenant and name come to its end. */
 bool relay_is_draining(const struct relay_proxy *p, int tenant, const char *name);
 
-/* The place is free again. */
-void relay_clear(struct relay_job *job);
 /* A rank has left, or is not heard any more; closes the job with the last one. */
 void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enum ctl_member_state state,
                 uint64_t now);

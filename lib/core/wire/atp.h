@@ -5,7 +5,7 @@
  *
  * All integers are big endian. After the header come the elements, in the byte order of the wire
  * (kernels/kernels.h); in front of them, where the flag OPENING is set, a struct xfer_call
- * (wire/transfer.h). Behind them, where the header says so, comes a trailer (wire/atp_seal.h).
+ * (wire/transfer.h). Behind them, where the header says so, comes a trailer (atp_seal_build).
  *
  * Pure and reentrant.
  */
@@ -13,6 +13,7 @@
 #define SWAGG_CORE_WIRE_ATP_H
 
 #include "protocol/jobs.h"
+#include "wire/auth.h"
 #include "wire/transfer.h"
 
 enum {
@@ -122,6 +123,28 @@ static inline uint8_t atp_peek_kind(const uint8_t *payload, size_t bytes)
 {
     return bytes >= ATP_HEADER_BYTES && payload[0] < ATP_KINDS ? payload[0] : 0;
 }
+
+/* What packets may end with: a CRC32C (4 bytes) or, in keyed jobs, an authenticator (8 bytes, wire/auth.h);
+ * both big endian, of the header, of the body, and of who sends it to whom (docs/protocol.md, "ATP").
+ *
+ * Switches on the way set some flags of packets that pass. These flags are left out, as if they were 0: so a
+ * packet that passes keeps the trailer of whoever has sent it. A sum is a switch's own, with a new CRC32C; a
+ * switch knows no keys, so it adds nothing of keyed jobs. */
+
+/* The trailer of a packet in two pieces, whose header says which kind it has (none: nothing is written).
+ * head: the header, with the call of an opening packet; body: what follows, as it travels. auth and route are
+ * those of keyed packets only. */
+void atp_seal_build(uint8_t trailer[XFER_TRAILER_MAX], const struct xfer_auth *auth,
+                    const struct xfer_route *route, const uint8_t *head, size_t head_bytes,
+                    const uint8_t *body, size_t body_bytes);
+
+/* Appends it to a payload of so many bytes, which has room for it; returns the length of both. */
+size_t atp_seal_append(uint8_t *payload, size_t bytes, const struct xfer_auth *auth,
+                       const struct xfer_route *route);
+
+/* Whether a parsed packet ends with what its header says. */
+bool atp_seal_holds(const struct atp_packet *p, const uint8_t *payload, size_t bytes,
+                    const struct xfer_auth *auth, const struct xfer_route *route);
 
 /* The answer to a packet of a job or sender that the server does not know: a payload, with a CRC32C if the
  * packet has one. Returns its length; 0 if only a server sends such packets. */
