@@ -31,6 +31,9 @@ static const struct field of_job[] = {
     FIELD(ctl_entry, draining), FIELD(ctl_entry, keyed),    FIELD(ctl_entry, roster),
     FIELD(ctl_entry, terms),    FIELD(ctl_entry, secret)};
 
+/* 0 in files of earlier versions, which have none. */
+static const struct field founder_below = FIELD(ctl_entry, founder_below);
+
 static const struct field of_member[] = {FIELD(ctl_member, state),       FIELD(ctl_member, endpoint.mac),
                                          FIELD(ctl_member, endpoint.ip), FIELD(ctl_member, endpoint.udp_port),
                                          FIELD(ctl_member, data_port),   FIELD(ctl_member, incarnation),
@@ -109,6 +112,7 @@ static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_
     json_t *object = fields_json(of_job, COUNT(of_job), job);
     json_t *members = json_array();
 
+    json_object_set_new(object, founder_below.name, field_json(&founder_below, job));
     for (unsigned rank = 0; rank < job->size; rank++)
         json_array_append_new(members, member_json(cfg, &job->members[rank]));
     json_object_set_new(object, "name", json_string(job->name));
@@ -209,6 +213,7 @@ static bool read_job(const struct ctl_registry_config *cfg, const json_t *from, 
         strlen(name) >= sizeof(entry->name) || entry->size > TOFINO_MAX_WORKERS ||
         json_array_size(members) != entry->size)
         return false;
+    read_field(&founder_below, from, entry);
     strcpy(entry->name, name);
     entry->members = job->member;
     entry->state = CTL_ENTRY_RUNNING;

@@ -60,6 +60,8 @@ static void test_the_next_life_has_what_this_one_has(void)
     struct saved *saved;
     struct stat st;
 
+    ((struct ctl_entry *)ctl_registry_entry(s->registry, 0))->founder_below =
+        7; /* of a host below a switch */
     CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
@@ -70,6 +72,7 @@ static void test_the_next_life_has_what_this_one_has(void)
     CU_ASSERT_EQUAL_FATAL(saved->jobs, 2);
     CU_ASSERT_PTR_EQUAL(saved->job[0].entry.first_left, &saved->job[0].member[1]);
     CU_ASSERT_EQUAL(saved->job[1].entry.tenant, 1);
+    CU_ASSERT(saved->job[0].entry.founder_below == 7 && saved->job[1].entry.founder_below == 0);
     for (unsigned i = 0; i < saved->jobs; i++)
         CU_ASSERT_TRUE(ctl_registry_restore(next->registry, &saved->job[i].entry, next->now));
     CU_ASSERT_TRUE(saved_write(path, &cfg, next->registry));
@@ -117,6 +120,30 @@ static void test_it_is_on_the_disk_before_it_has_its_name(void)
     steps[0] = '\0';
     CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
     CU_ASSERT_STRING_EQUAL(steps, "frd");
+    close_stage(s);
+}
+
+/* Which does not say whose host below a switch has founded a job. */
+static void test_a_file_of_an_earlier_version_is_read(void)
+{
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+    char why[SAVED_WHY_MAX], text[8192], *word;
+    struct saved *saved;
+    FILE *f;
+
+    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    read_text(text);
+    while ((word = strstr(text, "founder_below")) != NULL)
+        word[0] = 'F'; /* a key that nobody knows */
+    f = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+    fputs(text, f);
+    fclose(f);
+    saved = saved_read(path, &cfg, why);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
+    CU_ASSERT(saved->jobs == 2 && saved->job[0].entry.founder_below == 0);
+    free(saved);
     close_stage(s);
 }
 
@@ -190,6 +217,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_the_next_life_has_what_this_one_has),
         UNIT_TEST(test_it_is_on_the_disk_before_it_has_its_name),
+        UNIT_TEST(test_a_file_of_an_earlier_version_is_read),
         UNIT_TEST(test_nothing_to_go_on_with),
         UNIT_TEST(test_a_file_that_may_not_grow_leaves_what_was_there),
         UNIT_TEST(test_a_job_whose_tenant_is_gone_is_left_out),
