@@ -832,6 +832,49 @@ static void test_who_has_no_key_is_nobody(void)
     CU_ASSERT_EQUAL(net.first, net.end);
 }
 
+/* A JOIN from an address of somebody else's, who does not hear the answer. Returns how many messages it makes
+ * the leaf send up. */
+static unsigned forge_join(uint32_t ip, uint64_t boot_id)
+{
+    const struct ctl_endpoint from = {.ip = ip, .udp_port = 4000};
+    struct ctl_message m = {.head = {.type = CTL_JOIN,
+                                     .version = CTL_VERSION,
+                                     .boot_id = boot_id,
+                                     .incarnation = rng_next(&net.rng) | 1,
+                                     .size = 2,
+                                     .serial = 1},
+                            .join = {.name = "x", .data_port = 5000}};
+    uint8_t out[CTL_MESSAGE_MAX];
+    unsigned up = 0;
+
+    m.join.terms = net.session[0].cfg.join.terms;
+    relay_receive(net.proxy[1], &from, 0, out, ctl_build(out, &m), net.now);
+    for (; net.first < net.end; net.first++)
+        up += net.mail[net.first % MAIL_MAX].to_switch;
+    return up;
+}
+
+/* Neither a place nor a message to the switch above: for the boot id that each address is shown is another,
+ * and forgers do not hear theirs. So the ranks that are there keep their routes, and others still join. */
+static void test_forged_joins_cost_nobody_anything(void)
+{
+    unsigned up = 0;
+
+    start_with(false, 0, 23);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.first = net.end;
+    for (uint32_t i = 0; i < 4000; i++)
+        up += forge_join(htonl(0x0a090000 + i), i % 3 == 0   ? 0
+                                                : i % 3 == 1 ? rng_next(&net.rng)
+                                                             : net.session[1].boot_id);
+    CU_ASSERT_EQUAL(up, 0);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_READY);
+    pass(3 * LOST_AFTER_MS);
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_READY);
+}
+
 static bool is_ready_for_leaf(const struct letter *l)
 {
     struct ctl_message m;
@@ -915,6 +958,7 @@ int main(void)
         UNIT_TEST(test_an_uplink_gets_another_key),
         UNIT_TEST(test_keys_that_are_missing_are_named),
         UNIT_TEST(test_who_has_no_key_is_nobody),
+        UNIT_TEST(test_forged_joins_cost_nobody_anything),
         UNIT_TEST(test_an_old_ready_founds_nothing),
         UNIT_TEST(test_tenants_are_renumbered),
         UNIT_TEST(test_a_rank_whose_port_goes_ends_the_job),

@@ -42,6 +42,11 @@ static size_t table_bytes(const struct relay_config *cfg)
     return (workers(cfg) * sizeof(uint16_t) + 7) / 8 * 8;
 }
 
+static size_t boot_ids_bytes(const struct relay_config *cfg)
+{
+    return cfg->uplinks * sizeof(uint64_t);
+}
+
 size_t relay_footprint(const struct relay_config *cfg)
 {
     const struct relay_actions *a = &cfg->actions;
@@ -50,7 +55,8 @@ size_t relay_footprint(const struct relay_config *cfg)
         cfg->protocols_known == 0 || cfg->max_workers > CTL_RANKS_MAX || !a->send || !a->send_up ||
         !a->prepare || !a->release || !a->payload_bytes || (cfg->library && !a->random))
         return 0;
-    return jobs_bytes(cfg) + routes_bytes(cfg) + cfg->max_jobs * (members_bytes(cfg) + table_bytes(cfg));
+    return jobs_bytes(cfg) + routes_bytes(cfg) + boot_ids_bytes(cfg) +
+           cfg->max_jobs * (members_bytes(cfg) + table_bytes(cfg));
 }
 
 struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg)
@@ -67,6 +73,8 @@ struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg)
                                              .max_workers = cfg->max_workers};
     p->routes = (struct relay_route *)rest;
     rest += routes_bytes(cfg);
+    p->parent_boot_id = (uint64_t *)rest;
+    rest += boot_ids_bytes(cfg);
     for (unsigned i = 0; i < cfg->max_jobs; i++) {
         p->jobs[i].entry.members = (struct ctl_member *)rest;
         rest += members_bytes(cfg);
@@ -140,9 +148,18 @@ void relay_list_processes(const struct relay_proxy *p, struct ctl_known *to)
 
 /* Messages */
 
-uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id)
+uint64_t relay_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e, uint64_t boot_id)
 {
-    return boot_id == 0 || boot_id == p->cfg.id ? boot_id : boot_id ^ p->cfg.id;
+    const uint64_t own = ctl_guard_boot_id(&p->guard, p->cfg.id, e);
+
+    return boot_id == 0 || boot_id == own ? boot_id : boot_id ^ own;
+}
+
+uint64_t relay_shown_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e, unsigned uplink)
+{
+    const uint64_t above = p->parent_boot_id[uplink];
+
+    return above != 0 ? relay_boot_id(p, e, above) : ctl_guard_boot_id(&p->guard, p->cfg.id, e);
 }
 
 void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m)
@@ -383,7 +400,7 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
 {
     const struct ctl_entry *e = &job->entry;
     struct ctl_message m = {.head = {.type = CTL_READY,
-                                     .boot_id = relay_boot_id(p, job->parent_boot_id),
+                                     .boot_id = relay_boot_id(p, &route->endpoint, job->parent_boot_id),
                                      .incarnation = route->incarnation,
                                      .epoch = e->epoch,
                                      .rank = route->rank,
@@ -409,7 +426,7 @@ static void tell_pending(const struct relay_proxy *p, const struct relay_job *jo
 {
     const struct ctl_entry *e = &job->entry;
     struct ctl_message m = {.head = {.type = CTL_PENDING,
-                                     .boot_id = relay_boot_id(p, job->parent_boot_id),
+                                     .boot_id = relay_boot_id(p, &route->endpoint, job->parent_boot_id),
                                      .incarnation = route->incarnation,
                                      .rank = route->rank,
                                      .size = e->size,

@@ -73,13 +73,13 @@ static void pass_hint_down(const struct relay_proxy *p, const struct relay_route
 
     unproven.endpoint.key = 0;
     name_speaker(p, route->uplink, &m->failure);
-    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    m->head.boot_id = relay_boot_id(p, &route->endpoint, m->head.boot_id);
     relay_send_down(p, &unproven, m);
 }
 
 static void pass_down(struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m)
 {
-    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    m->head.boot_id = relay_boot_id(p, &route->endpoint, m->head.boot_id);
     relay_send_down(p, route, m);
 }
 
@@ -131,6 +131,8 @@ static void on_message(struct relay_proxy *p, struct relay_route *route, const s
         follow_parent(p, job, from);
     }
     route->answered = m->head.serial;
+    if (m->head.type != CTL_UNKNOWN) /* which may be under another one, that only recalls the rank */
+        p->parent_boot_id[route->uplink] = m->head.boot_id;
     switch (m->head.type) {
     case CTL_READY:
         relay_ready(p, route, from, m, now);

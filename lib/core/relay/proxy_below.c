@@ -8,30 +8,30 @@
 #include "relay/proxy.h"
 #include "relay/proxy_state.h"
 
-/* To who is not let in, or is to wait. A boot id that he knows is not changed: nothing has restarted. */
-static void answer(const struct relay_proxy *p, const struct ctl_endpoint *to, const struct ctl_message *m,
-                   enum ctl_type type, const struct ctl_failure *why)
-{
-    const struct relay_route route = {.endpoint = *to};
-    struct ctl_message a = {.head = m->head};
-
-    a.head.type = (uint8_t)type;
-    a.head.epoch = 0;
-    if (a.head.boot_id == 0)
-        a.head.boot_id = p->cfg.id;
-    if (why != NULL)
-        a.failure = *why;
-    relay_send_down(p, &route, &a);
-}
-
-/* JOIN */
-
 /* Of a message from below. */
 struct sender {
     struct ctl_endpoint from; /* with its key */
     unsigned uplink;          /* of its job, as the caller has it */
     uint64_t challenge;       /* that it repeats */
 };
+
+/* To who is not let in, or is to wait. A boot id that he knows is not changed: nothing has restarted. */
+static void answer(const struct relay_proxy *p, const struct sender *s, const struct ctl_message *m,
+                   enum ctl_type type, const struct ctl_failure *why)
+{
+    const struct relay_route route = {.endpoint = s->from};
+    struct ctl_message a = {.head = m->head};
+
+    a.head.type = (uint8_t)type;
+    a.head.epoch = 0;
+    if (a.head.boot_id == 0)
+        a.head.boot_id = relay_shown_boot_id(p, &s->from, s->uplink);
+    if (why != NULL)
+        a.failure = *why;
+    relay_send_down(p, &route, &a);
+}
+
+/* JOIN */
 
 __attribute__((format(printf, 4, 5))) static bool no(struct ctl_failure *why, enum ctl_reason reason,
                                                      unsigned rank, const char *format, ...)
@@ -131,8 +131,16 @@ static void pass_join_up(const struct relay_proxy *p, const struct relay_route *
     m->join.hops++;
     m->join.data_port = p->cfg.uplink[route->uplink].data_port;
     shift_numbers(&m->join);
-    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    m->head.boot_id = relay_boot_id(p, &route->endpoint, m->head.boot_id);
     relay_send_message_up(p, route, m);
+}
+
+/* Whether the process has heard from this switch at its address: it repeats what that is shown. Until the
+ * switch above has shown its boot id there is nothing to repeat. */
+static bool is_proven(const struct relay_proxy *p, const struct sender *s, const struct ctl_message *m)
+{
+    return p->parent_boot_id[s->uplink] == 0 ||
+           m->head.boot_id == relay_shown_boot_id(p, &s->from, s->uplink);
 }
 
 static void on_join(struct relay_proxy *p, struct relay_route *route, struct sender *s, struct ctl_message *m,
@@ -146,23 +154,28 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     int tenant = 0;
 
     if (payload_bytes == 0) {
-        answer(p, from, m, CTL_PENDING, NULL);
+        answer(p, s, m, CTL_PENDING, NULL);
         return;
     }
     if (!admits(p, from, uplink, m, payload_bytes, &tenant, &why) ||
         is_turned_away(p, route, m, tenant, &why) ||
         (route == NULL && ctl_guard_is_retired(&p->guard, from, &why))) {
-        answer(p, from, &said, CTL_REFUSED, &why);
+        answer(p, s, &said, CTL_REFUSED, &why);
+        return;
+    }
+    if (route == NULL && !is_proven(p, s, m)) { /* it may be forged; a live process JOINs again at once */
+        m->head.boot_id = 0;
+        answer(p, s, m, CTL_PENDING, NULL);
         return;
     }
     if (route == NULL && !ctl_guard_is_fresh(&p->guard, from, m->head.incarnation, s->challenge)) {
-        answer(p, from, m, CTL_PENDING, NULL); /* a live process learns the challenge from it */
+        answer(p, s, m, CTL_PENDING, NULL); /* a live process learns the challenge from it */
         return;
     }
     if (route == NULL && (route = relay_new_route(p)) == NULL) {
         no(&why, CTL_NO_JOBS, m->head.rank, "this switch has %u processes below it, as many as it can have",
            p->cfg.max_processes);
-        answer(p, from, &said, CTL_REFUSED, &why);
+        answer(p, s, &said, CTL_REFUSED, &why);
         return;
     }
     if (route->incarnation != m->head.incarnation)
@@ -210,7 +223,7 @@ static void on_other(struct relay_proxy *p, struct relay_route *route, const str
         job->entry.members[route->rank].heartbeat = m->heartbeat;
         job->entry.members[route->rank].heard_at = now;
     }
-    m->head.boot_id = relay_boot_id(p, m->head.boot_id);
+    m->head.boot_id = relay_boot_id(p, &route->endpoint, m->head.boot_id);
     relay_send_message_up(p, route, m);
 }
 

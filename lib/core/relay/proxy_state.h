@@ -26,6 +26,7 @@ struct relay_proxy {
     struct ctl_guard guard;            /* of processes below */
     uint64_t ticked_at;                /* 0: never */
     struct relay_route *routes;        /* cfg.max_processes */
+    uint64_t *parent_boot_id;          /* by uplink: that which the switch above showed last; 0: none yet */
     struct relay_job jobs[];
 };
 
@@ -45,9 +46,11 @@ struct relay_route *relay_new_route(struct relay_proxy *p);
 /* The running or forming job of the route, in the life that it has READY of; NULL: there is none. */
 struct relay_job *relay_job_of(struct relay_proxy *p, const struct relay_route *route);
 
-/* What this switch shows below for a boot id of the switch above, and the other way round. 0, for none, stays
- * and comes from no other: the one that would become 0 stays as well. */
-uint64_t relay_boot_id(const struct relay_proxy *p, uint64_t boot_id);
+/* What this switch shows to that address for a boot id of the switch above, and the other way round. 0, for
+ * none, stays and comes from no other: the one that would become 0 stays as well. */
+uint64_t relay_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e, uint64_t boot_id);
+/* What it shows for the one that the switch above showed last; or its own, if that has shown none yet. */
+uint64_t relay_shown_boot_id(const struct relay_proxy *p, const struct ctl_endpoint *e, unsigned uplink);
 
 /* Sends m to the route's process, as from this switch. */
 void relay_send_down(const struct relay_proxy *p, const struct relay_route *route, struct ctl_message *m);
