@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "random/splitmix.h"
+#include "switchml/worker.h"
 #include "transfer/chunks.h"
 #include "workers.h"
 
@@ -10,7 +11,7 @@ enum { MTU = 1500 };
 
 static uint16_t chunk_bytes(void)
 {
-    return client_chunk_bytes(MTU, XFER_CHECKSUM_NONE);
+    return sml_worker_chunk_bytes(MTU, XFER_CHECKSUM_NONE);
 }
 
 static struct compress *first(const struct workers *w)

@@ -185,11 +185,11 @@ static void leave_late_sums(struct swagg_job *job)
     const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
     uint64_t from = 0, offset;
     size_t bytes;
-    if (job->flow->status(job->parts[0].stream) == XFER_DONE)
+    if (job->worker->status(job->parts[0].stream) == XFER_DONE)
         return;
-    while (job->flow->lacks(job->parts[0].stream, &from, &offset, &bytes))
+    while (job->worker->lacks(job->parts[0].stream, &from, &offset, &bytes))
         compress_miss(&job->compress, offset / element, bytes / element);
-    job->flow->leave(job->parts[0].stream);
+    job->worker->leave(job->parts[0].stream);
 }
 /* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has.
  * roll: only with a quorum. */
@@ -204,12 +204,12 @@ static int run_part(struct swagg_job *job, const struct xfer_call *call, const v
                                       .patience =
                                           call->op == SML_LOOK_UP ? job->options.compression.patience_ns : 0};
     if (job->terms.quorum)
-        job->flow->call_roll(job->parts[0].stream, roll);
+        job->worker->call_roll(job->parts[0].stream, roll);
     int rc = drive_call(job, &order);
     if (rc == 0)
         leave_late_sums(job);
     if (job->terms.quorum)
-        job->flow->call_roll(job->parts[0].stream, NULL);
+        job->worker->call_roll(job->parts[0].stream, NULL);
     return rc;
 }
 
@@ -228,7 +228,7 @@ static int run_compressed(struct swagg_job *job, const struct drive_order *o)
         return rc;
     compress_encode(c);
     if ((rc = run_part(job, &indices, c->packed, c->sums, c->roll, o->began)) == 0)
-        compress_decode(c, job->terms.quorum ? job->flow->turnout(job->parts[0].stream) : NULL);
+        compress_decode(c, job->terms.quorum ? job->worker->turnout(job->parts[0].stream) : NULL);
     return rc;
 }
 

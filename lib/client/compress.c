@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "random/splitmix.h"
+#include "switchml/elements.h"
 #include "transfer/chunks.h"
 
 void compress_open(struct compress *c, const struct client_options *options,
@@ -38,7 +39,7 @@ bool compress_takes(const struct compress *c, const struct xfer_call *call)
 
 static uint8_t code_of(const struct compress *c)
 {
-    return client_compression_table(&c->options).code;
+    return sml_table_of(&c->options.table, c->options.sum_bits).code;
 }
 
 static uint64_t elements_of(const struct compress *c)

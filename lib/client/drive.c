@@ -33,7 +33,7 @@ static int receive(struct job_part *part, uint64_t *now)
     bool doubt = false;
     for (int i = 0; i < n; i++)
         doubt |=
-            job->flow->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == XFER_RX_DOUBT;
+            job->worker->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == XFER_RX_DOUBT;
     if (doubt)
         membership_rejected(&part->membership);
     if (n > 0)
@@ -43,11 +43,11 @@ static int receive(struct job_part *part, uint64_t *now)
 
 static int send_due(struct job_part *part, uint64_t now)
 {
-    const struct flow *flow = part->job->flow;
+    const struct agg_worker *worker = part->job->worker;
     struct xfer_send packets[TRANSPORT_BATCH];
     unsigned n;
     do {
-        for (n = 0; n < TRANSPORT_BATCH && flow->poll(part->stream, now, &packets[n]); n++)
+        for (n = 0; n < TRANSPORT_BATCH && worker->poll(part->stream, now, &packets[n]); n++)
             ;
         int rc = n ? part->transport->ops->send(part->transport, packets, n) : 0;
         if (rc < 0)
@@ -83,16 +83,16 @@ static int prepare_to_rejoin(struct job_part *part)
 static int resume(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
-    const struct in_addr group = part->terms.group;
+    const uint32_t group = part->terms.group;
     int rc = job_adopt_terms(part, session);
     if (rc < 0)
         return rc;
-    if (part->terms.group.s_addr != group.s_addr)
+    if (part->terms.group != group)
         job_join_group(part);
     uint64_t now = monotonic_ns();
     const struct keys_shared shared = ctl_session_shared(session);
-    const struct flow_config config = job_flow_config(part, session, &shared);
-    const char *why = job->flow->resume(part->stream, &config, now);
+    const struct agg_stream_config config = job_stream_config(part, session, &shared);
+    const char *why = job->worker->go_on(part->stream, &config, now);
     if (why) {
         char text[CTL_TEXT_MAX];
         snprintf(text, sizeof text, "rank %u: the %s %s has restarted, and %s", job->options.rank,
@@ -165,8 +165,8 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
 static int fail_mismatch(struct job_part *part, const struct watch *w)
 {
     struct swagg_job *job = part->job;
-    const struct xfer_mismatch *m = job->flow->mismatch(part->stream);
-    const struct xfer_call *oldest = job->flow->oldest_call(part->stream);
+    const struct xfer_mismatch *m = job->worker->mismatch(part->stream);
+    const struct xfer_call *oldest = job->worker->oldest_call(part->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
     describe_mismatch(&job->options.names, m, job->options.format, mismatch);
     if (describe_knows_calls(m))
@@ -200,18 +200,18 @@ static void let_others_progress(struct swagg_job *job, uint64_t now)
 static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
 {
     const struct job_part *only = &job->parts[0];
-    if (w->patience == 0 || only->rejoining || job->flow->status(only->stream) != XFER_RUNNING ||
-        job->flow->left(only->stream) > job->terms.slots)
+    if (w->patience == 0 || only->rejoining || job->worker->status(only->stream) != XFER_RUNNING ||
+        job->worker->left(only->stream) > job->terms.slots)
         return UINT64_MAX;
-    return job->flow->progress(only->stream) + w->patience;
+    return job->worker->progress(only->stream) + w->patience;
 }
 
 /* Whether packets are to be sent or awaited; not where the call has no more chunks for this place. */
 static bool has_work(const struct job_part *part)
 {
-    const struct flow *flow = part->job->flow;
-    return !part->rejoining && (flow->status(part->stream) != XFER_DONE || flow->buffered(part->stream) ||
-                                flow->timer(part->stream) != UINT64_MAX);
+    const struct agg_worker *worker = part->job->worker;
+    return !part->rejoining && (worker->status(part->stream) != XFER_DONE || worker->buffered(part->stream) ||
+                                worker->timer(part->stream) != UINT64_MAX);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -230,9 +230,9 @@ struct nap {
  * each packet. */
 static void sleep_on(struct nap *s, const struct job_part *part, uint64_t now)
 {
-    const struct flow *flow = part->job->flow;
-    const uint64_t rest = flow->rest(part->stream, now);
-    s->until = earlier(s->until, flow->timer(part->stream));
+    const struct agg_worker *worker = part->job->worker;
+    const uint64_t rest = worker->rest(part->stream, now);
+    s->until = earlier(s->until, worker->timer(part->stream));
     if (rest > 0) {
         s->until = earlier(s->until, now + rest);
         return;
@@ -338,7 +338,7 @@ static void ask_why_rejected(struct job_part *part, enum xfer_status status)
 /* One in which calls differ ends the job. */
 static int look_at(struct job_part *part, const struct watch *w)
 {
-    const enum xfer_status status = part->job->flow->status(part->stream);
+    const enum xfer_status status = part->job->worker->status(part->stream);
     if (status == XFER_MISMATCH)
         return fail_mismatch(part, w);
     ask_why_rejected(part, status);
@@ -373,8 +373,9 @@ void drive_unlock(struct swagg_job *job)
 {
     atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
     for (struct job_part *part = job->parts; part < job->parts + job->part_count; part++)
-        if (job->flow->timer(part->stream) != UINT64_MAX) /* others still need this rank: from here on ... */
-            membership_wake(&part->membership);           /* ... the membership thread sees to it */
+        if (job->worker->timer(part->stream) !=
+            UINT64_MAX)                         /* others still need this rank: from here on ... */
+            membership_wake(&part->membership); /* ... the membership thread sees to it */
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -422,13 +423,14 @@ int drive_buffered(struct swagg_job *job, struct watch *w)
 static int follow_buffered(struct job_part *part)
 {
     struct swagg_job *job = part->job;
-    enum xfer_status status = job->flow->status(part->stream);
+    enum xfer_status status = job->worker->status(part->stream);
     char mismatch[DESCRIBE_MISMATCH_MAX];
     ask_why_rejected(part, status);
     job_report(job, monotonic_ns());
-    if (status != XFER_MISMATCH || !describe_knows_calls(job->flow->mismatch(part->stream)))
+    if (status != XFER_MISMATCH || !describe_knows_calls(job->worker->mismatch(part->stream)))
         return SWAGG_OK;
-    describe_mismatch(&job->options.names, job->flow->mismatch(part->stream), job->options.format, mismatch);
+    describe_mismatch(&job->options.names, job->worker->mismatch(part->stream), job->options.format,
+                      mismatch);
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
@@ -436,7 +438,7 @@ static int exchange_between_calls(struct job_part *part)
 {
     struct swagg_job *job = part->job;
     int rc = check_part(part);
-    bool buffered = job->flow->buffered(part->stream);
+    bool buffered = job->worker->buffered(part->stream);
     if (rc >= 0)
         rc = follow(part);
     if (rc >= 0 && !part->rejoining)
@@ -458,7 +460,7 @@ uint64_t drive_between_calls(void *arg)
     if (pthread_mutex_trylock(&job->lock) == 0) {
         int rc = job->failure ? job->failure : exchange_between_calls(part);
         if (rc >= 0 && !part->rejoining)
-            next = job->flow->timer(part->stream);
+            next = job->worker->timer(part->stream);
         pthread_mutex_unlock(&job->lock);
     } else if (!atomic_load(&job->busy)) {
         next = monotonic_ns() + TRY_AGAIN_MS * NS_PER_MS;
@@ -474,7 +476,7 @@ bool drive_is_needed(struct job_part *part)
     membership_look(&part->membership, &session);
     pthread_mutex_lock(&job->lock);
     bool needed = session.state == CTL_SESSION_REJOINING || session.generation != part->generation ||
-                  job->flow->timer(part->stream) != UINT64_MAX;
+                  job->worker->timer(part->stream) != UINT64_MAX;
     needed = needed && job->failure == 0;
     pthread_mutex_unlock(&job->lock);
     return needed;

@@ -19,7 +19,7 @@ struct drive_order {
 };
 
 /* The caller's thread, with the job's lock held. Cuts the call, and returns when it may return: 0, or its
- * status. With a patience it may be in progress still: then it is to be left (struct flow). */
+ * status. With a patience it may be in progress still: then it is to be left (struct agg_worker). */
 int drive_call(struct swagg_job *job, const struct drive_order *order);
 
 /* The same thread and lock. Returns when the reduces from which this rank has already returned are complete:

@@ -14,7 +14,7 @@ int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer
 {
     int rc = 0; /* the first part has no fewer packets than the others: they say the same */
     for (unsigned i = 0; i < job->part_count && rc == 0; i++)
-        rc = job->flow->begin(job->parts[i].stream, call, segments, n, now);
+        rc = job->worker->begin(job->parts[i].stream, call, segments, n, now);
     return rc;
 }
 
@@ -22,7 +22,7 @@ enum xfer_status parts_status(const struct swagg_job *job)
 {
     enum xfer_status all = XFER_DONE;
     for (unsigned i = 0; i < job->part_count; i++) {
-        const enum xfer_status status = job->flow->status(job->parts[i].stream);
+        const enum xfer_status status = job->worker->status(job->parts[i].stream);
         if (status == XFER_MISMATCH)
             return status;
         if (all != XFER_REJECTED && status != XFER_DONE)
@@ -34,7 +34,7 @@ enum xfer_status parts_status(const struct swagg_job *job)
 bool parts_buffered(const struct swagg_job *job)
 {
     for (unsigned i = 0; i < job->part_count; i++)
-        if (job->flow->buffered(job->parts[i].stream))
+        if (job->worker->buffered(job->parts[i].stream))
             return true;
     return false;
 }
@@ -43,7 +43,7 @@ uint64_t parts_left(const struct swagg_job *job)
 {
     uint64_t left = 0;
     for (unsigned i = 0; i < job->part_count; i++)
-        left += job->flow->left(job->parts[i].stream);
+        left += job->worker->left(job->parts[i].stream);
     return left;
 }
 
@@ -51,7 +51,7 @@ uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call
 {
     uint64_t packets = 0;
     for (unsigned i = 0; i < job->part_count; i++)
-        packets += job->flow->packets(job->parts[i].stream, call);
+        packets += job->worker->packets(job->parts[i].stream, call);
     return packets;
 }
 
@@ -59,7 +59,7 @@ uint64_t parts_progress(const struct swagg_job *job)
 {
     uint64_t newest = 0;
     for (unsigned i = 0; i < job->part_count; i++) {
-        const uint64_t progress = job->flow->progress(job->parts[i].stream);
+        const uint64_t progress = job->worker->progress(job->parts[i].stream);
         newest = progress > newest ? progress : newest;
     }
     return newest;
@@ -72,10 +72,10 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 void parts_stats(const struct swagg_job *job, struct xfer_stats *out)
 {
-    job->flow->stats(job->parts[0].stream, out);
+    job->worker->stats(job->parts[0].stream, out);
     for (unsigned i = 1; i < job->part_count; i++) {
         struct xfer_stats s;
-        job->flow->stats(job->parts[i].stream, &s);
+        job->worker->stats(job->parts[i].stream, &s);
         *out = (struct xfer_stats){
             .sent = out->sent + s.sent,
             .retransmitted = out->retransmitted + s.retransmitted,
@@ -100,8 +100,8 @@ struct job_part *parts_slowest(const struct swagg_job *job)
     struct job_part *slowest = NULL;
     for (unsigned i = 0; i < job->part_count; i++) {
         struct job_part *p = &job->parts[i];
-        if (job->flow->status(p->stream) != XFER_DONE &&
-            (!slowest || job->flow->progress(p->stream) < job->flow->progress(slowest->stream)))
+        if (job->worker->status(p->stream) != XFER_DONE &&
+            (!slowest || job->worker->progress(p->stream) < job->worker->progress(slowest->stream)))
             slowest = p;
     }
     return slowest ? slowest : &job->parts[0];
@@ -188,10 +188,10 @@ int job_fail_session(struct job_part *part, const struct ctl_session *session)
     job->reason = (enum ctl_reason)f->reason;
     session_text(part, f, text);
     tell_others(part, f, text);
-    if (!part->stream || !job->flow->buffered(part->stream))
+    if (!part->stream || !job->worker->buffered(part->stream))
         return job_fail(job, failure_status(job, f), "%s", text);
     return job_fail(job, failure_status(job, f), "%s; %s, from which rank %u had returned, was not complete",
-                    text, describe_call(&job->options.names, job->flow->oldest_call(part->stream), call),
+                    text, describe_call(&job->options.names, job->worker->oldest_call(part->stream), call),
                     job->options.rank);
 }
 
@@ -228,7 +228,7 @@ static void merge_terms(struct swagg_job *job)
 {
     job->terms = job->parts[0].terms;
     for (unsigned i = 1; i < job->part_count; i++) {
-        const struct flow_terms *t = &job->parts[i].terms;
+        const struct agg_granted *t = &job->parts[i].terms;
         job->terms.slots += t->slots;
         if (t->chunk_bytes < job->terms.chunk_bytes)
             job->terms.chunk_bytes = t->chunk_bytes;
@@ -238,7 +238,7 @@ static void merge_terms(struct swagg_job *job)
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
-    part->terms = job->flow->terms(&session->ready.terms); /* which the session has accepted */
+    part->terms = job->worker->terms(&session->ready.terms); /* which the session has accepted */
     merge_terms(job);
     int rc = check_terms(part);
     if (rc < 0)
@@ -257,25 +257,26 @@ void job_join_group(struct job_part *part)
 {
     const struct swagg_job *job = part->job;
     int rc = 0;
-    if (part->terms.group.s_addr != 0)
-        rc = part->transport->ops->join(part->transport, part->terms.group, part->terms.group_port);
+    if (part->terms.group != 0)
+        rc = part->transport->ops->join(part->transport, (struct in_addr){part->terms.group},
+                                        part->terms.group_port);
     if (rc < 0)
         logger_write(&job->options.log, SWAGG_LOG_INFO,
                      "job '%s': results come to rank %u one by one, not by a group: %s", job->options.job,
                      job->options.rank, strerror(-rc));
 }
 
-struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,
-                                   const struct keys_shared *shared)
+struct agg_stream_config job_stream_config(const struct job_part *part, const struct ctl_session *session,
+                                           const struct keys_shared *shared)
 {
     const struct swagg_job *job = part->job;
-    return (struct flow_config){.options = &job->options,
-                                .granted = &session->ready.terms,
-                                .shared = shared,
-                                .kernels = job->kernels,
-                                .job = session->ready.job,
-                                .data_ports = session->ready.data_ports,
-                                .chunk_bytes = job->terms.chunk_bytes};
+    return (struct agg_stream_config){.wishes = client_wishes(&job->options),
+                                      .granted = &session->ready.terms,
+                                      .shared = shared,
+                                      .kernels = job->kernels,
+                                      .job = session->ready.job,
+                                      .data_ports = session->ready.data_ports,
+                                      .chunk_bytes = job->terms.chunk_bytes};
 }
 
 int job_make_room(struct swagg_job *job, size_t n)
@@ -297,18 +298,18 @@ int job_make_room(struct swagg_job *job, size_t n)
 static void report_part(struct job_part *part, uint64_t now)
 {
     const struct swagg_job *job = part->job;
-    const struct flow *flow = job->flow;
-    const bool waiting = (job->calling && flow->left(part->stream) > 0) || flow->buffered(part->stream);
+    const struct agg_worker *worker = job->worker;
+    const bool waiting = (job->calling && worker->left(part->stream) > 0) || worker->buffered(part->stream);
     struct xfer_stats stats;
-    flow->stats(part->stream, &stats);
-    struct ctl_heartbeat progress = {.calls = flow->completed(part->stream),
+    worker->stats(part->stream, &stats);
+    struct ctl_heartbeat progress = {.calls = worker->completed(part->stream),
                                      .waiting = waiting,
-                                     .progress = flow->oldest(part->stream),
+                                     .progress = worker->oldest(part->stream),
                                      .window = stats.window,
                                      .resumed = part->resumed,
                                      .retransmitted = stats.retransmitted};
     if (waiting)
-        progress.stalled_ms = (uint32_t)((now - flow->progress(part->stream)) / NS_PER_MS);
+        progress.stalled_ms = (uint32_t)((now - worker->progress(part->stream)) / NS_PER_MS);
     membership_progress(&part->membership, &progress, waiting && !part->rejoining);
 }
 

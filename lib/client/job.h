@@ -7,12 +7,13 @@
 #include <sys/types.h>
 
 #include "compress.h"
-#include "flow.h"
 #include "membership.h"
 #include "options.h"
 #include "overlap.h"
+#include "protocol/protocol.h"
 #include "spin.h"
 #include "swagg.h"
+#include "transfer/worker.h"
 #include "transport.h"
 #include "waits.h"
 
@@ -27,11 +28,11 @@ struct job_part {
     bool membership_is_open;
     struct transport *transport; /* what follows is under the job's lock */
     void *stream_memory;
-    void *stream;            /* the flow's */
-    struct flow_terms terms; /* as the session has them now */
-    unsigned generation;     /* of the session: the one that the stream works under */
-    bool rejoining;          /* the switch has restarted: nothing is received until the job is joined anew */
-    bool rejected;           /* so the stream was when it was last looked at */
+    void *stream;             /* the protocol's */
+    struct agg_granted terms; /* as the session has them now */
+    unsigned generation;      /* of the session: the one that the stream works under */
+    bool rejoining;           /* the switch has restarted: nothing is received until the job is joined anew */
+    bool rejected;            /* so the stream was when it was last looked at */
     uint32_t resumed;
 };
 
@@ -41,16 +42,17 @@ struct swagg_job {
     pid_t owner;            /* a child that inherits the job by fork cannot use it */
     struct job_part *parts; /* [part_count], one for each of the job's places */
     unsigned part_count;
-    const struct flow *flow; /* of the job's protocol */
-    struct waker waker;      /* for the caller, who sleeps on it: the memberships ring it */
-    pthread_mutex_t between; /* has the membership thread that is at work between two calls */
+    const struct agg_protocol *protocol;
+    const struct agg_worker *worker; /* of the job's protocol */
+    struct waker waker;              /* for the caller, who sleeps on it: the memberships ring it */
+    pthread_mutex_t between;         /* has the membership thread that is at work between two calls */
     /* Whoever has the lock may keep it for long, and wakes the membership threads if they have something to
      * do after that: a call, swagg_close, or swagg_open. */
     atomic_bool busy;
     /* The rest is the caller's during a call, and that thread's between calls; of the parts, too. */
     pthread_mutex_t lock;
-    struct flow_terms terms; /* of all parts: slots in all, the least chunks */
-    bool calling;            /* a call is in progress */
+    struct agg_granted terms; /* of all parts: slots in all, the least chunks */
+    bool calling;             /* a call is in progress */
     struct spin spin;
     uint64_t progress_at;   /* when options.progress is due */
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
@@ -73,8 +75,8 @@ struct swagg_job {
     } shown; /* what any thread may see of the above while a call is in progress */
 };
 
-/* What struct flow says of one stream, of all of a job's. An error of parts_begin leaves all of them as they
- * were. */
+/* What struct agg_worker says of one stream, of all of a job's. An error of parts_begin leaves all of them as
+ * they were. */
 int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                 uint64_t now);
 
@@ -117,8 +119,8 @@ void job_join_group(struct job_part *part);
 
 /* What a part's stream is to be made of, or go on with, once all parts have their terms. shared:
  * ctl_session_shared. */
-struct flow_config job_flow_config(const struct job_part *part, const struct ctl_session *session,
-                                   const struct keys_shared *shared);
+struct agg_stream_config job_stream_config(const struct job_part *part, const struct ctl_session *session,
+                                           const struct keys_shared *shared);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);

@@ -61,10 +61,10 @@ static void receive_all(struct membership *m)
 static void log_news(const struct membership *m, const struct ctl_session *s)
 {
     const struct logger *log = m->log;
-    struct flow_terms terms;
+    struct agg_granted terms;
     switch (s->state) {
     case CTL_SESSION_READY:
-        terms = m->flow->terms(&s->ready.terms);
+        terms = m->worker->terms(&s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
                      "job '%s': rank %u of %u is in: %s %s, epoch %u, %u slots, %u bytes a packet%s",
                      s->cfg.join.name, s->cfg.rank, s->cfg.size, m->place->what, m->place->text, s->epoch,
@@ -190,7 +190,7 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
 {
     struct ctl_session_config config = *parts->config;
     *m = (struct membership){.log = parts->log,
-                             .flow = parts->flow,
+                             .worker = parts->worker,
                              .guest = parts->guest,
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,

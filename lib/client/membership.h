@@ -15,7 +15,8 @@
 
 #include "control/session.h"
 #include "errors.h"
-#include "flow.h"
+#include "options.h"
+#include "transfer/worker.h"
 #include "waker.h"
 
 /* Other work for the membership thread: turn is called whenever the thread wakes, without any lock; it says
@@ -34,7 +35,7 @@ struct membership {
     struct waker *wake_caller; /* the job's */
     const struct client_place *place;
     const struct logger *log;
-    const struct flow *flow;
+    const struct agg_worker *worker;
     struct membership_guest guest;
     pthread_t thread;
     atomic_bool changed, stop;
@@ -56,8 +57,8 @@ struct membership {
 struct membership_parts {
     const struct client_place *place;
     const struct ctl_session_config *config;
-    const struct keys_key *key; /* what to seal messages with; NULL: nothing */
-    const struct flow *flow;    /* of the job's protocol */
+    const struct keys_key *key;      /* what to seal messages with; NULL: nothing */
+    const struct agg_worker *worker; /* of the job's protocol */
     const struct logger *log;
     struct membership_guest guest;
     /* rung when there is something for the caller; other memberships may share it */

@@ -10,7 +10,10 @@
 #include "key_file.h"
 #include "monotonic.h"
 #include "path.h"
+#include "protocols.h"
 #include "sodium_keys.h"
+#include "switchml/elements.h"
+#include "switchml/worker.h"
 #include "transport_udp.h"
 
 enum {
@@ -50,7 +53,7 @@ static int fail_socket(const struct job_part *part, int error)
 static int fail_blocked(const struct job_part *part, const struct path *path)
 {
     struct swagg_job *job = part->job;
-    const struct agg_protocol *p = job->flow->protocol;
+    const struct agg_protocol *p = job->protocol;
     const char *what = part->place->what;
     char text[DESCRIBE_TROUBLE_MAX];
     return job_fail(
@@ -73,8 +76,8 @@ static int find_mtu(struct job_part *part, uint64_t deadline)
     const struct path_wish wish = {.switch_ip = part->place->ip,
                                    .mtu = o->mtu,
                                    .checksum = o->checksum,
-                                   .first_port = job->flow->protocol->udp_ports.first,
-                                   .packet_bytes = job->flow->packet_bytes,
+                                   .first_port = job->protocol->udp_ports.first,
+                                   .packet_bytes = job->worker->packet_bytes,
                                    .patience = o->answer_timeout_ns,
                                    .deadline = deadline};
     struct path path;
@@ -96,13 +99,13 @@ static int join_find(struct job_part *part, uint64_t deadline)
     if (mtu < 0)
         return mtu;
     const struct transport_udp_config config = {.switch_ip = part->place->ip,
-                                                .port = job->flow->protocol->udp_ports.first,
-                                                .key = job->flow->protocol->shard_key,
-                                                .mark = job->flow->protocol->mark,
-                                                .note_group = job->flow->protocol->note_group,
+                                                .port = job->protocol->udp_ports.first,
+                                                .key = job->protocol->shard_key,
+                                                .mark = job->protocol->mark,
+                                                .note_group = job->protocol->note_group,
                                                 .mtu = (unsigned)mtu,
                                                 .packet_max =
-                                                    job->flow->packet_bytes((unsigned)mtu, o->checksum),
+                                                    job->worker->packet_bytes((unsigned)mtu, o->checksum),
                                                 .checksum = o->checksum};
     int rc = transport_udp_open(&part->transport, &config);
     return rc < 0 ? fail_socket(part, -rc) : SWAGG_OK;
@@ -139,6 +142,7 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     int keys = read_key(job, &key);
     if (keys < 0)
         return keys;
+    const struct agg_wishes wishes = client_wishes(o);
     struct ctl_session_config config = {
         .rank = o->rank,
         .size = o->size,
@@ -147,13 +151,14 @@ static int join_begin(struct job_part *part, uint64_t deadline)
             {
                 .data_port = part->transport->local_port,
                 .root_here = job->options.one_switch,
-                .terms = job->flow->wish(o, part->index, part->transport->mtu, keys),
+                .terms = job->worker->wish(&wishes, part->index, part->transport->mtu, keys),
             },
-        .worker = job->flow->worker,
+        .worker = job->worker,
         .join_deadline_ns = ns_between(monotonic_ns(), deadline),
         .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
     };
-    if (o->compression.on && client_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
+    if (o->compression.on &&
+        sml_worker_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
         return job_fail(
             job, SWAGG_ERR_ARGUMENT,
             "options.compression takes packets of %d bytes at least, the path carries %u: raise its MTU or "
@@ -165,7 +170,7 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     const struct membership_parts parts = {.place = part->place,
                                            .config = &config,
                                            .key = keys ? &key : NULL,
-                                           .flow = job->flow,
+                                           .worker = job->worker,
                                            .log = &o->log,
                                            .guest = guest,
                                            .wake_caller = &job->waker};
@@ -283,9 +288,9 @@ static int join_finish(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
     const struct keys_shared shared = ctl_session_shared(session);
-    const struct flow_config config = job_flow_config(part, session, &shared);
+    const struct agg_stream_config config = job_stream_config(part, session, &shared);
     job_join_group(part);
-    size_t bytes = job->flow->footprint(&config);
+    size_t bytes = job->worker->footprint(&config);
     if (bytes == 0)
         return job_fail(job, SWAGG_ERR_REFUSED, "the %s's terms make no sense: %u slots of %u bytes",
                         part->place->what, part->terms.slots, part->terms.chunk_bytes);
@@ -293,7 +298,7 @@ static int join_finish(struct job_part *part, const struct ctl_session *session)
         aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
     if (!part->stream_memory)
         return job_fail(job, SWAGG_ERR_SYSTEM, "no memory: %zu bytes", bytes);
-    part->stream = job->flow->init(part->stream_memory, &config);
+    part->stream = job->worker->init(part->stream_memory, &config);
     return SWAGG_OK;
 }
 
@@ -341,7 +346,8 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
     if (!job)
         return NULL;
     job->options = *options;
-    job->flow = by_atp ? &flow_atp : &flow_switchml;
+    job->protocol = agg_protocol_find(by_atp ? AGG_PROTOCOL_ATP : AGG_PROTOCOL_SWITCHML);
+    job->worker = job->protocol->worker;
     const struct client_places *places = by_atp ? &job->options.in_servers : &job->options.in_switch;
     job->part_count = places->n;
     job->parts = calloc(places->n, sizeof *job->parts);
@@ -424,7 +430,7 @@ static void complete_reduces(struct swagg_job *job)
     struct watch watch;
     drive_lock(job);
     if (!job->failure && parts_buffered(job)) {
-        watch_start(&watch, job, job->flow->oldest_call(job->parts[0].stream), monotonic_ns());
+        watch_start(&watch, job, job->worker->oldest_call(job->parts[0].stream), monotonic_ns());
         if (drive_buffered(job, &watch) < 0)
             logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
     }

@@ -78,7 +78,9 @@ static int read_places(struct client_places *out, const char *what, const char *
     }
 }
 
-uint32_t client_places_hash(const struct client_places *places)
+/* A hash of the addresses in their order, by which ranks find out that they have other lists; 0: there is
+ * only one. */
+static uint32_t places_hash(const struct client_places *places)
 {
     uint64_t hash = 0;
     if (places->n < 2)
@@ -175,23 +177,6 @@ int client_compression_resolve(struct client_compression *out, const struct swag
     out->patience_ns = (uint64_t)in->best_effort_ms * NS_PER_MS;
     thc_table_solve(&out->table);
     return SWAGG_OK;
-}
-
-struct sml_table client_compression_table(const struct client_compression *c)
-{
-    struct sml_table t = {0};
-
-    if (!c->on)
-        return t;
-    t.code = (uint8_t)(c->table.bits | (c->sum_bits == 16 ? SML_WIDE_SUMS : 0));
-    for (unsigned i = 0; i < 1u << c->table.bits; i++)
-        t.values[i] = c->table.value[i];
-    return t;
-}
-
-uint32_t client_compression_rest(const struct client_compression *c)
-{
-    return c->on ? c->one_in << 8 | (uint32_t)__builtin_ctz(c->block) : 0;
 }
 
 static int check_name(const char *name)
@@ -426,8 +411,25 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     return SWAGG_OK;
 }
 
-uint16_t client_chunk_bytes(unsigned mtu, enum xfer_checksum checksum)
+struct agg_wishes client_wishes(const struct client_options *o)
 {
-    size_t room = (mtu - CLIENT_IP_UDP_BYTES - SML_HEADER_BYTES - xfer_trailer_bytes(checksum)) / 4 * 4;
-    return (uint16_t)(room < SML_MAX_CHUNK_BYTES ? room : SML_MAX_CHUNK_BYTES);
+    const struct client_compression *c = &o->compression;
+    return (struct agg_wishes){.rank = o->rank,
+                               .size = o->size,
+                               .mode = o->mode,
+                               .checksum = o->checksum,
+                               .format = o->format,
+                               .slots = o->slots,
+                               .window = o->window,
+                               .buffer_reduces = o->buffer_reduces,
+                               .may_leave = c->patience_ns > 0,
+                               .table = c->on ? &c->table : NULL,
+                               .sum_bits = c->sum_bits,
+                               .compression = c->on ? c->one_in << 8 | (uint32_t)__builtin_ctz(c->block) : 0,
+                               .quorum = o->quorum,
+                               .wait_ms = o->quorum_wait_ms,
+                               .per_rack = o->per_rack,
+                               .near = o->near,
+                               .servers = (uint8_t)o->in_servers.n,
+                               .list = places_hash(&o->in_servers)};
 }

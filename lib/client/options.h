@@ -11,7 +11,7 @@
 #include "swagg.h"
 #include "switchml/pool.h"
 #include "thc/table.h"
-#include "transfer/blocks.h"
+#include "transfer/worker.h"
 #include "wire/control.h"
 
 /* Who sums a job's tensors: a switch, or the parameter servers that share an ATP job. */
@@ -65,24 +65,17 @@ struct client_options {
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */
 int client_options_resolve(struct client_options *out, const struct swagg_options *in);
 
-/* The part of it that is about compression, once the rest is checked; and what the terms say of it. */
+/* The part of it that is about compression, once the rest is checked. */
 int client_compression_resolve(struct client_compression *out, const struct swagg_options *in);
-struct sml_table client_compression_table(const struct client_compression *c);
-uint32_t client_compression_rest(const struct client_compression *c);
 
-/* A hash of the addresses in their order, by which ranks find out that they have other lists; 0: there is
- * only one. */
-uint32_t client_places_hash(const struct client_places *places);
+/* What it says to the job's protocol. The table lies in the options. */
+struct agg_wishes client_wishes(const struct client_options *o);
 
 /* How calls of a job with such numbers travel; which ones do. */
 enum xfer_format client_format(enum swagg_numbers numbers);
 bool client_format_carries(enum xfer_format format, enum swagg_type type, enum swagg_op op);
 
-/* Bytes of elements that fit into an IP packet of this many bytes. At least 64 for mtu >= CLIENT_MTU_MIN. */
-enum {
-    CLIENT_IP_UDP_BYTES = 20 + 8,
-    CLIENT_MTU_MIN = CLIENT_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + XFER_TRAILER_BYTES,
-};
-uint16_t client_chunk_bytes(unsigned mtu, enum xfer_checksum checksum);
+/* Of an IP packet: with room for the least chunk of any protocol. */
+enum { CLIENT_MTU_MIN = AGG_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + XFER_TRAILER_BYTES };
 
 #endif

@@ -19,7 +19,7 @@ struct path_wish {
     enum xfer_checksum checksum; /* of the packets that are to follow */
     uint16_t first_port;         /* of the switch's data ports */
     size_t (*packet_bytes)(unsigned mtu,
-                           enum xfer_checksum checksum); /* of the packets, as struct flow has it */
+                           enum xfer_checksum checksum); /* of the packets, as struct agg_worker has it */
     /* ns: who is silent for so long, not counting this process's standstills, is not there */
     uint64_t patience;
     uint64_t deadline;

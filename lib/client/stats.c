@@ -53,7 +53,7 @@ void job_note_waits(struct swagg_job *job, uint64_t now)
     uint16_t missing[AGG_MAX_WORKERS];
     if (!job->calling)
         return;
-    const unsigned n = job->flow->missing(parts_slowest(job)->stream, missing, AGG_MAX_WORKERS);
+    const unsigned n = job->worker->missing(parts_slowest(job)->stream, missing, AGG_MAX_WORKERS);
     waits_note(&job->waits, parts_progress(job), missing, n, now);
 }
 
@@ -111,7 +111,7 @@ static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfe
         return (struct xfer_turnout){0};
     if (!job->terms.quorum)
         return everybody(job, call->count);
-    return compressed ? job->compress.turnout : *job->flow->turnout(job->parts[0].stream);
+    return compressed ? job->compress.turnout : *job->worker->turnout(job->parts[0].stream);
 }
 
 void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed)

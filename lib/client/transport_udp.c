@@ -18,7 +18,7 @@ enum {
     SEGMENTS_MAX = 64, /* UDP_MAX_SEGMENTS of every kernel that has UDP_SEGMENT */
     /* not a power of two: packets that come alone would share few places of the cache */
     MERGED_ROOM = 65536 + 25 * 64,
-    SEGMENTED_BYTES_MAX = 65535 - CLIENT_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
+    SEGMENTED_BYTES_MAX = 65535 - AGG_IP_UDP_BYTES, /* a run travels through the stack as one datagram */
     /* how long a full send buffer is waited for; it drains faster unless something else is wrong */
     SEND_PATIENCE_MS = 10,
 };

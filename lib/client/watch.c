@@ -38,7 +38,7 @@ static bool is_silent(const struct ctl_session *session)
 static unsigned unanswered(const struct job_part *part)
 {
     struct xfer_stats stats;
-    part->job->flow->stats(part->stream, &stats);
+    part->job->worker->stats(part->stream, &stats);
     return stats.unanswered >= UNANSWERED_MANY ? stats.unanswered : 0;
 }
 
@@ -79,7 +79,7 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     uint16_t list[AGG_MAX_WORKERS];
     struct ctl_ranks missing = {0};
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
-    for (unsigned n = part->job->flow->missing(part->stream, list, AGG_MAX_WORKERS); n > 0; n--)
+    for (unsigned n = part->job->worker->missing(part->stream, list, AGG_MAX_WORKERS); n > 0; n--)
         ctl_ranks_add(&missing, list[n - 1]);
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);
@@ -107,7 +107,7 @@ static const char *describe_late(const struct watch *w, const struct swagg_job *
     char call[DESCRIBE_CALL_MAX];
     if (parts_buffered(job))
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(&job->options.names, job->flow->oldest_call(job->parts[0].stream), call));
+                 describe_call(&job->options.names, job->worker->oldest_call(job->parts[0].stream), call));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
                  describe_call(&job->options.names, &w->call, call), w->chunks - parts_left(job) + 1,

@@ -76,7 +76,7 @@ static void agree_on_norms(struct crew *crew)
 static void sum_chunk(struct crew *crew, uint64_t chunk, uint64_t from, uint64_t elements)
 {
     const struct client_compression *o = &crew->rank[0].compress.options;
-    const struct sml_table table = client_compression_table(o);
+    const struct sml_table table = sml_table_of(&o->table, o->sum_bits);
     const struct sml_element e = sml_element_of(table.code);
     const unsigned names = 1 + (unsigned)rng_below(&crew->random, (1 << RANKS) - 1);
     uint8_t sums[CHUNK_BYTES] = {0};

@@ -118,7 +118,7 @@ static void a_shorter_packet_ends_a_run_and_a_longer_one_begins_the_next(void)
 /* A run is one datagram to the kernel: its payload has room for 65507 bytes, those of the headers less. */
 static void a_run_is_no_longer_than_a_datagram(void)
 {
-    enum { DATAGRAM_MAX = 65535 - CLIENT_IP_UDP_BYTES, LENGTH = 1560, FIT = DATAGRAM_MAX / LENGTH };
+    enum { DATAGRAM_MAX = 65535 - AGG_IP_UDP_BYTES, LENGTH = 1560, FIT = DATAGRAM_MAX / LENGTH };
 
     CU_ASSERT((FIT + 1) * LENGTH > DATAGRAM_MAX && (FIT + 1) * LENGTH <= 65535);
     send_alike(LENGTH, TRANSPORT_BATCH, 0);

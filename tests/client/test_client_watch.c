@@ -4,6 +4,7 @@
 #include "monotonic.h"
 #include "spin.h"
 #include "stream_script.h"
+#include "switchml/worker.h"
 #include "watch.h"
 
 enum { TICK_MS = 100, WARNINGS_MAX = 64 };
@@ -41,7 +42,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
-        .flow = &flow_switchml,
+        .worker = &sml_worker,
         .waker = WAKER_NONE,
         .parts = &l->part,
         .part_count = 1,

@@ -6,6 +6,7 @@
 
 #include "atp/collector.h"
 #include "atp/reasons.h"
+#include "atp/worker.h"
 #include "protocol/burst.h"
 #include "wire/atp.h"
 
@@ -153,6 +154,7 @@ static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
 const struct agg_protocol atp_protocol = {
     .name = "atp",
     .id = AGG_PROTOCOL_ATP,
+    .worker = &atp_worker,
     .reason = atp_reasons,
     .reasons = ATP_REASONS,
     .udp_ports = {.first = ATP_PORT_FIRST, .last = ATP_PORT_LAST},

@@ -1,8 +1,8 @@
-/* An ATP worker's side of membership (protocol/worker.h). */
+/* ATP's worker's half (transfer/worker.h). */
 #ifndef SWAGG_CORE_ATP_WORKER_H
 #define SWAGG_CORE_ATP_WORKER_H
 
-#include "protocol/worker.h"
+#include "transfer/worker.h"
 
 extern const struct agg_worker atp_worker;
 

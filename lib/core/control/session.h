@@ -37,7 +37,7 @@
 #ifndef SWAGG_CORE_CONTROL_SESSION_H
 #define SWAGG_CORE_CONTROL_SESSION_H
 
-#include "protocol/worker.h"
+#include "transfer/worker.h"
 #include "wire/seal.h"
 
 enum ctl_session_state {

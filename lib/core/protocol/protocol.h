@@ -22,6 +22,7 @@
 #include "protocol/terms.h"
 #include "protocol/tree.h"
 
+struct agg_worker;
 struct keys_shared;
 
 enum {
@@ -177,7 +178,8 @@ struct agg_key_place {
 
 struct agg_protocol {
     const char *name;
-    uint8_t id; /* enum agg_protocol_id */
+    uint8_t id;                      /* enum agg_protocol_id */
+    const struct agg_worker *worker; /* the worker's half (transfer/worker.h); NULL: nobody joins its jobs */
     const struct agg_reason *reason;
     unsigned reasons;     /* at most AGG_MAX_REASONS */
     const uint8_t *amiss; /* enum agg_amiss by reason; NULL: nothing ever is */

@@ -1,5 +1,7 @@
 #include "switchml/elements.h"
 
+#include "thc/table.h"
+
 size_t sml_length_of_sums(uint8_t code, size_t call_bytes, size_t length)
 {
     const struct sml_element e = sml_element_of(code);
@@ -32,4 +34,13 @@ bool sml_table_valid(const struct sml_table *t)
         if (i < used ? t->values[i] <= t->values[i - 1] : t->values[i] != 0)
             return false;
     return true;
+}
+
+struct sml_table sml_table_of(const struct thc_table *t, unsigned sum_bits)
+{
+    struct sml_table out = {.code = (uint8_t)(t->bits | (sum_bits == 16 ? SML_WIDE_SUMS : 0))};
+
+    for (unsigned i = 0; i < 1u << t->bits; i++)
+        out.values[i] = t->value[i];
+    return out;
 }

@@ -8,6 +8,8 @@
 
 #include "kernels/kernels.h"
 
+struct thc_table;
+
 enum {
     SML_LOOK_UP = 0,   /* the operation */
     SML_WIDE_SUMS = 8, /* in the type: sums are uint16, little endian, not uint8; the rest are bits of an
@@ -77,6 +79,9 @@ size_t sml_length_of_indices(uint8_t code, size_t call_bytes, size_t length);
 /* Whether so many bytes are whole elements that a contribution, or a sum, may have, and the sum is at most
  * chunk_bytes long. Of a code that looks up. */
 bool sml_whole_elements(uint8_t code, bool sums, size_t bytes, size_t chunk_bytes);
+
+/* The table by which the ranks' numbers become indices, with sums of so many bits, as a job's. */
+struct sml_table sml_table_of(const struct thc_table *t, unsigned sum_bits);
 
 /* Whether it is a job's table: of a code that there is, its values ascending from 0. */
 bool sml_table_valid(const struct sml_table *t);

@@ -2,7 +2,11 @@
 
 #include <string.h>
 
+#include "switchml/stream.h"
 #include "switchml/terms.h"
+
+#define STREAM(name) sml_stream_##name
+#include "transfer/worker_stream.h"
 
 /* A switch that knows of no tables grants none: its jobs have no compressed calls, which is for the rank to
  * say. */
@@ -52,4 +56,142 @@ static struct agg_terms resume(const struct agg_terms *granted, uint32_t progres
     return wish;
 }
 
-const struct agg_worker sml_worker = {.accept = accept, .resume = resume};
+uint16_t sml_worker_chunk_bytes(unsigned mtu, enum xfer_checksum checksum)
+{
+    size_t room = (mtu - AGG_IP_UDP_BYTES - SML_HEADER_BYTES - xfer_trailer_bytes(checksum)) / 4 * 4;
+
+    return (uint16_t)(room < SML_MAX_CHUNK_BYTES ? room : SML_MAX_CHUNK_BYTES);
+}
+
+static size_t packet_bytes(unsigned mtu, enum xfer_checksum checksum)
+{
+    return SML_HEADER_BYTES + sml_worker_chunk_bytes(mtu, checksum) + xfer_trailer_bytes(checksum);
+}
+
+static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mtu, bool keyed)
+{
+    struct agg_terms out;
+    (void)i; /* there is one switch */
+    const struct sml_terms wish = {.format = w->format,
+                                   .mode = w->format == XFER_FORMAT_INT32 ? XFER_ON_ARRIVAL : w->mode,
+                                   .checksum = w->checksum,
+                                   .slots = w->slots,
+                                   .chunk_bytes = sml_worker_chunk_bytes(mtu, w->checksum),
+                                   .keyed = keyed,
+                                   .table = w->table != NULL ? sml_table_of(w->table, w->sum_bits)
+                                                             : (struct sml_table){0},
+                                   .compression = w->compression,
+                                   .quorum = w->quorum,
+                                   .wait_ms = w->wait_ms};
+    sml_terms_build(&out, &wish);
+    return out;
+}
+
+static struct sml_terms parse(const struct agg_terms *granted)
+{
+    struct sml_terms terms = {0};
+    sml_terms_parse(&terms, granted); /* the session has accepted them */
+    return terms;
+}
+
+static struct agg_granted terms(const struct agg_terms *granted)
+{
+    const struct sml_terms t = parse(granted);
+    return (struct agg_granted){.slots = t.slots,
+                                .chunk_bytes = t.chunk_bytes,
+                                .keyed = t.keyed,
+                                .compressed = t.table.code != 0,
+                                .quorum = t.quorum != 0};
+}
+
+static struct sml_stream_config stream_config(const struct agg_stream_config *cfg)
+{
+    const struct sml_terms t = parse(cfg->granted);
+    return (struct sml_stream_config){
+        .rank = cfg->wishes.rank,
+        .workers = cfg->wishes.size,
+        .slots = t.slots,
+        .chunk_bytes = t.chunk_bytes,
+        .job = cfg->job,
+        .checksum = sml_terms_checksum(&t),
+        .shared = cfg->shared,
+        .format = t.format,
+        .look_up = t.table.code,
+        .plain = t.plain,
+        .quorum = t.quorum != 0,
+        .first_tag = t.first_tag,
+        .buffer_reduces = cfg->wishes.buffer_reduces,
+        .may_leave = cfg->wishes.may_leave,
+        .window_max = cfg->wishes.window,
+        .kernels = cfg->kernels,
+    };
+}
+
+static size_t footprint(const struct agg_stream_config *cfg)
+{
+    const struct sml_stream_config config = stream_config(cfg);
+    return sml_stream_footprint(&config);
+}
+
+static void *init(void *mem, const struct agg_stream_config *cfg)
+{
+    const struct sml_stream_config config = stream_config(cfg);
+    return sml_stream_init(mem, &config);
+}
+
+static const char *go_on(void *stream, const struct agg_stream_config *cfg, uint64_t now)
+{
+    const struct sml_terms t = parse(cfg->granted);
+    if (sml_stream_resume(stream, cfg->job, t.first_tag, cfg->shared, now) == 0)
+        return NULL;
+    return t.plain ? "takes back no sums that ranks hold: it knows the published packets only"
+                   : "some rank lags too far behind to be helped";
+}
+
+static bool lacks(const void *stream, uint64_t *from, uint64_t *offset, size_t *bytes)
+{
+    return sml_stream_lacks(stream, from, offset, bytes);
+}
+
+static bool leave(void *stream)
+{
+    return sml_stream_leave(stream);
+}
+
+static bool buffered(const void *stream)
+{
+    return sml_stream_buffered(stream);
+}
+
+static uint64_t rest(const void *stream, uint64_t now)
+{
+    return sml_stream_rest(stream, now);
+}
+
+static const struct xfer_turnout *turnout(const void *stream)
+{
+    return sml_stream_turnout(stream);
+}
+
+static void call_roll(void *stream, struct xfer_roll roll[])
+{
+    sml_stream_call_roll(stream, roll);
+}
+
+const struct agg_worker sml_worker = {
+    .accept = accept,
+    .resume = resume,
+    .packet_bytes = packet_bytes,
+    .wish = wish,
+    .terms = terms,
+    .footprint = footprint,
+    .init = init,
+    .go_on = go_on,
+    WORKER_STREAM,
+    .buffered = buffered,
+    .lacks = lacks,
+    .leave = leave,
+    .rest = rest,
+    .turnout = turnout,
+    .call_roll = call_roll,
+};

@@ -1,9 +1,12 @@
-/* A SwitchML worker's side of membership (protocol/worker.h). */
+/* SwitchML's worker's half (transfer/worker.h). */
 #ifndef SWAGG_CORE_SWITCHML_WORKER_H
 #define SWAGG_CORE_SWITCHML_WORKER_H
 
-#include "protocol/worker.h"
+#include "transfer/worker.h"
 
 extern const struct agg_worker sml_worker;
+
+/* Bytes of elements that fit into an IP packet of this many bytes. */
+uint16_t sml_worker_chunk_bytes(unsigned mtu, enum xfer_checksum checksum);
 
 #endif

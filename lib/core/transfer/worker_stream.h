@@ -1,10 +1,10 @@
-/* The functions of struct flow that only hand on: a protocol's stream has them under the same names, with its
- * own type where the table has void *. The file that includes this defines STREAM(name) first, the
- * protocol's function of that name, and puts FLOW_STREAM into its table. */
-#ifndef SWAGG_CLIENT_FLOW_STREAM_H
-#define SWAGG_CLIENT_FLOW_STREAM_H
+/* The functions of struct agg_worker that only hand on: a protocol's stream has them under the same names,
+ * with its own type where the table has void *. The file that includes this defines STREAM(name) first, the
+ * protocol's function of that name, and puts WORKER_STREAM into its table. */
+#ifndef SWAGG_CORE_TRANSFER_WORKER_STREAM_H
+#define SWAGG_CORE_TRANSFER_WORKER_STREAM_H
 
-#include "flow.h"
+#include "transfer/worker.h"
 
 static int begin(void *stream, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                  uint64_t now)
@@ -78,7 +78,7 @@ static void stats(const void *stream, struct xfer_stats *out)
 }
 
 /* clang-format off */
-#define FLOW_STREAM                                                                                          \
+#define WORKER_STREAM                                                                                          \
     .begin = begin, .poll = poll, .receive = receive, .status = status, .mismatch = mismatch,                \
     .timer = timer, .left = left, .completed = completed, .oldest = oldest, .progress = progress,            \
     .oldest_call = oldest_call, .packets = packets, .missing = missing, .stats = stats
