@@ -22,6 +22,17 @@ void setting_show_address(char text[SETTING_SHOWN_MAX], const void *configuratio
 void setting_parse_ip(struct settings *s, const char *path, const char *text, void *ip);
 void setting_show_ip(char text[SETTING_SHOWN_MAX], const void *configuration, const void *ip);
 
+/* Settings of these types, but for their places. */
+#define SETTING_MAC                                                                                          \
+    .type = SETTING_PARSED, .most = 63, .parse = setting_parse_mac, .show = setting_show_mac,                \
+    .kind = "MAC address"
+#define SETTING_ADDRESS                                                                                      \
+    .type = SETTING_PARSED, .most = 63, .parse = setting_parse_address, .show = setting_show_address,        \
+    .kind = "IPv4 address, optionally /prefix"
+#define SETTING_IP                                                                                           \
+    .type = SETTING_PARSED, .most = 63, .parse = setting_parse_ip, .show = setting_show_ip,                  \
+    .kind = "IPv4 address"
+
 /* Cuts ADDRESS/PREFIX at the slash: the address (network order), and its prefix, 32 if there is none. Returns
  * 0; -ERANGE: the prefix is none of least..32; -EINVAL: the rest is no IPv4 address. alone: the address as
  * text, of at most 63 characters. */

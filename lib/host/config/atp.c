@@ -6,33 +6,21 @@
 
 enum { IP_UDP_BYTES = 20 + 8 };
 
+/* clang-format off */
 const struct setting config_atp_fields[] = {
-    {.key = "aggregators",
-     .required = true,
-     SETTING_NUMBER_AT(struct config_atp, aggregators, 0, 65536, 0),
-     .meaning = "packets of all its jobs together that it has room for; each takes about a packet's length "
-                "of `pool.megabytes`. 0: none"},
-    {.key = "max_age_ms",
-     SETTING_NUMBER_AT(struct config_atp, max_age_ms, 1, 60000, 1000),
-     .unit = "ms",
-     .meaning = "an aggregator that nothing has come for during this time gives what it has to the parameter "
-                "server"},
-    {.key = "preempt",
-     .type = SETTING_BOOL,
-     SETTING_AT(struct config_atp, preempt),
-     .meaning = "a packet of a job with a higher priority takes an aggregator from a lower one, whose sum so "
-                "far goes to the server"},
-    {.key = "parts",
-     SETTING_NUMBER_AT(struct config_atp, parts, 1, 64, 1),
+    {.key = "aggregators", .required = true, SETTING_NUMBER_AT(struct config_atp, aggregators, 0, 65536, 0),
+     .meaning = "packets of all its jobs together that it has room for; each takes about a packet's length of `pool.megabytes`. 0: none"},
+    {.key = "max_age_ms", SETTING_NUMBER_AT(struct config_atp, max_age_ms, 1, 60000, 1000), .unit = "ms",
+     .meaning = "an aggregator that nothing has come for during this time gives what it has to the parameter server"},
+    {.key = "preempt", .type = SETTING_BOOL, SETTING_AT(struct config_atp, preempt),
+     .meaning = "a packet of a job with a higher priority takes an aggregator from a lower one, whose sum so far goes to the server"},
+    {.key = "parts", SETTING_NUMBER_AT(struct config_atp, parts, 1, 64, 1),
      .meaning = "how many parts the aggregators are divided into, one for each job"},
-    {.key = "forward",
-     .type = SETTING_SHARE,
-     SETTING_AT(struct config_atp, forward),
-     .refusal = "is not a share",
-     .meaning = "an impairment: of all chunks this share is passed on, every packet of it, as if another's "
-                "had its aggregator"},
+    {.key = "forward", .type = SETTING_SHARE, SETTING_AT(struct config_atp, forward), .refusal = "is not a share",
+     .meaning = "an impairment: of all chunks this share is passed on, every packet of it, as if another's had its aggregator"},
     {.key = NULL},
 };
+/* clang-format on */
 
 static void check_bounds(struct settings *s, const struct config *c)
 {

@@ -37,57 +37,28 @@ static_assert(offsetof(struct config, prefix) - offsetof(struct config, ip) ==
                       offsetof(struct setting_address, prefix),
               "an address and its prefix are written together");
 
+/* clang-format off */
 static const struct setting vlan_fields[] = {
-    {.key = "vlan",
-     .required = true,
-     SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0),
-     .refusal = "is no VLAN",
-     .meaning = "a VLAN that some port carries"},
-    {.key = "ip",
-     .type = SETTING_PARSED,
-     .required = true,
-     SETTING_AT(struct config_vlan, ip),
-     .most = 63,
-     .parse = setting_parse_address,
-     .show = setting_show_address,
-     .kind = "IPv4 address, optionally /prefix",
+    {.key = "vlan", .required = true, SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0),
+     .refusal = "is no VLAN", .meaning = "a VLAN that some port carries"},
+    {.key = "ip", SETTING_ADDRESS, .required = true, SETTING_AT(struct config_vlan, ip),
      .meaning = "the switch's address in it, in the place of `switch.ip`; the same rules hold in each VLAN"},
     {.key = NULL},
 };
 
 static const struct setting switch_fields[] = {
-    {.key = "mac",
-     .type = SETTING_PARSED,
-     .when = SETTING_RESTART,
-     SETTING_AT(struct config, mac),
-     .most = 63,
-     .parse = setting_parse_mac,
-     .show = setting_show_mac,
-     .kind = "MAC address",
+    {.key = "mac", SETTING_MAC, .when = SETTING_RESTART, SETTING_AT(struct config, mac),
      .usual = "derived from the first port's",
      .meaning = "frames to it are for the switch itself; all others are switched"},
-    {.key = "ip",
-     .type = SETTING_PARSED,
-     .when = SETTING_RESTART,
-     SETTING_AT(struct config, ip),
-     .most = 63,
-     .parse = setting_parse_address,
-     .show = setting_show_address,
-     .kind = "IPv4 address, optionally /prefix",
-     .meaning = "the address that workers join and send to; it answers ARP and ping. Without it there is no "
-                "aggregation"},
-    {.key = "vlans",
-     SETTING_LIST_AT(struct config, vlan, vlans, 1, CONFIG_VLANS_MAX),
-     .when = SETTING_RESTART,
-     .fields = vlan_fields,
-     .meaning = "the switch's addresses, where ports carry [VLANs](#vlans)"},
-    {.key = "link_local",
-     .type = SETTING_WORD,
-     SETTING_AT(struct config, link_local),
-     .words = link_locals,
+    {.key = "ip", SETTING_ADDRESS, .when = SETTING_RESTART, SETTING_AT(struct config, ip),
+     .meaning = "the address that workers join and send to; it answers ARP and ping. Without it there is no aggregation"},
+    {.key = "vlans", SETTING_LIST_AT(struct config, vlan, vlans, 1, CONFIG_VLANS_MAX), .when = SETTING_RESTART,
+     .fields = vlan_fields, .meaning = "the switch's addresses, where ports carry [VLANs](#vlans)"},
+    {.key = "link_local", .type = SETTING_WORD, SETTING_AT(struct config, link_local), .words = link_locals,
      .meaning = "which frames between neighbours pass: see [Frames for everybody](#frames-for-everybody)"},
     {.key = NULL},
 };
+/* clang-format on */
 
 #define SLOTS_PER_JOB                                                                                        \
     {                                                                                                        \
@@ -110,50 +81,35 @@ static const struct setting switch_fields[] = {
         .meaning = "for the slots of one job; 0: no bound but those on all"                                  \
     }
 
+/* clang-format off */
 static const struct setting pool_fields[] = {
     SLOTS_PER_JOB,
-    {.key = "slots",
-     SETTING_NUMBER_AT(struct config_pool, slots, 0, 1 << 22, 0),
-     .when = SETTING_NEW_JOBS,
-     .unit = "slots",
-     .meaning = "of all jobs together; 0: as many as `pool.megabytes` has room for"},
+    {.key = "slots", SETTING_NUMBER_AT(struct config_pool, slots, 0, 1 << 22, 0), .when = SETTING_NEW_JOBS,
+     .unit = "slots", .meaning = "of all jobs together; 0: as many as `pool.megabytes` has room for"},
     MEGABYTES,
     MEGABYTES_PER_JOB,
-    {.key = "kept_frames",
-     SETTING_NUMBER_AT(struct config_pool, kept_frames, 0, 1 << 23, 4096),
-     .when = SETTING_RESTART,
-     .unit = "frames",
-     .meaning =
-         "buffers set aside for sums to be made in, beside those to receive into. [More](#kept-frames)"},
-    {.key = "kept_frames_per_job",
-     SETTING_NUMBER_AT(struct config_pool, kept_frames_per_job, 0, 1 << 23, 0),
-     .when = SETTING_NEW_JOBS,
-     .unit = "frames",
+    {.key = "kept_frames", SETTING_NUMBER_AT(struct config_pool, kept_frames, 0, 1 << 23, 4096),
+     .when = SETTING_RESTART, .unit = "frames",
+     .meaning = "buffers set aside for sums to be made in, beside those to receive into. [More](#kept-frames)"},
+    {.key = "kept_frames_per_job", SETTING_NUMBER_AT(struct config_pool, kept_frames_per_job, 0, 1 << 23, 0),
+     .when = SETTING_NEW_JOBS, .unit = "frames",
      .meaning = "the most that one job may keep; 0: no bound but its part"},
-    {.key = "delays",
-     .type = SETTING_BOOL,
-     .when = SETTING_NEW_JOBS,
-     SETTING_AT(struct config_pool, delays),
+    {.key = "delays", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS, SETTING_AT(struct config_pool, delays),
      .fallback = true,
-     .meaning = "note of each rank how much later than the first it comes, so that it can be told [who is "
-                "late](#who-is-late)"},
+     .meaning = "note of each rank how much later than the first it comes, so that it can be told [who is late](#who-is-late)"},
     {.key = NULL},
 };
 
 static const struct setting limits_fields[] = {
-    {.key = "jobs",
-     SETTING_NUMBER_AT(struct config_limits, jobs, 1, 256, 16),
+    {.key = "jobs", SETTING_NUMBER_AT(struct config_limits, jobs, 1, 256, 16),
      .meaning = "jobs at once; after a restart of the switch those that ran before come first"},
-    {.key = "jobs_per_host",
-     SETTING_NUMBER_AT(struct config_limits, jobs_per_host, 0, 256, 0),
-     .meaning = "of these, jobs that were founded from one IP address; 0: all but a quarter. "
-                "[More](#jobs-per-host)"},
-    {.key = "workers",
-     SETTING_NUMBER_AT(struct config_limits, workers, 1, 1024, 64),
-     .meaning =
-         "workers of one job. [What a large one costs](#large-jobs); what is tested: [README](../README.md)"},
+    {.key = "jobs_per_host", SETTING_NUMBER_AT(struct config_limits, jobs_per_host, 0, 256, 0),
+     .meaning = "of these, jobs that were founded from one IP address; 0: all but a quarter. [More](#jobs-per-host)"},
+    {.key = "workers", SETTING_NUMBER_AT(struct config_limits, workers, 1, 1024, 64),
+     .meaning = "workers of one job. [What a large one costs](#large-jobs); what is tested: [README](../README.md)"},
     {.key = NULL},
 };
+/* clang-format on */
 
 #define LOST_AFTER_MS                                                                                        \
     {                                                                                                        \
@@ -169,60 +125,42 @@ static const struct setting limits_fields[] = {
         .meaning = "a new job whose ranks are not all there by then fails, and says who is missing"          \
     }
 
+/* clang-format off */
 static const struct setting timers_fields[] = {
     LOST_AFTER_MS,
     FORMING_S,
-    {.key = "mac_age_s",
-     SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, 300),
-     .unit = "s",
+    {.key = "mac_age_s", SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, 300), .unit = "s",
      .meaning = "a station that is silent for so long is forgotten, and frames to it are flooded again"},
     {.key = NULL},
 };
 
 static const struct setting memory_fields[] = {
-    {.key = "mode",
-     .type = SETTING_WORD,
-     SETTING_AT(struct config_memory, mode),
-     .words = memory_modes,
-     .meaning = "hugepages if enough are free, else ordinary pages; or only the ones, or only the others. "
-                "The log says which"},
-    {.key = "megabytes",
-     SETTING_NUMBER_AT(struct config_memory, megabytes, 1, 1 << 20, 320),
-     .unit = "MB",
+    {.key = "mode", .type = SETTING_WORD, SETTING_AT(struct config_memory, mode), .words = memory_modes,
+     .meaning = "hugepages if enough are free, else ordinary pages; or only the ones, or only the others. The log says which"},
+    {.key = "megabytes", SETTING_NUMBER_AT(struct config_memory, megabytes, 1, 1 << 20, 320), .unit = "MB",
      .meaning = "for all of DPDK; `swagg --check` says how much if it is too little. [More](#memory)"},
     {.key = NULL},
 };
 
 static const struct setting idle_fields[] = {
-    {.key = "spin",
-     SETTING_NUMBER_AT(struct config_idle, spin, 1, 1 << 30, 1000),
-     .unit = "polls",
-     .meaning = "empty polls in a row before a thread begins to sleep; meanwhile it offers its CPU to other "
-                "programs. [More](#sleep)"},
-    {.key = "max_sleep_us",
-     SETTING_NUMBER_AT(struct config_idle, max_sleep_us, 0, 100000, 1000),
-     .unit = "µs",
+    {.key = "spin", SETTING_NUMBER_AT(struct config_idle, spin, 1, 1 << 30, 1000), .unit = "polls",
+     .meaning = "empty polls in a row before a thread begins to sleep; meanwhile it offers its CPU to other programs. [More](#sleep)"},
+    {.key = "max_sleep_us", SETTING_NUMBER_AT(struct config_idle, max_sleep_us, 0, 100000, 1000), .unit = "µs",
      .meaning = "the longest sleep; 0: never sleep: least latency, a CPU always full. [More](#sleep)"},
     {.key = "max_sleep_us", .type = SETTING_MORE, SETTING_AT(struct config_idle, until_due_us)},
     {.key = NULL},
 };
 
 static const struct setting loops_fields[] = {
-    {.key = "find",
-     .type = SETTING_BOOL,
-     SETTING_AT(struct config_loops, find),
-     .fallback = true,
+    {.key = "find", .type = SETTING_BOOL, SETTING_AT(struct config_loops, find), .fallback = true,
      .meaning = "look for [loops](#frames-for-everybody) by probes"},
-    {.key = "probe_s",
-     SETTING_NUMBER_AT(struct config_loops, probe_s, 0, 3600, 0),
-     .unit = "s",
+    {.key = "probe_s", SETTING_NUMBER_AT(struct config_loops, probe_s, 0, 3600, 0), .unit = "s",
      .meaning = "how often every port is probed unasked; 0: never"},
-    {.key = "block_s",
-     SETTING_NUMBER_AT(struct config_loops, block_s, 0, 86400, 60),
-     .unit = "s",
+    {.key = "block_s", SETTING_NUMBER_AT(struct config_loops, block_s, 0, 86400, 60), .unit = "s",
      .meaning = "how long a port with a loop behind it is blocked; 0: it is only reported"},
     {.key = NULL},
 };
+/* clang-format on */
 
 /* An absolute path, or none. */
 static void parse_control_path(struct settings *s, const char *path, const char *text, void *control)
@@ -265,34 +203,19 @@ static void show_mode(char text[SETTING_SHOWN_MAX], const void *configuration, c
     snprintf(text, SETTING_SHOWN_MAX, "%o", *(const uint32_t *)mode);
 }
 
+/* clang-format off */
 static const struct setting control_fields[] = {
-    {.key = "path",
-     .type = SETTING_PARSED,
-     .most = CONFIG_SOCKET_MAX - 1,
-     .parse = parse_control_path,
-     .show = show_control_path,
-     .kind = "absolute path to 107 characters, or `none`",
+    {.key = "path", .type = SETTING_PARSED, .most = CONFIG_SOCKET_MAX - 1, .parse = parse_control_path,
+     .show = show_control_path, .kind = "absolute path to 107 characters, or `none`",
      .usual = "`/run/swagg/NAME.ctl`",
-     .meaning =
-         "where it is; NAME is the file prefix, `swagg` unless chosen (`--file-prefix`). `none`: no socket"},
-    {.key = "mode",
-     .type = SETTING_PARSED,
-     SETTING_AT(struct config_control, mode),
-     .most = 15,
-     .parse = parse_mode,
-     .show = show_mode,
-     .initial = "660",
-     .kind = "octal digits",
-     .meaning = "permissions of the file"},
-    {.key = "group",
-     .type = SETTING_TEXT,
-     SETTING_AT(struct config_control, group),
-     .most = CONFIG_NAME_MAX - 1,
-     .kind = "name of a group",
-     .usual = "the process's",
-     .meaning = "group of the file"},
+     .meaning = "where it is; NAME is the file prefix, `swagg` unless chosen (`--file-prefix`). `none`: no socket"},
+    {.key = "mode", .type = SETTING_PARSED, SETTING_AT(struct config_control, mode), .most = 15, .parse = parse_mode,
+     .show = show_mode, .initial = "660", .kind = "octal digits", .meaning = "permissions of the file"},
+    {.key = "group", .type = SETTING_TEXT, SETTING_AT(struct config_control, group), .most = CONFIG_NAME_MAX - 1,
+     .kind = "name of a group", .usual = "the process's", .meaning = "group of the file"},
     {.key = NULL},
 };
+/* clang-format on */
 
 #define MTU                                                                                                  \
     {                                                                                                        \
@@ -322,104 +245,62 @@ static const struct setting control_fields[] = {
         .meaning = "how much goes to standard error: a line an event, with the time in UTC. [More](#log)"    \
     }
 
+/* clang-format off */
 static const struct setting switch_file[] = {
-    {.key = "ports",
-     SETTING_LIST_AT(struct config, port, ports, 1, SWAGG_MAX_PORTS),
-     .required = true,
-     .named = true,
-     .fields = config_port_fields,
-     .title = "`ports`: a list, 1 to 64, required"},
+    {.key = "ports", SETTING_LIST_AT(struct config, port, ports, 1, SWAGG_MAX_PORTS), .required = true, .named = true,
+     .fields = config_port_fields, .title = "`ports`: a list, 1 to 64, required"},
     {.key = "switch", .type = SETTING_GROUP, .fields = switch_fields, .title = "`switch`: group"},
-    {.key = "lcores",
-     SETTING_LIST_AT(struct config, placement.lcore, placement.lcores, 1, SWAGG_MAX_LCORES),
-     .fields = config_lcore_fields,
-     .title = "`lcores`: a list, 1 to 64"},
+    {.key = "lcores", SETTING_LIST_AT(struct config, placement.lcore, placement.lcores, 1, SWAGG_MAX_LCORES),
+     .fields = config_lcore_fields, .title = "`lcores`: a list, 1 to 64"},
     MTU,
-    {.key = "tx_delay_us",
-     SETTING_NUMBER_AT(struct config, tx_delay_us, 0, 1000, 0),
-     .unit = "µs",
-     .meaning =
-         "how long a frame may wait for more to the same port, while there is other work. [More](#tx-delay)"},
+    {.key = "tx_delay_us", SETTING_NUMBER_AT(struct config, tx_delay_us, 0, 1000, 0), .unit = "µs",
+     .meaning = "how long a frame may wait for more to the same port, while there is other work. [More](#tx-delay)"},
     {.key = "pool", .type = SETTING_GROUP, SETTING_AT(struct config, pool), .fields = pool_fields},
     LIMITS,
     TENANTS,
-    {.key = "uplink",
-     SETTING_LIST_AT(struct config, uplink, uplinks, 1, SWAGG_MAX_UPLINKS),
-     .fields = config_uplink_fields,
-     .title = "`uplink`: a list, 1 to 4"},
+    {.key = "uplink", SETTING_LIST_AT(struct config, uplink, uplinks, 1, SWAGG_MAX_UPLINKS),
+     .fields = config_uplink_fields, .title = "`uplink`: a list, 1 to 4"},
     {.key = "timers", .type = SETTING_GROUP, SETTING_AT(struct config, timers), .fields = timers_fields},
-    {.key = "memory",
-     .type = SETTING_GROUP,
-     .when = SETTING_RESTART,
-     SETTING_AT(struct config, memory),
+    {.key = "memory", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, memory),
      .fields = memory_fields},
     {.key = "idle", .type = SETTING_GROUP, SETTING_AT(struct config, idle), .fields = idle_fields},
     {.key = "loops", .type = SETTING_GROUP, SETTING_AT(struct config, loops), .fields = loops_fields},
     CONTROL,
-    {.key = "atp",
-     .type = SETTING_GROUP,
-     .when = SETTING_RESTART,
-     SETTING_AT(struct config, atp),
-     .fields = config_atp_fields,
-     .title = "`atp`: group"},
+    {.key = "atp", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, atp),
+     .fields = config_atp_fields, .title = "`atp`: group"},
     LOG_LEVEL,
-    {.key = "seed",
-     SETTING_NUMBER_AT(struct config, seed, 0, UINT64_MAX, 1),
+    {.key = "seed", SETTING_NUMBER_AT(struct config, seed, 0, UINT64_MAX, 1),
      .meaning = "of the impairments, and of `atp.forward`"},
-    {.key = "static",
-     SETTING_LIST_AT(struct config, static_job, static_jobs, 1, CONFIG_STATIC_JOBS_MAX),
-     .named = true,
-     .leaves = SETTING_WHEN_QUIET,
-     .fields = config_static_fields,
+    {.key = "static", SETTING_LIST_AT(struct config, static_job, static_jobs, 1, CONFIG_STATIC_JOBS_MAX),
+     .named = true, .leaves = SETTING_WHEN_QUIET, .fields = config_static_fields,
      .title = "`static`: a list, 1 to 16"},
-    {.key = "hostagg",
-     SETTING_LIST_AT(struct config, hostagg, hostagg_jobs, 1, CONFIG_HOSTAGG_JOBS_MAX),
-     .named = true,
-     .when = SETTING_RESTART,
-     .arrives = SETTING_RESTART,
-     .leaves = SETTING_RESTART,
-     .fields = config_hostagg_fields,
-     .title = "`hostagg`: a list, 1 to 256"},
-    {.key = "clone",
-     SETTING_LIST_AT(struct config, clone, clone_jobs, 1, CONFIG_CLONE_JOBS_MAX),
-     .named = true,
-     .when = SETTING_RESTART,
-     .arrives = SETTING_RESTART,
-     .leaves = SETTING_RESTART,
-     .fields = config_clone_fields,
+    {.key = "hostagg", SETTING_LIST_AT(struct config, hostagg, hostagg_jobs, 1, CONFIG_HOSTAGG_JOBS_MAX),
+     .named = true, .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART,
+     .fields = config_hostagg_fields, .title = "`hostagg`: a list, 1 to 256"},
+    {.key = "clone", SETTING_LIST_AT(struct config, clone, clone_jobs, 1, CONFIG_CLONE_JOBS_MAX), .named = true,
+     .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART, .fields = config_clone_fields,
      .title = "`clone`: a list, 1 to 256"},
-    {.key = "replay",
-     SETTING_LIST_AT(struct config, replay, replays, 1, CONFIG_REPLAYS_MAX),
-     .when = SETTING_RESTART,
-     .fields = config_replay_fields,
-     .title = "`replay`: a list, 1 to 16"},
+    {.key = "replay", SETTING_LIST_AT(struct config, replay, replays, 1, CONFIG_REPLAYS_MAX), .when = SETTING_RESTART,
+     .fields = config_replay_fields, .title = "`replay`: a list, 1 to 16"},
     {.key = NULL},
 };
 
-static const struct setting server_pool_fields[] = {
-    SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, {.key = NULL}};
+static const struct setting server_pool_fields[] = {SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, {.key = NULL}};
 static const struct setting server_timers_fields[] = {LOST_AFTER_MS, FORMING_S, {.key = NULL}};
 
 static const struct setting server_file[] = {
-    {.key = "server",
-     .type = SETTING_GROUP,
-     .required = true,
-     .when = SETTING_RESTART,
-     SETTING_AT(struct config, server),
-     .fields = config_server_fields,
-     .title = "`server`: group"},
+    {.key = "server", .type = SETTING_GROUP, .required = true, .when = SETTING_RESTART,
+     SETTING_AT(struct config, server), .fields = config_server_fields, .title = "`server`: group"},
     MTU,
     {.key = "pool", .type = SETTING_GROUP, SETTING_AT(struct config, pool), .fields = server_pool_fields},
     LIMITS,
     TENANTS,
-    {.key = "timers",
-     .type = SETTING_GROUP,
-     SETTING_AT(struct config, timers),
-     .fields = server_timers_fields},
+    {.key = "timers", .type = SETTING_GROUP, SETTING_AT(struct config, timers), .fields = server_timers_fields},
     CONTROL,
     LOG_LEVEL,
     {.key = NULL},
 };
+/* clang-format on */
 
 const struct setting *config_settings(const struct config *c)
 {

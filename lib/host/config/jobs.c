@@ -9,31 +9,17 @@
 #include "protocols.h"
 #include "settings/values.h"
 
+/* clang-format off */
 const struct setting config_peer_fields[] = {
-    {.key = "ip",
-     .type = SETTING_PARSED,
-     .required = true,
-     SETTING_AT(struct config_peer, ip),
-     .most = 63,
-     .parse = setting_parse_ip,
-     .show = setting_show_ip,
-     .kind = "IPv4 address",
+    {.key = "ip", SETTING_IP, .required = true, SETTING_AT(struct config_peer, ip),
      .meaning = "where its packets come from, and results go to"},
-    {.key = "mac",
-     .type = SETTING_PARSED,
-     .required = true,
-     SETTING_AT(struct config_peer, mac),
-     .most = 63,
-     .parse = setting_parse_mac,
-     .show = setting_show_mac,
-     .kind = "MAC address",
+    {.key = "mac", SETTING_MAC, .required = true, SETTING_AT(struct config_peer, mac),
      .meaning = "the same; the router's if there is one between"},
-    {.key = "port",
-     SETTING_NUMBER_AT(struct config_peer, port, 1, UINT16_MAX, 4000), /* as published clients have it */
-     .meaning = "its first thread's UDP port; thread `t` has `port` + `t`, and nobody who joins may send "
-                "from one of them"},
+    {.key = "port", SETTING_NUMBER_AT(struct config_peer, port, 1, UINT16_MAX, 4000),
+     /* as published clients have it */ .meaning = "its first thread's UDP port; thread `t` has `port` + `t`, and nobody who joins may send from one of them"},
     {.key = NULL},
 };
+/* clang-format on */
 
 void config_check_peer(struct settings *s, const struct config *c, const char *path, unsigned ports,
                        const struct config_peer *peer)

@@ -31,40 +31,22 @@ static const struct setting shard_item = {
     .type = SETTING_NUMBER, .bytes = sizeof(uint32_t), .most = UINT32_MAX};
 
 /* The words of the lists are looked up. */
+/* clang-format off */
 const struct setting config_lcore_fields[] = {
-    {.key = "cpu",
-     SETTING_NUMBER_AT(struct placement_lcore, cpu, 0, INT32_MAX, (uint32_t)PLACEMENT_ANY_CPU),
-     .when = SETTING_RESTART,
-     .show = show_cpu,
-     .kind = "number",
-     .usual = "dealt out",
+    {.key = "cpu", SETTING_NUMBER_AT(struct placement_lcore, cpu, 0, INT32_MAX, (uint32_t)PLACEMENT_ANY_CPU),
+     .when = SETTING_RESTART, .show = show_cpu, .kind = "number", .usual = "dealt out",
      .meaning = "the CPU that it runs on; threads may share one"},
-    {.key = "rx",
-     .type = SETTING_LIST,
-     SETTING_AT(struct placement_lcore, rx),
-     .most = QUEUES_MAX,
-     .item = &queue_item,
-     .kind = "port names, or `[all]`",
-     .meaning = "ports that it receives from: `p0:1` is queue 1 of `p0` alone, `all:1` that of every port "
-                "that has it"},
-    {.key = "tx",
-     .type = SETTING_LIST,
-     SETTING_AT(struct placement_lcore, tx),
-     .most = QUEUES_MAX,
-     .item = &queue_item,
-     .kind = "port names, or `[all]`",
-     .meaning = "ports that it sends to, likewise"},
-    {.key = "aggregate",
-     .type = SETTING_LIST,
-     SETTING_AT(struct placement_lcore, shards),
-     .most = SWAGG_MAX_SHARDS,
-     .item = &shard_item,
-     .when = SETTING_RESTART,
-     .kind = "numbers, 0..63",
-     .meaning = "shards that it sums; slot `i` of a job is of shard `i` modulo their number. Number them "
-                "from 0 without gaps"},
+    {.key = "rx", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, rx), .most = QUEUES_MAX,
+     .item = &queue_item, .kind = "port names, or `[all]`",
+     .meaning = "ports that it receives from: `p0:1` is queue 1 of `p0` alone, `all:1` that of every port that has it"},
+    {.key = "tx", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, tx), .most = QUEUES_MAX,
+     .item = &queue_item, .kind = "port names, or `[all]`", .meaning = "ports that it sends to, likewise"},
+    {.key = "aggregate", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, shards), .most = SWAGG_MAX_SHARDS,
+     .item = &shard_item, .when = SETTING_RESTART, .kind = "numbers, 0..63",
+     .meaning = "shards that it sums; slot `i` of a job is of shard `i` modulo their number. Number them from 0 without gaps"},
     {.key = NULL},
 };
+/* clang-format on */
 
 /* The port's number; -1: none has this name. */
 static int find_port(const struct config *c, const char *name, size_t length)

@@ -16,34 +16,22 @@ static void parse_ip(struct settings *s, const char *path, const char *text, voi
 static void parse_groups(struct settings *s, const char *path, const char *text, void *server);
 static void show_groups(char text[SETTING_SHOWN_MAX], const void *configuration, const void *server);
 
+/* clang-format off */
 const struct setting config_server_fields[] = {
-    {.key = "ip",
-     .type = SETTING_PARSED,
-     .required = true,
-     SETTING_AT(struct config_server, ip),
-     .most = 63,
-     .parse = parse_ip,
-     .show = setting_show_ip,
-     .kind = "IPv4 address",
+    {.key = "ip", .type = SETTING_PARSED, .required = true, SETTING_AT(struct config_server, ip), .most = 63,
+     .parse = parse_ip, .show = setting_show_ip, .kind = "IPv4 address",
      .meaning = "an address of this host, which workers send to"},
-    {.key = "threads",
-     SETTING_NUMBER_AT(struct config_server, threads, 1, CONFIG_SERVER_THREADS_MAX, 0),
+    {.key = "threads", SETTING_NUMBER_AT(struct config_server, threads, 1, CONFIG_SERVER_THREADS_MAX, 0),
      .usual = "as many as CPUs, at most 16",
      .meaning = "each sums its share of every job's slots, and has a UDP port of its own for each protocol"},
-    {.key = "groups",
-     .type = SETTING_PARSED,
-     .most = 63,
-     .parse = parse_groups,
-     .show = show_groups,
-     .initial = default_groups,
-     .kind = "IPv4 groups as ADDRESS/PREFIX, or `none`",
-     .meaning = "of which each job of [ATP](libswagg.md#atp) gets one, so that a [result is one packet for "
-                "all ranks](server.md#results-by-multicast); none of 224.0.0.x"},
-    {.key = "group_ttl",
-     SETTING_NUMBER_AT(struct config_server, group_ttl, 1, 255, 1),
+    {.key = "groups", .type = SETTING_PARSED, .most = 63, .parse = parse_groups, .show = show_groups,
+     .initial = default_groups, .kind = "IPv4 groups as ADDRESS/PREFIX, or `none`",
+     .meaning = "of which each job of [ATP](libswagg.md#atp) gets one, so that a [result is one packet for all ranks](server.md#results-by-multicast); none of 224.0.0.x"},
+    {.key = "group_ttl", SETTING_NUMBER_AT(struct config_server, group_ttl, 1, 255, 1),
      .meaning = "into how many networks these packets may get: with 1 not beyond a router"},
     {.key = NULL},
 };
+/* clang-format on */
 
 /* Any address that a socket can be bound to and packets can come from, those of this host alone (127.x) too.
  */

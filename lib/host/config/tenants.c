@@ -8,28 +8,19 @@
 #include "config/config_parts.h"
 #include "settings/values.h"
 
+/* clang-format off */
 static const struct setting quota_fields[] = {
-    {.key = "jobs",
-     SETTING_NUMBER_AT(struct config_quota, jobs, 0, 256, 0),
-     .unit = "jobs",
-     .meaning = "what all its jobs together may hold: so many at once, also those that are forming, and "
-                "those of this file; 0: no quota"},
-    {.key = "slots",
-     SETTING_NUMBER_AT(struct config_quota, slots, 0, 1 << 22, 0),
-     .when = SETTING_NEW_JOBS,
-     .unit = "slots",
-     .meaning = "... slots; 0: no quota"},
-    {.key = "megabytes",
-     SETTING_NUMBER_AT(struct config_quota, megabytes, 0, 1 << 20, 0),
-     .when = SETTING_NEW_JOBS,
-     .unit = "MB",
-     .meaning = "... of `pool.megabytes`; 0: no quota"},
-    {.key = "kept_frames",
-     SETTING_NUMBER_AT(struct config_quota, kept_frames, 0, 1 << 23, 0),
-     .unit = "frames",
+    {.key = "jobs", SETTING_NUMBER_AT(struct config_quota, jobs, 0, 256, 0), .unit = "jobs",
+     .meaning = "what all its jobs together may hold: so many at once, also those that are forming, and those of this file; 0: no quota"},
+    {.key = "slots", SETTING_NUMBER_AT(struct config_quota, slots, 0, 1 << 22, 0), .when = SETTING_NEW_JOBS,
+     .unit = "slots", .meaning = "... slots; 0: no quota"},
+    {.key = "megabytes", SETTING_NUMBER_AT(struct config_quota, megabytes, 0, 1 << 20, 0), .when = SETTING_NEW_JOBS,
+     .unit = "MB", .meaning = "... of `pool.megabytes`; 0: no quota"},
+    {.key = "kept_frames", SETTING_NUMBER_AT(struct config_quota, kept_frames, 0, 1 << 23, 0), .unit = "frames",
      .meaning = "... of `pool.kept_frames`; 0: no quota"},
     {.key = NULL},
 };
+/* clang-format on */
 
 static void parse_network(struct settings *s, const char *path, const char *text, void *network);
 
@@ -38,44 +29,27 @@ static const struct setting network = {
 
 const struct setting config_pattern = {.type = SETTING_TEXT, .most = CONFIG_JOB_MAX - 1, .kind = "texts"};
 
+/* clang-format off */
 const struct setting config_tenant_fields[] = {
-    {.key = "name",
-     .type = SETTING_NAME,
-     .required = true,
-     SETTING_AT(struct config_tenant, name),
-     .most = CONFIG_NAME_MAX - 1,
-     .meaning = "what the tenant is called in messages and telemetry; without a `/`"},
-    {.key = "addresses",
-     SETTING_LIST_AT(struct config_tenant, address, addresses, 1, CONFIG_TENANT_ADDRESSES_MAX),
-     .item = &network,
-     .usual = "required without `key_file`; with it any address",
+    {.key = "name", .type = SETTING_NAME, .required = true, SETTING_AT(struct config_tenant, name),
+     .most = CONFIG_NAME_MAX - 1, .meaning = "what the tenant is called in messages and telemetry; without a `/`"},
+    {.key = "addresses", SETTING_LIST_AT(struct config_tenant, address, addresses, 1, CONFIG_TENANT_ADDRESSES_MAX),
+     .item = &network, .usual = "required without `key_file`; with it any address",
      .meaning = "of its hosts: `10.0.1.7` or `10.0.1.0/24`; `0.0.0.0/0` is everybody"},
-    {.key = "jobs",
-     SETTING_LIST_AT(struct config_tenant, jobs.text, jobs.n, 1, CONFIG_PATTERNS_MAX),
-     .item = &config_pattern,
-     .usual = "`[\"*\"]`",
-     .meaning = "what its jobs are called: `*` is any text, `?` any character, `[ab]` one of those; a `\\` "
-                "takes the next as it is"},
-    {.key = "key_file",
-     .type = SETTING_TEXT,
-     SETTING_AT(struct config_tenant, key_file),
-     .most = CONFIG_FILE_MAX - 1,
-     .meaning = "the file with the tenant's [shared key](#key-files); a path, as the switch's working "
-                "directory has it"},
-    {.key = "data_keys",
-     .type = SETTING_BOOL,
-     .when = SETTING_NEW_JOBS,
-     SETTING_AT(struct config_tenant, data_keys),
+    {.key = "jobs", SETTING_LIST_AT(struct config_tenant, jobs.text, jobs.n, 1, CONFIG_PATTERNS_MAX),
+     .item = &config_pattern, .usual = "`[\"*\"]`",
+     .meaning = "what its jobs are called: `*` is any text, `?` any character, `[ab]` one of those; a `\\` takes the next as it is"},
+    {.key = "key_file", .type = SETTING_TEXT, SETTING_AT(struct config_tenant, key_file), .most = CONFIG_FILE_MAX - 1,
+     .meaning = "the file with the tenant's [shared key](#key-files); a path, as the switch's working directory has it"},
+    {.key = "data_keys", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS, SETTING_AT(struct config_tenant, data_keys),
      .usual = "`true` with a `key_file`",
-     .meaning = "whether the data packets of its jobs are [keyed](protocol.md#keyed-packets), too, or only "
-                "control messages sealed"},
+     .meaning = "whether the data packets of its jobs are [keyed](protocol.md#keyed-packets), too, or only control messages sealed"},
     {.key = "quota", .type = SETTING_GROUP, SETTING_AT(struct config_tenant, quota), .fields = quota_fields},
-    {.key = "weight",
-     SETTING_NUMBER_AT(struct config_tenant, weight, 1, CONFIG_WEIGHT_MAX, 1),
-     .meaning = "its share of what the switch can do, beside the weights of others that want something at "
-                "the same time: see [Sharing](#sharing)"},
+    {.key = "weight", SETTING_NUMBER_AT(struct config_tenant, weight, 1, CONFIG_WEIGHT_MAX, 1),
+     .meaning = "its share of what the switch can do, beside the weights of others that want something at the same time: see [Sharing](#sharing)"},
     {.key = NULL},
 };
+/* clang-format on */
 
 /* A network, "10.0.0.0/24", or a single address, "10.0.0.1". */
 static void parse_network(struct settings *s, const char *path, const char *text, void *value)
