@@ -30,7 +30,6 @@ static const struct {
      "F:3: switch.ip:10.0.0.1: unknown key; a colon that ends a key has a space behind it\n"},
     {"ports: [{name: a, device: net_memif0,role=server}]\n",
      "F:1: ports[0].role=server: unknown key; a device with commas needs quotes in such a line\n"},
-    {PORT "idel:\n  spin: 3\n", "F:3: idel: unknown key; did you mean \"idle\"?\n"},
     {PORT "idle:\n  spin: 3\n  maxsleep_us: 3\n",
      "F:5: idle.maxsleep_us: unknown key; did you mean \"max_sleep_us\"?\n"},
     {PORT "    qinq: 3\n", "F:3: ports[0].qinq: unknown key; known here: name, device, rx_queues, tx_queues, "
@@ -63,40 +62,17 @@ static const struct {
     {"- a\n", "F:1: expected " GROUP},
     {"ports: 3\n", "F:1: ports: expected " LIST},
     {"ports:\n", "F:1: ports: has no value; expected " A_LIST ", indented further than it\n"},
-    {"ports: []\n", "F:1: ports: is empty; give it at least 1 item\n"},
-    {"ports:\n  - net_null0\n", "F:2: ports[0]: expected " GROUP},
     {PORT "idle:\nmtu: 1500\n", "F:3: idle: has no value; expected " A_GROUP ", indented further than it\n"},
     {PORT "mtu: [1500]\n", "F:3: mtu: expected a single value\n"},
     {PORT "mtu: many\n", "F:3: mtu: \"many\" " NUMBER_EXPECTED},
-    {PORT "mtu: -1500\n", "F:3: mtu: \"-1500\" " NUMBER_EXPECTED},
-    {PORT "mtu: 1500.5\n", "F:3: mtu: \"1500.5\" " NUMBER_EXPECTED},
-    {PORT "mtu:\n", "F:3: mtu: \"\" " NUMBER_EXPECTED},
     {PORT "mtu: 01500\n", "F:3: mtu: 01500: write the number without leading zeros\n"},
     {PORT "mtu: 5000000000\n", "F:3: mtu: 5000000000 is too large\n"},
-    {PORT "seed: 99999999999999999999\n", "F:3: seed: 99999999999999999999 is too large\n"},
-    {PORT "log_level: verbose\n",
-     "F:3: log_level: \"verbose\" is none of error, warning, notice, info, debug\n"},
-    {PORT "memory: {mode: 2}\n", "F:3: memory.mode: \"2\" is none of auto, hugepages, no-huge\n"},
-    {PORT "    impair: {tx: {drop: 1%}}\n", "F:3: ports[0].impair.tx.drop: \"1%\" is not a number\n"},
-    {PORT "    name: this-name-is-longer-than-it-may-be\n",
-     "F:3: ports[0].name: is longer than 31 characters\n"},
     {PORT "switch: {mac: \"02:\\0\"}\n", "F:3: switch.mac: has a zero byte in it\n"},
     {"ports:\n  - device: \"\"\n", "F:2: ports[0].device: has no value\n"},
     /* ranges */
-    {PORT "mtu: 100\n", "F:3: mtu: 100 is out of range (256..9600)\n"},
-    {PORT "    storm: {unknown: 100000001}\n",
-     "F:3: ports[0].storm.unknown: 100000001 is out of range (0..100000000)\n"},
-    {PORT "loops: {probe_s: 3601, block_s: 86401}\n",
-     "F:3: loops.probe_s: 3601 is out of range (0..3600)\nF:3: loops.block_s: 86401 is out of range "
-     "(0..86400)\n"},
     {PORT "switch: {link_local: transparent}\n",
      "F:3: switch.link_local: transparent is for a switch with two ports, which stands for a cable; this one "
      "has 1: write stp, or drop\n"},
-    {PORT "tx_delay_us: 1001\n", "F:3: tx_delay_us: 1001 is out of range (0..1000)\n"},
-    {PORT "limits: {jobs: 0, workers: 1025}\n",
-     "F:3: limits.jobs: 0 is out of range (1..256)\nF:3: limits.workers: 1025 is out of range (1..1024)\n"},
-    {PORT "pool:\n  slots_per_job: 500\n",
-     "F:4: pool.slots_per_job: 500 is not a power of two (512, 1024, ...)\n"},
     /* ports */
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
@@ -148,21 +124,13 @@ static const struct {
      "F:4: ports[1].name: \"port1\" is the name of ports[0] already\n"},
     {PORT "    name: all\n",
      "F:3: ports[0].name: \"all\" means every port in the list of lcores; choose another name\n"},
-    {PORT "    name: a b\n", "F:3: ports[0].name: \"a b\" has spaces or unprintable characters in it\n"},
     /* impairments */
-    {PORTS "    impair:\n      rx:\n        drop: 1.5\n",
-     "F:7: ports[1].impair.rx.drop: 1.5 is not a probability (0..1)\n"},
-    {PORT "    impair: {rx: {corrupt: -0.1, duplicate: nan}}\n",
-     "F:3: ports[0].impair.rx.corrupt: -0.1 is not a probability (0..1)\n"
-     "F:3: ports[0].impair.rx.duplicate: nan is not a probability (0..1)\n"},
     {PORT "    impair: {tx: {reorder: 0.1, reorder_by: 0, reorder_for_us: 60000000}}\n",
      "F:3: ports[0].impair.tx.reorder_by: 0 frames is out of range (1..1000)\n"
      "F:3: ports[0].impair.tx.reorder_for_us: 60000000 microseconds is out of range (1..10000000)\n"},
     /* the switch */
     {PORT "switch: {mac: 02-00-00-00-00-01}\n",
      "F:3: switch.mac: \"02-00-00-00-00-01\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
-    {PORT "switch: {mac: \"02:00:00:00:00:01:02\"}\n",
-     "F:3: switch.mac: \"02:00:00:00:00:01:02\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
     {PORT "switch: {mac: \"02:00:00:00:00:-1\"}\n",
      "F:3: switch.mac: \"02:00:00:00:00:-1\" is not a MAC address (\"02:00:00:00:00:01\")\n"},
     {PORT "switch: {mac: \"03:00:00:00:00:01\"}\n",
@@ -180,7 +148,6 @@ static const struct {
     {PORT "switch: {ip: 239.0.0.1}\n",
      "F:3: switch.ip: 239.0.0.1/32 is not an address that a host can have\n"},
     /* lcores */
-    {PORT "lcores: []\n", "F:3: lcores: is empty; give it at least 1 item\n"},
     {PORTS "lcores:\n  - rx: [port0, d]\n    tx: [all]\n",
      "F:6: lcores[0].rx[1]: no port is called \"d\"; \"all\" stands for every port\n"},
     {PORTS "lcores:\n  - rx: [port0, prt1]\n    tx: [all]\n",
@@ -250,30 +217,13 @@ static const struct {
      "F:3: control.path: \"ctl\" is neither an absolute path, nor none\n"
      "F:3: control.mode: \"0888\" is no mode of a file: three octal digits, such as \"660\"\n"
      "F:3: control.group: has no value\n"},
-    {PORT "switch: {ip: 10.0.0.1}\ntenants:\n"
-          "  - {name: a, addresses: [10.0.0.1], weight: 0, quota: {jobs: 257, slots: many, bytes: 3}}\n",
-     "F:5: tenants[0].weight: 0 is out of range (1..1000)\n"
-     "F:5: tenants[0].quota.jobs: 257 is out of range (0..256)\n"
-     "F:5: tenants[0].quota.slots: \"many\" is not a whole number, 0 or greater\n"
-     "F:5: tenants[0].quota.bytes: unknown key; known here: jobs, slots, megabytes, kept_frames\n"},
     {PORT "switch: {ip: 10.0.0.1}\ntenants: [{name: a/b, addresses: [10.0.0.1]}]\n",
      "F:4: tenants[0].name: \"a/b\" has a / in it, which separates tenants from their jobs\n"},
     /* replayed jobs */
     {PORT "replay: [{}]\n", "F:3: replay: needs switch.ip, the address that the packets are sent to\n"},
-    {PORT
-     "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 5\n    one_host: yes\n",
-     "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
-     "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
-     "F:7: replay[0].phases: 5 is not a power of two (512, 1024, ...)\n"
-     "F:8: replay[0].one_host: \"yes\" is neither true nor false\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay: [{slots: 16384}, {slots: 16384}]\n",
      "F:4: replay[0]: 95.0 MB were asked for, 64.0 MB of the 64.0 MB of the switch are free "
      "(pool.megabytes)\n"},
-    {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - workers: 1025\n    slots: 3\n    phases: 2\n  - phases: 6\n",
-     "F:5: replay[0].workers: 1025 is out of range (1..1024)\n"
-     "F:6: replay[0].slots: 3 is not a power of two (512, 1024, ...)\n"
-     "F:7: replay[0].phases: 2 is out of range (4..16777216)\n"
-     "F:8: replay[1].phases: 6 is not a power of two (512, 1024, ...)\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - slots: 16384\n    phases: 131072\n",
      "F:6: replay[0].phases: 131072 phases of 16384 slots are more chunks than 1073741824\n"},
     {PORT "switch: {ip: 10.0.0.1}\nreplay:\n  - chunk_bytes: 1464\n  - chunk_bytes: 66\n",
@@ -319,17 +269,6 @@ static const struct {
     {SWITCH "static:\n  - workers: []\n  - {name: x}\n",
      "F:5: static[0].workers: is empty; give it at least 1 item\n"
      "F:6: static[1].workers: is missing\n"},
-    {SWITCH "static:\n  - name: a b\n    workers: [" WORKER_2
-            "]\n    threads: 33\n    slots: 0\n    elements: 31\n"
-            "    format: float\n    quiet_ms: 99\n    speed: 1\n",
-     "F:5: static[0].name: \"a b\" has spaces or unprintable characters in it\n"
-     "F:7: static[0].threads: 33 is out of range (1..32)\n"
-     "F:8: static[0].slots: 0 is out of range (1..16384)\n"
-     "F:9: static[0].elements: 31 is out of range (32..512)\n"
-     "F:10: static[0].format: \"float\" is none of int32, fp16\n"
-     "F:11: static[0].quiet_ms: 99 is out of range (100..600000)\n"
-     "F:12: static[0].speed: unknown key; known here: name, workers, threads, slots, elements, format, mode, "
-     "udp_checksum, quiet_ms, tenant, vlan\n"},
     {SWITCH "mtu: 1000\nstatic:\n  - {workers: [" WORKER_2 "], elements: 100}\n"
             "  - {workers: [" WORKER_3 "], elements: 32, format: fp16}\n"
             "  - {workers: [{ip: 10.0.0.4, mac: \"02:00:00:00:00:04\"}], threads: 32, slots: 513}\n",
