@@ -1,7 +1,7 @@
 /* The whole switch: its lcores, and what they share. The parts are put together here; each gets what it needs
  * and does not know the whole, so only the code that starts and stops the daemon uses this. The main lcore
  * makes it before the others start, and frees it after they have stopped. In between, lcores and identity do
- * not change, ports as datapath_hotplug.h says; all lcores write the bridge's table (bridge.h says how).
+ * not change, ports as datapath_prepare_ports says; all lcores write the bridge's table (bridge.h says how).
  */
 #ifndef SWAGG_DATAPATH_H
 #define SWAGG_DATAPATH_H
@@ -74,5 +74,25 @@ void datapath_stop(struct datapath *dp);
 
 /* Stops and closes everything; dp may be half opened or NULL. */
 void datapath_close(struct datapath *dp);
+
+/* Ports that come and go while the lcores poll, and queues that go from one lcore to another, in two steps:
+ * the first makes all that it takes, and may fail; the second puts it to use, and cannot. Whoever shows ports
+ * waits during the second step (show/views.h). The main lcore. */
+struct datapath_ports_next {
+    uint64_t come, gone; /* bit p: port p */
+    struct placement placement;
+};
+
+/* Opens and starts the ports of cfg that there are not yet; its ports have the numbers that they have until
+ * now (config/reload.h). Queues that no lcore of its list has are dealt out, and the list says so then. 0, or
+ * -errno after logging, and nothing has changed. */
+int datapath_prepare_ports(struct datapath *dp, struct config *cfg, struct datapath_ports_next *next);
+
+/* Closes the ports that are in cfg no more, and has the lcores poll those that it opened. */
+void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next *next,
+                           const struct config *cfg);
+
+/* Or closes what the first step has opened. */
+void datapath_forget_ports(struct datapath *dp, struct datapath_ports_next *next);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "config/reload.h"
-#include "datapath_hotplug.h"
 #include "datapath_make.h"
 #include "show/views.h"
 

@@ -8,8 +8,8 @@
 
 #include "control/control.h"
 #include "control/static_jobs.h"
-#include "datapath_hotplug.h"
-#include "lcore/impairing.h"
+#include "datapath.h"
+#include "lcore/lcores.h"
 #include "registry/registry_reload.h"
 #include "show/parts.h"
 

@@ -14,7 +14,7 @@
 #include "share/turns.h"
 
 enum {
-    FAIR_PLACES = 1024,     /* of an lcore's part of the packet buffers (datapath_memory.c) */
+    FAIR_PLACES = 1024,     /* of an lcore's part of the packet buffers (datapath.c) */
     FAIR_FRAME_BYTES = 256, /* what a frame costs beside its bytes, in bytes */
     /* The quantum of the job with the greatest weight, in frames of the longest that any job has: some
      * bursts, so that jobs do not wait whose frames come at the same rate, but many at once. */

@@ -6,7 +6,7 @@
 #ifndef SWAGG_OPERATOR_ACTIONS_H
 #define SWAGG_OPERATOR_ACTIONS_H
 
-#include "lcore/impairing.h"
+#include "lcore/lcores.h"
 #include "operator/common_commands.h"
 #include "show/views.h"
 

@@ -1,6 +1,6 @@
 /* Ports that come and go while the switch runs: what each is told, and when. The rig's lcore is the main one,
  * and nobody polls. */
-#include "datapath_hotplug.h"
+#include "datapath.h"
 
 #include "datapath_make.h"
 #include "lcore_rig.h"
