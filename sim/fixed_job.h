@@ -1,4 +1,4 @@
-/* A static job at the switch: as the daemon's control/static_jobs.c and aggregate/jobs_senders.c, around the
+/* A static job at the switch: as the daemon's control/static_jobs.c and aggregate/jobs.c, around the
  * real pool. */
 #ifndef SWAGG_SIM_FIXED_JOB_H
 #define SWAGG_SIM_FIXED_JOB_H

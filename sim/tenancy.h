@@ -1,5 +1,5 @@
 /* Whose the jobs of a switch are, and what each tenant may have: what lib/host/config (config_tenant_of) and
- * swagg/aggregate (jobs_room.c) do. */
+ * swagg/aggregate (jobs_share.c) do. */
 #ifndef SWAGG_SIM_TENANCY_H
 #define SWAGG_SIM_TENANCY_H
 

@@ -12,6 +12,7 @@
 #include <rte_malloc.h>
 #include <rte_random.h>
 
+#include "aggregate/jobs_share.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "bridge/switch_mac.h"
@@ -52,7 +53,8 @@ static unsigned count_mbufs(const struct config *cfg, unsigned lcores)
            (lcores + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
 }
 
-/* NULL: no memory. Where virtual addresses are what devices use, a buffer may cross pages, else each would take whole ones. */
+/* NULL: no memory. Where virtual addresses are what devices use, a buffer may cross pages, else each would
+ * take whole ones. */
 static struct rte_mempool *make_buffers(const char *name, unsigned n, unsigned cache, uint16_t bytes)
 {
     const struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = bytes};
@@ -261,8 +263,9 @@ static int open_ports(struct datapath *dp, const struct config *cfg)
     return rc;
 }
 
-/* Has merged frames carried as they are (port_carry_merged), if all ports are on interfaces of the kernel's, which
- * can cut them again. The kernel cuts no merged frames with tags again, so where ports carry VLANs they are cut at once. */
+/* Has merged frames carried as they are (port_carry_merged), if all ports are on interfaces of the kernel's,
+ * which can cut them again. The kernel cuts no merged frames with tags again, so where ports carry VLANs they
+ * are cut at once. */
 static void carry_merged(struct datapath *dp, const struct config *cfg)
 {
     unsigned queues = 0, buffers;
@@ -306,10 +309,9 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
         return dp->port_mbufs[p];
     snprintf(name, sizeof(name), "mbufs_%u", p);
     if (datapath_free_megabytes() + (dp->jobs.bytes >> 20) >=
-        cfg->pool.megabytes +
-            (buffers_bytes(DATAPATH_MBUFS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
-        dp->port_mbufs[p] = make_buffers(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE,
-                                                  port_buffer_bytes(cfg->mtu));
+        cfg->pool.megabytes + (buffers_bytes(DATAPATH_MBUFS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
+        dp->port_mbufs[p] =
+            make_buffers(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE, port_buffer_bytes(cfg->mtu));
     if (dp->port_mbufs[p] == NULL)
         log_error("port %s: no memory for %d packet buffers beside pool.megabytes: memory.megabytes (now %u) "
                   "would have to be more, which needs a restart",

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "aggregate/jobs_share.h"
 #include "base/log.h"
 #include "config/reload.h"
 #include "datapath_make.h"

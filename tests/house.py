@@ -95,7 +95,6 @@ CALLS_STILL = [
     "lib/core/switchml/terms lib/core/switchml/terms_words",
     "sim/fixed_job sim/switch_node",
     "sim/scale/run sim/scale/switch sim/scale/worker",
-    "swagg/aggregate/jobs swagg/aggregate/jobs_frames",
 ]
 CIRCLES_STILL = ["sim/fixed sim/switch", "sim/scale/parts sim/scale/run"]
 

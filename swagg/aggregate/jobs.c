@@ -2,15 +2,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "aggregate/fair.h"
-#include "aggregate/jobs_frames.h"
-#include "aggregate/jobs_room.h"
-#include "aggregate/jobs_senders.h"
+#include "aggregate/jobs_share.h"
 #include "base/counter.h"
 
 static_assert((int)CONFIG_VLANS_MAX <= (int)AGG_NETWORKS, "each VLAN is a network of its own");
@@ -205,90 +203,6 @@ static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
                  wished->bytes >> 10, wished->slots, plan->size);
 }
 
-/* Weights are multiplied, so that little is lost when they are divided. */
-uint32_t jobs_weight(const struct jobs *jobs, const struct job *job)
-{
-    const bool has_tenant = job->tenant >= 0 && (unsigned)job->tenant < jobs->quota.tenants;
-    const uint32_t weight = has_tenant ? jobs->quota.tenant[job->tenant].weight : 1;
-    unsigned sharing = 0;
-
-    for (unsigned i = 0; has_tenant && i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        const struct job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
-
-        sharing += other != NULL && other->tenant == job->tenant;
-    }
-    return weight * (1u << 12) / RTE_MAX(sharing, 1u);
-}
-
-static struct job *running_job(const struct jobs *jobs, unsigned i)
-{
-    return (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
-}
-
-/* Divides turns on busy lcores by weight. */
-static void share_turns_out(struct jobs *jobs)
-{
-    uint32_t count = 0, most = 1, longest = 0;
-
-    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        const struct job *job = running_job(jobs, i);
-
-        if (job != NULL && job->takes_turns) {
-            most = RTE_MAX(most, jobs_weight(jobs, job));
-            longest = RTE_MAX(longest, job->frame_bytes);
-            count++;
-        }
-    }
-    const uint64_t quantum = FAIR_TURN_FRAMES * (longest + FAIR_FRAME_BYTES);
-
-    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        struct job *job = running_job(jobs, i);
-
-        if (job != NULL && job->takes_turns)
-            __atomic_store_n(&job->turn, 1 + (uint32_t)(quantum * jobs_weight(jobs, job) / most),
-                             __ATOMIC_RELAXED);
-    }
-    __atomic_store_n(&jobs->count, count, __ATOMIC_RELAXED);
-}
-
-/* Divides what the running jobs share. */
-static void share_out(struct jobs *jobs)
-{
-    share_turns_out(jobs);
-    jobs_divide_frames(jobs);
-}
-
-void jobs_limit(struct jobs *jobs, const struct config *cfg)
-{
-    jobs->bytes_max = (size_t)cfg->pool.megabytes << 20;
-    jobs->frames_max = cfg->pool.kept_frames;
-    jobs->quota = (struct jobs_quota){.slots = cfg->pool.slots,
-                                      .bytes_a_job = (size_t)cfg->pool.megabytes_per_job << 20,
-                                      .frames_a_job = cfg->pool.kept_frames_per_job,
-                                      .tenants = cfg->tenants + cfg->leaving,
-                                      .tenant = cfg->tenant};
-    jobs->delays = cfg->pool.delays;
-}
-
-void jobs_follow(struct jobs *jobs, const struct config *cfg, const int tenant[])
-{
-    jobs_limit(jobs, cfg);
-    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
-        if (running_job(jobs, i) != NULL && running_job(jobs, i)->tenant >= 0)
-            running_job(jobs, i)->tenant = tenant[running_job(jobs, i)->tenant];
-    share_out(jobs);
-}
-
-void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int tenant)
-{
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
-
-    if (job->tenant == tenant)
-        return;
-    job->tenant = tenant;
-    share_out(jobs);
-}
-
 /* The table in which what comes from the parent finds its jobs. */
 static struct agg_jobs *above(struct jobs *jobs, const struct job *job)
 {
@@ -305,6 +219,75 @@ static void publish(struct jobs *jobs, const struct job *job, struct agg_job *as
     if (job->parent != NULL &&
         (as != NULL || agg_jobs_find(above(jobs, job), job->parent->number) == &job->common))
         agg_jobs_set(above(jobs, job), job->parent->number, as);
+}
+
+static const struct job *static_job(const struct jobs *jobs, unsigned protocol, unsigned number)
+{
+    const struct job *job = jobs_find(jobs, protocol, number);
+
+    return job != NULL && job->is_static ? job : NULL;
+}
+
+/* Seats of a job are twice as many as its members' threads, or more. */
+static uint32_t places_for(const struct jobs *jobs, unsigned protocol)
+{
+    uint32_t seats = 0;
+
+    for (unsigned n = 0; n < JOBS_MAX; n++)
+        if (static_job(jobs, protocol, n) != NULL)
+            seats += static_job(jobs, protocol, n)->common.seats;
+    return seats == 0 ? 0 : rte_align32pow2(seats);
+}
+
+static void add_members(struct agg_senders *senders, const struct job *job)
+{
+    for (uint32_t i = 0; i < job->common.seats; i++)
+        if (job->common.seat[i].sender != 0)
+            agg_senders_add(senders, job->common.seat[i].sender, job->common.number);
+}
+
+/* Publishes the table for the static jobs of this protocol that run now; frees the one before once every
+ * lcore has let go of it. 0, or -ENOMEM: nothing has changed. */
+static int publish_senders(struct jobs *jobs, unsigned protocol)
+{
+    const uint32_t places = places_for(jobs, protocol);
+    struct agg_senders *made = NULL, *before;
+
+    if (places > 0) {
+        made = calloc(1, sizeof(*made) + places * sizeof(made->place[0]));
+        if (made == NULL)
+            return -ENOMEM;
+        made->places = places;
+    }
+    for (unsigned n = 0; n < JOBS_MAX; n++)
+        if (static_job(jobs, protocol, n) != NULL)
+            add_members(made, static_job(jobs, protocol, n));
+    before = __atomic_exchange_n(&jobs->running[protocol].senders, made, __ATOMIC_ACQ_REL);
+    if (before != NULL)
+        rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
+    free(before);
+    return 0;
+}
+
+const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
+                                 const struct agg_seat **seat)
+{
+    for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
+        const struct job *job = static_job(jobs, i / JOBS_MAX, i % JOBS_MAX);
+
+        *seat = job == NULL ? NULL : agg_job_find(&job->common, sender);
+        if (*seat != NULL)
+            return job;
+    }
+    return NULL;
+}
+
+static void free_senders(struct jobs *jobs)
+{
+    for (unsigned p = 0; p < COUNTED_PROTOCOLS; p++) {
+        free(jobs->running[p].senders);
+        jobs->running[p].senders = NULL;
+    }
 }
 
 static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
@@ -333,8 +316,8 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
     }
     plan->terms = cfg.terms;
     publish(jobs, job, &job->common);
-    share_out(jobs);
-    if (!plan->is_static || jobs_publish_senders(jobs, plan->protocol->id) == 0)
+    jobs_share_out(jobs);
+    if (!plan->is_static || publish_senders(jobs, plan->protocol->id) == 0)
         return 0;
     snprintf(text, AGG_TEXT_MAX, "no memory for the addresses of static jobs");
     jobs_close(jobs, plan->protocol->id, number);
@@ -381,13 +364,100 @@ void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
     publish(jobs, job, NULL);
     jobs->closed_at[protocol][number] = ++jobs->closes;
     if (job->is_static)
-        jobs_publish_senders(jobs,
-                             protocol); /* if there is no memory: addresses of no job, which harm nobody */
+        publish_senders(jobs, protocol); /* if there is no memory: addresses of no job, which harm nobody */
     job->retired_at = rte_rcu_qsbr_start(jobs->rcu);
     job->next_retired = jobs->retired;
     jobs->retired = job;
     jobs_reclaim(jobs);
-    share_out(jobs);
+    jobs_share_out(jobs);
+}
+
+/* A member's MAC address changes while its job runs: what the lcores know of members is made anew, and
+ * replaced as a whole. */
+static void *copy_of(const char *name, const void *from, size_t bytes)
+{
+    void *copy = rte_malloc(name, bytes, RTE_CACHE_LINE_SIZE);
+
+    if (copy != NULL)
+        memcpy(copy, from, bytes);
+    return copy;
+}
+
+static void move_seat(struct agg_seat seat[], uint32_t seats, unsigned rank, const struct net_mac *mac)
+{
+    for (uint32_t i = 0; i < seats; i++)
+        if (seat[i].sender != 0 && seat[i].rank == rank)
+            memcpy(seat[i].mac, mac->addr_bytes, sizeof(seat[i].mac));
+}
+
+static void move_member(struct job_member *member, const struct jobs_place *to)
+{
+    struct net_ethernet *eth = (struct net_ethernet *)(void *)member->header.bytes;
+
+    eth->dst_addr = to->mac;
+    member->mac = to->mac;
+    member->port = to->port;
+}
+
+/* Gives the job these seats. old: what was beside the former ones, and is replaced already. */
+static void replace_seats(struct jobs *jobs, struct job *job, struct agg_seat *seat, void *old)
+{
+    struct agg_seat *old_seat = __atomic_exchange_n(&job->common.seat, seat, __ATOMIC_ACQ_REL);
+
+    rte_rcu_qsbr_synchronize(jobs->rcu, RTE_QSBR_THRID_INVALID);
+    rte_free(old_seat);
+    rte_free(old);
+}
+
+/* Copies of the seats, and of what is beside them; false: no memory. */
+static bool copy_both(const struct job *job, struct agg_seat **seat, const void *beside, size_t bytes,
+                      void **copy)
+{
+    *seat = copy_of("seats", job->common.seat, job->common.seats * sizeof(**seat));
+    *copy = copy_of("members", beside, bytes);
+    if (*seat != NULL && *copy != NULL)
+        return true;
+    rte_free(*seat);
+    rte_free(*copy);
+    return false;
+}
+
+int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_place *to)
+{
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct job_parent *parent;
+    struct agg_seat *seat;
+    void *copy;
+
+    if (job == NULL || job->parent == NULL)
+        return 0; /* it has ended */
+    if (!copy_both(job, &seat, job->parent, sizeof(*parent), &copy))
+        return -ENOMEM;
+    parent = copy;
+    move_seat(seat, job->common.seats, AGG_PARENT, &to->mac);
+    for (unsigned port = 0; port < parent->ports; port++)
+        move_member(&parent->at[port], to);
+    replace_seats(jobs, job, seat, __atomic_exchange_n(&job->parent, parent, __ATOMIC_ACQ_REL));
+    return 0;
+}
+
+int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned rank,
+              const struct jobs_place *to)
+{
+    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct job_member *member;
+    struct agg_seat *seat;
+    void *copy;
+
+    if (job == NULL)
+        return 0; /* it has ended */
+    if (!copy_both(job, &seat, job->member, job->common.size * sizeof(*member), &copy))
+        return -ENOMEM;
+    member = copy;
+    move_seat(seat, job->common.seats, rank, &to->mac);
+    move_member(&member[rank], to);
+    replace_seats(jobs, job, seat, __atomic_exchange_n(&job->member, member, __ATOMIC_ACQ_REL));
+    return 0;
 }
 
 void jobs_reclaim(struct jobs *jobs)
@@ -409,7 +479,7 @@ void jobs_reclaim(struct jobs *jobs)
 
 void jobs_free(struct jobs *jobs)
 {
-    jobs_free_senders(jobs);
+    free_senders(jobs);
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
         free_job(jobs, (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX));
     while (jobs->retired != NULL) {

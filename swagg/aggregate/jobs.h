@@ -67,7 +67,7 @@ struct job {
     bool without_udp_sum;
     bool is_static; /* in the configuration: nobody joins, members are known by their addresses */
     /* How many frames the pool may keep at once, all lcores together; their mbufs are the buffers of
-     * protocol/protocol.h. Atomic: the main lcore changes it (jobs_frames.h). */
+     * protocol/protocol.h. Atomic: the main lcore changes it (jobs_share.h). */
     uint32_t frames;
     uint32_t turn;         /* bytes for which a busy lcore serves it in a turn; atomic, as frames (fair.h) */
     rte_be16_t heard_from; /* as in struct jobs_plan */
@@ -77,7 +77,7 @@ struct job {
     struct job_member *member;
     struct job_parent *parent; /* atomic, as member; NULL: there is no switch above */
 
-    struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_rates.h) */
+    struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_share.h) */
 
     /* The main lcore's. */
     struct job_rate counted; /* in all, when its rate was noted last */
@@ -123,7 +123,7 @@ struct jobs {
     uint32_t frames_max;     /* that all pools together may keep */
     uint32_t frames;         /* of these, given out or still kept, when they were last divided; atomic */
     struct jobs_quota quota;
-    uint64_t rated_at; /* jobs_rates.h */
+    uint64_t rated_at; /* jobs_share.h */
 };
 
 /* The job around what its protocol sees of it. */
@@ -198,7 +198,7 @@ struct jobs_plan {
 /* Makes and publishes a running job with a pool for plan->terms, and chooses its number: the least that was
  * never used, else the one that was freed longest ago. Unless as_it_is, lowers plan->terms to what memory and
  * quotas have room for; a quarter of the memory is left to jobs of other founders. The job sums in place as
- * far as it may keep frames (jobs_frames.h). -ENOSPC: no room, -EMFILE: no number, -EINVAL: its protocol has
+ * far as it may keep frames (jobs_share.h). -ENOSPC: no room, -EMFILE: no number, -EINVAL: its protocol has
  * no pools for these terms; text says why, and who holds what there is. */
 int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us, uint8_t *number,
               char text[AGG_TEXT_MAX]);
@@ -222,23 +222,13 @@ int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned ran
 /* The same for the switch above. */
 int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_place *to);
 
+/* The static job that packets from this address and UDP port belong to, and the seat of their sender; NULL:
+ * none. The sender's MAC address is not looked at. */
+const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
+                                 const struct agg_seat **seat);
+
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);
-
-/* Takes what jobs may hold from the configuration, which outlives them: pool, tenants. Jobs that run keep
- * what they have. */
-void jobs_limit(struct jobs *jobs, const struct config *cfg);
-
-/* The same while there are jobs, when *cfg has changed: tenant[t] is the number that tenant t has now. What
- * running jobs share is divided anew. */
-void jobs_follow(struct jobs *jobs, const struct config *cfg, const int tenant[]);
-
-/* The job is this tenant's from now on; -1: nobody's. */
-void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int tenant);
-
-/* How much of what the switch can do is the job's, beside others' weights: its tenant's weight, divided among
- * the tenant's running jobs. At least 1. */
-uint32_t jobs_weight(const struct jobs *jobs, const struct job *job);
 
 /* Frees what no lcore can hold any more, and divides the frames anew. */
 void jobs_reclaim(struct jobs *jobs);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aggregate/jobs_rates.h"
-#include "aggregate/jobs_senders.h"
+#include "aggregate/jobs_share.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/post.h"

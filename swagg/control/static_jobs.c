@@ -8,6 +8,7 @@
 
 #include <rte_byteorder.h>
 
+#include "aggregate/jobs_share.h"
 #include "base/counter.h"
 #include "base/log.h"
 #include "protocols.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "aggregate/jobs_frames.h"
+#include "aggregate/jobs_share.h"
 #include "protocol/ranks.h"
 #include "show/delays.h"
 #include "show/shown_jobs.h"

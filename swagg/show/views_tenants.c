@@ -1,5 +1,5 @@
 /* View of the tenants: what each has of the switch. */
-#include "aggregate/jobs_frames.h"
+#include "aggregate/jobs_share.h"
 #include "show/shown_jobs.h"
 #include "show/views.h"
 

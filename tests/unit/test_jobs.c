@@ -8,7 +8,7 @@
 #include <rte_eal.h>
 #include <rte_mbuf.h>
 
-#include "aggregate/jobs_rates.h"
+#include "aggregate/jobs_share.h"
 #include "kernels_chosen.h"
 #include "show/delays.h"
 #include "small_eal.h"

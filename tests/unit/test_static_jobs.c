@@ -10,6 +10,7 @@
 
 #include <rte_eal.h>
 
+#include "aggregate/jobs_share.h"
 #include "kernels_chosen.h"
 #include "small_eal.h"
 #include "stderr_capture.h"
