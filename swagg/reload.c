@@ -66,7 +66,7 @@ static int prepare_ports(struct reload *r, struct config *next)
 static int prepare_static_jobs(struct reload *r, const struct registry_change *c)
 {
     const struct static_jobs_change change = {r->common.running, c->next, c->tenant};
-    int rc = static_jobs_check_senders(r->registrar, &change);
+    int rc = static_jobs_check_senders(&r->registrar->common, &change);
 
     if (rc < 0)
         return rc;

@@ -15,8 +15,7 @@
 
 #include "aggregate/jobs.h"
 #include "config/reload.h"
-
-struct registrar;
+#include "registry/registry_host.h"
 
 struct static_job {
     char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
@@ -53,12 +52,9 @@ struct static_jobs_change {
     const int *tenant; /* by the number until now: that in next (config/reload.h) */
 };
 
-/* Whether job i of the next `static` is new, or another than it was. */
-bool static_jobs_is_new(const struct static_jobs_change *change, unsigned i);
-
 /* Whether new jobs leave ranks that have joined, or are about to, the addresses that they send from. 0, or
  * -EBUSY after logging which they do not. */
-int static_jobs_check_senders(struct registrar *r, const struct static_jobs_change *change);
+int static_jobs_check_senders(struct registry_host *h, const struct static_jobs_change *change);
 
 struct static_jobs_next {
     unsigned n;

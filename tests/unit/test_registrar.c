@@ -419,7 +419,7 @@ static int add_static(unsigned station, unsigned network, unsigned port, unsigne
     *s = (struct config_static){
         .name = "fixed", .threads = threads, .network = (uint8_t)network, .workers = 2};
     s->worker[1] = (struct config_peer){.ip = rig_station(station).ip, .port = port};
-    return static_jobs_check_senders(registrar, &(struct static_jobs_change){&cfg, &next, tenant});
+    return static_jobs_check_senders(&registrar->common, &(struct static_jobs_change){&cfg, &next, tenant});
 }
 
 static void test_no_new_static_job_takes_a_joined_rank_s_port(void)

@@ -510,9 +510,9 @@ static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(vo
     next = cfg;
     next.static_jobs = 1;
     next.static_job[0] = fixed_job();
-    CU_ASSERT_EQUAL(static_jobs_check_senders(registrar, &change), 0);
+    CU_ASSERT_EQUAL(static_jobs_check_senders(&registrar->common, &change), 0);
     start_job();
-    CU_ASSERT_EQUAL(static_jobs_check_senders(registrar, &change), -EBUSY);
+    CU_ASSERT_EQUAL(static_jobs_check_senders(&registrar->common, &change), -EBUSY);
     close_switch();
 }
 
