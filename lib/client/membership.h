@@ -53,7 +53,7 @@ struct membership {
     bool streaming;
 };
 
-/* What a membership is made of. place, flow, log and the waker must live until membership_stop. */
+/* What a membership is made of. place, worker, log and the waker must live until membership_stop. */
 struct membership_parts {
     const struct client_place *place;
     const struct ctl_session_config *config;
