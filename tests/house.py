@@ -90,9 +90,9 @@ ROOMS = {
 INCLUDES_STILL = {}
 LENGTH_STILL = ["sim/world.c"]
 CALLS_STILL = [
-    "lib/core/atp/stream lib/core/atp/stream_group lib/core/atp/stream_resume lib/core/atp/stream_send",
-    "lib/core/switchml/stream lib/core/switchml/stream_leave lib/core/switchml/stream_quorum lib/core/switchml/stream_receive",
-    "lib/core/switchml/terms lib/core/switchml/terms_words",
+    "lib/core/atp/collector lib/core/atp/collector_answers",
+    "lib/core/atp/stream lib/core/atp/stream_send",
+    "lib/core/switchml/stream lib/core/switchml/stream_receive",
     "sim/fixed_job sim/switch_node",
     "sim/scale/run sim/scale/switch sim/scale/worker",
 ]

@@ -89,10 +89,6 @@ static inline uint8_t *atp_lane_sum(const struct atp_collector *c, struct atp_la
     return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes + XFER_TRAILER_MAX;
 }
 
-/* Takes a part of the lane's chunk, which is like those before it. */
-enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *lane,
-                               const struct atp_part *part);
-
 /* The elements of the result, once all ranks are in. */
 void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8_t *out, size_t bytes);
 

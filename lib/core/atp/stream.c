@@ -6,6 +6,70 @@
 #include "atp/index.h"
 #include "atp/stream_state.h"
 
+/* Whether results that are for all ranks come to this one by the job's group. The server sends there what it
+ * has for those ranks that say that they hear it, and to all others one by one. So a rank asks for a packet
+ * by the group until it has had one, and then says so. If results come one by one nevertheless, though it has
+ * not asked for them, that word was lost: it says so again. If it has had to ask for each, the group does not
+ * reach it any more: it takes back its word, and asks anew. */
+enum { MISSES = 8 }; /* results in a row that came one by one */
+
+static const uint64_t PAUSE_FIRST_NS = 20000000, PAUSE_MAX_NS = 5000000000;
+
+static void atp_group_init(struct atp_stream *s)
+{
+    s->group = (struct atp_group){.pause = PAUSE_FIRST_NS};
+}
+
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked)
+{
+    struct atp_group *g = &s->group;
+
+    if (p->flags & ATP_BY_GROUP) {
+        g->misses = 0;
+        if (!g->hears)
+            g->tell_at = 0;
+        g->hears = true;
+        if (p->kind == ATP_PARAMETER)
+            g->pause = PAUSE_FIRST_NS;
+    } else if (g->told && s->call.collective == XFER_ALLREDUCE && ++g->misses == MISSES) {
+        g->misses = 0;
+        if (asked) {
+            g->hears = false;
+        } else {
+            g->told = false;
+            g->tell_at = 0;
+        }
+    }
+}
+
+uint64_t atp_group_due(const struct atp_stream *s)
+{
+    const struct atp_group *g = &s->group;
+    const bool settled = g->hears && g->told;
+
+    if (s->cfg.terms.group == 0 || s->cfg.workers == 1 || s->una == s->end || settled)
+        return UINT64_MAX;
+    return g->tell_at;
+}
+
+void atp_group_tell(struct atp_stream *s, uint64_t now, struct xfer_send *send)
+{
+    struct atp_group *g = &s->group;
+    const struct atp_packet p = {.kind = ATP_GROUP,
+                                 .flags = g->hears ? ATP_HEARS : 0,
+                                 .job = s->cfg.job,
+                                 .life = s->cfg.terms.life,
+                                 .sequence = (uint32_t)s->una,
+                                 .index = atp_flight_of(s, s->una)->index,
+                                 .seal = (uint8_t)atp_terms_seal(&s->cfg.terms)};
+
+    atp_begin_packet(s, s->una, send);
+    atp_build_header(send->head, &p);
+    g->told = g->hears;
+    g->tell_at = now + g->pause;
+    g->pause = 2 * g->pause < PAUSE_MAX_NS ? 2 * g->pause : PAUSE_MAX_NS;
+}
+
 enum { ALIGN = 64 };
 
 static size_t aligned(size_t bytes)
@@ -40,7 +104,8 @@ static size_t auth_bytes(const struct atp_stream_config *c)
     return c->terms.keyed ? aligned(xfer_auth_footprint(c->terms.chunk_bytes)) : 0;
 }
 
-void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
+/* A new life of the job begins at this position. */
+static void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
@@ -262,4 +327,102 @@ void atp_stream_signs(const struct atp_stream *s, struct atp_stream_signs *out)
 {
     *out = s->signs;
     out->halved = s->congestion.halved;
+}
+
+/* What a stream keeps for a server that has restarted. */
+static struct atp_kept *kept_at(const struct atp_stream *s, uint64_t position)
+{
+    return &s->kept[position & (s->cfg.terms.window - 1u)];
+}
+
+struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position)
+{
+    if (position < s->base) {
+        const struct atp_kept *k = kept_at(s, position);
+        return (struct atp_chunk){.call = &k->call,
+                                  .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .lead = k->lead,
+                                  .opening = k->opening};
+    }
+    const bool result = atp_wants(s, &s->call) && atp_have(s, position);
+    return (struct atp_chunk){.call = &s->call,
+                              .elements = atp_elements(s, position, false, result),
+                              .lead = s->cut.lead,
+                              .opening = position == s->base};
+}
+
+static void copy(void *dst, const void *src, size_t bytes)
+{
+    memcpy(dst, src, bytes);
+}
+
+/* Another server would not be asked about what all ranks share; the present one is, if it has restarted. */
+static void keep(struct atp_stream *s)
+{
+    const uint64_t needed = s->shared < s->una ? s->shared : s->una;
+    uint64_t position = needed > s->base ? needed : s->base;
+
+    s->stats.kept += s->end - position;
+    for (; position < s->end; position++) {
+        uint8_t *data = s->kept_data + (position & (s->cfg.terms.window - 1u)) * atp_kept_bytes(&s->cfg);
+        const struct atp_chunk chunk = atp_chunk_at(s, position);
+        *kept_at(s, position) =
+            (struct atp_kept){.call = *chunk.call,
+                              .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
+                              .lead = chunk.lead,
+                              .opening = chunk.opening};
+        if (chunk.elements.bytes > 0)
+            xfer_pieces_gather(&chunk.elements, data, copy);
+    }
+}
+
+void atp_end_if_done(struct atp_stream *s)
+{
+    if (s->base == s->end || s->oldest != s->end)
+        return;
+    keep(s);
+    s->base = s->end;
+    s->call.seq++;
+}
+
+uint32_t atp_stream_oldest(const struct atp_stream *s)
+{
+    return (uint32_t)s->oldest;
+}
+
+/* All that was under way is forgotten; chunks of the new life go to aggregators as in its first window. */
+static void restart_flights(struct atp_stream *s)
+{
+    for (uint32_t i = 0; i < s->cfg.terms.window; i++) {
+        struct atp_flight *f = atp_flight_of(s, s->una + i);
+        *f = (struct atp_flight){
+            .have = f->have,
+            .index = atp_index_first(s->cfg.terms.mapping, s->cfg.terms.life, (uint32_t)(s->una + i))};
+    }
+    s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
+    s->under_way = 0;
+    s->limited = false;
+    atp_congestion_init(&s->congestion, s->cfg.terms.window);
+}
+
+int atp_stream_resume(struct atp_stream *s, uint8_t job, const struct atp_terms *granted,
+                      const struct keys_shared *shared, uint64_t now)
+{
+    const int64_t back = (int32_t)((uint32_t)s->oldest - granted->first_sequence);
+
+    if (back < 0 || (uint64_t)back > s->oldest - s->shared || granted->window != s->cfg.terms.window ||
+        granted->chunk_bytes != s->cfg.terms.chunk_bytes)
+        return -ENODATA;
+    s->cfg.job = job;
+    s->cfg.terms.life = granted->life;
+    s->cfg.terms.group = granted->group;
+    s->una = s->inf = s->oldest - (uint64_t)back;
+    restart_flights(s);
+    atp_begin_life(s, s->una, shared);
+    atp_group_init(s);
+    s->quiet_since = now;
+    s->backoff = s->silent = 0;
+    s->waiting_position = 0;
+    s->rejected = false;
+    return 0;
 }

@@ -61,7 +61,7 @@ struct atp_list {
     uint16_t first, last;
 };
 
-/* What the rank knows of the job's group (stream_group.c). */
+/* What the rank knows of the job's group. */
 struct atp_group {
     bool hears;       /* packets have come by it, and do still */
     bool told;        /* the server was told last that they do */
@@ -155,13 +155,8 @@ static inline uint32_t atp_window(const struct atp_stream *s)
 void atp_list_put(struct atp_stream *s, struct atp_list *list, uint16_t place);
 void atp_list_take(struct atp_stream *s, uint16_t place);
 
-/* A new life of the job begins at this position. */
-void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared);
-
 /* Has a chunk that is under way sent again. */
 void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
-
-void atp_group_init(struct atp_stream *s);
 
 /* Notes how a result, or a packet for finding that out, has come. asked: this rank had asked for it. */
 void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked);

@@ -70,27 +70,6 @@ static inline struct atp_hand *atp_hand_for(const struct atp_table *t, const str
     return atp_hand_of(t, p->index % atp_table_shards(t));
 }
 
-/* It is a chunk's of this home from now on; NULL: nobody's. hand: of its shard */
-void atp_take(struct atp_hand *hand, struct atp_aggregator *a, struct atp_aggregator *home);
-
-/* The aggregator of the packet's chunk, level and rack; NULL: there is none. */
-struct atp_aggregator *atp_find_own(const struct atp_table *t, struct atp_aggregator *home,
-                                    const struct atp_packet *p, const struct agg_packet *raw);
-
-/* For a chunk that has none: an empty one nearby, the home if possible, or else one whose sum is complete and
- * was sent: it would be needed only if that were lost. NULL: all are needed. */
-struct atp_aggregator *atp_find_room(const struct atp_table *t, struct atp_aggregator *home,
-                                     const struct atp_packet *p);
-
-/* Frees all that the packet's chunk has, of whatever level and rack; false: it has none. */
-bool atp_free_all(const struct atp_table *t, struct atp_aggregator *home, const struct atp_packet *p,
-                  const struct agg_packet *raw);
-
-/* Notes ranks of the packet's chunk that pass, and says which ones have. */
-void atp_note_passed(struct atp_hand *hand, const struct atp_packet *p, const struct agg_packet *raw,
-                     uint64_t bits);
-uint64_t atp_passed(struct atp_hand *hand, const struct atp_packet *p, const struct agg_packet *raw);
-
 /* The verdict: send the sum to where it was to go, which need not be where the present packet goes. The
  * aggregator is empty then; the sum lies at the shard's hand. reason: an enum atp_switch_reason */
 void atp_send_away(const struct atp_table *t, struct atp_aggregator *a, unsigned shard, unsigned reason,

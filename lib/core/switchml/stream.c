@@ -291,7 +291,9 @@ static void copy(void *dst, const void *src, size_t bytes)
     memcpy(dst, src, bytes);
 }
 
-void sml_stream_keep(struct sml_stream *s)
+/* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
+ * ends. */
+static void sml_stream_keep(struct sml_stream *s)
 {
     /* Another switch would not be asked about what all ranks share; the present one is, if it has restarted.
      */
@@ -316,6 +318,16 @@ void sml_stream_keep(struct sml_stream *s)
             xfer_pieces_gather(&chunk.elements, data, copy);
     }
     s->base = s->end;
+}
+
+/* Whether what is missing is all of collectives that were left. */
+static bool sml_stream_lacks_others_only(const struct sml_stream *s)
+{
+    uint64_t from = 0, offset;
+    size_t bytes;
+
+    return s->cfg.may_leave && s->oldest < s->base && s->end - s->oldest <= s->cfg.slots &&
+           sml_have(s, s->end - 1) && !sml_stream_lacks(s, &from, &offset, &bytes);
 }
 
 void sml_stream_end_if_done(struct sml_stream *s)
@@ -423,4 +435,38 @@ void sml_stream_stats(const struct sml_stream *s, struct xfer_stats *out)
     out->rto_ns = xfer_rtt_rto(&s->rtt);
     out->window = s->window.size;
     out->unanswered = s->silent;
+}
+
+/* Best effort: the end of a collective for a rank that will not wait for all of its sums. */
+
+bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes)
+{
+    const size_t element = s->element.out;
+    uint64_t position = s->base + *from;
+
+    if (position < s->oldest)
+        position = s->oldest;
+    while (position < s->end && sml_have(s, position))
+        position++;
+    if (position >= s->end)
+        return false;
+    *from = position - s->base + 1;
+    xfer_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, offset, bytes);
+    return true;
+}
+
+bool sml_stream_leave(struct sml_stream *s)
+{
+    if (!s->cfg.may_leave || sml_stream_status(s) != XFER_RUNNING || s->end - s->oldest > s->cfg.slots)
+        return false;
+    sml_stream_keep(s);
+    return true;
+}
+
+void sml_stream_note_kept(struct sml_stream *s, uint64_t position)
+{
+    struct sml_kept *k = &s->kept[sml_kept_place(s, position)];
+
+    k->elements.end = k->awaited.end;
+    k->awaited.end = 0;
 }

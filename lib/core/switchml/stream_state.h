@@ -45,7 +45,7 @@ struct sml_stream {
     uint64_t round;     /* the position whose running number in the present life is 0 (struct xfer_route) */
     uint8_t *kept_data; /* [sml_kept_chunks][chunk_bytes] */
 
-    /* With a quorum (stream_quorum.c). */
+    /* With a quorum. */
     uint8_t *names;     /* [2 * slots], maps of the ranks in the results of positions from oldest - slots to
                            oldest + slots; all 0: there was none to be had, or it was not wanted */
     size_t names_bytes; /* of one; 0: there is no quorum */
@@ -186,26 +186,9 @@ static inline uint8_t *sml_names_at(const struct sml_stream *s, uint64_t positio
  * slots on. */
 bool sml_stream_missed(const struct sml_stream *s, uint64_t position);
 
-/* The switch is done with the chunk; position is in [head, head + slots). This rank is; it is in [oldest,
- * oldest + slots). */
-void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now);
-void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now);
-
-/* With a quorum. A result with these names behind its elements has been stored. */
-void sml_stream_note_names(struct sml_stream *s, uint64_t position, const uint8_t *names);
-/* There is none, or it was not wanted. */
-void sml_stream_forget_names(struct sml_stream *s, uint64_t position);
 /* The results of chunks before this position cannot be had any more: goes on behind them, as far as the
  * collective in progress has any, but that the switch is asked about those that this rank has sent. */
 void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now);
-/* SML_LATE. */
-enum xfer_receive sml_stream_on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
-                                     uint64_t now);
-/* Whether all ranks are in the chunk's result. */
-bool sml_stream_has_all(const struct sml_stream *s, uint64_t position);
-/* Whether it is the result of another call than this rank's, for a rank may lack the switch's MISMATCH. That
- * is noted as one. */
-bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const struct sml_packet *p);
 
 /* The chunk at a position of the present collective, or at a kept one before it. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
@@ -213,13 +196,6 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
 struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
                                    const struct sml_chunk *chunk);
-
-/* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
- * ends. */
-void sml_stream_keep(struct sml_stream *s);
-
-/* Whether what is missing is all of collectives that were left. */
-bool sml_stream_lacks_others_only(const struct sml_stream *s);
 
 /* The result of a kept chunk is where its contribution was. */
 void sml_stream_note_kept(struct sml_stream *s, uint64_t position);

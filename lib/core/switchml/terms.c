@@ -3,8 +3,113 @@
 #include <string.h>
 
 #include "protocol/ranks.h"
-#include "switchml/terms_words.h"
 #include "wire/bytes.h"
+
+static const char *format_words(enum xfer_format format)
+{
+    static const char *const words[XFER_FORMATS] = {[XFER_FORMAT_INT32] = "int32 elements with exponents",
+                                                    [XFER_FORMAT_TYPED] = "typed elements",
+                                                    [XFER_FORMAT_FP16] = "fp16 elements with exponents"};
+
+    return words[format];
+}
+
+static const char *mode_words(enum xfer_mode mode)
+{
+    return mode == XFER_ORDERED ? "ordered sums" : "sums on arrival";
+}
+
+static const char *checksum_words(enum xfer_checksum checksum)
+{
+    return checksum == XFER_CHECKSUM_NONE ? "packets without a checksum" : "packets with a CRC32C";
+}
+
+static const char *plain_words(bool plain)
+{
+    return plain ? "published packets only" : "packets of all kinds";
+}
+
+static const char *keyed_words(bool keyed)
+{
+    return keyed ? "keyed" : "not keyed";
+}
+
+#define TO_COMPRESS "compression "
+
+static const char *compression_words(const struct sml_table *t)
+{
+    static const char *const words[][SML_INDEX_BITS_MAX] = {
+        {TO_COMPRESS "to 1 bit, sums of 8", TO_COMPRESS "to 2 bits, sums of 8",
+         TO_COMPRESS "to 3 bits, sums of 8", TO_COMPRESS "to 4 bits, sums of 8"},
+        {TO_COMPRESS "to 1 bit, sums of 16", TO_COMPRESS "to 2 bits, sums of 16",
+         TO_COMPRESS "to 3 bits, sums of 16", TO_COMPRESS "to 4 bits, sums of 16"},
+    };
+
+    if (!sml_table_valid(t))
+        return t->code == 0 ? "no compression" : "compression by a table that is none";
+    return words[sml_sum_bits(t->code) == 16][sml_index_bits(t->code) - 1];
+}
+
+static const char *quorum_words(const struct sml_terms *t)
+{
+    return t->quorum == 0 ? "sums of all ranks" : "sums of a quorum of ranks";
+}
+
+bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
+{
+    struct sml_terms a, b;
+
+    if (!sml_terms_parse(&a, wish) || !sml_terms_parse(&b, other))
+        *d = (struct agg_difference){"other terms than SwitchML's", "other terms than SwitchML's"};
+    else if (a.format != b.format)
+        *d = (struct agg_difference){format_words(a.format), format_words(b.format)};
+    else if (a.mode != b.mode)
+        *d = (struct agg_difference){mode_words(a.mode), mode_words(b.mode)};
+    else if (a.checksum != b.checksum)
+        *d = (struct agg_difference){checksum_words(a.checksum), checksum_words(b.checksum)};
+    else if (a.table.code != b.table.code)
+        *d = (struct agg_difference){compression_words(&a.table), compression_words(&b.table)};
+    else if (memcmp(&a.table, &b.table, sizeof a.table) != 0 || a.compression != b.compression)
+        *d = (struct agg_difference){"one granularity, fraction and block of compression", "others"};
+    else if ((a.quorum == 0) != (b.quorum == 0))
+        *d = (struct agg_difference){quorum_words(&a), quorum_words(&b)};
+    else if (a.quorum != b.quorum || a.wait_ms != b.wait_ms)
+        *d = (struct agg_difference){"one quorum and time to wait for the others", "another"};
+    else if (a.plain != b.plain)
+        *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
+    else
+        return false;
+    return true;
+}
+
+unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_LISTED_TERMS])
+{
+    struct sml_terms t;
+    unsigned n = 0;
+
+    if (!sml_terms_parse(&t, terms))
+        return 0;
+
+    if (t.format >= XFER_FORMATS || t.checksum > XFER_CHECKSUM_CRC32C)
+        return 0;
+    list[n++] = (struct agg_term){.name = "format", .word = xfer_format_name(t.format)};
+    list[n++] =
+        (struct agg_term){.name = "mode", .word = t.mode == XFER_ON_ARRIVAL ? "on_arrival" : "ordered"};
+    list[n++] = (struct agg_term){.name = "checksum", .word = xfer_checksum_name(sml_terms_checksum(&t))};
+    list[n++] = (struct agg_term){.name = "slots", .number = t.slots};
+    list[n++] = (struct agg_term){.name = "chunk_bytes", .number = t.chunk_bytes};
+    list[n++] = (struct agg_term){.name = "resumed", .number = t.resumed};
+    if (t.table.code != 0)
+        list[n++] = (struct agg_term){.name = "compression",
+                                      .word = compression_words(&t.table) + strlen(TO_COMPRESS)};
+    if (t.quorum != 0) {
+        list[n++] = (struct agg_term){.name = "quorum", .number = t.quorum};
+        list[n++] = (struct agg_term){.name = "quorum_wait_ms", .number = t.wait_ms};
+    }
+    if (t.labelled)
+        list[n++] = (struct agg_term){.name = "threads", .number = t.threads};
+    return n;
+}
 
 /* Where these are in the bytes. */
 enum { KEYED = 16, TABLE = 17, COMPRESSION = TABLE + 1 + SML_INDICES_MAX, QUORUM = COMPRESSION + 4 };
@@ -101,20 +206,20 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (t.checksum > XFER_CHECKSUM_CRC32C)
         return agg_refuse(why, "checksum %u is not known here", t.checksum);
     if (t.checksum != XFER_CHECKSUM_NONE && xfer_has_exponents(t.format))
-        return agg_refuse(why, "packets of %s have no checksum", xfer_format_words(t.format));
+        return agg_refuse(why, "packets of %s have no checksum", format_words(t.format));
     if (t.table.code != 0 && !sml_table_valid(&t.table))
         return agg_refuse(why, "the table of code 0x%02x is none of 1 to %d bits whose values ascend from 0",
                           t.table.code, SML_INDEX_BITS_MAX);
     if (t.table.code != 0 && t.format != XFER_FORMAT_TYPED)
-        return agg_refuse(why, "packets of %s cannot be compressed", xfer_format_words(t.format));
+        return agg_refuse(why, "packets of %s cannot be compressed", format_words(t.format));
     if (t.table.code != 0 && t.chunk_bytes < SML_LOOK_UP_CHUNK_MIN)
         return agg_refuse(why, "compressed calls take chunks of %d bytes at least, not %u",
                           SML_LOOK_UP_CHUNK_MIN, t.chunk_bytes);
     if (t.quorum != 0 && t.format != XFER_FORMAT_TYPED)
         return agg_refuse(why, "packets of %s cannot be summed by a quorum: their exponents are all ranks'",
-                          xfer_format_words(t.format));
+                          format_words(t.format));
     if (t.plain && t.format != XFER_FORMAT_INT32)
-        return agg_refuse(why, "packets of %s are not the published ones", xfer_format_words(t.format));
+        return agg_refuse(why, "packets of %s are not the published ones", format_words(t.format));
     if (t.plain && t.chunk_bytes < PUBLISHED_BYTES_MIN)
         return agg_refuse(why, "the published packets have chunks of %d bytes at least, not %u",
                           PUBLISHED_BYTES_MIN, t.chunk_bytes);
@@ -192,7 +297,7 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
         if (t.keyed != first.keyed)
             return agg_refuse(why->text,
                               "the packets of rank %u were %s, those of rank %u were %s: not the same job",
-                              first_rank, sml_keyed_words(first.keyed), rank, sml_keyed_words(t.keyed));
+                              first_rank, keyed_words(first.keyed), rank, keyed_words(t.keyed));
         int32_t ahead = (int32_t)(t.first_tag - first.first_tag);
         oldest = ahead < oldest ? ahead : oldest;
         furthest = ahead > newest ? rank : furthest;
