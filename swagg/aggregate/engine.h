@@ -46,8 +46,6 @@ struct engine_source {
 };
 
 enum { ENGINE_SOURCES = COUNTED_PROTOCOLS * (1 + SWAGG_MAX_UPLINKS) };
-static_assert((int)AGG_PROTOCOL_IDS <= (int)COUNTED_PROTOCOLS,
-              "protocols are counted, and found, by their numbers");
 
 /* Number of the source of a protocol's packets (enum agg_protocol_id) that members send ... */
 static inline unsigned engine_from_members(unsigned protocol)

@@ -98,7 +98,10 @@ enum drop {
 /* Protocols also drop packets that belong to no job, for reasons of their own (protocol/protocol.h, strange).
  * With those, kinds of drops are numbered 0 .. DROP_KINDS - 1; some numbers are not used. */
 /* enum agg_protocol_id is less. */
-enum { COUNTED_PROTOCOLS = 6, DROP_KINDS = DROP_REASONS + COUNTED_PROTOCOLS * AGG_MAX_REASONS };
+enum {
+    COUNTED_PROTOCOLS = AGG_PROTOCOL_IDS,
+    DROP_KINDS = DROP_REASONS + COUNTED_PROTOCOLS * AGG_MAX_REASONS
+};
 
 /* protocol: enum agg_protocol_id. */
 static inline unsigned drop_kind(unsigned protocol, unsigned reason)
