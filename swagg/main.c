@@ -15,12 +15,13 @@
 #include "pin.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
+#include "show/views_page.h"
 #include "standard_streams.h"
 #include "version.h"
 
 struct arguments {
     const char *file;
-    bool check, settings;
+    bool check, settings, views;
     char **eal; /* NULL-terminated, what follows "--" */
 };
 
@@ -35,6 +36,8 @@ static const struct option_row rows[] = {
      "only say whether the configuration is good"},
     {"settings", 0, NULL, option_flag, offsetof(struct arguments, settings), 0, 0,
      "print all settings of a configuration, as tables in Markdown"},
+    {"views", 0, NULL, option_flag, offsetof(struct arguments, views), 0, 0,
+     "print what there is to see of a running switch, as tables in Markdown"},
     {NULL, 0, "-- ...", NULL, 0, 0, 0,
      "arguments for DPDK's EAL, such as --file-prefix=NAME, by which several run on one machine; lcore and "
      "memory options replace those that the configuration implies"},
@@ -66,7 +69,7 @@ static int parse_command_line(struct arguments *a, int argc, char *argv[])
 
     *a = (struct arguments){.eal = split_eal_arguments(&argc, argv)};
     const int status = options_read(&line, argc, argv);
-    if (status != OPTIONS_READ || a->settings)
+    if (status != OPTIONS_READ || a->settings || a->views)
         return status;
     if (a->file == NULL && optind < argc)
         a->file = argv[optind++];
@@ -145,6 +148,10 @@ int main(int argc, char *argv[])
         return status;
     if (cl.settings) {
         config_print_settings(stdout);
+        return EXIT_GOOD;
+    }
+    if (cl.views) {
+        views_page_print();
         return EXIT_GOOD;
     }
     if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))

@@ -6,25 +6,9 @@
 
 #include "ask.h"
 #include "nearest.h"
+#include "views/declared.h"
 
-const struct command commands[] = {
-    {{"status"}, {0}, false, "status", "version, process, addresses, how much there is of everything"},
-    {{"ports"}, {0}, false, "ports", "ports, their links and traffic"},
-    {{"port"}, {ARGUMENT_PORT}, false, "port", "device, link and all counters of a port"},
-    {{"jobs"}, {0}, false, "jobs", "jobs and their states"},
-    {{"job"}, {ARGUMENT_JOB}, false, "job", "state and terms of a job"},
-    {{"ranks"}, {ARGUMENT_JOB}, false, "ranks", "members of a job: who is missing, who is late"},
-    {{"tenants"}, {0}, false, "tenants", "what each tenant has of the switch, and its quotas"},
-    {{"uplinks"}, {0}, false, "uplinks", "switches above this one, and what goes to them"},
-    {{"slots"}, {ARGUMENT_JOB}, false, "slots", "slots of a job that wait for contributions"},
-    {{"sums"}, {ARGUMENT_JOB}, false, "sums", "sums of a job of passing frames, the latest chunks"},
-    {{"fdb"}, {0}, false, "fdb", "stations, the ports they were heard on, and how long ago"},
-    {{"drops"}, {ARGUMENT_PORT}, true, "drops", "dropped frames by reason, of all ports or one"},
-    {{"counters"}, {0}, false, "counters", "what was done with the other frames"},
-    {{"verdicts"}, {0}, false, "verdicts", "what became of gradient packets"},
-    {{"lcores"}, {0}, false, "lcores", "polling threads, their tasks and work"},
-    {{"lcore"}, {ARGUMENT_LCORE}, false, "lcore", "tasks and all counters of a polling thread"},
-    {{"memory"}, {0}, false, "memory", "memory, packet buffers, frames that jobs keep"},
+static const struct command written[] = {
     {{"job", "drain"},
      {ARGUMENT_JOB},
      false,
@@ -67,9 +51,38 @@ const struct command commands[] = {
      "reload",
      "have the switch read its configuration anew, and print what has changed"},
     {{"log", "level"}, {ARGUMENT_LEVEL}, false, "log level", "error, warning, notice, info or debug"},
+    {{"capture"},
+     {0},
+     false,
+     NULL,
+     "frames that pass the switch, into a file (pcapng), until it is interrupted"},
+    {{"watch"},
+     {ARGUMENT_COMMAND},
+     false,
+     NULL,
+     "a view again and again, with rates a second in place of counters"},
+    {{"top"}, {0}, false, NULL, "the whole switch on a full screen, every second"},
+    {{"switches"}, {0}, false, NULL, "names of the switches that run here"},
 };
 
-const unsigned commands_count = sizeof(commands) / sizeof(commands[0]);
+enum { WRITTEN = sizeof(written) / sizeof(written[0]), COMMANDS = VIEWS + WRITTEN };
+
+const struct command *commands_all(unsigned *count)
+{
+    static const enum command_argument argument[VIEW_SUBJECTS] = {ARGUMENT_NONE, ARGUMENT_PORT,
+                                                                  ARGUMENT_LCORE, ARGUMENT_JOB};
+    static struct command all[COMMANDS];
+
+    for (unsigned i = 0; i < VIEWS; i++)
+        all[i] = (struct command){{views[i].name},
+                                  {argument[views[i].of]},
+                                  views[i].of != VIEW_OF_ALL && views[i].optional,
+                                  views[i].name,
+                                  views[i].help};
+    memcpy(all + VIEWS, written, sizeof(written));
+    *count = COMMANDS;
+    return all;
+}
 
 static const struct {
     const char *key, *word; /* in requests; in messages */
@@ -83,6 +96,7 @@ static const struct {
     [ARGUMENT_DIRECTION] = {"direction", "rx|tx"},
     [ARGUMENT_NEW_PORT] = {"port", "NAME"},
     [ARGUMENT_DEVICE] = {"device", "DEVICE"},
+    [ARGUMENT_COMMAND] = {"", "COMMAND"},
     [ARGUMENT_SETTINGS] = {"settings", "KEY=NUMBER..."},
 };
 
@@ -141,10 +155,12 @@ static bool fits(const struct command *c, unsigned given)
  * a job of that name), else the last, which has two words if any has. NULL: there is none. */
 static const struct command *command_meant(char *const words[], unsigned n)
 {
-    const struct command *meant = NULL;
+    const struct command *meant = NULL, *commands;
+    unsigned count;
 
-    for (const struct command *c = commands; c < &commands[commands_count]; c++) {
-        if (!begins_with(words, n, c))
+    commands = commands_all(&count);
+    for (const struct command *c = commands; c < &commands[count]; c++) {
+        if (c->request == NULL || !begins_with(words, n, c))
             continue;
         meant = c;
         if (fits(c, n - words_of(c)))
@@ -153,16 +169,26 @@ static const struct command *command_meant(char *const words[], unsigned n)
     return meant;
 }
 
-/* Those of so many words, and with those of one word the ones that are no requests. */
+/* Those of so many words. */
 static void offer_commands(struct nearest *meant, unsigned words)
 {
-    static const char *const others[] = {"capture", "watch", "top", "switches"};
+    unsigned count;
+    const struct command *commands = commands_all(&count);
 
-    for (const struct command *c = commands; c < &commands[commands_count]; c++)
+    for (const struct command *c = commands; c < &commands[count]; c++)
         if (words_of(c) == words)
-            nearest_offer(meant, c->request);
-    for (unsigned i = 0; words == 1 && i < sizeof(others) / sizeof(others[0]); i++)
-        nearest_offer(meant, others[i]);
+            nearest_offer(meant, c->request != NULL ? c->request : c->words[0]);
+}
+
+const struct command *command_other(const char *word)
+{
+    unsigned count;
+    const struct command *commands = commands_all(&count);
+
+    for (const struct command *c = commands; c < &commands[count]; c++)
+        if (c->request == NULL && strcmp(c->words[0], word) == 0)
+            return c;
+    return NULL;
 }
 
 /* Whether the first one or two words, as many as these, are nearly those of a command: then why says which.

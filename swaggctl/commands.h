@@ -19,6 +19,7 @@ enum command_argument {
     ARGUMENT_DIRECTION,
     ARGUMENT_NEW_PORT,
     ARGUMENT_DEVICE,
+    ARGUMENT_COMMAND,
     ARGUMENT_SETTINGS, /* the last: any number of KEY=NUMBER */
     ARGUMENTS,
 };
@@ -27,17 +28,20 @@ struct command {
     const char *words[COMMAND_WORDS_MAX]; /* as typed */
     enum command_argument takes[COMMAND_ARGUMENTS_MAX];
     bool optional;       /* the last argument may be left out */
-    const char *request; /* the command as the switch knows it */
+    const char *request; /* the command as the switch knows it; NULL: it is no request to one */
     const char *help;
 };
 
-extern const struct command commands[];
-extern const unsigned commands_count;
+/* All: views, as they are declared (views/declared.h), then what changes something, then the rest. */
+const struct command *commands_all(unsigned *count);
 
-/* The command that these words begin with and whose arguments the rest can be; *used: how many words it has
+/* The request that these words begin with and whose arguments the rest can be; *used: how many words it has
  * itself. NULL: why says what is wrong. */
 const struct command *command_find(char *const words[], unsigned n, unsigned *used,
                                    char why[COMMAND_WHY_MAX]);
+
+/* The one that is no request and called so; NULL: there is none. */
+const struct command *command_other(const char *word);
 
 /* Whether it changes something; else it shows a view. */
 bool command_acts(const struct command *command);

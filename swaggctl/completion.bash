@@ -1,11 +1,37 @@
-# bash completion for swaggctl: commands from its own list, names of jobs, ports and threads from the running switch.
+# bash completion for swaggctl: commands and options from its own help, names of jobs, ports and threads from the running switch.
 
 _swaggctl_names() { # VIEW COLUMN
     swaggctl "${switch[@]}" --no-header --only "$2" "$1" 2>/dev/null </dev/null
 }
 
+# What may stand in the place of a word of a command's usage.
+_swaggctl_may() { # WORD
+    case ${1//[][]/} in
+    JOB) _swaggctl_names jobs name ;;
+    PORT) _swaggctl_names ports name ;;
+    LCORE) _swaggctl_names lcores lcore ;;
+    MAC) _swaggctl_names fdb mac ;;
+    LEVEL) echo error warning notice info debug ;;
+    *"|"*) echo "${1//[][|]/ }" ;;
+    [a-z]*) echo "$1" ;;
+    esac
+}
+
+# What may follow the words that were typed, by the usages of all commands.
+_swaggctl_next() { # WORD...
+    local usage i
+    local -a takes
+    while read -r usage; do
+        read -ra takes <<<"$usage"
+        for ((i = 0; i < $#; i++)); do
+            [[ ${takes[i]-} == [^a-z]* || ${takes[i]-} == *"|"* || ${takes[i]-} == "${*:i+1:1}" ]] || continue 2
+        done
+        [ -z "${takes[$#]-}" ] || _swaggctl_may "${takes[$#]}"
+    done < <(swaggctl --help | sed -nE '/^commands:/,/^$/s/^  ([^ ]+( [^ ]+)*)  .*/\1/p')
+}
+
 _swaggctl() {
-    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i choices
     local -a words=() switch=()
     COMPREPLY=()
     for ((i = 1; i < COMP_CWORD; i++)); do
@@ -20,42 +46,21 @@ _swaggctl() {
         esac
     done
     case $previous in
-    -s | --switch)
-        mapfile -t COMPREPLY < <(compgen -W "$(swaggctl switches 2>/dev/null)" -- "$word")
-        return
-        ;;
-    --port) mapfile -t COMPREPLY < <(compgen -W "$(_swaggctl_names ports name)" -- "$word") && return ;;
-    --job) mapfile -t COMPREPLY < <(compgen -W "$(_swaggctl_names jobs name)" -- "$word") && return ;;
-    --kind) mapfile -t COMPREPLY < <(compgen -W "data control other" -- "$word") && return ;;
-    -w | --write)
-        mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        return
-        ;;
+    -s | --switch) choices=$(swaggctl switches 2>/dev/null) ;;
+    --port) choices=$(_swaggctl_may PORT) ;;
+    --job) choices=$(_swaggctl_may JOB) ;;
+    --kind) choices="data control other" ;;
+    -w | --write) choices=$(compgen -f -- "$word") ;;
     -o | --only | -n | --every | -c | --times | --snap) return ;;
+    *)
+        if [[ $word == -* ]]; then
+            choices=$(swaggctl --help | grep -oE -- '--[a-z-]+')
+        else
+            choices=$(_swaggctl_next "${words[@]}")
+        fi
+        ;;
     esac
-    if [[ $word == -* ]]; then
-        mapfile -t COMPREPLY < <(compgen -W "$(swaggctl --help | grep -oE -- '--[a-z-]+')" -- "$word")
-        return
-    fi
-    local choices
-    case "${words[*]}" in
-    "") choices=$(swaggctl --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\).*/\1/p') ;;
-    job) choices="drain kill reset $(_swaggctl_names jobs name)" ;;
-    "job drain" | "job kill" | "job reset" | ranks | slots | sums) choices=$(_swaggctl_names jobs name) ;;
-    port) choices="add del up down $(_swaggctl_names ports name)" ;;
-    "port up" | "port down" | "port del" | drops | "fdb flush") choices=$(_swaggctl_names ports name) ;;
-    fdb) choices="add del flush" ;;
-    "fdb add" | "fdb del") choices=$(_swaggctl_names fdb mac) ;;
-    "fdb add "*) choices=$(_swaggctl_names ports name) ;;
-    impair) choices="set clear" ;;
-    "impair set" | "impair clear") choices=$(_swaggctl_names ports name) ;;
-    "impair set "* | "impair clear "*) choices="rx tx" ;;
-    lcore) choices=$(_swaggctl_names lcores lcore) ;;
-    log) choices="level" ;;
-    "log level") choices="error warning notice info debug" ;;
-    *) return ;;
-    esac
-    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word")
+    mapfile -t COMPREPLY < <(compgen -W "$choices" -- "$word" | sort -u)
 }
 
 complete -F _swaggctl swaggctl

@@ -74,19 +74,15 @@ static const char intro[] = "usage: swaggctl [OPTION...] COMMAND [ARGUMENT...]\n
 static void print_commands(void)
 {
     char words[128];
+    unsigned count;
+    const struct command *commands = commands_all(&count);
 
     puts("\ncommands:");
-    for (unsigned i = 0; i < commands_count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         command_usage(words, sizeof(words), &commands[i]);
         printf("  %-22s  %s\n", words, commands[i].help);
     }
-    puts("  capture                 frames that pass the switch, into a file (pcapng), until it is "
-         "interrupted\n"
-         "  watch COMMAND           a view again and again, with rates a second in place of counters\n"
-         "  top                     the whole switch on a full screen, every second\n"
-         "  switches                names of the switches that run here\n"
-         "\n"
-         "exit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch was reached");
+    puts("\nexit status: 0 done; 1 the switch says no; 2 a wrong command line; 3 no switch was reached");
 }
 
 /* Of the request for a capture. */
@@ -296,26 +292,32 @@ static int watch(const struct arguments *cl)
     return run(cl, cl->words + 1, cl->n - 1, true);
 }
 
-/* Commands that are no request to a switch, but for watch, which makes one again and again. */
-static const struct other {
-    const char *word, *takes;
+/* What those do that are no request; watch makes one again and again. */
+static const struct {
+    const char *word;
     int (*run)(const struct arguments *cl);
 } others[] = {
-    {"top", "", top},
-    {"capture", "", capture},
-    {"watch", " COMMAND", watch},
-    {"switches", "", switches},
+    {"top", top},
+    {"capture", capture},
+    {"watch", watch},
+    {"switches", switches},
 };
 
-static int run_other(const struct arguments *cl, const struct other *o)
+static int run_other(const struct arguments *cl, const struct command *command)
 {
-    if ((cl->n > 1) == (o->takes[0] != '\0'))
-        return o->run(cl);
-    return refuse_usage("usage: swaggctl %s%s", o->word, o->takes);
+    char usage[128];
+
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(others[i].word, command->words[0]) == 0 &&
+            (cl->n > 1) == (command->takes[0] != ARGUMENT_NONE))
+            return others[i].run(cl);
+    command_usage(usage, sizeof(usage), command);
+    return refuse_usage("usage: swaggctl %s", usage);
 }
 
 int main(int argc, char *argv[])
 {
+    const struct command *other;
     struct arguments cl;
     int status;
 
@@ -323,8 +325,8 @@ int main(int argc, char *argv[])
     status = parse(&cl, argc, argv);
     if (status != OPTIONS_READ)
         return status;
-    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(cl.words[0], others[i].word) == 0)
-            return run_other(&cl, &others[i]);
+    other = command_other(cl.words[0]);
+    if (other != NULL)
+        return run_other(&cl, other);
     return run(&cl, cl.words, cl.n, false);
 }

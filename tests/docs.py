@@ -268,15 +268,6 @@ def check_environment():
             complain(page.name, f"the default of {name} is {default[1]}")
 
 
-def check_telemetry():
-    page = ROOT / "docs/configuration.md"
-    registered = {f"/swagg/{name}" for name in re.findall(r'\{"(\w+)", VIEW_OF', source("lib/host/views/declared.c"))}
-    told = {command.split(",")[0] for row in tables(page, "Looking at it") for command in quoted(row[0])
-            if command.startswith("/swagg/")}
-    for command in registered ^ told:
-        complain(page.name, f"{command} is only in {'the code' if command in registered else 'the page'}")
-
-
 def check_examples():
     page = (ROOT / "docs/configuration.md").read_text()
     for path in (ROOT / "conf").glob("*.yaml"):
@@ -295,7 +286,6 @@ for page in PAGES:
             check_quoted_commands(page, place, line)
 check_sections_in_comments()
 check_environment()
-check_telemetry()
 check_examples()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)

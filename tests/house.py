@@ -69,7 +69,7 @@ ROOMS = {
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
-    "swaggctl": ["lib/nearest", "lib/command_line", "lib/version"],
+    "swaggctl": ["lib/nearest", "lib/host/views", "lib/command_line", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
     "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What pages say of options and settings is what the programs' own tables print: pages.sh [--write] BUILD_DIRECTORY. --write puts it there.
+# What pages say of options, commands, settings and views is what the programs' own tables print: pages.sh [--write] BUILD_DIRECTORY. --write puts it there.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 write=false
@@ -25,9 +25,17 @@ part() {
     diff "$page" "$folder/page" || status=1
 }
 
+# The commands of its --help, as a manual page has them.
+# shellcheck disable=SC2317 # part calls it
+commands() {
+    "$build/swaggctl/swaggctl" --help | sed -nE '/^commands:/,/^$/s/^  ([^ ]+( [^ ]+)*)  +(.*)$/.TP\n.B \1\n\u\3./p' | sed 's/-/\\-/g'
+}
+
 part swagg/swagg.8 '.SH OPTIONS' .SH "$build/swagg/swagg" --help=man
 part server/swagg-ps.8 '.SH OPTIONS' .SH "$build/server/swagg-ps" --help=man
 part swaggctl/swaggctl.1 '.SH OPTIONS' .SH "$build/swaggctl/swaggctl" --help=man
+part swaggctl/swaggctl.1 '.SH COMMANDS' .SH commands
+part docs/views.md '# What there is to see' '# ' "$build/swagg/swagg" --views
 
 # Tables of the configuration, each behind a line that names it.
 "$build/swagg/swagg" --settings >"$folder/settings"

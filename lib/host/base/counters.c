@@ -10,8 +10,10 @@ static const struct {
 #undef X
 };
 
-static const char *const events[EVENTS] = {
-#define X(id, name, meaning) [EVENT_##id] = name,
+static const struct {
+    const char *name, *meaning;
+} events[EVENTS] = {
+#define X(id, name, meaning) [EVENT_##id] = {name, meaning},
     EVENT_LIST(X)
 #undef X
 };
@@ -43,5 +45,10 @@ const char *drop_meaning(unsigned kind)
 
 const char *event_name(enum event event)
 {
-    return events[event];
+    return events[event].name;
+}
+
+const char *event_meaning(enum event event)
+{
+    return events[event].meaning;
 }

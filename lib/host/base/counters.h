@@ -182,5 +182,6 @@ static inline void count_from_above(struct counters *c, unsigned uplink, size_t 
 const char *drop_name(unsigned kind);
 const char *drop_meaning(unsigned kind);
 const char *event_name(enum event event);
+const char *event_meaning(enum event event);
 
 #endif
