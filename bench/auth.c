@@ -31,7 +31,7 @@ struct job {
     struct sml_stream *stream[RANKS];
 };
 
-static struct keys_shared shared;
+static struct keys_secret shared;
 static float *in[RANKS], *out[RANKS];
 
 /* Of this thread: what other programs take does not count. */

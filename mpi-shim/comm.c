@@ -87,7 +87,7 @@ static struct shim_comm *create(MPI_Comm comm)
 {
     struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
-    place_of(comm, &c->place);
+    comm_label_of(comm, &c->label);
     put_in_list(c);
     PMPI_Comm_set_attr(comm, keyval, c);
     return c;

@@ -16,7 +16,7 @@
 struct shim_comm {
     MPI_Comm handle;
     struct team *team; /* NULL: none yet, or the switch takes no such communicator */
-    struct place place;
+    struct comm_label label;
     int error; /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */

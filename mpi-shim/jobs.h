@@ -5,7 +5,7 @@
 
 #include "compressed.h"
 #include "crossover.h"
-#include "place.h"
+#include "label.h"
 #include "swagg.h"
 
 enum { JOB_NAME_MAX = 64 };
@@ -13,7 +13,7 @@ enum { JOB_NAME_MAX = 64 };
 /* What is told of a job beside its totals. */
 struct job_facts {
     char name[JOB_NAME_MAX]; /* in the switch */
-    struct place place;      /* the communicator that it was made for; others may share it */
+    struct comm_label label; /* the communicator that it was made for; others may share it */
     int ranks;
     int *in_world; /* [ranks]: which ranks of MPI_COMM_WORLD they are */
     char allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT]; /* which sizes go to the switch */

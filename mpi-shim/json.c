@@ -55,7 +55,7 @@ static void write_job(void *ctx, const struct job_facts *facts, const struct swa
 {
     struct list *l = ctx;
     write_text(l->f, next_item(l), "name", facts->name);
-    write_text(l->f, ", ", "communicator", facts->place.text);
+    write_text(l->f, ", ", "communicator", facts->label.text);
     write_number(l->f, "ranks", (uint64_t)facts->ranks);
     write_text(l->f, ", ", "allreduce", facts->allreduce);
     write_text(l->f, ", ", "reduce", facts->reduce);
@@ -77,7 +77,7 @@ static void write_group(struct list *l, const struct ledger_group *g)
     write_text(l->f, ", ", "operation", k->op);
     write_text(l->f, ", ", "type", k->type);
     write_text(l->f, ", ", "size", k->size);
-    write_text(l->f, ", ", "communicator", k->place);
+    write_text(l->f, ", ", "communicator", k->label);
     write_text(l->f, ", ", "by", k->why == WHY_NOT ? "switch" : "Open MPI");
     write_text(l->f, ", ", "why", why_text(k->why));
     write_number(l->f, "call_sites", g->sites);

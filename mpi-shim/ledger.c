@@ -21,7 +21,7 @@ static struct entry {
     struct ledger_kind kind;
     const void *site;
     char type[MPI_MAX_OBJECT_NAME];
-    char place[PLACE_MAX];
+    char label[COMM_LABEL_MAX];
 } entries[ENTRIES];
 static _Atomic unsigned used;                /* grows under the mutex */
 static _Atomic uint64_t homeless[WHY_COUNT]; /* calls of kinds for which there was no entry left */
@@ -58,7 +58,7 @@ static uint64_t key_of(const struct call *c, unsigned class)
 {
     const uint64_t words[] = {(uint64_t)(uintptr_t)c->function, (uint64_t)(uintptr_t)c->op,
                               (uint64_t)(uintptr_t)c->type,     (uint64_t)(uintptr_t)c->site,
-                              (uint64_t)c->why << 8 | class,    c->place ? c->place->hash : 0};
+                              (uint64_t)c->why << 8 | class,    c->label ? c->label->hash : 0};
     uint64_t key = 0;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         key = splitmix_hash(key ^ words[i]);
@@ -79,8 +79,8 @@ static void describe(struct entry *e, const struct call *c, unsigned class)
 {
     int length, integers, addresses, types, combiner = MPI_COMBINER_NAMED;
     e->site = c->site;
-    if (c->place)
-        memcpy(e->place, c->place->text, sizeof e->place);
+    if (c->label)
+        memcpy(e->label, c->label->text, sizeof e->label);
     if (c->type && c->type != MPI_DATATYPE_NULL) {
         PMPI_Type_get_envelope(c->type, &integers, &addresses, &types, &combiner);
         PMPI_Type_get_name(c->type, e->type, &length);
@@ -92,7 +92,7 @@ static void describe(struct entry *e, const struct call *c, unsigned class)
                                    .op = c->op == MPI_OP_NULL ? "" : op_name(c->op),
                                    .type = e->type,
                                    .size = sizes[class].name,
-                                   .place = e->place};
+                                   .label = e->label};
 }
 
 static struct entry *add(uint64_t key, const struct call *c, unsigned class)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "place.h"
+#include "label.h"
 #include "why.h"
 
 struct call {
@@ -18,7 +18,7 @@ struct call {
     MPI_Datatype type; /* MPI_DATATYPE_NULL: it has none */
     size_t bytes;      /* of one rank's part */
     const void *site;
-    const struct place *place; /* NULL: it is not looked at */
+    const struct comm_label *label; /* NULL: it is not looked at */
 };
 
 /* A kind of calls, in words. */
@@ -28,7 +28,7 @@ struct ledger_kind {
     const char *op;    /* "MPI_SUM"; "" where it has none */
     const char *type;  /* "MPI_INT"; "" where it has none */
     const char *size;  /* "up to 64 bytes" */
-    const char *place; /* "MPI_COMM_WORLD of 4 ranks"; "" where it is not looked at */
+    const char *label; /* "MPI_COMM_WORLD of 4 ranks"; "" where it is not looked at */
 };
 
 /* on_new is told each kind at its first call, by the thread that makes that. NULL: nobody is. */

@@ -61,7 +61,7 @@ static struct ledger_visit enter(const struct collective *c, enum why why)
                                        .type = c->type,
                                        .bytes = c->count > 0 ? (size_t)c->count * (size_t)size : 0,
                                        .site = c->site,
-                                       .place = has_comm ? &comm_state(c->comm)->place : NULL});
+                                       .label = has_comm ? &comm_state(c->comm)->label : NULL});
 }
 
 static int stay(const struct collective *c, enum why why)

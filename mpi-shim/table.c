@@ -21,7 +21,7 @@ void table_label(const struct ledger_kind *k, char label[LEDGER_LABEL_MAX])
 {
     const bool stays = k->why != WHY_NOT;
     snprintf(label, LEDGER_LABEL_MAX, "%s%s%s%s%s, %s%s%s: %s%s", k->function, *k->op ? ", " : "", k->op,
-             *k->type ? ", " : "", k->type, k->size, *k->place ? ", " : "", k->place,
+             *k->type ? ", " : "", k->type, k->size, *k->label ? ", " : "", k->label,
              stays ? "Open MPI, " : "the switch", why_text(k->why));
 }
 
@@ -41,7 +41,7 @@ static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_st
              "job %s, made for %s: %" PRIu32 " slots of %" PRIu32 " bytes, window %" PRIu32
              ", round trip %" PRIu64 " us; allreduce %s, reduce %s; %" PRIu64 " packets sent, %" PRIu64
              " of them again, %" PRIu64 " probes; outlived %" PRIu32 " restarts of the switch",
-             f->name, f->place.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us, f->allreduce,
+             f->name, f->label.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us, f->allreduce,
              f->reduce, s->packets_sent, s->retransmitted, s->probes, s->resumed);
     (*say)(line);
 }

@@ -109,7 +109,7 @@ void team_job_begin(MPI_Comm comm, struct team *team, const struct settings *set
     MPI_Group world;
     f->ranks = team->size;
     f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
-    place_of(comm, &f->place);
+    comm_label_of(comm, &f->label);
     for (int r = 0; r < team->size; r++)
         ranks[r] = r;
     PMPI_Comm_group(MPI_COMM_WORLD, &world);

@@ -47,7 +47,7 @@ static void put(struct batch *b, const struct sockaddr_in *to, const void *paylo
 
 static void put_all(struct batch *b, const struct agg_verdict *v)
 {
-    const struct jobs_job *job = jobs_of(b->out->job);
+    const struct server_job *job = jobs_of(b->out->job);
     const bool has_group = job->footprint.group != 0;
     bool group = false;
 

@@ -59,14 +59,13 @@ static void refuse(const struct request *request, struct reply *reply)
                there);
 }
 
-void commands_run(void *context, const struct request *request, struct reply *reply,
-                  struct server_stream *stream)
+void commands_run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
     struct ps *ps = context;
     const struct view *view = views_find(request->command);
     struct errand errand = {ps, common_command_find(request->command), request, reply};
 
-    (void)stream; /* nothing is captured here */
+    (void)feed; /* nothing is captured here */
     if (view != NULL && ps_view(view) != NULL)
         show(ps, view, request_text(request, "name"), reply);
     else if (errand.command == NULL)

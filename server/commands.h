@@ -8,6 +8,6 @@
 
 /* operators_host.run; context: struct ps. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
-                  struct server_stream *stream);
+                  struct server_feed *feed);
 
 #endif

@@ -30,7 +30,7 @@ static void keeps_nothing(void *buffer)
     (void)buffer; /* packets are handed over without one */
 }
 
-static void free_job(struct jobs *jobs, struct jobs_job *job)
+static void free_job(struct jobs *jobs, struct server_job *job)
 {
     if (job == NULL)
         return;
@@ -61,7 +61,7 @@ static int free_number(const struct jobs *jobs, const struct ctl_entry *joined, 
     return best < 0 ? -EMFILE : 0;
 }
 
-static void seat_members(struct jobs_job *job, const struct ctl_entry *joined)
+static void seat_members(struct server_job *job, const struct ctl_entry *joined)
 {
     for (uint16_t rank = 0; rank < joined->size; rank++) {
         const struct ctl_member *m = &joined->members[rank];
@@ -74,10 +74,10 @@ static void seat_members(struct jobs_job *job, const struct ctl_entry *joined)
 }
 
 /* NULL: no memory. */
-static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
-                             const struct agg_pool_config *cfg, const struct agg_footprint *f)
+static struct server_job *make(struct jobs *jobs, const struct ctl_entry *joined,
+                               const struct agg_pool_config *cfg, const struct agg_footprint *f)
 {
-    struct jobs_job *job = calloc(1, sizeof(*job) + joined->size * sizeof(job->member[0]));
+    struct server_job *job = calloc(1, sizeof(*job) + joined->size * sizeof(job->member[0]));
 
     if (job == NULL)
         return NULL;
@@ -108,9 +108,9 @@ static struct jobs_job *make(struct jobs *jobs, const struct ctl_entry *joined,
 }
 
 /* Of all protocols; n counts through them. NULL: there is none. */
-static struct jobs_job *running_job(const struct jobs *jobs, unsigned n)
+static struct server_job *running_job(const struct jobs *jobs, unsigned n)
 {
-    return (struct jobs_job *)agg_jobs_find(&jobs->running[n / AGG_JOBS], n % AGG_JOBS);
+    return (struct server_job *)agg_jobs_find(&jobs->running[n / AGG_JOBS], n % AGG_JOBS);
 }
 
 static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
@@ -118,7 +118,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
     unsigned n = 0;
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        const struct jobs_job *job = running_job(jobs, i);
+        const struct server_job *job = running_job(jobs, i);
 
         if (job != NULL)
             to[n++] = (struct room_job){.name = job->name,
@@ -150,13 +150,13 @@ static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, co
 }
 
 /* Makes the pool, with lower terms as long as there is no room for it. NULL: none fits. */
-static struct jobs_job *fit(struct jobs *jobs, const struct ctl_entry *joined, struct agg_pool_config *cfg)
+static struct server_job *fit(struct jobs *jobs, const struct ctl_entry *joined, struct agg_pool_config *cfg)
 {
     do {
         struct agg_footprint f;
-        struct jobs_job *job = joined->protocol->footprint(cfg, &f) && has_room(jobs, joined, &f, NULL)
-                                   ? make(jobs, joined, cfg, &f)
-                                   : NULL;
+        struct server_job *job = joined->protocol->footprint(cfg, &f) && has_room(jobs, joined, &f, NULL)
+                                     ? make(jobs, joined, cfg, &f)
+                                     : NULL;
 
         if (job != NULL)
             return job;
@@ -169,7 +169,7 @@ static int open_job(struct jobs *jobs, const struct ctl_entry *joined, struct ag
                     char text[CTL_TEXT_MAX])
 {
     struct agg_footprint wished;
-    struct jobs_job *job;
+    struct server_job *job;
 
     joined->protocol->footprint(cfg, &wished); /* terms_check has seen that there is one */
     job = fit(jobs, joined, cfg);
@@ -184,7 +184,7 @@ static int open_job(struct jobs *jobs, const struct ctl_entry *joined, struct ag
 int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
               char text[CTL_TEXT_MAX])
 {
-    struct keys_shared shared = {.library = keys_sodium()};
+    struct keys_secret shared = {.library = keys_sodium()};
     struct agg_pool_config cfg = {.workers = joined->size,
                                   .shards = (uint16_t)jobs->threads,
                                   .terms = *terms,
@@ -234,7 +234,7 @@ void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t 
     agg_jobs_set(&jobs->running[protocol->id], number, NULL);
     jobs->closed_at[protocol->id][number] = ++jobs->closes;
     synchronize(jobs);
-    free_job(jobs, (struct jobs_job *)job);
+    free_job(jobs, (struct server_job *)job);
 }
 
 bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigned rank)
@@ -256,7 +256,7 @@ struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant)
     struct jobs_held held = {0};
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        const struct jobs_job *job = running_job(jobs, i);
+        const struct server_job *job = running_job(jobs, i);
 
         if (job != NULL && job->tenant == tenant) {
             held.slots += job->slots;
@@ -273,5 +273,5 @@ void jobs_free(struct jobs *jobs)
 
     for (unsigned p = 0; p < protocols; p++)
         for (unsigned n = 0; n < AGG_JOBS; n++)
-            free_job(jobs, (struct jobs_job *)agg_jobs_find(&jobs->running[protocol[p]->id], n));
+            free_job(jobs, (struct server_job *)agg_jobs_find(&jobs->running[protocol[p]->id], n));
 }

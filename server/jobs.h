@@ -21,7 +21,7 @@ struct jobs_turn {
     _Alignas(64) atomic_uint_fast64_t n; /* odd: in a turn */
 };
 
-struct jobs_job {
+struct server_job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
     size_t bytes;          /* of its pool */
     uint32_t slots;
@@ -46,9 +46,9 @@ struct jobs {
     uint64_t closed_at[JOBS_PROTOCOLS_MAX][AGG_JOBS]; /* closes when the number was freed; 0: never used */
 };
 
-static inline const struct jobs_job *jobs_of(const struct agg_job *job)
+static inline const struct server_job *jobs_of(const struct agg_job *job)
 {
-    return (const struct jobs_job *)job;
+    return (const struct server_job *)job;
 }
 
 /* A polling thread's turn. */

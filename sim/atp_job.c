@@ -42,9 +42,9 @@ static struct atp_terms terms_of(const struct atp_job *job, unsigned server)
 }
 
 /* The secret of a life. */
-static struct keys_shared shared_of(const struct atp_terms *terms)
+static struct keys_secret shared_of(const struct atp_terms *terms)
 {
-    struct keys_shared shared = {.library = &toy_library};
+    struct keys_secret shared = {.library = &toy_library};
 
     memcpy(shared.secret, &terms->life, sizeof terms->life);
     return shared;
@@ -55,7 +55,7 @@ static struct keys_shared shared_of(const struct atp_terms *terms)
 static void open_server(struct atp_job *job, unsigned i, const struct atp_terms *terms)
 {
     struct atp_job_server *server = &job->servers[i];
-    const struct keys_shared shared = shared_of(terms);
+    const struct keys_secret shared = shared_of(terms);
     struct agg_pool_config cfg = {
         .job = job->cfg.number, .workers = job->cfg.workers, .shared = &shared, .kernels = kernels_or_exit()};
     struct agg_footprint f;
@@ -148,7 +148,7 @@ static void open_streams(struct atp_job_worker *w)
 {
     for (unsigned i = 0; i < w->job->cfg.servers; i++) {
         const struct atp_terms terms = terms_of(w->job, i);
-        const struct keys_shared shared = shared_of(&terms);
+        const struct keys_secret shared = shared_of(&terms);
         const struct atp_stream_config cfg = {.rank = (uint16_t)w->rank,
                                               .workers = w->job->cfg.workers,
                                               .job = w->job->cfg.number,
@@ -336,7 +336,7 @@ static void resume(void *ctx, uint64_t argument)
     struct atp_job_worker *w = ctx;
     const unsigned i = argument % ATP_JOB_SERVERS;
     struct atp_job_server *server = &w->job->servers[i];
-    const struct keys_shared shared = shared_of(&server->terms);
+    const struct keys_secret shared = shared_of(&server->terms);
 
     if (server->restarts != argument / ATP_JOB_SERVERS || !w->rejoining[i])
         return;

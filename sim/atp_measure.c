@@ -11,7 +11,7 @@ static const uint64_t BITS_PER_S = 10000000000, STAGGER = 5 * MS, SETTLE = 60 * 
 
 /* Workers at one switch, which adds; servers at another one, so that what goes between the two shares a link.
  */
-static void lay_out(const struct atp_share_config *cfg, struct atp_world_config *w)
+static void lay_out(const struct atp_fairness_config *cfg, struct atp_world_config *w)
 {
     *w = (struct atp_world_config){.jobs = cfg->jobs, .measures = true};
     w->net.racks = 1;
@@ -46,17 +46,17 @@ static void lay_out(const struct atp_share_config *cfg, struct atp_world_config 
 }
 
 /* The elements of results that such a link, which brings one to each worker, can carry in that time. */
-static double link_bytes(const struct atp_share_config *cfg)
+static double link_bytes(const struct atp_fairness_config *cfg)
 {
     const double packet = CHUNK + ATP_HEADER_BYTES + FRAME_WIRE_OVERHEAD;
 
     return (double)BITS_PER_S / 8 * ((double)MEASURED / 1e9) * CHUNK / packet / cfg->workers;
 }
 
-struct atp_share atp_measure(const struct atp_share_config *cfg)
+struct atp_fairness atp_measure(const struct atp_fairness_config *cfg)
 {
     struct atp_world_config w;
-    struct atp_share share = {0};
+    struct atp_fairness share = {0};
     double sum = 0, squares = 0;
     uint64_t chunks, acknowledged = 0, marks = 0;
 
@@ -84,11 +84,11 @@ struct atp_share atp_measure(const struct atp_share_config *cfg)
 
 bool atp_is_fair(void)
 {
-    struct atp_share_config cfg = {.jobs = 3, .workers = 4, .window = 256, .seed = 1};
+    struct atp_fairness_config cfg = {.jobs = 3, .workers = 4, .window = 256, .seed = 1};
     bool fair = true;
 
     for (; cfg.aggregators <= 64; cfg.aggregators += 64) {
-        const struct atp_share s = atp_measure(&cfg);
+        const struct atp_fairness s = atp_measure(&cfg);
         fair &= s.jain >= 0.9 && s.of_link >= 0.8;
     }
     return fair;
@@ -100,9 +100,9 @@ static void print_shares(void)
            "jobs  aggregators  Jain   of the link  summed in the switch  marked\n");
     for (unsigned jobs = 2; jobs <= 4; jobs++)
         for (uint32_t aggregators = 0; aggregators <= 1024; aggregators += aggregators == 0 ? 64 : 960) {
-            const struct atp_share_config cfg = {
+            const struct atp_fairness_config cfg = {
                 .jobs = jobs, .workers = 4, .aggregators = aggregators, .window = 256, .seed = 1};
-            const struct atp_share s = atp_measure(&cfg);
+            const struct atp_fairness s = atp_measure(&cfg);
             printf("%4u  %11u  %.3f  %11.3f  %20.3f  %6.3f\n", jobs, aggregators, s.jain, s.of_link,
                    s.switched, s.marked);
         }
@@ -114,13 +114,13 @@ static void print_mappings(void)
            "choice  aggregators  of the link  summed in the switch\n");
     for (unsigned mapping = 0; mapping < ATP_MAPPINGS; mapping++)
         for (uint32_t aggregators = 64; aggregators <= 1024; aggregators *= 2) {
-            const struct atp_share_config cfg = {.jobs = 4,
-                                                 .workers = 4,
-                                                 .aggregators = aggregators,
-                                                 .window = 64,
-                                                 .mapping = (enum atp_mapping)mapping,
-                                                 .seed = 1};
-            const struct atp_share s = atp_measure(&cfg);
+            const struct atp_fairness_config cfg = {.jobs = 4,
+                                                    .workers = 4,
+                                                    .aggregators = aggregators,
+                                                    .window = 64,
+                                                    .mapping = (enum atp_mapping)mapping,
+                                                    .seed = 1};
+            const struct atp_fairness s = atp_measure(&cfg);
             printf("%-6s  %11u  %11.3f  %20.3f\n", atp_mapping_name((enum atp_mapping)mapping), aggregators,
                    s.of_link, s.switched);
         }

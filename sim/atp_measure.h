@@ -5,14 +5,14 @@
 
 #include "atp/terms.h"
 
-struct atp_share {
+struct atp_fairness {
     double jain;     /* Jain's index of what the jobs get: 1 if all get the same */
     double of_link;  /* what all get together, as a share of what the link to the workers can bring */
     double switched; /* of all chunks, those whose whole sum was made in the switch */
     double marked;   /* of all chunks, those that were marked */
 };
 
-struct atp_share_config {
+struct atp_fairness_config {
     unsigned jobs, workers; /* of each job; the jobs begin one after the other, and are measured after that */
     uint32_t aggregators;   /* 0: the switch adds nothing */
     uint16_t window;
@@ -21,7 +21,7 @@ struct atp_share_config {
     uint64_t seed;
 };
 
-struct atp_share atp_measure(const struct atp_share_config *cfg);
+struct atp_fairness atp_measure(const struct atp_fairness_config *cfg);
 
 /* Whether the windows of jobs that compete for a link and for few aggregators, or for none, have come to such
  * sizes that all jobs get about the same. */

@@ -41,8 +41,8 @@ static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char
     const int free_one = numbered_jobs_free_number(&n->jobs, AGG_JOBS, &job->entry);
     const struct ctl_endpoint parent = switch_endpoint(n->cfg.parent_ip - 1, 0);
     const struct agg_sender above = carry_sender(parent.mac, n->cfg.parent_ip, job->parent_data_port);
-    struct keys_shared above_shared = {.library = &toy_library};
-    const struct agg_tree tree = {.ranks = job->entry.size,
+    struct keys_secret above_shared = {.library = &toy_library};
+    const struct agg_node tree = {.ranks = job->entry.size,
                                   .contributor = job->contributor,
                                   .has_parent = true,
                                   .parent_job = job->parent_number,

@@ -71,7 +71,7 @@ static void compute(struct process *p)
 
 static void open_stream(struct process *p)
 {
-    const struct keys_shared shared = ctl_session_shared(&p->session);
+    const struct keys_secret shared = ctl_session_shared(&p->session);
     drive_adopt(p);
     struct sml_stream_config cfg = {
         .rank = (uint16_t)p->cfg.rank,

@@ -127,7 +127,7 @@ static bool prepare_to_rejoin(struct process *p)
 
 static bool resume(struct process *p)
 {
-    const struct keys_shared shared = ctl_session_shared(&p->session);
+    const struct keys_secret shared = ctl_session_shared(&p->session);
 
     drive_adopt(p);
     sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,

@@ -15,7 +15,7 @@
 #include "switchml/terms.h"
 #include "toy_keys.h"
 
-enum { FIXED_NUMBER = AGG_JOBS - 1 /* of the static job */ };
+enum { STATIC_NUMBER = AGG_JOBS - 1 /* of the static job */ };
 
 struct switch_job {
     struct agg_job *job;
@@ -92,7 +92,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
 {
     struct switch_node *s = ctx;
     struct sml_terms t;
-    int n = numbered_jobs_free_number(&s->jobs, FIXED_NUMBER, job);
+    int n = numbered_jobs_free_number(&s->jobs, STATIC_NUMBER, job);
 
     sml_terms_parse(&t, terms);
     while (!t.resumed && t.slots > 2 &&
@@ -168,7 +168,7 @@ static uint32_t weight_of(const struct switch_node *s, int tenant)
     const uint32_t weight = tenant < (int)s->cfg.tenancy.tenants ? s->cfg.tenancy.tenant[tenant].weight : 1;
     unsigned sharing = 0;
 
-    for (unsigned i = 0; i < FIXED_NUMBER; i++)
+    for (unsigned i = 0; i < STATIC_NUMBER; i++)
         sharing += job_at(s, i) != NULL && job_at(s, i)->tenant == tenant;
     return weight * (1u << 12) / (sharing > 0 ? sharing : 1);
 }
@@ -206,7 +206,7 @@ static void tick(void *ctx, uint64_t boot)
         return;
     ctl_registry_tick(s->registry, s->sim->now);
     desk_list_members(&s->desk);
-    if (fixed_job_tick(&s->fixed, s->sim->now))
+    if (static_job_tick(&s->fixed, s->sim->now))
         sim_trace(s->sim, "switch", "the static job starts over");
     sim_at(s->sim, s->sim->now + s->cfg.lost_after_ns / 10, tick, s, boot);
 }
@@ -263,7 +263,7 @@ void switch_start(struct switch_node *s)
     s->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&cfg)), &cfg);
     sim_trace(s->sim, "switch", "starts");
     if (s->cfg.fixed.workers > 0)
-        fixed_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, FIXED_NUMBER, s->sim->now);
+        static_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, STATIC_NUMBER, s->sim->now);
     desk_open(&s->desk, s->boot_id);
     tick(s, s->boots);
     if (s->cfg.tick_ns != 0)
@@ -276,7 +276,7 @@ void switch_kill(struct switch_node *s)
         return;
     sim_trace(s->sim, "switch", "is killed");
     numbered_jobs_clear(&s->jobs, free_job, s);
-    fixed_job_close(&s->fixed, &s->running);
+    static_job_close(&s->fixed, &s->running);
     busy_drop(&s->busy);
     desk_close(&s->desk);
     free(s->registry);
@@ -337,7 +337,7 @@ static void tick_jobs(void *ctx, uint64_t boot)
 
     if (boot != s->boots || !switch_is_up(s))
         return;
-    for (unsigned n = 0; n < FIXED_NUMBER; n++)
+    for (unsigned n = 0; n < STATIC_NUMBER; n++)
         if (job_at(s, n) != NULL && s->protocol.ticks(job_at(s, n)->job->pool, 0))
             tick_job(s, job_at(s, n)->job);
     sim_at(s->sim, s->sim->now + s->cfg.tick_ns, tick_jobs, s, boot);
@@ -378,7 +378,7 @@ static void serve(void *ctx, struct frame *f)
     struct agg_packet p = packet_of(s, f);
     struct agg_verdict v;
 
-    if (p.slot != NULL && p.job->number != FIXED_NUMBER && may_keep(s, f))
+    if (p.slot != NULL && p.job->number != STATIC_NUMBER && may_keep(s, f))
         p.buffer = f->buffer;
     s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);

@@ -6,9 +6,9 @@
 #include "busy.h"
 #include "control/registry.h"
 #include "desk.h"
-#include "fixed_job.h"
 #include "protocol/protocol.h"
 #include "star.h"
+#include "static_job.h"
 #include "switch_parts.h"
 #include "tenancy.h"
 
@@ -48,7 +48,7 @@ struct switch_node {
     unsigned keyed; /* how many there are */
     struct busy busy;
     struct desk desk;
-    struct fixed_job fixed;
+    struct static_job fixed;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */
     uint64_t deceived;                 /* damaged or changed packets that it did not drop */

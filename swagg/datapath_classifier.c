@@ -18,7 +18,7 @@ enum {
 
 static_assert((int)RULES <= (int)CLASSIFIER_RULES_MAX, "there is room for all");
 
-static struct classifier_rule rule_of(unsigned protocol, struct agg_key_place key)
+static struct classifier_rule rule_of(unsigned protocol, struct agg_key_field key)
 {
     return (struct classifier_rule){.taker = CLASSIFIER_PROTOCOL, .protocol = protocol, .key = key};
 }
@@ -46,9 +46,9 @@ static void add_control(struct classifier_table *t, uint16_t port)
 /* A chunk's number tells its slot only together with the job's slots, and a worker may name any job in a
  * packet to any host. So keys are as coarse as the job with the fewest slots needs: packets of one slot have
  * one key. */
-static struct agg_key_place hostagg_key(const struct config *cfg)
+static struct agg_key_field hostagg_key(const struct config *cfg)
 {
-    struct agg_key_place key = agg_protocol_find(AGG_PROTOCOL_HOSTAGG)->shard_key;
+    struct agg_key_field key = agg_protocol_find(AGG_PROTOCOL_HOSTAGG)->shard_key;
 
     for (unsigned i = 0; i < cfg->hostagg_jobs; i++)
         key.mask = RTE_MIN(key.mask, (uint16_t)(cfg->hostagg[i].slots - 1));
@@ -99,7 +99,7 @@ static void add_passings(struct classifier_table *t, const struct config *cfg)
 {
     for (unsigned i = 0; i < cfg->clone_jobs; i++) {
         const struct config_clone *c = &cfg->clone[i];
-        const struct agg_key_place key = {
+        const struct agg_key_field key = {
             .at = (uint16_t)(c->sequence_at + (c->little ? 0 : 2)), /* the low half of the number */
             .mask = (uint16_t)(c->slots - 1),
             .little = c->little};

@@ -87,7 +87,7 @@ static char *receive_line(int fd, size_t *bytes, int *error)
     return NULL;
 }
 
-json_t *ask_on(int fd, const struct place *place, const json_t *request, char why[PLACE_WHY_MAX])
+json_t *ask_on(int fd, const struct instance *instance, const json_t *request, char why[INSTANCE_WHY_MAX])
 {
     size_t bytes = 0;
     int error = -send_line(fd, request);
@@ -95,12 +95,12 @@ json_t *ask_on(int fd, const struct place *place, const json_t *request, char wh
     json_t *answer = line == NULL ? NULL : json_loadb(line, bytes, 0, NULL);
 
     if (line == NULL && error == EAGAIN)
-        snprintf(why, PLACE_WHY_MAX, "the switch at %s does not answer; is its process stopped?",
-                 place->path);
+        snprintf(why, INSTANCE_WHY_MAX, "the switch at %s does not answer; is its process stopped?",
+                 instance->path);
     else if (line == NULL)
-        snprintf(why, PLACE_WHY_MAX, "the switch at %s has hung up: %s", place->path, strerror(error));
+        snprintf(why, INSTANCE_WHY_MAX, "the switch at %s has hung up: %s", instance->path, strerror(error));
     else if (!json_is_object(answer))
-        snprintf(why, PLACE_WHY_MAX, "who answers at %s is no swagg", place->path);
+        snprintf(why, INSTANCE_WHY_MAX, "who answers at %s is no swagg", instance->path);
     free(line);
     if (json_is_object(answer))
         return answer;
@@ -108,14 +108,14 @@ json_t *ask_on(int fd, const struct place *place, const json_t *request, char wh
     return NULL;
 }
 
-json_t *ask(const struct place *place, const json_t *request, char why[PLACE_WHY_MAX])
+json_t *ask(const struct instance *instance, const json_t *request, char why[INSTANCE_WHY_MAX])
 {
-    const int fd = place_connect(place, why);
+    const int fd = instance_connect(instance, why);
     json_t *answer;
 
     if (fd < 0)
         return NULL;
-    answer = ask_on(fd, place, request, why);
+    answer = ask_on(fd, instance, request, why);
     close(fd);
     return answer;
 }

@@ -134,7 +134,7 @@ static bool take_block(struct run *r)
     return fwrite(block, 1, bytes, r->to) == bytes;
 }
 
-static int copy(struct run *r, char why[PLACE_WHY_MAX])
+static int copy(struct run *r, char why[INSTANCE_WHY_MAX])
 {
     bool failed;
 
@@ -146,41 +146,41 @@ static int copy(struct run *r, char why[PLACE_WHY_MAX])
     free(r->in);
     failed = ferror(r->to);
     if (fclose(r->to) != 0 || failed) {
-        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s; the last of %llu frames are not there", r->c->file,
-                 strerror(errno), (unsigned long long)r->frames);
+        snprintf(why, INSTANCE_WHY_MAX, "cannot write %s: %s; the last of %llu frames are not there",
+                 r->c->file, strerror(errno), (unsigned long long)r->frames);
         return EXIT_BAD;
     }
     fprintf(stderr, "%llu frames captured, %llu lost for want of room\n", (unsigned long long)r->frames,
             (unsigned long long)r->lost);
     if (r->stopping)
         return EXIT_GOOD;
-    snprintf(why, PLACE_WHY_MAX,
+    snprintf(why, INSTANCE_WHY_MAX,
              "the switch has ended the capture; it is stopping, or this was too slow for it");
     return EXIT_NO_SWITCH;
 }
 
-static int run_on(struct run *r, char why[PLACE_WHY_MAX])
+static int run_on(struct run *r, char why[INSTANCE_WHY_MAX])
 {
-    json_t *answer = ask_on(r->fd, &r->c->place, r->c->request, why);
+    json_t *answer = ask_on(r->fd, &r->c->instance, r->c->request, why);
     const bool ok = json_is_true(json_object_get(answer, "ok"));
     int status = answer == NULL ? EXIT_NO_SWITCH : EXIT_BAD;
 
     if (answer != NULL && !ok)
-        snprintf(why, PLACE_WHY_MAX, "%s", json_string_value(json_object_get(answer, "error")));
+        snprintf(why, INSTANCE_WHY_MAX, "%s", json_string_value(json_object_get(answer, "error")));
     json_decref(answer);
     if (!ok)
         return status;
     r->to = strcmp(r->c->file, "-") == 0 ? fdopen(STDOUT_FILENO, "w") : fopen(r->c->file, "we");
     if (r->to == NULL) {
-        snprintf(why, PLACE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
+        snprintf(why, INSTANCE_WHY_MAX, "cannot write %s: %s", r->c->file, strerror(errno));
         return EXIT_BAD;
     }
     return copy(r, why);
 }
 
-int capture_run(const struct capture *c, char why[PLACE_WHY_MAX])
+int capture_run(const struct capture *c, char why[INSTANCE_WHY_MAX])
 {
-    struct run r = {.c = c, .fd = place_connect(&c->place, why)};
+    struct run r = {.c = c, .fd = instance_connect(&c->instance, why)};
     int status;
 
     if (r.fd < 0)

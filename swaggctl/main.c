@@ -10,7 +10,7 @@
 #include "choose.h"
 #include "command_line.h"
 #include "commands.h"
-#include "places.h"
+#include "instances.h"
 #include "print.h"
 #include "standard_streams.h"
 #include "top.h"
@@ -21,7 +21,7 @@
 enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTERS };
 
 struct arguments {
-    const char *place; /* --switch; NULL: not given */
+    const char *instance; /* --switch; NULL: not given */
     bool json;
     struct print_style style;
     const char *file;            /* for a capture */
@@ -47,7 +47,7 @@ enum { NUMBER_MAX = 1000000 };
 #define FIELD(member) offsetof(struct arguments, member)
 
 static const struct option_row rows[] = {
-    {"switch", 's', "NAME|PATH", option_text, FIELD(place), 0, 0,
+    {"switch", 's', "NAME|PATH", option_text, FIELD(instance), 0, 0,
      "which switch, where several run: its name (the DPDK file prefix), or the path of its socket. Without "
      "it, the only one that runs; if there are several, and a terminal, swaggctl asks"},
     {"json", 'j', NULL, option_flag, FIELD(json), 0, 0, "print JSON: one object, or with watch one a line"},
@@ -157,12 +157,12 @@ static int show(const struct arguments *cl, const json_t *answer)
     return EXIT_GOOD;
 }
 
-static int ask_once(const struct arguments *cl, const struct place *place, const json_t *request,
+static int ask_once(const struct arguments *cl, const struct instance *instance, const json_t *request,
                     bool is_view);
 
 /* Several jobs are called as the request says: shows them all, or does what is asked to the one that the user
  * chooses. -1: there is no user to choose. */
-static int ask_each(const struct arguments *cl, const struct place *place, const json_t *request,
+static int ask_each(const struct arguments *cl, const struct instance *instance, const json_t *request,
                     const json_t *choices, bool is_view)
 {
     const int chosen = is_view ? -1 : choose(choices, "which job?");
@@ -177,39 +177,40 @@ static int ask_each(const struct arguments *cl, const struct place *place, const
         if (is_view && i > 0 && !cl->json)
             putchar('\n');
         json_object_set(one, "name", name);
-        status = ask_once(cl, place, one, is_view);
+        status = ask_once(cl, instance, one, is_view);
     }
     json_decref(one);
     return status;
 }
 
-static int ask_once(const struct arguments *cl, const struct place *place, const json_t *request,
+static int ask_once(const struct arguments *cl, const struct instance *instance, const json_t *request,
                     bool is_view)
 {
-    char why[PLACE_WHY_MAX];
-    json_t *answer = ask(place, request, why);
+    char why[INSTANCE_WHY_MAX];
+    json_t *answer = ask(instance, request, why);
     const json_t *choices = json_object_get(answer, "choices");
     int status = -1;
 
     if (answer == NULL)
         return fail(EXIT_NO_SWITCH, why);
     if (choices != NULL)
-        status = ask_each(cl, place, request, choices, is_view);
+        status = ask_each(cl, instance, request, choices, is_view);
     if (status < 0)
         status = show(cl, answer);
     json_decref(answer);
     return status;
 }
 
-static int ask_again_and_again(const struct arguments *cl, const struct place *place, const json_t *request)
+static int ask_again_and_again(const struct arguments *cl, const struct instance *instance,
+                               const json_t *request)
 {
-    const struct watch watch = {.place = *place,
+    const struct watch watch = {.instance = *instance,
                                 .request = request,
                                 .style = cl->style,
                                 .json = cl->json,
                                 .every = cl->every,
                                 .times = cl->times};
-    char why[PLACE_WHY_MAX];
+    char why[INSTANCE_WHY_MAX];
     const int status = watch_run(&watch, why);
 
     return status == EXIT_GOOD ? status : fail(status, why);
@@ -217,10 +218,10 @@ static int ask_again_and_again(const struct arguments *cl, const struct place *p
 
 static int run(const struct arguments *cl, char *const words[], unsigned n, bool watch)
 {
-    char why[COMMAND_WHY_MAX], trouble[PLACE_WHY_MAX];
+    char why[COMMAND_WHY_MAX], trouble[INSTANCE_WHY_MAX];
     unsigned used;
     const struct command *command = command_find(words, n, &used, why);
-    struct place place;
+    struct instance instance;
     json_t *request;
     int status;
 
@@ -228,22 +229,23 @@ static int run(const struct arguments *cl, char *const words[], unsigned n, bool
         return fail(EXIT_USAGE, why);
     if (watch && command_acts(command))
         return fail(EXIT_USAGE, "watch shows views; this command changes something");
-    if (place_choose(&place, cl->place, trouble) < 0)
+    if (instance_choose(&instance, cl->instance, trouble) < 0)
         return fail(EXIT_NO_SWITCH, trouble);
     request = command_request(command, words + used, n - used);
-    status = watch ? ask_again_and_again(cl, &place, request) : ask_once(cl, &place, request, used == 1);
+    status =
+        watch ? ask_again_and_again(cl, &instance, request) : ask_once(cl, &instance, request, used == 1);
     json_decref(request);
     return status;
 }
 
 static int top(const struct arguments *cl)
 {
-    char why[PLACE_WHY_MAX];
-    struct place place;
+    char why[INSTANCE_WHY_MAX];
+    struct instance instance;
 
-    if (place_choose(&place, cl->place, why) < 0)
+    if (instance_choose(&instance, cl->instance, why) < 0)
         return fail(EXIT_NO_SWITCH, why);
-    return top_run(&place, cl->every, why) == 0 ? EXIT_GOOD : fail(EXIT_USAGE, why);
+    return top_run(&instance, cl->every, why) == 0 ? EXIT_GOOD : fail(EXIT_USAGE, why);
 }
 
 static json_t *capture_request(const struct arguments *cl)
@@ -261,13 +263,13 @@ static json_t *capture_request(const struct arguments *cl)
 static int capture(const struct arguments *cl)
 {
     struct capture c = {.file = cl->file, .frames = cl->times};
-    char why[PLACE_WHY_MAX];
+    char why[INSTANCE_WHY_MAX];
     json_t *request;
     int status;
 
     if (cl->file == NULL)
         return fail(EXIT_USAGE, "where to? capture --write FILE, or --write - for standard output");
-    if (place_choose(&c.place, cl->place, why) < 0)
+    if (instance_choose(&c.instance, cl->instance, why) < 0)
         return fail(EXIT_NO_SWITCH, why);
     c.request = request = capture_request(cl);
     status = capture_run(&c, why);
@@ -283,7 +285,7 @@ static void print_name(const char *name)
 static int switches(const struct arguments *cl)
 {
     (void)cl;
-    places_visit(print_name);
+    instances_visit(print_name);
     return EXIT_GOOD;
 }
 

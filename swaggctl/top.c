@@ -26,7 +26,7 @@ static const double FIRST_SECONDS = 0.25;
 enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
 
 struct top {
-    const struct place *place;
+    const struct instance *instance;
     json_t *before[SHOWN]; /* the last answers */
     double asked_at;
     char *text; /* what is on the screen, and beyond its end */
@@ -46,8 +46,8 @@ static double seconds_now(void)
 static bool write_view(struct top *t, unsigned i, FILE *to, double seconds)
 {
     const struct print_style style = {.only = shown[i].only};
-    char why[PLACE_WHY_MAX];
-    json_t *request = ask_request(shown[i].view), *answer = ask(t->place, request, why), *view;
+    char why[INSTANCE_WHY_MAX];
+    json_t *request = ask_request(shown[i].view), *answer = ask(t->instance, request, why), *view;
 
     json_decref(request);
     if (answer == NULL) {
@@ -138,13 +138,13 @@ static bool take_key(struct top *t, int key)
     return true;
 }
 
-int top_run(const struct place *place, double every, char why[PLACE_WHY_MAX])
+int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX])
 {
-    struct top t = {.place = place};
+    struct top t = {.instance = instance};
     int key = ERR;
 
     if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
-        snprintf(why, PLACE_WHY_MAX, "top needs a terminal; without one, use watch");
+        snprintf(why, INSTANCE_WHY_MAX, "top needs a terminal; without one, use watch");
         return -1;
     }
     initscr();

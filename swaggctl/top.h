@@ -2,9 +2,9 @@
 #ifndef SWAGGCTL_TOP_H
 #define SWAGGCTL_TOP_H
 
-#include "places.h"
+#include "instances.h"
 
 /* Returns when the user ends it, by q. 0, or -1: there is no terminal. */
-int top_run(const struct place *place, double every, char why[PLACE_WHY_MAX]);
+int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX]);
 
 #endif

@@ -44,30 +44,30 @@ static void print(const struct watch *w, const json_t *view)
 }
 
 /* Tells once why there is nothing to show. told: what was told since something was shown. */
-static void tell(char told[PLACE_WHY_MAX], const char *why)
+static void tell(char told[INSTANCE_WHY_MAX], const char *why)
 {
     if (strcmp(told, why) != 0)
         fprintf(stderr, "swaggctl: %s; trying again\n", why);
-    snprintf(told, PLACE_WHY_MAX, "%s", why);
+    snprintf(told, INSTANCE_WHY_MAX, "%s", why);
 }
 
 /* Whether the answer can be shown; if not, why says what is wrong. */
-static bool is_good(const json_t *answer, char why[PLACE_WHY_MAX])
+static bool is_good(const json_t *answer, char why[INSTANCE_WHY_MAX])
 {
     const char *error = json_string_value(json_object_get(answer, "error"));
 
     if (json_is_true(json_object_get(answer, "ok")))
         return true;
     if (answer != NULL)
-        snprintf(why, PLACE_WHY_MAX, "%s", error != NULL ? error : "the switch says no, and not why");
+        snprintf(why, INSTANCE_WHY_MAX, "%s", error != NULL ? error : "the switch says no, and not why");
     return false;
 }
 
 /* The first answer: nothing is shown of it but what is wrong with it, since nothing has grown yet. */
-static int begin(const struct watch *w, const json_t *answer, char why[PLACE_WHY_MAX])
+static int begin(const struct watch *w, const json_t *answer, char why[INSTANCE_WHY_MAX])
 {
     json_t *view = rates_view(answer, NULL, 0, w->json);
-    const bool lacks = print_lacks(view, &w->style, why, PLACE_WHY_MAX);
+    const bool lacks = print_lacks(view, &w->style, why, INSTANCE_WHY_MAX);
 
     json_decref(view);
     return lacks ? EXIT_USAGE : EXIT_GOOD;
@@ -83,16 +83,16 @@ static void show(const struct watch *w, const json_t *answer, const json_t *befo
 
 /* While a job's ranks join a switch that was started anew, it says that there is no such job. What it tells
  * then counts from the start, so rates begin with its first answer. */
-int watch_run(const struct watch *w, char why[PLACE_WHY_MAX])
+int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX])
 {
     json_t *before = NULL, *answer; /* good ones */
-    char told[PLACE_WHY_MAX] = "";
+    char told[INSTANCE_WHY_MAX] = "";
     double asked_at = 0, now;
     unsigned long shown = 0;
     int status = EXIT_GOOD;
 
     for (bool first = true; status == EXIT_GOOD && !ferror(stdout); first = false) {
-        answer = ask(&w->place, w->request, why);
+        answer = ask(&w->instance, w->request, why);
         now = seconds_now();
         if (is_good(answer, why)) {
             if (before != NULL) {

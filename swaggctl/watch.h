@@ -6,7 +6,7 @@
 #include "print.h"
 
 struct watch {
-    struct place place;
+    struct instance instance;
     const json_t *request; /* for a view */
     struct print_style style;
     bool json;           /* a line of JSON each time, with counters and rates */
@@ -18,6 +18,6 @@ struct watch {
  * when it is restarted, says so once and tries again, also if it says no then. Returns when it has been shown
  * so many times, or the switch says no. Returns 0, or with why: 1 if it says no; 2 if its first answer lacks
  * what is to be shown of it. */
-int watch_run(const struct watch *w, char why[PLACE_WHY_MAX]);
+int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX]);
 
 #endif

@@ -93,10 +93,10 @@ CALLS_STILL = [
     "lib/core/atp/collector lib/core/atp/collector_answers",
     "lib/core/atp/stream lib/core/atp/stream_send",
     "lib/core/switchml/stream lib/core/switchml/stream_receive",
-    "sim/fixed_job sim/switch_node",
+    "sim/static_job sim/switch_node",
     "sim/scale/run sim/scale/switch sim/scale/worker",
 ]
-CIRCLES_STILL = ["sim/fixed sim/switch", "sim/scale/parts sim/scale/run"]
+CIRCLES_STILL = ["sim/static sim/switch", "sim/scale/parts sim/scale/run"]
 
 complaints = []
 

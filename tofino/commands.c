@@ -6,7 +6,7 @@
 #include "helper.h"
 #include "operator/mac.h"
 #include "operator/reply_job.h"
-#include "place.h"
+#include "setup.h"
 
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 
@@ -46,7 +46,7 @@ static json_t *ask_to_flush(const struct errand *e)
     const struct config_port *port = e->of.port;
 
     return json_pack("{s:s,s:I}", "do", "flush", "port",
-                     port == NULL ? (json_int_t)-1 : (json_int_t)place_port_number(port));
+                     port == NULL ? (json_int_t)-1 : (json_int_t)setup_port_number(port));
 }
 
 static json_t *ask_to_fix(const struct errand *e)
@@ -56,7 +56,7 @@ static json_t *ask_to_fix(const struct errand *e)
     if (!operator_mac_read(e->request, mac, e->reply))
         return NULL;
     return json_pack("{s:s,s:I,s:I}", "do", "fix", "mac", helper_mac(mac), "port",
-                     (json_int_t)place_port_number(e->of.port));
+                     (json_int_t)setup_port_number(e->of.port));
 }
 
 static json_t *ask_to_unfix(const struct errand *e)
@@ -70,7 +70,7 @@ static json_t *ask_to_unfix(const struct errand *e)
 
 static json_t *ask_for_port(const struct errand *e, bool up)
 {
-    return json_pack("{s:s,s:I,s:b}", "do", "enable", "port", (json_int_t)place_port_number(e->of.port), "up",
+    return json_pack("{s:s,s:I,s:b}", "do", "enable", "port", (json_int_t)setup_port_number(e->of.port), "up",
                      up);
 }
 

@@ -20,9 +20,9 @@
 #include "interface.h"
 #include "membership.h"
 #include "operating.h"
-#include "place.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
+#include "setup.h"
 #include "standard_streams.h"
 #include "version.h"
 
@@ -43,7 +43,7 @@ struct process {
     bool check;
     struct config cfg;
     struct registry_reload reload;
-    json_t *place;
+    json_t *setup;
     struct helper *helper;
     struct membership membership;
     struct operating *operating;
@@ -306,14 +306,14 @@ static int start(struct process *p, char *const helper[])
                                      .elements = p->elements,
                                      .send = send_control,
                                      .state = p->state,
-                                     .place = p->place,
+                                     .setup = p->setup,
                                      .context = p};
     int status = EXIT_BAD;
 
     if (!open_signals(p) || !interface_mac(p->interface, p->shown.mac.addr_bytes) ||
-        !place_has_mac(&p->cfg, p->interface, &p->shown.mac))
+        !setup_has_mac(&p->cfg, p->interface, &p->shown.mac))
         return EXIT_BAD;
-    json_object_set_new(p->place, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
+    json_object_set_new(p->setup, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
     p->helper = helper_start(helper, p->helper_timeout_s);
     if (p->helper == NULL) {
         log_error("the helper cannot be started");
@@ -350,9 +350,9 @@ static bool read_config(struct process *p, const char *file)
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");
-    p->interface = place_interface(&p->cfg, report_fault, NULL);
-    p->place = place_describe(&p->cfg, report_fault, NULL);
-    return p->cfg.has_ip && p->interface != NULL && p->place != NULL;
+    p->interface = setup_interface(&p->cfg, report_fault, NULL);
+    p->setup = setup_describe(&p->cfg, report_fault, NULL);
+    return p->cfg.has_ip && p->interface != NULL && p->setup != NULL;
 }
 
 int main(int argc, char *argv[])

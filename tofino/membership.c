@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
-#include "place.h"
+#include "setup.h"
 #include "switchml/terms.h"
 #include "terms.h"
 
@@ -107,7 +107,7 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
                      char text[CTL_TEXT_MAX])
 {
     const struct membership *m = context;
-    const int job = place_static_job(m->parts.cfg, from->ip, data_port);
+    const int job = setup_static_job(m->parts.cfg, from->ip, data_port);
 
     if (job >= 0)
         snprintf(text, CTL_TEXT_MAX, "UDP port %u is that of a worker of the static job %s", data_port,
@@ -126,7 +126,7 @@ static const struct registry_host_kind kind = {.actions = {.send = send_message,
 
 static uint64_t ask_to_begin(struct membership *m)
 {
-    json_t *jobs = json_array(), *request = json_copy((json_t *)m->parts.place);
+    json_t *jobs = json_array(), *request = json_copy((json_t *)m->parts.setup);
 
     for (unsigned i = 0; m->before != NULL && i < m->before->jobs; i++) {
         const struct ctl_entry *job = &m->before->job[i].entry;

@@ -15,7 +15,7 @@
 struct membership_parts {
     const struct config *cfg; /* outlives it, as does the helper */
     struct helper *helper;
-    const json_t *place; /* what the helper is told at first (place.h), and "mac" */
+    const json_t *setup; /* what the helper is told at first (setup.h), and "mac" */
     unsigned elements;   /* of a packet, at most: 32, 64, 128 or 256 */
     void (*send)(void *context, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
     const char *state; /* the file; outlives it */

@@ -59,14 +59,13 @@ bool operating_answered(struct operating *o, uint64_t id, const json_t *answer)
 }
 
 /* On the operators' thread. */
-static void run(void *context, const struct request *request, struct reply *reply,
-                struct server_stream *stream)
+static void run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
     struct operating *o = context;
     struct parcel parcel = {
         .o = o, .errand = {.shown = o->shown, .host = &o->host, .request = request, .reply = reply}};
 
-    (void)stream; /* nothing is captured here */
+    (void)feed; /* nothing is captured here */
     if (!handoff_call(&o->main, begin, &parcel))
         reply_fail(reply, REPLY_FAILED, "swagg-tofino is stopping");
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "place.h"
+#include "setup.h"
 #include "switchml/reasons.h"
 #include "version.h"
 
@@ -63,7 +63,7 @@ static const json_t *found_of(const json_t *found, const struct config_port *por
     const json_t *ports = json_object_get(found, "ports"), *one;
     size_t i;
 
-    json_array_foreach(ports, i, one) if (number_of(one, "number") == place_port_number(port)) return one;
+    json_array_foreach(ports, i, one) if (number_of(one, "number") == setup_port_number(port)) return one;
     return NULL;
 }
 
@@ -113,7 +113,7 @@ void view_port(const struct shown *s, const struct subject *of, const json_t *fo
 static const char *port_name(const struct config *cfg, uint64_t number)
 {
     for (unsigned i = 0; i < cfg->ports; i++)
-        if (!config_is_kernel_device(cfg->port[i].device) && place_port_number(&cfg->port[i]) == number)
+        if (!config_is_kernel_device(cfg->port[i].device) && setup_port_number(&cfg->port[i]) == number)
             return cfg->port[i].name;
     return "";
 }

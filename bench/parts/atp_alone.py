@@ -3,7 +3,7 @@ from figures import Figure, Sample, table
 from parts.atp_reports import each, goodput, of_link, ratios
 
 FIGURES = (
-    Figure("atp_share", "Alone, a job by ATP has {:.1%} of the goodput of one in slots of SwitchML's.", ">= 0.97"),
+    Figure("atp_fairness", "Alone, a job by ATP has {:.1%} of the goodput of one in slots of SwitchML's.", ">= 0.97"),
     Figure("atp_link_share", "It uses {:.1%} of a link of 100 Mbit/s.", first_screen=False),
     Figure("atp_no_switch_share", "Where no switch adds, it has {:.1%} of that goodput: the server's link carries every worker's packets.",
            first_screen=False),
@@ -15,7 +15,7 @@ Three workers and a parameter server (`swagg-ps`, one thread), each on a host wi
 queue); MTU 1500, segmentation offloads off. Frames that leave the switch behind 50,000 bytes are marked (`ports.ecn_above`). A job sums tensors
 of 8 MiB of float with `swagg-perf`, which checks the sums; its goodput is the tensor's bits by the mean time of a call. By either protocol it has 1,024
 slots; the switch has 4,096 aggregators. Shares of a link leave framing out: 1,432 bytes of 1,514 are elements (SwitchML's packets: 1,460 of 1,514,
-so 98.1% is the most that `atp_share` can be). All ways take turns in every run, and ratios are taken within it.
+so 98.1% is the most that `atp_fairness` can be). All ways take turns in every run, and ratios are taken within it.
 
 Without a switch that adds: a Linux bridge in the place of swagg. Open MPI 4.1 (`pml ob1`, `btl tcp`) has three ranks on the workers' hosts.
 """
@@ -30,7 +30,7 @@ def openmpi(report):
 def collect(rows):
     of = {key[0]: reports for key, reports in rows.items()}
     mbits = {way: each(of[way], goodput) for way in WAYS} | {"openmpi": each(of["openmpi"], openmpi)}
-    return ({"atp_share": ratios(of["atp"], of["switchml"]), "atp_link_share": [of_link(x) for x in mbits["atp"]],
+    return ({"atp_fairness": ratios(of["atp"], of["switchml"]), "atp_link_share": [of_link(x) for x in mbits["atp"]],
              "atp_no_switch_share": ratios(of["no_switch"], of["atp"]),
              "atp_no_switch_vs_openmpi": [a / b for a, b in zip(mbits["no_switch"], mbits["openmpi"])]}, {"mbits": mbits})
 

@@ -17,7 +17,7 @@ static int fail_system(struct job_part *part, int error)
     if (error == EBADF || error == ENOTSOCK)
         return job_fail_fds_closed(part->job, "data socket");
     snprintf(text, sizeof text, "rank %u: cannot send to or receive from %s: %s", job->options.rank,
-             part->place->text, strerror(error));
+             part->node->text, strerror(error));
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
@@ -90,13 +90,13 @@ static int resume(struct job_part *part, const struct ctl_session *session)
     if (part->terms.group != group)
         job_join_group(part);
     uint64_t now = monotonic_ns();
-    const struct keys_shared shared = ctl_session_shared(session);
+    const struct keys_secret shared = ctl_session_shared(session);
     const struct agg_stream_config config = job_stream_config(part, session, &shared);
     const char *why = job->worker->go_on(part->stream, &config, now);
     if (why) {
         char text[CTL_TEXT_MAX];
         snprintf(text, sizeof text, "rank %u: the %s %s has restarted, and %s", job->options.rank,
-                 part->place->what, part->place->text, why);
+                 part->node->what, part->node->text, why);
         return job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_CANNOT_RESUME, text);
     }
     part->resumed++;
@@ -206,7 +206,7 @@ static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
     return job->worker->progress(only->stream) + w->patience;
 }
 
-/* Whether packets are to be sent or awaited; not where the call has no more chunks for this place. */
+/* Whether packets are to be sent or awaited; not where the call has no more chunks for this node. */
 static bool has_work(const struct job_part *part)
 {
     const struct agg_worker *worker = part->job->worker;

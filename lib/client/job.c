@@ -111,7 +111,7 @@ const char *part_name(const struct job_part *part, char text[PART_NAME_MAX])
 {
     text[0] = '\0';
     if (part->job->part_count > 1)
-        snprintf(text, PART_NAME_MAX, " at the %s %s", part->place->what, part->place->text);
+        snprintf(text, PART_NAME_MAX, " at the %s %s", part->node->what, part->node->text);
     return text;
 }
 
@@ -161,13 +161,13 @@ static int failure_status(const struct swagg_job *job, const struct ctl_failure 
 static const char *session_text(const struct job_part *part, const struct ctl_failure *f,
                                 char text[CTL_TEXT_MAX])
 {
-    const struct client_place *place = part->place;
-    const bool is_named = strncmp(f->text, place->what, strlen(place->what)) == 0;
+    const struct client_node *node = part->node;
+    const bool is_named = strncmp(f->text, node->what, strlen(node->what)) == 0;
     if (part->job->part_count == 1 || is_named)
         memcpy(text, f->text, CTL_TEXT_MAX);
     else
-        snprintf(text, CTL_TEXT_MAX, "%s %s: %.*s", place->what, place->text,
-                 CTL_TEXT_MAX - (int)sizeof place->text - SERVER_WORDS, f->text);
+        snprintf(text, CTL_TEXT_MAX, "%s %s: %.*s", node->what, node->text,
+                 CTL_TEXT_MAX - (int)sizeof node->text - SERVER_WORDS, f->text);
     return text;
 }
 
@@ -213,12 +213,12 @@ static int check_terms(struct job_part *part)
         return job_fail(job, SWAGG_ERR_REFUSED,
                         "the switch %s cannot sum compressed calls, it is too old: update it, or leave "
                         "options.compression at SWAGG_COMPRESSION_NONE",
-                        part->place->text);
+                        part->node->text);
     if (job->options.quorum && !part->terms.quorum)
         return job_fail(job, SWAGG_ERR_REFUSED,
                         "the switch %s cannot sum by a quorum, it is too old: update it, or leave "
                         "options.quorum and options.quorum_percent at 0",
-                        part->place->text);
+                        part->node->text);
     return SWAGG_OK;
 }
 
@@ -248,7 +248,7 @@ int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
     rc = part->transport->ops->set_ports(part->transport, r->data_port, r->data_ports);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the UDP ports %u..%u of the %s %s: %s",
-                        r->data_port, r->data_port + r->data_ports - 1, part->place->what, part->place->text,
+                        r->data_port, r->data_port + r->data_ports - 1, part->node->what, part->node->text,
                         strerror(-rc));
     return SWAGG_OK;
 }
@@ -267,7 +267,7 @@ void job_join_group(struct job_part *part)
 }
 
 struct agg_stream_config job_stream_config(const struct job_part *part, const struct ctl_session *session,
-                                           const struct keys_shared *shared)
+                                           const struct keys_secret *shared)
 {
     const struct swagg_job *job = part->job;
     return (struct agg_stream_config){.wishes = client_wishes(&job->options),

@@ -17,13 +17,13 @@
 #include "transport.h"
 #include "waits.h"
 
-/* What a job has of one place that sums it: a job by SwitchML has one such part, a job by ATP one for each of
+/* What a job has of one node that sums it: a job by SwitchML has one such part, a job by ATP one for each of
  * its parameter servers. Each is a membership of its own, with its own stream, and so has its own number,
  * packets and congestion control; a call is complete when all streams are done with it. */
 struct job_part {
     struct swagg_job *job;
-    unsigned index;                   /* which of the job's places it is */
-    const struct client_place *place; /* of the job's options */
+    unsigned index;                 /* which of the job's nodes it is */
+    const struct client_node *node; /* of the job's options */
     struct membership membership;
     bool membership_is_open;
     struct transport *transport; /* what follows is under the job's lock */
@@ -40,7 +40,7 @@ struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
     pid_t owner;            /* a child that inherits the job by fork cannot use it */
-    struct job_part *parts; /* [part_count], one for each of the job's places */
+    struct job_part *parts; /* [part_count], one for each of the job's nodes */
     unsigned part_count;
     const struct agg_protocol *protocol;
     const struct agg_worker *worker; /* of the job's protocol */
@@ -120,7 +120,7 @@ void job_join_group(struct job_part *part);
 /* What a part's stream is to be made of, or go on with, once all parts have their terms. shared:
  * ctl_session_shared. */
 struct agg_stream_config job_stream_config(const struct job_part *part, const struct ctl_session *session,
-                                           const struct keys_shared *shared);
+                                           const struct keys_secret *shared);
 
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);

@@ -67,17 +67,17 @@ static void log_news(const struct membership *m, const struct ctl_session *s)
         terms = m->worker->terms(&s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
                      "job '%s': rank %u of %u is in: %s %s, epoch %u, %u slots, %u bytes a packet%s",
-                     s->cfg.join.name, s->cfg.rank, s->cfg.size, m->place->what, m->place->text, s->epoch,
+                     s->cfg.join.name, s->cfg.rank, s->cfg.size, m->node->what, m->node->text, s->epoch,
                      terms.slots, terms.chunk_bytes, terms.keyed ? ", keyed" : "");
         /* The same for all ranks, whose logs may be one terminal: one of them warns. */
         if (terms.unhelped != NULL)
             logger_write(log, s->cfg.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
-                         "job '%s': the parameter server %s alone adds: %s", s->cfg.join.name, m->place->text,
+                         "job '%s': the parameter server %s alone adds: %s", s->cfg.join.name, m->node->text,
                          terms.unhelped);
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the %s %s has restarted; rank %u joins again",
-                     s->cfg.join.name, m->place->what, m->place->text, s->cfg.rank);
+                     s->cfg.join.name, m->node->what, m->node->text, s->cfg.rank);
         break;
     case CTL_SESSION_FAILED:
         /* The caller's next call reports it, too. */
@@ -195,9 +195,9 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,
                              .wake_caller = parts->wake_caller,
-                             .place = parts->place};
+                             .node = parts->node};
     pthread_mutex_init(&m->lock, NULL);
-    int rc = open_fds(m, parts->place->ip);
+    int rc = open_fds(m, parts->node->ip);
     if (rc < 0 || (parts->key && (rc = make_credentials(m, parts->key)) < 0))
         goto err;
     config.credentials = parts->key ? &m->credentials : NULL;

@@ -33,7 +33,7 @@ struct membership {
     struct ctl_credentials credentials; /* that the session refers to */
     struct waker wake_thread;
     struct waker *wake_caller; /* the job's */
-    const struct client_place *place;
+    const struct client_node *node;
     const struct logger *log;
     const struct agg_worker *worker;
     struct membership_guest guest;
@@ -53,9 +53,9 @@ struct membership {
     bool streaming;
 };
 
-/* What a membership is made of. place, worker, log and the waker must live until membership_stop. */
+/* What a membership is made of. node, worker, log and the waker must live until membership_stop. */
 struct membership_parts {
-    const struct client_place *place;
+    const struct client_node *node;
     const struct ctl_session_config *config;
     const struct keys_key *key;      /* what to seal messages with; NULL: nothing */
     const struct agg_worker *worker; /* of the job's protocol */

@@ -25,13 +25,13 @@ enum {
 static int fail_no_answer(const struct job_part *part, int trouble)
 {
     struct swagg_job *job = part->job;
-    const char *ip = part->place->text;
+    const char *ip = part->node->text;
     char text[DESCRIBE_TROUBLE_MAX];
     if (trouble == ECONNREFUSED)
         return job_fail(job, SWAGG_ERR_NO_SWITCH,
                         "%s is there, but no swagg runs on it (UDP port %d is closed): check "
                         "the %s's address, start swagg",
-                        ip, CTL_PORT, part->place->what);
+                        ip, CTL_PORT, part->node->what);
     return job_fail(job, SWAGG_ERR_NO_SWITCH,
                     "nothing at %s answers on UDP port %d: check that swagg runs there (`ping %s`), that no "
                     "firewall drops UDP, and that this host's checksums are complete (veth: `ethtool -K "
@@ -42,11 +42,11 @@ static int fail_no_answer(const struct job_part *part, int trouble)
 static int fail_socket(const struct job_part *part, int error)
 {
     struct swagg_job *job = part->job;
-    const char *ip = part->place->text;
+    const char *ip = part->node->text;
     if (error == ENETUNREACH || error == EHOSTUNREACH)
         return job_fail(job, SWAGG_ERR_NO_SWITCH, "there is no route to the %s %s: check `ip route get %s`",
-                        part->place->what, ip, ip);
-    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the %s %s: %s", part->place->what, ip,
+                        part->node->what, ip, ip);
+    return job_fail(job, SWAGG_ERR_SYSTEM, "cannot open a UDP socket to the %s %s: %s", part->node->what, ip,
                     strerror(error));
 }
 
@@ -54,14 +54,14 @@ static int fail_blocked(const struct job_part *part, const struct path *path)
 {
     struct swagg_job *job = part->job;
     const struct agg_protocol *p = job->protocol;
-    const char *what = part->place->what;
+    const char *what = part->node->what;
     char text[DESCRIBE_TROUBLE_MAX];
     return job_fail(
         job, SWAGG_ERR_NO_SWITCH,
         "the %s %s answers on UDP port %d, but packets to its data port %u get no answer: open UDP "
         "ports %d to %d in both directions in the packet filters of this host, of the %s and between "
         "them; or is the %s older than this library (%s)?%s",
-        what, part->place->text, CTL_PORT, path->blocked_port,
+        what, part->node->text, CTL_PORT, path->blocked_port,
         p->udp_ports.first < CTL_PORT ? p->udp_ports.first : CTL_PORT,
         p->udp_ports.last > CTL_PORT ? p->udp_ports.last : CTL_PORT, what, what, swagg_version(),
         describe_trouble(path->trouble, text));
@@ -73,7 +73,7 @@ static int find_mtu(struct job_part *part, uint64_t deadline)
 {
     const struct swagg_job *job = part->job;
     const struct client_options *o = &job->options;
-    const struct path_wish wish = {.switch_ip = part->place->ip,
+    const struct path_wish wish = {.switch_ip = part->node->ip,
                                    .mtu = o->mtu,
                                    .checksum = o->checksum,
                                    .first_port = job->protocol->udp_ports.first,
@@ -98,7 +98,7 @@ static int join_find(struct job_part *part, uint64_t deadline)
     int mtu = find_mtu(part, deadline);
     if (mtu < 0)
         return mtu;
-    const struct transport_udp_config config = {.switch_ip = part->place->ip,
+    const struct transport_udp_config config = {.switch_ip = part->node->ip,
                                                 .port = job->protocol->udp_ports.first,
                                                 .key = job->protocol->shard_key,
                                                 .mark = job->protocol->mark,
@@ -167,7 +167,7 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = part->transport->socket.fd, .turn = drive_between_calls, .ctx = part};
-    const struct membership_parts parts = {.place = part->place,
+    const struct membership_parts parts = {.node = part->node,
                                            .config = &config,
                                            .key = keys ? &key : NULL,
                                            .worker = job->worker,
@@ -189,7 +189,7 @@ static int fail_unproven(const struct job_part *part, const struct ctl_session *
     return job_fail(job, SWAGG_ERR_REFUSED,
                     "%s answers, but does not show that it has the key in %s: is that file a key_file of its "
                     "configuration (tenants)?%s%s",
-                    part->place->text, job->options.key_file,
+                    part->node->text, job->options.key_file,
                     s->hint.text[0] ? " The last answer, which anybody may have sent: " : "", s->hint.text);
 }
 
@@ -248,7 +248,7 @@ static void warn_who_is_missing(const struct job_part *part, const struct ctl_se
                      s->pending.turned_away.text);
 }
 
-/* 0: all ranks have joined at all places; STILL_JOINING, and when somebody is late to answer; or a failure.
+/* 0: all ranks have joined at all nodes; STILL_JOINING, and when somebody is late to answer; or a failure.
  */
 static int all_status(struct swagg_job *job, struct ctl_session sessions[], uint64_t now, uint64_t *due)
 {
@@ -287,13 +287,13 @@ static int join_wait(struct swagg_job *job, struct ctl_session sessions[])
 static int join_finish(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
-    const struct keys_shared shared = ctl_session_shared(session);
+    const struct keys_secret shared = ctl_session_shared(session);
     const struct agg_stream_config config = job_stream_config(part, session, &shared);
     job_join_group(part);
     size_t bytes = job->worker->footprint(&config);
     if (bytes == 0)
         return job_fail(job, SWAGG_ERR_REFUSED, "the %s's terms make no sense: %u slots of %u bytes",
-                        part->place->what, part->terms.slots, part->terms.chunk_bytes);
+                        part->node->what, part->terms.slots, part->terms.chunk_bytes);
     part->stream_memory =
         aligned_alloc(STREAM_ALIGNMENT, (bytes + STREAM_ALIGNMENT - 1) / STREAM_ALIGNMENT * STREAM_ALIGNMENT);
     if (!part->stream_memory)
@@ -348,16 +348,16 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
     job->options = *options;
     job->protocol = agg_protocol_find(by_atp ? AGG_PROTOCOL_ATP : AGG_PROTOCOL_SWITCHML);
     job->worker = job->protocol->worker;
-    const struct client_places *places = by_atp ? &job->options.in_servers : &job->options.in_switch;
-    job->part_count = places->n;
-    job->parts = calloc(places->n, sizeof *job->parts);
+    const struct client_nodes *nodes = by_atp ? &job->options.in_servers : &job->options.in_switch;
+    job->part_count = nodes->n;
+    job->parts = calloc(nodes->n, sizeof *job->parts);
     if (!job->parts || waits_open(&job->waits, options->size) < 0) {
         free(job->parts);
         free(job);
         return NULL;
     }
     for (unsigned i = 0; i < job->part_count; i++)
-        job->parts[i] = (struct job_part){.job = job, .index = i, .place = &places->at[i]};
+        job->parts[i] = (struct job_part){.job = job, .index = i, .node = &nodes->at[i]};
     job->kernels = kernels;
     job->owner = getpid();
     job->waker = WAKER_NONE;

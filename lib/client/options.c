@@ -42,36 +42,36 @@ static int check_optional(const char *what, int value, int least, int most)
                        what, value, least, most);
 }
 
-static int read_place(struct client_places *out, const char *what, const char *option, const char *text,
-                      size_t length)
+static int read_node(struct client_nodes *out, const char *what, const char *option, const char *text,
+                     size_t length)
 {
-    struct client_place *place = &out->at[out->n];
-    *place = (struct client_place){.what = what};
-    if (length < sizeof place->text)
-        memcpy(place->text, text, length);
-    if (length >= sizeof place->text || inet_pton(AF_INET, place->text, &place->ip) != 1)
+    struct client_node *node = &out->at[out->n];
+    *node = (struct client_node){.what = what};
+    if (length < sizeof node->text)
+        memcpy(node->text, text, length);
+    if (length >= sizeof node->text || inet_pton(AF_INET, node->text, &node->ip) != 1)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.%s has '%.*s': it must be an IPv4 address like 10.0.0.254", option,
                            (int)(length < 64 ? length : 64), text);
-    inet_ntop(AF_INET, &place->ip, place->text, sizeof place->text);
+    inet_ntop(AF_INET, &node->ip, node->text, sizeof node->text);
     for (unsigned i = 0; i < out->n; i++)
-        if (out->at[i].ip.s_addr == place->ip.s_addr)
+        if (out->at[i].ip.s_addr == node->ip.s_addr)
             return client_fail(SWAGG_ERR_ARGUMENT, "options.%s names %s twice: a %s takes part once", option,
-                               place->text, what);
+                               node->text, what);
     out->n++;
     return SWAGG_OK;
 }
 
-static int read_places(struct client_places *out, const char *what, const char *option, unsigned most,
+static int read_places(struct client_nodes *out, const char *what, const char *option, unsigned most,
                        const char *list)
 {
-    *out = (struct client_places){0};
+    *out = (struct client_nodes){0};
     for (const char *text = list;;) {
         const size_t length = strcspn(text, ",");
         if (out->n == most)
             return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is '%.64s': it can have %u address%s at most",
                                option, list, most, most == 1 ? "" : "es");
-        int rc = read_place(out, what, option, text, length);
+        int rc = read_node(out, what, option, text, length);
         if (rc < 0 || text[length] == '\0')
             return rc;
         text += length + 1;
@@ -80,13 +80,13 @@ static int read_places(struct client_places *out, const char *what, const char *
 
 /* A hash of the addresses in their order, by which ranks find out that they have other lists; 0: there is
  * only one. */
-static uint32_t places_hash(const struct client_places *places)
+static uint32_t places_hash(const struct client_nodes *nodes)
 {
     uint64_t hash = 0;
-    if (places->n < 2)
+    if (nodes->n < 2)
         return 0;
-    for (unsigned i = 0; i < places->n; i++)
-        hash = splitmix_hash(hash ^ places->at[i].ip.s_addr);
+    for (unsigned i = 0; i < nodes->n; i++)
+        hash = splitmix_hash(hash ^ nodes->at[i].ip.s_addr);
     return (uint32_t)hash | 1;
 }
 

@@ -15,15 +15,15 @@
 #include "wire/control.h"
 
 /* Who sums a job's tensors: a switch, or the parameter servers that share an ATP job. */
-struct client_place {
+struct client_node {
     const char *what; /* "switch", "parameter server": for messages */
     struct in_addr ip;
     char text[INET_ADDRSTRLEN]; /* the same */
 };
 
-struct client_places {
+struct client_nodes {
     unsigned n; /* 0: not given, and not needed */
-    struct client_place at[SWAGG_SERVERS_MAX];
+    struct client_node at[SWAGG_SERVERS_MAX];
 };
 
 /* How calls are compressed. */
@@ -38,7 +38,7 @@ struct client_compression {
 };
 
 struct client_options {
-    struct client_places in_switch, in_servers; /* for SwitchML, one; for ATP */
+    struct client_nodes in_switch, in_servers; /* for SwitchML, one; for ATP */
     enum swagg_protocol protocol;
     char job[CTL_NAME_MAX];
     uint16_t rank, size;

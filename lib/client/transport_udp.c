@@ -56,7 +56,7 @@ struct udp {
     uint64_t lost;     /* sends that failed */
     size_t packet_max; /* bytes of a UDP payload */
     void (*mark)(uint8_t *payload, size_t bytes), (*note_group)(uint8_t *payload, size_t bytes);
-    struct agg_key_place key; /* by which packets are dealt to data ports */
+    struct agg_key_field key; /* by which packets are dealt to data ports */
     enum xfer_checksum checksum;
     struct outgoing out;
     struct incoming in;

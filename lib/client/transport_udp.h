@@ -13,7 +13,7 @@
 struct transport_udp_config {
     struct in_addr switch_ip;
     uint16_t port;            /* of the switch, the first for data */
-    struct agg_key_place key; /* by which packets are dealt to its ports */
+    struct agg_key_field key; /* by which packets are dealt to its ports */
     /* Notes in a packet that it has met a congested queue (struct agg_protocol); then packets say that they
      * can be marked (ECN). NULL: neither. */
     void (*mark)(uint8_t *payload, size_t bytes);

@@ -59,14 +59,14 @@ static struct job_part *find_blamed(struct swagg_job *job, struct ctl_session *s
 static void describe_rejoin(const struct job_part *part, const struct ctl_session *session,
                             char text[WAIT_TEXT_MAX])
 {
-    const struct client_place *place = part->place;
+    const struct client_node *node = part->node;
     char names[CTL_RANKS_TEXT_MAX];
     if (session->pending.no_room || session->refusal.reason != CTL_OK)
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and has no room for the job yet", place->what,
-                 place->text);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and has no room for the job yet", node->what,
+                 node->text);
     else
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and waits for %s to join again", place->what,
-                 place->text,
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and waits for %s to join again", node->what,
+                 node->text,
                  ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)
                                                             : "the ranks");
 }
@@ -75,7 +75,7 @@ static void describe_rejoin(const struct job_part *part, const struct ctl_sessio
 static const char *describe_wait(const struct job_part *part, const struct ctl_session *session,
                                  char text[WAIT_TEXT_MAX])
 {
-    const struct client_place *place = part->place;
+    const struct client_node *node = part->node;
     uint16_t list[AGG_MAX_WORKERS];
     struct ctl_ranks missing = {0};
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
@@ -84,17 +84,16 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);
     if (is_silent(session))
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", place->what, place->text,
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
                  (double)ctl_session_silence(session) / NS_PER_S);
     else if (session->state == CTL_SESSION_REJOINING)
         describe_rejoin(part, session, text);
     else if (in_vain > 0)
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has not answered this rank's last %u questions%s%s%s",
-                 place->what, place->text, in_vain, known ? "; before them it was waiting for " : "",
+                 node->what, node->text, in_vain, known ? "; before them it was waiting for " : "",
                  known ? ctl_ranks_text(&missing, names) : "", known ? part_name(part, name) : "");
     else if (!known)
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", place->what,
-                 place->text);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s has not said yet for whom it waits", node->what, node->text);
     else
         snprintf(text, WAIT_TEXT_MAX, "waiting for %s%s", ctl_ranks_text(&missing, names),
                  part_name(part, name));

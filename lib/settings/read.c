@@ -11,8 +11,8 @@
 
 enum { WORDS_MAX = 256 };
 
-/* A place in the tree: a node, and its name in messages. */
-struct place {
+/* A node of the tree, and its name in messages. */
+struct named_node {
     yaml_node_t *node;
     size_t line; /* of its key, or its own */
     char path[SETTINGS_PATH_MAX];
@@ -40,7 +40,8 @@ static void store(void *value, size_t bytes, uint64_t number)
 /* Single values. These functions read *text into *value, or report why not; what they return false for counts
  * as absent. */
 
-static bool read_text(struct settings *s, const struct place *at, const struct setting *setting, void *value)
+static bool read_text(struct settings *s, const struct named_node *at, const struct setting *setting,
+                      void *value)
 {
     const size_t length = at->node->data.scalar.length;
     const char *text = text_of(at->node);
@@ -67,7 +68,7 @@ static bool read_text(struct settings *s, const struct place *at, const struct s
 }
 
 /* Decimal or 0x...; a leading zero is refused, since it would mean octal. */
-static bool parse_number(struct settings *s, const struct place *at, size_t bytes, uint64_t *number)
+static bool parse_number(struct settings *s, const struct named_node *at, size_t bytes, uint64_t *number)
 {
     const char *text = text_of(at->node);
     char *end;
@@ -89,7 +90,7 @@ static bool parse_number(struct settings *s, const struct place *at, size_t byte
     return true;
 }
 
-static bool read_number(struct settings *s, const struct place *at, const struct setting *setting,
+static bool read_number(struct settings *s, const struct named_node *at, const struct setting *setting,
                         void *value)
 {
     uint64_t number;
@@ -107,7 +108,7 @@ static bool read_number(struct settings *s, const struct place *at, const struct
     return true;
 }
 
-static bool read_share(struct settings *s, const struct place *at, const struct setting *setting,
+static bool read_share(struct settings *s, const struct named_node *at, const struct setting *setting,
                        double *value)
 {
     const char *text = text_of(at->node);
@@ -124,7 +125,7 @@ static bool read_share(struct settings *s, const struct place *at, const struct 
     return true;
 }
 
-static bool read_bool(struct settings *s, const struct place *at, bool *value)
+static bool read_bool(struct settings *s, const struct named_node *at, bool *value)
 {
     const char *text = text_of(at->node);
 
@@ -136,7 +137,8 @@ static bool read_bool(struct settings *s, const struct place *at, bool *value)
     return true;
 }
 
-static bool read_word(struct settings *s, const struct place *at, const struct setting *setting, void *value)
+static bool read_word(struct settings *s, const struct named_node *at, const struct setting *setting,
+                      void *value)
 {
     char choices[WORDS_MAX] = "";
 
@@ -151,7 +153,7 @@ static bool read_word(struct settings *s, const struct place *at, const struct s
     return false;
 }
 
-static bool read_single(struct settings *s, const struct place *at, const struct setting *setting,
+static bool read_single(struct settings *s, const struct named_node *at, const struct setting *setting,
                         void *value)
 {
     if (strlen(text_of(at->node)) != at->node->data.scalar.length) {
@@ -174,8 +176,9 @@ static bool read_single(struct settings *s, const struct place *at, const struct
 
 /* Groups and lists */
 
-/* Reads what is at a place into the setting of the struct at base. */
-static bool read_value(struct settings *s, const struct place *at, const struct setting *setting, void *base);
+/* Reads what is at a node into the setting of the struct at base. */
+static bool read_value(struct settings *s, const struct named_node *at, const struct setting *setting,
+                       void *base);
 
 /* Puts in what the fields of a group are if nothing is said. */
 void settings_default(struct settings *s, const struct setting *fields, void *base)
@@ -197,7 +200,7 @@ static size_t items_of(const yaml_node_t *list)
     return (size_t)(list->data.sequence.items.top - list->data.sequence.items.start);
 }
 
-static bool count_fits(struct settings *s, const struct place *at, const struct setting *list)
+static bool count_fits(struct settings *s, const struct named_node *at, const struct setting *list)
 {
     const size_t count = items_of(at->node);
 
@@ -214,7 +217,7 @@ static bool count_fits(struct settings *s, const struct place *at, const struct 
 
 /* A group in a list stays in the tree even if parts of it are wrong, so that later ones keep their numbers.
  */
-static bool read_list(struct settings *s, const struct place *at, const struct setting *list, void *base)
+static bool read_list(struct settings *s, const struct named_node *at, const struct setting *list, void *base)
 {
     const struct setting group = {.type = SETTING_GROUP, .fields = list->fields};
     const struct setting *item = list->item != NULL ? list->item : &group;
@@ -224,7 +227,7 @@ static bool read_list(struct settings *s, const struct place *at, const struct s
     if (!count_fits(s, at, list))
         return false;
     for (size_t i = 0; i < count && !settings_are_full(s); i++) {
-        struct place next = {
+        struct named_node next = {
             .node = yaml_document_get_node(&s->document, at->node->data.sequence.items.start[i])};
         void *data = (char *)base + list->offset + i * list->stride;
 
@@ -248,7 +251,7 @@ static const struct setting *find_field(const struct setting *fields, const char
     return NULL;
 }
 
-static void report_unknown_key(struct settings *s, const struct place *at, const struct setting *fields,
+static void report_unknown_key(struct settings *s, const struct named_node *at, const struct setting *fields,
                                const char *key)
 {
     struct nearest meant = nearest_to(key);
@@ -289,12 +292,12 @@ static void key_path(char path[SETTINGS_PATH_MAX], const char *map, const char *
              key);
 }
 
-static bool read_pair(struct settings *s, const struct place *map, const yaml_node_pair_t *pair,
+static bool read_pair(struct settings *s, const struct named_node *map, const yaml_node_pair_t *pair,
                       const struct setting *fields, void *base)
 {
     yaml_node_t *key = yaml_document_get_node(&s->document, pair->key);
-    struct place at = {.node = yaml_document_get_node(&s->document, pair->value),
-                       .line = settings_line(key->start_mark)};
+    struct named_node at = {.node = yaml_document_get_node(&s->document, pair->value),
+                            .line = settings_line(key->start_mark)};
     const struct setting *field;
     const yaml_node_pair_t *first;
 
@@ -316,7 +319,7 @@ static bool read_pair(struct settings *s, const struct place *map, const yaml_no
     return false;
 }
 
-static void report_missing_keys(struct settings *s, const struct place *at, const struct setting *fields)
+static void report_missing_keys(struct settings *s, const struct named_node *at, const struct setting *fields)
 {
     char path[SETTINGS_PATH_MAX];
 
@@ -329,7 +332,8 @@ static void report_missing_keys(struct settings *s, const struct place *at, cons
 }
 
 /* What does not fit is taken out of the tree. */
-static void read_group(struct settings *s, const struct place *at, const struct setting *fields, void *base)
+static void read_group(struct settings *s, const struct named_node *at, const struct setting *fields,
+                       void *base)
 {
     yaml_node_pair_t *pair = at->node->data.mapping.pairs.start;
     yaml_node_pair_t **end = &at->node->data.mapping.pairs.top;
@@ -342,7 +346,8 @@ static void read_group(struct settings *s, const struct place *at, const struct 
             memmove(pair, pair + 1, (size_t)(--*end - pair) * sizeof(*pair));
 }
 
-static bool expect_kind(struct settings *s, const struct place *at, yaml_node_type_t kind, const char *wanted)
+static bool expect_kind(struct settings *s, const struct named_node *at, yaml_node_type_t kind,
+                        const char *wanted)
 {
     if (at->node->type == kind)
         return true;
@@ -354,7 +359,8 @@ static bool expect_kind(struct settings *s, const struct place *at, yaml_node_ty
     return false;
 }
 
-static bool read_value(struct settings *s, const struct place *at, const struct setting *setting, void *base)
+static bool read_value(struct settings *s, const struct named_node *at, const struct setting *setting,
+                       void *base)
 {
     void *value = (char *)base + setting->offset;
 
@@ -377,7 +383,7 @@ static bool read_value(struct settings *s, const struct place *at, const struct 
 void settings_read(struct settings *s, const struct setting *table, void *configuration)
 {
     const struct setting file = {.type = SETTING_GROUP, .fields = table};
-    struct place root = {.node = yaml_document_get_root_node(&s->document)};
+    struct named_node root = {.node = yaml_document_get_root_node(&s->document)};
 
     root.line = settings_line(root.node->start_mark);
     settings_default(s, table, configuration);

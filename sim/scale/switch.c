@@ -38,7 +38,7 @@ static struct agg_sender sender(uint16_t from)
 }
 
 /* Fills in who brings the ranks to the switch whose ranks begin with `first`: each of those below as many. */
-static struct agg_tree tree_of(const struct scale_config *cfg, unsigned level, unsigned first,
+static struct agg_node tree_of(const struct scale_config *cfg, unsigned level, unsigned first,
                                uint16_t contributor[])
 {
     const unsigned ranks = scale_workers(&cfg->tree);
@@ -50,14 +50,14 @@ static struct agg_tree tree_of(const struct scale_config *cfg, unsigned level, u
         const unsigned c = (r - first) / each;
         contributor[r] = r >= first && c < cfg->tree.fan_in[level] ? (uint16_t)c : AGG_NOBODY;
     }
-    return (struct agg_tree){.ranks = (uint16_t)ranks,
+    return (struct agg_node){.ranks = (uint16_t)ranks,
                              .contributor = contributor,
                              .has_parent = level > 0,
                              .parent_job = (uint8_t)(level > 0 ? scale_job_number(level - 1) : 0)};
 }
 
 static struct agg_pool_config pool_of(const struct scale_config *cfg, unsigned level, uint16_t chunk_bytes,
-                                      const struct agg_tree *tree)
+                                      const struct agg_node *tree)
 {
     return (struct agg_pool_config){.job = (uint8_t)scale_job_number(level),
                                     .workers = (uint16_t)cfg->tree.fan_in[level],
@@ -75,7 +75,7 @@ static const struct agg_protocol *protocol_of(const struct scale_config *cfg)
 size_t scale_pool_bytes(const struct scale_config *cfg, unsigned level)
 {
     uint16_t contributor[AGG_MAX_RANKS];
-    const struct agg_tree tree = tree_of(cfg, level, 0, contributor);
+    const struct agg_node tree = tree_of(cfg, level, 0, contributor);
     const struct agg_pool_config pool = pool_of(cfg, level, cfg->chunk_bytes, &tree);
     struct agg_footprint f = {0};
 
@@ -137,7 +137,7 @@ void scale_switch_open(struct scale_switch *s)
     const struct scale_config *cfg = &s->node.run->cfg;
     const unsigned fan_in = cfg->tree.fan_in[s->level];
     uint16_t contributor[AGG_MAX_RANKS];
-    const struct agg_tree tree = tree_of(cfg, s->level, first_rank(s), contributor);
+    const struct agg_node tree = tree_of(cfg, s->level, first_rank(s), contributor);
     const struct agg_pool_config pool = pool_of(cfg, s->level, SCALE_CARRIED_BYTES, &tree);
     const struct agg_sender parent = sender(AGG_PARENT);
     struct agg_sender members[AGG_MAX_WORKERS];

@@ -32,8 +32,8 @@ static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct
 }
 
 /* If the job's frames have no UDP checksum, nothing needs to be summed. */
-static struct frame_payload payload_of(const struct egress *e, const struct job *job, const void *bytes,
-                                       size_t n)
+static struct frame_payload payload_of(const struct egress *e, const struct switch_job *job,
+                                       const void *bytes, size_t n)
 {
     return job->without_udp_sum ? (struct frame_payload){.at = bytes, .bytes = n}
                                 : frame_payload(bytes, n, e->ones_sum);
@@ -101,7 +101,7 @@ static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const
 {
     uint16_t wanted;
 
-    if (!e->multi_segment || sum->bytes < JOBS_SHARE_FROM_BYTES)
+    if (!e->multi_segment || sum->bytes < JOBS_ATTACH_FROM_BYTES)
         return NULL;
     wanted = count_wanted(job, v);
     return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
@@ -110,7 +110,7 @@ static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const
 void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
                    const struct agg_verdict *v)
 {
-    const struct job *ours = jobs_of(job);
+    const struct switch_job *ours = jobs_of(job);
     const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
     const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);
     const struct job_member *member = jobs_member(ours, thread, 0);
@@ -146,7 +146,7 @@ void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload
 static void answer(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
                    const uint8_t *bytes, size_t n, enum event event)
 {
-    const struct job *job = jobs_of(p->job);
+    const struct switch_job *job = jobs_of(p->job);
     struct frame_payload payload;
 
     if (job->member == NULL) { /* nobody has joined it */
@@ -167,7 +167,7 @@ void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte
 void egress_to_parent(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
                       const struct agg_verdict *v)
 {
-    const struct job *job = jobs_of(p->job);
+    const struct switch_job *job = jobs_of(p->job);
     const struct job_parent *parent = __atomic_load_n(&job->parent, __ATOMIC_ACQUIRE);
     const unsigned port = agg_shard_key(&p->job->protocol->shard_key, v->payload, v->bytes) % parent->ports;
     const struct frame_payload payload = payload_of(e, job, v->payload, v->bytes);

@@ -64,7 +64,7 @@ static void present(const struct agg_protocol *table, struct agg_packet *p, stru
 }
 
 /* Whether the job keeps fewer frames here than its part: this lcore's part is that of its shards. */
-static bool has_frames_left(const struct engine *e, const struct job *job)
+static bool has_frames_left(const struct engine *e, const struct switch_job *job)
 {
     const uint64_t part = __atomic_load_n(&job->frames, __ATOMIC_RELAXED);
 
@@ -76,7 +76,7 @@ static bool has_frames_left(const struct engine *e, const struct job *job)
  * its part, by its own length at most. */
 static bool may_keep(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
 {
-    return p->bytes >= JOBS_SHARE_FROM_BYTES && has_frames_left(e, jobs_of(p->job)) && RTE_MBUF_DIRECT(m) &&
+    return p->bytes >= JOBS_ATTACH_FROM_BYTES && has_frames_left(e, jobs_of(p->job)) && RTE_MBUF_DIRECT(m) &&
            m->pool == e->egress.mbufs && rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 

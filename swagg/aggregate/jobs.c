@@ -18,7 +18,7 @@ static void release(void *mbuf)
     rte_pktmbuf_free(mbuf);
 }
 
-static void free_job(struct jobs *jobs, struct job *job)
+static void free_job(struct jobs *jobs, struct switch_job *job)
 {
     if (job == NULL)
         return;
@@ -41,8 +41,8 @@ static unsigned threads_of(const struct jobs_plan *plan)
 
 /* Gives a seat to who sends from the member's UDP port and so many more, and fills in *to, where it is
  * reached. */
-static void seat(struct job *job, const struct jobs_member *m, unsigned more, const struct jobs_identity *us,
-                 unsigned rank, struct job_member *to)
+static void seat(struct switch_job *job, const struct jobs_member *m, unsigned more,
+                 const struct jobs_identity *us, unsigned rank, struct job_member *to)
 {
     const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + more);
     const struct frame_end here = {.mac = us->mac, .ip = m->hears_from == 0 ? us->ip : m->hears_from};
@@ -58,7 +58,7 @@ static void seat(struct job *job, const struct jobs_member *m, unsigned more, co
     agg_job_seat(&job->common, &sender, rank, rank == AGG_PARENT ? 0 : more);
 }
 
-static void seat_members(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
+static void seat_members(struct switch_job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
 {
     for (unsigned thread = 0; thread < threads_of(plan); thread++)
         for (unsigned rank = 0; rank < job->common.size; rank++)
@@ -70,7 +70,7 @@ static bool has_parent(const struct jobs_plan *plan)
     return plan->tree != NULL && plan->tree->has_parent;
 }
 
-static void seat_parent(struct job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
+static void seat_parent(struct switch_job *job, const struct jobs_plan *plan, const struct jobs_identity *us)
 {
     struct job_parent *parent = job->parent;
 
@@ -90,12 +90,12 @@ static uint32_t seats_of(const struct jobs_plan *plan)
 /* How many frames the job could keep. */
 static uint32_t frames_wanted(const struct jobs *jobs, const struct agg_footprint *f)
 {
-    if (f->payload_bytes < JOBS_SHARE_FROM_BYTES)
+    if (f->payload_bytes < JOBS_ATTACH_FROM_BYTES)
         return 0;
     return jobs->quota.frames_a_job == 0 ? f->buffers : RTE_MIN(f->buffers, jobs->quota.frames_a_job);
 }
 
-static void describe(struct job *job, const struct jobs *jobs, const struct jobs_plan *plan,
+static void describe(struct switch_job *job, const struct jobs *jobs, const struct jobs_plan *plan,
                      const struct agg_footprint *f)
 {
     memcpy(job->name, plan->name, sizeof(job->name));
@@ -113,7 +113,7 @@ static void describe(struct job *job, const struct jobs *jobs, const struct jobs
 }
 
 /* What a job has beside its pool; false: no memory. */
-static bool make_parts(struct job *job, const struct jobs_plan *plan)
+static bool make_parts(struct switch_job *job, const struct jobs_plan *plan)
 {
     job->common.seats = seats_of(plan);
     job->common.seat =
@@ -130,10 +130,11 @@ static bool make_parts(struct job *job, const struct jobs_plan *plan)
 }
 
 /* NULL: no memory. f: of the pool. */
-static struct job *make_job(struct jobs *jobs, const struct jobs_plan *plan, const struct jobs_identity *us,
-                            const struct agg_pool_config *cfg, const struct agg_footprint *f)
+static struct switch_job *make_job(struct jobs *jobs, const struct jobs_plan *plan,
+                                   const struct jobs_identity *us, const struct agg_pool_config *cfg,
+                                   const struct agg_footprint *f)
 {
-    struct job *job = rte_zmalloc("job", sizeof(*job), 0);
+    struct switch_job *job = rte_zmalloc("job", sizeof(*job), 0);
     void *pool;
 
     if (job == NULL)
@@ -178,14 +179,14 @@ static int free_number(const struct jobs *jobs, const struct jobs_plan *plan, ui
 
 /* Makes the pool, with lower terms as long as a quota has no room, or memory no piece, for it. NULL: no pool
  * fits. */
-static struct job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
-                       struct agg_pool_config *cfg)
+static struct switch_job *fit(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_identity *us,
+                              struct agg_pool_config *cfg)
 {
     do {
         struct agg_footprint f;
-        struct job *job = plan->protocol->footprint(cfg, &f) && jobs_have_room(jobs, plan, &f, NULL)
-                              ? make_job(jobs, plan, us, cfg, &f)
-                              : NULL;
+        struct switch_job *job = plan->protocol->footprint(cfg, &f) && jobs_have_room(jobs, plan, &f, NULL)
+                                     ? make_job(jobs, plan, us, cfg, &f)
+                                     : NULL;
 
         if (job != NULL)
             return job;
@@ -204,13 +205,13 @@ static void say_no_room(const struct jobs *jobs, const struct jobs_plan *plan,
 }
 
 /* The table in which what comes from the parent finds its jobs. */
-static struct agg_jobs *above(struct jobs *jobs, const struct job *job)
+static struct agg_jobs *above(struct jobs *jobs, const struct switch_job *job)
 {
     return &jobs->above[job->parent->uplink][job->common.protocol->id];
 }
 
 /* From now on packets find the job; or, with `as` NULL, not any more. */
-static void publish(struct jobs *jobs, const struct job *job, struct agg_job *as)
+static void publish(struct jobs *jobs, const struct switch_job *job, struct agg_job *as)
 {
     const unsigned protocol = job->common.protocol->id;
 
@@ -221,15 +222,15 @@ static void publish(struct jobs *jobs, const struct job *job, struct agg_job *as
         agg_jobs_set(above(jobs, job), job->parent->number, as);
 }
 
-static const struct job *static_job(const struct jobs *jobs, unsigned protocol, unsigned number)
+static const struct switch_job *static_job(const struct jobs *jobs, unsigned protocol, unsigned number)
 {
-    const struct job *job = jobs_find(jobs, protocol, number);
+    const struct switch_job *job = jobs_find(jobs, protocol, number);
 
     return job != NULL && job->is_static ? job : NULL;
 }
 
 /* Seats of a job are twice as many as its members' threads, or more. */
-static uint32_t places_for(const struct jobs *jobs, unsigned protocol)
+static uint32_t entries_for(const struct jobs *jobs, unsigned protocol)
 {
     uint32_t seats = 0;
 
@@ -239,7 +240,7 @@ static uint32_t places_for(const struct jobs *jobs, unsigned protocol)
     return seats == 0 ? 0 : rte_align32pow2(seats);
 }
 
-static void add_members(struct agg_senders *senders, const struct job *job)
+static void add_members(struct agg_senders *senders, const struct switch_job *job)
 {
     for (uint32_t i = 0; i < job->common.seats; i++)
         if (job->common.seat[i].sender != 0)
@@ -250,14 +251,14 @@ static void add_members(struct agg_senders *senders, const struct job *job)
  * lcore has let go of it. 0, or -ENOMEM: nothing has changed. */
 static int publish_senders(struct jobs *jobs, unsigned protocol)
 {
-    const uint32_t places = places_for(jobs, protocol);
+    const uint32_t entries = entries_for(jobs, protocol);
     struct agg_senders *made = NULL, *before;
 
-    if (places > 0) {
-        made = calloc(1, sizeof(*made) + places * sizeof(made->place[0]));
+    if (entries > 0) {
+        made = calloc(1, sizeof(*made) + entries * sizeof(made->entry[0]));
         if (made == NULL)
             return -ENOMEM;
-        made->places = places;
+        made->entries = entries;
     }
     for (unsigned n = 0; n < JOBS_MAX; n++)
         if (static_job(jobs, protocol, n) != NULL)
@@ -269,11 +270,11 @@ static int publish_senders(struct jobs *jobs, unsigned protocol)
     return 0;
 }
 
-const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
-                                 const struct agg_seat **seat)
+const struct switch_job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
+                                        const struct agg_seat **seat)
 {
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++) {
-        const struct job *job = static_job(jobs, i / JOBS_MAX, i % JOBS_MAX);
+        const struct switch_job *job = static_job(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
         *seat = job == NULL ? NULL : agg_job_find(&job->common, sender);
         if (*seat != NULL)
@@ -302,7 +303,7 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
                                   .kernels = jobs->kernels,
                                   .shared = plan->shared};
     struct agg_footprint wished;
-    struct job *job;
+    struct switch_job *job;
 
     if (!plan->protocol->footprint(&cfg, &wished)) {
         snprintf(text, AGG_TEXT_MAX, "no pool of %s serves %u ranks under these terms", plan->protocol->name,
@@ -341,7 +342,7 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
 
 bool jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number, bool unless_heard)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct switch_job *job = (struct switch_job *)agg_jobs_find(&jobs->running[protocol], number);
     bool renewed;
 
     agg_jobs_set(&jobs->running[protocol], number, NULL);
@@ -359,7 +360,7 @@ bool jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number, bool unles
 
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct switch_job *job = (struct switch_job *)agg_jobs_find(&jobs->running[protocol], number);
 
     publish(jobs, job, NULL);
     jobs->closed_at[protocol][number] = ++jobs->closes;
@@ -390,7 +391,7 @@ static void move_seat(struct agg_seat seat[], uint32_t seats, unsigned rank, con
             memcpy(seat[i].mac, mac->addr_bytes, sizeof(seat[i].mac));
 }
 
-static void move_member(struct job_member *member, const struct jobs_place *to)
+static void move_member(struct job_member *member, const struct jobs_location *to)
 {
     struct net_ethernet *eth = (struct net_ethernet *)(void *)member->header.bytes;
 
@@ -400,7 +401,7 @@ static void move_member(struct job_member *member, const struct jobs_place *to)
 }
 
 /* Gives the job these seats. old: what was beside the former ones, and is replaced already. */
-static void replace_seats(struct jobs *jobs, struct job *job, struct agg_seat *seat, void *old)
+static void replace_seats(struct jobs *jobs, struct switch_job *job, struct agg_seat *seat, void *old)
 {
     struct agg_seat *old_seat = __atomic_exchange_n(&job->common.seat, seat, __ATOMIC_ACQ_REL);
 
@@ -410,7 +411,7 @@ static void replace_seats(struct jobs *jobs, struct job *job, struct agg_seat *s
 }
 
 /* Copies of the seats, and of what is beside them; false: no memory. */
-static bool copy_both(const struct job *job, struct agg_seat **seat, const void *beside, size_t bytes,
+static bool copy_both(const struct switch_job *job, struct agg_seat **seat, const void *beside, size_t bytes,
                       void **copy)
 {
     *seat = copy_of("seats", job->common.seat, job->common.seats * sizeof(**seat));
@@ -422,9 +423,9 @@ static bool copy_both(const struct job *job, struct agg_seat **seat, const void 
     return false;
 }
 
-int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_place *to)
+int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_location *to)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct switch_job *job = (struct switch_job *)agg_jobs_find(&jobs->running[protocol], number);
     struct job_parent *parent;
     struct agg_seat *seat;
     void *copy;
@@ -442,9 +443,9 @@ int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const
 }
 
 int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned rank,
-              const struct jobs_place *to)
+              const struct jobs_location *to)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct switch_job *job = (struct switch_job *)agg_jobs_find(&jobs->running[protocol], number);
     struct job_member *member;
     struct agg_seat *seat;
     void *copy;
@@ -462,10 +463,10 @@ int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned ran
 
 void jobs_reclaim(struct jobs *jobs)
 {
-    struct job **link = &jobs->retired;
+    struct switch_job **link = &jobs->retired;
 
     while (*link != NULL) {
-        struct job *job = *link;
+        struct switch_job *job = *link;
 
         if (rte_rcu_qsbr_check(jobs->rcu, job->retired_at, false) == 1) {
             *link = job->next_retired;
@@ -481,16 +482,16 @@ void jobs_free(struct jobs *jobs)
 {
     free_senders(jobs);
     for (unsigned i = 0; i < COUNTED_PROTOCOLS * JOBS_MAX; i++)
-        free_job(jobs, (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX));
+        free_job(jobs, (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX));
     while (jobs->retired != NULL) {
-        struct job *job = jobs->retired;
+        struct switch_job *job = jobs->retired;
 
         jobs->retired = job->next_retired;
         free_job(jobs, job);
     }
 }
 
-struct job_amiss jobs_amiss(const struct job *job, enum agg_amiss kind)
+struct job_amiss jobs_amiss(const struct switch_job *job, enum agg_amiss kind)
 {
     struct job_amiss sum = {0};
     uint64_t most = 0;

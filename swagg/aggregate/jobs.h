@@ -22,7 +22,7 @@
 enum {
     JOBS_MAX = AGG_JOBS,
     /* shorter sums are copied, which is cheaper than keeping or sharing their buffers */
-    JOBS_SHARE_FROM_BYTES = 512,
+    JOBS_ATTACH_FROM_BYTES = 512,
     JOBS_PORT_UNKNOWN = 0xff, /* of a member that has not been heard yet */
 };
 
@@ -61,7 +61,7 @@ struct job_rate {
     uint64_t contributions, bytes; /* that counted; bytes without headers */
 };
 
-struct job {
+struct switch_job {
     struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
     /* of its packets: they have a checksum of their own, or the configuration says so */
     bool without_udp_sum;
@@ -93,7 +93,7 @@ struct job {
     uint32_t frames_wanted; /* that it could keep at once */
     uint32_t founder;       /* the IP address that it was founded from; 0: nobody's */
     uint64_t retired_at;    /* RCU token */
-    struct job *next_retired;
+    struct switch_job *next_retired;
 };
 
 /* What the configuration lets jobs hold, beside jobs.bytes_max and frames_max; 0: there is no quota. */
@@ -106,7 +106,8 @@ struct jobs_quota {
 };
 
 struct jobs {
-    struct agg_jobs running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct job */
+    struct agg_jobs
+        running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct switch_job */
     /* Of these, those that have a switch above, by uplink and by their numbers there. */
     struct agg_jobs above[SWAGG_MAX_UPLINKS][COUNTED_PROTOCOLS];
 
@@ -118,7 +119,7 @@ struct jobs {
     const struct agg_kernels *kernels;
     uint16_t shards; /* of the data path; 0: 1 */
     bool delays;     /* pools note by how much each rank is late */
-    struct job *retired;
+    struct switch_job *retired;
     size_t bytes, bytes_max; /* of all pools, those still to be freed included */
     uint32_t frames_max;     /* that all pools together may keep */
     uint32_t frames;         /* of these, given out or still kept, when they were last divided; atomic */
@@ -127,17 +128,17 @@ struct jobs {
 };
 
 /* The job around what its protocol sees of it. */
-static inline const struct job *jobs_of(const struct agg_job *job)
+static inline const struct switch_job *jobs_of(const struct agg_job *job)
 {
-    return (const struct job *)job;
+    return (const struct switch_job *)job;
 }
 
 /* Of all lcores: how many, and the last one at the lcore that has had most. kind: not AGG_NOT_AMISS. Any
  * thread; the parts may be of different moments. */
-struct job_amiss jobs_amiss(const struct job *job, enum agg_amiss kind);
+struct job_amiss jobs_amiss(const struct switch_job *job, enum agg_amiss kind);
 
 /* NULL: there is none. protocol: enum agg_protocol_id. */
-static inline const struct job *jobs_find(const struct jobs *jobs, unsigned protocol, unsigned number)
+static inline const struct switch_job *jobs_find(const struct jobs *jobs, unsigned protocol, unsigned number)
 {
     return jobs_of(agg_jobs_find(&jobs->running[protocol], number));
 }
@@ -158,7 +159,8 @@ struct jobs_member {
 };
 
 /* Where the switch sends what is for this thread of a rank. */
-static inline const struct job_member *jobs_member(const struct job *job, unsigned thread, unsigned rank)
+static inline const struct job_member *jobs_member(const struct switch_job *job, unsigned thread,
+                                                   unsigned rank)
 {
     const struct job_member *member = __atomic_load_n(&job->member, __ATOMIC_ACQUIRE);
 
@@ -183,15 +185,15 @@ struct jobs_plan {
     bool without_udp_sum;   /* its packets need no UDP checksum */
     uint8_t threads;        /* of each member, from its UDP port on; 0 counts as 1 */
     rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */
-    const struct keys_shared *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
+    const struct keys_secret *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
     uint16_t size;                    /* members: ranks, in a tree contributors */
-    const struct agg_tree *tree;      /* NULL: this is the job's only switch. Read by jobs_open only */
+    const struct agg_node *tree;      /* NULL: this is the job's only switch. Read by jobs_open only */
     struct jobs_parent parent;        /* if the tree has one */
     char name[CONFIG_JOB_MAX];
-    uint8_t network;                            /* as in struct job */
-    int tenant;                                 /* as in struct job */
-    uint32_t founder;                           /* as in struct job; 0: it may use all memory that is left */
-    uint64_t unusable[JOBS_MAX / 64];           /* numbers that it must not have: bit n % 64 of word n / 64 */
+    uint8_t network;                  /* as in struct switch_job */
+    int tenant;                       /* as in struct switch_job */
+    uint32_t founder;                 /* as in struct switch_job; 0: it may use all memory that is left */
+    uint64_t unusable[JOBS_MAX / 64]; /* numbers that it must not have: bit n % 64 of word n / 64 */
     struct jobs_member member[AGG_MAX_WORKERS]; /* by rank, or contributor */
 };
 
@@ -209,7 +211,7 @@ int jobs_open(struct jobs *jobs, struct jobs_plan *plan, const struct jobs_ident
 bool jobs_renew(struct jobs *jobs, unsigned protocol, uint8_t number, bool unless_heard);
 
 /* Where a member is now. */
-struct jobs_place {
+struct jobs_location {
     struct net_mac mac;
     uint8_t port;
 };
@@ -217,15 +219,15 @@ struct jobs_place {
 /* From now on this rank of a job that it has joined sends from there and is sent to there. Waits for the
  * lcores. -ENOMEM: nothing has changed. */
 int jobs_move(struct jobs *jobs, unsigned protocol, uint8_t number, unsigned rank,
-              const struct jobs_place *to);
+              const struct jobs_location *to);
 
 /* The same for the switch above. */
-int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_place *to);
+int jobs_move_parent(struct jobs *jobs, unsigned protocol, uint8_t number, const struct jobs_location *to);
 
 /* The static job that packets from this address and UDP port belong to, and the seat of their sender; NULL:
  * none. The sender's MAC address is not looked at. */
-const struct job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
-                                 const struct agg_seat **seat);
+const struct switch_job *jobs_of_sender(const struct jobs *jobs, const struct agg_sender *sender,
+                                        const struct agg_seat **seat);
 
 /* Takes the job out; its memory is freed by a later jobs_reclaim. protocol: enum agg_protocol_id. */
 void jobs_close(struct jobs *jobs, unsigned protocol, uint8_t number);

@@ -11,11 +11,11 @@ enum { SECOND_NS = 1000000000, EVERY_JOB = COUNTED_PROTOCOLS * JOBS_MAX };
 /* All running jobs, and what each claims. */
 struct claims {
     unsigned n;
-    struct job *job[EVERY_JOB];
+    struct switch_job *job[EVERY_JOB];
     struct share_claim claim[EVERY_JOB + 1];
 };
 
-uint32_t jobs_kept_frames(const struct job *job)
+uint32_t jobs_kept_frames(const struct switch_job *job)
 {
     uint32_t kept = 0;
 
@@ -24,7 +24,7 @@ uint32_t jobs_kept_frames(const struct job *job)
     return kept;
 }
 
-static bool is_of(const struct job *job, unsigned tenant)
+static bool is_of(const struct switch_job *job, unsigned tenant)
 {
     return job->tenant == (int)tenant;
 }
@@ -36,9 +36,9 @@ static void collect(const struct jobs *jobs, struct claims *c)
     for (unsigned i = 0; i < EVERY_JOB; i++) {
         struct agg_job *job = agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
 
-        if (job == NULL || ((struct job *)job)->frames_wanted == 0)
+        if (job == NULL || ((struct switch_job *)job)->frames_wanted == 0)
             continue;
-        c->job[c->n] = (struct job *)job;
+        c->job[c->n] = (struct switch_job *)job;
         c->claim[c->n++] = (struct share_claim){.weight = jobs_weight(jobs, jobs_of(job)),
                                                 .want = jobs_of(job)->frames_wanted};
     }
@@ -72,12 +72,12 @@ static void leave_a_part(struct claims *c)
 }
 
 /* What is spoken for: a job may keep its part, or still keeps more. */
-static uint32_t committed(const struct job *job)
+static uint32_t committed(const struct switch_job *job)
 {
     return RTE_MAX(job->frames, jobs_kept_frames(job));
 }
 
-static void set_part(struct job *job, uint32_t frames)
+static void set_part(struct switch_job *job, uint32_t frames)
 {
     __atomic_store_n(&job->frames, frames, __ATOMIC_RELAXED);
 }
@@ -91,7 +91,7 @@ static void give(struct jobs *jobs, struct claims *c)
             set_part(c->job[i], c->claim[i].get);
         spoken_for += committed(c->job[i]);
     }
-    for (const struct job *job = jobs->retired; job != NULL; job = job->next_retired)
+    for (const struct switch_job *job = jobs->retired; job != NULL; job = job->next_retired)
         spoken_for += committed(job);
     for (unsigned i = 0; i < c->n; i++) {
         const uint32_t has = committed(c->job[i]);
@@ -120,23 +120,23 @@ void jobs_divide_frames(struct jobs *jobs)
 }
 
 /* Weights are multiplied, so that little is lost when they are divided. */
-uint32_t jobs_weight(const struct jobs *jobs, const struct job *job)
+uint32_t jobs_weight(const struct jobs *jobs, const struct switch_job *job)
 {
     const bool has_tenant = job->tenant >= 0 && (unsigned)job->tenant < jobs->quota.tenants;
     const uint32_t weight = has_tenant ? jobs->quota.tenant[job->tenant].weight : 1;
     unsigned sharing = 0;
 
     for (unsigned i = 0; has_tenant && i < EVERY_JOB; i++) {
-        const struct job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+        const struct switch_job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
         sharing += other != NULL && other->tenant == job->tenant;
     }
     return weight * (1u << 12) / RTE_MAX(sharing, 1u);
 }
 
-static struct job *running_job(const struct jobs *jobs, unsigned i)
+static struct switch_job *running_job(const struct jobs *jobs, unsigned i)
 {
-    return (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+    return (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
 }
 
 /* Divides turns on busy lcores by weight. */
@@ -145,7 +145,7 @@ static void share_turns_out(struct jobs *jobs)
     uint32_t count = 0, most = 1, longest = 0;
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        const struct job *job = running_job(jobs, i);
+        const struct switch_job *job = running_job(jobs, i);
 
         if (job != NULL && job->takes_turns) {
             most = RTE_MAX(most, jobs_weight(jobs, job));
@@ -156,7 +156,7 @@ static void share_turns_out(struct jobs *jobs)
     const uint64_t quantum = FAIR_TURN_FRAMES * (longest + FAIR_FRAME_BYTES);
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        struct job *job = running_job(jobs, i);
+        struct switch_job *job = running_job(jobs, i);
 
         if (job != NULL && job->takes_turns)
             __atomic_store_n(&job->turn, 1 + (uint32_t)(quantum * jobs_weight(jobs, job) / most),
@@ -194,7 +194,7 @@ void jobs_follow(struct jobs *jobs, const struct config *cfg, const int tenant[]
 
 void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int tenant)
 {
-    struct job *job = (struct job *)agg_jobs_find(&jobs->running[protocol], number);
+    struct switch_job *job = (struct switch_job *)agg_jobs_find(&jobs->running[protocol], number);
 
     if (job->tenant == tenant)
         return;
@@ -207,7 +207,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
     unsigned n = 0;
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        const struct job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+        const struct switch_job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
         if (job != NULL)
             to[n++] = (struct room_job){.name = job->name,
@@ -239,7 +239,7 @@ bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const
 }
 
 /* Of all members, since the job began. */
-static struct job_rate counts_of(const struct job *job)
+static struct job_rate counts_of(const struct switch_job *job)
 {
     struct job_rate sum = {0};
     struct agg_rank_view v;
@@ -259,7 +259,7 @@ static uint64_t per_second(uint64_t before, uint64_t now, uint64_t ns)
     return now < before ? 0 : (uint64_t)((double)(now - before) * SECOND_NS / (double)ns);
 }
 
-static void note_rate(struct job *job, uint64_t ns)
+static void note_rate(struct switch_job *job, uint64_t ns)
 {
     const struct job_rate counts = counts_of(job);
 
@@ -277,7 +277,8 @@ void jobs_rates_tick(struct jobs *jobs, uint64_t now)
         return;
     jobs->rated_at = now;
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        struct job *job = (struct job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+        struct switch_job *job =
+            (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
 
         if (job != NULL)
             note_rate(job, ns);

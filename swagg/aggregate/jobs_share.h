@@ -26,14 +26,14 @@ void jobs_set_tenant(struct jobs *jobs, unsigned protocol, uint8_t number, int t
 
 /* How much of what the switch can do is the job's, beside others' weights: its tenant's weight, divided among
  * the tenant's running jobs. At least 1. */
-uint32_t jobs_weight(const struct jobs *jobs, const struct job *job);
+uint32_t jobs_weight(const struct jobs *jobs, const struct switch_job *job);
 
 /* Divides turns and frames among the jobs that run now; the second: frames alone. */
 void jobs_share_out(struct jobs *jobs);
 void jobs_divide_frames(struct jobs *jobs);
 
 /* How many frames the job keeps now. Any thread. */
-uint32_t jobs_kept_frames(const struct job *job);
+uint32_t jobs_kept_frames(const struct switch_job *job);
 
 /* Whether the quotas have room for such a pool. If not, text, unless NULL, says which has none, and who holds
  * that. */

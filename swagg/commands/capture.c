@@ -12,7 +12,7 @@
 
 enum { SNAP = 9700, SNAP_MIN = 64, SNAP_MAX = 65535, BUFFER_BYTES = 64 << 20 };
 
-static_assert(SNAP_MAX + PCAPNG_FRAME_OVERHEAD <= SERVER_STREAM_BYTES,
+static_assert(SNAP_MAX + PCAPNG_FRAME_OVERHEAD <= SERVER_FEED_BYTES,
               "a frame fits into what is read at once");
 
 struct capture {
@@ -192,7 +192,7 @@ static bool choose_snap(const struct request *request, uint32_t *snap, struct re
 }
 
 void capture_open(const struct action_parts *parts, const struct request *request, struct reply *reply,
-                  struct server_stream *stream)
+                  struct server_feed *feed)
 {
     struct tap_filter filter = {.kinds = TAP_ALL};
     struct capture *c;
@@ -216,5 +216,5 @@ void capture_open(const struct action_parts *parts, const struct request *reques
     c->tsc = rte_rdtsc();
     c->time = real_time();
     exchange(c, NULL, c->tap);
-    *stream = (struct server_stream){.read = read_blocks, .stop = stop, .close = end, .context = c};
+    *feed = (struct server_feed){.read = read_blocks, .stop = stop, .close = end, .context = c};
 }

@@ -9,8 +9,8 @@
 #include "operator/server.h"
 
 /* Begins what the request asks for ("port", "job", "kind": optional; "snap": bytes of a frame at most) and
- * fills in *stream; or the reply, if it cannot. Ports on which somebody captures already are refused. */
+ * fills in *feed; or the reply, if it cannot. Ports on which somebody captures already are refused. */
 void capture_open(const struct action_parts *parts, const struct request *request, struct reply *reply,
-                  struct server_stream *stream);
+                  struct server_feed *feed);
 
 #endif

@@ -117,8 +117,7 @@ static void run_errand(void *argument)
         run_common(e);
 }
 
-void commands_run(void *context, const struct request *request, struct reply *reply,
-                  struct server_stream *stream)
+void commands_run(void *context, const struct request *request, struct reply *reply, struct server_feed *feed)
 {
     const struct commands *c = context;
     const struct action_parts *parts = c->parts;
@@ -136,7 +135,7 @@ void commands_run(void *context, const struct request *request, struct reply *re
                                                                  : VIEW_OF_ALL;
     if (strcmp(request->command, "capture") == 0) {
         view_lock(parts->show);
-        capture_open(parts, request, reply, stream);
+        capture_open(parts, request, reply, feed);
         view_unlock(parts->show);
     } else if (view == NULL && errand.action == NULL && errand.common == NULL)
         reply_fail(reply, REPLY_BAD_REQUEST, "the switch knows no command \"%s\"", request->command);

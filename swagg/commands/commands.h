@@ -17,6 +17,6 @@ struct commands {
 
 /* operators_host.run; context: struct commands. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
-                  struct server_stream *stream);
+                  struct server_feed *feed);
 
 #endif

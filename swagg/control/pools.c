@@ -62,8 +62,8 @@ int pools_open(const struct pools *p, const struct ctl_entry *job, struct agg_te
                char text[CTL_TEXT_MAX])
 {
     uint16_t contributor[AGG_MAX_WORKERS];
-    const struct agg_tree tree = {.ranks = job->size, .contributor = contributor};
-    struct keys_shared shared = {.library = keys_sodium()};
+    const struct agg_node tree = {.ranks = job->size, .contributor = contributor};
+    struct keys_secret shared = {.library = keys_sodium()};
     struct jobs_plan plan = plan_for(job, terms, job->resumed, ctl_entry_debtor(job));
     int rc;
 
@@ -101,12 +101,12 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
                        char text[CTL_TEXT_MAX])
 {
     uint16_t contributor[AGG_MAX_WORKERS];
-    struct agg_tree tree = {.ranks = job->entry.size,
+    struct agg_node tree = {.ranks = job->entry.size,
                             .contributor = contributor,
                             .has_parent = true,
                             .parent_job = job->parent_number};
     struct jobs_plan plan = plan_for(&job->entry, &job->entry.terms, true, ctl_entry_host(&job->entry));
-    struct keys_shared ours = {.library = keys_sodium()}, parents = ours;
+    struct keys_secret ours = {.library = keys_sodium()}, parents = ours;
     int rc;
 
     plan_members(&plan, &job->entry, contributor);
@@ -131,9 +131,9 @@ int pools_open_relayed(const struct pools *p, const struct relay_job *job, uint8
     return rc;
 }
 
-static struct jobs_place place_at(const struct ctl_endpoint *e)
+static struct jobs_location location_of(const struct ctl_endpoint *e)
 {
-    struct jobs_place to = {.port = e->port};
+    struct jobs_location to = {.port = e->port};
 
     memcpy(to.mac.addr_bytes, e->mac, sizeof(to.mac.addr_bytes));
     return to;
@@ -141,7 +141,7 @@ static struct jobs_place place_at(const struct ctl_endpoint *e)
 
 int pools_move_parent(const struct pools *p, const struct relay_job *job)
 {
-    const struct jobs_place to = place_at(&job->parent);
+    const struct jobs_location to = location_of(&job->parent);
 
     return jobs_move_parent(p->jobs, job->entry.protocol->id, job->entry.number, &to);
 }
@@ -157,9 +157,9 @@ int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank
 {
     const struct ctl_member *m = &job->members[rank];
     const struct agg_sender at = sender_of(m);
-    const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
+    const struct switch_job *running = jobs_find(p->jobs, job->protocol->id, job->number);
     const struct agg_seat *seat = running == NULL ? NULL : agg_job_find(&running->common, &at);
-    const struct jobs_place to = place_at(&m->endpoint);
+    const struct jobs_location to = location_of(&m->endpoint);
 
     if (seat == NULL)
         return 0; /* it has ended */
@@ -169,7 +169,7 @@ int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank
 bool pools_heard(const struct pools *p, const struct ctl_entry *job, unsigned rank)
 {
     const struct agg_sender at = sender_of(&job->members[rank]);
-    const struct job *running = jobs_find(p->jobs, job->protocol->id, job->number);
+    const struct switch_job *running = jobs_find(p->jobs, job->protocol->id, job->number);
 
     return running != NULL && agg_heard_member(&running->common, &at);
 }

@@ -45,7 +45,7 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
         .ip = from->ip, .port = rte_cpu_to_be_16(data_port), .network = from->network};
     const uint8_t *at = (const uint8_t *)&from->ip;
     const struct agg_seat *seat;
-    const struct job *job = jobs_of_sender(r->parts.jobs, &sender, &seat);
+    const struct switch_job *job = jobs_of_sender(r->parts.jobs, &sender, &seat);
 
     if (job != NULL)
         snprintf(

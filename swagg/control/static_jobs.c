@@ -451,7 +451,7 @@ static bool may_be_late(const struct static_job *job, uint64_t now)
 }
 
 /* Tells of packets whose senders wait in vain. */
-static void tell_amiss(struct static_job *job, const struct job *running, uint64_t now)
+static void tell_amiss(struct static_job *job, const struct switch_job *running, uint64_t now)
 {
     for (enum agg_amiss kind = AGG_AMISS_ALONE; kind <= AGG_AMISSES; kind++) {
         const struct job_amiss a = jobs_amiss(running, kind);
@@ -470,7 +470,7 @@ static void tell_amiss(struct static_job *job, const struct job *running, uint64
 void static_jobs_tick(struct static_jobs *s, uint64_t now)
 {
     for (struct static_job *job = s->job; job < s->job + s->n; job++) {
-        const struct job *running = jobs_find(s->jobs, job->plan.protocol->id, job->number);
+        const struct switch_job *running = jobs_find(s->jobs, job->plan.protocol->id, job->number);
 
         if (job->plan.protocol->heard(running->common.pool))
             note_heard(job, now);

@@ -6,15 +6,15 @@
 bool classifier_add(struct classifier_table *t, struct classifier_target target,
                     const struct classifier_rule *rule)
 {
-    unsigned i = classifier_place_of(target);
+    unsigned i = classifier_index(target);
 
     if (classifier_find(t, target) != NULL)
         return true;
     if (t->rules == CLASSIFIER_RULES_MAX)
         return false;
-    while (t->place[i].target.station != 0)
-        i = (i + 1) & (CLASSIFIER_PLACES - 1);
-    t->place[i] = (struct classifier_place){target, *rule};
+    while (t->entry[i].target.station != 0)
+        i = (i + 1) & (CLASSIFIER_ENTRIES - 1);
+    t->entry[i] = (struct classifier_entry){target, *rule};
     t->rules++;
     t->flows |= target.station >> 56 == CLASSIFIER_FLOW;
     t->passings |= target.station >> 56 == CLASSIFIER_PASSING;

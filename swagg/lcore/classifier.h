@@ -25,8 +25,8 @@
 #include "protocol/protocol.h"
 
 enum {
-    CLASSIFIER_PLACES = 2048, /* a power of two; at most half of them are taken */
-    CLASSIFIER_RULES_MAX = CLASSIFIER_PLACES / 2
+    CLASSIFIER_ENTRIES = 2048, /* a power of two; at most half of them are taken */
+    CLASSIFIER_RULES_MAX = CLASSIFIER_ENTRIES / 2
 };
 
 enum classifier_taker {
@@ -39,7 +39,7 @@ struct classifier_rule {
     /* CLASSIFIER_PROTOCOL: */
     /* whose, as the engine numbers its sources: enum agg_protocol_id for what members send */
     unsigned protocol;
-    struct agg_key_place key;
+    struct agg_key_field key;
 };
 
 /* What a rule is about. */
@@ -48,7 +48,7 @@ struct classifier_target {
     rte_be16_t what;  /* UDP port, or type of frames */
 };
 
-struct classifier_place {
+struct classifier_entry {
     struct classifier_target target; /* station 0: empty */
     struct classifier_rule rule;
 };
@@ -59,7 +59,7 @@ struct classifier_table {
     rte_be32_t ip; /* 0: none */
     unsigned rules;
     bool flows, passings, transits; /* there are rules of this kind */
-    struct classifier_place place[CLASSIFIER_PLACES];
+    struct classifier_entry entry[CLASSIFIER_ENTRIES];
 } __rte_cache_aligned;
 
 struct classifier {
@@ -130,21 +130,21 @@ static inline const struct classifier_table *classifier_table(const struct class
     return __atomic_load_n(&c->table, __ATOMIC_ACQUIRE);
 }
 
-static inline unsigned classifier_place_of(struct classifier_target target)
+static inline unsigned classifier_index(struct classifier_target target)
 {
     const uint64_t mixed = (target.station ^ (uint64_t)target.what << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
-    return (unsigned)(mixed >> 32) & (CLASSIFIER_PLACES - 1);
+    return (unsigned)(mixed >> 32) & (CLASSIFIER_ENTRIES - 1);
 }
 
 /* Who takes what is sent to the target; NULL: nobody. */
 static inline const struct classifier_rule *classifier_find(const struct classifier_table *t,
                                                             struct classifier_target target)
 {
-    for (unsigned i = classifier_place_of(target); t->place[i].target.station != 0;
-         i = (i + 1) & (CLASSIFIER_PLACES - 1))
-        if (t->place[i].target.station == target.station && t->place[i].target.what == target.what)
-            return &t->place[i].rule;
+    for (unsigned i = classifier_index(target); t->entry[i].target.station != 0;
+         i = (i + 1) & (CLASSIFIER_ENTRIES - 1))
+        if (t->entry[i].target.station == target.station && t->entry[i].target.what == target.what)
+            return &t->entry[i].rule;
     return NULL;
 }
 

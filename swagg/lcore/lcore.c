@@ -118,7 +118,7 @@ unsigned lcore_round(struct lcore *lc, uint64_t now)
 
 void lcore_assign(struct lcore *lc, const struct lcore_tasks *tasks)
 {
-    struct lcore_tasks *next = &lc->place[lc->tasks == &lc->place[0]];
+    struct lcore_tasks *next = &lc->copy[lc->tasks == &lc->copy[0]];
 
     *next = *tasks;
     __atomic_store_n(&lc->tasks, next, __ATOMIC_RELEASE);
@@ -248,18 +248,18 @@ int lcore_run(void *lcore)
 void lcore_look(struct lcore *lc, uint64_t now)
 {
     const uint64_t busy = counter_read(&lc->busy);
-    const uint64_t elapsed = now - lc->share.at;
+    const uint64_t elapsed = now - lc->load.at;
 
-    if (lc->share.at != 0 && elapsed > 0)
-        __atomic_store_n(&lc->share.percent, (unsigned)RTE_MIN(100 * (busy - lc->share.busy) / elapsed, 100u),
+    if (lc->load.at != 0 && elapsed > 0)
+        __atomic_store_n(&lc->load.percent, (unsigned)RTE_MIN(100 * (busy - lc->load.busy) / elapsed, 100u),
                          __ATOMIC_RELAXED);
-    lc->share.busy = busy;
-    lc->share.at = now;
+    lc->load.busy = busy;
+    lc->load.at = now;
 }
 
 unsigned lcore_busy_percent(const struct lcore *lc)
 {
-    return __atomic_load_n(&lc->share.percent, __ATOMIC_RELAXED);
+    return __atomic_load_n(&lc->load.percent, __ATOMIC_RELAXED);
 }
 
 /* rte_lcore_to_cpu_id would be wrong: it assumes that lcores and CPUs have the same numbers. */

@@ -43,8 +43,8 @@ struct lcore {
     struct bell bell;         /* rung by whoever leaves something for it: in a ring, in *stop, in tasks */
 
     /* The main lcore's; others read what `tasks` points to. */
-    struct lcore_tasks place[2];     /* those in force, and room for the next */
-    const struct lcore_tasks *tasks; /* atomic: one of place; NULL: none yet */
+    struct lcore_tasks copy[2];      /* those in force, and room for the next */
+    const struct lcore_tasks *tasks; /* atomic: one of copy; NULL: none yet */
     const struct lcore_tasks *taken; /* atomic: those that the lcore works by; its own */
 
     /* This lcore's alone. */
@@ -59,10 +59,10 @@ struct lcore {
     struct counters counters __rte_cache_aligned;
     int tid;       /* of its thread; atomic, 0 before it runs */
     uint64_t busy; /* TSC cycles in rounds that found something to do; one writer, as counters */
-    struct lcore_share {
+    struct lcore_load {
         uint64_t busy, at; /* when it was last looked at; the main lcore's */
         unsigned percent;  /* of the time between the last two looks that it was busy; atomic */
-    } share;
+    } load;
 };
 
 /* One round of the loop: all tasks once. now: in TSC cycles. Returns how much work there was; 0: none. */

@@ -15,7 +15,7 @@
 #include "port/port.h"
 #include "port/vlans.h"
 
-struct agg_key_place;
+struct agg_key_field;
 
 struct facts {
     struct rte_mbuf *m;
@@ -30,7 +30,7 @@ struct facts {
     uint8_t source;                  /* whose packet it is, as the engine numbers its sources */
     int16_t egress;                  /* the port that it is to leave by; FACTS_FLOOD: all but its own */
     uint16_t frames;                 /* how many it stands for, if it is dropped */
-    const struct agg_key_place *key; /* by what its source deals packets to shards */
+    const struct agg_key_field *key; /* by what its source deals packets to shards */
 };
 static_assert(sizeof(struct facts) <= RTE_CACHE_LINE_SIZE, "one cache line");
 

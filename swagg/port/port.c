@@ -26,10 +26,10 @@ uint16_t port_buffer_bytes(uint16_t mtu)
     return RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(mtu + FRAME_PORT_BYTES + LINUX_RX_EXTRA, PORT_BUFFER_STEP);
 }
 
-/* The place that is not in use. */
-static struct impair *other_place(struct port_queue *queue)
+/* The copy that is not in use. */
+static struct impair *other_copy(struct port_queue *queue)
 {
-    return &queue->place[queue->impair == &queue->place[0]];
+    return &queue->copy[queue->impair == &queue->copy[0]];
 }
 
 /* Every queue's impairments have a random stream of their own: stream, stream + 2 * SWAGG_MAX_PORTS, ... What
@@ -41,7 +41,7 @@ void port_impair(struct port_queue *queue, unsigned queues, const struct impair_
 
     in_cycles.hold_for = cfg->hold_for * rte_get_tsc_hz() / US_PER_S;
     for (unsigned q = 0; q < queues; q++) {
-        struct impair *next = other_place(&queue[q]);
+        struct impair *next = other_copy(&queue[q]);
         const struct impair_stats before = next->stats;
 
         impair_init(next, &in_cycles, from->seed, from->stream + q * 2 * SWAGG_MAX_PORTS);
@@ -54,8 +54,8 @@ void port_settle(struct port_queue *queue, unsigned queues)
 {
     for (unsigned q = 0; q < queues; q++)
         for (unsigned i = 0; i < 2; i++)
-            if (queue[q].impair != &queue[q].place[i])
-                impair_mbufs_flush(&queue[q].place[i]);
+            if (queue[q].impair != &queue[q].copy[i])
+                impair_mbufs_flush(&queue[q].copy[i]);
 }
 
 static bool takes_merged(const struct port *port)
@@ -213,7 +213,7 @@ static void free_queues(struct port_queue *queue, unsigned n)
 {
     for (unsigned q = 0; queue != NULL && q < n; q++)
         for (unsigned i = 0; i < 2; i++)
-            impair_mbufs_flush(&queue[q].place[i]);
+            impair_mbufs_flush(&queue[q].copy[i]);
     rte_free(queue);
 }
 

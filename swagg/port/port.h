@@ -32,9 +32,9 @@ struct port_queue_id {
 
 /* One direction of a queue. */
 struct port_queue {
-    struct impair *impair;  /* atomic: one of place, the queue's owner's; NULL: no impairments */
-    void *state;            /* for the device alone */
-    struct impair place[2]; /* those in use, and room for the next */
+    struct impair *impair; /* atomic: one of copy, the queue's owner's; NULL: no impairments */
+    void *state;           /* for the device alone */
+    struct impair copy[2]; /* those in use, and room for the next */
 } __rte_cache_aligned;
 
 struct port {

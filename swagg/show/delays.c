@@ -4,7 +4,7 @@
 
 enum { NS_PER_US = 1000 };
 
-static bool noted(const struct job *running, uint16_t rank, struct agg_rank_view *v)
+static bool noted(const struct switch_job *running, uint16_t rank, struct agg_rank_view *v)
 {
     return running != NULL && running->common.protocol->view_rank != NULL &&
            running->common.protocol->view_rank(running->common.pool, rank, v);
@@ -16,12 +16,12 @@ static uint64_t mean_us(const struct agg_rank_view *v)
 }
 
 /* In a tree of switches nothing is noted of ranks that come by the switch above, so that all is 0. */
-static bool is_elsewhere(const struct job *running)
+static bool is_elsewhere(const struct switch_job *running)
 {
     return running != NULL && running->parent != NULL && running->made_of.delays;
 }
 
-void delays_of_rank(struct rank_view *row, const struct job *running, uint16_t rank)
+void delays_of_rank(struct rank_view *row, const struct switch_job *running, uint16_t rank)
 {
     struct agg_rank_view v = {0};
 
@@ -41,7 +41,7 @@ void delays_of_rank(struct rank_view *row, const struct job *running, uint16_t r
         row->late_us_log2.n--;
 }
 
-void delays_of_job(struct job_view *shown, const struct job *running, uint16_t ranks)
+void delays_of_job(struct job_view *shown, const struct switch_job *running, uint16_t ranks)
 {
     struct agg_rank_view v, latest = {0};
 

@@ -66,7 +66,7 @@ void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor
         visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
 }
 
-const struct job *shown_job_running(const struct show_parts *parts, const struct shown_job *job)
+const struct switch_job *shown_job_running(const struct show_parts *parts, const struct shown_job *job)
 {
     return job->state == CTL_ENTRY_RUNNING ? jobs_find(parts->jobs, job->protocol->id, job->number) : NULL;
 }

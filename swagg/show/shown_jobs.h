@@ -62,7 +62,7 @@ int shown_jobs_show(const struct show_parts *parts, const char *called, struct v
                     void (*show)(const struct job_showing *s, const struct shown_job *job));
 
 /* NULL: it does not run, or is about to get a new pool. */
-const struct job *shown_job_running(const struct show_parts *parts, const struct shown_job *job);
+const struct switch_job *shown_job_running(const struct show_parts *parts, const struct shown_job *job);
 
 /* The level of this switch in the job's tree of switches; that of the root is 1. */
 unsigned shown_job_level(const struct shown_job *job);

@@ -155,7 +155,7 @@ static struct view_ranks lacked_by(const struct agg_slot_view *slot, uint16_t si
 
 /* Whoever every chunk lacks that has begun holds up the job: who is dead, or stopped, or slow at this moment.
  * In a pipeline that flows there is seldom such a rank. */
-static struct view_ranks awaited_by(const struct shown_job *job, const struct job *running)
+static struct view_ranks awaited_by(const struct shown_job *job, const struct switch_job *running)
 {
     struct view_ranks awaited = {0};
     struct agg_slot_view slot;
@@ -174,7 +174,7 @@ static struct view_ranks awaited_by(const struct shown_job *job, const struct jo
 }
 
 /* What there is to tell of one that runs. */
-static void add_running(struct job_view *shown, const struct shown_job *job, const struct job *running)
+static void add_running(struct job_view *shown, const struct shown_job *job, const struct switch_job *running)
 {
     const struct job_amiss late = jobs_amiss(running, AGG_AMISS_ALONE),
                            amiss = jobs_amiss(running, AGG_AMISS);
@@ -194,7 +194,7 @@ static void add_running(struct job_view *shown, const struct shown_job *job, con
 
 static void show_job(const struct job_showing *s, const struct shown_job *job)
 {
-    const struct job *running = shown_job_running(s->parts, job);
+    const struct switch_job *running = shown_job_running(s->parts, job);
     struct job_view shown = {.name = job->name,
                              .tenant = shown_job_tenant(s->parts, job->tenant),
                              .has_vlan = true,
@@ -231,7 +231,7 @@ int view_job(const struct show_parts *parts, const char *name, struct view_out *
 static void show_ranks(const struct job_showing *s, const struct shown_job *job)
 {
     const struct of_job_view shown = {.name = job->name, .joined = true, .missing = missing_of(job)};
-    const struct job *running = shown_job_running(s->parts, job);
+    const struct switch_job *running = shown_job_running(s->parts, job);
 
     for (uint16_t rank = 0; rank < job->size; rank++) {
         const struct shown_member m = shown_job_member(job, rank);
@@ -268,7 +268,7 @@ int view_members(const struct show_parts *parts, const char *name, struct view_o
 
 static void show_slots(const struct job_showing *s, const struct shown_job *job)
 {
-    const struct job *running = shown_job_running(s->parts, job);
+    const struct switch_job *running = shown_job_running(s->parts, job);
     struct of_job_view shown = {.name = job->name};
     struct agg_slot_view slot;
 

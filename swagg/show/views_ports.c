@@ -103,7 +103,7 @@ static void count_impaired(const struct port *port, struct view_count to[2 * IMP
         to[i] = (struct view_count){.name = names[i]};
         for (unsigned q = 0; q < (tx ? port->tx_queues : port->rx_queues); q++)
             for (unsigned place = 0; place < 2; place++)
-                to[i].n += counter_read(&queue[q].place[place].stats.hit[i % IMPAIR_KINDS]);
+                to[i].n += counter_read(&queue[q].copy[place].stats.hit[i % IMPAIR_KINDS]);
     }
 }
 

@@ -24,7 +24,7 @@ static void add_sum(struct view_out *out, const struct agg_sum_view *sum)
 
 static void show_sums(const struct job_showing *s, const struct shown_job *job)
 {
-    const struct job *running = shown_job_running(s->parts, job);
+    const struct switch_job *running = shown_job_running(s->parts, job);
     const struct agg_protocol *protocol = job->protocol;
     const uint32_t slots = running == NULL || protocol->view_sum == NULL ? 0 : running->slots;
     struct of_job_view shown = {.name = job->name};

@@ -11,7 +11,7 @@ struct used {
 static void add_job(void *context, const struct shown_job *shown)
 {
     struct used *used = context;
-    const struct job *job = shown_job_running(used->parts, shown);
+    const struct switch_job *job = shown_job_running(used->parts, shown);
     struct tenant_view *of;
 
     if (shown->tenant < 0 || shown->state == CTL_ENTRY_FAILED)

@@ -49,7 +49,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
     };
     l->part = (struct job_part){
         .job = &l->job,
-        .place = l->job.options.in_switch.at,
+        .node = l->job.options.in_switch.at,
         .membership = {.socket = OWN_FD_NONE, .wake_thread = WAKER_NONE, .wake_caller = &l->job.waker},
         .membership_is_open = true,
         .transport = &l->transport,

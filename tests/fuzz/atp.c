@@ -140,7 +140,7 @@ static void member_sends(struct world *w, struct input *in, uint8_t what)
 
     p.index = (uint16_t)p.sequence;
     if (p.kind == ATP_GRADIENT || p.kind == ATP_ASK)
-        atp_topology_place(&w->topology, (uint16_t)rank, &p);
+        atp_topology_fill(&w->topology, (uint16_t)rank, &p);
     atp_build_header(payload, &p);
     for (size_t i = 0; i < words; i++)
         put_be32(payload + ATP_HEADER_BYTES + 4 * i,

@@ -27,7 +27,7 @@ struct packet {
 };
 
 struct world {
-    struct keys_shared shared;
+    struct keys_secret shared;
     struct sml_pool_config cfg;
     struct sml_pool *pool;
     struct sml_stream *stream[RANKS];
@@ -207,7 +207,7 @@ static void step(struct world *w, struct input *in)
 
 static void start(struct world *w, struct input *in)
 {
-    w->shared = (struct keys_shared){.library = &toy_library};
+    w->shared = (struct keys_secret){.library = &toy_library};
     w->now = 1000 * MS;
     w->cfg = (struct sml_pool_config){.workers = RANKS,
                                       .slots = SLOTS,

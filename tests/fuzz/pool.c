@@ -142,8 +142,8 @@ static void open_job(struct world *w)
     REQUIRE(w->job != NULL);
     if (!w->terms.labelled)
         return;
-    w->jobs.senders = calloc(1, sizeof *w->jobs.senders + SENDERS * sizeof w->jobs.senders->place[0]);
-    w->jobs.senders->places = SENDERS;
+    w->jobs.senders = calloc(1, sizeof *w->jobs.senders + SENDERS * sizeof w->jobs.senders->entry[0]);
+    w->jobs.senders->entries = SENDERS;
     for (unsigned rank = 0; rank < w->workers; rank++)
         agg_senders_add(w->jobs.senders, agg_sender_key(&members[rank]), JOB);
 }

@@ -358,7 +358,7 @@ static void take_tree(struct world *w, struct input *in)
 
 static void open_job(struct world *w)
 {
-    const struct agg_tree tree = {.ranks = w->ranks,
+    const struct agg_node tree = {.ranks = w->ranks,
                                   .contributor = w->contributor,
                                   .has_parent = w->has_parent,
                                   .parent_job = w->parent_job};

@@ -30,7 +30,7 @@ static void check_mismatch(const uint8_t *body, size_t bytes)
 /* Of a secret that the input has not been made with. */
 static void check_authenticator(const struct sml_packet *p, const uint8_t *data)
 {
-    static const struct keys_shared shared = {.library = &toy_library};
+    static const struct keys_secret shared = {.library = &toy_library};
     const struct xfer_route route = {.sender = 1, .receiver = XFER_SWITCH, .wraps = 2};
     const size_t bytes = SML_HEADER_BYTES + p->body_bytes;
     uint8_t *built = malloc(bytes + XFER_AUTH_BYTES);

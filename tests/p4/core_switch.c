@@ -41,7 +41,7 @@ static void remember_senders(const struct agg_sender members[], unsigned n, uint
 {
     if (jobs.senders == NULL) {
         jobs.senders = memory_of(sizeof(*jobs.senders) + SENDER_PLACES * sizeof(uint64_t));
-        jobs.senders->places = SENDER_PLACES;
+        jobs.senders->entries = SENDER_PLACES;
     }
     for (unsigned i = 0; i < n; i++)
         agg_senders_add(jobs.senders, agg_sender_key(&members[i]), number);

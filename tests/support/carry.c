@@ -50,11 +50,11 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
 
 struct agg_job *carry_open_tree(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
                                 const struct agg_terms *terms, const struct keys_library *library,
-                                const struct agg_tree *tree, const struct agg_sender *parent,
+                                const struct agg_node *tree, const struct agg_sender *parent,
                                 struct agg_footprint *f)
 {
     uint16_t contributor[AGG_MAX_WORKERS], first[AGG_MAX_WORKERS];
-    struct keys_shared shared = {.library = library};
+    struct keys_secret shared = {.library = library};
     const struct agg_pool_config cfg = {.job = number,
                                         .workers = ctl_tree_contributors(joined, contributor, first),
                                         .terms = *terms,
@@ -79,7 +79,7 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
                                   const struct agg_terms *terms, const struct keys_library *library,
                                   struct agg_footprint *f)
 {
-    struct keys_shared shared = {.library = library};
+    struct keys_secret shared = {.library = library};
     const struct agg_pool_config cfg = {.job = number,
                                         .workers = joined->size,
                                         .terms = *terms,
@@ -87,7 +87,7 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
                                         .shared = joined->keyed ? &shared : NULL};
     struct agg_sender members[AGG_MAX_WORKERS];
     uint16_t contributor[AGG_MAX_WORKERS];
-    const struct agg_tree tree = {.ranks = joined->size, .contributor = contributor};
+    const struct agg_node tree = {.ranks = joined->size, .contributor = contributor};
 
     if (ctl_tree_has_switches(joined)) {
         ctl_tree_contributors(joined, contributor, NULL);

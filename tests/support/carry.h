@@ -25,7 +25,7 @@ struct agg_job *carry_open_joined(struct agg_jobs *jobs, const struct ctl_entry 
  * those who have joined. parent: where packets from the switch above come from; NULL: there is none. */
 struct agg_job *carry_open_tree(struct agg_jobs *jobs, const struct ctl_entry *joined, uint8_t number,
                                 const struct agg_terms *terms, const struct keys_library *library,
-                                const struct agg_tree *tree, const struct agg_sender *parent,
+                                const struct agg_node *tree, const struct agg_sender *parent,
                                 struct agg_footprint *f);
 
 /* Gives further threads of each member their seats, at the UDP ports that follow its own. */

@@ -46,7 +46,7 @@ static inline struct agg_sender rig_sender(unsigned rank)
     return (struct agg_sender){.ip = 0x0a000001u + rank, .port = 7, .mac = {2, 0, 0, 0, 0, (uint8_t)rank}};
 }
 
-static const struct keys_shared rig_shared = {.library = &toy_library, .secret = {7}};
+static const struct keys_secret rig_shared = {.library = &toy_library, .secret = {7}};
 
 static inline void rig_open_server(struct rig *rig)
 {

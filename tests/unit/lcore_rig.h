@@ -49,7 +49,7 @@ static struct inbox rig_inbox;
 static struct classifier rig_classifier;
 static struct shards rig_shards;
 static struct agg_jobs rig_jobs;
-static struct job rig_job;
+static struct switch_job rig_job;
 static struct job_member rig_member[RIG_MEMBERS];
 static struct job_lane rig_lane[RIG_LCORES];
 static bool rig_heard[RIG_MEMBERS];
@@ -103,7 +103,7 @@ static inline struct rte_mbuf *rig_data(unsigned rank, uint32_t tag, uint8_t job
 
 /* What a job of the rig's members is made of. */
 struct rig_job_parts {
-    struct job *job;
+    struct switch_job *job;
     struct job_lane *lane;  /* RIG_LCORES */
     struct agg_seat *seats; /* 2 * RIG_MEMBERS */
     bool *heard;            /* RIG_MEMBERS, or NULL */
@@ -115,14 +115,14 @@ static inline void rig_make_job(const struct rig_job_parts *parts, uint8_t numbe
         .format = XFER_FORMAT_TYPED, .mode = XFER_ON_ARRIVAL, .slots = RIG_SLOTS, .chunk_bytes = RIG_CHUNK};
     struct agg_pool_config cfg = {.job = number, .workers = RIG_MEMBERS, .kernels = kernels_or_exit()};
     const struct frame_end us = rig_switch(0);
-    struct job *job = parts->job;
+    struct switch_job *job = parts->job;
     struct agg_footprint f;
 
     sml_terms_build(&cfg.terms, &t);
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
     memset(parts->seats, 0, 2 * RIG_MEMBERS * sizeof(*parts->seats));
     memset(parts->lane, 0, RIG_LCORES * sizeof(*parts->lane));
-    *job = (struct job){
+    *job = (struct switch_job){
         .frames = 2 * RIG_SLOTS, .turn = RIG_TURN_BYTES, .lane = parts->lane, .member = rig_member};
     job->common = (struct agg_job){.protocol = &sml_protocol, .number = number, .size = RIG_MEMBERS};
     job->common.pool = sml_protocol.init(aligned_alloc(64, (f.bytes + 63) / 64 * 64), &cfg);
@@ -250,7 +250,7 @@ static inline bool rig_is_sound(const uint8_t frame[2048])
 }
 
 /* Hands the engine a frame that came in by this port. */
-static inline void rig_steer(struct engine *engine, unsigned source, const struct agg_key_place *key,
+static inline void rig_steer(struct engine *engine, unsigned source, const struct agg_key_field *key,
                              unsigned port, struct rte_mbuf *m)
 {
     struct facts f = {.m = m, .source = (uint8_t)source, .key = key}, *burst[] = {&f};

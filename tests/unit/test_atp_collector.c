@@ -527,7 +527,7 @@ static void test_topologies(void)
             continue;
         for (uint16_t r = 0; r < t.workers; r++) {
             p = (struct atp_packet){0};
-            atp_topology_place(&t, r, &p);
+            atp_topology_fill(&t, r, &p);
             CU_ASSERT(atp_topology_ranks(&t, &p, ranks));
             CU_ASSERT(ranks_has(ranks, r) && ranks_count(ranks, ATP_RANK_WORDS) == 1);
             children |= UINT64_C(1) << p.child;

@@ -201,7 +201,7 @@ static void test_trailers(void)
     CU_ASSERT(!atp_worker.accept(&wish, &granted, &progress));
     cfg.terms = granted;
     CU_ASSERT(!atp_protocol.footprint(&cfg, &f)); /* without the secret */
-    cfg.shared = &(struct keys_shared){.library = NULL};
+    cfg.shared = &(struct keys_secret){.library = NULL};
     CU_ASSERT(atp_protocol.footprint(&cfg, &f) && f.keyed && !f.checked && f.payload_bytes == 1472);
 }
 

@@ -9,12 +9,12 @@
 
 enum { BODY_MAX = 1452, RANK = 3 };
 
-static struct keys_shared shared; /* the secret is 00 01 02 ... 1f */
+static struct keys_secret shared; /* the secret is 00 01 02 ... 1f */
 static struct xfer_auth *auth;
 static uint8_t body[BODY_MAX]; /* byte i is 7 i */
 static const uint8_t header[SML_HEADER_BYTES] = {0x15, 42, 4, 3, 2, 1, 0, 4, 0x13, 1};
 
-static struct xfer_auth *make(const struct keys_shared *from)
+static struct xfer_auth *make(const struct keys_secret *from)
 {
     return xfer_auth_init(malloc(xfer_auth_footprint(BODY_MAX)), from, BODY_MAX);
 }
@@ -133,7 +133,7 @@ static void test_padding_is_not_of_the_body(void)
 static void test_another_secret_has_other_authenticators(void)
 {
     static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
-    struct keys_shared other = shared;
+    struct keys_secret other = shared;
     uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES];
     const size_t bytes = build(payload, &route, 64);
     struct xfer_auth *same = make(&shared), *theirs;

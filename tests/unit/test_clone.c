@@ -76,8 +76,8 @@ static void open_job(bool little, bool collector)
     memset(&jobs, 0, sizeof jobs);
     job = carry_open(&jobs, &cln_protocol, &cfg, members, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
-    senders = calloc(1, sizeof *senders + 16 * sizeof senders->place[0]);
-    senders->places = 16;
+    senders = calloc(1, sizeof *senders + 16 * sizeof senders->entry[0]);
+    senders->entries = 16;
     for (unsigned i = 0; i <= WORKERS; i++)
         agg_senders_add(senders, agg_sender_key(&members[i]), JOB);
     jobs.senders = senders;

@@ -354,11 +354,11 @@ static const struct agg_protocol other = {.name = "other",
 static void other_arrive(uint8_t what, size_t bytes)
 {
     static struct job_lane lane[RIG_LCORES];
-    static struct job job = {.frames = 1000, .lane = lane, .common = {.protocol = &other}};
+    static struct switch_job job = {.frames = 1000, .lane = lane, .common = {.protocol = &other}};
     static struct agg_jobs jobs = {.running = {&job.common}};
     const struct frame_end from = rig_station(0), to = rig_station(5);
     const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = OTHER};
-    uint8_t payload[JOBS_SHARE_FROM_BYTES] = {what};
+    uint8_t payload[JOBS_ATTACH_FROM_BYTES] = {what};
 
     rig.engine.source[OTHER] = (struct engine_source){.table = &other, .jobs = &jobs};
     rig_classify(&to, &flow);
@@ -404,11 +404,11 @@ static void test_a_packet_passes_on_and_a_copy_is_kept(void)
     rig_open();
     other_receive(1, 20);
     check_onward(1);
-    other_receive(2, JOBS_SHARE_FROM_BYTES);
+    other_receive(2, JOBS_ATTACH_FROM_BYTES);
     check_onward(2);
     CU_ASSERT_PTR_NOT_NULL_FATAL(stored);
     CU_ASSERT_EQUAL(rte_mbuf_refcnt_read((struct rte_mbuf *)stored), 1); /* it has left: the pool's alone */
-    other_receive(2, JOBS_SHARE_FROM_BYTES); /* takes the place of the first, which is freed */
+    other_receive(2, JOBS_ATTACH_FROM_BYTES); /* takes the place of the first, which is freed */
     check_onward(2);
     rte_pktmbuf_free(stored);
     stored = NULL;
@@ -451,7 +451,7 @@ static void test_pools_that_depend_on_time_are_told_it(void)
     uint8_t payload[TALLY_BYTES] = {0, 1, TALLY_FORGET};
     const struct frame_end from = rig_station(0), to = rig_station(5);
     struct agg_pool_config cfg = {.workers = 1, .terms = tally_terms(4)};
-    struct job job = {.common = {.protocol = &tally, .pool = aligned_alloc(64, 256)}};
+    struct switch_job job = {.common = {.protocol = &tally, .pool = aligned_alloc(64, 256)}};
     struct agg_jobs jobs = {.running = {&job.common}};
     const uint64_t *quiet = &rig.counters.verdict[TALLY][TALLY_QUIET];
 
@@ -510,7 +510,7 @@ static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
                                        .reason = other_reasons,
                                        .reasons = 5,
                                        .tick = hurry_tick};
-    struct job job = {
+    struct switch_job job = {
         .common = {.protocol = &hurry, .size = RIG_MEMBERS}, .lane = rig_lane, .member = rig_member};
     struct agg_jobs jobs = {.running = {&job.common}};
     uint8_t frame[2048];

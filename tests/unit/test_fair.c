@@ -4,7 +4,7 @@
 enum { FLOOD = RIG_JOB + 1, STRANGER = 7, FLOW = AGG_PROTOCOL_SWITCHML * AGG_JOBS };
 
 static uint32_t running;
-static struct job flooding;
+static struct switch_job flooding;
 
 /* A second job of the same members. */
 static void open_two(void)

@@ -67,7 +67,7 @@ static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
     return rc;
 }
 
-static const struct job *open_one(struct jobs *jobs)
+static const struct switch_job *open_one(struct jobs *jobs)
 {
     uint16_t slots;
     uint8_t number;
@@ -76,7 +76,7 @@ static const struct job *open_one(struct jobs *jobs)
     return jobs_find(jobs, AGG_PROTOCOL_SWITCHML, number);
 }
 
-static int rank_of(const struct job *job, rte_be32_t ip, rte_be16_t udp_port)
+static int rank_of(const struct switch_job *job, rte_be32_t ip, rte_be16_t udp_port)
 {
     const struct agg_sender sender = {.ip = ip, .port = udp_port};
     const struct agg_seat *seat = agg_job_find(&job->common, &sender);
@@ -89,7 +89,7 @@ static void test_every_member_is_found_and_nobody_else(void)
     struct jobs jobs;
 
     for (uint16_t size = 1; size <= AGG_MAX_WORKERS; size = (uint16_t)(size * 2 - size / 3)) {
-        const struct job *job;
+        const struct switch_job *job;
 
         set_up(&jobs, size);
         job = open_one(&jobs);
@@ -108,7 +108,7 @@ static void test_every_member_is_found_and_nobody_else(void)
     }
 }
 
-static void contribute(const struct job *job, uint16_t rank, uint64_t now)
+static void contribute(const struct switch_job *job, uint16_t rank, uint64_t now)
 {
     uint8_t body[64] = {0};
     const struct sml_packet p = {.kind = SML_DATA,
@@ -126,7 +126,7 @@ static void test_the_views_name_the_late_rank(void)
 {
     struct job_view shown = {0};
     struct rank_view row = {0};
-    const struct job *job;
+    const struct switch_job *job;
     struct jobs jobs;
 
     set_up(&jobs, 3);
@@ -161,7 +161,7 @@ static void test_the_configuration_says_whether_delays_are_noted(void)
     size_t bytes[2];
 
     for (unsigned delays = 0; delays <= 1; delays++) {
-        const struct job *job;
+        const struct switch_job *job;
 
         set_up(&jobs, 3);
         jobs.delays = delays;
@@ -328,13 +328,13 @@ static void test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have(v
 static void test_kept_frames_are_divided_among_the_jobs(void)
 {
     struct jobs jobs;
-    const struct job *first, *second, *third;
+    const struct switch_job *first, *second, *third;
 
     set_up(&jobs, 2);
     jobs.frames_max = 4 * SLOTS;
     first = open_one(&jobs);
     CU_ASSERT_EQUAL(first->frames, 2 * SLOTS);
-    terms.chunk_bytes = JOBS_SHARE_FROM_BYTES - SML_HEADER_BYTES - 2;
+    terms.chunk_bytes = JOBS_ATTACH_FROM_BYTES - SML_HEADER_BYTES - 2;
     CU_ASSERT_EQUAL(open_one(&jobs)->frames, 0); /* too short to be kept */
     terms.chunk_bytes = CHUNK;
     second = open_one(&jobs);
@@ -349,7 +349,7 @@ static void test_kept_frames_are_divided_among_the_jobs(void)
 static void test_a_replayed_job_of_nobody_takes_no_turns(void)
 {
     struct jobs jobs;
-    const struct job *joined;
+    const struct switch_job *joined;
 
     set_up(&jobs, 2);
     joined = open_one(&jobs);
@@ -366,7 +366,7 @@ static void test_a_replayed_job_of_nobody_takes_no_turns(void)
 static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
 {
     struct jobs jobs;
-    const struct job *first, *second;
+    const struct switch_job *first, *second;
 
     set_up(&jobs, 2);
     jobs.frames_max = 3 * SLOTS;
@@ -387,7 +387,7 @@ static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
 static void test_kept_frames_go_by_weight_and_quota(void)
 {
     struct jobs jobs;
-    const struct job *lab, *rest;
+    const struct switch_job *lab, *rest;
 
     set_up(&jobs, 2);
     use_tenants(&jobs, &(struct config_quota){0});
@@ -413,7 +413,7 @@ static void test_running_jobs_follow_their_tenants(void)
 {
     static struct config cfg;
     static const int number[] = {1, 0};
-    const struct job *lab, *rest;
+    const struct switch_job *lab, *rest;
     struct jobs jobs;
 
     set_up(&jobs, 2);
@@ -436,7 +436,7 @@ static void test_running_jobs_follow_their_tenants(void)
 }
 
 /* A packet of the only rank, in a frame of this pool. */
-static void contribute_in_place(const struct job *job, struct rte_mempool *mbufs, uint32_t tag)
+static void contribute_in_place(const struct switch_job *job, struct rte_mempool *mbufs, uint32_t tag)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(mbufs);
     struct sml_packet p = {.kind = SML_DATA,
@@ -458,7 +458,7 @@ static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
 {
     struct rte_mempool *mbufs =
         rte_pktmbuf_pool_create("kept", 2 * SLOTS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-    const struct job *job;
+    const struct switch_job *job;
     struct jobs jobs;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs);
@@ -509,7 +509,7 @@ static void test_numbers_run_out_and_come_back_the_oldest_first(void)
 
 static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
     struct jobs jobs;
 
     set_up(&jobs, 4);
@@ -536,7 +536,7 @@ static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
     struct jobs_plan plan;
     uint8_t number;
     uint16_t slots;
-    const struct job *job;
+    const struct switch_job *job;
 
     set_up(&jobs, 2);
     jobs.frames_max = 2 * SLOTS;
@@ -584,9 +584,9 @@ static void test_a_protocol_lowers_its_own_terms(void)
 
 static void test_a_member_moves_to_another_mac_address(void)
 {
-    const struct jobs_place to = {.mac = {{2, 9, 9, 9, 9, 9}}, .port = 7};
+    const struct jobs_location to = {.mac = {{2, 9, 9, 9, 9, 9}}, .port = 7};
     const struct net_ethernet *eth;
-    const struct job *job;
+    const struct switch_job *job;
     struct jobs jobs;
 
     set_up(&jobs, 3);

@@ -10,7 +10,7 @@
 
 enum { RANKS = 2, SLOTS = 2, CHUNK = 64, COUNT = CHUNK / 4, FIRST = -3, JOB = 9, PAYLOAD_MAX = 256 };
 
-static struct keys_shared shared = {.library = &toy_library};
+static struct keys_secret shared = {.library = &toy_library};
 
 struct rig {
     struct sml_pool *pool;

@@ -248,7 +248,7 @@ static void test_sums_are_handed_back(void)
 static struct sml_pool *in_a_tree(struct sml_pool_config cfg, const uint16_t *contributor,
                                   uint16_t contributors, bool has_parent, uint8_t job)
 {
-    const struct agg_tree tree = {
+    const struct agg_node tree = {
         .ranks = RANKS, .contributor = contributor, .has_parent = has_parent, .parent_job = job};
 
     cfg.slots = 4;

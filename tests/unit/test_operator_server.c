@@ -59,7 +59,7 @@ static void close_stream(void *context)
 }
 
 /* "long" gets an answer that fits into no socket's buffer, "die" none. */
-static char *answer(void *context, const char *line, size_t bytes, struct server_stream *stream)
+static char *answer(void *context, const char *line, size_t bytes, struct server_feed *feed)
 {
     char *text = NULL;
 
@@ -69,7 +69,7 @@ static char *answer(void *context, const char *line, size_t bytes, struct server
     if (strcmp(last, "die") == 0)
         return NULL;
     if (strcmp(last, "stream") == 0)
-        *stream = (struct server_stream){read_stream, stop_stream, close_stream, &flow};
+        *feed = (struct server_feed){read_stream, stop_stream, close_stream, &flow};
     if (strcmp(last, "long") != 0)
         return asprintf(&text, "<%s>\n", last) < 0 ? NULL : text;
     text = malloc(LONG_ANSWER + 1);

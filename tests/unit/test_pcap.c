@@ -320,7 +320,7 @@ static const uint16_t five_by_three[5] = {0, 1, 1, 2, 2};
 
 static struct sml_pool *make_root(const struct plan *p)
 {
-    const struct agg_tree tree = {.ranks = 5, .contributor = five_by_three};
+    const struct agg_node tree = {.ranks = 5, .contributor = five_by_three};
     const struct sml_pool_config cfg = pool_config(p);
 
     return relay_slots_init(aligned_alloc(64, (relay_slots_footprint(&cfg, &tree) + 63) / 64 * 64), &cfg,

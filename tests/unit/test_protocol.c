@@ -239,13 +239,13 @@ static void test_members_of_static_jobs_are_found_by_address(void)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
-    struct agg_senders *senders = calloc(1, sizeof(*senders) + 8 * sizeof(senders->place[0]));
+    struct agg_senders *senders = calloc(1, sizeof(*senders) + 8 * sizeof(senders->entry[0]));
     uint8_t memory[SML_HEADER_BYTES + 64];
     struct agg_packet p;
 
     carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
     p = contribution(memory, 1, 100, 1, SML_FLAG_WANT);
-    senders->places = 8;
+    senders->entries = 8;
     agg_senders_add(senders, agg_sender_key(&p.from), CARRIER_JOB);
     c.jobs.senders = senders;
     for (unsigned named = 0; named < AGG_JOBS; named++) {

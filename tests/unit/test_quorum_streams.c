@@ -47,7 +47,7 @@ struct world {
     uint64_t seed, random;
     unsigned loss, duplication, straggling; /* percent */
     struct sml_pool_config cfg;
-    struct keys_shared shared;
+    struct keys_secret shared;
     unsigned calls_count;
     struct xfer_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];

@@ -169,7 +169,7 @@ static struct ctl_message sent(unsigned rank)
     return sent_by(rank, rank);
 }
 
-static const struct job *start_pair(void)
+static const struct switch_job *start_pair(void)
 {
     struct ctl_message ready;
 
@@ -209,7 +209,7 @@ static void test_an_answer_goes_where_its_station_was_heard_last(void)
 static void test_a_job_whose_ranks_are_there_has_a_pool(void)
 {
     const struct agg_seat *seat;
-    const struct job *job;
+    const struct switch_job *job;
     struct sml_terms granted;
     struct ctl_message m;
 
@@ -247,7 +247,7 @@ static void test_a_job_whose_ranks_are_there_has_a_pool(void)
 static void test_a_job_may_be_of_any_protocol_that_is_spoken(void)
 {
     const struct agg_terms terms = tally_terms(100);
-    const struct job *job;
+    const struct switch_job *job;
     struct ctl_message m;
 
     open_registrar();
@@ -447,7 +447,7 @@ static void test_no_new_static_job_takes_a_joined_rank_s_port(void)
 
 static void test_a_job_ends_with_its_members(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
     struct ctl_message m;
     uint8_t number;
 

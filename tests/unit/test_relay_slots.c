@@ -47,7 +47,7 @@ struct station {
     uint8_t job; /* on the wire; of another life it is another one */
     uint16_t contributors, contributor[RANKS_MAX];
     int sends[RANKS_MAX];      /* by contributor: who it is, as letter.to */
-    struct keys_shared shared; /* keyed: by this switch and those below, in this life */
+    struct keys_secret shared; /* keyed: by this switch and those below, in this life */
     struct xfer_auth *auth;    /* the ranks' */
 };
 
@@ -152,7 +152,7 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
 {
     struct station *s = &g->station[node];
     const int above = g->shape->above[node];
-    struct agg_tree tree = {.ranks = (uint16_t)g->shape->ranks,
+    struct agg_node tree = {.ranks = (uint16_t)g->shape->ranks,
                             .contributor = s->contributor,
                             .has_parent = above != NONE,
                             .parent_job = above == NONE ? 0 : g->station[above].job,
@@ -172,7 +172,7 @@ static void open_station(struct grove *g, int node, uint32_t first_tag, bool res
         if (from != NONE && c == s->contributors)
             s->sends[s->contributors++] = from;
     }
-    s->shared = (struct keys_shared){.library = &toy_library};
+    s->shared = (struct keys_secret){.library = &toy_library};
     for (unsigned i = 0; i < KEYS_SECRET_BYTES; i++)
         s->shared.secret[i] = (uint8_t)rng_next(&g->rng);
     s->auth = xfer_auth_init(malloc(xfer_auth_footprint(CHUNK)), &s->shared, CHUNK);
@@ -594,7 +594,7 @@ static void test_handed_back_sums_complete_without_a_question(void)
 static void test_views_are_by_rank(void)
 {
     static const uint16_t contributor[] = {AGG_NOBODY, 0, 1, 0, AGG_NOBODY};
-    const struct agg_tree tree = {
+    const struct agg_node tree = {
         .ranks = 5, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_terms terms = {.format = XFER_FORMAT_TYPED, .slots = 4, .chunk_bytes = 64};
     const struct agg_protocol *protocol = relay_protocol_of(&sml_protocol);
@@ -629,7 +629,7 @@ static void test_views_are_by_rank(void)
 static void test_a_question_in_the_largest_tree_names_every_rank(void)
 {
     static uint16_t contributor[AGG_MAX_RANKS];
-    struct agg_tree tree = {
+    struct agg_node tree = {
         .ranks = AGG_MAX_RANKS, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_pool_config cfg = {
         .job = 3, .workers = 2, .slots = 4, .chunk_bytes = 64, .kernels = kernels_or_exit()};
@@ -665,7 +665,7 @@ static void test_a_question_in_the_largest_tree_names_every_rank(void)
 static struct sml_pool *open_middle(bool resumed)
 {
     static const uint16_t contributor[] = {AGG_NOBODY, 0, AGG_NOBODY, 1, AGG_NOBODY};
-    const struct agg_tree tree = {
+    const struct agg_node tree = {
         .ranks = 5, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_pool_config cfg = {.job = 3,
                                         .workers = 2,
@@ -802,8 +802,8 @@ static void test_a_restored_sum_is_kept(void)
 static void test_a_keyed_switch_passes_a_reject_on(void)
 {
     static const uint16_t contributor[] = {AGG_NOBODY, 0, 1};
-    const struct keys_shared ours = {&toy_library, {1}}, parents = {&toy_library, {2}};
-    struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = true, .parent_job = 9};
+    const struct keys_secret ours = {&toy_library, {1}}, parents = {&toy_library, {2}};
+    struct agg_node tree = {.ranks = 3, .contributor = contributor, .has_parent = true, .parent_job = 9};
     const struct sml_pool_config cfg = {.job = 3,
                                         .workers = 2,
                                         .slots = 4,
@@ -836,7 +836,7 @@ static void test_a_keyed_switch_passes_a_reject_on(void)
 
 static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t contributor[3])
 {
-    const struct agg_tree tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
+    const struct agg_node tree = {.ranks = 3, .contributor = contributor, .has_parent = has_parent};
     const struct sml_pool_config cfg = {
         .workers = workers, .slots = 4, .chunk_bytes = 64, .kernels = kernels_or_exit()};
 

@@ -221,8 +221,8 @@ static void test_impairments_change_while_a_port_sends(void)
     put(0, 4);
     send_flush(&out);
     CU_ASSERT_EQUAL(sent_by_device(), 4);
-    CU_ASSERT_EQUAL(ports[0].tx[0].place[0].stats.hit[IMPAIR_DROP] +
-                        ports[0].tx[0].place[1].stats.hit[IMPAIR_DROP],
+    CU_ASSERT_EQUAL(ports[0].tx[0].copy[0].stats.hit[IMPAIR_DROP] +
+                        ports[0].tx[0].copy[1].stats.hit[IMPAIR_DROP],
                     5); /* goes on counting */
     tear_down_own();
 }

@@ -387,7 +387,7 @@ static void test_a_rank_without_a_key_takes_no_keyed_terms(void)
 
 static void test_a_keyed_pool_needs_the_secret(void)
 {
-    static const struct keys_shared shared = {.library = &toy_library};
+    static const struct keys_secret shared = {.library = &toy_library};
     struct sml_terms t = usual;
     struct agg_pool_config cfg = {.workers = RANKS, .kernels = kernels_or_exit()};
     struct agg_footprint f, without;

@@ -136,7 +136,7 @@ static void test_workers_are_known_by_address_and_threads_by_port(void)
 /* In network order, from a frame to this thread. */
 static const struct frame_udp *frame_to(uint8_t out[], unsigned job, unsigned rank, unsigned thread)
 {
-    const struct job *j = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[job].number);
+    const struct switch_job *j = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[job].number);
     const struct frame_payload payload = frame_payload("results", 8, kernels_or_exit()->ones_sum);
 
     frame_write_headers(out, &jobs_member(j, thread, rank)->header, rte_cpu_to_be_16(48864), &payload);
@@ -257,7 +257,7 @@ static void test_strange_packets_do_not_keep_a_job_from_starting_over(void)
 /* As the engine notes a packet of the first job that was dropped. */
 static void note_dropped(unsigned rank, unsigned thread, enum sml_reason reason)
 {
-    const struct job *job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
+    const struct switch_job *job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
     struct job_amiss *amiss = &job->lane[LCORE].amiss[sml_amiss[reason] - 1];
 
     *amiss = (struct job_amiss){
@@ -344,7 +344,7 @@ static struct config_tenant tenants[] = {{.name = "rest", .weight = 1},
 /* Its weight is its tenant's, and so are its slots and the frames that it may keep. */
 static void test_a_static_job_counts_against_its_tenant_s_quota(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
 
     set_up();
     tear_down();
@@ -466,7 +466,7 @@ static void test_new_jobs_are_held_to_the_new_limits(void)
 static void test_new_jobs_are_held_to_their_tenant_s_new_quota(void)
 {
     static const int swapped[] = {1, 0};
-    const struct job *job;
+    const struct switch_job *job;
 
     set_up();
     cfg.tenants = 2;

@@ -41,7 +41,7 @@ struct world {
     uint64_t seed, random;
     unsigned loss, duplication; /* percent */
     struct sml_pool_config cfg;
-    struct keys_shared shared; /* by the ranks of the job, and its switch */
+    struct keys_secret shared; /* by the ranks of the job, and its switch */
     unsigned calls_count;
     struct xfer_call calls[CALLS_MAX];
     bool in_place[CALLS_MAX];

@@ -5,7 +5,7 @@
 
 #include "commands.h"
 #include "operator/request.h"
-#include "place.h"
+#include "setup.h"
 #include "tofino_rig.h"
 
 static bool file_has(const char *path, const char *text)

@@ -264,7 +264,7 @@ static void test_a_job_may_want_one_switch_only(void)
 }
 
 /* The parent says that all ranks are there, of which rank 0 comes by us. Returns our job. */
-static const struct job *start_job(void)
+static const struct switch_job *start_job(void)
 {
     const struct frame_end from = parent(CTL_PORT);
     uint8_t payload[CTL_MESSAGE_MAX];
@@ -310,7 +310,7 @@ static size_t data(uint8_t job, int32_t value, uint8_t payload[SML_HEADER_BYTES 
     return SML_HEADER_BYTES + BODY;
 }
 
-static void contribute(const struct job *job)
+static void contribute(const struct switch_job *job)
 {
     const struct frame_end from = rig_station(0);
     uint8_t payload[SML_HEADER_BYTES + BODY];
@@ -335,7 +335,7 @@ static void come_down(uint8_t number, int32_t value)
 
 static void test_a_sum_goes_up_and_the_result_comes_down(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
 
     open_switch();
     job = start_job();
@@ -395,7 +395,7 @@ static void beat(uint32_t serial)
 /* From its next answer on. */
 static void test_sums_follow_a_parent_with_another_mac_address(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
     struct net_mac mac;
 
     open_switch();
@@ -415,7 +415,7 @@ static void test_sums_follow_a_parent_with_another_mac_address(void)
 /* Nothing goes to it until it is found again; then the job goes on. */
 static void test_a_job_outlives_the_port_toward_its_parent(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
     struct net_mac mac;
     uint8_t port;
 
@@ -548,7 +548,7 @@ static void test_a_reload_knows_the_tenants_of_ranks_that_join(void)
 
 static void test_a_job_that_has_ended_is_found_neither_way(void)
 {
-    const struct job *job;
+    const struct switch_job *job;
     uint8_t number;
 
     open_switch();

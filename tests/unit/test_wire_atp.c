@@ -232,7 +232,7 @@ static void check_every_bit(uint8_t *packet, size_t bytes, const struct xfer_aut
 
 static void test_every_bit_counts(void)
 {
-    const struct keys_shared shared = {.library = &toy_library, .secret = {1, 2, 3}};
+    const struct keys_secret shared = {.library = &toy_library, .secret = {1, 2, 3}};
     const struct xfer_route route = {.sender = 5, .receiver = XFER_SWITCH, .wraps = 1};
     struct xfer_route other = route;
     uint8_t packet[sizeof opening + XFER_TRAILER_MAX];

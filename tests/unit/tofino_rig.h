@@ -123,14 +123,14 @@ static inline void open_rig(void)
     snprintf(note_questions, sizeof(note_questions), "w %s", asked);
     snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
     CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", rig_file, complain, NULL), 0);
-    parts.place = json_object();
+    parts.setup = json_object();
     parts.helper = rig.helper = helper_start(sed, 60);
     CU_ASSERT_EQUAL_FATAL(membership_open(&rig.membership, &parts, rig.now), 0);
     hear_helper();
     CU_ASSERT_TRUE_FATAL(membership_has_begun(&rig.membership));
     rig.reload.running = &rig.cfg;
     rig.host = (struct common_host){&rig.membership.common, &rig.reload};
-    json_decref((json_t *)parts.place);
+    json_decref((json_t *)parts.setup);
     rig.from = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 0, 9}, .ip = 0x0100004D, .udp_port = 40000};
     rig.shown = (struct shown){.cfg = &rig.cfg,
                                .membership = &rig.membership,

@@ -32,7 +32,7 @@ void datagrams_init(struct datagrams *d, int fd);
 
 /* Where the next datagram to be sent is to be put; datagrams_put sends it, perhaps with later ones. to: NULL
  * on a socket with one other end. False: an error. */
-static inline uint8_t *datagrams_place(struct datagrams *d)
+static inline uint8_t *datagrams_payload(struct datagrams *d)
 {
     return d->payload[d->n];
 }

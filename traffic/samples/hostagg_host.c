@@ -136,7 +136,7 @@ static bool hear_of_all(struct host *h)
     unsigned arrays = 0;
 
     while (!hag_listener_is_done(&h->core) && !stopped) {
-        if (hag_listener_ask(&h->core, datagrams_now(), datagrams_place(h->out)) &&
+        if (hag_listener_ask(&h->core, datagrams_now(), datagrams_payload(h->out)) &&
             (!datagrams_put(h->out, &h->through, HAG_HEADER_BYTES) || !datagrams_flush(h->out)))
             return false;
         receive(h);

@@ -124,7 +124,7 @@ static bool send_due(struct worker *w)
 {
     size_t bytes;
 
-    while ((bytes = hag_worker_send(&w->core, datagrams_now(), datagrams_place(w->out))) > 0)
+    while ((bytes = hag_worker_send(&w->core, datagrams_now(), datagrams_payload(w->out))) > 0)
         if (!datagrams_put(w->out, NULL, bytes))
             return false;
     return datagrams_flush(w->out);

@@ -47,7 +47,7 @@ void summing_free(struct summing *s)
 
 static bool send_payload(struct summing *s, const struct sockaddr_in *to, const struct agg_verdict *v)
 {
-    memcpy(datagrams_place(s->out), v->payload, v->bytes);
+    memcpy(datagrams_payload(s->out), v->payload, v->bytes);
     return datagrams_put(s->out, to, v->bytes);
 }
 

@@ -46,7 +46,7 @@ struct atp_collector_config {
     enum xfer_format format;
     enum atp_mapping mapping;
     enum xfer_checksum seal;          /* that all packets of the job end with */
-    const struct keys_shared *shared; /* XFER_CHECKSUM_KEYED: the job's secret. Read by init only */
+    const struct keys_secret *shared; /* XFER_CHECKSUM_KEYED: the job's secret. Read by init only */
     uint32_t life, first_sequence;
     bool resumed;   /* ranks may have sums of the first window's chunks, and hand them back */
     bool has_group; /* that some ranks may hear: whoever says so has results by it */

@@ -105,7 +105,7 @@ static size_t auth_bytes(const struct atp_stream_config *c)
 }
 
 /* A new life of the job begins at this position. */
-static void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_shared *shared)
+static void atp_begin_life(struct atp_stream *s, uint64_t position, const struct keys_secret *shared)
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
@@ -150,7 +150,7 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
     for (uint32_t i = 0; i < cfg->terms.window; i++)
         atp_flight_of(s, s->base + i)->index =
             atp_index_first(cfg->terms.mapping, cfg->terms.life, (uint32_t)(s->base + i));
-    s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
+    s->sent = s->due = (struct atp_list){ATP_NO_FLIGHT, ATP_NO_FLIGHT};
     xfer_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);
     atp_congestion_init(&s->congestion, cfg->terms.window);
     atp_group_init(s);
@@ -163,9 +163,9 @@ void atp_list_put(struct atp_stream *s, struct atp_list *list, uint16_t place)
 
     f->listed = true;
     f->due = list == &s->due;
-    f->next = ATP_NO_PLACE;
+    f->next = ATP_NO_FLIGHT;
     f->prev = list->last;
-    if (list->last == ATP_NO_PLACE)
+    if (list->last == ATP_NO_FLIGHT)
         list->first = place;
     else
         s->flights[list->last].next = place;
@@ -180,11 +180,11 @@ void atp_list_take(struct atp_stream *s, uint16_t place)
     if (!f->listed)
         return;
     f->listed = false;
-    if (f->prev == ATP_NO_PLACE)
+    if (f->prev == ATP_NO_FLIGHT)
         list->first = f->next;
     else
         s->flights[f->prev].next = f->next;
-    if (f->next == ATP_NO_PLACE)
+    if (f->next == ATP_NO_FLIGHT)
         list->last = f->prev;
     else
         s->flights[f->next].prev = f->prev;
@@ -399,14 +399,14 @@ static void restart_flights(struct atp_stream *s)
             .have = f->have,
             .index = atp_index_first(s->cfg.terms.mapping, s->cfg.terms.life, (uint32_t)(s->una + i))};
     }
-    s->sent = s->due = (struct atp_list){ATP_NO_PLACE, ATP_NO_PLACE};
+    s->sent = s->due = (struct atp_list){ATP_NO_FLIGHT, ATP_NO_FLIGHT};
     s->under_way = 0;
     s->limited = false;
     atp_congestion_init(&s->congestion, s->cfg.terms.window);
 }
 
 int atp_stream_resume(struct atp_stream *s, uint8_t job, const struct atp_terms *granted,
-                      const struct keys_shared *shared, uint64_t now)
+                      const struct keys_secret *shared, uint64_t now)
 {
     const int64_t back = (int32_t)((uint32_t)s->oldest - granted->first_sequence);
 

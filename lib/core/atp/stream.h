@@ -39,7 +39,7 @@ struct atp_stream_config {
     struct atp_terms terms; /* granted */
     uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of xfer_rtt_init */
-    const struct keys_shared *shared;              /* terms.keyed: the job's secret. Read by init only */
+    const struct keys_secret *shared;              /* terms.keyed: the job's secret. Read by init only */
     const struct agg_kernels *kernels;
 };
 
@@ -70,7 +70,7 @@ uint64_t atp_stream_packets(const struct atp_stream *s, const struct xfer_call *
 /* As sml_stream_oldest and sml_stream_resume, with what the job was granted in its new life. */
 uint32_t atp_stream_oldest(const struct atp_stream *s);
 int atp_stream_resume(struct atp_stream *s, uint8_t job, const struct atp_terms *granted,
-                      const struct keys_shared *shared, uint64_t now);
+                      const struct keys_secret *shared, uint64_t now);
 
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */
 uint64_t atp_stream_timer(const struct atp_stream *s);

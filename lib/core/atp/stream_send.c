@@ -77,7 +77,7 @@ void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct xfer
 /* What of a header says how the chunk is to be added on its way. */
 static void fill_in_contribution(const struct atp_stream *s, uint64_t position, struct atp_packet *p)
 {
-    atp_topology_place(&s->topology, s->cfg.rank, p);
+    atp_topology_fill(&s->topology, s->cfg.rank, p);
     p->held = held(s, position);
     if (atp_flight_of(s, position)->direct || s->cfg.terms.mode == ATP_ORDERED || s->cfg.terms.keyed)
         p->flags |= ATP_DIRECT;
@@ -168,16 +168,16 @@ static uint64_t position_of(const struct atp_stream *s, uint16_t place)
 /* The one that was sent first of those under way to a port, if three that were sent there later have been
  * acknowledged: all ranks send their chunks in the same order, so a packet was lost, or partial sums did not
  * meet. Of another port's that says nothing: a server has a thread for each, and one may wait for its CPU.
- * ATP_NO_PLACE: none is. */
+ * ATP_NO_FLIGHT: none is. */
 static uint16_t find_overtaken(const struct atp_stream *s)
 {
     unsigned looks = 2 * s->ports; /* chunks are dealt to ports in turn, so each has one among the first */
 
-    for (uint16_t place = s->sent.first; place != ATP_NO_PLACE && looks > 0;
+    for (uint16_t place = s->sent.first; place != ATP_NO_FLIGHT && looks > 0;
          place = s->flights[place].next, looks--)
         if (s->flights[place].order < s->latest[atp_port_of(s, place)][ATP_OUT_OF_ORDER - 1])
             return place;
-    return ATP_NO_PLACE;
+    return ATP_NO_FLIGHT;
 }
 
 /* When too long nothing has come: after some two round trips, as TCP's tail loss probe (RFC 8985, section 7),
@@ -197,7 +197,7 @@ static void expire(struct atp_stream *s, uint64_t now)
         s->stats.timeouts++;
         atp_congestion_lost(&s->congestion, s->una, s->inf);
     }
-    for (unsigned i = 0; i < resends && s->sent.first != ATP_NO_PLACE; i++) {
+    for (unsigned i = 0; i < resends && s->sent.first != ATP_NO_FLIGHT; i++) {
         atp_make_due(s, i == 0 ? s->una : position_of(s, s->sent.first), false);
         s->stats.probes++;
     }
@@ -232,10 +232,10 @@ static void make_due(struct atp_stream *s, uint64_t now)
 {
     if (s->under_way > 0 && now >= expiry(s))
         expire(s, now);
-    if (!s->rejected && s->due.first == ATP_NO_PLACE) {
+    if (!s->rejected && s->due.first == ATP_NO_FLIGHT) {
         const uint16_t place = find_overtaken(s);
 
-        if (place != ATP_NO_PLACE)
+        if (place != ATP_NO_FLIGHT)
             atp_make_due(s, position_of(s, place), false);
     }
 }
@@ -249,7 +249,7 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct xfer_send *send)
         return true;
     }
     make_due(s, now);
-    if (s->due.first != ATP_NO_PLACE) {
+    if (s->due.first != ATP_NO_FLIGHT) {
         emit(s, position_of(s, s->due.first), now, send);
         return true;
     }

@@ -19,7 +19,7 @@
 #include "protocol/ranks.h"
 #include "transfer/rtt.h"
 
-enum { ATP_NO_PLACE = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };
+enum { ATP_NO_FLIGHT = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };
 
 /* The chunk in one place of the window: position % window. */
 struct atp_flight {

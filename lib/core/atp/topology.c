@@ -38,7 +38,7 @@ bool atp_topology_fits(const struct atp_topology *t)
            (!has_near(t) || t->near < racks(t)) && children(t) <= ATP_LEVEL;
 }
 
-void atp_topology_place(const struct atp_topology *t, uint16_t rank, struct atp_packet *p)
+void atp_topology_fill(const struct atp_topology *t, uint16_t rank, struct atp_packet *p)
 {
     const unsigned rack = rank / t->per_rack, place = rank % t->per_rack;
 

@@ -25,7 +25,7 @@ struct atp_topology {
 bool atp_topology_fits(const struct atp_topology *t);
 
 /* Fills in what a packet of this rank alone says: rack, child, fan-ins, bitmaps, EDGE. */
-void atp_topology_place(const struct atp_topology *t, uint16_t rank, struct atp_packet *p);
+void atp_topology_fill(const struct atp_topology *t, uint16_t rank, struct atp_packet *p);
 
 /* The ranks whose sum a gradient is: bit r % 64 of word r / 64. False: it names somebody whom the job does
  * not have, or a rank twice. */

@@ -162,7 +162,7 @@ const char *ctl_member_state_name(enum ctl_member_state s); /* "joined" */
 
 /* Which members of a job send for themselves, and which come by a switch that sends one sum for several. */
 
-/* Fills in contributor[rank] for each member that is JOINED, as in struct agg_tree, and AGG_NOBODY for the
+/* Fills in contributor[rank] for each member that is JOINED, as in struct agg_node, and AGG_NOBODY for the
  * others. Returns how many contributors there are. first: by contributor, its lowest rank, whose endpoint and
  * data port are the contributor's; NULL: not wanted. */
 uint16_t ctl_tree_contributors(const struct ctl_entry *job, uint16_t contributor[], uint16_t first[]);

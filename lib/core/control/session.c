@@ -480,9 +480,9 @@ const char *ctl_session_state_name(enum ctl_session_state state)
     return (unsigned)state - 1 < CTL_SESSION_FAILED ? names[state] : "?";
 }
 
-struct keys_shared ctl_session_shared(const struct ctl_session *s)
+struct keys_secret ctl_session_shared(const struct ctl_session *s)
 {
-    struct keys_shared shared = {.library = s->cfg.credentials ? s->cfg.credentials->library : NULL};
+    struct keys_secret shared = {.library = s->cfg.credentials ? s->cfg.credentials->library : NULL};
     memcpy(shared.secret, s->secret, sizeof shared.secret);
     return shared;
 }

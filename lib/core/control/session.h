@@ -113,7 +113,7 @@ void ctl_session_leave(struct ctl_session *s, uint64_t now);
 void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now);
 
 /* What the job's members share. With a key, from READY on. */
-struct keys_shared ctl_session_shared(const struct ctl_session *s);
+struct keys_secret ctl_session_shared(const struct ctl_session *s);
 
 const char *ctl_session_state_name(enum ctl_session_state s);
 

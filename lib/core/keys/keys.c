@@ -50,7 +50,7 @@ void keys_cover(uint8_t out[KEYS_SECRET_BYTES], const struct keys_library *libra
         out[i] = in[i] ^ cover[i];
 }
 
-void keys_stream(uint8_t *out, size_t bytes, const struct keys_shared *shared, const char *what_for)
+void keys_expand(uint8_t *out, size_t bytes, const struct keys_secret *shared, const char *what_for)
 {
     uint8_t number[4], block[KEYS_HASH_BYTES];
     const struct keys_piece pieces[] = {{what_for, strlen(what_for)}, {number, sizeof(number)}};

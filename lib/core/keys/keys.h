@@ -53,14 +53,14 @@ void keys_cover(uint8_t out[KEYS_SECRET_BYTES], const struct keys_library *libra
                 const uint8_t in[KEYS_SECRET_BYTES]);
 
 /* What the members of a job and the switch share, and the library to use it by. */
-struct keys_shared {
+struct keys_secret {
     const struct keys_library *library; /* outlives whatever is made of the secret */
     uint8_t secret[KEYS_SECRET_BYTES];
 };
 
 /* Fills out with bytes that follow from the secret and what they are for, and look random to everybody else:
  * the hashes, with the secret, of the words what_for and the block's number (4 bytes, big endian). */
-void keys_stream(uint8_t *out, size_t bytes, const struct keys_shared *shared, const char *what_for);
+void keys_expand(uint8_t *out, size_t bytes, const struct keys_secret *shared, const char *what_for);
 
 /* Whether they are the same, in a time that does not tell where they differ. */
 bool keys_equal(const uint8_t *a, const uint8_t *b, size_t bytes);

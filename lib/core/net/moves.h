@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 enum {
-    NET_MOVES_PLACES = 64,     /* stations that are watched at a time */
+    NET_MOVES_ENTRIES = 64,    /* stations that are watched at a time */
     NET_MOVES_SUSPICIOUS = 32, /* moves of one station within a window */
 };
 
@@ -19,7 +19,7 @@ struct net_moves {
         uint64_t station;
         uint64_t since; /* its window began */
         uint32_t moves; /* since then */
-    } place[NET_MOVES_PLACES];
+    } entry[NET_MOVES_ENTRIES];
 };
 
 /* A station (any number but 0) has come up on another port. True if it has now moved so often within a

@@ -59,10 +59,10 @@ static_assert(sizeof(struct agg_seat) == 16, "four to a cache line");
 static_assert(AGG_MAX_WORKERS <= 1 << 11 && AGG_MAX_THREADS <= 1 << 5, "ranks and threads have room");
 
 /* Which job the members of static jobs are in, by their addresses: open addressing, at most half of the
- * places are taken. */
+ * entries are taken. */
 struct agg_senders {
-    uint32_t places;  /* a power of two */
-    uint64_t place[]; /* agg_sender_key << 8 | the job's number; 0: empty */
+    uint32_t entries; /* a power of two */
+    uint64_t entry[]; /* agg_sender_key << 8 | the job's number; 0: empty */
 };
 
 struct agg_job {
@@ -143,19 +143,19 @@ static inline const struct agg_seat *agg_job_find(const struct agg_job *job, con
     }
 }
 
-static inline uint32_t agg_place_of(const struct agg_senders *senders, uint64_t sender)
+static inline uint32_t agg_sender_index(const struct agg_senders *senders, uint64_t sender)
 {
-    return (uint32_t)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (senders->places - 1);
+    return (uint32_t)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (senders->entries - 1);
 }
 
 /* While the table is made: a member of the job of this number. */
 static inline void agg_senders_add(struct agg_senders *senders, uint64_t sender, uint8_t number)
 {
-    uint32_t i = agg_place_of(senders, sender);
+    uint32_t i = agg_sender_index(senders, sender);
 
-    while (senders->place[i] != 0)
-        i = (i + 1) & (senders->places - 1);
-    senders->place[i] = sender << 8 | number;
+    while (senders->entry[i] != 0)
+        i = (i + 1) & (senders->entries - 1);
+    senders->entry[i] = sender << 8 | number;
 }
 
 /* The number of the static job that this sender is a member of, else the one that its packet names. */
@@ -167,10 +167,10 @@ static inline uint8_t agg_jobs_number(const struct agg_jobs *jobs, const struct 
 
     if (senders == NULL)
         return named;
-    for (uint32_t i = agg_place_of(senders, sender); senders->place[i] != 0;
-         i = (i + 1) & (senders->places - 1))
-        if (senders->place[i] >> 8 == sender)
-            return (uint8_t)senders->place[i];
+    for (uint32_t i = agg_sender_index(senders, sender); senders->entry[i] != 0;
+         i = (i + 1) & (senders->entries - 1))
+        if (senders->entry[i] >> 8 == sender)
+            return (uint8_t)senders->entry[i];
     return named;
 }
 

@@ -23,7 +23,7 @@
 #include "protocol/tree.h"
 
 struct agg_worker;
-struct keys_shared;
+struct keys_secret;
 
 enum {
     AGG_MAX_REASONS = 40,   /* of one protocol */
@@ -134,9 +134,9 @@ struct agg_pool_config {
     bool delays;            /* keep what view_rank shows, if the protocol can */
     struct agg_terms terms; /* granted */
     const struct agg_kernels *kernels;
-    const struct keys_shared *shared; /* by the job's members and the switch; read by footprint and init only.
+    const struct keys_secret *shared; /* by the job's members and the switch; read by footprint and init only.
                                          NULL: they share no secret */
-    const struct agg_tree *tree; /* NULL: this is the job's only switch. Else the table of the pool is that of
+    const struct agg_node *tree; /* NULL: this is the job's only switch. Else the table of the pool is that of
                                     relay/protocol.h; read by footprint and init only */
 };
 
@@ -171,7 +171,7 @@ struct agg_sum_view {
 
 /* Where in a packet the number lies by which packets are dealt to shards: 16 bits under this mask. Receiving
  * threads read it in every packet, so it is data instead of a function. */
-struct agg_key_place {
+struct agg_key_field {
     uint16_t at, mask;
     bool little; /* endian; else big */
 };
@@ -198,7 +198,7 @@ struct agg_protocol {
 
     /* By what packets are dealt to shards, unless what is configured says it more closely: packets of one
      * slot must have one key. */
-    struct agg_key_place shard_key;
+    struct agg_key_field shard_key;
 
     /* Terms. A function that says no tells why. */
     /* Whether they are well formed and within this protocol's ranges. resumes: whether the rank says that it
@@ -272,14 +272,14 @@ static inline void agg_drain_nothing(void *pool, void (*release)(void *buffer))
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate
  * refuses it in any shard. */
-static inline unsigned agg_shard_key(const struct agg_key_place *place, const uint8_t *payload, size_t bytes)
+static inline unsigned agg_shard_key(const struct agg_key_field *field, const uint8_t *payload, size_t bytes)
 {
     const uint8_t *at;
 
-    if (bytes < place->at + 2u)
+    if (bytes < field->at + 2u)
         return 0;
-    at = payload + place->at;
-    return (unsigned)(place->little ? at[1] << 8 | at[0] : at[0] << 8 | at[1]) & place->mask;
+    at = payload + field->at;
+    return (unsigned)(field->little ? at[1] << 8 | at[0] : at[0] << 8 | at[1]) & field->mask;
 }
 
 #endif

@@ -14,19 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct keys_shared;
+struct keys_secret;
 
 enum {
     AGG_NOBODY = 0xFFFF, /* of a rank: none of the contributors brings it */
     AGG_PARENT = 0x7FF,  /* in the place of a contributor: the switch above */
 };
 
-struct agg_tree {
+struct agg_node {
     uint16_t ranks;              /* of the job, wherever they are */
     const uint16_t *contributor; /* [ranks]: who brings this rank, or AGG_NOBODY */
     bool has_parent;
     uint8_t parent_job;                      /* the job's number on the wire, there */
-    const struct keys_shared *parent_shared; /* by the switch above and this one, in a keyed job: not what
+    const struct keys_secret *parent_shared; /* by the switch above and this one, in a keyed job: not what
                                                 this switch and those below share */
 };
 

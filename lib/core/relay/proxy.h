@@ -66,7 +66,7 @@ struct relay_job {
     uint64_t parent_heard_at;  /* ns */
     struct ctl_ranks bundle;   /* the ranks that come by this switch */
     uint16_t contributors;     /* since prepare: ranks and switches below that send contributions */
-    uint16_t *contributor;     /* by rank, as in struct agg_tree */
+    uint16_t *contributor;     /* by rank, as in struct agg_node */
     bool refused;              /* FAILED: by this switch itself */
     uint8_t parent_secret[KEYS_SECRET_BYTES]; /* entry.keyed: what the switch above and this one share;
                                                  entry.secret is shared with those below. Not to be shown */

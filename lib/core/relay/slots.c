@@ -20,7 +20,7 @@ static void apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t from, c
 }
 
 /* Writes the lowest rank of each contributor, if lowest is not NULL; false: the table is not one. */
-static bool find_lowest(const struct agg_tree *tree, uint16_t contributors, uint16_t lowest[])
+static bool find_lowest(const struct agg_node *tree, uint16_t contributors, uint16_t lowest[])
 {
     uint16_t found = 0;
 
@@ -36,7 +36,7 @@ static bool find_lowest(const struct agg_tree *tree, uint16_t contributors, uint
     return found == contributors;
 }
 
-static struct sml_pool_config with_role(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+static struct sml_pool_config with_role(const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
     struct sml_pool_config c = *cfg;
 
@@ -52,22 +52,22 @@ static size_t whole_lines(size_t bytes)
     return (bytes + SML_LINE - 1) / SML_LINE * SML_LINE;
 }
 
-static size_t table_bytes(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+static size_t table_bytes(const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
-    return whole_lines(sizeof(struct relay_tree) + ((size_t)tree->ranks + cfg->workers) * sizeof(uint16_t));
+    return whole_lines(sizeof(struct relay_node) + ((size_t)tree->ranks + cfg->workers) * sizeof(uint16_t));
 }
 
-static bool shares_with_parent(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+static bool shares_with_parent(const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
     return cfg->checksum == XFER_CHECKSUM_KEYED && tree->has_parent;
 }
 
-static size_t auth_bytes(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+static size_t auth_bytes(const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
     return shares_with_parent(cfg, tree) ? xfer_auth_footprint(cfg->chunk_bytes) : 0;
 }
 
-size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_tree *tree)
+size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
     const struct sml_pool_config c = with_role(cfg, tree);
     const size_t bytes = cfg->labelled || cfg->tag_bits != 0 ? 0 : sml_pool_footprint(&c);
@@ -79,16 +79,16 @@ size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg
     return bytes + whole_lines(table_bytes(cfg, tree) + auth_bytes(cfg, tree));
 }
 
-struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_tree *tree)
+struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_node *tree)
 {
     const struct sml_pool_config c = with_role(cfg, tree);
     struct sml_pool *pool = sml_pool_init(mem, &c);
-    struct relay_tree *table = (struct relay_tree *)((uint8_t *)mem + sml_pool_footprint(&c));
+    struct relay_node *table = (struct relay_node *)((uint8_t *)mem + sml_pool_footprint(&c));
     uint16_t *contributor = (uint16_t *)(table + 1), *lowest = contributor + tree->ranks;
 
     memcpy(contributor, tree->contributor, tree->ranks * sizeof(*contributor));
     find_lowest(tree, cfg->workers, lowest);
-    *table = (struct relay_tree){.ranks = tree->ranks,
+    *table = (struct relay_node){.ranks = tree->ranks,
                                  .has_parent = tree->has_parent,
                                  .parent_job = tree->parent_job,
                                  .contributor = contributor,
@@ -102,7 +102,7 @@ struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, 
 
 void relay_slots_view(const struct sml_pool *pool, uint16_t slot, struct agg_slot_view *view)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
     struct agg_slot_view by_contributor;
 
     sml_pool_view(pool, slot, &by_contributor);
@@ -119,7 +119,7 @@ void relay_slots_view(const struct sml_pool *pool, uint16_t slot, struct agg_slo
 
 bool relay_slots_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
 {
-    const uint16_t c = relay_tree_of(pool)->contributor[rank];
+    const uint16_t c = relay_node_of(pool)->contributor[rank];
 
     *view = (struct agg_rank_view){0};
     return c != AGG_NOBODY && sml_pool_view_rank(pool, c, view);

@@ -52,8 +52,8 @@
  * filled in here. 0, too, if the tree's table is not one: not all contributors in the order of their lowest
  * ranks, or nobody's ranks without a parent; if the pool is labelled, or has tag_bits; if it is keyed, and
  * nothing is shared with the parent. The table is copied. */
-size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_tree *tree);
-struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_tree *tree);
+size_t relay_slots_footprint(const struct sml_pool_config *cfg, const struct agg_node *tree);
+struct sml_pool *relay_slots_init(void *mem, const struct sml_pool_config *cfg, const struct agg_node *tree);
 
 /* As sml_pool_view and sml_pool_view_rank, but by ranks of the whole job. Of ranks that come by the switch
  * above nothing is known. */

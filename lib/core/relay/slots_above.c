@@ -86,7 +86,7 @@ static enum sml_reason take_result(const struct sml_pool *pool, struct sml_slot 
 static enum sml_reason note_wait(const struct sml_pool *pool, struct sml_slot *slot,
                                  const struct sml_packet *p)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
     struct relay_slot *state = sml_slot_role(pool, slot);
 
     if (p->body_bytes != ranks_map_bytes(tree->ranks))
@@ -126,14 +126,14 @@ static enum sml_reason check(const struct sml_pool *pool, struct sml_slot *slot,
         return sml_check(pool, slot, XFER_SWITCH, p);
     if (p->kind == SML_REJECT) /* who does not know the job has no key of it: anybody may have said this */
         return p->checksum == XFER_CHECKSUM_NONE ? SML_HELD : SML_DROP_UNPROVEN;
-    return sml_auth_holds(relay_tree_of(pool)->auth, &route, p, call_bytes_of(p)) ? SML_HELD
+    return sml_auth_holds(relay_node_of(pool)->auth, &route, p, call_bytes_of(p)) ? SML_HELD
                                                                                   : SML_DROP_UNPROVEN;
 }
 
 enum sml_reason relay_judge_above(struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p,
                                   void *buffer, struct agg_verdict *v)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
     enum sml_reason checked;
 
     if (!tree->has_parent || p->job != tree->parent_job || !sml_is_its_slot(pool, p))

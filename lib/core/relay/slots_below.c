@@ -8,7 +8,7 @@
 static bool has_contributed(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank)
 {
     const struct relay_slot *state = sml_slot_role(pool, slot);
-    const uint16_t c = relay_tree_of(pool)->contributor[rank];
+    const uint16_t c = relay_node_of(pool)->contributor[rank];
 
     if (ranks_has(relay_known(pool, slot), rank))
         return true;
@@ -19,7 +19,7 @@ static bool has_contributed(const struct sml_pool *pool, struct sml_slot *slot, 
  * its length. */
 static size_t put_bitmap(const struct sml_pool *pool, struct sml_slot *slot, bool all, uint8_t *out)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
 
     memset(out, 0, ranks_map_bytes(tree->ranks));
     for (uint16_t rank = 0; rank < tree->ranks; rank++)
@@ -32,7 +32,7 @@ static size_t put_bitmap(const struct sml_pool *pool, struct sml_slot *slot, boo
 static bool note_known(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                        const struct sml_packet *ask)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
     bool all = true;
 
     for (uint16_t rank = tree->lowest[from]; rank < tree->ranks; rank++) {
@@ -69,7 +69,7 @@ static enum sml_reason ask_parent(const struct sml_pool *pool, struct sml_slot *
         .kind = SML_ASK,
         .size_code = SML_SIZE_AGREED,
         .checksum = (uint8_t)pool->cfg.checksum,
-        .job = relay_tree_of(pool)->parent_job,
+        .job = relay_node_of(pool)->parent_job,
         .ver = p->ver,
         .slot = p->slot,
         .tag = p->tag,
@@ -88,11 +88,11 @@ static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_s
                                        const struct sml_packet *p, struct agg_verdict *v)
 {
     const bool seen = ranks_has(sml_slot_seen(slot), from), switch_asks = p->kind == SML_ASK;
-    const uint16_t asker = relay_tree_of(pool)->lowest[from];
+    const uint16_t asker = relay_node_of(pool)->lowest[from];
     bool has_all = true;
 
     if (switch_asks) {
-        if (p->body_bytes != ranks_map_bytes(relay_tree_of(pool)->ranks))
+        if (p->body_bytes != ranks_map_bytes(relay_node_of(pool)->ranks))
             return SML_DROP_BAD_LENGTH;
         has_all = note_known(pool, slot, from, p);
     }
@@ -101,7 +101,7 @@ static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_s
     else
         sml_answer(pool, slot, asker, p, SML_WAIT, put_bitmap(pool, slot, true, v->answer + SML_HEADER_BYTES),
                    v);
-    if (!relay_tree_of(pool)->has_parent || !(seen || switch_asks || relay_may_be_restored(pool, slot)) ||
+    if (!relay_node_of(pool)->has_parent || !(seen || switch_asks || relay_may_be_restored(pool, slot)) ||
         !is_to_be_passed_up(pool, slot, from))
         return SML_SEND_ANSWER;
     v->brief = v->payload;
@@ -115,7 +115,7 @@ static enum sml_reason answer_question(const struct sml_pool *pool, struct sml_s
 static enum sml_reason take_for_question(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                                          const struct sml_packet *p, struct agg_verdict *v)
 {
-    if (!relay_tree_of(pool)->has_parent ||
+    if (!relay_node_of(pool)->has_parent ||
         !(relay_all_below_are_in(pool, slot) || relay_may_be_restored(pool, slot)) ||
         !is_to_be_passed_up(pool, slot, from))
         return SML_DROP_DUPLICATE;
@@ -127,7 +127,7 @@ static enum sml_reason take_for_question(const struct sml_pool *pool, struct sml
 static enum sml_reason settle(const struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                               const struct sml_packet *p, struct agg_verdict *v, enum sml_reason taken)
 {
-    const uint16_t *lowest = relay_tree_of(pool)->lowest;
+    const uint16_t *lowest = relay_node_of(pool)->lowest;
 
     if (taken == SML_DROP_DUPLICATE)
         return take_for_question(pool, slot, from, p, v);
@@ -199,7 +199,7 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
         return SML_DROP_AHEAD;
     ((struct relay_slot *)sml_slot_role(pool, slot))->restored = (uint32_t)p->body_bytes + 1;
     note_want(pool, slot, from, p);
-    head.job = relay_tree_of(pool)->parent_job;
+    head.job = relay_node_of(pool)->parent_job;
     head.e1 |= pool->cfg.format == XFER_FORMAT_TYPED ? SML_FLAG_WANT : 0;
     sml_build_header(payload, &head);
     memcpy(body, p->body, p->body_bytes);
@@ -214,7 +214,7 @@ static enum sml_reason pass_up_restored(const struct sml_pool *pool, struct sml_
 enum sml_reason relay_judge_below(struct sml_pool *pool, struct sml_slot *slot, uint16_t from,
                                   const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
-    const struct relay_tree *tree = relay_tree_of(pool);
+    const struct relay_node *tree = relay_node_of(pool);
     const enum sml_reason checked = sml_check(pool, slot, tree->lowest[from], p);
     int32_t behind;
 

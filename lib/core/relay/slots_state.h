@@ -6,7 +6,7 @@
 #include "switchml/pool_parts.h"
 
 /* Lies behind the pool. */
-struct relay_tree {
+struct relay_node {
     uint16_t ranks;
     bool has_parent;
     uint8_t parent_job;
@@ -26,7 +26,7 @@ struct relay_slot {
     uint64_t words[];
 };
 
-static inline const struct relay_tree *relay_tree_of(const struct sml_pool *pool)
+static inline const struct relay_node *relay_node_of(const struct sml_pool *pool)
 {
     return pool->tree;
 }
@@ -66,7 +66,7 @@ static inline bool relay_somebody_wants(const struct sml_pool *pool, struct sml_
 /* Who this switch is to the one above, and in whose name it is answered. */
 static inline uint16_t relay_our_rank(const struct sml_pool *pool)
 {
-    return relay_tree_of(pool)->lowest[0];
+    return relay_node_of(pool)->lowest[0];
 }
 
 /* Appends the trailer, if the job has one, to a payload for the switch above about the chunk with this tag.
@@ -81,7 +81,7 @@ static inline size_t relay_end_payload(const struct sml_pool *pool, struct sml_s
     if (pool->cfg.checksum == XFER_CHECKSUM_CRC32C)
         sml_build_trailer(payload + bytes, route.sender, payload, bytes, NULL, 0);
     else if (pool->cfg.checksum == XFER_CHECKSUM_KEYED)
-        xfer_auth_build(payload + bytes, relay_tree_of(pool)->auth, &route, payload, head_bytes,
+        xfer_auth_build(payload + bytes, relay_node_of(pool)->auth, &route, payload, head_bytes,
                         payload + head_bytes, bytes - head_bytes);
     return bytes + xfer_trailer_bytes(pool->cfg.checksum);
 }
@@ -105,7 +105,7 @@ static inline void relay_send_sum(const struct sml_pool *pool, struct sml_slot *
         .kind = slot->kind,
         .size_code = slot->size_code,
         .checksum = (uint8_t)pool->cfg.checksum,
-        .job = relay_tree_of(pool)->parent_job,
+        .job = relay_node_of(pool)->parent_job,
         .ver = p->ver,
         .slot = p->slot,
         .tag = p->tag,

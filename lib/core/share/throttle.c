@@ -18,10 +18,10 @@ static unsigned set_of(const struct throttle *t, uint64_t source)
     return (unsigned)((h ^ h >> 32) * t->seed >> 32) % THROTTLE_SETS;
 }
 
-/* The source's place; if it has none, that of the source whose bucket is nearest to full. */
-static struct throttle_source *place_of(struct throttle *t, uint64_t source)
+/* The source's entry; if it has none, that of the source whose bucket is nearest to full. */
+static struct throttle_source *entry_of(struct throttle *t, uint64_t source)
 {
-    struct throttle_source *set = t->place[set_of(t, source)], *least = set;
+    struct throttle_source *set = t->entry[set_of(t, source)], *least = set;
 
     for (unsigned i = 0; i < THROTTLE_WAYS; i++) {
         if (set[i].source == source)
@@ -37,5 +37,5 @@ bool throttle_admit(struct throttle *t, uint64_t source, uint64_t now)
 {
     const struct share_rate rate = {.each = SECOND / t->rate.per_second, .burst = t->rate.burst};
 
-    return share_take(&place_of(t, source)->bucket, &rate, 1, now);
+    return share_take(&entry_of(t, source)->bucket, &rate, 1, now);
 }

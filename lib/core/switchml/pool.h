@@ -37,7 +37,7 @@ struct sml_pool_config {
     enum xfer_format format;
     enum xfer_mode mode;
     enum xfer_checksum checksum;
-    const struct keys_shared *shared; /* XFER_CHECKSUM_KEYED: what the members share. Read by init only */
+    const struct keys_secret *shared; /* XFER_CHECKSUM_KEYED: what the members share. Read by init only */
     bool arrivals;                    /* note who is late (sml_pool_view_rank) */
     uint16_t shards;    /* slot i is of shard i % shards; the slots of one shard have the same owner. 0: 1 */
     uint32_t first_tag; /* the first chunk's tag */

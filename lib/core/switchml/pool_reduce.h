@@ -10,8 +10,8 @@
 
 /* Where the sum goes. Its first contribution may stay in the packet's own buffer; if that is an opening
  * packet, others have agreed to the call in it. */
-static inline uint8_t *sml_place(const struct sml_pool *pool, struct sml_slot *slot, bool first,
-                                 const struct sml_packet *p, void *buffer, struct agg_verdict *v)
+static inline uint8_t *sml_sum_at(const struct sml_pool *pool, struct sml_slot *slot, bool first,
+                                  const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     if (first && buffer != NULL) {
         slot->body[p->ver] = (uint8_t *)p->body; /* writable, since the caller named a buffer */
@@ -105,7 +105,7 @@ __attribute__((noinline)) static void sml_reduce_wide(const struct sml_pool *poo
         memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
         return;
     }
-    sum = sml_place(pool, slot, ordered && rank == 0, p, buffer, v);
+    sum = sml_sum_at(pool, slot, ordered && rank == 0, p, buffer, v);
     if (!ordered)
         sml_add_wide(pool, slot, elements, sum, bytes);
     else if (last && pool->cfg.ranks != pool->cfg.workers)
@@ -162,7 +162,7 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
         memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
         return;
     }
-    sum = sml_place(pool, slot, first, p, buffer, v);
+    sum = sml_sum_at(pool, slot, first, p, buffer, v);
     if (ordered)
         sml_add_in_order(pool, slot, op->reduce, elements, sum, bytes);
     else if (first)

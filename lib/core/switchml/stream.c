@@ -66,7 +66,7 @@ static size_t auth_bytes(const struct sml_stream_config *c)
 }
 
 /* A new life of the job begins at this position. */
-static void begin_life(struct sml_stream *s, uint64_t position, const struct keys_shared *shared)
+static void begin_life(struct sml_stream *s, uint64_t position, const struct keys_secret *shared)
 {
     s->round = position >> 32 << 32;
     if (s->auth != NULL)
@@ -273,7 +273,7 @@ static struct sml_chunk chunk_at(const struct sml_stream *s, uint64_t position, 
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 {
     if (position < s->base) {
-        uint32_t place = sml_kept_place(s, position);
+        uint32_t place = sml_kept_index(s, position);
         const struct sml_kept *k = &s->kept[place];
         return (struct sml_chunk){.call = &k->call,
                                   .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
@@ -305,7 +305,7 @@ static void sml_stream_keep(struct sml_stream *s)
 
     s->stats.kept += s->end - position;
     for (; position < s->end; position++) {
-        uint32_t place = sml_kept_place(s, position);
+        uint32_t place = sml_kept_index(s, position);
         uint8_t *data = s->kept_data + (size_t)place * sml_kept_bytes(&s->cfg);
         struct sml_chunk chunk = sml_stream_chunk(s, position);
         s->kept[place] =
@@ -373,7 +373,7 @@ static bool can_go_back(const struct sml_stream *s, int64_t chunks)
     return chunks >= 0 && (uint64_t)chunks <= s->oldest - s->shared;
 }
 
-int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_shared *shared,
+int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_secret *shared,
                       uint64_t now)
 {
     const int64_t back = (int32_t)((uint32_t)s->oldest - first_tag);
@@ -465,7 +465,7 @@ bool sml_stream_leave(struct sml_stream *s)
 
 void sml_stream_note_kept(struct sml_stream *s, uint64_t position)
 {
-    struct sml_kept *k = &s->kept[sml_kept_place(s, position)];
+    struct sml_kept *k = &s->kept[sml_kept_index(s, position)];
 
     k->elements.end = k->awaited.end;
     k->awaited.end = 0;

@@ -30,7 +30,7 @@ struct sml_stream_config {
     uint16_t chunk_bytes; /* as agreed at join */
     uint8_t job;
     enum xfer_checksum checksum;
-    const struct keys_shared *shared; /* XFER_CHECKSUM_KEYED: the job's secret. Read by init only */
+    const struct keys_secret *shared; /* XFER_CHECKSUM_KEYED: the job's secret. Read by init only */
     enum xfer_format format;
     bool plain;      /* the switch knows DATA of the published sizes only: it is asked nothing, and cannot be
                         resumed */
@@ -119,7 +119,7 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *
  * until its timer says that nothing is outstanding. shared: of a keyed job, its new secret; read during the
  * call only. */
 uint32_t sml_stream_oldest(const struct sml_stream *s);
-int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_shared *shared,
+int sml_stream_resume(struct sml_stream *s, uint8_t job, uint32_t first_tag, const struct keys_secret *shared,
                       uint64_t now);
 
 /* When to poll next if nothing arrives; UINT64_MAX: nothing is outstanding. */

@@ -128,7 +128,7 @@ static inline uint32_t sml_wraps(const struct sml_stream *s, uint64_t position)
     return (uint32_t)((position - s->round) >> 32);
 }
 /* Where a kept chunk is. */
-static inline uint32_t sml_kept_place(const struct sml_stream *s, uint64_t position)
+static inline uint32_t sml_kept_index(const struct sml_stream *s, uint64_t position)
 {
     return (uint32_t)position & (sml_kept_chunks(&s->cfg) - 1);
 }

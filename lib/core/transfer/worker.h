@@ -53,7 +53,7 @@ struct agg_granted {
 struct agg_stream_config {
     struct agg_wishes wishes;
     const struct agg_terms *granted;
-    const struct keys_shared *shared; /* read during the call only */
+    const struct keys_secret *shared; /* read during the call only */
     const struct agg_kernels *kernels;
     uint8_t job;          /* number on the wire */
     uint8_t data_ports;   /* of the place, that packets are dealt to */

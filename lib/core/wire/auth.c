@@ -33,14 +33,14 @@ size_t xfer_auth_footprint(size_t chunk_bytes)
     return sizeof(struct xfer_auth) + body_max(chunk_bytes);
 }
 
-struct xfer_auth *xfer_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes)
+struct xfer_auth *xfer_auth_init(void *mem, const struct keys_secret *shared, size_t chunk_bytes)
 {
     struct xfer_auth *auth = mem;
 
     auth->library = shared->library;
     auth->body_max = body_max(chunk_bytes);
-    keys_stream(auth->tag_key, sizeof(auth->tag_key), shared, "swagg data tag");
-    keys_stream(auth->sum_key, auth->body_max, shared, "swagg data sum");
+    keys_expand(auth->tag_key, sizeof(auth->tag_key), shared, "swagg data tag");
+    keys_expand(auth->sum_key, auth->body_max, shared, "swagg data sum");
     return auth;
 }
 

@@ -19,7 +19,7 @@ struct xfer_auth;
 size_t xfer_auth_footprint(size_t chunk_bytes);
 /* mem: xfer_auth_footprint(chunk_bytes), 8-byte aligned, the caller's. shared is read during the call only.
  */
-struct xfer_auth *xfer_auth_init(void *mem, const struct keys_shared *shared, size_t chunk_bytes);
+struct xfer_auth *xfer_auth_init(void *mem, const struct keys_secret *shared, size_t chunk_bytes);
 
 /* What an authenticator vouches for and does not travel. */
 struct xfer_route {

@@ -66,7 +66,7 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
 }
 
 /* A job of the configuration, which nobody joins. */
-struct fixed_job {
+struct config_job {
     const char *list, *name;
     unsigned place; /* in its list */
     const struct agg_terms *terms;
@@ -75,7 +75,7 @@ struct fixed_job {
 };
 
 /* Job i of all lists; false: there is none. */
-static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
+static bool config_job(const struct config *c, unsigned i, struct config_job *job)
 {
     const unsigned statics = c->static_jobs, hostaggs = statics + c->hostagg_jobs,
                    clones = hostaggs + c->clone_jobs;
@@ -83,23 +83,23 @@ static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
     if (i < statics) {
         const struct config_static *s = &c->static_job[i];
 
-        *job = (struct fixed_job){"static", s->name, i, &s->terms, s->workers, s->tenant};
+        *job = (struct config_job){"static", s->name, i, &s->terms, s->workers, s->tenant};
     } else if (i < hostaggs) {
         const struct config_hostagg *h = &c->hostagg[i - statics];
 
-        *job = (struct fixed_job){"hostagg", h->name, i - statics, &h->terms, config_hostagg_members(h),
-                                  h->tenant};
+        *job = (struct config_job){"hostagg", h->name, i - statics, &h->terms, config_hostagg_members(h),
+                                   h->tenant};
     } else if (i < clones) {
         const struct config_clone *k = &c->clone[i - hostaggs];
 
-        *job = (struct fixed_job){"clone",  k->name, i - hostaggs, &k->terms, k->workers + k->has_collector,
-                                  k->tenant};
+        *job = (struct config_job){"clone",  k->name, i - hostaggs, &k->terms, k->workers + k->has_collector,
+                                   k->tenant};
     } else if (i < clones + c->replays) {
         const struct config_replay *r = &c->replay[i - clones];
 
-        *job = (struct fixed_job){"replay", "replay", i - clones, &r->terms, r->workers, r->tenant};
+        *job = (struct config_job){"replay", "replay", i - clones, &r->terms, r->workers, r->tenant};
     } else if (i == clones + c->replays && c->atp.aggregators > 0) {
-        *job = (struct fixed_job){"atp", "atp", 0, &c->atp.terms, 0, -1};
+        *job = (struct config_job){"atp", "atp", 0, &c->atp.terms, 0, -1};
     } else {
         return false;
     }
@@ -107,7 +107,7 @@ static bool fixed_job(const struct config *c, unsigned i, struct fixed_job *job)
 }
 
 /* What its pool takes; false: a key is out of range, which was reported. */
-static bool pool_of(const struct config *c, const struct fixed_job *job, struct agg_footprint *f)
+static bool pool_of(const struct config *c, const struct config_job *job, struct agg_footprint *f)
 {
     const struct agg_pool_config pool = {
         .workers = (uint16_t)job->members, .delays = c->pool.delays, .terms = *job->terms};
@@ -129,11 +129,11 @@ static void check_room(struct settings *s, const struct config *c)
                         .job = running};
     char text[AGG_TEXT_MAX];
     struct agg_footprint f;
-    struct fixed_job job;
+    struct config_job job;
 
     if (settings_are_faulty(s, "pool") || settings_are_faulty(s, "tenants"))
         return;
-    for (unsigned i = 0; fixed_job(c, i, &job); i++) {
+    for (unsigned i = 0; config_job(c, i, &job); i++) {
         if (settings_are_faulty(s, job.list) || !pool_of(c, &job, &f))
             continue;
         running[room.jobs] =
@@ -151,10 +151,10 @@ static void check_room(struct settings *s, const struct config *c)
 
 unsigned config_jobs_of(const struct config *c, unsigned tenant)
 {
-    struct fixed_job job;
+    struct config_job job;
     unsigned jobs = 0;
 
-    for (unsigned i = 0; fixed_job(c, i, &job); i++)
+    for (unsigned i = 0; config_job(c, i, &job); i++)
         jobs += job.tenant == (int)tenant;
     return jobs;
 }
@@ -162,9 +162,9 @@ unsigned config_jobs_of(const struct config *c, unsigned tenant)
 bool config_has_job(const struct config *c, int tenant, const char *name)
 {
     const unsigned named = c->static_jobs + c->hostagg_jobs + c->clone_jobs;
-    struct fixed_job job;
+    struct config_job job;
 
-    for (unsigned i = 0; i < named && fixed_job(c, i, &job); i++)
+    for (unsigned i = 0; i < named && config_job(c, i, &job); i++)
         if (job.tenant == tenant && strcmp(job.name, name) == 0)
             return true;
     return false;

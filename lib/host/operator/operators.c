@@ -16,7 +16,7 @@ struct operators {
     bool stop; /* atomic */
 };
 
-static char *answer(void *context, const char *line, size_t bytes, struct server_stream *stream)
+static char *answer(void *context, const char *line, size_t bytes, struct server_feed *feed)
 {
     const struct operators *o = context;
     struct reply reply = {.code = REPLY_OK};
@@ -26,7 +26,7 @@ static char *answer(void *context, const char *line, size_t bytes, struct server
     if (request_parse(&request, line, bytes, why) < 0) {
         reply_fail(&reply, REPLY_BAD_REQUEST, "%s", why);
     } else {
-        o->host.run(o->host.context, &request, &reply, stream);
+        o->host.run(o->host.context, &request, &reply, feed);
         request_free(&request);
     }
     return reply_line(&reply, o->host.name);

@@ -20,8 +20,7 @@ struct operators_host {
     const char *name; /* of this one among others */
     /* Does what the request says, and fills the reply, which is REPLY_OK and else empty, and, if bytes are to
      * follow it, the stream. On the operators' thread. */
-    void (*run)(void *context, const struct request *request, struct reply *reply,
-                struct server_stream *stream);
+    void (*run)(void *context, const struct request *request, struct reply *reply, struct server_feed *feed);
     void *context;
     /* Starts a thread. 0, or -errno. NULL: as pthread_create does. */
     int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);

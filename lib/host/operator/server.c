@@ -24,10 +24,10 @@ struct client {
     uint64_t active_at;
     char line[REQUEST_BYTES_MAX + 1]; /* what has come of the next request, and perhaps of later ones */
     size_t bytes;
-    void *answer; /* or a piece of the stream; NULL: nothing waits to be taken */
+    void *answer; /* or a piece of the feed; NULL: nothing waits to be taken */
     size_t length, sent;
-    struct server_stream stream; /* read NULL: none */
-    bool stopped;                /* the stream */
+    struct server_feed feed; /* read NULL: none */
+    bool stopped;            /* the stream */
 };
 
 struct server {
@@ -40,8 +40,8 @@ struct server {
 
 static void drop(struct client *c)
 {
-    if (c->stream.read != NULL)
-        c->stream.close(c->stream.context);
+    if (c->feed.read != NULL)
+        c->feed.close(c->feed.context);
     close(c->fd);
     free(c->answer);
     *c = (struct client){.fd = -1};
@@ -124,8 +124,8 @@ static void set_answer(struct client *c, void *answer, size_t length, uint64_t n
 static void pump(struct client *c, uint64_t now)
 {
     for (unsigned piece = 0; piece < PIECES_MAX && c->fd >= 0 && c->answer == NULL; piece++) {
-        uint8_t *bytes = malloc(SERVER_STREAM_BYTES);
-        const size_t n = bytes == NULL ? 0 : c->stream.read(c->stream.context, bytes, SERVER_STREAM_BYTES);
+        uint8_t *bytes = malloc(SERVER_FEED_BYTES);
+        const size_t n = bytes == NULL ? 0 : c->feed.read(c->feed.context, bytes, SERVER_FEED_BYTES);
 
         if (n > 0) {
             set_answer(c, bytes, n, now);
@@ -144,9 +144,9 @@ static void answer_lines(struct server *s, struct client *c, uint64_t now)
 {
     char *end;
 
-    while (c->fd >= 0 && c->answer == NULL && c->stream.read == NULL &&
+    while (c->fd >= 0 && c->answer == NULL && c->feed.read == NULL &&
            (end = memchr(c->line, '\n', c->bytes)) != NULL) {
-        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line), &c->stream);
+        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line), &c->feed);
 
         c->bytes -= (size_t)(end + 1 - c->line);
         memmove(c->line, end + 1, c->bytes);
@@ -180,7 +180,7 @@ static void serve_stream(struct client *c, short events, uint64_t now)
     char more;
 
     if (!c->stopped && events & (POLLIN | POLLHUP) && recv(c->fd, &more, 1, MSG_DONTWAIT) == 0) {
-        c->stream.stop(c->stream.context);
+        c->feed.stop(c->feed.context);
         c->stopped = true;
     }
     if (c->answer != NULL && events & POLLOUT)
@@ -193,7 +193,7 @@ static void serve(struct server *s, struct client *c, short events, uint64_t now
 {
     if (events & (POLLERR | POLLNVAL)) {
         drop(c);
-    } else if (c->stream.read != NULL) {
+    } else if (c->feed.read != NULL) {
         serve_stream(c, events, now);
     } else if (c->answer != NULL && events & POLLOUT) {
         send_answer(c, now);
@@ -260,7 +260,7 @@ static int patience(const struct server *s, int wait_ms, bool deaf)
     if (deaf && (wait_ms < 0 || wait_ms > DEAF_MS))
         wait_ms = DEAF_MS;
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++) {
-        const int look_ms = s->client[i].stream.read != NULL ? STREAM_MS : silence_ms;
+        const int look_ms = s->client[i].feed.read != NULL ? STREAM_MS : silence_ms;
 
         if (s->client[i].fd >= 0 && (wait_ms < 0 || wait_ms > look_ms))
             wait_ms = look_ms;
@@ -270,7 +270,7 @@ static int patience(const struct server *s, int wait_ms, bool deaf)
 
 static short events_of(const struct client *c)
 {
-    if (c->stream.read == NULL)
+    if (c->feed.read == NULL)
         return c->answer != NULL ? POLLOUT : POLLIN;
     return (short)((c->answer != NULL ? POLLOUT : 0) | (c->stopped ? 0 : POLLIN));
 }

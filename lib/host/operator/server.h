@@ -14,13 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SERVER_CLIENTS_MAX = 16, SERVER_STREAM_BYTES = 1 << 17 };
+enum { SERVER_CLIENTS_MAX = 16, SERVER_FEED_BYTES = 1 << 17 };
 
 #define SERVER_SILENT_NS UINT64_C(60000000000) /* without a request, or without taking of an answer */
 
 /* What follows an answer: bytes, until the client has shut down its side and all is read, or is gone. */
-struct server_stream {
-    /* Writes what there is now, at most room (SERVER_STREAM_BYTES) bytes; returns how many. 0 after stop:
+struct server_feed {
+    /* Writes what there is now, at most room (SERVER_FEED_BYTES) bytes; returns how many. 0 after stop:
      * that was all. */
     size_t (*read)(void *context, uint8_t *to, size_t room);
     void (*stop)(void *context);  /* the client wants no more than there is */
@@ -29,9 +29,9 @@ struct server_stream {
 };
 
 /* Answers a line (without its end; may contain any bytes). The answer is freed by the server; NULL: none can
- * be made, and the client is cut off. *stream is all zero; if it is filled in, it follows the answer, and the
+ * be made, and the client is cut off. *feed is all zero; if it is filled in, it follows the answer, and the
  * client can ask nothing more. */
-typedef char *server_answer(void *context, const char *line, size_t bytes, struct server_stream *stream);
+typedef char *server_answer(void *context, const char *line, size_t bytes, struct server_feed *feed);
 
 struct server;
 

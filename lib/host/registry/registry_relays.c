@@ -26,7 +26,7 @@ static int admit(void *context, const struct ctl_endpoint *from, int key, const 
     const struct registry_host *h = context;
     const struct ctl_registry_actions *root = &h->config.actions;
     const int tenant = root->tenant_of(context, from, key, join->name, text);
-    const struct keys_shared any = {.library = keys_sodium()}, *shares = key >= 0 ? &any : NULL;
+    const struct keys_secret any = {.library = keys_sodium()}, *shares = key >= 0 ? &any : NULL;
     const struct agg_protocol *protocol = ctl_registry_protocol(&h->config, wish->protocol);
     int rc;
 

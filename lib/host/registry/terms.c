@@ -42,7 +42,7 @@ static int check(const struct config *cfg, const struct agg_protocol *protocol, 
 }
 
 int terms_check(const struct config *cfg, const struct agg_protocol *protocol, uint16_t ranks,
-                const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
+                const struct keys_secret *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
 {
     struct agg_pool_config pool = {.workers = ranks, .terms = *terms, .shared = shared};
     const int rc = check(cfg, protocol, &pool, terms_payload_bytes(cfg), text);
@@ -53,7 +53,7 @@ int terms_check(const struct config *cfg, const struct agg_protocol *protocol, u
 }
 
 int terms_check_wish(const struct config *cfg, const struct agg_protocol *protocol,
-                     const struct keys_shared *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
+                     const struct keys_secret *shared, struct agg_terms *terms, char text[AGG_TEXT_MAX])
 {
     struct agg_pool_config pool = {.workers = 1, .terms = *terms, .shared = shared};
     const int rc = check(cfg, protocol, &pool, UINT16_MAX, text);

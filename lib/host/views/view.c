@@ -7,20 +7,20 @@
 #include "protocol/ranks.h"
 
 /* Where values go: the view itself, or a row of its table. */
-struct place {
+struct sink {
     struct view_out *out;
     json_t *object;
     const char *table; /* NULL: the view itself */
 };
 
-static void put(const struct place *p, const char *key, json_t *value)
+static void put(const struct sink *p, const char *key, json_t *value)
 {
     if (json_object_set_new(p->object, key, value) < 0)
         p->out->failed = true;
 }
 
 /* The path of a number that only grows, as an operator's tool finds it again. */
-static void put_counter(const struct place *p, const char *key, uint64_t value)
+static void put_counter(const struct sink *p, const char *key, uint64_t value)
 {
     char path[128];
 
@@ -31,13 +31,13 @@ static void put_counter(const struct place *p, const char *key, uint64_t value)
     put(p, key, json_integer((json_int_t)value));
 }
 
-static void append(const struct place *p, json_t *list, json_t *value)
+static void append(const struct sink *p, json_t *list, json_t *value)
 {
     if (json_array_append_new(list, value) < 0)
         p->out->failed = true;
 }
 
-static json_t *numbers(const struct place *p, const struct view_numbers *numbers)
+static json_t *numbers(const struct sink *p, const struct view_numbers *numbers)
 {
     json_t *list = json_array();
 
@@ -46,7 +46,7 @@ static json_t *numbers(const struct place *p, const struct view_numbers *numbers
     return list;
 }
 
-static json_t *texts(const struct place *p, const struct view_texts *texts)
+static json_t *texts(const struct sink *p, const struct view_texts *texts)
 {
     json_t *list = json_array();
 
@@ -55,7 +55,7 @@ static json_t *texts(const struct place *p, const struct view_texts *texts)
     return list;
 }
 
-static json_t *ranks(const struct place *p, const struct view_ranks *ranks)
+static json_t *ranks(const struct sink *p, const struct view_ranks *ranks)
 {
     json_t *list = json_array();
 
@@ -65,7 +65,7 @@ static json_t *ranks(const struct place *p, const struct view_ranks *ranks)
     return list;
 }
 
-static void put_terms(const struct place *p, const struct view_terms *of)
+static void put_terms(const struct sink *p, const struct view_terms *of)
 {
     struct agg_term list[AGG_LISTED_TERMS];
     const unsigned n = of->protocol->list(of->terms, list);
@@ -75,7 +75,7 @@ static void put_terms(const struct place *p, const struct view_terms *of)
         put(p, list[i].name, list[i].word != NULL ? json_string(list[i].word) : json_integer(list[i].number));
 }
 
-static void put_field(const struct place *p, const struct view_field *f, const void *at)
+static void put_field(const struct sink *p, const struct view_field *f, const void *at)
 {
     const struct view_counts *counts = at;
 
@@ -118,7 +118,7 @@ static void put_field(const struct place *p, const struct view_field *f, const v
     }
 }
 
-static void put_fields(const struct place *p, const struct view_field *f, const char *from)
+static void put_fields(const struct sink *p, const struct view_field *f, const char *from)
 {
     for (; f->name != NULL; f++)
         if (f->when == 0 || *(const bool *)(from + f->when))
@@ -142,28 +142,28 @@ void view_begin(struct view_out *out, const struct view *view)
 
 void view_row(struct view_out *out, const void *row)
 {
-    const struct place place = {out, json_object(), table_of(out->view)};
+    const struct sink sink = {out, json_object(), table_of(out->view)};
 
-    put_fields(&place, out->view->row, row);
-    append(&place, out->rows, place.object);
+    put_fields(&sink, out->view->row, row);
+    append(&sink, out->rows, sink.object);
 }
 
 void view_fields(struct view_out *out, const void *fields)
 {
-    const struct place place = {out, out->object, NULL};
+    const struct sink sink = {out, out->object, NULL};
 
-    put_fields(&place, out->view->fields, fields);
+    put_fields(&sink, out->view->fields, fields);
 }
 
 int view_end(struct view_out *out, json_t **view, json_t **counters)
 {
-    const struct place place = {.out = out};
+    const struct sink sink = {.out = out};
     json_t *paths = json_array(), *unused;
     const char *path;
 
     if (out->view->fields[0].type == VIEW_TABLE) /* and that is all */
         view_fields(out, "");
-    json_object_foreach(out->counters, path, unused) append(&place, paths, json_string(path));
+    json_object_foreach(out->counters, path, unused) append(&sink, paths, json_string(path));
     json_decref(out->counters);
     json_decref(out->rows);
     *view = out->object;

@@ -1,4 +1,4 @@
-#include "fixed_job.h"
+#include "static_job.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>
@@ -10,25 +10,25 @@
 #include "switch_node.h"
 
 /* By address, all threads of all members. */
-static void publish_senders(struct fixed_job *f, struct agg_jobs *jobs)
+static void publish_senders(struct static_job *f, struct agg_jobs *jobs)
 {
-    const uint32_t places = agg_seats_for(f->cfg->workers * f->cfg->threads);
-    struct agg_senders *senders = memory_of(sizeof(*senders) + places * sizeof(senders->place[0]));
+    const uint32_t entries = agg_seats_for(f->cfg->workers * f->cfg->threads);
+    struct agg_senders *senders = memory_of(sizeof(*senders) + entries * sizeof(senders->entry[0]));
 
-    senders->places = places;
+    senders->entries = entries;
     for (uint32_t i = 0; i < f->job->seats; i++)
         if (f->job->seat[i].sender != 0)
             agg_senders_add(senders, f->job->seat[i].sender, f->job->number);
     jobs->senders = senders;
 }
 
-void fixed_job_open(struct fixed_job *f, struct agg_jobs *jobs, const struct agg_protocol *protocol,
-                    const struct published_config *cfg, uint8_t number, uint64_t now)
+void static_job_open(struct static_job *f, struct agg_jobs *jobs, const struct agg_protocol *protocol,
+                     const struct published_config *cfg, uint8_t number, uint64_t now)
 {
     const struct sml_terms terms = published_terms(cfg);
     struct agg_sender *members = memory_of(cfg->workers * sizeof(*members));
 
-    *f = (struct fixed_job){.cfg = cfg, .heard_at = now};
+    *f = (struct static_job){.cfg = cfg, .heard_at = now};
     f->pool = (struct agg_pool_config){
         .job = number, .workers = (uint16_t)cfg->workers, .delays = true, .kernels = kernels_or_exit()};
     sml_terms_build(&f->pool.terms, &terms);
@@ -44,7 +44,7 @@ void fixed_job_open(struct fixed_job *f, struct agg_jobs *jobs, const struct agg
     publish_senders(f, jobs);
 }
 
-void fixed_job_close(struct fixed_job *f, struct agg_jobs *jobs)
+void static_job_close(struct static_job *f, struct agg_jobs *jobs)
 {
     if (f->job == NULL)
         return;
@@ -54,7 +54,7 @@ void fixed_job_close(struct fixed_job *f, struct agg_jobs *jobs)
     f->job = NULL;
 }
 
-bool fixed_job_tick(struct fixed_job *f, uint64_t now)
+bool static_job_tick(struct static_job *f, uint64_t now)
 {
     if (f->job == NULL)
         return false;

@@ -1,4 +1,4 @@
-#include "place.h"
+#include "setup.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -29,7 +29,7 @@ __attribute__((format(printf, 2, 3))) static void fault(struct reading *r, const
     r->faults++;
 }
 
-const char *place_interface(const struct config *cfg, settings_report report, void *context)
+const char *setup_interface(const struct config *cfg, settings_report report, void *context)
 {
     const char *found = NULL;
 
@@ -87,7 +87,7 @@ static bool set(const char *values[SETTINGS], const char *text)
     return false;
 }
 
-unsigned place_port_number(const struct config_port *port)
+unsigned setup_port_number(const struct config_port *port)
 {
     const size_t prefix = strlen(CONFIG_CHIP_DEVICE);
     char *end;
@@ -103,7 +103,7 @@ unsigned place_port_number(const struct config_port *port)
 static json_t *describe_port(struct reading *r, const struct config_port *port)
 {
     const char *values[SETTINGS];
-    const unsigned number = place_port_number(port);
+    const unsigned number = setup_port_number(port);
     char device[CONFIG_DEVICE_MAX], *rest, *text;
 
     snprintf(device, sizeof(device), "%s", port->device);
@@ -168,7 +168,7 @@ static void refuse_of_port(struct reading *r, const struct config_port *port)
         fault(r, "port %s: ecn_above: is nothing that this switch does; leave it out", port->name);
 }
 
-bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac)
+bool setup_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac)
 {
     char wanted[NET_MAC_TEXT_MAX], found[NET_MAC_TEXT_MAX];
     struct net_mac configured;
@@ -205,7 +205,7 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
                      workers);
 }
 
-json_t *place_describe(const struct config *cfg, settings_report report, void *context)
+json_t *setup_describe(const struct config *cfg, settings_report report, void *context)
 {
     struct reading r = {.report = report, .context = context};
     json_t *ports = json_array(), *statics = json_array();
@@ -229,7 +229,7 @@ json_t *place_describe(const struct config *cfg, settings_report report, void *c
     return NULL;
 }
 
-int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
+int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
 {
     for (unsigned i = 0; i < cfg->static_jobs; i++) {
         const struct config_static *s = &cfg->static_job[i];

@@ -5,8 +5,8 @@
  * speed is given somebody else brings the port up. The one device of the kernel's leads to the chip's CPU
  * port.
  */
-#ifndef SWAGG_TOFINO_PLACE_H
-#define SWAGG_TOFINO_PLACE_H
+#ifndef SWAGG_TOFINO_SETUP_H
+#define SWAGG_TOFINO_SETUP_H
 
 #include <jansson.h>
 
@@ -14,22 +14,22 @@
 #include "net/mac.h"
 
 /* Of the kernel's. NULL, after reporting what is wrong: there is none, or more than one. */
-const char *place_interface(const struct config *cfg, settings_report report, void *context);
+const char *setup_interface(const struct config *cfg, settings_report report, void *context);
 
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
-json_t *place_describe(const struct config *cfg, settings_report report, void *context);
+json_t *setup_describe(const struct config *cfg, settings_report report, void *context);
 
 /* Has changes of what the helper is told at the start need a restart. */
 void place_keep(struct settings_changes *list);
 
 /* Whether the interface's MAC address is the configuration's, if that has one; it is logged if not. */
-bool place_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac);
+bool setup_has_mac(const struct config *cfg, const char *interface, const struct net_mac *mac);
 
 /* Of a port of the chip's; UINT_MAX: its device names none. */
-unsigned place_port_number(const struct config_port *port);
+unsigned setup_port_number(const struct config_port *port);
 
 /* Whether packets from this IP address (network order) and UDP port are those of a job of the configuration;
  * its place in static_job. -1: none. */
-int place_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port);
+int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port);
 
 #endif

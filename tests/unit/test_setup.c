@@ -1,5 +1,5 @@
 /* What swagg-tofino tells its helper of the configuration. */
-#include "place.h"
+#include "setup.h"
 #include "unit.h"
 
 static char faults[2000];
@@ -33,30 +33,30 @@ static void test_ports_and_jobs(void)
                                  "  - {name: p, threads: 2, slots: 64, elements: 64, quiet_ms: 500, workers: "
                                  "[{mac: \"02:00:00:00:00:01\", ip: "
                                  "10.77.0.1, port: 50000}]}\n");
-    json_t *place = place_describe(&c, note, NULL);
-    char *text = json_dumps(place, JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *setup = setup_describe(&c, note, NULL);
+    char *text = json_dumps(setup, JSON_COMPACT | JSON_SORT_KEYS);
 
     CU_ASSERT_STRING_EQUAL(faults, "");
-    CU_ASSERT_STRING_EQUAL(place_interface(&c, note, NULL), "ens1");
+    CU_ASSERT_STRING_EQUAL(setup_interface(&c, note, NULL), "ens1");
     CU_ASSERT_STRING_EQUAL(
         text, "{\"ip\":172818686,"
               "\"ports\":[{\"autoneg\":\"off\",\"fec\":\"rs\",\"number\":128,\"speed\":\"100g\"},"
               "{\"autoneg\":\"default\",\"fec\":\"none\",\"number\":136,\"speed\":null}],"
               "\"static\":[{\"elements\":64,\"name\":\"p\",\"quiet_ms\":500,\"slots\":64,\"threads\":2,"
               "\"workers\":[{\"ip\":172818433,\"mac\":2199023255553,\"port\":50000}]}]}");
-    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 50001), 0);
-    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 50002), -1);
-    CU_ASSERT_EQUAL(place_static_job(&c, c.static_job[0].worker[0].ip, 49999), -1);
-    CU_ASSERT_EQUAL(place_static_job(&c, c.ip, 50000), -1);
+    CU_ASSERT_EQUAL(setup_static_job(&c, c.static_job[0].worker[0].ip, 50001), 0);
+    CU_ASSERT_EQUAL(setup_static_job(&c, c.static_job[0].worker[0].ip, 50002), -1);
+    CU_ASSERT_EQUAL(setup_static_job(&c, c.static_job[0].worker[0].ip, 49999), -1);
+    CU_ASSERT_EQUAL(setup_static_job(&c, c.ip, 50000), -1);
     free(text);
-    json_decref(place);
+    json_decref(setup);
 }
 
 static void expect(const char *more, const char *fault)
 {
     const struct config c = load(more);
 
-    CU_ASSERT_PTR_NULL(place_describe(&c, note, NULL));
+    CU_ASSERT_PTR_NULL(setup_describe(&c, note, NULL));
     CU_ASSERT_PTR_NOT_NULL(strstr(faults, fault));
 }
 
@@ -65,7 +65,7 @@ static void test_what_this_switch_cannot_do(void)
     const struct config two =
         load("  - {name: other, device: \"kernel:ens2\"}\n  - {name: h0, device: \"chip:1\"}\n");
 
-    CU_ASSERT_PTR_NULL(place_interface(&two, note, NULL));
+    CU_ASSERT_PTR_NULL(setup_interface(&two, note, NULL));
     CU_ASSERT_PTR_NOT_NULL(strstr(faults, "only one device may be the kernel's"));
     expect("", "those of the chip are missing");
     expect("  - {name: h0, device: \"chip:none\"}\n", "port h0: \"chip:none\" is no port of a chip");
@@ -101,11 +101,11 @@ static void test_the_interfaces_mac_address(void)
     struct config c = load("  - {name: h0, device: \"chip:1\"}\n");
     const struct net_mac mac = {{2, 0, 0, 0, 0, 1}}, other = {{2, 0, 0, 0, 0, 2}};
 
-    CU_ASSERT_TRUE(place_has_mac(&c, "ens1", &mac));
+    CU_ASSERT_TRUE(setup_has_mac(&c, "ens1", &mac));
     c.has_mac = true;
     memcpy(c.mac, mac.addr_bytes, sizeof(c.mac));
-    CU_ASSERT_TRUE(place_has_mac(&c, "ens1", &mac));
-    CU_ASSERT_FALSE(place_has_mac(&c, "ens1", &other));
+    CU_ASSERT_TRUE(setup_has_mac(&c, "ens1", &mac));
+    CU_ASSERT_FALSE(setup_has_mac(&c, "ens1", &other));
 }
 
 int main(void)
@@ -117,5 +117,5 @@ int main(void)
         UNIT_TEST(test_the_interfaces_mac_address),
         CU_TEST_INFO_NULL,
     };
-    return unit_main("tofino/place", tests);
+    return unit_main("tofino/setup", tests);
 }

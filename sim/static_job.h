@@ -1,11 +1,11 @@
 /* A static job at the switch: as the daemon's control/static_jobs.c and aggregate/jobs.c, around the
  * real pool. */
-#ifndef SWAGG_SIM_FIXED_JOB_H
-#define SWAGG_SIM_FIXED_JOB_H
+#ifndef SWAGG_SIM_STATIC_JOB_H
+#define SWAGG_SIM_STATIC_JOB_H
 
 #include "published.h"
 
-struct fixed_job {
+struct static_job {
     const struct published_config *cfg;
     struct agg_job *job; /* NULL: the switch is down */
     struct agg_pool_config pool;
@@ -15,11 +15,11 @@ struct fixed_job {
 };
 
 /* Makes it, under this number, and makes its members known. */
-void fixed_job_open(struct fixed_job *f, struct agg_jobs *jobs, const struct agg_protocol *protocol,
-                    const struct published_config *cfg, uint8_t number, uint64_t now);
-void fixed_job_close(struct fixed_job *f, struct agg_jobs *jobs);
+void static_job_open(struct static_job *f, struct agg_jobs *jobs, const struct agg_protocol *protocol,
+                     const struct published_config *cfg, uint8_t number, uint64_t now);
+void static_job_close(struct static_job *f, struct agg_jobs *jobs);
 
 /* It starts over once it has been quiet. True: it just has. */
-bool fixed_job_tick(struct fixed_job *f, uint64_t now);
+bool static_job_tick(struct static_job *f, uint64_t now);
 
 #endif
