@@ -83,7 +83,7 @@ static void operators_see_jobs(void)
         {"ranks\", \"name\":\"seen", "\"rank\":1", "\"state\":\"joined\""},
         {"verdicts", "\"protocol\":\"switchml\"", "\"packets\""},
         {"job\", \"name\":\"none", "\"ok\":false", "there is no job none"},
-        {"fdb", "\"ok\":false", "there are: status, counters"},
+        {"fdb", "\"ok\":false", "there are: status, jobs"},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         char line[128];
