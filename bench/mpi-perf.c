@@ -14,6 +14,8 @@
 
 #include "command_line.h"
 #include "elements.h"
+#include "env.h"
+#include "options_page.h"
 #include "standard_streams.h"
 #include "version.h"
 
@@ -50,6 +52,7 @@ struct options {
     enum timing timing;
     const struct element *element;
     const char *json;
+    bool settings;
     int rank, ranks;
 };
 
@@ -107,7 +110,18 @@ static const struct option_row rows[] = {
      "between them (slowest)"},
     {"type", 0, "TYPE", read_element, FIELD(element), 0, 0, "float, double, int32 or int64 (float)"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "writes the table there, too"},
+    {"settings", 0, NULL, option_flag, FIELD(settings), 0, 0,
+     "prints what the environment may tell libswagg-mpi.so, as docs/mpi.md has it, and ends"},
 };
+
+static void print_settings(void)
+{
+    const struct option_field *field;
+    const char *name, *otherwise;
+    puts("| variable | values | unless set | meaning |\n|---|---|---|---|");
+    for (size_t i = 0; settings_row(i, &name, &field, &otherwise); i++)
+        option_print_row(name, field, otherwise);
+}
 
 /* Ends the program unless they are good. Rank 0 says what is wrong. */
 static void read_options(struct options *o, int argc, char **argv)
@@ -115,7 +129,12 @@ static void read_options(struct options *o, int argc, char **argv)
     const struct option_group group = {rows, sizeof rows / sizeof rows[0], o};
     const struct command_line line = {
         .version = build_version, .intro = intro, .groups = &group, .count = 1, .is_silent = o->rank != 0};
-    const int status = options_read(&line, argc, argv);
+    int status = options_read(&line, argc, argv);
+    if (status == OPTIONS_READ && o->settings) {
+        if (o->rank == 0)
+            print_settings();
+        status = EXIT_GOOD;
+    }
     if (status != OPTIONS_READ) {
         MPI_Finalize();
         exit(status);

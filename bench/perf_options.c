@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options_page.h"
+
 static const char intro[] =
     "usage: swagg-perf --switch IP --job NAME --rank R --size N [OPTION...]\n"
     "Times collectives of growing sizes, in the form of nccl-tests, and verifies the sums.\n";
@@ -19,11 +21,21 @@ static bool read_type(const struct option_row *row, const char *text, void *fiel
     return *type != NULL;
 }
 
-static bool read_numbers(const struct option_row *row, const char *text, void *field)
+/* One of the words that the library's option of this name has. */
+static bool read_word(const struct option_row *row, const char *text, void *field)
 {
-    static const char *const words[] = {"native", "int32", "fp16", NULL};
+    return option_one_of(row, text, option_field_named(row->name)->words, field);
+}
 
-    return option_one_of(row, text, words, field);
+static bool print_options(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    (void)text;
+    (void)field;
+    puts("| option | values | 0 stands for | meaning |\n|---|---|---|---|");
+    for (const struct option_field *f = option_fields; f->name != NULL; f++)
+        option_print_row(f->name, f, NULL);
+    exit(EXIT_GOOD);
 }
 
 /* The place in words of what a bool says. */
@@ -47,34 +59,6 @@ static bool read_check(const struct option_row *row, const char *text, void *fie
 static bool read_operation(const struct option_row *row, const char *text, void *field)
 {
     return read_choice(row, text, "allreduce", "reduce", field);
-}
-
-static bool read_compression(const struct option_row *row, const char *text, void *field)
-{
-    static const char *const words[] = {"none", "thc", NULL};
-
-    return option_one_of(row, text, words, field);
-}
-
-static bool read_mode(const struct option_row *row, const char *text, void *field)
-{
-    static const char *const words[] = {"ordered", "arrival", NULL};
-
-    return option_one_of(row, text, words, field);
-}
-
-static bool read_checksum(const struct option_row *row, const char *text, void *field)
-{
-    static const char *const words[] = {"none", "crc32c", NULL};
-
-    return option_one_of(row, text, words, field);
-}
-
-static bool read_protocol(const struct option_row *row, const char *text, void *field)
-{
-    static const char *const words[] = {"switchml", "atp", "auto", NULL};
-
-    return option_one_of(row, text, words, field);
 }
 
 static bool read_timeout(const struct option_row *row, const char *text, void *field)
@@ -125,18 +109,18 @@ static const struct option_row rows[] = {
     {"op", 'o', "OP", read_operation, FIELD(reduce), 0, 0, "allreduce, reduce; default allreduce"},
     {"root", 'r', "R", option_int, FIELD(root), 0, INT32_MAX, "of reduce; default 0"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "rank 0 writes the table there, too"},
-    {"numbers", 0, "N", read_numbers, FIELD(options.numbers), 0, 0, "how floats travel: native, int32, fp16"},
-    {"compression", 0, "KIND", read_compression, FIELD(options.compression), 0, 0,
+    {"numbers", 0, "N", read_word, FIELD(options.numbers), 0, 0, "how floats travel: native, int32, fp16"},
+    {"compression", 0, "KIND", read_word, FIELD(options.compression), 0, 0,
      "of float's allreduce: none, thc"},
     {"compress-least", 0, "N", option_int, FIELD(options.compress_least), 0, INT32_MAX,
      "elements of a call that is compressed; default 16384"},
     {"bits", 0, "N", option_int, FIELD(options.thc_bits), 0, INT32_MAX, "of a compressed number; default 4"},
-    {"mode", 0, "MODE", read_mode, FIELD(options.mode), 0, 0,
+    {"mode", 0, "MODE", read_word, FIELD(options.mode), 0, 0,
      "ordered, arrival; as all that follow, as in swagg.h"},
-    {"protocol", 0, "NAME", read_protocol, FIELD(options.protocol), 0, 0, "switchml, atp, auto"},
+    {"protocol", 0, "NAME", read_word, FIELD(options.protocol), 0, 0, "switchml, atp, auto"},
     {"server", 0, "IP[,IP...]", option_text, FIELD(options.server_ip), 0, 0,
      "ATP's parameter servers; default: the switch"},
-    {"checksum", 0, "KIND", read_checksum, FIELD(options.checksum), 0, 0, "none, crc32c"},
+    {"checksum", 0, "KIND", read_word, FIELD(options.checksum), 0, 0, "none, crc32c"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), 0, INT32_MAX, "of the job"},
     {"window", 0, "N", option_int, FIELD(options.window), 0, INT32_MAX, "chunks on their way"},
@@ -144,6 +128,8 @@ static const struct option_row rows[] = {
     {"answer-timeout", 0, "MS", option_int, FIELD(options.answer_timeout_ms), 0, INT32_MAX,
      "of the switch's first answer; default 3000"},
     {"timeout", 0, "MS", read_timeout, 0, 0, INT32_MAX, "of joining and of each call"},
+    {"options", 0, NULL, print_options, 0, 0, 0,
+     "prints the library's options, as docs/libswagg.md has them, and ends"},
     {"verbose", 'v', NULL, read_verbose, 0, 0, 0, "the library's log to stderr, statistics at the end"},
 };
 

@@ -88,7 +88,7 @@ static const struct option_row rows[] = {
     {"epochs", 0, "N", option_int, FIELD(epochs), 0, INT32_MAX, "default 5"},
     {"steps", 0, "N", option_bytes, FIELD(steps), 0, 0, "of an epoch; default 30"},
     {"compression", 0, "KIND", read_compression, FIELD(cfg.options.compression), 0, 0, "none, thc"},
-    {"bits", 0, "B", option_int, FIELD(cfg.options.thc_bits), 0, INT32_MAX, "of THC"},
+    {"bits", 0, "B", option_int, FIELD(cfg.options.thc_bits), 0, THC_MOST_BITS, "of THC"},
     {"one-in", 0, "N", option_int, FIELD(cfg.options.thc_clamped_one_in), 0, INT32_MAX, "of THC"},
     {"granularity", 0, "N", option_int, FIELD(cfg.options.thc_granularity), 0, INT32_MAX, "of THC"},
     {"loss", 0, "P", option_real, FIELD(cfg.loss), 0, 1, "of packets: what does not come is zeros"},

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,14 +11,6 @@
 #include "nearest.h"
 #include "swagg.h"
 
-static const char *const modes[] = {"ordered", "arrival", NULL};
-static const char *const checksums[] = {"none", "crc32c", NULL};
-static const char *const numbers[] = {"native", "int32", "fp16", NULL};
-static const char *const compressions[] = {"none", "thc", NULL};
-static const char *const feedbacks[] = {"tensor", "off", NULL};
-static const char *const uplinks[] = {"configured", "none", NULL};
-static const char *const returns[] = {"complete", "buffered", NULL};
-static const char *const protocols[] = {"switchml", "atp", "auto", NULL};
 static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
@@ -32,44 +23,104 @@ static const char *const partners[] = {[ATP] = "SWAGG_PROTOCOL=atp or auto", [TH
 
 struct variable {
     const char *name;
-    size_t offset;            /* in struct settings; of an int64_t if it is a word or a number */
-    const char *const *words; /* a word's index is its value */
-    int64_t min, max;         /* of a number */
+    const char *option; /* of the library, whose table has it; NULL: the shim's own */
     enum form form;
     enum partner partner;
+    size_t offset;           /* of the shim's own, and of texts, in struct settings; a number is an int64_t */
+    struct option_field own; /* of a library's option only `otherwise`, where the shim's default is another */
 };
 
-#define FIELD(f) offsetof(struct settings, f)
+#define OWN(field) offsetof(struct settings, field)
 
 static const struct variable variables[] = {
-    {"SWAGG_SWITCH", FIELD(switch_ip), NULL, 0, 0, ADDRESS, NO_PARTNER},
-    {"SWAGG_PROTOCOL", FIELD(protocol), protocols, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_SERVER", FIELD(server_ip), NULL, 0, 0, ADDRESSES, ATP},
-    {"SWAGG_KEY_FILE", FIELD(key_file), NULL, 0, 0, KEY_FILE, NO_PARTNER},
-    {"SWAGG_MIN_BYTES", FIELD(min_bytes), NULL, 0, INT64_C(1) << 40, NUMBER, NO_PARTNER},
-    {"SWAGG_MODE", FIELD(mode), modes, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_CHECKSUM", FIELD(checksum), checksums, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_NUMBERS", FIELD(numbers), numbers, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_COMPRESSION", FIELD(compression), compressions, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_COMPRESSION_MIN_BYTES", FIELD(compression_min_bytes), NULL, 4, INT64_C(1) << 32, NUMBER, THC},
-    {"SWAGG_COMPRESSION_BITS", FIELD(compression_bits), NULL, 1, 4, NUMBER, THC},
-    {"SWAGG_FEEDBACK", FIELD(feedback), feedbacks, 0, 0, WORD, THC},
-    {"SWAGG_UPLINK", FIELD(uplink), uplinks, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_LOG", FIELD(log), levels, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_JOIN_TIMEOUT_MS", FIELD(join_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
-    {"SWAGG_CALL_TIMEOUT_MS", FIELD(call_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
-    {"SWAGG_ANSWER_TIMEOUT_MS", FIELD(answer_timeout_ms), NULL, 1, INT_MAX, NUMBER, NO_PARTNER},
-    {"SWAGG_WINDOW", FIELD(window), NULL, 1, 1 << 14, NUMBER, NO_PARTNER},
-    {"SWAGG_RANKS_PER_RACK", FIELD(ranks_per_rack), NULL, 1, 64, NUMBER, ATP},
-    {"SWAGG_SERVER_RACK", FIELD(server_rack), NULL, 1, 64, NUMBER, ATP},
-    {"SWAGG_MTU", FIELD(mtu), NULL, 106, 65535, NUMBER, NO_PARTNER},
-    {"SWAGG_SLOTS", FIELD(slots), NULL, 2, 1 << 14, NUMBER, NO_PARTNER},
-    {"SWAGG_REDUCE", FIELD(reduce), returns, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_FALLBACK", FIELD(fallback), fallbacks, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_DISABLE", FIELD(disable), switches, 0, 0, WORD, NO_PARTNER},
-    {"SWAGG_SUMMARY_JSON", FIELD(summary_json), NULL, 0, 0, FILE_NAME, NO_PARTNER},
+    {"SWAGG_SWITCH", "switch_ip", ADDRESS, NO_PARTNER, OWN(switch_ip), {.otherwise = "nothing is offloaded"}},
+    {"SWAGG_PROTOCOL", "protocol", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_SERVER", "server_ip", ADDRESSES, ATP, OWN(server_ip), {0}},
+    {"SWAGG_KEY_FILE", "key_file", KEY_FILE, NO_PARTNER, OWN(key_file), {0}},
+    {"SWAGG_MIN_BYTES",
+     NULL,
+     NUMBER,
+     NO_PARTNER,
+     OWN(min_bytes),
+     {.most = INT64_C(1) << 40,
+      .otherwise = "measured",
+      .meaning = "smaller tensors stay with Open MPI, [see above](#which-size-goes-where)"}},
+    {"SWAGG_MODE", "mode", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_CHECKSUM", "checksum", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_NUMBERS", "numbers", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_COMPRESSION", "compression", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_COMPRESSION_MIN_BYTES",
+     NULL,
+     NUMBER,
+     THC,
+     OWN(compression_min_bytes),
+     {.least = 4, .most = INT64_C(1) << 32, .otherwise = "64K", .meaning = "smaller sums stay exact"}},
+    {"SWAGG_COMPRESSION_BITS", "thc_bits", NUMBER, THC, 0, {0}},
+    {"SWAGG_FEEDBACK", "feedback", WORD, THC, 0, {0}},
+    {"SWAGG_UPLINK", "uplink", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_LOG",
+     NULL,
+     WORD,
+     NO_PARTNER,
+     OWN(log),
+     {.words = levels,
+      .otherwise = "`warn`",
+      .meaning = "what is told on stderr; from `info` on, every rank has a summary, and rank 0 the "
+                 "[table](#why-it-is-fast-or-not)"}},
+    {"SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"SWAGG_WINDOW", "window", NUMBER, NO_PARTNER, 0, {0}},
+    {"SWAGG_RANKS_PER_RACK", "ranks_per_rack", NUMBER, ATP, 0, {0}},
+    {"SWAGG_SERVER_RACK", "server_rack", NUMBER, ATP, 0, {0}},
+    {"SWAGG_MTU", "mtu", NUMBER, NO_PARTNER, 0, {0}},
+    {"SWAGG_SLOTS", "slots", NUMBER, NO_PARTNER, 0, {.otherwise = "64, 256 or 1024, by the tensors' size"}},
+    {"SWAGG_REDUCE", "reduce", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_FALLBACK",
+     NULL,
+     WORD,
+     NO_PARTNER,
+     OWN(fallback),
+     {.words = fallbacks, .meaning = "what an error of the switch in mid-run leads to, see below"}},
+    {"SWAGG_DISABLE",
+     NULL,
+     WORD,
+     NO_PARTNER,
+     OWN(disable),
+     {.words = switches,
+      .meaning = "1: this rank's shim only passes calls on, and says nothing; to the others it is a rank "
+                 "without the shim"}},
+    {"SWAGG_SUMMARY_JSON",
+     NULL,
+     FILE_NAME,
+     NO_PARTNER,
+     OWN(summary_json),
+     {.form = OPTION_TEXT,
+      .values = "file name",
+      .otherwise = "none",
+      .meaning = "the table as JSON; `%r` in the name is the rank, without it rank 0 alone writes"}},
 };
 enum { VARIABLES = sizeof variables / sizeof variables[0], PREFIX = sizeof "SWAGG_" - 1 };
+
+static const struct option_field *field_of(const struct variable *v)
+{
+    return v->option ? option_field_named(v->option) : &v->own;
+}
+
+static void put_number(struct settings *s, const struct variable *v, int64_t number)
+{
+    if (v->option)
+        *(int *)((char *)&s->options + field_of(v)->offset) = (int)number;
+    else
+        *(int64_t *)((char *)s + v->offset) = number;
+}
+
+static int64_t number_of(const struct settings *s, const struct variable *v)
+{
+    if (v->option)
+        return *(const int *)((const char *)&s->options + field_of(v)->offset);
+    return *(const int64_t *)((const char *)s + v->offset);
+}
 
 static const struct variable *find(const char *name, size_t length)
 {
@@ -79,18 +130,19 @@ static const struct variable *find(const char *name, size_t length)
     return NULL;
 }
 
-static int read_word(const struct variable *v, const char *value, int64_t *number)
+static int read_word(struct settings *s, const struct variable *v, const char *value)
 {
-    for (int i = 0; v->words[i]; i++)
-        if (strcmp(v->words[i], value) == 0) {
-            *number = i;
+    const char *const *words = field_of(v)->words;
+    for (int i = 0; words[i]; i++)
+        if (strcmp(words[i], value) == 0) {
+            put_number(s, v, i);
             return 0;
         }
     return -EINVAL;
 }
 
 /* Digits, then perhaps K, M or G (powers of 1024). */
-static int read_number(const struct variable *v, const char *value, int64_t *number)
+static int read_number(struct settings *s, const struct variable *v, const char *value)
 {
     static const char units[] = "KMG";
     char *end;
@@ -100,9 +152,9 @@ static int read_number(const struct variable *v, const char *value, int64_t *num
     long long n = strtoll(value, &end, 10);
     const char *unit = *end ? strchr(units, *end) : NULL;
     int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-    if (errno || end[unit ? 1 : 0] || n > v->max >> shift || n << shift < v->min)
+    if (errno || end[unit ? 1 : 0] || n > field_of(v)->most >> shift || n << shift < field_of(v)->least)
         return -EINVAL;
-    *number = n << shift;
+    put_number(s, v, n << shift);
     return 0;
 }
 
@@ -153,12 +205,11 @@ static int read_key_file(struct settings *s, const char *value)
 
 static int read_variable(struct settings *s, const struct variable *v, const char *value)
 {
-    int64_t *number = (int64_t *)((char *)s + v->offset);
     switch (v->form) {
     case WORD:
-        return read_word(v, value, number);
+        return read_word(s, v, value);
     case NUMBER:
-        return read_number(v, value, number);
+        return read_number(s, v, value);
     case ADDRESS:
         return read_address((char *)s + v->offset, value);
     case ADDRESSES:
@@ -183,10 +234,13 @@ static void say_accepted(const struct variable *v, const char *value, FILE *out)
         fprintf(out, "IPv4 addresses with commas between them, like 10.0.0.8,10.0.0.9, at most %d",
                 SWAGG_SERVERS_MAX);
     else if (v->form == NUMBER)
-        fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", v->min, v->max);
-    else
-        for (int i = 0; v->words[i]; i++)
-            fprintf(out, "%s%s", i == 0 ? "" : v->words[i + 1] ? ", " : " or ", v->words[i]);
+        fprintf(out, "a number from %" PRId64 " to %" PRId64 "; K, M or G may follow", field_of(v)->least,
+                field_of(v)->most);
+    else {
+        const char *const *words = field_of(v)->words;
+        for (int i = 0; words[i]; i++)
+            fprintf(out, "%s%s", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
+    }
 }
 
 static void say_unknown(const char *name, FILE *out)
@@ -210,9 +264,9 @@ static bool counts(const struct settings *s, const struct variable *v)
 {
     switch (v->partner) {
     case ATP:
-        return s->protocol != SWAGG_PROTOCOL_SWITCHML;
+        return s->options.protocol != SWAGG_PROTOCOL_SWITCHML;
     case THC:
-        return s->compression != SWAGG_COMPRESSION_NONE;
+        return s->options.compression != SWAGG_COMPRESSION_NONE;
     default:
         return true;
     }
@@ -223,18 +277,19 @@ static bool counts(const struct settings *s, const struct variable *v)
  * checksum. */
 static const char *contradiction(const struct settings *s)
 {
-    const bool atp = s->protocol != SWAGG_PROTOCOL_SWITCHML;
-    const bool early = s->reduce == SWAGG_REDUCE_BUFFERED, native = s->numbers == SWAGG_NUMBERS_NATIVE;
+    const bool atp = s->options.protocol != SWAGG_PROTOCOL_SWITCHML;
+    const bool early = s->options.reduce == SWAGG_REDUCE_BUFFERED,
+               native = s->options.numbers == SWAGG_NUMBERS_NATIVE;
 
     if (early && s->fallback == FALLBACK_NATIVE)
         return "SWAGG_REDUCE=buffered and SWAGG_FALLBACK=native";
     if (early && !native)
         return "SWAGG_REDUCE=buffered and SWAGG_NUMBERS";
-    if (s->compression != SWAGG_COMPRESSION_NONE && !native)
+    if (s->options.compression != SWAGG_COMPRESSION_NONE && !native)
         return "SWAGG_COMPRESSION=thc and SWAGG_NUMBERS";
-    if (s->compression != SWAGG_COMPRESSION_NONE && atp)
+    if (s->options.compression != SWAGG_COMPRESSION_NONE && atp)
         return "SWAGG_COMPRESSION=thc and SWAGG_PROTOCOL";
-    if (s->checksum != SWAGG_CHECKSUM_NONE && !native)
+    if (s->options.checksum != SWAGG_CHECKSUM_NONE && !native)
         return "SWAGG_CHECKSUM=crc32c and SWAGG_NUMBERS";
     if (early && atp)
         return "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL";
@@ -294,18 +349,21 @@ static void say(const struct reading *r, const char *both, FILE *out)
 
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
 {
-    struct reading r = {.settings = {.min_bytes = MIN_BYTES_MEASURED, .log = SWAGG_LOG_WARN}};
+    struct reading r = {.settings = {.options = SWAGG_OPTIONS_DEFAULT,
+                                     .min_bytes = MIN_BYTES_MEASURED,
+                                     .log = SWAGG_LOG_WARN}};
 
     memset(text, 0, size);
     for (; *environment; environment++)
         read_entry(&r, *environment);
     const char *both = contradiction(&r.settings);
     const bool refused = r.wrong || both;
-    *s = refused ? (struct settings){.log = SWAGG_LOG_WARN,
+    *s = refused ? (struct settings){.options = SWAGG_OPTIONS_DEFAULT,
+                                     .log = SWAGG_LOG_WARN,
                                      .disable = r.settings.disable,
                                      .summary_json = r.settings.summary_json}
                  : r.settings;
-    if (s->protocol == SWAGG_PROTOCOL_ATP && *s->server_ip && !*s->switch_ip)
+    if (s->options.protocol == SWAGG_PROTOCOL_ATP && *s->server_ip && !*s->switch_ip)
         memcpy(s->switch_ip, s->server_ip, strcspn(s->server_ip, ",")); /* the rest is 0 */
 
     FILE *out = fmemopen(text, size, "w");
@@ -319,11 +377,10 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
 
 static void write_variable(const struct settings *s, const struct variable *v, FILE *out)
 {
-    const int64_t *number = (const int64_t *)((const char *)s + v->offset);
     if (v->form == WORD)
-        fprintf(out, " %s=%s", v->name, v->words[*number]);
-    else if (v->form == NUMBER && *number >= v->min) /* less: not set */
-        fprintf(out, " %s=%" PRId64, v->name, *number);
+        fprintf(out, " %s=%s", v->name, field_of(v)->words[number_of(s, v)]);
+    else if (v->form == NUMBER && number_of(s, v) >= field_of(v)->least) /* less: not set */
+        fprintf(out, " %s=%" PRId64, v->name, number_of(s, v));
     else if ((v->form == ADDRESS || v->form == ADDRESSES) && *((const char *)s + v->offset))
         fprintf(out, " %s=%s", v->name, (const char *)s + v->offset);
     else if (v->form == KEY_FILE && *s->key_file)
@@ -340,4 +397,14 @@ int settings_write(const struct settings *s, char *text, size_t size)
         write_variable(s, &variables[i], out);
     long length = ftell(out);
     return fclose(out) == 0 && length >= 0 && (size_t)length < size ? 0 : -ENOSPC;
+}
+
+bool settings_row(size_t i, const char **name, const struct option_field **field, const char **otherwise)
+{
+    if (i >= VARIABLES)
+        return false;
+    *name = variables[i].name;
+    *field = field_of(&variables[i]);
+    *otherwise = variables[i].own.otherwise;
+    return true;
 }

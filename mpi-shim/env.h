@@ -5,9 +5,11 @@
 #ifndef SHIM_ENV_H
 #define SHIM_ENV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "options_table.h"
 #include "swagg.h"
 
 enum fallback {
@@ -20,34 +22,18 @@ enum { MIN_BYTES_MEASURED = -1 };
 enum { ADDRESS_MAX = 16, ADDRESSES_MAX = SWAGG_SERVERS_MAX * ADDRESS_MAX };
 
 struct settings {
+    struct swagg_options options;  /* the library's, as far as the environment has them; no texts */
     char switch_ip[ADDRESS_MAX];   /* dotted; empty: nothing goes to the switch. With ATP alone: the first
                                       parameter server, if only these are named */
     char server_ip[ADDRESSES_MAX]; /* dotted, with commas between them; empty: the switch is ATP's parameter
                                       server, too */
-    int64_t protocol;              /* enum swagg_protocol */
     char key_file[256];            /* a path; empty: there is none */
-    int64_t min_bytes;   /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
-    int64_t mode;        /* enum swagg_mode */
-    int64_t checksum;    /* enum swagg_checksum */
-    int64_t numbers;     /* enum swagg_numbers */
-    int64_t compression; /* enum swagg_compression */
-    int64_t compression_min_bytes; /* 0 = libswagg's default, as for the next */
-    int64_t compression_bits;
-    int64_t feedback;        /* enum swagg_feedback */
-    int64_t uplink;          /* enum swagg_uplink */
-    int64_t log;             /* enum swagg_log_level */
-    int64_t join_timeout_ms; /* 0 = libswagg's default, as in all that follow */
-    int64_t call_timeout_ms;
-    int64_t answer_timeout_ms;
-    int64_t window;
-    int64_t slots;
-    int64_t reduce; /* enum swagg_reduce_return */
-    int64_t mtu;
-    int64_t ranks_per_rack;
-    int64_t server_rack;
-    int64_t fallback;         /* enum fallback */
-    int64_t disable;          /* 1: this rank's shim does nothing and says nothing */
-    const char *summary_json; /* the pattern of a file's name, in the environment; NULL: none */
+    int64_t min_bytes; /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
+    int64_t compression_min_bytes; /* 0 = libswagg's default */
+    int64_t log;                   /* enum swagg_log_level */
+    int64_t fallback;              /* enum fallback */
+    int64_t disable;               /* 1: this rank's shim does nothing and says nothing */
+    const char *summary_json;      /* the pattern of a file's name, in the environment; NULL: none */
 };
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or
@@ -60,5 +46,9 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
  * changes, or the meaning of a variable, ROLLCALL_FORMAT (rollcall.h) must change. Returns 0, -ENOSPC or
  * -ENOMEM. */
 int settings_write(const struct settings *s, char *text, size_t size);
+
+/* For pages: the i-th variable, and its default here, if it is not the library's (else NULL). False: there
+ * are no more. */
+bool settings_row(size_t i, const char **name, const struct option_field **field, const char **otherwise);
 
 #endif

@@ -126,7 +126,7 @@ static void say_summary(void)
     char text[1000] = "";
     summary_text(text, sizeof text, settings.switch_ip);
     report(own_rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
-    if (offload_is_on() && settings.compression != SWAGG_COMPRESSION_NONE)
+    if (offload_is_on() && settings.options.compression != SWAGG_COMPRESSION_NONE)
         say_compressed();
     if (own_rank == 0)
         table_tell(&settings, say_detail);

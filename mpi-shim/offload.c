@@ -89,7 +89,7 @@ static int run_in_switch(const struct task *t, struct swagg_job *job)
 {
     const struct collective *c = &t->call;
     const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    if (settings->compression != SWAGG_COMPRESSION_NONE)
+    if (settings->options.compression != SWAGG_COMPRESSION_NONE)
         swagg_name_tensor(job, tensor_of(c->site, send));
     return c->reduce ? swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root)
                      : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
@@ -117,7 +117,7 @@ static enum why prepare(const struct collective *c, struct task *t)
         call_in_elements(t);
     if (why)
         return why;
-    if (!swagg_numbers_carry((enum swagg_numbers)settings->numbers, t->what.type, t->what.op))
+    if (!swagg_numbers_carry((enum swagg_numbers)settings->options.numbers, t->what.type, t->what.op))
         return WHY_NUMBERS;
     return c->count >= 0 && t->elements == 0 ? WHY_EMPTY : WHY_NOT;
 }
@@ -221,7 +221,7 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */
 static void note_size(const struct task *t, struct team *team)
 {
-    if (!t->call.reduce || settings->reduce != SWAGG_REDUCE_BUFFERED)
+    if (!t->call.reduce || settings->options.reduce != SWAGG_REDUCE_BUFFERED)
         team_note_size(team, t->bytes);
 }
 

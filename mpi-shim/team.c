@@ -28,8 +28,8 @@ static const int sizes[] = {64, 256, 1024};
 static int slots_for(size_t bytes)
 {
     size_t i = 0;
-    if (settings->slots)
-        return (int)settings->slots;
+    if (settings->options.slots)
+        return (int)settings->options.slots;
     while (i + 1 < sizeof sizes / sizeof sizes[0] && bytes / SLOT_BYTES > (size_t)sizes[i])
         i++;
     return sizes[i];
@@ -94,7 +94,7 @@ static void forget(struct team *team)
 static struct team *create(MPI_Comm comm, MPI_Group group)
 {
     struct team *team = allocate_or_abort(comm, sizeof *team, "the state of a job");
-    *team = (struct team){.group = group, .communicators = 1, .may_grow = settings->slots == 0};
+    *team = (struct team){.group = group, .communicators = 1, .may_grow = settings->options.slots == 0};
     PMPI_Comm_rank(comm, &team->rank);
     PMPI_Comm_size(comm, &team->size);
     return team;
@@ -143,7 +143,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     team_go_native(team);
     why_note(WHY_SWITCH, "%s: rank %d: %s", comm_name(comm, who), o.rank, o.text);
     enum swagg_log_level level = level_of(o.status);
-    const bool at_server = settings->protocol == SWAGG_PROTOCOL_ATP && *settings->server_ip;
+    const bool at_server = settings->options.protocol == SWAGG_PROTOCOL_ATP && *settings->server_ip;
     if (team->rank == 0)
         report(level, "%s stays with Open MPI's own collectives: rank %d: %s (%s=%s)", comm_name(comm, who),
                o.rank, o.text, at_server ? "SWAGG_SERVER" : "SWAGG_SWITCH",

@@ -246,28 +246,6 @@ def tables(page, heading):
             yield [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def check_environment():
-    page = ROOT / "docs/mpi.md"
-    code = source("mpi-shim/env.c")
-    lists = {name: re.findall(r'"(\w+)"', body) for name, body in
-             re.findall(r"static const char \*const (\w+)\[\] = \{(.*?)NULL\}", code, re.S)}
-    variables = re.findall(r'\{"(SWAGG_\w+)", FIELD\(\w+\), (\w+),', code)
-    rows = {quoted(row[0])[0]: row for row in tables(page, "Settings") if quoted(row[0])}
-    for name, choice in variables:
-        if name not in rows:
-            complain(page.name, f"{name} is not in the table")
-        elif choice in lists and lists[choice] != re.findall(r"\w+", rows[name][1].replace("`", "")):
-            complain(page.name, f"{name}: the table says {rows[name][1]}; the code {lists[choice]}")
-    for name in set(rows) - {name for name, _ in variables}:
-        complain(page.name, f"{name} is no setting")
-    api = source("lib/client/swagg.h")
-    for name, key in (("SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"), ("SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms"),
-                      ("SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms")):
-        default = re.search(rf"int {key};.*?0 = (\d+)", api)
-        if rows[name][2] != default[1]:
-            complain(page.name, f"the default of {name} is {default[1]}")
-
-
 def check_examples():
     page = (ROOT / "docs/configuration.md").read_text()
     for path in (ROOT / "conf").glob("*.yaml"):
@@ -285,7 +263,6 @@ for page in PAGES:
             check_names(page, place, line)
             check_quoted_commands(page, place, line)
 check_sections_in_comments()
-check_environment()
 check_examples()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)

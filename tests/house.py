@@ -79,7 +79,7 @@ ROOMS = {
     "traffic/thc": ["lib/core/thc", "lib/command_line", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/command_line", "lib/version", "traffic"],
     # of the tests, the table of MPI's element types
-    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim/examples", "tests"],
+    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
     "sim": ["*"],
     "sim/curves": ["*"],
     "sim/scale": ["*"],

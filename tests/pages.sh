@@ -43,4 +43,8 @@ table() { awk -v title="### $1" '/^###/ { inside = $0 == title } inside && /^\|/
 while read -r title; do
     part docs/configuration.md "<!-- swagg --settings: $title -->" '<!-- end -->' table "$title"
 done < <(sed -n 's/^### //p' "$folder/settings")
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+part docs/libswagg.md '<!-- swagg-perf --options -->' '<!--' "$build/bench/swagg-perf" --options
+part docs/mpi.md '<!-- mpi-perf --settings -->' '<!--' "$build/bench/mpi-perf" --settings
 exit "$status"

@@ -7,24 +7,9 @@
 #include "atp/topology.h"
 #include "errors.h"
 #include "monotonic.h"
+#include "options_table.h"
 #include "random/splitmix.h"
 #include "thc/codec.h"
-
-enum {
-    DEFAULT_SLOTS = 1024,
-    DEFAULT_JOIN_TIMEOUT_MS = 30000,
-    DEFAULT_CALL_TIMEOUT_MS = 120000,
-    DEFAULT_WARN_AFTER_MS = 2000,
-    DEFAULT_ANSWER_TIMEOUT_MS = 3000,
-    MTU_MAX = 65535,
-    DEFAULT_BITS = 4,
-    DEFAULT_GRANULARITY = 30, /* the paper's, section 8 */
-    DEFAULT_CLAMPED_ONE_IN = 32,
-    DEFAULT_BLOCK = 4096,
-    DEFAULT_LEAST = 16384,
-    DEFAULT_FEEDBACK_BYTES = 1 << 30,
-    CLAMPED_ONE_IN_MOST = 1 << 20,
-};
 
 static int check_range(const char *what, int value, int least, int most)
 {
@@ -40,6 +25,42 @@ static int check_optional(const char *what, int value, int least, int most)
         return SWAGG_OK;
     return client_fail(SWAGG_ERR_ARGUMENT, "options.%s is %d: it must be %d to %d, or 0 for the default",
                        what, value, least, most);
+}
+
+static int value_of(const struct swagg_options *in, const struct option_field *f)
+{
+    return *(const int *)((const char *)in + f->offset);
+}
+
+/* Words, and numbers whose bounds are in the table. */
+static int check_field(const struct swagg_options *in, const struct option_field *f)
+{
+    int words = 0;
+    if (f->form == OPTION_NUMBER && f->most > 0)
+        return check_optional(f->name, value_of(in, f), (int)f->least, (int)f->most);
+    if (f->form != OPTION_WORD)
+        return SWAGG_OK;
+    while (f->words[words])
+        words++;
+    return check_range(f->name, value_of(in, f), 0, words - 1);
+}
+
+/* Those of compression count with it only. */
+static int check_fields(const struct swagg_options *in)
+{
+    int rc = SWAGG_OK;
+    for (const struct option_field *f = option_fields; f->name && rc == SWAGG_OK; f++)
+        if (in->compression || (strncmp(f->name, "thc_", 4) != 0 && strcmp(f->name, "compress_least") != 0 &&
+                                strcmp(f->name, "best_effort_ms") != 0))
+            rc = check_field(in, f);
+    return rc;
+}
+
+/* What a number is, or what 0 stands for. */
+static int number_of(const struct swagg_options *in, const char *name)
+{
+    const struct option_field *f = option_field_named(name);
+    return value_of(in, f) ? value_of(in, f) : (int)f->usual;
 }
 
 static int read_node(struct client_nodes *out, const char *what, const char *option, const char *text,
@@ -99,17 +120,12 @@ static int check_block(int block)
                        block, THC_LEAST_BLOCK, THC_MOST_BLOCK);
 }
 
-static unsigned or_default(int value, unsigned otherwise)
-{
-    return value ? (unsigned)value : otherwise;
-}
-
 /* The width of sums, and the granularity, from what was said of them: sums of 8 bits where they have room for
  * a table, and as fine a one as is usual. */
 static int choose_sums(struct client_compression *out, const struct swagg_options *in)
 {
     const unsigned ranks = (unsigned)in->size, least = (1u << out->table.bits) - 1;
-    const unsigned fine = or_default(in->thc_granularity, DEFAULT_GRANULARITY);
+    const unsigned fine = (unsigned)number_of(in, "thc_granularity");
     const unsigned needed = in->thc_granularity ? fine : least;
     unsigned bits = (unsigned)in->thc_sum_bits;
 
@@ -153,27 +169,24 @@ int client_compression_resolve(struct client_compression *out, const struct swag
     *out = (struct client_compression){.on = in->compression != SWAGG_COMPRESSION_NONE};
     if (!out->on)
         return check_exact(in);
-    if ((rc = check_native(in)) || (rc = check_optional("thc_bits", in->thc_bits, 1, THC_MOST_BITS)) ||
-        (rc = check_optional("thc_clamped_one_in", in->thc_clamped_one_in, 2, CLAMPED_ONE_IN_MOST)) ||
-        (rc = check_block(in->thc_block)) ||
-        (rc = check_optional("best_effort_ms", in->best_effort_ms, 1, INT32_MAX)) ||
-        (rc = check_optional("compress_least", in->compress_least, 1, INT32_MAX)))
+    if ((rc = check_native(in)) || (rc = check_block(in->thc_block)))
         return rc;
     if (in->thc_sum_bits != 0 && in->thc_sum_bits != 8 && in->thc_sum_bits != 16)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.thc_sum_bits is %d: it must be 8, 16, or 0 for what fits",
                            in->thc_sum_bits);
-    out->table.bits = (uint8_t)or_default(in->thc_bits, DEFAULT_BITS);
+    out->table.bits = (uint8_t)number_of(in, "thc_bits");
     rc = check_optional("thc_granularity", in->thc_granularity, (1 << out->table.bits) - 1,
                         THC_MOST_GRANULARITY);
     if (rc < 0 || (rc = choose_sums(out, in)) < 0)
         return rc;
-    out->one_in = or_default(in->thc_clamped_one_in, DEFAULT_CLAMPED_ONE_IN);
+    out->one_in = (uint32_t)number_of(in, "thc_clamped_one_in");
     out->table.fraction = 1.0 / out->one_in;
-    out->block = or_default(in->thc_block, DEFAULT_BLOCK);
-    out->least = or_default(in->compress_least, DEFAULT_LEAST);
+    out->block = (uint32_t)number_of(in, "thc_block");
+    out->least = (uint32_t)number_of(in, "compress_least");
     out->feedback = in->feedback == SWAGG_FEEDBACK_BY_TENSOR;
-    out->feedback_bytes = in->feedback_bytes ? in->feedback_bytes : DEFAULT_FEEDBACK_BYTES;
+    out->feedback_bytes =
+        in->feedback_bytes ? in->feedback_bytes : (size_t)option_field_named("feedback_bytes")->usual;
     out->patience_ns = (uint64_t)in->best_effort_ms * NS_PER_MS;
     thc_table_solve(&out->table);
     return SWAGG_OK;
@@ -276,7 +289,6 @@ static int resolve_quorum(struct client_options *out, const struct swagg_options
     const int share = (int)(((int64_t)in->size * in->quorum_percent + 99) / 100);
     int rc;
     if ((rc = check_optional("quorum", in->quorum, 1, in->size)) ||
-        (rc = check_optional("quorum_percent", in->quorum_percent, 1, 100)) ||
         (rc = check_range("quorum_wait_ms", in->quorum_wait_ms, 0, UINT16_MAX)))
         return rc;
     if (in->quorum && in->quorum_percent)
@@ -302,22 +314,17 @@ static int resolve_quorum(struct client_options *out, const struct swagg_options
 }
 
 /* Who is at which switch. */
-static int resolve_racks(struct client_options *out, const struct swagg_options *in)
+static void resolve_racks(struct client_options *out, const struct swagg_options *in)
 {
-    const int per_rack = in->ranks_per_rack ? in->ranks_per_rack : ATP_LEVEL;
-    int rc;
-    if ((rc = check_optional("ranks_per_rack", in->ranks_per_rack, 1, ATP_LEVEL)) ||
-        (rc = check_optional("server_rack", in->server_rack, 1, ATP_LEVEL)))
-        return rc;
+    const int per_rack = number_of(in, "ranks_per_rack");
     const bool is_near = in->server_rack > 0 && (in->server_rack - 1) * per_rack < in->size;
     out->per_rack = (uint8_t)per_rack;
     out->near = (uint8_t)(is_near ? in->server_rack - 1 : ATP_NOT_NEAR);
-    return SWAGG_OK;
 }
 
-static uint64_t timeout_ns(int ms, int otherwise)
+static uint64_t timeout_ns(const struct swagg_options *in, const char *name)
 {
-    return (uint64_t)(ms ? ms : otherwise) * NS_PER_MS;
+    return (uint64_t)number_of(in, name) * NS_PER_MS;
 }
 
 /* The protocol needs a power of two. */
@@ -362,26 +369,11 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     int rc = copy_options(&options, given);
     if (rc < 0)
         return rc;
-    if ((rc = check_range("protocol", in->protocol, SWAGG_PROTOCOL_SWITCHML, SWAGG_PROTOCOL_AUTO)) ||
-        (rc = check_addresses(out, in)) || (rc = check_name(in->job)) ||
+    if ((rc = check_fields(in)) || (rc = check_addresses(out, in)) || (rc = check_name(in->job)) ||
         (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
-        (rc = check_range("rank", in->rank, 0, in->size - 1)) ||
-        (rc = check_range("mode", in->mode, SWAGG_ORDERED, SWAGG_ON_ARRIVAL)) ||
-        (rc = check_range("checksum", in->checksum, SWAGG_CHECKSUM_NONE, SWAGG_CHECKSUM_CRC32C)) ||
-        (rc = check_range("reduce", in->reduce, SWAGG_REDUCE_COMPLETE, SWAGG_REDUCE_BUFFERED)) ||
-        (rc = check_range("uplink", in->uplink, SWAGG_UPLINK_CONFIGURED, SWAGG_UPLINK_NONE)) ||
-        (rc = check_range("numbers", in->numbers, SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_FP16)) ||
-        (rc = check_range("compression", in->compression, SWAGG_COMPRESSION_NONE, SWAGG_COMPRESSION_THC)) ||
-        (rc = check_range("feedback", in->feedback, SWAGG_FEEDBACK_BY_TENSOR, SWAGG_FEEDBACK_OFF)) ||
-        (rc = check_together(in)) || (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
-        (rc = client_compression_resolve(&out->compression, in)) ||
-        (rc = check_optional("slots", in->slots, 2, SML_MAX_SLOTS)) ||
-        (rc = check_optional("window", in->window, 1, SML_MAX_SLOTS)) || (rc = resolve_racks(out, in)) ||
-        (rc = check_optional("mtu", in->mtu, CLIENT_MTU_MIN, MTU_MAX)) ||
-        (rc = check_optional("join_timeout_ms", in->join_timeout_ms, 1, INT32_MAX)) ||
-        (rc = check_optional("call_timeout_ms", in->call_timeout_ms, 1, INT32_MAX)) ||
-        (rc = check_optional("warn_after_ms", in->warn_after_ms, 1, INT32_MAX)) ||
-        (rc = check_optional("answer_timeout_ms", in->answer_timeout_ms, 1, INT32_MAX)))
+        (rc = check_range("rank", in->rank, 0, in->size - 1)) || (rc = check_together(in)) ||
+        (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
+        (rc = client_compression_resolve(&out->compression, in)))
         return rc;
 
     memcpy(out->job, in->job, strlen(in->job) + 1);
@@ -393,13 +385,14 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->format = client_format(in->numbers);
     out->one_switch = in->uplink == SWAGG_UPLINK_NONE;
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
-    out->slots = power_of_two_below(in->slots ? (unsigned)in->slots : DEFAULT_SLOTS);
+    out->slots = power_of_two_below((unsigned)number_of(in, "slots"));
     out->window = (uint16_t)in->window;
+    resolve_racks(out, in);
     out->mtu = (unsigned)in->mtu;
-    out->join_timeout_ns = timeout_ns(in->join_timeout_ms, DEFAULT_JOIN_TIMEOUT_MS);
-    out->call_timeout_ns = timeout_ns(in->call_timeout_ms, DEFAULT_CALL_TIMEOUT_MS);
-    out->warn_after_ns = timeout_ns(in->warn_after_ms, DEFAULT_WARN_AFTER_MS);
-    out->answer_timeout_ns = timeout_ns(in->answer_timeout_ms, DEFAULT_ANSWER_TIMEOUT_MS);
+    out->join_timeout_ns = timeout_ns(in, "join_timeout_ms");
+    out->call_timeout_ns = timeout_ns(in, "call_timeout_ms");
+    out->warn_after_ns = timeout_ns(in, "warn_after_ms");
+    out->answer_timeout_ns = timeout_ns(in, "answer_timeout_ms");
     out->progress = in->progress;
     out->progress_ctx = in->progress_ctx;
     if (in->type_name && in->op_name)

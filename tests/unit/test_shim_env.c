@@ -23,14 +23,14 @@ static void test_nothing_set(void)
     CU_ASSERT_STRING_EQUAL(text, "");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
     CU_ASSERT_EQUAL(s.min_bytes, MIN_BYTES_MEASURED);
-    CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
-    CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_NONE);
-    CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_NATIVE);
-    CU_ASSERT_EQUAL(s.uplink, SWAGG_UPLINK_CONFIGURED);
+    CU_ASSERT_EQUAL(s.options.mode, SWAGG_ORDERED);
+    CU_ASSERT_EQUAL(s.options.checksum, SWAGG_CHECKSUM_NONE);
+    CU_ASSERT_EQUAL(s.options.numbers, SWAGG_NUMBERS_NATIVE);
+    CU_ASSERT_EQUAL(s.options.uplink, SWAGG_UPLINK_CONFIGURED);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_WARN);
-    CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_COMPLETE);
+    CU_ASSERT_EQUAL(s.options.reduce, SWAGG_REDUCE_COMPLETE);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_ERROR);
-    CU_ASSERT_EQUAL(s.call_timeout_ms, 0);
+    CU_ASSERT_EQUAL(s.options.call_timeout_ms, 0);
     CU_ASSERT_EQUAL(s.disable, 0);
 }
 
@@ -63,24 +63,24 @@ static void test_everything_set(void)
         text, /* by SwitchML there are no racks */
         "SWAGG_RANKS_PER_RACK counts with SWAGG_PROTOCOL=atp or auto only, and was ignored");
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
-    CU_ASSERT_EQUAL(s.ranks_per_rack, 16);
-    CU_ASSERT_EQUAL(s.server_rack, 2);
+    CU_ASSERT_EQUAL(s.options.ranks_per_rack, 16);
+    CU_ASSERT_EQUAL(s.options.server_rack, 2);
     CU_ASSERT_EQUAL(s.min_bytes, 65536);
-    CU_ASSERT_EQUAL(s.mode, SWAGG_ON_ARRIVAL);
-    CU_ASSERT_EQUAL(s.checksum, SWAGG_CHECKSUM_CRC32C);
+    CU_ASSERT_EQUAL(s.options.mode, SWAGG_ON_ARRIVAL);
+    CU_ASSERT_EQUAL(s.options.checksum, SWAGG_CHECKSUM_CRC32C);
     CU_ASSERT_EQUAL(s.log, SWAGG_LOG_DEBUG);
-    CU_ASSERT_EQUAL(s.join_timeout_ms, 100);
-    CU_ASSERT_EQUAL(s.call_timeout_ms, 2048);
-    CU_ASSERT_EQUAL(s.answer_timeout_ms, 9000);
-    CU_ASSERT_EQUAL(s.window, 7);
-    CU_ASSERT_EQUAL(s.slots, 1024);
-    CU_ASSERT_EQUAL(s.mtu, 9000);
+    CU_ASSERT_EQUAL(s.options.join_timeout_ms, 100);
+    CU_ASSERT_EQUAL(s.options.call_timeout_ms, 2048);
+    CU_ASSERT_EQUAL(s.options.answer_timeout_ms, 9000);
+    CU_ASSERT_EQUAL(s.options.window, 7);
+    CU_ASSERT_EQUAL(s.options.slots, 1024);
+    CU_ASSERT_EQUAL(s.options.mtu, 9000);
     CU_ASSERT_STRING_EQUAL(s.summary_json, "/tmp/%r.json");
     CU_ASSERT_STRING_EQUAL(s.key_file, "/etc/swagg/lab.key");
-    CU_ASSERT_EQUAL(s.compression, SWAGG_COMPRESSION_THC);
+    CU_ASSERT_EQUAL(s.options.compression, SWAGG_COMPRESSION_THC);
     CU_ASSERT_EQUAL(s.compression_min_bytes, 1 << 20);
-    CU_ASSERT_EQUAL(s.compression_bits, 3);
-    CU_ASSERT_EQUAL(s.feedback, SWAGG_FEEDBACK_OFF);
+    CU_ASSERT_EQUAL(s.options.thc_bits, 3);
+    CU_ASSERT_EQUAL(s.options.feedback, SWAGG_FEEDBACK_OFF);
     CU_ASSERT_EQUAL(s.fallback, FALLBACK_NATIVE);
     CU_ASSERT_EQUAL(s.disable, 1);
 }
@@ -112,11 +112,11 @@ static void test_what_cannot_go_together(void)
     environment[1] = "SWAGG_NUMBERS=native";
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int32"), 0);
-    CU_ASSERT_EQUAL(s.numbers, SWAGG_NUMBERS_INT32);
+    CU_ASSERT_EQUAL(s.options.numbers, SWAGG_NUMBERS_INT32);
     CU_ASSERT_EQUAL(read_one("SWAGG_NUMBERS=int8"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_NUMBERS=int8: use native, int32 or fp16");
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=buffered"), 0);
-    CU_ASSERT_EQUAL(s.reduce, SWAGG_REDUCE_BUFFERED);
+    CU_ASSERT_EQUAL(s.options.reduce, SWAGG_REDUCE_BUFFERED);
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=early"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_REDUCE=early: use complete or buffered");
 }
@@ -166,7 +166,7 @@ static void test_a_server_stands_in_for_the_switch_by_atp(void)
 {
     char *environment[] = {"SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.9", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
-    CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_ATP);
+    CU_ASSERT_EQUAL(s.options.protocol, SWAGG_PROTOCOL_ATP);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.9");
     CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.9");
     environment[1] = "SWAGG_SERVER=10.0.0.19,10.0.0.8";
@@ -175,7 +175,7 @@ static void test_a_server_stands_in_for_the_switch_by_atp(void)
     CU_ASSERT_STRING_EQUAL(s.server_ip, "10.0.0.19,10.0.0.8");
     environment[0] = "SWAGG_PROTOCOL=auto";
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
-    CU_ASSERT_EQUAL(s.protocol, SWAGG_PROTOCOL_AUTO);
+    CU_ASSERT_EQUAL(s.options.protocol, SWAGG_PROTOCOL_AUTO);
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
 }
 
@@ -224,7 +224,7 @@ static void test_an_error_is_told_before_an_unknown_name(void)
 static void test_an_empty_value_is_none(void)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MODE="), 0);
-    CU_ASSERT_EQUAL(s.mode, SWAGG_ORDERED);
+    CU_ASSERT_EQUAL(s.options.mode, SWAGG_ORDERED);
     CU_ASSERT_STRING_EQUAL(text, "");
 }
 
