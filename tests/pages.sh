@@ -39,6 +39,7 @@ part docs/views.md '# What there is to see' '# ' "$build/swagg/swagg" --views
 
 # Tables of the configuration, each behind a line that names it.
 "$build/swagg/swagg" --settings >"$folder/settings"
+# shellcheck disable=SC2317 # part calls it
 table() { awk -v title="### $1" '/^###/ { inside = $0 == title } inside && /^\|/' "$folder/settings"; }
 while read -r title; do
     part docs/configuration.md "<!-- swagg --settings: $title -->" '<!-- end -->' table "$title"
