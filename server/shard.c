@@ -15,7 +15,6 @@
 #include "ecn.h"
 #include "protocol/heard.h"
 #include "protocols.h"
-#include "wire/path.h"
 
 enum { TICK_NS = 1000000, SOCKET_BUFFER = 16 << 20 };
 
@@ -72,25 +71,26 @@ static void send_to(struct shard *s, const struct shard_source *source, const st
 static void refuse(struct shard *s, const struct shard_source *source, const struct agg_packet *p,
                    const struct sockaddr_in *from, uint64_t now)
 {
-    const bool is_probe = path_is_question(p->payload, p->bytes);
     uint8_t answer[AGG_ANSWER_BYTES];
     size_t bytes;
 
-    if (!is_probe)
-        counter_add(&s->verdict[source->table->id][p->reason], 1);
     switch (strangers_answer(&s->strangers, source->table, p, now, answer, &bytes)) {
     case STRANGERS_PATH:
         send_to(s, source, from, p->payload, bytes, SHARD_PATH_ANSWERS);
-        break;
+        return;
+    case STRANGERS_PATH_RATE:
+        count(s, SHARD_STRANGERS_RATE, 1);
+        return;
     case STRANGERS_REJECT:
         send_to(s, source, from, answer, bytes, SHARD_REJECTS);
         break;
-    case STRANGERS_RATE:
+    case STRANGERS_REJECT_RATE:
         count(s, SHARD_STRANGERS_RATE, 1);
         break;
     case STRANGERS_SILENT:
         break;
     }
+    counter_add(&s->verdict[source->table->id][p->reason], 1);
 }
 
 /* Applies packets that have been located, and sends what they ask for. */

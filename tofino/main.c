@@ -127,7 +127,7 @@ static void answer(struct process *p, unsigned source, const struct sockaddr_in 
                      sizeof(*from));
         counter_add(&counts->event[EVENT_PATH_ANSWERS], 1);
         break;
-    case STRANGERS_RATE:
+    case STRANGERS_PATH_RATE:
         counter_add(&counts->drop[DROP_PATH_RATE], 1);
         break;
     default:

@@ -5,7 +5,6 @@
 #include "net/ecn.h"
 #include "net/udp_frame.h"
 #include "protocol/heard.h"
-#include "wire/path.h"
 
 /* The number of a frame's source, kept in the mbuf on its way from engine_receive to the owner of its shard.
  */
@@ -99,28 +98,25 @@ static rte_be16_t heard_from(const struct agg_job *job, rte_be16_t addressed)
 static void refuse(struct engine *e, const struct engine_source *source, const struct agg_packet *p,
                    const struct rte_mbuf *m, uint64_t now)
 {
-    const bool asks = !source->parent && path_is_question(p->payload, p->bytes);
     uint8_t reject[AGG_ANSWER_BYTES];
     size_t bytes;
 
-    if (!asks)
-        count_drop(e->counters, m->port, drop_kind(source->table->id, p->reason), 1);
-    if (source->parent)
-        return;
-    switch (strangers_answer(&e->strangers, source->table, p, now, reject, &bytes)) {
+    switch (source->parent ? STRANGERS_SILENT
+                           : strangers_answer(&e->strangers, source->table, p, now, reject, &bytes)) {
     case STRANGERS_PATH:
         egress_back(&e->egress, m, p->payload, bytes, EVENT_PATH_ANSWERS);
-        break;
+        return;
+    case STRANGERS_PATH_RATE:
+        count_drop(e->counters, m->port, DROP_PATH_RATE, 1);
+        return;
     case STRANGERS_REJECT:
         egress_back(&e->egress, m, reject, bytes, EVENT_REJECTS);
         break;
-    case STRANGERS_RATE:
-        if (asks)
-            count_drop(e->counters, m->port, DROP_PATH_RATE, 1);
-        break;
+    case STRANGERS_REJECT_RATE:
     case STRANGERS_SILENT:
         break;
     }
+    count_drop(e->counters, m->port, drop_kind(source->table->id, p->reason), 1);
 }
 
 /* Finds the packets' jobs, members and slots. */

@@ -99,7 +99,7 @@ static void test_neither_kind_takes_the_others_answers(void)
     begin();
     for (uint32_t from = 100; from < 300; from++)
         send_ask(from, SECOND);
-    CU_ASSERT_EQUAL(send_ask(OTHER, SECOND), STRANGERS_RATE);
+    CU_ASSERT_EQUAL(send_ask(OTHER, SECOND), STRANGERS_REJECT_RATE);
     CU_ASSERT_EQUAL(ask(OTHER, SECOND), STRANGERS_PATH);
 }
 

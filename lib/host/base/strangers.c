@@ -25,7 +25,7 @@ enum strangers_verdict strangers_answer(struct strangers *s, const struct agg_pr
 {
     if (path_is_question(p->payload, p->bytes)) {
         if (!admit(&s->paths, p->from.ip, now))
-            return STRANGERS_RATE;
+            return STRANGERS_PATH_RATE;
         path_answer(p->payload, s->data_ports);
         *bytes = p->bytes;
         return STRANGERS_PATH;
@@ -33,5 +33,5 @@ enum strangers_verdict strangers_answer(struct strangers *s, const struct agg_pr
     *bytes = table == NULL || table->refuse == NULL ? 0 : table->refuse(p, s->boot_id, answer);
     if (*bytes == 0)
         return STRANGERS_SILENT;
-    return admit(&s->rejects, p->from.ip, now) ? STRANGERS_REJECT : STRANGERS_RATE;
+    return admit(&s->rejects, p->from.ip, now) ? STRANGERS_REJECT : STRANGERS_REJECT_RATE;
 }

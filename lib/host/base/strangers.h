@@ -27,10 +27,11 @@ struct strangers {
 void strangers_init(struct strangers *s, uint64_t seed);
 
 enum strangers_verdict {
-    STRANGERS_PATH,   /* the answer to a path probe: the packet, which was made one */
-    STRANGERS_REJECT, /* that it is of no job: in `answer` */
-    STRANGERS_SILENT, /* no answer: it is of no kind that has one */
-    STRANGERS_RATE,   /* no answer: there were too many */
+    STRANGERS_PATH,        /* the answer to a path probe: the packet, which was made one */
+    STRANGERS_PATH_RATE,   /* a path probe without an answer: there were too many */
+    STRANGERS_REJECT,      /* that it is of no job: in `answer` */
+    STRANGERS_REJECT_RATE, /* it is of no job, and not told so: there were too many */
+    STRANGERS_SILENT,      /* no answer: it is of no kind that has one */
 };
 
 /* p: a packet that `table` has refused as strange; NULL: whatever is no path probe has no answer. *bytes: how
