@@ -43,7 +43,7 @@ static void draw_job(struct atp_world_config *cfg, unsigned number, uint64_t *rn
                                 .lives = (unsigned)rng_between(rng, 1, 2),
                                 .elements = (unsigned)rng_magnitude(rng, 1, 6000),
                                 .pause = rng_magnitude(rng, 1, 5 * MS)};
-    job->terms = (struct atp_terms){.mode = rng_below(rng, 8) == 0 ? ATP_ORDERED : ATP_ON_ARRIVAL,
+    job->terms = (struct atp_terms){.mode = rng_below(rng, 8) == 0 ? XFER_ORDERED : XFER_ON_ARRIVAL,
                                     .mapping = (enum atp_mapping)rng_below(rng, ATP_MAPPINGS),
                                     .window = (uint16_t)(ATP_MIN_WINDOW << rng_below(rng, 5)),
                                     .chunk_bytes = (uint16_t)(4 * rng_between(rng, 16, 360)),

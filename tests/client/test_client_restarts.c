@@ -71,7 +71,7 @@ static unsigned restart(struct ps_process ps[], unsigned which)
 /* Terms as near those of the job's ranks as makes a difference: he gets to where they are. */
 static void let_stranger_speak(struct stranger *stranger, const struct ps_process *ps, const char *job)
 {
-    const struct atp_terms t = {.mode = ATP_ON_ARRIVAL,
+    const struct atp_terms t = {.mode = XFER_ON_ARRIVAL,
                                 .format = XFER_FORMAT_TYPED,
                                 .window = 64,
                                 .chunk_bytes = 1400,

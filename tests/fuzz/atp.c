@@ -237,7 +237,7 @@ static void open_world(struct world *w, struct input *in)
                                   .chunk_bytes = CHUNK,
                                   .per_rack = w->topology.per_rack,
                                   .near = w->topology.near,
-                                  .mode = take8(in) % 8 == 0 ? ATP_ORDERED : ATP_ON_ARRIVAL,
+                                  .mode = take8(in) % 8 == 0 ? XFER_ORDERED : XFER_ON_ARRIVAL,
                                   .servers = 1,
                                   .group = 1,
                                   .life = 7,

@@ -21,7 +21,7 @@ static struct atp_collector *collector;
 static struct atp_collector_config cfg;
 static struct agg_verdict v;
 
-static void open_collector(uint16_t workers, enum atp_mode mode)
+static void open_collector(uint16_t workers, enum xfer_mode mode)
 {
     cfg =
         (struct atp_collector_config){.topology = {.workers = workers, .per_rack = 64, .near = ATP_NOT_NEAR},
@@ -120,7 +120,7 @@ static void check_result(uint64_t ranks)
 
 static void test_singles(void)
 {
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 2, 0), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST, 2, 0), ATP_DROP_DUPLICATE);
     CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
@@ -144,7 +144,7 @@ static void test_out_of_the_window(void)
 {
     struct atp_packet p = gradient(FIRST, 1);
 
-    open_collector(2, ATP_ON_ARRIVAL);
+    open_collector(2, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST - WINDOW, 1, 0), ATP_DROP_STALE);
     CU_ASSERT_EQUAL(part(FIRST - WINDOW, 1, ATP_RESEND), ATP_DROP_STALE);
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 1, 0), ATP_DROP_AHEAD);
@@ -158,7 +158,7 @@ static void test_out_of_the_window(void)
 /* The paper: a packet of all ranks replaces what is there. */
 static void test_replaced(void)
 {
-    open_collector(4, ATP_ON_ARRIVAL);
+    open_collector(4, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST, 0xf, 0), ATP_SEND_ALL);
     check_result(0xf);
@@ -176,7 +176,7 @@ static void test_overlap_loses_nobody(void)
 {
     struct atp_packet p;
 
-    open_collector(4, ATP_ON_ARRIVAL);
+    open_collector(4, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 3, 0), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST, 6, ATP_RESEND), ATP_SEND_ASK);
     CU_ASSERT(!agg_wants(&v, 0) && !agg_wants(&v, 1) && agg_wants(&v, 2) && !agg_wants(&v, 3));
@@ -217,7 +217,7 @@ static void test_any_parts(void)
         const uint64_t all = (1u << n) - 1;
         uint64_t alone = 0;
         bool done = false;
-        open_collector((uint16_t)n, ATP_ON_ARRIVAL);
+        open_collector((uint16_t)n, XFER_ON_ARRIVAL);
         while (!done) {
             const bool single = rng_below(&rng, 2);
             uint64_t ranks = single ? UINT64_C(1) << rng_below(&rng, n) : 1 + rng_below(&rng, all);
@@ -232,7 +232,7 @@ static void test_any_parts(void)
 
 static void test_waiting_names_who(void)
 {
-    open_collector(11, ATP_ON_ARRIVAL);
+    open_collector(11, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 0x301, 0), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST, 0x100, ATP_RESEND), ATP_SEND_ASK); /* who is missing is told once */
     for (unsigned r = 0; r < 11; r++)
@@ -256,7 +256,7 @@ static enum atp_reason ask(uint32_t sequence, uint16_t rank)
  * them asks again, for it may not have heard. Of the last chunk who asks gets the result. */
 static void test_questions(void)
 {
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(ask(FIRST + WINDOW, 0), ATP_DROP_AHEAD);
     CU_ASSERT_EQUAL(part(FIRST, 3, ATP_RESEND), ATP_SEND_ASK);
     CU_ASSERT(agg_wants(&v, 2) && !agg_wants(&v, 1));
@@ -277,7 +277,7 @@ static void test_questions(void)
 
 static void open_collector_with_group(uint16_t workers)
 {
-    open_collector(workers, ATP_ON_ARRIVAL);
+    open_collector(workers, XFER_ON_ARRIVAL);
     close_collector();
     cfg.has_group = true;
     collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
@@ -325,7 +325,7 @@ static void test_questions_of_what_differs(void)
 {
     struct atp_packet p = gradient(FIRST, 2);
 
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
     p.root = 1;
     CU_ASSERT_EQUAL(apply(&p), ATP_SEND_MISMATCH);
@@ -339,7 +339,7 @@ static void test_foreign_ranks(void)
 {
     struct atp_packet p = gradient(FIRST, 1);
 
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 9, 0), ATP_DROP_BAD_RANKS); /* rank 3 of three */
     p.rack = 1;
     CU_ASSERT_EQUAL(apply(&p), ATP_DROP_BAD_RANKS);
@@ -364,7 +364,7 @@ static void test_ordered(void)
 
     for (unsigned round = 0; round < 50; round++) {
         uint64_t in = 0;
-        open_collector(4, ATP_ORDERED);
+        open_collector(4, XFER_ORDERED);
         while (in != 0xf) {
             const unsigned rank = (unsigned)rng_below(&rng, 4);
             struct atp_packet p = gradient(FIRST, UINT64_C(1) << rank);
@@ -392,7 +392,7 @@ static void test_wide(void)
     for (unsigned i = 0; i < BODY; i += 2)
         put_be16(body + i, 0x003c); /* 1.0, little endian */
     p.code = agg_code(AGG_F16, AGG_AVG);
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_HELD);
     p.bitmap0 = 2;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_HELD);
@@ -409,7 +409,7 @@ static void test_average(void)
     struct atp_packet p = gradient(FIRST, 1);
     uint8_t body[BODY];
 
-    open_collector(2, ATP_ON_ARRIVAL);
+    open_collector(2, XFER_ON_ARRIVAL);
     p.code = agg_code(AGG_I32, AGG_AVG);
     for (unsigned i = 0; i < WORDS; i++)
         put_be32(body + 4 * i, 2 * i);
@@ -426,7 +426,7 @@ static void test_root(void)
     struct atp_packet p = gradient(FIRST, 1);
     const uint8_t body[BODY] = {0};
 
-    open_collector(2, ATP_ON_ARRIVAL);
+    open_collector(2, XFER_ON_ARRIVAL);
     p.root = 1;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_HELD);
     p.bitmap0 = 2;
@@ -449,7 +449,7 @@ static void test_mismatch(void)
     struct xfer_mismatch m;
     uint8_t body[BODY] = {0};
 
-    open_collector(3, ATP_ON_ARRIVAL);
+    open_collector(3, XFER_ON_ARRIVAL);
     p.flags = ATP_OPENING;
     xfer_build_call(body, &call);
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_HELD);
@@ -477,7 +477,7 @@ static void test_mismatches(void)
     for (unsigned what = 0; what < 5; what++) {
         struct atp_packet p = gradient(FIRST, 1);
         size_t bytes = BODY;
-        open_collector(2, ATP_ON_ARRIVAL);
+        open_collector(2, XFER_ON_ARRIVAL);
         CU_ASSERT_EQUAL(apply_body(&p, body, bytes), ATP_HELD);
         p.bitmap0 = 2;
         p.flags = what == 0 ? ATP_OPENING : 0;
@@ -500,7 +500,7 @@ static uint16_t next_of(void)
 /* A place of the window keeps its aggregator, until another is in it. */
 static void test_remapping(void)
 {
-    open_collector(2, ATP_ON_ARRIVAL);
+    open_collector(2, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 3, 0), ATP_SEND_ALL);
     CU_ASSERT_EQUAL(next_of(), atp_index_first(ATP_MAP_REMAP, LIFE, FIRST));
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 1, ATP_COLLISION | ATP_ECN), ATP_HELD);
@@ -544,7 +544,7 @@ static void test_out_of_range(void)
 {
     struct atp_collector_config bad;
 
-    open_collector(2, ATP_ON_ARRIVAL);
+    open_collector(2, XFER_ON_ARRIVAL);
     CU_ASSERT_NOT_EQUAL(atp_collector_footprint(&cfg), 0);
     bad = cfg, bad.window = 17;
     CU_ASSERT_EQUAL(atp_collector_footprint(&bad), 0);

@@ -56,7 +56,7 @@ static void draw(struct course *c, unsigned round)
     struct atp_terms terms = {.near = ATP_NOT_NEAR, .servers = 1, .life = 1000 * round};
 
     c->rng = 77 + round;
-    terms.mode = rng_below(&c->rng, 5) == 0 ? ATP_ORDERED : ATP_ON_ARRIVAL;
+    terms.mode = rng_below(&c->rng, 5) == 0 ? XFER_ORDERED : XFER_ON_ARRIVAL;
     terms.format = formats[rng_below(&c->rng, 4)];
     terms.mapping = (enum atp_mapping)rng_below(&c->rng, ATP_MAPPINGS);
     terms.window = (uint16_t)(ATP_MIN_WINDOW << rng_below(&c->rng, 2));

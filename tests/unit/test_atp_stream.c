@@ -102,7 +102,7 @@ static void test_losses_and_collisions(void)
         struct rig rig;
         struct atp_terms terms = usual;
         terms.mapping = (enum atp_mapping)(round % ATP_MAPPINGS);
-        terms.mode = round % 7 == 6 ? ATP_ORDERED : ATP_ON_ARRIVAL;
+        terms.mode = round % 7 == 6 ? XFER_ORDERED : XFER_ON_ARRIVAL;
         rig_init(&rig, 1 + round % 6, &terms, aggregators[round % 5]);
         rig.loses = round % 4 == 3 ? NULL : loses_some;
         allreduce(&rig, MOST);

@@ -49,7 +49,7 @@ static bool same(const struct atp_terms *a, const struct atp_terms *b)
 
 static void test_bytes(void)
 {
-    const struct atp_terms t = {.mode = ATP_ORDERED,
+    const struct atp_terms t = {.mode = XFER_ORDERED,
                                 .format = XFER_FORMAT_FP16,
                                 .mapping = ATP_MAP_HASH,
                                 .window = 0x0102,
@@ -121,7 +121,7 @@ static void test_differ(void)
     for (unsigned what = 0; what < 10; what++) {
         struct atp_terms t = usual;
         t.window = 16; /* which may differ */
-        t.mode = what == 1 ? ATP_ORDERED : t.mode;
+        t.mode = what == 1 ? XFER_ORDERED : t.mode;
         t.format = what == 2 ? XFER_FORMAT_INT32 : t.format;
         t.mapping = what == 3 ? ATP_MAP_HASH : t.mapping;
         t.per_rack = what == 4 ? 8 : t.per_rack;

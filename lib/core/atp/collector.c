@@ -110,7 +110,7 @@ static enum atp_brought take_single(const struct atp_collector *c, struct atp_la
         return ATP_BROUGHT_SUM;
     if (ranks_within(part->ranks, lane->in, c->words))
         return ATP_BROUGHT_NOTHING;
-    if (c->cfg.mode == ATP_ORDERED) {
+    if (c->cfg.mode == XFER_ORDERED) {
         memcpy(place(c, lane, only_rank(c, part->ranks)), part->elements, part->bytes);
         ranks_unite(lane->in, part->ranks, c->words);
         lane->exponent = first || part->exponent > lane->exponent ? part->exponent : lane->exponent;
@@ -126,7 +126,7 @@ static enum atp_brought take_single(const struct atp_collector *c, struct atp_la
 static enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *lane,
                                       const struct atp_part *part)
 {
-    if (c->cfg.mode == ATP_ORDERED || agg_is_wide(atp_operation(c, lane->first.code)))
+    if (c->cfg.mode == XFER_ORDERED || agg_is_wide(atp_operation(c, lane->first.code)))
         return take_single(c, lane, part);
     return take_part(c, lane, part);
 }
@@ -137,7 +137,7 @@ void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8
     const uint16_t n = c->cfg.topology.workers;
     const void *in[ATP_MAX_WORKERS];
 
-    if (c->cfg.mode == ATP_ORDERED) {
+    if (c->cfg.mode == XFER_ORDERED) {
         for (unsigned rank = 0; rank < n; rank++)
             in[rank] = place(c, lane, rank);
         op->reduce(out, in, n, bytes);
@@ -159,7 +159,7 @@ static size_t lines(size_t bytes)
 
 static size_t lane_bytes_of(const struct atp_collector_config *cfg)
 {
-    const size_t parts = cfg->mode == ATP_ORDERED ? cfg->topology.workers : 2;
+    const size_t parts = cfg->mode == XFER_ORDERED ? cfg->topology.workers : 2;
 
     return lines(sizeof(struct atp_lane) + ATP_HEADER_BYTES + (1 + parts) * cfg->chunk_bytes +
                  XFER_TRAILER_MAX);
@@ -174,7 +174,7 @@ size_t atp_collector_footprint(const struct atp_collector_config *cfg)
 {
     if (!atp_topology_fits(&cfg->topology) || cfg->window < ATP_MIN_WINDOW || cfg->window > ATP_MAX_WINDOW ||
         (cfg->window & (cfg->window - 1)) != 0 || cfg->chunk_bytes < ATP_MIN_CHUNK_BYTES ||
-        cfg->chunk_bytes > ATP_MAX_CHUNK_BYTES || cfg->chunk_bytes % 4 != 0 || cfg->mode > ATP_ORDERED ||
+        cfg->chunk_bytes > ATP_MAX_CHUNK_BYTES || cfg->chunk_bytes % 4 != 0 || cfg->mode > XFER_ORDERED ||
         cfg->format >= XFER_FORMATS || cfg->mapping >= ATP_MAPPINGS || cfg->seal > XFER_CHECKSUM_KEYED ||
         (cfg->seal == XFER_CHECKSUM_KEYED && cfg->shared == NULL))
         return 0;

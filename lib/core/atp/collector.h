@@ -42,7 +42,7 @@ struct atp_collector_config {
     uint16_t window;      /* a power of two, ATP_MIN_WINDOW..ATP_MAX_WINDOW */
     uint16_t chunk_bytes; /* ATP_MIN_CHUNK_BYTES..ATP_MAX_CHUNK_BYTES, a multiple of 4 */
     uint8_t job;
-    enum atp_mode mode;
+    enum xfer_mode mode;
     enum xfer_format format;
     enum atp_mapping mapping;
     enum xfer_checksum seal;          /* that all packets of the job end with */

@@ -79,7 +79,7 @@ static void fill_in_contribution(const struct atp_stream *s, uint64_t position, 
 {
     atp_topology_fill(&s->topology, s->cfg.rank, p);
     p->held = held(s, position);
-    if (atp_flight_of(s, position)->direct || s->cfg.terms.mode == ATP_ORDERED || s->cfg.terms.keyed)
+    if (atp_flight_of(s, position)->direct || s->cfg.terms.mode == XFER_ORDERED || s->cfg.terms.keyed)
         p->flags |= ATP_DIRECT;
 }
 

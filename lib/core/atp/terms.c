@@ -71,9 +71,9 @@ static const char *seal_words(enum xfer_checksum seal)
     return seal == XFER_CHECKSUM_CRC32C ? "packets with a CRC32C" : "packets without a checksum";
 }
 
-static const char *mode_words(enum atp_mode mode)
+static const char *mode_words(enum xfer_mode mode)
 {
-    return mode == ATP_ORDERED ? "ordered sums" : "sums on arrival";
+    return mode == XFER_ORDERED ? "ordered sums" : "sums on arrival";
 }
 
 bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TEXT_MAX])
@@ -83,7 +83,7 @@ bool atp_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (!atp_terms_parse(&t, wish))
         return agg_refuse(why, "terms of protocol %u, version %u, in %u bytes are not known here",
                           wish->protocol, wish->version, wish->bytes);
-    if (t.mode > ATP_ORDERED || t.format >= XFER_FORMATS || t.mapping >= ATP_MAPPINGS)
+    if (t.mode > XFER_ORDERED || t.format >= XFER_FORMATS || t.mapping >= ATP_MAPPINGS)
         return agg_refuse(why, "mode %u, element format %u or choice of aggregators %u is not known here",
                           t.mode, t.format, t.mapping);
     if (t.checksum > XFER_CHECKSUM_CRC32C)
@@ -274,7 +274,7 @@ unsigned atp_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
         t.checksum > XFER_CHECKSUM_CRC32C)
         return 0;
     list[n++] = (struct agg_term){.name = "format", .word = xfer_format_name(t.format)};
-    list[n++] = (struct agg_term){.name = "mode", .word = t.mode == ATP_ORDERED ? "ordered" : "on_arrival"};
+    list[n++] = (struct agg_term){.name = "mode", .word = t.mode == XFER_ORDERED ? "ordered" : "on_arrival"};
     list[n++] = (struct agg_term){.name = "checksum", .word = xfer_checksum_name(atp_terms_seal(&t))};
     list[n++] = (struct agg_term){.name = "aggregators", .word = mapping_names[t.mapping]};
     list[n++] = (struct agg_term){.name = "window", .number = t.window};

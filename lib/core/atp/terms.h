@@ -5,15 +5,10 @@
 #include "atp/topology.h"
 #include "protocol/terms.h"
 #include "transfer/blocks.h"
+#include "wire/transfer.h"
 
 enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 33, ATP_TERMS_BYTES_LEAST = 30 };
 enum { ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
-
-enum atp_mode {
-    ATP_ON_ARRIVAL = 0, /* whoever meets adds: float sums depend on what has met where */
-    ATP_ORDERED = 1     /* the server alone adds, in rank order: bit-for-bit reproducible. No switch saves any
-                           traffic then, and the server holds all contributions to a chunk */
-};
 
 /* How a chunk gets its aggregator's index. */
 enum atp_mapping {
@@ -25,7 +20,8 @@ enum atp_mapping {
 };
 
 struct atp_terms {
-    enum atp_mode mode;
+    enum xfer_mode mode; /* ordered: the server alone adds, no switch saves any traffic, and the server holds
+                            all contributions to a chunk */
     enum xfer_format format; /* of elements */
     enum atp_mapping mapping;
     uint16_t window;         /* chunks under way at once, at most; a wish: the job gets a power of two */

@@ -51,7 +51,7 @@ static size_t packet_bytes(unsigned mtu, enum xfer_checksum checksum)
 static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
-    const struct atp_terms wish = {.mode = (enum atp_mode)w->mode,
+    const struct atp_terms wish = {.mode = w->mode,
                                    .format = w->format,
                                    .mapping = ATP_MAP_REMAP,
                                    .window = w->slots < ATP_MIN_WINDOW   ? ATP_MIN_WINDOW
