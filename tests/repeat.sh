@@ -66,9 +66,10 @@ fake pinned <<'END'
 END
 runs 0 1 net/pinned --modes pinned
 fake busy <<'END'
+parent_of() { ps -o ppid= "$1" | tr -d ' '; } # ps pads ids of few digits
 timeout=$PPID
-run_test=$(ps -o ppid= "$timeout")
-repeat=$(ps -o ppid= "$run_test")
+run_test=$(parent_of "$timeout")
+repeat=$(parent_of "$run_test")
 until [ "$(ps -o args= --ppid "$repeat" | grep -c getppid)" -ge 2 ]; do :; done
 END
 runs 0 1 net/busy --modes busy
