@@ -4,7 +4,7 @@ set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-net_begin placements
+net_begin topologies
 net_hosts 4
 
 placed() { # TITLE YAML...
