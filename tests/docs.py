@@ -253,6 +253,15 @@ def check_examples():
             complain("configuration.md", f"conf/{path.name} is not in the list of examples")
 
 
+def check_programs_of_scripts():
+    """Benchmarks and tests that are run by hand name programs, too, and nothing else notices when one moves."""
+    said = subprocess.run(("git", "-C", ROOT, "grep", "-nohE", r"\$(NET_BUILD|build)/[a-z0-9_-]+/[a-z0-9_./-]+[a-z0-9]([^a-z0-9$*{/-]|$)", "--", "*.sh", "script"),
+                          stdout=subprocess.PIPE, text=True).stdout
+    for number, path in sorted(set(re.findall(r"^(\d+):\$(?:NET_BUILD|build)/([\w./-]*\w)", said, re.M))):
+        if not (BUILD / path).exists():
+            complain(f"a script's line {number}", f"there is no {path} in the build")
+
+
 for page in PAGES:
     check_tables(page)
     for place, line, block in lines_of(page):
@@ -264,5 +273,6 @@ for page in PAGES:
             check_quoted_commands(page, place, line)
 check_sections_in_comments()
 check_examples()
+check_programs_of_scripts()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)

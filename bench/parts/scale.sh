@@ -12,7 +12,7 @@ scale() {
     elif [ "${#wanted[@]}" -eq 0 ]; then
         options=(--out "$NET_ROOT/docs")
     fi
-    "$NET_BUILD/tests/sim/swagg-sim" scale --costs "$NET_ROOT/docs/results/data/dataplane.json" \
+    "$NET_BUILD/sim/swagg-sim" scale --costs "$NET_ROOT/docs/results/data/dataplane.json" \
         --json "$records/$run,scale,all.json" "${options[@]}" >"$NET_DIR/scale.log" 2>&1 || fail "$(cat "$NET_DIR/scale.log")"
     printf '  run %s: scale: %s\n' "$run" "$(grep goodput_ "$records/$run,scale,all.json" | tr -d '\n')"
 }
