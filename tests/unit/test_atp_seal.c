@@ -228,12 +228,43 @@ static void test_other_trailers(void)
     }
 }
 
+/* What switches and receivers note in a packet's flags leaves its trailer as it is; any other flag does not.
+ */
+static void test_the_trailer_leaves_out_what_is_noted_on_the_way(void)
+{
+    static const struct {
+        uint8_t kind, noted;
+    } kinds[] = {{ATP_GRADIENT, ATP_RESEND | ATP_COLLISION | ATP_ECN | ATP_EDGE},
+                 {ATP_PARAMETER, ATP_ECN | ATP_BY_GROUP},
+                 {ATP_GROUP, ATP_BY_GROUP},
+                 {ATP_RESTORE, 0}};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        for (unsigned flag = 1; flag <= UINT8_MAX; flag <<= 1) {
+            const struct atp_packet p = {.kind = kinds[i].kind, .seal = XFER_CHECKSUM_CRC32C};
+            uint8_t payload[ATP_HEADER_BYTES + XFER_TRAILER_MAX];
+            struct atp_packet changed = p;
+            size_t bytes;
+
+            atp_build_header(payload, &p);
+            bytes = atp_seal_append(payload, ATP_HEADER_BYTES, NULL, NULL);
+            changed.flags = (uint8_t)flag;
+            atp_build_header(payload, &changed);
+            CU_ASSERT_EQUAL(atp_seal_holds(&changed, payload, bytes, NULL, NULL),
+                            (kinds[i].noted & flag) != 0);
+        }
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
-        UNIT_TEST(test_damage),         UNIT_TEST(test_what_switches_add),
-        UNIT_TEST(test_forgers),        UNIT_TEST(test_reject_is_doubted),
-        UNIT_TEST(test_other_trailers), CU_TEST_INFO_NULL,
+        UNIT_TEST(test_damage),
+        UNIT_TEST(test_what_switches_add),
+        UNIT_TEST(test_forgers),
+        UNIT_TEST(test_reject_is_doubted),
+        UNIT_TEST(test_other_trailers),
+        UNIT_TEST(test_the_trailer_leaves_out_what_is_noted_on_the_way),
+        CU_TEST_INFO_NULL,
     };
 
     return unit_main("atp_seal", tests);

@@ -859,6 +859,9 @@ static void test_priority(void)
     close_table();
     open_table((struct atp_table_config){.aggregators = 1, .preempt = true});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
+    other.priority = 0; /* equals take nothing from one another */
+    CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
+    other.priority = 1;
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_PREEMPTED);
     CU_ASSERT(sent(1).job == 1 && v.as->to.ip == at(99).ip);
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);

@@ -269,16 +269,21 @@ static void test_a_static_station_stays(void)
 static void test_static_stations_leave_room_for_others(void)
 {
     struct bridge *b = make(64);
-    unsigned fixed = 0, learned = 0;
+    unsigned fixed = 0, learned = 0, left = 0;
 
     for (unsigned i = 1; i <= 1000; i++)
         fixed += bridge_fix(b, station(i).byte, 1);
     CU_ASSERT_EQUAL(fixed, 32); /* half of the table */
+    for (unsigned i = 0; i < BRIDGE_AGE_TICKS / 2; i++)
+        bridge_age(b);
     for (unsigned i = 2000; i < 3000; i++) {
         learn(b, station(i), 2);
         learned += lookup(b, station(i)) == 2;
     }
     CU_ASSERT_EQUAL(learned, 1000);
+    for (unsigned i = 1; i <= 1000; i++)
+        left += lookup(b, station(i)) == 1;
+    CU_ASSERT_EQUAL(left, fixed); /* nor do others take theirs, however long they are silent */
     free(b);
 }
 

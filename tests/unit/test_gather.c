@@ -31,15 +31,23 @@ static struct gather_config config(void)
                                   .kernels = kernels_or_exit()};
 }
 
-static struct gather *make(void)
+static struct gather *make_for(unsigned op)
 {
-    const struct gather_config cfg = config();
+    struct gather_config cfg = config();
+
+    cfg.code = agg_code(AGG_F32, op);
+
     struct gather *g = aligned_alloc(64, gather_footprint(&cfg));
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(g);
     memset(g, 0xee, gather_footprint(&cfg));
     gather_init(g, &cfg);
     return g;
+}
+
+static struct gather *make(void)
+{
+    return make_for(AGG_SUM);
 }
 
 static void test_what_is_out_of_range_has_no_pool(void)
@@ -96,6 +104,20 @@ static void test_sums_are_in_the_workers_order_whatever_the_order_of_arrival(voi
         for (unsigned f = 0; f < FLOATS; f++)
             CU_ASSERT_EQUAL(((const float *)(const void *)gather_sum(g, slot))[f], 3.25f);
     }
+    free(g);
+}
+
+static void test_averages_are_divided_by_the_workers(void)
+{
+    static const float of[WORKERS] = {1, 2, 6};
+    struct gather *g = make_for(AGG_AVG);
+    struct gather_slot *slot = gather_slot(g, 0);
+    float mean;
+
+    for (unsigned worker = 0; worker < WORKERS; worker++)
+        gather_add(g, slot, worker, (const uint8_t *)&of[worker], sizeof of[worker]);
+    memcpy(&mean, gather_sum(g, slot), sizeof mean);
+    CU_ASSERT_EQUAL(mean, 3);
     free(g);
 }
 
@@ -197,6 +219,7 @@ int main(void)
     CU_TestInfo tests[] = {
         UNIT_TEST(test_what_is_out_of_range_has_no_pool),
         UNIT_TEST(test_sums_are_in_the_workers_order_whatever_the_order_of_arrival),
+        UNIT_TEST(test_averages_are_divided_by_the_workers),
         UNIT_TEST(test_a_short_chunk),
         UNIT_TEST(test_slots_and_their_protocols_fields_are_apart),
         UNIT_TEST(test_who_has_contributed_and_who_never_does),

@@ -132,6 +132,20 @@ static void test_packets_may_be_numbered_through(void)
     rig_stop(&rig);
 }
 
+/* A client uses a slot's versions in turn; who takes the same one twice has missed a sum. */
+static void test_a_chunk_of_the_last_ones_version_is_ahead(void)
+{
+    struct rig rig;
+    struct sml_packet p;
+
+    start(&rig);
+    complete(&rig, 0, 0, 0, 0, 1);
+    p = packet(&rig, 0, 2 * WINDOW, 0, 2 * WINDOW, 1);
+    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_DROP_AHEAD);
+    complete(&rig, 0, WINDOW, 0, WINDOW, 1);
+    rig_stop(&rig);
+}
+
 /* What the published switch adds to the wrong chunk: the version of the copy is the one that is expected. */
 static void test_a_copy_that_is_two_phases_late_is_stale(void)
 {
@@ -295,6 +309,7 @@ int main(void)
         UNIT_TEST(test_slots_may_rest),
         UNIT_TEST(test_how_late_a_copy_may_be),
         UNIT_TEST(test_packets_may_be_numbered_through),
+        UNIT_TEST(test_a_chunk_of_the_last_ones_version_is_ahead),
         UNIT_TEST(test_a_copy_that_is_two_phases_late_is_stale),
         UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_again),
         UNIT_TEST(test_another_chunk_is_never_added),

@@ -875,6 +875,46 @@ static void test_forged_joins_cost_nobody_anything(void)
         CU_ASSERT_EQUAL(net.session[rank].state, CTL_SESSION_READY);
 }
 
+/* A copy that comes late: a JOIN from before the job is nobody's wish any more. */
+static void test_a_late_message_goes_nowhere(void)
+{
+    struct letter late = {0};
+
+    start(0, 24);
+    step();
+    for (unsigned i = 0; i < SEEN && late.bytes == 0; i++)
+        if (net.seen[i].to_switch && net.seen[i].to == 1 && net.seen[i].from.ip == ip_of_rank(0))
+            late = net.seen[i];
+    until_all_are(CTL_SESSION_READY, 1);
+    hand_over(&late);
+    CU_ASSERT(late.bytes > 0 && net.first == net.end);
+    leave_all();
+}
+
+/* What ranks are shown is this switch's and their address's own, and another after it has restarted. */
+static void test_boot_ids_are_this_switchs_own(void)
+{
+    uint64_t shown;
+
+    start(0, 25);
+    until_all_are(CTL_SESSION_READY, 1);
+    shown = net.session[0].boot_id;
+    CU_ASSERT(shown != net.session[1].boot_id && shown != net.session[3].boot_id);
+    start_leaf(1);
+    until_all_are(CTL_SESSION_READY, 2);
+    CU_ASSERT(net.session[0].boot_id != shown && net.session[0].boot_id != net.session[3].boot_id);
+}
+
+/* As a machine that was suspended: nothing could be heard meanwhile. */
+static void test_time_that_the_switch_slept_is_held_against_nobody(void)
+{
+    start(0, 26);
+    until_all_are(CTL_SESSION_READY, 1);
+    net.now += 100 * LOST_AFTER_MS * MS;
+    relay_tick(net.proxy[1], net.now);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.present, 3);
+}
+
 static bool is_ready_for_leaf(const struct letter *l)
 {
     struct ctl_message m;
@@ -959,6 +999,9 @@ int main(void)
         UNIT_TEST(test_keys_that_are_missing_are_named),
         UNIT_TEST(test_who_has_no_key_is_nobody),
         UNIT_TEST(test_forged_joins_cost_nobody_anything),
+        UNIT_TEST(test_a_late_message_goes_nowhere),
+        UNIT_TEST(test_boot_ids_are_this_switchs_own),
+        UNIT_TEST(test_time_that_the_switch_slept_is_held_against_nobody),
         UNIT_TEST(test_an_old_ready_founds_nothing),
         UNIT_TEST(test_tenants_are_renumbered),
         UNIT_TEST(test_a_rank_whose_port_goes_ends_the_job),

@@ -745,6 +745,38 @@ static void test_those_below_hear_for_whom_the_switch_above_waits(void)
     free(pool);
 }
 
+/* A switch below asks for a chunk before its own ranks are all in: it is told to wait. Once they are, its sum
+ * must have been lost, and it is asked for it. */
+static void test_a_switch_below_is_asked_for_what_it_has(void)
+{
+    struct sml_pool *pool = open_middle(false);
+    const uint8_t none = 0, rank_3 = 1 << 3;
+    struct agg_verdict v;
+    struct sml_packet p;
+
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_ASK, 0, &none, 1, &v), SML_ASK_PARENT);
+    CU_ASSERT_EQUAL(told(&v) & 1 << 3, 0);
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_ASK, 0, &rank_3, 1, &v), SML_ASK_PARENT);
+    CU_ASSERT(sml_parse(&p, v.brief, v.brief_bytes) == SML_OK && p.kind == SML_NACK);
+    free(pool);
+}
+
+/* The result of the chunk before comes once more while the next one's is awaited. */
+static void test_an_old_result_is_no_other_chunks(void)
+{
+    struct sml_pool *pool = open_middle(false);
+    struct agg_verdict v;
+
+    for (uint32_t tag = 0; tag <= 4; tag += 4) {
+        CU_ASSERT_EQUAL(hear_number(pool, 0, SML_DATA, tag, 5, &v), SML_HELD);
+        CU_ASSERT_EQUAL(hear_number(pool, 1, SML_DATA, tag, 6, &v), SML_SEND_PARENT);
+        CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 0, 100, &v),
+                        tag == 0 ? SML_PARENT_RESULT : SML_DROP_PARENT);
+    }
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 4, 11, &v), SML_PARENT_RESULT);
+    free(pool);
+}
+
 /* What differs is told to the lowest rank below, whose name the sum had, and nobody else; that the job is not
  * known, to all. */
 static void test_those_below_hear_the_word_of_the_switch_above(void)
@@ -773,6 +805,7 @@ static void test_those_below_hear_the_word_of_the_switch_above(void)
  * sum of it is handed back, and no result completes a chunk to which those below have yet to contribute. */
 static void test_a_restored_sum_is_kept(void)
 {
+    static const uint64_t longer[2] = {100, 100}; /* than what was handed back */
     struct sml_pool *pool = open_middle(true);
     struct agg_verdict v;
     struct sml_packet p;
@@ -781,6 +814,7 @@ static void test_a_restored_sum_is_kept(void)
     CU_ASSERT_EQUAL(hear_number(pool, 0, SML_RESTORE, 0, 100, &v), SML_RESTORE_PARENT);
     CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK);
     CU_ASSERT(p.kind == SML_RESTORE && p.job == 9);
+    CU_ASSERT_EQUAL(hear(pool, AGG_PARENT, SML_DATA, 0, longer, sizeof longer, &v), SML_DROP_PARENT);
     CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 0, 100, &v), SML_PARENT_RESULT);
     CU_ASSERT_EQUAL(hear(pool, 1, SML_PROBE, 0, NULL, 0, &v), SML_SEND_ONE);
     CU_ASSERT_FATAL(sml_parse(&p, v.payload, v.bytes) == SML_OK && p.body_bytes == sizeof number);
@@ -861,6 +895,8 @@ int main(void)
         UNIT_TEST(test_views_are_by_rank),
         UNIT_TEST(test_a_question_in_the_largest_tree_names_every_rank),
         UNIT_TEST(test_those_below_hear_for_whom_the_switch_above_waits),
+        UNIT_TEST(test_a_switch_below_is_asked_for_what_it_has),
+        UNIT_TEST(test_an_old_result_is_no_other_chunks),
         UNIT_TEST(test_those_below_hear_the_word_of_the_switch_above),
         UNIT_TEST(test_a_restored_sum_is_kept),
         UNIT_TEST(test_a_keyed_switch_passes_a_reject_on),
