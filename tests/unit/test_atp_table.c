@@ -410,6 +410,28 @@ static void test_3_near_ranks_that_nobody_knows_of(void)
     close_table();
 }
 
+/* Copies that the network makes of a rack's packets make its sum once more; it joins the others' once. */
+static void test_3_copies_of_near_ranks_join_once(void)
+{
+    struct atp_packet far = gradient(0, 1), near = gradient(0, 2);
+
+    far.rack = far.child = 1, far.flags = ATP_EDGE;
+    far.fan_in1 = near.fan_in1 = 3;
+    open_table((struct atp_table_config){.aggregators = 100});
+    CU_ASSERT_EQUAL(apply_elements(&far, 10), ATP_SWITCH_HELD);
+    for (unsigned copy = 0; copy < 2; copy++) {
+        near.bitmap0 = 1;
+        CU_ASSERT_EQUAL(apply_elements(&near, 1), ATP_SWITCH_HELD);
+        near.bitmap0 = 2;
+        CU_ASSERT_EQUAL(apply_elements(&near, 2), copy == 0 ? ATP_SWITCH_HELD : ATP_SWITCH_SUM);
+    }
+    CU_ASSERT_EQUAL(sent(3).bitmap0, 3); /* by itself: the server drops it */
+    far.rack = far.child = 2;
+    CU_ASSERT_EQUAL(apply_elements(&far, 20), ATP_SWITCH_SUM);
+    CU_ASSERT_EQUAL(sent(33).bitmap1, 7);
+    close_table();
+}
+
 /* 4: it is in already, and was not sent again. */
 static void test_4_duplicate_drops(void)
 {
@@ -973,6 +995,7 @@ int main(void)
         UNIT_TEST(test_3_unequal_racks),
         UNIT_TEST(test_3_near_ranks),
         UNIT_TEST(test_3_near_ranks_that_nobody_knows_of),
+        UNIT_TEST(test_3_copies_of_near_ranks_join_once),
         UNIT_TEST(test_4_duplicate_drops),
         UNIT_TEST(test_5_6_completes),
         UNIT_TEST(test_7_resend_at_the_edge),
