@@ -54,7 +54,7 @@ static int sum_everything(struct crew_member *m)
     return rc;
 }
 
-static void everything_is_summed(void)
+TEST(everything_is_summed)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(4, &ps, "everything", sum_everything, NULL);
@@ -80,7 +80,7 @@ static int sum_round(struct crew_member *m)
     return rc;
 }
 
-static void sums_on_arrival_are_right(void)
+TEST(sums_on_arrival_are_right)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(8, &ps, "arrival", sum_round, NULL);
@@ -92,7 +92,7 @@ static void sums_on_arrival_are_right(void)
 }
 
 /* Eight ranks have nearly all results by packets that are for all of them. */
-static void results_come_by_a_group(void)
+TEST(results_come_by_a_group)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(8, &ps, "group", sum_round, NULL);
@@ -107,7 +107,7 @@ static int sum_vector(struct crew_member *m)
     return crew_sum_vector(m, 50, 123);
 }
 
-static void vectors_are_summed(void)
+TEST(vectors_are_summed)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(3, &ps, "vector", sum_vector, NULL);
@@ -122,7 +122,7 @@ static int differ(struct crew_member *m)
     return crew_sum(m, &t, -1, false);
 }
 
-static void different_calls_are_named(void)
+TEST(different_calls_are_named)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(3, &ps, "mismatch", differ, NULL);
@@ -154,7 +154,7 @@ static bool names_the_absent(const struct crew *crew)
            strstr(crew->member[gave_up].error, "waiting for rank 2");
 }
 
-static void an_absent_rank_is_named(void)
+TEST(an_absent_rank_is_named)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(3, &ps, "absent", one_is_absent, NULL);
@@ -163,7 +163,7 @@ static void an_absent_rank_is_named(void)
 }
 
 /* What it said last, that rank 2 is missing, is no news when it does not answer any more. */
-static void a_server_that_dies_in_a_wait_is_named(void)
+TEST(a_server_that_dies_in_a_wait_is_named)
 {
     struct ps_process ps = start("timers: {lost_after_ms: 60000}");
     struct crew crew = crew_by_atp(3, &ps, "orphaned", one_is_absent, NULL);
@@ -193,7 +193,7 @@ static int sum_for_long(struct crew_member *m)
     return rc;
 }
 
-static void a_dead_server_is_named(void)
+TEST(a_dead_server_is_named)
 {
     atomic_int calls = 0;
     struct ps_process ps = start("");
@@ -221,7 +221,7 @@ static int sum_everything_and_much(struct crew_member *m)
 }
 
 /* Loss, duplicates and reordering, both ways. */
-static void sums_survive_a_bad_network(void)
+TEST(sums_survive_a_bad_network)
 {
     const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02},
                                                 [IMPAIR_DUPLICATE] = {.probability = 0.02},
@@ -238,7 +238,7 @@ static void sums_survive_a_bad_network(void)
 }
 
 /* Bits flip, both ways, in packets without UDP's checksum. */
-static void sums_survive_damage(void)
+TEST(sums_survive_damage)
 {
     const struct impair_config link = {.rate = {[IMPAIR_CORRUPT] = {.probability = 0.01}}};
     struct loop_switch *ls = loop_switch_start(
@@ -300,7 +300,7 @@ static int sum_and_look_how_long_a_rejoin_may_take(struct crew_member *m)
     return c->join_deadline_ns < all && c->rejoin_deadline_ns == all ? rc : SWAGG_ERR_DEADLINE;
 }
 
-static void auto_leaves_a_full_switch(void)
+TEST(auto_leaves_a_full_switch)
 {
     static struct crew crew[6];
     struct filler filler = {0};
@@ -319,7 +319,7 @@ static void auto_leaves_a_full_switch(void)
     ps_stop(&server);
 }
 
-static void auto_stays_where_there_is_room(void)
+TEST(auto_stays_where_there_is_room)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_at(2, ps.ip, "stays", sum_round, NULL);
@@ -342,7 +342,7 @@ static int sum_in_racks(struct crew_member *m)
 }
 
 /* Racks of two, two and one. */
-static void racks_are_of_any_size(void)
+TEST(racks_are_of_any_size)
 {
     struct ps_process ps = start("");
     struct crew crew = crew_by_atp(5, &ps, "racks", sum_in_racks, &ps);
@@ -352,7 +352,7 @@ static void racks_are_of_any_size(void)
     ps_stop(&ps);
 }
 
-static void what_atp_has_not_is_refused(void)
+TEST(what_atp_has_not_is_refused)
 {
     const struct swagg_options good = {.struct_size = sizeof good,
                                        .switch_ip = "127.0.0.1",
@@ -382,22 +382,5 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(everything_is_summed),
-        UNIT_TEST(sums_on_arrival_are_right),
-        UNIT_TEST(results_come_by_a_group),
-        UNIT_TEST(vectors_are_summed),
-        UNIT_TEST(sums_survive_a_bad_network),
-        UNIT_TEST(sums_survive_damage),
-        UNIT_TEST(different_calls_are_named),
-        UNIT_TEST(an_absent_rank_is_named),
-        UNIT_TEST(a_server_that_dies_in_a_wait_is_named),
-        UNIT_TEST(a_dead_server_is_named),
-        UNIT_TEST(auto_leaves_a_full_switch),
-        UNIT_TEST(auto_stays_where_there_is_room),
-        UNIT_TEST(racks_are_of_any_size),
-        UNIT_TEST(what_atp_has_not_is_refused),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client atp", tests);
+    return unit_main();
 }

@@ -79,7 +79,7 @@ static int come_when_all_have_returned(struct crew_member *m)
     return rc < 0 ? rc : allreduce(m);
 }
 
-static void other_ranks_return_before_the_root_calls(void)
+TEST(other_ranks_return_before_the_root_calls)
 {
     struct course course = {.root = come_when_all_have_returned, .other = return_early};
     struct crew crew;
@@ -104,7 +104,7 @@ static int call_late(struct crew_member *m)
     return reduce(m, 300000);
 }
 
-static void close_completes_what_is_buffered(void)
+TEST(close_completes_what_is_buffered)
 {
     struct course course = {.root = call_late,
                             .other = return_and_close,
@@ -146,7 +146,7 @@ static int call_when_others_close(struct crew_member *m)
 }
 
 /* Else their membership threads would try for the lock again and again. */
-static void close_says_that_it_keeps_the_lock(void)
+TEST(close_says_that_it_keeps_the_lock)
 {
     struct closing closing = {.course = {.root = call_when_others_close, .other = return_and_close_job}};
     struct crew crew;
@@ -174,7 +174,7 @@ static int call_after_the_restart(struct crew_member *m)
     return rc;
 }
 
-static void a_restart_of_the_switch_loses_nothing_that_is_buffered(void)
+TEST(a_restart_of_the_switch_loses_nothing_that_is_buffered)
 {
     struct course course = {.root = call_after_the_restart, .other = return_and_compute};
     struct crew crew;
@@ -214,7 +214,7 @@ static int return_and_call(struct crew_member *m)
     return rc < 0 ? SWAGG_ERR_SYSTEM : allreduce(m);
 }
 
-static void the_next_call_names_the_reduce_that_failed(void)
+TEST(the_next_call_names_the_reduce_that_failed)
 {
     struct course course = {.root = leave, .other = return_and_call};
     struct crew crew;
@@ -237,7 +237,7 @@ static int return_and_read_the_log(struct crew_member *m)
     return rc;
 }
 
-static void the_log_names_the_reduce_that_failed(void)
+TEST(the_log_names_the_reduce_that_failed)
 {
     struct course course = {.root = leave, .other = return_and_read_the_log};
     struct crew crew;
@@ -270,7 +270,7 @@ static int call_something_else_first(struct crew_member *m)
     return rc;
 }
 
-static void a_mismatch_is_told_while_its_rank_computes(void)
+TEST(a_mismatch_is_told_while_its_rank_computes)
 {
     int (*const roots[])(struct crew_member *) = {call_something_else, call_something_else_first};
     for (int i = 0; i < 2; i++) {
@@ -301,7 +301,7 @@ static int return_and_leave(struct crew_member *m)
 }
 
 /* For a root that never comes close waits by the deadline of a call; then the log says what became of it. */
-static void close_names_the_reduce_that_failed(void)
+TEST(close_names_the_reduce_that_failed)
 {
     static const char words[] = "reduce of 1000 float32 (sum) to rank 0, from which";
     struct course course = {.root = never_call, .other = return_and_leave};
@@ -319,17 +319,6 @@ static void close_names_the_reduce_that_failed(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(other_ranks_return_before_the_root_calls),
-        UNIT_TEST(close_completes_what_is_buffered),
-        UNIT_TEST(close_says_that_it_keeps_the_lock),
-        UNIT_TEST(a_restart_of_the_switch_loses_nothing_that_is_buffered),
-        UNIT_TEST(the_next_call_names_the_reduce_that_failed),
-        UNIT_TEST(the_log_names_the_reduce_that_failed),
-        UNIT_TEST(a_mismatch_is_told_while_its_rank_computes),
-        UNIT_TEST(close_names_the_reduce_that_failed),
-        CU_TEST_INFO_NULL,
-    };
     seed_from_environment();
-    return unit_main("client buffered", tests);
+    return unit_main();
 }

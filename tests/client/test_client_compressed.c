@@ -141,7 +141,7 @@ static struct loop_switch *start(void)
 
 /* Each rank errs by the table's error times the square of the largest norm, 4, or less; and a tenth for what
  * is clamped. The sum's square is 1 + 4 + 9 + 16 = 30. */
-static void test_sums_are_about_right(void)
+TEST(sums_are_about_right)
 {
     static const struct {
         int bits, sum_bits;
@@ -170,7 +170,7 @@ static void test_sums_are_about_right(void)
     loop_switch_stop(ls);
 }
 
-static void test_any_length_and_block(void)
+TEST(any_length_and_block)
 {
     static const struct {
         size_t count;
@@ -193,7 +193,7 @@ static void test_any_length_and_block(void)
 
 /* What is left out of one call is added to the next, so the sum of many calls is off by what one leaves out.
  */
-static void test_errors_are_fed_back(void)
+TEST(errors_are_fed_back)
 {
     struct loop_switch *ls = start();
     struct plan p = {.count = 4096, .calls = MOST_CALLS}, named = p, pieces = p;
@@ -223,7 +223,7 @@ static void test_errors_are_fed_back(void)
 }
 
 /* Its block is no number on any rank, and the next call knows nothing of it. */
-static void test_a_nan_spoils_its_block_only(void)
+TEST(a_nan_spoils_its_block_only)
 {
     struct loop_switch *ls = start();
     struct plan p = {.count = 4096, .calls = 1, .nan_at = 1030};
@@ -256,7 +256,7 @@ static int sum_others(struct crew_member *m)
     return rc == 0 ? crew_sum(m, &reduced, 1, false) : rc;
 }
 
-static void test_other_calls_of_the_job_stay_exact(void)
+TEST(other_calls_of_the_job_stay_exact)
 {
     struct loop_switch *ls = start();
     struct crew crew = crew_of(3, ls, "others", sum_others, NULL);
@@ -270,7 +270,7 @@ static void test_other_calls_of_the_job_stay_exact(void)
 }
 
 /* The same bits as on a good network. */
-static void test_losses_and_restarts_do_not_spoil_them(void)
+TEST(losses_and_restarts_do_not_spoil_them)
 {
     const struct impair_config bad = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.02}, [IMPAIR_DUPLICATE] = {.probability = 0.02}}};
@@ -352,7 +352,7 @@ static int drift_and_meet(struct crew_member *m)
 
 /* Results that are lost do not hold a call up: they count as zeros, and models drift apart until they are
  * made the same. Nobody fails, and the exact calls in between are exact. */
-static void test_who_will_not_wait_goes_on_with_zeros(void)
+TEST(who_will_not_wait_goes_on_with_zeros)
 {
     const struct impair_config lossy = {.rate = {[IMPAIR_DROP] = {.probability = 0.05}}};
     struct loop_switch *ls =
@@ -382,7 +382,7 @@ static void test_who_will_not_wait_goes_on_with_zeros(void)
 }
 
 /* The same bits from a server on kernel sockets as from a switch, and all of the options with them. */
-static void test_a_server_sums_them_alike(void)
+TEST(a_server_sums_them_alike)
 {
     struct loop_switch *ls = start();
     struct ps_process ps;
@@ -437,7 +437,7 @@ static void expect_told(int (*calls)(struct crew_member *), const char *one, con
     loop_switch_stop(ls);
 }
 
-static void test_ranks_that_differ_are_told(void)
+TEST(ranks_that_differ_are_told)
 {
     expect_told(differ_in_count, "a compressed allreduce of 1000 float32 (to 4 bits)",
                 "a compressed allreduce of 1001 float32 (to 4 bits)");
@@ -458,7 +458,7 @@ static void expect_refused(struct swagg_options o, const char *words)
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), words));
 }
 
-static void test_options_that_cannot_be(void)
+TEST(options_that_cannot_be)
 {
     struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
 
@@ -493,22 +493,9 @@ static void test_options_that_cannot_be(void)
 
 int main(int argc, char **argv)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_options_that_cannot_be),
-        UNIT_TEST(test_sums_are_about_right),
-        UNIT_TEST(test_any_length_and_block),
-        UNIT_TEST(test_errors_are_fed_back),
-        UNIT_TEST(test_a_nan_spoils_its_block_only),
-        UNIT_TEST(test_other_calls_of_the_job_stay_exact),
-        UNIT_TEST(test_losses_and_restarts_do_not_spoil_them),
-        UNIT_TEST(test_who_will_not_wait_goes_on_with_zeros),
-        UNIT_TEST(test_a_server_sums_them_alike),
-        UNIT_TEST(test_ranks_that_differ_are_told),
-        CU_TEST_INFO_NULL,
-    };
 
     (void)argc;
     server = argv[1];
     seed_from_environment();
-    return unit_main("client_compressed", tests);
+    return unit_main();
 }

@@ -91,7 +91,7 @@ static int status_of_rank(const struct loop_switch *ls, bool call, bool take)
     return status;
 }
 
-static void a_program_that_closes_everything_gets_an_error_and_keeps_what_it_opens_next(void)
+TEST(a_program_that_closes_everything_gets_an_error_and_keeps_what_it_opens_next)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned i = 0; i < 4; i++)
@@ -99,7 +99,7 @@ static void a_program_that_closes_everything_gets_an_error_and_keeps_what_it_ope
     loop_switch_stop(ls);
 }
 
-static void a_number_that_was_given_to_another_file_is_not_held(void)
+TEST(a_number_that_was_given_to_another_file_is_not_held)
 {
     int pair[2], again[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), 0);
@@ -124,10 +124,5 @@ int main(int argc, char **argv)
     if (argc == 5 && strcmp(argv[1], "--rank") == 0)
         return be_a_rank(argv);
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_number_that_was_given_to_another_file_is_not_held),
-        UNIT_TEST(a_program_that_closes_everything_gets_an_error_and_keeps_what_it_opens_next),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client descriptors", tests);
+    return unit_main();
 }

@@ -35,7 +35,7 @@ static pid_t start_rank(const char *ip, int rank, FILE **out)
     return pid;
 }
 
-static void the_example_prints_the_means(void)
+TEST(the_example_prints_the_means)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     pid_t pid[RANKS];
@@ -62,6 +62,5 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     example = argv[1];
-    CU_TestInfo tests[] = {UNIT_TEST(the_example_prints_the_means), CU_TEST_INFO_NULL};
-    return unit_main("client example", tests);
+    return unit_main();
 }

@@ -38,7 +38,7 @@ static int open_with(struct swagg_options options)
     return rc;
 }
 
-static void bad_options_are_named(void)
+TEST(bad_options_are_named)
 {
     const struct swagg_options good = {.struct_size = sizeof(struct swagg_options),
                                        .switch_ip = "127.0.0.1",
@@ -113,7 +113,7 @@ static int call_badly(struct crew_member *m)
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10, .seed = seed}, -1, true);
 }
 
-static void bad_arguments_do_no_harm(void)
+TEST(bad_arguments_do_no_harm)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(1, ls, "arguments", call_badly, NULL);
@@ -129,7 +129,7 @@ static int do_nothing(struct crew_member *m)
     return 0;
 }
 
-static void a_closed_port_is_named(void)
+TEST(a_closed_port_is_named)
 {
     struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
                               .switch_ip = "127.255.0.1",
@@ -140,7 +140,7 @@ static void a_closed_port_is_named(void)
     CU_ASSERT(says(swagg_last_error(), "127.255.0.1 is there, but no swagg runs on it"));
 }
 
-static void a_silent_host_fails_before_the_join_deadline(void)
+TEST(a_silent_host_fails_before_the_join_deadline)
 {
     struct loop_switch *ls = start_switch();
     struct swagg_options o = {.struct_size = sizeof(struct swagg_options),
@@ -170,7 +170,7 @@ static bool names_the_missing(const struct crew *crew)
     return named;
 }
 
-static void a_missing_rank_is_named(void)
+TEST(a_missing_rank_is_named)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
@@ -187,7 +187,7 @@ static bool is_refused(const struct swagg_options *o, const char *why)
 }
 
 /* Rank 0 waits; rank 1 comes with a checksum, is refused, and comes without. */
-static void who_waits_learns_who_was_refused(void)
+TEST(who_waits_learns_who_was_refused)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 10000});
@@ -230,7 +230,7 @@ static int open_under_other_terms(struct crew_member *m)
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }
 
-static void other_terms_are_refused(void)
+TEST(other_terms_are_refused)
 {
     /* For a part of that time it looks whether the first rank 0 lives, before it refuses another one. */
     struct loop_switch *ls =
@@ -268,7 +268,7 @@ static int mismatch(struct crew_member *m)
     return again == rc ? rc : SWAGG_ERR_SYSTEM;
 }
 
-static void a_mismatch_names_both_calls(void)
+TEST(a_mismatch_names_both_calls)
 {
     static const struct mismatch mismatches[] = {
         {{{false, 1000, SWAGG_F32, 0}, {true, 500, SWAGG_F64, 0}},
@@ -313,7 +313,7 @@ static void let_the_others_fail(void *ctx, enum swagg_log_level level, const cha
         crew_run(others);
 }
 
-static void a_mismatch_reaches_who_is_still_in_open(void)
+TEST(a_mismatch_reaches_who_is_still_in_open)
 {
     struct loop_switch *ls = start_switch();
     struct crew others = crew_of(3, ls, "still-in-open", differ, NULL);
@@ -367,7 +367,7 @@ static bool names_the_late(const struct crew *crew)
     return named;
 }
 
-static void a_deadline_names_who_is_missing(void)
+TEST(a_deadline_names_who_is_missing)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(3, ls, "late", stay_away, NULL);
@@ -382,7 +382,7 @@ static int leave_early(struct crew_member *m)
     return rc < 0 || m->rank == 0 ? rc : one_sum(m);
 }
 
-static void a_peer_that_leaves_is_named(void)
+TEST(a_peer_that_leaves_is_named)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(3, ls, "left", leave_early, NULL);
@@ -415,12 +415,12 @@ static void see_the_abort(struct loop_switch *ls)
     loop_switch_stop(ls);
 }
 
-static void an_abort_reaches_the_peers(void)
+TEST(an_abort_reaches_the_peers)
 {
     see_the_abort(start_switch());
 }
 
-static void an_abort_that_was_lost_reaches_the_peers(void)
+TEST(an_abort_that_was_lost_reaches_the_peers)
 {
     see_the_abort(loop_switch_start(&(struct loop_switch_config){.seed = seed, .loses = CTL_ABORT}));
 }
@@ -465,7 +465,7 @@ static int sum_for_ever(struct crew_member *m)
     return rc;
 }
 
-static void a_killed_peer_is_named(void)
+TEST(a_killed_peer_is_named)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000});
@@ -504,7 +504,7 @@ static int fork_and_call(struct crew_member *m)
     return status == 0 ? one_sum(m) : SWAGG_ERR_SYSTEM;
 }
 
-static void a_forked_child_cannot_disturb_the_job(void)
+TEST(a_forked_child_cannot_disturb_the_job)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(1, ls, "fork", fork_and_call, NULL);
@@ -530,7 +530,7 @@ static int sum_over_restarts(struct crew_member *m)
     return rc;
 }
 
-static void a_restarted_switch_is_not_noticed(void)
+TEST(a_restarted_switch_is_not_noticed)
 {
     struct loop_switch *ls = start_switch();
     struct restarts plan = {.count = 500009, .calls = 3};
@@ -558,7 +558,7 @@ static int wait_for_rank_1(struct crew_member *m)
     return rc < 0 ? rc : one_sum(m);
 }
 
-static void a_rank_between_calls_helps_after_a_restart(void)
+TEST(a_rank_between_calls_helps_after_a_restart)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .deaf = 1u << 1});
     atomic_uint done = 0;
@@ -596,7 +596,7 @@ static int sum_through_it_all(struct crew_member *m)
     return rc;
 }
 
-static void restarts_and_losses_together(void)
+TEST(restarts_and_losses_together)
 {
     struct impair_config link = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.01}, [IMPAIR_DUPLICATE] = {.probability = 0.01}}};
@@ -621,7 +621,7 @@ static void restarts_and_losses_together(void)
 }
 
 /* While earlier jobs may come back a new one waits; its ranks give up one by one, each at its own time. */
-static void who_gives_up_waiting_for_room_does_not_go_by_atp(void)
+TEST(who_gives_up_waiting_for_room_does_not_go_by_atp)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 400000});
@@ -643,7 +643,7 @@ static void who_gives_up_waiting_for_room_does_not_go_by_atp(void)
     loop_switch_stop(ls);
 }
 
-static void a_switch_that_stays_away_fails_the_call(void)
+TEST(a_switch_that_stays_away_fails_the_call)
 {
     /* Silence is worth a word after lost_after_ms. */
     struct loop_switch *ls =
@@ -667,28 +667,5 @@ int main(int argc, char **argv)
     if (argc == 6 && strcmp(argv[1], "--rank") == 0)
         return be_a_rank(argv);
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(bad_options_are_named),
-        UNIT_TEST(bad_arguments_do_no_harm),
-        UNIT_TEST(a_closed_port_is_named),
-        UNIT_TEST(a_silent_host_fails_before_the_join_deadline),
-        UNIT_TEST(a_missing_rank_is_named),
-        UNIT_TEST(who_waits_learns_who_was_refused),
-        UNIT_TEST(other_terms_are_refused),
-        UNIT_TEST(a_mismatch_names_both_calls),
-        UNIT_TEST(a_mismatch_reaches_who_is_still_in_open),
-        UNIT_TEST(a_deadline_names_who_is_missing),
-        UNIT_TEST(a_peer_that_leaves_is_named),
-        UNIT_TEST(an_abort_reaches_the_peers),
-        UNIT_TEST(an_abort_that_was_lost_reaches_the_peers),
-        UNIT_TEST(a_killed_peer_is_named),
-        UNIT_TEST(a_forked_child_cannot_disturb_the_job),
-        UNIT_TEST(a_restarted_switch_is_not_noticed),
-        UNIT_TEST(a_rank_between_calls_helps_after_a_restart),
-        UNIT_TEST(restarts_and_losses_together),
-        UNIT_TEST(who_gives_up_waiting_for_room_does_not_go_by_atp),
-        UNIT_TEST(a_switch_that_stays_away_fails_the_call),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client failures", tests);
+    return unit_main();
 }

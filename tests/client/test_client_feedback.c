@@ -111,7 +111,7 @@ static void sum(struct crew *crew)
         crew->summed[i] += (double)crew->rank[0].out[i];
 }
 
-static void nothing_is_lost_and_nothing_counts_twice(void)
+TEST(nothing_is_lost_and_nothing_counts_twice)
 {
     struct crew *crew = calloc(1, sizeof *crew);
     double worst = 0;
@@ -166,7 +166,7 @@ static void check_norms(const struct rank *k, const float *left_out)
 
 /* A call leaves out what its indices lack, and adds what the call before has left out. By the difference it
  * errs. Of a block that is no number nothing is kept. */
-static void the_second_call_makes_good_for_the_first(void)
+TEST(the_second_call_makes_good_for_the_first)
 {
     static const float zeros[FLOATS];
     static float before[FLOATS];
@@ -198,14 +198,4 @@ static void the_second_call_makes_good_for_the_first(void)
     for (unsigned r = 0; r < RANKS; r++)
         compress_close(&crew->rank[r].compress);
     free(crew);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(nothing_is_lost_and_nothing_counts_twice),
-        UNIT_TEST(the_second_call_makes_good_for_the_first),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client_feedback", tests);
 }

@@ -75,7 +75,7 @@ static void answer_in_its_place(const char *ip)
     close(fd);
 }
 
-static void a_job_with_a_key_outlives_its_switch(void)
+TEST(a_job_with_a_key_outlives_its_switch)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
@@ -106,7 +106,7 @@ static int sum_once(struct crew_member *m)
 }
 
 /* By ATP, too, packets are keyed, and the user of each rank is told what that costs. */
-static void a_job_by_atp_has_a_key(void)
+TEST(a_job_by_atp_has_a_key)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
@@ -168,7 +168,7 @@ static void answer_data_in_its_place(const char *ip, unsigned packets)
     close(fd);
 }
 
-static void nobody_without_the_key_answers_data_in_the_switchs_place(void)
+TEST(nobody_without_the_key_answers_data_in_the_switchs_place)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
@@ -216,7 +216,7 @@ static bool says(const char *what)
     return false;
 }
 
-static void the_wrong_key_is_told(void)
+TEST(the_wrong_key_is_told)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
@@ -233,7 +233,7 @@ static void the_wrong_key_is_told(void)
     remove_files(&files);
 }
 
-static void a_bad_key_file_is_named(void)
+TEST(a_bad_key_file_is_named)
 {
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
@@ -248,12 +248,6 @@ static void a_bad_key_file_is_named(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {UNIT_TEST(a_job_with_a_key_outlives_its_switch),
-                           UNIT_TEST(a_job_by_atp_has_a_key),
-                           UNIT_TEST(nobody_without_the_key_answers_data_in_the_switchs_place),
-                           UNIT_TEST(the_wrong_key_is_told),
-                           UNIT_TEST(a_bad_key_file_is_named),
-                           CU_TEST_INFO_NULL};
     seed_from_environment();
-    return unit_main("client/keys", tests);
+    return unit_main();
 }

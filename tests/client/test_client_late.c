@@ -32,7 +32,7 @@ static int sum_late(struct crew_member *m)
     return rc < 0 ? rc : swagg_get_waits(m->job, waited[m->rank], RANKS);
 }
 
-static void the_others_know_for_whom_they_waited(void)
+TEST(the_others_know_for_whom_they_waited)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(RANKS, ls, "late", sum_late, NULL);
@@ -60,7 +60,7 @@ static int ask_for_nothing(struct crew_member *m)
                : -1;
 }
 
-static void before_the_first_call_nobody_waited(void)
+TEST(before_the_first_call_nobody_waited)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(2, ls, "idle", ask_for_nothing, NULL);
@@ -71,10 +71,5 @@ static void before_the_first_call_nobody_waited(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(the_others_know_for_whom_they_waited),
-        UNIT_TEST(before_the_first_call_nobody_waited),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client late", tests);
+    return unit_main();
 }

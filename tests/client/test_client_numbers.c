@@ -172,18 +172,18 @@ static void sum_all_sizes(enum swagg_numbers numbers, enum swagg_mode mode)
     loop_switch_stop(ls);
 }
 
-static void floats_are_summed_as_integers(void)
+TEST(floats_are_summed_as_integers)
 {
     sum_all_sizes(SWAGG_NUMBERS_INT32, SWAGG_ORDERED);
 }
 
-static void floats_are_summed_in_half_the_bytes(void)
+TEST(floats_are_summed_in_half_the_bytes)
 {
     sum_all_sizes(SWAGG_NUMBERS_FP16, SWAGG_ORDERED);
     sum_all_sizes(SWAGG_NUMBERS_FP16, SWAGG_ON_ARRIVAL);
 }
 
-static void halves_are_summed_whatever_travels(void)
+TEST(halves_are_summed_whatever_travels)
 {
     static const enum swagg_numbers numbers[] = {SWAGG_NUMBERS_NATIVE, SWAGG_NUMBERS_INT32,
                                                  SWAGG_NUMBERS_FP16};
@@ -204,7 +204,7 @@ static void halves_are_summed_whatever_travels(void)
     loop_switch_stop(ls);
 }
 
-static void losses_do_not_spoil_them(void)
+TEST(losses_do_not_spoil_them)
 {
     const struct impair_config bad = {
         .rate = {[IMPAIR_DROP] = {.probability = 0.02}, [IMPAIR_DUPLICATE] = {.probability = 0.02}}};
@@ -218,7 +218,7 @@ static void losses_do_not_spoil_them(void)
     loop_switch_stop(ls);
 }
 
-static void a_restart_of_the_switch_is_not_noticed(void)
+TEST(a_restart_of_the_switch_is_not_noticed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct sum s = {
@@ -246,7 +246,7 @@ static int sum_integers(struct crew_member *m)
     return rc;
 }
 
-static void integers_are_exact(void)
+TEST(integers_are_exact)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(2, ls, "integers", sum_integers, NULL);
@@ -263,7 +263,7 @@ static int call_what_is_not_there(struct crew_member *m)
     return swagg_allreduce(m->job, &x, &x, 1, SWAGG_F64, SWAGG_SUM);
 }
 
-static void other_calls_are_refused_in_words(void)
+TEST(other_calls_are_refused_in_words)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(1, ls, "float64", call_what_is_not_there, NULL);
@@ -280,7 +280,7 @@ static void other_calls_are_refused_in_words(void)
     loop_switch_stop(ls);
 }
 
-static void options_that_exclude_each_other(void)
+TEST(options_that_exclude_each_other)
 {
     struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
     struct swagg_job *job;
@@ -303,18 +303,6 @@ static void options_that_exclude_each_other(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(floats_are_summed_as_integers),
-        UNIT_TEST(floats_are_summed_in_half_the_bytes),
-        UNIT_TEST(halves_are_summed_whatever_travels),
-        UNIT_TEST(losses_do_not_spoil_them),
-        UNIT_TEST(a_restart_of_the_switch_is_not_noticed),
-        UNIT_TEST(integers_are_exact),
-        UNIT_TEST(other_calls_are_refused_in_words),
-        UNIT_TEST(options_that_exclude_each_other),
-        CU_TEST_INFO_NULL,
-    };
-
     seed_from_environment();
-    return unit_main("client_numbers", tests);
+    return unit_main();
 }

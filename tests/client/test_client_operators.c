@@ -29,7 +29,7 @@ static void expect_last_words(struct ps_process *ps, const char *words)
 }
 
 /* A reload takes it back to the file's, and says so. */
-static void the_level_of_the_log_is_changed(void)
+TEST(the_level_of_the_log_is_changed)
 {
     static const char *const asked[][2] = {
         {"\"log level\", \"level\": \"loud\"", "loud is no log level; there are: error, warning"},
@@ -74,7 +74,7 @@ static bool sums(struct swagg_job *job)
 }
 
 /* The level that an operator has set, limits and jobs are as before, and the next file counts whole. */
-static void a_file_that_is_not_good_changes_nothing(void)
+TEST(a_file_that_is_not_good_changes_nothing)
 {
     struct ps_process ps;
     ps_make(&ps, program, "limits: {jobs: 4}\n");
@@ -103,7 +103,7 @@ static void a_file_that_is_not_good_changes_nothing(void)
 }
 
 /* What an operator has set ends with the process; the file is what the next one has. */
-static void a_restart_is_by_the_file(void)
+TEST(a_restart_is_by_the_file)
 {
     struct ps_process ps;
     ps_make(&ps, program, "log_level: info\n");
@@ -116,7 +116,7 @@ static void a_restart_is_by_the_file(void)
 }
 
 /* SIGINT ends it as SIGTERM does; what means nothing is named. */
-static void signals_are_heeded(void)
+TEST(signals_are_heeded)
 {
     struct ps_process ps;
     ps_make(&ps, program, "");
@@ -140,7 +140,7 @@ static int connect_to(const struct ps_process *ps)
 }
 
 /* A host that floods the control port is heard at a rate; its members are, too, beside that. */
-static void strangers_are_heard_at_a_rate(void)
+TEST(strangers_are_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, FLOOD = 20000, HEARD = 200 }; /* of them, 256 but for those of the job */
     struct ps_process ps;
@@ -215,7 +215,7 @@ static unsigned beat(struct ctl_session *s, int fd, unsigned times)
 
 /* What is more than it has reason to say is dropped before anything is done about it, and so costs the others
  * nothing. */
-static void a_member_that_floods_is_heard_at_a_rate(void)
+TEST(a_member_that_floods_is_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, DROPPED = 2000, FLOOD = 200000 };
     struct ps_process ps;
@@ -252,7 +252,7 @@ static bool lines_are_left_out(const struct ps_process *ps, unsigned *about_jobs
 
 /* Strangers are heard 64 times a second, so the log's bound is passed some seconds after the first 1,024
  * lines. */
-static void nobody_fills_the_log_by_joining(void)
+TEST(nobody_fills_the_log_by_joining)
 {
     enum { FULL = 3000 };
     struct ps_process ps;
@@ -273,11 +273,5 @@ int main(int argc, char **argv)
 {
     (void)argc;
     program = argv[1];
-    CU_TestInfo tests[] = {
-        UNIT_TEST(the_level_of_the_log_is_changed), UNIT_TEST(a_file_that_is_not_good_changes_nothing),
-        UNIT_TEST(a_restart_is_by_the_file),        UNIT_TEST(signals_are_heeded),
-        UNIT_TEST(strangers_are_heard_at_a_rate),   UNIT_TEST(a_member_that_floods_is_heard_at_a_rate),
-        UNIT_TEST(nobody_fills_the_log_by_joining), CU_TEST_INFO_NULL,
-    };
-    return unit_main("client operators", tests);
+    return unit_main();
 }

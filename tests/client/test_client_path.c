@@ -31,7 +31,7 @@ static unsigned elements_where(unsigned mtu_in, unsigned mtu_out, enum swagg_che
     return crew.member[0].stats.elements_per_packet;
 }
 
-static void packets_are_as_long_as_the_path_takes(void)
+TEST(packets_are_as_long_as_the_path_takes)
 {
     CU_ASSERT_EQUAL(elements_where(0, 0, SWAGG_CHECKSUM_NONE), (1500 - 38) / 4);
     CU_ASSERT_EQUAL(elements_where(1500, 1500, SWAGG_CHECKSUM_CRC32C), (1500 - 42) / 4);
@@ -41,7 +41,7 @@ static void packets_are_as_long_as_the_path_takes(void)
     CU_ASSERT_EQUAL(elements_where(0, 120, SWAGG_CHECKSUM_NONE), (106 - 38) / 4);
 }
 
-static void losses_are_not_taken_for_a_narrow_path(void)
+TEST(losses_are_not_taken_for_a_narrow_path)
 {
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.1}}};
     struct loop_switch *ls =
@@ -53,7 +53,7 @@ static void losses_are_not_taken_for_a_narrow_path(void)
 }
 
 /* The answers to a round of questions come when the next ones are on their way. */
-static void a_narrow_path_is_found_on_a_long_way(void)
+TEST(a_narrow_path_is_found_on_a_long_way)
 {
     const struct impair_config far = {
         .rate = {[IMPAIR_REORDER] = {.every = 1}}, .hold_frames = UINT32_MAX, .hold_for = 400000000};
@@ -65,7 +65,7 @@ static void a_narrow_path_is_found_on_a_long_way(void)
     loop_switch_stop(ls);
 }
 
-static void a_closed_data_port_is_found_before_the_job_runs(void)
+TEST(a_closed_data_port_is_found_before_the_job_runs)
 {
     for (unsigned in = 0; in < 2; in++) {
         struct loop_switch *ls =
@@ -83,7 +83,7 @@ static void a_closed_data_port_is_found_before_the_job_runs(void)
 }
 
 /* A switch that shares its CPUs may stand still for longer than 3 s, in which a worker asks some 60 times. */
-static void so_long_a_silent_switch_is_waited_for_as_the_caller_says(void)
+TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed, .ignores = 80});
     struct crew crew = crew_of(1, ls, "late", one_sum, NULL);
@@ -106,7 +106,7 @@ static void so_long_a_silent_switch_is_waited_for_as_the_caller_says(void)
 }
 
 /* Its host answers with "port unreachable" meanwhile, so often that many a rank hears it. */
-static void a_switch_that_starts_while_a_rank_opens_is_waited_for(void)
+TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(1, ls, "early", one_sum, NULL);
@@ -124,14 +124,5 @@ static void a_switch_that_starts_while_a_rank_opens_is_waited_for(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(packets_are_as_long_as_the_path_takes),
-        UNIT_TEST(losses_are_not_taken_for_a_narrow_path),
-        UNIT_TEST(a_narrow_path_is_found_on_a_long_way),
-        UNIT_TEST(a_closed_data_port_is_found_before_the_job_runs),
-        UNIT_TEST(so_long_a_silent_switch_is_waited_for_as_the_caller_says),
-        UNIT_TEST(a_switch_that_starts_while_a_rank_opens_is_waited_for),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client path", tests);
+    return unit_main();
 }

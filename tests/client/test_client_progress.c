@@ -21,7 +21,7 @@ static int wait_for_progress(struct crew_member *m)
     return crew_sum(m, &tensor, -1, false);
 }
 
-static void a_waiting_call_drives_other_communication(void)
+TEST(a_waiting_call_drives_other_communication)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     atomic_uint calls = 0;
@@ -58,7 +58,7 @@ static int sum_in_a_row(struct crew_member *m)
 }
 
 /* A small call takes less than that; to drive it in each would take half as long again. */
-static void small_calls_in_a_row_drive_it_once_in_half_a_millisecond(void)
+TEST(small_calls_in_a_row_drive_it_once_in_half_a_millisecond)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t between[2];
@@ -73,10 +73,5 @@ static void small_calls_in_a_row_drive_it_once_in_half_a_millisecond(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_waiting_call_drives_other_communication),
-        UNIT_TEST(small_calls_in_a_row_drive_it_once_in_half_a_millisecond),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client progress", tests);
+    return unit_main();
 }

@@ -44,7 +44,7 @@ static int sum_without_the_late(struct crew_member *m)
     return 0;
 }
 
-static void sums_are_of_the_ranks_that_are_there(void)
+TEST(sums_are_of_the_ranks_that_are_there)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     for (int wait_ms = 0; wait_ms <= 20; wait_ms += 20) {
@@ -79,7 +79,7 @@ static int sum_in_turn(struct crew_member *m)
 }
 
 /* A quorum has contributed, but there is time left. */
-static void who_comes_in_time_is_waited_for(void)
+TEST(who_comes_in_time_is_waited_for)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     struct crew crew = crew_of(RANKS, ls, "in time", sum_in_turn, NULL);
@@ -139,7 +139,7 @@ static int compress_without_the_late(struct crew_member *m)
     return t.elements > 0 && (sum / FLOATS < least / RANKS || sum / FLOATS > most) ? 3 : 0;
 }
 
-static void compressed_ones_too(void)
+TEST(compressed_ones_too)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     struct crew crew = crew_of(RANKS, ls, "thc", compress_without_the_late, NULL);
@@ -196,7 +196,7 @@ static int neither_waits(struct crew_member *m)
 }
 
 /* A rank that will not wait for sums in a job that does not wait for ranks. */
-static void best_effort_goes_with_it(void)
+TEST(best_effort_goes_with_it)
 {
     const struct impair_config lossy = {.rate = {[IMPAIR_DROP] = {.probability = 0.05}}};
     struct loop_switch *ls =
@@ -230,7 +230,7 @@ static int sum_with_all(struct crew_member *m)
     return m->rank == 1 ? t.least != RANKS || t.elements != 1 || t.in_all[0] != 7 : t.elements != 0;
 }
 
-static void without_a_quorum_all_are_in(void)
+TEST(without_a_quorum_all_are_in)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = 1});
     struct crew crew = crew_of(RANKS, ls, "all", sum_with_all, NULL);
@@ -247,7 +247,7 @@ static int refused(struct swagg_options o)
     return swagg_open(&job, &o);
 }
 
-static void options_must_make_sense(void)
+TEST(options_must_make_sense)
 {
     struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
     o.quorum = RANKS + 1;
@@ -263,18 +263,4 @@ static void options_must_make_sense(void)
     o.numbers = SWAGG_NUMBERS_INT32;
     CU_ASSERT_EQUAL(refused(o), SWAGG_ERR_ARGUMENT);
     CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), "options.numbers"));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(sums_are_of_the_ranks_that_are_there),
-        UNIT_TEST(who_comes_in_time_is_waited_for),
-        UNIT_TEST(compressed_ones_too),
-        UNIT_TEST(best_effort_goes_with_it),
-        UNIT_TEST(without_a_quorum_all_are_in),
-        UNIT_TEST(options_must_make_sense),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client_quorum", tests);
 }

@@ -124,23 +124,23 @@ static void live_on(const struct way *way)
     unlink(key);
 }
 
-static void a_job_outlives_its_server(void)
+TEST(a_job_outlives_its_server)
 {
     live_on(&(struct way){.job = "one", .servers = 1, .killed = {FIRST, FIRST, FIRST}});
 }
 
 /* The other one goes on as ever. */
-static void a_job_outlives_one_of_two_servers(void)
+TEST(a_job_outlives_one_of_two_servers)
 {
     live_on(&(struct way){.job = "second", .servers = 2, .killed = {SECOND, SECOND, SECOND}});
 }
 
-static void a_job_with_a_key_outlives_one_server_after_the_other(void)
+TEST(a_job_with_a_key_outlives_one_server_after_the_other)
 {
     live_on(&(struct way){.job = "in-turn", .servers = 2, .killed = {FIRST, SECOND, FIRST}, .keyed = true});
 }
 
-static void a_job_with_a_checksum_outlives_both_servers_at_once(void)
+TEST(a_job_with_a_checksum_outlives_both_servers_at_once)
 {
     live_on(&(struct way){.job = "at-once",
                           .servers = 2,
@@ -148,7 +148,7 @@ static void a_job_with_a_checksum_outlives_both_servers_at_once(void)
                           .checksum = SWAGG_CHECKSUM_CRC32C});
 }
 
-static void a_job_outlives_its_server_beside_strangers(void)
+TEST(a_job_outlives_its_server_beside_strangers)
 {
     live_on(&(struct way){.job = "envied", .servers = 1, .killed = {FIRST, FIRST, FIRST}, .strangers = true});
 }
@@ -158,13 +158,5 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_job_outlives_its_server),
-        UNIT_TEST(a_job_outlives_one_of_two_servers),
-        UNIT_TEST(a_job_with_a_key_outlives_one_server_after_the_other),
-        UNIT_TEST(a_job_with_a_checksum_outlives_both_servers_at_once),
-        UNIT_TEST(a_job_outlives_its_server_beside_strangers),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client restarts", tests);
+    return unit_main();
 }

@@ -31,7 +31,7 @@ static int sum_many(struct crew_member *m)
 }
 
 /* Both threads have had a part in it, and operators see the job. */
-static void sums_are_right(void)
+TEST(sums_are_right)
 {
     struct ps_process ps;
     ps_make(&ps, program, "");
@@ -67,7 +67,7 @@ static void await_members(struct watched *w, int n)
         sleep_ms(1);
 }
 
-static void operators_see_jobs(void)
+TEST(operators_see_jobs)
 {
     struct ps_process ps;
     struct watched watched = {0};
@@ -99,7 +99,7 @@ static void operators_see_jobs(void)
     ps_stop(&ps);
 }
 
-static void operators_end_jobs(void)
+TEST(operators_end_jobs)
 {
     struct ps_process ps;
     struct watched watched = {0};
@@ -133,7 +133,7 @@ static int sum_until_told(struct crew_member *m)
 }
 
 /* A server that is killed and started again in the middle is not noticed, but for time. */
-static void a_restart_is_outlived(void)
+TEST(a_restart_is_outlived)
 {
     struct ps_process ps;
     struct watched watched = {0};
@@ -151,7 +151,7 @@ static void a_restart_is_outlived(void)
     ps_stop(&ps);
 }
 
-static void a_dead_server_is_named(void)
+TEST(a_dead_server_is_named)
 {
     struct ps_process ps;
     struct watched watched = {0};
@@ -180,7 +180,7 @@ static struct crew crew_of_many(const struct ps_process *ps, const char *job, st
 /* A slot of 16 ranks and packets of 9000 bytes takes a good part of a megabyte: there is room for fewer than
  * a job wishes for, then for less, then for none at all. All are founded from one host, which leaves a
  * quarter to others. */
-static void memory_is_bounded(void)
+TEST(memory_is_bounded)
 {
     struct ps_process ps;
     struct watched watched = {0};
@@ -208,7 +208,7 @@ static void memory_is_bounded(void)
     ps_stop(&ps);
 }
 
-static void configurations_are_checked(void)
+TEST(configurations_are_checked)
 {
     static const char *const bad[][2] = {
         {"mtu: 1500\n", "server: is missing"},
@@ -236,15 +236,5 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(sums_are_right),
-        UNIT_TEST(operators_see_jobs),
-        UNIT_TEST(operators_end_jobs),
-        UNIT_TEST(a_restart_is_outlived),
-        UNIT_TEST(a_dead_server_is_named),
-        UNIT_TEST(memory_is_bounded),
-        UNIT_TEST(configurations_are_checked),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client server", tests);
+    return unit_main();
 }

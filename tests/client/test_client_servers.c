@@ -75,7 +75,7 @@ static int sum_all_sizes(struct crew_member *m)
     return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
 }
 
-static void sums_are_those_of_one_server(void)
+TEST(sums_are_those_of_one_server)
 {
     for (int n = 2; n <= SERVERS_MAX; n++) {
         struct servers s = start(n);
@@ -99,7 +99,7 @@ static int sum_round(struct crew_member *m)
 }
 
 /* Eight ranks in racks of three have nearly all results of each server by its group. */
-static void results_come_by_each_servers_group(void)
+TEST(results_come_by_each_servers_group)
 {
     struct servers s = start(2);
     struct crew crew = crew_at_all(8, &s, "groups", sum_round, NULL);
@@ -133,7 +133,7 @@ static int sum_scaled(struct crew_member *m)
     return rc;
 }
 
-static void scaled_numbers_are_summed(void)
+TEST(scaled_numbers_are_summed)
 {
     struct servers s = start(3);
     struct crew crew = crew_at_all(3, &s, "numbers", sum_scaled, NULL);
@@ -143,7 +143,7 @@ static void scaled_numbers_are_summed(void)
 }
 
 /* Each grants packets as long as it takes: the shortest count everywhere. */
-static void servers_of_different_packets_agree(void)
+TEST(servers_of_different_packets_agree)
 {
     struct servers s = {0};
     start_one(&s, "mtu: 9000\n");
@@ -156,7 +156,7 @@ static void servers_of_different_packets_agree(void)
 }
 
 /* So many chunks are under way at each server, whatever the network says. */
-static void a_fixed_window_is_each_servers(void)
+TEST(a_fixed_window_is_each_servers)
 {
     struct servers s = start(2);
     struct crew crew = crew_at_all(2, &s, "window", sum_round, NULL);
@@ -182,7 +182,7 @@ static int differ(struct crew_member *m)
     return crew_sum(m, &t, -1, false);
 }
 
-static void different_calls_are_named(void)
+TEST(different_calls_are_named)
 {
     static const size_t counts[] = {10, 9000};
     struct servers s = start(2);
@@ -216,7 +216,7 @@ static void wait_for(atomic_int *calls, int enough)
 }
 
 /* The others serve on: every rank learns which one is dead, from it itself or from a rank that has. */
-static void a_server_that_dies_is_named(void)
+TEST(a_server_that_dies_is_named)
 {
     atomic_int calls = 0;
     struct servers s = start_with("timers: {lost_after_ms: 5000}\n", 3); /* half of it is a long silence */
@@ -237,7 +237,7 @@ static void a_server_that_dies_is_named(void)
 }
 
 /* What ends the job at one server ends it, by that server's name, on all ranks. */
-static void a_job_that_one_server_ends_is_over(void)
+TEST(a_job_that_one_server_ends_is_over)
 {
     atomic_int calls = 0;
     struct servers s = start(2);
@@ -272,7 +272,7 @@ static bool names_the_absent(const struct crew *crew)
            strstr(crew->member[gave_up].error, "waiting for rank 2 at the parameter server 127.");
 }
 
-static void an_absent_rank_is_named(void)
+TEST(an_absent_rank_is_named)
 {
     struct servers s = start(2);
     struct crew crew = crew_at_all(3, &s, "absent", one_is_absent, NULL);
@@ -302,7 +302,7 @@ static int open_with_other_lists(struct crew_member *m)
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10}, -1, true);
 }
 
-static void other_lists_and_racks_are_refused(void)
+TEST(other_lists_and_racks_are_refused)
 {
     struct servers s = start(3);
     struct crew crew = crew_at_all(2, &s, "lists", open_with_other_lists, &s);
@@ -313,7 +313,7 @@ static void other_lists_and_racks_are_refused(void)
     stop(&s);
 }
 
-static void a_list_that_makes_no_sense_is_refused(void)
+TEST(a_list_that_makes_no_sense_is_refused)
 {
     static const struct {
         const char *list, *named;
@@ -337,7 +337,7 @@ static void a_list_that_makes_no_sense_is_refused(void)
 }
 
 /* Nobody joins at the one that is there. */
-static void a_server_that_is_not_there_is_named(void)
+TEST(a_server_that_is_not_there_is_named)
 {
     struct servers s = start(2);
     ps_kill(&s.ps[1]);
@@ -359,20 +359,5 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(sums_are_those_of_one_server),
-        UNIT_TEST(results_come_by_each_servers_group),
-        UNIT_TEST(scaled_numbers_are_summed),
-        UNIT_TEST(servers_of_different_packets_agree),
-        UNIT_TEST(a_fixed_window_is_each_servers),
-        UNIT_TEST(different_calls_are_named),
-        UNIT_TEST(a_server_that_dies_is_named),
-        UNIT_TEST(a_job_that_one_server_ends_is_over),
-        UNIT_TEST(an_absent_rank_is_named),
-        UNIT_TEST(other_lists_and_racks_are_refused),
-        UNIT_TEST(a_list_that_makes_no_sense_is_refused),
-        UNIT_TEST(a_server_that_is_not_there_is_named),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client servers", tests);
+    return unit_main();
 }

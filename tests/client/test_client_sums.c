@@ -30,7 +30,7 @@ static int sum_all_kinds(struct crew_member *m)
     return 0;
 }
 
-static void every_type_and_size_is_summed(void)
+TEST(every_type_and_size_is_summed)
 {
     static const int sizes[] = {1, 2, 4, 8};
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
@@ -62,7 +62,7 @@ static int compute_all_pairs(struct crew_member *m)
     return rc;
 }
 
-static void every_operation_on_every_type_is_computed(void)
+TEST(every_operation_on_every_type_is_computed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (int size = 1; size <= 4; size += 3)
@@ -80,7 +80,7 @@ static int sum_one(struct crew_member *m)
     return crew_sum(m, m->crew->arg, -1, false);
 }
 
-static void megabytes_are_summed(void)
+TEST(megabytes_are_summed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_F32, .count = 1500007, .seed = seed};
@@ -93,7 +93,7 @@ static void megabytes_are_summed(void)
     loop_switch_stop(ls);
 }
 
-static void one_chunk_in_flight_is_enough(void)
+TEST(one_chunk_in_flight_is_enough)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_I64, .count = 1001, .seed = seed};
@@ -118,7 +118,7 @@ static int sum_many_small(struct crew_member *m)
     return rc;
 }
 
-static void a_thousand_calls_in_a_row_are_summed(void)
+TEST(a_thousand_calls_in_a_row_are_summed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(3, ls, "many", sum_many_small, NULL);
@@ -156,30 +156,30 @@ static void sums_survive(double loss, double duplicates, double reordering)
     loop_switch_stop(ls);
 }
 
-static void sums_survive_loss(void)
+TEST(sums_survive_loss)
 {
     sums_survive(0.01, 0, 0);
     sums_survive(0.1, 0, 0);
 }
 
-static void sums_survive_duplicates(void)
+TEST(sums_survive_duplicates)
 {
     sums_survive(0, 0.1, 0);
 }
 
-static void sums_survive_reordering(void)
+TEST(sums_survive_reordering)
 {
     sums_survive(0, 0, 0.1);
 }
 
-static void sums_survive_all_of_it(void)
+TEST(sums_survive_all_of_it)
 {
     sums_survive(0.03, 0.03, 0.03);
 }
 
 /* The same floats in any mix of losses: the order of the additions is that of the ranks, whatever comes
  * first. */
-static void ordered_floats_are_reproducible(void)
+TEST(ordered_floats_are_reproducible)
 {
     struct tensor tensor = {.type = SWAGG_F32, .count = 30001, .seed = seed};
     for (unsigned run = 0; run < 3; run++) {
@@ -191,7 +191,7 @@ static void ordered_floats_are_reproducible(void)
     }
 }
 
-static void two_jobs_side_by_side(void)
+TEST(two_jobs_side_by_side)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew one = crew_of(3, ls, "one", sum_a_few, NULL),
@@ -210,7 +210,7 @@ static void on_alarm(int signal)
     (void)signal;
 }
 
-static void signals_disturb_nothing(void)
+TEST(signals_disturb_nothing)
 {
     struct loop_switch_config config = impaired(0.01, 0, 0);
     struct loop_switch *ls = loop_switch_start(&config);
@@ -226,7 +226,7 @@ static void signals_disturb_nothing(void)
     loop_switch_stop(ls);
 }
 
-static void statistics_add_up(void)
+TEST(statistics_add_up)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct tensor tensor = {.type = SWAGG_F32, .count = 360 + 9 * 365, .seed = seed};
@@ -251,21 +251,5 @@ static void statistics_add_up(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(every_type_and_size_is_summed),
-        UNIT_TEST(every_operation_on_every_type_is_computed),
-        UNIT_TEST(megabytes_are_summed),
-        UNIT_TEST(one_chunk_in_flight_is_enough),
-        UNIT_TEST(a_thousand_calls_in_a_row_are_summed),
-        UNIT_TEST(sums_survive_loss),
-        UNIT_TEST(sums_survive_duplicates),
-        UNIT_TEST(sums_survive_reordering),
-        UNIT_TEST(sums_survive_all_of_it),
-        UNIT_TEST(ordered_floats_are_reproducible),
-        UNIT_TEST(two_jobs_side_by_side),
-        UNIT_TEST(signals_disturb_nothing),
-        UNIT_TEST(statistics_add_up),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client sums", tests);
+    return unit_main();
 }

@@ -70,7 +70,7 @@ static struct swagg_options options_of(const struct lab *lab, const char *job, c
                                   .protocol = protocol};
 }
 
-static void a_job_with_a_key_outlives_its_server(void)
+TEST(a_job_with_a_key_outlives_its_server)
 {
     struct lab lab;
     start(&lab);
@@ -125,7 +125,7 @@ static int sum(struct swagg_job *job)
     return swagg_allreduce(job, x, x, 100, SWAGG_F32, SWAGG_SUM);
 }
 
-static void others_are_refused_and_told_why(void)
+TEST(others_are_refused_and_told_why)
 {
     struct lab lab;
     char other[KEY_FILES_PATH_MAX];
@@ -141,7 +141,7 @@ static void others_are_refused_and_told_why(void)
 }
 
 /* As the documentation has it: the next key beside the old one, then at the workers, then alone. */
-static void keys_change_while_a_job_runs(void)
+TEST(keys_change_while_a_job_runs)
 {
     struct lab lab;
     char next[KEY_FILES_PATH_MAX], old[KEY_FILES_PATH_MAX];
@@ -166,7 +166,7 @@ static void keys_change_while_a_job_runs(void)
     stop(&lab);
 }
 
-static void a_tenant_has_no_more_than_its_quota(void)
+TEST(a_tenant_has_no_more_than_its_quota)
 {
     struct lab lab;
     start(&lab);
@@ -186,7 +186,7 @@ static void a_tenant_has_no_more_than_its_quota(void)
 }
 
 /* The server goes on as it was, and says by which key. */
-static void a_bad_file_changes_nothing(void)
+TEST(a_bad_file_changes_nothing)
 {
     struct lab lab;
     start(&lab);
@@ -208,7 +208,7 @@ static void a_bad_file_changes_nothing(void)
 }
 
 /* Each tenant has names of its own. */
-static void jobs_of_one_name_are_told_apart(void)
+TEST(jobs_of_one_name_are_told_apart)
 {
     struct lab lab;
     start(&lab);
@@ -229,7 +229,7 @@ static void jobs_of_one_name_are_told_apart(void)
     stop(&lab);
 }
 
-static void configurations_are_checked(void)
+TEST(configurations_are_checked)
 {
     static const char *const bad[][2] = {
         {"tenants: [{name: lab}]\n", "tenants[0].addresses: is missing"},
@@ -251,11 +251,5 @@ int main(int argc, char **argv)
     (void)argc;
     program = argv[1];
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_job_with_a_key_outlives_its_server), UNIT_TEST(others_are_refused_and_told_why),
-        UNIT_TEST(keys_change_while_a_job_runs),         UNIT_TEST(a_tenant_has_no_more_than_its_quota),
-        UNIT_TEST(a_bad_file_changes_nothing),           UNIT_TEST(jobs_of_one_name_are_told_apart),
-        UNIT_TEST(configurations_are_checked),           CU_TEST_INFO_NULL,
-    };
-    return unit_main("client tenants", tests);
+    return unit_main();
 }

@@ -48,7 +48,7 @@ ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags)
 }
 
 /* Of whoever has been silent while this process stood still, an answer may be here. */
-static void an_answer_that_waits_in_the_socket_counts(void)
+TEST(an_answer_that_waits_in_the_socket_counts)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(1, ls, "still", one_sum, NULL);
@@ -90,7 +90,7 @@ int __wrap_pthread_join(pthread_t thread, void **result)
 }
 
 /* Each may look at all parts of the job. */
-static void nothing_of_a_job_is_closed_before_all_its_threads_have_ended(void)
+TEST(nothing_of_a_job_is_closed_before_all_its_threads_have_ended)
 {
     struct loop_switch *first = loop_switch_start(&(struct loop_switch_config){.seed = seed}),
                        *second = loop_switch_start(&(struct loop_switch_config){.seed = seed + 1});
@@ -115,10 +115,5 @@ static void nothing_of_a_job_is_closed_before_all_its_threads_have_ended(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(an_answer_that_waits_in_the_socket_counts),
-        UNIT_TEST(nothing_of_a_job_is_closed_before_all_its_threads_have_ended),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client threads", tests);
+    return unit_main();
 }

@@ -104,7 +104,7 @@ static void send_alike(size_t length, unsigned odd, size_t odd_length)
     send_batch(lengths, TRANSPORT_BATCH, 0);
 }
 
-static void a_shorter_packet_ends_a_run_and_a_longer_one_begins_the_next(void)
+TEST(a_shorter_packet_ends_a_run_and_a_longer_one_begins_the_next)
 {
     static const size_t shorter[] = {100, 100, 60, 100, 100}, longer[] = {60, 60, 100, 60, 60},
                         falling[] = {100, 60, 60, 20, 20, 20, 12}, alone[] = {1000};
@@ -116,7 +116,7 @@ static void a_shorter_packet_ends_a_run_and_a_longer_one_begins_the_next(void)
 }
 
 /* A run is one datagram to the kernel: its payload has room for 65507 bytes, those of the headers less. */
-static void a_run_is_no_longer_than_a_datagram(void)
+TEST(a_run_is_no_longer_than_a_datagram)
 {
     enum { DATAGRAM_MAX = 65535 - AGG_IP_UDP_BYTES, LENGTH = 1560, FIT = DATAGRAM_MAX / LENGTH };
 
@@ -126,12 +126,12 @@ static void a_run_is_no_longer_than_a_datagram(void)
     send_alike(LENGTH, FIT, DATAGRAM_MAX - FIT * LENGTH + 1); /* just does not */
 }
 
-static void a_whole_batch_of_small_packets_is_sent(void)
+TEST(a_whole_batch_of_small_packets_is_sent)
 {
     send_alike(HEAD_BYTES, TRANSPORT_BATCH, 0);
 }
 
-static void where_the_kernel_refuses_runs_packets_are_sent_one_by_one(void)
+TEST(where_the_kernel_refuses_runs_packets_are_sent_one_by_one)
 {
     static const size_t lengths[] = {60, 200, 100, 100, 100, 60, 100};
 
@@ -155,7 +155,7 @@ int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
     return (int)syscall(SYS_sendmmsg, fd, messages, n, flags);
 }
 
-static void a_path_that_is_closed_for_a_while_loses_packets_and_no_more(void)
+TEST(a_path_that_is_closed_for_a_while_loses_packets_and_no_more)
 {
     static const int errors[] = {EPERM,    EACCES,       EINVAL, ENETUNREACH, EHOSTUNREACH,
                                  EMSGSIZE, ECONNREFUSED, EPROTO, ENOBUFS,     ENETDOWN};
@@ -259,7 +259,7 @@ static void expect_words(struct transport *t, const char *words)
         CU_ASSERT(packets[i].bytes == 1 && packets[i].payload[0] == words[i]);
 }
 
-static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
+TEST(slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard)
 {
     struct sockaddr_in first, worker = {0}, elsewhere = {.sin_family = AF_INET};
     int fd[PORTS], forger = socket(AF_INET, SOCK_DGRAM, 0), stranger;
@@ -295,19 +295,4 @@ static void slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard(void)
         close(fd[p]);
     close(forger);
     close(stranger);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_shorter_packet_ends_a_run_and_a_longer_one_begins_the_next),
-        UNIT_TEST(a_run_is_no_longer_than_a_datagram),
-        UNIT_TEST(a_whole_batch_of_small_packets_is_sent),
-        UNIT_TEST(where_the_kernel_refuses_runs_packets_are_sent_one_by_one),
-        UNIT_TEST(a_path_that_is_closed_for_a_while_loses_packets_and_no_more),
-        UNIT_TEST(slots_are_dealt_to_the_switchs_ports_and_only_those_are_heard),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("client transport", tests);
 }

@@ -110,7 +110,7 @@ static int sum_all_cuts(struct crew_member *m)
     return swagg_allreducev(m->job, NULL, 0, SWAGG_F32, SWAGG_SUM);
 }
 
-static void tensors_posted_together_are_summed(void)
+TEST(tensors_posted_together_are_summed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned checksum = SWAGG_CHECKSUM_NONE; checksum <= SWAGG_CHECKSUM_CRC32C; checksum++) {
@@ -126,7 +126,7 @@ static int sum_ten_thousand(struct crew_member *m)
     return sum_pieces(m, &(struct tensor){.type = SWAGG_F32, .count = 700000, .seed = seed}, 10000);
 }
 
-static void ten_thousand_survive_losses(void)
+TEST(ten_thousand_survive_losses)
 {
     struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
     struct loop_switch *ls =
@@ -137,7 +137,7 @@ static void ten_thousand_survive_losses(void)
 }
 
 /* 161 of 10 elements: 1610 elements fit five packets, the first of them with 360, the others with 365. */
-static void small_tensors_share_packets(void)
+TEST(small_tensors_share_packets)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     float data[161][10] = {0};
@@ -166,7 +166,7 @@ static int sum_with_or_without(struct crew_member *m)
     return m->rank == 0 ? crew_sum(m, &t, -1, false) : sum_pieces(m, &t, 40);
 }
 
-static void a_plain_call_meets_a_vector_call(void)
+TEST(a_plain_call_meets_a_vector_call)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(3, ls, "both", sum_with_or_without, NULL);
@@ -181,7 +181,7 @@ static int differ(struct crew_member *m)
     return swagg_allreducev(m->job, segments, 2, SWAGG_F32, SWAGG_SUM);
 }
 
-static void a_mismatch_names_the_elements_in_all(void)
+TEST(a_mismatch_names_the_elements_in_all)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(2, ls, "differ", differ, NULL);
@@ -225,7 +225,7 @@ static int call_badly(struct crew_member *m)
     return swagg_allreducev(m->job, good, 4, SWAGG_F32, SWAGG_SUM);
 }
 
-static void bad_segments_are_named(void)
+TEST(bad_segments_are_named)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(1, ls, "bad segments", call_badly, NULL);
@@ -255,7 +255,7 @@ static bool overlap_slowly(const struct swagg_segment s[], size_t n)
     return false;
 }
 
-static void overlaps_are_found(void)
+TEST(overlaps_are_found)
 {
     struct swagg_segment s[5];
     struct overlap_range scratch[10];
@@ -279,15 +279,5 @@ static void overlaps_are_found(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(tensors_posted_together_are_summed),
-        UNIT_TEST(ten_thousand_survive_losses),
-        UNIT_TEST(small_tensors_share_packets),
-        UNIT_TEST(a_plain_call_meets_a_vector_call),
-        UNIT_TEST(a_mismatch_names_the_elements_in_all),
-        UNIT_TEST(bad_segments_are_named),
-        UNIT_TEST(overlaps_are_found),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client vector", tests);
+    return unit_main();
 }

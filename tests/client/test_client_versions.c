@@ -33,7 +33,7 @@ static int open_and_close(const struct swagg_options *o)
     return rc;
 }
 
-static void what_the_caller_does_not_know_is_the_default(void)
+TEST(what_the_caller_does_not_know_is_the_default)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct swagg_options o = good(ls);
@@ -47,7 +47,7 @@ static void what_the_caller_does_not_know_is_the_default(void)
     loop_switch_stop(ls);
 }
 
-static void what_the_library_does_not_know_must_not_be_asked_for(void)
+TEST(what_the_library_does_not_know_must_not_be_asked_for)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct longer_options o = {.known = good(ls)};
@@ -62,7 +62,7 @@ static void what_the_library_does_not_know_must_not_be_asked_for(void)
     loop_switch_stop(ls);
 }
 
-static void so_much_of_the_statistics_is_written_as_the_caller_knows(void)
+TEST(so_much_of_the_statistics_is_written_as_the_caller_knows)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct swagg_options o = good(ls);
@@ -91,7 +91,7 @@ static void so_much_of_the_statistics_is_written_as_the_caller_knows(void)
     loop_switch_stop(ls);
 }
 
-static void the_version_is_one_word(void)
+TEST(the_version_is_one_word)
 {
     CU_ASSERT(strncmp(swagg_version(), "0.", 2) == 0 && strchr(swagg_version(), '+') != NULL);
     CU_ASSERT_PTR_NULL(strpbrk(swagg_version(), " @\n"));
@@ -100,12 +100,5 @@ static void the_version_is_one_word(void)
 int main(void)
 {
     seed_from_environment();
-    CU_TestInfo tests[] = {
-        UNIT_TEST(what_the_caller_does_not_know_is_the_default),
-        UNIT_TEST(what_the_library_does_not_know_must_not_be_asked_for),
-        UNIT_TEST(so_much_of_the_statistics_is_written_as_the_caller_knows),
-        UNIT_TEST(the_version_is_one_word),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("client versions", tests);
+    return unit_main();
 }

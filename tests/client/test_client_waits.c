@@ -37,7 +37,7 @@ static void expect(uint64_t total, uint64_t rank0, uint64_t rank1, uint64_t rank
     waits_close(&w);
 }
 
-static void a_call_in_which_results_come_waits_for_nobody(void)
+TEST(a_call_in_which_results_come_waits_for_nobody)
 {
     begin(100);
     nobody(110, 110);
@@ -45,7 +45,7 @@ static void a_call_in_which_results_come_waits_for_nobody(void)
     expect(0, 0, 0, 0);
 }
 
-static void the_rank_that_is_missing_is_charged_until_the_result(void)
+TEST(the_rank_that_is_missing_is_charged_until_the_result)
 {
     begin(100);
     note(100, 130, 1, 2, 0);
@@ -53,7 +53,7 @@ static void the_rank_that_is_missing_is_charged_until_the_result(void)
     expect(290, 0, 0, 290);
 }
 
-static void of_several_each_is_charged_as_long_as_it_is_missing(void)
+TEST(of_several_each_is_charged_as_long_as_it_is_missing)
 {
     begin(100);
     note(100, 130, 2, 0, 1);
@@ -62,7 +62,7 @@ static void of_several_each_is_charged_as_long_as_it_is_missing(void)
     expect(190, 20, 190, 0);
 }
 
-static void a_wait_that_goes_on_shows_already(void)
+TEST(a_wait_that_goes_on_shows_already)
 {
     begin(100);
     note(100, 130, 1, 1, 0);
@@ -70,7 +70,7 @@ static void a_wait_that_goes_on_shows_already(void)
     expect(890, 0, 890, 0);
 }
 
-static void a_wait_of_a_round_trip_is_none(void)
+TEST(a_wait_of_a_round_trip_is_none)
 {
     begin(100);
     note(100, 105, 1, 1, 0);
@@ -78,7 +78,7 @@ static void a_wait_of_a_round_trip_is_none(void)
     expect(0, 0, 0, 0);
 }
 
-static void each_wait_of_a_call_counts_from_the_result_before_it(void)
+TEST(each_wait_of_a_call_counts_from_the_result_before_it)
 {
     begin(100);
     nobody(200, 200);
@@ -89,7 +89,7 @@ static void each_wait_of_a_call_counts_from_the_result_before_it(void)
     expect(130, 0, 90, 40);
 }
 
-static void who_was_missing_when_the_switch_was_lost_is_forgotten(void)
+TEST(who_was_missing_when_the_switch_was_lost_is_forgotten)
 {
     begin(100);
     note(100, 130, 1, 1, 0);
@@ -99,7 +99,7 @@ static void who_was_missing_when_the_switch_was_lost_is_forgotten(void)
 }
 
 /* The newest result is older than the switch that is asked now. */
-static void a_wait_over_a_restart_is_charged_once(void)
+TEST(a_wait_over_a_restart_is_charged_once)
 {
     begin(100);
     note(100, 200, 1, 1, 0);
@@ -107,21 +107,4 @@ static void a_wait_over_a_restart_is_charged_once(void)
     note(100, 300, 1, 1, 0);
     nobody(400, 400);
     expect(90 + 140, 0, 90 + 140, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_call_in_which_results_come_waits_for_nobody),
-        UNIT_TEST(the_rank_that_is_missing_is_charged_until_the_result),
-        UNIT_TEST(of_several_each_is_charged_as_long_as_it_is_missing),
-        UNIT_TEST(a_wait_that_goes_on_shows_already),
-        UNIT_TEST(a_wait_of_a_round_trip_is_none),
-        UNIT_TEST(each_wait_of_a_call_counts_from_the_result_before_it),
-        UNIT_TEST(who_was_missing_when_the_switch_was_lost_is_forgotten),
-        UNIT_TEST(a_wait_over_a_restart_is_charged_once),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("client waits", tests);
 }

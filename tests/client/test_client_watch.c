@@ -95,7 +95,7 @@ static void expect_warnings(unsigned progress_ms, unsigned end_ms, const unsigne
     end(&l);
 }
 
-static void a_wait_is_warned_of_ever_more_rarely_until_there_is_progress(void)
+TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress)
 {
     static const unsigned expected_ms[] = {200, 400, 800, 1600, 3100 + 200, 3100 + 400, 3100 + 800};
 
@@ -104,7 +104,7 @@ static void a_wait_is_warned_of_ever_more_rarely_until_there_is_progress(void)
 
 /* Seen when the old warning was due, at 3200: told a tick later, and then as if this wait had been warned of
  * all along. */
-static void a_wait_that_began_between_two_warnings_is_not_told_over_and_over(void)
+TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over)
 {
     static const unsigned expected_ms[] = {200, 400, 800, 1600, 3300, 2000 + 1600, 2000 + 3200};
 
@@ -112,7 +112,7 @@ static void a_wait_that_began_between_two_warnings_is_not_told_over_and_over(voi
 }
 
 /* The membership thread hears the switch while this thread is on its way to look. */
-static void a_word_that_is_newer_than_the_clock_is_no_silence(void)
+TEST(a_word_that_is_newer_than_the_clock_is_no_silence)
 {
     static struct lonely l;
 
@@ -141,7 +141,7 @@ static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t lis
     return swagg_last_error();
 }
 
-static void a_process_that_was_stopped_does_not_blame_the_switch(void)
+TEST(a_process_that_was_stopped_does_not_blame_the_switch)
 {
     static struct lonely l;
 
@@ -150,7 +150,7 @@ static void a_process_that_was_stopped_does_not_blame_the_switch(void)
 }
 
 /* For half a minute nothing ran; then what has come meanwhile must still be looked at. */
-static void a_deadline_waits_for_a_process_that_stood_still(void)
+TEST(a_deadline_waits_for_a_process_that_stood_still)
 {
     static struct lonely l;
 
@@ -165,7 +165,7 @@ static void a_deadline_waits_for_a_process_that_stood_still(void)
 }
 
 /* The membership thread, when it finds the job's lock taken. */
-static void only_a_call_is_left_to_wake_who_would_help(void)
+TEST(only_a_call_is_left_to_wake_who_would_help)
 {
     struct lonely l;
     begin(&l, 1000);
@@ -179,7 +179,7 @@ static void only_a_call_is_left_to_wake_who_would_help(void)
     end(&l);
 }
 
-static void a_small_call_spins_while_the_cpu_is_free(void)
+TEST(a_small_call_spins_while_the_cpu_is_free)
 {
     struct spin s = {0};
     const uint64_t now = NS_PER_S;
@@ -199,7 +199,7 @@ static void a_small_call_spins_while_the_cpu_is_free(void)
 }
 
 /* Another program had the CPU for 3 ms: calls sleep until that is one part in 32. */
-static void a_wanted_cpu_is_not_spun_on(void)
+TEST(a_wanted_cpu_is_not_spun_on)
 {
     struct spin s = {0};
     const uint64_t now = NS_PER_S, after = now + 3 * NS_PER_MS;
@@ -214,7 +214,7 @@ static void a_wanted_cpu_is_not_spun_on(void)
 }
 
 /* The switch on this CPU summed a longer call; and the whole machine stood still. */
-static void a_turn_of_the_switch_and_a_stall_do_not_end_spinning(void)
+TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning)
 {
     struct spin s = {0};
     uint64_t now = NS_PER_S;
@@ -226,22 +226,4 @@ static void a_turn_of_the_switch_and_a_stall_do_not_end_spinning(void)
     spin_offered(&s, now, now + 26 * NS_PER_S);
     spin_begin(&s, 1, now += 26 * NS_PER_S + 101 * NS_PER_MS);
     CU_ASSERT_TRUE(spin_may(&s, now));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_wait_is_warned_of_ever_more_rarely_until_there_is_progress),
-        UNIT_TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over),
-        UNIT_TEST(a_word_that_is_newer_than_the_clock_is_no_silence),
-        UNIT_TEST(a_process_that_was_stopped_does_not_blame_the_switch),
-        UNIT_TEST(a_deadline_waits_for_a_process_that_stood_still),
-        UNIT_TEST(only_a_call_is_left_to_wake_who_would_help),
-        UNIT_TEST(a_small_call_spins_while_the_cpu_is_free),
-        UNIT_TEST(a_wanted_cpu_is_not_spun_on),
-        UNIT_TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("client watch", tests);
 }

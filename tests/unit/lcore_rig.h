@@ -3,6 +3,7 @@
 #ifndef SWAGG_TESTS_LCORE_RIG_H
 #define SWAGG_TESTS_LCORE_RIG_H
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,14 +313,14 @@ static inline uint64_t rig_drops(void)
     return sum;
 }
 
-static inline int rig_main(const char *suite, CU_TestInfo tests[])
+/* For main to return: runs the tests. */
+static inline int rig_main(void)
 {
-    char name[32], lcore[32];
+    char lcore[32];
     char *args[] = {
-        name, "--no-huge", "-m", "64", "--no-pci", "--no-shconf", "--no-telemetry", "--log-level=error",
-        lcore};
+        program_invocation_short_name, "--no-huge", "-m", "64", "--no-pci", "--no-shconf", "--no-telemetry",
+        "--log-level=error",           lcore};
 
-    snprintf(name, sizeof(name), "test_%s", suite);
     snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
     if (rte_eal_init(RTE_DIM(args), args) < 0)
         return 1;
@@ -327,7 +328,7 @@ static inline int rig_main(const char *suite, CU_TestInfo tests[])
     rig_classifier.rcu = rte_zmalloc("rcu", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
     if (rig_mbufs == NULL || rig_classifier.rcu == NULL || rte_rcu_qsbr_init(rig_classifier.rcu, 1) != 0)
         return 1;
-    return unit_main(suite, tests);
+    return unit_main();
 }
 
 #endif

@@ -58,7 +58,7 @@ static unsigned send(uint32_t ip, unsigned messages, enum drop *why)
     return taken;
 }
 
-static void test_members_are_handled_at_once_and_strangers_after_them(void)
+TEST(members_are_handled_at_once_and_strangers_after_them)
 {
     enum drop why;
 
@@ -75,7 +75,7 @@ static void test_members_are_handled_at_once_and_strangers_after_them(void)
     anteroom_free(&room);
 }
 
-static void test_a_stranger_that_floods_delays_no_other(void)
+TEST(a_stranger_that_floods_delays_no_other)
 {
     enum drop why;
 
@@ -91,7 +91,7 @@ static void test_a_stranger_that_floods_delays_no_other(void)
     anteroom_free(&room); /* with all that waits */
 }
 
-static void test_a_member_that_floods_is_handled_so_often(void)
+TEST(a_member_that_floods_is_handled_so_often)
 {
     enum drop why;
 
@@ -102,7 +102,7 @@ static void test_a_member_that_floods_is_handled_so_often(void)
     anteroom_free(&room);
 }
 
-static void test_what_is_too_long_stays_too_long(void)
+TEST(what_is_too_long_stays_too_long)
 {
     static const uint8_t noise[2 * CTL_MESSAGE_MAX];
     const struct ctl_endpoint from = at(2);
@@ -112,17 +112,4 @@ static void test_what_is_too_long_stays_too_long(void)
     CU_ASSERT_EQUAL(anteroom_serve(&room, 5), 1);
     CU_ASSERT_EQUAL(last_bytes, CTL_MESSAGE_MAX + 1);
     anteroom_free(&room);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_members_are_handled_at_once_and_strangers_after_them),
-        UNIT_TEST(test_a_stranger_that_floods_delays_no_other),
-        UNIT_TEST(test_a_member_that_floods_is_handled_so_often),
-        UNIT_TEST(test_what_is_too_long_stays_too_long),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("anteroom", tests);
 }

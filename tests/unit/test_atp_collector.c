@@ -118,7 +118,7 @@ static void check_result(uint64_t ranks)
         CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 4 * i), sum_of(ranks) + i * n);
 }
 
-static void test_singles(void)
+TEST(singles)
 {
     open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 2, 0), ATP_HELD);
@@ -140,7 +140,7 @@ static void test_singles(void)
     close_collector();
 }
 
-static void test_out_of_the_window(void)
+TEST(out_of_the_window)
 {
     struct atp_packet p = gradient(FIRST, 1);
 
@@ -156,7 +156,7 @@ static void test_out_of_the_window(void)
 }
 
 /* The paper: a packet of all ranks replaces what is there. */
-static void test_replaced(void)
+TEST(replaced)
 {
     open_collector(4, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 1, 0), ATP_HELD);
@@ -172,7 +172,7 @@ static void test_replaced(void)
 
 /* The published prototype's trap: a sum that overlaps with what is in is dropped, and with it the rank that
  * only it brings. Here that rank is asked for at once, by name, and the sum is used if it can be. */
-static void test_overlap_loses_nobody(void)
+TEST(overlap_loses_nobody)
 {
     struct atp_packet p;
 
@@ -208,7 +208,7 @@ static void test_overlap_loses_nobody(void)
 }
 
 /* Whatever parts come, in whatever order: once every rank has come alone, there is a sum, and it is right. */
-static void test_any_parts(void)
+TEST(any_parts)
 {
     uint64_t rng = 20;
 
@@ -230,7 +230,7 @@ static void test_any_parts(void)
     }
 }
 
-static void test_waiting_names_who(void)
+TEST(waiting_names_who)
 {
     open_collector(11, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 0x301, 0), ATP_HELD);
@@ -254,7 +254,7 @@ static enum atp_reason ask(uint32_t sequence, uint16_t rank)
 
 /* Who asks is told who is there, and who is not is asked, once for all that ask; and once more when one of
  * them asks again, for it may not have heard. Of the last chunk who asks gets the result. */
-static void test_questions(void)
+TEST(questions)
 {
     open_collector(3, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(ask(FIRST + WINDOW, 0), ATP_DROP_AHEAD);
@@ -295,7 +295,7 @@ static void hears_group(uint16_t rank)
 
 /* The first rank that lacks a result has it alone. Once a second one lacks it, it goes to the group, and that
  * answers whoever else has asked meanwhile; nobody's second question is left unanswered. */
-static void test_asked_by_several(void)
+TEST(asked_by_several)
 {
     open_collector_with_group(5);
     for (uint16_t r = 0; r < 4; r++)
@@ -321,7 +321,7 @@ static void test_asked_by_several(void)
 
 /* Of a chunk that ranks have called differently for nobody's contribution counts: all send again, to hear it.
  */
-static void test_questions_of_what_differs(void)
+TEST(questions_of_what_differs)
 {
     struct atp_packet p = gradient(FIRST, 2);
 
@@ -335,7 +335,7 @@ static void test_questions_of_what_differs(void)
     close_collector();
 }
 
-static void test_foreign_ranks(void)
+TEST(foreign_ranks)
 {
     struct atp_packet p = gradient(FIRST, 1);
 
@@ -356,7 +356,7 @@ static void test_foreign_ranks(void)
 }
 
 /* In ordered mode the bits of a float sum do not depend on who comes first. */
-static void test_ordered(void)
+TEST(ordered)
 {
     static const float values[] = {1e8f, 1.0f, -1e8f, 0.25f};
     const float expected = ((values[0] + values[1]) + values[2]) + values[3];
@@ -384,7 +384,7 @@ static void test_ordered(void)
 }
 
 /* Half precision is added in float32, by the server alone. */
-static void test_wide(void)
+TEST(wide)
 {
     struct atp_packet p = gradient(FIRST, 1);
     uint8_t body[BODY];
@@ -404,7 +404,7 @@ static void test_wide(void)
     close_collector();
 }
 
-static void test_average(void)
+TEST(average)
 {
     struct atp_packet p = gradient(FIRST, 1);
     uint8_t body[BODY];
@@ -421,7 +421,7 @@ static void test_average(void)
 }
 
 /* A reduce: the root gets the sum, the others are told that there is one. */
-static void test_root(void)
+TEST(root)
 {
     struct atp_packet p = gradient(FIRST, 1);
     const uint8_t body[BODY] = {0};
@@ -440,7 +440,7 @@ static void test_root(void)
 }
 
 /* Ranks that call different things get an error that names both, and never a sum. */
-static void test_mismatch(void)
+TEST(mismatch)
 {
     const struct xfer_call call = {
         .seq = 4, .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 11};
@@ -470,7 +470,7 @@ static void test_mismatch(void)
 }
 
 /* The first packet of one call against a later one of another; other lengths, types, roots. */
-static void test_mismatches(void)
+TEST(mismatches)
 {
     const uint8_t body[BODY] = {0};
 
@@ -498,7 +498,7 @@ static uint16_t next_of(void)
 }
 
 /* A place of the window keeps its aggregator, until another is in it. */
-static void test_remapping(void)
+TEST(remapping)
 {
     open_collector(2, XFER_ON_ARRIVAL);
     CU_ASSERT_EQUAL(part(FIRST, 3, 0), ATP_SEND_ALL);
@@ -511,7 +511,7 @@ static void test_remapping(void)
 }
 
 /* What every rank alone says of itself stands for it alone; what its switches make of it, for all. */
-static void test_topologies(void)
+TEST(topologies)
 {
     uint64_t rng = 9;
 
@@ -540,7 +540,7 @@ static void test_topologies(void)
     }
 }
 
-static void test_out_of_range(void)
+TEST(out_of_range)
 {
     struct atp_collector_config bad;
 
@@ -557,32 +557,4 @@ static void test_out_of_range(void)
     bad = cfg, bad.topology.workers = 65, bad.topology.per_rack = 1;
     CU_ASSERT_EQUAL(atp_collector_footprint(&bad), 0);
     close_collector();
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_singles),
-        UNIT_TEST(test_out_of_the_window),
-        UNIT_TEST(test_replaced),
-        UNIT_TEST(test_overlap_loses_nobody),
-        UNIT_TEST(test_any_parts),
-        UNIT_TEST(test_waiting_names_who),
-        UNIT_TEST(test_questions),
-        UNIT_TEST(test_asked_by_several),
-        UNIT_TEST(test_questions_of_what_differs),
-        UNIT_TEST(test_foreign_ranks),
-        UNIT_TEST(test_ordered),
-        UNIT_TEST(test_wide),
-        UNIT_TEST(test_average),
-        UNIT_TEST(test_root),
-        UNIT_TEST(test_mismatch),
-        UNIT_TEST(test_mismatches),
-        UNIT_TEST(test_remapping),
-        UNIT_TEST(test_topologies),
-        UNIT_TEST(test_out_of_range),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_collector", tests);
 }

@@ -117,7 +117,7 @@ static struct atp_packet sent(unsigned port, unsigned from, unsigned to, uint32_
     return p;
 }
 
-static void test_gradients_are_summed_on_their_way(void)
+TEST(gradients_are_summed_on_their_way)
 {
     const struct atp_packet first = gradient(0, 9), second = gradient(1, 9);
     struct atp_packet sum;
@@ -134,7 +134,7 @@ static void test_gradients_are_summed_on_their_way(void)
     close_atp();
 }
 
-static void test_results_pass_and_free_aggregators(void)
+TEST(results_pass_and_free_aggregators)
 {
     const struct atp_packet first = gradient(0, 9), other = gradient(0, 9 + 8);
     struct atp_packet result = gradient(0, 9);
@@ -152,7 +152,7 @@ static void test_results_pass_and_free_aggregators(void)
 }
 
 /* A result that the server sends to all workers at once, by multicast. */
-static void test_results_to_a_group_free_aggregators(void)
+TEST(results_to_a_group_free_aggregators)
 {
     const struct frame_end server = end(SERVER);
     const struct frame_end group = {.mac = {{0x01, 0x00, 0x5e, 0x01, 0x02, 0x03}},
@@ -176,7 +176,7 @@ static void test_results_to_a_group_free_aggregators(void)
 }
 
 /* A mark of a contribution is in the sum, and one of a packet that passes stays right. */
-static void test_marks_are_not_lost(void)
+TEST(marks_are_not_lost)
 {
     const struct atp_packet first = gradient(0, 9), second = gradient(1, 9);
     struct atp_packet direct = gradient(0, 10);
@@ -193,7 +193,7 @@ static void test_marks_are_not_lost(void)
 }
 
 /* As if the worker who came last had sent it. */
-static void test_what_nobody_cares_for_goes_on(void)
+TEST(what_nobody_cares_for_goes_on)
 {
     const struct atp_packet only = gradient(0, 9);
     uint64_t waited = 0;
@@ -212,7 +212,7 @@ static void test_what_nobody_cares_for_goes_on(void)
 }
 
 /* Whose sum so far goes on in the place of the packet that has taken its place. */
-static void test_a_higher_priority_takes_an_aggregator(void)
+TEST(a_higher_priority_takes_an_aggregator)
 {
     const struct atp_packet lower = gradient(0, 9);
     struct atp_packet higher = gradient(1, 9);
@@ -234,7 +234,7 @@ static void test_a_higher_priority_takes_an_aggregator(void)
 }
 
 /* A job's second chunk has the other aggregator, unless that is another part's. */
-static void test_jobs_keep_to_their_parts(void)
+TEST(jobs_keep_to_their_parts)
 {
     const struct atp_packet first = gradient(0, 9), other = gradient(1, 10);
 
@@ -248,7 +248,7 @@ static void test_jobs_keep_to_their_parts(void)
     }
 }
 
-static void test_the_share_to_be_forwarded_passes(void)
+TEST(the_share_to_be_forwarded_passes)
 {
     const struct atp_packet first = gradient(0, 9);
 
@@ -259,7 +259,7 @@ static void test_the_share_to_be_forwarded_passes(void)
     close_atp();
 }
 
-static void test_others_packets_on_these_ports_pass_as_they_came(void)
+TEST(others_packets_on_these_ports_pass_as_they_came)
 {
     const struct frame_end from = end(0), to = end(SERVER);
     const char letter[] = "a letter to the server";
@@ -273,7 +273,7 @@ static void test_others_packets_on_these_ports_pass_as_they_came(void)
     close_atp();
 }
 
-static void test_without_aggregators_all_pass(void)
+TEST(without_aggregators_all_pass)
 {
     const struct atp_packet first = gradient(0, 9);
 
@@ -286,19 +286,5 @@ static void test_without_aggregators_all_pass(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_gradients_are_summed_on_their_way),
-        UNIT_TEST(test_results_pass_and_free_aggregators),
-        UNIT_TEST(test_results_to_a_group_free_aggregators),
-        UNIT_TEST(test_marks_are_not_lost),
-        UNIT_TEST(test_what_nobody_cares_for_goes_on),
-        UNIT_TEST(test_a_higher_priority_takes_an_aggregator),
-        UNIT_TEST(test_jobs_keep_to_their_parts),
-        UNIT_TEST(test_the_share_to_be_forwarded_passes),
-        UNIT_TEST(test_others_packets_on_these_ports_pass_as_they_came),
-        UNIT_TEST(test_without_aggregators_all_pass),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("atp_flow", tests);
+    return rig_main();
 }

@@ -68,7 +68,7 @@ static struct sent sent_by(struct rig *rig, enum xfer_collective collective)
                          rig->to_group - before.group};
 }
 
-static void test_one_packet_a_result(void)
+TEST(one_packet_a_result)
 {
     for (unsigned aggregators = 0; aggregators <= 256; aggregators += 256) {
         struct rig rig;
@@ -86,7 +86,7 @@ static void test_one_packet_a_result(void)
 }
 
 /* What only one rank wants is not everybody's; and it is no sign that the group is not heard. */
-static void test_reduces_go_singly(void)
+TEST(reduces_go_singly)
 {
     struct rig rig;
 
@@ -105,7 +105,7 @@ static bool rank_one_is_deaf(struct rig *rig, const struct rig_packet *packet)
     return counts(rig, packet) || (packet->by_group && packet->rank == 1);
 }
 
-static void test_who_is_deaf_has_results_singly(void)
+TEST(who_is_deaf_has_results_singly)
 {
     struct rig rig;
 
@@ -124,7 +124,7 @@ static bool nobody_hears(struct rig *rig, const struct rig_packet *packet)
 
 /* A network that carries the group no longer: the chunks under way are asked for again, then all is as if
  * there were none. When it does once more, it is used again. */
-static void test_groups_that_cease(void)
+TEST(groups_that_cease)
 {
     struct rig rig;
 
@@ -152,7 +152,7 @@ static bool words_are_lost(struct rig *rig, const struct rig_packet *packet)
 
 /* The server has not heard that it is heard: some results that nobody has asked for come one by one, and it
  * is told again at once. */
-static void test_words_that_are_lost_are_said_again(void)
+TEST(words_that_are_lost_are_said_again)
 {
     struct rig rig;
 
@@ -167,7 +167,7 @@ static void test_words_that_are_lost_are_said_again(void)
     rig_fini(&rig);
 }
 
-static void test_jobs_without_one(void)
+TEST(jobs_without_one)
 {
     struct atp_terms terms = with_group;
     struct rig rig;
@@ -177,19 +177,4 @@ static void test_jobs_without_one(void)
     sum(&rig, XFER_ALLREDUCE);
     CU_ASSERT(rig.to_group == 0 && rig.reasons[ATP_SEND_GROUP] + rig.reasons[ATP_DROP_BAD_KIND] == 0);
     rig_fini(&rig);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_one_packet_a_result),
-        UNIT_TEST(test_reduces_go_singly),
-        UNIT_TEST(test_who_is_deaf_has_results_singly),
-        UNIT_TEST(test_groups_that_cease),
-        UNIT_TEST(test_words_that_are_lost_are_said_again),
-        UNIT_TEST(test_jobs_without_one),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_group", tests);
 }

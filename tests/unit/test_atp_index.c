@@ -11,7 +11,7 @@ static unsigned of(uint32_t life, uint32_t sequence)
     return atp_index_first(ATP_MAP_REMAP, life, sequence) % AGGREGATORS;
 }
 
-static void test_neighbours_differ(void)
+TEST(neighbours_differ)
 {
     for (uint32_t life = 0; life < 200; life++) {
         bool taken[AGGREGATORS] = {false};
@@ -41,7 +41,7 @@ static unsigned meet(uint32_t life, uint32_t other, uint32_t under_way)
 
 /* With 256 of 4,096 aggregators taken, a sixteenth of the chunks is to meet another's. In step, some jobs'
  * would all do so, and others' none. */
-static void test_jobs_are_out_of_step(void)
+TEST(jobs_are_out_of_step)
 {
     const uint32_t pairs = 200;
     unsigned most = 0;
@@ -49,15 +49,4 @@ static void test_jobs_are_out_of_step(void)
     for (uint32_t i = 0; i < pairs; i++)
         most += meet(splitmix_hash(i) & UINT32_MAX, splitmix_hash(i) >> 32, 256) > WINDOW / 2;
     CU_ASSERT(most <= pairs / 100);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_neighbours_differ),
-        UNIT_TEST(test_jobs_are_out_of_step),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_index", tests);
 }

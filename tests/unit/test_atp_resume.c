@@ -170,7 +170,7 @@ static void check_call(const struct course *c, unsigned i, float kept[RANKS][CAL
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void test_any_step(void)
+TEST(any_step)
 {
     static float kept[RANKS][CALLS][MOST];
     uint64_t restored = 0, restarts = 0;
@@ -209,7 +209,7 @@ static bool loses_results_of_rank_1(struct rig *rig, const struct rig_packet *p)
 }
 
 /* Rank 0 has returned from its call, and has overwritten its tensors; rank 1 has no result. */
-static void test_between_calls(void)
+TEST(between_calls)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     int32_t mine[2][64], sum[2][64];
@@ -248,7 +248,7 @@ static void test_between_calls(void)
 
 /* What all ranks share is kept by none: of a call of one packet just this one, since it may be lost to
  * others. */
-static void test_few_chunks_are_kept(void)
+TEST(few_chunks_are_kept)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     static int32_t mine[2][16 * 64], sum[2][16 * 64];
@@ -270,7 +270,7 @@ static void test_few_chunks_are_kept(void)
 }
 
 /* Only who was in the job before can hand something back, and only once. */
-static void test_nobody_restores_in_a_new_job(void)
+TEST(nobody_restores_in_a_new_job)
 {
     uint8_t payload[ATP_HEADER_BYTES + 64] = {0};
     const struct atp_packet p = {.kind = ATP_RESTORE,
@@ -302,7 +302,7 @@ static void test_nobody_restores_in_a_new_job(void)
 
 /* Of a chunk that the server cannot have come to: rank 0 has sent it to the one before, but rank 1 lacks all
  * results. It would take the place of a chunk in the window. */
-static void test_results_beyond_the_window(void)
+TEST(results_beyond_the_window)
 {
     enum { COUNT = 40 * 16 };
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
@@ -346,7 +346,7 @@ static bool loses_what_rank_1_sends(struct rig *rig, const struct rig_packet *p)
 
 /* Rank 1, which lacks a whole window of sums, is back at the server, but does not contribute: rank 0 waits
  * for it there, and cannot ask about the chunk that it is at itself. */
-static void test_missing(void)
+TEST(missing)
 {
     enum { COUNT = 40 * 16 };
     const struct xfer_call call = {
@@ -374,7 +374,7 @@ static void test_missing(void)
 }
 
 /* A rank that is too far behind what others have kept cannot be helped. */
-static void test_too_far(void)
+TEST(too_far)
 {
     struct atp_terms terms = usual;
     struct rig rig;
@@ -387,20 +387,4 @@ static void test_too_far(void)
     terms = usual, terms.window *= 2;
     CU_ASSERT(atp_stream_resume(rig.stream[0], 3, &terms, NULL, 1) < 0);
     rig_fini(&rig);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_any_step),
-        UNIT_TEST(test_between_calls),
-        UNIT_TEST(test_few_chunks_are_kept),
-        UNIT_TEST(test_nobody_restores_in_a_new_job),
-        UNIT_TEST(test_results_beyond_the_window),
-        UNIT_TEST(test_missing),
-        UNIT_TEST(test_too_far),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_resume", tests);
 }

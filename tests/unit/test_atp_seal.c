@@ -70,7 +70,7 @@ static void flip_bits(struct rig *rig, struct rig_packet *p)
         p->payload[rng_below(&rng, p->bytes)] ^= (uint8_t)(1u << rng_below(&rng, 8));
 }
 
-static void test_damage(void)
+TEST(damage)
 {
     static const uint32_t aggregators[] = {0, 2, 64};
     uint64_t at_servers[XFER_CHECKSUM_KEYED + 1] = {0}, at_switches = 0;
@@ -96,7 +96,7 @@ static void test_damage(void)
 }
 
 /* Switches add what has a CRC32C, and nothing that is keyed. */
-static void test_what_switches_add(void)
+TEST(what_switches_add)
 {
     for (unsigned seal = XFER_CHECKSUM_CRC32C; seal <= XFER_CHECKSUM_KEYED; seal++) {
         const struct atp_terms terms = terms_of((enum xfer_checksum)seal);
@@ -157,7 +157,7 @@ static void imitate(struct rig *rig, struct rig_packet *seen)
     forge(rig, rng_below(&rng, 2), rng_below(&rng, 2) ? seen->rank : other, payload, bytes);
 }
 
-static void test_forgers(void)
+TEST(forgers)
 {
     static const uint32_t aggregators[] = {0, 2, 64};
 
@@ -177,7 +177,7 @@ static void test_forgers(void)
 }
 
 /* Of a job that the server does not know, which anybody may say: the rank is to ask. */
-static void test_reject_is_doubted(void)
+TEST(reject_is_doubted)
 {
     const struct atp_terms terms = terms_of(XFER_CHECKSUM_KEYED);
     const struct atp_packet p = {.kind = ATP_GRADIENT,
@@ -201,7 +201,7 @@ static void test_reject_is_doubted(void)
 }
 
 /* A job that has agreed on no checksum takes no packet with one, nor the other way round. */
-static void test_other_trailers(void)
+TEST(other_trailers)
 {
     static const uint8_t seals[] = {XFER_CHECKSUM_NONE, XFER_CHECKSUM_CRC32C};
 
@@ -230,7 +230,7 @@ static void test_other_trailers(void)
 
 /* What switches and receivers note in a packet's flags leaves its trailer as it is; any other flag does not.
  */
-static void test_the_trailer_leaves_out_what_is_noted_on_the_way(void)
+TEST(the_trailer_leaves_out_what_is_noted_on_the_way)
 {
     static const struct {
         uint8_t kind, noted;
@@ -253,19 +253,4 @@ static void test_the_trailer_leaves_out_what_is_noted_on_the_way(void)
             CU_ASSERT_EQUAL(atp_seal_holds(&changed, payload, bytes, NULL, NULL),
                             (kinds[i].noted & flag) != 0);
         }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_damage),
-        UNIT_TEST(test_what_switches_add),
-        UNIT_TEST(test_forgers),
-        UNIT_TEST(test_reject_is_doubted),
-        UNIT_TEST(test_other_trailers),
-        UNIT_TEST(test_the_trailer_leaves_out_what_is_noted_on_the_way),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_seal", tests);
 }

@@ -56,7 +56,7 @@ static void allreduce(struct rig *rig, unsigned count)
         check_sums(rig, r, count);
 }
 
-static void test_without_switch(void)
+TEST(without_switch)
 {
     struct rig rig;
 
@@ -68,7 +68,7 @@ static void test_without_switch(void)
     rig_fini(&rig);
 }
 
-static void test_with_switch(void)
+TEST(with_switch)
 {
     struct rig rig;
     struct atp_stream_signs signs;
@@ -94,7 +94,7 @@ static bool loses_some(struct rig *rig, const struct rig_packet *packet)
     return rng_below(&rng, 20) == 0;
 }
 
-static void test_losses_and_collisions(void)
+TEST(losses_and_collisions)
 {
     static const uint32_t aggregators[] = {0, 1, 2, 7, 64};
 
@@ -123,7 +123,7 @@ static bool loses_one(struct rig *rig, const struct rig_packet *p)
 }
 
 /* Three acknowledgements of later chunks have the oldest sent again at once: no timer is needed. */
-static void test_three_out_of_order(void)
+TEST(three_out_of_order)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct xfer_stats stats;
@@ -161,7 +161,7 @@ static void fix_window(struct rig *rig, uint16_t chunks)
 }
 
 /* Whichever chunk it is, of whatever port, also if few are under way. */
-static void test_no_timer_with_many_ports(void)
+TEST(no_timer_with_many_ports)
 {
     for (uint8_t ports = 1; ports <= 16; ports++)
         for (unsigned window = ATP_MIN_WINDOW; window <= 64; window *= 2) {
@@ -231,7 +231,7 @@ static uint64_t retransmitted_beside_late_results(uint8_t ports)
 }
 
 /* Results that come by the server's other port say nothing of those that are late. */
-static void test_ports_do_not_overtake_one_another(void)
+TEST(ports_do_not_overtake_one_another)
 {
     CU_ASSERT_EQUAL(retransmitted_beside_late_results(2), 0);
     CU_ASSERT(retransmitted_beside_late_results(1) > 0);
@@ -251,7 +251,7 @@ static bool loses_one_and_counts(struct rig *rig, const struct rig_packet *p)
 
 /* One packet is lost of many ranks' chunk: one rank sends its elements again, and makes its window smaller.
  */
-static void test_a_loss_is_one_ranks(void)
+TEST(a_loss_is_one_ranks)
 {
     enum { WORKERS = 64, LOSER = 1 };
     struct xfer_segment segments[RIG_WORKERS];
@@ -296,7 +296,7 @@ static bool loses_result(struct rig *rig, const struct rig_packet *p)
 }
 
 /* A result is lost on its way to one rank: that one asks, and halves. */
-static void test_a_lost_result(void)
+TEST(a_lost_result)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
@@ -316,7 +316,7 @@ static void test_a_lost_result(void)
 
 /* The last chunk's first contribution has met another's aggregator and is at the server, the others wait in
  * the switch. The first one's rank was told so: it asks soon, not when it would ask for what seems lost. */
-static void test_a_chunk_in_two_places(void)
+TEST(a_chunk_in_two_places)
 {
     struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
@@ -344,7 +344,7 @@ static void test_a_chunk_in_two_places(void)
 }
 
 /* Nothing comes after the last chunk: the timer has it sent again. */
-static void test_tail_loss(void)
+TEST(tail_loss)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
@@ -365,7 +365,7 @@ static void test_tail_loss(void)
 
 /* Once round trips are known it is asked for after some two of them, not after the least time that a
  * retransmission takes. */
-static void test_tail_loss_is_soon_noticed(void)
+TEST(tail_loss_is_soon_noticed)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
@@ -396,7 +396,7 @@ static bool loses_a_window(struct rig *rig, const struct rig_packet *p)
 }
 
 /* Also in the midst of a call, where no later chunk is acknowledged. */
-static void test_a_lost_window_is_soon_noticed(void)
+TEST(a_lost_window_is_soon_noticed)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
@@ -437,7 +437,7 @@ static void send_of_first_two(struct rig *rig)
 
 /* Ranks that have waited for another one have taken what they gave out of the switch, to the server. What the
  * other one sends at last must not wait in the switch for them: all is done without a timer. */
-static void test_ranks_out_of_step(void)
+TEST(ranks_out_of_step)
 {
     enum { COUNT = 30 * 64 };
     struct xfer_segment segments[RIG_WORKERS];
@@ -471,7 +471,7 @@ static void send_of(struct rig *rig, unsigned rank)
 }
 
 /* A chunk that has waited long for another rank makes nobody's timer as long. */
-static void test_timers_do_not_learn_from_stalls(void)
+TEST(timers_do_not_learn_from_stalls)
 {
     enum { TRIP = 6000, STALL = 1000 * TRIP };
     struct xfer_segment segments[RIG_WORKERS];
@@ -498,7 +498,7 @@ static bool loses_to_rank_1(struct rig *rig, const struct rig_packet *p)
 
 /* A rank has lost the first result, and knows no round trip; the others go on. When the server names it as
  * the one they wait for, it asks for what it lacks itself. */
-static void test_who_is_waited_for_asks(void)
+TEST(who_is_waited_for_asks)
 {
     struct xfer_segment segments[RIG_WORKERS];
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
@@ -521,7 +521,7 @@ static void test_who_is_waited_for_asks(void)
     rig_fini(&rig);
 }
 
-static void test_window(void)
+TEST(window)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct xfer_send send;
@@ -553,7 +553,7 @@ static void test_window(void)
     rig_fini(&rig);
 }
 
-static void test_reduce(void)
+TEST(reduce)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct rig rig;
@@ -568,7 +568,7 @@ static void test_reduce(void)
 }
 
 /* Two racks, and one of them with the server. */
-static void test_racks(void)
+TEST(racks)
 {
     for (unsigned near = 0; near < 3; near++) {
         struct rig rig;
@@ -582,7 +582,7 @@ static void test_racks(void)
 }
 
 /* Who calls something else hears of it, and so does everybody else; there is no sum. */
-static void test_mismatch(void)
+TEST(mismatch)
 {
     const struct xfer_call max = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
     const struct xfer_call sum = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
@@ -610,7 +610,7 @@ static void test_mismatch(void)
 }
 
 /* A rank that does not come is named. */
-static void test_missing(void)
+TEST(missing)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     struct xfer_segment segments[3];
@@ -636,7 +636,7 @@ static void test_missing(void)
 }
 
 /* A server that has restarted knows no job: that ends it. One of another life is not heard. */
-static void test_rejected(void)
+TEST(rejected)
 {
     struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD], answer[AGG_ANSWER_BYTES];
@@ -666,7 +666,7 @@ static void test_rejected(void)
 }
 
 /* Packets of the job's earlier life, with the same number and sequence: late ones get into no sum. */
-static void test_earlier_life(void)
+TEST(earlier_life)
 {
     struct xfer_segment segments[RIG_WORKERS];
     uint8_t payload[RIG_PAYLOAD];
@@ -702,7 +702,7 @@ static void test_earlier_life(void)
 static float floats[RIG_WORKERS][MOST], float_sums[RIG_WORKERS][MOST];
 
 /* Floats as integers, or as halves, with a scale for each block. */
-static void test_scaled(void)
+TEST(scaled)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM};
     struct xfer_segment segments[RIG_WORKERS];
@@ -734,7 +734,7 @@ static void test_scaled(void)
 }
 
 /* All elements of a call, each in one packet of one server. */
-static void test_cut(void)
+TEST(cut)
 {
     uint64_t rng = 5;
 
@@ -764,7 +764,7 @@ static void test_cut(void)
 
 /* Start at 50, one more with each acknowledgement; half at a mark, once for all that is under way; then one
  * more with each window. */
-static void test_congestion(void)
+TEST(congestion)
 {
     struct atp_congestion c;
 
@@ -791,7 +791,7 @@ static void test_congestion(void)
 }
 
 /* A loss that was a collision at the switch gives the window back. */
-static void test_congestion_regrets(void)
+TEST(congestion_regrets)
 {
     struct atp_congestion c;
 
@@ -808,7 +808,7 @@ static void test_congestion_regrets(void)
 }
 
 /* Once packets wait in a queue it grows by one with each window. */
-static void test_congestion_queues(void)
+TEST(congestion_queues)
 {
     struct atp_congestion c;
 
@@ -828,7 +828,7 @@ static void test_congestion_queues(void)
 
 /* However many are lost, enough chunks stay under way that three later ones tell of a loss; marks leave
  * fewer, and a loss then takes nothing, and gives nothing. */
-static void test_congestion_losses_alone(void)
+TEST(congestion_losses_alone)
 {
     struct atp_congestion c;
 
@@ -841,41 +841,4 @@ static void test_congestion_losses_alone(void)
     CU_ASSERT_EQUAL(c.window, ATP_WINDOW_LOSSY / 2);
     atp_congestion_lost(&c, 3200, 3300);
     CU_ASSERT_EQUAL(c.window, ATP_WINDOW_LOSSY / 2);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_without_switch),
-        UNIT_TEST(test_with_switch),
-        UNIT_TEST(test_losses_and_collisions),
-        UNIT_TEST(test_three_out_of_order),
-        UNIT_TEST(test_no_timer_with_many_ports),
-        UNIT_TEST(test_ports_do_not_overtake_one_another),
-        UNIT_TEST(test_a_loss_is_one_ranks),
-        UNIT_TEST(test_a_lost_result),
-        UNIT_TEST(test_a_chunk_in_two_places),
-        UNIT_TEST(test_tail_loss),
-        UNIT_TEST(test_tail_loss_is_soon_noticed),
-        UNIT_TEST(test_a_lost_window_is_soon_noticed),
-        UNIT_TEST(test_ranks_out_of_step),
-        UNIT_TEST(test_timers_do_not_learn_from_stalls),
-        UNIT_TEST(test_who_is_waited_for_asks),
-        UNIT_TEST(test_window),
-        UNIT_TEST(test_reduce),
-        UNIT_TEST(test_racks),
-        UNIT_TEST(test_mismatch),
-        UNIT_TEST(test_missing),
-        UNIT_TEST(test_rejected),
-        UNIT_TEST(test_earlier_life),
-        UNIT_TEST(test_scaled),
-        UNIT_TEST(test_cut),
-        UNIT_TEST(test_congestion),
-        UNIT_TEST(test_congestion_regrets),
-        UNIT_TEST(test_congestion_queues),
-        UNIT_TEST(test_congestion_losses_alone),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_stream", tests);
 }

@@ -131,7 +131,7 @@ static struct atp_packet sent_checked(uint32_t element)
 }
 
 /* What is damaged changes nothing; a sum is sealed anew; what passes keeps its trailer. */
-static void test_checksums(void)
+TEST(checksums)
 {
     struct atp_packet first = gradient(0, 2), second = gradient(1, 2), other = gradient(0, 2), out;
 
@@ -159,7 +159,7 @@ static void test_checksums(void)
 }
 
 /* A switch has no key: it lets pass, whatever that may say. */
-static void test_keyed_packets_pass(void)
+TEST(keyed_packets_pass)
 {
     struct atp_packet first = gradient(0, 2), keyed = gradient(1, 2);
 
@@ -176,7 +176,7 @@ static void test_keyed_packets_pass(void)
 }
 
 /* Of no rank of its rack: there is nothing that the rack's aggregator could say of it. */
-static void test_parts_of_others_pass(void)
+TEST(parts_of_others_pass)
 {
     struct atp_packet first = gradient(0, 3), strange = gradient(0, 3);
 
@@ -190,7 +190,7 @@ static void test_parts_of_others_pass(void)
 }
 
 /* 1: the aggregator is another's. */
-static void test_1_collision_passes(void)
+TEST(1_collision_passes)
 {
     struct atp_packet first = gradient(0, 3), other = gradient(1, 3), out;
 
@@ -231,7 +231,7 @@ static void pass_by(struct atp_packet p, uint64_t ranks)
 }
 
 /* A chunk finds no aggregator, and then one: the sum of the rest waits for nobody who has passed. */
-static void test_the_rest_goes_on(void)
+TEST(the_rest_goes_on)
 {
     struct atp_packet p = gradient(1, 3), out;
 
@@ -259,7 +259,7 @@ static void test_the_rest_goes_on(void)
 
 /* What has passed of other chunks, whatever of them differs, is nothing to this one; what has passed of too
  * many is forgotten. */
-static void test_the_rest_of_others(void)
+TEST(the_rest_of_others)
 {
     for (unsigned what = 0; what < 7; what++) {
         struct atp_packet p = gradient(1, 2), other = p;
@@ -281,7 +281,7 @@ static void test_the_rest_of_others(void)
 }
 
 /* 1: the aggregator is empty. */
-static void test_1_claim(void)
+TEST(1_claim)
 {
     const struct atp_packet p = gradient(0, 3);
     struct agg_slot_view view;
@@ -297,7 +297,7 @@ static void test_1_claim(void)
 }
 
 /* 2: a parameter packet frees what is its own. */
-static void test_2_parameter_frees(void)
+TEST(2_parameter_frees)
 {
     const struct atp_packet p = gradient(0, 3);
     struct atp_packet parameter = {.kind = ATP_PARAMETER,
@@ -319,7 +319,7 @@ static void test_2_parameter_frees(void)
 }
 
 /* 3: each level has its own fan-in and bitmap. */
-static void test_3_levels(void)
+TEST(3_levels)
 {
     struct atp_packet p = gradient(0, 2), out;
 
@@ -339,7 +339,7 @@ static void test_3_levels(void)
 }
 
 /* Racks of different sizes meet at the server's switch, also in parts. */
-static void test_3_unequal_racks(void)
+TEST(3_unequal_racks)
 {
     struct atp_packet whole = gradient(0, 2), small = gradient(0, 1), part, out;
 
@@ -356,7 +356,7 @@ static void test_3_unequal_racks(void)
 }
 
 /* The near rack's ranks are children of the server's switch one by one. */
-static void test_3_near_ranks(void)
+TEST(3_near_ranks)
 {
     struct atp_packet whole = gradient(0, 2), near = gradient(0, 2), out;
 
@@ -373,7 +373,7 @@ static void test_3_near_ranks(void)
 /* The same without a word of who is near: the switch of a rack is the server's, too. If the others' sum is
  * here when the rack's is complete, one packet leaves; else the rack's goes first, and theirs waits for
  * nobody. */
-static void test_3_near_ranks_that_nobody_knows_of(void)
+TEST(3_near_ranks_that_nobody_knows_of)
 {
     struct atp_packet far = gradient(0, 1), near = gradient(0, 2), out;
 
@@ -411,7 +411,7 @@ static void test_3_near_ranks_that_nobody_knows_of(void)
 }
 
 /* Copies that the network makes of a rack's packets make its sum once more; it joins the others' once. */
-static void test_3_copies_of_near_ranks_join_once(void)
+TEST(3_copies_of_near_ranks_join_once)
 {
     struct atp_packet far = gradient(0, 1), near = gradient(0, 2);
 
@@ -433,7 +433,7 @@ static void test_3_copies_of_near_ranks_join_once(void)
 }
 
 /* 4: it is in already, and was not sent again. */
-static void test_4_duplicate_drops(void)
+TEST(4_duplicate_drops)
 {
     struct atp_packet p = gradient(0, 2), q = gradient(1, 2);
 
@@ -447,7 +447,7 @@ static void test_4_duplicate_drops(void)
 }
 
 /* 5 and 6: counted, until all of the fan-in are there. The aggregator stays until the result passes. */
-static void test_5_6_completes(void)
+TEST(5_6_completes)
 {
     open_table((struct atp_table_config){.aggregators = 7});
     for (unsigned place = 0; place < 64; place++) {
@@ -461,7 +461,7 @@ static void test_5_6_completes(void)
 
 /* 7: at the second level a packet that was sent again takes out the sum, whether it is in it or not. (The
  * paper passes it on alone, and loses the sum.) */
-static void test_7_resend_at_the_edge(void)
+TEST(7_resend_at_the_edge)
 {
     struct atp_packet whole = gradient(0, 2), part = gradient(0, 2), out;
 
@@ -494,7 +494,7 @@ static void test_7_resend_at_the_edge(void)
 
 /* Where three switches in a row add, what the second has sent out so (a whole rack and a part of another)
  * comes to the third. */
-static void test_7_resend_of_a_rack_and_a_part_of_another(void)
+TEST(7_resend_of_a_rack_and_a_part_of_another)
 {
     struct atp_packet whole = gradient(0, 2), both = gradient(0, 2), out;
 
@@ -517,7 +517,7 @@ static void test_7_resend_of_a_rack_and_a_part_of_another(void)
 }
 
 /* 8: sent again, and in already: all that is there goes on. (The paper passes on the packet alone.) */
-static void test_8_resend_seen(void)
+TEST(8_resend_seen)
 {
     struct atp_packet p = gradient(0, 4), out;
 
@@ -543,7 +543,7 @@ static void test_8_resend_seen(void)
 }
 
 /* 9 and 10: sent again, and not in: added, and all goes on; the aggregator is free. */
-static void test_9_10_resend_unseen(void)
+TEST(9_10_resend_unseen)
 {
     struct atp_packet p = gradient(0, 4), out;
 
@@ -578,7 +578,7 @@ static enum atp_switch_reason ask(struct atp_packet p)
 
 /* What there is goes on in the name of a rank that is in it, and the aggregator is free. Where there is
  * nothing, the question goes on. */
-static void test_a_question_takes_out_the_sum(void)
+TEST(a_question_takes_out_the_sum)
 {
     struct atp_packet p = gradient(0, 4), other = gradient(3, 4), out;
 
@@ -602,7 +602,7 @@ static void test_a_question_takes_out_the_sum(void)
 }
 
 /* The question meets the second level's aggregator as it has passed the first. */
-static void test_a_question_at_the_edge(void)
+TEST(a_question_at_the_edge)
 {
     struct atp_packet whole = gradient(0, 2), p = gradient(1, 2);
 
@@ -636,7 +636,7 @@ static enum atp_switch_reason result_passes(uint32_t sequence)
 }
 
 /* Chunks of one index take the aggregators behind it, as far as they reach, and are found there. */
-static void test_taken_ones_have_neighbours(void)
+TEST(taken_ones_have_neighbours)
 {
     struct atp_packet p;
 
@@ -669,7 +669,7 @@ static void test_taken_ones_have_neighbours(void)
 }
 
 /* Neighbours are of the same shard and part, and begin anew behind the last one. */
-static void test_neighbours_are_of_the_same_part(void)
+TEST(neighbours_are_of_the_same_part)
 {
     struct atp_packet p;
 
@@ -688,7 +688,7 @@ static void test_neighbours_are_of_the_same_part(void)
 }
 
 /* What was sent makes room for what was not, but only if nothing is empty. */
-static void test_complete_sums_make_room(void)
+TEST(complete_sums_make_room)
 {
     struct atp_packet p;
 
@@ -719,7 +719,7 @@ static void test_complete_sums_make_room(void)
 }
 
 /* One result frees what its chunk has at both levels. */
-static void test_a_result_frees_both_levels(void)
+TEST(a_result_frees_both_levels)
 {
     struct atp_packet edge = gradient(0, 2), p = gradient(0, 2);
 
@@ -735,7 +735,7 @@ static void test_a_result_frees_both_levels(void)
     close_table();
 }
 
-static void test_marks_are_collected(void)
+TEST(marks_are_collected)
 {
     struct atp_packet p = gradient(0, 2);
 
@@ -749,7 +749,7 @@ static void test_marks_are_collected(void)
     close_table();
 }
 
-static void test_what_only_the_server_adds(void)
+TEST(what_only_the_server_adds)
 {
     struct atp_packet p = gradient(0, 2);
 
@@ -765,7 +765,7 @@ static void test_what_only_the_server_adds(void)
 }
 
 /* Packets of different calls never make a sum. */
-static void test_differing(void)
+TEST(differing)
 {
     struct atp_packet p = gradient(0, 2);
 
@@ -786,7 +786,7 @@ static void test_differing(void)
 }
 
 /* A job that has died leaves no aggregator behind. */
-static void test_age(void)
+TEST(age)
 {
     struct atp_packet p = gradient(0, 4), other = gradient(1, 4), out;
 
@@ -814,7 +814,7 @@ static void test_age(void)
 }
 
 /* A sum to which something was added is as young as that, at either level. */
-static void test_age_counts_from_the_last_contribution(void)
+TEST(age_counts_from_the_last_contribution)
 {
     for (unsigned level = 0; level < 3; level++) {
         struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
@@ -846,7 +846,7 @@ static void test_age_counts_from_the_last_contribution(void)
 
 /* Jobs of two VLANs may have the same number, life, sequences and indices: their sums never meet, nobody's
  * question takes out another's, and nobody's result frees another's. */
-static void test_vlans_are_apart(void)
+TEST(vlans_are_apart)
 {
     struct atp_packet p = gradient(0, 2), result = p;
 
@@ -870,7 +870,7 @@ static void test_vlans_are_apart(void)
     close_table();
 }
 
-static void test_priority(void)
+TEST(priority)
 {
     struct atp_packet p = gradient(0, 4), other = gradient(1, 4);
 
@@ -890,7 +890,7 @@ static void test_priority(void)
     close_table();
 }
 
-static void test_shards(void)
+TEST(shards)
 {
     struct atp_table_config cfg = {
         .aggregators = 10, .shards = 3, .chunk_bytes = BODY, .max_age_ns = AGE, .kernels = kernels_or_exit()};
@@ -913,7 +913,7 @@ static void test_shards(void)
     CU_ASSERT_EQUAL(atp_table_footprint(&cfg), 0);
 }
 
-static void test_parts(void)
+TEST(parts)
 {
     struct atp_packet p = gradient(0, 2), other = p;
 
@@ -965,7 +965,7 @@ static unsigned forwarded(uint32_t ppm, uint64_t seed)
     return n;
 }
 
-static void test_a_share_is_forwarded(void)
+TEST(a_share_is_forwarded)
 {
     const unsigned half = forwarded(500000, 1);
 
@@ -978,48 +978,4 @@ static void test_a_share_is_forwarded(void)
         atp_table_footprint(&(struct atp_table_config){
             .aggregators = 100, .chunk_bytes = BODY, .max_age_ns = AGE, .forward_ppm = ATP_ALL_CHUNKS + 1}),
         0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_1_claim),
-        UNIT_TEST(test_checksums),
-        UNIT_TEST(test_keyed_packets_pass),
-        UNIT_TEST(test_parts_of_others_pass),
-        UNIT_TEST(test_1_collision_passes),
-        UNIT_TEST(test_the_rest_goes_on),
-        UNIT_TEST(test_the_rest_of_others),
-        UNIT_TEST(test_2_parameter_frees),
-        UNIT_TEST(test_3_levels),
-        UNIT_TEST(test_3_unequal_racks),
-        UNIT_TEST(test_3_near_ranks),
-        UNIT_TEST(test_3_near_ranks_that_nobody_knows_of),
-        UNIT_TEST(test_3_copies_of_near_ranks_join_once),
-        UNIT_TEST(test_4_duplicate_drops),
-        UNIT_TEST(test_5_6_completes),
-        UNIT_TEST(test_7_resend_at_the_edge),
-        UNIT_TEST(test_7_resend_of_a_rack_and_a_part_of_another),
-        UNIT_TEST(test_8_resend_seen),
-        UNIT_TEST(test_9_10_resend_unseen),
-        UNIT_TEST(test_a_question_takes_out_the_sum),
-        UNIT_TEST(test_a_question_at_the_edge),
-        UNIT_TEST(test_taken_ones_have_neighbours),
-        UNIT_TEST(test_neighbours_are_of_the_same_part),
-        UNIT_TEST(test_complete_sums_make_room),
-        UNIT_TEST(test_a_result_frees_both_levels),
-        UNIT_TEST(test_marks_are_collected),
-        UNIT_TEST(test_what_only_the_server_adds),
-        UNIT_TEST(test_differing),
-        UNIT_TEST(test_age),
-        UNIT_TEST(test_age_counts_from_the_last_contribution),
-        UNIT_TEST(test_vlans_are_apart),
-        UNIT_TEST(test_priority),
-        UNIT_TEST(test_shards),
-        UNIT_TEST(test_parts),
-        UNIT_TEST(test_a_share_is_forwarded),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_table", tests);
 }

@@ -47,7 +47,7 @@ static bool same(const struct atp_terms *a, const struct atp_terms *b)
            a->first_sequence == b->first_sequence && a->group == b->group && a->group_port == b->group_port;
 }
 
-static void test_bytes(void)
+TEST(bytes)
 {
     const struct atp_terms t = {.mode = XFER_ORDERED,
                                 .format = XFER_FORMAT_FP16,
@@ -82,7 +82,7 @@ static void test_bytes(void)
     CU_ASSERT(!atp_terms_parse(&parsed, &terms));
 }
 
-static void test_check(void)
+TEST(check)
 {
     struct atp_terms t = usual;
     struct agg_terms terms = built(&t);
@@ -113,7 +113,7 @@ static void test_check(void)
     CU_ASSERT(!checks(&t));
 }
 
-static void test_differ(void)
+TEST(differ)
 {
     struct agg_terms a = built(&usual), b;
     struct agg_difference d;
@@ -135,7 +135,7 @@ static void test_differ(void)
     }
 }
 
-static void test_grant(void)
+TEST(grant)
 {
     struct atp_terms t = usual, got;
     struct agg_terms wish[3], granted;
@@ -171,7 +171,7 @@ static void test_grant(void)
 }
 
 /* What packets end with takes room from their elements, no more than the longest payload has. */
-static void test_trailers(void)
+TEST(trailers)
 {
     static const struct agg_limits keyed = {.payload_bytes = 1472, .keyed = true};
     struct atp_terms t = usual, got;
@@ -207,7 +207,7 @@ static void test_trailers(void)
 
 /* A job goes on at the oldest chunk that a rank lacks, in a life of its own; so do ranks that were not in
  * yet. */
-static void test_resume(void)
+TEST(resume)
 {
     static const uint32_t lacks[] = {0xfffffffe, 5, 0xfffffff8, 60};
     struct atp_terms t = usual, got;
@@ -245,7 +245,7 @@ static void test_resume(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "not the same job"));
 }
 
-static void test_switch_terms(void)
+TEST(switch_terms)
 {
     const struct atp_switch_terms t = {.aggregators = 4096,
                                        .chunk_bytes = 1432,
@@ -274,14 +274,4 @@ static void test_switch_terms(void)
     CU_ASSERT_EQUAL(atp_protocol.list(&cfg.terms, list), 10);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP) == &atp_protocol);
     CU_ASSERT(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH) == &atp_switch_protocol);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_bytes),        UNIT_TEST(test_check),    UNIT_TEST(test_differ), UNIT_TEST(test_grant),
-        UNIT_TEST(test_switch_terms), UNIT_TEST(test_trailers), UNIT_TEST(test_resume), CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("atp_terms", tests);
 }

@@ -41,7 +41,7 @@ static bool is(const struct xfer_route *route, const uint8_t *head, size_t head_
 }
 
 /* The examples in docs/protocol.md. */
-static void test_examples(void)
+TEST(examples)
 {
     const struct xfer_route up = {.sender = RANK, .receiver = XFER_SWITCH},
                             later = {RANK, XFER_SWITCH, 0x01020304};
@@ -83,7 +83,7 @@ static size_t build(uint8_t *payload, const struct xfer_route *route, size_t byt
     return SML_HEADER_BYTES + bytes + XFER_AUTH_BYTES;
 }
 
-static void test_it_holds_for_this_route_and_no_other(void)
+TEST(it_holds_for_this_route_and_no_other)
 {
     static const struct xfer_route good = {RANK, XFER_SWITCH, 5};
     static const struct xfer_route others[] = {{RANK + 1, XFER_SWITCH, 5},     {RANK << 8, XFER_SWITCH, 5},
@@ -99,7 +99,7 @@ static void test_it_holds_for_this_route_and_no_other(void)
         CU_ASSERT_FALSE(holds(auth, &others[i], payload, bytes, 0));
 }
 
-static void test_no_bit_can_be_changed(void)
+TEST(no_bit_can_be_changed)
 {
     static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     static const size_t lengths[] = {0, 1, 15, 16, 17, 63, 64, 65, 100};
@@ -118,7 +118,7 @@ static void test_no_bit_can_be_changed(void)
 }
 
 /* Zeros that are added or taken away change the length. */
-static void test_padding_is_not_of_the_body(void)
+TEST(padding_is_not_of_the_body)
 {
     static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     uint8_t payload[SML_HEADER_BYTES + BODY_MAX + XFER_AUTH_BYTES] = {0}, tag[XFER_AUTH_BYTES];
@@ -130,7 +130,7 @@ static void test_padding_is_not_of_the_body(void)
     CU_ASSERT_FALSE(holds(auth, &route, payload, bytes + sizeof tag, 0));
 }
 
-static void test_another_secret_has_other_authenticators(void)
+TEST(another_secret_has_other_authenticators)
 {
     static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     struct keys_secret other = shared;
@@ -148,7 +148,7 @@ static void test_another_secret_has_other_authenticators(void)
 
 /* Longer than there are keys for: the job has agreed on less. But answers may be longer than a short chunk.
  */
-static void test_long_bodies(void)
+TEST(long_bodies)
 {
     static const struct xfer_route route = {RANK, XFER_SWITCH, 0};
     static uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_AUTH_BYTES];
@@ -163,22 +163,13 @@ static void test_long_bodies(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_examples),
-        UNIT_TEST(test_it_holds_for_this_route_and_no_other),
-        UNIT_TEST(test_no_bit_can_be_changed),
-        UNIT_TEST(test_padding_is_not_of_the_body),
-        UNIT_TEST(test_another_secret_has_other_authenticators),
-        UNIT_TEST(test_long_bodies),
-        CU_TEST_INFO_NULL,
-    };
     int failures;
 
     shared.library = keys_sodium();
     if (shared.library == NULL)
         return 1;
     set_up();
-    failures = unit_main("wire/auth", tests);
+    failures = unit_main();
     free(auth);
     return failures;
 }

@@ -46,7 +46,7 @@ static unsigned count(const struct bridge *b)
     return n;
 }
 
-static void test_learn_and_lookup(void)
+TEST(learn_and_lookup)
 {
     struct bridge *b = make(STATIONS);
 
@@ -63,7 +63,7 @@ static void test_learn_and_lookup(void)
     free(b);
 }
 
-static void test_a_station_that_moves_is_relearned(void)
+TEST(a_station_that_moves_is_relearned)
 {
     struct bridge *b = make(STATIONS);
 
@@ -75,7 +75,7 @@ static void test_a_station_that_moves_is_relearned(void)
     free(b);
 }
 
-static void test_group_addresses_and_zero_are_never_stations(void)
+TEST(group_addresses_and_zero_are_never_stations)
 {
     static const struct mac odd[] = {{{0}},
                                      {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}},
@@ -91,7 +91,7 @@ static void test_group_addresses_and_zero_are_never_stations(void)
     free(b);
 }
 
-static void test_silent_stations_age_away(void)
+TEST(silent_stations_age_away)
 {
     struct bridge *b = make(STATIONS);
 
@@ -109,7 +109,7 @@ static void test_silent_stations_age_away(void)
 }
 
 /* The stamp has eight bits; a station that talks must outlive any number of their turns. */
-static void test_the_stamp_may_wrap(void)
+TEST(the_stamp_may_wrap)
 {
     struct bridge *b = make(STATIONS);
 
@@ -123,7 +123,7 @@ static void test_the_stamp_may_wrap(void)
     free(b);
 }
 
-static void test_forget_a_port_or_all(void)
+TEST(forget_a_port_or_all)
 {
     struct bridge *b = make(STATIONS);
 
@@ -137,7 +137,7 @@ static void test_forget_a_port_or_all(void)
     free(b);
 }
 
-static void test_reading_the_table_out(void)
+TEST(reading_the_table_out)
 {
     struct bridge *b = make(STATIONS);
     struct bridge_station s;
@@ -190,7 +190,7 @@ static void check_eviction(const struct snapshot *before, const struct snapshot 
     CU_ASSERT_EQUAL(changed, 1);
 }
 
-static void test_a_full_bucket_gives_up_its_longest_silent_station(void)
+TEST(a_full_bucket_gives_up_its_longest_silent_station)
 {
     struct bridge *b = make(1); /* rounded up to 64 */
     unsigned evicted = 0;
@@ -213,7 +213,7 @@ static void test_a_full_bucket_gives_up_its_longest_silent_station(void)
 }
 
 /* The header promises room: half full, hardly a bucket overflows, whatever the addresses look like. */
-static void test_half_full_hardly_evicts(void)
+TEST(half_full_hardly_evicts)
 {
     struct bridge *b = make(2 * STATIONS);
     unsigned evicted = 0;
@@ -224,7 +224,7 @@ static void test_half_full_hardly_evicts(void)
     free(b);
 }
 
-static void test_the_seed_changes_the_hash(void)
+TEST(the_seed_changes_the_hash)
 {
     void *mem = aligned_alloc(64, (bridge_footprint(STATIONS) + 63) / 64 * 64);
     size_t where[2] = {0};
@@ -240,7 +240,7 @@ static void test_the_seed_changes_the_hash(void)
     free(mem);
 }
 
-static void test_a_static_station_stays(void)
+TEST(a_static_station_stays)
 {
     struct bridge *b = make(64);
     struct bridge_station s;
@@ -266,7 +266,7 @@ static void test_a_static_station_stays(void)
     free(b);
 }
 
-static void test_static_stations_leave_room_for_others(void)
+TEST(static_stations_leave_room_for_others)
 {
     struct bridge *b = make(64);
     unsigned fixed = 0, learned = 0, left = 0;
@@ -285,25 +285,4 @@ static void test_static_stations_leave_room_for_others(void)
         left += lookup(b, station(i)) == 1;
     CU_ASSERT_EQUAL(left, fixed); /* nor do others take theirs, however long they are silent */
     free(b);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_static_station_stays),
-        UNIT_TEST(test_static_stations_leave_room_for_others),
-        UNIT_TEST(test_learn_and_lookup),
-        UNIT_TEST(test_a_station_that_moves_is_relearned),
-        UNIT_TEST(test_group_addresses_and_zero_are_never_stations),
-        UNIT_TEST(test_silent_stations_age_away),
-        UNIT_TEST(test_the_stamp_may_wrap),
-        UNIT_TEST(test_forget_a_port_or_all),
-        UNIT_TEST(test_reading_the_table_out),
-        UNIT_TEST(test_a_full_bucket_gives_up_its_longest_silent_station),
-        UNIT_TEST(test_half_full_hardly_evicts),
-        UNIT_TEST(test_the_seed_changes_the_hash),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("bridge", tests);
 }

@@ -90,7 +90,7 @@ static void join(struct shared *s, struct learner learners[LEARNERS])
 }
 
 /* The table is too small for all stations, so that they evict each other while they age away. */
-static void test_no_reader_sees_half_an_entry(void)
+TEST(no_reader_sees_half_an_entry)
 {
     struct learner learners[LEARNERS];
     struct shared s;
@@ -102,7 +102,7 @@ static void test_no_reader_sees_half_an_entry(void)
 }
 
 /* With room for all, nobody is lost to another lcore's store. */
-static void test_everybody_is_learned(void)
+TEST(everybody_is_learned)
 {
     struct learner learners[LEARNERS];
     uint8_t mac[BRIDGE_MAC_BYTES];
@@ -115,15 +115,4 @@ static void test_everybody_is_learned(void)
         CU_ASSERT(bridge_lookup(s.bridge, mac) >= 0);
     }
     free(s.bridge);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_no_reader_sees_half_an_entry),
-        UNIT_TEST(test_everybody_is_learned),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("bridge_threads", tests);
 }

@@ -19,7 +19,7 @@ static unsigned given(uint64_t now)
     return n;
 }
 
-static void test_a_burst_then_a_rate(void)
+TEST(a_burst_then_a_rate)
 {
     b = (struct share_bucket){0};
     CU_ASSERT_EQUAL(given(1000), BURST);
@@ -29,7 +29,7 @@ static void test_a_burst_then_a_rate(void)
     CU_ASSERT_EQUAL(given(1000000), BURST);
 }
 
-static void test_several_tokens_are_taken_at_once_or_not_at_all(void)
+TEST(several_tokens_are_taken_at_once_or_not_at_all)
 {
     b = (struct share_bucket){0};
     CU_ASSERT(share_take(&b, &rate, 8, 1000));
@@ -38,7 +38,7 @@ static void test_several_tokens_are_taken_at_once_or_not_at_all(void)
     CU_ASSERT_FALSE(share_take(&b, &rate, 1, 1000));
 }
 
-static void test_more_than_it_holds_is_given_when_it_is_full_and_comes_off_later(void)
+TEST(more_than_it_holds_is_given_when_it_is_full_and_comes_off_later)
 {
     b = (struct share_bucket){0};
     CU_ASSERT(share_take(&b, &rate, 3 * BURST, 1000));
@@ -48,7 +48,7 @@ static void test_more_than_it_holds_is_given_when_it_is_full_and_comes_off_later
     CU_ASSERT(share_take(&b, &rate, 3 * BURST, 1000 + (3 * BURST + 1) * EACH));
 }
 
-static void test_the_rate_holds_over_a_long_time(void)
+TEST(the_rate_holds_over_a_long_time)
 {
     unsigned n = 0;
 
@@ -56,17 +56,4 @@ static void test_the_rate_holds_over_a_long_time(void)
     for (uint64_t now = 0; now < 70000; now++)
         n += given(now);
     CU_ASSERT_EQUAL(n, BURST + 69999 / EACH);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_burst_then_a_rate),
-        UNIT_TEST(test_several_tokens_are_taken_at_once_or_not_at_all),
-        UNIT_TEST(test_more_than_it_holds_is_given_when_it_is_full_and_comes_off_later),
-        UNIT_TEST(test_the_rate_holds_over_a_long_time),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("bucket", tests);
 }

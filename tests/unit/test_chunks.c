@@ -4,7 +4,7 @@
 #include "random.h"
 #include "unit.h"
 
-static void test_an_empty_tensor_takes_its_opening_packet(void)
+TEST(an_empty_tensor_takes_its_opening_packet)
 {
     uint64_t offset;
     size_t bytes;
@@ -15,7 +15,7 @@ static void test_an_empty_tensor_takes_its_opening_packet(void)
     CU_ASSERT_EQUAL(bytes, 0);
 }
 
-static void test_the_first_chunk_is_shorter_by_the_call(void)
+TEST(the_first_chunk_is_shorter_by_the_call)
 {
     CU_ASSERT_EQUAL(xfer_chunk_open_bytes(1460, 4), 1440);
     CU_ASSERT_EQUAL(xfer_chunk_open_bytes(1460, 8), 1440);
@@ -24,7 +24,7 @@ static void test_the_first_chunk_is_shorter_by_the_call(void)
     CU_ASSERT_EQUAL(xfer_chunk_data_bytes(1460, 8), 1456); /* whole elements */
 }
 
-static void test_one_element_more_than_fits_takes_one_chunk_more(void)
+TEST(one_element_more_than_fits_takes_one_chunk_more)
 {
     CU_ASSERT_EQUAL(xfer_chunk_count(1024, 4, 1004), 1);
     CU_ASSERT_EQUAL(xfer_chunk_count(1024, 4, 1008), 2);
@@ -33,7 +33,7 @@ static void test_one_element_more_than_fits_takes_one_chunk_more(void)
 }
 
 /* A chunk count that no tensor in memory reaches must not overflow on its way. */
-static void test_the_largest_tensor_is_counted_without_overflow(void)
+TEST(the_largest_tensor_is_counted_without_overflow)
 {
     uint64_t tensor = UINT64_MAX - 63, offset;
     uint64_t chunks = xfer_chunk_count(64, 8, tensor);
@@ -44,7 +44,7 @@ static void test_the_largest_tensor_is_counted_without_overflow(void)
     CU_ASSERT_EQUAL(offset + bytes, tensor);
 }
 
-static void test_chunks_cover_any_tensor_without_gap_or_overlap(void)
+TEST(chunks_cover_any_tensor_without_gap_or_overlap)
 {
     uint64_t rng = rng_seed(11);
 
@@ -66,18 +66,4 @@ static void test_chunks_cover_any_tensor_without_gap_or_overlap(void)
         }
         CU_ASSERT_EQUAL(next, tensor);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_empty_tensor_takes_its_opening_packet),
-        UNIT_TEST(test_the_first_chunk_is_shorter_by_the_call),
-        UNIT_TEST(test_one_element_more_than_fits_takes_one_chunk_more),
-        UNIT_TEST(test_the_largest_tensor_is_counted_without_overflow),
-        UNIT_TEST(test_chunks_cover_any_tensor_without_gap_or_overlap),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("chunks", tests);
 }

@@ -26,7 +26,7 @@ static unsigned taken_by(struct classifier_target target)
     return found == NULL ? 0 : found->protocol;
 }
 
-static void test_a_rule_is_about_ports_of_the_switch(void)
+TEST(a_rule_is_about_ports_of_the_switch)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
@@ -41,7 +41,7 @@ static void test_a_rule_is_about_ports_of_the_switch(void)
     CU_ASSERT_EQUAL(taken_by(classifier_own(UINT16_MAX)), PROTOCOL);
 }
 
-static void test_or_about_a_port_of_another_host(void)
+TEST(or_about_a_port_of_another_host)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
@@ -55,7 +55,7 @@ static void test_or_about_a_port_of_another_host(void)
     CU_ASSERT_EQUAL(taken_by(classifier_own(RTE_BE16(PORT))), 0);
 }
 
-static void test_or_about_frames_to_a_station(void)
+TEST(or_about_frames_to_a_station)
 {
     const struct classifier_rule one = rule(PROTOCOL);
 
@@ -68,7 +68,7 @@ static void test_or_about_frames_to_a_station(void)
     CU_ASSERT_EQUAL(taken_by(classifier_passing(0, &station, TYPE)), 0);
 }
 
-static void test_the_first_rule_about_a_target_counts(void)
+TEST(the_first_rule_about_a_target_counts)
 {
     const struct classifier_rule one = rule(1), all = rule(2);
 
@@ -85,7 +85,7 @@ static struct classifier_target numbered(unsigned i)
                       : classifier_passing(0, &station, (rte_be16_t)i);
 }
 
-static void test_a_table_has_room_for_so_many_rules(void)
+TEST(a_table_has_room_for_so_many_rules)
 {
     table = (struct classifier_table){0};
     for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++) {
@@ -150,7 +150,7 @@ static void *read_all(void *rcu)
     return (void *)last;
 }
 
-static void test_who_reads_has_a_whole_table(void)
+TEST(who_reads_has_a_whole_table)
 {
     struct rte_rcu_qsbr *rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
     pthread_t reader;
@@ -173,19 +173,4 @@ static void test_who_reads_has_a_whole_table(void)
     classifier_free(&classifier);
     CU_ASSERT_PTR_NULL(classifier_table(&classifier));
     free(rcu);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_rule_is_about_ports_of_the_switch),
-        UNIT_TEST(test_or_about_a_port_of_another_host),
-        UNIT_TEST(test_or_about_frames_to_a_station),
-        UNIT_TEST(test_the_first_rule_about_a_target_counts),
-        UNIT_TEST(test_a_table_has_room_for_so_many_rules),
-        UNIT_TEST(test_who_reads_has_a_whole_table),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("classifier", tests);
 }

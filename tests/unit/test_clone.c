@@ -1,6 +1,7 @@
 /* Sums of frames that pass by: what is found in a frame, slots, and what is said of copies that are missing.
  */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "carry.h"
@@ -147,7 +148,7 @@ static float float_of(const struct hag_packet *p)
     return value;
 }
 
-static void test_the_collector_gets_the_sum(void)
+TEST(the_collector_gets_the_sum)
 {
     open_job(false, true);
     CU_ASSERT_EQUAL(copy(0, 7, 1), CLN_HELD);
@@ -166,7 +167,7 @@ static void test_the_collector_gets_the_sum(void)
     close_job();
 }
 
-static void test_sums_can_be_read(void)
+TEST(sums_can_be_read)
 {
     struct agg_sum_view view;
     float value;
@@ -189,7 +190,7 @@ static void test_sums_can_be_read(void)
     close_job();
 }
 
-static void test_sums_are_made_in_the_order_of_workers(void)
+TEST(sums_are_made_in_the_order_of_workers)
 {
     open_job(false, true);
     copy(2, 0, 1);
@@ -199,7 +200,7 @@ static void test_sums_are_made_in_the_order_of_workers(void)
     close_job();
 }
 
-static void test_a_chunk_that_lacks_copies_is_reported_once(void)
+TEST(a_chunk_that_lacks_copies_is_reported_once)
 {
     struct agg_slot_view view;
     uint8_t frame[FRAME];
@@ -229,7 +230,7 @@ static void test_a_chunk_that_lacks_copies_is_reported_once(void)
     close_job();
 }
 
-static void test_a_later_chunk_takes_the_place_of_one_that_lacks_copies(void)
+TEST(a_later_chunk_takes_the_place_of_one_that_lacks_copies)
 {
     open_job(false, true);
     copy(0, 1, 1);
@@ -250,7 +251,7 @@ static void test_a_later_chunk_takes_the_place_of_one_that_lacks_copies(void)
     close_job();
 }
 
-static void test_without_a_collector_the_same_is_counted(void)
+TEST(without_a_collector_the_same_is_counted)
 {
     uint8_t frame[FRAME];
     struct agg_verdict v;
@@ -264,7 +265,7 @@ static void test_without_a_collector_the_same_is_counted(void)
     close_job();
 }
 
-static void test_what_is_found_in_a_frame(void)
+TEST(what_is_found_in_a_frame)
 {
     uint8_t frame[FRAME];
 
@@ -292,7 +293,7 @@ static void test_what_is_found_in_a_frame(void)
     close_job();
 }
 
-static void test_shards_look_after_their_own_slots(void)
+TEST(shards_look_after_their_own_slots)
 {
     const struct cln_terms t = terms_of(false);
     const struct cln_pool_config cfg = {.workers = 2,
@@ -325,7 +326,7 @@ static void test_shards_look_after_their_own_slots(void)
 }
 
 /* Only while a chunk lacks copies that have not been reported yet: an idle lcore sleeps otherwise. */
-static void test_time_matters_while_copies_are_missing(void)
+TEST(time_matters_while_copies_are_missing)
 {
     open_job(false, true);
     CU_ASSERT(!cln_protocol.ticks(job->pool, 0));
@@ -343,7 +344,7 @@ static void test_time_matters_while_copies_are_missing(void)
     close_job();
 }
 
-static void test_terms(void)
+TEST(terms)
 {
     const struct cln_terms t = terms_of(true);
     struct agg_pool_config cfg = {.workers = WORKERS + 1};
@@ -367,23 +368,4 @@ static void test_terms(void)
     cfg.terms.bytes--;
     CU_ASSERT(!cln_terms_parse(&parsed, &cfg.terms));
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_CLONE), &cln_protocol);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_collector_gets_the_sum),
-        UNIT_TEST(test_sums_can_be_read),
-        UNIT_TEST(test_sums_are_made_in_the_order_of_workers),
-        UNIT_TEST(test_a_chunk_that_lacks_copies_is_reported_once),
-        UNIT_TEST(test_a_later_chunk_takes_the_place_of_one_that_lacks_copies),
-        UNIT_TEST(test_without_a_collector_the_same_is_counted),
-        UNIT_TEST(test_what_is_found_in_a_frame),
-        UNIT_TEST(test_shards_look_after_their_own_slots),
-        UNIT_TEST(test_time_matters_while_copies_are_missing),
-        UNIT_TEST(test_terms),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("clone", tests);
 }

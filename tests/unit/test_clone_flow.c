@@ -113,7 +113,7 @@ static void pass(unsigned station, uint16_t ether_type, uint32_t sequence, float
         }
 }
 
-static void test_frames_pass_as_they_came_and_the_collector_gets_the_sum(void)
+TEST(frames_pass_as_they_came_and_the_collector_gets_the_sum)
 {
     const struct frame_udp *f;
     struct hag_packet p;
@@ -140,7 +140,7 @@ static void test_frames_pass_as_they_came_and_the_collector_gets_the_sum(void)
     close_flow();
 }
 
-static void test_other_frames_pass_unseen(void)
+TEST(other_frames_pass_unseen)
 {
     open_flow(false);
     pass(0, ETHER_TYPE + 1, 0, 3);
@@ -155,7 +155,7 @@ static void test_other_frames_pass_unseen(void)
 }
 
 /* Of which the mbuf says how it is to be cut. */
-static void test_merged_frames_pass_as_they_came(void)
+TEST(merged_frames_pass_as_they_came)
 {
     struct rte_mbuf *m = frame_from(0, ETHER_TYPE, 0, 3);
 
@@ -174,7 +174,7 @@ static void test_merged_frames_pass_as_they_came(void)
     close_flow();
 }
 
-static void test_numbers_in_little_endian(void)
+TEST(numbers_in_little_endian)
 {
     const struct frame_end host = rig_station(HOST);
     const struct classifier_rule *rule;
@@ -196,7 +196,7 @@ static void test_numbers_in_little_endian(void)
     close_flow();
 }
 
-static void test_a_quiet_job_starts_over(void)
+TEST(a_quiet_job_starts_over)
 {
     open_flow(false);
     pass(0, ETHER_TYPE, rte_cpu_to_be_32(1000), 3);
@@ -213,14 +213,5 @@ static void test_a_quiet_job_starts_over(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_pass_as_they_came_and_the_collector_gets_the_sum),
-        UNIT_TEST(test_other_frames_pass_unseen),
-        UNIT_TEST(test_merged_frames_pass_as_they_came),
-        UNIT_TEST(test_numbers_in_little_endian),
-        UNIT_TEST(test_a_quiet_job_starts_over),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("clone_flow", tests);
+    return rig_main();
 }

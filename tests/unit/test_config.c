@@ -9,7 +9,7 @@
 #include "config_rig.h"
 #include "switchml/terms.h"
 
-static void test_defaults(void)
+TEST(defaults)
 {
     const struct config c = good(PORT);
 
@@ -51,7 +51,7 @@ static void clash(const char *device, const char *other, const char *shared)
         CU_ASSERT(length == strlen(shared) && strncmp(got, shared, length) == 0);
 }
 
-static void test_what_two_devices_share(void)
+TEST(what_two_devices_share)
 {
     clash("net_af_packet0,iface=a", "net_af_packet0,iface=b", "net_af_packet0");
     clash("net_af_packet0,iface=a,qpairs=2", "net_af_xdp0,iface=a", "a");
@@ -64,14 +64,14 @@ static void test_what_two_devices_share(void)
 }
 
 /* It shows several times that it is alive before a worker that is not heard counts as lost. */
-static void test_sleeps_until_something_is_due_are_bounded(void)
+TEST(sleeps_until_something_is_due_are_bounded)
 {
     CU_ASSERT_EQUAL(good(PORT "timers: {lost_after_ms: 200}\n").idle.until_due_us, 25000);
     CU_ASSERT_EQUAL(good(PORT "timers: {lost_after_ms: 100}\nidle: {max_sleep_us: 70}\n").idle.until_due_us,
                     70);
 }
 
-static void test_every_key_arrives(void)
+TEST(every_key_arrives)
 {
     static const uint8_t mac[6] = {0x02, 0, 0, 0xab, 0xCD, 0xef};
     const struct config c =
@@ -148,7 +148,7 @@ static void test_every_key_arrives(void)
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
 }
 
-static void test_a_host_addressed_job_has_defaults(void)
+TEST(a_host_addressed_job_has_defaults)
 {
     const struct config c = good(
         SWITCH
@@ -175,7 +175,7 @@ static void test_a_host_addressed_job_has_defaults(void)
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F64, AGG_MAX));
 }
 
-static void test_vlans_are_numbered_from_those_with_an_address_on(void)
+TEST(vlans_are_numbered_from_those_with_an_address_on)
 {
     const struct config c =
         good("ports:\n"
@@ -196,7 +196,7 @@ static void test_vlans_are_numbered_from_those_with_an_address_on(void)
     CU_ASSERT(c.static_job[0].network == 1 && c.static_job[1].network == 0);
 }
 
-static void test_a_job_of_passing_frames_has_defaults(void)
+TEST(a_job_of_passing_frames_has_defaults)
 {
     const struct config c = good(
         SWITCH "clone:\n  - {host: \"02:00:00:00:00:09\", workers: [\"02:00:00:00:00:02\"]}\n"
@@ -226,7 +226,7 @@ static void test_a_job_of_passing_frames_has_defaults(void)
     CU_ASSERT_EQUAL(c.clone[1].collector.port, 6000);
 }
 
-static void test_queues_are_dealt_by_name(void)
+TEST(queues_are_dealt_by_name)
 {
     struct config c = good("ports:\n  - {device: net_tap0, name: a, rx_queues: 3, tx_queues: 2}\n"
                            "  - {device: net_tap1, name: b:7}\n"
@@ -241,7 +241,7 @@ static void test_queues_are_dealt_by_name(void)
     CU_ASSERT_EQUAL(second->tx[1], 1);
 }
 
-static void test_static_jobs(void)
+TEST(static_jobs)
 {
     struct sml_terms terms;
     const struct config c = good(
@@ -263,7 +263,7 @@ static void test_static_jobs(void)
     CU_ASSERT(terms.slots == 30 && terms.threads == 3 && terms.chunk_bytes == 1024);
 }
 
-static void test_replayed_jobs(void)
+TEST(replayed_jobs)
 {
     static const uint8_t first[6] = {2, 0, 0, 0, 1, 1}, other[6] = {2, 3, 4, 5, 6, 7};
     const struct config c =
@@ -286,7 +286,7 @@ static void test_replayed_jobs(void)
               r[1].worker_port == 7);
 }
 
-static void test_the_socket_for_operators(void)
+TEST(the_socket_for_operators)
 {
     const struct config fallback = good(PORT), none = good(PORT "control: {path: none}\n");
     const struct config c = good(PORT "control: {path: /x/y.ctl, mode: 0600, group: adm}\n");
@@ -304,7 +304,7 @@ static int tenant(const struct config *c, const char *ip, const char *job)
     return config_tenant_of(c, inet_addr(ip), -1, job);
 }
 
-static void test_which_jobs_go_on_to_which_parent(void)
+TEST(which_jobs_go_on_to_which_parent)
 {
     const struct config *root = kept(SWITCH);
     const struct config *all = kept(PORT "switch: {ip: 10.0.0.1}\nuplink: [{parent: 10.9.0.1}]\n");
@@ -331,7 +331,7 @@ static void test_which_jobs_go_on_to_which_parent(void)
     CU_ASSERT_EQUAL(some->uplink[1].via, inet_addr("10.0.0.2"));
 }
 
-static void test_which_tenant_may_join_which_jobs(void)
+TEST(which_tenant_may_join_which_jobs)
 {
     const struct config c = good(PORT "switch: {ip: 10.0.0.254}\n"
                                       "tenants:\n"
@@ -363,7 +363,7 @@ static void test_which_tenant_may_join_which_jobs(void)
     CU_ASSERT(everybody.tenant[0].weight == 1 && everybody.tenant[0].quota.slots == 0);
 }
 
-static void test_an_address_without_a_prefix(void)
+TEST(an_address_without_a_prefix)
 {
     const struct config c = good(PORT "switch: {ip: 192.168.0.255}\n");
 
@@ -372,7 +372,7 @@ static void test_an_address_without_a_prefix(void)
     CU_ASSERT_EQUAL(good(PORT "switch: {ip: 10.0.0.0/31}\n").prefix, 31);
 }
 
-static void test_anchors_are_shared_text(void)
+TEST(anchors_are_shared_text)
 {
     const struct config c = good("ports:\n"
                                  "  - device: net_null0\n"
@@ -383,7 +383,7 @@ static void test_anchors_are_shared_text(void)
     CU_ASSERT_EQUAL(c.port[1].impair.rx.rate[IMPAIR_DROP].probability, 0.25);
 }
 
-static void test_the_examples_are_good(void)
+TEST(the_examples_are_good)
 {
     glob_t examples;
 
@@ -404,7 +404,7 @@ static void test_the_examples_are_good(void)
 }
 
 /* As many of everything as there may be, and one more. */
-static void test_most_ports(void)
+TEST(most_ports)
 {
     char yaml[64 * SWAGG_MAX_PORTS + 64] = "ports:\n";
     struct transcript t;
@@ -418,30 +418,4 @@ static void test_most_ports(void)
     strcat(yaml, "  - device: net_null64\n");
     CU_ASSERT_EQUAL(load(&c, yaml, strlen(yaml), &t), -EINVAL);
     CU_ASSERT_STRING_EQUAL(t.text, "F:1: ports: has 65 items; 64 at most are possible\n");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_socket_for_operators),
-        UNIT_TEST(test_defaults),
-        UNIT_TEST(test_what_two_devices_share),
-        UNIT_TEST(test_sleeps_until_something_is_due_are_bounded),
-        UNIT_TEST(test_every_key_arrives),
-        UNIT_TEST(test_a_host_addressed_job_has_defaults),
-        UNIT_TEST(test_vlans_are_numbered_from_those_with_an_address_on),
-        UNIT_TEST(test_a_job_of_passing_frames_has_defaults),
-        UNIT_TEST(test_queues_are_dealt_by_name),
-        UNIT_TEST(test_static_jobs),
-        UNIT_TEST(test_replayed_jobs),
-        UNIT_TEST(test_which_tenant_may_join_which_jobs),
-        UNIT_TEST(test_which_jobs_go_on_to_which_parent),
-        UNIT_TEST(test_an_address_without_a_prefix),
-        UNIT_TEST(test_anchors_are_shared_text),
-        UNIT_TEST(test_the_examples_are_good),
-        UNIT_TEST(test_most_ports),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("config", tests);
 }

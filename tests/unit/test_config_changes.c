@@ -44,7 +44,7 @@ static bool is_one(const char *key, const char *from, const char *to, enum setti
     return right;
 }
 
-static void test_what_is_the_same_is_no_change(void)
+TEST(what_is_the_same_is_no_change)
 {
     describe(&running);
     describe(&next);
@@ -55,7 +55,7 @@ static void test_what_is_the_same_is_no_change(void)
 
 /* Lists */
 
-static void test_values_are_shown(void)
+TEST(values_are_shown)
 {
     describe(&running);
     describe(&next);
@@ -85,7 +85,7 @@ static void test_values_are_shown(void)
     CU_ASSERT(is_one("control.mode", "0", "640", SETTING_RESTART));
 }
 
-static void test_items_come_and_go_by_their_names(void)
+TEST(items_come_and_go_by_their_names)
 {
     describe(&running);
     describe(&next);
@@ -108,7 +108,7 @@ static void test_items_come_and_go_by_their_names(void)
 }
 
 /* A process belongs to the first tenant that it may belong to. */
-static void test_the_order_of_tenants_counts(void)
+TEST(the_order_of_tenants_counts)
 {
     describe(&running);
     describe(&next);
@@ -119,7 +119,7 @@ static void test_the_order_of_tenants_counts(void)
 }
 
 /* Replayed jobs name a tenant; it is the same one if its name is. */
-static void test_a_tenant_is_the_same_by_its_name(void)
+TEST(a_tenant_is_the_same_by_its_name)
 {
     describe(&running);
     describe(&next);
@@ -133,7 +133,7 @@ static void test_a_tenant_is_the_same_by_its_name(void)
     CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 0);
 }
 
-static void test_more_changes_than_are_listed_are_counted(void)
+TEST(more_changes_than_are_listed_are_counted)
 {
     describe(&running);
     describe(&next);
@@ -153,7 +153,7 @@ static void test_more_changes_than_are_listed_are_counted(void)
 
 /* Numbers */
 
-static void test_ports_keep_their_numbers(void)
+TEST(ports_keep_their_numbers)
 {
     describe(&running);
     running.ports = 4;
@@ -174,7 +174,7 @@ static void test_ports_keep_their_numbers(void)
     CU_ASSERT_EQUAL(next.placement.lcore[1].tx[0], 1);
 }
 
-static void test_numbers_of_ports_run_out(void)
+TEST(numbers_of_ports_run_out)
 {
     describe(&running);
     running.ports = SWAGG_MAX_PORTS;
@@ -199,7 +199,7 @@ static void describe_vlans(struct config *c, unsigned others, const uint32_t oth
         c->vlan[2 + i].id = other[i];
 }
 
-static void test_vlans_keep_their_numbers(void)
+TEST(vlans_keep_their_numbers)
 {
     describe_vlans(&running, 3, (const uint32_t[]){30, 40, 50});
     running.clone[0].network = running.hostagg[0].network = 3;
@@ -219,7 +219,7 @@ static void test_vlans_keep_their_numbers(void)
     CU_ASSERT_EQUAL(next.clone[0].network, 4);
 }
 
-static void test_new_vlans_and_addresses_need_a_restart(void)
+TEST(new_vlans_and_addresses_need_a_restart)
 {
     static const uint32_t same[] = {30}, more[] = {30, 40};
 
@@ -254,7 +254,7 @@ static void test_new_vlans_and_addresses_need_a_restart(void)
 }
 
 /* They stay without addresses, key, quotas, so that nobody joins their jobs any more. */
-static void test_tenants_with_jobs_stay_as_long_as_those(void)
+TEST(tenants_with_jobs_stay_as_long_as_those)
 {
     int number[CONFIG_TENANTS_MAX];
 
@@ -283,7 +283,7 @@ static void test_tenants_with_jobs_stay_as_long_as_those(void)
     CU_ASSERT_EQUAL(changes.n, 0);
 }
 
-static void test_a_tenant_that_is_leaving_can_come_back(void)
+TEST(a_tenant_that_is_leaving_can_come_back)
 {
     int number[CONFIG_TENANTS_MAX];
 
@@ -296,7 +296,7 @@ static void test_a_tenant_that_is_leaving_can_come_back(void)
     CU_ASSERT(is_one("tenants[second]", "-", "added", SETTING_AT_ONCE));
 }
 
-static void test_there_may_be_too_many_tenants(void)
+TEST(there_may_be_too_many_tenants)
 {
     int number[CONFIG_TENANTS_MAX];
 
@@ -305,26 +305,4 @@ static void test_there_may_be_too_many_tenants(void)
     next.tenants = CONFIG_TENANTS_MAX - 1;
     CU_ASSERT_TRUE(config_keep_tenants(&next, &running, 1, number));
     CU_ASSERT_FALSE(config_keep_tenants(&next, &running, 3, number));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_is_the_same_is_no_change),
-        UNIT_TEST(test_values_are_shown),
-        UNIT_TEST(test_items_come_and_go_by_their_names),
-        UNIT_TEST(test_the_order_of_tenants_counts),
-        UNIT_TEST(test_a_tenant_is_the_same_by_its_name),
-        UNIT_TEST(test_more_changes_than_are_listed_are_counted),
-        UNIT_TEST(test_ports_keep_their_numbers),
-        UNIT_TEST(test_numbers_of_ports_run_out),
-        UNIT_TEST(test_vlans_keep_their_numbers),
-        UNIT_TEST(test_new_vlans_and_addresses_need_a_restart),
-        UNIT_TEST(test_tenants_with_jobs_stay_as_long_as_those),
-        UNIT_TEST(test_a_tenant_that_is_leaving_can_come_back),
-        UNIT_TEST(test_there_may_be_too_many_tenants),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("config_changes", tests);
 }

@@ -421,7 +421,7 @@ static const struct {
      "replay\n"},
 };
 
-static void test_bad_configurations_say_what_is_wrong(void)
+TEST(bad_configurations_say_what_is_wrong)
 {
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct transcript t;
@@ -436,7 +436,7 @@ static void test_bad_configurations_say_what_is_wrong(void)
 }
 
 /* The parser alone works on it for minutes. */
-static void test_a_file_of_brackets_takes_no_time(void)
+TEST(a_file_of_brackets_takes_no_time)
 {
     enum { BRACKETS = 900000 };
     char *yaml = malloc(BRACKETS);
@@ -451,7 +451,7 @@ static void test_a_file_of_brackets_takes_no_time(void)
 }
 
 /* A file of nothing but mistakes, and of one key again and again: the list ends, and so does the work. */
-static void test_a_hundred_mistakes_are_enough(void)
+TEST(a_hundred_mistakes_are_enough)
 {
     static const char *const line[] = {"key_%u: 3\n", "mtu: 1500\n"};
     enum { LINES = 40000, LINE_MAX_BYTES = 16 };
@@ -475,7 +475,7 @@ static void test_a_hundred_mistakes_are_enough(void)
     free(yaml);
 }
 
-static void test_files_that_cannot_be_read(void)
+TEST(files_that_cannot_be_read)
 {
     struct transcript t = {.file = "/nowhere/swagg.yaml"};
     struct config c;
@@ -491,7 +491,7 @@ static void test_files_that_cannot_be_read(void)
 }
 
 /* Whoever reads it at a reload must not wait for somebody who writes into it. */
-static void test_a_pipe_is_no_file(void)
+TEST(a_pipe_is_no_file)
 {
     char pipe[] = "/tmp/test_config_XXXXXX";
     struct transcript t = {.file = pipe};
@@ -505,7 +505,7 @@ static void test_a_pipe_is_no_file(void)
     unlink(pipe);
 }
 
-static void test_a_huge_file_is_not_read(void)
+TEST(a_huge_file_is_not_read)
 {
     char file[] = "/tmp/test_config_XXXXXX";
     struct transcript t = {.file = file};
@@ -519,7 +519,7 @@ static void test_a_huge_file_is_not_read(void)
     unlink(file);
 }
 
-static void test_a_switchs_file_is_no_servers(void)
+TEST(a_switchs_file_is_no_servers)
 {
     struct transcript t = {.file = CONF_DIRECTORY "/four-hosts.yaml"};
     struct config c;
@@ -531,7 +531,7 @@ static void test_a_switchs_file_is_no_servers(void)
 }
 
 /* Cut off or with a byte changed anywhere, a file is refused or accepted, but never harms. */
-static void test_damaged_files_do_no_harm(void)
+TEST(damaged_files_do_no_harm)
 {
     static const char yaml[] =
         PORTS "    impair: &i {rx: {drop: 0.1}}\nlcores: [{rx: [all], tx: [b, port0], cpu: 1}]\n"
@@ -549,21 +549,4 @@ static void test_damaged_files_do_no_harm(void)
             load(&c, damaged, sizeof(yaml) - 1, &t);
         }
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_bad_configurations_say_what_is_wrong),
-        UNIT_TEST(test_a_file_of_brackets_takes_no_time),
-        UNIT_TEST(test_a_hundred_mistakes_are_enough),
-        UNIT_TEST(test_files_that_cannot_be_read),
-        UNIT_TEST(test_a_pipe_is_no_file),
-        UNIT_TEST(test_a_huge_file_is_not_read),
-        UNIT_TEST(test_a_switchs_file_is_no_servers),
-        UNIT_TEST(test_damaged_files_do_no_harm),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("config, mistakes", tests);
 }

@@ -731,8 +731,16 @@ static void stand_forgers(uint64_t seed, bool trace)
     kill_switch(&w);
 }
 
+static const char *only; /* one life of these, of one seed; NULL: all */
+static uint64_t replayed;
+
 static void try_seeds(void life(uint64_t seed, bool trace), const char *name, unsigned seeds)
 {
+    if (only != NULL) {
+        if (strcmp(only, name) == 0)
+            life(replayed, true);
+        return;
+    }
     for (uint64_t seed = 1; seed <= unit_cases(seeds); seed++) {
         unsigned before = CU_get_number_of_failures();
         life(seed, false);
@@ -744,49 +752,27 @@ static void try_seeds(void life(uint64_t seed, bool trace), const char *name, un
     }
 }
 
-static void test_agreement(void)
+TEST(agreement)
 {
     try_seeds(live_through, "faults", 2000);
 }
 
-static void test_strangers(void)
+TEST(strangers)
 {
     try_seeds(stand_strangers, "strangers", 500);
 }
 
-static void test_forgers(void)
+TEST(forgers)
 {
     try_seeds(stand_forgers, "forgers", 300);
 }
 
-static uint64_t replayed;
-
-static void test_replay_faults(void)
-{
-    live_through(replayed, true);
-}
-
-static void test_replay_strangers(void)
-{
-    stand_strangers(replayed, true);
-}
-
-static void test_replay_forgers(void)
-{
-    stand_forgers(replayed, true);
-}
-
+/* With arguments: one seed of one of them, and what happens. */
 int main(int argc, char **argv)
 {
-    CU_TestInfo all[] = {UNIT_TEST(test_agreement), UNIT_TEST(test_strangers), UNIT_TEST(test_forgers),
-                         CU_TEST_INFO_NULL};
-    CU_TestInfo faults[] = {UNIT_TEST(test_replay_faults), CU_TEST_INFO_NULL};
-    CU_TestInfo strangers[] = {UNIT_TEST(test_replay_strangers), CU_TEST_INFO_NULL};
-    CU_TestInfo forgers[] = {UNIT_TEST(test_replay_forgers), CU_TEST_INFO_NULL};
-    if (argc != 3)
-        return unit_main("control", all);
-    replayed = strtoull(argv[2], NULL, 0);
-    if (strcmp(argv[1], "forgers") == 0)
-        return unit_main("control", forgers);
-    return unit_main("control", strcmp(argv[1], "strangers") == 0 ? strangers : faults);
+    if (argc == 3) {
+        only = argv[1];
+        replayed = strtoull(argv[2], NULL, 0);
+    }
+    return unit_main();
 }

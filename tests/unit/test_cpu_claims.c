@@ -83,7 +83,7 @@ static bool finds(unsigned a, unsigned b, unsigned c, unsigned d)
     return memcmp(others, expected, sizeof(expected)) == 0;
 }
 
-static void test_a_claim_is_seen_until_its_process_ends(void)
+TEST(a_claim_is_seen_until_its_process_ends)
 {
     unsigned others[CPUS];
     pid_t first, second, holder[CPUS];
@@ -101,7 +101,7 @@ static void test_a_claim_is_seen_until_its_process_ends(void)
     CU_ASSERT_TRUE(finds(0, 0, 0, 0));
 }
 
-static void test_its_own_claims_are_no_others(void)
+TEST(its_own_claims_are_no_others)
 {
     const pid_t other = begin((const unsigned[CPUS]){1, 1});
     const int fd = cpu_claims_open(path);
@@ -118,7 +118,7 @@ static void test_its_own_claims_are_no_others(void)
 }
 
 /* A process that does not settle: whoever could read the file might be one. */
-static void test_nobody_can_keep_another_from_starting(void)
+TEST(nobody_can_keep_another_from_starting)
 {
     struct stat file;
     pid_t pid;
@@ -132,7 +132,7 @@ static void test_nobody_can_keep_another_from_starting(void)
     CU_ASSERT_TRUE(finds(0, 0, 0, 0));
 }
 
-static void test_a_file_that_all_may_read_is_so_no_more(void)
+TEST(a_file_that_all_may_read_is_so_no_more)
 {
     struct stat file;
 
@@ -142,27 +142,19 @@ static void test_a_file_that_all_may_read_is_so_no_more(void)
     CU_ASSERT_EQUAL(file.st_mode & 0777, 0600);
 }
 
-static void test_where_no_file_can_be_it_says_why(void)
+TEST(where_no_file_can_be_it_says_why)
 {
     CU_ASSERT(cpu_claims_open("/proc/nowhere/cpus") < 0);
 }
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_claim_is_seen_until_its_process_ends),
-        UNIT_TEST(test_its_own_claims_are_no_others),
-        UNIT_TEST(test_nobody_can_keep_another_from_starting),
-        UNIT_TEST(test_a_file_that_all_may_read_is_so_no_more),
-        UNIT_TEST(test_where_no_file_can_be_it_says_why),
-        CU_TEST_INFO_NULL,
-    };
     int status;
 
     if (mkdtemp(directory) == NULL)
         return 1;
     snprintf(path, sizeof(path), "%s/made/cpus", directory);
-    status = unit_main("cpu_claims", tests);
+    status = unit_main();
     unlink(path);
     rmdir(dirname(path));
     rmdir(directory);

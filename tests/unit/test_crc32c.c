@@ -34,7 +34,7 @@ static unsigned implementations(crc32c_fn *out[3])
 }
 
 /* RFC 3720, appendix B.4, and the check value of the catalogues. */
-static void test_published_vectors(void)
+TEST(published_vectors)
 {
     static const uint8_t command[48] = {
         0x01, 0xc0, [16] = 0x14, [22] = 0x04, [27] = 0x14, [31] = 0x18, 0x28, [40] = 0x02};
@@ -59,7 +59,7 @@ static void test_published_vectors(void)
 }
 
 /* Any length at any alignment, whole and in two pieces. */
-static void test_all_agree_with_the_definition(void)
+TEST(all_agree_with_the_definition)
 {
     static uint8_t memory[BYTES_MAX + 64];
     uint64_t rng = rng_seed(1);
@@ -82,7 +82,7 @@ static void test_all_agree_with_the_definition(void)
 }
 
 /* What it is for: one or two flipped bits anywhere in a packet never go unnoticed. */
-static void test_flipped_bits_are_seen(void)
+TEST(flipped_bits_are_seen)
 {
     uint8_t packet[1470];
     uint64_t rng = rng_seed(2);
@@ -102,16 +102,4 @@ static void test_flipped_bits_are_seen(void)
         packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     CU_ASSERT_EQUAL(unseen, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_published_vectors),
-        UNIT_TEST(test_all_agree_with_the_definition),
-        UNIT_TEST(test_flipped_bits_are_seen),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("crc32c", tests);
 }

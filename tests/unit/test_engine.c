@@ -37,7 +37,7 @@ static void check_sum(uint8_t frame[2048], unsigned rank, int32_t value)
     CU_ASSERT(rig_is_sound(frame));
 }
 
-static void test_the_first_contribution_is_held_and_the_last_goes_to_all(void)
+TEST(the_first_contribution_is_held_and_the_last_goes_to_all)
 {
     for (unsigned shared = 0; shared < 2; shared++) {
         uint8_t frame[2048];
@@ -60,7 +60,7 @@ static void test_the_first_contribution_is_held_and_the_last_goes_to_all(void)
     }
 }
 
-static void test_a_rank_that_lost_the_result_gets_it_alone(void)
+TEST(a_rank_that_lost_the_result_gets_it_alone)
 {
     uint8_t frame[2048];
 
@@ -77,7 +77,7 @@ static void test_a_rank_that_lost_the_result_gets_it_alone(void)
 }
 
 /* Not those of an unknown sender, nor such as are dropped: they may be anybody's. */
-static void test_who_sends_packets_that_count_is_heard(void)
+TEST(who_sends_packets_that_count_is_heard)
 {
     const struct frame_end member = rig_station(1);
     const struct agg_sender sender = {.ip = member.ip, .port = member.port};
@@ -102,7 +102,7 @@ static void test_who_sends_packets_that_count_is_heard(void)
 }
 
 /* As ports have that were added: whatever is kept of their few buffers is one less to receive into. */
-static void test_no_frame_is_kept_that_lies_in_a_ports_own_buffer(void)
+TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
 {
     struct rte_mempool *own =
         rte_pktmbuf_pool_create("own", 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
@@ -123,7 +123,7 @@ static void test_no_frame_is_kept_that_lies_in_a_ports_own_buffer(void)
     rte_mempool_free(own);
 }
 
-static void test_a_burst_is_worked_off_packet_by_packet(void)
+TEST(a_burst_is_worked_off_packet_by_packet)
 {
     rig_open();
     for (uint32_t tag = 0; tag < RIG_SLOTS; tag++) {
@@ -142,7 +142,7 @@ static void test_a_burst_is_worked_off_packet_by_packet(void)
     rig_close();
 }
 
-static void test_a_mismatch_is_answered_to_its_sender(void)
+TEST(a_mismatch_is_answered_to_its_sender)
 {
     struct rte_mbuf *m = rig_data(1, 0, RIG_JOB, 4);
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
@@ -164,7 +164,7 @@ static void test_a_mismatch_is_answered_to_its_sender(void)
     rig_close();
 }
 
-static void test_a_strangers_packet_is_dropped_by_name_and_answered(void)
+TEST(a_strangers_packet_is_dropped_by_name_and_answered)
 {
     struct frame_end foreign = rig_station(0);
     const struct frame_end data_port = rig_switch(SML_PORT_FIRST);
@@ -192,7 +192,7 @@ static void test_a_strangers_packet_is_dropped_by_name_and_answered(void)
     rig_close();
 }
 
-static void test_a_members_address_from_another_mac_is_foreign(void)
+TEST(a_members_address_from_another_mac_is_foreign)
 {
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
 
@@ -204,7 +204,7 @@ static void test_a_members_address_from_another_mac_is_foreign(void)
     rig_close();
 }
 
-static void test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter(void)
+TEST(a_slot_that_the_job_does_not_have_is_the_jobs_own_matter)
 {
     const struct job_amiss *amiss = &rig_lane[rig.engine.lcore].amiss[AGG_AMISS - 1];
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
@@ -227,7 +227,7 @@ static void test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter(void)
     rig_close();
 }
 
-static void test_answers_to_strangers_are_bounded(void)
+TEST(answers_to_strangers_are_bounded)
 {
     const struct frame_end from = rig_station(9), to = rig_switch(SML_PORT_FIRST);
     uint8_t question[100];
@@ -246,7 +246,7 @@ static void test_answers_to_strangers_are_bounded(void)
     rig_close();
 }
 
-static void test_one_asker_leaves_answers_to_the_others(void)
+TEST(one_asker_leaves_answers_to_the_others)
 {
     const struct frame_end flooder = rig_station(9), other = rig_station(8), to = rig_switch(SML_PORT_FIRST);
     uint8_t question[100];
@@ -264,7 +264,7 @@ static void test_one_asker_leaves_answers_to_the_others(void)
     rig_close();
 }
 
-static void test_without_buffers_answers_are_lost_by_name(void)
+TEST(without_buffers_answers_are_lost_by_name)
 {
     struct rte_mbuf *all[RIG_MBUFS + 1], *last = rig_data(1, 0, RIG_JOB, 4);
     unsigned n = 0;
@@ -280,7 +280,7 @@ static void test_without_buffers_answers_are_lost_by_name(void)
     rig_close();
 }
 
-static void test_a_packet_of_another_lcores_shard_crosses_by_ring(void)
+TEST(a_packet_of_another_lcores_shard_crosses_by_ring)
 {
     rig_open();
     rig_shards.owner[0] = 1;
@@ -388,7 +388,7 @@ static void check_onward(uint8_t first)
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
 }
 
-static void test_a_packet_passes_on_rewritten(void)
+TEST(a_packet_passes_on_rewritten)
 {
     rig_open();
     other_receive(0, 20);
@@ -399,7 +399,7 @@ static void test_a_packet_passes_on_rewritten(void)
     rig_close();
 }
 
-static void test_a_packet_passes_on_and_a_copy_is_kept(void)
+TEST(a_packet_passes_on_and_a_copy_is_kept)
 {
     rig_open();
     other_receive(1, 20);
@@ -416,7 +416,7 @@ static void test_a_packet_passes_on_and_a_copy_is_kept(void)
     rig_close();
 }
 
-static void test_a_job_without_members_answers_whoever_asks(void)
+TEST(a_job_without_members_answers_whoever_asks)
 {
     uint8_t frame[2048];
 
@@ -428,7 +428,7 @@ static void test_a_job_without_members_answers_whoever_asks(void)
     rig_close();
 }
 
-static void test_protocols_share_a_burst(void)
+TEST(protocols_share_a_burst)
 {
     rig_open();
     fake_port_arrive(&rig_fake[0], 0, rig_data(0, 0, RIG_JOB, 1));
@@ -446,7 +446,7 @@ static void tick(void)
     lcore_round(&rig, rig.send.now + ENGINE_TICK_NS);
 }
 
-static void test_pools_that_depend_on_time_are_told_it(void)
+TEST(pools_that_depend_on_time_are_told_it)
 {
     uint8_t payload[TALLY_BYTES] = {0, 1, TALLY_FORGET};
     const struct frame_end from = rig_station(0), to = rig_station(5);
@@ -502,7 +502,7 @@ static bool hurry_tick(const struct agg_job *job, unsigned shard, unsigned shard
     return due;
 }
 
-static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
+TEST(time_may_send_to_all_and_let_go_of_a_frame)
 {
     const struct agg_protocol hurry = {.name = "hurry",
                                        .id = OTHER,
@@ -532,28 +532,5 @@ static void test_time_may_send_to_all_and_let_go_of_a_frame(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_first_contribution_is_held_and_the_last_goes_to_all),
-        UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_alone),
-        UNIT_TEST(test_who_sends_packets_that_count_is_heard),
-        UNIT_TEST(test_no_frame_is_kept_that_lies_in_a_ports_own_buffer),
-        UNIT_TEST(test_a_burst_is_worked_off_packet_by_packet),
-        UNIT_TEST(test_a_mismatch_is_answered_to_its_sender),
-        UNIT_TEST(test_a_strangers_packet_is_dropped_by_name_and_answered),
-        UNIT_TEST(test_a_members_address_from_another_mac_is_foreign),
-        UNIT_TEST(test_a_slot_that_the_job_does_not_have_is_the_jobs_own_matter),
-        UNIT_TEST(test_answers_to_strangers_are_bounded),
-        UNIT_TEST(test_one_asker_leaves_answers_to_the_others),
-        UNIT_TEST(test_without_buffers_answers_are_lost_by_name),
-        UNIT_TEST(test_a_packet_of_another_lcores_shard_crosses_by_ring),
-        UNIT_TEST(test_a_packet_passes_on_rewritten),
-        UNIT_TEST(test_a_packet_passes_on_and_a_copy_is_kept),
-        UNIT_TEST(test_a_job_without_members_answers_whoever_asks),
-        UNIT_TEST(test_protocols_share_a_burst),
-        UNIT_TEST(test_pools_that_depend_on_time_are_told_it),
-        UNIT_TEST(test_time_may_send_to_all_and_let_go_of_a_frame),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("engine", tests);
+    return rig_main();
 }

@@ -43,7 +43,7 @@ static uint64_t over_share(unsigned port)
     return rig_dropped(port, DROP_OVER_SHARE);
 }
 
-static void test_equal_jobs_do_not_wait_for_one_another(void)
+TEST(equal_jobs_do_not_wait_for_one_another)
 {
     open_two();
     rig.engine.pressed = true;
@@ -57,7 +57,7 @@ static void test_equal_jobs_do_not_wait_for_one_another(void)
     close_two();
 }
 
-static void test_a_job_does_not_wait_while_no_other_is_at_work(void)
+TEST(a_job_does_not_wait_while_no_other_is_at_work)
 {
     open_two();
     rig.engine.pressed = true;
@@ -81,7 +81,7 @@ static void press(unsigned rounds)
 /* By then the flood has had its part and that of the next turn. */
 enum { ROUNDS_TO_WAIT = 3 };
 
-static void test_a_job_at_work_is_served_though_another_has_filled_the_line(void)
+TEST(a_job_at_work_is_served_though_another_has_filled_the_line)
 {
     open_two();
     flood(0, FLOOD, 500);
@@ -100,7 +100,7 @@ static void test_a_job_at_work_is_served_though_another_has_filled_the_line(void
     close_two();
 }
 
-static void test_jobs_are_served_by_their_weights(void)
+TEST(jobs_are_served_by_their_weights)
 {
     enum { ROUNDS = 60 };
     uint64_t served[2];
@@ -124,7 +124,7 @@ static void test_jobs_are_served_by_their_weights(void)
     close_two();
 }
 
-static void test_a_flood_leaves_places_to_others(void)
+TEST(a_flood_leaves_places_to_others)
 {
     open_two();
     rig.engine.pressed = true;
@@ -143,7 +143,7 @@ static void test_a_flood_leaves_places_to_others(void)
     close_two();
 }
 
-static void test_who_is_in_no_job_takes_no_place(void)
+TEST(who_is_in_no_job_takes_no_place)
 {
     open_two();
     rig.engine.pressed = true;
@@ -156,7 +156,7 @@ static void test_who_is_in_no_job_takes_no_place(void)
     close_two();
 }
 
-static void test_frames_of_a_job_that_has_ended_are_refused(void)
+TEST(frames_of_a_job_that_has_ended_are_refused)
 {
     unsigned waited;
 
@@ -173,7 +173,7 @@ static void test_frames_of_a_job_that_has_ended_are_refused(void)
     close_two();
 }
 
-static void test_a_job_that_takes_no_turns_is_served_as_its_frames_come(void)
+TEST(a_job_that_takes_no_turns_is_served_as_its_frames_come)
 {
     open_two();
     flooding.turn = 0;
@@ -186,7 +186,7 @@ static void test_a_job_that_takes_no_turns_is_served_as_its_frames_come(void)
     close_two();
 }
 
-static void test_nothing_waits_where_there_is_nobody_to_share_with(void)
+TEST(nothing_waits_where_there_is_nobody_to_share_with)
 {
     open_two();
     flood(0, FLOOD, RECEIVE_BURST - 1);
@@ -206,18 +206,5 @@ static void test_nothing_waits_where_there_is_nobody_to_share_with(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_equal_jobs_do_not_wait_for_one_another),
-        UNIT_TEST(test_a_job_does_not_wait_while_no_other_is_at_work),
-        UNIT_TEST(test_a_job_at_work_is_served_though_another_has_filled_the_line),
-        UNIT_TEST(test_jobs_are_served_by_their_weights),
-        UNIT_TEST(test_a_flood_leaves_places_to_others),
-        UNIT_TEST(test_who_is_in_no_job_takes_no_place),
-        UNIT_TEST(test_frames_of_a_job_that_has_ended_are_refused),
-        UNIT_TEST(test_a_job_that_takes_no_turns_is_served_as_its_frames_come),
-        UNIT_TEST(test_nothing_waits_where_there_is_nobody_to_share_with),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("fair", tests);
+    return rig_main();
 }

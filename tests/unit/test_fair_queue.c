@@ -14,7 +14,7 @@ static void put(unsigned lane, unsigned n)
         CU_ASSERT(fair_queue_put(&q, lane, &name[lane][i]));
 }
 
-static void test_a_full_lane_delays_nobody_in_another(void)
+TEST(a_full_lane_delays_nobody_in_another)
 {
     memset(&q, 0, sizeof(q));
     put(0, FAIR_QUEUE_PLACES);
@@ -29,7 +29,7 @@ static void test_a_full_lane_delays_nobody_in_another(void)
     CU_ASSERT_PTR_NULL(fair_queue_take(&q));
 }
 
-static void test_a_lane_goes_around(void)
+TEST(a_lane_goes_around)
 {
     memset(&q, 0, sizeof(q));
     for (unsigned i = 0; i < 3 * FAIR_QUEUE_PLACES; i++) {
@@ -38,15 +38,4 @@ static void test_a_lane_goes_around(void)
     }
     put(2, FAIR_QUEUE_PLACES);
     CU_ASSERT_EQUAL(q.items, FAIR_QUEUE_PLACES);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_full_lane_delays_nobody_in_another),
-        UNIT_TEST(test_a_lane_goes_around),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("fair_queue", tests);
 }

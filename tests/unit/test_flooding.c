@@ -40,7 +40,7 @@ static void open_with_bounds(void)
         storm_set(&rig.receive.storm[0], kind, PER_SECOND, UINT64_C(1000000000000));
 }
 
-static void test_each_kind_has_a_bound_of_its_own(void)
+TEST(each_kind_has_a_bound_of_its_own)
 {
     static const struct net_mac *const to[] = {&everybody, &a_group, &unknown};
 
@@ -54,7 +54,7 @@ static void test_each_kind_has_a_bound_of_its_own(void)
 }
 
 /* Results that go to all of a job's ranks are multicasts, too, though they are a protocol's. */
-static void test_multicasts_of_a_flow_are_bounded(void)
+TEST(multicasts_of_a_flow_are_bounded)
 {
     const struct frame_end to = {.ip = rig_station(9).ip};
     const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML};
@@ -66,7 +66,7 @@ static void test_multicasts_of_a_flow_are_bounded(void)
     rig_close();
 }
 
-static void test_frames_to_known_stations_are_not_bounded(void)
+TEST(frames_to_known_stations_are_not_bounded)
 {
     const struct net_mac known = rig_station(7).mac;
 
@@ -80,7 +80,7 @@ static void test_frames_to_known_stations_are_not_bounded(void)
     rig_close();
 }
 
-static void test_another_port_is_not_bounded(void)
+TEST(another_port_is_not_bounded)
 {
     open_with_bounds();
     flooded(&everybody, 100);
@@ -90,7 +90,7 @@ static void test_another_port_is_not_bounded(void)
     rig_close();
 }
 
-static void test_a_port_may_bring_in_more_as_time_passes(void)
+TEST(a_port_may_bring_in_more_as_time_passes)
 {
     open_with_bounds();
     flooded(&everybody, 100);
@@ -116,14 +116,14 @@ static unsigned link_local_that_pass(enum config_link_local how)
     return pass;
 }
 
-static void test_link_local_frames_pass_as_configured(void)
+TEST(link_local_frames_pass_as_configured)
 {
     CU_ASSERT_EQUAL(link_local_that_pass(CONFIG_LINK_LOCAL_DROP), 0);
     CU_ASSERT_EQUAL(link_local_that_pass(CONFIG_LINK_LOCAL_STP), 1);
     CU_ASSERT_EQUAL(link_local_that_pass(CONFIG_LINK_LOCAL_TRANSPARENT), 0xFFFF & ~(1 << NET_PAUSE));
 }
 
-static void test_spanning_tree_is_not_bounded(void)
+TEST(spanning_tree_is_not_bounded)
 {
     const struct net_mac bridges = {{1, 0x80, 0xC2, 0, 0, 0}};
 
@@ -185,7 +185,7 @@ static void comes_back(unsigned left, unsigned at)
     CU_ASSERT_EQUAL(rig_dropped(at, DROP_OWN_SOURCE), 1);
 }
 
-static void test_a_probe_that_comes_back_blocks_the_higher_port(void)
+TEST(a_probe_that_comes_back_blocks_the_higher_port)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     comes_back(2, 1);
@@ -195,7 +195,7 @@ static void test_a_probe_that_comes_back_blocks_the_higher_port(void)
     rig_close();
 }
 
-static void test_a_blocked_port_neither_receives_nor_sends(void)
+TEST(a_blocked_port_neither_receives_nor_sends)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     comes_back(0, 0);
@@ -210,7 +210,7 @@ static void test_a_blocked_port_neither_receives_nor_sends(void)
     rig_close();
 }
 
-static void test_a_blocked_port_is_opened_after_a_while_and_probed_again(void)
+TEST(a_blocked_port_is_opened_after_a_while_and_probed_again)
 {
     uint64_t number;
 
@@ -229,7 +229,7 @@ static void test_a_blocked_port_is_opened_after_a_while_and_probed_again(void)
     rig_close();
 }
 
-static void test_the_operator_may_open_it_sooner(void)
+TEST(the_operator_may_open_it_sooner)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     comes_back(1, 1);
@@ -240,7 +240,7 @@ static void test_the_operator_may_open_it_sooner(void)
     rig_close();
 }
 
-static void test_a_new_port_of_a_blocked_ones_number_was_never_blocked(void)
+TEST(a_new_port_of_a_blocked_ones_number_was_never_blocked)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     comes_back(1, 1);
@@ -252,7 +252,7 @@ static void test_a_new_port_of_a_blocked_ones_number_was_never_blocked(void)
     rig_close();
 }
 
-static void test_where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then(void)
+TEST(where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then)
 {
     open_guard(RIG_PORTS, 0, 0);
     comes_back(0, 1);
@@ -266,7 +266,7 @@ static void test_where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then(void
     rig_close();
 }
 
-static void test_the_only_port_is_never_blocked(void)
+TEST(the_only_port_is_never_blocked)
 {
     open_guard(1, BLOCK_S, 0);
     comes_back(0, 0);
@@ -275,7 +275,7 @@ static void test_the_only_port_is_never_blocked(void)
     rig_close();
 }
 
-static void test_a_probe_that_is_not_ours_blocks_nothing(void)
+TEST(a_probe_that_is_not_ours_blocks_nothing)
 {
     struct rte_mbuf *m;
 
@@ -298,7 +298,7 @@ static void move_all_the_time(void)
     rig_sent_all();
 }
 
-static void test_a_station_that_moves_all_the_time_has_it_look_for_loops(void)
+TEST(a_station_that_moves_all_the_time_has_it_look_for_loops)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     move_all_the_time();
@@ -311,7 +311,7 @@ static void test_a_station_that_moves_all_the_time_has_it_look_for_loops(void)
     rig_close();
 }
 
-static void test_a_station_that_moves_a_few_times_does_not(void)
+TEST(a_station_that_moves_a_few_times_does_not)
 {
     open_guard(RIG_PORTS, BLOCK_S, 0);
     for (unsigned i = 0; i < NET_MOVES_SUSPICIOUS; i++)
@@ -322,7 +322,7 @@ static void test_a_station_that_moves_a_few_times_does_not(void)
     rig_close();
 }
 
-static void test_it_looks_for_loops_every_so_often(void)
+TEST(it_looks_for_loops_every_so_often)
 {
     open_guard(RIG_PORTS, BLOCK_S, 5);
     guarded();
@@ -333,7 +333,7 @@ static void test_it_looks_for_loops_every_so_often(void)
     rig_close();
 }
 
-static void test_it_does_not_look_for_loops_unless_it_shall(void)
+TEST(it_does_not_look_for_loops_unless_it_shall)
 {
     open_guard(RIG_PORTS, BLOCK_S, 5);
     loop_guard_init(&guard, &(struct config_loops){.find = false, .probe_s = 5});
@@ -348,28 +348,5 @@ static void test_it_does_not_look_for_loops_unless_it_shall(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_each_kind_has_a_bound_of_its_own),
-        UNIT_TEST(test_multicasts_of_a_flow_are_bounded),
-        UNIT_TEST(test_frames_to_known_stations_are_not_bounded),
-        UNIT_TEST(test_another_port_is_not_bounded),
-        UNIT_TEST(test_a_port_may_bring_in_more_as_time_passes),
-        UNIT_TEST(test_link_local_frames_pass_as_configured),
-        UNIT_TEST(test_spanning_tree_is_not_bounded),
-        UNIT_TEST(test_a_probe_that_comes_back_blocks_the_higher_port),
-        UNIT_TEST(test_a_blocked_port_neither_receives_nor_sends),
-        UNIT_TEST(test_a_blocked_port_is_opened_after_a_while_and_probed_again),
-        UNIT_TEST(test_the_operator_may_open_it_sooner),
-        UNIT_TEST(test_a_new_port_of_a_blocked_ones_number_was_never_blocked),
-        UNIT_TEST(test_where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then),
-        UNIT_TEST(test_the_only_port_is_never_blocked),
-        UNIT_TEST(test_a_probe_that_is_not_ours_blocks_nothing),
-        UNIT_TEST(test_a_station_that_moves_all_the_time_has_it_look_for_loops),
-        UNIT_TEST(test_a_station_that_moves_a_few_times_does_not),
-        UNIT_TEST(test_it_looks_for_loops_every_so_often),
-        UNIT_TEST(test_it_does_not_look_for_loops_unless_it_shall),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("flooding", tests);
+    return rig_main();
 }

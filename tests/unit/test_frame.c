@@ -94,7 +94,7 @@ static void set_data(void)
     frame->payload[7] ^= 1;
 }
 
-static void test_each_fault_has_its_name(void)
+TEST(each_fault_has_its_name)
 {
     static const struct {
         void (*damage)(void);
@@ -116,7 +116,7 @@ static void test_each_fault_has_its_name(void)
     }
 }
 
-static void test_a_source_is_a_stations(void)
+TEST(a_source_is_a_stations)
 {
     static const uint32_t none[] = {0,          1,          0x00FFFFFF, 0x7F000001,
                                     0x7FFFFFFF, 0xE0000000, 0xEFFFFFFF, 0xFFFFFFFF};
@@ -144,7 +144,7 @@ static bool is_snake_case(const char *name)
     return *name != '\0';
 }
 
-static void test_every_counter_has_a_name_of_its_own(void)
+TEST(every_counter_has_a_name_of_its_own)
 {
     for (enum drop d = 0; d < DROP_REASONS; d++) {
         CU_ASSERT(is_snake_case(drop_name(d)));
@@ -157,16 +157,4 @@ static void test_every_counter_has_a_name_of_its_own(void)
         for (enum event f = 0; f < e; f++)
             CU_ASSERT_STRING_NOT_EQUAL(event_name(e), event_name(f));
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_each_fault_has_its_name),
-        UNIT_TEST(test_a_source_is_a_stations),
-        UNIT_TEST(test_every_counter_has_a_name_of_its_own),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("frame", tests);
 }

@@ -50,7 +50,7 @@ static struct gather *make(void)
     return make_for(AGG_SUM);
 }
 
-static void test_what_is_out_of_range_has_no_pool(void)
+TEST(what_is_out_of_range_has_no_pool)
 {
     const struct gather_config good = config();
     struct gather_config bad[] = {good, good, good, good, good, good, good};
@@ -77,7 +77,7 @@ static void make_contributions(float of[WORKERS][FLOATS])
     }
 }
 
-static void test_sums_are_in_the_workers_order_whatever_the_order_of_arrival(void)
+TEST(sums_are_in_the_workers_order_whatever_the_order_of_arrival)
 {
     static const unsigned orders[][WORKERS] = {{0, 1, 2}, {2, 0, 1}, {1, 2, 0}, {2, 1, 0}};
     float of[WORKERS][FLOATS];
@@ -107,7 +107,7 @@ static void test_sums_are_in_the_workers_order_whatever_the_order_of_arrival(voi
     free(g);
 }
 
-static void test_averages_are_divided_by_the_workers(void)
+TEST(averages_are_divided_by_the_workers)
 {
     static const float of[WORKERS] = {1, 2, 6};
     struct gather *g = make_for(AGG_AVG);
@@ -121,7 +121,7 @@ static void test_averages_are_divided_by_the_workers(void)
     free(g);
 }
 
-static void test_a_short_chunk(void)
+TEST(a_short_chunk)
 {
     float of[WORKERS][FLOATS];
     struct gather *g = make();
@@ -134,7 +134,7 @@ static void test_a_short_chunk(void)
     free(g);
 }
 
-static void test_slots_and_their_protocols_fields_are_apart(void)
+TEST(slots_and_their_protocols_fields_are_apart)
 {
     struct gather *g = make();
     float of[WORKERS][FLOATS];
@@ -161,7 +161,7 @@ static void test_slots_and_their_protocols_fields_are_apart(void)
     free(g);
 }
 
-static void test_who_has_contributed_and_who_never_does(void)
+TEST(who_has_contributed_and_who_never_does)
 {
     float of[WORKERS][FLOATS];
     struct gather *g = make();
@@ -182,7 +182,7 @@ static void test_who_has_contributed_and_who_never_does(void)
     free(g);
 }
 
-static void test_the_last_sum_is_shown_but_not_while_another_is_made(void)
+TEST(the_last_sum_is_shown_but_not_while_another_is_made)
 {
     float of[WORKERS][FLOATS];
     struct agg_sum_view view;
@@ -203,7 +203,7 @@ static void test_the_last_sum_is_shown_but_not_while_another_is_made(void)
     free(g);
 }
 
-static void test_it_was_heard_once(void)
+TEST(it_was_heard_once)
 {
     struct gather *g = make();
 
@@ -212,21 +212,4 @@ static void test_it_was_heard_once(void)
     gather_note_heard(g);
     CU_ASSERT(gather_heard(g) && !gather_heard(g));
     free(g);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_is_out_of_range_has_no_pool),
-        UNIT_TEST(test_sums_are_in_the_workers_order_whatever_the_order_of_arrival),
-        UNIT_TEST(test_averages_are_divided_by_the_workers),
-        UNIT_TEST(test_a_short_chunk),
-        UNIT_TEST(test_slots_and_their_protocols_fields_are_apart),
-        UNIT_TEST(test_who_has_contributed_and_who_never_does),
-        UNIT_TEST(test_the_last_sum_is_shown_but_not_while_another_is_made),
-        UNIT_TEST(test_it_was_heard_once),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("gather", tests);
 }

@@ -160,7 +160,7 @@ static bool is_sealed(unsigned i)
 
 /* Tenants may have two keys, so that one can be given out while the other is in use; the members of a job get
  * its secret by either. */
-static void test_the_right_keys(void)
+TEST(the_right_keys)
 {
     struct worker a, b, *all[] = {&a, &b};
     start_switch(11);
@@ -178,7 +178,7 @@ static void test_the_right_keys(void)
 }
 
 /* Each of these is in a job of its own, though the names are the same, or in none. */
-static void test_other_keys_and_none(void)
+TEST(other_keys_and_none)
 {
     struct worker a, other, none, wrong, *all[] = {&a, &other, &none, &wrong};
     start_switch(12);
@@ -204,7 +204,7 @@ static void test_other_keys_and_none(void)
 }
 
 /* Cut, changed, or from elsewhere: nothing happens but an answer without a seal, which its worker ignores. */
-static void test_wrong_seals(void)
+TEST(wrong_seals)
 {
     struct worker a, *all[] = {&a};
     start_switch(13);
@@ -235,7 +235,7 @@ static void test_wrong_seals(void)
 
 /* A rank that left a forming job, or was forgotten by it, is not put back by a copy of its JOIN, however much
  * the job goes on with the others. */
-static void test_a_copy_takes_no_rank(void)
+TEST(a_copy_takes_no_rank)
 {
     struct worker a, b, *all[] = {&a, &b};
     uint8_t join[CTL_MESSAGE_MAX];
@@ -261,7 +261,7 @@ static void test_a_copy_takes_no_rank(void)
 }
 
 /* A copy of a member's last JOIN by another network card: results go on to the member's. */
-static void test_a_copy_moves_nobody(void)
+TEST(a_copy_moves_nobody)
 {
     struct worker a, *all[] = {&a};
     start_switch(16);
@@ -279,7 +279,7 @@ static void test_a_copy_moves_nobody(void)
 
 /* What the switch said before the newest answer changes nothing, and its newest answer again is no sign of
  * life. */
-static void test_copies_of_answers(void)
+TEST(copies_of_answers)
 {
     struct worker a, *all[] = {&a};
     start_switch(15);
@@ -314,7 +314,7 @@ static void change(uint64_t boot_id, unsigned keys_known)
 }
 
 /* Who is in a job with it stays; with another key of the tenant's, newcomers get in. */
-static void test_a_key_is_retired(void)
+TEST(a_key_is_retired)
 {
     struct worker a, b, late, *all[] = {&a, &b, &late};
     start_switch(21);
@@ -344,7 +344,7 @@ static void test_a_key_is_retired(void)
 }
 
 /* Whatever it says, even sealed by nothing but zeros. */
-static void test_a_place_without_a_key_is_nobodys(void)
+TEST(a_place_without_a_key_is_nobodys)
 {
     struct worker a, *all[] = {&a};
     start_switch(22);
@@ -356,7 +356,7 @@ static void test_a_place_without_a_key_is_nobodys(void)
     CU_ASSERT_EQUAL(jobs(true), 0);
 }
 
-static void test_a_switch_gets_its_first_keys(void)
+TEST(a_switch_gets_its_first_keys)
 {
     struct worker none, a = {0}, *all[] = {&none, &a};
     start_switch(23);
@@ -376,7 +376,7 @@ static void test_a_switch_gets_its_first_keys(void)
     CU_ASSERT_FALSE(is_sealed(0));
 }
 
-static void test_who_forges_an_address_founds_no_job(void)
+TEST(who_forges_an_address_founds_no_job)
 {
     struct worker real, forger, *all[] = {&forger};
     start_switch(24);
@@ -395,7 +395,7 @@ static void test_who_forges_an_address_founds_no_job(void)
     CU_ASSERT_EQUAL(jobs(false), 0);
 }
 
-static void test_a_member_is_heard_from_another_address(void)
+TEST(a_member_is_heard_from_another_address)
 {
     struct worker a, b, *all[] = {&a, &b};
     start_switch(25);
@@ -416,19 +416,7 @@ static void test_a_member_is_heard_from_another_address(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {UNIT_TEST(test_the_right_keys),
-                           UNIT_TEST(test_other_keys_and_none),
-                           UNIT_TEST(test_wrong_seals),
-                           UNIT_TEST(test_a_copy_takes_no_rank),
-                           UNIT_TEST(test_a_copy_moves_nobody),
-                           UNIT_TEST(test_copies_of_answers),
-                           UNIT_TEST(test_a_key_is_retired),
-                           UNIT_TEST(test_a_place_without_a_key_is_nobodys),
-                           UNIT_TEST(test_a_switch_gets_its_first_keys),
-                           UNIT_TEST(test_who_forges_an_address_founds_no_job),
-                           UNIT_TEST(test_a_member_is_heard_from_another_address),
-                           CU_TEST_INFO_NULL};
-    int rc = unit_main("guard", tests);
+    int rc = unit_main();
     free(registry);
     return rc;
 }

@@ -59,20 +59,20 @@ static void expect_alike(unsigned op)
     }
 }
 
-static void test_the_least_and_the_greatest_of_every_half_and_every_corner(void)
+TEST(the_least_and_the_greatest_of_every_half_and_every_corner)
 {
     expect_alike(AGG_MIN);
     expect_alike(AGG_MAX);
 }
 
-static void test_sums_and_products_of_every_half_and_every_corner(void)
+TEST(sums_and_products_of_every_half_and_every_corner)
 {
     expect_alike(AGG_SUM);
     expect_alike(AGG_PROD);
 }
 
 /* Floats on both sides of where rounding turns, beside every half. */
-static void test_every_half_is_rounded_to_from_both_sides(void)
+TEST(every_half_is_rounded_to_from_both_sides)
 {
     static const uint32_t below[] = {0x0000, 0x0001, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff};
     static uint32_t floats[VALUES];
@@ -89,16 +89,4 @@ static void test_every_half_is_rounded_to_from_both_sides(void)
             CU_ASSERT(reference_same(code, out, expected, VALUES));
         }
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_least_and_the_greatest_of_every_half_and_every_corner),
-        UNIT_TEST(test_sums_and_products_of_every_half_and_every_corner),
-        UNIT_TEST(test_every_half_is_rounded_to_from_both_sides),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("halves", tests);
 }

@@ -23,7 +23,7 @@ static void *call(void *argument)
     return handoff_call(&handoff, note, argument) ? argument : NULL;
 }
 
-static void test_a_call_is_run_by_who_serves(void)
+TEST(a_call_is_run_by_who_serves)
 {
     unsigned five = 5;
     struct pollfd woken;
@@ -46,7 +46,7 @@ static void test_a_call_is_run_by_who_serves(void)
     handoff_free(&handoff);
 }
 
-static void test_nobody_waits_for_a_daemon_that_stops(void)
+TEST(nobody_waits_for_a_daemon_that_stops)
 {
     unsigned five = 5;
     struct pollfd woken;
@@ -91,7 +91,7 @@ static void serve_and_hold(pthread_t *caller, unsigned *argument)
     CU_ASSERT_PTR_NOT_NULL(handoff.run); /* it waits */
 }
 
-static void test_what_takes_time_is_waited_for(void)
+TEST(what_takes_time_is_waited_for)
 {
     unsigned one = 1;
     pthread_t caller;
@@ -108,16 +108,4 @@ static void test_what_takes_time_is_waited_for(void)
     pthread_join(caller, &result);
     CU_ASSERT_PTR_NULL(result);
     handoff_free(&handoff);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_call_is_run_by_who_serves),
-        UNIT_TEST(test_what_takes_time_is_waited_for),
-        UNIT_TEST(test_nobody_waits_for_a_daemon_that_stops),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("handoff", tests);
 }

@@ -103,7 +103,7 @@ static unsigned complete(struct carrier *c, uint16_t run, uint32_t sequence, flo
 
 /* Packets */
 
-static void test_golden_packet(void)
+TEST(golden_packet)
 {
     static const uint8_t golden[] = {1, 7, 0x01, 0x02, 0x0a, 0x0b, 0x0c, 0x0d, 0x12, 0x34, 0xaa};
     const struct hag_packet p = {
@@ -125,7 +125,7 @@ static void test_golden_packet(void)
     }
 }
 
-static void test_runs_are_serial_numbers(void)
+TEST(runs_are_serial_numbers)
 {
     CU_ASSERT(hag_is_newer(1, 0) && !hag_is_newer(0, 1) && !hag_is_newer(5, 5));
     CU_ASSERT(hag_is_newer(0, 0xffff) && hag_is_newer(0x7fff, 0) && !hag_is_newer(0x8001, 0));
@@ -133,7 +133,7 @@ static void test_runs_are_serial_numbers(void)
 
 /* Slots */
 
-static void test_workers_get_the_sum_and_the_host_hears_of_it(void)
+TEST(workers_get_the_sum_and_the_host_hears_of_it)
 {
     struct carrier c;
 
@@ -154,7 +154,7 @@ static void test_workers_get_the_sum_and_the_host_hears_of_it(void)
     carrier_close(&c);
 }
 
-static void test_the_host_may_get_sums_or_be_absent(void)
+TEST(the_host_may_get_sums_or_be_absent)
 {
     struct carrier c;
 
@@ -171,7 +171,7 @@ static void test_the_host_may_get_sums_or_be_absent(void)
     carrier_close(&c);
 }
 
-static void test_sums_are_made_in_the_order_of_workers(void)
+TEST(sums_are_made_in_the_order_of_workers)
 {
     static const float value[3] = {1e8F, -1e8F, 1};
     static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
@@ -187,7 +187,7 @@ static void test_sums_are_made_in_the_order_of_workers(void)
     carrier_close(&c);
 }
 
-static void test_lost_sums_come_again(void)
+TEST(lost_sums_come_again)
 {
     struct carrier c;
 
@@ -208,7 +208,7 @@ static void test_lost_sums_come_again(void)
     carrier_close(&c);
 }
 
-static void test_questions_are_answered_with_who_is_there(void)
+TEST(questions_are_answered_with_who_is_there)
 {
     struct carrier c;
 
@@ -230,7 +230,7 @@ static void test_questions_are_answered_with_who_is_there(void)
     carrier_close(&c);
 }
 
-static void test_packets_of_an_old_run_reach_no_sum(void)
+TEST(packets_of_an_old_run_reach_no_sum)
 {
     struct carrier c;
 
@@ -248,7 +248,7 @@ static void test_packets_of_an_old_run_reach_no_sum(void)
     carrier_close(&c);
 }
 
-static void test_a_switch_that_was_restarted_goes_to_where_the_workers_are(void)
+TEST(a_switch_that_was_restarted_goes_to_where_the_workers_are)
 {
     struct carrier c;
 
@@ -266,7 +266,7 @@ static void test_a_switch_that_was_restarted_goes_to_where_the_workers_are(void)
     carrier_close(&c);
 }
 
-static void test_lengths(void)
+TEST(lengths)
 {
     const struct hag_packet p = {.worker = 1, .run = RUN};
     uint8_t memory[HAG_HEADER_BYTES + CHUNK + 4];
@@ -290,7 +290,7 @@ static void test_lengths(void)
     carrier_close(&c);
 }
 
-static void test_who_sends_what(void)
+TEST(who_sends_what)
 {
     const struct hag_packet other = {.worker = 2, .run = RUN};
     struct hag_packet p = {.kind = HAG_SUM, .job = CARRIER_JOB, .worker = 1, .run = RUN};
@@ -305,7 +305,7 @@ static void test_who_sends_what(void)
     carrier_close(&c);
 }
 
-static void test_what_is_not_ours_passes_on(void)
+TEST(what_is_not_ours_passes_on)
 {
     static const char other[] = "a letter to the host";
     uint8_t memory[HAG_HEADER_BYTES + CHUNK];
@@ -337,7 +337,7 @@ static void test_what_is_not_ours_passes_on(void)
     carrier_close(&c);
 }
 
-static void test_terms(void)
+TEST(terms)
 {
     struct agg_pool_config cfg = {.workers = MEMBERS, .terms = terms_with(HAG_HOST_HEARS)};
     struct agg_term list[AGG_LISTED_TERMS];
@@ -369,7 +369,7 @@ static void test_terms(void)
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_HOSTAGG), &hag_protocol);
 }
 
-static void test_telemetry_sees_who_is_waited_for(void)
+TEST(telemetry_sees_who_is_waited_for)
 {
     struct agg_slot_view view;
     struct carrier c;
@@ -409,7 +409,7 @@ static size_t answer(uint8_t *packet, enum hag_kind kind, uint32_t sequence, uin
     return HAG_HEADER_BYTES + (kind == HAG_WAITING);
 }
 
-static void test_a_worker_knows_who_is_missing(void)
+TEST(a_worker_knows_who_is_missing)
 {
     const struct hag_worker_config cfg = worker_config(1, RUN);
     static float data[3 * CHUNK / 4];
@@ -430,7 +430,7 @@ static void test_a_worker_knows_who_is_missing(void)
     CU_ASSERT(!hag_worker_misses(&w, 8)); /* beyond the answer */
 }
 
-static void test_the_host_asks_for_what_it_has_not_heard_of(void)
+TEST(the_host_asks_for_what_it_has_not_heard_of)
 {
     const struct hag_listener_config cfg = {.job = CARRIER_JOB,
                                             .member = HOST,
@@ -624,7 +624,7 @@ static void play(struct net *net, uint16_t run)
         CU_ASSERT(!net->worker[i].differs);
 }
 
-static void test_all_sums_come_whatever_the_network_does(void)
+TEST(all_sums_come_whatever_the_network_does)
 {
     const struct agg_pool_config cfg = {.job = CARRIER_JOB,
                                         .workers = MEMBERS,
@@ -641,30 +641,4 @@ static void test_all_sums_come_whatever_the_network_does(void)
     for (uint16_t run = 0xfff0; run != 0x10; run++)
         play(&net, run);
     carry_close(&net.jobs, net.job);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_golden_packet),
-        UNIT_TEST(test_runs_are_serial_numbers),
-        UNIT_TEST(test_workers_get_the_sum_and_the_host_hears_of_it),
-        UNIT_TEST(test_the_host_may_get_sums_or_be_absent),
-        UNIT_TEST(test_sums_are_made_in_the_order_of_workers),
-        UNIT_TEST(test_lost_sums_come_again),
-        UNIT_TEST(test_questions_are_answered_with_who_is_there),
-        UNIT_TEST(test_packets_of_an_old_run_reach_no_sum),
-        UNIT_TEST(test_a_switch_that_was_restarted_goes_to_where_the_workers_are),
-        UNIT_TEST(test_lengths),
-        UNIT_TEST(test_who_sends_what),
-        UNIT_TEST(test_what_is_not_ours_passes_on),
-        UNIT_TEST(test_terms),
-        UNIT_TEST(test_telemetry_sees_who_is_waited_for),
-        UNIT_TEST(test_a_worker_knows_who_is_missing),
-        UNIT_TEST(test_the_host_asks_for_what_it_has_not_heard_of),
-        UNIT_TEST(test_all_sums_come_whatever_the_network_does),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("hostagg", tests);
 }

@@ -99,7 +99,7 @@ static void check_sum(unsigned port, float value)
     CU_ASSERT_EQUAL(got, value);
 }
 
-static void test_the_workers_hear_from_the_host_and_the_host_from_the_switch(void)
+TEST(the_workers_hear_from_the_host_and_the_host_from_the_switch)
 {
     uint8_t frame[2048];
 
@@ -118,7 +118,7 @@ static void test_the_workers_hear_from_the_host_and_the_host_from_the_switch(voi
     close_flow();
 }
 
-static void test_a_host_that_was_never_heard_is_told_at_every_port(void)
+TEST(a_host_that_was_never_heard_is_told_at_every_port)
 {
     uint8_t frame[2048];
 
@@ -132,7 +132,7 @@ static void test_a_host_that_was_never_heard_is_told_at_every_port(void)
     close_flow();
 }
 
-static void test_what_is_not_the_jobs_passes_to_the_host_as_it_came(void)
+TEST(what_is_not_the_jobs_passes_to_the_host_as_it_came)
 {
     const struct frame_end from = rig_station(1), to = rig_station(HOST);
     const char letter[] = "a letter to the host";
@@ -157,7 +157,7 @@ static void test_what_is_not_the_jobs_passes_to_the_host_as_it_came(void)
 }
 
 /* Also while the lcore has more to do than it can, and jobs are served in turns. */
-static void test_what_passes_takes_no_jobs_turn(void)
+TEST(what_passes_takes_no_jobs_turn)
 {
     open_flow(HAG_HOST_ABSENT);
     rig.engine.sharing = true;
@@ -175,7 +175,7 @@ static void test_what_passes_takes_no_jobs_turn(void)
 }
 
 /* Whatever the number of shards. */
-static void test_packets_of_one_slot_have_one_owner(void)
+TEST(packets_of_one_slot_have_one_owner)
 {
     static struct datapath dp;
     const struct classifier_table *t;
@@ -206,7 +206,7 @@ static void test_packets_of_one_slot_have_one_owner(void)
     close_flow();
 }
 
-static void test_the_job_was_heard_when_it_works(void)
+TEST(the_job_was_heard_when_it_works)
 {
     open_flow(HAG_HOST_ABSENT);
     static_jobs_tick(&fixed, 1000);
@@ -221,15 +221,5 @@ static void test_the_job_was_heard_when_it_works(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_workers_hear_from_the_host_and_the_host_from_the_switch),
-        UNIT_TEST(test_a_host_that_was_never_heard_is_told_at_every_port),
-        UNIT_TEST(test_what_is_not_the_jobs_passes_to_the_host_as_it_came),
-        UNIT_TEST(test_what_passes_takes_no_jobs_turn),
-        UNIT_TEST(test_packets_of_one_slot_have_one_owner),
-        UNIT_TEST(test_the_job_was_heard_when_it_works),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("hostagg_flow", tests);
+    return rig_main();
 }

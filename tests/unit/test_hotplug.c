@@ -21,7 +21,7 @@ static void open_switch(void)
     next = (struct datapath_ports_next){.placement = dp.placement};
 }
 
-static void test_a_new_ports_flow_rules_are_those_of_its_own_queues(void)
+TEST(a_new_ports_flow_rules_are_those_of_its_own_queues)
 {
     static struct fake_port fake;
 
@@ -74,7 +74,7 @@ static void put_port(unsigned p, const struct port_device *device)
 }
 
 /* A device of DPDK's cannot send merged frames, so none are carried before it is out. */
-static void test_merged_frames_are_carried_once_the_last_device_without_them_is_gone(void)
+TEST(merged_frames_are_carried_once_the_last_device_without_them_is_gone)
 {
     static const struct port_device single = {.close = close_first};
     static const struct port_device merging = {.carry = carry, .close = close_second};
@@ -94,11 +94,5 @@ static void test_merged_frames_are_carried_once_the_last_device_without_them_is_
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_new_ports_flow_rules_are_those_of_its_own_queues),
-        UNIT_TEST(test_merged_frames_are_carried_once_the_last_device_without_them_is_gone),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("hotplug", tests);
+    return rig_main();
 }

@@ -41,7 +41,7 @@ static void open_pipes(void)
     frames_wait[1] = empty[0];
 }
 
-static void test_it_spins_before_it_naps(void)
+TEST(it_spins_before_it_naps)
 {
     const struct lcore_pace pace = {.spin = 40, .max_sleep_us = 1000}, never = {.spin = 40};
     struct idle idle = idle_of(&without, 0);
@@ -69,7 +69,7 @@ static unsigned naps(const struct port_device *device, uint32_t max_sleep_us)
     return naps;
 }
 
-static void test_it_naps_early_where_others_compute_and_a_frame_can_wake_it(void)
+TEST(it_naps_early_where_others_compute_and_a_frame_can_wake_it)
 {
     open_pipes();
     CU_ASSERT(naps(&with_fd, 1000) > 10);
@@ -101,7 +101,7 @@ static unsigned offer_turn(struct offer *o, uint64_t *now, unsigned *count, unsi
 }
 
 /* It gives one offer in nine to a program that looks for a message and offers the CPU back. */
-static void test_who_wants_the_cpu_has_it_at_every_turn(void)
+TEST(who_wants_the_cpu_has_it_at_every_turn)
 {
     struct offer o = {0};
     uint64_t now = 1000000;
@@ -117,7 +117,7 @@ static void test_who_wants_the_cpu_has_it_at_every_turn(void)
     }
 }
 
-static void test_an_offer_that_nobody_wants_is_made_once(void)
+TEST(an_offer_that_nobody_wants_is_made_once)
 {
     struct offer o = {0};
     uint64_t now = 1000000, before;
@@ -139,7 +139,7 @@ static void test_an_offer_that_nobody_wants_is_made_once(void)
 }
 
 /* For 32 times as long as somebody computed on it, 100 ms at most. */
-static void test_a_program_that_computes_is_offered_nothing(void)
+TEST(a_program_that_computes_is_offered_nothing)
 {
     static const struct {
         uint64_t taken_ms, pause_ms;
@@ -158,7 +158,7 @@ static void test_a_program_that_computes_is_offered_nothing(void)
 }
 
 /* As long as a sleep costs, not for so many rounds: those of five switches on one CPU add up. */
-static void test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs(void)
+TEST(where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs)
 {
     const struct lcore_pace pace = {.spin = 1000000, .max_sleep_us = 1000};
     open_pipes();
@@ -173,7 +173,7 @@ static void test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs
     }
 }
 
-static void test_naps_are_bounded(void)
+TEST(naps_are_bounded)
 {
     const struct lcore_pace pace = {.max_sleep_us = 2, .until_due_us = 100000};
     struct idle idle = idle_of(&without, 0);
@@ -196,7 +196,7 @@ static uint64_t first_nap_ns(const struct receive *receive, uint64_t due_in_ns)
     return idle_nap_ns(&idle, &pace, due_in_ns);
 }
 
-static void test_who_is_woken_for_all_its_work_sleeps_until_something_is_due(void)
+TEST(who_is_woken_for_all_its_work_sleeps_until_something_is_due)
 {
     const struct port ports[] = {{.device = &with_fd}, {.device = &without}};
     const struct receive frames = {.port = ports, .queues = 1, .queue = {{.port = 0, .queue = 1}}};
@@ -214,7 +214,7 @@ static void test_who_is_woken_for_all_its_work_sleeps_until_something_is_due(voi
 }
 
 /* If it did not, this test would take an hour. */
-static void test_a_frame_ends_a_nap(void)
+TEST(a_frame_ends_a_nap)
 {
     open_pipes();
     struct idle waked = idle_of(&with_fd, 0), undisturbed = idle_of(&with_fd, 1);
@@ -240,7 +240,7 @@ static void *leave(void *unused)
 }
 
 /* Each nap would last an hour: whatever is left between the last look and the nap ends it, too. */
-static void test_whatever_is_left_for_it_ends_a_nap(void)
+TEST(whatever_is_left_for_it_ends_a_nap)
 {
     open_pipes();
     struct idle idle = idle_of(&with_fd, 1);
@@ -261,7 +261,7 @@ static void test_whatever_is_left_for_it_ends_a_nap(void)
 }
 
 /* One that was rung while it was awake costs one short nap, not all that follow. */
-static void test_a_bell_that_was_rung_in_vain_is_silent_again(void)
+TEST(a_bell_that_was_rung_in_vain_is_silent_again)
 {
     struct pollfd rung = {.fd = bell.fd, .events = POLLIN};
     struct idle idle = idle_of(&without, 0);
@@ -279,22 +279,7 @@ static void test_a_bell_that_was_rung_in_vain_is_silent_again(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_it_spins_before_it_naps),
-        UNIT_TEST(test_it_naps_early_where_others_compute_and_a_frame_can_wake_it),
-        UNIT_TEST(test_who_wants_the_cpu_has_it_at_every_turn),
-        UNIT_TEST(test_an_offer_that_nobody_wants_is_made_once),
-        UNIT_TEST(test_a_program_that_computes_is_offered_nothing),
-        UNIT_TEST(test_where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs),
-        UNIT_TEST(test_naps_are_bounded),
-        UNIT_TEST(test_who_is_woken_for_all_its_work_sleeps_until_something_is_due),
-        UNIT_TEST(test_a_frame_ends_a_nap),
-        UNIT_TEST(test_whatever_is_left_for_it_ends_a_nap),
-        UNIT_TEST(test_a_bell_that_was_rung_in_vain_is_silent_again),
-        CU_TEST_INFO_NULL,
-    };
-
     if (bell_open(&bell) < 0)
         return 1;
-    return unit_main("idle", tests);
+    return unit_main();
 }

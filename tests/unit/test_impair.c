@@ -34,7 +34,7 @@ static struct impair_stats run_kind(enum impair_kind kind, double probability)
     return im.stats;
 }
 
-static void test_nothing_asked_for_nothing_done(void)
+TEST(nothing_asked_for_nothing_done)
 {
     const struct impair_config none = {.hold_frames = 3, .hold_for = 100};
     const struct impair_config some = {.rate[IMPAIR_CORRUPT].every = 9};
@@ -52,7 +52,7 @@ static void test_nothing_asked_for_nothing_done(void)
 }
 
 /* Each kind alone, rare to certain: within five standard deviations of what was asked for. */
-static void test_each_kind_is_as_frequent_as_asked(void)
+TEST(each_kind_is_as_frequent_as_asked)
 {
     static const double rates[] = {0.0001, 0.001, 0.01, 0.5, 1.0};
 
@@ -68,7 +68,7 @@ static void test_each_kind_is_as_frequent_as_asked(void)
     }
 }
 
-static void test_every_nth_frame(void)
+TEST(every_nth_frame)
 {
     const struct impair_config cfg = {.rate[IMPAIR_DROP].every = 7};
     struct impair im = start(&cfg);
@@ -78,7 +78,7 @@ static void test_every_nth_frame(void)
     CU_ASSERT_EQUAL(im.stats.hit[IMPAIR_DROP], 100);
 }
 
-static void test_a_dropped_frame_suffers_nothing_else(void)
+TEST(a_dropped_frame_suffers_nothing_else)
 {
     const struct impair_config cfg = {
         .rate = {{.probability = 0.5}, {.probability = 1}, {.probability = 0.5}, {.probability = 1}},
@@ -109,7 +109,7 @@ static uint64_t fingerprint(const struct impair_config *cfg, uint64_t with_seed,
     return hash;
 }
 
-static void test_a_seed_decides_everything(void)
+TEST(a_seed_decides_everything)
 {
     struct impair_config cfg = {.rate[IMPAIR_CORRUPT].probability = 0.1};
     const uint64_t first = fingerprint(&cfg, seed, 1);
@@ -127,7 +127,7 @@ static bool like_chance(unsigned same)
     return fabs((double)same - FRAMES / 2) < 5 * sqrt(FRAMES) / 2;
 }
 
-static void test_ports_and_kinds_are_unrelated(void)
+TEST(ports_and_kinds_are_unrelated)
 {
     const struct impair_config cfg = {
         .rate = {[IMPAIR_DUPLICATE] = {.probability = 0.5}, [IMPAIR_REORDER] = {.probability = 0.5}}};
@@ -146,7 +146,7 @@ static void test_ports_and_kinds_are_unrelated(void)
     CU_ASSERT(like_chance(same_for_kinds));
 }
 
-static void test_any_bit_of_the_frame_may_flip(void)
+TEST(any_bit_of_the_frame_may_flip)
 {
     const struct impair_config cfg = {.rate[IMPAIR_CORRUPT].probability = 1};
     struct impair im = start(&cfg);
@@ -182,7 +182,7 @@ static unsigned order_of(struct impair *im, int numbers[], unsigned last, int ou
     return n;
 }
 
-static void test_a_held_frame_is_overtaken_by_as_many_as_asked(void)
+TEST(a_held_frame_is_overtaken_by_as_many_as_asked)
 {
     const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 4, .hold_frames = 2};
     static const int expected[] = {1, 2, 3, 5, 6, 4, 7, 9, 10, 8};
@@ -193,7 +193,7 @@ static void test_a_held_frame_is_overtaken_by_as_many_as_asked(void)
     CU_ASSERT_EQUAL(memcmp(out, expected, sizeof(expected)), 0);
 }
 
-static void test_a_held_frame_waits_no_longer_than_asked(void)
+TEST(a_held_frame_waits_no_longer_than_asked)
 {
     const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 1, .hold_frames = 100, .hold_for = 50};
     struct impair im = start(&cfg);
@@ -209,7 +209,7 @@ static void test_a_held_frame_waits_no_longer_than_asked(void)
     CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
 }
 
-static void test_without_a_bound_in_time_only_frames_count(void)
+TEST(without_a_bound_in_time_only_frames_count)
 {
     const struct impair_config cfg = {.rate[IMPAIR_REORDER].every = 2, .hold_frames = 1};
     struct impair im = start(&cfg);
@@ -224,7 +224,7 @@ static void test_without_a_bound_in_time_only_frames_count(void)
     CU_ASSERT_PTR_EQUAL(impair_release(&im, 0), &frame);
 }
 
-static void test_no_frame_is_lost_or_doubled_when_no_room_is_left(void)
+TEST(no_frame_is_lost_or_doubled_when_no_room_is_left)
 {
     enum { LAST = 1000 };
     const struct impair_config cfg = {.rate[IMPAIR_REORDER].probability = 0.9, .hold_frames = 200};
@@ -239,24 +239,4 @@ static void test_no_frame_is_lost_or_doubled_when_no_room_is_left(void)
     }
     CU_ASSERT(im.stats.hold_full > 0);
     CU_ASSERT_EQUAL(im.held, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_nothing_asked_for_nothing_done),
-        UNIT_TEST(test_each_kind_is_as_frequent_as_asked),
-        UNIT_TEST(test_every_nth_frame),
-        UNIT_TEST(test_a_dropped_frame_suffers_nothing_else),
-        UNIT_TEST(test_a_seed_decides_everything),
-        UNIT_TEST(test_ports_and_kinds_are_unrelated),
-        UNIT_TEST(test_any_bit_of_the_frame_may_flip),
-        UNIT_TEST(test_a_held_frame_is_overtaken_by_as_many_as_asked),
-        UNIT_TEST(test_a_held_frame_waits_no_longer_than_asked),
-        UNIT_TEST(test_without_a_bound_in_time_only_frames_count),
-        UNIT_TEST(test_no_frame_is_lost_or_doubled_when_no_room_is_left),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("impair", tests);
 }

@@ -79,7 +79,7 @@ static void release(unsigned n)
     CU_ASSERT_EQUAL(rte_mempool_avail_count(pool), MBUFS);
 }
 
-static void test_dropped_frames_are_freed(void)
+TEST(dropped_frames_are_freed)
 {
     set_up(&(struct impair_config){.rate[IMPAIR_DROP] = {.every = 2}});
     fill(6);
@@ -89,7 +89,7 @@ static void test_dropped_frames_are_freed(void)
     release(3);
 }
 
-static void test_a_duplicate_is_a_copy_of_its_own(void)
+TEST(a_duplicate_is_a_copy_of_its_own)
 {
     set_up(&(struct impair_config){.rate[IMPAIR_DUPLICATE] = {.every = 1}});
     fill(1);
@@ -100,7 +100,7 @@ static void test_a_duplicate_is_a_copy_of_its_own(void)
 }
 
 /* With more parts than one mbuf holds, damage hits later segments too. */
-static void test_one_bit_flips_and_shared_bytes_stay(void)
+TEST(one_bit_flips_and_shared_bytes_stay)
 {
     for (unsigned parts = 1; parts <= PARTS_MAX; parts++) {
         struct rte_mbuf *shared = frame(7, parts);
@@ -122,7 +122,7 @@ static void test_one_bit_flips_and_shared_bytes_stay(void)
 }
 
 /* Or a damaged frame would pass for one that the device has found whole. */
-static void test_what_the_device_found_of_checksums_is_forgotten(void)
+TEST(what_the_device_found_of_checksums_is_forgotten)
 {
     const uint64_t found = RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 
@@ -137,7 +137,7 @@ static void test_what_the_device_found_of_checksums_is_forgotten(void)
     release(2);
 }
 
-static void test_held_frames_come_after_later_ones_or_in_time(void)
+TEST(held_frames_come_after_later_ones_or_in_time)
 {
     static const uint8_t order[] = {0, 1, 3, 2, 4};
 
@@ -152,7 +152,7 @@ static void test_held_frames_come_after_later_ones_or_in_time(void)
     release(6);
 }
 
-static void test_flush_frees_what_is_held(void)
+TEST(flush_frees_what_is_held)
 {
     set_up(&(struct impair_config){.rate[IMPAIR_REORDER] = {.every = 1}, .hold_frames = 100});
     fill(10);
@@ -162,7 +162,7 @@ static void test_flush_frees_what_is_held(void)
 }
 
 /* The most that can come out at once: a burst of doubled frames on top of all that were held. */
-static void test_out_has_room_for_the_worst(void)
+TEST(out_has_room_for_the_worst)
 {
     set_up(&(struct impair_config){
         .rate[IMPAIR_REORDER] = {.probability = 1}, .hold_frames = 1000, .hold_for = 5});
@@ -175,7 +175,7 @@ static void test_out_has_room_for_the_worst(void)
     release(IMPAIR_OUT_MAX);
 }
 
-static void test_without_mbufs_frames_pass_untouched(void)
+TEST(without_mbufs_frames_pass_untouched)
 {
     struct rte_mbuf *hoard[MBUFS];
     unsigned hoarded = 0;
@@ -192,7 +192,7 @@ static void test_without_mbufs_frames_pass_untouched(void)
 }
 
 /* As those that were on their way when the first impairment came: others are cut. */
-static void test_merged_frames_pass_untouched(void)
+TEST(merged_frames_pass_untouched)
 {
     for (enum impair_kind kind = 0; kind < IMPAIR_KINDS; kind++) {
         struct impair_config cfg = {.hold_frames = 1};
@@ -210,21 +210,8 @@ static void test_merged_frames_pass_untouched(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_dropped_frames_are_freed),
-        UNIT_TEST(test_a_duplicate_is_a_copy_of_its_own),
-        UNIT_TEST(test_one_bit_flips_and_shared_bytes_stay),
-        UNIT_TEST(test_what_the_device_found_of_checksums_is_forgotten),
-        UNIT_TEST(test_held_frames_come_after_later_ones_or_in_time),
-        UNIT_TEST(test_flush_frees_what_is_held),
-        UNIT_TEST(test_out_has_room_for_the_worst),
-        UNIT_TEST(test_without_mbufs_frames_pass_untouched),
-        UNIT_TEST(test_merged_frames_pass_untouched),
-        CU_TEST_INFO_NULL,
-    };
-
     if (small_eal_start(64) < 0)
         return 1;
     pool = rte_pktmbuf_pool_create("test", MBUFS, 0, 0, RTE_PKTMBUF_HEADROOM + DATA_ROOM, SOCKET_ID_ANY);
-    return pool != NULL ? unit_main("impair_mbuf", tests) : 1;
+    return pool != NULL ? unit_main() : 1;
 }

@@ -34,7 +34,7 @@ static uint64_t sum_of(const struct impair_stats *stats)
     return sum;
 }
 
-static void test_statistics_are_read_meanwhile(void)
+TEST(statistics_are_read_meanwhile)
 {
     const struct impair_config cfg = {
         .rate = {{.probability = 0.2}, {.probability = 0.2}, {.probability = 0.2}, {.probability = 0.2}},
@@ -55,11 +55,4 @@ static void test_statistics_are_read_meanwhile(void)
     pthread_join(decider, NULL);
     CU_ASSERT_EQUAL(counter_read(&shared.im.stats.frames), FRAMES);
     CU_ASSERT(counter_read(&shared.im.stats.hold_full) > 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {UNIT_TEST(test_statistics_are_read_meanwhile), CU_TEST_INFO_NULL};
-
-    return unit_main("impair_threads", tests);
 }

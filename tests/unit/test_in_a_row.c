@@ -203,7 +203,7 @@ static void play(struct network *n, unsigned probes)
 }
 
 /* A caller that needs a sum before it goes on pays for the way to the switch and back, once a call. */
-static void test_blocking_calls_cost_their_packets_and_one_round_trip(void)
+TEST(blocking_calls_cost_their_packets_and_one_round_trip)
 {
     static const unsigned chunks[] = {1, 2, 7, 20, 100};
 
@@ -219,7 +219,7 @@ static void test_blocking_calls_cost_their_packets_and_one_round_trip(void)
 
 /* Rank 1 lacks the last result of the second call and asks for it again, while rank 0's third is on its way.
  */
-static void test_a_call_begins_while_a_peer_still_lacks_results_of_the_last(void)
+TEST(a_call_begins_while_a_peer_still_lacks_results_of_the_last)
 {
     struct network *n = calloc(1, sizeof *n);
 
@@ -232,7 +232,7 @@ static void test_a_call_begins_while_a_peer_still_lacks_results_of_the_last(void
 }
 
 /* Who gets no sum of a buffered reduce does not wait for it: its link is never idle between calls. */
-static void test_buffered_calls_leave_while_results_of_earlier_ones_are_outstanding(void)
+TEST(buffered_calls_leave_while_results_of_earlier_ones_are_outstanding)
 {
     struct network *n = calloc(1, sizeof *n);
 
@@ -241,16 +241,4 @@ static void test_buffered_calls_leave_while_results_of_earlier_ones_are_outstand
     for (unsigned c = 1; c < n->calls; c++)
         CU_ASSERT(n->outstanding[c] > 0);
     free(n);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_blocking_calls_cost_their_packets_and_one_round_trip),
-        UNIT_TEST(test_a_call_begins_while_a_peer_still_lacks_results_of_the_last),
-        UNIT_TEST(test_buffered_calls_leave_while_results_of_earlier_ones_are_outstanding),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("in_a_row", tests);
 }

@@ -64,7 +64,7 @@ static unsigned take(unsigned port, unsigned *all)
     return of_port;
 }
 
-static void test_frames_come_in_order(void)
+TEST(frames_come_in_order)
 {
     struct rte_mbuf *taken[INBOX_BURST];
     unsigned n;
@@ -80,7 +80,7 @@ static void test_frames_come_in_order(void)
     close_inbox();
 }
 
-static void test_a_full_ring_is_its_ports_alone(void)
+TEST(a_full_ring_is_its_ports_alone)
 {
     open_inbox(PORTS);
     CU_ASSERT_EQUAL(put(0, INBOX_RING_SIZE), INBOX_RING_SIZE - 1);
@@ -88,7 +88,7 @@ static void test_a_full_ring_is_its_ports_alone(void)
     close_inbox(); /* with all that is in it */
 }
 
-static void test_no_port_has_more_than_its_share_of_a_burst(void)
+TEST(no_port_has_more_than_its_share_of_a_burst)
 {
     unsigned all, of_flooder = 0, of_other = 0;
 
@@ -111,7 +111,7 @@ static void test_no_port_has_more_than_its_share_of_a_burst(void)
     close_inbox();
 }
 
-static void test_ports_take_turns_where_a_burst_is_too_short_for_all(void)
+TEST(ports_take_turns_where_a_burst_is_too_short_for_all)
 {
     enum { MANY = INBOX_BURST / INBOX_SHARE + 1 };
     unsigned all, of_last = 0;
@@ -127,7 +127,7 @@ static void test_ports_take_turns_where_a_burst_is_too_short_for_all(void)
     close_inbox();
 }
 
-static void test_who_sleeps_is_woken(void)
+TEST(who_sleeps_is_woken)
 {
     unsigned all;
 
@@ -146,7 +146,7 @@ static void test_who_sleeps_is_woken(void)
     close_inbox();
 }
 
-static void test_one_that_was_never_opened_can_be_closed(void)
+TEST(one_that_was_never_opened_can_be_closed)
 {
     memset(&inbox, 0, sizeof(inbox));
     inbox.wakeup = -1;
@@ -156,15 +156,5 @@ static void test_one_that_was_never_opened_can_be_closed(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_come_in_order),
-        UNIT_TEST(test_a_full_ring_is_its_ports_alone),
-        UNIT_TEST(test_no_port_has_more_than_its_share_of_a_burst),
-        UNIT_TEST(test_ports_take_turns_where_a_burst_is_too_short_for_all),
-        UNIT_TEST(test_who_sleeps_is_woken),
-        UNIT_TEST(test_one_that_was_never_opened_can_be_closed),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("inbox", tests);
+    return rig_main();
 }

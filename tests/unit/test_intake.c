@@ -53,7 +53,7 @@ static unsigned let_in(uint64_t incarnation, struct ctl_endpoint from, unsigned 
     return n;
 }
 
-static void test_members_are_told_from_strangers(void)
+TEST(members_are_told_from_strangers)
 {
     set_up(WORKERS);
     CU_ASSERT_EQUAL(say(process(3), host(3), false, start), CTL_INTAKE_MEMBER);
@@ -72,7 +72,7 @@ static void test_members_are_told_from_strangers(void)
                     CTL_INTAKE_STRANGER);
 }
 
-static void test_what_the_switch_above_says_of_a_process_is_let_in_like_it(void)
+TEST(what_the_switch_above_says_of_a_process_is_let_in_like_it)
 {
     set_up(0);
     ctl_known_begin(&rules.members);
@@ -83,7 +83,7 @@ static void test_what_the_switch_above_says_of_a_process_is_let_in_like_it(void)
     CU_ASSERT_EQUAL(say(process(1), host(200), false, start), CTL_INTAKE_STRANGER);
 }
 
-static void test_a_stranger_has_a_rate(void)
+TEST(a_stranger_has_a_rate)
 {
     set_up(0);
     CU_ASSERT_EQUAL(let_in(process(1), host(1), MANY, start), AT_ONCE);
@@ -94,14 +94,14 @@ static void test_a_stranger_has_a_rate(void)
 }
 
 /* A rank is a stranger for two JOINs, and all ranks may be on one host. */
-static void test_all_ranks_of_a_host_may_join_at_once(void)
+TEST(all_ranks_of_a_host_may_join_at_once)
 {
     set_up(0);
     ctl_intake_rules_follow(&rules, 1024);
     CU_ASSERT_EQUAL(let_in(process(1), host(1), MANY, start), 2048);
 }
 
-static void test_a_member_that_floods_costs_no_other(void)
+TEST(a_member_that_floods_costs_no_other)
 {
     set_up(WORKERS);
     CU_ASSERT_EQUAL(let_in(process(1), host(1), MANY, start), OF_MEMBER);
@@ -113,7 +113,7 @@ static void test_a_member_that_floods_costs_no_other(void)
 }
 
 /* He is behind another port, and knows all of the member's messages. */
-static void test_a_forger_behind_another_port_uses_up_no_members_rate(void)
+TEST(a_forger_behind_another_port_uses_up_no_members_rate)
 {
     struct ctl_endpoint there = host(1);
 
@@ -125,7 +125,7 @@ static void test_a_forger_behind_another_port_uses_up_no_members_rate(void)
     CU_ASSERT_EQUAL(let_in(process(WORKERS), host(1), MANY, start), AT_ONCE);
 }
 
-static void test_nobody_is_taken_for_a_member_who_is_none(void)
+TEST(nobody_is_taken_for_a_member_who_is_none)
 {
     enum { MEMBERS = 10000, STRANGERS = 100000 };
     unsigned members = 0, taken = 0;
@@ -141,20 +141,4 @@ static void test_nobody_is_taken_for_a_member_who_is_none(void)
     }
     CU_ASSERT_EQUAL(members, MEMBERS);
     CU_ASSERT(taken < STRANGERS / 1000);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_members_are_told_from_strangers),
-        UNIT_TEST(test_what_the_switch_above_says_of_a_process_is_let_in_like_it),
-        UNIT_TEST(test_a_stranger_has_a_rate),
-        UNIT_TEST(test_all_ranks_of_a_host_may_join_at_once),
-        UNIT_TEST(test_a_member_that_floods_costs_no_other),
-        UNIT_TEST(test_a_forger_behind_another_port_uses_up_no_members_rate),
-        UNIT_TEST(test_nobody_is_taken_for_a_member_who_is_none),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("intake", tests);
 }

@@ -28,7 +28,7 @@ static unsigned written(uint32_t heard, unsigned n, uint64_t now)
     return admitted;
 }
 
-static void test_an_address_has_a_burst_then_a_rate(void)
+TEST(an_address_has_a_burst_then_a_rate)
 {
     set_up(64);
     CU_ASSERT_EQUAL(written(1, 100000, start), BURST);
@@ -36,7 +36,7 @@ static void test_an_address_has_a_burst_then_a_rate(void)
 }
 
 /* Nor does what time or an operator brings about depend on any of them. */
-static void test_one_that_has_had_its_part_costs_others_nothing(void)
+TEST(one_that_has_had_its_part_costs_others_nothing)
 {
     set_up(64);
     written(1, 100000, start);
@@ -44,7 +44,7 @@ static void test_one_that_has_had_its_part_costs_others_nothing(void)
     CU_ASSERT_EQUAL(written(0, 10, start), 10);
 }
 
-static void test_all_lines_of_the_largest_job_fit_in(void)
+TEST(all_lines_of_the_largest_job_fit_in)
 {
     set_up(1000);
     CU_ASSERT_EQUAL(written(1, 100000, start), 4000);
@@ -54,7 +54,7 @@ static void test_all_lines_of_the_largest_job_fit_in(void)
 }
 
 /* Once, with their number; and not more often than an address may write. */
-static void test_the_log_tells_how_many_are_left_out(void)
+TEST(the_log_tells_how_many_are_left_out)
 {
     char text[JOB_LINES_TEXT_MAX];
     unsigned told = 0;
@@ -71,17 +71,4 @@ static void test_the_log_tells_how_many_are_left_out(void)
         told += job_lines_left_out(&lines, start, text);
     }
     CU_ASSERT_EQUAL(told, BURST - 1);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_address_has_a_burst_then_a_rate),
-        UNIT_TEST(test_one_that_has_had_its_part_costs_others_nothing),
-        UNIT_TEST(test_all_lines_of_the_largest_job_fit_in),
-        UNIT_TEST(test_the_log_tells_how_many_are_left_out),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("job_lines", tests);
 }

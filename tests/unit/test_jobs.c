@@ -84,7 +84,7 @@ static int rank_of(const struct switch_job *job, rte_be32_t ip, rte_be16_t udp_p
     return seat == NULL ? -1 : seat->rank;
 }
 
-static void test_every_member_is_found_and_nobody_else(void)
+TEST(every_member_is_found_and_nobody_else)
 {
     struct jobs jobs;
 
@@ -122,7 +122,7 @@ static void contribute(const struct switch_job *job, uint16_t rank, uint64_t now
 }
 
 /* Rank 2 comes 5 ms after rank 0, and 4 ms after rank 1. */
-static void test_the_views_name_the_late_rank(void)
+TEST(the_views_name_the_late_rank)
 {
     struct job_view shown = {0};
     struct rank_view row = {0};
@@ -154,7 +154,7 @@ static void test_the_views_name_the_late_rank(void)
     jobs_free(&jobs);
 }
 
-static void test_the_configuration_says_whether_delays_are_noted(void)
+TEST(the_configuration_says_whether_delays_are_noted)
 {
     struct agg_rank_view v;
     struct jobs jobs;
@@ -174,7 +174,7 @@ static void test_the_configuration_says_whether_delays_are_noted(void)
     CU_ASSERT_EQUAL(bytes[1] - bytes[0], 5 * 3 * 256);
 }
 
-static void test_a_job_gets_the_slots_there_is_memory_for(void)
+TEST(a_job_gets_the_slots_there_is_memory_for)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -196,7 +196,7 @@ static void test_a_job_gets_the_slots_there_is_memory_for(void)
     CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
-static void test_a_job_of_one_slot_gets_it(void)
+TEST(a_job_of_one_slot_gets_it)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -210,7 +210,7 @@ static void test_a_job_of_one_slot_gets_it(void)
 }
 
 /* Whoever founds job after job leaves a quarter of the memory to others. */
-static void test_a_host_has_its_share_of_memory(void)
+TEST(a_host_has_its_share_of_memory)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -237,7 +237,7 @@ static void test_a_host_has_its_share_of_memory(void)
 }
 
 /* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
-static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
+TEST(a_job_gets_the_slots_that_memory_has_a_piece_for)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -256,7 +256,7 @@ static void test_a_job_gets_the_slots_that_memory_has_a_piece_for(void)
     CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
-static void test_a_resumed_job_gets_its_slots_or_nothing(void)
+TEST(a_resumed_job_gets_its_slots_or_nothing)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -282,7 +282,7 @@ static void use_tenants(struct jobs *jobs, const struct config_quota *lab)
     jobs->quota.tenants = 2;
 }
 
-static void test_a_job_gets_the_slots_that_quotas_leave(void)
+TEST(a_job_gets_the_slots_that_quotas_leave)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -302,7 +302,7 @@ static void test_a_job_gets_the_slots_that_quotas_leave(void)
     jobs_free(&jobs);
 }
 
-static void test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have(void)
+TEST(a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -325,7 +325,7 @@ static void test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have(v
 }
 
 /* Two kept frames a slot is what a job can use. Some are left for one more job, if others want them. */
-static void test_kept_frames_are_divided_among_the_jobs(void)
+TEST(kept_frames_are_divided_among_the_jobs)
 {
     struct jobs jobs;
     const struct switch_job *first, *second, *third;
@@ -346,7 +346,7 @@ static void test_kept_frames_are_divided_among_the_jobs(void)
     jobs_free(&jobs);
 }
 
-static void test_a_replayed_job_of_nobody_takes_no_turns(void)
+TEST(a_replayed_job_of_nobody_takes_no_turns)
 {
     struct jobs jobs;
     const struct switch_job *joined;
@@ -363,7 +363,7 @@ static void test_a_replayed_job_of_nobody_takes_no_turns(void)
     jobs_free(&jobs);
 }
 
-static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
+TEST(only_frames_that_others_have_let_go_of_are_given_out)
 {
     struct jobs jobs;
     const struct switch_job *first, *second;
@@ -384,7 +384,7 @@ static void test_only_frames_that_others_have_let_go_of_are_given_out(void)
     jobs_free(&jobs);
 }
 
-static void test_kept_frames_go_by_weight_and_quota(void)
+TEST(kept_frames_go_by_weight_and_quota)
 {
     struct jobs jobs;
     const struct switch_job *lab, *rest;
@@ -409,7 +409,7 @@ static void test_kept_frames_go_by_weight_and_quota(void)
 }
 
 /* Tenants have other numbers now, and another weight; the jobs that run keep what they have. */
-static void test_running_jobs_follow_their_tenants(void)
+TEST(running_jobs_follow_their_tenants)
 {
     static struct config cfg;
     static const int number[] = {1, 0};
@@ -454,7 +454,7 @@ static void contribute_in_place(const struct switch_job *job, struct rte_mempool
     CU_ASSERT(v.kept && v.released == NULL);
 }
 
-static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
+TEST(the_frames_of_a_closed_job_are_freed_with_it)
 {
     struct rte_mempool *mbufs =
         rte_pktmbuf_pool_create("kept", 2 * SLOTS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
@@ -481,7 +481,7 @@ static void test_the_frames_of_a_closed_job_are_freed_with_it(void)
     rte_mempool_free(mbufs);
 }
 
-static void test_numbers_run_out_and_come_back_the_oldest_first(void)
+TEST(numbers_run_out_and_come_back_the_oldest_first)
 {
     struct jobs jobs;
     uint16_t slots;
@@ -507,7 +507,7 @@ static void test_numbers_run_out_and_come_back_the_oldest_first(void)
     jobs_free(&jobs);
 }
 
-static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
+TEST(a_closed_job_stays_until_no_lcore_can_hold_it)
 {
     const struct switch_job *job;
     struct jobs jobs;
@@ -530,7 +530,7 @@ static void test_a_closed_job_stays_until_no_lcore_can_hold_it(void)
 }
 
 /* Nothing here knows a protocol but by its table. */
-static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
+TEST(a_job_of_another_protocol_has_a_number_of_its_own)
 {
     struct jobs jobs;
     struct jobs_plan plan;
@@ -558,7 +558,7 @@ static void test_a_job_of_another_protocol_has_a_number_of_its_own(void)
     CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
-static void test_a_protocol_lowers_its_own_terms(void)
+TEST(a_protocol_lowers_its_own_terms)
 {
     struct jobs jobs;
     struct jobs_plan plan;
@@ -582,7 +582,7 @@ static void test_a_protocol_lowers_its_own_terms(void)
     jobs_free(&jobs);
 }
 
-static void test_a_member_moves_to_another_mac_address(void)
+TEST(a_member_moves_to_another_mac_address)
 {
     const struct jobs_location to = {.mac = {{2, 9, 9, 9, 9, 9}}, .port = 7};
     const struct net_ethernet *eth;
@@ -610,35 +610,10 @@ static void test_a_member_moves_to_another_mac_address(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_member_is_found_and_nobody_else),
-        UNIT_TEST(test_the_views_name_the_late_rank),
-        UNIT_TEST(test_the_configuration_says_whether_delays_are_noted),
-        UNIT_TEST(test_a_job_gets_the_slots_there_is_memory_for),
-        UNIT_TEST(test_a_job_of_one_slot_gets_it),
-        UNIT_TEST(test_a_host_has_its_share_of_memory),
-        UNIT_TEST(test_a_job_gets_the_slots_that_memory_has_a_piece_for),
-        UNIT_TEST(test_a_resumed_job_gets_its_slots_or_nothing),
-        UNIT_TEST(test_a_job_gets_the_slots_that_quotas_leave),
-        UNIT_TEST(test_a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have),
-        UNIT_TEST(test_kept_frames_are_divided_among_the_jobs),
-        UNIT_TEST(test_only_frames_that_others_have_let_go_of_are_given_out),
-        UNIT_TEST(test_a_replayed_job_of_nobody_takes_no_turns),
-        UNIT_TEST(test_kept_frames_go_by_weight_and_quota),
-        UNIT_TEST(test_running_jobs_follow_their_tenants),
-        UNIT_TEST(test_the_frames_of_a_closed_job_are_freed_with_it),
-        UNIT_TEST(test_numbers_run_out_and_come_back_the_oldest_first),
-        UNIT_TEST(test_a_closed_job_stays_until_no_lcore_can_hold_it),
-        UNIT_TEST(test_a_job_of_another_protocol_has_a_number_of_its_own),
-        UNIT_TEST(test_a_protocol_lowers_its_own_terms),
-        UNIT_TEST(test_a_member_moves_to_another_mac_address),
-        CU_TEST_INFO_NULL,
-    };
-
     if (small_eal_start(128) < 0)
         return 1;
     rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
     if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0 || rte_rcu_qsbr_thread_register(rcu, LCORE) != 0)
         return 1;
-    return unit_main("jobs", tests);
+    return unit_main();
 }

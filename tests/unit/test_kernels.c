@@ -20,7 +20,7 @@ static uint32_t be32(uint32_t host)
     return __builtin_bswap32(host);
 }
 
-static void test_tables_are_found_by_name_and_complete(void)
+TEST(tables_are_found_by_name_and_complete)
 {
     const struct agg_kernels *best = agg_kernels_best();
 
@@ -40,7 +40,7 @@ static void test_tables_are_found_by_name_and_complete(void)
     printf("best is %s ", best->name);
 }
 
-static void test_what_is_chosen_is_named_or_best_and_nothing_else(void)
+TEST(what_is_chosen_is_named_or_best_and_nothing_else)
 {
     const char *before = getenv("SWAGG_KERNELS");
     char why[KERNELS_WHY], *kept = before == NULL ? NULL : strdup(before);
@@ -60,7 +60,7 @@ static void test_what_is_chosen_is_named_or_best_and_nothing_else(void)
     free(kept);
 }
 
-static void test_convert_swaps_i32_only_and_undoes_itself(void)
+TEST(convert_swaps_i32_only_and_undoes_itself)
 {
     const struct agg_kernels *k = agg_kernels_get("scalar");
     static const uint32_t host[] = {1, 0x01020304, 0xffffffff};
@@ -89,7 +89,7 @@ static void compare_ones_sums(const uint8_t *bytes, size_t n)
     }
 }
 
-static void test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments(void)
+TEST(ones_sums_are_those_of_the_book_for_all_lengths_and_alignments)
 {
     static uint8_t bytes[MOST_SUMMED + 8];
     uint64_t rng = 1071;
@@ -104,7 +104,7 @@ static void test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments(
 }
 
 /* All carries, and the two zeros: only nothing but zeros sums to 0. */
-static void test_ones_sums_of_extremes(void)
+TEST(ones_sums_of_extremes)
 {
     static uint8_t bytes[MOST_SUMMED];
 
@@ -141,7 +141,7 @@ static bool trial_convert(const struct trial *t, uint64_t *rng)
     return memcmp(dst, ref, t->bytes) == 0;
 }
 
-static void test_vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_and_alignments(void)
+TEST(vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_and_alignments)
 {
     uint64_t rng = rng_seed(7);
     unsigned failures = 0;
@@ -157,19 +157,4 @@ static void test_vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_a
                 }
     }
     CU_ASSERT_EQUAL(failures, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_tables_are_found_by_name_and_complete),
-        UNIT_TEST(test_what_is_chosen_is_named_or_best_and_nothing_else),
-        UNIT_TEST(test_convert_swaps_i32_only_and_undoes_itself),
-        UNIT_TEST(test_ones_sums_are_those_of_the_book_for_all_lengths_and_alignments),
-        UNIT_TEST(test_ones_sums_of_extremes),
-        UNIT_TEST(test_vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_and_alignments),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("kernels", tests);
 }

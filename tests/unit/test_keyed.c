@@ -122,7 +122,7 @@ static void expect_sums(const struct rig *rig, unsigned count)
             CU_ASSERT_EQUAL(rig->out[r][i], rig->in[0][i] + rig->in[1][i]);
 }
 
-static void test_calls_over_the_end_of_the_tags(void)
+TEST(calls_over_the_end_of_the_tags)
 {
     struct rig *rig = open_rig();
 
@@ -140,7 +140,7 @@ static void test_calls_over_the_end_of_the_tags(void)
     close_rig(rig);
 }
 
-static void test_only_its_rank_sends_a_contribution(void)
+TEST(only_its_rank_sends_a_contribution)
 {
     struct rig *rig = open_rig();
     struct packet p, changed, plain;
@@ -162,7 +162,7 @@ static void test_only_its_rank_sends_a_contribution(void)
 }
 
 /* The same tag comes again after 2^32 chunks; this run begins three before the end of the tags. */
-static void test_a_tag_that_has_wrapped_is_another_chunk(void)
+TEST(a_tag_that_has_wrapped_is_another_chunk)
 {
     struct rig *rig = open_rig(), *later = open_rig();
     struct packet p[8];
@@ -185,7 +185,7 @@ static void test_a_tag_that_has_wrapped_is_another_chunk(void)
     close_rig(later);
 }
 
-static void test_an_earlier_life_proves_nothing(void)
+TEST(an_earlier_life_proves_nothing)
 {
     struct rig *rig = open_rig();
     struct packet p;
@@ -218,7 +218,7 @@ static struct packet probe(struct rig *rig, unsigned rank)
     return p;
 }
 
-static void test_answers_are_for_one_rank(void)
+TEST(answers_are_for_one_rank)
 {
     struct rig *rig = open_rig();
     struct packet p[RANKS], question;
@@ -239,7 +239,7 @@ static void test_answers_are_for_one_rank(void)
     close_rig(rig);
 }
 
-static void test_only_the_switch_sends_a_result(void)
+TEST(only_the_switch_sends_a_result)
 {
     struct rig *rig = open_rig();
     struct packet p[RANKS];
@@ -270,7 +270,7 @@ static void test_only_the_switch_sends_a_result(void)
 }
 
 /* A rank goes on, and is told to ask the switch. */
-static void test_a_reject_is_doubted(void)
+TEST(a_reject_is_doubted)
 {
     struct rig *rig = open_rig();
     struct packet p;
@@ -288,20 +288,4 @@ static void test_a_reject_is_doubted(void)
     reject[2] += 100;
     CU_ASSERT_NOT_EQUAL(at_rank(rig, 0, reject, bytes), XFER_RX_DOUBT); /* about no chunk of its */
     close_rig(rig);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_calls_over_the_end_of_the_tags),
-        UNIT_TEST(test_only_its_rank_sends_a_contribution),
-        UNIT_TEST(test_a_tag_that_has_wrapped_is_another_chunk),
-        UNIT_TEST(test_an_earlier_life_proves_nothing),
-        UNIT_TEST(test_answers_are_for_one_rank),
-        UNIT_TEST(test_only_the_switch_sends_a_result),
-        UNIT_TEST(test_a_reject_is_doubted),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("switchml/keyed", tests);
 }

@@ -20,7 +20,7 @@ static bool is_hex(const uint8_t *bytes, size_t n, const char *hex)
     return strcmp(text, hex) == 0;
 }
 
-static void test_hash_is_blake2b(void)
+TEST(hash_is_blake2b)
 {
     const struct keys_piece pieces[] = {{"a", 1}, {"", 0}, {"bc", 2}};
     uint8_t out[KEYS_HASH_BYTES];
@@ -29,12 +29,12 @@ static void test_hash_is_blake2b(void)
 }
 
 /* The example in the paper's appendix A. */
-static void test_short_hash_is_siphash(void)
+TEST(short_hash_is_siphash)
 {
     CU_ASSERT_EQUAL(library->short_hash(secret, secret, 15), UINT64_C(0xa129ca6149be45e5));
 }
 
-static void test_derived_keys(void)
+TEST(derived_keys)
 {
     static const struct keys_life life = {.boot_id = UINT64_C(0x0102030405060708),
                                           .incarnation = UINT64_C(0x1112131415161718),
@@ -52,7 +52,7 @@ static void test_derived_keys(void)
 }
 
 /* The example in docs/protocol.md. */
-static void test_a_sealed_message(void)
+TEST(a_sealed_message)
 {
     static const struct ctl_message m = {
         .head = {.type = CTL_HEARTBEAT,
@@ -103,7 +103,7 @@ static void test_a_sealed_message(void)
 #define KEY_A "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 #define KEY_B "FF0102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"
 
-static void test_key_files(void)
+TEST(key_files)
 {
     static const struct {
         const char *text;
@@ -146,7 +146,7 @@ static void test_key_files(void)
     }
 }
 
-static void test_no_key_files(void)
+TEST(no_key_files)
 {
     char why[KEY_FILE_WHY_MAX];
     struct key_file f;
@@ -157,15 +157,8 @@ static void test_no_key_files(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {UNIT_TEST(test_hash_is_blake2b),
-                           UNIT_TEST(test_short_hash_is_siphash),
-                           UNIT_TEST(test_derived_keys),
-                           UNIT_TEST(test_a_sealed_message),
-                           UNIT_TEST(test_key_files),
-                           UNIT_TEST(test_no_key_files),
-                           CU_TEST_INFO_NULL};
     for (unsigned i = 0; i < sizeof secret; i++)
         secret[i] = (uint8_t)i;
     library = keys_sodium();
-    return library ? unit_main("keys", tests) : 1;
+    return library ? unit_main() : 1;
 }

@@ -28,7 +28,7 @@ static void set_up(void)
     lcore_assign(&rig, &tasks);
 }
 
-static void test_it_takes_over_what_was_assigned(void)
+TEST(it_takes_over_what_was_assigned)
 {
     set_up();
     CU_ASSERT_FALSE(lcore_has_taken(&rig));
@@ -56,7 +56,7 @@ static void test_it_takes_over_what_was_assigned(void)
 }
 
 /* A frame that waits for others leaves by its port before that is somebody else's. */
-static void test_what_waits_is_sent_before(void)
+TEST(what_waits_is_sent_before)
 {
     const struct frame_end from = rig_station(7), to = rig_station(0);
     uint8_t last[2048];
@@ -146,7 +146,7 @@ static void end(void)
 }
 
 /* Another lcore, which sends to no port itself. */
-static void test_what_others_leave_for_it_wakes_it(void)
+TEST(what_others_leave_for_it_wakes_it)
 {
     const struct frame_end from = rig_station(7), to = rig_station(0);
     struct counters counters = {0};
@@ -187,12 +187,5 @@ static void test_what_others_leave_for_it_wakes_it(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_it_takes_over_what_was_assigned),
-        UNIT_TEST(test_what_waits_is_sent_before),
-        UNIT_TEST(test_what_others_leave_for_it_wakes_it),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("lcore_tasks", tests);
+    return rig_main();
 }

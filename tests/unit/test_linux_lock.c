@@ -9,7 +9,7 @@
 
 enum { ONE = INT_MAX, OTHER = INT_MAX - 1 }; /* no interface has these numbers */
 
-static void test_an_interface_is_locked_once(void)
+TEST(an_interface_is_locked_once)
 {
     CU_ASSERT_EQUAL(linux_lock(ONE), 0);
     CU_ASSERT_EQUAL(linux_lock(ONE), -EALREADY);
@@ -19,14 +19,4 @@ static void test_an_interface_is_locked_once(void)
     CU_ASSERT_EQUAL(linux_lock(ONE), 0);
     linux_unlock(ONE);
     linux_unlock(OTHER);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_interface_is_locked_once),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("linux_lock", tests);
 }

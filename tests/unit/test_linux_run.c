@@ -119,14 +119,14 @@ static unsigned first_run(unsigned n)
     return run.length;
 }
 
-static void test_results_to_one_worker_are_one_run(void)
+TEST(results_to_one_worker_are_one_run)
 {
     make_all(8, 1000);
     CU_ASSERT_EQUAL(first_run(8), 8);
     CU_ASSERT_EQUAL(first_run(1), 1);
 }
 
-static void test_a_frame_that_differs_begins_anew(void)
+TEST(a_frame_that_differs_begins_anew)
 {
     make_all(8, 1000);
     make(6, 999, 4); /* shorter */
@@ -139,13 +139,13 @@ static void test_a_frame_that_differs_begins_anew(void)
     CU_ASSERT_EQUAL(first_run(8), 1);
 }
 
-static void test_nothing_is_merged_where_the_kernel_refuses(void)
+TEST(nothing_is_merged_where_the_kernel_refuses)
 {
     make_all(8, 1000);
     CU_ASSERT_EQUAL(run_find(frame, 8, 0).length, 1);
 }
 
-static void test_runs_have_a_longest(void)
+TEST(runs_have_a_longest)
 {
     make_all(FRAMES, 100);
     CU_ASSERT_EQUAL(first_run(FRAMES), 64); /* every kernel takes so many */
@@ -153,7 +153,7 @@ static void test_runs_have_a_longest(void)
     CU_ASSERT_EQUAL(first_run(FRAMES), 65000 / (FRAME_HEADER_BYTES + 8970));
 }
 
-static void test_a_single_frame_needs_nothing(void)
+TEST(a_single_frame_needs_nothing)
 {
     const struct run one = {.length = 1};
     struct run_prelude p;
@@ -164,7 +164,7 @@ static void test_a_single_frame_needs_nothing(void)
     CU_ASSERT_EQUAL(p.how.flags, 0);
 }
 
-static void test_any_results_come_back_as_they_were(void)
+TEST(any_results_come_back_as_they_were)
 {
     unsigned merged = 0, frames = 0;
 
@@ -188,16 +188,6 @@ static void test_any_results_come_back_as_they_were(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_results_to_one_worker_are_one_run),
-        UNIT_TEST(test_a_frame_that_differs_begins_anew),
-        UNIT_TEST(test_nothing_is_merged_where_the_kernel_refuses),
-        UNIT_TEST(test_runs_have_a_longest),
-        UNIT_TEST(test_a_single_frame_needs_nothing),
-        UNIT_TEST(test_any_results_come_back_as_they_were),
-        CU_TEST_INFO_NULL,
-    };
-
     rng = rng_seed(14);
-    return unit_main("linux_run", tests);
+    return unit_main();
 }

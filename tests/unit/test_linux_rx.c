@@ -106,7 +106,7 @@ static void receive_cut(uint8_t byte)
     rte_pktmbuf_free_bulk(frame, SEGMENTS);
 }
 
-static void test_merged_frames_are_cut_or_carried(void)
+TEST(merged_frames_are_cut_or_carried)
 {
     struct rte_mbuf *m;
 
@@ -121,7 +121,7 @@ static void test_merged_frames_are_cut_or_carried(void)
 }
 
 /* A carried frame belongs to others, who have yet to send it: nothing may be received into its buffers. */
-static void test_what_was_handed_over_stays_as_it_is(void)
+TEST(what_was_handed_over_stays_as_it_is)
 {
     struct rte_mbuf *carried;
 
@@ -137,7 +137,7 @@ static void test_what_was_handed_over_stays_as_it_is(void)
     close_rx();
 }
 
-static void test_while_no_long_buffer_is_free_frames_are_cut(void)
+TEST(while_no_long_buffer_is_free_frames_are_cut)
 {
     struct rte_mbuf *hoard[LONG_BUFFERS], *m;
 
@@ -155,17 +155,10 @@ static void test_while_no_long_buffer_is_free_frames_are_cut(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_merged_frames_are_cut_or_carried),
-        UNIT_TEST(test_what_was_handed_over_stays_as_it_is),
-        UNIT_TEST(test_while_no_long_buffer_is_free_frames_are_cut),
-        CU_TEST_INFO_NULL,
-    };
-
     if (small_eal_start(64) < 0)
         return 1;
     mbufs = rte_pktmbuf_pool_create("mbufs", MBUFS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     long_buffers =
         rte_pktmbuf_pool_create("long_buffers", LONG_BUFFERS, 0, 0, LINUX_RX_LONG_BYTES, SOCKET_ID_ANY);
-    return mbufs != NULL && long_buffers != NULL ? unit_main("linux_rx", tests) : 1;
+    return mbufs != NULL && long_buffers != NULL ? unit_main() : 1;
 }

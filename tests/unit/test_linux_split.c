@@ -203,7 +203,7 @@ static struct split_message pieces(const uint8_t *merged, unsigned bytes)
         .first = merged, .rest = merged + first, .first_bytes = first, .bytes = bytes};
 }
 
-static void test_frames_come_back(void)
+TEST(frames_come_back)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint8_t out[ROOM];
@@ -237,7 +237,7 @@ static bool is_refused(void)
     return refused;
 }
 
-static void test_what_the_kernel_says_is_strange(void)
+TEST(what_the_kernel_says_is_strange)
 {
     for (unsigned round = 0; round < ROUNDS / 10; round++) {
         make_merged();
@@ -256,7 +256,7 @@ static void test_what_the_kernel_says_is_strange(void)
 }
 
 /* The checksum to be completed lies deeper. */
-static void test_tunnels(void)
+TEST(tunnels)
 {
     for (unsigned round = 0; round < ROUNDS / 10; round++) {
         make_merged();
@@ -268,7 +268,7 @@ static void test_tunnels(void)
     }
 }
 
-static void test_headers_that_lie(void)
+TEST(headers_that_lie)
 {
     for (unsigned round = 0; round < ROUNDS / 10; round++) {
         make_merged();
@@ -298,7 +298,7 @@ static void test_headers_that_lie(void)
     }
 }
 
-static void test_any_bytes(void)
+TEST(any_bytes)
 {
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct split s;
@@ -365,7 +365,7 @@ static bool kernel_gives_back(const struct rte_mbuf *m)
     return cut_by_kernel(out, &how, flow.frames) == 0 && bytes == linux_gso_bytes(m);
 }
 
-static void test_what_passes_whole_comes_back(void)
+TEST(what_passes_whole_comes_back)
 {
     unsigned passed = 0;
 
@@ -390,16 +390,6 @@ static void test_what_passes_whole_comes_back(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_come_back),
-        UNIT_TEST(test_what_the_kernel_says_is_strange),
-        UNIT_TEST(test_tunnels),
-        UNIT_TEST(test_headers_that_lie),
-        UNIT_TEST(test_any_bytes),
-        UNIT_TEST(test_what_passes_whole_comes_back),
-        CU_TEST_INFO_NULL,
-    };
-
     rng = rng_seed(1);
-    return unit_main("linux_split", tests);
+    return unit_main();
 }

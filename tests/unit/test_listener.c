@@ -50,7 +50,7 @@ static bool is_found(const struct listener *l)
            by_name.st_dev == by_path.st_dev;
 }
 
-static void test_a_daemon_is_found_by_its_name(void)
+TEST(a_daemon_is_found_by_its_name)
 {
     struct listener usually, elsewhere;
 
@@ -66,7 +66,7 @@ static void test_a_daemon_is_found_by_its_name(void)
 }
 
 /* Of one name, as servers at one address in two network namespaces. */
-static void test_a_daemon_takes_no_others_place(void)
+TEST(a_daemon_takes_no_others_place)
 {
     for (unsigned first_elsewhere = 0; first_elsewhere < 2; first_elsewhere++) {
         struct listener first, second;
@@ -80,7 +80,7 @@ static void test_a_daemon_takes_no_others_place(void)
     }
 }
 
-static void test_a_dead_ones_place_is_free(void)
+TEST(a_dead_ones_place_is_free)
 {
     struct listener dead, next, again;
 
@@ -96,12 +96,6 @@ static void test_a_dead_ones_place_is_free(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_daemon_is_found_by_its_name),
-        UNIT_TEST(test_a_daemon_takes_no_others_place),
-        UNIT_TEST(test_a_dead_ones_place_is_free),
-        CU_TEST_INFO_NULL,
-    };
     int status;
 
     mkdir(RUN_DIRECTORY, 0755);
@@ -113,7 +107,7 @@ int main(void)
         return 1;
     snprintf(name, sizeof(name), "test-listener-%d", (int)getpid());
     snprintf(usual, sizeof(usual), RUN_DIRECTORY "/%s.ctl", name);
-    status = unit_main("listener", tests);
+    status = unit_main();
     rmdir(directory);
     return status;
 }

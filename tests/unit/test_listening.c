@@ -31,14 +31,14 @@ static uint64_t after(unsigned ms, unsigned moving)
     return time - start;
 }
 
-static void test_it_goes_by_the_machine_while_all_listen(void)
+TEST(it_goes_by_the_machine_while_all_listen)
 {
     set_up();
     CU_ASSERT_EQUAL(after(60000, 3), 60000 * MS);
     CU_ASSERT_EQUAL(listening_time(&listening, rounds, RECEIVERS, now), start + 60000 * MS);
 }
 
-static void test_it_stops_while_one_receiver_stands_still(void)
+TEST(it_stops_while_one_receiver_stands_still)
 {
     set_up();
     CU_ASSERT_EQUAL(after(1000, 3), 1000 * MS);
@@ -46,7 +46,7 @@ static void test_it_stops_while_one_receiver_stands_still(void)
     CU_ASSERT_EQUAL(after(1000, 3), (1000 + PAUSE_MS + 1000) * MS);
 }
 
-static void test_short_pauses_count(void)
+TEST(short_pauses_count)
 {
     set_up();
     for (unsigned i = 0; i < 100; i++) {
@@ -57,7 +57,7 @@ static void test_short_pauses_count(void)
 }
 
 /* The whole process was stopped: the lcores may have made rounds since, or not yet. */
-static void test_it_stops_while_nobody_asks(void)
+TEST(it_stops_while_nobody_asks)
 {
     for (unsigned moved = 0; moved < 2; moved++) {
         set_up();
@@ -72,7 +72,7 @@ static void test_it_stops_while_nobody_asks(void)
 }
 
 /* Who stood still, went on and stands still again has listened in between only. */
-static void test_a_round_now_and_then_is_little_time(void)
+TEST(a_round_now_and_then_is_little_time)
 {
     set_up();
     for (unsigned i = 0; i < 10; i++) {
@@ -83,7 +83,7 @@ static void test_a_round_now_and_then_is_little_time(void)
 }
 
 /* However long it takes until a member is lost, and though each question comes twice as late as it should. */
-static void test_no_time_is_lost_between_questions(void)
+TEST(no_time_is_lost_between_questions)
 {
     static const uint32_t lost_after_ms[] = {2000, 5000, 20000, 60000, 600000};
 
@@ -96,19 +96,4 @@ static void test_no_time_is_lost_between_questions(void)
             time = listening_time(&listening, NULL, 0, now += late);
         CU_ASSERT_EQUAL(time, now);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_it_goes_by_the_machine_while_all_listen),
-        UNIT_TEST(test_it_stops_while_one_receiver_stands_still),
-        UNIT_TEST(test_short_pauses_count),
-        UNIT_TEST(test_it_stops_while_nobody_asks),
-        UNIT_TEST(test_a_round_now_and_then_is_little_time),
-        UNIT_TEST(test_no_time_is_lost_between_questions),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("listening", tests);
 }

@@ -25,7 +25,7 @@ static bool matches(const char *line, const char *pattern)
     return found;
 }
 
-static void test_an_answer_to_a_command_line_has_no_time(void)
+TEST(an_answer_to_a_command_line_has_no_time)
 {
     log_warning("%s: %d", "a", 1);
     CU_ASSERT_STRING_EQUAL(capture_take(), "swagg: warning: a: 1\n");
@@ -33,7 +33,7 @@ static void test_an_answer_to_a_command_line_has_no_time(void)
     CU_ASSERT_STRING_EQUAL(capture_take(), "");
 }
 
-static void test_lines_carry_the_time(void)
+TEST(lines_carry_the_time)
 {
     log_with_time();
     log_notice("ready");
@@ -42,7 +42,7 @@ static void test_lines_carry_the_time(void)
                       "swagg: ready\n$"));
 }
 
-static void test_lines_of_libraries_go_the_same_way(void)
+TEST(lines_of_libraries_go_the_same_way)
 {
     FILE *stream = log_stream();
 
@@ -54,7 +54,7 @@ static void test_lines_of_libraries_go_the_same_way(void)
 }
 
 /* Far more than a pipe holds. */
-static void test_nobody_reads(void)
+TEST(nobody_reads)
 {
     unsigned whole = 0;
     char lost[80];
@@ -80,7 +80,7 @@ static void test_nobody_reads(void)
 }
 
 /* Of a terminal, unlike a pipe, some of the room may be left, though not enough for a line. */
-static void test_nobody_reads_a_terminal(void)
+TEST(nobody_reads_a_terminal)
 {
     const uint64_t lost = log_lost();
     const int before = dup(STDERR_FILENO);
@@ -123,7 +123,7 @@ static void let_files_grow(rlim_t bytes)
 }
 
 /* As on a full disk, the first line that does not fit is cut in two. */
-static void test_a_file_takes_no_more_for_a_while(void)
+TEST(a_file_takes_no_more_for_a_while)
 {
     const uint64_t lost = log_lost();
     const int before = dup(STDERR_FILENO);
@@ -156,20 +156,11 @@ static void test_a_file_takes_no_more_for_a_while(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_answer_to_a_command_line_has_no_time),
-        UNIT_TEST(test_lines_carry_the_time),
-        UNIT_TEST(test_lines_of_libraries_go_the_same_way),
-        UNIT_TEST(test_nobody_reads),
-        UNIT_TEST(test_nobody_reads_a_terminal),
-        UNIT_TEST(test_a_file_takes_no_more_for_a_while),
-        CU_TEST_INFO_NULL,
-    };
     int status;
 
     if (!capture_begin())
         return EXIT_FAILURE;
-    status = unit_main("log", tests);
+    status = unit_main();
     capture_end();
     return status;
 }

@@ -66,7 +66,7 @@ static bool sum_one(uint8_t code, uint32_t tag)
     return result_is(code, tag, sums);
 }
 
-static void test_sums_are_those_of_the_table_values(void)
+TEST(sums_are_those_of_the_table_values)
 {
     FOR_EACH_CODE(code)
     {
@@ -80,7 +80,7 @@ static void test_sums_are_those_of_the_table_values(void)
 }
 
 /* That of docs/protocol.md. */
-static void test_known_bytes(void)
+TEST(known_bytes)
 {
     static const uint8_t head[SML_HEADER_BYTES] = {0x14, 0x2a, 9, 0, 0, 0, 0, 1, 4, 1},
                          sums[16] = {0x00, 0x06, 0x0a, 0x0e, 0x12, 0x16, 0x1a, 0x1c,
@@ -107,7 +107,7 @@ static void test_known_bytes(void)
 }
 
 /* The greatest values of all ranks fill the sum up, and do not flow over. */
-static void test_the_greatest_sum_fits(void)
+TEST(the_greatest_sum_fits)
 {
     FOR_EACH_CODE(code)
     {
@@ -129,7 +129,7 @@ static void test_the_greatest_sum_fits(void)
 }
 
 /* Not those of this job. */
-static void test_foreign_codes_and_lengths_are_dropped(void)
+TEST(foreign_codes_and_lengths_are_dropped)
 {
     uint8_t body[SML_MAX_CHUNK_BYTES];
     struct sml_packet p;
@@ -157,7 +157,7 @@ static void test_foreign_codes_and_lengths_are_dropped(void)
     rig_stop(&rig);
 }
 
-static void test_tables_that_cannot_be_are_refused(void)
+TEST(tables_that_cannot_be_are_refused)
 {
     struct sml_pool_config cfg = config(4, XFER_ORDERED);
 
@@ -184,7 +184,7 @@ static void test_tables_that_cannot_be_are_refused(void)
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
 }
 
-static void test_a_rank_that_differs_is_told(void)
+TEST(a_rank_that_differs_is_told)
 {
     uint8_t body[CHUNK];
     struct sml_packet p;
@@ -198,7 +198,7 @@ static void test_a_rank_that_differs_is_told(void)
     rig_stop(&rig);
 }
 
-static void test_results_are_sent_again_and_probes_answered(void)
+TEST(results_are_sent_again_and_probes_answered)
 {
     uint8_t body[CHUNK], sums[CHUNK] = {0};
     struct sml_packet p;
@@ -218,7 +218,7 @@ static void test_results_are_sent_again_and_probes_answered(void)
 
 /* A rank that holds the sums of before the restart hands them back; the contributions that have come for the
  * chunk are forgotten. */
-static void test_sums_are_handed_back(void)
+TEST(sums_are_handed_back)
 {
     FOR_EACH_CODE(code)
     {
@@ -267,7 +267,7 @@ static enum sml_reason apply(struct sml_pool *pool, uint16_t from, const struct 
 }
 
 /* Ranks 0 to 2 at a leaf, 3 and 4 at the root. */
-static void test_a_leaf_sends_its_sums_up(void)
+TEST(a_leaf_sends_its_sums_up)
 {
     static const uint16_t at_leaf[RANKS] = {0, 1, 2, AGG_NOBODY, AGG_NOBODY},
                           at_root[RANKS] = {0, 0, 0, 1, 2};
@@ -311,7 +311,7 @@ static void test_a_leaf_sends_its_sums_up(void)
 
 /* After a restart: rank 1 at the leaf lacks a sum that rank 0 there hands back, full or of one element, by
  * way of the root. */
-static void test_a_leaf_takes_a_sum_that_was_handed_back(void)
+TEST(a_leaf_takes_a_sum_that_was_handed_back)
 {
     static const uint16_t at_leaf[RANKS] = {0, 1, AGG_NOBODY, AGG_NOBODY, AGG_NOBODY},
                           at_root[RANKS] = {0, 0, 1, 2, 3};
@@ -353,20 +353,6 @@ static void test_a_leaf_takes_a_sum_that_was_handed_back(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_sums_are_those_of_the_table_values),
-        UNIT_TEST(test_known_bytes),
-        UNIT_TEST(test_the_greatest_sum_fits),
-        UNIT_TEST(test_foreign_codes_and_lengths_are_dropped),
-        UNIT_TEST(test_tables_that_cannot_be_are_refused),
-        UNIT_TEST(test_a_rank_that_differs_is_told),
-        UNIT_TEST(test_results_are_sent_again_and_probes_answered),
-        UNIT_TEST(test_sums_are_handed_back),
-        UNIT_TEST(test_a_leaf_sends_its_sums_up),
-        UNIT_TEST(test_a_leaf_takes_a_sum_that_was_handed_back),
-        CU_TEST_INFO_NULL,
-    };
-
     rng = rng_seed(20241122);
-    return unit_main("look_up", tests);
+    return unit_main();
 }

@@ -18,7 +18,7 @@ static unsigned suspicious(uint64_t station, unsigned moves, uint64_t now)
     return n;
 }
 
-static void test_a_station_that_moves_often_is_named_once_a_window(void)
+TEST(a_station_that_moves_often_is_named_once_a_window)
 {
     m = (struct net_moves){0};
     CU_ASSERT_EQUAL(suspicious(STATION, NET_MOVES_SUSPICIOUS - 1, 5000), 0);
@@ -27,14 +27,14 @@ static void test_a_station_that_moves_often_is_named_once_a_window(void)
     CU_ASSERT_EQUAL(suspicious(STATION, 1000, 5000 + WINDOW), 1);
 }
 
-static void test_a_station_that_moves_now_and_then_is_not(void)
+TEST(a_station_that_moves_now_and_then_is_not)
 {
     m = (struct net_moves){0};
     for (unsigned i = 0; i < 10000; i++)
         CU_ASSERT_EQUAL(suspicious(STATION, 1, (uint64_t)i * (WINDOW / (NET_MOVES_SUSPICIOUS - 1) + 1)), 0);
 }
 
-static void test_many_that_move_once_are_not(void)
+TEST(many_that_move_once_are_not)
 {
     m = (struct net_moves){0};
     for (uint64_t station = 1; station < 100000; station++)
@@ -42,7 +42,7 @@ static void test_many_that_move_once_are_not(void)
 }
 
 /* Others cannot take the place of one that is being watched. */
-static void test_one_among_many_is_found(void)
+TEST(one_among_many_is_found)
 {
     unsigned found = 0;
 
@@ -57,7 +57,7 @@ static void test_one_among_many_is_found(void)
 
 static const struct net_mac switch_mac = {{2, 0, 0, 0, 0, 0xfe}};
 
-static void test_a_probe_is_read_as_it_was_written(void)
+TEST(a_probe_is_read_as_it_was_written)
 {
     uint8_t frame[NET_LOOP_PROBE_BYTES + 4];
     const struct net_ethernet *eth = (const struct net_ethernet *)(const void *)frame;
@@ -70,7 +70,7 @@ static void test_a_probe_is_read_as_it_was_written(void)
     CU_ASSERT(loop_probe_read(eth, sizeof(frame), &number)); /* padded on its way */
 }
 
-static void test_what_is_no_probe_is_not_read_as_one(void)
+TEST(what_is_no_probe_is_not_read_as_one)
 {
     uint8_t frame[NET_LOOP_PROBE_BYTES];
     const struct net_ethernet *eth = (const struct net_ethernet *)(const void *)frame;
@@ -84,19 +84,4 @@ static void test_what_is_no_probe_is_not_read_as_one(void)
         CU_ASSERT_FALSE(loop_probe_read(eth, NET_LOOP_PROBE_BYTES, &number));
         frame[i] ^= 1;
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_station_that_moves_often_is_named_once_a_window),
-        UNIT_TEST(test_a_station_that_moves_now_and_then_is_not),
-        UNIT_TEST(test_many_that_move_once_are_not),
-        UNIT_TEST(test_one_among_many_is_found),
-        UNIT_TEST(test_a_probe_is_read_as_it_was_written),
-        UNIT_TEST(test_what_is_no_probe_is_not_read_as_one),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("moves", tests);
 }

@@ -38,7 +38,7 @@ static void expect_at(const struct neighbours *n, const struct net_mac *mac, uin
     CU_ASSERT_EQUAL(found_port, port);
 }
 
-static void test_an_address_has_one_number(void)
+TEST(an_address_has_one_number)
 {
     struct neighbours n = {0};
 
@@ -49,7 +49,7 @@ static void test_an_address_has_one_number(void)
     CU_ASSERT_EQUAL(n.n, 3);
 }
 
-static void test_only_answers_to_questions_count(void)
+TEST(only_answers_to_questions_count)
 {
     struct neighbours n;
     struct net_mac mac;
@@ -67,7 +67,7 @@ static void test_only_answers_to_questions_count(void)
     expect_at(&n, &first, 63);
 }
 
-static void test_it_is_asked_for_until_it_answers_and_then_now_and_then(void)
+TEST(it_is_asked_for_until_it_answers_and_then_now_and_then)
 {
     struct neighbours n;
 
@@ -82,7 +82,7 @@ static void test_it_is_asked_for_until_it_answers_and_then_now_and_then(void)
     CU_ASSERT_EQUAL(ask(&n, 60), -2);
 }
 
-static void test_nobody_takes_the_place_of_one_who_answers(void)
+TEST(nobody_takes_the_place_of_one_who_answers)
 {
     struct neighbours n;
 
@@ -110,7 +110,7 @@ static uint64_t fall_silent(struct neighbours *n, uint64_t second)
     return second + 3;
 }
 
-static void test_one_who_is_silent_is_asked_for_everywhere_and_replaced(void)
+TEST(one_who_is_silent_is_asked_for_everywhere_and_replaced)
 {
     struct neighbours n;
 
@@ -127,7 +127,7 @@ static void test_one_who_is_silent_is_asked_for_everywhere_and_replaced(void)
     CU_ASSERT_EQUAL(ask(&n, 133), 3);
 }
 
-static void test_one_with_a_key_is_replaced_by_who_has_it(void)
+TEST(one_with_a_key_is_replaced_by_who_has_it)
 {
     struct neighbours n;
     struct net_mac mac;
@@ -154,7 +154,7 @@ static void test_one_with_a_key_is_replaced_by_who_has_it(void)
     expect_at(&n, &later, 3);
 }
 
-static void test_one_whose_port_goes_is_asked_for_at_once(void)
+TEST(one_whose_port_goes_is_asked_for_at_once)
 {
     struct neighbours n;
     struct net_mac mac;
@@ -168,20 +168,4 @@ static void test_one_whose_port_goes_is_asked_for_at_once(void)
     neighbours_lose(&n, 7);
     CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
     CU_ASSERT_EQUAL(ask(&n, 5), -1);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_an_address_has_one_number),
-        UNIT_TEST(test_only_answers_to_questions_count),
-        UNIT_TEST(test_it_is_asked_for_until_it_answers_and_then_now_and_then),
-        UNIT_TEST(test_nobody_takes_the_place_of_one_who_answers),
-        UNIT_TEST(test_one_who_is_silent_is_asked_for_everywhere_and_replaced),
-        UNIT_TEST(test_one_with_a_key_is_replaced_by_who_has_it),
-        UNIT_TEST(test_one_whose_port_goes_is_asked_for_at_once),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("neighbours", tests);
 }

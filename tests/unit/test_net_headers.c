@@ -20,7 +20,7 @@ static void fill(uint64_t *rng, void *bytes, size_t n)
         ((uint8_t *)bytes)[i] = (uint8_t)(i % 3 == 0 && rng_below(rng, 2) ? 0xFF : rng_below(rng, 256));
 }
 
-static void test_header_sums_are_those_by_the_book(void)
+TEST(header_sums_are_those_by_the_book)
 {
     uint64_t rng = rng_seed(7);
 
@@ -39,7 +39,7 @@ static void test_header_sums_are_those_by_the_book(void)
     }
 }
 
-static void test_addresses_for_many_are_known(void)
+TEST(addresses_for_many_are_known)
 {
     CU_ASSERT(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}}));
     CU_ASSERT_FALSE(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}}));
@@ -55,7 +55,7 @@ static void test_addresses_for_many_are_known(void)
     CU_ASSERT_FALSE(net_same_mac(&us, &them));
 }
 
-static void test_an_address_is_written_as_operators_know_it(void)
+TEST(an_address_is_written_as_operators_know_it)
 {
     char text[NET_MAC_TEXT_MAX];
 
@@ -75,7 +75,7 @@ static const uint8_t reply[] = {
     0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x0A, 0x00, 0x00, 0x01, /* target: them, 10.0.0.1 */
 };
 
-static void test_arp_is_asked_and_answered(void)
+TEST(arp_is_asked_and_answered)
 {
     struct frame_arp f;
 
@@ -89,7 +89,7 @@ static void test_arp_is_asked_and_answered(void)
     CU_ASSERT_EQUAL(memcmp(&f, reply, sizeof(f)), 0);
 }
 
-static void test_only_whole_arp_of_ipv4_on_ethernet_passes(void)
+TEST(only_whole_arp_of_ipv4_on_ethernet_passes)
 {
     enum { FIRST = 14, LAST = 19 }; /* hardware, protocol and their lengths */
     uint8_t frame[sizeof(request)];
@@ -144,7 +144,7 @@ static bool names(size_t at, size_t bytes)
     return arp_or_ipv4_sender((const void *)sent, bytes) == our_ip();
 }
 
-static void test_arp_is_from_its_sender(void)
+TEST(arp_is_from_its_sender)
 {
     make_from(6);
     CU_ASSERT_FALSE(names(TARGET_IN_ARP, ARP_BYTES));
@@ -153,7 +153,7 @@ static void test_arp_is_from_its_sender(void)
     CU_ASSERT(names(SENDER_IN_ARP, ARP_BYTES));
 }
 
-static void test_ipv4_is_from_its_source(void)
+TEST(ipv4_is_from_its_source)
 {
     make_from(0);
     CU_ASSERT_FALSE(names(DESTINATION, IPV4_BYTES));
@@ -162,7 +162,7 @@ static void test_ipv4_is_from_its_source(void)
     CU_ASSERT_NOT_EQUAL(arp_or_ipv4_sender((const void *)sent, IPV4_BYTES), our_ip());
 }
 
-static void test_other_frames_and_short_ones_are_from_nobody(void)
+TEST(other_frames_and_short_ones_are_from_nobody)
 {
     make_from(6);
     for (size_t bytes = 14; bytes < ARP_BYTES; bytes++)
@@ -200,7 +200,7 @@ static size_t make_ping(uint8_t *frame, uint64_t *rng)
     return bytes;
 }
 
-static void test_a_ping_is_answered(void)
+TEST(a_ping_is_answered)
 {
     uint8_t frame[sizeof(struct frame_icmp) + DATA], asked[sizeof(frame)];
     struct frame_icmp *f = (void *)frame;
@@ -225,7 +225,7 @@ static void test_a_ping_is_answered(void)
     }
 }
 
-static void test_a_damaged_ping_is_told(void)
+TEST(a_damaged_ping_is_told)
 {
     uint8_t frame[sizeof(struct frame_icmp) + DATA];
     struct frame_icmp *f = (void *)frame;
@@ -240,23 +240,4 @@ static void test_a_damaged_ping_is_told(void)
     make_ping(frame, &rng);
     f->ip.total_length = net16(sizeof(f->ip) + sizeof(f->icmp) - 1);
     CU_ASSERT_EQUAL(icmp_check(f, sum), ICMP_MALFORMED);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_header_sums_are_those_by_the_book),
-        UNIT_TEST(test_addresses_for_many_are_known),
-        UNIT_TEST(test_arp_is_asked_and_answered),
-        UNIT_TEST(test_only_whole_arp_of_ipv4_on_ethernet_passes),
-        UNIT_TEST(test_arp_is_from_its_sender),
-        UNIT_TEST(test_ipv4_is_from_its_source),
-        UNIT_TEST(test_other_frames_and_short_ones_are_from_nobody),
-        UNIT_TEST(test_an_address_is_written_as_operators_know_it),
-        UNIT_TEST(test_a_ping_is_answered),
-        UNIT_TEST(test_a_damaged_ping_is_told),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("net_headers", tests);
 }

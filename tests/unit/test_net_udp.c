@@ -68,7 +68,7 @@ static enum net_fault check(size_t bytes)
     return fault != NET_OK ? fault : check_udp(NET_NOT_COMPARED);
 }
 
-static void test_built_frames_are_right_at_every_length(void)
+TEST(built_frames_are_right_at_every_length)
 {
     for (size_t payload = 0; payload <= 9000; payload++) {
         size_t bytes = make(payload);
@@ -81,7 +81,7 @@ static void test_built_frames_are_right_at_every_length(void)
     }
 }
 
-static void test_what_the_device_found_is_believed(void)
+TEST(what_the_device_found_is_believed)
 {
     size_t bytes = make(100);
 
@@ -99,7 +99,7 @@ static void test_what_the_device_found_is_believed(void)
     CU_ASSERT_EQUAL(check_udp(NET_GOOD), NET_UDP_LENGTH);
 }
 
-static void test_built_headers_say_what_they_should(void)
+TEST(built_headers_say_what_they_should)
 {
     struct frame_header h;
 
@@ -123,7 +123,7 @@ static void test_built_headers_say_what_they_should(void)
 }
 
 /* For some payload the sum is zero, which would say "no checksum" on the wire. */
-static void test_a_built_udp_checksum_is_never_zero(void)
+TEST(a_built_udp_checksum_is_never_zero)
 {
     struct frame_header h;
 
@@ -137,7 +137,7 @@ static void test_a_built_udp_checksum_is_never_zero(void)
     }
 }
 
-static void test_a_udp_checksum_can_be_left_out(void)
+TEST(a_udp_checksum_can_be_left_out)
 {
     struct frame_payload payload = {.at = "hello", .bytes = 5};
     struct frame_header h;
@@ -150,7 +150,7 @@ static void test_a_udp_checksum_can_be_left_out(void)
     CU_ASSERT_EQUAL(frame->udp.dgram_len, net16(13));
 }
 
-static void test_an_answer_goes_back(void)
+TEST(an_answer_goes_back)
 {
     struct frame_end from, to;
 
@@ -160,12 +160,12 @@ static void test_an_answer_goes_back(void)
     CU_ASSERT_EQUAL(memcmp(&to, &there, sizeof(to)), 0);
 }
 
-static void test_padding_behind_the_packet_is_fine(void)
+TEST(padding_behind_the_packet_is_fine)
 {
     CU_ASSERT_EQUAL(check(make(4) + 14), NET_OK);
 }
 
-static void test_cut_short_anywhere_is_told(void)
+TEST(cut_short_anywhere_is_told)
 {
     size_t bytes = make(100);
 
@@ -173,7 +173,7 @@ static void test_cut_short_anywhere_is_told(void)
         CU_ASSERT_EQUAL(check(n), NET_IP_SHORT);
 }
 
-static void test_bad_ipv4_headers_are_told_apart(void)
+TEST(bad_ipv4_headers_are_told_apart)
 {
     size_t bytes = make(100);
 
@@ -191,7 +191,7 @@ static void test_bad_ipv4_headers_are_told_apart(void)
     CU_ASSERT_EQUAL(check(bytes), NET_IP_SHORT);
 }
 
-static void test_stations_are_told_from_groups_and_the_like(void)
+TEST(stations_are_told_from_groups_and_the_like)
 {
     static const uint32_t none[] = {0,          1,          0x00FFFFFF, 0x7F000001,
                                     0x7FFFFFFF, 0xE0000000, 0xEFFFFFFF, 0xFFFFFFFF};
@@ -203,7 +203,7 @@ static void test_stations_are_told_from_groups_and_the_like(void)
         CU_ASSERT(net_ipv4_is_station(net32(some[i])));
 }
 
-static void test_every_flipped_bit_of_the_ipv4_header_is_noticed(void)
+TEST(every_flipped_bit_of_the_ipv4_header_is_noticed)
 {
     for (unsigned bit = 0; bit < 8 * sizeof(frame->ip); bit++) {
         size_t bytes = make(100);
@@ -213,7 +213,7 @@ static void test_every_flipped_bit_of_the_ipv4_header_is_noticed(void)
     }
 }
 
-static void test_fragments_are_refused(void)
+TEST(fragments_are_refused)
 {
     static const uint16_t fields[] = {NET_IPV4_MORE_FRAGMENTS, 1, 0x1FFF, NET_IPV4_MORE_FRAGMENTS | 185};
     size_t bytes = make(100);
@@ -228,7 +228,7 @@ static void test_fragments_are_refused(void)
     CU_ASSERT_EQUAL(check(bytes), NET_OK);
 }
 
-static void test_udp_lengths_must_agree_with_ipv4(void)
+TEST(udp_lengths_must_agree_with_ipv4)
 {
     static const uint16_t wrong[] = {0, 7, 107, 109, 65535};
     size_t bytes = make(100);
@@ -244,7 +244,7 @@ static void test_udp_lengths_must_agree_with_ipv4(void)
     CU_ASSERT_EQUAL(check(bytes), NET_UDP_LENGTH);
 }
 
-static void test_udp_checksums_are_verified(void)
+TEST(udp_checksums_are_verified)
 {
     for (size_t payload = 0; payload < 300; payload++) {
         size_t bytes = make(payload);
@@ -260,7 +260,7 @@ static void test_udp_checksums_are_verified(void)
     }
 }
 
-static void test_a_udp_checksum_of_zero_is_none(void)
+TEST(a_udp_checksum_of_zero_is_none)
 {
     size_t bytes = make(100);
 
@@ -272,25 +272,6 @@ static void test_a_udp_checksum_of_zero_is_none(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_built_frames_are_right_at_every_length),
-        UNIT_TEST(test_what_the_device_found_is_believed),
-        UNIT_TEST(test_built_headers_say_what_they_should),
-        UNIT_TEST(test_a_built_udp_checksum_is_never_zero),
-        UNIT_TEST(test_a_udp_checksum_can_be_left_out),
-        UNIT_TEST(test_an_answer_goes_back),
-        UNIT_TEST(test_padding_behind_the_packet_is_fine),
-        UNIT_TEST(test_cut_short_anywhere_is_told),
-        UNIT_TEST(test_bad_ipv4_headers_are_told_apart),
-        UNIT_TEST(test_stations_are_told_from_groups_and_the_like),
-        UNIT_TEST(test_every_flipped_bit_of_the_ipv4_header_is_noticed),
-        UNIT_TEST(test_fragments_are_refused),
-        UNIT_TEST(test_udp_lengths_must_agree_with_ipv4),
-        UNIT_TEST(test_udp_checksums_are_verified),
-        UNIT_TEST(test_a_udp_checksum_of_zero_is_none),
-        CU_TEST_INFO_NULL,
-    };
-
     kernels = kernels_or_exit();
-    return unit_main("net_udp", tests);
+    return unit_main();
 }

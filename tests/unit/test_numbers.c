@@ -28,7 +28,7 @@ static int exponent_of(float x)
     return loops_of("scalar")->exponent[NUM_F32](&x, 1);
 }
 
-static void test_exponent_is_that_of_the_largest_magnitude(void)
+TEST(exponent_is_that_of_the_largest_magnitude)
 {
     const float several[] = {0.0f, -0.75f, 0.1f, -3.0f, 2.5f};
 
@@ -39,7 +39,7 @@ static void test_exponent_is_that_of_the_largest_magnitude(void)
     CU_ASSERT_EQUAL(loops_of("scalar")->exponent[NUM_F32](several, 0), NUM_EXPONENT_LEAST);
 }
 
-static void test_zeros_and_denormals_have_the_least_exponent(void)
+TEST(zeros_and_denormals_have_the_least_exponent)
 {
     CU_ASSERT_EQUAL(exponent_of(0.0f), NUM_EXPONENT_LEAST);
     CU_ASSERT_EQUAL(exponent_of(-0.0f), NUM_EXPONENT_LEAST);
@@ -47,7 +47,7 @@ static void test_zeros_and_denormals_have_the_least_exponent(void)
     CU_ASSERT_EQUAL(exponent_of(0x1p-126f), NUM_EXPONENT_LEAST + 1);
 }
 
-static void test_what_has_no_scale_has_the_largest_exponent(void)
+TEST(what_has_no_scale_has_the_largest_exponent)
 {
     CU_ASSERT_EQUAL(exponent_of(nextafterf(0x1p126f, 0)), NUM_EXPONENT_MOST);
     CU_ASSERT_EQUAL(exponent_of(0x1p126f), NUM_NOT_FINITE);
@@ -57,7 +57,7 @@ static void test_what_has_no_scale_has_the_largest_exponent(void)
     CU_ASSERT_EQUAL(exponent_of(NAN), NUM_NOT_FINITE);
 }
 
-static void test_exponents_of_halves_are_those_of_the_same_floats(void)
+TEST(exponents_of_halves_are_those_of_the_same_floats)
 {
     const struct num_loops *l = loops_of("scalar");
     unsigned failures = 0;
@@ -83,7 +83,7 @@ static int32_t scaled(float x, double factor)
     return int32_at(wire);
 }
 
-static void test_int32_is_big_endian_rounded_to_nearest(void)
+TEST(int32_is_big_endian_rounded_to_nearest)
 {
     const float one = 1.0f;
     uint8_t wire[4];
@@ -97,7 +97,7 @@ static void test_int32_is_big_endian_rounded_to_nearest(void)
     CU_ASSERT_EQUAL(scaled(-0.0f, 1e9), 0);
 }
 
-static void test_scale_is_the_published_one(void)
+TEST(scale_is_the_published_one)
 {
     for (unsigned n = 1; n <= NUM_RANKS_AS_PUBLISHED; n++)
         for (int e = NUM_EXPONENT_LEAST; e <= NUM_EXPONENT_MOST; e += 7) {
@@ -108,7 +108,7 @@ static void test_scale_is_the_published_one(void)
 }
 
 /* The published one would overflow: of 1,024 numbers just below 2^e half of a unit is rounded up in each. */
-static void test_scale_of_more_ranks_is_that_of_theorem_2(void)
+TEST(scale_of_more_ranks_is_that_of_theorem_2)
 {
     for (unsigned n = NUM_RANKS_AS_PUBLISHED + 1; n <= RANKS; n++) {
         const struct num_scale s = num_scale(NUM_INT32, n, 3);
@@ -119,7 +119,7 @@ static void test_scale_of_more_ranks_is_that_of_theorem_2(void)
 
 /* An exponent comes from the network: whatever it is, and whatever lies in the tensor, the integer is
  * defined. */
-static void test_what_is_out_of_range_stops_at_the_ends(void)
+TEST(what_is_out_of_range_stops_at_the_ends)
 {
     CU_ASSERT_EQUAL(scaled(3.0f, num_scale(NUM_INT32, 1, 0).out), INT32_MAX);
     CU_ASSERT_EQUAL(scaled(-3.0f, num_scale(NUM_INT32, 1, NUM_NO_BLOCK).out), -INT32_MAX);
@@ -279,7 +279,7 @@ static bool within(struct sums *s, double bound)
     return good;
 }
 
-static void test_int32_sums_do_not_overflow_and_err_by_at_most_n_by_f(void)
+TEST(int32_sums_do_not_overflow_and_err_by_at_most_n_by_f)
 {
     static struct sums s;
     uint64_t rng = rng_seed(46);
@@ -299,7 +299,7 @@ static void test_int32_sums_do_not_overflow_and_err_by_at_most_n_by_f(void)
     CU_ASSERT_EQUAL(errors, 0);
 }
 
-static void test_the_largest_blocks_of_most_ranks_do_not_overflow(void)
+TEST(the_largest_blocks_of_most_ranks_do_not_overflow)
 {
     static struct sums s = {.type = NUM_F32, .wire = NUM_INT32};
 
@@ -316,7 +316,7 @@ static void test_the_largest_blocks_of_most_ranks_do_not_overflow(void)
         }
 }
 
-static void test_fp16_sums_err_by_what_halves_round(void)
+TEST(fp16_sums_err_by_what_halves_round)
 {
     static struct sums s;
     uint64_t rng = rng_seed(16);
@@ -337,7 +337,7 @@ static void test_fp16_sums_err_by_what_halves_round(void)
     CU_ASSERT_EQUAL(errors, 0);
 }
 
-static void test_one_rank_without_a_scale_makes_the_block_nan_for_all(void)
+TEST(one_rank_without_a_scale_makes_the_block_nan_for_all)
 {
     static const float strange[] = {NAN, INFINITY, -INFINITY};
     static struct sums s = {.n = 3};
@@ -360,7 +360,7 @@ static void test_one_rank_without_a_scale_makes_the_block_nan_for_all(void)
             }
 }
 
-static void test_zeros_stay_zeros_and_denormals_are_summed(void)
+TEST(zeros_stay_zeros_and_denormals_are_summed)
 {
     static struct sums s = {.n = 4, .type = NUM_F32, .wire = NUM_INT32};
 
@@ -375,7 +375,7 @@ static void test_zeros_stay_zeros_and_denormals_are_summed(void)
     }
 }
 
-static void test_sums_of_halves_have_no_negative_zero(void)
+TEST(sums_of_halves_have_no_negative_zero)
 {
     const uint16_t minus_zero = 0x8000;
     uint16_t back = 1;
@@ -446,7 +446,7 @@ static unsigned halves_that_change(const struct num_loops *l, enum num_type type
     return changed;
 }
 
-static void test_halves_that_are_handed_back_become_the_same_floats(void)
+TEST(halves_that_are_handed_back_become_the_same_floats)
 {
     static const int8_t exponents[] = {NUM_EXPONENT_LEAST, -14, 0, 16, NUM_EXPONENT_MOST};
 
@@ -462,7 +462,7 @@ static void test_halves_that_are_handed_back_become_the_same_floats(void)
     }
 }
 
-static void test_sums_that_are_handed_back_become_the_same_floats(void)
+TEST(sums_that_are_handed_back_become_the_same_floats)
 {
     for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
         const struct num_loops *l = loops_of(implementations[i]);
@@ -553,13 +553,13 @@ static bool one_trial(struct trial *t)
     return same;
 }
 
-static void test_halves_are_converted_by_the_book(void)
+TEST(halves_are_converted_by_the_book)
 {
     halves_are_converted_by_the_book();
 }
 
 /* As a program may have it that was linked with -ffast-math. */
-static void test_halves_are_converted_where_denormal_floats_count_as_zeros(void)
+TEST(halves_are_converted_where_denormal_floats_count_as_zeros)
 {
 #ifdef __x86_64__
     const unsigned before = __builtin_ia32_stmxcsr();
@@ -570,7 +570,7 @@ static void test_halves_are_converted_where_denormal_floats_count_as_zeros(void)
 #endif
 }
 
-static void test_vector_loops_have_the_bits_of_the_scalar_ones(void)
+TEST(vector_loops_have_the_bits_of_the_scalar_ones)
 {
     static struct trial t;
     uint64_t rng = rng_seed(512);
@@ -594,32 +594,4 @@ static void test_vector_loops_have_the_bits_of_the_scalar_ones(void)
             }
     }
     CU_ASSERT_EQUAL(failures, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_exponent_is_that_of_the_largest_magnitude),
-        UNIT_TEST(test_zeros_and_denormals_have_the_least_exponent),
-        UNIT_TEST(test_what_has_no_scale_has_the_largest_exponent),
-        UNIT_TEST(test_exponents_of_halves_are_those_of_the_same_floats),
-        UNIT_TEST(test_int32_is_big_endian_rounded_to_nearest),
-        UNIT_TEST(test_scale_is_the_published_one),
-        UNIT_TEST(test_scale_of_more_ranks_is_that_of_theorem_2),
-        UNIT_TEST(test_what_is_out_of_range_stops_at_the_ends),
-        UNIT_TEST(test_int32_sums_do_not_overflow_and_err_by_at_most_n_by_f),
-        UNIT_TEST(test_the_largest_blocks_of_most_ranks_do_not_overflow),
-        UNIT_TEST(test_fp16_sums_err_by_what_halves_round),
-        UNIT_TEST(test_one_rank_without_a_scale_makes_the_block_nan_for_all),
-        UNIT_TEST(test_zeros_stay_zeros_and_denormals_are_summed),
-        UNIT_TEST(test_sums_of_halves_have_no_negative_zero),
-        UNIT_TEST(test_sums_that_are_handed_back_become_the_same_floats),
-        UNIT_TEST(test_halves_that_are_handed_back_become_the_same_floats),
-        UNIT_TEST(test_halves_are_converted_by_the_book),
-        UNIT_TEST(test_halves_are_converted_where_denormal_floats_count_as_zeros),
-        UNIT_TEST(test_vector_loops_have_the_bits_of_the_scalar_ones),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("numbers", tests);
 }

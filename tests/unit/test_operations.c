@@ -28,7 +28,7 @@ static void expect_pairs(unsigned op, const char *sizes)
     }
 }
 
-static void test_sizes_of_elements(void)
+TEST(sizes_of_elements)
 {
     /* types:             -i32 i64 f32 f64 i8 i16 u8 u16 u32 u64 bool f16 bf16 c64 c128; g: 16 */
     expect_pairs(0, "0000000000000000");
@@ -48,7 +48,7 @@ static void test_sizes_of_elements(void)
     CU_ASSERT_EQUAL(agg_element_size(UINT32_MAX, UINT32_MAX), 0);
 }
 
-static void test_every_table_has_all_that_there_are_and_no_more(void)
+TEST(every_table_has_all_that_there_are_and_no_more)
 {
     for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
         const struct agg_kernels *k = agg_kernels_get(implementations[i]);
@@ -107,7 +107,7 @@ static void fold_one_by_one(const struct agg_operation *op, void *out, const voi
         op->finish(out, acc, n, bytes);
 }
 
-static void test_scalar_kernels_do_as_the_reference_does(void)
+TEST(scalar_kernels_do_as_the_reference_does)
 {
     static struct inputs in;
     uint64_t rng = rng_seed(13);
@@ -247,7 +247,7 @@ static void compare_with_scalar(const struct agg_kernels *k)
     }
 }
 
-static void test_vector_kernels_have_the_bits_of_the_scalar_ones_for_all_lengths_and_alignments(void)
+TEST(vector_kernels_have_the_bits_of_the_scalar_ones_for_all_lengths_and_alignments)
 {
     for (unsigned i = 1; i < IMPLEMENTATIONS; i++) {
         const struct agg_kernels *k = agg_kernels_get(implementations[i]);
@@ -292,7 +292,7 @@ static void expect_all(unsigned code, const void *a, const void *b, const void *
     expect_all(agg_code(AGG_##type, AGG_##op), &(c_type){a}, &(c_type){b}, &(c_type){result},                \
                #op " of " #a " and " #b)
 
-static void test_integers_wrap(void)
+TEST(integers_wrap)
 {
     EXPECT(I32, SUM, int32_t, INT32_MAX, 1, INT32_MIN);
     EXPECT(I64, SUM, int64_t, INT64_MIN, -1, INT64_MAX);
@@ -303,7 +303,7 @@ static void test_integers_wrap(void)
     EXPECT(U32, PROD, uint32_t, 0x10001, 0x10001, 0x20001);
 }
 
-static void test_averages_of_integers_are_cut_off_towards_zero(void)
+TEST(averages_of_integers_are_cut_off_towards_zero)
 {
     EXPECT(I32, AVG, int32_t, -3, -4, -3);
     EXPECT(I8, AVG, int8_t, 3, 4, 3);
@@ -313,7 +313,7 @@ static void test_averages_of_integers_are_cut_off_towards_zero(void)
     EXPECT(F32, AVG, float, 1.0f, 2.0f, 1.5f);
 }
 
-static void test_integers_are_compared_with_their_sign(void)
+TEST(integers_are_compared_with_their_sign)
 {
     EXPECT(I32, MIN, int32_t, 1, INT32_MIN, INT32_MIN);
     EXPECT(U32, MIN, uint32_t, 1, 0x80000000, 1);
@@ -324,7 +324,7 @@ static void test_integers_are_compared_with_their_sign(void)
 }
 
 /* Where neither is less, the lower rank's stays. */
-static void test_minima_and_maxima_of_nan_and_of_both_zeros(void)
+TEST(minima_and_maxima_of_nan_and_of_both_zeros)
 {
     EXPECT(F32, MIN, float, NAN, 1.0f, NAN);
     EXPECT(F32, MIN, float, 1.0f, NAN, 1.0f);
@@ -338,7 +338,7 @@ static void test_minima_and_maxima_of_nan_and_of_both_zeros(void)
     EXPECT(BF16, MIN, uint16_t, 0x3f80, 0xff80, 0xff80);
 }
 
-static void test_logical_results_are_0_and_1(void)
+TEST(logical_results_are_0_and_1)
 {
     EXPECT(I32, LAND, int32_t, 4, 2, 1);
     EXPECT(I32, BAND, int32_t, 4, 2, 0);
@@ -366,7 +366,7 @@ struct pair {
                #op " of " #v1 " at " #k1 " and " #v2 " at " #k2)
 
 /* NaN is neither less nor equal: then the higher rank's stays, as in Open MPI. */
-static void test_equal_values_give_the_lower_index(void)
+TEST(equal_values_give_the_lower_index)
 {
     EXPECT_AT(F32, MINLOC, struct at, 1.0f, 7, 1.0f, -3, 1.0f, -3);
     EXPECT_AT(F32, MAXLOC, struct at, 1.0f, -3, 1.0f, 7, 1.0f, -3);
@@ -381,7 +381,7 @@ static void test_equal_values_give_the_lower_index(void)
 }
 
 /* 2048 + 1 lies between two halves: the even one. 2^-24 is the least half, 65504 the largest. */
-static void test_halves_are_rounded_once_to_nearest_even(void)
+TEST(halves_are_rounded_once_to_nearest_even)
 {
     EXPECT(F16, SUM, uint16_t, 0x6800, 0x3c00, 0x6800);
     EXPECT(F16, SUM, uint16_t, 0x6801, 0x3c00, 0x6802);
@@ -396,7 +396,7 @@ static void test_halves_are_rounded_once_to_nearest_even(void)
 }
 
 /* 2048 + 1 + 1 - 2048: rounded on the way it would be 0. */
-static void test_halves_are_not_rounded_on_the_way(void)
+TEST(halves_are_not_rounded_on_the_way)
 {
     static const uint16_t x[] = {0x6800, 0x3c00, 0x3c00, 0xe800};
     const void *const in[] = {&x[0], &x[1], &x[2], &x[3]};
@@ -413,7 +413,7 @@ static void test_halves_are_not_rounded_on_the_way(void)
     }
 }
 
-static void test_a_sum_is_taken_in_the_order_of_its_inputs(void)
+TEST(a_sum_is_taken_in_the_order_of_its_inputs)
 {
     static const float a[] = {1e8f}, b[] = {-1e8f}, c[] = {1.0f};
     const void *const abc[] = {a, b, c}, *const acb[] = {a, c, b};
@@ -428,26 +428,4 @@ static void test_a_sum_is_taken_in_the_order_of_its_inputs(void)
         operation(k, agg_code(AGG_F32, AGG_SUM))->reduce(&out, acb, 3, sizeof out);
         CU_ASSERT_EQUAL(out, 0.0f);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_sizes_of_elements),
-        UNIT_TEST(test_every_table_has_all_that_there_are_and_no_more),
-        UNIT_TEST(test_scalar_kernels_do_as_the_reference_does),
-        UNIT_TEST(test_vector_kernels_have_the_bits_of_the_scalar_ones_for_all_lengths_and_alignments),
-        UNIT_TEST(test_integers_wrap),
-        UNIT_TEST(test_averages_of_integers_are_cut_off_towards_zero),
-        UNIT_TEST(test_integers_are_compared_with_their_sign),
-        UNIT_TEST(test_minima_and_maxima_of_nan_and_of_both_zeros),
-        UNIT_TEST(test_logical_results_are_0_and_1),
-        UNIT_TEST(test_equal_values_give_the_lower_index),
-        UNIT_TEST(test_halves_are_rounded_once_to_nearest_even),
-        UNIT_TEST(test_halves_are_not_rounded_on_the_way),
-        UNIT_TEST(test_a_sum_is_taken_in_the_order_of_its_inputs),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("operations", tests);
 }

@@ -49,7 +49,7 @@ static void describe(void)
     adds = 0;
 }
 
-static void test_a_port_is_added_with_the_numbers_that_were_given(void)
+TEST(a_port_is_added_with_the_numbers_that_were_given)
 {
     describe();
     CU_ASSERT_EQUAL(run(port_add, ADD("\"vlan\": 10.0, \"rx_queues\": 2")).code, REPLY_OK);
@@ -69,7 +69,7 @@ static void refuses(action_fn *action, const char *line, const char *expected)
     CU_ASSERT_PTR_NOT_NULL(strstr(reply.error, expected));
 }
 
-static void test_a_port_s_numbers_are_not_cut(void)
+TEST(a_port_s_numbers_are_not_cut)
 {
     describe();
     refuses(port_add, ADD("\"vlan\": 4294967306"), "vlan: is no whole number"); /* 2^32 + 10 */
@@ -84,7 +84,7 @@ static void test_a_port_s_numbers_are_not_cut(void)
     CU_ASSERT_EQUAL(adds, 0);
 }
 
-static void test_an_impairment_s_numbers_are_not_cut(void)
+TEST(an_impairment_s_numbers_are_not_cut)
 {
     refuses(impairments_set, SET("\"drop_every\": 1.5"), "drop_every: 1.5 is no whole number of frames");
     refuses(impairments_set, SET("\"drop_every\": 4294967296"), "is no whole number of frames");
@@ -92,16 +92,4 @@ static void test_an_impairment_s_numbers_are_not_cut(void)
     refuses(impairments_set, SET("\"drop\": 1, \"reorder_for_us\": 0.5"),
             "is no whole number from 1 to 10000000");
     refuses(impairments_set, SET("\"drop\": 1.5"), "drop: 1.5 is not a probability");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_port_is_added_with_the_numbers_that_were_given),
-        UNIT_TEST(test_a_port_s_numbers_are_not_cut),
-        UNIT_TEST(test_an_impairment_s_numbers_are_not_cut),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("operator_actions", tests);
 }

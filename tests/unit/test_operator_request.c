@@ -14,7 +14,7 @@ static int parse(struct request *r, const char *line)
     return request_parse(r, line, strlen(line), why);
 }
 
-static void test_a_request_has_a_command_and_arguments(void)
+TEST(a_request_has_a_command_and_arguments)
 {
     struct request r;
 
@@ -26,7 +26,7 @@ static void test_a_request_has_a_command_and_arguments(void)
     request_free(&r);
 }
 
-static void test_what_is_no_request_is_told_so(void)
+TEST(what_is_no_request_is_told_so)
 {
     static const struct {
         const char *line, *why;
@@ -60,7 +60,7 @@ static void check_line(struct reply *reply, const char *expected)
     free(line);
 }
 
-static void test_an_answer_is_one_line(void)
+TEST(an_answer_is_one_line)
 {
     struct reply shown = {.view = json_pack("{s:i}", "a", 5), .counters = json_pack("[s]", "a")};
     struct reply done = {.code = REPLY_OK}, refused = {.view = json_object(), .counters = json_array()};
@@ -74,7 +74,7 @@ static void test_an_answer_is_one_line(void)
         "{\"version\":1,\"switch\":\"s\",\"ok\":false,\"code\":\"unknown\",\"error\":\"there is no\\nx\"}\n");
 }
 
-static void test_an_answer_may_quote_anything(void)
+TEST(an_answer_may_quote_anything)
 {
     struct reply reply = {.code = REPLY_OK};
     char *line;
@@ -84,17 +84,4 @@ static void test_an_answer_may_quote_anything(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
     CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"code\":\"bad_request\",\"error\":"));
     free(line);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_request_has_a_command_and_arguments),
-        UNIT_TEST(test_what_is_no_request_is_told_so),
-        UNIT_TEST(test_an_answer_is_one_line),
-        UNIT_TEST(test_an_answer_may_quote_anything),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("operator_request", tests);
 }

@@ -133,7 +133,7 @@ static bool is_cut_off(int fd)
     return n == 0 || (n < 0 && errno == ECONNRESET);
 }
 
-static void test_requests_are_answered_one_after_another(void)
+TEST(requests_are_answered_one_after_another)
 {
     int fd;
 
@@ -151,7 +151,7 @@ static void test_requests_are_answered_one_after_another(void)
     server_close(server);
 }
 
-static void test_a_line_that_does_not_end_is_cut_off(void)
+TEST(a_line_that_does_not_end_is_cut_off)
 {
     char line[REQUEST_BYTES_MAX + 1];
     int fd, other;
@@ -176,7 +176,7 @@ static void test_a_line_that_does_not_end_is_cut_off(void)
     server_close(server);
 }
 
-static void test_who_does_not_read_holds_up_nobody_and_is_cut_off(void)
+TEST(who_does_not_read_holds_up_nobody_and_is_cut_off)
 {
     int deaf, other;
 
@@ -197,7 +197,7 @@ static void test_who_does_not_read_holds_up_nobody_and_is_cut_off(void)
     server_close(server);
 }
 
-static void test_who_reads_slowly_gets_all_of_it(void)
+TEST(who_reads_slowly_gets_all_of_it)
 {
     static char piece[1 << 16];
     size_t heard = 0;
@@ -223,7 +223,7 @@ static void test_who_reads_slowly_gets_all_of_it(void)
     server_close(server);
 }
 
-static void test_who_is_silent_is_cut_off(void)
+TEST(who_is_silent_is_cut_off)
 {
     int fd;
 
@@ -239,7 +239,7 @@ static void test_who_is_silent_is_cut_off(void)
     server_close(server);
 }
 
-static void test_a_newcomer_gets_the_place_of_the_most_silent(void)
+TEST(a_newcomer_gets_the_place_of_the_most_silent)
 {
     int fd[SERVER_CLIENTS_MAX + 1];
 
@@ -269,7 +269,7 @@ _Noreturn static void connect_often(int ready, int end)
     _exit(write(ready, "", 1) != 1 || read(end, &nothing, 1) != 0);
 }
 
-static void test_who_connects_often_takes_no_place_of_others(void)
+TEST(who_connects_often_takes_no_place_of_others)
 {
     int fd, ready[2], end[2], status;
     struct pollfd told;
@@ -300,7 +300,7 @@ static void test_who_connects_often_takes_no_place_of_others(void)
     server_close(server);
 }
 
-static void test_no_answer_ends_the_connection(void)
+TEST(no_answer_ends_the_connection)
 {
     int fd;
 
@@ -313,7 +313,7 @@ static void test_no_answer_ends_the_connection(void)
     server_close(server);
 }
 
-static void test_a_stream_follows_its_answer(void)
+TEST(a_stream_follows_its_answer)
 {
     int fd;
 
@@ -339,7 +339,7 @@ static void test_a_stream_follows_its_answer(void)
     server_close(server);
 }
 
-static void test_a_stream_that_nobody_takes_is_ended(void)
+TEST(a_stream_that_nobody_takes_is_ended)
 {
     int fd, other;
 
@@ -371,7 +371,7 @@ static void allow_files(rlim_t n)
 }
 
 /* Until then who waits would wake it again and again. */
-static void test_a_newcomer_waits_where_no_descriptor_is_left(void)
+TEST(a_newcomer_waits_where_no_descriptor_is_left)
 {
     int newcomer, file[FILES], files = 0;
 
@@ -393,31 +393,10 @@ static void test_a_newcomer_waits_where_no_descriptor_is_left(void)
     server_close(server);
 }
 
-static void test_a_wait_is_ended_from_outside(void)
+TEST(a_wait_is_ended_from_outside)
 {
     open_server();
     server_wake(server);
     server_round(server, -1, test_time); /* returns */
     server_close(server);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_requests_are_answered_one_after_another),
-        UNIT_TEST(test_a_line_that_does_not_end_is_cut_off),
-        UNIT_TEST(test_who_does_not_read_holds_up_nobody_and_is_cut_off),
-        UNIT_TEST(test_who_reads_slowly_gets_all_of_it),
-        UNIT_TEST(test_who_is_silent_is_cut_off),
-        UNIT_TEST(test_a_newcomer_gets_the_place_of_the_most_silent),
-        UNIT_TEST(test_who_connects_often_takes_no_place_of_others),
-        UNIT_TEST(test_no_answer_ends_the_connection),
-        UNIT_TEST(test_a_stream_follows_its_answer),
-        UNIT_TEST(test_a_stream_that_nobody_takes_is_ended),
-        UNIT_TEST(test_a_newcomer_waits_where_no_descriptor_is_left),
-        UNIT_TEST(test_a_wait_is_ended_from_outside),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("operator_server", tests);
 }

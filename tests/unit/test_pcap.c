@@ -46,7 +46,7 @@ static void expect_no_capture(const char *file, const char *words)
     CU_ASSERT_PTR_NULL(strstr(strstr(captured_text, file) + 1, file)); /* once */
 }
 
-static void test_a_file_that_is_no_capture_is_named(void)
+TEST(a_file_that_is_no_capture_is_named)
 {
     char file[] = "/tmp/no-capture-XXXXXX";
     const int fd = mkstemp(file);
@@ -73,7 +73,7 @@ static void expect_right(const struct plan *p)
     CU_ASSERT_STRING_EQUAL(why, "");
 }
 
-static void test_a_switch_agrees_on_every_type_and_operation(void)
+TEST(a_switch_agrees_on_every_type_and_operation)
 {
     for (unsigned type = 1; type < AGG_TYPES; type++)
         for (unsigned op = 1; op < AGG_OPS; op++) {
@@ -87,7 +87,7 @@ static void test_a_switch_agrees_on_every_type_and_operation(void)
 }
 
 /* Numbers that are made up, and those of a tensor. */
-static void test_a_switch_agrees_on_formats_with_exponents(void)
+TEST(a_switch_agrees_on_formats_with_exponents)
 {
     for (enum xfer_format format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned elements = 24; elements <= 256; elements *= 2) {
@@ -140,7 +140,7 @@ static void expect_scaled(const struct plan *p, uint32_t chunk)
         CU_ASSERT(worst <= ldexp(p->workers, plan_tensor_agreed(p, block) - (int32 ? 23 : 12)));
 }
 
-static void test_a_tensor_travels_as_published(void)
+TEST(a_tensor_travels_as_published)
 {
     for (enum xfer_format format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned elements = 32; elements <= 33; elements++) {
@@ -155,7 +155,7 @@ static void test_a_tensor_travels_as_published(void)
         }
 }
 
-static void test_published_packets_have_size_codes(void)
+TEST(published_packets_have_size_codes)
 {
     static const struct {
         unsigned elements;
@@ -177,7 +177,7 @@ static void test_published_packets_have_size_codes(void)
     }
 }
 
-static void test_a_switch_agrees_with_one_worker_or_many(void)
+TEST(a_switch_agrees_with_one_worker_or_many)
 {
     struct plan p = usual;
 
@@ -193,7 +193,7 @@ static void test_a_switch_agrees_with_one_worker_or_many(void)
 
 /* Packets with a checksum of their own have none of UDP's here, so that only theirs can tell of the damage.
  */
-static void test_damaged_packets_are_left_out(void)
+TEST(damaged_packets_are_left_out)
 {
     const struct sml_packet p = {
         .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_CRC32C};
@@ -229,7 +229,7 @@ static void test_damaged_packets_are_left_out(void)
 }
 
 /* Nothing tells here whether they are forged. */
-static void test_keyed_packets_are_taken_and_counted(void)
+TEST(keyed_packets_are_taken_and_counted)
 {
     const struct sml_packet p = {
         .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_KEYED, .job = 3};
@@ -294,7 +294,7 @@ static void expect_runs_taken_apart(const struct plan *p)
     unlink(r.file);
 }
 
-static void test_merged_packets_are_taken_apart(void)
+TEST(merged_packets_are_taken_apart)
 {
     struct plan p = usual;
 
@@ -364,7 +364,7 @@ static void expect_right_in_a_tree(const struct plan *p)
 }
 
 /* The sum of a switch is one contribution, and averages are those of all ranks. */
-static void test_a_root_of_a_tree_is_checked(void)
+TEST(a_root_of_a_tree_is_checked)
 {
     struct plan p = usual;
 
@@ -376,7 +376,7 @@ static void test_a_root_of_a_tree_is_checked(void)
 }
 
 /* Probes are no gradient packets, and not malformed. */
-static void test_path_probes_are_other_packets(void)
+TEST(path_probes_are_other_packets)
 {
     struct recording r = begin_recording(&usual);
     uint8_t payload[100];
@@ -404,7 +404,7 @@ static int gen(const char *file, const char *option, const char *value)
     return command_gen(option == NULL ? 3 : value == NULL ? 4 : 5, argv);
 }
 
-static void test_gen_and_check_by_command(void)
+TEST(gen_and_check_by_command)
 {
     struct recording r = record_run(&usual);
     char generated[] = "/tmp/test_pcap_XXXXXX";
@@ -421,25 +421,4 @@ static void test_gen_and_check_by_command(void)
     CU_ASSERT_EQUAL(command_check(2, check_requests), EXIT_BAD);
     unlink(generated);
     unlink(r.file);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_file_that_is_no_capture_is_named),
-        UNIT_TEST(test_a_switch_agrees_on_every_type_and_operation),
-        UNIT_TEST(test_a_switch_agrees_on_formats_with_exponents),
-        UNIT_TEST(test_a_tensor_travels_as_published),
-        UNIT_TEST(test_published_packets_have_size_codes),
-        UNIT_TEST(test_a_switch_agrees_with_one_worker_or_many),
-        UNIT_TEST(test_damaged_packets_are_left_out),
-        UNIT_TEST(test_keyed_packets_are_taken_and_counted),
-        UNIT_TEST(test_merged_packets_are_taken_apart),
-        UNIT_TEST(test_a_root_of_a_tree_is_checked),
-        UNIT_TEST(test_path_probes_are_other_packets),
-        UNIT_TEST(test_gen_and_check_by_command),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pcap", tests);
 }

@@ -49,7 +49,7 @@ static void spoil_exponent(struct store *s)
     first_result(s)->e0--;
 }
 
-static void test_a_wrong_exponent_is_found(void)
+TEST(a_wrong_exponent_is_found)
 {
     struct plan p = usual;
     struct recording r;
@@ -62,7 +62,7 @@ static void test_a_wrong_exponent_is_found(void)
     CU_ASSERT_STRING_EQUAL(why, "its exponents are not the largest of the workers'");
 }
 
-static void test_a_wrong_result_is_found(void)
+TEST(a_wrong_result_is_found)
 {
     static const struct {
         void (*tamper)(struct store *);
@@ -93,7 +93,7 @@ static void ask_for_maxima(struct store *s)
         s->packets[i].e0 = agg_code(agg_code_type(s->packets[i].e0), AGG_MAX);
 }
 
-static void test_every_operation_is_checked_as_itself(void)
+TEST(every_operation_is_checked_as_itself)
 {
     struct recording r = record_run(&usual);
     char why[128];
@@ -135,7 +135,7 @@ static void contradict_contribution(struct store *s)
     s->bodies[s->packets[1].at] ^= 1;
 }
 
-static void test_what_is_missing_is_counted(void)
+TEST(what_is_missing_is_counted)
 {
     struct recording r = record_run(&usual);
     char why[128];
@@ -151,7 +151,7 @@ static void test_what_is_missing_is_counted(void)
     CU_ASSERT_EQUAL(j.wrong, 0);
 }
 
-static void test_retransmissions_are_no_contributions(void)
+TEST(retransmissions_are_no_contributions)
 {
     struct recording r = record_run(&usual);
     char why[128];
@@ -167,7 +167,7 @@ static void test_retransmissions_are_no_contributions(void)
 }
 
 /* Two contributions of one element of 2 bits, and their sums, which are 8 bits each. */
-static void test_sums_of_table_values_are_checked(void)
+TEST(sums_of_table_values_are_checked)
 {
     enum { IN = 16, OUT = SML_GROUP };
     struct stored_packet packets[] = {
@@ -269,7 +269,7 @@ static struct recording record_quorum(const struct plan *p, unsigned first)
     return r;
 }
 
-static void test_sums_of_a_quorum_are_those_of_the_ranks_in_them(void)
+TEST(sums_of_a_quorum_are_those_of_the_ranks_in_them)
 {
     static const enum agg_op ops[] = {AGG_SUM, AGG_AVG, AGG_MAX};
 
@@ -307,7 +307,7 @@ static void name_no_rank(struct store *s)
     s->bodies[r->at + r->bytes - 1] = 0;
 }
 
-static void test_which_ranks_are_in_a_sum_is_checked(void)
+TEST(which_ranks_are_in_a_sum_is_checked)
 {
     struct recording r = record_quorum(&usual, 0);
     char why[128];
@@ -322,7 +322,7 @@ static void test_which_ranks_are_in_a_sum_is_checked(void)
 }
 
 /* Whose contributions are which rank's is not known of those. */
-static void test_ranks_whose_joining_was_not_captured_are_unknown(void)
+TEST(ranks_whose_joining_was_not_captured_are_unknown)
 {
     struct recording r = record_quorum(&usual, 1);
     char why[128];
@@ -337,7 +337,7 @@ static void test_ranks_whose_joining_was_not_captured_are_unknown(void)
  */
 
 /* Two switches of a tree, which number their jobs alike: of other workers, with other elements. */
-static void test_jobs_of_several_switches_are_told_apart(void)
+TEST(jobs_of_several_switches_are_told_apart)
 {
     struct plan above = usual;
     struct verify v = {.format = usual.format, .report = count_wrong};
@@ -365,7 +365,7 @@ static void test_jobs_of_several_switches_are_told_apart(void)
     unlink(r.file);
 }
 
-static void test_two_jobs_of_one_number_are_refused(void)
+TEST(two_jobs_of_one_number_are_refused)
 {
     struct plan other = usual;
     struct recording first = record_quorum(&usual, 0), second;
@@ -378,24 +378,4 @@ static void test_two_jobs_of_one_number_are_refused(void)
     store_free(&s);
     unlink(first.file);
     unlink(second.file);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_wrong_exponent_is_found),
-        UNIT_TEST(test_a_wrong_result_is_found),
-        UNIT_TEST(test_every_operation_is_checked_as_itself),
-        UNIT_TEST(test_what_is_missing_is_counted),
-        UNIT_TEST(test_retransmissions_are_no_contributions),
-        UNIT_TEST(test_sums_of_table_values_are_checked),
-        UNIT_TEST(test_sums_of_a_quorum_are_those_of_the_ranks_in_them),
-        UNIT_TEST(test_which_ranks_are_in_a_sum_is_checked),
-        UNIT_TEST(test_ranks_whose_joining_was_not_captured_are_unknown),
-        UNIT_TEST(test_jobs_of_several_switches_are_told_apart),
-        UNIT_TEST(test_two_jobs_of_one_number_are_refused),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pcap_check", tests);
 }

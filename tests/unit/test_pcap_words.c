@@ -11,7 +11,7 @@
 #include "wire/hostagg.h"
 #include "wire/path.h"
 
-static void test_packets_in_words(void)
+TEST(packets_in_words)
 {
     static struct describe how = {.elements = 2};
     struct ctl_message m = {
@@ -63,7 +63,7 @@ static void expect_atp(const struct atp_packet *p, const uint8_t *body, size_t b
     CU_ASSERT_STRING_EQUAL(line.text, words);
 }
 
-static void test_packets_of_atp_in_words(void)
+TEST(packets_of_atp_in_words)
 {
     static const struct describe how = {.elements = 2};
     const uint8_t elements[12] = {0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff}, there[] = {5};
@@ -103,7 +103,7 @@ static void test_packets_of_atp_in_words(void)
     CU_ASSERT_STRING_EQUAL(line.text, "12 bytes that are no packet of ATP");
 }
 
-static void test_compressed_packets_in_words(void)
+TEST(compressed_packets_in_words)
 {
     const struct xfer_call norms = {
         .seq = 5, .collective = XFER_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = 1};
@@ -163,7 +163,7 @@ static void expect_bytes_in_words(const uint8_t *payload, size_t bytes, const ch
 }
 
 /* What only switches say, to those above and below them. */
-static void test_switches_of_a_tree_in_words(void)
+TEST(switches_of_a_tree_in_words)
 {
     const struct sml_packet ask = {
         .kind = SML_ASK, .size_code = SML_SIZE_AGREED, .job = 7, .tag = 5, .slot = 1};
@@ -199,7 +199,7 @@ static void test_switches_of_a_tree_in_words(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(is_ready.text, ", at the switches above 9 4, one sum for ranks 2 and 3"));
 }
 
-static void test_host_addressed_packets_in_words(void)
+TEST(host_addressed_packets_in_words)
 {
     static const struct describe how = {.elements = 2, .hostagg_code = AGG_SUM << 4 | AGG_F32};
     static const float floats[3] = {1.5F, -2, 9};
@@ -224,7 +224,7 @@ static void test_host_addressed_packets_in_words(void)
 }
 
 /* Once the switch was heard to grant a format, it needs not be told. */
-static void test_the_format_is_learnt_from_ready(void)
+TEST(the_format_is_learnt_from_ready)
 {
     const struct ctl_message m = {
         .head = {.type = CTL_READY, .version = CTL_VERSION, .boot_id = 1, .size = 4, .serial = 9},
@@ -248,19 +248,4 @@ static void test_the_format_is_learnt_from_ready(void)
     describe_control(&control, &how, message, ctl_build(message, &m));
     describe_switchml(&after, &how, d.payload, d.bytes);
     CU_ASSERT_PTR_NOT_NULL(strstr(after.text, "slot 1.1 exponents 3 0 16 int32: "));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_packets_in_words),
-        UNIT_TEST(test_packets_of_atp_in_words),
-        UNIT_TEST(test_compressed_packets_in_words),
-        UNIT_TEST(test_switches_of_a_tree_in_words),
-        UNIT_TEST(test_host_addressed_packets_in_words),
-        UNIT_TEST(test_the_format_is_learnt_from_ready),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pcap_words", tests);
 }

@@ -41,7 +41,7 @@ static void expect_refusal(const char *line, const char *words)
 #define WHO   "--job j --rank 0 --size 2"
 #define WHOLE "--switch 10.0.0.254 " WHO
 
-static void test_what_every_run_needs_is_missed(void)
+TEST(what_every_run_needs_is_missed)
 {
     expect_refusal("", "--switch is missing");
     expect_refusal(WHO, "--switch is missing");
@@ -53,7 +53,7 @@ static void test_what_every_run_needs_is_missed(void)
     CU_ASSERT_EQUAL(parse(WHO " --protocol atp --server 10.0.0.9"), OPTIONS_READ);
 }
 
-static void test_what_would_do_nothing_is_refused(void)
+TEST(what_would_do_nothing_is_refused)
 {
     expect_refusal(WHOLE " --server 10.0.0.9", "--server: only with --protocol atp or auto");
     CU_ASSERT_EQUAL(parse(WHOLE " --protocol auto --server 10.0.0.9"), OPTIONS_READ);
@@ -62,20 +62,9 @@ static void test_what_would_do_nothing_is_refused(void)
     expect_refusal(WHOLE " -f 1", "--stepfactor must be 2 or more");
 }
 
-static void test_how_long_to_wait_for_an_answer_is_the_librarys_option(void)
+TEST(how_long_to_wait_for_an_answer_is_the_librarys_option)
 {
     CU_ASSERT_EQUAL_FATAL(parse(WHOLE " --answer-timeout 300000 --timeout 60000"), OPTIONS_READ);
     CU_ASSERT_EQUAL(p.options.answer_timeout_ms, 300000);
     CU_ASSERT_EQUAL(p.options.join_timeout_ms, 60000);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_every_run_needs_is_missed),
-        UNIT_TEST(test_what_would_do_nothing_is_refused),
-        UNIT_TEST(test_how_long_to_wait_for_an_answer_is_the_librarys_option),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("perf_options", tests);
 }

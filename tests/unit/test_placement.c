@@ -28,7 +28,7 @@ static void make_default(struct placement *p, unsigned cpus, unsigned ports)
     placement_default(p, cpus, &all);
 }
 
-static void test_default_is_good_for_any_machine(void)
+TEST(default_is_good_for_any_machine)
 {
     struct placement p;
 
@@ -41,7 +41,7 @@ static void test_default_is_good_for_any_machine(void)
     }
 }
 
-static void test_default_on_two_cpus_is_one_lcore(void)
+TEST(default_on_two_cpus_is_one_lcore)
 {
     struct placement p;
 
@@ -54,7 +54,7 @@ static void test_default_on_two_cpus_is_one_lcore(void)
     CU_ASSERT_EQUAL(p.lcore[0].cpu, PLACEMENT_ANY_CPU);
 }
 
-static void test_default_deals_ports_out(void)
+TEST(default_deals_ports_out)
 {
     struct placement p;
 
@@ -88,7 +88,7 @@ static void expect(const struct placement *p, enum placement_fault fault, unsign
     CU_ASSERT_EQUAL(f[0].lcore, lcore);
 }
 
-static void test_each_fault_is_found(void)
+TEST(each_fault_is_found)
 {
     struct placement p = split();
 
@@ -118,7 +118,7 @@ static void test_each_fault_is_found(void)
     expect(&p, PLACEMENT_IDLE, 0, 4);
 }
 
-static void test_all_faults_are_counted_and_the_list_not_overrun(void)
+TEST(all_faults_are_counted_and_the_list_not_overrun)
 {
     struct placement p = {.lcores = 1, .shards = 1};
     const struct placement_ports two = ports_with(2, 1, 1);
@@ -130,7 +130,7 @@ static void test_all_faults_are_counted_and_the_list_not_overrun(void)
     CU_ASSERT_EQUAL(f[2].index, 77);
 }
 
-static void test_no_shards_is_a_plain_switch(void)
+TEST(no_shards_is_a_plain_switch)
 {
     struct placement p = {.lcores = 1, .lcore = {{.rx = {1}, .tx = {1}}}};
 
@@ -139,7 +139,7 @@ static void test_no_shards_is_a_plain_switch(void)
 
 static const unsigned nobody[3];
 
-static void test_pin_leaves_the_first_cpu_to_the_main_lcore(void)
+TEST(pin_leaves_the_first_cpu_to_the_main_lcore)
 {
     const int cpus[] = {2, 3, 6};
     struct placement p = split();
@@ -154,7 +154,7 @@ static void test_pin_leaves_the_first_cpu_to_the_main_lcore(void)
     CU_ASSERT_EQUAL(p.lcore[3].cpu, 3);
 }
 
-static void test_pin_on_a_single_cpu(void)
+TEST(pin_on_a_single_cpu)
 {
     const int cpus[] = {5};
     struct placement p;
@@ -165,7 +165,7 @@ static void test_pin_on_a_single_cpu(void)
 }
 
 /* So many further daemons on these CPUs, with a polling lcore each: where are they? */
-static void test_pin_goes_where_no_other_daemon_polls(void)
+TEST(pin_goes_where_no_other_daemon_polls)
 {
     static const int cpus[] = {2, 3, 6}, expected[] = {3, 6, 2, 3, 6, 2};
     unsigned others[3] = {0};
@@ -181,7 +181,7 @@ static void test_pin_goes_where_no_other_daemon_polls(void)
 }
 
 /* What the configuration says stays, and counts. */
-static void test_pin_goes_round_what_is_taken(void)
+TEST(pin_goes_round_what_is_taken)
 {
     static const int cpus[] = {2, 3, 6};
     static const unsigned others[] = {0, 1, 1};
@@ -199,7 +199,7 @@ static void test_pin_goes_round_what_is_taken(void)
     CU_ASSERT(p.lcore[0].cpu == 3 && p.lcore[1].cpu == 6);
 }
 
-static void test_a_cpu_that_is_not_there_is_found(void)
+TEST(a_cpu_that_is_not_there_is_found)
 {
     const int cpus[] = {2, 3, 6};
     struct placement p = split();
@@ -213,7 +213,7 @@ static void test_a_cpu_that_is_not_there_is_found(void)
 }
 
 /* What stays is where it was; new queues go to who has fewest; threads that only aggregate get none. */
-static void test_ports_come_and_go(void)
+TEST(ports_come_and_go)
 {
     struct placement_ports there = ports_with(3, 1, 1);
     struct placement p = {.lcores = 3};
@@ -235,7 +235,7 @@ static void test_ports_come_and_go(void)
 }
 
 /* Whatever is in the bytes between fields. */
-static void test_the_same_placement(void)
+TEST(the_same_placement)
 {
     struct placement a, b;
 
@@ -259,7 +259,7 @@ static void test_the_same_placement(void)
     CU_ASSERT_FALSE(placement_same(&a, &b));
 }
 
-static void test_owners(void)
+TEST(owners)
 {
     struct placement p;
 
@@ -278,7 +278,7 @@ static void test_owners(void)
     CU_ASSERT_EQUAL(p.lcore[3].shards, 1 << 1);
 }
 
-static void test_default_deals_queues_out(void)
+TEST(default_deals_queues_out)
 {
     struct placement_ports ports = ports_with(2, 2, 1);
     struct placement p;
@@ -296,7 +296,7 @@ static void test_default_deals_queues_out(void)
     CU_ASSERT_EQUAL(placement_check(&p, &ports, NULL, 0), 0);
 }
 
-static void test_every_queue_has_one_owner(void)
+TEST(every_queue_has_one_owner)
 {
     const struct placement_ports two = ports_with(2, 2, 2);
     struct placement p = {
@@ -321,29 +321,4 @@ static void test_every_queue_has_one_owner(void)
     CU_ASSERT_EQUAL(placement_check(&p, &two, f, 2), 1);
     CU_ASSERT_EQUAL(f[0].fault, PLACEMENT_UNKNOWN);
     CU_ASSERT_EQUAL(f[0].queue, 2);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_default_is_good_for_any_machine),
-        UNIT_TEST(test_default_on_two_cpus_is_one_lcore),
-        UNIT_TEST(test_default_deals_ports_out),
-        UNIT_TEST(test_default_deals_queues_out),
-        UNIT_TEST(test_every_queue_has_one_owner),
-        UNIT_TEST(test_each_fault_is_found),
-        UNIT_TEST(test_all_faults_are_counted_and_the_list_not_overrun),
-        UNIT_TEST(test_no_shards_is_a_plain_switch),
-        UNIT_TEST(test_pin_leaves_the_first_cpu_to_the_main_lcore),
-        UNIT_TEST(test_pin_on_a_single_cpu),
-        UNIT_TEST(test_pin_goes_where_no_other_daemon_polls),
-        UNIT_TEST(test_pin_goes_round_what_is_taken),
-        UNIT_TEST(test_a_cpu_that_is_not_there_is_found),
-        UNIT_TEST(test_ports_come_and_go),
-        UNIT_TEST(test_the_same_placement),
-        UNIT_TEST(test_owners),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("placement", tests);
 }

@@ -4,7 +4,7 @@
 
 static struct rig rig;
 
-static void test_a_job_of_one_worker_completes_every_chunk_at_once(void)
+TEST(a_job_of_one_worker_completes_every_chunk_at_once)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 1)
     {
@@ -17,7 +17,7 @@ static void test_a_job_of_one_worker_completes_every_chunk_at_once(void)
     }
 }
 
-static void test_a_duplicate_within_its_phase_is_not_added(void)
+TEST(a_duplicate_within_its_phase_is_not_added)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -32,7 +32,7 @@ static void test_a_duplicate_within_its_phase_is_not_added(void)
 }
 
 /* The paper's switch has cleared the seen bit by then, and would add the packet to the wrong chunk. */
-static void test_a_duplicate_delayed_by_two_and_more_phases_is_stale(void)
+TEST(a_duplicate_delayed_by_two_and_more_phases_is_stale)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -47,7 +47,7 @@ static void test_a_duplicate_delayed_by_two_and_more_phases_is_stale(void)
 }
 
 /* The same, but into a chunk that is half collected and whose version is that of the old packet. */
-static void test_a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version(void)
+TEST(a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -60,7 +60,7 @@ static void test_a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_i
     }
 }
 
-static void test_a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one(void)
+TEST(a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .first_tag = 100)
     {
@@ -85,7 +85,7 @@ static void test_a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one(
     }
 }
 
-static void test_two_workers_retransmit_into_a_slot_that_completes_in_between(void)
+TEST(two_workers_retransmit_into_a_slot_that_completes_in_between)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -103,7 +103,7 @@ static void test_two_workers_retransmit_into_a_slot_that_completes_in_between(vo
 
 /* Worker 0 has its result and has moved on, when its old retransmission arrives after its new contribution.
  */
-static void test_a_result_that_crosses_a_retransmission(void)
+TEST(a_result_that_crosses_a_retransmission)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -119,7 +119,7 @@ static void test_a_result_that_crosses_a_retransmission(void)
 }
 
 /* The header's promise: unchanged until the first contribution to tag + 2 * slots. */
-static void test_a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next(void)
+TEST(a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -142,7 +142,7 @@ static void test_a_result_stays_in_place_until_the_slot_begins_the_chunk_after_t
     }
 }
 
-static void test_before_its_first_completion_a_slot_has_no_shadow(void)
+TEST(before_its_first_completion_a_slot_has_no_shadow)
 {
     RIG_FOR_EACH_MODE(&rig, .first_tag = 1000)
     {
@@ -154,7 +154,7 @@ static void test_before_its_first_completion_a_slot_has_no_shadow(void)
     }
 }
 
-static void test_a_chunk_that_cannot_have_been_reached_is_dropped(void)
+TEST(a_chunk_that_cannot_have_been_reached_is_dropped)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -169,7 +169,7 @@ static void test_a_chunk_that_cannot_have_been_reached_is_dropped(void)
     }
 }
 
-static void test_tags_wrap_around_2_to_the_32(void)
+TEST(tags_wrap_around_2_to_the_32)
 {
     for (uint16_t slots = 1; slots <= 8; slots *= 2) {
         RIG_FOR_EACH_MODE(&rig, .slots = slots, .first_tag = (uint32_t)-20)
@@ -190,7 +190,7 @@ static void test_tags_wrap_around_2_to_the_32(void)
     }
 }
 
-static void test_a_pool_of_one_slot(void)
+TEST(a_pool_of_one_slot)
 {
     RIG_FOR_EACH_MODE(&rig, .slots = 1, .first_tag = 7)
     {
@@ -202,7 +202,7 @@ static void test_a_pool_of_one_slot(void)
     }
 }
 
-static void test_a_pool_of_the_most_slots(void)
+TEST(a_pool_of_the_most_slots)
 {
     RIG_FOR_EACH_MODE(&rig, .slots = SML_MAX_SLOTS, .first_tag = UINT32_MAX - 5)
     {
@@ -211,7 +211,7 @@ static void test_a_pool_of_the_most_slots(void)
     }
 }
 
-static void test_slots_do_not_touch_each_other(void)
+TEST(slots_do_not_touch_each_other)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -226,7 +226,7 @@ static void test_slots_do_not_touch_each_other(void)
     }
 }
 
-static void test_jobs_of_64_and_of_1024_workers(void)
+TEST(jobs_of_64_and_of_1024_workers)
 {
     static const uint16_t sizes[] = {63, 64, 65, 256, 1024};
 
@@ -245,7 +245,7 @@ static void test_jobs_of_64_and_of_1024_workers(void)
     }
 }
 
-static void test_slot_and_version_must_go_with_the_tag(void)
+TEST(slot_and_version_must_go_with_the_tag)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -270,7 +270,7 @@ static enum sml_kind answer_kind(struct sml_packet *p)
     return (enum sml_kind)p->kind;
 }
 
-static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
+TEST(a_probe_is_told_to_send_again_to_wait_or_the_result)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 10)
     {
@@ -298,7 +298,7 @@ static void test_a_probe_is_told_to_send_again_to_wait_or_the_result(void)
 }
 
 /* The longest WAIT: a bit for each of 1,024 ranks. */
-static void test_a_probe_of_the_largest_job_is_told_whom_it_waits_for(void)
+TEST(a_probe_of_the_largest_job_is_told_whom_it_waits_for)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = AGG_MAX_WORKERS)
     {
@@ -316,7 +316,7 @@ static void test_a_probe_of_the_largest_job_is_told_whom_it_waits_for(void)
 
 /* From a rank that hands results back after a restart while the others are ahead: it must not ask for ever.
  */
-static void test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged(void)
+TEST(a_probe_for_a_chunk_before_the_shadow_is_acknowledged)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -330,7 +330,7 @@ static void test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged(void)
     }
 }
 
-static void test_a_probe_changes_nothing(void)
+TEST(a_probe_changes_nothing)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -345,7 +345,7 @@ static void test_a_probe_changes_nothing(void)
     }
 }
 
-static void test_the_view_tells_what_a_slot_collects(void)
+TEST(the_view_tells_what_a_slot_collects)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 100, .first_tag = 3)
     {
@@ -365,7 +365,7 @@ static void test_the_view_tells_what_a_slot_collects(void)
     }
 }
 
-static void test_a_configuration_out_of_range_has_no_footprint(void)
+TEST(a_configuration_out_of_range_has_no_footprint)
 {
     const struct sml_pool_config good = {.workers = 1024, .slots = 16384, .chunk_bytes = 8960};
     struct sml_pool_config c[13];
@@ -391,35 +391,4 @@ static void test_a_configuration_out_of_range_has_no_footprint(void)
     c[0] = good;
     c[0].mode = XFER_ORDERED; /* 150 GB: must not overflow on the way */
     CU_ASSERT(sml_pool_footprint(&c[0]) >= (size_t)16384 * 1025 * 8960);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_job_of_one_worker_completes_every_chunk_at_once),
-        UNIT_TEST(test_a_duplicate_within_its_phase_is_not_added),
-        UNIT_TEST(test_a_duplicate_delayed_by_two_and_more_phases_is_stale),
-        UNIT_TEST(test_a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version),
-        UNIT_TEST(test_a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one),
-        UNIT_TEST(test_two_workers_retransmit_into_a_slot_that_completes_in_between),
-        UNIT_TEST(test_a_result_that_crosses_a_retransmission),
-        UNIT_TEST(test_a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next),
-        UNIT_TEST(test_before_its_first_completion_a_slot_has_no_shadow),
-        UNIT_TEST(test_a_chunk_that_cannot_have_been_reached_is_dropped),
-        UNIT_TEST(test_tags_wrap_around_2_to_the_32),
-        UNIT_TEST(test_a_pool_of_one_slot),
-        UNIT_TEST(test_a_pool_of_the_most_slots),
-        UNIT_TEST(test_slots_do_not_touch_each_other),
-        UNIT_TEST(test_jobs_of_64_and_of_1024_workers),
-        UNIT_TEST(test_slot_and_version_must_go_with_the_tag),
-        UNIT_TEST(test_a_probe_is_told_to_send_again_to_wait_or_the_result),
-        UNIT_TEST(test_a_probe_of_the_largest_job_is_told_whom_it_waits_for),
-        UNIT_TEST(test_a_probe_for_a_chunk_before_the_shadow_is_acknowledged),
-        UNIT_TEST(test_a_probe_changes_nothing),
-        UNIT_TEST(test_the_view_tells_what_a_slot_collects),
-        UNIT_TEST(test_a_configuration_out_of_range_has_no_footprint),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool", tests);
 }

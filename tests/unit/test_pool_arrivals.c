@@ -27,7 +27,7 @@ static enum sml_reason contribute(uint16_t rank, uint32_t tag, uint64_t at)
     return rig_data(&rig, rank, tag, 1);
 }
 
-static void test_a_rank_is_late_by_the_time_since_the_first_one(void)
+TEST(a_rank_is_late_by_the_time_since_the_first_one)
 {
     start(3, 1);
     CU_ASSERT_EQUAL(contribute(1, 0, 5000), SML_HELD);
@@ -50,7 +50,7 @@ static void test_a_rank_is_late_by_the_time_since_the_first_one(void)
     rig_stop(&rig);
 }
 
-static void test_the_buckets_are_powers_of_two(void)
+TEST(the_buckets_are_powers_of_two)
 {
     CU_ASSERT(agg_delay_bucket(0) == 0 && agg_delay_bucket(1023) == 0 && agg_delay_bucket(1024) == 1);
     CU_ASSERT_EQUAL(agg_delay_bucket(UINT64_MAX), AGG_DELAY_BUCKETS - 1);
@@ -61,7 +61,7 @@ static void test_the_buckets_are_powers_of_two(void)
 }
 
 /* In a job of one rank every contribution is a chunk's first and last. */
-static void test_a_single_rank_is_never_late(void)
+TEST(a_single_rank_is_never_late)
 {
     start(1, 1);
     for (uint32_t tag = 0; tag < 9; tag++)
@@ -79,7 +79,7 @@ static enum sml_reason probe(uint16_t rank, uint32_t tag)
 }
 
 /* Neither what comes again nor what does not count changes a delay. */
-static void test_repetitions_and_probes_are_counted_apart(void)
+TEST(repetitions_and_probes_are_counted_apart)
 {
     start(2, 1);
     CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
@@ -105,7 +105,7 @@ static void test_repetitions_and_probes_are_counted_apart(void)
 }
 
 /* Each shard has notes of its own; whichever the number of shards, the view has them all. */
-static void test_a_view_adds_up_the_shards(void)
+TEST(a_view_adds_up_the_shards)
 {
     uint64_t rng = rng_seed(7);
 
@@ -135,7 +135,7 @@ static void test_a_view_adds_up_the_shards(void)
 }
 
 /* A chunk that was handed back after a restart: what had come for it has counted, and nobody is late. */
-static void test_a_result_handed_back_makes_nobody_late(void)
+TEST(a_result_handed_back_makes_nobody_late)
 {
     rig_start(&rig, (struct sml_pool_config){
                         .workers = 2, .format = XFER_FORMAT_TYPED, .arrivals = true, .resumed = true});
@@ -151,7 +151,7 @@ static void test_a_result_handed_back_makes_nobody_late(void)
     rig_stop(&rig);
 }
 
-static void test_a_pool_that_keeps_none_says_so_and_is_smaller(void)
+TEST(a_pool_that_keeps_none_says_so_and_is_smaller)
 {
     struct agg_rank_view v;
     struct sml_pool_config cfg;
@@ -170,7 +170,7 @@ static void test_a_pool_that_keeps_none_says_so_and_is_smaller(void)
 }
 
 /* What lies behind the last slot belongs to the last rank of the last shard, and nothing behind that. */
-static void test_the_last_rank_of_the_largest_job(void)
+TEST(the_last_rank_of_the_largest_job)
 {
     start(AGG_MAX_WORKERS, 3);
     for (uint16_t r = 0; r < AGG_MAX_WORKERS; r++)
@@ -178,21 +178,4 @@ static void test_the_last_rank_of_the_largest_job(void)
     const struct agg_rank_view v = view_of(AGG_MAX_WORKERS - 1);
     CU_ASSERT(v.contributions == 1 && v.completed == 1 && v.delay_worst_ns == AGG_MAX_WORKERS - 1);
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_rank_is_late_by_the_time_since_the_first_one),
-        UNIT_TEST(test_the_buckets_are_powers_of_two),
-        UNIT_TEST(test_a_single_rank_is_never_late),
-        UNIT_TEST(test_repetitions_and_probes_are_counted_apart),
-        UNIT_TEST(test_a_view_adds_up_the_shards),
-        UNIT_TEST(test_a_result_handed_back_makes_nobody_late),
-        UNIT_TEST(test_a_pool_that_keeps_none_says_so_and_is_smaller),
-        UNIT_TEST(test_the_last_rank_of_the_largest_job),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_arrivals", tests);
 }

@@ -32,7 +32,7 @@ static void count_given_back(void *buffer)
     given_back[((uint8_t *)buffer - buffers[0]) / sizeof buffers[0]]++;
 }
 
-static void test_a_sum_is_made_in_the_buffer_that_starts_it(void)
+TEST(a_sum_is_made_in_the_buffer_that_starts_it)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -48,7 +48,7 @@ static void test_a_sum_is_made_in_the_buffer_that_starts_it(void)
     }
 }
 
-static void test_a_result_is_kept_for_two_phases(void)
+TEST(a_result_is_kept_for_two_phases)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 1, .slots = 2)
     {
@@ -68,7 +68,7 @@ static void test_a_result_is_kept_for_two_phases(void)
     }
 }
 
-static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
+TEST(in_rank_order_the_first_ranks_buffer_is_kept)
 {
     struct sml_packet p;
 
@@ -91,7 +91,7 @@ static void test_in_rank_order_the_first_ranks_buffer_is_kept(void)
     rig_stop(&rig);
 }
 
-static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
+TEST(the_call_in_a_kept_buffer_is_the_one_to_agree_with)
 {
     struct xfer_call other = call;
     struct xfer_mismatch m;
@@ -110,7 +110,7 @@ static void test_the_call_in_a_kept_buffer_is_the_one_to_agree_with(void)
     }
 }
 
-static void test_a_result_handed_back_releases_the_sum_that_was_begun(void)
+TEST(a_result_handed_back_releases_the_sum_that_was_begun)
 {
     struct sml_packet p;
 
@@ -129,7 +129,7 @@ static void test_a_result_handed_back_releases_the_sum_that_was_begun(void)
     }
 }
 
-static void test_draining_gives_back_what_is_kept(void)
+TEST(draining_gives_back_what_is_kept)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 1, .slots = 2)
     {
@@ -142,19 +142,4 @@ static void test_draining_gives_back_what_is_kept(void)
         for (unsigned b = 0; b < BUFFERS; b++)
             CU_ASSERT_EQUAL(given_back[b], b >= 1 && b <= 4);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_sum_is_made_in_the_buffer_that_starts_it),
-        UNIT_TEST(test_a_result_is_kept_for_two_phases),
-        UNIT_TEST(test_in_rank_order_the_first_ranks_buffer_is_kept),
-        UNIT_TEST(test_the_call_in_a_kept_buffer_is_the_one_to_agree_with),
-        UNIT_TEST(test_a_result_handed_back_releases_the_sum_that_was_begun),
-        UNIT_TEST(test_draining_gives_back_what_is_kept),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_buffers", tests);
 }

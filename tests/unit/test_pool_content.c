@@ -25,7 +25,7 @@ static enum sml_reason of_length(enum sml_kind kind, uint8_t code, size_t bytes)
     return rig_apply(&rig, 0, &p);
 }
 
-static void test_bad_length(void)
+TEST(bad_length)
 {
     RIG_FOR_EACH_MODE(&rig, .chunk_bytes = 68, .workers = 2)
     {
@@ -46,7 +46,7 @@ static void test_bad_length(void)
     }
 }
 
-static void test_bad_type(void)
+TEST(bad_type)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -58,7 +58,7 @@ static void test_bad_type(void)
     }
 }
 
-static void test_bad_kind(void)
+TEST(bad_kind)
 {
     static const enum sml_kind foreign[] = {0,          SML_NACK,    SML_WAIT, SML_MISMATCH,
                                             SML_REJECT, SML_RESTORE, 9,        15};
@@ -88,7 +88,7 @@ static struct xfer_mismatch mismatch(uint16_t rank, uint16_t peer, uint32_t tag)
     return m;
 }
 
-static void test_a_mismatch_of_type_names_both_sides_and_leaves_the_sum(void)
+TEST(a_mismatch_of_type_names_both_sides_and_leaves_the_sum)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -110,7 +110,7 @@ static void test_a_mismatch_of_type_names_both_sides_and_leaves_the_sum(void)
     }
 }
 
-static void test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum(void)
+TEST(a_mismatch_of_length_names_both_sides_and_leaves_the_sum)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -126,7 +126,7 @@ static void test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum(void)
     }
 }
 
-static void test_a_mismatch_of_any_field_of_the_call_names_both_calls(void)
+TEST(a_mismatch_of_any_field_of_the_call_names_both_calls)
 {
     struct xfer_call other[6] = {call, call, call, call, call, call};
 
@@ -149,7 +149,7 @@ static void test_a_mismatch_of_any_field_of_the_call_names_both_calls(void)
 }
 
 /* One rank is in the middle of a collective, the other begins the next: both orders of arrival. */
-static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
+TEST(an_opening_packet_against_a_plain_one_is_a_mismatch)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .chunk_bytes = 128)
     {
@@ -174,7 +174,7 @@ static void test_an_opening_packet_against_a_plain_one_is_a_mismatch(void)
     }
 }
 
-static void test_the_result_of_an_opening_chunk_is_the_call_and_the_elements(void)
+TEST(the_result_of_an_opening_chunk_is_the_call_and_the_elements)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3)
     {
@@ -199,7 +199,7 @@ static void test_the_result_of_an_opening_chunk_is_the_call_and_the_elements(voi
     }
 }
 
-static void test_an_empty_tensor_is_an_opening_chunk_without_elements(void)
+TEST(an_empty_tensor_is_an_opening_chunk_without_elements)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2)
     {
@@ -225,7 +225,7 @@ static enum sml_reason with_flags(uint16_t rank, enum sml_kind kind, uint32_t ta
     return rig_apply(&rig, rank, &p);
 }
 
-static void test_only_ranks_that_ask_for_the_sum_get_it(void)
+TEST(only_ranks_that_ask_for_the_sum_get_it)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 66)
     {
@@ -242,7 +242,7 @@ static void test_only_ranks_that_ask_for_the_sum_get_it(void)
     }
 }
 
-static void test_a_result_sent_again_is_as_long_as_the_packet_asks_for(void)
+TEST(a_result_sent_again_is_as_long_as_the_packet_asks_for)
 {
     static const enum sml_kind kinds[] = {SML_DATA, SML_PROBE};
 
@@ -312,7 +312,7 @@ static unsigned float_results_that_differ(enum xfer_mode mode)
     return differ;
 }
 
-static void test_in_rank_order_float_sums_have_the_same_bits_for_any_order_of_arrival(void)
+TEST(in_rank_order_float_sums_have_the_same_bits_for_any_order_of_arrival)
 {
     CU_ASSERT_EQUAL(float_results_that_differ(XFER_ORDERED), 0);
     CU_ASSERT(float_results_that_differ(XFER_ON_ARRIVAL) > 0); /* or the test would prove nothing */
@@ -339,7 +339,7 @@ static void start_published(uint16_t chunk_bytes)
                         .format = XFER_FORMAT_INT32, .workers = 3, .chunk_bytes = chunk_bytes});
 }
 
-static void test_the_published_format_returns_signed_maxima_of_both_exponents(void)
+TEST(the_published_format_returns_signed_maxima_of_both_exponents)
 {
     struct sml_packet p;
 
@@ -363,7 +363,7 @@ static void test_the_published_format_returns_signed_maxima_of_both_exponents(vo
     rig_stop(&rig);
 }
 
-static void test_a_published_size_code_must_be_the_agreed_one(void)
+TEST(a_published_size_code_must_be_the_agreed_one)
 {
     static const uint16_t chunk_bytes[] = {128, 256, 512, 1024, 1460};
 
@@ -377,7 +377,7 @@ static void test_a_published_size_code_must_be_the_agreed_one(void)
     }
 }
 
-static void test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one(void)
+TEST(size_codes_of_a_chunk_must_agree_since_the_result_has_but_one)
 {
     start_published(1024);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_256, 0, 0, 256), SML_HELD);
@@ -386,7 +386,7 @@ static void test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one(v
     rig_stop(&rig);
 }
 
-static void test_the_published_format_takes_agreed_lengths_and_exponents_alone(void)
+TEST(the_published_format_takes_agreed_lengths_and_exponents_alone)
 {
     start_published(1460);
     CU_ASSERT_EQUAL(published(0, SML_SIZE_AGREED, 1, 2, 0), SML_HELD);
@@ -414,7 +414,7 @@ static enum sml_reason hand_back(uint16_t rank, uint32_t tag, int64_t sum)
     return rig_apply(&rig, rank, &p);
 }
 
-static void test_a_result_handed_back_is_adopted_once_and_answers_contributions(void)
+TEST(a_result_handed_back_is_adopted_once_and_answers_contributions)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3, .resumed = true, .first_tag = 10)
     {
@@ -434,7 +434,7 @@ static void test_a_result_handed_back_is_adopted_once_and_answers_contributions(
 
 /* Those who wait for it already are told who wants the sum; what they contributed is forgotten, since the sum
  * has it. */
-static void test_a_result_handed_back_into_a_chunk_that_is_being_collected(void)
+TEST(a_result_handed_back_into_a_chunk_that_is_being_collected)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 3, .resumed = true)
     {
@@ -450,7 +450,7 @@ static void test_a_result_handed_back_into_a_chunk_that_is_being_collected(void)
     }
 }
 
-static void test_only_chunks_of_the_first_turn_can_be_handed_back(void)
+TEST(only_chunks_of_the_first_turn_can_be_handed_back)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .resumed = true, .first_tag = 10)
     {
@@ -464,7 +464,7 @@ static void test_only_chunks_of_the_first_turn_can_be_handed_back(void)
     }
 }
 
-static void test_an_opening_result_handed_back_begins_with_its_call(void)
+TEST(an_opening_result_handed_back_begins_with_its_call)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .resumed = true)
     {
@@ -482,7 +482,7 @@ static void test_an_opening_result_handed_back_begins_with_its_call(void)
     }
 }
 
-static void test_a_malformed_result_handed_back_is_dropped(void)
+TEST(a_malformed_result_handed_back_is_dropped)
 {
     RIG_FOR_EACH_MODE(&rig, .workers = 2, .resumed = true)
     {
@@ -494,7 +494,7 @@ static void test_a_malformed_result_handed_back_is_dropped(void)
     }
 }
 
-static void test_a_published_result_handed_back_keeps_its_exponents(void)
+TEST(a_published_result_handed_back_keeps_its_exponents)
 {
     rig_start(&rig, (struct sml_pool_config){.format = XFER_FORMAT_INT32, .workers = 2, .resumed = true});
     struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
@@ -506,35 +506,4 @@ static void test_a_published_result_handed_back_keeps_its_exponents(void)
     CU_ASSERT(rig.v.payload[0] >> 4 == SML_DATA && rig.v.payload[8] == (uint8_t)-7 &&
               rig.v.payload[9] == 0x7f);
     rig_stop(&rig);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_bad_length),
-        UNIT_TEST(test_bad_type),
-        UNIT_TEST(test_bad_kind),
-        UNIT_TEST(test_a_mismatch_of_type_names_both_sides_and_leaves_the_sum),
-        UNIT_TEST(test_a_mismatch_of_length_names_both_sides_and_leaves_the_sum),
-        UNIT_TEST(test_a_mismatch_of_any_field_of_the_call_names_both_calls),
-        UNIT_TEST(test_an_opening_packet_against_a_plain_one_is_a_mismatch),
-        UNIT_TEST(test_the_result_of_an_opening_chunk_is_the_call_and_the_elements),
-        UNIT_TEST(test_an_empty_tensor_is_an_opening_chunk_without_elements),
-        UNIT_TEST(test_only_ranks_that_ask_for_the_sum_get_it),
-        UNIT_TEST(test_a_result_sent_again_is_as_long_as_the_packet_asks_for),
-        UNIT_TEST(test_in_rank_order_float_sums_have_the_same_bits_for_any_order_of_arrival),
-        UNIT_TEST(test_the_published_format_returns_signed_maxima_of_both_exponents),
-        UNIT_TEST(test_a_published_size_code_must_be_the_agreed_one),
-        UNIT_TEST(test_size_codes_of_a_chunk_must_agree_since_the_result_has_but_one),
-        UNIT_TEST(test_the_published_format_takes_agreed_lengths_and_exponents_alone),
-        UNIT_TEST(test_a_result_handed_back_is_adopted_once_and_answers_contributions),
-        UNIT_TEST(test_a_result_handed_back_into_a_chunk_that_is_being_collected),
-        UNIT_TEST(test_only_chunks_of_the_first_turn_can_be_handed_back),
-        UNIT_TEST(test_an_opening_result_handed_back_begins_with_its_call),
-        UNIT_TEST(test_a_malformed_result_handed_back_is_dropped),
-        UNIT_TEST(test_a_published_result_handed_back_keeps_its_exponents),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_content", tests);
 }

@@ -73,7 +73,7 @@ static void complete(struct rig *rig, unsigned thread, uint64_t at, uint8_t tens
 }
 
 /* 600 tensors of 1 to 9 packets: the tensors' count wraps twice. */
-static void test_packet_numbers_begin_anew_with_every_tensor(void)
+TEST(packet_numbers_begin_anew_with_every_tensor)
 {
     uint64_t at[THREADS] = {0};
     struct rig rig;
@@ -87,7 +87,7 @@ static void test_packet_numbers_begin_anew_with_every_tensor(void)
 }
 
 /* For longer than the tensors' count tells: as where tensors have one packet and the window is 256. */
-static void test_slots_may_rest(void)
+TEST(slots_may_rest)
 {
     static const unsigned rests[] = {100, 127, 128, 200, 255, 256, 257, 1000, 70000};
     uint64_t at[THREADS] = {0};
@@ -104,7 +104,7 @@ static void test_slots_may_rest(void)
 }
 
 /* What is stale and what is new, by how many tensors there are between a copy and the newest. */
-static void test_how_late_a_copy_may_be(void)
+TEST(how_late_a_copy_may_be)
 {
     for (unsigned late = 2; late < 256; late++) {
         struct rig rig;
@@ -122,7 +122,7 @@ static void test_how_late_a_copy_may_be(void)
 }
 
 /* The job's byte may as well stay: then packets must be numbered through. */
-static void test_packets_may_be_numbered_through(void)
+TEST(packets_may_be_numbered_through)
 {
     struct rig rig;
 
@@ -133,7 +133,7 @@ static void test_packets_may_be_numbered_through(void)
 }
 
 /* A client uses a slot's versions in turn; who takes the same one twice has missed a sum. */
-static void test_a_chunk_of_the_last_ones_version_is_ahead(void)
+TEST(a_chunk_of_the_last_ones_version_is_ahead)
 {
     struct rig rig;
     struct sml_packet p;
@@ -147,7 +147,7 @@ static void test_a_chunk_of_the_last_ones_version_is_ahead(void)
 }
 
 /* What the published switch adds to the wrong chunk: the version of the copy is the one that is expected. */
-static void test_a_copy_that_is_two_phases_late_is_stale(void)
+TEST(a_copy_that_is_two_phases_late_is_stale)
 {
     struct rig rig;
     struct sml_packet p;
@@ -162,7 +162,7 @@ static void test_a_copy_that_is_two_phases_late_is_stale(void)
     rig_stop(&rig);
 }
 
-static void test_a_rank_that_lost_the_result_gets_it_again(void)
+TEST(a_rank_that_lost_the_result_gets_it_again)
 {
     struct rig rig;
     struct sml_packet p;
@@ -179,7 +179,7 @@ static void test_a_rank_that_lost_the_result_gets_it_again(void)
 }
 
 /* One that is in another run, or counts otherwise. */
-static void test_another_chunk_is_never_added(void)
+TEST(another_chunk_is_never_added)
 {
     static const struct {
         uint8_t tensor;
@@ -206,7 +206,7 @@ static void test_another_chunk_is_never_added(void)
 }
 
 /* Such a client would take whatever comes for the sum. */
-static void test_there_is_no_answer_but_sums(void)
+TEST(there_is_no_answer_but_sums)
 {
     struct rig rig;
     struct sml_packet p;
@@ -225,7 +225,7 @@ static void test_there_is_no_answer_but_sums(void)
     rig_stop(&rig);
 }
 
-static void test_a_thread_has_its_own_slots(void)
+TEST(a_thread_has_its_own_slots)
 {
     struct rig rig;
 
@@ -241,7 +241,7 @@ static void test_a_thread_has_its_own_slots(void)
 
 /* With a new pool, chunk numbers begin anew. With the old one a client that has started again would be told
  * the sum of the run before: its first packet looks like the copy of one that was lost. */
-static void test_a_client_that_starts_again_needs_a_new_pool(void)
+TEST(a_client_that_starts_again_needs_a_new_pool)
 {
     struct rig rig;
     struct sml_packet p;
@@ -259,7 +259,7 @@ static void test_a_client_that_starts_again_needs_a_new_pool(void)
 }
 
 /* Whether somebody works is told by packets that belong to the work. */
-static void test_stale_packets_are_not_heard(void)
+TEST(stale_packets_are_not_heard)
 {
     struct rig rig;
     struct sml_packet p;
@@ -279,7 +279,7 @@ static void test_stale_packets_are_not_heard(void)
     rig_stop(&rig);
 }
 
-static void test_what_such_a_pool_cannot_be(void)
+TEST(what_such_a_pool_cannot_be)
 {
     const struct sml_pool_config good = {.workers = 2,
                                          .format = XFER_FORMAT_INT32,
@@ -300,26 +300,4 @@ static void test_what_such_a_pool_cannot_be(void)
     bad[5].slots = 0;
     for (size_t i = 0; i < 6; i++)
         CU_ASSERT_EQUAL(sml_pool_footprint(&bad[i]), 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_packet_numbers_begin_anew_with_every_tensor),
-        UNIT_TEST(test_slots_may_rest),
-        UNIT_TEST(test_how_late_a_copy_may_be),
-        UNIT_TEST(test_packets_may_be_numbered_through),
-        UNIT_TEST(test_a_chunk_of_the_last_ones_version_is_ahead),
-        UNIT_TEST(test_a_copy_that_is_two_phases_late_is_stale),
-        UNIT_TEST(test_a_rank_that_lost_the_result_gets_it_again),
-        UNIT_TEST(test_another_chunk_is_never_added),
-        UNIT_TEST(test_there_is_no_answer_but_sums),
-        UNIT_TEST(test_a_thread_has_its_own_slots),
-        UNIT_TEST(test_a_client_that_starts_again_needs_a_new_pool),
-        UNIT_TEST(test_stale_packets_are_not_heard),
-        UNIT_TEST(test_what_such_a_pool_cannot_be),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_labels", tests);
 }

@@ -497,7 +497,7 @@ static void run(struct world *w)
                w->cfg.checksum, w->cfg.resumed, w->cfg.first_tag, w->code, w->cfg.kernels->name);
 }
 
-static void test_any_interleaving_gives_what_the_oracle_foretells(void)
+TEST(any_interleaving_gives_what_the_oracle_foretells)
 {
     static struct world w;
     uint64_t seed = rng_seed(2026);
@@ -517,14 +517,4 @@ static void test_any_interleaving_gives_what_the_oracle_foretells(void)
         CU_ASSERT(w.verdicts[met[i]] > unit_cases(1000));
     CU_ASSERT(w.verdicts[SML_RESTORED] >= unit_cases(50)); /* once a slot at most, and in every other job */
     CU_ASSERT(w.kept_total > unit_cases(1000));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_any_interleaving_gives_what_the_oracle_foretells),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_random", tests);
 }

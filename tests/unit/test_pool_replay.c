@@ -22,7 +22,7 @@ static void pass(struct rig *rig, uint32_t first_tag)
     }
 }
 
-static void test_a_capture_can_be_replayed_over_and_over(void)
+TEST(a_capture_can_be_replayed_over_and_over)
 {
     static const uint32_t firsts[] = {0, 8, 0 - 16u};
 
@@ -37,7 +37,7 @@ static void test_a_capture_can_be_replayed_over_and_over(void)
 }
 
 /* After tag 15 (slot 3), slot 3 expects 19, holds 15; half of the 32 tags around lie behind, half ahead. */
-static void test_stale_and_early_packets_are_told_apart_within_half_the_tags(void)
+TEST(stale_and_early_packets_are_told_apart_within_half_the_tags)
 {
     static const struct {
         uint32_t tag;
@@ -57,7 +57,7 @@ static void test_stale_and_early_packets_are_told_apart_within_half_the_tags(voi
     rig_stop(&rig);
 }
 
-static void test_too_few_bits_for_the_slots_are_refused(void)
+TEST(too_few_bits_for_the_slots_are_refused)
 {
     struct sml_pool_config cfg = {
         .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = XFER_FORMAT_TYPED, .tag_bits = 4};
@@ -68,7 +68,7 @@ static void test_too_few_bits_for_the_slots_are_refused(void)
 }
 
 /* Not even those that a shift by as many bits would take for fewer. */
-static void test_more_bits_than_a_tag_has_are_refused(void)
+TEST(more_bits_than_a_tag_has_are_refused)
 {
     struct sml_pool_config cfg = {
         .workers = 2, .slots = SLOTS, .chunk_bytes = 64, .format = XFER_FORMAT_TYPED, .tag_bits = 31};
@@ -78,17 +78,4 @@ static void test_more_bits_than_a_tag_has_are_refused(void)
         cfg.tag_bits = (uint8_t)bits;
         CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_capture_can_be_replayed_over_and_over),
-        UNIT_TEST(test_stale_and_early_packets_are_told_apart_within_half_the_tags),
-        UNIT_TEST(test_too_few_bits_for_the_slots_are_refused),
-        UNIT_TEST(test_more_bits_than_a_tag_has_are_refused),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("pool_replay", tests);
 }

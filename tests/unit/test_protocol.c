@@ -30,7 +30,7 @@ static void check_that_names_differ(const struct agg_protocol *one, const struct
             CU_ASSERT_STRING_NOT_EQUAL(one->reason[i].name, other->reason[j].name);
 }
 
-static void test_reasons_of_different_protocols_have_different_names(void)
+TEST(reasons_of_different_protocols_have_different_names)
 {
     unsigned n;
     const struct agg_protocol *const *protocol = agg_protocols(&n);
@@ -42,7 +42,7 @@ static void test_reasons_of_different_protocols_have_different_names(void)
     }
 }
 
-static void test_every_reason_has_a_name_and_a_meaning(void)
+TEST(every_reason_has_a_name_and_a_meaning)
 {
     check_reasons(&sml_protocol);
     check_reasons(&tally);
@@ -50,14 +50,14 @@ static void test_every_reason_has_a_name_and_a_meaning(void)
     CU_ASSERT_STRING_EQUAL(sml_protocol.reason[SML_DROP_STALE].name, "drop_stale");
 }
 
-static void test_protocols_are_found_by_number(void)
+TEST(protocols_are_found_by_number)
 {
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_SWITCHML), &sml_protocol);
     CU_ASSERT_PTR_NULL(agg_protocol_find(0));
     CU_ASSERT_PTR_NULL(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH + 1));
 }
 
-static void test_shard_keys_are_read_within_the_payload(void)
+TEST(shard_keys_are_read_within_the_payload)
 {
     uint8_t payload[SML_HEADER_BYTES];
     const struct sml_packet p = {.kind = SML_DATA, .size_code = SML_SIZE_AGREED, .slot = 0x1234, .ver = 1};
@@ -142,14 +142,14 @@ static void sum_in_one_burst(enum xfer_mode mode)
     carrier_close(&c);
 }
 
-static void test_switchml_sums_a_burst(void)
+TEST(switchml_sums_a_burst)
 {
     sum_in_one_burst(XFER_ON_ARRIVAL);
     sum_in_one_burst(XFER_ORDERED);
 }
 
 /* Each fault of a header has a reason of its own. */
-static void test_switchml_names_what_is_malformed(void)
+TEST(switchml_names_what_is_malformed)
 {
     static const struct {
         uint8_t at, value; /* what is wrong in the header */
@@ -177,7 +177,7 @@ static void test_switchml_names_what_is_malformed(void)
     carrier_close(&c);
 }
 
-static void test_switchml_refuses_strangers(void)
+TEST(switchml_refuses_strangers)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
@@ -216,7 +216,7 @@ static void test_switchml_refuses_strangers(void)
 }
 
 /* A published client that is in no job would take an answer for a sum. */
-static void test_what_a_published_client_may_have_sent_is_not_answered(void)
+TEST(what_a_published_client_may_have_sent_is_not_answered)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
@@ -235,7 +235,7 @@ static void test_what_a_published_client_may_have_sent_is_not_answered(void)
 }
 
 /* By its address alone, whatever job its packets name; by its UDP port it is known which thread it is. */
-static void test_members_of_static_jobs_are_found_by_address(void)
+TEST(members_of_static_jobs_are_found_by_address)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
@@ -261,7 +261,7 @@ static void test_members_of_static_jobs_are_found_by_address(void)
     carrier_close(&c);
 }
 
-static void test_slots_can_be_seen(void)
+TEST(slots_can_be_seen)
 {
     static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
@@ -280,7 +280,7 @@ static void test_slots_can_be_seen(void)
 
 /* The other one */
 
-static void test_a_protocol_that_passes_packets_on(void)
+TEST(a_protocol_that_passes_packets_on)
 {
     static struct carrier c;
     const struct agg_terms terms = tally_terms(4);
@@ -311,24 +311,4 @@ static void test_a_protocol_that_passes_packets_on(void)
     carrier_tick(&c, 10 + 9 * TALLY_QUIET_NS);
     CU_ASSERT_EQUAL(c.sent_n, 5);
     carrier_close(&c);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_reason_has_a_name_and_a_meaning),
-        UNIT_TEST(test_reasons_of_different_protocols_have_different_names),
-        UNIT_TEST(test_protocols_are_found_by_number),
-        UNIT_TEST(test_shard_keys_are_read_within_the_payload),
-        UNIT_TEST(test_switchml_sums_a_burst),
-        UNIT_TEST(test_switchml_names_what_is_malformed),
-        UNIT_TEST(test_switchml_refuses_strangers),
-        UNIT_TEST(test_what_a_published_client_may_have_sent_is_not_answered),
-        UNIT_TEST(test_members_of_static_jobs_are_found_by_address),
-        UNIT_TEST(test_slots_can_be_seen),
-        UNIT_TEST(test_a_protocol_that_passes_packets_on),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("protocol", tests);
 }

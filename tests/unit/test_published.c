@@ -236,20 +236,10 @@ static bool play(uint64_t seed)
     return well;
 }
 
-static void test_our_worker_needs_nothing_but_the_papers_switch(void)
+TEST(our_worker_needs_nothing_but_the_papers_switch)
 {
     const uint64_t seed = rng_seed(1);
 
     for (uint64_t i = 0; i < 60; i++)
         CU_ASSERT(play(seed + i));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_our_worker_needs_nothing_but_the_papers_switch),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("published", tests);
 }

@@ -36,7 +36,7 @@ static bool result_is(uint32_t tag, int64_t first, unsigned names)
     return x == first && p.body[64] == names;
 }
 
-static void a_quorum_is_enough_once_time_is_up(void)
+TEST(a_quorum_is_enough_once_time_is_up)
 {
     for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
         start(mode, WAIT);
@@ -60,7 +60,7 @@ static void a_quorum_is_enough_once_time_is_up(void)
     }
 }
 
-static void less_than_a_quorum_waits_for_more(void)
+TEST(less_than_a_quorum_waits_for_more)
 {
     start(XFER_ORDERED, WAIT);
     rig_data(&rig, 0, 0, 1);
@@ -71,7 +71,7 @@ static void less_than_a_quorum_waits_for_more(void)
     rig_stop(&rig);
 }
 
-static void all_are_never_waited_for(void)
+TEST(all_are_never_waited_for)
 {
     start(XFER_ON_ARRIVAL, WAIT);
     for (uint16_t r = 0; r < WORKERS - 1; r++)
@@ -82,7 +82,7 @@ static void all_are_never_waited_for(void)
 }
 
 /* Once a chunk was closed without a rank, nobody waits for it until it is heard. */
-static void who_is_silent_is_waited_for_once(void)
+TEST(who_is_silent_is_waited_for_once)
 {
     start(XFER_ORDERED, WAIT);
     for (uint16_t r = 0; r < 3; r++)
@@ -99,7 +99,7 @@ static void who_is_silent_is_waited_for_once(void)
     rig_stop(&rig);
 }
 
-static void a_straggler_is_told_how_far_the_others_are(void)
+TEST(a_straggler_is_told_how_far_the_others_are)
 {
     struct sml_packet late;
 
@@ -133,7 +133,7 @@ static void close_without_others(uint32_t tag, bool resumed)
     CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 7), SML_SEND_QUORUM);
 }
 
-static void a_straggler_is_told_whether_it_is_in_what_it_has_missed(void)
+TEST(a_straggler_is_told_whether_it_is_in_what_it_has_missed)
 {
     for (int resumed = 0; resumed < 2; resumed++) {
         rig_start(&rig,
@@ -171,7 +171,7 @@ static uint16_t closed(enum xfer_mode mode, unsigned op, unsigned type, const vo
     return result;
 }
 
-static void operations_are_of_those_that_are_in(void)
+TEST(operations_are_of_those_that_are_in)
 {
     const uint16_t six = 6, eleven = 11, half_6 = 0x4600, half_11 = 0x4980, half_8_5 = 0x4840;
 
@@ -183,7 +183,7 @@ static void operations_are_of_those_that_are_in(void)
     }
 }
 
-static void missed_chunks_are_counted_by_rank(void)
+TEST(missed_chunks_are_counted_by_rank)
 {
     struct agg_rank_view view;
 
@@ -197,7 +197,7 @@ static void missed_chunks_are_counted_by_rank(void)
     rig_stop(&rig);
 }
 
-static void quorums_that_cannot_be_are_none(void)
+TEST(quorums_that_cannot_be_are_none)
 {
     struct sml_pool_config cfg = {.workers = 3,
                                   .slots = 4,
@@ -215,21 +215,4 @@ static void quorums_that_cannot_be_are_none(void)
     cfg.format = XFER_FORMAT_TYPED;
     cfg.chunk_bytes = SML_MAX_CHUNK_BYTES;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(a_quorum_is_enough_once_time_is_up),
-        UNIT_TEST(less_than_a_quorum_waits_for_more),
-        UNIT_TEST(all_are_never_waited_for),
-        UNIT_TEST(who_is_silent_is_waited_for_once),
-        UNIT_TEST(a_straggler_is_told_how_far_the_others_are),
-        UNIT_TEST(a_straggler_is_told_whether_it_is_in_what_it_has_missed),
-        UNIT_TEST(operations_are_of_those_that_are_in),
-        UNIT_TEST(missed_chunks_are_counted_by_rank),
-        UNIT_TEST(quorums_that_cannot_be_are_none),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("quorum", tests);
 }

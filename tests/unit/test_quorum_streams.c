@@ -530,7 +530,7 @@ static unsigned play(uint64_t seed, unsigned most, unsigned deaths, unsigned res
     return steps;
 }
 
-static void sums_have_whom_they_name(void)
+TEST(sums_have_whom_they_name)
 {
     const uint64_t seed = rng_seed(1);
     const unsigned n = unit_cases(1500);
@@ -549,7 +549,7 @@ static void sums_have_whom_they_name(void)
 }
 
 /* No result that a rank has is made a second time. */
-static void so_they_do_when_the_switch_restarts(void)
+TEST(so_they_do_when_the_switch_restarts)
 {
     const uint64_t seed = rng_seed(70000);
     const unsigned n = unit_cases(1500);
@@ -565,7 +565,7 @@ static void so_they_do_when_the_switch_restarts(void)
 
 /* The others may have closed chunks without it, so a job that goes on must not take its first call for
  * theirs. */
-static void so_they_do_when_a_rank_had_not_begun(void)
+TEST(so_they_do_when_a_rank_had_not_begun)
 {
     const uint64_t seed = rng_seed(140000);
     const unsigned n = unit_cases(500);
@@ -577,15 +577,4 @@ static void so_they_do_when_a_rank_had_not_begun(void)
             return;
         }
     CU_ASSERT(t.refused > 0 && t.refused < n);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(sums_have_whom_they_name),
-        UNIT_TEST(so_they_do_when_the_switch_restarts),
-        UNIT_TEST(so_they_do_when_a_rank_had_not_begun),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("quorum_streams", tests);
 }

@@ -77,7 +77,7 @@ static const struct spoiled {
     {DROP_UDP_PORT, AT_UDP + 2, 6, {0, 80, 0, 8 + PAYLOAD, 0, 0}, NO_SEAL, ALL},
 };
 
-static void test_what_is_wrong_is_dropped_by_name(void)
+TEST(what_is_wrong_is_dropped_by_name)
 {
     for (unsigned i = 0; i < RTE_DIM(spoiled); i++) {
         const struct spoiled *s = &spoiled[i];
@@ -130,7 +130,7 @@ static const enum drop tested_otherwise[] = {
     DROP_CONTROL_MEMBER_RATE, /* below */
 };
 
-static void test_no_name_is_without_a_test(void)
+TEST(no_name_is_without_a_test)
 {
     for (enum drop d = 0; d < DROP_REASONS; d++) {
         bool tested = false;
@@ -145,7 +145,7 @@ static void test_no_name_is_without_a_test(void)
     }
 }
 
-static void test_a_disabled_port_receives_nothing(void)
+TEST(a_disabled_port_receives_nothing)
 {
     rig_open();
     port_close_for(&rig_port[0], PORT_DISABLED, true);
@@ -155,7 +155,7 @@ static void test_a_disabled_port_receives_nothing(void)
     rig_close();
 }
 
-static void test_a_disabled_port_holds_nothing_back(void)
+TEST(a_disabled_port_holds_nothing_back)
 {
     const struct impair_config reorder = {.rate[IMPAIR_REORDER] = {.every = 1}, .hold_frames = 1000};
     const struct port_impair_seed seed = {.seed = 1};
@@ -171,7 +171,7 @@ static void test_a_disabled_port_holds_nothing_back(void)
     rig_close();
 }
 
-static void test_a_frame_that_is_too_long_is_dropped_unless_it_is_many(void)
+TEST(a_frame_that_is_too_long_is_dropped_unless_it_is_many)
 {
     const struct frame_end from = rig_station(SENDER), to = rig_station(6);
     static const uint8_t payload[1600];
@@ -198,7 +198,7 @@ static void test_a_frame_that_is_too_long_is_dropped_unless_it_is_many(void)
 }
 
 /* In two buffers, as the rest of a chain is longer than there is room for in the first. */
-static void test_a_frame_to_the_switch_that_is_longer_than_a_buffer(void)
+TEST(a_frame_to_the_switch_that_is_longer_than_a_buffer)
 {
     struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs);
 
@@ -213,7 +213,7 @@ static void test_a_frame_to_the_switch_that_is_longer_than_a_buffer(void)
     rig_close();
 }
 
-static void test_a_frame_in_pieces_is_put_together(void)
+TEST(a_frame_in_pieces_is_put_together)
 {
     struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs), *taken[INBOX_BURST];
     const uint16_t first = AT_UDP + 4, bytes = m->data_len;
@@ -245,7 +245,7 @@ static struct rte_mbuf *arp(uint16_t operation, const struct net_mac *to, uint32
 
 static const struct net_mac everybody = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
-static void test_arp_for_the_switch_is_answered(void)
+TEST(arp_for_the_switch_is_answered)
 {
     const struct frame_end asker = rig_station(SENDER);
     const struct frame_arp *answer = (void *)last;
@@ -265,7 +265,7 @@ static void test_arp_for_the_switch_is_answered(void)
     rig_close();
 }
 
-static void test_other_arp_is_the_bridges_or_ignored(void)
+TEST(other_arp_is_the_bridges_or_ignored)
 {
     rig_open();
     rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_station(6).ip));
@@ -276,7 +276,7 @@ static void test_other_arp_is_the_bridges_or_ignored(void)
     rig_close();
 }
 
-static void test_a_neighbour_is_noted_by_its_answer(void)
+TEST(a_neighbour_is_noted_by_its_answer)
 {
     struct neighbours neighbours = {0};
     struct net_mac mac;
@@ -298,7 +298,7 @@ static void test_a_neighbour_is_noted_by_its_answer(void)
     rig_close();
 }
 
-static void test_who_has_the_switchs_address_is_noted(void)
+TEST(who_has_the_switchs_address_is_noted)
 {
     struct rte_mbuf *m = arp(NET_ARP_REQUEST, &everybody, rig_station(6).ip);
     struct net_mac station;
@@ -325,7 +325,7 @@ static struct rte_mbuf *ping(uint8_t type)
     return m;
 }
 
-static void test_a_ping_is_answered(void)
+TEST(a_ping_is_answered)
 {
     const struct frame_icmp *f = (void *)last;
 
@@ -376,7 +376,7 @@ static void know_member(const struct frame_end *at)
     ctl_known_show(&rig_inbox.rules.members);
 }
 
-static void test_who_floods_loses_his_own_messages(void)
+TEST(who_floods_loses_his_own_messages)
 {
     enum { FLOOD = 1000, AT_ONCE = 256, OF_MEMBER = 64 };
     const struct frame_end member = rig_station(SENDER), stranger = rig_station(SENDER + 1);
@@ -398,7 +398,7 @@ static void test_who_floods_loses_his_own_messages(void)
     rig_close();
 }
 
-static void test_however_many_strangers_there_are_members_are_heard(void)
+TEST(however_many_strangers_there_are_members_are_heard)
 {
     const struct frame_end member = rig_station(SENDER);
 
@@ -419,7 +419,7 @@ static void test_however_many_strangers_there_are_members_are_heard(void)
     rig_close();
 }
 
-static void test_each_data_port_is_the_protocols(void)
+TEST(each_data_port_is_the_protocols)
 {
     rig_open();
     for (uint16_t port = SML_PORT_FIRST; port <= SML_PORT_LAST; port++) {
@@ -437,7 +437,7 @@ static void test_each_data_port_is_the_protocols(void)
     rig_close();
 }
 
-static void test_a_path_probe_is_answered(void)
+TEST(a_path_probe_is_answered)
 {
     const struct frame_end from = rig_station(SENDER), to = rig_switch(SML_PORT_LAST);
     uint8_t question[PAYLOAD];
@@ -453,7 +453,7 @@ static void test_a_path_probe_is_answered(void)
 }
 
 /* What a device says counts where its port says that it compares. */
-static void test_a_devices_word_on_checksums(void)
+TEST(a_devices_word_on_checksums)
 {
     static const struct {
         uint64_t port, flags;
@@ -485,7 +485,7 @@ static void test_a_devices_word_on_checksums(void)
     }
 }
 
-static void test_a_switch_without_an_address_is_a_bridge(void)
+TEST(a_switch_without_an_address_is_a_bridge)
 {
     struct rte_mbuf *m = to_switch(CTL_PORT);
 
@@ -500,7 +500,7 @@ static void test_a_switch_without_an_address_is_a_bridge(void)
     rig_close();
 }
 
-static void test_without_buffers_arp_is_not_answered(void)
+TEST(without_buffers_arp_is_not_answered)
 {
     struct rte_mbuf *all[RIG_MBUFS], *m = arp(NET_ARP_REQUEST, &rig_mac, rig_ip);
     unsigned n = 0;
@@ -522,7 +522,7 @@ static struct rte_mbuf *between(unsigned from_rank, unsigned to_rank)
     return rig_frame(&from, &to, "x", 1);
 }
 
-static void test_frames_between_stations(void)
+TEST(frames_between_stations)
 {
     rig_open();
     rig_receive(0, between(7, 8));
@@ -541,7 +541,7 @@ static void test_frames_between_stations(void)
     rig_close();
 }
 
-static void test_with_one_port_there_is_nowhere_to_flood_to(void)
+TEST(with_one_port_there_is_nowhere_to_flood_to)
 {
     rig_open();
     rig.send.ports = 1;
@@ -551,7 +551,7 @@ static void test_with_one_port_there_is_nowhere_to_flood_to(void)
 }
 
 /* Whatever is in them: the bridge looks at nothing but the addresses. */
-static void test_what_passes_by_is_not_changed(void)
+TEST(what_passes_by_is_not_changed)
 {
     for (const struct spoiled *s = spoiled; s < spoiled + RTE_DIM(spoiled); s++) {
         struct rte_mbuf *m;
@@ -597,7 +597,7 @@ static struct rte_mbuf *data_to_8(void)
     return m;
 }
 
-static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(void)
+TEST(a_flow_between_others_is_the_protocols_from_the_next_burst_on)
 {
     rig_open();
     rig_receive(0, data_to_8());
@@ -617,7 +617,7 @@ static void test_a_flow_between_others_is_the_protocols_from_the_next_burst_on(v
 }
 
 /* Whoever else is to have a copy of such frames. */
-static void test_what_a_flow_takes_out_is_the_protocols_once(void)
+TEST(what_a_flow_takes_out_is_the_protocols_once)
 {
     static struct classifier_table t; /* large */
     const struct frame_end to = rig_station(8);
@@ -636,7 +636,7 @@ static void test_what_a_flow_takes_out_is_the_protocols_once(void)
     rig_close();
 }
 
-static void test_control_messages_to_others_are_the_bridges(void)
+TEST(control_messages_to_others_are_the_bridges)
 {
     rig_open();
     classify_flow_to_8(CLASSIFIER_CONTROL);
@@ -648,7 +648,7 @@ static void test_control_messages_to_others_are_the_bridges(void)
     rig_close();
 }
 
-static void test_what_else_passes_by_a_flow_is_the_bridges(void)
+TEST(what_else_passes_by_a_flow_is_the_bridges)
 {
     for (unsigned i = 0; i < 8; i++) {
         struct rte_mbuf *m = data_to_8(), *rest;
@@ -686,7 +686,7 @@ static void test_what_else_passes_by_a_flow_is_the_bridges(void)
 }
 
 /* Rules about the switch's own ports say nothing about frames to others' MAC. */
-static void test_the_switchs_address_behind_anothers_mac(void)
+TEST(the_switchs_address_behind_anothers_mac)
 {
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
 
@@ -702,36 +702,5 @@ static void test_the_switchs_address_behind_anothers_mac(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_is_wrong_is_dropped_by_name),
-        UNIT_TEST(test_no_name_is_without_a_test),
-        UNIT_TEST(test_a_disabled_port_receives_nothing),
-        UNIT_TEST(test_a_disabled_port_holds_nothing_back),
-        UNIT_TEST(test_a_frame_that_is_too_long_is_dropped_unless_it_is_many),
-        UNIT_TEST(test_a_frame_to_the_switch_that_is_longer_than_a_buffer),
-        UNIT_TEST(test_a_frame_in_pieces_is_put_together),
-        UNIT_TEST(test_arp_for_the_switch_is_answered),
-        UNIT_TEST(test_other_arp_is_the_bridges_or_ignored),
-        UNIT_TEST(test_a_neighbour_is_noted_by_its_answer),
-        UNIT_TEST(test_who_has_the_switchs_address_is_noted),
-        UNIT_TEST(test_a_ping_is_answered),
-        UNIT_TEST(test_who_floods_loses_his_own_messages),
-        UNIT_TEST(test_however_many_strangers_there_are_members_are_heard),
-        UNIT_TEST(test_each_data_port_is_the_protocols),
-        UNIT_TEST(test_a_path_probe_is_answered),
-        UNIT_TEST(test_a_devices_word_on_checksums),
-        UNIT_TEST(test_a_switch_without_an_address_is_a_bridge),
-        UNIT_TEST(test_without_buffers_arp_is_not_answered),
-        UNIT_TEST(test_frames_between_stations),
-        UNIT_TEST(test_with_one_port_there_is_nowhere_to_flood_to),
-        UNIT_TEST(test_what_passes_by_is_not_changed),
-        UNIT_TEST(test_a_flow_between_others_is_the_protocols_from_the_next_burst_on),
-        UNIT_TEST(test_what_a_flow_takes_out_is_the_protocols_once),
-        UNIT_TEST(test_control_messages_to_others_are_the_bridges),
-        UNIT_TEST(test_what_else_passes_by_a_flow_is_the_bridges),
-        UNIT_TEST(test_the_switchs_address_behind_anothers_mac),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("receive", tests);
+    return rig_main();
 }

@@ -70,7 +70,7 @@ static void read_all(void)
         CU_ASSERT_EQUAL(next[i], RECORDS);
 }
 
-static void test_records_are_read_meanwhile(void)
+TEST(records_are_read_meanwhile)
 {
     pthread_t writer[WRITERS];
 
@@ -84,7 +84,7 @@ static void test_records_are_read_meanwhile(void)
     records_free(&records);
 }
 
-static void test_room_that_is_taken_is_refused_until_it_is_given_back(void)
+TEST(room_that_is_taken_is_refused_until_it_is_given_back)
 {
     void *first, *r;
 
@@ -100,13 +100,4 @@ static void test_room_that_is_taken_is_refused_until_it_is_given_back(void)
     r = records_begin(&records, 1);
     CU_ASSERT_PTR_NOT_NULL(r);
     records_free(&records);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {UNIT_TEST(test_records_are_read_meanwhile),
-                           UNIT_TEST(test_room_that_is_taken_is_refused_until_it_is_given_back),
-                           CU_TEST_INFO_NULL};
-
-    return unit_main("records_threads", tests);
 }

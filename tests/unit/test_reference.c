@@ -34,7 +34,7 @@ static void tell(unsigned code, const void *result, const void *const in[], unsi
 }
 
 /* Any bits, NaN and infinities among them. */
-static void test_results_of_any_order_are_allowed(void)
+TEST(results_of_any_order_are_allowed)
 {
     uint64_t rng = rng_seed(1);
     char elements[RANKS][REFERENCE_ELEMENT_MAX], result[REFERENCE_ELEMENT_MAX];
@@ -58,7 +58,7 @@ static void test_results_of_any_order_are_allowed(void)
 }
 
 /* One number that is plainly another: the highest bit but the sign is flipped. */
-static void test_other_results_are_not(void)
+TEST(other_results_are_not)
 {
     uint64_t rng = rng_seed(2);
     char elements[RANKS][REFERENCE_ELEMENT_MAX], result[REFERENCE_ELEMENT_MAX];
@@ -93,7 +93,7 @@ static bool allows(unsigned op, float result, float a, float b, float c)
     return reference_allows(agg_code(AGG_F32, op), &result, in, 3);
 }
 
-static void test_what_rounding_order_and_nan_allow(void)
+TEST(what_rounding_order_and_nan_allow)
 {
     CU_ASSERT(allows(AGG_SUM, 16777216, 1, 1e-9F, 16777216));
     CU_ASSERT(allows(AGG_SUM, 16777218, 1, 1e-9F, 16777216));
@@ -118,7 +118,7 @@ static void expect_text(unsigned type, unsigned op, const void *element, const c
     CU_ASSERT_STRING_EQUAL(got, text);
 }
 
-static void test_elements_as_text(void)
+TEST(elements_as_text)
 {
     expect_text(AGG_U64, AGG_SUM, &(uint64_t){UINT64_MAX}, "18446744073709551615");
     expect_text(AGG_I64, AGG_SUM, &(int64_t){INT64_MIN}, "-9223372036854775808");
@@ -129,17 +129,4 @@ static void test_elements_as_text(void)
     expect_text(AGG_F32, AGG_SUM, &(float){0.1F}, "0.100000001");
     expect_text(AGG_C64, AGG_SUM, (float[]){1.5F, -2}, "(1.5,-2)");
     expect_text(AGG_I32, AGG_MINLOC, (int32_t[]){-7, 3}, "-7@3");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_results_of_any_order_are_allowed),
-        UNIT_TEST(test_other_results_are_not),
-        UNIT_TEST(test_what_rounding_order_and_nan_allow),
-        UNIT_TEST(test_elements_as_text),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("reference", tests);
 }

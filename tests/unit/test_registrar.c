@@ -182,7 +182,7 @@ static const struct switch_job *start_pair(void)
     return jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, ready.ready.job);
 }
 
-static void test_a_message_is_answered_in_a_frame(void)
+TEST(a_message_is_answered_in_a_frame)
 {
     struct ctl_message m;
 
@@ -197,7 +197,7 @@ static void test_a_message_is_answered_in_a_frame(void)
     close_registrar();
 }
 
-static void test_an_answer_goes_where_its_station_was_heard_last(void)
+TEST(an_answer_goes_where_its_station_was_heard_last)
 {
     open_registrar();
     bridge_learn(rig_bridge, rig_station(1).mac.addr_bytes, 2);
@@ -206,7 +206,7 @@ static void test_an_answer_goes_where_its_station_was_heard_last(void)
     close_registrar();
 }
 
-static void test_a_job_whose_ranks_are_there_has_a_pool(void)
+TEST(a_job_whose_ranks_are_there_has_a_pool)
 {
     const struct agg_seat *seat;
     const struct switch_job *job;
@@ -244,7 +244,7 @@ static void test_a_job_whose_ranks_are_there_has_a_pool(void)
 }
 
 /* With nothing but its table. */
-static void test_a_job_may_be_of_any_protocol_that_is_spoken(void)
+TEST(a_job_may_be_of_any_protocol_that_is_spoken)
 {
     const struct agg_terms terms = tally_terms(100);
     const struct switch_job *job;
@@ -268,7 +268,7 @@ static void test_a_job_may_be_of_any_protocol_that_is_spoken(void)
     close_registrar();
 }
 
-static void test_a_job_that_memory_has_no_room_for_fails(void)
+TEST(a_job_that_memory_has_no_room_for_fails)
 {
     struct ctl_message m;
 
@@ -297,7 +297,7 @@ static void come_back(uint16_t rank, uint16_t size)
 }
 
 /* Whoever says that he comes back leaves a quarter to others as long as he speaks from one address. */
-static void test_what_comes_back_counts_against_its_one_host(void)
+TEST(what_comes_back_counts_against_its_one_host)
 {
     struct ctl_message m;
 
@@ -319,7 +319,7 @@ static void test_what_comes_back_counts_against_its_one_host(void)
     close_registrar();
 }
 
-static void test_a_job_beyond_the_limits_is_refused(void)
+TEST(a_job_beyond_the_limits_is_refused)
 {
     struct ctl_message m;
 
@@ -332,7 +332,7 @@ static void test_a_job_beyond_the_limits_is_refused(void)
     close_registrar();
 }
 
-static void test_jobs_of_the_file_count_against_their_tenant_s_quota(void)
+TEST(jobs_of_the_file_count_against_their_tenant_s_quota)
 {
     const struct agg_terms terms = switchml_terms();
     struct ctl_message m;
@@ -353,7 +353,7 @@ static void test_jobs_of_the_file_count_against_their_tenant_s_quota(void)
 }
 
 /* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
-static void test_nobody_joins_from_a_static_worker_s_port(void)
+TEST(nobody_joins_from_a_static_worker_s_port)
 {
     const struct sml_terms terms = {.format = XFER_FORMAT_INT32,
                                     .slots = 8,
@@ -390,7 +390,7 @@ static void test_nobody_joins_from_a_static_worker_s_port(void)
 }
 
 /* Two jobs that an operator could not tell apart. */
-static void test_nobody_joins_by_the_name_of_a_static_job(void)
+TEST(nobody_joins_by_the_name_of_a_static_job)
 {
     struct ctl_message m;
 
@@ -422,7 +422,7 @@ static int add_static(unsigned station, unsigned network, unsigned port, unsigne
     return static_jobs_check_senders(&registrar->common, &(struct static_jobs_change){&cfg, &next, tenant});
 }
 
-static void test_no_new_static_job_takes_a_joined_rank_s_port(void)
+TEST(no_new_static_job_takes_a_joined_rank_s_port)
 {
     open_registrar();
     join(0, 2);
@@ -445,7 +445,7 @@ static void test_no_new_static_job_takes_a_joined_rank_s_port(void)
     close_registrar();
 }
 
-static void test_a_job_ends_with_its_members(void)
+TEST(a_job_ends_with_its_members)
 {
     const struct switch_job *job;
     struct ctl_message m;
@@ -469,7 +469,7 @@ static void test_a_job_ends_with_its_members(void)
     close_registrar();
 }
 
-static void test_an_abort_ends_the_job_of_all(void)
+TEST(an_abort_ends_the_job_of_all)
 {
     struct ctl_message m;
 
@@ -506,7 +506,7 @@ static int reload(struct config *next, const int tenant[])
 }
 
 /* A job runs, and one more is forming, while the switch gets room for fewer and larger ones. */
-static void test_jobs_go_on_under_another_configuration(void)
+TEST(jobs_go_on_under_another_configuration)
 {
     static const int tenant[] = {1};
     const struct agg_terms terms = switchml_terms();
@@ -550,7 +550,7 @@ static void test_jobs_go_on_under_another_configuration(void)
 }
 
 /* Where the bridge knows a member, whatever it said when it joined. Other jobs go on. */
-static void test_a_port_is_cut_off(void)
+TEST(a_port_is_cut_off)
 {
     const struct agg_terms terms = switchml_terms();
 
@@ -603,7 +603,7 @@ static void join_sealed(uint16_t rank, const struct keys_key *key, uint8_t spoil
     send_flush(&rig.send);
 }
 
-static void test_a_tenant_with_a_key(void)
+TEST(a_tenant_with_a_key)
 {
     struct key_file file;
     char path[32], why[KEY_FILE_WHY_MAX];
@@ -648,7 +648,7 @@ static void test_a_tenant_with_a_key(void)
 }
 
 /* Another key in the file: who is in a job with the one before stays, and is answered with it. */
-static void test_a_tenants_key_is_retired(void)
+TEST(a_tenants_key_is_retired)
 {
     static const int tenant[] = {0};
     struct key_file old, other;
@@ -686,7 +686,7 @@ static void test_a_tenants_key_is_retired(void)
     unlink(second);
 }
 
-static void test_who_is_not_admitted_is_told_so(void)
+TEST(who_is_not_admitted_is_told_so)
 {
     struct ctl_message m;
 
@@ -700,7 +700,7 @@ static void test_who_is_not_admitted_is_told_so(void)
     close_registrar();
 }
 
-static void test_what_is_no_message_is_dropped_by_name(void)
+TEST(what_is_no_message_is_dropped_by_name)
 {
     static const struct {
         size_t bytes;
@@ -736,7 +736,7 @@ static bool is_known(uint16_t rank)
     return ctl_known_find(&known, 1000u + rank, &from) != 0;
 }
 
-static void test_members_are_known_and_strangers_are_not(void)
+TEST(members_are_known_and_strangers_are_not)
 {
     struct ctl_message leave;
 
@@ -758,7 +758,7 @@ static void test_members_are_known_and_strangers_are_not(void)
     close_registrar();
 }
 
-static void test_without_buffers_an_answer_is_lost_by_name(void)
+TEST(without_buffers_an_answer_is_lost_by_name)
 {
     const struct agg_terms terms = switchml_terms();
     struct rte_mbuf *taken[RIG_MBUFS], *m;
@@ -791,7 +791,7 @@ static void see(void *context, const struct registry_job *job)
     snprintf(seen->name, sizeof(seen->name), "%s", job->entry->name);
 }
 
-static void test_jobs_can_be_visited(void)
+TEST(jobs_can_be_visited)
 {
     struct seen seen = {0};
 
@@ -815,32 +815,6 @@ static bool start_rcu(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_message_is_answered_in_a_frame),
-        UNIT_TEST(test_an_answer_goes_where_its_station_was_heard_last),
-        UNIT_TEST(test_a_job_whose_ranks_are_there_has_a_pool),
-        UNIT_TEST(test_a_job_may_be_of_any_protocol_that_is_spoken),
-        UNIT_TEST(test_a_job_that_memory_has_no_room_for_fails),
-        UNIT_TEST(test_what_comes_back_counts_against_its_one_host),
-        UNIT_TEST(test_a_job_beyond_the_limits_is_refused),
-        UNIT_TEST(test_jobs_of_the_file_count_against_their_tenant_s_quota),
-        UNIT_TEST(test_nobody_joins_from_a_static_worker_s_port),
-        UNIT_TEST(test_nobody_joins_by_the_name_of_a_static_job),
-        UNIT_TEST(test_no_new_static_job_takes_a_joined_rank_s_port),
-        UNIT_TEST(test_a_job_ends_with_its_members),
-        UNIT_TEST(test_an_abort_ends_the_job_of_all),
-        UNIT_TEST(test_jobs_go_on_under_another_configuration),
-        UNIT_TEST(test_a_port_is_cut_off),
-        UNIT_TEST(test_a_tenant_with_a_key),
-        UNIT_TEST(test_a_tenants_key_is_retired),
-        UNIT_TEST(test_who_is_not_admitted_is_told_so),
-        UNIT_TEST(test_what_is_no_message_is_dropped_by_name),
-        UNIT_TEST(test_members_are_known_and_strangers_are_not),
-        UNIT_TEST(test_without_buffers_an_answer_is_lost_by_name),
-        UNIT_TEST(test_jobs_can_be_visited),
-        CU_TEST_INFO_NULL,
-    };
-
     log_set_level(LOG_LEVEL_ERROR);
-    return start_rcu() ? rig_main("registrar", tests) : 1;
+    return start_rcu() ? rig_main() : 1;
 }

@@ -2,7 +2,7 @@
 #include "registry_script.h"
 #include "terms_of.h"
 
-static void test_forms(void)
+TEST(forms)
 {
     play(4, "JOIN a 0/3\n"
             "  a PENDING ranks 1 and 2\n"
@@ -24,7 +24,7 @@ static void test_forms(void)
 }
 
 /* 1000 bytes, less the header of 10 and a trailer of 4, hold so many whole elements of 4. */
-static void test_chunks_fit_the_switch(void)
+TEST(chunks_fit_the_switch)
 {
     play(4, "narrow\n"
             "JOIN a 0/1 chunk=8960\n"
@@ -40,7 +40,7 @@ static void test_chunks_fit_the_switch(void)
             "  a READY 128 slots 400 bytes\n");
 }
 
-static void test_one_rank(void)
+TEST(one_rank)
 {
     play(4, "JOIN a 0/1\n"
             "  open\n"
@@ -56,14 +56,14 @@ static void test_one_rank(void)
             "  a UNKNOWN\n");
 }
 
-static void test_prepare_lowers_slots(void)
+TEST(prepare_lowers_slots)
 {
     play(4, "JOIN a 0/1 slots=16384\n"
             "  open\n"
             "  a READY 256 slots 1460 bytes\n");
 }
 
-static void test_no_slots(void)
+TEST(no_slots)
 {
     play(4, "full\n"
             "JOIN a 0/2\n"
@@ -79,14 +79,14 @@ static void test_no_slots(void)
             "  a LEFT\n");
 }
 
-static void test_no_numbers(void)
+TEST(no_numbers)
 {
     play(4, "numberless\n"
             "JOIN a 0/1\n"
             "  a ABORTED no jobs: all numbers are in use\n");
 }
 
-static void test_forming_forgets_the_silent(void)
+TEST(forming_forgets_the_silent)
 {
     play(4, "loud\n"
             "JOIN a 0/3\n"
@@ -112,7 +112,7 @@ static void test_forming_forgets_the_silent(void)
 }
 
 /* JOINs may be a second apart, however soon a running job's members count as lost. */
-static void test_forming_is_patient(void)
+TEST(forming_is_patient)
 {
     play(4, "hasty\n"
             "loud\n"
@@ -131,7 +131,7 @@ static void test_forming_is_patient(void)
             "  b READY 128 slots 1460 bytes\n");
 }
 
-static void test_forming_leave_and_abort(void)
+TEST(forming_leave_and_abort)
 {
     play(4, "JOIN a 0/3\n"
             "  a PENDING ranks 1 and 2\n"
@@ -148,7 +148,7 @@ static void test_forming_leave_and_abort(void)
             "  a ABORTED application: no more\n");
 }
 
-static void test_rank_taken(void)
+TEST(rank_taken)
 {
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -179,7 +179,7 @@ static void test_rank_taken(void)
 }
 
 /* A copy of what the dead one sent before it died proves nothing. */
-static void test_a_copy_is_no_sign_of_life(void)
+TEST(a_copy_is_no_sign_of_life)
 {
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -200,7 +200,7 @@ static void test_a_copy_is_no_sign_of_life(void)
             "  c PENDING rank 1\n");
 }
 
-static void test_terms_differ(void)
+TEST(terms_differ)
 {
     play(4,
          "JOIN a 0/2\n"
@@ -249,7 +249,7 @@ static void test_terms_differ(void)
          "  a PENDING rank 1, turned away: rank 1, rank taken\n");
 }
 
-static void test_new_terms_after_the_old_have_died(void)
+TEST(new_terms_after_the_old_have_died)
 {
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -260,7 +260,7 @@ static void test_new_terms_after_the_old_have_died(void)
             "  b PENDING ranks 1-3\n");
 }
 
-static void test_leaver_comes_back_for_the_next_job(void)
+TEST(leaver_comes_back_for_the_next_job)
 {
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -284,7 +284,7 @@ static void test_leaver_comes_back_for_the_next_job(void)
             "  c PENDING rank 1\n");
 }
 
-static void test_who_may_not_join_founds_nothing(void)
+TEST(who_may_not_join_founds_nothing)
 {
     play(1, "JOIN a 0/1 job=closed\n"
             "  a REFUSED not admitted: 10.0.0.1 may not\n"
@@ -294,7 +294,7 @@ static void test_who_may_not_join_founds_nothing(void)
 }
 
 /* Whoever waits for that rank learns why it does not come, until somebody comes in its place. */
-static void test_who_waits_learns_who_may_not_join(void)
+TEST(who_waits_learns_who_may_not_join)
 {
     play(4, "JOIN a 0/3 job=picky\n"
             "  a PENDING ranks 1 and 2\n"
@@ -310,7 +310,7 @@ static void test_who_waits_learns_who_may_not_join(void)
             "  d PENDING rank 2\n");
 }
 
-static void test_each_tenant_has_names_of_its_own(void)
+TEST(each_tenant_has_names_of_its_own)
 {
     play(2, "JOIN a 0/2 job=shared-name\n"
             "  a PENDING rank 1\n"
@@ -324,7 +324,7 @@ static void test_each_tenant_has_names_of_its_own(void)
 
 /* A configuration that is read anew while a job forms: its ranks must not be of two tenants, and wait for one
  * another in two jobs. */
-static void test_a_rank_that_becomes_another_tenants_goes_where_the_others_are(void)
+TEST(a_rank_that_becomes_another_tenants_goes_where_the_others_are)
 {
     play(2, "JOIN a 0/3 job=shared-name\n"
             "  a PENDING ranks 1 and 2\n"
@@ -345,7 +345,7 @@ static void test_a_rank_that_becomes_another_tenants_goes_where_the_others_are(v
             "  d READY 128 slots 1460 bytes\n");
 }
 
-static void test_a_running_job_stays_its_tenants(void)
+TEST(a_running_job_stays_its_tenants)
 {
     play(2, "JOIN a 0/2 job=shared-name\n"
             "  a PENDING rank 1\n"
@@ -361,7 +361,7 @@ static void test_a_running_job_stays_its_tenants(void)
 }
 
 /* Two jobs of one name, and a member that is heard in another network than its job's is none. */
-static void test_each_network_has_names_of_its_own(void)
+TEST(each_network_has_names_of_its_own)
 {
     play(4, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -383,7 +383,7 @@ static void test_each_network_has_names_of_its_own(void)
             "  d UNKNOWN\n");
 }
 
-static void test_a_tenant_has_no_more_jobs_than_its_quota(void)
+TEST(a_tenant_has_no_more_jobs_than_its_quota)
 {
     play(8, "JOIN a 0/2 job=shared-1\n"
             "  a PENDING rank 1\n"
@@ -400,7 +400,7 @@ static void test_a_tenant_has_no_more_jobs_than_its_quota(void)
             "  e READY 128 slots 1460 bytes\n");
 }
 
-static void test_jobs_side_by_side(void)
+TEST(jobs_side_by_side)
 {
     play(2, "JOIN a 0/1 job=x\n"
             "  open\n"
@@ -421,7 +421,7 @@ static void test_jobs_side_by_side(void)
             "  b PENDING rank 1\n");
 }
 
-static void test_the_oldest_failed_job_gives_up_its_place(void)
+TEST(the_oldest_failed_job_gives_up_its_place)
 {
     play(2, "JOIN a 0/1 job=x\n"
             "  open\n"
@@ -447,7 +447,7 @@ static void test_the_oldest_failed_job_gives_up_its_place(void)
 
 /* A host that founds one job after the other never has all places, and those that only form make room for a
  * host that has clearly fewer. */
-static void test_a_host_has_its_share_of_places(void)
+TEST(a_host_has_its_share_of_places)
 {
     play(4, "JOIN a 0/2 job=j1\n"
             "  a PENDING rank 1\n"
@@ -479,7 +479,7 @@ static void test_a_host_has_its_share_of_places(void)
 }
 
 /* Whoever says that he is a switch is as much as a host, however many hosts he speaks for. */
-static void test_a_switch_below_has_its_share_of_places(void)
+TEST(a_switch_below_has_its_share_of_places)
 {
     play(4, "JOIN a 0/2 job=j1 below=1\n"
             "  a PENDING rank 1\n"
@@ -496,7 +496,7 @@ static void test_a_switch_below_has_its_share_of_places(void)
 }
 
 /* Nor does one of the hosts below a switch have all the places of that switch. */
-static void test_a_host_below_a_switch_has_its_share_of_places(void)
+TEST(a_host_below_a_switch_has_its_share_of_places)
 {
     play(4, "JOIN a 0/2 job=j1 below=1\n"
             "  a PENDING rank 1\n"
@@ -519,7 +519,7 @@ static void test_a_host_below_a_switch_has_its_share_of_places(void)
             "  f PENDING rank 1\n");
 }
 
-static void test_forming_has_an_end(void)
+TEST(forming_has_an_end)
 {
     struct stage *s = open_stage(1);
     do_line(s, "JOIN a 0/2");
@@ -538,7 +538,7 @@ static void test_forming_has_an_end(void)
     close_stage(s);
 }
 
-static void test_bad_arguments(void)
+TEST(bad_arguments)
 {
     play(4, "JOIN a 0/0\n"
             "  a REFUSED bad argument: a job has 1 to 1024 ranks, not 0\n"
@@ -570,7 +570,7 @@ static void test_bad_arguments(void)
             "  a PENDING ranks 0-1022\n");
 }
 
-static void test_protocols_that_are_not_spoken(void)
+TEST(protocols_that_are_not_spoken)
 {
     play(4, "JOIN a 0/1 protocol=7\n"
             "  a REFUSED bad argument: aggregation protocol 7 is not spoken by this switch, which speaks "
@@ -586,7 +586,7 @@ static void test_protocols_that_are_not_spoken(void)
 static const struct sml_terms small = {.chunk_bytes = 64, .slots = 2};
 
 /* What a script cannot say: arguments that no process has, reasons that nobody may give. */
-static void test_bad_heads_and_reasons(void)
+TEST(bad_heads_and_reasons)
 {
     struct stage *s = open_stage(1);
     struct process *p = &s->processes[0];
@@ -621,7 +621,7 @@ static void do_script(struct stage *s, const char *lines[], unsigned n)
 }
 
 /* Rank 1's process is started anew while the job forms; then the whole job, and another in its place. */
-static void test_restarts_are_counted(void)
+TEST(restarts_are_counted)
 {
     static const char *forming[] = {"JOIN a 0/3", "JOIN b 1/3", "LEAVE b", "JOIN c 1/3", "JOIN d 2/3"},
                       *anew[] = {"ABORT a over", "LEAVE a", "LEAVE c", "LEAVE d", "JOIN e 0/2"},
@@ -648,7 +648,7 @@ static uint64_t first_zero(void *ctx)
 }
 
 /* An epoch of 0 stands for none. */
-static void test_no_epoch_is_zero(void)
+TEST(no_epoch_is_zero)
 {
     static struct stage s;
     struct ctl_registry_config cfg = {
@@ -673,7 +673,7 @@ static void test_no_epoch_is_zero(void)
 }
 
 /* What cannot be parsed is refused in words, unless it may be an answer itself. */
-static void test_unparsed(void)
+TEST(unparsed)
 {
     struct stage *s = open_stage(1);
     struct process *p = &s->processes[0];
@@ -713,7 +713,7 @@ static void test_unparsed(void)
     close_stage(s);
 }
 
-static void test_footprint(void)
+TEST(footprint)
 {
     static struct stage s;
     struct ctl_registry_config good = {
@@ -755,7 +755,7 @@ static uint16_t extreme_size(unsigned job)
     return job % 8 == 0 ? CTL_RANKS_MAX : 32;
 }
 
-static void test_extremes(void)
+TEST(extremes)
 {
     struct stage *s = open_stage(256);
     for (unsigned job = 0; job < 256; job++)
@@ -787,52 +787,8 @@ static void test_extremes(void)
     close_stage(s);
 }
 
-static void test_state_names(void)
+TEST(state_names)
 {
     CU_ASSERT_STRING_EQUAL(ctl_entry_state_name(CTL_ENTRY_RUNNING), "running");
     CU_ASSERT_STRING_EQUAL(ctl_entry_state_name((enum ctl_entry_state)9), "?");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_forms),
-        UNIT_TEST(test_chunks_fit_the_switch),
-        UNIT_TEST(test_one_rank),
-        UNIT_TEST(test_prepare_lowers_slots),
-        UNIT_TEST(test_no_slots),
-        UNIT_TEST(test_no_numbers),
-        UNIT_TEST(test_forming_forgets_the_silent),
-        UNIT_TEST(test_forming_is_patient),
-        UNIT_TEST(test_forming_leave_and_abort),
-        UNIT_TEST(test_rank_taken),
-        UNIT_TEST(test_a_copy_is_no_sign_of_life),
-        UNIT_TEST(test_terms_differ),
-        UNIT_TEST(test_new_terms_after_the_old_have_died),
-        UNIT_TEST(test_leaver_comes_back_for_the_next_job),
-        UNIT_TEST(test_who_may_not_join_founds_nothing),
-        UNIT_TEST(test_who_waits_learns_who_may_not_join),
-        UNIT_TEST(test_each_tenant_has_names_of_its_own),
-        UNIT_TEST(test_a_rank_that_becomes_another_tenants_goes_where_the_others_are),
-        UNIT_TEST(test_a_running_job_stays_its_tenants),
-        UNIT_TEST(test_each_network_has_names_of_its_own),
-        UNIT_TEST(test_a_tenant_has_no_more_jobs_than_its_quota),
-        UNIT_TEST(test_jobs_side_by_side),
-        UNIT_TEST(test_the_oldest_failed_job_gives_up_its_place),
-        UNIT_TEST(test_a_host_has_its_share_of_places),
-        UNIT_TEST(test_a_switch_below_has_its_share_of_places),
-        UNIT_TEST(test_a_host_below_a_switch_has_its_share_of_places),
-        UNIT_TEST(test_forming_has_an_end),
-        UNIT_TEST(test_bad_arguments),
-        UNIT_TEST(test_bad_heads_and_reasons),
-        UNIT_TEST(test_no_epoch_is_zero),
-        UNIT_TEST(test_protocols_that_are_not_spoken),
-        UNIT_TEST(test_unparsed),
-        UNIT_TEST(test_footprint),
-        UNIT_TEST(test_extremes),
-        UNIT_TEST(test_state_names),
-        UNIT_TEST(test_restarts_are_counted),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("control/registry", tests);
 }

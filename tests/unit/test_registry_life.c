@@ -1,7 +1,7 @@
 /* The registry: what can happen to a running job. */
 #include "registry_script.h"
 
-static void test_unconfirmed_ready_is_pushed_again(void)
+TEST(unconfirmed_ready_is_pushed_again)
 {
     play(4, "running 2\n"
             "alive b\n"
@@ -18,7 +18,7 @@ static void test_unconfirmed_ready_is_pushed_again(void)
             "wait 5\n");
 }
 
-static void test_abort_first_one_counts(void)
+TEST(abort_first_one_counts)
 {
     play(4, "running 2\n"
             "ABORT b first\n"
@@ -44,7 +44,7 @@ static void test_abort_first_one_counts(void)
             "  b UNKNOWN\n");
 }
 
-static void test_lost(void)
+TEST(lost)
 {
     play(4, "running 3\n"
             "alive a b c\n"
@@ -67,7 +67,7 @@ static void test_lost(void)
 }
 
 /* Whose HEARTBEATs are lost, but whose packets come, lives; and who has sent none since is lost as ever. */
-static void test_who_sends_packets_is_not_lost(void)
+TEST(who_sends_packets_is_not_lost)
 {
     play(4, "running 3\n"
             "alive a b c\n"
@@ -83,7 +83,7 @@ static void test_who_sends_packets_is_not_lost(void)
 }
 
 /* With a switch or a host several ranks die at once, each some time after its last heartbeat. */
-static void test_those_that_died_with_the_lost_one_are_named(void)
+TEST(those_that_died_with_the_lost_one_are_named)
 {
     play(4, "running 3\n"
             "alive a b c\n"
@@ -106,7 +106,7 @@ static void test_those_that_died_with_the_lost_one_are_named(void)
 }
 
 /* A rank that waits to get in may say so as rarely as every second. */
-static void test_silence_counts_from_ready_on(void)
+TEST(silence_counts_from_ready_on)
 {
     play(4, "hasty\n"
             "JOIN a 0/2\n"
@@ -121,7 +121,7 @@ static void test_silence_counts_from_ready_on(void)
             "alive a\n");
 }
 
-static void test_a_failed_job_ends_with_its_members(void)
+TEST(a_failed_job_ends_with_its_members)
 {
     play(4, "running 1\n"
             "HEARTBEAT a stranger\n"
@@ -138,7 +138,7 @@ static void test_a_failed_job_ends_with_its_members(void)
 }
 
 /* Until its ranks have left, it lingers beside the next one of its name. */
-static void test_a_failed_job_is_listed_until_another_has_its_name(void)
+TEST(a_failed_job_is_listed_until_another_has_its_name)
 {
     play(4, "running 2\n"
             "ABORT b first\n"
@@ -161,7 +161,7 @@ static void test_a_failed_job_is_listed_until_another_has_its_name(void)
 }
 
 /* A switch that was stopped for a while has not listened: its members' silence is its own. */
-static void test_own_absence_loses_nobody(void)
+TEST(own_absence_loses_nobody)
 {
     play(4, "running 1\n"
             "alive a\n"
@@ -172,7 +172,7 @@ static void test_own_absence_loses_nobody(void)
 
 /* A port has one owner at a time, but a JOIN from it may be a late copy of an earlier owner's: it is no proof
  * that the member has died. */
-static void test_a_late_join_from_a_members_endpoint(void)
+TEST(a_late_join_from_a_members_endpoint)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -195,7 +195,7 @@ static void test_a_late_join_from_a_members_endpoint(void)
             "  ab READY 128 slots 1460 bytes\n");
 }
 
-static void test_killed_and_back_on_the_same_endpoint(void)
+TEST(killed_and_back_on_the_same_endpoint)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -216,7 +216,7 @@ static void test_killed_and_back_on_the_same_endpoint(void)
             "alive e\n");
 }
 
-static void test_killed_and_back_on_another_endpoint(void)
+TEST(killed_and_back_on_another_endpoint)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -232,7 +232,7 @@ static void test_killed_and_back_on_another_endpoint(void)
             "  c PENDING rank 0\n");
 }
 
-static void test_rank_left(void)
+TEST(rank_left)
 {
     play(4, "running 2\n"
             "HEARTBEAT b calls=1 waiting\n"
@@ -253,7 +253,7 @@ static void test_rank_left(void)
             "  b UNKNOWN\n");
 }
 
-static void test_rank_left_while_others_wait(void)
+TEST(rank_left_while_others_wait)
 {
     play(4, "running 3\n"
             "HEARTBEAT a calls=5 waiting\n"
@@ -265,7 +265,7 @@ static void test_rank_left_while_others_wait(void)
             "for it in another\n");
 }
 
-static void test_late_messages(void)
+TEST(late_messages)
 {
     play(4, "running 2\n"
             "alive a a\n"
@@ -283,7 +283,7 @@ static void test_late_messages(void)
             "alive b\n");
 }
 
-static void test_stalled_is_reported(void)
+TEST(stalled_is_reported)
 {
     play(4, "running 3\n"
             "alive a\n"
@@ -317,7 +317,7 @@ static void test_stalled_is_reported(void)
 }
 
 /* A JOIN that does not know the switch may be a late copy from before its restart: it changes nothing. */
-static void test_join_by_a_stranger(void)
+TEST(join_by_a_stranger)
 {
     play(4, "JOIN a 0/2 stranger\n"
             "  a PENDING no rank\n"
@@ -334,7 +334,7 @@ static void test_join_by_a_stranger(void)
             "  ab READY 128 slots 1460 bytes resumed at 100\n");
 }
 
-static void test_the_operator_ends_a_job(void)
+TEST(the_operator_ends_a_job)
 {
     play(4, "running 2\n"
             "end\n"
@@ -352,7 +352,7 @@ static void test_the_operator_ends_a_job(void)
             "  c ABORTED ended by the operator: the switch's operator has ended the job\n");
 }
 
-static void test_a_drained_job_lets_nobody_else_in(void)
+TEST(a_drained_job_lets_nobody_else_in)
 {
     play(4, "drain\n"
             "  nothing\n"
@@ -378,7 +378,7 @@ static void test_a_drained_job_lets_nobody_else_in(void)
 }
 
 /* Ranks of the one tenant never get into the other's job, and neither does what the operator does. */
-static void test_the_operator_names_tenants(void)
+TEST(the_operator_names_tenants)
 {
     play(4, "JOIN a 0/1 job=shared\n"
             "  open\n"
@@ -405,7 +405,7 @@ static void test_the_operator_names_tenants(void)
 }
 
 /* Another than the one that began under its name after the restart. */
-static void test_a_job_resumes_beside_a_drained_one_of_its_name(void)
+TEST(a_job_resumes_beside_a_drained_one_of_its_name)
 {
     play(4, "running 1\n"
             "drain\n"
@@ -420,7 +420,7 @@ static void test_a_job_resumes_beside_a_drained_one_of_its_name(void)
             "nobody else may join\n");
 }
 
-static void test_nobody_joins_from_a_fixed_worker_s_address(void)
+TEST(nobody_joins_from_a_fixed_worker_s_address)
 {
     play(4, "running 1\n"
             "JOIN b 0/1 job=other fixed\n"
@@ -430,7 +430,7 @@ static void test_nobody_joins_from_a_fixed_worker_s_address(void)
 }
 
 /* Another router, say: from the same IP address and port, and knowing the job. */
-static void test_a_member_may_get_another_mac_address(void)
+TEST(a_member_may_get_another_mac_address)
 {
     play(
         4,
@@ -450,7 +450,7 @@ static void test_a_member_may_get_another_mac_address(void)
         "  ab ABORTED application: gone\n");
 }
 
-static void test_a_copy_moves_nobody(void)
+TEST(a_copy_moves_nobody)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -462,7 +462,7 @@ static void test_a_copy_moves_nobody(void)
             "  a ALIVE\n");
 }
 
-static void test_a_stranger_moves_nobody(void)
+TEST(a_stranger_moves_nobody)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -473,44 +473,10 @@ static void test_a_stranger_moves_nobody(void)
 }
 
 /* Who asks whether the switch is there, by a heartbeat of nobody under no boot id, was in no job. */
-static void test_who_only_asks_keeps_nobody_waiting(void)
+TEST(who_only_asks_keeps_nobody_waiting)
 {
     play(4, "wait 0.1\n"
             "HEARTBEAT c asks\n"
             "  c UNKNOWN\n"
             "running 2\n");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_unconfirmed_ready_is_pushed_again),
-        UNIT_TEST(test_abort_first_one_counts),
-        UNIT_TEST(test_lost),
-        UNIT_TEST(test_who_sends_packets_is_not_lost),
-        UNIT_TEST(test_those_that_died_with_the_lost_one_are_named),
-        UNIT_TEST(test_silence_counts_from_ready_on),
-        UNIT_TEST(test_a_failed_job_ends_with_its_members),
-        UNIT_TEST(test_a_failed_job_is_listed_until_another_has_its_name),
-        UNIT_TEST(test_own_absence_loses_nobody),
-        UNIT_TEST(test_a_late_join_from_a_members_endpoint),
-        UNIT_TEST(test_killed_and_back_on_the_same_endpoint),
-        UNIT_TEST(test_killed_and_back_on_another_endpoint),
-        UNIT_TEST(test_rank_left),
-        UNIT_TEST(test_rank_left_while_others_wait),
-        UNIT_TEST(test_late_messages),
-        UNIT_TEST(test_stalled_is_reported),
-        UNIT_TEST(test_join_by_a_stranger),
-        UNIT_TEST(test_the_operator_ends_a_job),
-        UNIT_TEST(test_a_drained_job_lets_nobody_else_in),
-        UNIT_TEST(test_the_operator_names_tenants),
-        UNIT_TEST(test_a_job_resumes_beside_a_drained_one_of_its_name),
-        UNIT_TEST(test_nobody_joins_from_a_fixed_worker_s_address),
-        UNIT_TEST(test_a_member_may_get_another_mac_address),
-        UNIT_TEST(test_a_copy_moves_nobody),
-        UNIT_TEST(test_a_stranger_moves_nobody),
-        UNIT_TEST(test_who_only_asks_keeps_nobody_waiting),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("control/registry, running jobs", tests);
 }

@@ -112,7 +112,7 @@ static void form(void)
     CU_ASSERT_EQUAL_FATAL(ctl_registry_entry(registry, 0)->state, CTL_ENTRY_RUNNING);
 }
 
-static void test_all_form_a_job_and_each_is_answered_once(void)
+TEST(all_form_a_job_and_each_is_answered_once)
 {
     uint64_t roster = 0;
 
@@ -137,7 +137,7 @@ static void test_all_form_a_job_and_each_is_answered_once(void)
     free(registry);
 }
 
-static void test_a_switch_for_smaller_jobs_refuses_it_at_once(void)
+TEST(a_switch_for_smaller_jobs_refuses_it_at_once)
 {
     open_registry(N - 1);
     say(CTL_JOIN, 5, NULL);
@@ -149,7 +149,7 @@ static void test_a_switch_for_smaller_jobs_refuses_it_at_once(void)
 }
 
 /* READY is repeated to those who have not shown that they know. */
-static void test_only_who_did_not_confirm_is_told_again(void)
+TEST(only_who_did_not_confirm_is_told_again)
 {
     const struct ctl_heartbeat idle = {0};
 
@@ -165,7 +165,7 @@ static void test_only_who_did_not_confirm_is_told_again(void)
     free(registry);
 }
 
-static void test_the_first_to_leave_is_named_to_who_waits(void)
+TEST(the_first_to_leave_is_named_to_who_waits)
 {
     const struct ctl_heartbeat done = {.calls = 12}, early = {.calls = 9},
                                waits = {.calls = 9, .waiting = true};
@@ -182,7 +182,7 @@ static void test_the_first_to_leave_is_named_to_who_waits(void)
     free(registry);
 }
 
-static void test_who_fell_silent_is_named_as_far_as_the_text_goes(void)
+TEST(who_fell_silent_is_named_as_far_as_the_text_goes)
 {
     const struct ctl_heartbeat idle = {0};
 
@@ -200,18 +200,4 @@ static void test_who_fell_silent_is_named_as_far_as_the_text_goes(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(heard.last[0].failure.text, "ranks 601, 603, "));
     CU_ASSERT_PTR_NOT_NULL(strstr(heard.last[0].failure.text, " more ("));
     free(registry);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_all_form_a_job_and_each_is_answered_once),
-        UNIT_TEST(test_a_switch_for_smaller_jobs_refuses_it_at_once),
-        UNIT_TEST(test_only_who_did_not_confirm_is_told_again),
-        UNIT_TEST(test_the_first_to_leave_is_named_to_who_waits),
-        UNIT_TEST(test_who_fell_silent_is_named_as_far_as_the_text_goes),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("registry_many", tests);
 }

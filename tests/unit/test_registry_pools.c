@@ -1,7 +1,7 @@
 /* The registry: pools that take time to make. */
 #include "registry_script.h"
 
-static void test_a_pool_that_is_ready_later(void)
+TEST(a_pool_that_is_ready_later)
 {
     play(4, "slow\n"
             "JOIN a 0/2\n"
@@ -29,7 +29,7 @@ static void test_a_pool_that_is_ready_later(void)
             "  close\n");
 }
 
-static void test_a_pool_that_never_will_be_ready(void)
+TEST(a_pool_that_never_will_be_ready)
 {
     play(4, "slow\n"
             "JOIN a 0/1\n"
@@ -42,7 +42,7 @@ static void test_a_pool_that_never_will_be_ready(void)
 }
 
 /* What comes for a job that does not wait for it any more is nobody's. */
-static void test_a_rank_goes_while_the_pool_is_made(void)
+TEST(a_rank_goes_while_the_pool_is_made)
 {
     play(4, "slow\n"
             "loud\n"
@@ -78,7 +78,7 @@ static void test_a_rank_goes_while_the_pool_is_made(void)
             "prepared\n");
 }
 
-static void test_abort_while_the_pool_is_made(void)
+TEST(abort_while_the_pool_is_made)
 {
     play(4, "slow\n"
             "JOIN a 0/2\n"
@@ -94,7 +94,7 @@ static void test_abort_while_the_pool_is_made(void)
 }
 
 /* It has as long as its ranks had to come back; there may be room later, until then. */
-static void test_a_resumed_job_waits_for_its_pool(void)
+TEST(a_resumed_job_waits_for_its_pool)
 {
     play(4, "slow\n"
             "restart\n"
@@ -120,14 +120,4 @@ static void test_a_resumed_job_waits_for_its_pool(void)
             "  never mind\n"
             "  a ABORTED cannot resume: all ranks are there, but the switch was not ready for the job within "
             "10.0 s\n");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_pool_that_is_ready_later),         UNIT_TEST(test_a_pool_that_never_will_be_ready),
-        UNIT_TEST(test_a_rank_goes_while_the_pool_is_made), UNIT_TEST(test_abort_while_the_pool_is_made),
-        UNIT_TEST(test_a_resumed_job_waits_for_its_pool),   CU_TEST_INFO_NULL,
-    };
-    return unit_main("control/registry, pools", tests);
 }

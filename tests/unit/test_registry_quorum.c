@@ -12,7 +12,7 @@
     "alive a b c\n"                                                                                          \
     "loud\n"
 
-static void test_a_quorum_goes_on_without_a_lost_rank(void)
+TEST(a_quorum_goes_on_without_a_lost_rank)
 {
     play(4,
          RUNNING "wait 6\n"
@@ -28,7 +28,7 @@ static void test_a_quorum_goes_on_without_a_lost_rank(void)
                  "  abc ABORTED rank lost: rank 1 (10.0.0.2) lost: no sign of life for 10.1 s\n");
 }
 
-static void test_a_lost_rank_that_is_heard_again_is_back(void)
+TEST(a_lost_rank_that_is_heard_again_is_back)
 {
     play(4, RUNNING
          "wait 6\n"
@@ -46,7 +46,7 @@ static void test_a_lost_rank_that_is_heard_again_is_back(void)
 }
 
 /* Nobody is to hold its slots any more. */
-static void test_the_last_to_leave_leaves_nothing_though_a_rank_was_lost(void)
+TEST(the_last_to_leave_leaves_nothing_though_a_rank_was_lost)
 {
     play(4,
          RUNNING "wait 6\n"
@@ -63,7 +63,7 @@ static void test_the_last_to_leave_leaves_nothing_though_a_rank_was_lost(void)
                  "  job 't': over: nobody is left in it\n");
 }
 
-static void test_a_rank_lost_after_all_others_have_left_leaves_nothing(void)
+TEST(a_rank_lost_after_all_others_have_left_leaves_nothing)
 {
     play(4,
          RUNNING "LEAVE a calls=3\n"
@@ -81,7 +81,7 @@ static void test_a_rank_lost_after_all_others_have_left_leaves_nothing(void)
 }
 
 /* It has had its part in all that the others wait for. */
-static void test_who_has_left_counts_for_those_behind_it(void)
+TEST(who_has_left_counts_for_those_behind_it)
 {
     play(4, RUNNING "LEAVE a calls=3\n"
                     "  a LEFT\n"
@@ -99,18 +99,4 @@ static void test_who_has_left_counts_for_those_behind_it(void)
                     "another\n"
                     "  c ABORTED rank left: rank 0 (10.0.0.1) left after 3 collectives, but rank 2 "
                     "(10.0.0.3) waits for it in another\n");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_quorum_goes_on_without_a_lost_rank),
-        UNIT_TEST(test_a_lost_rank_that_is_heard_again_is_back),
-        UNIT_TEST(test_the_last_to_leave_leaves_nothing_though_a_rank_was_lost),
-        UNIT_TEST(test_a_rank_lost_after_all_others_have_left_leaves_nothing),
-        UNIT_TEST(test_who_has_left_counts_for_those_behind_it),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("registry_quorum", tests);
 }

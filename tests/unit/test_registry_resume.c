@@ -1,7 +1,7 @@
 /* The registry: how a job is resumed after a restart of the switch, or goes on in another process. */
 #include "registry_script.h"
 
-static void test_resume(void)
+TEST(resume)
 {
     play(4, "running 3\n"
             "restart\n"
@@ -26,7 +26,7 @@ static void test_resume(void)
 
 /* Late packets from before the restart must not find a job under their number. The script's prepare, which
  * takes one number after the other from 0, says when it may not. */
-static void test_resume_under_another_number(void)
+TEST(resume_under_another_number)
 {
     play(4, "JOIN a 0/1 was=0\n"
             "  open\n"
@@ -39,7 +39,7 @@ static void test_resume_under_another_number(void)
 }
 
 /* Only then can the job have run before. */
-static void test_who_resumes_soon_after_the_start_comes_back(void)
+TEST(who_resumes_soon_after_the_start_comes_back)
 {
     struct stage *s = open_stage(4);
 
@@ -54,7 +54,7 @@ static void test_who_resumes_soon_after_the_start_comes_back(void)
     close_stage(s);
 }
 
-static void test_resume_too_far_apart(void)
+TEST(resume_too_far_apart)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
             "  a PENDING rank 1\n"
@@ -74,7 +74,7 @@ static void test_resume_too_far_apart(void)
          "  abc ABORTED cannot resume: the ranks are 2147483649 chunks apart, further than 64 slots allow\n");
 }
 
-static void test_resume_other_terms(void)
+TEST(resume_other_terms)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"
             "  a PENDING rank 1\n"
@@ -84,7 +84,7 @@ static void test_resume_other_terms(void)
 }
 
 /* Others may have taken the room while the switch was starting, and may go again. */
-static void test_resume_waits_for_room(void)
+TEST(resume_waits_for_room)
 {
     play(4, "full\n"
             "JOIN a 0/2 resume=100\n"
@@ -116,7 +116,7 @@ static void test_resume_waits_for_room(void)
 
 /* A process that cannot show that it was in a job has no part in it; when a rank of the job does not come
  * back, the job ends, and says for whom it waited. */
-static void test_fresh_rank_among_resuming(void)
+TEST(fresh_rank_among_resuming)
 {
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
@@ -144,7 +144,7 @@ static void test_fresh_rank_among_resuming(void)
 
 /* Strangers of the same name, under the same terms or others, before all members are back and before any is.
  */
-static void test_strangers_among_resuming(void)
+TEST(strangers_among_resuming)
 {
     play(4,
          "JOIN a 0/2 resume=100\n"
@@ -190,7 +190,7 @@ static void test_strangers_among_resuming(void)
 }
 
 /* Jobs from before a restart get the places and the room first. */
-static void test_resumers_go_first(void)
+TEST(resumers_go_first)
 {
     play(1,
          "loud\n"
@@ -254,7 +254,7 @@ static void test_resumers_go_first(void)
 
 /* The switch restarted when some ranks were READY and others had not heard of it yet: no chunk can have
  * completed without these, so all go on together, whoever comes first. */
-static void test_resume_with_ranks_that_never_were_ready(void)
+TEST(resume_with_ranks_that_never_were_ready)
 {
     play(4, "JOIN a 0/3 resume=100 slots=64\n"
             "  a PENDING ranks 1 and 2\n"
@@ -293,7 +293,7 @@ static void test_resume_with_ranks_that_never_were_ready(void)
 
 /* A process that waited may not be the one that the others were READY with: that one may have had sums. Only
  * the roster can tell, so each that comes for the rank gets its turn. */
-static void test_waiting_is_no_proof(void)
+TEST(waiting_is_no_proof)
 {
     play(4, "JOIN x 1/2 waited\n"
             "  x PENDING rank 0\n"
@@ -330,7 +330,7 @@ static void test_waiting_is_no_proof(void)
          "switch restarted\n");
 }
 
-static void test_newcomer_among_resuming_and_waiting(void)
+TEST(newcomer_among_resuming_and_waiting)
 {
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
@@ -376,7 +376,7 @@ static void test_newcomer_among_resuming_and_waiting(void)
 
 /* Who says that he was in a job before the restart, or waited for one, is believed only as long as that can
  * be: later he takes nothing from anybody, however often he asks. */
-static void test_late_claims_take_nothing(void)
+TEST(late_claims_take_nothing)
 {
     play(2, "JOIN a 0/3\n"
             "  a PENDING ranks 1 and 2\n"
@@ -415,7 +415,7 @@ static void test_late_claims_take_nothing(void)
 }
 
 /* Ranks that had to give way have not failed, and come back. */
-static void test_who_gave_way_comes_back(void)
+TEST(who_gave_way_comes_back)
 {
     play(1, "JOIN a 0/2\n"
             "  a PENDING rank 1\n"
@@ -434,7 +434,7 @@ static void test_who_gave_way_comes_back(void)
 
 /* Only the roster can tell whether one that has waited belongs to the job that resumes. Until then neither
  * speaks for the other. */
-static void test_one_that_has_waited_ends_no_job(void)
+TEST(one_that_has_waited_ends_no_job)
 {
     static const char *const ends[] = {"LEAVE x\n  x LEFT\n", "ABORT x enough\n  x UNKNOWN\n"};
     char script[1000];
@@ -456,7 +456,7 @@ static void test_one_that_has_waited_ends_no_job(void)
     }
 }
 
-static void test_one_that_resumes_ends_no_job_of_those_that_have_waited(void)
+TEST(one_that_resumes_ends_no_job_of_those_that_have_waited)
 {
     static const char *const ends[] = {
         "LEAVE e\n  e LEFT\n", "ABORT e enough\n  e ABORTED application: enough\n",
@@ -483,7 +483,7 @@ static void test_one_that_resumes_ends_no_job_of_those_that_have_waited(void)
     }
 }
 
-static void test_leave_and_abort_while_resuming(void)
+TEST(leave_and_abort_while_resuming)
 {
     play(4, "JOIN a 0/3 resume=100\n"
             "  a PENDING ranks 1 and 2\n"
@@ -497,7 +497,7 @@ static void test_leave_and_abort_while_resuming(void)
 }
 
 /* Another process has the registry's jobs now. */
-static void test_a_running_job_goes_on_in_another_process(void)
+TEST(a_running_job_goes_on_in_another_process)
 {
     play(4, "running 3\n"
             "alive a b c\n"
@@ -514,7 +514,7 @@ static void test_a_running_job_goes_on_in_another_process(void)
             "  abc ABORTED rank lost: rank 0 (10.0.0.1) lost: no sign of life for 10.1 s\n");
 }
 
-static void test_ready_may_not_have_been_sent_before(void)
+TEST(ready_may_not_have_been_sent_before)
 {
     play(4, "running 2\n"
             "reborn\n"
@@ -527,7 +527,7 @@ static void test_ready_may_not_have_been_sent_before(void)
             "wait 5\n");
 }
 
-static void test_who_has_left_is_remembered(void)
+TEST(who_has_left_is_remembered)
 {
     play(4, "running 2\n"
             "HEARTBEAT b calls=1 waiting\n"
@@ -544,7 +544,7 @@ static void test_who_has_left_is_remembered(void)
             "for it in another\n");
 }
 
-static void test_what_cannot_go_on(void)
+TEST(what_cannot_go_on)
 {
     struct stage *s = open_stage(2), *other = open_stage(2);
     struct ctl_member members[2];
@@ -580,7 +580,7 @@ static void test_what_cannot_go_on(void)
 }
 
 /* Ranks that have yet to join again when their job fails do not bring it back to life. */
-static void test_a_recalled_job_that_has_failed_stays_so(void)
+TEST(a_recalled_job_that_has_failed_stays_so)
 {
     play(4, "running 2\n"
             "alive a b\n"
@@ -608,7 +608,7 @@ static void test_a_recalled_job_that_has_failed_stays_so(void)
 }
 
 /* Who leaves while others have yet to join again ends the job, and they are told so. */
-static void test_ranks_that_are_recalled_hear_who_has_left(void)
+TEST(ranks_that_are_recalled_hear_who_has_left)
 {
     play(4, "running 3\n"
             "alive a b c\n"
@@ -648,35 +648,4 @@ static void test_ranks_that_are_recalled_hear_who_has_left(void)
             "wait 9.8\n"
             "wait 0.2\n"
             "  job 't': over: all ranks have left or fallen silent\n");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_resume),
-        UNIT_TEST(test_resume_under_another_number),
-        UNIT_TEST(test_who_resumes_soon_after_the_start_comes_back),
-        UNIT_TEST(test_resume_too_far_apart),
-        UNIT_TEST(test_resume_other_terms),
-        UNIT_TEST(test_resume_waits_for_room),
-        UNIT_TEST(test_fresh_rank_among_resuming),
-        UNIT_TEST(test_strangers_among_resuming),
-        UNIT_TEST(test_resumers_go_first),
-        UNIT_TEST(test_resume_with_ranks_that_never_were_ready),
-        UNIT_TEST(test_waiting_is_no_proof),
-        UNIT_TEST(test_newcomer_among_resuming_and_waiting),
-        UNIT_TEST(test_late_claims_take_nothing),
-        UNIT_TEST(test_who_gave_way_comes_back),
-        UNIT_TEST(test_one_that_has_waited_ends_no_job),
-        UNIT_TEST(test_one_that_resumes_ends_no_job_of_those_that_have_waited),
-        UNIT_TEST(test_leave_and_abort_while_resuming),
-        UNIT_TEST(test_a_running_job_goes_on_in_another_process),
-        UNIT_TEST(test_ready_may_not_have_been_sent_before),
-        UNIT_TEST(test_who_has_left_is_remembered),
-        UNIT_TEST(test_what_cannot_go_on),
-        UNIT_TEST(test_a_recalled_job_that_has_failed_stays_so),
-        UNIT_TEST(test_ranks_that_are_recalled_hear_who_has_left),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("control/registry, resumed jobs", tests);
 }

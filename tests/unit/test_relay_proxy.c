@@ -501,7 +501,7 @@ static void check_pools(void)
     CU_ASSERT_EQUAL(net.contributors[2], 1);
 }
 
-static void test_ready_comes_when_the_whole_tree_is_there(void)
+TEST(ready_comes_when_the_whole_tree_is_there)
 {
     start(0, 1);
     net.session[2].state = 0; /* it comes later */
@@ -523,7 +523,7 @@ static void test_ready_comes_when_the_whole_tree_is_there(void)
     CU_ASSERT_EQUAL(ctl_ranks_count(&job->bundle), 3);
 }
 
-static void test_a_switch_without_room_fails_the_job_and_says_who_it_is(void)
+TEST(a_switch_without_room_fails_the_job_and_says_who_it_is)
 {
     start(0, 3);
     net.full = true;
@@ -542,7 +542,7 @@ static void leave_all(void)
 
 /* Any switch may restart, again and again: every rank goes on in another life of the job, under numbers that
  * it did not have before. */
-static void test_a_restart_of_any_switch_is_one_of_all(void)
+TEST(a_restart_of_any_switch_is_one_of_all)
 {
     for (uint64_t seed = 0; seed < 120; seed++) {
         start_with(seed >= 60, seed % 2 ? 10000 : 0, seed);
@@ -573,7 +573,7 @@ static void test_a_restart_of_any_switch_is_one_of_all(void)
 }
 
 /* Restarts while the job is still forming, and of several switches at once. */
-static void test_restarts_at_any_moment(void)
+TEST(restarts_at_any_moment)
 {
     for (uint64_t seed = 0; seed < 300; seed++) {
         start_with(seed >= 150, seed % 2 ? 10000 : 0, seed);
@@ -593,7 +593,7 @@ static void test_restarts_at_any_moment(void)
     }
 }
 
-static void test_who_is_lost_is_named_with_his_switch(void)
+TEST(who_is_lost_is_named_with_his_switch)
 {
     start(0, 5);
     until_all_are(CTL_SESSION_READY, 1);
@@ -608,7 +608,7 @@ static void test_who_is_lost_is_named_with_his_switch(void)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
-static void test_the_operator_of_a_switch_ends_a_job(void)
+TEST(the_operator_of_a_switch_ends_a_job)
 {
     start(0, 6);
     until_all_are(CTL_SESSION_READY, 1);
@@ -621,7 +621,7 @@ static void test_the_operator_of_a_switch_ends_a_job(void)
 
 /* The root's pool waits for the sum of all ranks that came by the switch 1, whoever of them has left since.
  */
-static void test_a_rank_that_leaves_early_stays_in_its_switchs_sum(void)
+TEST(a_rank_that_leaves_early_stays_in_its_switchs_sum)
 {
     start(0, 8);
     net.deaf = 2;
@@ -668,7 +668,7 @@ static void expect_refused(const struct ctl_message *m, const char *text)
     CU_ASSERT_STRING_EQUAL(m->failure.text, text);
 }
 
-static void test_switches_in_a_circle_are_refused(void)
+TEST(switches_in_a_circle_are_refused)
 {
     struct ctl_message m;
 
@@ -677,7 +677,7 @@ static void test_switches_in_a_circle_are_refused(void)
     expect_refused(&m, "the switches above one another (uplink) are a circle, or more than 8");
 }
 
-static void test_a_job_with_a_quorum_is_told_that_it_has_one_switch(void)
+TEST(a_job_with_a_quorum_is_told_that_it_has_one_switch)
 {
     struct ctl_message m;
 
@@ -688,7 +688,7 @@ static void test_a_job_with_a_quorum_is_told_that_it_has_one_switch(void)
 }
 
 /* Its members go on, and restarts are theirs, too; a newcomer is let in when they have left. */
-static void test_the_operator_of_a_switch_drains_a_job(void)
+TEST(the_operator_of_a_switch_drains_a_job)
 {
     struct ctl_message m;
 
@@ -710,7 +710,7 @@ static void test_the_operator_of_a_switch_drains_a_job(void)
     until_all_are(CTL_SESSION_READY, 1);
 }
 
-static void test_a_job_that_forms_is_not_drained_but_ended(void)
+TEST(a_job_that_forms_is_not_drained_but_ended)
 {
     start(0, 9);
     net.deaf = 2;
@@ -722,7 +722,7 @@ static void test_a_job_that_forms_is_not_drained_but_ended(void)
 }
 
 /* Routers and network cards are replaced, below and above: sums follow, the job goes on. */
-static void test_mac_addresses_change(void)
+TEST(mac_addresses_change)
 {
     start(0, 10);
     until_all_are(CTL_SESSION_READY, 1);
@@ -743,7 +743,7 @@ static const uint8_t *secret_at(int s)
     return s == 0 ? ctl_registry_entry(net.registry, 0)->secret : relay_job(net.proxy[s], 0)->entry.secret;
 }
 
-static void test_each_switch_shares_a_secret_of_its_own(void)
+TEST(each_switch_shares_a_secret_of_its_own)
 {
     start_with(true, 0, 14);
     until_all_are(CTL_SESSION_READY, 1);
@@ -762,7 +762,7 @@ static void test_each_switch_shares_a_secret_of_its_own(void)
 }
 
 /* The next key of the switch above is used from the next message on; members with the old one stay. */
-static void test_an_uplink_gets_another_key(void)
+TEST(an_uplink_gets_another_key)
 {
     start_with(true, 0, 15);
     until_all_are(CTL_SESSION_READY, 1);
@@ -785,7 +785,7 @@ static void test_an_uplink_gets_another_key(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(net.session[0].failure.text, "no longer takes this key for new jobs"));
 }
 
-static void test_keys_that_are_missing_are_named(void)
+TEST(keys_that_are_missing_are_named)
 {
     start_with(true, 0, 16);
     net.uplink[2].keys = 0;
@@ -805,7 +805,7 @@ static void test_keys_that_are_missing_are_named(void)
 
 /* Who has no key is another process, though he says that he is rank 1; his LEAVE is not passed on as one of
  * rank 1. Neither does an answer that is not sealed end the job. */
-static void test_who_has_no_key_is_nobody(void)
+TEST(who_has_no_key_is_nobody)
 {
     struct ctl_message m;
     uint8_t out[CTL_MESSAGE_MAX];
@@ -856,7 +856,7 @@ static unsigned forge_join(uint32_t ip, uint64_t boot_id)
 
 /* Neither a place nor a message to the switch above: for the boot id that each address is shown is another,
  * and forgers do not hear theirs. So the ranks that are there keep their routes, and others still join. */
-static void test_forged_joins_cost_nobody_anything(void)
+TEST(forged_joins_cost_nobody_anything)
 {
     unsigned up = 0;
 
@@ -876,7 +876,7 @@ static void test_forged_joins_cost_nobody_anything(void)
 }
 
 /* A copy that comes late: a JOIN from before the job is nobody's wish any more. */
-static void test_a_late_message_goes_nowhere(void)
+TEST(a_late_message_goes_nowhere)
 {
     struct letter late = {0};
 
@@ -892,7 +892,7 @@ static void test_a_late_message_goes_nowhere(void)
 }
 
 /* What ranks are shown is this switch's and their address's own, and another after it has restarted. */
-static void test_boot_ids_are_this_switchs_own(void)
+TEST(boot_ids_are_this_switchs_own)
 {
     uint64_t shown;
 
@@ -906,7 +906,7 @@ static void test_boot_ids_are_this_switchs_own(void)
 }
 
 /* As a machine that was suspended: nothing could be heard meanwhile. */
-static void test_time_that_the_switch_slept_is_held_against_nobody(void)
+TEST(time_that_the_switch_slept_is_held_against_nobody)
 {
     start(0, 26);
     until_all_are(CTL_SESSION_READY, 1);
@@ -924,7 +924,7 @@ static bool is_ready_for_leaf(const struct letter *l)
 }
 
 /* What the root said in an earlier life of the switch is no answer to who joins now. */
-static void test_an_old_ready_founds_nothing(void)
+TEST(an_old_ready_founds_nothing)
 {
     start_with(true, 0, 19);
     while (!all_are(CTL_SESSION_READY, 1)) {
@@ -940,7 +940,7 @@ static void test_an_old_ready_founds_nothing(void)
     check_pools();
 }
 
-static void test_tenants_are_renumbered(void)
+TEST(tenants_are_renumbered)
 {
     static const int tenant[] = {3};
 
@@ -960,7 +960,7 @@ static bool is_rank_1(const void *ctx, const struct ctl_endpoint *endpoint)
     return endpoint->ip == ip_of_rank(1);
 }
 
-static void test_a_rank_whose_port_goes_ends_the_job(void)
+TEST(a_rank_whose_port_goes_ends_the_job)
 {
     start(0, 12);
     until_all_are(CTL_SESSION_READY, 1);
@@ -971,7 +971,7 @@ static void test_a_rank_whose_port_goes_ends_the_job(void)
     CU_ASSERT_EQUAL(net.open[0] + net.open[1] + net.open[2], 0);
 }
 
-static void test_a_job_is_in_the_network_of_its_ranks(void)
+TEST(a_job_is_in_the_network_of_its_ranks)
 {
     start(0, 13);
     net.network = 2;
@@ -981,34 +981,7 @@ static void test_a_job_is_in_the_network_of_its_ranks(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_ready_comes_when_the_whole_tree_is_there),
-        UNIT_TEST(test_a_switch_without_room_fails_the_job_and_says_who_it_is),
-        UNIT_TEST(test_a_restart_of_any_switch_is_one_of_all),
-        UNIT_TEST(test_restarts_at_any_moment),
-        UNIT_TEST(test_who_is_lost_is_named_with_his_switch),
-        UNIT_TEST(test_the_operator_of_a_switch_ends_a_job),
-        UNIT_TEST(test_a_rank_that_leaves_early_stays_in_its_switchs_sum),
-        UNIT_TEST(test_switches_in_a_circle_are_refused),
-        UNIT_TEST(test_a_job_with_a_quorum_is_told_that_it_has_one_switch),
-        UNIT_TEST(test_the_operator_of_a_switch_drains_a_job),
-        UNIT_TEST(test_a_job_that_forms_is_not_drained_but_ended),
-        UNIT_TEST(test_mac_addresses_change),
-        UNIT_TEST(test_each_switch_shares_a_secret_of_its_own),
-        UNIT_TEST(test_an_uplink_gets_another_key),
-        UNIT_TEST(test_keys_that_are_missing_are_named),
-        UNIT_TEST(test_who_has_no_key_is_nobody),
-        UNIT_TEST(test_forged_joins_cost_nobody_anything),
-        UNIT_TEST(test_a_late_message_goes_nowhere),
-        UNIT_TEST(test_boot_ids_are_this_switchs_own),
-        UNIT_TEST(test_time_that_the_switch_slept_is_held_against_nobody),
-        UNIT_TEST(test_an_old_ready_founds_nothing),
-        UNIT_TEST(test_tenants_are_renumbered),
-        UNIT_TEST(test_a_rank_whose_port_goes_ends_the_job),
-        UNIT_TEST(test_a_job_is_in_the_network_of_its_ranks),
-        CU_TEST_INFO_NULL,
-    };
-    int rc = unit_main("relay_proxy", tests);
+    int rc = unit_main();
 
     free(net.registry);
     free(net.proxy[1]);

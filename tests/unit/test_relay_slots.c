@@ -543,7 +543,7 @@ static void play(const struct shape *shape, uint64_t seed)
     stop(&g);
 }
 
-static void test_every_rank_gets_every_sum_whatever_links_do(void)
+TEST(every_rank_gets_every_sum_whatever_links_do)
 {
     for (uint64_t seed = 0; seed < 120; seed++)
         play(&shapes[seed % (sizeof(shapes) / sizeof(*shapes))], seed);
@@ -574,7 +574,7 @@ static void lose_results_but_below(struct grove *g, int node)
 
 /* What ranks hand back comes back to all of them at once, to those below the same switch, too. Else each
  * chunk would wait for a timer of theirs: 256 chunks in flight took up to 12 s. */
-static void test_handed_back_sums_complete_without_a_question(void)
+TEST(handed_back_sums_complete_without_a_question)
 {
     static struct grove g;
 
@@ -591,7 +591,7 @@ static void test_handed_back_sums_complete_without_a_question(void)
 }
 
 /* The table for jobs in trees has pools and views of its own; views are by ranks of the whole job. */
-static void test_views_are_by_rank(void)
+TEST(views_are_by_rank)
 {
     static const uint16_t contributor[] = {AGG_NOBODY, 0, 1, 0, AGG_NOBODY};
     const struct agg_node tree = {
@@ -626,7 +626,7 @@ static void test_views_are_by_rank(void)
 }
 
 /* The longest ASK and WAIT: a bit for each of 4,096 ranks, of which every third is at this switch. */
-static void test_a_question_in_the_largest_tree_names_every_rank(void)
+TEST(a_question_in_the_largest_tree_names_every_rank)
 {
     static uint16_t contributor[AGG_MAX_RANKS];
     struct agg_node tree = {
@@ -721,7 +721,7 @@ static uint8_t told(const struct agg_verdict *v)
 
 /* Who is below hears of ranks elsewhere what the switch above has said, of this chunk: nothing is held
  * against them before it has. */
-static void test_those_below_hear_for_whom_the_switch_above_waits(void)
+TEST(those_below_hear_for_whom_the_switch_above_waits)
 {
     struct sml_pool *pool = open_middle(false);
     const uint8_t there = 1 << 2, none = 0;
@@ -747,7 +747,7 @@ static void test_those_below_hear_for_whom_the_switch_above_waits(void)
 
 /* A switch below asks for a chunk before its own ranks are all in: it is told to wait. Once they are, its sum
  * must have been lost, and it is asked for it. */
-static void test_a_switch_below_is_asked_for_what_it_has(void)
+TEST(a_switch_below_is_asked_for_what_it_has)
 {
     struct sml_pool *pool = open_middle(false);
     const uint8_t none = 0, rank_3 = 1 << 3;
@@ -762,7 +762,7 @@ static void test_a_switch_below_is_asked_for_what_it_has(void)
 }
 
 /* The result of the chunk before comes once more while the next one's is awaited. */
-static void test_an_old_result_is_no_other_chunks(void)
+TEST(an_old_result_is_no_other_chunks)
 {
     struct sml_pool *pool = open_middle(false);
     struct agg_verdict v;
@@ -779,7 +779,7 @@ static void test_an_old_result_is_no_other_chunks(void)
 
 /* What differs is told to the lowest rank below, whose name the sum had, and nobody else; that the job is not
  * known, to all. */
-static void test_those_below_hear_the_word_of_the_switch_above(void)
+TEST(those_below_hear_the_word_of_the_switch_above)
 {
     const uint8_t mismatch[XFER_MISMATCH_BYTES] = {0, 1, 0, 2}, boot[8] = {7};
     struct sml_pool *pool = open_middle(false);
@@ -803,7 +803,7 @@ static void test_those_below_hear_the_word_of_the_switch_above(void)
 
 /* A sum that was handed back is kept for who asks for it later; from then on the slot is like any: no other
  * sum of it is handed back, and no result completes a chunk to which those below have yet to contribute. */
-static void test_a_restored_sum_is_kept(void)
+TEST(a_restored_sum_is_kept)
 {
     static const uint64_t longer[2] = {100, 100}; /* than what was handed back */
     struct sml_pool *pool = open_middle(true);
@@ -833,7 +833,7 @@ static void test_a_restored_sum_is_kept(void)
 
 /* A switch below hears of the parent that it does not know the job, which nobody can prove: all ranks are to
  * ask. What he could prove, but has not, is dropped. */
-static void test_a_keyed_switch_passes_a_reject_on(void)
+TEST(a_keyed_switch_passes_a_reject_on)
 {
     static const uint16_t contributor[] = {AGG_NOBODY, 0, 1};
     const struct keys_secret ours = {&toy_library, {1}}, parents = {&toy_library, {2}};
@@ -877,7 +877,7 @@ static size_t footprint_of(uint16_t workers, bool has_parent, const uint16_t con
     return relay_slots_footprint(&cfg, &tree);
 }
 
-static void test_tables_that_are_none_are_refused(void)
+TEST(tables_that_are_none_are_refused)
 {
     CU_ASSERT(footprint_of(2, false, (uint16_t[]){0, 1, 0}) > 0);
     CU_ASSERT(footprint_of(2, true, (uint16_t[]){0, AGG_NOBODY, 1}) > 0);
@@ -885,24 +885,4 @@ static void test_tables_that_are_none_are_refused(void)
     CU_ASSERT_EQUAL(footprint_of(2, true, (uint16_t[]){1, 0, 0}), 0);           /* not by the lowest rank */
     CU_ASSERT_EQUAL(footprint_of(3, true, (uint16_t[]){0, 1, 0}), 0); /* a contributor without a rank */
     CU_ASSERT_EQUAL(footprint_of(1, true, (uint16_t[]){0, 1, 0}), 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_rank_gets_every_sum_whatever_links_do),
-        UNIT_TEST(test_handed_back_sums_complete_without_a_question),
-        UNIT_TEST(test_views_are_by_rank),
-        UNIT_TEST(test_a_question_in_the_largest_tree_names_every_rank),
-        UNIT_TEST(test_those_below_hear_for_whom_the_switch_above_waits),
-        UNIT_TEST(test_a_switch_below_is_asked_for_what_it_has),
-        UNIT_TEST(test_an_old_result_is_no_other_chunks),
-        UNIT_TEST(test_those_below_hear_the_word_of_the_switch_above),
-        UNIT_TEST(test_a_restored_sum_is_kept),
-        UNIT_TEST(test_a_keyed_switch_passes_a_reject_on),
-        UNIT_TEST(test_tables_that_are_none_are_refused),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("relay_slots", tests);
 }

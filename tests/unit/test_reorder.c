@@ -23,7 +23,7 @@ static void round_trip(struct xfer_reorder *r, uint64_t *position, unsigned aske
         xfer_reorder_result(r, *position, next, i < asked);
 }
 
-static void test_it_grows_with_questions_in_vain_up_to_a_bound(void)
+TEST(it_grows_with_questions_in_vain_up_to_a_bound)
 {
     struct xfer_reorder r;
     uint64_t position = 0;
@@ -38,7 +38,7 @@ static void test_it_grows_with_questions_in_vain_up_to_a_bound(void)
     CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 600);
 }
 
-static void test_it_does_not_grow_while_most_questions_are_needed(void)
+TEST(it_does_not_grow_while_most_questions_are_needed)
 {
     struct xfer_reorder r;
     uint64_t position = 0;
@@ -49,7 +49,7 @@ static void test_it_does_not_grow_while_most_questions_are_needed(void)
     CU_ASSERT_EQUAL(xfer_reorder_allowance(&r, 400), 100);
 }
 
-static void test_it_shrinks_slowly(void)
+TEST(it_shrinks_slowly)
 {
     struct xfer_reorder r;
     uint64_t position = 0;
@@ -194,7 +194,7 @@ static void model_free(struct model *m)
     free(m);
 }
 
-static void test_in_order_nothing_is_asked_for(void)
+TEST(in_order_nothing_is_asked_for)
 {
     struct model *m = model_new(0, 0, 1);
 
@@ -204,7 +204,7 @@ static void test_in_order_nothing_is_asked_for(void)
 
 /* Every second result is late by so many tenths of a round trip. An allowance that does not learn asks for
  * each of them, from a third of a round trip on. */
-static void test_reordering_is_learned(void)
+TEST(reordering_is_learned)
 {
     for (unsigned tenths = 1; tenths <= 11; tenths++) {
         struct model *m = model_new(tenths * RTT / 10, 0, 1);
@@ -219,7 +219,7 @@ static void test_reordering_is_learned(void)
 
 /* A queue has grown while nothing was under way: round trips are much longer at once, and all chunks would be
  * asked for in vain, so that none is left whose round trip is known for certain. */
-static void test_longer_round_trips_are_learned(void)
+TEST(longer_round_trips_are_learned)
 {
     for (unsigned times = 2; times <= 50; times *= 5) {
         struct model *m = model_new(RTT / 10, 0, 1);
@@ -234,7 +234,7 @@ static void test_longer_round_trips_are_learned(void)
     }
 }
 
-static void test_losses_are_mended_beside_reordering(void)
+TEST(losses_are_mended_beside_reordering)
 {
     uint64_t seed = rng_seed(1);
 
@@ -248,20 +248,4 @@ static void test_losses_are_mended_beside_reordering(void)
         CU_ASSERT_EQUAL(learned.timeouts, 0);
         model_free(m);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_it_grows_with_questions_in_vain_up_to_a_bound),
-        UNIT_TEST(test_it_does_not_grow_while_most_questions_are_needed),
-        UNIT_TEST(test_it_shrinks_slowly),
-        UNIT_TEST(test_in_order_nothing_is_asked_for),
-        UNIT_TEST(test_reordering_is_learned),
-        UNIT_TEST(test_longer_round_trips_are_learned),
-        UNIT_TEST(test_losses_are_mended_beside_reordering),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("reorder", tests);
 }

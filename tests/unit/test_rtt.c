@@ -13,7 +13,7 @@ static struct xfer_rtt start(void)
     return r;
 }
 
-static void test_what_is_0_has_a_default(void)
+TEST(what_is_0_has_a_default)
 {
     const struct xfer_rtt said = start();
     struct xfer_rtt r;
@@ -22,7 +22,7 @@ static void test_what_is_0_has_a_default(void)
     CU_ASSERT(r.first == said.first && r.min == said.min && r.max == said.max);
 }
 
-static void test_before_the_first_sample_the_timer_has_its_first_value(void)
+TEST(before_the_first_sample_the_timer_has_its_first_value)
 {
     struct xfer_rtt r = start();
 
@@ -31,7 +31,7 @@ static void test_before_the_first_sample_the_timer_has_its_first_value(void)
     CU_ASSERT_EQUAL(xfer_rtt_interval(&r, 2), 80 * MS);
 }
 
-static void test_samples_make_mean_and_variance(void)
+TEST(samples_make_mean_and_variance)
 {
     struct xfer_rtt r = start();
 
@@ -49,7 +49,7 @@ static void test_samples_make_mean_and_variance(void)
     CU_ASSERT_EQUAL(r.srtt, 8 * MS);
 }
 
-static void test_the_timer_stays_within_its_bounds(void)
+TEST(the_timer_stays_within_its_bounds)
 {
     struct xfer_rtt r = start();
 
@@ -64,7 +64,7 @@ static void test_the_timer_stays_within_its_bounds(void)
     CU_ASSERT(r.srtt > 0);
 }
 
-static void test_the_first_question_is_early_and_the_next_back_off(void)
+TEST(the_first_question_is_early_and_the_next_back_off)
 {
     struct xfer_rtt r = start();
 
@@ -80,7 +80,7 @@ static void test_the_first_question_is_early_and_the_next_back_off(void)
 }
 
 /* Another rank's timer held a chunk up. If it is the path that has become longer, few more samples tell. */
-static void test_one_sample_says_little_and_several_say_all(void)
+TEST(one_sample_says_little_and_several_say_all)
 {
     struct xfer_rtt r = start();
 
@@ -93,7 +93,7 @@ static void test_one_sample_says_little_and_several_say_all(void)
     CU_ASSERT(r.srtt > 30 * MS);
 }
 
-static void test_the_base_is_the_smallest_of_late(void)
+TEST(the_base_is_the_smallest_of_late)
 {
     struct xfer_rtt r = start();
 
@@ -111,20 +111,4 @@ static void test_the_base_is_the_smallest_of_late(void)
     CU_ASSERT_EQUAL(r.base, 500);
     xfer_rtt_sample(&r, 50, 13 * S);
     CU_ASSERT_EQUAL(r.base, 50);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_is_0_has_a_default),
-        UNIT_TEST(test_before_the_first_sample_the_timer_has_its_first_value),
-        UNIT_TEST(test_samples_make_mean_and_variance),
-        UNIT_TEST(test_the_timer_stays_within_its_bounds),
-        UNIT_TEST(test_the_first_question_is_early_and_the_next_back_off),
-        UNIT_TEST(test_one_sample_says_little_and_several_say_all),
-        UNIT_TEST(test_the_base_is_the_smallest_of_late),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("rtt", tests);
 }

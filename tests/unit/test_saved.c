@@ -52,7 +52,7 @@ static void read_text(char text[8192])
     fclose(f);
 }
 
-static void test_the_next_life_has_what_this_one_has(void)
+TEST(the_next_life_has_what_this_one_has)
 {
     struct stage *s = jobs(), *next = open_stage(8);
     const struct ctl_registry_config cfg = config_of(s);
@@ -112,7 +112,7 @@ int rename(const char *from, const char *to)
 }
 
 /* Or a machine that loses its power may find an empty file, or the old one. */
-static void test_it_is_on_the_disk_before_it_has_its_name(void)
+TEST(it_is_on_the_disk_before_it_has_its_name)
 {
     struct stage *s = jobs();
     const struct ctl_registry_config cfg = config_of(s);
@@ -124,7 +124,7 @@ static void test_it_is_on_the_disk_before_it_has_its_name(void)
 }
 
 /* Which does not say whose host below a switch has founded a job. */
-static void test_a_file_of_an_earlier_version_is_read(void)
+TEST(a_file_of_an_earlier_version_is_read)
 {
     struct stage *s = jobs();
     const struct ctl_registry_config cfg = config_of(s);
@@ -147,7 +147,7 @@ static void test_a_file_of_an_earlier_version_is_read(void)
     close_stage(s);
 }
 
-static void test_nothing_to_go_on_with(void)
+TEST(nothing_to_go_on_with)
 {
     struct stage *s = jobs();
     struct ctl_registry_config cfg = config_of(s);
@@ -168,7 +168,7 @@ static void test_nothing_to_go_on_with(void)
 }
 
 /* As on a full disk: a part is written, then no more. */
-static void test_a_file_that_may_not_grow_leaves_what_was_there(void)
+TEST(a_file_that_may_not_grow_leaves_what_was_there)
 {
     struct stage *s = jobs();
     const struct ctl_registry_config cfg = config_of(s);
@@ -193,7 +193,7 @@ static void test_a_file_that_may_not_grow_leaves_what_was_there(void)
     close_stage(s);
 }
 
-static void test_a_job_whose_tenant_is_gone_is_left_out(void)
+TEST(a_job_whose_tenant_is_gone_is_left_out)
 {
     struct stage *s = jobs();
     struct ctl_registry_config cfg = config_of(s);
@@ -214,19 +214,10 @@ static void test_a_job_whose_tenant_is_gone_is_left_out(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_next_life_has_what_this_one_has),
-        UNIT_TEST(test_it_is_on_the_disk_before_it_has_its_name),
-        UNIT_TEST(test_a_file_of_an_earlier_version_is_read),
-        UNIT_TEST(test_nothing_to_go_on_with),
-        UNIT_TEST(test_a_file_that_may_not_grow_leaves_what_was_there),
-        UNIT_TEST(test_a_job_whose_tenant_is_gone_is_left_out),
-        CU_TEST_INFO_NULL,
-    };
     const int fd = mkstemp(path);
 
     close(fd);
-    const int failed = unit_main("tofino/saved", tests);
+    const int failed = unit_main();
     unlink(path);
     return failed;
 }

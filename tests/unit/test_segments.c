@@ -14,7 +14,7 @@ static void copy(void *dst, const void *src, size_t bytes)
     memcpy(dst, src, bytes);
 }
 
-static void test_segments_are_measured_one_after_the_other(void)
+TEST(segments_are_measured_one_after_the_other)
 {
     struct xfer_segment g[] = {{.count = 0}, {.count = 3}, {.count = 0}, {.count = 5}, {.count = 0}};
     uint64_t count;
@@ -29,7 +29,7 @@ static void test_segments_are_measured_one_after_the_other(void)
     CU_ASSERT_EQUAL(count, 0);
 }
 
-static void test_more_than_an_address_space_is_refused(void)
+TEST(more_than_an_address_space_is_refused)
 {
     struct xfer_segment g[] = {{.count = PTRDIFF_MAX / 4}, {.count = 1}};
     uint64_t count;
@@ -41,7 +41,7 @@ static void test_more_than_an_address_space_is_refused(void)
     CU_ASSERT_FALSE(xfer_segments_measure(g, 1, 4, &count));
 }
 
-static void test_each_of_ten_thousand_is_found(void)
+TEST(each_of_ten_thousand_is_found)
 {
     struct xfer_segment *g = calloc(MANY, sizeof(*g));
     uint64_t count;
@@ -109,23 +109,10 @@ static void check_stretches(uint64_t *r, size_t element)
     CU_ASSERT_EQUAL(memcmp(after, memory, sizeof memory), 0); /* nothing else was written to */
 }
 
-static void test_any_stretch_of_any_segments_is_gathered_and_scattered(void)
+TEST(any_stretch_of_any_segments_is_gathered_and_scattered)
 {
     uint64_t r = rng_seed(1);
 
     for (unsigned i = 0; i < 5000; i++)
         check_stretches(&r, (size_t)1 << rng_below(&r, 5));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_segments_are_measured_one_after_the_other),
-        UNIT_TEST(test_more_than_an_address_space_is_refused),
-        UNIT_TEST(test_each_of_ten_thousand_is_found),
-        UNIT_TEST(test_any_stretch_of_any_segments_is_gathered_and_scattered),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("segments", tests);
 }

@@ -55,7 +55,7 @@ static unsigned left(unsigned port)
     return n;
 }
 
-static void test_without_delay_everything_leaves_in_its_round(void)
+TEST(without_delay_everything_leaves_in_its_round)
 {
     set_up(0);
     put(0, 3);
@@ -64,7 +64,7 @@ static void test_without_delay_everything_leaves_in_its_round(void)
     CU_ASSERT_EQUAL(left(0), 3);
 }
 
-static void test_a_frame_waits_for_others_but_not_longer_than_the_delay(void)
+TEST(a_frame_waits_for_others_but_not_longer_than_the_delay)
 {
     set_up(DELAY);
     put(0, 2);
@@ -84,7 +84,7 @@ static void test_a_frame_waits_for_others_but_not_longer_than_the_delay(void)
     CU_ASSERT_EQUAL(left(0), 1);
 }
 
-static void test_ports_wait_by_themselves(void)
+TEST(ports_wait_by_themselves)
 {
     set_up(DELAY);
     put(0, 1);
@@ -99,7 +99,7 @@ static void test_ports_wait_by_themselves(void)
     CU_ASSERT_EQUAL(left(1), 1);
 }
 
-static void test_a_full_burst_leaves_at_once(void)
+TEST(a_full_burst_leaves_at_once)
 {
     set_up(DELAY);
     put(0, SEND_BURST + 1);
@@ -112,7 +112,7 @@ static void test_a_full_burst_leaves_at_once(void)
     CU_ASSERT_EQUAL(left(0), 1);
 }
 
-static void test_a_flush_sends_everything(void)
+TEST(a_flush_sends_everything)
 {
     set_up(DELAY);
     put(0, 5);
@@ -153,7 +153,7 @@ static unsigned sent_by_device(void)
     return n;
 }
 
-static void test_an_own_port_sends_by_its_device(void)
+TEST(an_own_port_sends_by_its_device)
 {
     set_up_own();
     put(0, 3);
@@ -163,7 +163,7 @@ static void test_an_own_port_sends_by_its_device(void)
     tear_down_own();
 }
 
-static void test_what_a_device_refuses_is_counted_by_reason(void)
+TEST(what_a_device_refuses_is_counted_by_reason)
 {
     set_up_own();
     fake.room = 2;
@@ -180,7 +180,7 @@ static void test_what_a_device_refuses_is_counted_by_reason(void)
     tear_down_own();
 }
 
-static void test_a_disabled_port_sends_nothing(void)
+TEST(a_disabled_port_sends_nothing)
 {
     set_up_own();
     port_close_for(&ports[0], PORT_DISABLED, true);
@@ -202,7 +202,7 @@ static void impair_port(enum impair_kind kind, uint32_t every)
     port_impair(ports[0].tx, 1, &cfg, &seed);
 }
 
-static void test_impairments_change_while_a_port_sends(void)
+TEST(impairments_change_while_a_port_sends)
 {
     set_up_own();
     impair_port(IMPAIR_DROP, 1);
@@ -228,7 +228,7 @@ static void test_impairments_change_while_a_port_sends(void)
 }
 
 /* Or its lcore would look after them all the time. */
-static void test_a_disabled_port_holds_nothing_back(void)
+TEST(a_disabled_port_holds_nothing_back)
 {
     set_up_own();
     impair_port(IMPAIR_REORDER, 1);
@@ -247,7 +247,7 @@ static void test_a_disabled_port_holds_nothing_back(void)
     tear_down_own();
 }
 
-static void test_what_others_have_is_collected_and_sent(void)
+TEST(what_others_have_is_collected_and_sent)
 {
     set_up(0);
     put(0, 3);
@@ -261,7 +261,7 @@ static void test_what_others_have_is_collected_and_sent(void)
     tear_down_own();
 }
 
-static void test_a_full_ring_drops_the_rest(void)
+TEST(a_full_ring_drops_the_rest)
 {
     set_up(0);
     memset(&counters, 0, sizeof(counters));
@@ -271,7 +271,7 @@ static void test_a_full_ring_drops_the_rest(void)
     CU_ASSERT_EQUAL(left(1), RING_SIZE - 1);
 }
 
-static void test_a_flood_goes_everywhere_else(void)
+TEST(a_flood_goes_everywhere_else)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(out.mbufs);
 
@@ -297,7 +297,7 @@ static void test_a_flood_goes_everywhere_else(void)
     out.ports = RTE_BIT64(PORTS) - 1;
 }
 
-static void test_what_is_for_a_port_that_is_gone_is_dropped(void)
+TEST(what_is_for_a_port_that_is_gone_is_dropped)
 {
     set_up(0);
     memset(&counters, 0, sizeof(counters));
@@ -342,7 +342,7 @@ static uint8_t sent_type(void)
 }
 
 /* 3,000 wait before: beyond 5,000 packets that can be marked are. Shared ones are left alone. */
-static void test_frames_are_marked_where_many_wait(void)
+TEST(frames_are_marked_where_many_wait)
 {
     const uint64_t before = counters.event[EVENT_MARKED];
     struct rte_mbuf *shared;
@@ -385,26 +385,7 @@ static bool make_ports(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_without_delay_everything_leaves_in_its_round),
-        UNIT_TEST(test_a_frame_waits_for_others_but_not_longer_than_the_delay),
-        UNIT_TEST(test_ports_wait_by_themselves),
-        UNIT_TEST(test_a_full_burst_leaves_at_once),
-        UNIT_TEST(test_a_flush_sends_everything),
-        UNIT_TEST(test_an_own_port_sends_by_its_device),
-        UNIT_TEST(test_what_a_device_refuses_is_counted_by_reason),
-        UNIT_TEST(test_a_disabled_port_sends_nothing),
-        UNIT_TEST(test_impairments_change_while_a_port_sends),
-        UNIT_TEST(test_a_disabled_port_holds_nothing_back),
-        UNIT_TEST(test_frames_are_marked_where_many_wait),
-        UNIT_TEST(test_what_others_have_is_collected_and_sent),
-        UNIT_TEST(test_a_full_ring_drops_the_rest),
-        UNIT_TEST(test_a_flood_goes_everywhere_else),
-        UNIT_TEST(test_what_is_for_a_port_that_is_gone_is_dropped),
-        CU_TEST_INFO_NULL,
-    };
-
     if (small_eal_start(64) < 0 || !make_ports())
         return 1;
-    return unit_main("send", tests);
+    return unit_main();
 }

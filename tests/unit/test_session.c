@@ -177,7 +177,7 @@ static void happen(struct ctl_session *s, enum event event)
 }
 
 /* The table of session.h, in full. */
-static void test_every_transition(void)
+TEST(every_transition)
 {
     enum {
         J = CTL_SESSION_JOINING,
@@ -207,7 +207,7 @@ static void test_every_transition(void)
 }
 
 /* A message with one wrong field in its head changes nothing, whatever the state and the type. */
-static void test_foreign_messages_are_ignored(void)
+TEST(foreign_messages_are_ignored)
 {
     for (unsigned state = CTL_SESSION_JOINING; state <= CTL_SESSION_FAILED; state++)
         for (unsigned type = 0; type < 24; type++)
@@ -224,7 +224,7 @@ static void test_foreign_messages_are_ignored(void)
             }
 }
 
-static void test_workers_messages_are_ignored(void)
+TEST(workers_messages_are_ignored)
 {
     for (unsigned state = CTL_SESSION_JOINING; state <= CTL_SESSION_FAILED; state++)
         for (uint8_t type = CTL_JOIN; type <= CTL_ABORT; type++) {
@@ -237,7 +237,7 @@ static void test_workers_messages_are_ignored(void)
         }
 }
 
-static void test_ready_ignores_other_epochs(void)
+TEST(ready_ignores_other_epochs)
 {
     static const uint8_t types[] = {CTL_READY, CTL_ALIVE, CTL_ABORTED, CTL_UNKNOWN};
     for (unsigned i = 0; i < sizeof types; i++) {
@@ -251,7 +251,7 @@ static void test_ready_ignores_other_epochs(void)
 }
 
 /* The switch has restarted; answers to what was sent before still arrive from its earlier life. */
-static void test_rejoining_ignores_earlier_answers(void)
+TEST(rejoining_ignores_earlier_answers)
 {
     static const uint8_t types[] = {CTL_READY, CTL_PENDING, CTL_REFUSED, CTL_ABORTED};
     for (unsigned i = 0; i < sizeof types; i++) {
@@ -265,7 +265,7 @@ static void test_rejoining_ignores_earlier_answers(void)
 
 /* A READY of a life that has ended was held up on its way, while its rank joined the next one. Taken, it
  * would make a member of the new life, which never was told READY, resume there. */
-static void test_joining_ignores_ready_of_another_life(void)
+TEST(joining_ignores_ready_of_another_life)
 {
     static const enum ctl_session_state states[] = {CTL_SESSION_JOINING, CTL_SESSION_REJOINING};
     for (unsigned i = 0; i < 2; i++) {
@@ -280,7 +280,7 @@ static void test_joining_ignores_ready_of_another_life(void)
     }
 }
 
-static void test_join_backs_off(void)
+TEST(join_backs_off)
 {
     static const uint64_t at_ms[] = {0, 50, 150, 350, 750, 1550, 2550, 3550, 4550};
     struct ctl_session_config cfg = config();
@@ -304,7 +304,7 @@ static void test_join_backs_off(void)
 }
 
 /* The switch believes only who knows its boot id. */
-static void test_who_learns_of_a_switch_joins_again_at_once(void)
+TEST(who_learns_of_a_switch_joins_again_at_once)
 {
     struct ctl_session_config cfg = config();
     struct ctl_session s;
@@ -324,7 +324,7 @@ static void test_who_learns_of_a_switch_joins_again_at_once(void)
     CU_ASSERT_EQUAL(poll(&s, start + 4 * MS).head.boot_id, other_boot);
 }
 
-static void test_ready_takes_the_terms(void)
+TEST(ready_takes_the_terms)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     CU_ASSERT_EQUAL(s.generation, 1);
@@ -338,7 +338,7 @@ static void test_ready_takes_the_terms(void)
     CU_ASSERT_EQUAL(s.generation, 1);
 }
 
-static void test_senseless_terms_are_ignored(void)
+TEST(senseless_terms_are_ignored)
 {
     for (unsigned i = 0; i < 14; i++) {
         struct ctl_session s = session_in(CTL_SESSION_JOINING), before = s;
@@ -395,7 +395,7 @@ static void test_senseless_terms_are_ignored(void)
     }
 }
 
-static void test_heartbeats(void)
+TEST(heartbeats)
 {
     struct ctl_session s = session_in(CTL_SESSION_JOINING);
     receive_type(&s, CTL_READY, start);
@@ -411,7 +411,7 @@ static void test_heartbeats(void)
     }
 }
 
-static void test_silent_switch(void)
+TEST(silent_switch)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     CU_ASSERT_EQUAL(ctl_session_silence(&s), 0);
@@ -424,7 +424,7 @@ static void test_silent_switch(void)
 }
 
 /* A process that was stopped has not listened, whatever the switch said meanwhile. */
-static void test_own_absence_is_no_silence(void)
+TEST(own_absence_is_no_silence)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     poll(&s, start);
@@ -435,7 +435,7 @@ static void test_own_absence_is_no_silence(void)
     CU_ASSERT(ctl_session_silence(&s) >= 4 * SECOND);
 }
 
-static void test_rejected_asks_at_once(void)
+TEST(rejected_asks_at_once)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     ctl_session_rejected(&s, start + 10 * MS);
@@ -452,7 +452,7 @@ static void test_rejected_asks_at_once(void)
 }
 
 /* Who still waits to get in when the switch restarts says so, but not who has only just heard of a switch. */
-static void test_waited_since_before_a_restart(void)
+TEST(waited_since_before_a_restart)
 {
     struct ctl_session s = session_in(CTL_SESSION_JOINING);
     CU_ASSERT_FALSE(poll(&s, start + SECOND).join.waited);
@@ -466,7 +466,7 @@ static void test_waited_since_before_a_restart(void)
     CU_ASSERT_TRUE(m.join.waited && !m.join.resume);
 }
 
-static void test_rejoin(void)
+TEST(rejoin)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     s.heartbeat.progress = first_tag + 17;
@@ -514,7 +514,7 @@ static void check_failure(const struct ctl_session *s, unsigned reason, const ch
 }
 
 /* A rank that joined late has as much time as the others when all join anew. */
-static void test_a_rejoin_has_time_of_its_own(void)
+TEST(a_rejoin_has_time_of_its_own)
 {
     struct ctl_session_config cfg = config();
     struct ctl_session s;
@@ -541,7 +541,7 @@ static void test_a_rejoin_has_time_of_its_own(void)
 }
 
 /* Others may have taken a job's place while its switch was starting, and may go again. */
-static void test_rejoining_waits_for_room(void)
+TEST(rejoining_waits_for_room)
 {
     static const uint16_t reasons[] = {CTL_NO_JOBS, CTL_NO_SLOTS};
     for (unsigned i = 0; i < 2; i++) {
@@ -588,7 +588,7 @@ static void test_rejoining_waits_for_room(void)
                   "restarted come back");
 }
 
-static void test_failures_in_words(void)
+TEST(failures_in_words)
 {
     struct ctl_session_config cfg = config();
     struct ctl_session s;
@@ -635,7 +635,7 @@ static void test_failures_in_words(void)
     check_failure(&s, CTL_BAD_VERSION, "the switch speaks version 9 of the control protocol, this program 2");
 }
 
-static void test_abort(void)
+TEST(abort)
 {
     struct ctl_failure why = {.reason = CTL_APPLICATION, .rank = RANK, .text = "no more"};
     static const uint64_t at_ms[] = {0, 50, 150, 350, 750};
@@ -657,7 +657,7 @@ static void test_abort(void)
     check_failure(&s, CTL_RANK_LOST, "rank 1 lost");
 }
 
-static void test_leave(void)
+TEST(leave)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     s.heartbeat.calls = 12;
@@ -683,7 +683,7 @@ static void test_leave(void)
 }
 
 /* Noise never changes anything but by a message that could have come from the switch. */
-static void test_noise(void)
+TEST(noise)
 {
     uint64_t rng = rng_seed(1);
     for (unsigned round = 0; round < 20000; round++) {
@@ -702,34 +702,4 @@ static void test_noise(void)
             CU_ASSERT(same_session(&s, &before));
         CU_ASSERT_STRING_NOT_EQUAL(ctl_session_state_name(s.state), "?");
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_transition),
-        UNIT_TEST(test_foreign_messages_are_ignored),
-        UNIT_TEST(test_workers_messages_are_ignored),
-        UNIT_TEST(test_ready_ignores_other_epochs),
-        UNIT_TEST(test_rejoining_ignores_earlier_answers),
-        UNIT_TEST(test_joining_ignores_ready_of_another_life),
-        UNIT_TEST(test_join_backs_off),
-        UNIT_TEST(test_who_learns_of_a_switch_joins_again_at_once),
-        UNIT_TEST(test_ready_takes_the_terms),
-        UNIT_TEST(test_senseless_terms_are_ignored),
-        UNIT_TEST(test_heartbeats),
-        UNIT_TEST(test_silent_switch),
-        UNIT_TEST(test_own_absence_is_no_silence),
-        UNIT_TEST(test_rejected_asks_at_once),
-        UNIT_TEST(test_waited_since_before_a_restart),
-        UNIT_TEST(test_rejoin),
-        UNIT_TEST(test_a_rejoin_has_time_of_its_own),
-        UNIT_TEST(test_rejoining_waits_for_room),
-        UNIT_TEST(test_failures_in_words),
-        UNIT_TEST(test_abort),
-        UNIT_TEST(test_leave),
-        UNIT_TEST(test_noise),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("control/session", tests);
 }

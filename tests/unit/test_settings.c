@@ -82,7 +82,7 @@ static struct whole read_text(const char *yaml)
     return w;
 }
 
-static void test_what_is_not_said_has_defaults(void)
+TEST(what_is_not_said_has_defaults)
 {
     const struct whole w = read_text("items: [{name: a}]\n");
 
@@ -91,7 +91,7 @@ static void test_what_is_not_said_has_defaults(void)
     CU_ASSERT(w.items == 1 && w.item[0].size == 8 && w.item[0].macs == 0);
 }
 
-static void test_what_is_said_arrives(void)
+TEST(what_is_said_arrives)
 {
     const struct whole w = read_text(
         "small: 0x20\nlarge: 18446744073709551615\ntext: seven77\nip: 10.0.0.9\ngroup: {share: 0.25, flag: "
@@ -106,7 +106,7 @@ static void test_what_is_said_arrives(void)
 }
 
 /* In the order of the file; what is of the wrong kind counts as absent. */
-static void test_what_does_not_fit_is_reported(void)
+TEST(what_does_not_fit_is_reported)
 {
     const struct whole w = read_text("small: 201\nlarge: 18446744073709551616\ngroup: {share: nan, flag: "
                                      "yes, word: three}\ntext: eight888\n"
@@ -150,7 +150,7 @@ static const char *different(const char *a, const char *b)
     return text;
 }
 
-static void test_what_is_different_is_found(void)
+TEST(what_is_different_is_found)
 {
     CU_ASSERT_STRING_EQUAL(different("items: [{name: a}]", "items: [{name: a}]\nsmall: 7"), "");
     CU_ASSERT_STRING_EQUAL(
@@ -163,7 +163,7 @@ static void test_what_is_different_is_found(void)
         "items[a] - removed 2\nitems[b].size 2 8 1\nitems[b].macs - changed 0\nitems[c] - added 0\n");
 }
 
-static void test_the_page_shows_each_setting(void)
+TEST(the_page_shows_each_setting)
 {
     char *text = NULL;
     size_t bytes;
@@ -185,15 +185,4 @@ static void test_the_page_shows_each_setting(void)
         "| `size` | 1..64 MB, a power of two | 8 | new jobs | its size |\n"
         "| `macs` | list of MACs, 1 to 3 | none | at once | its stations |\n\n");
     free(text);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_is_not_said_has_defaults), UNIT_TEST(test_what_is_said_arrives),
-        UNIT_TEST(test_what_does_not_fit_is_reported), UNIT_TEST(test_what_is_different_is_found),
-        UNIT_TEST(test_the_page_shows_each_setting),   CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("settings", tests);
 }

@@ -25,7 +25,7 @@ static struct config load(const char *more)
     return c;
 }
 
-static void test_ports_and_jobs(void)
+TEST(ports_and_jobs)
 {
     const struct config c = load("  - {name: h0, device: \"chip:128,speed=100g,fec=rs,autoneg=off\"}\n"
                                  "  - {name: h1, device: \"chip:136\"}\n"
@@ -60,7 +60,7 @@ static void expect(const char *more, const char *fault)
     CU_ASSERT_PTR_NOT_NULL(strstr(faults, fault));
 }
 
-static void test_what_this_switch_cannot_do(void)
+TEST(what_this_switch_cannot_do)
 {
     const struct config two =
         load("  - {name: other, device: \"kernel:ens2\"}\n  - {name: h0, device: \"chip:1\"}\n");
@@ -83,7 +83,7 @@ static void test_what_this_switch_cannot_do(void)
 }
 
 /* Nor is anything that it cannot do left unsaid. */
-static void test_what_only_the_daemon_does(void)
+TEST(what_only_the_daemon_does)
 {
 #define CHIP "  - {name: h0, device: \"chip:1\"}\n"
     expect(CHIP "uplink: [{parent: 10.77.0.253}]\n", "uplink: is nothing that this switch does");
@@ -96,7 +96,7 @@ static void test_what_only_the_daemon_does(void)
 #undef CHIP
 }
 
-static void test_the_interfaces_mac_address(void)
+TEST(the_interfaces_mac_address)
 {
     struct config c = load("  - {name: h0, device: \"chip:1\"}\n");
     const struct net_mac mac = {{2, 0, 0, 0, 0, 1}}, other = {{2, 0, 0, 0, 0, 2}};
@@ -106,16 +106,4 @@ static void test_the_interfaces_mac_address(void)
     memcpy(c.mac, mac.addr_bytes, sizeof(c.mac));
     CU_ASSERT_TRUE(setup_has_mac(&c, "ens1", &mac));
     CU_ASSERT_FALSE(setup_has_mac(&c, "ens1", &other));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_ports_and_jobs),
-        UNIT_TEST(test_what_this_switch_cannot_do),
-        UNIT_TEST(test_what_only_the_daemon_does),
-        UNIT_TEST(test_the_interfaces_mac_address),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("tofino/setup", tests);
 }

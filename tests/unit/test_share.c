@@ -20,14 +20,14 @@ static const struct share_quota *exceeded(uint64_t slots, uint64_t bytes)
     return share_exceeded(quotas, 3, asked);
 }
 
-static void test_a_quota_is_exceeded_by_what_does_not_fit_beside_the_rest(void)
+TEST(a_quota_is_exceeded_by_what_does_not_fit_beside_the_rest)
 {
     CU_ASSERT_PTR_NULL(exceeded(1024, 24 << 20));
     CU_ASSERT_PTR_EQUAL(exceeded(1025, 24 << 20), &quotas[1]);
     CU_ASSERT_PTR_EQUAL(exceeded(1024, (24 << 20) + 1), &quotas[2]);
 }
 
-static void test_a_quota_that_was_lowered_below_what_is_held_has_nothing_free(void)
+TEST(a_quota_that_was_lowered_below_what_is_held_has_nothing_free)
 {
     const struct share_quota q = {SHARE_SLOTS, 10, 20, "pool.slots", "the switch"};
     const uint64_t none[SHARE_KINDS] = {0}, one[SHARE_KINDS] = {[SHARE_SLOTS] = 1};
@@ -38,7 +38,7 @@ static void test_a_quota_that_was_lowered_below_what_is_held_has_nothing_free(vo
 
 /* One host may have 48 MB of 64, and has them and more. Raising pool.megabytes until the pool has room would
  * not do. */
-static void test_of_several_quotas_that_lack_room_the_tightest_is_named(void)
+TEST(of_several_quotas_that_lack_room_the_tightest_is_named)
 {
     struct share_quota q[] = {{SHARE_BYTES, 64, 64, "pool.megabytes", "the switch"},
                               {SHARE_BYTES, 48, 50, "3/4 of pool.megabytes", "one host"},
@@ -58,7 +58,7 @@ static void test_of_several_quotas_that_lack_room_the_tightest_is_named(void)
     CU_ASSERT_PTR_EQUAL(share_exceeded(q, 3, (const uint64_t[SHARE_KINDS]){[SHARE_BYTES] = 30}), &q[1]);
 }
 
-static void test_a_refusal_says_asked_free_key_and_holders(void)
+TEST(a_refusal_says_asked_free_key_and_holders)
 {
     struct share_holder holder[] = {{"small", 24}, {"train-b", 1000}};
     struct share_holder bytes[] = {{"a", 40 << 20}};
@@ -72,7 +72,7 @@ static void test_a_refusal_says_asked_free_key_and_holders(void)
                                  "(pool.megabytes): a holds 40.0 MB");
 }
 
-static void test_a_refusal_ends_with_dots_where_there_is_no_room(void)
+TEST(a_refusal_ends_with_dots_where_there_is_no_room)
 {
     struct share_holder holder[3];
     char text[200];
@@ -89,7 +89,7 @@ static void test_a_refusal_ends_with_dots_where_there_is_no_room(void)
     }
 }
 
-static void test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on(void)
+TEST(nobody_gets_more_than_he_wants_and_what_is_left_goes_on)
 {
     struct share_claim c[] = {{1, 100, 0}, {1, 1000, 0}, {2, 1000, 0}, {1, 0, 0}};
 
@@ -104,7 +104,7 @@ static void test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on(void)
 }
 
 /* Nobody could get more without taking it from one who has no more than his part. */
-static void test_divisions_are_fair_whatever_is_claimed(void)
+TEST(divisions_are_fair_whatever_is_claimed)
 {
     uint64_t rng = rng_seed(14);
 
@@ -151,7 +151,7 @@ static void serve_any(uint64_t *rng, uint32_t next[FLOWS], uint64_t served[FLOWS
     share_turns_next(&turns);
 }
 
-static void test_flows_that_always_have_something_are_served_by_their_quanta(void)
+TEST(flows_that_always_have_something_are_served_by_their_quanta)
 {
     uint64_t rng = rng_seed(15), served[FLOWS] = {0};
     uint32_t next[FLOWS] = {100, 100, 100, 100};
@@ -182,7 +182,7 @@ static bool is_served(unsigned flow, uint32_t bytes)
     return bytes == 0;
 }
 
-static void test_who_comes_about_as_often_as_the_others_never_waits(void)
+TEST(who_comes_about_as_often_as_the_others_never_waits)
 {
     share_turns_init(&turns);
     for (unsigned round = 0; round < 1000; round++)
@@ -190,7 +190,7 @@ static void test_who_comes_about_as_often_as_the_others_never_waits(void)
             CU_ASSERT(is_served(flow, 1000 * (1 + round % 10)));
 }
 
-static void test_who_has_had_two_parts_waits_for_those_who_have_had_none(void)
+TEST(who_has_had_two_parts_waits_for_those_who_have_had_none)
 {
     share_turns_init(&turns);
     CU_ASSERT(share_turns_ask(&turns, 9, 10000));
@@ -203,7 +203,7 @@ static void test_who_has_had_two_parts_waits_for_those_who_have_had_none(void)
     CU_ASSERT(is_served(7, 20000));
 }
 
-static void test_who_asks_no_more_holds_nobody_up_for_long(void)
+TEST(who_asks_no_more_holds_nobody_up_for_long)
 {
     share_turns_init(&turns);
     share_turns_ask(&turns, SHARE_FLOWS - 1, 10000);
@@ -218,7 +218,7 @@ static void test_who_asks_no_more_holds_nobody_up_for_long(void)
     CU_ASSERT_EQUAL(turns.flow[SHARE_FLOWS - 1].left, 10000); /* it has kept nothing */
 }
 
-static void test_debts_are_paid_by_those_who_have_gone(void)
+TEST(debts_are_paid_by_those_who_have_gone)
 {
     share_turns_init(&turns);
     CU_ASSERT(share_turns_ask(&turns, 7, 1000));
@@ -230,25 +230,4 @@ static void test_debts_are_paid_by_those_who_have_gone(void)
         share_turns_serve(&turns, 7, 1000);
     }
     CU_ASSERT_EQUAL(turns.flow[9].left, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_quota_is_exceeded_by_what_does_not_fit_beside_the_rest),
-        UNIT_TEST(test_a_quota_that_was_lowered_below_what_is_held_has_nothing_free),
-        UNIT_TEST(test_of_several_quotas_that_lack_room_the_tightest_is_named),
-        UNIT_TEST(test_a_refusal_says_asked_free_key_and_holders),
-        UNIT_TEST(test_a_refusal_ends_with_dots_where_there_is_no_room),
-        UNIT_TEST(test_nobody_gets_more_than_he_wants_and_what_is_left_goes_on),
-        UNIT_TEST(test_divisions_are_fair_whatever_is_claimed),
-        UNIT_TEST(test_flows_that_always_have_something_are_served_by_their_quanta),
-        UNIT_TEST(test_who_comes_about_as_often_as_the_others_never_waits),
-        UNIT_TEST(test_who_has_had_two_parts_waits_for_those_who_have_had_none),
-        UNIT_TEST(test_who_asks_no_more_holds_nobody_up_for_long),
-        UNIT_TEST(test_debts_are_paid_by_those_who_have_gone),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("share", tests);
 }

@@ -17,7 +17,7 @@ static struct contest contest_of(const double seconds[][WAYS], unsigned n)
 #define CONTEST(...)                                                                                         \
     contest_of((const double[][WAYS])__VA_ARGS__, sizeof((double[][WAYS])__VA_ARGS__) / sizeof(double[WAYS]))
 
-static void test_measured(void)
+TEST(measured)
 {
     const struct crossover none = {0}, first = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_AT_ONCE},
                            all = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_SIZES};
@@ -30,7 +30,7 @@ static void test_measured(void)
     CU_ASSERT_TRUE(crossover_is_measured(&all, SIZE_MAX));
 }
 
-static void test_open_mpi_unless_the_switch_is_clearly_faster(void)
+TEST(open_mpi_unless_the_switch_is_clearly_faster)
 {
     const struct contest faster = CONTEST({{10, 9}}), about_as_fast = CONTEST({{10, 9.9}}),
                          slower = CONTEST({{10, 11}});
@@ -42,7 +42,7 @@ static void test_open_mpi_unless_the_switch_is_clearly_faster(void)
 }
 
 /* Four of the first five rounds were held up, by which the other way would have won. */
-static void test_rounds_that_were_held_up_do_not_count(void)
+TEST(rounds_that_were_held_up_do_not_count)
 {
     struct contest held_up = CONTEST({{10, 8}, {10, 5000}, {10, 700}, {10, 90}, {10, 700}, {10, 8}});
     const struct contest lucky = CONTEST({{10, 20}, {800, 20}, {10, 1}, {90, 20}, {90, 20}, {10, 20}});
@@ -51,7 +51,7 @@ static void test_rounds_that_were_held_up_do_not_count(void)
     CU_ASSERT_EQUAL(contest_winner(&lucky), L);
 }
 
-static void test_a_contest_ends(void)
+TEST(a_contest_ends)
 {
     struct contest even = {0};
     const double switchs[WAYS] = {10, 8}, librarys[WAYS] = {10, 12};
@@ -81,7 +81,7 @@ static const char *text_when_time_was_up(const enum way best[], unsigned known)
     return words(best, known, true);
 }
 
-static void test_each_range_goes_its_own_way(void)
+TEST(each_range_goes_its_own_way)
 {
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S, S, S}, 5), "from 2K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L, S, S}, 5), "below 2K and from 8K on");
@@ -90,7 +90,7 @@ static void test_each_range_goes_its_own_way(void)
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L}, 5), "never");
 }
 
-static void test_the_largest_sizes_go_the_way_of_the_largest_measured_one(void)
+TEST(the_largest_sizes_go_the_way_of_the_largest_measured_one)
 {
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, L}, 8), "never");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, L, L, L, S}, 8), "from 2M on");
@@ -100,7 +100,7 @@ static void test_the_largest_sizes_go_the_way_of_the_largest_measured_one(void)
 }
 
 /* On a network so slow, the rate of the links counts. */
-static void test_the_largest_sizes_are_for_the_switch_where_time_was_up(void)
+TEST(the_largest_sizes_are_for_the_switch_where_time_was_up)
 {
     CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){L, L, L, L, L, L, L}, 7), "from 8M on");
     CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, S, L}, 3), "below 2K and from 8M on");
@@ -109,7 +109,7 @@ static void test_the_largest_sizes_are_for_the_switch_where_time_was_up(void)
 }
 
 /* Where time was up, or where a size is measured when it comes. */
-static void test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one(void)
+TEST(sizes_that_are_not_known_go_the_way_of_the_largest_known_one)
 {
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, S, L}, 6), "from 32K to 128K");
@@ -117,13 +117,13 @@ static void test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one(vo
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "always");
 }
 
-static void test_where_no_size_is_known_all_go_the_usual_way(void)
+TEST(where_no_size_is_known_all_go_the_usual_way)
 {
     CU_ASSERT_STRING_EQUAL(text_of(NULL, 0), "from 8K on");
 }
 
 /* Each has at least as much time as those before it, and none keeps a program waiting for seconds. */
-static void test_larger_sizes_have_longer(void)
+TEST(larger_sizes_have_longer)
 {
     for (unsigned i = 1; i < CROSSOVER_SIZES; i++)
         CU_ASSERT_TRUE(crossover_seconds[i] >= crossover_seconds[i - 1]);
@@ -131,7 +131,7 @@ static void test_larger_sizes_have_longer(void)
     CU_ASSERT_TRUE(crossover_seconds[CROSSOVER_SIZES - 1] <= 2);
 }
 
-static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
+TEST(a_size_is_in_the_range_of_the_measured_one_next_to_it)
 {
     const int64_t ranges = crossover_ranges((enum way[]){L, S, L, S, L}, 5, true);
     const struct {
@@ -146,7 +146,7 @@ static void test_a_size_is_in_the_range_of_the_measured_one_next_to_it(void)
     CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL));
 }
 
-static void test_larger_sizes_are_measured_when_they_are_needed(void)
+TEST(larger_sizes_are_measured_when_they_are_needed)
 {
     CU_ASSERT_EQUAL(crossover_needs(8), CROSSOVER_AT_ONCE);
     CU_ASSERT_EQUAL(crossover_needs((128 << 10) - 1), CROSSOVER_AT_ONCE);
@@ -155,24 +155,4 @@ static void test_larger_sizes_are_measured_when_they_are_needed(void)
     CU_ASSERT_EQUAL(crossover_needs(2 << 20), 8);
     CU_ASSERT_EQUAL(crossover_needs(8 << 20), 8); /* like 4M */
     CU_ASSERT_EQUAL(crossover_needs(SIZE_MAX), 8);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_measured),
-        UNIT_TEST(test_open_mpi_unless_the_switch_is_clearly_faster),
-        UNIT_TEST(test_rounds_that_were_held_up_do_not_count),
-        UNIT_TEST(test_a_contest_ends),
-        UNIT_TEST(test_each_range_goes_its_own_way),
-        UNIT_TEST(test_the_largest_sizes_go_the_way_of_the_largest_measured_one),
-        UNIT_TEST(test_the_largest_sizes_are_for_the_switch_where_time_was_up),
-        UNIT_TEST(test_sizes_that_are_not_known_go_the_way_of_the_largest_known_one),
-        UNIT_TEST(test_where_no_size_is_known_all_go_the_usual_way),
-        UNIT_TEST(test_larger_sizes_have_longer),
-        UNIT_TEST(test_a_size_is_in_the_range_of_the_measured_one_next_to_it),
-        UNIT_TEST(test_larger_sizes_are_measured_when_they_are_needed),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("shim_crossover", tests);
 }

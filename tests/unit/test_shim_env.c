@@ -17,7 +17,7 @@ static int read_one(char *variable)
     return settings_read(&s, environment, text, sizeof text);
 }
 
-static void test_nothing_set(void)
+TEST(nothing_set)
 {
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_STRING_EQUAL(text, "");
@@ -34,7 +34,7 @@ static void test_nothing_set(void)
     CU_ASSERT_EQUAL(s.disable, 0);
 }
 
-static void test_everything_set(void)
+TEST(everything_set)
 {
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
                            "SWAGG_MIN_BYTES=64K",
@@ -85,7 +85,7 @@ static void test_everything_set(void)
     CU_ASSERT_EQUAL(s.disable, 1);
 }
 
-static void test_what_cannot_go_together(void)
+TEST(what_cannot_go_together)
 {
     char *environment[] = {"SWAGG_REDUCE=buffered", "SWAGG_FALLBACK=native", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
@@ -121,7 +121,7 @@ static void test_what_cannot_go_together(void)
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_REDUCE=early: use complete or buffered");
 }
 
-static void test_numbers(void)
+TEST(numbers)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MIN_BYTES=0"), 0);
     CU_ASSERT_EQUAL(s.min_bytes, 0);
@@ -140,7 +140,7 @@ static void test_numbers(void)
         CU_ASSERT_EQUAL(read_one(wrong[i]), -EINVAL);
 }
 
-static void test_an_error_names_the_variable_and_what_it_takes(void)
+TEST(an_error_names_the_variable_and_what_it_takes)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MODE=odered"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_MODE=odered: use ordered or arrival");
@@ -162,7 +162,7 @@ static void test_an_error_names_the_variable_and_what_it_takes(void)
 }
 
 /* By ATP alone nobody need be named but the parameter server. */
-static void test_a_server_stands_in_for_the_switch_by_atp(void)
+TEST(a_server_stands_in_for_the_switch_by_atp)
 {
     char *environment[] = {"SWAGG_PROTOCOL=atp", "SWAGG_SERVER=10.0.0.9", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
@@ -179,7 +179,7 @@ static void test_a_server_stands_in_for_the_switch_by_atp(void)
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
 }
 
-static void test_a_misspelt_name_is_told(void)
+TEST(a_misspelt_name_is_told)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MINBYTES=3"), 0);
     CU_ASSERT_STRING_EQUAL(text,
@@ -189,7 +189,7 @@ static void test_a_misspelt_name_is_told(void)
                            "SWAGG_SERVERS is not a setting and was ignored; did you mean SWAGG_SERVER?");
 }
 
-static void test_a_name_like_none_is_answered_with_all(void)
+TEST(a_name_like_none_is_answered_with_all)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_JOB=a"), 0);
     CU_ASSERT_PTR_NOT_NULL(
@@ -198,7 +198,7 @@ static void test_a_name_like_none_is_answered_with_all(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "SWAGG_ is not a setting and was ignored; there are SWAGG_SWITCH"));
 }
 
-static void test_a_setting_that_counts_with_another_only_is_told(void)
+TEST(a_setting_that_counts_with_another_only_is_told)
 {
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254", "SWAGG_SERVER=10.0.0.9", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
@@ -214,14 +214,14 @@ static void test_a_setting_that_counts_with_another_only_is_told(void)
     CU_ASSERT_STRING_EQUAL(text, "");
 }
 
-static void test_an_error_is_told_before_an_unknown_name(void)
+TEST(an_error_is_told_before_an_unknown_name)
 {
     char *environment[] = {"SWAGG_MINBYTES=3", "SWAGG_LOG=loud", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_LOG=loud: use error, warn, info or debug");
 }
 
-static void test_an_empty_value_is_none(void)
+TEST(an_empty_value_is_none)
 {
     CU_ASSERT_EQUAL(read_one("SWAGG_MODE="), 0);
     CU_ASSERT_EQUAL(s.options.mode, SWAGG_ORDERED);
@@ -229,7 +229,7 @@ static void test_an_empty_value_is_none(void)
 }
 
 /* The text below is what ranks exchange: whoever has to change it here changes ROLLCALL_FORMAT, too. */
-static void test_what_is_written_is_read_back(void)
+TEST(what_is_written_is_read_back)
 {
     struct settings first = {0};
     char written[512];
@@ -261,7 +261,7 @@ static void test_what_is_written_is_read_back(void)
     }
 }
 
-static void test_a_wrong_value_does_not_hide_that_a_rank_is_disabled(void)
+TEST(a_wrong_value_does_not_hide_that_a_rank_is_disabled)
 {
     char *environment[] = {"SWAGG_LOG=loud", "SWAGG_SWITCH=10.0.0.254", "SWAGG_DISABLE=1", NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), -EINVAL);
@@ -269,7 +269,7 @@ static void test_a_wrong_value_does_not_hide_that_a_rank_is_disabled(void)
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "");
 }
 
-static void test_texts_are_cut_to_their_room(void)
+TEST(texts_are_cut_to_their_room)
 {
     char *environment[] = {"SWAGG_MINBYTES=3", "SWAGG_LOG=loud", NULL};
     for (size_t size = 1; size < 80; size++) {
@@ -278,26 +278,4 @@ static void test_texts_are_cut_to_their_room(void)
         CU_ASSERT(strlen(room) < size);
         free(room);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_nothing_set),
-        UNIT_TEST(test_everything_set),
-        UNIT_TEST(test_what_cannot_go_together),
-        UNIT_TEST(test_numbers),
-        UNIT_TEST(test_an_error_names_the_variable_and_what_it_takes),
-        UNIT_TEST(test_a_server_stands_in_for_the_switch_by_atp),
-        UNIT_TEST(test_a_misspelt_name_is_told),
-        UNIT_TEST(test_a_name_like_none_is_answered_with_all),
-        UNIT_TEST(test_a_setting_that_counts_with_another_only_is_told),
-        UNIT_TEST(test_an_error_is_told_before_an_unknown_name),
-        UNIT_TEST(test_an_empty_value_is_none),
-        UNIT_TEST(test_what_is_written_is_read_back),
-        UNIT_TEST(test_a_wrong_value_does_not_hide_that_a_rank_is_disabled),
-        UNIT_TEST(test_texts_are_cut_to_their_room),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("shim_env", tests);
 }

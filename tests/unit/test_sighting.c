@@ -2,7 +2,7 @@
 #include "bridge/sighting.h"
 #include "unit.h"
 
-static void test_the_last_one_is_taken_once(void)
+TEST(the_last_one_is_taken_once)
 {
     static const struct net_mac first = {{2, 0, 0, 0, 0, 1}}, last = {{0xfe, 1, 2, 3, 4, 0xff}};
     struct net_mac station;
@@ -16,14 +16,4 @@ static void test_the_last_one_is_taken_once(void)
     CU_ASSERT(net_same_mac(&station, &last));
     CU_ASSERT_EQUAL(port, 63);
     CU_ASSERT_FALSE(sighting_take(&s, &station, &port));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_last_one_is_taken_once),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("sighting", tests);
 }

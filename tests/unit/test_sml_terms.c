@@ -42,7 +42,7 @@ DEFINE_USUAL_BUT(slots, uint16_t)
 DEFINE_USUAL_BUT(tag_bits, uint8_t)
 
 /* The published format has code 0 there; but terms of zeros are typed, as libswagg's are by default. */
-static void test_formats_have_codes_of_their_own_on_the_wire(void)
+TEST(formats_have_codes_of_their_own_on_the_wire)
 {
     static const uint8_t codes[XFER_FORMATS] = {
         [XFER_FORMAT_INT32] = 0, [XFER_FORMAT_TYPED] = 1, [XFER_FORMAT_FP16] = 2};
@@ -58,7 +58,7 @@ static void test_formats_have_codes_of_their_own_on_the_wire(void)
     CU_ASSERT_EQUAL(zeros.format, XFER_FORMAT_TYPED);
 }
 
-static void test_terms_survive_the_wire(void)
+TEST(terms_survive_the_wire)
 {
     const struct sml_terms t = {.format = XFER_FORMAT_TYPED,
                                 .mode = XFER_ORDERED,
@@ -123,7 +123,7 @@ static bool is_refused(struct sml_terms wish, const char *words)
 }
 
 /* The usual terms, but for one field. */
-static void test_wishes_out_of_range_are_refused_in_words(void)
+TEST(wishes_out_of_range_are_refused_in_words)
 {
     struct sml_terms t = usual;
     struct agg_terms terms = terms_of(usual);
@@ -173,7 +173,7 @@ static bool differ(struct sml_terms a, struct sml_terms b, const char *first, co
            strcmp(d.second, second) == 0;
 }
 
-static void test_wishes_that_cannot_both_be_granted(void)
+TEST(wishes_that_cannot_both_be_granted)
 {
     const struct agg_terms wish = terms_of(usual), other = terms_of(usual_but_slots(2));
     struct agg_difference d;
@@ -207,7 +207,7 @@ static bool grant(const struct sml_terms wishes[RANKS], uint16_t payload_bytes, 
     return grant_by(&limits, wishes, granted, why);
 }
 
-static void test_a_new_job_gets_the_least_of_all_wishes(void)
+TEST(a_new_job_gets_the_least_of_all_wishes)
 {
     struct sml_terms wishes[RANKS] = {usual, usual_but_slots(300), usual_but_chunk_bytes(512), usual}, t;
     struct agg_refusal why;
@@ -235,7 +235,7 @@ static bool grant_keyed(const struct sml_terms wishes[RANKS], uint16_t payload_b
 }
 
 /* Every rank's path carries what it wished for, with the checksum that it wished for. */
-static void test_keyed_packets_fit_where_others_fitted(void)
+TEST(keyed_packets_fit_where_others_fitted)
 {
     struct sml_terms wishes[RANKS], t;
     struct agg_refusal why;
@@ -260,7 +260,7 @@ static const struct sml_table four_bits = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17
 DEFINE_USUAL_BUT(table, struct sml_table)
 DEFINE_USUAL_BUT(compression, uint32_t)
 
-static void test_tables_are_checked_and_must_be_the_same(void)
+TEST(tables_are_checked_and_must_be_the_same)
 {
     struct sml_table other = four_bits;
     struct sml_terms t;
@@ -284,7 +284,7 @@ static void test_tables_are_checked_and_must_be_the_same(void)
 }
 
 /* As lines say it: "compression to 4 bits, sums of 8". */
-static void test_a_table_is_listed_in_words(void)
+TEST(a_table_is_listed_in_words)
 {
     struct agg_term list[AGG_LISTED_TERMS];
     const struct agg_terms terms = terms_of(usual_but_table(four_bits));
@@ -298,7 +298,7 @@ static void test_a_table_is_listed_in_words(void)
 }
 
 /* 30 * 8 = 240 is the last that fits 8 bits; of 16 bits they always do. */
-static void test_sums_that_might_not_fit_are_refused(void)
+TEST(sums_that_might_not_fit_are_refused)
 {
     enum { MANY = 9 };
     const struct agg_limits limits = {.random = 1};
@@ -321,7 +321,7 @@ static void test_sums_that_might_not_fit_are_refused(void)
 }
 
 /* A switch that is too old grants none. */
-static void test_a_rank_takes_its_own_table_or_none(void)
+TEST(a_rank_takes_its_own_table_or_none)
 {
     const struct agg_terms wish = terms_of(usual_but_table(four_bits));
     struct agg_terms granted = wish;
@@ -333,7 +333,7 @@ static void test_a_rank_takes_its_own_table_or_none(void)
     CU_ASSERT_FALSE(sml_worker.accept(&granted, &wish, &progress));
 }
 
-static void test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it(void)
+TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
 {
     struct sml_terms wishes[RANKS] = {usual, usual, usual, usual}, t;
     struct agg_refusal why;
@@ -355,7 +355,7 @@ static void test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it(void)
 }
 
 /* Whatever the tenant's data_keys are by now. */
-static void test_a_resumed_job_stays_keyed_or_not(void)
+TEST(a_resumed_job_stays_keyed_or_not)
 {
     struct sml_terms wishes[RANKS] = {usual_but_resumed(true), usual, usual_but_resumed(true), usual}, t;
     struct agg_refusal why;
@@ -369,7 +369,7 @@ static void test_a_resumed_job_stays_keyed_or_not(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "rank 0 were keyed, those of rank 2 were not keyed"));
 }
 
-static void test_a_rank_without_a_key_takes_no_keyed_terms(void)
+TEST(a_rank_without_a_key_takes_no_keyed_terms)
 {
     struct sml_terms wish = usual, job = usual;
     struct agg_terms wished = terms_of(wish), granted;
@@ -385,7 +385,7 @@ static void test_a_rank_without_a_key_takes_no_keyed_terms(void)
     CU_ASSERT(sml_terms_parse(&job, &granted) && job.keyed && job.resumed && job.first_tag == 7);
 }
 
-static void test_a_keyed_pool_needs_the_secret(void)
+TEST(a_keyed_pool_needs_the_secret)
 {
     static const struct keys_secret shared = {.library = &toy_library};
     struct sml_terms t = usual;
@@ -403,7 +403,7 @@ static void test_a_keyed_pool_needs_the_secret(void)
     CU_ASSERT(f.bytes > without.bytes + 1024);
 }
 
-static void test_published_packets_have_published_lengths(void)
+TEST(published_packets_have_published_lengths)
 {
     static const struct {
         uint16_t wish, get;
@@ -425,7 +425,7 @@ static void test_published_packets_have_published_lengths(void)
 }
 
 /* A switch may know nothing else, though nobody wished so. */
-static void test_a_rank_goes_by_published_packets_if_the_switch_says_so(void)
+TEST(a_rank_goes_by_published_packets_if_the_switch_says_so)
 {
     struct sml_terms wish = usual_but_format(XFER_FORMAT_INT32), job = wish;
     struct agg_terms wished = terms_of(wish), granted;
@@ -458,7 +458,7 @@ static void wish_to_resume(struct sml_terms wishes[RANKS], uint32_t tag1, uint32
     }
 }
 
-static void test_a_resumed_job_goes_on_where_the_last_rank_is(void)
+TEST(a_resumed_job_goes_on_where_the_last_rank_is)
 {
     struct sml_terms wishes[RANKS], t;
     struct agg_refusal why;
@@ -494,7 +494,7 @@ static bool resume_with_a_quorum(const uint32_t tags[RANKS], struct sml_terms *t
 
 /* Chunks are closed by a quorum, whose ranks are all near the last one: else one rank that lies would have
  * all others do without what they have yet to sum. */
-static void test_a_quorum_is_near_the_rank_that_is_furthest(void)
+TEST(a_quorum_is_near_the_rank_that_is_furthest)
 {
     struct agg_refusal why;
     struct sml_terms t;
@@ -509,7 +509,7 @@ static void test_a_quorum_is_near_the_rank_that_is_furthest(void)
 }
 
 /* Rank 2 never was READY; a quorum may have made sums without it, and be in the midst of any call. */
-static void test_a_rank_that_a_quorum_may_have_left_behind_cannot_begin(void)
+TEST(a_rank_that_a_quorum_may_have_left_behind_cannot_begin)
 {
     struct sml_terms wishes[RANKS], t;
     struct agg_refusal why;
@@ -531,7 +531,7 @@ static void test_a_rank_that_a_quorum_may_have_left_behind_cannot_begin(void)
     CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
 }
 
-static void test_terms_are_lowered_by_halves_but_not_of_a_resumed_job(void)
+TEST(terms_are_lowered_by_halves_but_not_of_a_resumed_job)
 {
     struct agg_terms terms = terms_of(usual_but_slots(8));
     struct sml_terms t;
@@ -545,7 +545,7 @@ static void test_terms_are_lowered_by_halves_but_not_of_a_resumed_job(void)
     CU_ASSERT_FALSE(sml_protocol.lower(&terms));
 }
 
-static void test_terms_can_be_listed(void)
+TEST(terms_can_be_listed)
 {
     const struct agg_terms terms = terms_of(usual);
     struct agg_term list[AGG_LISTED_TERMS];
@@ -556,7 +556,7 @@ static void test_terms_can_be_listed(void)
     CU_ASSERT(strcmp(list[3].name, "slots") == 0 && list[3].word == NULL && list[3].number == 512);
 }
 
-static void test_what_a_pool_takes_follows_from_the_terms(void)
+TEST(what_a_pool_takes_follows_from_the_terms)
 {
     struct agg_pool_config cfg = {.workers = RANKS,
                                   .terms = terms_of(usual_but_checksum(XFER_CHECKSUM_CRC32C)),
@@ -571,35 +571,4 @@ static void test_what_a_pool_takes_follows_from_the_terms(void)
     CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
     cfg.terms.protocol = 0;
     CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_terms_survive_the_wire),
-        UNIT_TEST(test_formats_have_codes_of_their_own_on_the_wire),
-        UNIT_TEST(test_wishes_out_of_range_are_refused_in_words),
-        UNIT_TEST(test_wishes_that_cannot_both_be_granted),
-        UNIT_TEST(test_a_new_job_gets_the_least_of_all_wishes),
-        UNIT_TEST(test_tables_are_checked_and_must_be_the_same),
-        UNIT_TEST(test_a_table_is_listed_in_words),
-        UNIT_TEST(test_sums_that_might_not_fit_are_refused),
-        UNIT_TEST(test_a_rank_takes_its_own_table_or_none),
-        UNIT_TEST(test_keyed_packets_fit_where_others_fitted),
-        UNIT_TEST(test_what_cannot_be_keyed_is_refused_and_says_what_lifts_it),
-        UNIT_TEST(test_a_resumed_job_stays_keyed_or_not),
-        UNIT_TEST(test_a_rank_without_a_key_takes_no_keyed_terms),
-        UNIT_TEST(test_a_keyed_pool_needs_the_secret),
-        UNIT_TEST(test_published_packets_have_published_lengths),
-        UNIT_TEST(test_a_rank_goes_by_published_packets_if_the_switch_says_so),
-        UNIT_TEST(test_a_resumed_job_goes_on_where_the_last_rank_is),
-        UNIT_TEST(test_a_quorum_is_near_the_rank_that_is_furthest),
-        UNIT_TEST(test_a_rank_that_a_quorum_may_have_left_behind_cannot_begin),
-        UNIT_TEST(test_terms_are_lowered_by_halves_but_not_of_a_resumed_job),
-        UNIT_TEST(test_terms_can_be_listed),
-        UNIT_TEST(test_what_a_pool_takes_follows_from_the_terms),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("sml_terms", tests);
 }

@@ -34,7 +34,7 @@ static void stall(unsigned ms)
     count_event(&lcore.counters, EVENT_ROUNDS, 1);
 }
 
-static void test_a_round_that_comes_late_is_counted(void)
+TEST(a_round_that_comes_late_is_counted)
 {
     uint64_t at;
 
@@ -60,7 +60,7 @@ static void test_a_round_that_comes_late_is_counted(void)
     rig_close();
 }
 
-static void test_what_the_kernel_says_of_a_thread(void)
+TEST(what_the_kernel_says_of_a_thread)
 {
     struct stall_times before, after;
 
@@ -75,7 +75,7 @@ static void test_what_the_kernel_says_of_a_thread(void)
     CU_ASSERT_FALSE(stall_times(&lcore, &after));
 }
 
-static void test_a_stall_is_told_once(void)
+TEST(a_stall_is_told_once)
 {
     begin();
     count_event(&lcore.counters, EVENT_ROUNDS, 1);
@@ -87,7 +87,7 @@ static void test_a_stall_is_told_once(void)
     CU_ASSERT_STRING_EQUAL(look(60 * second_ns), "");
 }
 
-static void test_stalls_are_told_together_now_and_then(void)
+TEST(stalls_are_told_together_now_and_then)
 {
     begin();
     stall(100);
@@ -100,7 +100,7 @@ static void test_stalls_are_told_together_now_and_then(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(look(second_ns), "stood still 10 times, 2000 ms in all"));
 }
 
-static void test_one_that_still_stands_is_not_spoken_of(void)
+TEST(one_that_still_stands_is_not_spoken_of)
 {
     begin();
     stall(100);
@@ -124,7 +124,7 @@ static const char *look_after_an_hour(uint64_t ran_ns, uint64_t waited_ns)
     return look(second_ns);
 }
 
-static void test_why_it_stood_still(void)
+TEST(why_it_stood_still)
 {
     const uint64_t most_ns = 3000 * second_ns;
 
@@ -135,20 +135,11 @@ static void test_why_it_stood_still(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_round_that_comes_late_is_counted),
-        UNIT_TEST(test_what_the_kernel_says_of_a_thread),
-        UNIT_TEST(test_a_stall_is_told_once),
-        UNIT_TEST(test_stalls_are_told_together_now_and_then),
-        UNIT_TEST(test_one_that_still_stands_is_not_spoken_of),
-        UNIT_TEST(test_why_it_stood_still),
-        CU_TEST_INFO_NULL,
-    };
     int status;
 
     if (!capture_begin())
         return EXIT_FAILURE;
-    status = rig_main("stalls", tests);
+    status = rig_main();
     capture_end();
     return status;
 }

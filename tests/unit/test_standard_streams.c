@@ -44,18 +44,8 @@ static bool fills(unsigned closed)
     return status == 0;
 }
 
-static void test_those_that_are_closed_are_filled_and_no_others(void)
+TEST(those_that_are_closed_are_filled_and_no_others)
 {
     for (unsigned closed = 0; closed < 8; closed++)
         CU_ASSERT_TRUE(fills(closed));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_those_that_are_closed_are_filled_and_no_others),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("standard_streams", tests);
 }

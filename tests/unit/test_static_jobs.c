@@ -111,7 +111,7 @@ static uint8_t send(unsigned job, unsigned rank, unsigned port, uint8_t tensor, 
     return verdict.reason;
 }
 
-static void test_workers_are_known_by_address_and_threads_by_port(void)
+TEST(workers_are_known_by_address_and_threads_by_port)
 {
     uint8_t payload[SML_HEADER_BYTES + 4 * ELEMENTS];
 
@@ -143,7 +143,7 @@ static const struct frame_udp *frame_to(uint8_t out[], unsigned job, unsigned ra
     return (const struct frame_udp *)out;
 }
 
-static void test_results_go_to_the_thread_that_sent(void)
+TEST(results_go_to_the_thread_that_sent)
 {
     uint8_t out[FRAME_HEADER_BYTES];
 
@@ -159,7 +159,7 @@ static void test_results_go_to_the_thread_that_sent(void)
     tear_down();
 }
 
-static void test_results_have_a_udp_checksum_if_asked_for(void)
+TEST(results_have_a_udp_checksum_if_asked_for)
 {
     uint8_t out[FRAME_HEADER_BYTES];
 
@@ -183,7 +183,7 @@ static void complete(unsigned job, uint8_t tensor, uint16_t index)
 }
 
 /* And not before: until then the first packet of another run gets the sum of this one. */
-static void test_a_quiet_job_starts_over(void)
+TEST(a_quiet_job_starts_over)
 {
     uint64_t now = 0;
 
@@ -205,7 +205,7 @@ static void test_a_quiet_job_starts_over(void)
 }
 
 /* A new run may begin in the moment in which the job is to start over. */
-static void test_what_is_heard_last_keeps_a_job_from_starting_over(void)
+TEST(what_is_heard_last_keeps_a_job_from_starting_over)
 {
     uint64_t now = 0;
 
@@ -222,7 +222,7 @@ static void test_what_is_heard_last_keeps_a_job_from_starting_over(void)
 }
 
 /* A run that ended in its midst leaves nothing behind, neither here nor there. */
-static void test_half_a_sum_is_forgotten(void)
+TEST(half_a_sum_is_forgotten)
 {
     uint64_t now = 0;
 
@@ -239,7 +239,7 @@ static void test_half_a_sum_is_forgotten(void)
 }
 
 /* What cannot be of this run, such as the packets of a worker that was started anew while others were not. */
-static void test_strange_packets_do_not_keep_a_job_from_starting_over(void)
+TEST(strange_packets_do_not_keep_a_job_from_starting_over)
 {
     uint64_t now = 0;
 
@@ -265,7 +265,7 @@ static void note_dropped(unsigned rank, unsigned thread, enum sml_reason reason)
 }
 
 /* At once, and then no more than once a minute. */
-static void test_workers_that_are_configured_otherwise_are_told(void)
+TEST(workers_that_are_configured_otherwise_are_told)
 {
     unsigned lines = 0;
     const char *line;
@@ -290,7 +290,7 @@ static void test_workers_that_are_configured_otherwise_are_told(void)
 }
 
 /* Of stale packets only those are told that come while nothing else does. */
-static void test_workers_that_send_only_what_is_stale_are_told(void)
+TEST(workers_that_send_only_what_is_stale_are_told)
 {
     uint64_t now = 0;
 
@@ -308,7 +308,7 @@ static void test_workers_that_send_only_what_is_stale_are_told(void)
     tear_down();
 }
 
-static void test_a_closed_job_is_not_known_by_address(void)
+TEST(a_closed_job_is_not_known_by_address)
 {
     set_up();
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
@@ -320,7 +320,7 @@ static void test_a_closed_job_is_not_known_by_address(void)
 }
 
 /* Whatever it was doing, and however lately. */
-static void test_the_operator_resets_a_job(void)
+TEST(the_operator_resets_a_job)
 {
     uint64_t now = 0;
 
@@ -342,7 +342,7 @@ static struct config_tenant tenants[] = {{.name = "rest", .weight = 1},
                                          {.name = "lab", .weight = 3, .quota = {.slots = THREADS * SLOTS}}};
 
 /* Its weight is its tenant's, and so are its slots and the frames that it may keep. */
-static void test_a_static_job_counts_against_its_tenant_s_quota(void)
+TEST(a_static_job_counts_against_its_tenant_s_quota)
 {
     const struct switch_job *job;
 
@@ -381,7 +381,7 @@ static void commit(void)
 }
 
 /* Nothing of a job that stays is touched, not even what it is collecting. */
-static void test_jobs_come_and_go_while_another_works(void)
+TEST(jobs_come_and_go_while_another_works)
 {
     uint64_t now = 0;
 
@@ -406,7 +406,7 @@ static void test_jobs_come_and_go_while_another_works(void)
     tear_down();
 }
 
-static void test_a_job_that_works_is_not_changed(void)
+TEST(a_job_that_works_is_not_changed)
 {
     uint64_t now = 0;
 
@@ -443,7 +443,7 @@ static void add_jobs(unsigned more)
 }
 
 /* Jobs are held to the quotas of the configuration that they come with, and to what running jobs hold. */
-static void test_new_jobs_are_held_to_the_new_limits(void)
+TEST(new_jobs_are_held_to_the_new_limits)
 {
     set_up();
     cfg.pool.slots = 2 * THREADS * SLOTS; /* there is no room for another */
@@ -463,7 +463,7 @@ static void test_new_jobs_are_held_to_the_new_limits(void)
 }
 
 /* ... which may have their tenants in another order. */
-static void test_new_jobs_are_held_to_their_tenant_s_new_quota(void)
+TEST(new_jobs_are_held_to_their_tenant_s_new_quota)
 {
     static const int swapped[] = {1, 0};
     const struct switch_job *job;
@@ -495,7 +495,7 @@ static void test_new_jobs_are_held_to_their_tenant_s_new_quota(void)
 }
 
 /* One of two that are new finds no room: neither is there. */
-static void test_what_cannot_be_made_leaves_no_trace(void)
+TEST(what_cannot_be_made_leaves_no_trace)
 {
     size_t bytes;
 
@@ -513,32 +513,11 @@ static void test_what_cannot_be_made_leaves_no_trace(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_workers_are_known_by_address_and_threads_by_port),
-        UNIT_TEST(test_results_go_to_the_thread_that_sent),
-        UNIT_TEST(test_results_have_a_udp_checksum_if_asked_for),
-        UNIT_TEST(test_a_quiet_job_starts_over),
-        UNIT_TEST(test_what_is_heard_last_keeps_a_job_from_starting_over),
-        UNIT_TEST(test_half_a_sum_is_forgotten),
-        UNIT_TEST(test_strange_packets_do_not_keep_a_job_from_starting_over),
-        UNIT_TEST(test_workers_that_are_configured_otherwise_are_told),
-        UNIT_TEST(test_workers_that_send_only_what_is_stale_are_told),
-        UNIT_TEST(test_a_closed_job_is_not_known_by_address),
-        UNIT_TEST(test_the_operator_resets_a_job),
-        UNIT_TEST(test_a_static_job_counts_against_its_tenant_s_quota),
-        UNIT_TEST(test_jobs_come_and_go_while_another_works),
-        UNIT_TEST(test_a_job_that_works_is_not_changed),
-        UNIT_TEST(test_new_jobs_are_held_to_the_new_limits),
-        UNIT_TEST(test_new_jobs_are_held_to_their_tenant_s_new_quota),
-        UNIT_TEST(test_what_cannot_be_made_leaves_no_trace),
-        CU_TEST_INFO_NULL,
-    };
-
     if (small_eal_start(128) < 0)
         return 1;
     /* No lcore runs, so nobody has to be waited for. */
     rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
     if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0)
         return 1;
-    return unit_main("static_jobs", tests);
+    return unit_main();
 }

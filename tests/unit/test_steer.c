@@ -15,7 +15,7 @@ static void set_up(unsigned queues)
     CU_ASSERT_FATAL(fake_port_init(&port, &fake, "p", queues));
 }
 
-static void test_every_data_port_comes_to_its_shards_queue(void)
+TEST(every_data_port_comes_to_its_shards_queue)
 {
     const struct steer_queues to = {.data = data, .shards = 2, .queue = {1, 0}};
 
@@ -29,7 +29,7 @@ static void test_every_data_port_comes_to_its_shards_queue(void)
     fake_port_close(&port);
 }
 
-static void test_a_shard_whose_lcore_does_not_receive_has_no_rule(void)
+TEST(a_shard_whose_lcore_does_not_receive_has_no_rule)
 {
     const struct steer_queues to = {.data = data, .shards = 2, .queue = {-1, 1}};
 
@@ -41,7 +41,7 @@ static void test_a_shard_whose_lcore_does_not_receive_has_no_rule(void)
     fake_port_close(&port);
 }
 
-static void test_a_device_that_refuses_one_rule_has_none(void)
+TEST(a_device_that_refuses_one_rule_has_none)
 {
     const struct steer_queues to = {.data = data, .shards = 2, .queue = {0, 1}};
 
@@ -52,7 +52,7 @@ static void test_a_device_that_refuses_one_rule_has_none(void)
     fake_port_close(&port);
 }
 
-static void test_one_queue_and_odd_shards_need_no_rules(void)
+TEST(one_queue_and_odd_shards_need_no_rules)
 {
     const struct steer_queues two = {.data = data, .shards = 2}, three = {.data = data, .shards = 3};
 
@@ -67,17 +67,4 @@ static void test_one_queue_and_odd_shards_need_no_rules(void)
     CU_ASSERT_EQUAL(steer_data_ports(&port, 1, &data, 3), 1);
     CU_ASSERT_EQUAL(steer_data_ports(&port, 1, &data, 2), 2);
     fake_port_close(&port);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_every_data_port_comes_to_its_shards_queue),
-        UNIT_TEST(test_a_shard_whose_lcore_does_not_receive_has_no_rule),
-        UNIT_TEST(test_a_device_that_refuses_one_rule_has_none),
-        UNIT_TEST(test_one_queue_and_odd_shards_need_no_rules),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("steer", tests);
 }

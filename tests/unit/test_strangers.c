@@ -41,7 +41,7 @@ static enum strangers_verdict send_ask(uint32_t from, uint64_t now)
     return strangers_answer(&strangers, &atp_protocol, &p, now, answer, &bytes);
 }
 
-static void test_a_probe_is_answered_in_its_place(void)
+TEST(a_probe_is_answered_in_its_place)
 {
     struct path_answer found;
 
@@ -52,14 +52,14 @@ static void test_a_probe_is_answered_in_its_place(void)
     CU_ASSERT(found.tag == 0x1234 && found.data_ports == PORTS);
 }
 
-static void test_a_packet_of_no_job_is_told_so(void)
+TEST(a_packet_of_no_job_is_told_so)
 {
     begin();
     CU_ASSERT_EQUAL(send_ask(OTHER, SECOND), STRANGERS_REJECT);
     CU_ASSERT(bytes > ATP_HEADER_BYTES && answer[0] == ATP_REJECT && answer[bytes - 1] == 5);
 }
 
-static void test_what_no_worker_sends_has_no_answer(void)
+TEST(what_no_worker_sends_has_no_answer)
 {
     const struct agg_packet p = {.payload = payload, .bytes = 3, .from.ip = OTHER};
 
@@ -84,36 +84,21 @@ static void flood_beside(enum strangers_verdict (*send)(uint32_t from, uint64_t 
     CU_ASSERT(flooder > 2400 && flooder < 2600);
 }
 
-static void test_one_that_asks_without_end_keeps_no_answer_from_others(void)
+TEST(one_that_asks_without_end_keeps_no_answer_from_others)
 {
     flood_beside(ask, STRANGERS_PATH);
 }
 
-static void test_one_that_is_told_without_end_keeps_no_answer_from_others(void)
+TEST(one_that_is_told_without_end_keeps_no_answer_from_others)
 {
     flood_beside(send_ask, STRANGERS_REJECT);
 }
 
-static void test_neither_kind_takes_the_others_answers(void)
+TEST(neither_kind_takes_the_others_answers)
 {
     begin();
     for (uint32_t from = 100; from < 300; from++)
         send_ask(from, SECOND);
     CU_ASSERT_EQUAL(send_ask(OTHER, SECOND), STRANGERS_REJECT_RATE);
     CU_ASSERT_EQUAL(ask(OTHER, SECOND), STRANGERS_PATH);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_probe_is_answered_in_its_place),
-        UNIT_TEST(test_a_packet_of_no_job_is_told_so),
-        UNIT_TEST(test_what_no_worker_sends_has_no_answer),
-        UNIT_TEST(test_one_that_asks_without_end_keeps_no_answer_from_others),
-        UNIT_TEST(test_one_that_is_told_without_end_keeps_no_answer_from_others),
-        UNIT_TEST(test_neither_kind_takes_the_others_answers),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("strangers", tests);
 }

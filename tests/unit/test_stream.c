@@ -1,7 +1,7 @@
 /* The worker's stream, by transcripts (stream_script.h tells how to read them). */
 #include "stream_script.h"
 
-static void test_chunks_go_out_in_order_and_results_come_in_any(void)
+TEST(chunks_go_out_in_order_and_results_come_in_any)
 {
     SCRIPT("open 0 2 4 4", "status done", "timer never", "idle", "allreduce 43", "status running",
            "> open 0 want", "> data 1 want", "> data 2 want", "idle", "timer 20000", "at 100",
@@ -9,7 +9,7 @@ static void test_chunks_go_out_in_order_and_results_come_in_any(void)
            "status done", "sum", "timer never", "idle");
 }
 
-static void test_collectives_follow_each_other_through_the_slots(void)
+TEST(collectives_follow_each_other_through_the_slots)
 {
     SCRIPT("open 0 2 2 2", "allreduce 27", "> open 0 want", "> data 1 want", "at 100", "< result 0 = result",
            "< result 1 = result", "status done", "sum", "inplace 12", "> open 2 want", "> data 3 want",
@@ -18,20 +18,20 @@ static void test_collectives_follow_each_other_through_the_slots(void)
            "< result 4 = result", "status done", "sum");
 }
 
-static void test_an_empty_tensor_still_meets_its_peers(void)
+TEST(an_empty_tensor_still_meets_its_peers)
 {
     SCRIPT("open 0 2 4 4", "allreduce 0", "> open 0 want", "idle", "status running", "< result 0 = result",
            "status done");
 }
 
-static void test_no_chunk_overtakes_its_slot(void)
+TEST(no_chunk_overtakes_its_slot)
 {
     SCRIPT("open 0 2 4 4", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "idle", "at 10", "< result 1 = result", "< result 2 = result", "idle",
            "< result 0 = result", "> data 4 want", "> data 5 want", "> data 6 want", "idle");
 }
 
-static void test_spare_slots_carry_on_while_a_chunk_is_held_up(void)
+TEST(spare_slots_carry_on_while_a_chunk_is_held_up)
 {
     SCRIPT("open 0 2 8 2", "allreduce 200", "> open 0 want", "> data 1 want", "idle", "< result 1 = result",
            "> data 2 want", "idle", "< result 2 = result", "> data 3 want", "< result 3 = result",
@@ -45,12 +45,12 @@ static void test_spare_slots_carry_on_while_a_chunk_is_held_up(void)
     "open 0 2 8 2", "allreduce 200", "> open 0 want", "> data 1 want", "at 100", "< result 1 = result",      \
         "> data 2 want", "idle", "at 200", "< result 2 = result", "> probe 0 want", "> data 3 want", "idle"
 
-static void test_a_late_chunk_is_asked_for_before_any_timer(void)
+TEST(a_late_chunk_is_asked_for_before_any_timer)
 {
     SCRIPT(LATE_CHUNK_0, "at 300", "< result 0 = result", "< result 0 = duplicate", "> data 4 want", "idle");
 }
 
-static void test_a_little_reordering_is_no_loss(void)
+TEST(a_little_reordering_is_no_loss)
 {
     SCRIPT("open 0 2 8 3", "allreduce 200", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
            "< result 1 = result", "> data 3 want", "< result 2 = result", "at 110", "> data 4 want",
@@ -59,7 +59,7 @@ static void test_a_little_reordering_is_no_loss(void)
 }
 
 /* Another rank is late by 1000 us for a while: its chunks come in order all the same, so nothing is late. */
-static void test_a_lagging_peer_is_no_loss(void)
+TEST(a_lagging_peer_is_no_loss)
 {
     SCRIPT("open 0 2 8 3", "allreduce 200", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
            "< result 0 = result", "> data 3 want", "at 400", "> probe 1 want", "< wait 1 0x1 = news",
@@ -69,7 +69,7 @@ static void test_a_lagging_peer_is_no_loss(void)
 }
 
 /* All that was sent is due at the same time, but only what others have overtaken is asked for, and once. */
-static void test_several_losses_are_asked_for_together(void)
+TEST(several_losses_are_asked_for_together)
 {
     SCRIPT("open 0 2 8 8", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "at 100",
@@ -77,7 +77,7 @@ static void test_several_losses_are_asked_for_together(void)
            "> probe 2 want", "> probe 3 want", "> probe 4 want", "idle", "timer 350");
 }
 
-static void test_a_lost_contribution_is_sent_again_at_once(void)
+TEST(a_lost_contribution_is_sent_again_at_once)
 {
     SCRIPT(LATE_CHUNK_0, "at 300", "< nack 0 = news", "> open 0 want", "idle",
            /* nothing was asked since, so another can only be an answer to an earlier probe */
@@ -86,14 +86,14 @@ static void test_a_lost_contribution_is_sent_again_at_once(void)
            "< result 0 = result");
 }
 
-static void test_who_waits_for_others_asks_once_a_round_trip_at_most(void)
+TEST(who_waits_for_others_asks_once_a_round_trip_at_most)
 {
     SCRIPT(LATE_CHUNK_0, "at 300", "< wait 0 0x1 = news", "missing 1", "< result 3 = result", "> data 4 want",
            "idle", "at 400", "< result 4 = result", "> probe 0 want", "> data 5 want", "idle", "at 410",
            "< result 5 = result", "> data 6 want", "idle");
 }
 
-static void test_while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ever_more_rarely(void)
+TEST(while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ever_more_rarely)
 {
     SCRIPT(
         "open 0 3 4 4", "allreduce 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
@@ -112,7 +112,7 @@ static void test_while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ev
         "< result 2 = result", "< result 3 = result", "status done", "sum");
 }
 
-static void test_when_nothing_is_heard_only_the_oldest_few_are_sent_again(void)
+TEST(when_nothing_is_heard_only_the_oldest_few_are_sent_again)
 {
     SCRIPT("open 0 2 8 8", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "idle",
@@ -122,7 +122,7 @@ static void test_when_nothing_is_heard_only_the_oldest_few_are_sent_again(void)
            "idle", "timer 500000");
 }
 
-static void test_what_the_switch_has_is_not_sent_again(void)
+TEST(what_the_switch_has_is_not_sent_again)
 {
     SCRIPT("open 0 2 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 20000",
            "> probe 0 want", "at 20100", "< wait 0 0x1 = news", "at 24000", "> probe 0 want", "at 32000",
@@ -131,12 +131,12 @@ static void test_what_the_switch_has_is_not_sent_again(void)
 
 /* Two samples of 100 us: mean 100, variance 37.5. A result after a probe could answer either packet, so it is
  * none. */
-static void test_ambiguous_round_trips_are_not_measured(void)
+TEST(ambiguous_round_trips_are_not_measured)
 {
     SCRIPT(LATE_CHUNK_0, "at 5000", "< result 0 = result", "timer 5250");
 }
 
-static void test_a_reduce_gives_the_sum_to_its_root_only(void)
+TEST(a_reduce_gives_the_sum_to_its_root_only)
 {
     SCRIPT("open 1 2 4 4", "reduce 27 1", "> open 0 want", "> data 1 want", "< ack 1 = bad", "< ack 0 = bad",
            "< result 0 = result", "< result 1 = result", "status done", "sum");
@@ -144,7 +144,7 @@ static void test_a_reduce_gives_the_sum_to_its_root_only(void)
            "status running", "at 20000", "> probe 0", "< ack 0 = result", "status done");
 }
 
-static void test_a_buffered_reduce_is_done_before_it_is_sent(void)
+TEST(a_buffered_reduce_is_done_before_it_is_sent)
 {
     SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "status done", "left 2 0", "> open 0", "> data 1", "idle",
            /* the next one goes on behind it */
@@ -155,14 +155,14 @@ static void test_a_buffered_reduce_is_done_before_it_is_sent(void)
            "< ack 4 = result", "left 0 3", "timer never");
 }
 
-static void test_a_buffered_reduce_ends_when_its_rest_fits_the_slots(void)
+TEST(a_buffered_reduce_ends_when_its_rest_fits_the_slots)
 {
     SCRIPT("open 1 2 2 2 buffer", "reduce 43 0", "status running", "> open 0", "> data 1", "idle",
            "< ack 1 = result", "status running", "< ack 0 = result", "status done", "left 1 0", "> data 2",
            "< ack 2 = result", "left 0 1");
 }
 
-static void test_a_sum_waits_for_what_was_buffered_before_it(void)
+TEST(a_sum_waits_for_what_was_buffered_before_it)
 {
     SCRIPT("open 1 2 4 4 buffer", "reduce 11 0", "status done", "allreduce 11", "status running", "> open 0",
            "> open 1 want", "< result 1 = result", "status running", "left 2 0", "< ack 0 = result",
@@ -171,7 +171,7 @@ static void test_a_sum_waits_for_what_was_buffered_before_it(void)
            "status done", "left 0 1", "sum");
 }
 
-static void test_what_was_buffered_is_repaired_between_calls(void)
+TEST(what_was_buffered_is_repaired_between_calls)
 {
     SCRIPT("open 1 2 4 4 buffer", "reduce 27 0", "status done", "> open 0", "> data 1", "at 20000",
            "> probe 0", "< nack 0 = news", "> open 0", "< ack 0 = result", "at 21000", "status done",
@@ -183,7 +183,7 @@ static void test_what_was_buffered_is_repaired_between_calls(void)
 }
 
 /* A turn of results that others may lack, and a turn that this rank has returned from. */
-static void test_a_restarted_switch_gets_all_that_was_buffered(void)
+TEST(a_restarted_switch_gets_all_that_was_buffered)
 {
     SCRIPT("open 1 2 2 2 buffer", "allreduce 27", "> open 0 want", "> data 1 want", "< result 0 = result",
            "< result 1 = result", "reduce 27 0", "status done", "> open 2", "> data 3", "resume 8 0 ok",
@@ -192,7 +192,7 @@ static void test_a_restarted_switch_gets_all_that_was_buffered(void)
            "> data 5", "< ack 5 = result", "< ack 4 = result", "left 0 3");
 }
 
-static void test_who_will_not_wait_leaves(void)
+TEST(who_will_not_wait_leaves)
 {
     SCRIPT("open 1 2 4 4 leave", "allreduce 48", "lacks 0 1 2 3", "> open 0 want", "> data 1 want",
            "> data 2 want", "> data 3 want", "< result 1 = result", "< result 3 = result", "lacks 0 2",
@@ -218,7 +218,7 @@ static void test_who_will_not_wait_leaves(void)
 }
 
 /* The contributions of what was left are sent again, and sums that came too late are handed back. */
-static void test_what_was_left_outlives_a_restart(void)
+TEST(what_was_left_outlives_a_restart)
 {
     SCRIPT("open 1 2 4 4 leave", "allreduce 48", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "< result 0 = result", "< result 3 = result", "leave", "left 3 0",
@@ -226,14 +226,14 @@ static void test_what_was_left_outlives_a_restart(void)
            "> restore 3", "< result 1 = result", "left 0 1");
 }
 
-static void test_in_place_repeats_only_what_has_no_result_yet(void)
+TEST(in_place_repeats_only_what_has_no_result_yet)
 {
     SCRIPT("open 0 2 4 4", "inplace 59", "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want",
            "at 100", "< result 2 = result", "< result 0 = result", "at 400", "> probe 1 want", "at 500",
            "< nack 1 = news", "> data 1 want", "< result 1 = result", "< result 3 = result", "sum");
 }
 
-static void test_a_mismatch_ends_it_if_it_is_ours(void)
+TEST(a_mismatch_ends_it_if_it_is_ours)
 {
     SCRIPT("open 1 4 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want",
            "< result 1 = result", "< mismatch 0 2 = bad", "< mismatch 1 1 = duplicate",
@@ -243,14 +243,14 @@ static void test_a_mismatch_ends_it_if_it_is_ours(void)
            "< result 0 = bad", "at 20000", "idle");
 }
 
-static void test_a_rejection_holds_until_another_word_is_heard(void)
+TEST(a_rejection_holds_until_another_word_is_heard)
 {
     SCRIPT("open 0 2 8 2", "allreduce 200", "> open 0 want", "> data 1 want", "< reject 5 1 = bad",
            "< reject 0 9 = news", "status rejected", "idle", "timer 20000", "at 20000", "> probe 0 want",
            "idle", "< result 1 = result", "status running", "> data 2 want");
 }
 
-static void test_a_restarted_switch_is_given_what_it_lacks_in_order(void)
+TEST(a_restarted_switch_is_given_what_it_lacks_in_order)
 {
     SCRIPT("open 0 2 4 4", "allreduce 107", /* chunks 0 to 6 */
            "> open 0 want", "> data 1 want", "> data 2 want", "> data 3 want", "at 100",
@@ -265,7 +265,7 @@ static void test_a_restarted_switch_is_given_what_it_lacks_in_order(void)
 }
 
 /* The last results of a call, behind which none comes that would show that they are late. */
-static void test_many_results_lost_at_the_end_take_few_round_trips(void)
+TEST(many_results_lost_at_the_end_take_few_round_trips)
 {
     SCRIPT("open 0 2 32 16", "allreduce 251", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want",
@@ -282,7 +282,7 @@ static void test_many_results_lost_at_the_end_take_few_round_trips(void)
 }
 
 /* A peer was late: what had to be waited for is on its way, and is asked for no more. */
-static void test_results_that_come_by_themselves_are_not_asked_for(void)
+TEST(results_that_come_by_themselves_are_not_asked_for)
 {
     SCRIPT("open 0 2 32 16", "allreduce 123", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "> data 4 want", "> data 5 want", "> data 6 want", "> data 7 want", "idle",
@@ -296,7 +296,7 @@ static void test_results_that_come_by_themselves_are_not_asked_for(void)
            "< result 1 = duplicate", "idle", "< result 3 = result", "< result 2 = duplicate", "idle");
 }
 
-static void test_what_is_handed_back_is_repeated_until_it_arrives(void)
+TEST(what_is_handed_back_is_repeated_until_it_arrives)
 {
     SCRIPT("open 0 2 4 4", "inplace 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 100",
            "< result 0 = result", "< result 1 = result", "resume 8 0 ok", "> restore 0", "> restore 1",
@@ -306,7 +306,7 @@ static void test_what_is_handed_back_is_repeated_until_it_arrives(void)
            "> restore 1", "< result 2 = result", "status done", "sum", "< ack 1 = news", "timer never");
 }
 
-static void test_results_are_kept_when_the_call_has_ended(void)
+TEST(results_are_kept_when_the_call_has_ended)
 {
     SCRIPT("open 0 2 4 4", "allreduce 12", "> open 0 want", "> data 1 want", "< result 0 = result",
            "< result 1 = result", "reduce 12 1", "> open 2", "> data 3", "< ack 2 = result",
@@ -321,7 +321,7 @@ static void test_results_are_kept_when_the_call_has_ended(void)
 
 /* Rank 1, which lacks the first of four sums, does not come back: this rank waits for it there, and cannot
  * ask about the oldest one that it has not contributed to itself. */
-static void test_who_is_missing_after_a_restart_is_known(void)
+TEST(who_is_missing_after_a_restart_is_known)
 {
     SCRIPT("open 0 2 4 4", "reduce 75 1", "> open 0", "> data 1", "> data 2", "> data 3", "idle", "at 100",
            "< ack 0 = result", "< ack 1 = result", "< ack 2 = result", "< ack 3 = result", "oldest 4",
@@ -329,7 +329,7 @@ static void test_who_is_missing_after_a_restart_is_known(void)
            "> probe 0", "< wait 0 0x1 = news", "missing 1", "< ack 0 = news", "missing");
 }
 
-static void test_a_switch_can_be_lost_again_and_again(void)
+TEST(a_switch_can_be_lost_again_and_again)
 {
     SCRIPT("open 0 2 4 4", "allreduce 107", "> open 0 want", "> data 1 want", "> data 2 want",
            "> data 3 want", "< result 0 = result", "resume 8 0 ok", "> restore 0", "> data 1 want",
@@ -342,14 +342,14 @@ static void test_a_switch_can_be_lost_again_and_again(void)
 
 /* A contribution of the switch's earlier life was still under way: the chunk can complete before it is sent
  * again, and then the chunk a turn before it is done as well. */
-static void test_a_result_can_come_before_its_chunk_is_sent_again(void)
+TEST(a_result_can_come_before_its_chunk_is_sent_again)
 {
     SCRIPT("open 0 2 2 2", "allreduce 43", "> open 0 want", "> data 1 want", "< result 0 = result",
            "> data 2 want", "resume 8 0 ok", "> restore 0", "> data 1 want", "< result 2 = result", "idle",
            "< ack 0 = duplicate", "< result 1 = result", "status done", "sum", "timer never", "idle");
 }
 
-static void test_what_is_no_longer_kept_cannot_be_resumed(void)
+TEST(what_is_no_longer_kept_cannot_be_resumed)
 {
     SCRIPT("open 0 2 2 2", "resume 8 1 gone", "allreduce 43", "> open 0 want", "> data 1 want",
            "< result 0 = result", "< result 1 = result", "> data 2 want", "< result 2 = result",
@@ -364,7 +364,7 @@ static void test_what_is_no_longer_kept_cannot_be_resumed(void)
     "< result " chunk " = bad", "< nack " chunk " = bad", "< wait " chunk " 0x1 = bad",                      \
         "< reject " chunk " 9 = bad", "< mismatch " chunk " 0 = bad", "status running", "missing", "idle"
 
-static void test_packets_of_another_job_are_refused_whatever_they_say(void)
+TEST(packets_of_another_job_are_refused_whatever_they_say)
 {
     SCRIPT("open 0 2 4 4", "allreduce 43", "> open 0 want", "> data 1 want", "> data 2 want", "at 20000",
            "> probe 0 want", "job 6", ALL_KINDS_ABOUT("0"), "job 7", "< wait 0 0x1 = news", "missing 1",
@@ -375,7 +375,7 @@ static void test_packets_of_another_job_are_refused_whatever_they_say(void)
            "< result 2 = result", "status done", "sum");
 }
 
-static void test_only_sound_calls_begin(void)
+TEST(only_sound_calls_begin)
 {
     struct script sc = {.line = "calls"};
     int32_t x[4] = {0};
@@ -411,7 +411,7 @@ static void test_only_sound_calls_begin(void)
     free(sc.stream);
 }
 
-static void test_only_sound_segments_begin(void)
+TEST(only_sound_segments_begin)
 {
     struct script sc = {.line = "segments"};
     int32_t x[4] = {0};
@@ -439,7 +439,7 @@ static void test_only_sound_segments_begin(void)
     free(sc.stream);
 }
 
-static void test_only_sound_configurations_have_a_footprint(void)
+TEST(only_sound_configurations_have_a_footprint)
 {
     struct sml_stream_config sound = {.format = XFER_FORMAT_TYPED,
                                       .rank = 1,
@@ -466,7 +466,7 @@ static void test_only_sound_configurations_have_a_footprint(void)
 }
 
 /* A right result, spoilt in one place at a time, is bad and leaves no trace; then the right one is taken. */
-static void test_a_spoilt_result_is_refused(void)
+TEST(a_spoilt_result_is_refused)
 {
     struct script sc = {.line = "spoil"};
     uint8_t good[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES], bad[sizeof(good) + 8];
@@ -508,7 +508,7 @@ static void test_a_spoilt_result_is_refused(void)
 
 /* With a checksum agreed, whatever leaves carries one of this rank's, and only what carries one of the
  * switch's is taken. */
-static void test_with_a_checksum_nothing_without_it_counts(void)
+TEST(with_a_checksum_nothing_without_it_counts)
 {
     struct script sc = {.line = "checksum"};
     uint8_t sent[SML_HEADER_BYTES + SCRIPT_CHUNK_BYTES + XFER_TRAILER_BYTES], good[sizeof(sent)];
@@ -563,7 +563,7 @@ static unsigned send_all(struct script *sc)
 }
 
 /* Rounds of 800 us in which half of what is in flight is answered, so that the window grows. */
-static void test_results_may_gather_while_many_are_in_flight_and_keep_coming(void)
+TEST(results_may_gather_while_many_are_in_flight_and_keep_coming)
 {
     struct script sc = {.line = ""};
     unsigned answered = 0, in_flight;
@@ -585,55 +585,4 @@ static void test_results_may_gather_while_many_are_in_flight_and_keep_coming(voi
     /* a peer has gone silent: nothing gathers */
     CU_ASSERT_EQUAL(sml_stream_rest(sc.stream, sc.now + 10000000), 0);
     free(sc.stream);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_chunks_go_out_in_order_and_results_come_in_any),
-        UNIT_TEST(test_collectives_follow_each_other_through_the_slots),
-        UNIT_TEST(test_an_empty_tensor_still_meets_its_peers),
-        UNIT_TEST(test_no_chunk_overtakes_its_slot),
-        UNIT_TEST(test_spare_slots_carry_on_while_a_chunk_is_held_up),
-        UNIT_TEST(test_a_late_chunk_is_asked_for_before_any_timer),
-        UNIT_TEST(test_a_little_reordering_is_no_loss),
-        UNIT_TEST(test_a_lagging_peer_is_no_loss),
-        UNIT_TEST(test_several_losses_are_asked_for_together),
-        UNIT_TEST(test_a_lost_contribution_is_sent_again_at_once),
-        UNIT_TEST(test_who_waits_for_others_asks_once_a_round_trip_at_most),
-        UNIT_TEST(test_while_a_peer_computes_only_the_oldest_chunk_is_asked_for_and_ever_more_rarely),
-        UNIT_TEST(test_when_nothing_is_heard_only_the_oldest_few_are_sent_again),
-        UNIT_TEST(test_what_the_switch_has_is_not_sent_again),
-        UNIT_TEST(test_ambiguous_round_trips_are_not_measured),
-        UNIT_TEST(test_a_reduce_gives_the_sum_to_its_root_only),
-        UNIT_TEST(test_a_buffered_reduce_is_done_before_it_is_sent),
-        UNIT_TEST(test_a_buffered_reduce_ends_when_its_rest_fits_the_slots),
-        UNIT_TEST(test_a_sum_waits_for_what_was_buffered_before_it),
-        UNIT_TEST(test_what_was_buffered_is_repaired_between_calls),
-        UNIT_TEST(test_a_restarted_switch_gets_all_that_was_buffered),
-        UNIT_TEST(test_who_will_not_wait_leaves),
-        UNIT_TEST(test_what_was_left_outlives_a_restart),
-        UNIT_TEST(test_in_place_repeats_only_what_has_no_result_yet),
-        UNIT_TEST(test_a_mismatch_ends_it_if_it_is_ours),
-        UNIT_TEST(test_a_rejection_holds_until_another_word_is_heard),
-        UNIT_TEST(test_a_restarted_switch_is_given_what_it_lacks_in_order),
-        UNIT_TEST(test_many_results_lost_at_the_end_take_few_round_trips),
-        UNIT_TEST(test_results_that_come_by_themselves_are_not_asked_for),
-        UNIT_TEST(test_what_is_handed_back_is_repeated_until_it_arrives),
-        UNIT_TEST(test_results_are_kept_when_the_call_has_ended),
-        UNIT_TEST(test_who_is_missing_after_a_restart_is_known),
-        UNIT_TEST(test_a_switch_can_be_lost_again_and_again),
-        UNIT_TEST(test_a_result_can_come_before_its_chunk_is_sent_again),
-        UNIT_TEST(test_what_is_no_longer_kept_cannot_be_resumed),
-        UNIT_TEST(test_packets_of_another_job_are_refused_whatever_they_say),
-        UNIT_TEST(test_only_sound_calls_begin),
-        UNIT_TEST(test_only_sound_segments_begin),
-        UNIT_TEST(test_only_sound_configurations_have_a_footprint),
-        UNIT_TEST(test_a_spoilt_result_is_refused),
-        UNIT_TEST(test_with_a_checksum_nothing_without_it_counts),
-        UNIT_TEST(test_results_may_gather_while_many_are_in_flight_and_keep_coming),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("stream", tests);
 }

@@ -90,7 +90,7 @@ static bool roll_is(unsigned chunk, unsigned ranks, bool mine)
 }
 
 /* Chunks 0 to 3 are on their way when the others are at 16 and more: all up to 4 are gone. */
-static void what_was_sent_is_asked_about_before_it_is_given_up(void)
+TEST(what_was_sent_is_asked_about_before_it_is_given_up)
 {
     struct xfer_send send;
 
@@ -112,7 +112,7 @@ static void what_was_sent_is_asked_about_before_it_is_given_up(void)
 }
 
 /* They are so far ahead that all of the call is gone, and the rank has sent only the first window of it. */
-static void what_was_not_sent_is_given_up_at_once(void)
+TEST(what_was_not_sent_is_given_up_at_once)
 {
     start();
     CU_ASSERT_EQUAL(late(0, 40, false), XFER_RX_NEWS);
@@ -144,7 +144,7 @@ static enum xfer_receive result_of(uint32_t tag, const struct xfer_call *theirs,
     return sml_stream_receive(stream, payload, (size_t)(end - payload), 2);
 }
 
-static void calls_that_differ_are_told_by_any_result_that_shows_it(void)
+TEST(calls_that_differ_are_told_by_any_result_that_shows_it)
 {
     const uint8_t ours = agg_code(AGG_I32, AGG_SUM), maxima = agg_code(AGG_I32, AGG_MAX);
     const struct xfer_call other = {
@@ -180,15 +180,4 @@ static void calls_that_differ_are_told_by_any_result_that_shows_it(void)
     CU_ASSERT_EQUAL(result_of(1, NULL, ours, CHUNK_BYTES), XFER_RX_RESULT);
     CU_ASSERT_EQUAL(sml_stream_status(stream), XFER_RUNNING);
     free(stream);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(calls_that_differ_are_told_by_any_result_that_shows_it),
-        UNIT_TEST(what_was_sent_is_asked_about_before_it_is_given_up),
-        UNIT_TEST(what_was_not_sent_is_given_up_at_once),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("stream_quorum", tests);
 }

@@ -547,13 +547,13 @@ static uint64_t long_call(bool older_switch)
     return stats.kept;
 }
 
-static void test_only_what_a_peer_may_lack_is_copied(void)
+TEST(only_what_a_peer_may_lack_is_copied)
 {
     CU_ASSERT(long_call(false) <= LONG_WINDOW + LONG_SLOTS / XFER_HELD_STEPS);
     CU_ASSERT_EQUAL(long_call(true), LONG_SLOTS); /* which does not tell what the ranks hold */
 }
 
-static void test_sums_are_exact_whatever_the_network_does(void)
+TEST(sums_are_exact_whatever_the_network_does)
 {
     for (uint64_t seed = 1; seed <= unit_cases(800); seed++)
         CU_ASSERT_FATAL(play(TYPED, seed, 30, seed % 4 * 10, 0, 0) > 0);
@@ -576,23 +576,23 @@ static void let_die_again(enum what what, unsigned seeds)
             CU_ASSERT_FATAL(play(what, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
 }
 
-static void test_a_switch_may_die_at_any_step(void)
+TEST(a_switch_may_die_at_any_step)
 {
     let_die_at_any_step(TYPED, 25);
 }
 
-static void test_a_switch_may_die_again_before_all_is_restored(void)
+TEST(a_switch_may_die_again_before_all_is_restored)
 {
     let_die_again(TYPED, 25);
 }
 
-static void test_scaled_sums_are_right_and_alike_whatever_the_network_does(void)
+TEST(scaled_sums_are_right_and_alike_whatever_the_network_does)
 {
     for (uint64_t seed = 1; seed <= unit_cases(400); seed++)
         CU_ASSERT_FATAL(play(seed % 3 ? INT32 : FP16, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
-static void test_scaled_sums_outlive_their_switch(void)
+TEST(scaled_sums_outlive_their_switch)
 {
     let_die_at_any_step(INT32, 5);
     let_die_at_any_step(FP16, 2);
@@ -600,31 +600,14 @@ static void test_scaled_sums_outlive_their_switch(void)
     let_die_again(FP16, 2);
 }
 
-static void test_sums_of_table_values_are_exact_whatever_the_network_does(void)
+TEST(sums_of_table_values_are_exact_whatever_the_network_does)
 {
     for (uint64_t seed = 1; seed <= unit_cases(400); seed++)
         CU_ASSERT_FATAL(play(COMPRESSED, seed, 30, seed % 4 * 10, 0, 0) > 0);
 }
 
-static void test_sums_of_table_values_outlive_their_switch(void)
+TEST(sums_of_table_values_outlive_their_switch)
 {
     let_die_at_any_step(COMPRESSED, 8);
     let_die_again(COMPRESSED, 8);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_only_what_a_peer_may_lack_is_copied),
-        UNIT_TEST(test_sums_are_exact_whatever_the_network_does),
-        UNIT_TEST(test_a_switch_may_die_at_any_step),
-        UNIT_TEST(test_a_switch_may_die_again_before_all_is_restored),
-        UNIT_TEST(test_scaled_sums_are_right_and_alike_whatever_the_network_does),
-        UNIT_TEST(test_scaled_sums_outlive_their_switch),
-        UNIT_TEST(test_sums_of_table_values_are_exact_whatever_the_network_does),
-        UNIT_TEST(test_sums_of_table_values_outlive_their_switch),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("streams", tests);
 }

@@ -122,7 +122,7 @@ static uint64_t mean_delay(uint16_t rank)
     return v.delay_sum_ns / v.contributions;
 }
 
-static void test_the_late_rank_is_named(void)
+TEST(the_late_rank_is_named)
 {
     begin(0);
     play();
@@ -131,22 +131,11 @@ static void test_the_late_rank_is_named(void)
     end();
 }
 
-static void test_the_late_rank_is_named_though_packets_of_all_are_lost(void)
+TEST(the_late_rank_is_named_though_packets_of_all_are_lost)
 {
     begin(2);
     play();
     for (uint16_t r = 0; r < N; r++)
         CU_ASSERT(r == LATE || mean_delay(r) < mean_delay(LATE));
     end();
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_late_rank_is_named),
-        UNIT_TEST(test_the_late_rank_is_named_though_packets_of_all_are_lost),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("streams_many", tests);
 }

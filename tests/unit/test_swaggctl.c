@@ -27,7 +27,7 @@ static void expect_text(const char *view_text, const struct print_style *style, 
 
 static const struct print_style plain;
 
-static void test_values_are_aligned(void)
+TEST(values_are_aligned)
 {
     expect_text("{\"a\": 1, \"long_key\": \"text with spaces\", \"b\": true, \"c\": false, \"d\": \"\"}",
                 &plain,
@@ -38,7 +38,7 @@ static void test_values_are_aligned(void)
                 "d         -\n");
 }
 
-static void test_lists_are_joined(void)
+TEST(lists_are_joined)
 {
     expect_text("{\"missing\": [0, 2, 11], \"none\": [], \"rx\": [\"p0\", \"p1\"]}", &plain,
                 "missing  0,2,11\n"
@@ -50,7 +50,7 @@ static void test_lists_are_joined(void)
     "{\"ports\": [{\"name\": \"a\", \"frames\": 7, \"rx\": [\"x\", \"y\"]}, "                                \
     "{\"name\": \"long\", \"frames\": 1234567, \"rx\": []}]}"
 
-static void test_tables_have_columns(void)
+TEST(tables_have_columns)
 {
     expect_text(TABLE, &plain,
                 "name   frames  rx\n"
@@ -58,7 +58,7 @@ static void test_tables_have_columns(void)
                 "long  1234567  -\n");
 }
 
-static void test_a_table_follows_the_values(void)
+TEST(a_table_follows_the_values)
 {
     expect_text("{\"name\": \"j\", \"ranks\": [{\"rank\": 0}], \"late\": 3}", &plain,
                 "name  j\n"
@@ -68,7 +68,7 @@ static void test_a_table_follows_the_values(void)
                 "   0\n");
 }
 
-static void test_scripts_choose_columns(void)
+TEST(scripts_choose_columns)
 {
     const struct print_style chosen = {.only = "frames,name"},
                              bare = {.only = "frames,name", .no_header = true}, one = {.only = "late"};
@@ -83,12 +83,12 @@ static void test_scripts_choose_columns(void)
     expect_text("{\"name\": \"j\", \"ranks\": [{\"rank\": 0}], \"late\": 3}", &one, "late  3\n");
 }
 
-static void test_an_empty_table_prints_nothing(void)
+TEST(an_empty_table_prints_nothing)
 {
     expect_text("{\"jobs\": []}", &plain, "");
 }
 
-static void test_a_column_that_is_not_there_is_named(void)
+TEST(a_column_that_is_not_there_is_named)
 {
     const struct print_style wrong = {.only = "name,fames"}, right = {.only = "name,frames"};
     json_t *view = json_loads(TABLE, 0, NULL), *empty = json_loads("{\"jobs\": []}", 0, NULL);
@@ -121,7 +121,7 @@ static void expect_rates(const char *before_text, double seconds, bool beside, c
     json_decref(answer);
 }
 
-static void test_counters_become_rates(void)
+TEST(counters_become_rates)
 {
     static const char before[] =
         "{\"view\": {\"frames\": 10, \"up\": 4, \"ports\": [{\"name\": \"b\", \"rx\": 4}, "
@@ -165,7 +165,7 @@ static void expect_request(unsigned n, char *const words[], const char *expected
         expect_request(sizeof(words) / sizeof(words[0]), words, expected);                                   \
     } while (0)
 
-static void test_command_lines_become_requests(void)
+TEST(command_lines_become_requests)
 {
     EXPECT_REQUEST("{\"version\":1,\"command\":\"status\"}", "status");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"drops\"}", "drops");
@@ -205,7 +205,7 @@ static void expect_refusal(unsigned n, char *const words[], const char *expected
         expect_refusal(sizeof(words) / sizeof(words[0]), words, expected);                                   \
     } while (0)
 
-static void test_a_wrong_command_line_is_told_what_was_meant(void)
+TEST(a_wrong_command_line_is_told_what_was_meant)
 {
     EXPECT_REFUSAL("there is no command jobss; did you mean jobs?", "jobss");
     EXPECT_REFUSAL("there is no command verdict; did you mean verdicts?", "verdict");
@@ -219,23 +219,4 @@ static void test_a_wrong_command_line_is_told_what_was_meant(void)
     EXPECT_REFUSAL("usage: swaggctl job kill JOB", "job", "kill", "j", "k");
     EXPECT_REFUSAL("usage: swaggctl impair set PORT rx|tx KEY=NUMBER...", "impair", "set", "h0");
     EXPECT_REFUSAL("usage: swaggctl jobs", "jobs", "extra");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_values_are_aligned),
-        UNIT_TEST(test_lists_are_joined),
-        UNIT_TEST(test_tables_have_columns),
-        UNIT_TEST(test_a_table_follows_the_values),
-        UNIT_TEST(test_scripts_choose_columns),
-        UNIT_TEST(test_an_empty_table_prints_nothing),
-        UNIT_TEST(test_a_column_that_is_not_there_is_named),
-        UNIT_TEST(test_counters_become_rates),
-        UNIT_TEST(test_command_lines_become_requests),
-        UNIT_TEST(test_a_wrong_command_line_is_told_what_was_meant),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("swaggctl", tests);
 }

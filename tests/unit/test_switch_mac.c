@@ -17,7 +17,7 @@ static void make_ports(struct net_mac port[PORTS], uint64_t *rng)
     }
 }
 
-static void test_a_derived_address_is_a_stations_of_its_own(void)
+TEST(a_derived_address_is_a_stations_of_its_own)
 {
     struct net_mac port[PORTS], mac;
     uint64_t rng = 12;
@@ -30,7 +30,7 @@ static void test_a_derived_address_is_a_stations_of_its_own(void)
     }
 }
 
-static void test_it_follows_from_the_first_port_alone(void)
+TEST(it_follows_from_the_first_port_alone)
 {
     struct net_mac port[PORTS], first, again, other;
     uint64_t rng = 13;
@@ -43,7 +43,7 @@ static void test_it_follows_from_the_first_port_alone(void)
     CU_ASSERT_FALSE(net_same_mac(&first, &other));
 }
 
-static void test_a_port_that_has_it_already_makes_it_another(void)
+TEST(a_port_that_has_it_already_makes_it_another)
 {
     struct net_mac port[PORTS], taken, mac;
     uint64_t rng = 14;
@@ -54,16 +54,4 @@ static void test_a_port_that_has_it_already_makes_it_another(void)
     switch_mac_derive(&mac, port, PORTS);
     CU_ASSERT_EQUAL(switch_mac_find(&taken, port, PORTS), 2);
     CU_ASSERT_EQUAL(switch_mac_find(&mac, port, PORTS), -1);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_derived_address_is_a_stations_of_its_own),
-        UNIT_TEST(test_it_follows_from_the_first_port_alone),
-        UNIT_TEST(test_a_port_that_has_it_already_makes_it_another),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("switch_mac", tests);
 }

@@ -59,7 +59,7 @@ static unsigned captured(unsigned kinds)
     return n;
 }
 
-static void test_frames_are_captured_by_kind(void)
+TEST(frames_are_captured_by_kind)
 {
     CU_ASSERT_EQUAL(captured(TAP_DATA), 1);
     CU_ASSERT_EQUAL(captured(TAP_CONTROL), 1);
@@ -67,7 +67,7 @@ static void test_frames_are_captured_by_kind(void)
     CU_ASSERT_EQUAL(captured(TAP_CONTROL | TAP_OTHER), 2);
 }
 
-static void test_a_frame_is_cut_to_what_is_asked_for(void)
+TEST(a_frame_is_cut_to_what_is_asked_for)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
     struct rte_mbuf *m;
@@ -88,7 +88,7 @@ static void test_a_frame_is_cut_to_what_is_asked_for(void)
     rig_close();
 }
 
-static void test_a_job_is_known_by_its_members(void)
+TEST(a_job_is_known_by_its_members)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL, .jobs = &rig_jobs, .job = rig_job.common.number};
     const struct frame_end stranger = rig_station(SENDER),
@@ -118,7 +118,7 @@ static void test_a_job_is_known_by_its_members(void)
     rig_close();
 }
 
-static void test_what_finds_no_room_is_lost_and_counted(void)
+TEST(what_finds_no_room_is_lost_and_counted)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
     struct rte_mbuf *m;
@@ -138,7 +138,7 @@ static void test_what_finds_no_room_is_lost_and_counted(void)
     rig_close();
 }
 
-static void test_a_burst_waits_for_a_late_reader(void)
+TEST(a_burst_waits_for_a_late_reader)
 {
     const struct tap_filter filter = {.kinds = TAP_ALL};
     struct rte_mbuf *m;
@@ -174,7 +174,7 @@ static void write_file(FILE *to)
     rewind(to);
 }
 
-static void test_libpcap_reads_the_file(void)
+TEST(libpcap_reads_the_file)
 {
     char error[PCAP_ERRBUF_SIZE];
     struct pcap_pkthdr *head;
@@ -197,15 +197,5 @@ static void test_libpcap_reads_the_file(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_frames_are_captured_by_kind),
-        UNIT_TEST(test_a_frame_is_cut_to_what_is_asked_for),
-        UNIT_TEST(test_a_job_is_known_by_its_members),
-        UNIT_TEST(test_what_finds_no_room_is_lost_and_counted),
-        UNIT_TEST(test_a_burst_waits_for_a_late_reader),
-        UNIT_TEST(test_libpcap_reads_the_file),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("tap", tests);
+    return rig_main();
 }

@@ -36,7 +36,7 @@ static void set_up(void)
     job.chunk_bytes = 1024;
 }
 
-static void test_slots_per_job_bounds_what_a_job_gets(void)
+TEST(slots_per_job_bounds_what_a_job_gets)
 {
     uint16_t slots = 8192;
 
@@ -48,7 +48,7 @@ static void test_slots_per_job_bounds_what_a_job_gets(void)
     CU_ASSERT_EQUAL(slots, 32);
 }
 
-static void test_a_resumed_job_has_all_its_slots_or_none(void)
+TEST(a_resumed_job_has_all_its_slots_or_none)
 {
     uint16_t slots = 128;
 
@@ -61,7 +61,7 @@ static void test_a_resumed_job_has_all_its_slots_or_none(void)
     CU_ASSERT_EQUAL(slots, 64);
 }
 
-static void test_mtu_bounds_the_chunk_with_all_headers(void)
+TEST(mtu_bounds_the_chunk_with_all_headers)
 {
     uint16_t slots = 64;
 
@@ -74,7 +74,7 @@ static void test_mtu_bounds_the_chunk_with_all_headers(void)
 }
 
 /* Whatever the protocol. */
-static void test_a_protocol_lowers_its_own_slots(void)
+TEST(a_protocol_lowers_its_own_slots)
 {
     struct agg_terms terms = tally_terms(200);
 
@@ -83,17 +83,4 @@ static void test_a_protocol_lowers_its_own_slots(void)
     terms = tally_terms(0);
     CU_ASSERT_EQUAL(terms_check(&cfg, &tally, 1, NULL, &terms, text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "no pool of tally serves 1 ranks under these terms");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_slots_per_job_bounds_what_a_job_gets),
-        UNIT_TEST(test_a_resumed_job_has_all_its_slots_or_none),
-        UNIT_TEST(test_mtu_bounds_the_chunk_with_all_headers),
-        UNIT_TEST(test_a_protocol_lowers_its_own_slots),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("terms", tests);
 }

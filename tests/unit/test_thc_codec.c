@@ -53,7 +53,7 @@ static double row_times(unsigned r, const float *x, unsigned n)
     return sum;
 }
 
-static void test_the_transform_is_hadamards_after_random_signs(void)
+TEST(the_transform_is_hadamards_after_random_signs)
 {
     uint64_t rng = rng_seed(1);
 
@@ -74,7 +74,7 @@ static void test_the_transform_is_hadamards_after_random_signs(void)
     }
 }
 
-static void test_each_group_has_signs_of_its_own(void)
+TEST(each_group_has_signs_of_its_own)
 {
     float x[2 * THC_GROUP], y[2 * THC_GROUP];
 
@@ -87,7 +87,7 @@ static void test_each_group_has_signs_of_its_own(void)
     CU_ASSERT_NOT_EQUAL(memcmp(x + THC_GROUP, y, sizeof x / 2), 0); /* nor does a round have the last one's */
 }
 
-static void test_the_way_back_leads_to_where_it_began(void)
+TEST(the_way_back_leads_to_where_it_began)
 {
     uint64_t rng = rng_seed(2);
 
@@ -106,7 +106,7 @@ static void test_the_way_back_leads_to_where_it_began(void)
 }
 
 /* One float as all that a tensor has is spread over the whole block: what clamping is about. */
-static void test_a_single_float_is_spread_evenly(void)
+TEST(a_single_float_is_spread_evenly)
 {
     const struct thc_codec c = codec_of(4, 30, 1. / 32, BLOCK, "scalar");
     float x[BLOCK] = {[77] = 3};
@@ -127,7 +127,7 @@ static void decoded(const struct thc_codec *c, float *x, const uint8_t *packed, 
     thc_decode8(c, x, sums, 1, norm);
 }
 
-static void test_floats_are_right_in_the_mean_up_to_the_bound(void)
+TEST(floats_are_right_in_the_mean_up_to_the_bound)
 {
     enum { ROUNDS = 4000 };
     const struct thc_codec c = codec_of(4, 30, 1. / 32, 256, "scalar");
@@ -160,7 +160,7 @@ static double clamped_square(double bound)
     return (1 + bound * bound) * erfc(bound / sqrt(2)) - 2 * bound * density;
 }
 
-static void test_the_error_is_the_tables_and_what_is_clamped(void)
+TEST(the_error_is_the_tables_and_what_is_clamped)
 {
     uint64_t rng = rng_seed(4);
 
@@ -181,7 +181,7 @@ static void test_the_error_is_the_tables_and_what_is_clamped(void)
     }
 }
 
-static void test_what_was_not_sent_is_the_rest(void)
+TEST(what_was_not_sent_is_the_rest)
 {
     const struct thc_codec c = codec_of(3, 14, 1. / 64, BLOCK, "scalar");
     uint64_t rng = rng_seed(5);
@@ -228,7 +228,7 @@ static double error_of(unsigned workers, uint64_t *rng)
 }
 
 /* Of independent blocks the mean has 1 / n of their squares, and so has the mean of their errors. */
-static void test_errors_of_workers_do_not_add_up(void)
+TEST(errors_of_workers_do_not_add_up)
 {
     uint64_t rng = rng_seed(6);
     double one = 0, many = 0;
@@ -240,7 +240,7 @@ static void test_errors_of_workers_do_not_add_up(void)
     CU_ASSERT(many < one * 1.2);
 }
 
-static void test_sums_are_those_of_the_table_values(void)
+TEST(sums_are_those_of_the_table_values)
 {
     uint64_t rng = rng_seed(7);
 
@@ -283,7 +283,7 @@ static unsigned index_at(const uint8_t *packed, unsigned i, unsigned bits)
 }
 
 /* Floats that are table values exactly need no rounding. */
-static void test_indices_lie_where_they_should(void)
+TEST(indices_lie_where_they_should)
 {
     uint64_t rng = rng_seed(8);
 
@@ -337,7 +337,7 @@ static void compare(const char *name, unsigned bits, uint64_t *rng)
     CU_ASSERT_EQUAL(memcmp(&out[0], &out[1], sizeof out[0]), 0);
 }
 
-static void test_all_instruction_sets_have_the_same_bits(void)
+TEST(all_instruction_sets_have_the_same_bits)
 {
     uint64_t rng = rng_seed(10);
 
@@ -352,7 +352,7 @@ static void test_all_instruction_sets_have_the_same_bits(void)
 
 /* --- the ends of the range --- */
 
-static void test_zeros_stay_zeros(void)
+TEST(zeros_stay_zeros)
 {
     const struct thc_codec c = codec_of(4, 30, 1. / 32, BLOCK, "scalar");
     float x[BLOCK] = {0};
@@ -364,7 +364,7 @@ static void test_zeros_stay_zeros(void)
     CU_ASSERT_EQUAL(square_sum(x, BLOCK), 0);
 }
 
-static void test_what_is_no_number_has_no_norm_and_no_sum(void)
+TEST(what_is_no_number_has_no_norm_and_no_sum)
 {
     const struct thc_codec c = codec_of(4, 30, 1. / 32, BLOCK, "scalar");
     const float faults[] = {NAN, INFINITY, -INFINITY};
@@ -383,7 +383,7 @@ static void test_what_is_no_number_has_no_norm_and_no_sum(void)
 }
 
 /* Sixteen floats whose squares are so large that a float that had summed them would not heed a 1 any more. */
-static void test_the_norm_of_a_long_block(void)
+TEST(the_norm_of_a_long_block)
 {
     enum { LONG = 1 << 22 };
     const struct thc_codec c = codec_of(4, 30, 1. / 32, LONG, "scalar");
@@ -397,7 +397,7 @@ static void test_the_norm_of_a_long_block(void)
     free(x);
 }
 
-static void test_blocks_are_powers_of_two(void)
+TEST(blocks_are_powers_of_two)
 {
     struct thc_table t = {.bits = 4, .granularity = 30, .fraction = 1. / 32}, wrong = t;
     struct thc_codec c;
@@ -409,28 +409,4 @@ static void test_blocks_are_powers_of_two(void)
     CU_ASSERT_FALSE(thc_codec_init(&c, &t, 1000, agg_kernels_get("scalar")));
     CU_ASSERT_FALSE(thc_codec_init(&c, &t, UINT32_C(1) << 31, agg_kernels_get("scalar")));
     CU_ASSERT_FALSE(thc_codec_init(&c, &wrong, 1024, agg_kernels_get("scalar")));
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_transform_is_hadamards_after_random_signs),
-        UNIT_TEST(test_each_group_has_signs_of_its_own),
-        UNIT_TEST(test_the_way_back_leads_to_where_it_began),
-        UNIT_TEST(test_a_single_float_is_spread_evenly),
-        UNIT_TEST(test_floats_are_right_in_the_mean_up_to_the_bound),
-        UNIT_TEST(test_the_error_is_the_tables_and_what_is_clamped),
-        UNIT_TEST(test_what_was_not_sent_is_the_rest),
-        UNIT_TEST(test_errors_of_workers_do_not_add_up),
-        UNIT_TEST(test_sums_are_those_of_the_table_values),
-        UNIT_TEST(test_indices_lie_where_they_should),
-        UNIT_TEST(test_all_instruction_sets_have_the_same_bits),
-        UNIT_TEST(test_zeros_stay_zeros),
-        UNIT_TEST(test_what_is_no_number_has_no_norm_and_no_sum),
-        UNIT_TEST(test_the_norm_of_a_long_block),
-        UNIT_TEST(test_blocks_are_powers_of_two),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("thc_codec", tests);
 }

@@ -24,7 +24,7 @@ static void expect_cover(uint64_t floats, uint32_t most)
     CU_ASSERT_EQUAL(thc_parts(floats, most), parts);
 }
 
-static void test_parts_cover_a_tensor(void)
+TEST(parts_cover_a_tensor)
 {
     uint64_t rng = rng_seed(5);
 
@@ -34,7 +34,7 @@ static void test_parts_cover_a_tensor(void)
         expect_cover(1 + rng_below(&rng, 1 << 20), 64u << rng_below(&rng, 15));
 }
 
-static void test_some_lengths(void)
+TEST(some_lengths)
 {
     const struct thc_part first = thc_part_at(1400, 1024, 0), second = thc_part_at(1400, 1024, 1024),
                           last = thc_part_at(1400, 1024, 1280);
@@ -42,15 +42,4 @@ static void test_some_lengths(void)
     CU_ASSERT(first.block == 1024 && second.block == 256 && last.block == 128 && last.used == 120);
     CU_ASSERT_EQUAL(thc_parts(1400, 1024), 3);
     CU_ASSERT_EQUAL(thc_parts(1, 1 << 30), 1);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_parts_cover_a_tensor),
-        UNIT_TEST(test_some_lengths),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("thc_parts", tests);
 }

@@ -16,7 +16,7 @@ static struct thc_table solved(unsigned bits, unsigned granularity, double fract
     return t;
 }
 
-static void test_the_normal_distribution_is_that_of_the_c_library(void)
+TEST(the_normal_distribution_is_that_of_the_c_library)
 {
     for (int i = -8000; i <= 8000; i++) {
         const double x = i / 1000., density = exp(-x * x / 2) / sqrt(2 * acos(-1));
@@ -28,7 +28,7 @@ static void test_the_normal_distribution_is_that_of_the_c_library(void)
         CU_ASSERT_DOUBLE_EQUAL(erfc(thc_normal_bound(p) / sqrt(2)), p, 1e-15);
 }
 
-static void test_the_bounds_are_those_of_the_paper(void)
+TEST(the_bounds_are_those_of_the_paper)
 {
     static const struct {
         double by, bound;
@@ -38,7 +38,7 @@ static void test_the_bounds_are_those_of_the_paper(void)
         CU_ASSERT_DOUBLE_EQUAL(thc_normal_bound(1 / known[i].by), known[i].bound, 5e-11);
 }
 
-static void test_the_default_table_is_better_than_the_best_symmetric_one(void)
+TEST(the_default_table_is_better_than_the_best_symmetric_one)
 {
     static const uint8_t best[] = {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30};
     static const struct thc_table symmetric = {
@@ -87,7 +87,7 @@ static void try_all_of(unsigned bits, unsigned granularity, double fraction, uns
 }
 
 /* There are C(granularity - 1, 2^bits - 2) of them. */
-static void test_no_table_is_better(void)
+TEST(no_table_is_better)
 {
     for (double fraction = 1. / 2; fraction > 1e-4; fraction /= 4) {
         try_all_of(1, 20, fraction, 1);
@@ -101,7 +101,7 @@ static void test_no_table_is_better(void)
         try_all_of(2, 30, fraction, 406);
 }
 
-static void test_values_rise_from_0_to_the_granularity(void)
+TEST(values_rise_from_0_to_the_granularity)
 {
     for (unsigned bits = 1; bits <= THC_MOST_BITS; bits++)
         for (unsigned g = (1u << bits) - 1; g <= THC_MOST_GRANULARITY; g += 7) {
@@ -114,7 +114,7 @@ static void test_values_rise_from_0_to_the_granularity(void)
         }
 }
 
-static void test_evenly_spaced_values_are_the_index_or_what_comes_next_to_it(void)
+TEST(evenly_spaced_values_are_the_index_or_what_comes_next_to_it)
 {
     static const uint8_t thirds[] = {0, 3, 7, 10};
     struct thc_table t = {.bits = 4, .granularity = 15, .fraction = 1. / 32};
@@ -128,7 +128,7 @@ static void test_evenly_spaced_values_are_the_index_or_what_comes_next_to_it(voi
     CU_ASSERT_EQUAL(memcmp(t.value, thirds, sizeof(thirds)), 0);
 }
 
-static void test_what_cannot_be_is_told(void)
+TEST(what_cannot_be_is_told)
 {
     static const struct thc_table can[] = {{1, 1, .5, {0}},
                                            {4, 15, .5, {0}},
@@ -143,7 +143,7 @@ static void test_what_cannot_be_is_told(void)
         CU_ASSERT_FALSE(thc_table_can(&cannot[i]));
 }
 
-static void test_sums_of_so_many_workers_fit(void)
+TEST(sums_of_so_many_workers_fit)
 {
     CU_ASSERT_EQUAL(thc_granularity_for(8, 8), 31);
     CU_ASSERT_EQUAL(thc_granularity_for(1, 8), 255);
@@ -151,21 +151,4 @@ static void test_sums_of_so_many_workers_fit(void)
     CU_ASSERT_EQUAL(thc_granularity_for(256, 8), 0);
     CU_ASSERT_EQUAL(thc_granularity_for(64, 16), 255);
     CU_ASSERT_EQUAL(thc_granularity_for(1024, 16), 63);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_normal_distribution_is_that_of_the_c_library),
-        UNIT_TEST(test_the_bounds_are_those_of_the_paper),
-        UNIT_TEST(test_the_default_table_is_better_than_the_best_symmetric_one),
-        UNIT_TEST(test_no_table_is_better),
-        UNIT_TEST(test_values_rise_from_0_to_the_granularity),
-        UNIT_TEST(test_evenly_spaced_values_are_the_index_or_what_comes_next_to_it),
-        UNIT_TEST(test_what_cannot_be_is_told),
-        UNIT_TEST(test_sums_of_so_many_workers_fit),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("thc_table", tests);
 }

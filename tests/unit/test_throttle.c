@@ -25,7 +25,7 @@ static unsigned admitted(uint32_t source, unsigned attempts, uint64_t now)
     return n;
 }
 
-static void test_a_burst_then_a_rate(void)
+TEST(a_burst_then_a_rate)
 {
     set_up();
     CU_ASSERT_EQUAL(admitted(1, 100, start), BURST);
@@ -34,21 +34,21 @@ static void test_a_burst_then_a_rate(void)
     CU_ASSERT_EQUAL(admitted(1, 100, start + 1250 * MS), PER_SECOND);
 }
 
-static void test_what_is_refused_costs_nothing(void)
+TEST(what_is_refused_costs_nothing)
 {
     set_up();
     admitted(1, 100000, start);
     CU_ASSERT_EQUAL(admitted(1, 1, start + 250 * MS), 1);
 }
 
-static void test_a_pause_saves_up_no_more_than_a_burst(void)
+TEST(a_pause_saves_up_no_more_than_a_burst)
 {
     set_up();
     admitted(1, 3, start);
     CU_ASSERT_EQUAL(admitted(1, 100, start + 3600 * 1000 * MS), BURST);
 }
 
-static void test_sources_have_buckets_of_their_own(void)
+TEST(sources_have_buckets_of_their_own)
 {
     set_up();
     admitted(1, 100, start);
@@ -58,25 +58,11 @@ static void test_sources_have_buckets_of_their_own(void)
 }
 
 /* More sources than there are places, each heard once: the one that is held back is not forgotten. */
-static void test_many_sources_free_nobody(void)
+TEST(many_sources_free_nobody)
 {
     set_up();
     admitted(1, 100, start);
     for (uint32_t source = 2; source < 100000; source++)
         CU_ASSERT(throttle_admit(&t, source, start));
     CU_ASSERT_EQUAL(admitted(1, 100, start), 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_burst_then_a_rate),
-        UNIT_TEST(test_what_is_refused_costs_nothing),
-        UNIT_TEST(test_a_pause_saves_up_no_more_than_a_burst),
-        UNIT_TEST(test_sources_have_buckets_of_their_own),
-        UNIT_TEST(test_many_sources_free_nobody),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("throttle", tests);
 }

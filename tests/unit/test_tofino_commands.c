@@ -29,7 +29,7 @@ static void beat(uint8_t mac)
     speak();
 }
 
-static void test_results_follow_a_member_to_another_mac_address(void)
+TEST(results_follow_a_member_to_another_mac_address)
 {
     open_rig();
     join("train");
@@ -43,7 +43,7 @@ static void test_results_follow_a_member_to_another_mac_address(void)
 }
 
 /* Its JOIN comes again from there, while the helper is at it. */
-static void test_a_member_moves_while_its_job_is_made(void)
+TEST(a_member_moves_while_its_job_is_made)
 {
     open_rig();
     ask_to_join("train");
@@ -109,7 +109,7 @@ static void expect_part(const char *line, const char *found, const char *want)
     free(text);
 }
 
-static void test_jobs(void)
+TEST(jobs)
 {
     open_rig();
     join("train");
@@ -139,7 +139,7 @@ static void test_jobs(void)
     close_rig();
 }
 
-static void test_ports_stations_and_counters(void)
+TEST(ports_stations_and_counters)
 {
     open_rig();
     expect(COMMAND("\"ports\""),
@@ -169,7 +169,7 @@ static void test_ports_stations_and_counters(void)
     close_rig();
 }
 
-static void test_what_operators_change(void)
+TEST(what_operators_change)
 {
     open_rig();
     join("train");
@@ -200,7 +200,7 @@ static void test_what_operators_change(void)
 }
 
 /* As on a disk that is full for a while. */
-static void test_what_could_not_be_written_is_written_once_it_can(void)
+TEST(what_could_not_be_written_is_written_once_it_can)
 {
     char fresh[80];
 
@@ -246,7 +246,7 @@ static void reload_with(const char *words, const char *others, const char *want)
 }
 
 /* But for what the chip was told at the start. Jobs go on. */
-static void test_the_file_is_read_anew(void)
+TEST(the_file_is_read_anew)
 {
     open_rig();
     join("train");
@@ -259,7 +259,7 @@ static void test_the_file_is_read_anew(void)
     close_rig();
 }
 
-static void test_what_means_nothing_here_is_refused_with_the_reason(void)
+TEST(what_means_nothing_here_is_refused_with_the_reason)
 {
     open_rig();
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
@@ -268,21 +268,4 @@ static void test_what_means_nothing_here_is_refused_with_the_reason(void)
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");
     close_rig();
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_jobs),
-        UNIT_TEST(test_ports_stations_and_counters),
-        UNIT_TEST(test_what_operators_change),
-        UNIT_TEST(test_results_follow_a_member_to_another_mac_address),
-        UNIT_TEST(test_a_member_moves_while_its_job_is_made),
-        UNIT_TEST(test_what_could_not_be_written_is_written_once_it_can),
-        UNIT_TEST(test_the_file_is_read_anew),
-        UNIT_TEST(test_what_means_nothing_here_is_refused_with_the_reason),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("tofino_commands", tests);
 }

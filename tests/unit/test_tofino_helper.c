@@ -31,7 +31,7 @@ static uint64_t hear(struct helper *h)
     return answered;
 }
 
-static void test_a_helper_that_leaves_a_question_unanswered_hangs(void)
+TEST(a_helper_that_leaves_a_question_unanswered_hangs)
 {
     struct helper *h = helper_start(deaf, 10);
     uint64_t now = second;
@@ -46,7 +46,7 @@ static void test_a_helper_that_leaves_a_question_unanswered_hangs(void)
     helper_stop(h);
 }
 
-static void test_time_in_which_this_process_stands_still_does_not_count(void)
+TEST(time_in_which_this_process_stands_still_does_not_count)
 {
     struct helper *h = helper_start(deaf, 10);
     uint64_t now = second;
@@ -58,7 +58,7 @@ static void test_time_in_which_this_process_stands_still_does_not_count(void)
     helper_stop(h);
 }
 
-static void test_each_answer_shows_that_it_works(void)
+TEST(each_answer_shows_that_it_works)
 {
     struct helper *h = helper_start(agrees, 10);
     uint64_t now = second;
@@ -90,7 +90,7 @@ static json_t *long_question(void)
     return question;
 }
 
-static void test_a_question_that_is_not_read_keeps_nobody_waiting(void)
+TEST(a_question_that_is_not_read_keeps_nobody_waiting)
 {
     struct helper *h = helper_start(deaf, UINT16_MAX); /* the patience of a day: asking would take it */
     uint64_t now = second;
@@ -104,7 +104,7 @@ static void test_a_question_that_is_not_read_keeps_nobody_waiting(void)
     helper_stop(h);
 }
 
-static void test_a_question_that_is_read_slowly_is_answered(void)
+TEST(a_question_that_is_read_slowly_is_answered)
 {
     struct helper *h = helper_start(agrees, 10);
 
@@ -114,18 +114,4 @@ static void test_a_question_that_is_read_slowly_is_answered(void)
     CU_ASSERT_EQUAL(helper_ask(h, json_object()), 2);
     CU_ASSERT_EQUAL(hear(h), 2);
     helper_stop(h);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_helper_that_leaves_a_question_unanswered_hangs),
-        UNIT_TEST(test_time_in_which_this_process_stands_still_does_not_count),
-        UNIT_TEST(test_each_answer_shows_that_it_works),
-        UNIT_TEST(test_a_question_that_is_not_read_keeps_nobody_waiting),
-        UNIT_TEST(test_a_question_that_is_read_slowly_is_answered),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("tofino_helper", tests);
 }

@@ -58,7 +58,7 @@ static unsigned serve_all(void)
     return rig.sent - before;
 }
 
-static void test_strangers_wait_while_members_are_heard(void)
+TEST(strangers_wait_while_members_are_heard)
 {
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
@@ -77,7 +77,7 @@ static void test_strangers_wait_while_members_are_heard(void)
     close_reception();
 }
 
-static void test_an_address_is_heard_so_often(void)
+TEST(an_address_is_heard_so_often)
 {
     unsigned answered = 0;
 
@@ -97,7 +97,7 @@ static void test_an_address_is_heard_so_often(void)
 }
 
 /* Its HEARTBEATs are copies of one. */
-static void test_a_member_that_floods_is_heard_so_often(void)
+TEST(a_member_that_floods_is_heard_so_often)
 {
     enum { AT_ONCE = 64 };
     uint8_t message[CTL_MESSAGE_MAX];
@@ -116,7 +116,7 @@ static void test_a_member_that_floods_is_heard_so_often(void)
     close_reception();
 }
 
-static void test_whose_mac_address_is_not_known_comes_again(void)
+TEST(whose_mac_address_is_not_known_comes_again)
 {
     open_reception();
     neighbour_known = false;
@@ -128,7 +128,7 @@ static void test_whose_mac_address_is_not_known_comes_again(void)
     close_reception();
 }
 
-static void test_what_is_no_message_is_counted_by_name(void)
+TEST(what_is_no_message_is_counted_by_name)
 {
     static const uint8_t noise[CTL_MESSAGE_MAX + 100] = {1, 2, 3};
     const struct ctl_endpoint from = {.ip = 1, .udp_port = 40007};
@@ -179,7 +179,7 @@ static unsigned logged(FILE *log, const char *words)
     return lines;
 }
 
-static void test_nobody_fills_the_log_by_joining(void)
+TEST(nobody_fills_the_log_by_joining)
 {
     enum { FULL = 1024 };
     const int errors = dup(STDERR_FILENO);
@@ -205,19 +205,4 @@ static void test_nobody_fills_the_log_by_joining(void)
     dup2(errors, STDERR_FILENO);
     close(errors);
     fclose(log);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_strangers_wait_while_members_are_heard),
-        UNIT_TEST(test_an_address_is_heard_so_often),
-        UNIT_TEST(test_a_member_that_floods_is_heard_so_often),
-        UNIT_TEST(test_whose_mac_address_is_not_known_comes_again),
-        UNIT_TEST(test_what_is_no_message_is_counted_by_name),
-        UNIT_TEST(test_nobody_fills_the_log_by_joining),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("tofino_reception", tests);
 }

@@ -17,7 +17,7 @@ static void expect_end(const struct udp_end *got, const struct udp_end *want)
     CU_ASSERT_EQUAL(got->port, want->port);
 }
 
-static void test_a_datagram_survives_its_frame(void)
+TEST(a_datagram_survives_its_frame)
 {
     uint8_t frame[UDP_HEADERS_BYTES + 64];
     struct udp_datagram d;
@@ -40,7 +40,7 @@ static void test_a_datagram_survives_its_frame(void)
 }
 
 /* Its checksums were computed by other means. */
-static void test_a_known_frame(void)
+TEST(a_known_frame)
 {
     static const uint8_t known[UDP_FRAME_MIN] = {
         0x02, 0x00, 0x00, 0x00, 0x01, 0xfe, 0x02, 0x00, 0x00, 0x00, 0x01, 0x01, 0x08, 0x00, 0x45, 0x00,
@@ -53,7 +53,7 @@ static void test_a_known_frame(void)
     CU_ASSERT_EQUAL(memcmp(frame, known, sizeof(known)), 0);
 }
 
-static void test_any_flipped_bit_breaks_a_checksum_or_the_frame(void)
+TEST(any_flipped_bit_breaks_a_checksum_or_the_frame)
 {
     uint8_t frame[UDP_HEADERS_BYTES + 20], payload[20] = {1, 2, 3};
     const size_t length = udp_build(frame, &usual.worker, &usual.sw, payload, sizeof(payload));
@@ -66,7 +66,7 @@ static void test_any_flipped_bit_breaks_a_checksum_or_the_frame(void)
     }
 }
 
-static void test_frames_that_are_cut_off_are_none(void)
+TEST(frames_that_are_cut_off_are_none)
 {
     uint8_t frame[UDP_HEADERS_BYTES + 40], payload[40] = {0};
     const size_t length = udp_build(frame, &usual.worker, &usual.sw, payload, sizeof(payload));
@@ -83,7 +83,7 @@ static void test_frames_that_are_cut_off_are_none(void)
 
 /* --- elements ------------------------------------------------------------------------------------------- */
 
-static void test_elements_on_the_wire(void)
+TEST(elements_on_the_wire)
 {
     static const struct {
         uint8_t type, op, wire[16];
@@ -111,7 +111,7 @@ static void test_elements_on_the_wire(void)
 }
 
 /* Of as many workers as there may be; the order of additions cannot matter. */
-static void test_invented_elements_have_exact_results(void)
+TEST(invented_elements_have_exact_results)
 {
     enum { COUNT = 8 };
     static uint8_t element[AGG_MAX_WORKERS][COUNT * 16];
@@ -139,7 +139,7 @@ static void test_invented_elements_have_exact_results(void)
 
 /* --- plans ---------------------------------------------------------------------------------------------- */
 
-static void test_frame_sizes_on_the_wire(void)
+TEST(frame_sizes_on_the_wire)
 {
     static const unsigned sizes[][2] = {{64, 2},    {128, 18},   {192, 34},   {256, 50},
                                         {512, 114}, {1024, 242}, {1518, 365}, {9018, 2240}};
@@ -176,7 +176,7 @@ static void expect_fault(const struct plan *p, const char *words)
     CU_ASSERT_PTR_NOT_NULL(strstr(fault, words));
 }
 
-static void test_plans_that_cannot_be(void)
+TEST(plans_that_cannot_be)
 {
     CU_ASSERT_PTR_NULL(plan_fault(&usual));
     EXPECT_FAULT("workers", p.workers = AGG_MAX_WORKERS + 1);
@@ -192,7 +192,7 @@ static void test_plans_that_cannot_be(void)
     EXPECT_FAULT("float16", p.format = XFER_FORMAT_FP16);
 }
 
-static void test_workers_are_told_apart(void)
+TEST(workers_are_told_apart)
 {
     struct plan p = usual;
 
@@ -214,7 +214,7 @@ static int plan_told(struct told_plan *t, const char *option, const char *value)
     return options_read(&line, value == NULL ? 2 : 3, argv);
 }
 
-static void test_a_plan_as_it_is_told(void)
+TEST(a_plan_as_it_is_told)
 {
     struct told_plan t;
 
@@ -241,7 +241,7 @@ static void test_a_plan_as_it_is_told(void)
     CU_ASSERT_EQUAL(plan_told(&t, "--help", NULL), EXIT_GOOD);
 }
 
-static void test_ends_as_they_are_told(void)
+TEST(ends_as_they_are_told)
 {
     static const char *const wrong[] = {"02:00:00:00:00:01/10.0.0.1:", "02:00:00:00:00:01/10.0.0.1:65536",
                                         "02:00:00:00:00:01/10.0.0:1", "02:00:00:00:00:01/10.0.0.1x",
@@ -256,24 +256,4 @@ static void test_ends_as_they_are_told(void)
     CU_ASSERT_EQUAL(t.plan.worker.port, 65535);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         CU_ASSERT_EQUAL(plan_told(&t, "--worker", wrong[i]), EXIT_USAGE);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_datagram_survives_its_frame),
-        UNIT_TEST(test_a_known_frame),
-        UNIT_TEST(test_any_flipped_bit_breaks_a_checksum_or_the_frame),
-        UNIT_TEST(test_frames_that_are_cut_off_are_none),
-        UNIT_TEST(test_elements_on_the_wire),
-        UNIT_TEST(test_invented_elements_have_exact_results),
-        UNIT_TEST(test_frame_sizes_on_the_wire),
-        UNIT_TEST(test_plans_that_cannot_be),
-        UNIT_TEST(test_workers_are_told_apart),
-        UNIT_TEST(test_a_plan_as_it_is_told),
-        UNIT_TEST(test_ends_as_they_are_told),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("traffic_plan", tests);
 }

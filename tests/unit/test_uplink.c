@@ -156,7 +156,7 @@ static void find_path(void)
     to_control(&from, ABOVE, UPLINK_CONTROL_PORT, answer, sizeof(answer));
 }
 
-static void test_the_parent_is_asked_for_and_then_the_path_to_it(void)
+TEST(the_parent_is_asked_for_and_then_the_path_to_it)
 {
     open_switch();
     tick();
@@ -173,7 +173,7 @@ static void test_the_parent_is_asked_for_and_then_the_path_to_it(void)
     close_switch();
 }
 
-static void test_others_are_no_parent(void)
+TEST(others_are_no_parent)
 {
     const struct frame_end other = rig_station(1), elsewhere = parent(5);
     const uint8_t payload[40] = "SWAG";
@@ -218,7 +218,7 @@ static struct ctl_message sent_by(unsigned port)
     return m;
 }
 
-static void test_a_join_waits_for_the_way_and_then_goes_up(void)
+TEST(a_join_waits_for_the_way_and_then_goes_up)
 {
     struct ctl_message m;
 
@@ -238,7 +238,7 @@ static void test_a_join_waits_for_the_way_and_then_goes_up(void)
     close_switch();
 }
 
-static void test_a_job_that_fits_no_uplink_stays_here(void)
+TEST(a_job_that_fits_no_uplink_stays_here)
 {
     struct ctl_message m;
 
@@ -250,7 +250,7 @@ static void test_a_job_that_fits_no_uplink_stays_here(void)
     close_switch();
 }
 
-static void test_a_job_may_want_one_switch_only(void)
+TEST(a_job_may_want_one_switch_only)
 {
     struct ctl_message m;
 
@@ -333,7 +333,7 @@ static void come_down(uint8_t number, int32_t value)
     rig_round();
 }
 
-static void test_a_sum_goes_up_and_the_result_comes_down(void)
+TEST(a_sum_goes_up_and_the_result_comes_down)
 {
     const struct switch_job *job;
 
@@ -362,7 +362,7 @@ static void test_a_sum_goes_up_and_the_result_comes_down(void)
     close_switch();
 }
 
-static void test_what_comes_down_for_no_job_is_dropped_without_an_answer(void)
+TEST(what_comes_down_for_no_job_is_dropped_without_an_answer)
 {
     open_switch();
     start_job();
@@ -393,7 +393,7 @@ static void beat(uint32_t serial)
 }
 
 /* From its next answer on. */
-static void test_sums_follow_a_parent_with_another_mac_address(void)
+TEST(sums_follow_a_parent_with_another_mac_address)
 {
     const struct switch_job *job;
     struct net_mac mac;
@@ -413,7 +413,7 @@ static void test_sums_follow_a_parent_with_another_mac_address(void)
 }
 
 /* Nothing goes to it until it is found again; then the job goes on. */
-static void test_a_job_outlives_the_port_toward_its_parent(void)
+TEST(a_job_outlives_the_port_toward_its_parent)
 {
     const struct switch_job *job;
     struct net_mac mac;
@@ -439,7 +439,7 @@ static void test_a_job_outlives_the_port_toward_its_parent(void)
 }
 
 /* A polling lcore may note it there between uplinks_cut and the port's end. */
-static void test_a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere(void)
+TEST(a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere)
 {
     struct net_mac mac;
     uint8_t port;
@@ -467,7 +467,7 @@ static struct config_static fixed_job(void)
         .worker = {{.ip = rig_station(0).ip, .port = rte_be_to_cpu_16(rig_station(0).port)}}};
 }
 
-static void test_nobody_joins_a_job_above_from_a_static_worker_s_port(void)
+TEST(nobody_joins_a_job_above_from_a_static_worker_s_port)
 {
     static const struct jobs_identity us;
     struct jobs_plan plan = {.protocol = &sml_protocol,
@@ -500,7 +500,7 @@ static void test_nobody_joins_a_job_above_from_a_static_worker_s_port(void)
     close_switch();
 }
 
-static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(void)
+TEST(no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on)
 {
     static const int tenant[] = {0};
     static struct config next;
@@ -516,7 +516,7 @@ static void test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on(vo
     close_switch();
 }
 
-static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
+TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
 {
     struct settings_changes list = {0};
     struct registry_change c = {.next = &cfg, .list = &list};
@@ -536,7 +536,7 @@ static void test_a_reload_knows_the_tenants_of_jobs_that_go_on(void)
 }
 
 /* Its job may begin after the reload, as that tenant's. */
-static void test_a_reload_knows_the_tenants_of_ranks_that_join(void)
+TEST(a_reload_knows_the_tenants_of_ranks_that_join)
 {
     open_switch();
     find_path();
@@ -546,7 +546,7 @@ static void test_a_reload_knows_the_tenants_of_ranks_that_join(void)
     close_switch();
 }
 
-static void test_a_job_that_has_ended_is_found_neither_way(void)
+TEST(a_job_that_has_ended_is_found_neither_way)
 {
     const struct switch_job *job;
     uint8_t number;
@@ -563,26 +563,7 @@ static void test_a_job_that_has_ended_is_found_neither_way(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_parent_is_asked_for_and_then_the_path_to_it),
-        UNIT_TEST(test_others_are_no_parent),
-        UNIT_TEST(test_a_join_waits_for_the_way_and_then_goes_up),
-        UNIT_TEST(test_a_job_that_fits_no_uplink_stays_here),
-        UNIT_TEST(test_a_job_may_want_one_switch_only),
-        UNIT_TEST(test_a_sum_goes_up_and_the_result_comes_down),
-        UNIT_TEST(test_what_comes_down_for_no_job_is_dropped_without_an_answer),
-        UNIT_TEST(test_sums_follow_a_parent_with_another_mac_address),
-        UNIT_TEST(test_a_job_outlives_the_port_toward_its_parent),
-        UNIT_TEST(test_a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere),
-        UNIT_TEST(test_nobody_joins_a_job_above_from_a_static_worker_s_port),
-        UNIT_TEST(test_no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on),
-        UNIT_TEST(test_a_reload_knows_the_tenants_of_jobs_that_go_on),
-        UNIT_TEST(test_a_reload_knows_the_tenants_of_ranks_that_join),
-        UNIT_TEST(test_a_job_that_has_ended_is_found_neither_way),
-        CU_TEST_INFO_NULL,
-    };
-
     /* No polling lcore runs, so nobody holds a job. */
     rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0 ? rig_main("uplink", tests) : 1;
+    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0 ? rig_main() : 1;
 }

@@ -48,7 +48,7 @@ static uint64_t search(struct uplink_path *p, struct way *way, uint64_t from)
     return now;
 }
 
-static void test_a_way_that_carries_all_takes_one_question(void)
+TEST(a_way_that_carries_all_takes_one_question)
 {
     struct way way = {.mtu = 1500};
     struct uplink_path p;
@@ -60,7 +60,7 @@ static void test_a_way_that_carries_all_takes_one_question(void)
     CU_ASSERT_EQUAL(way.asked, 1);
 }
 
-static void test_a_narrower_way_is_found_though_answers_are_lost(void)
+TEST(a_narrower_way_is_found_though_answers_are_lost)
 {
     struct way way = {.mtu = 1400, .lost = 20};
     struct uplink_path p;
@@ -70,7 +70,7 @@ static void test_a_narrower_way_is_found_though_answers_are_lost(void)
     CU_ASSERT_EQUAL(p.mtu, 1400);
 }
 
-static void test_answers_that_come_rounds_later_count(void)
+TEST(answers_that_come_rounds_later_count)
 {
     for (unsigned late = 1; late < LATE_MAX; late++) {
         struct way way = {.mtu = 1400, .late = late, .lost = 20};
@@ -83,7 +83,7 @@ static void test_answers_that_come_rounds_later_count(void)
 }
 
 /* The last answers of a search that is over say nothing of how the way is now. */
-static void test_answers_to_an_earlier_search_do_not_count(void)
+TEST(answers_to_an_earlier_search_do_not_count)
 {
     struct way way = {.mtu = 1500, .late = 3}, narrow = {.mtu = 1280, .late = 3};
     struct uplink_path p;
@@ -98,7 +98,7 @@ static void test_answers_to_an_earlier_search_do_not_count(void)
     CU_ASSERT_EQUAL(p.mtu, 1280);
 }
 
-static void test_an_own_mtu_that_is_not_usual_is_tried_too(void)
+TEST(an_own_mtu_that_is_not_usual_is_tried_too)
 {
     struct way way = {.mtu = 1333};
     struct uplink_path p;
@@ -108,7 +108,7 @@ static void test_an_own_mtu_that_is_not_usual_is_tried_too(void)
     CU_ASSERT_EQUAL(p.mtu, 1333);
 }
 
-static void test_it_is_asked_again_and_silence_changes_nothing(void)
+TEST(it_is_asked_again_and_silence_changes_nothing)
 {
     struct way way = {.mtu = 1500}, narrow = {.mtu = 1280}, nowhere = {0};
     struct path_questions q;
@@ -126,7 +126,7 @@ static void test_it_is_asked_again_and_silence_changes_nothing(void)
     CU_ASSERT_EQUAL(p.mtu, 1280);
 }
 
-static void test_other_payloads_are_no_answers(void)
+TEST(other_payloads_are_no_answers)
 {
     struct uplink_path p;
     uint8_t payload[1472];
@@ -139,20 +139,4 @@ static void test_other_payloads_are_no_answers(void)
     memset(payload, 0, sizeof(payload));
     CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
     CU_ASSERT_EQUAL(p.mtu, 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_way_that_carries_all_takes_one_question),
-        UNIT_TEST(test_a_narrower_way_is_found_though_answers_are_lost),
-        UNIT_TEST(test_answers_that_come_rounds_later_count),
-        UNIT_TEST(test_answers_to_an_earlier_search_do_not_count),
-        UNIT_TEST(test_an_own_mtu_that_is_not_usual_is_tried_too),
-        UNIT_TEST(test_it_is_asked_again_and_silence_changes_nothing),
-        UNIT_TEST(test_other_payloads_are_no_answers),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("uplink_path", tests);
 }

@@ -52,7 +52,7 @@ static void expect_json(json_t *value, const char *expected)
     json_decref(value);
 }
 
-static void test_a_view_becomes_json(void)
+TEST(a_view_becomes_json)
 {
     struct fields shown = {
         .name = "s", .frames = 7, .up = true, .is_there = true, .mac = "02:00", .last = UINT64_C(1) << 40};
@@ -91,22 +91,11 @@ static void expect_cell(unsigned first, unsigned last, const char *end)
     json_decref(list);
 }
 
-static void test_a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item(void)
+TEST(a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item)
 {
     expect_cell(100, 129, "128 129");     /* 30 of three digits */
     expect_cell(100, 130, "129 130");     /* 123 characters: with " ..." there is no room for more */
     expect_cell(100, 131, "129 130 ..."); /* and not "13" */
     expect_cell(100, 999, "129 130 ...");
     expect_cell(1000, 1099, "1022 1023 ...");
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_view_becomes_json),
-        UNIT_TEST(test_a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("views", tests);
 }

@@ -27,7 +27,7 @@ static void expect(enum net_vlan_found found, bool has_tag, uint16_t tci)
     CU_ASSERT_EQUAL(v.tci, tci);
 }
 
-static void test_what_a_frame_says(void)
+TEST(what_a_frame_says)
 {
     make(NET_TYPE_IPV4, 0x4500, 0);
     expect(NET_UNTAGGED, false, 0);
@@ -47,7 +47,7 @@ static void test_what_a_frame_says(void)
     expect(NET_TAG_NESTED, false, 0);
 }
 
-static void test_a_tag_that_is_cut_short(void)
+TEST(a_tag_that_is_cut_short)
 {
     make(NET_TYPE_TAG, 10, NET_TYPE_IPV4);
     for (size_t bytes = sizeof(*eth); bytes < sizeof(*eth) + TAG; bytes++)
@@ -57,7 +57,7 @@ static void test_a_tag_that_is_cut_short(void)
     CU_ASSERT_EQUAL(net_vlan_of(eth, sizeof(*eth)).found, NET_UNTAGGED);
 }
 
-static void test_tags_are_put_in_and_taken_out(void)
+TEST(tags_are_put_in_and_taken_out)
 {
     uint8_t untagged[BYTES], tagged[BYTES];
 
@@ -70,16 +70,4 @@ static void test_tags_are_put_in_and_taken_out(void)
     memset(frame, 0, TAG);
     net_tag(frame, 0x6000 | 77);
     CU_ASSERT(memcmp(frame, tagged, BYTES) == 0);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_what_a_frame_says),
-        UNIT_TEST(test_a_tag_that_is_cut_short),
-        UNIT_TEST(test_tags_are_put_in_and_taken_out),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("vlan", tests);
 }

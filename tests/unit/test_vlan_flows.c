@@ -162,7 +162,7 @@ static const struct frame_udp *sent_in_20(unsigned port, unsigned n)
     return (const struct frame_udp *)(const void *)(frame + TAG);
 }
 
-static void test_a_host_addressed_job_in_a_vlan(void)
+TEST(a_host_addressed_job_in_a_vlan)
 {
     const struct frame_udp *f;
     struct hag_packet p;
@@ -188,7 +188,7 @@ static void test_a_host_addressed_job_in_a_vlan(void)
     close_jobs();
 }
 
-static void test_a_job_of_passing_frames_in_a_vlan(void)
+TEST(a_job_of_passing_frames_in_a_vlan)
 {
     const struct frame_udp *f;
     struct hag_packet p;
@@ -211,7 +211,7 @@ static void test_a_job_of_passing_frames_in_a_vlan(void)
     close_jobs();
 }
 
-static void test_a_job_of_a_tenant(void)
+TEST(a_job_of_a_tenant)
 {
     open_jobs();
     CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_CLONE, fixed.job[1].number)->tenant, 0);
@@ -221,12 +221,5 @@ static void test_a_job_of_a_tenant(void)
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_host_addressed_job_in_a_vlan),
-        UNIT_TEST(test_a_job_of_passing_frames_in_a_vlan),
-        UNIT_TEST(test_a_job_of_a_tenant),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("vlan_flows", tests);
+    return rig_main();
 }

@@ -45,7 +45,7 @@ static void expect_sent(unsigned port, unsigned n, int tci)
         CU_ASSERT_EQUAL(s.tci, tci);
 }
 
-static void test_a_broadcast_is_heard_in_its_vlan_with_each_ports_tags(void)
+TEST(a_broadcast_is_heard_in_its_vlan_with_each_ports_tags)
 {
     open_with_vlans();
     rig_receive(0, frame(0, &everybody, -1));
@@ -61,7 +61,7 @@ static void test_a_broadcast_is_heard_in_its_vlan_with_each_ports_tags(void)
     rig_close();
 }
 
-static void test_a_priority_is_kept(void)
+TEST(a_priority_is_kept)
 {
     open_with_vlans();
     rig_receive(1, frame(1, &everybody, PRIORITY | 20));
@@ -72,7 +72,7 @@ static void test_a_priority_is_kept(void)
     rig_close();
 }
 
-static void test_what_a_port_does_not_carry_is_refused_by_name(void)
+TEST(what_a_port_does_not_carry_is_refused_by_name)
 {
     struct rte_mbuf *m;
 
@@ -100,7 +100,7 @@ static void test_what_a_port_does_not_carry_is_refused_by_name(void)
     rig_close();
 }
 
-static void test_a_station_is_learned_in_its_vlan_alone(void)
+TEST(a_station_is_learned_in_its_vlan_alone)
 {
     const struct net_mac it = rig_station(7).mac;
 
@@ -118,7 +118,7 @@ static void test_a_station_is_learned_in_its_vlan_alone(void)
     rig_close();
 }
 
-static void test_what_neighbours_say_has_no_vlan(void)
+TEST(what_neighbours_say_has_no_vlan)
 {
     const struct net_mac bridges = {{1, 0x80, 0xC2, 0, 0, 0}};
 
@@ -140,7 +140,7 @@ static void ask_for(unsigned port, int tci, uint32_t ip)
     rig_receive(port, m);
 }
 
-static void test_the_switch_has_an_address_in_each_vlan(void)
+TEST(the_switch_has_an_address_in_each_vlan)
 {
     open_with_vlans();
     ask_for(0, -1, rig_ip);
@@ -163,7 +163,7 @@ static struct rte_mbuf *tagged(struct rte_mbuf *m, uint16_t tci)
 }
 
 /* The job of the rig is in VLAN 10, a member on port 0 and one on port 1. */
-static void test_results_have_the_tags_of_the_members_ports(void)
+TEST(results_have_the_tags_of_the_members_ports)
 {
     open_with_vlans();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 1));
@@ -175,7 +175,7 @@ static void test_results_have_the_tags_of_the_members_ports(void)
     rig_close();
 }
 
-static void test_a_member_in_another_vlan_is_none(void)
+TEST(a_member_in_another_vlan_is_none)
 {
     struct rte_mbuf *m;
 
@@ -196,7 +196,7 @@ static void test_a_member_in_another_vlan_is_none(void)
     rig_close();
 }
 
-static void test_another_vlans_address_is_not_the_switchs_here(void)
+TEST(another_vlans_address_is_not_the_switchs_here)
 {
     open_with_vlans();
     rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 20)); /* to the address in VLAN 10 */
@@ -205,7 +205,7 @@ static void test_another_vlans_address_is_not_the_switchs_here(void)
     rig_close();
 }
 
-static void test_what_the_switch_says_unasked_it_says_in_every_vlan(void)
+TEST(what_the_switch_says_unasked_it_says_in_every_vlan)
 {
     open_with_vlans();
     host_announce(&rig.host, 0);
@@ -221,7 +221,7 @@ static void test_what_the_switch_says_unasked_it_says_in_every_vlan(void)
 }
 
 /* A flooded frame is one buffer for all ports: the tag of one must not be another's. */
-static void test_a_shared_frame_is_not_changed(void)
+TEST(a_shared_frame_is_not_changed)
 {
     struct rte_mbuf *m[3], *shared;
 
@@ -240,7 +240,7 @@ static void test_a_shared_frame_is_not_changed(void)
     rig_close();
 }
 
-static void test_without_buffers_a_frame_that_must_be_copied_is_dropped_by_name(void)
+TEST(without_buffers_a_frame_that_must_be_copied_is_dropped_by_name)
 {
     static struct rte_mbuf *taken[RIG_MBUFS];
     struct rte_mbuf *m;
@@ -259,21 +259,5 @@ static void test_without_buffers_a_frame_that_must_be_copied_is_dropped_by_name(
 
 int main(void)
 {
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_a_broadcast_is_heard_in_its_vlan_with_each_ports_tags),
-        UNIT_TEST(test_a_priority_is_kept),
-        UNIT_TEST(test_what_a_port_does_not_carry_is_refused_by_name),
-        UNIT_TEST(test_a_station_is_learned_in_its_vlan_alone),
-        UNIT_TEST(test_what_neighbours_say_has_no_vlan),
-        UNIT_TEST(test_the_switch_has_an_address_in_each_vlan),
-        UNIT_TEST(test_results_have_the_tags_of_the_members_ports),
-        UNIT_TEST(test_a_member_in_another_vlan_is_none),
-        UNIT_TEST(test_another_vlans_address_is_not_the_switchs_here),
-        UNIT_TEST(test_what_the_switch_says_unasked_it_says_in_every_vlan),
-        UNIT_TEST(test_a_shared_frame_is_not_changed),
-        UNIT_TEST(test_without_buffers_a_frame_that_must_be_copied_is_dropped_by_name),
-        CU_TEST_INFO_NULL,
-    };
-
-    return rig_main("vlans", tests);
+    return rig_main();
 }

@@ -38,7 +38,7 @@ static void round_trips(unsigned n, struct xfer_window *w, const struct path *p,
         round_trip(w, p, position, 0, jitter);
 }
 
-static void test_it_settles_with_a_small_queue_on_any_path(void)
+TEST(it_settles_with_a_small_queue_on_any_path)
 {
     static const struct path paths[] = {
         {20 * 1000, 120},          /* 100 Gb/s, 20 us */
@@ -63,7 +63,7 @@ static void test_it_settles_with_a_small_queue_on_any_path(void)
 
 /* After a loss three round trips of new chunks fit into the slots while the next one is mended, if the path
  * alone does not hold more. */
-static void test_the_queue_leaves_slots_to_mend_losses(void)
+TEST(the_queue_leaves_slots_to_mend_losses)
 {
     const struct path p = {10 * 1000, 120}; /* holds 83 */
     struct xfer_window w;
@@ -82,7 +82,7 @@ static void test_the_queue_leaves_slots_to_mend_losses(void)
     CU_ASSERT(w.size >= 250);
 }
 
-static void test_it_grows_fast_where_nothing_queues(void)
+TEST(it_grows_fast_where_nothing_queues)
 {
     const struct path wide = {1000 * US, 1};
     struct xfer_window w;
@@ -94,7 +94,7 @@ static void test_it_grows_fast_where_nothing_queues(void)
     CU_ASSERT_EQUAL(w.size, 256);
 }
 
-static void test_it_does_not_grow_when_it_was_not_the_limit(void)
+TEST(it_does_not_grow_when_it_was_not_the_limit)
 {
     struct xfer_window w;
 
@@ -104,7 +104,7 @@ static void test_it_does_not_grow_when_it_was_not_the_limit(void)
     CU_ASSERT_EQUAL(w.size, 32);
 }
 
-static void test_a_stall_of_milliseconds_costs_little(void)
+TEST(a_stall_of_milliseconds_costs_little)
 {
     const struct path p = {100 * US, 1200};
     struct xfer_window w;
@@ -119,7 +119,7 @@ static void test_a_stall_of_milliseconds_costs_little(void)
     CU_ASSERT(w.size >= settled * 15 / 16);
 }
 
-static void test_one_slow_sample_in_a_round_is_no_queue(void)
+TEST(one_slow_sample_in_a_round_is_no_queue)
 {
     struct xfer_window w;
     uint64_t position = 0;
@@ -135,7 +135,7 @@ static void test_one_slow_sample_in_a_round_is_no_queue(void)
     CU_ASSERT_EQUAL(w.size, 512);
 }
 
-static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
+TEST(ranks_that_are_late_for_ever_leave_a_useful_window)
 {
     const struct path p = {100 * US, 1200};
     struct xfer_window w;
@@ -147,7 +147,7 @@ static void test_ranks_that_are_late_for_ever_leave_a_useful_window(void)
     CU_ASSERT(w.size <= 268);
 }
 
-static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
+TEST(scattered_losses_do_not_count_but_an_overrun_does)
 {
     const struct path p = {1000 * US, 1};
     struct xfer_window w;
@@ -164,7 +164,7 @@ static void test_scattered_losses_do_not_count_but_an_overrun_does(void)
 
 /* A path without a queue, but results are late since other ranks lose packets, too; this one loses
  * some of its own now and then. */
-static void test_losses_of_a_small_window_are_counted_over_rounds(void)
+TEST(losses_of_a_small_window_are_counted_over_rounds)
 {
     const struct path p = {20 * US, 1};
     struct xfer_window w;
@@ -178,7 +178,7 @@ static void test_losses_of_a_small_window_are_counted_over_rounds(void)
 }
 
 /* Four ranks share a link of 100 Mb/s, 64 one of 1 Gb/s: each passes one packet in so long. */
-static void test_ranks_that_share_a_slow_link_share_its_queue(void)
+TEST(ranks_that_share_a_slow_link_share_its_queue)
 {
     static const struct path paths[] = {{300 * 1000, 480 * 1000}, {300 * 1000, 64 * 12 * 1000}};
 
@@ -195,7 +195,7 @@ static void test_ranks_that_share_a_slow_link_share_its_queue(void)
 }
 
 /* A queue that holds few packets loses what is beyond them. */
-static void test_what_has_overrun_a_queue_is_remembered(void)
+TEST(what_has_overrun_a_queue_is_remembered)
 {
     const struct path p = {100 * US, 10 * US};
 
@@ -219,7 +219,7 @@ static void test_what_has_overrun_a_queue_is_remembered(void)
     }
 }
 
-static void test_bounds_hold_for_the_smallest_pools(void)
+TEST(bounds_hold_for_the_smallest_pools)
 {
     const struct path p = {1000 * US, 1};
 
@@ -235,7 +235,7 @@ static void test_bounds_hold_for_the_smallest_pools(void)
     }
 }
 
-static void test_restart_goes_back_to_the_start(void)
+TEST(restart_goes_back_to_the_start)
 {
     const struct path p = {1000 * US, 1};
     struct xfer_window w;
@@ -245,26 +245,4 @@ static void test_restart_goes_back_to_the_start(void)
     round_trips(20, &w, &p, &position, 0);
     xfer_window_restart(&w, position - 100);
     CU_ASSERT_EQUAL(w.size, 32);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_it_settles_with_a_small_queue_on_any_path),
-        UNIT_TEST(test_the_queue_leaves_slots_to_mend_losses),
-        UNIT_TEST(test_it_grows_fast_where_nothing_queues),
-        UNIT_TEST(test_it_does_not_grow_when_it_was_not_the_limit),
-        UNIT_TEST(test_a_stall_of_milliseconds_costs_little),
-        UNIT_TEST(test_one_slow_sample_in_a_round_is_no_queue),
-        UNIT_TEST(test_ranks_that_are_late_for_ever_leave_a_useful_window),
-        UNIT_TEST(test_scattered_losses_do_not_count_but_an_overrun_does),
-        UNIT_TEST(test_losses_of_a_small_window_are_counted_over_rounds),
-        UNIT_TEST(test_ranks_that_share_a_slow_link_share_its_queue),
-        UNIT_TEST(test_what_has_overrun_a_queue_is_remembered),
-        UNIT_TEST(test_bounds_hold_for_the_smallest_pools),
-        UNIT_TEST(test_restart_goes_back_to_the_start),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("window", tests);
 }

@@ -61,7 +61,7 @@ static struct atp_packet parse_again(const uint8_t *bytes, size_t n)
     return p;
 }
 
-static void test_golden_opening(void)
+TEST(golden_opening)
 {
     const struct atp_packet p = parse_again(opening, sizeof opening);
     struct xfer_call call;
@@ -74,7 +74,7 @@ static void test_golden_opening(void)
     CU_ASSERT(call.seq == 9 && call.collective == XFER_ALLREDUCE && call.count == 2);
 }
 
-static void test_golden_partial(void)
+TEST(golden_partial)
 {
     const struct atp_packet p = parse_again(partial, sizeof partial);
 
@@ -83,7 +83,7 @@ static void test_golden_partial(void)
     CU_ASSERT(p.bitmap0 == 3 && p.bitmap1 == 3 && p.index == 0xbef0);
 }
 
-static void test_golden_answers(void)
+TEST(golden_answers)
 {
     struct atp_packet p = parse_again(parameter, sizeof parameter);
 
@@ -92,7 +92,7 @@ static void test_golden_answers(void)
     CU_ASSERT(p.kind == ATP_WAITING && p.sequence == 0x0a0b0c0e);
 }
 
-static void test_golden_question(void)
+TEST(golden_question)
 {
     const struct atp_packet p = parse_again(question, sizeof question);
     uint8_t out[ATP_REJECT_BYTES], longer[sizeof question + 4] = {0};
@@ -116,7 +116,7 @@ static enum atp_parse_error parse_changed(const uint8_t *packet, size_t bytes, s
     return atp_parse(&p, copy, bytes);
 }
 
-static void test_fields_in_range(void)
+TEST(fields_in_range)
 {
     enum { FAN_IN0 = 18, FAN_IN1 = 19, RACK = 20, CHILD = 21, SEAL = 23, BITMAP0 = 31, BITMAP1 = 39 };
     const size_t n = sizeof opening;
@@ -136,7 +136,7 @@ static void test_fields_in_range(void)
                     ATP_BAD_FIELD); /* of three children */
 }
 
-static void test_lengths(void)
+TEST(lengths)
 {
     struct atp_packet p;
 
@@ -152,7 +152,7 @@ static void test_lengths(void)
     CU_ASSERT_EQUAL(parse_changed(waiting, sizeof waiting, 0, ATP_REJECT), ATP_BAD_LENGTH);
 }
 
-static void test_marks(void)
+TEST(marks)
 {
     uint8_t copy[sizeof opening];
     struct atp_packet p;
@@ -168,7 +168,7 @@ static void test_marks(void)
     CU_ASSERT_EQUAL(memcmp(copy, waiting, sizeof waiting), 0);
 }
 
-static void test_reject(void)
+TEST(reject)
 {
     uint8_t out[ATP_REJECT_BYTES];
     struct atp_packet p;
@@ -197,7 +197,7 @@ static size_t sealed_opening(uint8_t packet[sizeof opening + XFER_TRAILER_MAX], 
     return atp_seal_append(packet, sizeof opening, auth, route);
 }
 
-static void test_golden_crc32c(void)
+TEST(golden_crc32c)
 {
     static const uint8_t crc[] = {0xd9, 0x5c, 0x0c, 0x32};
     uint8_t packet[sizeof opening + XFER_TRAILER_MAX];
@@ -230,7 +230,7 @@ static void check_every_bit(uint8_t *packet, size_t bytes, const struct xfer_aut
     }
 }
 
-static void test_every_bit_counts(void)
+TEST(every_bit_counts)
 {
     const struct keys_secret shared = {.library = &toy_library, .secret = {1, 2, 3}};
     const struct xfer_route route = {.sender = 5, .receiver = XFER_SWITCH, .wraps = 1};
@@ -250,23 +250,4 @@ static void test_every_bit_counts(void)
     other = route, other.wraps = 0;
     CU_ASSERT(!atp_seal_holds(&p, packet, bytes, auth, &other));
     free(auth);
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_golden_opening),
-        UNIT_TEST(test_golden_partial),
-        UNIT_TEST(test_golden_answers),
-        UNIT_TEST(test_lengths),
-        UNIT_TEST(test_fields_in_range),
-        UNIT_TEST(test_marks),
-        UNIT_TEST(test_reject),
-        UNIT_TEST(test_golden_crc32c),
-        UNIT_TEST(test_every_bit_counts),
-        UNIT_TEST(test_golden_question),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("wire_atp", tests);
 }

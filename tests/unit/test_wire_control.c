@@ -95,7 +95,7 @@ static struct ctl_message sample(uint8_t type)
     return m;
 }
 
-static void test_round_trip(void)
+TEST(round_trip)
 {
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
@@ -110,7 +110,7 @@ static void test_round_trip(void)
 }
 
 /* What only trees of switches need is not there otherwise. */
-static void test_a_join_passed_up_by_switches(void)
+TEST(a_join_passed_up_by_switches)
 {
     static const uint8_t expected[] = {2, 7, 9, 0, 0,  0, 0, 0, /* levels above, the job's numbers there */
                                        3, 0, 0, 0, 10, 0, 0, 7, 10, 0, 1, 9}; /* hops, host, its switch */
@@ -129,7 +129,7 @@ static void test_a_join_passed_up_by_switches(void)
     CU_ASSERT_EQUAL(out.join.hops, 0);
 }
 
-static void test_a_ready_for_a_switch(void)
+TEST(a_ready_for_a_switch)
 {
     struct ctl_message in = sample(CTL_READY), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -148,7 +148,7 @@ static void test_a_ready_for_a_switch(void)
 }
 
 /* A seal is not taken for it. */
-static void test_a_seal_is_no_part_for_trees(void)
+TEST(a_seal_is_no_part_for_trees)
 {
     const uint8_t types_[] = {CTL_JOIN, CTL_READY};
     for (size_t i = 0; i < sizeof types_; i++) {
@@ -170,7 +170,7 @@ static bool is_zero(const void *p, size_t bytes)
     return bytes == 0;
 }
 
-static void test_layout_head_and_join(void)
+TEST(layout_head_and_join)
 {
     static const uint8_t expected[] = {
         'S',  'W',  'A',  'G',  2,    1,    0,    0,                            /* magic, version, type */
@@ -201,7 +201,7 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
     CU_ASSERT_EQUAL(memcmp(bytes + CTL_HEAD_BYTES, expected, n), 0);
 }
 
-static void test_layout_bodies(void)
+TEST(layout_bodies)
 {
     static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    0,    0,    0,    0,    0,    0x13, 0x88,
                                     0, 0, 0,    0,    0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
@@ -234,7 +234,7 @@ static enum ctl_parse_error parse_exactly(struct ctl_message *m, const uint8_t *
 }
 
 /* Of workers that tell no more; what follows a sealed one is its seal. */
-static void test_a_short_heartbeat_tells_less(void)
+TEST(a_short_heartbeat_tells_less)
 {
     const struct ctl_message in = sample(CTL_HEARTBEAT);
     struct ctl_message out;
@@ -250,7 +250,7 @@ static void test_a_short_heartbeat_tells_less(void)
     }
 }
 
-static void test_too_short(void)
+TEST(too_short)
 {
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
@@ -266,7 +266,7 @@ static void test_too_short(void)
 }
 
 /* A length that a message has no room for; and bytes behind the terms, which are none of them. */
-static void test_terms_fit_the_message(void)
+TEST(terms_fit_the_message)
 {
     static const struct {
         uint8_t type;
@@ -286,7 +286,7 @@ static void test_terms_fit_the_message(void)
     }
 }
 
-static void test_a_data_port_is_one_at_least(void)
+TEST(a_data_port_is_one_at_least)
 {
     struct ctl_message in = sample(CTL_READY), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -296,7 +296,7 @@ static void test_a_data_port_is_one_at_least(void)
 }
 
 /* As many words as hold the ranks, and four at least: the form that every reader has known. */
-static void test_ranks_take_as_many_words_as_they_need(void)
+TEST(ranks_take_as_many_words_as_they_need)
 {
     static const struct {
         unsigned rank;
@@ -316,7 +316,7 @@ static void test_ranks_take_as_many_words_as_they_need(void)
 }
 
 /* Behind the ranks, as in REFUSED; who has never heard of it reads the ranks all the same. */
-static void test_who_was_turned_away(void)
+TEST(who_was_turned_away)
 {
     struct ctl_message in = sample(CTL_PENDING), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -336,7 +336,7 @@ static void test_who_was_turned_away(void)
 }
 
 /* A switch that tells no number of words; and one whose jobs have more ranks than any here. */
-static void test_ranks_from_other_builds(void)
+TEST(ranks_from_other_builds)
 {
     struct ctl_message in = sample(CTL_PENDING), out;
     uint8_t bytes[40 + 8 + 8 * 255] = {0};
@@ -351,7 +351,7 @@ static void test_ranks_from_other_builds(void)
     CU_ASSERT_EQUAL(parse_exactly(&out, bytes, sizeof bytes - 1), CTL_TOO_SHORT);
 }
 
-static void test_appended_fields_are_ignored(void)
+TEST(appended_fields_are_ignored)
 {
     for (size_t i = 0; i < sizeof types; i++) {
         struct ctl_message in = sample(types[i]), out;
@@ -369,7 +369,7 @@ static void test_appended_fields_are_ignored(void)
     }
 }
 
-static void test_not_control(void)
+TEST(not_control)
 {
     struct ctl_message in = sample(CTL_ALIVE), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -382,7 +382,7 @@ static void test_not_control(void)
     }
 }
 
-static void test_other_version(void)
+TEST(other_version)
 {
     struct ctl_message in = sample(CTL_JOIN), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -392,7 +392,7 @@ static void test_other_version(void)
     CU_ASSERT(same_head(&out.head, &in.head));
 }
 
-static void test_bad_type(void)
+TEST(bad_type)
 {
     struct ctl_message in = sample(CTL_ALIVE), out;
     uint8_t bytes[CTL_MESSAGE_MAX] = {0};
@@ -416,7 +416,7 @@ static enum ctl_parse_error parse_with(uint8_t type, size_t at, const void *stri
     return ctl_parse(&out, bytes, total);
 }
 
-static void test_bad_strings(void)
+TEST(bad_strings)
 {
     char long_one[CTL_TEXT_MAX];
     memset(long_one, 'x', sizeof long_one);
@@ -436,7 +436,7 @@ static void test_bad_strings(void)
     }
 }
 
-static void test_build_mends_strings(void)
+TEST(build_mends_strings)
 {
     struct ctl_message m = sample(CTL_ABORT), out;
     uint8_t bytes[CTL_MESSAGE_MAX];
@@ -448,7 +448,7 @@ static void test_build_mends_strings(void)
     CU_ASSERT_EQUAL(strncmp(out.failure.text, "a??", 3), 0);
 }
 
-static void test_names(void)
+TEST(names)
 {
     CU_ASSERT_STRING_EQUAL(ctl_type_name(CTL_READY), "READY");
     CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_RANK_LOST), "rank lost");
@@ -469,7 +469,7 @@ static void check_text(const char *expected, unsigned n, const unsigned ranks[])
     CU_ASSERT_STRING_EQUAL(ctl_ranks_text(&set, text), expected);
 }
 
-static void test_ranks_text(void)
+TEST(ranks_text)
 {
     check_text("no rank", 0, NULL);
     check_text("rank 0", 1, (unsigned[]){0});
@@ -490,7 +490,7 @@ static void test_ranks_text(void)
 }
 
 /* Any set is told completely or says how many more there are, and fits. */
-static void test_ranks_text_always_fits(void)
+TEST(ranks_text_always_fits)
 {
     uint64_t rng = rng_seed(1);
     for (unsigned round = 0; round < 2000; round++) {
@@ -519,34 +519,4 @@ static void test_ranks_text_always_fits(void)
         }
         CU_ASSERT_EQUAL(told + more, ctl_ranks_count(&set));
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_round_trip),
-        UNIT_TEST(test_a_join_passed_up_by_switches),
-        UNIT_TEST(test_a_ready_for_a_switch),
-        UNIT_TEST(test_a_seal_is_no_part_for_trees),
-        UNIT_TEST(test_layout_head_and_join),
-        UNIT_TEST(test_layout_bodies),
-        UNIT_TEST(test_a_short_heartbeat_tells_less),
-        UNIT_TEST(test_too_short),
-        UNIT_TEST(test_terms_fit_the_message),
-        UNIT_TEST(test_a_data_port_is_one_at_least),
-        UNIT_TEST(test_ranks_take_as_many_words_as_they_need),
-        UNIT_TEST(test_who_was_turned_away),
-        UNIT_TEST(test_ranks_from_other_builds),
-        UNIT_TEST(test_appended_fields_are_ignored),
-        UNIT_TEST(test_not_control),
-        UNIT_TEST(test_other_version),
-        UNIT_TEST(test_bad_type),
-        UNIT_TEST(test_bad_strings),
-        UNIT_TEST(test_build_mends_strings),
-        UNIT_TEST(test_names),
-        UNIT_TEST(test_ranks_text),
-        UNIT_TEST(test_ranks_text_always_fits),
-        CU_TEST_INFO_NULL,
-    };
-    return unit_main("wire/control", tests);
 }

@@ -7,7 +7,7 @@
 
 enum { BYTES = 100, TAG = 0x12345678 };
 
-static void an_answer_is_as_long_as_its_question_and_carries_its_tag(void)
+TEST(an_answer_is_as_long_as_its_question_and_carries_its_tag)
 {
     uint8_t payload[BYTES];
     struct path_answer a;
@@ -24,7 +24,7 @@ static void an_answer_is_as_long_as_its_question_and_carries_its_tag(void)
     CU_ASSERT_EQUAL(a.data_ports, 16);
 }
 
-static void what_is_cut_short_or_makes_no_sense_is_no_answer(void)
+TEST(what_is_cut_short_or_makes_no_sense_is_no_answer)
 {
     uint8_t payload[BYTES];
     struct path_answer a;
@@ -42,7 +42,7 @@ static void what_is_cut_short_or_makes_no_sense_is_no_answer(void)
 }
 
 /* No data packet is taken for a probe, no probe for a data packet. */
-static void probes_and_data_packets_are_two_things(void)
+TEST(probes_and_data_packets_are_two_things)
 {
     uint8_t payload[BYTES] = {0};
     struct sml_packet p;
@@ -57,16 +57,4 @@ static void probes_and_data_packets_are_two_things(void)
         if (probe)
             CU_ASSERT_EQUAL(sml_parse(&p, payload, sizeof payload), SML_BAD_KIND);
     }
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(an_answer_is_as_long_as_its_question_and_carries_its_tag),
-        UNIT_TEST(what_is_cut_short_or_makes_no_sense_is_no_answer),
-        UNIT_TEST(probes_and_data_packets_are_two_things),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("wire path", tests);
 }

@@ -32,7 +32,7 @@ static enum sml_parse_error verdict(uint8_t first, size_t body_bytes)
     return parse(payload, SML_HEADER_BYTES + body_bytes, &p);
 }
 
-static void test_the_published_header_is_read_byte_by_byte(void)
+TEST(the_published_header_is_read_byte_by_byte)
 {
     uint8_t payload[SML_HEADER_BYTES + 128] = {
         0x10,                   /* kind 1, 32 elements */
@@ -57,7 +57,7 @@ static void test_the_published_header_is_read_byte_by_byte(void)
     CU_ASSERT_EQUAL(p.body[0], 0x55);
 }
 
-static void test_a_header_that_is_built_parses_to_what_it_was_built_from(void)
+TEST(a_header_that_is_built_parses_to_what_it_was_built_from)
 {
     uint64_t rng = rng_seed(3);
 
@@ -84,7 +84,7 @@ static void test_a_header_that_is_built_parses_to_what_it_was_built_from(void)
     }
 }
 
-static void test_too_short(void)
+TEST(too_short)
 {
     static const uint8_t payload[SML_HEADER_BYTES] = {0x14};
     struct sml_packet p;
@@ -94,7 +94,7 @@ static void test_too_short(void)
     CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES, &p), SML_OK);
 }
 
-static void test_bad_kind(void)
+TEST(bad_kind)
 {
     CU_ASSERT_EQUAL(verdict(0x04, 0), SML_BAD_KIND);
     for (unsigned kind = SML_RESTORE + 1; kind < 16; kind++)
@@ -102,7 +102,7 @@ static void test_bad_kind(void)
             CU_ASSERT_EQUAL(verdict((uint8_t)(kind << 4 | SML_SIZE_AGREED), 0), SML_BAD_KIND);
 }
 
-static void test_a_switch_asks_with_a_bitmap(void)
+TEST(a_switch_asks_with_a_bitmap)
 {
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 0), SML_BAD_LENGTH);
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_AGREED, 1), SML_OK);
@@ -111,7 +111,7 @@ static void test_a_switch_asks_with_a_bitmap(void)
     CU_ASSERT_EQUAL(verdict(SML_ASK << 4 | SML_SIZE_32, 1), SML_BAD_SIZE_CODE);
 }
 
-static void test_bad_size_code(void)
+TEST(bad_size_code)
 {
     for (unsigned low = KEYED + 1; low < 8; low++)
         CU_ASSERT_EQUAL(verdict((uint8_t)(SML_DATA << 4 | low), 128), SML_BAD_SIZE_CODE);
@@ -124,7 +124,7 @@ static void test_bad_size_code(void)
     }
 }
 
-static void test_bad_slot(void)
+TEST(bad_slot)
 {
     uint8_t payload[SML_HEADER_BYTES] = {0x14};
     struct sml_packet p;
@@ -139,7 +139,7 @@ static void test_bad_slot(void)
 }
 
 /* Which lengths each kind and size code allows, all of them tried. */
-static void test_bad_length(void)
+TEST(bad_length)
 {
     for (size_t body = 0; body <= SML_MAX_CHUNK_BYTES + 64; body++) {
         bool fits = body <= SML_MAX_CHUNK_BYTES, none = body == 0;
@@ -172,7 +172,7 @@ static void test_bad_length(void)
     }
 }
 
-static void test_random_bytes_are_parsed_or_refused_within_their_length(void)
+TEST(random_bytes_are_parsed_or_refused_within_their_length)
 {
     uint64_t rng = rng_seed(5);
     uint8_t payload[300];
@@ -217,7 +217,7 @@ static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes,
     return SML_HEADER_BYTES + body_bytes + XFER_TRAILER_BYTES;
 }
 
-static void test_a_trailer_ends_the_packet_and_is_not_of_its_body(void)
+TEST(a_trailer_ends_the_packet_and_is_not_of_its_body)
 {
     uint8_t payload[SML_HEADER_BYTES + 64 + XFER_TRAILER_BYTES];
     struct sml_packet p;
@@ -235,7 +235,7 @@ static void test_a_trailer_ends_the_packet_and_is_not_of_its_body(void)
 }
 
 /* CRC32C of ten bytes of header, "123", and the sender's two, big endian: by another implementation. */
-static void test_the_trailer_byte_by_byte(void)
+TEST(the_trailer_byte_by_byte)
 {
     static const uint8_t header[SML_HEADER_BYTES] = {0x1c, 42, 4, 3, 2, 1, 0x80, 5, 0x13, 1};
     uint8_t trailer[XFER_TRAILER_BYTES];
@@ -244,7 +244,7 @@ static void test_the_trailer_byte_by_byte(void)
     CU_ASSERT_EQUAL(memcmp(trailer, "\xe8\xe9\x2e\x1a", XFER_TRAILER_BYTES), 0);
 }
 
-static void test_a_checksum_holds_for_its_sender_and_undamaged_only(void)
+TEST(a_checksum_holds_for_its_sender_and_undamaged_only)
 {
     uint8_t payload[SML_HEADER_BYTES + 256 + XFER_TRAILER_BYTES];
     size_t bytes = build_checked(payload, SML_DATA, 256, 3);
@@ -269,7 +269,7 @@ static void test_a_checksum_holds_for_its_sender_and_undamaged_only(void)
 }
 
 /* Size code 5 stands for the agreed size and an authenticator. */
-static void test_keyed_packets_say_so(void)
+TEST(keyed_packets_say_so)
 {
     static const uint8_t kinds[] = {SML_DATA, SML_OPEN, SML_PROBE, SML_NACK, SML_WAIT, SML_RESTORE};
     uint8_t payload[SML_HEADER_BYTES + 64 + XFER_AUTH_BYTES] = {0};
@@ -291,7 +291,7 @@ static void test_keyed_packets_say_so(void)
 }
 
 /* A switch that does not know the job has no key of it. */
-static void test_a_reject_is_never_keyed(void)
+TEST(a_reject_is_never_keyed)
 {
     const struct sml_packet p = {
         .kind = SML_DATA, .size_code = SML_SIZE_AGREED, .checksum = XFER_CHECKSUM_KEYED, .job = 9, .tag = 77};
@@ -302,7 +302,7 @@ static void test_a_reject_is_never_keyed(void)
     CU_ASSERT(r.kind == SML_REJECT && r.checksum == XFER_CHECKSUM_NONE && r.job == 9 && r.tag == 77);
 }
 
-static void test_a_reject_echoes_the_packet_and_its_checksum(void)
+TEST(a_reject_echoes_the_packet_and_its_checksum)
 {
     static const uint8_t boot_id[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct sml_packet p = {.kind = SML_PROBE, .size_code = SML_SIZE_256, .job = 9, .tag = 77, .slot = 5}, r;
@@ -319,7 +319,7 @@ static void test_a_reject_echoes_the_packet_and_its_checksum(void)
 }
 
 /* Else two switches would answer one another for ever. */
-static void test_what_a_switch_says_is_not_rejected(void)
+TEST(what_a_switch_says_is_not_rejected)
 {
     uint8_t out[SML_REJECT_BYTES];
 
@@ -331,7 +331,7 @@ static void test_what_a_switch_says_is_not_rejected(void)
     }
 }
 
-static void test_a_call_is_big_endian_and_comes_back(void)
+TEST(a_call_is_big_endian_and_comes_back)
 {
     static const uint8_t wire[XFER_CALL_BYTES] = {1,    2,    3,    4,    2,    3,    1,    0,    0x0a, 0x0b,
                                                   0x0c, 0x0d, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88};
@@ -346,7 +346,7 @@ static void test_a_call_is_big_endian_and_comes_back(void)
         CU_ASSERT_FALSE(xfer_parse_call(&parsed, wire, bytes));
 }
 
-static void test_calls_that_differ_in_any_field_differ(void)
+TEST(calls_that_differ_in_any_field_differ)
 {
     struct xfer_call c[6] = {call, call, call, call, call, call};
 
@@ -361,7 +361,7 @@ static void test_calls_that_differ_in_any_field_differ(void)
     CU_ASSERT(xfer_call_equal(&call, &call));
 }
 
-static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
+TEST(a_mismatch_comes_back_and_is_refused_at_any_other_length)
 {
     const struct xfer_mismatch m = {
         .your_rank = 1,
@@ -391,7 +391,7 @@ static void test_a_mismatch_comes_back_and_is_refused_at_any_other_length(void)
     CU_ASSERT_FALSE(xfer_parse_mismatch(&parsed, wire, XFER_MISMATCH_BYTES + 1));
 }
 
-static void test_slot_and_version_follow_from_the_tag(void)
+TEST(slot_and_version_follow_from_the_tag)
 {
     for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2) {
         for (uint32_t i = 0; i < 4 * slots + 4; i++) {
@@ -404,7 +404,7 @@ static void test_slot_and_version_follow_from_the_tag(void)
 }
 
 /* What is read is never better than what was said, and no more than a step worse. */
-static void test_what_a_rank_lacks_is_told_in_steps(void)
+TEST(what_a_rank_lacks_is_told_in_steps)
 {
     for (uint32_t slots = 1; slots <= SML_MAX_SLOTS; slots *= 2)
         for (uint32_t lacked = 0; lacked < slots; lacked++) {
@@ -416,34 +416,4 @@ static void test_what_a_rank_lacks_is_told_in_steps(void)
         }
     CU_ASSERT_EQUAL(xfer_held_parse(1024, 0), 1023); /* who says nothing may lack all that it may */
     CU_ASSERT_EQUAL(xfer_held_parse(2, 0xff), 0);    /* nonsense */
-}
-
-int main(void)
-{
-    CU_TestInfo tests[] = {
-        UNIT_TEST(test_the_published_header_is_read_byte_by_byte),
-        UNIT_TEST(test_a_header_that_is_built_parses_to_what_it_was_built_from),
-        UNIT_TEST(test_too_short),
-        UNIT_TEST(test_bad_kind),
-        UNIT_TEST(test_a_switch_asks_with_a_bitmap),
-        UNIT_TEST(test_bad_size_code),
-        UNIT_TEST(test_bad_slot),
-        UNIT_TEST(test_bad_length),
-        UNIT_TEST(test_random_bytes_are_parsed_or_refused_within_their_length),
-        UNIT_TEST(test_a_trailer_ends_the_packet_and_is_not_of_its_body),
-        UNIT_TEST(test_the_trailer_byte_by_byte),
-        UNIT_TEST(test_a_checksum_holds_for_its_sender_and_undamaged_only),
-        UNIT_TEST(test_keyed_packets_say_so),
-        UNIT_TEST(test_a_reject_is_never_keyed),
-        UNIT_TEST(test_a_reject_echoes_the_packet_and_its_checksum),
-        UNIT_TEST(test_what_a_switch_says_is_not_rejected),
-        UNIT_TEST(test_a_call_is_big_endian_and_comes_back),
-        UNIT_TEST(test_calls_that_differ_in_any_field_differ),
-        UNIT_TEST(test_a_mismatch_comes_back_and_is_refused_at_any_other_length),
-        UNIT_TEST(test_slot_and_version_follow_from_the_tag),
-        UNIT_TEST(test_what_a_rank_lacks_is_told_in_steps),
-        CU_TEST_INFO_NULL,
-    };
-
-    return unit_main("wire_switchml", tests);
 }
