@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "allocate.h"
+#include "report.h"
 
 enum { RANKS_MAX = 1024 }; /* of swagg_options */
 

@@ -6,14 +6,12 @@
 
 #include "counted.h"
 #include "jobs.h"
-#include "json.h"
 #include "ledger.h"
 #include "native.h"
 #include "offload.h"
 #include "report.h"
 #include "rollcall.h"
-#include "summary.h"
-#include "table.h"
+#include "tell.h"
 #include "usr1.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -46,20 +44,20 @@ static void say_asked(const char *line)
 static void write_json(void)
 {
     if (summary_json)
-        json_write(&settings, summary_json, own_rank);
+        tell_json(&settings, summary_json, own_rank);
 }
 
 /* At SIGUSR1, in a thread of its own. */
 static void tell_now(void)
 {
-    table_tell(&settings, say_asked);
+    tell_table(&settings, say_asked);
     write_json();
 }
 
 static void say_new_kind(const struct ledger_kind *kind)
 {
     char label[LEDGER_LABEL_MAX];
-    table_label(kind, label);
+    tell_label(kind, label);
     report(SWAGG_LOG_DEBUG, "%s", label);
 }
 
@@ -115,8 +113,7 @@ static void say_detail(const char *line)
 static void say_compressed(void)
 {
     char text[256];
-    const struct compressed mine = jobs_compressed();
-    compressed_text(&mine, text, sizeof text);
+    jobs_compressed(text, sizeof text);
     if (*text)
         report(SWAGG_LOG_WARN, "%s", text);
 }
@@ -124,12 +121,12 @@ static void say_compressed(void)
 static void say_summary(void)
 {
     char text[1000] = "";
-    summary_text(text, sizeof text, settings.switch_ip);
+    tell_summary(text, sizeof text, settings.switch_ip);
     report(own_rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO, "%s", text);
     if (offload_is_on() && settings.options.compression != SWAGG_COMPRESSION_NONE)
         say_compressed();
     if (own_rank == 0)
-        table_tell(&settings, say_detail);
+        tell_table(&settings, say_detail);
     write_json();
 }
 

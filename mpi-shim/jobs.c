@@ -1,10 +1,22 @@
 #include "jobs.h"
 
+#include <inttypes.h>
+#include <mpi.h>
 #include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocate.h"
+#include "report.h"
+
+/* What compressed sums (SWAGG_COMPRESSION) have cost in exactness. */
+struct compressed {
+    uint64_t calls;
+    double error2; /* the square of what the rank's contributions left out or added */
+    double sum2;   /* the square of the sums, this rank's part: divided by the ranks that have the same */
+};
 
 static struct record {
     struct swagg_job *job;
@@ -68,7 +80,7 @@ static void add_compressed(const struct record *r, struct compressed *all)
     all->sum2 += now.sum2 - before->sum2;
 }
 
-struct compressed jobs_compressed(void)
+static struct compressed compressed_of_all(void)
 {
     pthread_mutex_lock(&mutex);
     struct compressed all = past_compressed;
@@ -76,6 +88,24 @@ struct compressed jobs_compressed(void)
         add_compressed(r, &all);
     pthread_mutex_unlock(&mutex);
     return all;
+}
+
+void jobs_compressed(char *text, size_t size)
+{
+    const struct compressed mine = compressed_of_all();
+    double squares[2] = {mine.error2, mine.sum2}, all[2] = {0, 0};
+    uint64_t most = 0;
+    int rank;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Reduce(squares, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    PMPI_Reduce(&mine.calls, &most, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    *text = '\0';
+    if (rank == 0 && most > 0)
+        snprintf(text, size,
+                 "SWAGG_COMPRESSION=thc: the sums of %" PRIu64
+                 " calls were approximate: they erred by %.3g of their own "
+                 "square (NMSE), on average",
+                 most, all[1] > 0 ? all[0] / all[1] : 0);
 }
 
 void jobs_leave(struct swagg_job *job)

@@ -3,9 +3,8 @@
 #ifndef SHIM_JOBS_H
 #define SHIM_JOBS_H
 
-#include "compressed.h"
 #include "crossover.h"
-#include "label.h"
+#include "report.h"
 #include "swagg.h"
 
 enum { JOB_NAME_MAX = 64 };
@@ -31,8 +30,9 @@ void jobs_leave(struct swagg_job *job);
 void jobs_each(void (*see)(void *ctx, const struct job_facts *facts, const struct swagg_stats *stats),
                void *ctx);
 
-/* Of all jobs so far. */
-struct compressed jobs_compressed(void);
+/* For the summary: that sums were compressed, and so approximate, and by how much; an empty text if none was.
+ * Collective over MPI_COMM_WORLD; rank 0 gets the text, the others an empty one. */
+void jobs_compressed(char *text, size_t size);
 
 /* Nanoseconds for which this rank has waited for each rank of MPI_COMM_WORLD: an array of *ranks, to be given
  * to free(); NULL: no memory. */

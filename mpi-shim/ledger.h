@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "label.h"
+#include "report.h"
 #include "why.h"
 
 struct call {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocate.h"
 #include "native.h"
 #include "random/splitmix.h"
 #include "report.h"

@@ -1,7 +1,12 @@
 #include "offload.h"
 
+#include <dlfcn.h>
 #include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +14,56 @@
 #include "agree.h"
 #include "comm.h"
 #include "contiguous.h"
-#include "device.h"
 #include "ledger.h"
 #include "random/splitmix.h"
 #include "report.h"
-#include "summary.h"
+#include "tell.h"
 #include "types.h"
+
+/* --- buffers in a GPU's memory, which the CPU cannot read --- */
+
+/* From cuda.h, CUDA's driver API, which need not be installed. */
+enum { SUCCESS = 0, ATTRIBUTE_MEMORY_TYPE = 2, ATTRIBUTE_IS_MANAGED = 8, MEMORY_TYPE_DEVICE = 2 };
+typedef int pointer_get_attribute(void *data, int attribute, uintptr_t pointer);
+
+static int note_loads(struct dl_phdr_info *info, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = info->dlpi_adds;
+    return 1;
+}
+
+/* NULL while the program has not loaded the driver. Searching is expensive, so it is done again only after
+ * the program has loaded something. CUDA's runtime loads the driver into a scope of its own, so searching the
+ * global scope is not enough. */
+static pointer_get_attribute *find_driver(void)
+{
+    static _Atomic unsigned long long seen;
+    static void *_Atomic found;
+    unsigned long long loads = 0;
+    void *symbol = found;
+    dl_iterate_phdr(note_loads, &loads);
+    if (!symbol && loads != seen) {
+        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+        symbol = dlsym(library ? library : RTLD_DEFAULT, "cuPointerGetAttribute");
+        found = symbol;
+        seen = loads;
+    }
+    return *(pointer_get_attribute **)&symbol;
+}
+
+/* Whether this is memory of a CUDA GPU. It is not if the program has not loaded CUDA's driver. Managed memory
+ * does not count, since the CPU can read it, too. Any thread. */
+static bool is_device_memory(const void *buffer)
+{
+    pointer_get_attribute *get = find_driver();
+    uint64_t type = 0, managed = 0; /* the driver writes as much of them as it needs */
+    return get && get(&type, ATTRIBUTE_MEMORY_TYPE, (uintptr_t)buffer) == SUCCESS &&
+           (uint32_t)type == MEMORY_TYPE_DEVICE &&
+           (get(&managed, ATTRIBUTE_IS_MANAGED, (uintptr_t)buffer) != SUCCESS || !(uint8_t)managed);
+}
+
+/* --- one collective --- */
 
 static const struct settings *settings; /* NULL before offload_init() and after offload_exit() */
 
@@ -212,7 +261,7 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
         PMPI_Add_error_code(MPI_ERR_OTHER, &comm->error);
     PMPI_Add_error_string(comm->error, brief);
     comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
-    summary_failed();
+    tell_failed();
     const int error = comm->error;
     PMPI_Comm_call_errhandler(c->comm, error); /* which may call MPI_Finalize: then comm is gone */
     return error;
@@ -281,7 +330,7 @@ static int offload_or_redo(const struct task *t, struct shim_comm *comm)
         try_switch(t, team, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
-        summary_offloaded(c->reduce, t->bytes);
+        tell_offloaded(c->reduce, t->bytes);
         return MPI_SUCCESS;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which Open MPI does not notice */
@@ -299,7 +348,7 @@ static int offload_or_fail(const struct task *t, struct shim_comm *comm)
     try_switch(t, comm->team, &o);
     if (o.status < 0)
         return fail(&t->call, comm, o.status, o.text);
-    summary_offloaded(t->call.reduce, t->bytes);
+    tell_offloaded(t->call.reduce, t->bytes);
     return MPI_SUCCESS;
 }
 

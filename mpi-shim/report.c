@@ -2,6 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+#include "random/splitmix.h"
 
 static int own_rank;
 static enum swagg_log_level highest = SWAGG_LOG_WARN;
@@ -30,4 +33,27 @@ const char *comm_name(MPI_Comm comm, char name[MPI_MAX_OBJECT_NAME])
     int length;
     PMPI_Comm_get_name(comm, name, &length);
     return length ? name : "a communicator without a name";
+}
+
+void comm_label_of(MPI_Comm comm, struct comm_label *label)
+{
+    char name[MPI_MAX_OBJECT_NAME];
+    int size;
+    PMPI_Comm_size(comm, &size);
+    snprintf(label->text, sizeof label->text, "%s of %d rank%s", comm_name(comm, name), size,
+             size == 1 ? "" : "s");
+    label->hash = 0;
+    for (const char *c = label->text; *c; c++)
+        label->hash = splitmix_hash(label->hash ^ (unsigned char)*c);
+    label->hash |= 1;
+}
+
+void *allocate_or_abort(MPI_Comm comm, size_t bytes, const char *what)
+{
+    void *memory = calloc(1, bytes);
+    if (memory)
+        return memory;
+    report(SWAGG_LOG_ERROR, "no memory for %s (%zu bytes): the program cannot go on", what, bytes);
+    PMPI_Abort(comm, EXIT_FAILURE);
+    exit(EXIT_FAILURE);
 }

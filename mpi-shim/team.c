@@ -3,15 +3,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agree.h"
-#include "allocate.h"
+#include "measure.h"
 #include "native.h"
 #include "report.h"
-#include "team_job.h"
+#include "types.h"
 #include "why.h"
 
 enum { TEAMS_AT_REST = 4 };
@@ -19,6 +20,116 @@ enum { TEAMS_AT_REST = 4 };
 static const struct settings *settings;
 static bool sharing;
 static struct team *list; /* those that others may join; the longest at rest is last */
+
+/* --- its job in the switch: its options, and what is told of it (jobs.h) --- */
+
+/* While a collective of a team waits it is outside Open MPI; a peer may have to receive a message of ours
+ * before it can join in. Any call that completes nothing lets Open MPI progress. */
+static void progress_open_mpi(void *unused)
+{
+    int flag;
+    (void)unused;
+    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+static void log_line(void *ctx, enum swagg_log_level level, const char *line)
+{
+    const struct team *team = ctx;
+    const bool is_news = team->joined && (team->communicators > 0 || level == SWAGG_LOG_ERROR);
+    report(is_news || level > SWAGG_LOG_INFO ? level : SWAGG_LOG_INFO, "%s", line);
+}
+
+/* Each job that replaces another of the team has a name of its own. */
+static void write_name(const struct team *team, char name[JOB_NAME_MAX])
+{
+    snprintf(name, JOB_NAME_MAX, team->generation ? "%s.%u" : "%s", team->name, team->generation);
+}
+
+/* Joins a job with so many slots. Returns an enum swagg_status. */
+static int open_job(struct team *team, struct swagg_job **job, int slots)
+{
+    char name[JOB_NAME_MAX];
+    write_name(team, name);
+    struct swagg_options options = settings->options;
+    options.switch_ip = settings->switch_ip;
+    options.server_ip = *settings->server_ip ? settings->server_ip : NULL;
+    options.key_file = settings->key_file;
+    options.job = name;
+    options.rank = team->rank;
+    options.size = team->size;
+    options.compress_least = (int)((settings->compression_min_bytes + 3) / 4);
+    options.slots = slots;
+    options.log = log_line;
+    options.log_ctx = team;
+    options.progress = progress_open_mpi;
+    options.type_name = type_in_mpi;
+    options.op_name = op_in_mpi;
+    return swagg_open(job, &options);
+}
+
+uint64_t team_waited(struct team *team)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    swagg_get_stats(team->job, &stats);
+    const uint64_t before = team->waited_ns;
+    team->waited_ns = stats.waited_ns;
+    return stats.waited_ns - before;
+}
+
+/* The shim's own calls so far count for nobody. */
+static void note_job(struct team *team)
+{
+    write_name(team, team->facts.name);
+    team->waited_ns = 0;
+    team_waited(team);
+    jobs_enter(team->job, &team->facts);
+}
+
+static void measure(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    team->crossover = measure_crossover(comm, team->job, bytes);
+    crossover_write(team->crossover.allreduce, team->facts.allreduce);
+    crossover_write(team->crossover.reduce, team->facts.reduce);
+}
+
+/* All ranks are in the team's first job: notes which ranks of MPI_COMM_WORLD they are, measures the crossover
+ * for a call of so many bytes unless it is set, and notes the job. Collective over comm. */
+static void begin_job(MPI_Comm comm, struct team *team, size_t bytes)
+{
+    struct job_facts *f = &team->facts;
+    int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
+    MPI_Group world;
+    f->ranks = team->size;
+    f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
+    comm_label_of(comm, &f->label);
+    for (int r = 0; r < team->size; r++)
+        ranks[r] = r;
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
+    PMPI_Group_free(&world);
+    free(ranks);
+    if (settings->min_bytes == MIN_BYTES_MEASURED) {
+        measure(comm, team, bytes);
+    } else {
+        snprintf(f->allreduce, sizeof f->allreduce, "from %" PRId64 " bytes on", settings->min_bytes);
+        memcpy(f->reduce, f->allreduce, sizeof f->reduce);
+    }
+    note_job(team);
+}
+
+/* Leaves the job, if there is one, and forgets what was noted. */
+static void close_job(struct team *team)
+{
+    if (team->job)
+        jobs_leave(team->job);
+    swagg_close(team->job);
+    free(team->saved);
+    free(team->facts.in_world);
+    team->job = NULL;
+    team->facts.in_world = NULL;
+    team->saved = NULL;
+    team->saved_size = 0;
+}
 
 /* With Ethernet's usual MTU a chunk has up to 1460 bytes, so a tensor that fits is in flight as a whole.
  * There are three sizes only, so that a team seldom grows. */
@@ -65,7 +176,7 @@ static void put_in_list(struct team *team)
 static void destroy(struct team *team)
 {
     take_from_list(team);
-    team_job_close(team);
+    close_job(team);
     PMPI_Group_free(&team->group);
     free(team);
 }
@@ -127,7 +238,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     struct outcome o = {.status = SWAGG_OK};
     choose_name(comm, team);
     team->slots = team->slots_wanted = slots_for(bytes);
-    o.status = team_job_open(team, settings, &team->job, team->slots);
+    o.status = open_job(team, &team->job, team->slots);
     if (o.status < 0)
         snprintf(o.text, sizeof o.text, "%s: %s", swagg_strerror(o.status), swagg_last_error());
     agree(comm, &o);
@@ -137,7 +248,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
-        team_job_begin(comm, team, settings, bytes);
+        begin_job(comm, team, bytes);
         return SWAGG_OK;
     }
     team_go_native(team);
@@ -177,7 +288,7 @@ struct team *team_take(MPI_Comm comm, size_t bytes)
 void team_go_native(struct team *team)
 {
     take_from_list(team);
-    team_job_close(team);
+    close_job(team);
 }
 
 /* Each rank decides for itself which teams may rest: team_take() asks whether all still have it. */
@@ -228,7 +339,7 @@ static int grow(struct team *team)
         return rc;
     team->generation++;
     team->joined = false;
-    bool ready = team_job_open(team, settings, &bigger, team->slots_wanted) == SWAGG_OK;
+    bool ready = open_job(team, &bigger, team->slots_wanted) == SWAGG_OK;
     team->joined = true;
     rc = count_ready(team, before, ready, &all);
     if (rc < 0 || !all) { /* the present job goes on */
@@ -240,7 +351,7 @@ static int grow(struct team *team)
     team->slots = team->slots_wanted;
     team->job = bigger;
     rc = count_ready(team, bigger, true, &all);
-    team_job_note(team);
+    note_job(team);
     jobs_leave(before);
     swagg_close(before);
     return rc;
@@ -257,7 +368,9 @@ void team_measure(MPI_Comm comm, struct team *team, size_t bytes)
 {
     team_note_size(team, bytes);
     (void)team_prepare(team);
-    team_job_measure(comm, team, bytes);
+    jobs_leave(team->job);
+    measure(comm, team, bytes);
+    note_job(team);
 }
 
 void team_note_size(struct team *team, size_t bytes)

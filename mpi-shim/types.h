@@ -25,7 +25,8 @@ enum why types_reduction(MPI_Datatype type, MPI_Op op, struct reduction *r);
 /* For messages: "MPI_SUM", ..., "a user's operation". */
 const char *op_name(MPI_Op op);
 
-/* The same, of an operation of the switch. */
+/* libswagg's in MPI's words: names that C programs use, but for pairs of Fortran's. */
 const char *op_in_mpi(enum swagg_op op);
+const char *type_in_mpi(enum swagg_type type, enum swagg_op op);
 
 #endif
