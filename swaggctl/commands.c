@@ -8,62 +8,32 @@
 #include "nearest.h"
 #include "views/declared.h"
 
+enum { NAME_MAX = 128 };
+
+/* clang-format off */
 static const struct command written[] = {
-    {{"job", "drain"},
-     {ARGUMENT_JOB},
-     false,
-     "job drain",
-     "let a job come to its end: nobody else may join it"},
-    {{"job", "kill"}, {ARGUMENT_JOB}, false, "job kill", "end a job now; its workers are told"},
-    {{"job", "reset"},
-     {ARGUMENT_JOB},
-     false,
-     "job reset",
-     "a job of the configuration forgets all that its workers have sent"},
-    {{"port", "add"},
-     {ARGUMENT_NEW_PORT, ARGUMENT_DEVICE, ARGUMENT_SETTINGS},
-     true,
-     "port add",
-     "one more port, on a device as in the configuration: kernel:eth2, for instance"},
-    {{"port", "del"}, {ARGUMENT_PORT}, false, "port del", "remove a port; jobs with members there end"},
-    {{"port", "up"}, {ARGUMENT_PORT}, false, "port up", "bring a port up that was taken down"},
-    {{"port", "down"},
-     {ARGUMENT_PORT},
-     false,
-     "port down",
-     "take a port down: it neither receives nor sends"},
-    {{"impair", "set"},
-     {ARGUMENT_PORT, ARGUMENT_DIRECTION, ARGUMENT_SETTINGS},
-     false,
-     "impair set",
-     "lose, double, delay or damage frames of a port, drop=0.01 for instance"},
-    {{"impair", "clear"}, {ARGUMENT_PORT, ARGUMENT_DIRECTION}, true, "impair clear", "impair them no more"},
-    {{"fdb", "flush"}, {ARGUMENT_PORT}, true, "fdb flush", "forget all stations, or those on a port"},
-    {{"fdb", "add"},
-     {ARGUMENT_MAC, ARGUMENT_PORT},
-     false,
-     "fdb add",
-     "a station is on this port, whatever comes"},
-    {{"fdb", "del"}, {ARGUMENT_MAC}, false, "fdb del", "a station that was added is learned again"},
-    {{"reload"},
-     {0},
-     false,
-     "reload",
-     "have the switch read its configuration anew, and print what has changed"},
-    {{"log", "level"}, {ARGUMENT_LEVEL}, false, "log level", "error, warning, notice, info or debug"},
-    {{"capture"},
-     {0},
-     false,
-     NULL,
-     "frames that pass the switch, into a file (pcapng), until it is interrupted"},
-    {{"watch"},
-     {ARGUMENT_COMMAND},
-     false,
-     NULL,
-     "a view again and again, with rates a second in place of counters"},
-    {{"top"}, {0}, false, NULL, "the whole switch on a full screen, every second"},
-    {{"switches"}, {0}, false, NULL, "names of the switches that run here"},
+    {"job drain", {ARGUMENT_JOB}, .help = "let a job come to its end: nobody else may join it"},
+    {"job kill", {ARGUMENT_JOB}, .help = "end a job now; its workers are told"},
+    {"job reset", {ARGUMENT_JOB}, .help = "a job of the configuration forgets all that its workers have sent"},
+    {"port add", {ARGUMENT_NEW_PORT, ARGUMENT_DEVICE, ARGUMENT_SETTINGS}, .optional = true,
+     .help = "one more port, on a device as in the configuration: kernel:eth2, for instance"},
+    {"port del", {ARGUMENT_PORT}, .help = "remove a port; jobs with members there end"},
+    {"port up", {ARGUMENT_PORT}, .help = "bring a port up that was taken down"},
+    {"port down", {ARGUMENT_PORT}, .help = "take a port down: it neither receives nor sends"},
+    {"impair set", {ARGUMENT_PORT, ARGUMENT_DIRECTION, ARGUMENT_SETTINGS},
+     .help = "lose, double, delay or damage frames of a port, drop=0.01 for instance"},
+    {"impair clear", {ARGUMENT_PORT, ARGUMENT_DIRECTION}, .optional = true, .help = "impair them no more"},
+    {"fdb flush", {ARGUMENT_PORT}, .optional = true, .help = "forget all stations, or those on a port"},
+    {"fdb add", {ARGUMENT_MAC, ARGUMENT_PORT}, .help = "a station is on this port, whatever comes"},
+    {"fdb del", {ARGUMENT_MAC}, .help = "a station that was added is learned again"},
+    {"reload", .help = "have the switch read its configuration anew, and print what has changed"},
+    {"log level", {ARGUMENT_LEVEL}, .help = "error, warning, notice, info or debug"},
+    {"capture", .own = true, .help = "frames that pass the switch, into a file (pcapng), until it is interrupted"},
+    {"watch", {ARGUMENT_COMMAND}, .own = true, .help = "a view again and again, with rates a second in place of counters"},
+    {"top", .own = true, .help = "the whole switch on a full screen, every second"},
+    {"switches", .own = true, .help = "names of the switches that run here"},
 };
+/* clang-format on */
 
 enum { WRITTEN = sizeof(written) / sizeof(written[0]), COMMANDS = VIEWS + WRITTEN };
 
@@ -74,11 +44,10 @@ const struct command *commands_all(unsigned *count)
     static struct command all[COMMANDS];
 
     for (unsigned i = 0; i < VIEWS; i++)
-        all[i] = (struct command){{views[i].name},
-                                  {argument[views[i].of]},
-                                  views[i].of != VIEW_OF_ALL && views[i].optional,
-                                  views[i].name,
-                                  views[i].help};
+        all[i] = (struct command){.name = views[i].name,
+                                  .takes = {argument[views[i].of]},
+                                  .optional = views[i].of != VIEW_OF_ALL && views[i].optional,
+                                  .help = views[i].help};
     memcpy(all + VIEWS, written, sizeof(written));
     *count = COMMANDS;
     return all;
@@ -100,9 +69,10 @@ static const struct {
     [ARGUMENT_SETTINGS] = {"settings", "KEY=NUMBER..."},
 };
 
+/* As many as the command's name has, one or two. */
 static unsigned words_of(const struct command *c)
 {
-    return c->words[1] != NULL ? 2 : 1;
+    return strchr(c->name, ' ') != NULL ? 2 : 1;
 }
 
 static unsigned arguments_of(const struct command *c)
@@ -121,20 +91,25 @@ static bool takes_settings(const struct command *c)
     return takes > 0 && c->takes[takes - 1] == ARGUMENT_SETTINGS;
 }
 
+/* The first one or two words, with a blank between. */
+static void join(char text[NAME_MAX], char *const words[], unsigned n)
+{
+    snprintf(text, NAME_MAX, "%s%s%s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
+}
+
 static bool begins_with(char *const words[], unsigned n, const struct command *c)
 {
+    char typed[NAME_MAX];
+
     if (n < words_of(c))
         return false;
-    for (unsigned i = 0; i < words_of(c); i++)
-        if (strcmp(words[i], c->words[i]) != 0)
-            return false;
-    return true;
+    join(typed, words, words_of(c));
+    return strcmp(typed, c->name) == 0;
 }
 
 void command_usage(char *text, size_t room, const struct command *c)
 {
-    size_t used = (size_t)snprintf(text, room, "%s%s%s", c->words[0], c->words[1] != NULL ? " " : "",
-                                   c->words[1] != NULL ? c->words[1] : "");
+    size_t used = (size_t)snprintf(text, room, "%s", c->name);
 
     for (unsigned i = 0; i < arguments_of(c) && used < room; i++) {
         const bool optional = c->optional && i + 1 == arguments_of(c);
@@ -160,7 +135,7 @@ static const struct command *command_meant(char *const words[], unsigned n)
 
     commands = commands_all(&count);
     for (const struct command *c = commands; c < &commands[count]; c++) {
-        if (c->request == NULL || !begins_with(words, n, c))
+        if (c->own || !begins_with(words, n, c))
             continue;
         meant = c;
         if (fits(c, n - words_of(c)))
@@ -177,7 +152,7 @@ static void offer_commands(struct nearest *meant, unsigned words)
 
     for (const struct command *c = commands; c < &commands[count]; c++)
         if (words_of(c) == words)
-            nearest_offer(meant, c->request != NULL ? c->request : c->words[0]);
+            nearest_offer(meant, c->name);
 }
 
 const struct command *command_other(const char *word)
@@ -186,7 +161,7 @@ const struct command *command_other(const char *word)
     const struct command *commands = commands_all(&count);
 
     for (const struct command *c = commands; c < &commands[count]; c++)
-        if (c->request == NULL && strcmp(c->words[0], word) == 0)
+        if (c->own && strcmp(c->name, word) == 0)
             return c;
     return NULL;
 }
@@ -195,9 +170,9 @@ const struct command *command_other(const char *word)
  */
 static bool is_typo(char *const words[], unsigned n, char why[COMMAND_WHY_MAX])
 {
-    char typed[128];
+    char typed[NAME_MAX];
 
-    snprintf(typed, sizeof(typed), "%s%s%s", words[0], n > 1 ? " " : "", n > 1 ? words[1] : "");
+    join(typed, words, n);
     struct nearest meant = nearest_to(typed);
     offer_commands(&meant, n);
     if (meant.best != NULL)
@@ -227,7 +202,7 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
 /* Those of two words do. */
 bool command_acts(const struct command *c)
 {
-    return c->words[1] != NULL || strcmp(c->words[0], "reload") == 0;
+    return words_of(c) == 2 || strcmp(c->name, "reload") == 0;
 }
 
 /* What is no number, or one that JSON does not have (nan, inf), stays text, and the switch says what is wrong
@@ -252,8 +227,7 @@ static json_t *settings(char *const given[], unsigned n)
 
 json_t *command_request(const struct command *c, char *const given[], unsigned n)
 {
-    json_t *request = ask_request(c->request);
-
+    json_t *request = ask_request(c->name);
     const unsigned texts = takes_settings(c) ? arguments_of(c) - 1 : n;
 
     for (unsigned i = 0; i < texts; i++)

@@ -7,7 +7,7 @@
 
 #include "print.h"
 
-enum { COMMAND_WORDS_MAX = 2, COMMAND_ARGUMENTS_MAX = 4, COMMAND_WHY_MAX = 512 };
+enum { COMMAND_ARGUMENTS_MAX = 4, COMMAND_WHY_MAX = 512 };
 
 enum command_argument {
     ARGUMENT_NONE,
@@ -25,10 +25,10 @@ enum command_argument {
 };
 
 struct command {
-    const char *words[COMMAND_WORDS_MAX]; /* as typed */
+    const char *name; /* one word or two, as typed, and as the switch knows it */
     enum command_argument takes[COMMAND_ARGUMENTS_MAX];
-    bool optional;       /* the last argument may be left out */
-    const char *request; /* the command as the switch knows it; NULL: it is no request to one */
+    bool optional; /* the last argument may be left out */
+    bool own;      /* it is no request to a switch, but swaggctl's own */
     const char *help;
 };
 

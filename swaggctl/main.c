@@ -7,13 +7,10 @@
 
 #include "ask.h"
 #include "capture.h"
-#include "choose.h"
 #include "command_line.h"
 #include "commands.h"
-#include "instances.h"
 #include "print.h"
 #include "standard_streams.h"
-#include "top.h"
 #include "version.h"
 #include "watch.h"
 
@@ -170,8 +167,7 @@ static int ask_each(const struct arguments *cl, const struct instance *instance,
     int status = is_view || chosen >= 0 ? EXIT_GOOD : -1;
     size_t i;
 
-    json_array_foreach(choices, i, name)
-    {
+    json_array_foreach (choices, i, name) {
         if (status != EXIT_GOOD || (chosen >= 0 && (size_t)chosen != i))
             continue;
         if (is_view && i > 0 && !cl->json)
@@ -310,8 +306,7 @@ static int run_other(const struct arguments *cl, const struct command *command)
     char usage[128];
 
     for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        if (strcmp(others[i].word, command->words[0]) == 0 &&
-            (cl->n > 1) == (command->takes[0] != ARGUMENT_NONE))
+        if (strcmp(others[i].word, command->name) == 0 && (cl->n > 1) == (command->takes[0] != ARGUMENT_NONE))
             return others[i].run(cl);
     command_usage(usage, sizeof(usage), command);
     return refuse_usage("usage: swaggctl %s", usage);

@@ -1,5 +1,6 @@
 #include "print.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,7 @@ static const char *write_cell(char cell[CELL_MAX], const json_t *value)
     if (!json_is_array(value))
         write_scalar(cell, CELL_MAX, value);
     else
-        json_array_foreach(value, i, item)
-        {
+        json_array_foreach (value, i, item) {
             if (i > 0 && used < CELL_MAX - 1)
                 cell[used++] = ',';
             write_scalar(cell + used, CELL_MAX - used, item);
@@ -70,13 +70,11 @@ static bool print_values(FILE *to, const json_t *chosen)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)chosen, key, value)
-    {
+    json_object_foreach ((json_t *)chosen, key, value) {
         if (!is_table(value) && (int)strlen(key) > width)
             width = (int)strlen(key);
     }
-    json_object_foreach((json_t *)chosen, key, value)
-    {
+    json_object_foreach ((json_t *)chosen, key, value) {
         if (is_table(value))
             continue;
         fprintf(to, "%-*s  %s\n", width, key, write_cell(cell, value));
@@ -104,8 +102,7 @@ static int measure(const json_t *table, const char *column, const char *heading)
     const json_t *row;
     size_t r;
 
-    json_array_foreach(table, r, row)
-    {
+    json_array_foreach (table, r, row) {
         const int n = (int)strlen(write_cell(cell, json_object_get(row, column)));
 
         if (n > width)
@@ -122,8 +119,7 @@ static void print_row(FILE *to, const json_t *row, const json_t *columns, const 
     const char *key;
     json_t *first;
 
-    json_object_foreach((json_t *)columns, key, first)
-    {
+    json_object_foreach ((json_t *)columns, key, first) {
         const json_t *value = row == NULL ? first : json_object_get(row, key);
 
         print_cell(to, row == NULL ? key : write_cell(cell, value),
@@ -139,11 +135,12 @@ static void print_table(FILE *to, const json_t *table, const json_t *columns, bo
     const char *key;
     size_t r;
 
-    json_object_foreach((json_t *)columns, key, value)
+    json_object_foreach ((json_t *)columns, key, value)
         json_object_set_new(width, key, json_integer(measure(table, key, header ? key : NULL)));
     if (header)
         print_row(to, NULL, columns, width);
-    json_array_foreach(table, r, row) print_row(to, row, columns, width);
+    json_array_foreach (table, r, row)
+        print_row(to, row, columns, width);
     json_decref(width);
 }
 
@@ -180,8 +177,7 @@ void print_view(FILE *to, const json_t *view, const struct print_style *style)
     chosen = choose(view, style->only);
     below = print_values(to, chosen);
     json_decref(chosen);
-    json_object_foreach((json_t *)view, key, value)
-    {
+    json_object_foreach ((json_t *)view, key, value) {
         if (is_table(value))
             below = print_chosen_table(to, value, style, below);
     }
@@ -194,12 +190,10 @@ static bool has(const json_t *view, const char *wanted)
 
     if (json_object_get(view, wanted) != NULL)
         return true;
-    json_object_foreach(
-        (json_t *)view, key,
-        value) if (json_is_array(value) &&
-                   (json_array_size(value) == 0 ||
-                    json_object_get(json_array_get(value, 0), wanted) !=
-                        NULL)) return true; /* of a table without rows nobody knows the columns */
+    json_object_foreach ((json_t *)view, key, value)
+        if (json_is_array(value) &&
+            (json_array_size(value) == 0 || json_object_get(json_array_get(value, 0), wanted) != NULL))
+            return true; /* of a table without rows nobody knows the columns */
     return false;
 }
 
@@ -208,8 +202,7 @@ static size_t add_known(char *text, size_t room, size_t used, const json_t *obje
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach ((json_t *)object, key, value) {
         if (used < room && !is_table(value))
             used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", key);
     }
@@ -223,8 +216,7 @@ static void list_known(char *text, size_t room, const json_t *view)
     const char *key;
     json_t *value;
 
-    json_object_foreach((json_t *)view, key, value)
-    {
+    json_object_foreach ((json_t *)view, key, value) {
         if (is_table(value))
             used = add_known(text, room, used, json_array_get(value, 0));
     }
@@ -244,4 +236,91 @@ bool print_lacks(const json_t *view, const struct print_style *style, char *why,
         return true;
     }
     return false;
+}
+
+/* --- rates --- */
+
+struct rates {
+    const json_t *counters; /* their paths */
+    double seconds;
+    bool beside;
+};
+
+static bool is_counter(const struct rates *r, const char *table, const char *key)
+{
+    char path[256];
+    const json_t *counter;
+    size_t i;
+
+    snprintf(path, sizeof(path), "%s%s%s", table, table[0] != '\0' ? "/" : "", key);
+    json_array_foreach (r->counters, i, counter)
+        if (strcmp(json_string_value(counter) != NULL ? json_string_value(counter) : "", path) == 0)
+            return true;
+    return false;
+}
+
+static double growth(const json_t *now, const json_t *before, double seconds)
+{
+    const json_int_t is = json_integer_value(now), was = json_integer_value(before);
+
+    return json_is_integer(before) && is >= was && seconds > 0 ? (double)(is - was) / seconds : 0;
+}
+
+/* The row that begins with the same value. */
+static const json_t *same_row(const json_t *table, const json_t *row)
+{
+    const json_t *first = json_object_iter_value(json_object_iter((json_t *)row)), *other;
+    size_t i;
+
+    json_array_foreach (table, i, other)
+        if (json_equal(json_object_iter_value(json_object_iter((json_t *)other)), first))
+            return other;
+    return NULL;
+}
+
+static json_t *rate_object(const struct rates *r, const char *table, const json_t *object,
+                           const json_t *before);
+
+static json_t *rate_table(const struct rates *r, const char *key, const json_t *rows, const json_t *before)
+{
+    json_t *rated = json_array();
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach (rows, i, row)
+        json_array_append_new(rated, rate_object(r, key, row, same_row(before, row)));
+    return rated;
+}
+
+static json_t *rate_object(const struct rates *r, const char *table, const json_t *object,
+                           const json_t *before)
+{
+    json_t *rated = json_object(), *value;
+    const char *key;
+    char name[128];
+
+    json_object_foreach ((json_t *)object, key, value) {
+        const json_t *was = json_object_get(before, key);
+
+        if (json_is_array(value) && json_is_object(json_array_get(value, 0))) {
+            json_object_set_new(rated, key, rate_table(r, key, value, was));
+            continue;
+        }
+        if (!is_counter(r, table, key)) {
+            json_object_set(rated, key, value);
+            continue;
+        }
+        if (r->beside)
+            json_object_set(rated, key, value);
+        snprintf(name, sizeof(name), "%s/s", key);
+        json_object_set_new(rated, name, json_real(growth(value, was, r->seconds)));
+    }
+    return rated;
+}
+
+json_t *rates_view(const json_t *answer, const json_t *before, double seconds, bool beside)
+{
+    const struct rates r = {json_object_get(answer, "counters"), seconds, beside};
+
+    return rate_object(&r, "", json_object_get(answer, "view"), json_object_get(before, "view"));
 }

@@ -1,4 +1,4 @@
-/* A view again and again, with rates in place of counters. */
+/* A view again and again, with rates in place of counters; and several on a full screen. */
 #ifndef SWAGGCTL_WATCH_H
 #define SWAGGCTL_WATCH_H
 
@@ -19,5 +19,9 @@ struct watch {
  * so many times, or the switch says no. Returns 0, or with why: 1 if it says no; 2 if its first answer lacks
  * what is to be shown of it. */
 int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX]);
+
+/* The whole switch on a full screen: itself, its jobs, ports and threads. Returns when the user ends it, by
+ * q. 0, or -1: there is no terminal. */
+int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX]);
 
 #endif

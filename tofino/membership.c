@@ -143,7 +143,9 @@ static bool is_in(const json_t *numbers, unsigned number)
     size_t i;
     json_t *one;
 
-    json_array_foreach(numbers, i, one) if (json_integer_value(one) == number) return true;
+    json_array_foreach (numbers, i, one)
+        if (json_integer_value(one) == number)
+            return true;
     return false;
 }
 

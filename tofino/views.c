@@ -63,7 +63,9 @@ static const json_t *found_of(const json_t *found, const struct config_port *por
     const json_t *ports = json_object_get(found, "ports"), *one;
     size_t i;
 
-    json_array_foreach(ports, i, one) if (number_of(one, "number") == setup_port_number(port)) return one;
+    json_array_foreach (ports, i, one)
+        if (number_of(one, "number") == setup_port_number(port))
+            return one;
     return NULL;
 }
 
@@ -134,8 +136,7 @@ void view_fdb(const struct shown *s, const struct subject *of, const json_t *fou
     size_t i;
 
     (void)of;
-    json_array_foreach(json_object_get(found, "stations"), i, station)
-    {
+    json_array_foreach (json_object_get(found, "stations"), i, station) {
         const struct net_mac mac = mac_of((uint64_t)json_integer_value(json_array_get(station, 0)));
         struct station_view row = {
             .port = port_name(s->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
@@ -170,8 +171,7 @@ static unsigned count(const json_t *found, bool verdicts, bool events, struct vi
     json_t *packets;
     unsigned n = 0;
 
-    json_object_foreach(json_object_get(found, "counters"), name, packets)
-    {
+    json_object_foreach (json_object_get(found, "counters"), name, packets) {
         if (n < most && is_verdict(name) == verdicts && is_event(name) == events)
             of[n++] = (struct view_count){name, (uint64_t)json_integer_value(packets)};
     }

@@ -105,13 +105,12 @@ void view_slots(const struct shown *s, const struct subject *of, const json_t *f
     size_t i, r;
 
     (void)s;
-    json_array_foreach(json_object_get(found, "waiting"), i, slot)
-    {
+    json_array_foreach (json_object_get(found, "waiting"), i, slot) {
         struct slot_view row = {.slot = number_of(slot, "slot"),
                                 .tag = number_of(slot, "tag"),
                                 .contributed = number_of(slot, "contributed")};
 
-        json_array_foreach(json_object_get(slot, "missing"), r, rank)
+        json_array_foreach (json_object_get(slot, "missing"), r, rank)
             ranks_add(row.missing.set, (unsigned)json_integer_value(rank) % AGG_MAX_RANKS);
         view_row(out, &row);
     }

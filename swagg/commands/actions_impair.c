@@ -73,8 +73,7 @@ static bool read_settings(struct impair_config *cfg, const struct request *reque
     const char *key, *wrong;
 
     *cfg = (struct impair_config){.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
-    json_object_foreach(settings, key, value)
-    {
+    json_object_foreach (settings, key, value) {
         if (!json_is_number(value)) {
             reply_fail(reply, REPLY_BAD_REQUEST, "%s: \"%s\" is not a number", key,
                        json_is_string(value) ? json_string_value(value) : "");

@@ -34,8 +34,7 @@ static json_t *wanted_port(const struct request *request, struct reply *reply)
 
     json_object_set_new(port, "name", json_string(name == NULL ? "" : name));
     json_object_set_new(port, "device", json_string(device == NULL ? "" : device));
-    json_object_foreach(settings, key, value)
-    {
+    json_object_foreach (settings, key, value) {
         const char *wrong = wrong_with(key, value);
 
         if (wrong != NULL) {

@@ -21,8 +21,7 @@ static void ask_which(const struct show_parts *parts, const char *name, struct r
     view_lock(parts);
     view_job_calls(parts, name, add_choice, choices);
     view_unlock(parts);
-    json_array_foreach(choices, i, call)
-    {
+    json_array_foreach (choices, i, call) {
         if (used < sizeof(calls))
             used += (size_t)snprintf(calls + used, sizeof(calls) - used, "%s%s", i > 0 ? ", " : "",
                                      json_string_value(call));

@@ -17,8 +17,7 @@ const char *telemetry_cell(char text[TELEMETRY_CELL_MAX], const json_t *list)
     size_t i, n = 0;
 
     text[0] = '\0';
-    json_array_foreach(list, i, value)
-    {
+    json_array_foreach (list, i, value) {
         char number[24];
         const char *item = json_is_string(value) ? json_string_value(value) : number;
 
@@ -55,7 +54,8 @@ static void add_list(struct rte_tel_data *answer, const char *name, bool texts, 
     if (list == NULL)
         return;
     rte_tel_data_start_array(list, texts ? RTE_TEL_STRING_VAL : RTE_TEL_U64_VAL);
-    json_array_foreach(values, i, value) add_item(list, key != NULL ? json_object_get(value, key) : value);
+    json_array_foreach (values, i, value)
+        add_item(list, key != NULL ? json_object_get(value, key) : value);
     rte_tel_data_add_dict_container(answer, name, list, 0);
 }
 
@@ -65,8 +65,7 @@ static void add_table(struct rte_tel_data *answer, const char *table, const json
     const char *key;
     json_t *first;
 
-    json_object_foreach(json_array_get(rows, 0), key, first)
-    {
+    json_object_foreach (json_array_get(rows, 0), key, first) {
         snprintf(name, sizeof(name), "%s/%s", table, key);
         add_list(answer, name, json_is_string(first) || json_is_array(first), rows, key);
     }
@@ -78,8 +77,7 @@ void telemetry_answer(struct rte_tel_data *answer, const struct view *view, cons
     json_t *value;
 
     rte_tel_data_start_dict(answer);
-    json_object_foreach((json_t *)object, key, value)
-    {
+    json_object_foreach ((json_t *)object, key, value) {
         const struct view_field *field = view_field(view->fields, key);
 
         if (json_is_string(value))

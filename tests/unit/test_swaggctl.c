@@ -5,7 +5,6 @@
 
 #include "commands.h"
 #include "print.h"
-#include "rates.h"
 #include "unit.h"
 
 static void expect_text(const char *view_text, const struct print_style *style, const char *expected)

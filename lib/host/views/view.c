@@ -163,7 +163,8 @@ int view_end(struct view_out *out, json_t **view, json_t **counters)
 
     if (out->view->fields[0].type == VIEW_TABLE) /* and that is all */
         view_fields(out, "");
-    json_object_foreach(out->counters, path, unused) append(&sink, paths, json_string(path));
+    json_object_foreach (out->counters, path, unused)
+        append(&sink, paths, json_string(path));
     json_decref(out->counters);
     json_decref(out->rows);
     *view = out->object;
