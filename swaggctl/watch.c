@@ -8,9 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ask.h"
 #include "exit_status.h"
-#include "print.h"
 
 /* Rates need two answers: so long at most until there is something to see. */
 static const double FIRST_SECONDS = 1;

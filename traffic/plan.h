@@ -7,7 +7,9 @@
  * repeat likewise (docs/configuration.md, `replay`).
  *
  * Where packets have exponents these are made up, too: each worker's are others, so that the switch has a
- * maximum to find. A plan with a tensor has real ones instead.
+ * maximum to find. A plan with a tensor has real ones instead, SwitchML's numbers (docs/protocol.md,
+ * "SwitchML's numbers"): all its chunks are one tensor, and packet i carries the numbers of block i - slots
+ * and the exponent of block i, as far as there are such blocks.
  */
 #ifndef SWAGG_TRAFFIC_PLAN_H
 #define SWAGG_TRAFFIC_PLAN_H
@@ -23,7 +25,7 @@ struct plan {
     unsigned elements; /* k, in each packet */
     enum xfer_format format;
     unsigned type, op; /* enum agg_type, agg_op: of the elements as they travel */
-    bool tensor; /* the elements are a tensor of floats, scaled, and the exponents its own (plan_tensor.h) */
+    bool tensor;       /* the elements are a tensor of floats, scaled, and the exponents its own */
     uint8_t job;
     uint32_t first_tag; /* a multiple of 2 * slots */
     uint64_t seed;      /* of the elements */
@@ -54,5 +56,12 @@ struct udp_end plan_worker(const struct plan *p, unsigned worker);
 
 /* Writes worker's frame for chunk 0 .. plan_chunks - 1; UDP_FRAME_MAX bytes of room. Returns its length. */
 size_t plan_frame(const struct plan *p, unsigned worker, uint32_t chunk, uint8_t *out);
+
+/* Of a plan with a tensor: a worker's block of it, p->elements floats that are exact in 16 bits, too. */
+void plan_tensor_block(const struct plan *p, unsigned worker, uint32_t block, float *out);
+
+/* Its exponent, and the largest of all workers'. */
+int8_t plan_tensor_exponent(const struct plan *p, unsigned worker, uint32_t block);
+int8_t plan_tensor_agreed(const struct plan *p, uint32_t block);
 
 #endif

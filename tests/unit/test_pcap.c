@@ -8,13 +8,13 @@
 #include <pcap/pcap.h>
 
 #include "by_the_book.h"
-#include "capture/capture.h"
 #include "capture/commands.h"
+#include "capture/packets.h"
 #include "capture/store.h"
 #include "capture/verify.h"
 #include "numbers/numbers.h"
 #include "pcap_rig.h"
-#include "plan_tensor.h"
+#include "plan.h"
 #include "relay/slots.h"
 #include "stderr_capture.h"
 #include "switchml/pool.h"

@@ -2,7 +2,6 @@
 
 #include "capture/describe.h"
 #include "elements.h"
-#include "look_up.h"
 #include "numbers/numbers.h"
 #include "transfer/blocks.h"
 #include "wire/bytes.h"

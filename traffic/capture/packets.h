@@ -1,15 +1,31 @@
-/* The aggregation packets in captures, one by one. */
+/* Captures, frame by frame, and the aggregation packets in them, one by one. */
 #ifndef SWAGG_CAPTURE_PACKETS_H
 #define SWAGG_CAPTURE_PACKETS_H
 
-#include "capture/capture.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "udp.h"
+
+struct capture_frame {
+    uint64_t number;      /* in its file, from 1, as Wireshark counts */
+    uint64_t ns;          /* since the epoch */
+    const uint8_t *bytes; /* until the next frame is read */
+    size_t length;        /* of what was captured */
+    bool cut;             /* the frame was longer */
+};
+
+/* Calls visit for every frame of a file ("-": standard input), until it returns false. 0, or -1 after
+ * complaining: it is no capture, or not of Ethernet. */
+typedef bool capture_visitor(void *context, const struct capture_frame *frame);
+int capture_read(const char *file, capture_visitor *visit, void *context);
 
 enum packet_kind {
     PACKET_NONE,     /* the frame is no UDP datagram, or not captured whole */
     PACKET_OTHER,    /* a datagram of another protocol */
     PACKET_CONTROL,  /* from or to the control port */
-    PACKET_GRADIENT, /* from or to a data port; one frame may have several (merged.h) */
+    PACKET_GRADIENT, /* from or to a data port; one frame may have several */
     PACKET_ATP,      /* from or to a port of ATP's parameter servers */
     PACKET_HOSTAGG,  /* from or to a port that the caller has named */
 };

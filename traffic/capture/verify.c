@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "elements.h"
-#include "look_up.h"
 #include "transfer/blocks.h"
 
 /* The packets of one chunk: [contributions ... results ... end) */
