@@ -46,6 +46,14 @@ struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, vo
                                      .join_timeout_ms = 300000}};
 }
 
+bool says(const char *text, const char *what)
+{
+    if (strstr(text, what))
+        return true;
+    printf("\n    no '%s' in: %s\n", what, text);
+    return false;
+}
+
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)
 {
     struct crew_member *m = ctx;
@@ -120,18 +128,30 @@ static void show_member(const struct crew_member *m)
            m->error, m->log);
 }
 
-void crew_give_up(struct crew *crew, int *deadline_ms, crew_told_fn *told)
+bool crew_told(const struct crew *crew, bool told)
 {
-    enum { FIRST_MS = 1000, LAST_MS = 128000 };
-    bool done = false;
-    for (int ms = FIRST_MS; !done && ms <= LAST_MS; ms *= 2) {
-        *deadline_ms = ms;
-        crew_run(crew);
-        done = told(crew);
-    }
-    CU_ASSERT(done);
-    for (int r = 0; !done && r < crew->size; r++)
+    for (int r = 0; !told && r < crew->size; r++)
         show_member(&crew->member[r]);
+    return told;
+}
+
+void crew_give_up(crew_attempt_fn *attempt)
+{
+    enum { FIRST_MS = 1000, LAST_MS = 64000 };
+    bool told = false;
+    for (int ms = FIRST_MS; !told && ms <= LAST_MS; ms *= 2)
+        told = attempt(ms);
+    CU_ASSERT(told);
+}
+
+int open_patiently(struct swagg_job **job, struct swagg_options *options)
+{
+    int rc = swagg_open(job, options);
+    while (rc == SWAGG_ERR_NO_SWITCH && options->answer_timeout_ms < 128000) {
+        options->answer_timeout_ms *= 2;
+        rc = swagg_open(job, options);
+    }
+    return rc;
 }
 
 void crew_expect_success(const struct crew *crew)
@@ -210,20 +230,46 @@ int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_pl
     return status;
 }
 
+void gate_wait(struct gate *gate)
+{
+    atomic_fetch_add(&gate->in, 1);
+    while (!atomic_load(&gate->open))
+        sleep_ms(1);
+}
+
 int crew_sum_twice(struct crew_member *m)
 {
     struct interlude *between = m->crew->arg;
     int rc = crew_sum(m, &between->tensor, -1, false);
-    atomic_fetch_add(&between->summed, 1);
-    while (!atomic_load(&between->over))
-        sleep_ms(1);
+    gate_wait(&between->gate);
     return rc < 0 ? rc : crew_sum(m, &between->tensor, -1, false);
 }
 
-void interlude_await(const struct crew *crew)
+int crew_sum_for_long(struct crew_member *m)
 {
-    const struct interlude *between = crew->arg;
-    while (atomic_load(&between->summed) < crew->size && atomic_load(&crew->through) == 0)
+    atomic_int *calls = m->crew->arg;
+    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed};
+    int rc = 0;
+    while (rc == 0) {
+        rc = crew_sum(m, &t, -1, false);
+        atomic_fetch_add(calls, 1);
+    }
+    return rc;
+}
+
+int crew_sum_but_the_last(struct crew_member *m)
+{
+    const int others = m->crew->size - 1;
+    while (m->rank == others && atomic_load(&m->crew->through) < others)
+        sleep_ms(1);
+    return m->rank == others
+               ? 0
+               : crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+void crew_await(const struct crew *crew, const atomic_int *counter, int enough)
+{
+    while (atomic_load(counter) < enough && atomic_load(&crew->through) == 0)
         sleep_ms(1);
 }
 

@@ -55,11 +55,17 @@ void crew_join(struct crew *crew);
 void crew_run(struct crew *crew);
 /* Waits until the rank's log has this text. */
 void crew_await_line(struct crew_member *m, const char *text);
-/* For a crew whose ranks give up at a deadline: until they tell what they should. What there is to tell may
- * not be known by then where somebody stood still; so the deadline, one of the crew's options, begins at a
- * second and is doubled each time, within reason. */
-typedef bool crew_told_fn(const struct crew *crew);
-void crew_give_up(struct crew *crew, int *deadline_ms, crew_told_fn *told);
+/* Prints what the ranks said, unless they told what they should. Returns whether they did. */
+bool crew_told(const struct crew *crew, bool told);
+
+/* For what is told at a deadline, from its beginning to its end. What there is to tell may not be known by
+ * then where somebody stood still; so it is tried again, each time with twice the deadline, within reason. */
+typedef bool crew_attempt_fn(int deadline_ms);
+void crew_give_up(crew_attempt_fn *attempt);
+
+/* swagg_open, with twice the answer_timeout_ms as long as none came: the switch stood still for so long. */
+int open_patiently(struct swagg_job **job, struct swagg_options *options);
+
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
 
@@ -80,20 +86,31 @@ bool tensor_is_result(const struct tensor *t, int size, const void *results);
 enum { WRONG_SUM = -100 };
 int crew_sum(struct crew_member *m, const struct tensor *t, int root, bool in_place);
 
-/* What ranks wait for between two sums; `over` is the test's to set. */
+/* Where ranks wait until the test opens it. */
+struct gate {
+    atomic_int in; /* ranks that have come to it */
+    atomic_bool open;
+};
+void gate_wait(struct gate *gate);
+
+/* What a rank does whose crew's arg is an interlude: sums the tensor before the gate, whatever comes of that,
+ * and after it. */
 struct interlude {
     struct tensor tensor;
-    atomic_int summed; /* ranks that have had the first sum, or an error */
-    atomic_bool over;
+    struct gate gate;
 };
-
-/* What a rank does whose crew's arg is an interlude: sums the tensor before it and after it. */
 int crew_sum_twice(struct crew_member *m);
 
-/* Until all ranks have come so far, or one does not. */
-void interlude_await(const struct crew *crew);
+/* The same of one whose crew's arg counts calls (atomic_int): sums until that fails. */
+int crew_sum_for_long(struct crew_member *m);
 
-/* The same of so many tensors of int32 in one call, each of so many elements. */
+/* The same: sums once; but the last rank stays in the job without a call until the others have given up. */
+int crew_sum_but_the_last(struct crew_member *m);
+
+/* Until the counter has come so far, or a rank is through. */
+void crew_await(const struct crew *crew, const atomic_int *counter, int enough);
+
+/* Sums so many tensors of int32 in one call, each of so many elements, as crew_sum does. */
 int crew_sum_vector(struct crew_member *m, int tensors, int each);
 
 /* What the tests draw from: the time, unless the environment says otherwise (rng_seed). */
@@ -101,5 +118,8 @@ extern uint64_t seed;
 void seed_from_environment(void);
 
 void sleep_ms(long ms);
+
+/* Whether the text has these words; prints it, if not. */
+bool says(const char *text, const char *what);
 
 #endif

@@ -1,4 +1,5 @@
 #include "ps_process.h"
+#include "crew.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -59,7 +60,7 @@ void ps_configure(const struct ps_process *ps, const char *more)
     char path[64], lines[1024];
     snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
     snprintf(lines, sizeof lines, "server: {ip: %s, threads: 2}\ncontrol: {path: %s}\n%s%s", ps->ip,
-             ps->socket, strstr(more, "timers:") ? "" : "timers: {lost_after_ms: 20000}\n", more);
+             ps->socket, strstr(more, "timers:") ? "" : "timers: {lost_after_ms: 60000}\n", more);
     write_file(path, lines);
 }
 
@@ -122,6 +123,12 @@ void ps_start(struct ps_process *ps)
     ps_await(ps, " serves at ");
 }
 
+void ps_begin(struct ps_process *ps, const char *program, const char *more)
+{
+    ps_make(ps, program, more);
+    ps_start(ps);
+}
+
 static int end(struct ps_process *ps, int how)
 {
     int status;
@@ -172,9 +179,7 @@ bool ps_answers(const struct ps_process *ps, const char *request, const char *wo
     char line[256];
     snprintf(line, sizeof line, "{\"version\": 1, \"command\": %s}", request);
     char *answer = ps_ask(ps, line);
-    bool has = strstr(answer, words) != NULL;
-    if (!has)
-        printf("\n    no '%s' in: %s\n", words, answer);
+    bool has = says(answer, words);
     free(answer);
     return has;
 }
@@ -202,20 +207,20 @@ uint64_t ps_sent_unasked(const struct ps_process *ps)
     return sent > answers ? sent - answers : 0;
 }
 
-int ps_check(const char *program, const char *lines, char *said, size_t room)
+bool ps_check(const char *program, const char *lines, int status, const char *words)
 {
-    char path[] = "/tmp/swagg-ps.XXXXXX";
-    int status, fd = mkstemp(path);
+    char path[] = "/tmp/swagg-ps.XXXXXX", said[1024];
+    int ended, fd = mkstemp(path);
     FILE *err;
     if (fd < 0)
         die("mkstemp");
     close(fd);
     write_file(path, lines);
     pid_t pid = spawn(program, "--check", path, &err);
-    size_t n = fread(said, 1, room - 1, err);
+    size_t n = fread(said, 1, sizeof said - 1, err);
     said[n] = '\0';
     fclose(err);
-    waitpid(pid, &status, 0);
+    waitpid(pid, &ended, 0);
     unlink(path);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(ended) && WEXITSTATUS(ended) == status && says(said, words);
 }

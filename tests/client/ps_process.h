@@ -20,7 +20,8 @@ struct ps_process {
     FILE *log;
 };
 
-/* Writes a configuration: the address, then `more`, YAML lines. */
+/* Writes a configuration: the address, then `more`, YAML lines. Who is merely slow is not lost, unless these
+ * say so. */
 void ps_make(struct ps_process *ps, const char *program, const char *more);
 
 /* Another configuration, for its next start, or when it reads its file anew. */
@@ -31,6 +32,9 @@ void ps_await(const struct ps_process *ps, const char *words);
 
 /* Starts it and waits until it serves. After ps_kill: again, with the same configuration. */
 void ps_start(struct ps_process *ps);
+
+/* Both. */
+void ps_begin(struct ps_process *ps, const char *program, const char *more);
 
 /* SIGKILL. */
 void ps_kill(struct ps_process *ps);
@@ -52,7 +56,7 @@ uint64_t ps_counted(const struct ps_process *ps, const char *command, const char
  * ranks. */
 uint64_t ps_sent_unasked(const struct ps_process *ps);
 
-/* Runs `program --check` on a file of these lines; returns its exit status, with what it says in `said`. */
-int ps_check(const char *program, const char *lines, char *said, size_t room);
+/* Whether `program --check` on a file of these lines ends with this status and has these words. */
+bool ps_check(const char *program, const char *lines, int status, const char *words);
 
 #endif

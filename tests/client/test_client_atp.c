@@ -11,19 +11,10 @@
 
 static const char *program; /* swagg-ps */
 
-static bool says(const char *text, const char *what)
-{
-    if (strstr(text, what))
-        return true;
-    printf("\n    no '%s' in: %s\n", what, text);
-    return false;
-}
-
 static struct ps_process start(const char *more)
 {
     struct ps_process ps;
-    ps_make(&ps, program, more);
-    ps_start(&ps);
+    ps_begin(&ps, program, more);
     return ps;
 }
 
@@ -135,80 +126,73 @@ TEST(different_calls_are_named)
     ps_stop(&ps);
 }
 
-/* Rank 2 stays in the job, but makes no call until the others have given up. */
-static int one_is_absent(struct crew_member *m)
+/* Of the two that wait, the one that gave up. */
+static const struct crew_member *gave_up(const struct crew *crew)
 {
-    if (m->rank == 2) {
-        while (atomic_load(&m->crew->through) < 2)
-            sleep_ms(1);
-        return 0;
-    }
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+    return &crew->member[crew->member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1];
 }
 
-static bool names_the_absent(const struct crew *crew)
+static bool names_the_absent(int deadline_ms)
 {
-    const int gave_up = crew->member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
-    return crew->member[0].status < 0 && crew->member[1].status < 0 &&
-           crew->member[gave_up].status == SWAGG_ERR_DEADLINE &&
-           strstr(crew->member[gave_up].error, "waiting for rank 2");
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(3, &ps, "absent", crew_sum_but_the_last, NULL);
+    crew.options.call_timeout_ms = deadline_ms;
+    crew_run(&crew);
+    ps_stop(&ps);
+    return crew_told(&crew, crew.member[0].status < 0 && crew.member[1].status < 0 &&
+                                gave_up(&crew)->status == SWAGG_ERR_DEADLINE &&
+                                strstr(gave_up(&crew)->error, "waiting for rank 2"));
 }
 
 TEST(an_absent_rank_is_named)
 {
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(3, &ps, "absent", one_is_absent, NULL);
-    crew_give_up(&crew, &crew.options.call_timeout_ms, names_the_absent);
-    ps_stop(&ps);
+    crew_give_up(names_the_absent);
 }
 
 /* What it said last, that rank 2 is missing, is no news when it does not answer any more. */
-TEST(a_server_that_dies_in_a_wait_is_named)
+static bool names_the_server_that_died_in_a_wait(int deadline_ms)
 {
-    struct ps_process ps = start("timers: {lost_after_ms: 60000}");
-    struct crew crew = crew_by_atp(3, &ps, "orphaned", one_is_absent, NULL);
-    crew.options.call_timeout_ms = 5000;
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(3, &ps, "orphaned", crew_sum_but_the_last, NULL);
+    char named[64];
+    crew.options.call_timeout_ms = 4 * deadline_ms;
     crew_start(&crew);
-    while (ps_counted(&ps, "verdicts", "\"atp_waits\"") < 4)
+    while (ps_counted(&ps, "verdicts", "\"atp_waits\"") < 4 && atomic_load(&crew.through) == 0)
         sleep_ms(10);
     ps_kill(&ps);
     crew_join(&crew);
-    const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
-    char named[64];
     snprintf(named, sizeof named, "the parameter server %s has not answered", ps.ip);
-    CU_ASSERT_EQUAL(crew.member[gave_up].status, SWAGG_ERR_DEADLINE);
-    CU_ASSERT(says(crew.member[gave_up].error, named));
     ps_stop(&ps);
+    return crew_told(&crew,
+                     gave_up(&crew)->status == SWAGG_ERR_DEADLINE && strstr(gave_up(&crew)->error, named));
 }
 
-static int sum_for_long(struct crew_member *m)
+TEST(a_server_that_dies_in_a_wait_is_named)
 {
-    atomic_int *calls = m->crew->arg;
-    const struct tensor t = {.type = SWAGG_F32, .count = 20000, .seed = seed};
-    int rc = 0;
-    while (rc == 0) {
-        rc = crew_sum(m, &t, -1, false);
-        atomic_fetch_add(calls, 1);
-    }
-    return rc;
+    crew_give_up(names_the_server_that_died_in_a_wait);
+}
+
+static bool names_the_dead_server(int deadline_ms)
+{
+    atomic_int calls = 0;
+    struct ps_process ps = start("");
+    struct crew crew = crew_by_atp(2, &ps, "dead", crew_sum_for_long, &calls);
+    bool named = true;
+    crew.options.call_timeout_ms = 2 * deadline_ms;
+    crew_start(&crew);
+    crew_await(&crew, &calls, 4);
+    ps_kill(&ps);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++)
+        named = named && crew.member[r].status == SWAGG_ERR_DEADLINE &&
+                strstr(crew.member[r].error, "the parameter server 127.");
+    ps_stop(&ps);
+    return crew_told(&crew, named);
 }
 
 TEST(a_dead_server_is_named)
 {
-    atomic_int calls = 0;
-    struct ps_process ps = start("");
-    struct crew crew = crew_by_atp(2, &ps, "dead", sum_for_long, &calls);
-    crew.options.call_timeout_ms = 8000;
-    crew_start(&crew);
-    while (atomic_load(&calls) < 4)
-        sleep_ms(1);
-    ps_kill(&ps);
-    crew_join(&crew);
-    for (int r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_DEADLINE);
-        CU_ASSERT(says(crew.member[r].error, "the parameter server 127."));
-    }
-    ps_stop(&ps);
+    crew_give_up(names_the_dead_server);
 }
 
 /* And so many packets more that what befalls one in a hundred befalls some of them. */
@@ -252,17 +236,9 @@ TEST(sums_survive_damage)
 }
 
 /* Stays in its job until it may go. */
-struct filler {
-    atomic_int in;
-    atomic_bool go;
-};
-
 static int stay(struct crew_member *m)
 {
-    struct filler *f = m->crew->arg;
-    atomic_fetch_add(&f->in, 1);
-    while (!atomic_load(&f->go))
-        sleep_ms(1);
+    gate_wait(m->crew->arg);
     return 0;
 }
 
@@ -275,18 +251,16 @@ static struct crew large_crew(const struct ps_process *ps, const char *job, crew
 }
 
 /* Starts jobs until one finds no room; returns how many, that one included. */
-static int fill(const struct ps_process *ps, struct crew crew[], int max, struct filler *f)
+static int fill(const struct ps_process *ps, struct crew crew[], int max, struct gate *gate)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
     int n = 0;
     while (n < max) {
-        crew[n] = large_crew(ps, names[n], stay, f);
+        crew[n] = large_crew(ps, names[n], stay, gate);
         crew_start(&crew[n++]);
-        while (atomic_load(&f->in) < CREW_MAX * n)
-            if (atomic_load(&crew[n - 1].through) > 0)
-                return n;
-            else
-                sleep_ms(1);
+        crew_await(&crew[n - 1], &gate->in, CREW_MAX * n);
+        if (atomic_load(&crew[n - 1].through) > 0)
+            return n;
     }
     return n;
 }
@@ -303,15 +277,15 @@ static int sum_and_look_how_long_a_rejoin_may_take(struct crew_member *m)
 TEST(auto_leaves_a_full_switch)
 {
     static struct crew crew[6];
-    struct filler filler = {0};
+    struct gate gate = {0};
     struct ps_process full = start("mtu: 9000\npool: {megabytes: 1}\n"), server = start("mtu: 9000\n");
-    const int n = fill(&full, crew, 6, &filler);
+    const int n = fill(&full, crew, 6, &gate);
     struct crew falls = large_crew(&full, "falls", sum_and_look_how_long_a_rejoin_may_take, NULL);
     falls.options.protocol = SWAGG_PROTOCOL_AUTO;
     falls.options.server_ip = server.ip;
     crew_succeed(&falls);
     CU_ASSERT(says(falls.member[0].log, "goes by ATP"));
-    atomic_store(&filler.go, true);
+    atomic_store(&gate.open, true);
     for (int i = 0; i < n; i++)
         crew_join(&crew[i]);
     CU_ASSERT_EQUAL(crew[n - 1].member[0].opened, SWAGG_ERR_REFUSED);

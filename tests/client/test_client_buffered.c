@@ -301,20 +301,24 @@ static int return_and_leave(struct crew_member *m)
 }
 
 /* For a root that never comes close waits by the deadline of a call; then the log says what became of it. */
-TEST(close_names_the_reduce_that_failed)
+static bool names_the_reduce(int deadline_ms)
 {
     static const char words[] = "reduce of 1000 float32 (sum) to rank 0, from which";
     struct course course = {.root = never_call, .other = return_and_leave};
     struct crew crew;
     struct loop_switch *ls = start(&crew, &course);
-    crew.options.call_timeout_ms = 500;
+    crew.options.call_timeout_ms = deadline_ms;
     crew_run(&crew);
-    expect(&crew.member[0], SWAGG_ERR_ABORTED, words);
-    for (int r = 1; r < RANKS; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, 0);
-        CU_ASSERT(strstr(crew.member[r].log, words) != NULL);
-    }
+    bool named = crew.member[0].status == SWAGG_ERR_ABORTED && strstr(crew.member[0].error, words);
+    for (int r = 1; r < RANKS; r++)
+        named = named && crew.member[r].status == 0 && strstr(crew.member[r].log, words);
     loop_switch_stop(ls);
+    return crew_told(&crew, named);
+}
+
+TEST(close_names_the_reduce_that_failed)
+{
+    crew_give_up(names_the_reduce);
 }
 
 int main(void)

@@ -20,14 +20,6 @@ static struct loop_switch *start_switch(void)
     return loop_switch_start(&(struct loop_switch_config){.seed = seed});
 }
 
-static bool says(const char *text, const char *what)
-{
-    if (strstr(text, what))
-        return true;
-    printf("\n    no '%s' in: %s\n", what, text);
-    return false;
-}
-
 /* Arguments */
 
 static int open_with(struct swagg_options options)
@@ -158,26 +150,28 @@ TEST(a_silent_host_fails_before_the_join_deadline)
     loop_switch_stop(ls);
 }
 
-static bool names_the_missing(const struct crew *crew)
+static bool names_the_missing(int deadline_ms)
 {
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
     bool named = true;
-    for (int r = 0; r < crew->size; r++) {
-        const struct crew_member *m = &crew->member[r];
+    crew.absent = 2;
+    crew.options.warn_after_ms = 200;
+    crew.options.join_timeout_ms = deadline_ms;
+    crew_run(&crew);
+    for (int r = 0; r < crew.size; r++) {
+        const struct crew_member *m = &crew.member[r];
         named =
-            named && (r == crew->absent || (m->opened == SWAGG_ERR_DEADLINE && strstr(m->error, "rank 2") &&
-                                            strstr(m->log, "waiting for rank 2 to join")));
+            named && (r == crew.absent || (m->opened == SWAGG_ERR_DEADLINE && strstr(m->error, "rank 2") &&
+                                           strstr(m->log, "waiting for rank 2 to join")));
     }
-    return named;
+    loop_switch_stop(ls);
+    return crew_told(&crew, named);
 }
 
 TEST(a_missing_rank_is_named)
 {
-    struct loop_switch *ls = start_switch();
-    struct crew crew = crew_of(4, ls, "incomplete", do_nothing, NULL);
-    crew.absent = 2;
-    crew.options.warn_after_ms = 200;
-    crew_give_up(&crew, &crew.options.join_timeout_ms, names_the_missing);
-    loop_switch_stop(ls);
+    crew_give_up(names_the_missing);
 }
 
 static bool is_refused(const struct swagg_options *o, const char *why)
@@ -355,25 +349,27 @@ static int stay_away(struct crew_member *m)
 
 /* One of the two that wait does so at its own deadline, the other then or when it hears of it; the one that
  * is late hears of it, too. */
-static bool names_the_late(const struct crew *crew)
-{
-    bool named = crew->member[0].status == SWAGG_ERR_DEADLINE || crew->member[2].status == SWAGG_ERR_DEADLINE;
-    for (int r = 0; r < 3; r++) {
-        const struct crew_member *m = &crew->member[r];
-        named = named && (m->status == SWAGG_ERR_ABORTED || (r != 1 && m->status == SWAGG_ERR_DEADLINE)) &&
-                strstr(m->error, "allreduce of 1000 float32 (sum)") &&
-                strstr(m->error, "waiting for rank 1") && (r == 1 || strstr(m->log, "waiting for rank 1"));
-    }
-    return named;
-}
-
-TEST(a_deadline_names_who_is_missing)
+static bool names_the_late(int deadline_ms)
 {
     struct loop_switch *ls = start_switch();
     struct crew crew = crew_of(3, ls, "late", stay_away, NULL);
     crew.options.warn_after_ms = 200;
-    crew_give_up(&crew, &crew.options.call_timeout_ms, names_the_late);
+    crew.options.call_timeout_ms = deadline_ms;
+    crew_run(&crew);
+    bool named = crew.member[0].status == SWAGG_ERR_DEADLINE || crew.member[2].status == SWAGG_ERR_DEADLINE;
+    for (int r = 0; r < 3; r++) {
+        const struct crew_member *m = &crew.member[r];
+        named = named && (m->status == SWAGG_ERR_ABORTED || (r != 1 && m->status == SWAGG_ERR_DEADLINE)) &&
+                strstr(m->error, "allreduce of 1000 float32 (sum)") &&
+                strstr(m->error, "waiting for rank 1") && (r == 1 || strstr(m->log, "waiting for rank 1"));
+    }
     loop_switch_stop(ls);
+    return crew_told(&crew, named);
+}
+
+TEST(a_deadline_names_who_is_missing)
+{
+    crew_give_up(names_the_late);
 }
 
 static int leave_early(struct crew_member *m)
@@ -454,6 +450,13 @@ static pid_t spawn_rank(const struct loop_switch *ls, const char *job, const cha
     return pid;
 }
 
+/* Until the switch has had so many, or a rank is through: it stood still, and is lost. */
+static void await_packets(const struct crew *crew, const struct loop_switch *ls, uint64_t enough)
+{
+    while (loop_switch_packets(ls) < enough && atomic_load(&crew->through) == 0)
+        sleep_ms(1);
+}
+
 static int sum_for_ever(struct crew_member *m)
 {
     float *data = calloc(1 << 20, sizeof *data);
@@ -465,29 +468,36 @@ static int sum_for_ever(struct crew_member *m)
     return rc;
 }
 
-TEST(a_killed_peer_is_named)
+static bool names_the_killed(int deadline_ms)
 {
     struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 4000});
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = (unsigned)deadline_ms});
     struct crew crew = crew_of(3, ls, "killed", sum_for_ever, NULL);
+    bool named = true;
     crew.absent = 1;
     pid_t pid = spawn_rank(ls, "killed", "1", "3");
     crew_start(&crew);
-    while (loop_switch_packets(ls) < 5000 &&
-           atomic_load(&crew.through) == 0) /* or it stood still and is lost */
-        sleep_ms(5);
+    await_packets(&crew, ls, 5000);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     crew_join(&crew);
     for (int r = 0; r < 3; r += 2) {
-        CU_ASSERT_EQUAL(crew.member[r].opened, 0);
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
-        CU_ASSERT(says(crew.member[r].error, "rank 1"));
+        const struct crew_member *m = &crew.member[r];
+        named = named && m->opened == 0 && m->status == SWAGG_ERR_LOST && strstr(m->error, "rank 1");
     }
+    crew_told(&crew, named);
     /* and the job's name is free again */
     crew = crew_of(2, ls, "killed", one_sum, NULL);
-    crew_succeed(&crew);
+    crew_run(&crew);
+    for (int r = 0; r < 2; r++)
+        named = named && crew.member[r].status == 0;
     loop_switch_stop(ls);
+    return named;
+}
+
+TEST(a_killed_peer_is_named)
+{
+    crew_give_up(names_the_killed);
 }
 
 static int fork_and_call(struct crew_member *m)
@@ -621,7 +631,7 @@ TEST(restarts_and_losses_together)
 }
 
 /* While earlier jobs may come back a new one waits; its ranks give up one by one, each at its own time. */
-TEST(who_gives_up_waiting_for_room_does_not_go_by_atp)
+static bool says_that_there_is_no_room(int deadline_ms)
 {
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 400000});
@@ -636,30 +646,41 @@ TEST(who_gives_up_waiting_for_room_does_not_go_by_atp)
     o.job = "new";
     o.protocol = SWAGG_PROTOCOL_AUTO;
     o.server_ip = o.switch_ip;
-    o.join_timeout_ms = 3000;
-    CU_ASSERT_EQUAL(swagg_open(&job, &o), SWAGG_ERR_REFUSED);
-    CU_ASSERT(says(swagg_last_error(), "the switch had no room for the job within"));
+    o.join_timeout_ms = deadline_ms;
+    const bool refused = swagg_open(&job, &o) == SWAGG_ERR_REFUSED &&
+                         says(swagg_last_error(), "the switch had no room for the job within");
     swagg_close(earlier);
     loop_switch_stop(ls);
+    return refused;
+}
+
+TEST(who_gives_up_waiting_for_room_does_not_go_by_atp)
+{
+    crew_give_up(says_that_there_is_no_room);
+}
+
+/* Silence is worth a word after lost_after_ms. */
+static bool names_the_silent_switch(int deadline_ms)
+{
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = (unsigned)deadline_ms});
+    struct crew crew = crew_of(2, ls, "gone", sum_for_ever, NULL);
+    bool named = true;
+    crew.options.call_timeout_ms = 2 * deadline_ms;
+    crew_start(&crew);
+    await_packets(&crew, ls, 3000);
+    loop_switch_kill(ls);
+    crew_join(&crew);
+    for (int r = 0; r < 2; r++)
+        named = named && crew.member[r].status == SWAGG_ERR_DEADLINE &&
+                strstr(crew.member[r].error, "has been silent for");
+    loop_switch_stop(ls);
+    return crew_told(&crew, named);
 }
 
 TEST(a_switch_that_stays_away_fails_the_call)
 {
-    /* Silence is worth a word after lost_after_ms. */
-    struct loop_switch *ls =
-        loop_switch_start(&(struct loop_switch_config){.seed = seed, .lost_after_ms = 1000});
-    struct crew crew = crew_of(2, ls, "gone", sum_for_ever, NULL);
-    crew.options.call_timeout_ms = 4000;
-    crew_start(&crew);
-    while (loop_switch_packets(ls) < 3000)
-        sleep_ms(1);
-    loop_switch_kill(ls);
-    crew_join(&crew);
-    for (int r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_DEADLINE);
-        CU_ASSERT(says(crew.member[r].error, "has been silent for"));
-    }
-    loop_switch_stop(ls);
+    crew_give_up(names_the_silent_switch);
 }
 
 int main(int argc, char **argv)

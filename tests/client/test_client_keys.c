@@ -83,11 +83,11 @@ TEST(a_job_with_a_key_outlives_its_switch)
     struct crew crew = crew_of(RANKS, ls, "keyed", crew_sum_twice, &restart);
     crew.options.key_file = files.ours;
     crew_start(&crew);
-    interlude_await(&crew);
+    crew_await(&crew, &restart.gate.in, RANKS);
     loop_switch_kill(ls);
     answer_in_its_place(loop_switch_ip(ls));
     loop_switch_revive(ls);
-    atomic_store(&restart.over, true);
+    atomic_store(&restart.gate.open, true);
     crew_join(&crew);
     crew_expect_success(&crew);
     uint64_t unproven = 0;
@@ -177,9 +177,9 @@ TEST(nobody_without_the_key_answers_data_in_the_switchs_place)
     uint64_t damaged = 0;
     crew.options.key_file = files.ours;
     crew_start(&crew);
-    interlude_await(&crew);
+    crew_await(&crew, &forgery.gate.in, RANKS);
     loop_switch_kill(ls);
-    atomic_store(&forgery.over, true);
+    atomic_store(&forgery.gate.open, true);
     answer_data_in_its_place(loop_switch_ip(ls), 50);
     loop_switch_revive(ls);
     crew_join(&crew);
@@ -203,17 +203,9 @@ static int open_alone(const struct loop_switch *ls, const char *key_file)
     options.size = 1;
     options.key_file = key_file;
     options.answer_timeout_ms = 300;
-    int rc = swagg_open(&job, &options);
+    int rc = open_patiently(&job, &options);
     swagg_close(job);
     return rc;
-}
-
-static bool says(const char *what)
-{
-    if (strstr(swagg_last_error(), what))
-        return true;
-    printf("\n    no '%s' in: %s\n", what, swagg_last_error());
-    return false;
 }
 
 TEST(the_wrong_key_is_told)
@@ -221,14 +213,14 @@ TEST(the_wrong_key_is_told)
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
     CU_ASSERT_EQUAL(open_alone(ls, files.others), SWAGG_ERR_REFUSED);
-    CU_ASSERT(says("does not show that it has the key in"));
-    CU_ASSERT(says(files.others));
-    CU_ASSERT(says("this switch does not know the key of the message"));
+    CU_ASSERT(says(swagg_last_error(), "does not show that it has the key in"));
+    CU_ASSERT(says(swagg_last_error(), files.others));
+    CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
     CU_ASSERT_EQUAL(open_alone(ls, NULL), SWAGG_OK);
     loop_switch_stop(ls);
     ls = start_switch(NULL);
     CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_REFUSED);
-    CU_ASSERT(says("this switch does not know the key of the message"));
+    CU_ASSERT(says(swagg_last_error(), "this switch does not know the key of the message"));
     loop_switch_stop(ls);
     remove_files(&files);
 }
@@ -238,10 +230,10 @@ TEST(a_bad_key_file_is_named)
     const struct files files = make_files();
     struct loop_switch *ls = start_switch(&files.key.key[0]);
     CU_ASSERT_EQUAL(open_alone(ls, "/nowhere/key"), SWAGG_ERR_ARGUMENT);
-    CU_ASSERT(says("options.key_file (SWAGG_KEY_FILE): /nowhere/key: No such file"));
+    CU_ASSERT(says(swagg_last_error(), "options.key_file (SWAGG_KEY_FILE): /nowhere/key: No such file"));
     CU_ASSERT_EQUAL(chmod(files.ours, 0644), 0);
     CU_ASSERT_EQUAL(open_alone(ls, files.ours), SWAGG_ERR_ARGUMENT);
-    CU_ASSERT(says("can be read or changed by others"));
+    CU_ASSERT(says(swagg_last_error(), "can be read or changed by others"));
     loop_switch_stop(ls);
     remove_files(&files);
 }

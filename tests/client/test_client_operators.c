@@ -39,8 +39,7 @@ TEST(the_level_of_the_log_is_changed)
         {"\"status\"", "\"log_level\":\"notice\""},
     };
     struct ps_process ps;
-    ps_make(&ps, program, "");
-    ps_start(&ps);
+    ps_begin(&ps, program, "");
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         CU_ASSERT(ps_answers(&ps, asked[i][0], asked[i][1]));
     expect_last_words(&ps, "log level set to debug by the operator");
@@ -77,8 +76,7 @@ static bool sums(struct swagg_job *job)
 TEST(a_file_that_is_not_good_changes_nothing)
 {
     struct ps_process ps;
-    ps_make(&ps, program, "limits: {jobs: 4}\n");
-    ps_start(&ps);
+    ps_begin(&ps, program, "limits: {jobs: 4}\n");
     struct swagg_job *first = expect_open(&ps, "first"), *second = expect_open(&ps, "second"), *refused;
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_configure(&ps, "limits: {jobs: 1}\nlog_level: error\npool: {slots_per_job: 2}\n");
@@ -106,8 +104,7 @@ TEST(a_file_that_is_not_good_changes_nothing)
 TEST(a_restart_is_by_the_file)
 {
     struct ps_process ps;
-    ps_make(&ps, program, "log_level: info\n");
-    ps_start(&ps);
+    ps_begin(&ps, program, "log_level: info\n");
     CU_ASSERT(ps_answers(&ps, "\"log level\", \"level\": \"debug\"", "\"ok\":true"));
     ps_kill(&ps);
     ps_start(&ps);
@@ -119,8 +116,7 @@ TEST(a_restart_is_by_the_file)
 TEST(signals_are_heeded)
 {
     struct ps_process ps;
-    ps_make(&ps, program, "");
-    ps_start(&ps);
+    ps_begin(&ps, program, "");
     kill(ps.pid, SIGUSR1);
     ps_await(&ps, "signal 10 (User defined signal 1) from process ");
     CU_ASSERT(ps_answers(&ps, "\"status\"", "\"ok\":true"));
@@ -144,8 +140,7 @@ TEST(strangers_are_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, FLOOD = 20000, HEARD = 200 }; /* of them, 256 but for those of the job */
     struct ps_process ps;
-    ps_make(&ps, program, "");
-    ps_start(&ps);
+    ps_begin(&ps, program, "");
     const int fd = connect_to(&ps);
     struct swagg_job *job = expect_open(&ps, "member");
     unsigned sent = 0;
@@ -219,8 +214,7 @@ TEST(a_member_that_floods_is_heard_at_a_rate)
 {
     enum { AT_ONCE = 100, DROPPED = 2000, FLOOD = 200000 };
     struct ps_process ps;
-    ps_make(&ps, program, "");
-    ps_start(&ps);
+    ps_begin(&ps, program, "");
     const int fd = connect_to(&ps);
     struct swagg_job *job = expect_open(&ps, "other");
     struct ctl_session member;
@@ -258,8 +252,7 @@ TEST(nobody_fills_the_log_by_joining)
     struct ps_process ps;
     unsigned about_jobs = 0;
     bool left_out = false;
-    ps_make(&ps, program, "");
-    ps_start(&ps);
+    ps_begin(&ps, program, "");
     CU_ASSERT_EQUAL_FATAL(fcntl(fileno(ps.log), F_SETFL, O_NONBLOCK), 0);
     while (!left_out && about_jobs < FULL) {
         swagg_close(expect_open(&ps, "passing"));

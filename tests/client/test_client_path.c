@@ -6,14 +6,6 @@
 #include "crew.h"
 #include "unit.h"
 
-static bool says(const char *text, const char *what)
-{
-    if (strstr(text, what))
-        return true;
-    printf("\n    no '%s' in: %s\n", what, text);
-    return false;
-}
-
 static int one_sum(struct crew_member *m)
 {
     return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, true);

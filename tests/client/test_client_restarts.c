@@ -46,11 +46,10 @@ static int sum_in_all_lives(struct crew_member *m)
 }
 
 /* While ranks make calls; in the last life, while none does. */
-static void await_calls(const struct crew *crew, struct lives *lives, int life)
+static void await_calls(const struct crew *crew, const struct lives *lives, int life)
 {
     const int enough = RANKS * CALLS_A_LIFE * (life + 1 < LIVES ? life : LIVES) + (life + 1 < LIVES ? 4 : 0);
-    while (atomic_load(&lives->calls) < enough && atomic_load(&crew->through) == 0)
-        sleep_ms(1);
+    crew_await(crew, &lives->calls, enough);
 }
 
 /* Returns how many there were. */
@@ -93,8 +92,7 @@ static void live_on(const struct way *way)
     key_file_make(key, "1");
     snprintf(tenants, sizeof tenants, "tenants: [{name: lab, key_file: %s}]\n", key);
     for (int i = 0; i < way->servers; i++) {
-        ps_make(&ps[i], program, way->keyed ? tenants : "");
-        ps_start(&ps[i]);
+        ps_begin(&ps[i], program, way->keyed ? tenants : "");
     }
     snprintf(list, sizeof list, "%s%s%s", ps[0].ip, way->servers > 1 ? "," : "",
              way->servers > 1 ? ps[1].ip : "");

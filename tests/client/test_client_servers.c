@@ -18,19 +18,10 @@ struct servers {
     char list[SERVERS_MAX * INET_ADDRSTRLEN];
 };
 
-static bool says(const char *text, const char *what)
-{
-    if (strstr(text, what))
-        return true;
-    printf("\n    no '%s' in: %s\n", what, text);
-    return false;
-}
-
 static void start_one(struct servers *s, const char *more)
 {
     struct ps_process *ps = &s->ps[s->n++];
-    ps_make(ps, program, more);
-    ps_start(ps);
+    ps_begin(ps, program, more);
     const size_t used = strlen(s->list);
     snprintf(s->list + used, sizeof s->list - used, "%s%s", used > 0 ? "," : "", ps->ip);
 }
@@ -198,42 +189,34 @@ TEST(different_calls_are_named)
     stop(&s);
 }
 
-static int sum_for_long(struct crew_member *m)
-{
-    atomic_int *calls = m->crew->arg;
-    int rc = 0;
-    while (rc == 0) {
-        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 20000, .seed = seed}, -1, false);
-        atomic_fetch_add(calls, 1);
-    }
-    return rc;
-}
-
-static void wait_for(atomic_int *calls, int enough)
-{
-    while (atomic_load(calls) < enough)
-        sleep_ms(1);
-}
-
-/* The others serve on: every rank learns which one is dead, from it itself or from a rank that has. */
-TEST(a_server_that_dies_is_named)
+/* The others serve on: every rank learns which one is dead, from it itself or from a rank that has. Half of
+ * lost_after_ms is a long silence. */
+static bool names_the_dead_server(int deadline_ms)
 {
     atomic_int calls = 0;
-    struct servers s = start_with("timers: {lost_after_ms: 5000}\n", 3); /* half of it is a long silence */
-    struct crew crew = crew_at_all(3, &s, "dead", sum_for_long, &calls);
-    crew.options.call_timeout_ms = 8000;
+    char timers[64], dead[64];
+    bool named = true;
+    snprintf(timers, sizeof timers, "timers: {lost_after_ms: %d}\n", deadline_ms);
+    struct servers s = start_with(timers, 3);
+    struct crew crew = crew_at_all(3, &s, "dead", crew_sum_for_long, &calls);
+    crew.options.call_timeout_ms = 2 * deadline_ms;
     crew_start(&crew);
-    wait_for(&calls, 6);
+    crew_await(&crew, &calls, 6);
     ps_kill(&s.ps[1]);
     crew_join(&crew);
-    char dead[64];
     snprintf(dead, sizeof dead, "the parameter server %s has been silent", s.ps[1].ip);
     for (int r = 0; r < 3; r++) {
         const int status = crew.member[r].status;
-        CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
-        CU_ASSERT(says(crew.member[r].error, dead));
+        named = named && (status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED) &&
+                strstr(crew.member[r].error, dead);
     }
     stop(&s);
+    return crew_told(&crew, named);
+}
+
+TEST(a_server_that_dies_is_named)
+{
+    crew_give_up(names_the_dead_server);
 }
 
 /* What ends the job at one server ends it, by that server's name, on all ranks. */
@@ -241,9 +224,9 @@ TEST(a_job_that_one_server_ends_is_over)
 {
     atomic_int calls = 0;
     struct servers s = start(2);
-    struct crew crew = crew_at_all(3, &s, "ended", sum_for_long, &calls);
+    struct crew crew = crew_at_all(3, &s, "ended", crew_sum_for_long, &calls);
     crew_start(&crew);
-    wait_for(&calls, 6);
+    crew_await(&crew, &calls, 6);
     free(ps_ask(&s.ps[1], "{\"version\": 1, \"command\": \"job kill\", \"name\": \"ended\"}"));
     crew_join(&crew);
     char from[64];
@@ -255,29 +238,22 @@ TEST(a_job_that_one_server_ends_is_over)
     stop(&s);
 }
 
-static int one_is_absent(struct crew_member *m)
+static bool names_the_absent(int deadline_ms)
 {
-    if (m->rank == 2) {
-        while (atomic_load(&m->crew->through) < 2)
-            sleep_ms(1);
-        return 0;
-    }
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
-}
-
-static bool names_the_absent(const struct crew *crew)
-{
-    const int gave_up = crew->member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
-    return crew->member[gave_up].status == SWAGG_ERR_DEADLINE &&
-           strstr(crew->member[gave_up].error, "waiting for rank 2 at the parameter server 127.");
+    struct servers s = start(2);
+    struct crew crew = crew_at_all(3, &s, "absent", crew_sum_but_the_last, NULL);
+    crew.options.call_timeout_ms = deadline_ms;
+    crew_run(&crew);
+    const int gave_up = crew.member[0].status == SWAGG_ERR_DEADLINE ? 0 : 1;
+    stop(&s);
+    return crew_told(
+        &crew, crew.member[gave_up].status == SWAGG_ERR_DEADLINE &&
+                   strstr(crew.member[gave_up].error, "waiting for rank 2 at the parameter server 127."));
 }
 
 TEST(an_absent_rank_is_named)
 {
-    struct servers s = start(2);
-    struct crew crew = crew_at_all(3, &s, "absent", one_is_absent, NULL);
-    crew_give_up(&crew, &crew.options.call_timeout_ms, names_the_absent);
-    stop(&s);
+    crew_give_up(names_the_absent);
 }
 
 static int open_with_other_lists(struct crew_member *m)
@@ -337,21 +313,27 @@ TEST(a_list_that_makes_no_sense_is_refused)
 }
 
 /* Nobody joins at the one that is there. */
-TEST(a_server_that_is_not_there_is_named)
+static bool names_the_one_that_is_not_there(int deadline_ms)
 {
     struct servers s = start(2);
+    bool named = true;
     ps_kill(&s.ps[1]);
     struct crew crew = crew_at_all(2, &s, "nobody", sum_round, NULL);
-    crew.options.answer_timeout_ms = 3000;
+    crew.options.answer_timeout_ms = 3 * deadline_ms;
     crew_run(&crew);
-    for (int r = 0; r < 2; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].opened, SWAGG_ERR_NO_SWITCH);
-        CU_ASSERT(says(crew.member[r].error, s.ps[1].ip));
-    }
+    for (int r = 0; r < 2; r++)
+        named =
+            named && crew.member[r].opened == SWAGG_ERR_NO_SWITCH && strstr(crew.member[r].error, s.ps[1].ip);
     char *jobs = ps_ask(&s.ps[0], "{\"version\": 1, \"command\": \"jobs\"}");
     CU_ASSERT_PTR_NULL(strstr(jobs, "nobody"));
     free(jobs);
     stop(&s);
+    return crew_told(&crew, named);
+}
+
+TEST(a_server_that_is_not_there_is_named)
+{
+    crew_give_up(names_the_one_that_is_not_there);
 }
 
 int main(int argc, char **argv)
