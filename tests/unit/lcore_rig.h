@@ -242,6 +242,13 @@ static inline void rig_close(void)
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
 }
 
+/* As it was at first. */
+static inline void rig_anew(void)
+{
+    rig_close();
+    rig_open();
+}
+
 /* A UDP packet that has been sent: whether its checksums are right. */
 static inline bool rig_is_sound(const uint8_t frame[2048])
 {

@@ -37,12 +37,13 @@ static void check_sum(uint8_t frame[2048], unsigned rank, int32_t value)
     CU_ASSERT(rig_is_sound(frame));
 }
 
+EACH_TEST(rig_open, rig_close)
+
 TEST(the_first_contribution_is_held_and_the_last_goes_to_all)
 {
     for (unsigned shared = 0; shared < 2; shared++) {
         uint8_t frame[2048];
 
-        rig_open();
         rig.engine.egress.multi_segment = shared;
         rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
         CU_ASSERT_EQUAL(verdicts(SML_HELD), 1);
@@ -56,7 +57,7 @@ TEST(the_first_contribution_is_held_and_the_last_goes_to_all)
         CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], RIG_MEMBERS);
         CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2);
         CU_ASSERT_EQUAL(rig_drops(), 0);
-        rig_close();
+        rig_anew();
     }
 }
 
@@ -64,7 +65,6 @@ TEST(a_rank_that_lost_the_result_gets_it_alone)
 {
     uint8_t frame[2048];
 
-    rig_open();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
     rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
     CU_ASSERT_EQUAL(rig_sent_all(), RIG_MEMBERS);
@@ -73,7 +73,6 @@ TEST(a_rank_that_lost_the_result_gets_it_alone)
     CU_ASSERT_EQUAL(rig_sent(0, frame), 0);
     CU_ASSERT_EQUAL_FATAL(rig_sent(1, frame), 1);
     check_sum(frame, 1, 7);
-    rig_close();
 }
 
 /* Not those of an unknown sender, nor such as are dropped: they may be anybody's. */
@@ -83,7 +82,6 @@ TEST(who_sends_packets_that_count_is_heard)
     const struct agg_sender sender = {.ip = member.ip, .port = member.port};
     struct rte_mbuf *m;
 
-    rig_open();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
     CU_ASSERT(rig_heard[0] && !rig_heard[1]);
     rig_receive(1, rig_data(1, 1, RIG_JOB + 1, 4)); /* of no job */
@@ -98,7 +96,6 @@ TEST(who_sends_packets_that_count_is_heard)
     rig_receive(1, rig_data(1, 0, RIG_JOB, 4)); /* it asks again for the result */
     CU_ASSERT_TRUE(agg_heard_member(&rig_job.common, &sender));
     rig_sent_all();
-    rig_close();
 }
 
 /* As ports have that were added: whatever is kept of their few buffers is one less to receive into. */
@@ -110,7 +107,6 @@ TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(own);
-    rig_open();
     rig_receive(0, rte_pktmbuf_copy(m, own, 0, UINT32_MAX));
     rte_pktmbuf_free(m);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(own), 0);
@@ -119,13 +115,12 @@ TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
     check_sum(frame, 0, 7);
     rig_sent_all();
-    rig_close();
+    rig_anew(); /* nothing is of the other buffers */
     rte_mempool_free(own);
 }
 
 TEST(a_burst_is_worked_off_packet_by_packet)
 {
-    rig_open();
     for (uint32_t tag = 0; tag < RIG_SLOTS; tag++) {
         fake_port_arrive(&rig_fake[0], 0, rig_data(0, tag, RIG_JOB, 1));
         fake_port_arrive(&rig_fake[0], 0, rig_data(0, tag, RIG_JOB + 1, 1));
@@ -139,7 +134,6 @@ TEST(a_burst_is_worked_off_packet_by_packet)
     CU_ASSERT_EQUAL(refused(SML_REFUSED_UNKNOWN_JOB), RIG_SLOTS);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 3 * RIG_SLOTS);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], RIG_MEMBERS * RIG_SLOTS);
-    rig_close();
 }
 
 TEST(a_mismatch_is_answered_to_its_sender)
@@ -149,7 +143,6 @@ TEST(a_mismatch_is_answered_to_its_sender)
     struct sml_packet p;
     uint8_t frame[2048];
 
-    rig_open();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
     CU_ASSERT_EQUAL(sml_parse(&p, f->payload, frame_payload_bytes(f)), SML_OK);
     p.e0 = AGG_SUM << 4 | AGG_I64;
@@ -161,7 +154,6 @@ TEST(a_mismatch_is_answered_to_its_sender)
     CU_ASSERT_EQUAL_FATAL(rig_sent(1, frame), 1);
     CU_ASSERT_EQUAL(sml_parse(&p, at(frame)->payload, frame_payload_bytes(at(frame))), SML_OK);
     CU_ASSERT_EQUAL(p.kind, SML_MISMATCH);
-    rig_close();
 }
 
 TEST(a_strangers_packet_is_dropped_by_name_and_answered)
@@ -170,7 +162,6 @@ TEST(a_strangers_packet_is_dropped_by_name_and_answered)
     const struct frame_end data_port = rig_switch(SML_PORT_FIRST);
     uint8_t frame[2048], payload[SML_HEADER_BYTES] = {0};
 
-    rig_open();
     rig_receive(0, rig_data(0, 0, RIG_JOB + 1, 1));
     CU_ASSERT_EQUAL(refused(SML_REFUSED_UNKNOWN_JOB), 1);
     rig_receive(0, rig_data(RIG_MEMBERS, 0, RIG_JOB, 1));
@@ -189,19 +180,16 @@ TEST(a_strangers_packet_is_dropped_by_name_and_answered)
     CU_ASSERT_STRING_EQUAL(drop_name(drop_kind(AGG_PROTOCOL_SWITCHML, SML_REFUSED_UNKNOWN_JOB)),
                            "sml_unknown_job");
     CU_ASSERT_PTR_NULL(drop_name(drop_kind(AGG_PROTOCOL_SWITCHML, SML_HELD)));
-    rig_close();
 }
 
 TEST(a_members_address_from_another_mac_is_foreign)
 {
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
 
-    rig_open();
     rte_pktmbuf_mtod(m, struct frame_udp *)->eth.src_addr.addr_bytes[3] ^= 1;
     rig_receive(0, m);
     CU_ASSERT_EQUAL(refused(SML_REFUSED_FOREIGN_MAC), 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(a_slot_that_the_job_does_not_have_is_the_jobs_own_matter)
@@ -211,7 +199,6 @@ TEST(a_slot_that_the_job_does_not_have_is_the_jobs_own_matter)
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
     struct sml_packet p;
 
-    rig_open();
     CU_ASSERT_EQUAL(sml_parse(&p, f->payload, frame_payload_bytes(f)), SML_OK);
     p.slot = RIG_SLOTS;
     sml_build_header(f->payload, &p);
@@ -224,7 +211,6 @@ TEST(a_slot_that_the_job_does_not_have_is_the_jobs_own_matter)
     CU_ASSERT_EQUAL(amiss->rank, 0);
     CU_ASSERT_EQUAL(rig_drops(), 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2);
-    rig_close();
 }
 
 TEST(answers_to_strangers_are_bounded)
@@ -232,7 +218,6 @@ TEST(answers_to_strangers_are_bounded)
     const struct frame_end from = rig_station(9), to = rig_switch(SML_PORT_FIRST);
     uint8_t question[100];
 
-    rig_open();
     path_build_question(question, sizeof(question), 1, 0);
     for (unsigned i = 0; i < 100; i++) {
         rig_receive(0, rig_frame(&from, &to, question, sizeof(question)));
@@ -243,7 +228,6 @@ TEST(answers_to_strangers_are_bounded)
                     rig.counters.event[EVENT_PATH_ANSWERS] + rig.counters.event[EVENT_REJECTS]);
     CU_ASSERT(rig.counters.event[EVENT_PATH_ANSWERS] >= 1 && rig_dropped(0, DROP_PATH_RATE) >= 1);
     CU_ASSERT(rig.counters.event[EVENT_REJECTS] >= 1 && rig.counters.event[EVENT_REJECTS] < 100);
-    rig_close();
 }
 
 TEST(one_asker_leaves_answers_to_the_others)
@@ -252,7 +236,6 @@ TEST(one_asker_leaves_answers_to_the_others)
     uint8_t question[100];
     uint64_t answered;
 
-    rig_open();
     path_build_question(question, sizeof(question), 1, 0);
     for (unsigned i = 0; i < 500; i++)
         rig_receive(0, rig_frame(&flooder, &to, question, sizeof(question)));
@@ -261,7 +244,6 @@ TEST(one_asker_leaves_answers_to_the_others)
     rig_receive(0, rig_frame(&other, &to, question, sizeof(question)));
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_PATH_ANSWERS], answered + 1);
     rig_sent_all();
-    rig_close();
 }
 
 TEST(without_buffers_answers_are_lost_by_name)
@@ -269,7 +251,6 @@ TEST(without_buffers_answers_are_lost_by_name)
     struct rte_mbuf *all[RIG_MBUFS + 1], *last = rig_data(1, 0, RIG_JOB, 4);
     unsigned n = 0;
 
-    rig_open();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
     while ((all[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
         n++;
@@ -277,12 +258,10 @@ TEST(without_buffers_answers_are_lost_by_name)
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_NO_MBUF), 1);
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_NO_MBUF), 1);
     rte_pktmbuf_free_bulk(all, n);
-    rig_close();
 }
 
 TEST(a_packet_of_another_lcores_shard_crosses_by_ring)
 {
-    rig_open();
     rig_shards.owner[0] = 1;
     rig_shards.inbox[1] = rte_ring_create("inbox_1", 2, SOCKET_ID_ANY, RING_F_EXACT_SZ);
     for (unsigned i = 0; i < 3; i++)
@@ -294,7 +273,6 @@ TEST(a_packet_of_another_lcores_shard_crosses_by_ring)
     CU_ASSERT_EQUAL(engine_collect(&rig.engine), 2);
     CU_ASSERT_EQUAL(verdicts(SML_HELD), 2);
     rte_ring_free(rig_shards.inbox[1]);
-    rig_close();
 }
 
 /* Another protocol: packets of one byte that says what is to become of it. Its pool keeps one frame. */
@@ -390,18 +368,15 @@ static void check_onward(uint8_t first)
 
 TEST(a_packet_passes_on_rewritten)
 {
-    rig_open();
     other_receive(0, 20);
     check_onward(1);
     CU_ASSERT_EQUAL(rig.counters.verdict[OTHER][0], 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FORWARDED], 1);
     CU_ASSERT(applied_at == rig.engine.now);
-    rig_close();
 }
 
 TEST(a_packet_passes_on_and_a_copy_is_kept)
 {
-    rig_open();
     other_receive(1, 20);
     check_onward(1);
     other_receive(2, JOBS_ATTACH_FROM_BYTES);
@@ -413,31 +388,26 @@ TEST(a_packet_passes_on_and_a_copy_is_kept)
     rte_pktmbuf_free(stored);
     stored = NULL;
     CU_ASSERT_EQUAL(rig.counters.verdict[OTHER][2], 2);
-    rig_close();
 }
 
 TEST(a_job_without_members_answers_whoever_asks)
 {
     uint8_t frame[2048];
 
-    rig_open();
     other_receive(3, 20);
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
     CU_ASSERT_EQUAL(at(frame)->ip.dst_addr, rig_station(0).ip);
     CU_ASSERT_EQUAL(at(frame)->payload[0], 3);
-    rig_close();
 }
 
 TEST(protocols_share_a_burst)
 {
-    rig_open();
     fake_port_arrive(&rig_fake[0], 0, rig_data(0, 0, RIG_JOB, 1));
     other_arrive(1, 0); /* strange */
     fake_port_arrive(&rig_fake[1], 0, rig_data(1, 0, RIG_JOB, 1));
     CU_ASSERT_EQUAL(rig_round(), 3);
     CU_ASSERT_EQUAL(verdicts(SML_SEND_ALL), 1);
     CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(OTHER, 4)), 1);
-    rig_close();
 }
 
 /* Runs the lcore at a time when pools are to be told it. */
@@ -455,7 +425,6 @@ TEST(pools_that_depend_on_time_are_told_it)
     struct agg_jobs jobs = {.running = {&job.common}};
     const uint64_t *quiet = &rig.counters.verdict[TALLY][TALLY_QUIET];
 
-    rig_open();
     CU_ASSERT_EQUAL(engine_due_at(&rig.engine), UINT64_MAX); /* not with the rig's own job */
     tally.init(job.common.pool, &cfg);
     rig.engine.source[TALLY] = (struct engine_source){.table = &tally, .jobs = &jobs};
@@ -478,7 +447,6 @@ TEST(pools_that_depend_on_time_are_told_it)
     tick();
     CU_ASSERT_EQUAL(*quiet, 2); /* each once */
     free(job.common.pool);
-    rig_close();
 }
 
 static bool hurry_tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,
@@ -515,7 +483,6 @@ TEST(time_may_send_to_all_and_let_go_of_a_frame)
     struct agg_jobs jobs = {.running = {&job.common}};
     uint8_t frame[2048];
 
-    rig_open();
     rig.engine.source[OTHER] = (struct engine_source){.table = &hurry, .jobs = &jobs};
     stored = rte_pktmbuf_alloc(rig_mbufs);
     tick();
@@ -527,7 +494,6 @@ TEST(time_may_send_to_all_and_let_go_of_a_frame)
         CU_ASSERT_STRING_EQUAL(at(frame)->payload, "hurry");
     }
     CU_ASSERT_EQUAL(rig.counters.verdict[OTHER][3], 1);
-    rig_close(); /* nothing is lost */
 }
 
 int main(void)

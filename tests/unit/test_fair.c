@@ -26,6 +26,8 @@ static void close_two(void)
     rig_close();
 }
 
+EACH_TEST(open_two, close_two)
+
 /* Contributions of one rank that the job has already, but for the first. */
 static void flood(unsigned port, uint8_t job, unsigned frames)
 {
@@ -45,7 +47,6 @@ static uint64_t over_share(unsigned port)
 
 TEST(equal_jobs_do_not_wait_for_one_another)
 {
-    open_two();
     rig.engine.pressed = true;
     for (unsigned round = 1; round <= 50; round++) {
         flood(0, FLOOD, RECEIVE_BURST);
@@ -54,19 +55,16 @@ TEST(equal_jobs_do_not_wait_for_one_another)
         CU_ASSERT(rig.engine.sharing && rig.engine.fair.held == 0);
         CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2 * round * RECEIVE_BURST);
     }
-    close_two();
 }
 
 TEST(a_job_does_not_wait_while_no_other_is_at_work)
 {
-    open_two();
     rig.engine.pressed = true;
     for (unsigned round = 0; round < 50; round++) {
         flood(0, FLOOD, RECEIVE_BURST);
         rig_round();
         CU_ASSERT(rig.engine.sharing && rig.engine.fair.held == 0);
     }
-    close_two();
 }
 
 /* So many rounds at the start of which the ports have more than can be handled. */
@@ -83,7 +81,6 @@ enum { ROUNDS_TO_WAIT = 3 };
 
 TEST(a_job_at_work_is_served_though_another_has_filled_the_line)
 {
-    open_two();
     flood(0, FLOOD, 500);
     for (uint32_t tag = 0; tag < RIG_SLOTS; tag++) {
         fake_port_arrive(&rig_fake[0], 0, rig_data(0, tag, RIG_JOB, 1));
@@ -97,7 +94,6 @@ TEST(a_job_at_work_is_served_though_another_has_filled_the_line)
     CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 500 + RIG_MEMBERS * RIG_SLOTS);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_two();
 }
 
 TEST(jobs_are_served_by_their_weights)
@@ -105,7 +101,6 @@ TEST(jobs_are_served_by_their_weights)
     enum { ROUNDS = 60 };
     uint64_t served[2];
 
-    open_two();
     rig_job.turn = 3 * flooding.turn / 4;
     flooding.turn /= 4;
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -121,12 +116,10 @@ TEST(jobs_are_served_by_their_weights)
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_two();
 }
 
 TEST(a_flood_leaves_places_to_others)
 {
-    open_two();
     rig.engine.pressed = true;
     for (unsigned round = 0; round < 20; round++) {
         flood(0, FLOOD, 4 * RECEIVE_BURST);
@@ -140,12 +133,10 @@ TEST(a_flood_leaves_places_to_others)
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS] + over_share(0), 20 * (4 * RECEIVE_BURST + 1));
-    close_two();
 }
 
 TEST(who_is_in_no_job_takes_no_place)
 {
-    open_two();
     rig.engine.pressed = true;
     for (unsigned i = 0; i < RECEIVE_BURST; i++)
         fake_port_arrive(&rig_fake[0], 0, rig_data(STRANGER, 0, RIG_JOB, 1));
@@ -153,14 +144,12 @@ TEST(who_is_in_no_job_takes_no_place)
     CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
     CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(AGG_PROTOCOL_SWITCHML, SML_REFUSED_FOREIGN_SENDER)),
                     RECEIVE_BURST);
-    close_two();
 }
 
 TEST(frames_of_a_job_that_has_ended_are_refused)
 {
     unsigned waited;
 
-    open_two();
     flood(0, FLOOD, (ROUNDS_TO_WAIT + 4) * RECEIVE_BURST);
     flood(1, RIG_JOB, 1);
     press(ROUNDS_TO_WAIT + 1);
@@ -170,12 +159,10 @@ TEST(frames_of_a_job_that_has_ended_are_refused)
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig_dropped(0, drop_kind(AGG_PROTOCOL_SWITCHML, SML_REFUSED_UNKNOWN_JOB)), waited);
-    close_two();
 }
 
 TEST(a_job_that_takes_no_turns_is_served_as_its_frames_come)
 {
-    open_two();
     flooding.turn = 0;
     rig.engine.pressed = true;
     flood(0, FLOOD, 8 * RECEIVE_BURST);
@@ -183,12 +170,10 @@ TEST(a_job_that_takes_no_turns_is_served_as_its_frames_come)
     while (rig_round() > 0)
         CU_ASSERT_EQUAL(rig.engine.fair.held, 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 8 * RECEIVE_BURST + 1);
-    close_two();
 }
 
 TEST(nothing_waits_where_there_is_nobody_to_share_with)
 {
-    open_two();
     flood(0, FLOOD, RECEIVE_BURST - 1);
     rig_round();
     CU_ASSERT_EQUAL(rig.engine.fair.held, 0); /* the lcore keeps up */
@@ -201,7 +186,6 @@ TEST(nothing_waits_where_there_is_nobody_to_share_with)
     while (rig_round() > 0)
         ;
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 9 * RECEIVE_BURST - 1);
-    close_two();
 }
 
 int main(void)

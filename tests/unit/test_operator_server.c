@@ -92,6 +92,13 @@ static void open_server(void)
     CU_ASSERT_EQUAL_FATAL(server_open(&server, listener, answer, &asked), 0);
 }
 
+static void close_server(void)
+{
+    server_close(server);
+}
+
+EACH_TEST(open_server, close_server)
+
 static void rounds(void)
 {
     for (unsigned i = 0; i < ROUNDS; i++)
@@ -137,7 +144,6 @@ TEST(requests_are_answered_one_after_another)
 {
     int fd;
 
-    open_server();
     fd = client();
     say(fd, "a\n");
     CU_ASSERT(hears(fd, "<a>\n"));
@@ -148,7 +154,6 @@ TEST(requests_are_answered_one_after_another)
     CU_ASSERT_EQUAL(asked, 5);
     close(fd);
     rounds();
-    server_close(server);
 }
 
 TEST(a_line_that_does_not_end_is_cut_off)
@@ -156,7 +161,6 @@ TEST(a_line_that_does_not_end_is_cut_off)
     char line[REQUEST_BYTES_MAX + 1];
     int fd, other;
 
-    open_server();
     fd = client();
     other = client();
     memset(line, 'x', sizeof(line));
@@ -173,14 +177,12 @@ TEST(a_line_that_does_not_end_is_cut_off)
     CU_ASSERT_FALSE(is_cut_off(fd));
     close(fd);
     close(other);
-    server_close(server);
 }
 
 TEST(who_does_not_read_holds_up_nobody_and_is_cut_off)
 {
     int deaf, other;
 
-    open_server();
     deaf = client();
     say(deaf, "long\nnever\n");
     CU_ASSERT_EQUAL(asked, 1); /* the next one waits for the answer to be taken */
@@ -194,7 +196,6 @@ TEST(who_does_not_read_holds_up_nobody_and_is_cut_off)
     CU_ASSERT_EQUAL(asked, 3);
     close(deaf);
     close(other);
-    server_close(server);
 }
 
 TEST(who_reads_slowly_gets_all_of_it)
@@ -204,7 +205,6 @@ TEST(who_reads_slowly_gets_all_of_it)
     ssize_t n;
     int fd;
 
-    open_server();
     fd = client();
     say(fd, "long\na\n");
     for (unsigned i = 0; i < LONG_ANSWER && heard < LONG_ANSWER; i++) {
@@ -220,14 +220,12 @@ TEST(who_reads_slowly_gets_all_of_it)
     CU_ASSERT(heard >= LONG_ANSWER);
     CU_ASSERT_EQUAL(asked, 2);
     close(fd);
-    server_close(server);
 }
 
 TEST(who_is_silent_is_cut_off)
 {
     int fd;
 
-    open_server();
     fd = client();
     now += SERVER_SILENT_NS - 1;
     rounds();
@@ -236,14 +234,12 @@ TEST(who_is_silent_is_cut_off)
     rounds();
     CU_ASSERT(is_cut_off(fd));
     close(fd);
-    server_close(server);
 }
 
 TEST(a_newcomer_gets_the_place_of_the_most_silent)
 {
     int fd[SERVER_CLIENTS_MAX + 1];
 
-    open_server();
     for (unsigned i = 0; i < SERVER_CLIENTS_MAX; i++, now++)
         fd[i] = client();
     say(fd[0], "a\n"); /* so that the second is the most silent */
@@ -255,7 +251,6 @@ TEST(a_newcomer_gets_the_place_of_the_most_silent)
         CU_ASSERT_EQUAL(is_cut_off(fd[i]), i == 1);
         close(fd[i]);
     }
-    server_close(server);
 }
 
 /* In a process of its own: connects as often as there are places, and once more; then waits for its end. */
@@ -275,7 +270,6 @@ TEST(who_connects_often_takes_no_place_of_others)
     struct pollfd told;
     pid_t pid;
 
-    open_server();
     fd = client();
     now++; /* it is the most silent from here on */
     CU_ASSERT_FATAL(pipe(ready) == 0 && pipe(end) == 0);
@@ -297,27 +291,23 @@ TEST(who_connects_often_takes_no_place_of_others)
     close(end[0]);
     close(ready[0]);
     close(fd);
-    server_close(server);
 }
 
 TEST(no_answer_ends_the_connection)
 {
     int fd;
 
-    open_server();
     fd = client();
     say(fd, "die\na\n");
     CU_ASSERT_EQUAL(asked, 1);
     CU_ASSERT(is_cut_off(fd));
     close(fd);
-    server_close(server);
 }
 
 TEST(a_stream_follows_its_answer)
 {
     int fd;
 
-    open_server();
     flow = (struct flow){0};
     fd = client();
     say(fd, "stream\na\n");
@@ -336,14 +326,12 @@ TEST(a_stream_follows_its_answer)
     CU_ASSERT(is_cut_off(fd));
     CU_ASSERT_EQUAL(asked, 1);
     close(fd);
-    server_close(server);
 }
 
 TEST(a_stream_that_nobody_takes_is_ended)
 {
     int fd, other;
 
-    open_server();
     flow = (struct flow){.has = LONG_ANSWER};
     fd = client();
     say(fd, "stream\n");
@@ -356,7 +344,6 @@ TEST(a_stream_that_nobody_takes_is_ended)
     CU_ASSERT(is_cut_off(fd));
     close(fd);
     close(other);
-    server_close(server);
 }
 
 enum { FILES = 64 /* more than are polled at once, which takes as many to be allowed */ };
@@ -375,7 +362,6 @@ TEST(a_newcomer_waits_where_no_descriptor_is_left)
 {
     int newcomer, file[FILES], files = 0;
 
-    open_server();
     newcomer = socket(AF_UNIX, SOCK_STREAM, 0);
     CU_ASSERT_EQUAL_FATAL(connect(newcomer, (struct sockaddr *)&address, sizeof(address)), 0);
     allow_files(FILES);
@@ -390,13 +376,10 @@ TEST(a_newcomer_waits_where_no_descriptor_is_left)
     rounds();
     CU_ASSERT_EQUAL(asked, 1);
     close(newcomer);
-    server_close(server);
 }
 
 TEST(a_wait_is_ended_from_outside)
 {
-    open_server();
     server_wake(server);
     server_round(server, -1, test_time); /* returns */
-    server_close(server);
 }

@@ -77,13 +77,14 @@ static const struct spoiled {
     {DROP_UDP_PORT, AT_UDP + 2, 6, {0, 80, 0, 8 + PAYLOAD, 0, 0}, NO_SEAL, ALL},
 };
 
+EACH_TEST(rig_open, rig_close)
+
 TEST(what_is_wrong_is_dropped_by_name)
 {
     for (unsigned i = 0; i < RTE_DIM(spoiled); i++) {
         const struct spoiled *s = &spoiled[i];
         struct rte_mbuf *m = to_switch(CTL_PORT);
 
-        rig_open();
         memcpy(rte_pktmbuf_mtod_offset(m, void *, s->at), s->bytes, s->n);
         if (s->seal)
             seal_ip(udp(m));
@@ -91,7 +92,7 @@ TEST(what_is_wrong_is_dropped_by_name)
             rte_pktmbuf_trim(m, (uint16_t)(m->data_len - s->cut_to));
         rig_receive(0, m);
         check_dropped(s->why);
-        rig_close();
+        rig_anew();
     }
 }
 
@@ -147,12 +148,10 @@ TEST(no_name_is_without_a_test)
 
 TEST(a_disabled_port_receives_nothing)
 {
-    rig_open();
     port_close_for(&rig_port[0], PORT_DISABLED, true);
     rig_receive(0, to_switch(1));
     check_dropped(DROP_PORT_DISABLED);
     port_close_for(&rig_port[0], PORT_DISABLED, false);
-    rig_close();
 }
 
 TEST(a_disabled_port_holds_nothing_back)
@@ -160,7 +159,6 @@ TEST(a_disabled_port_holds_nothing_back)
     const struct impair_config reorder = {.rate[IMPAIR_REORDER] = {.every = 1}, .hold_frames = 1000};
     const struct port_impair_seed seed = {.seed = 1};
 
-    rig_open();
     port_impair(rig_port[0].rx, 1, &reorder, &seed);
     fake_port_arrive(&rig_fake[0], 0, to_switch(1));
     rig_round();
@@ -168,7 +166,6 @@ TEST(a_disabled_port_holds_nothing_back)
     port_close_for(&rig_port[0], PORT_DISABLED, true);
     rig_round();
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(rig_mbufs), 0);
-    rig_close();
 }
 
 TEST(a_frame_that_is_too_long_is_dropped_unless_it_is_many)
@@ -177,12 +174,9 @@ TEST(a_frame_that_is_too_long_is_dropped_unless_it_is_many)
     static const uint8_t payload[1600];
     struct rte_mbuf *m = rig_frame(&from, &to, payload, sizeof(payload));
 
-    rig_open();
     rig_receive(0, m);
     check_dropped(DROP_OVERSIZE);
-    rig_close();
-
-    rig_open();
+    rig_anew();
     m = rig_frame(&from, &to, payload, sizeof(payload));
     m->ol_flags |= RTE_MBUF_F_TX_TCP_SEG; /* as the kernel has merged it */
     m->l2_len = AT_IP;
@@ -194,7 +188,6 @@ TEST(a_frame_that_is_too_long_is_dropped_unless_it_is_many)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_RECEIVED], 2);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 2);
     rig_sent_all();
-    rig_close();
 }
 
 /* In two buffers, as the rest of a chain is longer than there is room for in the first. */
@@ -202,7 +195,6 @@ TEST(a_frame_to_the_switch_that_is_longer_than_a_buffer)
 {
     struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs);
 
-    rig_open();
     CU_ASSERT_PTR_NOT_NULL_FATAL(rte_pktmbuf_append(rest, 2048));
     m->next = rest;
     m->nb_segs = 2;
@@ -210,7 +202,6 @@ TEST(a_frame_to_the_switch_that_is_longer_than_a_buffer)
     rig_port[0].max_frame = 9018;
     rig_receive(0, m);
     check_dropped(DROP_OVERSIZE);
-    rig_close();
 }
 
 TEST(a_frame_in_pieces_is_put_together)
@@ -218,7 +209,6 @@ TEST(a_frame_in_pieces_is_put_together)
     struct rte_mbuf *m = to_switch(CTL_PORT), *rest = rte_pktmbuf_alloc(rig_mbufs), *taken[INBOX_BURST];
     const uint16_t first = AT_UDP + 4, bytes = m->data_len;
 
-    rig_open();
     memcpy(rte_pktmbuf_append(rest, bytes - first), rte_pktmbuf_mtod_offset(m, void *, first), bytes - first);
     rte_pktmbuf_trim(m, bytes - first);
     m->next = rest;
@@ -228,7 +218,6 @@ TEST(a_frame_in_pieces_is_put_together)
     CU_ASSERT_EQUAL_FATAL(inbox_take(&rig_inbox, INBOX_STRANGERS, taken), 1);
     CU_ASSERT(taken[0]->nb_segs == 1 && taken[0]->data_len == bytes);
     rte_pktmbuf_free(taken[0]);
-    rig_close();
 }
 
 static struct rte_mbuf *arp(uint16_t operation, const struct net_mac *to, uint32_t target_ip)
@@ -250,7 +239,6 @@ TEST(arp_for_the_switch_is_answered)
     const struct frame_end asker = rig_station(SENDER);
     const struct frame_arp *answer = (void *)last;
 
-    rig_open();
     rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_ip));
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 1);
     CU_ASSERT_EQUAL(rig_sent(1, last) + rig_sent(2, last), 2); /* others may want to hear the request */
@@ -262,18 +250,15 @@ TEST(arp_for_the_switch_is_answered)
     rig_receive(0, arp(NET_ARP_REQUEST, &rig_mac, rig_ip));
     CU_ASSERT_EQUAL(rig_sent_all(), 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 TEST(other_arp_is_the_bridges_or_ignored)
 {
-    rig_open();
     rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_station(6).ip));
     CU_ASSERT_EQUAL(rig_sent_all(), 2);
     CU_ASSERT_EQUAL(rig_drops(), 0);
     rig_receive(0, arp(NET_ARP_REPLY, &rig_mac, rig_ip));
     check_dropped(DROP_ARP_IGNORED);
-    rig_close();
 }
 
 TEST(a_neighbour_is_noted_by_its_answer)
@@ -283,7 +268,6 @@ TEST(a_neighbour_is_noted_by_its_answer)
     uint8_t port;
     int ask_on;
 
-    rig_open();
     neighbours_add(&neighbours, 0, rig_station(SENDER).ip);
     rig.host.neighbours = &neighbours;
     CU_ASSERT(neighbours_is_due(&neighbours, 0, 1, &ask_on));
@@ -295,7 +279,6 @@ TEST(a_neighbour_is_noted_by_its_answer)
     CU_ASSERT_EQUAL(rig_drops(), 0);
     CU_ASSERT(neighbours_find(&neighbours, 0, &mac, &port));
     CU_ASSERT(port == 2 && mac.addr_bytes[5] == SENDER);
-    rig_close();
 }
 
 TEST(who_has_the_switchs_address_is_noted)
@@ -304,13 +287,11 @@ TEST(who_has_the_switchs_address_is_noted)
     struct net_mac station;
     uint8_t port;
 
-    rig_open();
     rte_pktmbuf_mtod(m, struct frame_arp *)->arp.sender_ip = rig_ip;
     rig_receive(0, m);
     check_dropped(DROP_OWN_IP);
     CU_ASSERT(sighting_take(&rig_claim, &station, &port));
     CU_ASSERT(port == 0 && station.addr_bytes[5] == SENDER);
-    rig_close();
 }
 
 static struct rte_mbuf *ping(uint8_t type)
@@ -329,7 +310,6 @@ TEST(a_ping_is_answered)
 {
     const struct frame_icmp *f = (void *)last;
 
-    rig_open();
     rig_receive(0, ping(NET_ICMP_ECHO_REQUEST));
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, last), 1);
     CU_ASSERT_EQUAL(f->icmp.type, NET_ICMP_ECHO_REPLY);
@@ -338,7 +318,6 @@ TEST(a_ping_is_answered)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ECHO_REPLIES], 1);
     rig_receive(0, ping(NET_ICMP_ECHO_REPLY));
     check_dropped(DROP_ICMP_IGNORED);
-    rig_close();
 }
 
 enum { INCARNATION = 77 };
@@ -381,7 +360,6 @@ TEST(who_floods_loses_his_own_messages)
     enum { FLOOD = 1000, AT_ONCE = 256, OF_MEMBER = 64 };
     const struct frame_end member = rig_station(SENDER), stranger = rig_station(SENDER + 1);
 
-    rig_open();
     know_member(&member);
     for (unsigned i = 0; i < FLOOD; i++) {
         rig_receive(1, heartbeat(&stranger, INCARNATION));
@@ -395,14 +373,12 @@ TEST(who_floods_loses_his_own_messages)
     CU_ASSERT_EQUAL(waiting(INBOX_MEMBERS), OF_MEMBER + 1);
     CU_ASSERT_EQUAL(waiting(INBOX_STRANGERS), AT_ONCE + 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(however_many_strangers_there_are_members_are_heard)
 {
     const struct frame_end member = rig_station(SENDER);
 
-    rig_open();
     know_member(&member);
     for (unsigned i = 0; i < 2 * INBOX_RING_SIZE; i++) {
         struct frame_end forged = rig_station(SENDER);
@@ -416,12 +392,10 @@ TEST(however_many_strangers_there_are_members_are_heard)
     CU_ASSERT_EQUAL(rig_drops(), INBOX_RING_SIZE + 1);
     CU_ASSERT_EQUAL(waiting(INBOX_MEMBERS), 1);
     CU_ASSERT_EQUAL(waiting(INBOX_STRANGERS), INBOX_RING_SIZE);
-    rig_close();
 }
 
 TEST(each_data_port_is_the_protocols)
 {
-    rig_open();
     for (uint16_t port = SML_PORT_FIRST; port <= SML_PORT_LAST; port++) {
         struct rte_mbuf *m = rig_data(0, (uint32_t)(port - SML_PORT_FIRST) % RIG_SLOTS, RIG_JOB, 1);
 
@@ -434,7 +408,6 @@ TEST(each_data_port_is_the_protocols)
     rig_receive(0, to_switch(SML_PORT_FIRST - 1));
     rig_receive(0, to_switch(SML_PORT_LAST + 1));
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_UDP_PORT), SML_PORT_FIRST - 1 == CTL_PORT ? 1 : 2);
-    rig_close();
 }
 
 TEST(a_path_probe_is_answered)
@@ -443,13 +416,11 @@ TEST(a_path_probe_is_answered)
     uint8_t question[PAYLOAD];
     struct path_answer a;
 
-    rig_open();
     path_build_question(question, sizeof(question), 33, 0);
     rig_receive(0, rig_frame(&from, &to, question, sizeof(question)));
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, last), 1);
     CU_ASSERT(path_parse_answer(&a, last + FRAME_HEADER_BYTES, PAYLOAD) && a.tag == 33);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 /* What a device says counts where its port says that it compares. */
@@ -473,7 +444,6 @@ TEST(a_devices_word_on_checksums)
     for (unsigned i = 0; i < RTE_DIM(cases); i++) {
         struct rte_mbuf *m = to_switch(CTL_PORT);
 
-        rig_open();
         rig_port[0].rx_checksums = cases[i].port;
         m->ol_flags |= cases[i].flags;
         udp(m)->ip.hdr_checksum ^= cases[i].ip_wrong;
@@ -481,7 +451,7 @@ TEST(a_devices_word_on_checksums)
         rig_receive(0, m);
         CU_ASSERT_EQUAL(rig_drops(), cases[i].why != DROP_REASONS);
         CU_ASSERT(cases[i].why == DROP_REASONS || rig_dropped(0, cases[i].why) == 1);
-        rig_close();
+        rig_anew();
     }
 }
 
@@ -489,7 +459,6 @@ TEST(a_switch_without_an_address_is_a_bridge)
 {
     struct rte_mbuf *m = to_switch(CTL_PORT);
 
-    rig_open();
     rig.host.ip = 0;
     rig_classify(NULL, NULL);
     rig_receive(0, m);
@@ -497,7 +466,6 @@ TEST(a_switch_without_an_address_is_a_bridge)
     rig_receive(0, arp(NET_ARP_REQUEST, &everybody, rig_ip));
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 0);
     CU_ASSERT_EQUAL(rig_sent_all(), 2);
-    rig_close();
 }
 
 TEST(without_buffers_arp_is_not_answered)
@@ -505,13 +473,11 @@ TEST(without_buffers_arp_is_not_answered)
     struct rte_mbuf *all[RIG_MBUFS], *m = arp(NET_ARP_REQUEST, &rig_mac, rig_ip);
     unsigned n = 0;
 
-    rig_open();
     while ((all[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
         n++;
     rig_receive(0, m);
     check_dropped(DROP_NO_MBUF);
     rte_pktmbuf_free_bulk(all, n);
-    rig_close();
 }
 
 /* Between stations: flooded until the other one is heard, then to its port alone. */
@@ -524,7 +490,6 @@ static struct rte_mbuf *between(unsigned from_rank, unsigned to_rank)
 
 TEST(frames_between_stations)
 {
-    rig_open();
     rig_receive(0, between(7, 8));
     CU_ASSERT_EQUAL(rig_sent(0, last), 0);
     CU_ASSERT_EQUAL(rig_sent(1, last) + rig_sent(2, last), 2);
@@ -538,16 +503,13 @@ TEST(frames_between_stations)
     CU_ASSERT_EQUAL(rig_sent(2, last), 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVED], 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 TEST(with_one_port_there_is_nowhere_to_flood_to)
 {
-    rig_open();
     rig.send.ports = 1;
     rig_receive(0, between(7, 8));
     check_dropped(DROP_NO_EGRESS);
-    rig_close();
 }
 
 /* Whatever is in them: the bridge looks at nothing but the addresses. */
@@ -560,7 +522,6 @@ TEST(what_passes_by_is_not_changed)
 
         if (s->at < 12) /* addresses, or shorter */
             continue;
-        rig_open();
         m = between(7, 8);
         n = m->data_len;
         memcpy(rte_pktmbuf_mtod_offset(m, void *, s->at), s->bytes, RTE_MIN(s->n, n - s->at));
@@ -572,7 +533,7 @@ TEST(what_passes_by_is_not_changed)
         CU_ASSERT_EQUAL_FATAL(rig_sent(2, last), 1);
         CU_ASSERT(memcmp(bytes, last, n) == 0);
         CU_ASSERT_EQUAL(rig_drops(), 0);
-        rig_close();
+        rig_anew();
     }
 }
 
@@ -599,7 +560,6 @@ static struct rte_mbuf *data_to_8(void)
 
 TEST(a_flow_between_others_is_the_protocols_from_the_next_burst_on)
 {
-    rig_open();
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
@@ -613,7 +573,6 @@ TEST(a_flow_between_others_is_the_protocols_from_the_next_burst_on)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 2);
     CU_ASSERT_EQUAL(rig_drops(), 0);
     rig_sent_all();
-    rig_close();
 }
 
 /* Whoever else is to have a copy of such frames. */
@@ -622,7 +581,6 @@ TEST(what_a_flow_takes_out_is_the_protocols_once)
     static struct classifier_table t; /* large */
     const struct frame_end to = rig_station(8);
 
-    rig_open();
     classify_flow_to_8(CLASSIFIER_PROTOCOL);
     t = *classifier_table(&rig_classifier);
     CU_ASSERT(classifier_add(&t, classifier_passing(0, &to.mac, RTE_BE16(NET_TYPE_IPV4)),
@@ -633,19 +591,16 @@ TEST(what_a_flow_takes_out_is_the_protocols_once)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 0);
     CU_ASSERT_EQUAL(rig_drops(), 0);
     rig_sent_all();
-    rig_close();
 }
 
 TEST(control_messages_to_others_are_the_bridges)
 {
-    rig_open();
     classify_flow_to_8(CLASSIFIER_CONTROL);
     rig_receive(0, data_to_8());
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
     rig_sent_all();
-    rig_close();
 }
 
 TEST(what_else_passes_by_a_flow_is_the_bridges)
@@ -654,7 +609,6 @@ TEST(what_else_passes_by_a_flow_is_the_bridges)
         struct rte_mbuf *m = data_to_8(), *rest;
         struct frame_udp *f = udp(m);
 
-        rig_open();
         classify_flow_to_8(CLASSIFIER_PROTOCOL);
         if (i == 0)
             f->udp.dst_port ^= 1;
@@ -681,7 +635,7 @@ TEST(what_else_passes_by_a_flow_is_the_bridges)
         CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
         CU_ASSERT_EQUAL(rig_drops(), 0);
         rig_sent_all();
-        rig_close();
+        rig_anew();
     }
 }
 
@@ -690,14 +644,12 @@ TEST(the_switchs_address_behind_anothers_mac)
 {
     struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 1);
 
-    rig_open();
     classify_flow_to_8(CLASSIFIER_PROTOCOL);
     udp(m)->eth.dst_addr = rig_station(8).mac;
     rig_receive(0, m);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
     rig_sent_all();
-    rig_close();
 }
 
 int main(void)

@@ -67,6 +67,8 @@ static void close_registrar(void)
     rig_close();
 }
 
+EACH_TEST(open_registrar, close_registrar)
+
 static struct agg_terms switchml_terms(void)
 {
     return terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED, .slots = 64, .chunk_bytes = 1024});
@@ -186,7 +188,6 @@ TEST(a_message_is_answered_in_a_frame)
 {
     struct ctl_message m;
 
-    open_registrar();
     join(1, 2);
     m = sent(1);
     CU_ASSERT_EQUAL(m.head.type, CTL_PENDING);
@@ -194,16 +195,13 @@ TEST(a_message_is_answered_in_a_frame)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_RECEIVED], 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_SENT], 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_registrar();
 }
 
 TEST(an_answer_goes_where_its_station_was_heard_last)
 {
-    open_registrar();
     bridge_learn(rig_bridge, rig_station(1).mac.addr_bytes, 2);
     join(1, 2);
     CU_ASSERT_EQUAL(sent_by(2, 1).head.type, CTL_PENDING);
-    close_registrar();
 }
 
 TEST(a_job_whose_ranks_are_there_has_a_pool)
@@ -213,7 +211,6 @@ TEST(a_job_whose_ranks_are_there_has_a_pool)
     struct sml_terms granted;
     struct ctl_message m;
 
-    open_registrar();
     join(0, 2);
     sent(0);
     CU_ASSERT_EQUAL(jobs.bytes, 0);
@@ -240,7 +237,6 @@ TEST(a_job_whose_ranks_are_there_has_a_pool)
         CU_ASSERT_EQUAL(seat->rank, r);
         CU_ASSERT_EQUAL(job->member[r].port, r);
     }
-    close_registrar();
 }
 
 /* With nothing but its table. */
@@ -250,7 +246,6 @@ TEST(a_job_may_be_of_any_protocol_that_is_spoken)
     const struct switch_job *job;
     struct ctl_message m;
 
-    open_registrar();
     join_as(0, 1, &terms);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_READY);
@@ -265,14 +260,12 @@ TEST(a_job_may_be_of_any_protocol_that_is_spoken)
     receive(&m);
     CU_ASSERT_EQUAL(sent(0).head.type, CTL_LEFT);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
-    close_registrar();
 }
 
 TEST(a_job_that_memory_has_no_room_for_fails)
 {
     struct ctl_message m;
 
-    open_registrar();
     jobs.bytes_max = 4096;
     join(0, 1);
     m = sent(0);
@@ -280,7 +273,6 @@ TEST(a_job_that_memory_has_no_room_for_fails)
     CU_ASSERT_EQUAL(m.failure.reason, CTL_NO_SLOTS);
     CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "are free (3/4 of pool.megabytes)"));
     CU_ASSERT(jobs.bytes == 0 && jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0) == NULL);
-    close_registrar();
 }
 
 /* One rank of so many says that all of them are back. */
@@ -301,13 +293,11 @@ TEST(what_comes_back_counts_against_its_one_host)
 {
     struct ctl_message m;
 
-    open_registrar();
     come_back(0, 1);
     m = sent(0);
     CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
     CU_ASSERT_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job)->founder, rig_station(0).ip);
     close_registrar();
-
     open_registrar();
     come_back(0, 2);
     sent(0);
@@ -316,20 +306,17 @@ TEST(what_comes_back_counts_against_its_one_host)
     m = sent(1);
     CU_ASSERT_EQUAL_FATAL(m.head.type, CTL_READY);
     CU_ASSERT_EQUAL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, m.ready.job)->founder, 0);
-    close_registrar();
 }
 
 TEST(a_job_beyond_the_limits_is_refused)
 {
     struct ctl_message m;
 
-    open_registrar();
     join(0, 3);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_BAD_ARGUMENT);
     CU_ASSERT_STRING_EQUAL(m.failure.text, "3 ranks are more than the switch's limits.workers, 2");
-    close_registrar();
 }
 
 TEST(jobs_of_the_file_count_against_their_tenant_s_quota)
@@ -337,7 +324,6 @@ TEST(jobs_of_the_file_count_against_their_tenant_s_quota)
     const struct agg_terms terms = switchml_terms();
     struct ctl_message m;
 
-    open_registrar();
     registrar_close(registrar);
     cfg.static_jobs = cfg.hostagg_jobs = cfg.clone_jobs = cfg.replays = 1; /* all tenant 0's */
     cfg.tenant[0].quota.jobs = 5;
@@ -349,7 +335,6 @@ TEST(jobs_of_the_file_count_against_their_tenant_s_quota)
     m = sent(1);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, ": 4 in the switch's configuration, j"));
-    close_registrar();
 }
 
 /* One thread of rank 0's station, from the port where rank 0 says that its data comes from. */
@@ -374,7 +359,6 @@ TEST(nobody_joins_from_a_static_worker_s_port)
     struct ctl_message m;
     uint8_t number;
 
-    open_registrar();
     sml_terms_build(&plan.terms, &terms);
     CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     join(0, 2);
@@ -386,7 +370,6 @@ TEST(nobody_joins_from_a_static_worker_s_port)
         strstr(m.failure.text, " is worker 0's of job fixed in the switch's configuration"));
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
     start_pair();
-    close_registrar();
 }
 
 /* Two jobs that an operator could not tell apart. */
@@ -394,7 +377,6 @@ TEST(nobody_joins_by_the_name_of_a_static_job)
 {
     struct ctl_message m;
 
-    open_registrar();
     cfg.static_jobs = 1;
     strcpy(cfg.static_job[0].name, "j");
     join(0, 2);
@@ -404,7 +386,6 @@ TEST(nobody_joins_by_the_name_of_a_static_job)
     CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "a job of this name is in the switch's configuration"));
     strcpy(cfg.static_job[0].name, "other");
     start_pair();
-    close_registrar();
 }
 
 /* What a reload says to a static job whose worker has so many UDP ports of this station. */
@@ -424,7 +405,6 @@ static int add_static(unsigned station, unsigned network, unsigned port, unsigne
 
 TEST(no_new_static_job_takes_a_joined_rank_s_port)
 {
-    open_registrar();
     join(0, 2);
     sent(0);
     CU_ASSERT_EQUAL(add_static(0, 0, 5000, 1), -EBUSY); /* its job is still forming */
@@ -442,7 +422,6 @@ TEST(no_new_static_job_takes_a_joined_rank_s_port)
     send_flush(&rig.send);
     rig_sent_all();
     CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), 0);
-    close_registrar();
 }
 
 TEST(a_job_ends_with_its_members)
@@ -451,7 +430,6 @@ TEST(a_job_ends_with_its_members)
     struct ctl_message m;
     uint8_t number;
 
-    open_registrar();
     job = start_pair();
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
     number = job->common.number;
@@ -466,14 +444,12 @@ TEST(a_job_ends_with_its_members)
     job = start_pair();
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
     CU_ASSERT_NOT_EQUAL(job->common.number, number); /* late packets of the first meet nobody */
-    close_registrar();
 }
 
 TEST(an_abort_ends_the_job_of_all)
 {
     struct ctl_message m;
 
-    open_registrar();
     CU_ASSERT_PTR_NOT_NULL_FATAL(start_pair());
     m = message(CTL_ABORT, 1, 2);
     m.failure = (struct ctl_failure){.reason = CTL_APPLICATION, .rank = 1, .text = "had enough"};
@@ -483,7 +459,6 @@ TEST(an_abort_ends_the_job_of_all)
     CU_ASSERT_STRING_EQUAL(m.failure.text, "had enough");
     CU_ASSERT_EQUAL(sent(1).head.type, CTL_ABORTED);
     CU_ASSERT_EQUAL(jobs.bytes, 0);
-    close_registrar();
 }
 
 static struct settings_changes changes; /* in the keys, by the last reload */
@@ -513,7 +488,6 @@ TEST(jobs_go_on_under_another_configuration)
     struct config next;
     struct ctl_message m;
 
-    open_registrar();
     registrar_close(registrar);
     cfg.limits.workers = 3;
     set_up();
@@ -546,7 +520,6 @@ TEST(jobs_go_on_under_another_configuration)
     strcpy(m.failure.text, "had enough");
     receive(&m);
     rig_sent_all();
-    close_registrar();
 }
 
 /* Where the bridge knows a member, whatever it said when it joined. Other jobs go on. */
@@ -554,7 +527,6 @@ TEST(a_port_is_cut_off)
 {
     const struct agg_terms terms = switchml_terms();
 
-    open_registrar();
     join(0, 2);
     rig_sent_all();
     join(1, 2);
@@ -570,7 +542,6 @@ TEST(a_port_is_cut_off)
                            "rank 1 (10.0.0.2) was on port p2, which the switch's operator has removed");
     CU_ASSERT_EQUAL(jobs.bytes, 0);
     rig_sent_all();
-    close_registrar();
 }
 
 static void write_key_file(char path[32], char digit)
@@ -609,10 +580,10 @@ TEST(a_tenant_with_a_key)
     char path[32], why[KEY_FILE_WHY_MAX];
     struct ctl_message m;
     struct keys_key unknown;
+    struct registrar *none;
 
     write_key_file(path, 'a');
     CU_ASSERT_EQUAL_FATAL(key_file_read(&file, path, why), 0);
-    open_registrar();
     registrar_close(registrar);
     cfg.tenants = 2;
     cfg.tenant[1] =
@@ -641,10 +612,8 @@ TEST(a_tenant_with_a_key)
     CU_ASSERT_STRING_EQUAL(m.failure.text,
                            "jobs of this name need the key of tenant lab: set options.key_file, "
                            "or SWAGG_KEY_FILE, to its key file");
-    close_registrar();
-
     unlink(path);
-    CU_ASSERT_EQUAL(registrar_open(&registrar, &(struct registrar_parts){.lcores = &lcores}, &cfg), -EINVAL);
+    CU_ASSERT_EQUAL(registrar_open(&none, &(struct registrar_parts){.lcores = &lcores}, &cfg), -EINVAL);
 }
 
 /* Another key in the file: who is in a job with the one before stays, and is answered with it. */
@@ -659,7 +628,6 @@ TEST(a_tenants_key_is_retired)
     write_key_file(second, 'b');
     CU_ASSERT_EQUAL_FATAL(key_file_read(&old, path, why), 0);
     CU_ASSERT_EQUAL_FATAL(key_file_read(&other, second, why), 0);
-    open_registrar();
     registrar_close(registrar);
     strcpy(cfg.tenant[0].key_file, path);
     strcpy(cfg.tenant[0].name, "lab");
@@ -681,7 +649,6 @@ TEST(a_tenants_key_is_retired)
     join_sealed(1, &old.key[0], 0);
     CU_ASSERT_EQUAL(sent(1).failure.reason, CTL_BAD_KEY);
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_CONTROL_UNKNOWN_KEY), 1); /* nobody had it in a job */
-    close_registrar();
     unlink(path);
     unlink(second);
 }
@@ -690,14 +657,12 @@ TEST(who_is_not_admitted_is_told_so)
 {
     struct ctl_message m;
 
-    open_registrar();
     cfg.tenants = 0;
     join(0, 2);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "none of the switch's tenants has 10.0.0.1"));
-    close_registrar();
 }
 
 TEST(what_is_no_message_is_dropped_by_name)
@@ -712,7 +677,6 @@ TEST(what_is_no_message_is_dropped_by_name)
     };
     uint8_t payload[CTL_MESSAGE_MAX] = {0};
 
-    open_registrar();
     for (unsigned i = 0; i < RTE_DIM(faults); i++) {
         const struct ctl_message m = message(CTL_HEARTBEAT, 0, 2);
 
@@ -722,7 +686,6 @@ TEST(what_is_no_message_is_dropped_by_name)
         CU_ASSERT_EQUAL(rig_dropped(0, faults[i].drop), 1);
     }
     CU_ASSERT_EQUAL(rig_drops(), RTE_DIM(faults));
-    close_registrar();
 }
 
 static struct ctl_known known;
@@ -740,7 +703,6 @@ TEST(members_are_known_and_strangers_are_not)
 {
     struct ctl_message leave;
 
-    open_registrar();
     ctl_known_init(&known, 1);
     start_pair();
     CU_ASSERT_FALSE(is_known(1));
@@ -755,7 +717,6 @@ TEST(members_are_known_and_strangers_are_not)
     registry_host_list_members(&registrar->common, &known);
     CU_ASSERT_FALSE(is_known(0) || is_known(1));
     rig_sent_all();
-    close_registrar();
 }
 
 TEST(without_buffers_an_answer_is_lost_by_name)
@@ -764,7 +725,6 @@ TEST(without_buffers_an_answer_is_lost_by_name)
     struct rte_mbuf *taken[RIG_MBUFS], *m;
     unsigned n = 0;
 
-    open_registrar();
     m = join_frame(1, 2, "j", &terms);
     while ((taken[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
         n++;
@@ -772,7 +732,6 @@ TEST(without_buffers_an_answer_is_lost_by_name)
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_NO_MBUF), 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_CONTROL_SENT], 0);
     rte_pktmbuf_free_bulk(taken, n);
-    close_registrar();
 }
 
 struct seen {
@@ -795,7 +754,6 @@ TEST(jobs_can_be_visited)
 {
     struct seen seen = {0};
 
-    open_registrar();
     registrar_tick(registrar);
     registry_host_visit(&registrar->common, see, &seen);
     CU_ASSERT_EQUAL(seen.jobs, 0);
@@ -803,7 +761,6 @@ TEST(jobs_can_be_visited)
     registry_host_visit(&registrar->common, see, &seen);
     CU_ASSERT(seen.jobs == 1 && seen.state == CTL_ENTRY_RUNNING);
     CU_ASSERT_STRING_EQUAL(seen.name, "j");
-    close_registrar();
 }
 
 /* No polling lcore runs, so nobody holds a job. */

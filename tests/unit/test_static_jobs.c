@@ -78,6 +78,8 @@ static void tear_down(void)
     jobs_free(&jobs);
 }
 
+EACH_TEST(set_up, tear_down)
+
 /* The packet of a thread, as its first of a tensor. */
 static struct agg_packet packet(uint8_t payload[], unsigned job, unsigned rank, unsigned port, uint8_t tensor,
                                 uint16_t index)
@@ -115,7 +117,6 @@ TEST(workers_are_known_by_address_and_threads_by_port)
 {
     uint8_t payload[SML_HEADER_BYTES + 4 * ELEMENTS];
 
-    set_up();
     for (unsigned job = 0; job < 2; job++)
         for (unsigned rank = 0; rank < WORKERS; rank++)
             for (unsigned t = 0; t < THREADS; t++)
@@ -130,7 +131,6 @@ TEST(workers_are_known_by_address_and_threads_by_port)
     CU_ASSERT_EQUAL(send(0, 0, 4000 + THREADS, 1, 0), SML_REFUSED_FOREIGN_SENDER);
     CU_ASSERT_EQUAL(send(0, 0, 4000 + THREADS, 77, 0), SML_REFUSED_UNKNOWN_JOB);
     CU_ASSERT_EQUAL(send(0, 0, 4001, 0, 0), SML_DROP_BAD_SLOT);
-    tear_down();
 }
 
 /* In network order, from a frame to this thread. */
@@ -147,7 +147,6 @@ TEST(results_go_to_the_thread_that_sent)
 {
     uint8_t out[FRAME_HEADER_BYTES];
 
-    set_up();
     for (unsigned rank = 0; rank < WORKERS; rank++)
         for (unsigned t = 0; t < THREADS; t++) {
             const struct frame_udp *f = frame_to(out, 0, rank, t);
@@ -156,17 +155,14 @@ TEST(results_go_to_the_thread_that_sent)
                       f->ip.dst_addr == ip_of(0, rank));
             CU_ASSERT(f->ip.time_to_live == 64 && f->eth.dst_addr.addr_bytes[5] == rank);
         }
-    tear_down();
 }
 
 TEST(results_have_a_udp_checksum_if_asked_for)
 {
     uint8_t out[FRAME_HEADER_BYTES];
 
-    set_up();
     CU_ASSERT_EQUAL(frame_to(out, 0, 0, 0)->udp.dgram_cksum, 0);
     CU_ASSERT_NOT_EQUAL(frame_to(out, 1, 0, 0)->udp.dgram_cksum, 0);
-    tear_down();
 }
 
 /* Time is told often, as the daemon does. */
@@ -187,7 +183,6 @@ TEST(a_quiet_job_starts_over)
 {
     uint64_t now = 0;
 
-    set_up();
     wait_ms(&now, 3 * QUIET_MS);
     CU_ASSERT_EQUAL(fixed.job[0].runs, 0); /* nothing to forget */
     complete(0, 0, 0);
@@ -201,7 +196,6 @@ TEST(a_quiet_job_starts_over)
     wait_ms(&now, 2 * QUIET_MS);
     CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
     complete(0, 0, 0);
-    tear_down();
 }
 
 /* A new run may begin in the moment in which the job is to start over. */
@@ -209,7 +203,6 @@ TEST(what_is_heard_last_keeps_a_job_from_starting_over)
 {
     uint64_t now = 0;
 
-    set_up();
     complete(0, 9, 0);
     wait_ms(&now, 100);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
@@ -218,7 +211,6 @@ TEST(what_is_heard_last_keeps_a_job_from_starting_over)
     CU_ASSERT_FALSE(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
     CU_ASSERT(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
     complete(0, 0, 0);
-    tear_down();
 }
 
 /* A run that ended in its midst leaves nothing behind, neither here nor there. */
@@ -226,7 +218,6 @@ TEST(half_a_sum_is_forgotten)
 {
     uint64_t now = 0;
 
-    set_up();
     complete(0, 9, 0);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 10, 0x8000), SML_HELD);
@@ -235,7 +226,6 @@ TEST(half_a_sum_is_forgotten)
     complete(0, 0, 0);
     complete(0, 0, 1);
     CU_ASSERT_EQUAL(get_be32(verdict.payload + SML_HEADER_BYTES), 0x03030303);
-    tear_down();
 }
 
 /* What cannot be of this run, such as the packets of a worker that was started anew while others were not. */
@@ -243,7 +233,6 @@ TEST(strange_packets_do_not_keep_a_job_from_starting_over)
 {
     uint64_t now = 0;
 
-    set_up();
     complete(0, 5, 0);
     for (unsigned i = 0; i < 2 * QUIET_MS / 100; i++) {
         if (fixed.job[0].runs == 0)
@@ -251,7 +240,6 @@ TEST(strange_packets_do_not_keep_a_job_from_starting_over)
         wait_ms(&now, 100);
     }
     CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
-    tear_down();
 }
 
 /* As the engine notes a packet of the first job that was dropped. */
@@ -271,7 +259,6 @@ TEST(workers_that_are_configured_otherwise_are_told)
     const char *line;
     uint64_t now = 0;
 
-    set_up();
     CU_ASSERT_FATAL(capture_begin());
     for (unsigned i = 0; i < 1190; i++) {
         note_dropped(1, 2, SML_DROP_BAD_SLOT);
@@ -286,7 +273,6 @@ TEST(workers_that_are_configured_otherwise_are_told)
     }
     CU_ASSERT_EQUAL(lines, 2);
     capture_end();
-    tear_down();
 }
 
 /* Of stale packets only those are told that come while nothing else does. */
@@ -294,7 +280,6 @@ TEST(workers_that_send_only_what_is_stale_are_told)
 {
     uint64_t now = 0;
 
-    set_up();
     CU_ASSERT_FATAL(capture_begin());
     complete(0, 5, 0);
     wait_ms(&now, 100);
@@ -305,18 +290,15 @@ TEST(workers_that_send_only_what_is_stale_are_told)
     wait_ms(&now, 100);
     CU_ASSERT_PTR_NOT_NULL(strstr(capture_take(), "worker 1 (10.0.0.2), thread 0: drop_stale"));
     capture_end();
-    tear_down();
 }
 
 TEST(a_closed_job_is_not_known_by_address)
 {
-    set_up();
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 77, 0), SML_REFUSED_UNKNOWN_JOB);
     complete(1, 0, 0);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[1].number);
     CU_ASSERT_PTR_NULL(jobs.running[AGG_PROTOCOL_SWITCHML].senders);
-    tear_down();
 }
 
 /* Whatever it was doing, and however lately. */
@@ -324,7 +306,6 @@ TEST(the_operator_resets_a_job)
 {
     uint64_t now = 0;
 
-    set_up();
     complete(0, 9, 0);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
     wait_ms(&now, 100);
@@ -335,7 +316,6 @@ TEST(the_operator_resets_a_job)
     complete(0, 0, 0);
     complete(0, 0, 1);
     CU_ASSERT_EQUAL(get_be32(verdict.payload + SML_HEADER_BYTES), 0x03030303);
-    tear_down();
 }
 
 static struct config_tenant tenants[] = {{.name = "rest", .weight = 1},
@@ -346,7 +326,6 @@ TEST(a_static_job_counts_against_its_tenant_s_quota)
 {
     const struct switch_job *job;
 
-    set_up();
     tear_down();
     jobs = (struct jobs){.rcu = rcu,
                          .kernels = kernels_or_exit(),
@@ -358,8 +337,6 @@ TEST(a_static_job_counts_against_its_tenant_s_quota)
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
     CU_ASSERT_EQUAL(job->tenant, 1);
     CU_ASSERT_EQUAL(jobs_weight(&jobs, job) % 3, 0);
-    tear_down();
-    memset(&cfg.static_job, 0, sizeof(cfg.static_job));
 }
 
 /* Another configuration */
@@ -385,7 +362,6 @@ TEST(jobs_come_and_go_while_another_works)
 {
     uint64_t now = 0;
 
-    set_up();
     CU_ASSERT_EQUAL(send(0, 0, 4000, 0, 0), SML_HELD);
     wait_ms(&now, 100);
     changed = cfg;
@@ -403,14 +379,12 @@ TEST(jobs_come_and_go_while_another_works)
     CU_ASSERT_EQUAL(fixed.job[0].runs, 0); /* by its new quiet_ms */
     wait_ms(&now, QUIET_MS);
     CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
-    tear_down();
 }
 
 TEST(a_job_that_works_is_not_changed)
 {
     uint64_t now = 0;
 
-    set_up();
     complete(1, 0, 0);
     wait_ms(&now, 100);
     changed = cfg;
@@ -426,7 +400,6 @@ TEST(a_job_that_works_is_not_changed)
     complete(1, 0, 0);
     CU_ASSERT_EQUAL(fixed.job[1].plan.without_udp_sum, true);
     CU_ASSERT_EQUAL(jobs.count, 2);
-    tear_down();
 }
 
 /* The configuration that runs, with so many jobs more. */
@@ -445,7 +418,6 @@ static void add_jobs(unsigned more)
 /* Jobs are held to the quotas of the configuration that they come with, and to what running jobs hold. */
 TEST(new_jobs_are_held_to_the_new_limits)
 {
-    set_up();
     cfg.pool.slots = 2 * THREADS * SLOTS; /* there is no room for another */
     jobs_limit(&jobs, &cfg);
     add_jobs(1);
@@ -459,7 +431,6 @@ TEST(new_jobs_are_held_to_the_new_limits)
     changed.pool.slots = 4 * THREADS * SLOTS - 1;
     CU_ASSERT_EQUAL(prepare(), -ENOSPC);
     CU_ASSERT_EQUAL(jobs.quota.slots, cfg.pool.slots);
-    tear_down();
 }
 
 /* ... which may have their tenants in another order. */
@@ -468,7 +439,6 @@ TEST(new_jobs_are_held_to_their_tenant_s_new_quota)
     static const int swapped[] = {1, 0};
     const struct switch_job *job;
 
-    set_up();
     cfg.tenants = 2;
     cfg.tenant[0] = (struct config_tenant){.name = "lab", .weight = 1};
     cfg.tenant[1] = (struct config_tenant){.name = "rest", .weight = 1};
@@ -491,7 +461,6 @@ TEST(new_jobs_are_held_to_their_tenant_s_new_quota)
     commit();
     job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[2].number);
     CU_ASSERT_EQUAL(job->tenant, 1);
-    tear_down();
 }
 
 /* One of two that are new finds no room: neither is there. */
@@ -499,7 +468,6 @@ TEST(what_cannot_be_made_leaves_no_trace)
 {
     size_t bytes;
 
-    set_up();
     bytes = jobs.bytes;
     add_jobs(2);
     changed.pool.slots = 3 * THREADS * SLOTS;
@@ -508,7 +476,6 @@ TEST(what_cannot_be_made_leaves_no_trace)
     CU_ASSERT_EQUAL(jobs.bytes, bytes);
     CU_ASSERT_EQUAL(send(2, 0, 4000, 77, 0), SML_REFUSED_UNKNOWN_JOB);
     complete(0, 0, 0);
-    tear_down();
 }
 
 int main(void)

@@ -29,9 +29,10 @@ static void beat(uint8_t mac)
     speak();
 }
 
+EACH_TEST(open_rig, close_rig)
+
 TEST(results_follow_a_member_to_another_mac_address)
 {
-    open_rig();
     join("train");
     beat(9);
     beat(10);
@@ -39,20 +40,17 @@ TEST(results_follow_a_member_to_another_mac_address)
     CU_ASSERT_TRUE(file_has(asked, "{\"do\":\"move\",\"number\":0,\"rank\":0,\"mac\":2199023255562,"));
     CU_ASSERT_TRUE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
-    close_rig();
 }
 
 /* Its JOIN comes again from there, while the helper is at it. */
 TEST(a_member_moves_while_its_job_is_made)
 {
-    open_rig();
     ask_to_join("train");
     beat(10);
     hear_helper();
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
     hear_helper();
     CU_ASSERT_TRUE(file_has(asked, "{\"do\":\"move\",\"number\":0,\"rank\":0,\"mac\":2199023255562,"));
-    close_rig();
 }
 
 /* What an operator's line gives, as JSON: the question to the helper, if there is one, then the view or the
@@ -111,7 +109,6 @@ static void expect_part(const char *line, const char *found, const char *want)
 
 TEST(jobs)
 {
-    open_rig();
     join("train");
     expect(COMMAND("\"jobs\""), "{\"static\": {\"old\": true}}",
            "{\"question\":{\"at\":\"static\",\"do\":\"look\"},\"view\":{\"jobs\":["
@@ -136,12 +133,10 @@ TEST(jobs)
            "{\"jobs\":0,\"jobs_quota\":0,\"name\":\"all\"}]}}");
     expect_part(COMMAND("\"job\""), "{}", "which job?");
     expect_part(COMMAND("\"job\", \"name\": \"nobody\""), "{}", "there is no job nobody");
-    close_rig();
 }
 
 TEST(ports_stations_and_counters)
 {
-    open_rig();
     expect(COMMAND("\"ports\""),
            "{\"ports\": [{\"number\": 128, \"enabled\": true, \"up\": true, \"rx_frames\": 7, \"rx_bytes\": "
            "448, \"tx_frames\": 2, \"tx_bytes\": 128, \"drops\": 1}]}",
@@ -166,12 +161,10 @@ TEST(ports_stations_and_counters)
                 "\"view\":{\"control_received\":0,\"control_sent\":0,\"passed\":1,\"path_answers\":4}");
     expect_part(COMMAND("\"status\""), "{\"chip\": \"tofino\", \"ports_up\": 1}", "\"chip\":\"tofino\"");
     expect_part(COMMAND("\"memory\""), "{\"rows\": 16384, \"rows_in_use\": 32}", "\"rows_in_use\":32");
-    close_rig();
 }
 
 TEST(what_operators_change)
 {
-    open_rig();
     join("train");
     expect(COMMAND("\"job reset\", \"name\": \"old\""), "{}",
            "{\"question\":{\"do\":\"reset\",\"static\":\"old\"}}");
@@ -196,7 +189,6 @@ TEST(what_operators_change)
     expect(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "{}");
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_FAILED);
     expect_part(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "is over already");
-    close_rig();
 }
 
 /* As on a disk that is full for a while. */
@@ -204,7 +196,6 @@ TEST(what_could_not_be_written_is_written_once_it_can)
 {
     char fresh[80];
 
-    open_rig();
     join("train");
     beat(9);
     snprintf(fresh, sizeof(fresh), "%s.new", rig.state);
@@ -217,7 +208,6 @@ TEST(what_could_not_be_written_is_written_once_it_can)
     membership_tick(&rig.membership);
     registry_host_tick(&rig.membership.common, rig.now);
     CU_ASSERT_TRUE(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
-    close_rig();
 }
 
 static void take(void *context, struct registry_change *c)
@@ -248,7 +238,6 @@ static void reload_with(const char *words, const char *others, const char *want)
 /* But for what the chip was told at the start. Jobs go on. */
 TEST(the_file_is_read_anew)
 {
-    open_rig();
     join("train");
     reload_with("quota: {jobs: 3}", "quota: {jobs: 2}", "\"key\":\"tenants[lab].quota.jobs\"");
     expect_part(COMMAND("\"tenants\""), "{}", "\"jobs_quota\":2");
@@ -256,16 +245,13 @@ TEST(the_file_is_read_anew)
     reload_with("slots: 64", "slots: 32", "static[old].slots: 64 -> 32 needs a restart");
     beat(9);
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
-    close_rig();
 }
 
 TEST(what_means_nothing_here_is_refused_with_the_reason)
 {
-    open_rig();
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
     expect_part(COMMAND("\"lcores\""), "{}", "lcores: a Tofino has no polling threads");
     expect_part(COMMAND("\"dance\""), "{}", "knows no command");
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");
-    close_rig();
 }

@@ -105,6 +105,8 @@ static void close_switch(void)
     rig_close();
 }
 
+EACH_TEST(open_switch, close_switch)
+
 static void tick(void)
 {
     registrar_tick(registrar);
@@ -158,7 +160,6 @@ static void find_path(void)
 
 TEST(the_parent_is_asked_for_and_then_the_path_to_it)
 {
-    open_switch();
     tick();
     for (unsigned p = 0; p < RIG_PORTS; p++) {
         const struct frame_arp *f = (const void *)frame;
@@ -170,7 +171,6 @@ TEST(the_parent_is_asked_for_and_then_the_path_to_it)
     find_path();
     CU_ASSERT_EQUAL(uplinks_payload_bytes(&uplinks, 0), 1472);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_switch();
 }
 
 TEST(others_are_no_parent)
@@ -178,12 +178,10 @@ TEST(others_are_no_parent)
     const struct frame_end other = rig_station(1), elsewhere = parent(5);
     const uint8_t payload[40] = "SWAG";
 
-    open_switch();
     to_control(&other, 1, UPLINK_CONTROL_PORT, payload, sizeof(payload));
     to_control(&elsewhere, 1, UPLINK_CONTROL_PORT, payload,
                sizeof(payload)); /* from another UDP port of it */
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_NOT_PARENT), 2);
-    close_switch();
 }
 
 static struct agg_terms terms(void)
@@ -222,7 +220,6 @@ TEST(a_join_waits_for_the_way_and_then_goes_up)
 {
     struct ctl_message m;
 
-    open_switch();
     join("up-1");
     CU_ASSERT_EQUAL(sent_by(0).head.type, CTL_PENDING);
     find_path();
@@ -235,32 +232,27 @@ TEST(a_join_waits_for_the_way_and_then_goes_up)
     CU_ASSERT_EQUAL(sent_frame()->udp.src_port, RTE_BE16(UPLINK_CONTROL_PORT));
     CU_ASSERT_EQUAL(sent_frame()->udp.dst_port, RTE_BE16(CTL_PORT));
     CU_ASSERT_EQUAL(uplinks.uplink[0].sent, 1);
-    close_switch();
 }
 
 TEST(a_job_that_fits_no_uplink_stays_here)
 {
     struct ctl_message m;
 
-    open_switch();
     find_path();
     join("else");
     m = sent_by(0);
     CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id != 0);
-    close_switch();
 }
 
 TEST(a_job_may_want_one_switch_only)
 {
     struct ctl_message m;
 
-    open_switch();
     find_path();
     join_at("up-1", true);
     m = sent_by(0);
     CU_ASSERT(m.head.type == CTL_PENDING && m.head.boot_id != 0);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    close_switch();
 }
 
 /* The parent says that all ranks are there, of which rank 0 comes by us. Returns our job. */
@@ -337,7 +329,6 @@ TEST(a_sum_goes_up_and_the_result_comes_down)
 {
     const struct switch_job *job;
 
-    open_switch();
     job = start_job();
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
     CU_ASSERT(job->parent != NULL && job->parent->number == PARENTS_JOB && job->common.size == 1);
@@ -359,18 +350,15 @@ TEST(a_sum_goes_up_and_the_result_comes_down)
     CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_SENT_BYTES], SML_HEADER_BYTES + BODY);
     CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_RECEIVED], 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_switch();
 }
 
 TEST(what_comes_down_for_no_job_is_dropped_without_an_answer)
 {
-    open_switch();
     start_job();
     come_down(PARENTS_JOB + 1, 10);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
     CU_ASSERT_EQUAL(rig_drops(), 1);
     CU_ASSERT_EQUAL(rig.counters.uplink[0][UPLINK_RECEIVED], 0);
-    close_switch();
 }
 
 /* What rank 0 says while the job runs goes up; and the parent says that all is well. */
@@ -398,7 +386,6 @@ TEST(sums_follow_a_parent_with_another_mac_address)
     const struct switch_job *job;
     struct net_mac mac;
 
-    open_switch();
     job = start_job();
     parent_mac = 0x77;
     mac = parent(0).mac;
@@ -409,7 +396,6 @@ TEST(sums_follow_a_parent_with_another_mac_address)
     come_down(PARENTS_JOB, 10);
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    close_switch();
 }
 
 /* Nothing goes to it until it is found again; then the job goes on. */
@@ -419,7 +405,6 @@ TEST(a_job_outlives_the_port_toward_its_parent)
     struct net_mac mac;
     uint8_t port;
 
-    open_switch();
     job = start_job();
     uplinks_cut(&uplinks, 0, "h0");
     CU_ASSERT(uplinks_find(&uplinks, 0, &mac, &port)); /* that was another port */
@@ -435,7 +420,6 @@ TEST(a_job_outlives_the_port_toward_its_parent)
     CU_ASSERT_EQUAL(rig_sent(ABOVE, frame), 1);
     come_down(PARENTS_JOB, 10);
     CU_ASSERT_EQUAL(rig_sent(0, frame), 1);
-    close_switch();
 }
 
 /* A polling lcore may note it there between uplinks_cut and the port's end. */
@@ -444,7 +428,6 @@ TEST(a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere)
     struct net_mac mac;
     uint8_t port;
 
-    open_switch();
     find_path();
     registrar_cut(registrar, ABOVE, "uplink");
     find_parent();
@@ -454,7 +437,6 @@ TEST(a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere)
     for (unsigned p = 0; p < RIG_PORTS; p++)
         CU_ASSERT_EQUAL(rig_sent(p, frame), p != ABOVE);
     CU_ASSERT_FALSE(uplinks_find(&uplinks, 0, &mac, &port));
-    close_switch();
 }
 
 /* A job of the configuration with rank 0's address and UDP port. */
@@ -487,7 +469,6 @@ TEST(nobody_joins_a_job_above_from_a_static_worker_s_port)
     struct ctl_message m;
     uint8_t number;
 
-    open_switch();
     CU_ASSERT_EQUAL_FATAL(jobs_open(&jobs, &plan, &us, &number, text), 0);
     find_path();
     join("up-1");
@@ -497,7 +478,6 @@ TEST(nobody_joins_a_job_above_from_a_static_worker_s_port)
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
     join("up-1");
     CU_ASSERT_EQUAL(sent_by(ABOVE).head.type, CTL_JOIN);
-    close_switch();
 }
 
 TEST(no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on)
@@ -506,14 +486,12 @@ TEST(no_new_static_job_takes_the_port_of_a_rank_whose_job_goes_on)
     static struct config next;
     const struct static_jobs_change change = {&cfg, &next, tenant};
 
-    open_switch();
     next = cfg;
     next.static_jobs = 1;
     next.static_job[0] = fixed_job();
     CU_ASSERT_EQUAL(static_jobs_check_senders(&registrar->common, &change), 0);
     start_job();
     CU_ASSERT_EQUAL(static_jobs_check_senders(&registrar->common, &change), -EBUSY);
-    close_switch();
 }
 
 TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
@@ -521,7 +499,6 @@ TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
     struct settings_changes list = {0};
     struct registry_change c = {.next = &cfg, .list = &list};
 
-    open_switch();
     c.host = &registrar->common;
     CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 0);
     start_job();
@@ -532,18 +509,15 @@ TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
     CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_DRAIN, 0, "up-1", clock_ns()));
     CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
     CU_ASSERT_FALSE(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
-    close_switch();
 }
 
 /* Its job may begin after the reload, as that tenant's. */
 TEST(a_reload_knows_the_tenants_of_ranks_that_join)
 {
-    open_switch();
     find_path();
     join("up-1");
     sent_by(ABOVE);
     CU_ASSERT_EQUAL(registry_host_tenants(&registrar->common), 1);
-    close_switch();
 }
 
 TEST(a_job_that_has_ended_is_found_neither_way)
@@ -551,14 +525,12 @@ TEST(a_job_that_has_ended_is_found_neither_way)
     const struct switch_job *job;
     uint8_t number;
 
-    open_switch();
     job = start_job();
     number = job->common.number;
     CU_ASSERT_PTR_EQUAL(agg_jobs_find(&jobs.above[0][AGG_PROTOCOL_SWITCHML], PARENTS_JOB), &job->common);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number));
     CU_ASSERT_PTR_NULL(agg_jobs_find(&jobs.above[0][AGG_PROTOCOL_SWITCHML], PARENTS_JOB));
-    close_switch();
 }
 
 int main(void)

@@ -45,9 +45,10 @@ static void expect_sent(unsigned port, unsigned n, int tci)
         CU_ASSERT_EQUAL(s.tci, tci);
 }
 
+EACH_TEST(open_with_vlans, rig_close)
+
 TEST(a_broadcast_is_heard_in_its_vlan_with_each_ports_tags)
 {
-    open_with_vlans();
     rig_receive(0, frame(0, &everybody, -1));
     expect_sent(1, 1, 10);
     expect_sent(2, 1, -1);
@@ -58,25 +59,21 @@ TEST(a_broadcast_is_heard_in_its_vlan_with_each_ports_tags)
     expect_sent(0, 0, -1);
     expect_sent(2, 1, 20);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 TEST(a_priority_is_kept)
 {
-    open_with_vlans();
     rig_receive(1, frame(1, &everybody, PRIORITY | 20));
     expect_sent(2, 1, PRIORITY | 20);
     rig_receive(0, frame(0, &everybody, PRIORITY)); /* a tag with a priority only */
     expect_sent(1, 1, PRIORITY | 10);
     expect_sent(2, 1, -1);
-    rig_close();
 }
 
 TEST(what_a_port_does_not_carry_is_refused_by_name)
 {
     struct rte_mbuf *m;
 
-    open_with_vlans();
     rig_receive(0, frame(0, &everybody, 10)); /* it has no tags, not even this */
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_VLAN_ID), 1);
     rig_receive(0, frame(0, &everybody, 20));
@@ -97,14 +94,12 @@ TEST(what_a_port_does_not_carry_is_refused_by_name)
     rig_receive(1, m);
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_RUNT), 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(a_station_is_learned_in_its_vlan_alone)
 {
     const struct net_mac it = rig_station(7).mac;
 
-    open_with_vlans();
     rig_receive(2, frame(7, &everybody, 20));
     rig_receive(0, frame(7, &everybody, -1)); /* the same address elsewhere: another station */
     rig_sent_all();
@@ -115,18 +110,15 @@ TEST(a_station_is_learned_in_its_vlan_alone)
     expect_sent(0, 1, -1);
     expect_sent(2, 0, -1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVED], 0);
-    rig_close();
 }
 
 TEST(what_neighbours_say_has_no_vlan)
 {
     const struct net_mac bridges = {{1, 0x80, 0xC2, 0, 0, 0}};
 
-    open_with_vlans();
     rig_receive(1, frame(1, &bridges, -1));
     expect_sent(0, 1, -1);
     expect_sent(2, 1, -1);
-    rig_close();
 }
 
 static void ask_for(unsigned port, int tci, uint32_t ip)
@@ -142,7 +134,6 @@ static void ask_for(unsigned port, int tci, uint32_t ip)
 
 TEST(the_switch_has_an_address_in_each_vlan)
 {
-    open_with_vlans();
     ask_for(0, -1, rig_ip);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 1);
     expect_sent(0, 1, -1);
@@ -152,7 +143,6 @@ TEST(the_switch_has_an_address_in_each_vlan)
     ask_for(1, PRIORITY | 20, ip_in_20);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_ARP_REPLIES], 2);
     expect_sent(1, 1, PRIORITY | 20);
-    rig_close();
 }
 
 /* A frame of the rig, addressed to the switch, with a tag. */
@@ -165,21 +155,18 @@ static struct rte_mbuf *tagged(struct rte_mbuf *m, uint16_t tci)
 /* The job of the rig is in VLAN 10, a member on port 0 and one on port 1. */
 TEST(results_have_the_tags_of_the_members_ports)
 {
-    open_with_vlans();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 1));
     rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 10));
     expect_sent(0, 1, -1);
     expect_sent(1, 1, 10);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 2);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 TEST(a_member_in_another_vlan_is_none)
 {
     struct rte_mbuf *m;
 
-    open_with_vlans();
     rig_receive(0, rig_data(0, 0, RIG_JOB, 1));
     m = rig_data(1, 0, RIG_JOB, 2);
     rte_pktmbuf_mtod(m, struct frame_udp *)->ip.dst_addr = ip_in_20;
@@ -193,21 +180,17 @@ TEST(a_member_in_another_vlan_is_none)
     expect_sent(1, 1, 20); /* the reject goes back where the packet came from */
     rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 10));
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 2);
-    rig_close();
 }
 
 TEST(another_vlans_address_is_not_the_switchs_here)
 {
-    open_with_vlans();
     rig_receive(1, tagged(rig_data(1, 0, RIG_JOB, 2), 20)); /* to the address in VLAN 10 */
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_IP_NOT_OURS), 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(what_the_switch_says_unasked_it_says_in_every_vlan)
 {
-    open_with_vlans();
     host_announce(&rig.host, 0);
     send_flush(&rig.send);
     expect_sent(0, 2, -1);
@@ -217,7 +200,6 @@ TEST(what_the_switch_says_unasked_it_says_in_every_vlan)
     host_probe(&rig.host, 2, 103);
     send_flush(&rig.send);
     expect_sent(2, 2, 20);
-    rig_close();
 }
 
 /* A flooded frame is one buffer for all ports: the tag of one must not be another's. */
@@ -225,7 +207,6 @@ TEST(a_shared_frame_is_not_changed)
 {
     struct rte_mbuf *m[3], *shared;
 
-    open_with_vlans();
     fake_port_arrive(&rig_fake[0], 0, frame(0, &everybody, -1));
     rig_round();
     m[1] = fake_port_take(&rig_fake[1], 0);
@@ -237,7 +218,6 @@ TEST(a_shared_frame_is_not_changed)
                      rte_pktmbuf_mtod_offset(shared, uint8_t *, AT_TYPE), shared->data_len - AT_TYPE) == 0);
     rte_pktmbuf_free(m[1]);
     rte_pktmbuf_free(m[2]);
-    rig_close();
 }
 
 TEST(without_buffers_a_frame_that_must_be_copied_is_dropped_by_name)
@@ -246,7 +226,6 @@ TEST(without_buffers_a_frame_that_must_be_copied_is_dropped_by_name)
     struct rte_mbuf *m;
     unsigned n = 0;
 
-    open_with_vlans();
     m = frame(0, &everybody, -1);
     while ((taken[n] = rte_pktmbuf_alloc(rig_mbufs)) != NULL)
         n++;
@@ -254,7 +233,6 @@ TEST(without_buffers_a_frame_that_must_be_copied_is_dropped_by_name)
     CU_ASSERT_EQUAL(rig_dropped(1, DROP_NO_MBUF), 1);
     expect_sent(2, 1, -1);
     rte_pktmbuf_free_bulk(taken, n);
-    rig_close();
 }
 
 int main(void)

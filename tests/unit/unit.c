@@ -8,6 +8,14 @@ enum { TESTS_MAX = 64 };
 
 static CU_TestInfo tests[TESTS_MAX + 1]; /* ends with CU_TEST_INFO_NULL */
 static unsigned line_of[TESTS_MAX], count;
+static CU_SetUpFunc before_each;
+static CU_TearDownFunc after_each;
+
+void unit_around(void (*before)(void), void (*after)(void))
+{
+    before_each = before;
+    after_each = after;
+}
 
 void unit_add(unsigned line, const char *name, void (*test)(void))
 {
@@ -25,7 +33,7 @@ void unit_add(unsigned line, const char *name, void (*test)(void))
 
 int unit_main(void)
 {
-    CU_SuiteInfo suites[] = {{program_invocation_short_name, NULL, NULL, NULL, NULL, tests},
+    CU_SuiteInfo suites[] = {{program_invocation_short_name, NULL, NULL, before_each, after_each, tests},
                              CU_SUITE_INFO_NULL};
     unsigned failures;
 

@@ -15,6 +15,15 @@
     }                                                                                                        \
     static void test_##name(void)
 
+/* Does something before each test and after each, failed or not; either may be NULL. */
+#define EACH_TEST(before, after)                                                                             \
+    __attribute__((constructor)) static void set_around(void)                                                \
+    {                                                                                                        \
+        unit_around(before, after);                                                                          \
+    }
+
+void unit_around(void (*before)(void), void (*after)(void));
+
 /* One more test, which stands in this line of its file. */
 void unit_add(unsigned line, const char *name, void (*test)(void));
 
