@@ -21,6 +21,15 @@ static struct atp_collector *collector;
 static struct atp_collector_config cfg;
 static struct agg_verdict v;
 
+static void close_collector(void)
+{
+    free(collector);
+    collector = NULL;
+}
+
+EACH_TEST(NULL, close_collector)
+
+/* Instead of the one before. */
 static void open_collector(uint16_t workers, enum xfer_mode mode)
 {
     cfg =
@@ -32,12 +41,8 @@ static void open_collector(uint16_t workers, enum xfer_mode mode)
                                       .life = LIFE,
                                       .first_sequence = FIRST,
                                       .kernels = kernels_or_exit()};
+    close_collector();
     collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
-}
-
-static void close_collector(void)
-{
-    free(collector);
 }
 
 static struct atp_packet gradient(uint32_t sequence, uint64_t ranks)
@@ -137,7 +142,6 @@ TEST(singles)
     check_result(7);
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 6, 0), ATP_SEND_ALL);
     CU_ASSERT_EQUAL(part(FIRST, 4, ATP_RESEND), ATP_DROP_STALE);
-    close_collector();
 }
 
 TEST(out_of_the_window)
@@ -152,7 +156,6 @@ TEST(out_of_the_window)
     CU_ASSERT_PTR_NULL(atp_collector_locate(collector, &p));
     p = gradient(FIRST, 1), p.kind = ATP_PARAMETER;
     CU_ASSERT_EQUAL(apply(&p), ATP_DROP_BAD_KIND);
-    close_collector();
 }
 
 /* The paper: a packet of all ranks replaces what is there. */
@@ -167,7 +170,6 @@ TEST(replaced)
     CU_ASSERT_EQUAL(part(FIRST + 1, 7, 0), ATP_HELD);
     CU_ASSERT_EQUAL(part(FIRST + 1, 8, 0), ATP_SEND_ALL);
     check_result(0xf);
-    close_collector();
 }
 
 /* The published prototype's trap: a sum that overlaps with what is in is dropped, and with it the rank that
@@ -204,7 +206,6 @@ TEST(overlap_loses_nobody)
     CU_ASSERT(agg_wants(&v, 3) && !agg_wants(&v, 0));
     CU_ASSERT_EQUAL(part(FIRST + 2, 8, 0), ATP_SEND_ALL);
     check_result(0xf);
-    close_collector();
 }
 
 /* Whatever parts come, in whatever order: once every rank has come alone, there is a sum, and it is right. */
@@ -226,7 +227,6 @@ TEST(any_parts)
             CU_ASSERT_FATAL(done || alone != all);
         }
         check_result(all);
-        close_collector();
     }
 }
 
@@ -240,7 +240,6 @@ TEST(waiting_names_who)
     CU_ASSERT_EQUAL(part(FIRST, 0x200, ATP_RESEND), ATP_SEND_WAITING);
     CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES + 2);
     CU_ASSERT(v.payload[ATP_HEADER_BYTES] == 1 && v.payload[ATP_HEADER_BYTES + 1] == 3);
-    close_collector();
 }
 
 static enum atp_reason ask(uint32_t sequence, uint16_t rank)
@@ -272,13 +271,11 @@ TEST(questions)
     check_result(7);
     CU_ASSERT_EQUAL(ask(FIRST, 1), ATP_SEND_ONE);
     check_result(7);
-    close_collector();
 }
 
 static void open_collector_with_group(uint16_t workers)
 {
     open_collector(workers, XFER_ON_ARRIVAL);
-    close_collector();
     cfg.has_group = true;
     collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
 }
@@ -316,7 +313,6 @@ TEST(asked_by_several)
     CU_ASSERT_EQUAL(ask(FIRST, 4), ATP_SEND_ONE);
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 31, 0), ATP_SEND_ALL);
     CU_ASSERT_EQUAL(ask(FIRST + WINDOW, 3), ATP_SEND_ONE); /* of another chunk */
-    close_collector();
 }
 
 /* Of a chunk that ranks have called differently for nobody's contribution counts: all send again, to hear it.
@@ -332,7 +328,6 @@ TEST(questions_of_what_differs)
     CU_ASSERT_NOT_EQUAL(ask(FIRST, 0), ATP_HELD);
     CU_ASSERT(agg_wants(&v, 0));
     CU_ASSERT_EQUAL(v.payload[ATP_HEADER_BYTES], 0);
-    close_collector();
 }
 
 TEST(foreign_ranks)
@@ -352,7 +347,6 @@ TEST(foreign_ranks)
     CU_ASSERT_EQUAL(apply_from(0, &p, (uint8_t[BODY]){0}, BODY), ATP_DROP_BAD_RANKS);
     CU_ASSERT_EQUAL(part(FIRST, 7, 0), ATP_SEND_ALL);
     check_result(7);
-    close_collector();
 }
 
 /* In ordered mode the bits of a float sum do not depend on who comes first. */
@@ -379,7 +373,6 @@ TEST(ordered)
         for (unsigned i = 0; i < WORDS; i++)
             CU_ASSERT_EQUAL(memcmp(v.payload + ATP_HEADER_BYTES + 4 * i, &expected, 4), 0);
         CU_ASSERT_EQUAL(part(FIRST + 1, 3, 0), ATP_DROP_SUMMED);
-        close_collector();
     }
 }
 
@@ -401,7 +394,6 @@ TEST(wide)
     p.bitmap0 = 4;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_ALL);
     CU_ASSERT_EQUAL(memcmp(v.payload + ATP_HEADER_BYTES, body, BODY), 0);
-    close_collector();
 }
 
 TEST(average)
@@ -417,7 +409,6 @@ TEST(average)
     p.bitmap0 = 2;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_ALL);
     CU_ASSERT_EQUAL(get_be32(v.payload + ATP_HEADER_BYTES + 12), 6);
-    close_collector();
 }
 
 /* A reduce: the root gets the sum, the others are told that there is one. */
@@ -436,7 +427,6 @@ TEST(root)
     p.flags = ATP_RESEND, p.bitmap0 = 1;
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_ONE);
     CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES);
-    close_collector();
 }
 
 /* Ranks that call different things get an error that names both, and never a sum. */
@@ -466,7 +456,6 @@ TEST(mismatch)
     CU_ASSERT_EQUAL(apply_body(&p, body, sizeof body), ATP_SEND_MISMATCH);
     CU_ASSERT(xfer_parse_mismatch(&m, v.payload + ATP_HEADER_BYTES, v.bytes - ATP_HEADER_BYTES));
     CU_ASSERT(m.your_rank == 2 && m.peer_rank == 1 && m.yours.count == 11 && m.peers.count == 12);
-    close_collector();
 }
 
 /* The first packet of one call against a later one of another; other lengths, types, roots. */
@@ -485,7 +474,6 @@ TEST(mismatches)
         p.root = what == 2 ? 1 : ATP_ALL;
         bytes = what == 3 ? BODY - 4 : BODY;
         CU_ASSERT_EQUAL(apply_body(&p, body, bytes), what == 4 ? ATP_SEND_ALL : ATP_SEND_MISMATCH);
-        close_collector();
     }
 }
 
@@ -507,7 +495,6 @@ TEST(remapping)
     CU_ASSERT_EQUAL(part(FIRST + WINDOW, 2, 0), ATP_SEND_ALL);
     CU_ASSERT_NOT_EQUAL(next_of(), (uint16_t)(LIFE + FIRST));
     CU_ASSERT_EQUAL(v.payload[1], ATP_COLLISION | ATP_ECN);
-    close_collector();
 }
 
 /* What every rank alone says of itself stands for it alone; what its switches make of it, for all. */
@@ -556,5 +543,4 @@ TEST(out_of_range)
     CU_ASSERT_EQUAL(atp_collector_footprint(&bad), 0);
     bad = cfg, bad.topology.workers = 65, bad.topology.per_rack = 1;
     CU_ASSERT_EQUAL(atp_collector_footprint(&bad), 0);
-    close_collector();
 }

@@ -19,25 +19,32 @@ static size_t payload_bytes;
 
 static unsigned shards;
 
-static void open_table(struct atp_table_config cfg)
-{
-    cfg.chunk_bytes = BODY;
-    cfg.max_age_ns = AGE;
-    cfg.kernels = kernels_or_exit();
-    table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
-    shards = cfg.shards == 0 ? 1 : cfg.shards;
-    now = 5;
-}
-
 /* Time matters to a table as long as something in it can get old. */
 static void close_table(void)
 {
     bool awaits = false;
 
+    if (table == NULL)
+        return;
     for (unsigned s = 0; s < shards; s++)
         awaits |= atp_table_awaits_time(table, s);
     CU_ASSERT_EQUAL(awaits, atp_table_taken(table) > 0);
     free(table);
+    table = NULL;
+}
+
+EACH_TEST(NULL, close_table)
+
+/* Instead of the one before. */
+static void open_table(struct atp_table_config cfg)
+{
+    cfg.chunk_bytes = BODY;
+    cfg.max_age_ns = AGE;
+    cfg.kernels = kernels_or_exit();
+    close_table();
+    table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
+    shards = cfg.shards == 0 ? 1 : cfg.shards;
+    now = 5;
 }
 
 /* What rank `place` of a rack of `fan_in` sends of one chunk; its elements are all 1 << place. */
@@ -155,7 +162,6 @@ TEST(checksums)
     now += AGE;
     CU_ASSERT(atp_table_expire(table, 0, now, &v));
     sent_checked(1);
-    close_table();
 }
 
 /* A switch has no key: it lets pass, whatever that may say. */
@@ -172,7 +178,6 @@ TEST(keyed_packets_pass)
     keyed.kind = ATP_PARAMETER;
     CU_ASSERT_EQUAL(apply(&keyed), ATP_SWITCH_PASSED);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
-    close_table();
 }
 
 /* Of no rank of its rack: there is nothing that the rack's aggregator could say of it. */
@@ -186,7 +191,6 @@ TEST(parts_of_others_pass)
     CU_ASSERT_EQUAL(apply(&strange), ATP_SWITCH_ALONE);
     CU_ASSERT_EQUAL(sent(2 << 8).bitmap1, 2);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
-    close_table();
 }
 
 /* 1: the aggregator is another's. */
@@ -211,7 +215,6 @@ TEST(1_collision_passes)
     other = gradient(0, 3), other.bitmap0 = 7, other.flags = ATP_EDGE;
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
-    close_table();
 }
 
 /* Another chunk has the only aggregator; these ranks of three meet it, and then the aggregator is free. */
@@ -254,7 +257,6 @@ TEST(the_rest_goes_on)
     out = sent(4);
     CU_ASSERT(out.bitmap0 == 4 && out.flags == (ATP_RESEND | ATP_COLLISION | ATP_EDGE));
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* What has passed of other chunks, whatever of them differs, is nothing to this one; what has passed of too
@@ -276,7 +278,6 @@ TEST(the_rest_of_others)
         pass_by(other, 1);
         network = 0;
         CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
-        close_table();
     }
 }
 
@@ -293,7 +294,6 @@ TEST(1_claim)
     CU_ASSERT(atp_table_view(table, INDEX % 7, &view));
     CU_ASSERT(view.chunk == 1000 && view.contributed == 1 && view.ranks[0] == 1);
     CU_ASSERT(!atp_table_view(table, 7, &view));
-    close_table();
 }
 
 /* 2: a parameter packet frees what is its own. */
@@ -315,7 +315,6 @@ TEST(2_parameter_frees)
     CU_ASSERT_EQUAL(apply(&parameter), ATP_SWITCH_FREED);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
     CU_ASSERT_EQUAL(apply(&parameter), ATP_SWITCH_PASSED);
-    close_table();
 }
 
 /* 3: each level has its own fan-in and bitmap. */
@@ -335,7 +334,6 @@ TEST(3_levels)
     CU_ASSERT_EQUAL(apply_elements(&out, 4), ATP_SWITCH_SUM);
     out = sent(7);
     CU_ASSERT(out.flags == ATP_EDGE && out.bitmap0 == 0 && out.bitmap1 == 3);
-    close_table();
 }
 
 /* Racks of different sizes meet at the server's switch, also in parts. */
@@ -352,7 +350,6 @@ TEST(3_unequal_racks)
     CU_ASSERT_EQUAL(apply_elements(&part, 1), ATP_SWITCH_PARTIAL);
     out = sent(16);
     CU_ASSERT(out.bitmap0 == 8 && out.fan_in0 == 4 && out.rack == 2 && out.bitmap1 == 3);
-    close_table();
 }
 
 /* The near rack's ranks are children of the server's switch one by one. */
@@ -367,7 +364,6 @@ TEST(3_near_ranks)
     CU_ASSERT_EQUAL(apply_elements(&near, 5), ATP_SWITCH_SUM);
     out = sent(15);
     CU_ASSERT(out.bitmap0 == 0 && out.bitmap1 == 3);
-    close_table();
 }
 
 /* The same without a word of who is near: the switch of a rack is the server's, too. If the others' sum is
@@ -396,7 +392,6 @@ TEST(3_near_ranks_that_nobody_knows_of)
     CU_ASSERT_EQUAL(apply_elements(&far, 10), ATP_SWITCH_REST);
     out = sent(10);
     CU_ASSERT(out.bitmap0 == 1 && out.rack == 1 && (out.flags & ATP_EDGE));
-    close_table();
 
     far.fan_in1 = near.fan_in1 = 3; /* the racks' sum is as young as what has joined it */
     open_table((struct atp_table_config){.aggregators = 100});
@@ -407,7 +402,6 @@ TEST(3_near_ranks_that_nobody_knows_of)
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
     now += AGE - 1;
     CU_ASSERT(!atp_table_expire(table, 0, now, &v));
-    close_table();
 }
 
 /* Copies that the network makes of a rack's packets make its sum once more; it joins the others' once. */
@@ -429,7 +423,6 @@ TEST(3_copies_of_near_ranks_join_once)
     far.rack = far.child = 2;
     CU_ASSERT_EQUAL(apply_elements(&far, 20), ATP_SWITCH_SUM);
     CU_ASSERT_EQUAL(sent(33).bitmap1, 7);
-    close_table();
 }
 
 /* 4: it is in already, and was not sent again. */
@@ -443,7 +436,6 @@ TEST(4_duplicate_drops)
     CU_ASSERT_EQUAL(apply(&q), ATP_SWITCH_SUM);
     sent(3);
     CU_ASSERT_EQUAL(apply(&q), ATP_SWITCH_DUPLICATE);
-    close_table();
 }
 
 /* 5 and 6: counted, until all of the fan-in are there. The aggregator stays until the result passes. */
@@ -456,7 +448,6 @@ TEST(5_6_completes)
     }
     CU_ASSERT_EQUAL(sent(63 * 64 / 2).bitmap0, UINT64_MAX);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1);
-    close_table();
 }
 
 /* 7: at the second level a packet that was sent again takes out the sum, whether it is in it or not. (The
@@ -489,7 +480,6 @@ TEST(7_resend_at_the_edge)
     part.flags = ATP_EDGE; /* parts of a rack are added to nothing */
     CU_ASSERT_EQUAL(apply_elements(&part, 3), ATP_SWITCH_ALONE);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* Where three switches in a row add, what the second has sent out so (a whole rack and a part of another)
@@ -513,7 +503,6 @@ TEST(7_resend_of_a_rack_and_a_part_of_another)
         out = sent(100);
         CU_ASSERT(out.bitmap1 == UINT64_C(1) << in && out.bitmap0 == 0);
     }
-    close_table();
 }
 
 /* 8: sent again, and in already: all that is there goes on. (The paper passes on the packet alone.) */
@@ -539,7 +528,6 @@ TEST(8_resend_seen)
     p.flags = ATP_RESEND;
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
     CU_ASSERT_EQUAL(sent(3).bitmap0, 3);
-    close_table();
 }
 
 /* 9 and 10: sent again, and not in: added, and all goes on; the aggregator is free. */
@@ -557,7 +545,6 @@ TEST(9_10_resend_unseen)
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_ALONE); /* and claims nothing */
     CU_ASSERT_EQUAL(sent(2).flags, ATP_RESEND | ATP_EDGE);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* A question has no elements, and comes from a rank that need not be in the sum. */
@@ -598,7 +585,6 @@ TEST(a_question_takes_out_the_sum)
     CU_ASSERT_EQUAL(v.bytes, ATP_HEADER_BYTES);
     CU_ASSERT_EQUAL(atp_parse(&out, v.payload, v.bytes), ATP_OK);
     CU_ASSERT(out.kind == ATP_ASK && out.flags == ATP_EDGE);
-    close_table();
 }
 
 /* The question meets the second level's aggregator as it has passed the first. */
@@ -615,7 +601,6 @@ TEST(a_question_at_the_edge)
     CU_ASSERT_EQUAL(ask(p), ATP_SWITCH_ASKED);
     CU_ASSERT_EQUAL(sent(10).bitmap1, 1);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* A packet of chunk `sequence`, as gradient() makes them. */
@@ -665,7 +650,6 @@ TEST(taken_ones_have_neighbours)
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_PARTIAL);
     CU_ASSERT_EQUAL(sent(3).sequence, 7);
     CU_ASSERT_EQUAL(atp_table_taken(table), 1 + ATP_REACH - 4);
-    close_table();
 }
 
 /* Neighbours are of the same shard and part, and begin anew behind the last one. */
@@ -684,7 +668,6 @@ TEST(neighbours_are_of_the_same_part)
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     p = of_chunk(4, 0), p.job++; /* another part */
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
-    close_table();
 }
 
 /* What was sent makes room for what was not, but only if nothing is empty. */
@@ -715,7 +698,6 @@ TEST(complete_sums_make_room)
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
     CU_ASSERT_EQUAL(result_passes(1), ATP_SWITCH_FREED);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* One result frees what its chunk has at both levels. */
@@ -732,7 +714,6 @@ TEST(a_result_frees_both_levels)
     CU_ASSERT_EQUAL(atp_table_taken(table), 3);
     CU_ASSERT_EQUAL(result_passes(1000), ATP_SWITCH_FREED);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 TEST(marks_are_collected)
@@ -746,7 +727,6 @@ TEST(marks_are_collected)
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
     CU_ASSERT_EQUAL(sent(3).flags, ATP_ECN | ATP_EDGE);
     CU_ASSERT_EQUAL(sent(3).exponent, -5);
-    close_table();
 }
 
 TEST(what_only_the_server_adds)
@@ -761,7 +741,6 @@ TEST(what_only_the_server_adds)
     p = gradient(0, 1), p.fan_in1 = 1; /* nobody to wait for */
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_ALONE);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
 }
 
 /* Packets of different calls never make a sum. */
@@ -782,7 +761,6 @@ TEST(differing)
     CU_ASSERT_EQUAL(sent(2).flags, ATP_RESEND | ATP_EDGE);
     p = gradient(1, 2);
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
-    close_table();
 }
 
 /* A job that has died leaves no aggregator behind. */
@@ -810,7 +788,6 @@ TEST(age)
     CU_ASSERT_EQUAL(sent(2).sequence, 1001);
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
     CU_ASSERT(!atp_table_expire(table, 0, now + 2, &v));
-    close_table();
 }
 
 /* A sum to which something was added is as young as that, at either level. */
@@ -840,7 +817,6 @@ TEST(age_counts_from_the_last_contribution)
         CU_ASSERT(!atp_table_expire(table, 0, now, &v));
         now++;
         CU_ASSERT(atp_table_expire(table, 0, now, &v));
-        close_table();
     }
 }
 
@@ -867,7 +843,6 @@ TEST(vlans_are_apart)
     p.bitmap0 = 1;
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_SUM);
     network = 0;
-    close_table();
 }
 
 TEST(priority)
@@ -878,7 +853,6 @@ TEST(priority)
     open_table((struct atp_table_config){.aggregators = 1});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
-    close_table();
     open_table((struct atp_table_config){.aggregators = 1, .preempt = true});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     other.priority = 0; /* equals take nothing from one another */
@@ -887,7 +861,6 @@ TEST(priority)
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_PREEMPTED);
     CU_ASSERT(sent(1).job == 1 && v.as->to.ip == at(99).ip);
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
-    close_table();
 }
 
 TEST(shards)
@@ -903,10 +876,8 @@ TEST(shards)
         CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD); /* all different */
     }
     CU_ASSERT_EQUAL(atp_table_taken(table), 9);
-    close_table();
     open_table((struct atp_table_config){.aggregators = 2, .shards = 3});
     CU_ASSERT_EQUAL(atp_table_size(table), 3); /* one each */
-    close_table();
     cfg.aggregators = 0;
     CU_ASSERT_EQUAL(atp_table_footprint(&cfg), 0);
     cfg.aggregators = ATP_MAX_AGGREGATORS + 1;
@@ -921,7 +892,6 @@ TEST(parts)
     open_table((struct atp_table_config){.aggregators = 1});
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_HELD);
     CU_ASSERT_EQUAL(apply(&other), ATP_SWITCH_COLLISION);
-    close_table();
     open_table((struct atp_table_config){.aggregators = 4, .parts = 2});
     for (unsigned i = 0; i < 2; i++) {
         p.index = other.index = (uint16_t)i;
@@ -932,10 +902,8 @@ TEST(parts)
     p.index = p.sequence = 2; /* its part is full, and so would the table be */
     CU_ASSERT_EQUAL(apply(&p), ATP_SWITCH_COLLISION);
     CU_ASSERT_EQUAL(atp_table_taken(table), 4);
-    close_table();
     open_table((struct atp_table_config){.aggregators = 4, .shards = 2, .parts = 3});
     CU_ASSERT_EQUAL(atp_table_size(table), 6); /* one a shard and part */
-    close_table();
     CU_ASSERT_EQUAL(
         atp_table_footprint(&(struct atp_table_config){
             .aggregators = 100, .chunk_bytes = BODY, .max_age_ns = AGE, .parts = ATP_MAX_PARTS + 1}),
@@ -961,7 +929,6 @@ static unsigned forwarded(uint32_t ppm, uint64_t seed)
         CU_ASSERT_EQUAL(apply(&p), passes ? ATP_SWITCH_PASSED : ATP_SWITCH_FREED);
     }
     CU_ASSERT_EQUAL(atp_table_taken(table), 0);
-    close_table();
     return n;
 }
 

@@ -86,9 +86,14 @@ static void open_job(bool little, bool collector)
 
 static void close_job(void)
 {
+    if (job == NULL)
+        return;
     free(jobs.senders);
     carry_close(&jobs, job);
+    job = NULL;
 }
+
+EACH_TEST(NULL, close_job)
 
 static void note(void *ctx, const struct agg_job *of, const struct agg_packet *answered,
                  const struct carried *what)
@@ -164,7 +169,6 @@ TEST(the_collector_gets_the_sum)
     CU_ASSERT_EQUAL(sent.p[0].body_bytes, 4 * FLOATS);
     CU_ASSERT_EQUAL(float_of(&sent.p[0]), 7);
     CU_ASSERT_EQUAL(copy(1, 7, 2), CLN_DROP_STALE); /* sent again */
-    close_job();
 }
 
 TEST(sums_can_be_read)
@@ -187,7 +191,6 @@ TEST(sums_can_be_read)
     CU_ASSERT_EQUAL(view.code, agg_code(AGG_F32, AGG_SUM));
     memcpy(&value, view.elements + 4 * (FLOATS - 1), sizeof value);
     CU_ASSERT_EQUAL(value, 4.5F);
-    close_job();
 }
 
 TEST(sums_are_made_in_the_order_of_workers)
@@ -197,7 +200,6 @@ TEST(sums_are_made_in_the_order_of_workers)
     copy(1, 0, -1e8F);
     CU_ASSERT_EQUAL(copy(0, 0, 1e8F), CLN_SEND_SUM);
     CU_ASSERT_EQUAL(float_of(&sent.p[0]), 1); /* by arrival it would be 0 */
-    close_job();
 }
 
 TEST(a_chunk_that_lacks_copies_is_reported_once)
@@ -227,7 +229,6 @@ TEST(a_chunk_that_lacks_copies_is_reported_once)
     copy(0, 2, 1);
     CU_ASSERT_EQUAL(copy(2, 2, 1), CLN_SEND_SUM);
     CU_ASSERT(!cln_protocol.tick(job, 0, 1, UINT64_MAX, &v));
-    close_job();
 }
 
 TEST(a_later_chunk_takes_the_place_of_one_that_lacks_copies)
@@ -248,7 +249,6 @@ TEST(a_later_chunk_takes_the_place_of_one_that_lacks_copies)
     CU_ASSERT_EQUAL(copy(0, 0x7ffffff1, 1), CLN_HELD);
     CU_ASSERT_EQUAL(copy(1, 0xf0000001, 1), CLN_SEND_GIVEN_UP);
     CU_ASSERT_EQUAL(copy(2, 1, 1), CLN_SEND_GIVEN_UP);
-    close_job();
 }
 
 TEST(without_a_collector_the_same_is_counted)
@@ -262,7 +262,6 @@ TEST(without_a_collector_the_same_is_counted)
     CU_ASSERT_EQUAL(v.reason, CLN_MISSING);
     CU_ASSERT_EQUAL(v.action, AGG_HOLD);
     CU_ASSERT_EQUAL(copy(0, SLOTS, 1), CLN_GIVEN_UP);
-    close_job();
 }
 
 TEST(what_is_found_in_a_frame)
@@ -290,7 +289,6 @@ TEST(what_is_found_in_a_frame)
     frame[KIND_AT + 1]--;
     CU_ASSERT_EQUAL(pass(COLLECTOR + 1, frame, FRAME, 0), CLN_IGNORED_SENDER);
     CU_ASSERT_EQUAL(pass(COLLECTOR, frame, FRAME, 0), CLN_IGNORED_SENDER);
-    close_job();
 }
 
 TEST(shards_look_after_their_own_slots)
@@ -341,7 +339,6 @@ TEST(time_matters_while_copies_are_missing)
     for (uint16_t w = 1; w < WORKERS; w++)
         copy(w, 1 + SLOTS, 100); /* and then is whole */
     CU_ASSERT(!cln_protocol.ticks(job->pool, 0));
-    close_job();
 }
 
 TEST(terms)

@@ -76,6 +76,8 @@ static void close_flow(void)
     rig_close();
 }
 
+EACH_TEST(NULL, close_flow)
+
 static struct rte_mbuf *frame_from(unsigned station, uint16_t ether_type, uint32_t sequence, float value)
 {
     struct rte_mbuf *m = rte_pktmbuf_alloc(rig_mbufs);
@@ -137,7 +139,6 @@ TEST(frames_pass_as_they_came_and_the_collector_gets_the_sum)
     CU_ASSERT_EQUAL(sum, 7);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_RESULTS], 1);
-    close_flow();
 }
 
 TEST(other_frames_pass_unseen)
@@ -151,7 +152,6 @@ TEST(other_frames_pass_unseen)
     CU_ASSERT_EQUAL(verdicts(CLN_IGNORED_SENDER), 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 2);
-    close_flow();
 }
 
 /* Of which the mbuf says how it is to be cut. */
@@ -171,7 +171,6 @@ TEST(merged_frames_pass_as_they_came)
         rte_pktmbuf_free(m);
     }
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
-    close_flow();
 }
 
 TEST(numbers_in_little_endian)
@@ -193,7 +192,6 @@ TEST(numbers_in_little_endian)
     pass(0, ETHER_TYPE, 5, 1);
     pass(1, ETHER_TYPE, 6, 1);
     CU_ASSERT_EQUAL(verdicts(CLN_HELD), 2);
-    close_flow();
 }
 
 TEST(a_quiet_job_starts_over)
@@ -208,7 +206,6 @@ TEST(a_quiet_job_starts_over)
     CU_ASSERT_EQUAL(fixed.job[0].runs, 1);
     pass(1, ETHER_TYPE, rte_cpu_to_be_32(996), 3);
     CU_ASSERT_EQUAL(verdicts(CLN_HELD), 3);
-    close_flow();
 }
 
 int main(void)

@@ -33,9 +33,10 @@ static unsigned flooded(const struct net_mac *to, unsigned frames)
     return sent;
 }
 
-static void open_with_bounds(void)
+EACH_TEST(rig_open, rig_close)
+
+static void set_bounds(void)
 {
-    rig_open();
     for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
         storm_set(&rig.receive.storm[0], kind, PER_SECOND, UINT64_C(1000000000000));
 }
@@ -44,13 +45,12 @@ TEST(each_kind_has_a_bound_of_its_own)
 {
     static const struct net_mac *const to[] = {&everybody, &a_group, &unknown};
 
-    open_with_bounds();
+    set_bounds();
     for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++) {
         CU_ASSERT_EQUAL(flooded(to[kind], 100), BURST);
         CU_ASSERT_EQUAL(rig_dropped(0, storm_drops_as(kind)), 100 - BURST);
     }
     CU_ASSERT_EQUAL(rig_drops(), 3 * (100 - BURST));
-    rig_close();
 }
 
 /* Results that go to all of a job's ranks are multicasts, too, though they are a protocol's. */
@@ -59,44 +59,40 @@ TEST(multicasts_of_a_flow_are_bounded)
     const struct frame_end to = {.ip = rig_station(9).ip};
     const struct classifier_rule flow = {.taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML};
 
-    open_with_bounds();
+    set_bounds();
     rig_classify(&to, &flow);
     flooded(&a_group, 100);
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_STORM_MULTICAST), 100 - BURST);
-    rig_close();
 }
 
 TEST(frames_to_known_stations_are_not_bounded)
 {
     const struct net_mac known = rig_station(7).mac;
 
-    open_with_bounds();
+    set_bounds();
     rig_receive(2, frame(7, &everybody));
     rig_sent_all();
     for (unsigned i = 0; i < 200; i++)
         rig_receive(0, frame(0, &known));
     CU_ASSERT_EQUAL(rig_sent(2, last), 200);
     CU_ASSERT_EQUAL(rig_drops(), 0);
-    rig_close();
 }
 
 TEST(another_port_is_not_bounded)
 {
-    open_with_bounds();
+    set_bounds();
     flooded(&everybody, 100);
     for (unsigned i = 0; i < 100; i++)
         rig_receive(1, frame(1, &everybody));
     CU_ASSERT_EQUAL(rig_sent(2, last), 100);
-    rig_close();
 }
 
 TEST(a_port_may_bring_in_more_as_time_passes)
 {
-    open_with_bounds();
+    set_bounds();
     flooded(&everybody, 100);
     rig.send.now += UINT64_C(10000000000); /* a hundredth of a second */
     CU_ASSERT_EQUAL(flooded(&everybody, 10), 1);
-    rig_close();
 }
 
 /* Which of 01:80:c2:00:00:00 .. 0f pass: a bit each. */
@@ -105,14 +101,13 @@ static unsigned link_local_that_pass(enum config_link_local how)
     struct net_mac to = {{1, 0x80, 0xC2, 0, 0, 0}};
     unsigned pass = 0;
 
-    rig_open();
     rig.receive.link_local = how;
     for (unsigned i = 0; i < 16; i++) {
         to.addr_bytes[AT_LAST_OF_MAC] = (uint8_t)i;
         pass |= (flooded(&to, 1) == 1) << i;
     }
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_LINK_LOCAL), 16 - (unsigned)__builtin_popcount(pass));
-    rig_close();
+    rig_anew();
     return pass;
 }
 
@@ -127,10 +122,9 @@ TEST(spanning_tree_is_not_bounded)
 {
     const struct net_mac bridges = {{1, 0x80, 0xC2, 0, 0, 0}};
 
-    open_with_bounds();
+    set_bounds();
     flooded(&a_group, 100);
     CU_ASSERT_EQUAL(flooded(&bridges, 100), 100);
-    rig_close();
 }
 
 /* Loops. */
@@ -138,9 +132,8 @@ TEST(spanning_tree_is_not_bounded)
 static struct loop_guard guard;
 static uint64_t now, guarded_ports;
 
-static void open_guard(unsigned ports, uint32_t block_s, uint32_t probe_s)
+static void guard_ports(unsigned ports, uint32_t block_s, uint32_t probe_s)
 {
-    rig_open();
     now = 1000 * SECOND;
     guarded_ports = RTE_BIT64(ports) - 1;
     guard = (struct loop_guard){.loops = &rig_loops,
@@ -187,17 +180,16 @@ static void comes_back(unsigned left, unsigned at)
 
 TEST(a_probe_that_comes_back_blocks_the_higher_port)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     comes_back(2, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "left by port fake has come back by port fake"));
     expect_blocked(false, false, true);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_LOOPS_FOUND], 1);
-    rig_close();
 }
 
 TEST(a_blocked_port_neither_receives_nor_sends)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     comes_back(0, 0);
     guarded();
     expect_blocked(true, false, false);
@@ -207,14 +199,13 @@ TEST(a_blocked_port_neither_receives_nor_sends)
     rig_receive(1, frame(1, &everybody));
     CU_ASSERT_EQUAL(rig_sent(0, last), 0);
     CU_ASSERT_EQUAL(rig_dropped(0, DROP_PORT_BLOCKED), 2);
-    rig_close();
 }
 
 TEST(a_blocked_port_is_opened_after_a_while_and_probed_again)
 {
     uint64_t number;
 
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     comes_back(1, 1);
     guarded();
     now += BLOCK_S * SECOND - 1;
@@ -226,35 +217,32 @@ TEST(a_blocked_port_is_opened_after_a_while_and_probed_again)
     CU_ASSERT_EQUAL_FATAL(rig_sent(1, last), 1);
     CU_ASSERT(loop_probe_read((const void *)last, NET_LOOP_PROBE_BYTES, &number) &&
               number == rig_loops.number[1]);
-    rig_close();
 }
 
 TEST(the_operator_may_open_it_sooner)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     comes_back(1, 1);
     guarded();
     port_close_for(&rig_port[1], PORT_BLOCKED, false);
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "open again"));
     CU_ASSERT_EQUAL(rig_sent(1, last), 1);
-    rig_close();
 }
 
 TEST(a_new_port_of_a_blocked_ones_number_was_never_blocked)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     comes_back(1, 1);
     guarded();
     port_close_for(&rig_port[1], PORT_BLOCKED, false);
     loop_guard_forget(&guard, RTE_BIT64(1));
     CU_ASSERT_EQUAL(*guarded(), '\0');
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then)
 {
-    open_guard(RIG_PORTS, 0, 0);
+    guard_ports(RIG_PORTS, 0, 0);
     comes_back(0, 1);
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "no port is blocked"));
     rig_loops.returned = 1 << 16;
@@ -263,23 +251,21 @@ TEST(where_nothing_is_to_be_blocked_a_loop_is_told_now_and_then)
     rig_loops.returned = 1 << 16;
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "no port is blocked"));
     expect_blocked(false, false, false);
-    rig_close();
 }
 
 TEST(the_only_port_is_never_blocked)
 {
-    open_guard(1, BLOCK_S, 0);
+    guard_ports(1, BLOCK_S, 0);
     comes_back(0, 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "no port is blocked"));
     expect_blocked(false, false, false);
-    rig_close();
 }
 
 TEST(a_probe_that_is_not_ours_blocks_nothing)
 {
     struct rte_mbuf *m;
 
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     rig_loops.number[0] = 999; /* of another run */
     loop_guard_probe(&guard, 0);
     send_flush(&rig.send);
@@ -288,7 +274,6 @@ TEST(a_probe_that_is_not_ours_blocks_nothing)
     rig_receive(1, m);
     CU_ASSERT_EQUAL(*guarded(), '\0');
     expect_blocked(false, false, false);
-    rig_close();
 }
 
 static void move_all_the_time(void)
@@ -300,7 +285,7 @@ static void move_all_the_time(void)
 
 TEST(a_station_that_moves_all_the_time_has_it_look_for_loops)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     move_all_the_time();
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "02:00:00:00:01:07 moves between ports all the time"));
     CU_ASSERT_PTR_NOT_NULL(strstr(captured_text, "looking for a loop by probes"));
@@ -308,34 +293,31 @@ TEST(a_station_that_moves_all_the_time_has_it_look_for_loops)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_MOVERS], 1);
     CU_ASSERT_EQUAL(*guarded(), '\0');
     expect_blocked(false, false, false);
-    rig_close();
 }
 
 TEST(a_station_that_moves_a_few_times_does_not)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 0);
+    guard_ports(RIG_PORTS, BLOCK_S, 0);
     for (unsigned i = 0; i < NET_MOVES_SUSPICIOUS; i++)
         rig_receive(i % 2, frame(7, &unknown));
     rig_sent_all();
     CU_ASSERT_EQUAL(*guarded(), '\0');
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 TEST(it_looks_for_loops_every_so_often)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 5);
+    guard_ports(RIG_PORTS, BLOCK_S, 5);
     guarded();
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
     now += 5 * SECOND;
     guarded();
     CU_ASSERT_EQUAL(rig_sent_all(), RIG_PORTS);
-    rig_close();
 }
 
 TEST(it_does_not_look_for_loops_unless_it_shall)
 {
-    open_guard(RIG_PORTS, BLOCK_S, 5);
+    guard_ports(RIG_PORTS, BLOCK_S, 5);
     loop_guard_init(&guard, &(struct config_loops){.find = false, .probe_s = 5});
     now += 5 * SECOND;
     guarded();
@@ -343,7 +325,6 @@ TEST(it_does_not_look_for_loops_unless_it_shall)
     move_all_the_time();
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "used twice; no probes look for a loop (loops.find)"));
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
-    rig_close();
 }
 
 int main(void)

@@ -31,11 +31,11 @@ static struct agg_terms terms_with(enum hag_host host)
     return terms;
 }
 
-static void open_job(struct carrier *c, enum hag_host host)
+static void open_job(enum hag_host host)
 {
     const struct agg_terms terms = terms_with(host);
 
-    carrier_open(c, &hag_protocol, MEMBERS, &terms);
+    carrier_open(&hag_protocol, MEMBERS, &terms);
 }
 
 /* So many floats of one value. */
@@ -50,39 +50,39 @@ static size_t gradient(uint8_t *memory, struct hag_packet p, unsigned floats, fl
 }
 
 /* Hands in a packet from this member, and returns why it got its verdict. */
-static unsigned hand_in(struct carrier *c, unsigned member, uint8_t *memory, size_t bytes)
+static unsigned hand_in(unsigned member, uint8_t *memory, size_t bytes)
 {
     struct agg_packet p = {.payload = memory, .bytes = bytes, .from = carrier_rank(member)};
 
-    c->sent_n = 0;
-    carrier_receive(c, &p, 1, 0);
+    carrier.sent_n = 0;
+    carrier_receive(&p, 1, 0);
     return p.reason;
 }
 
-static unsigned contribute(struct carrier *c, unsigned worker, uint16_t run, uint32_t sequence, float value)
+static unsigned contribute(unsigned worker, uint16_t run, uint32_t sequence, float value)
 {
     const struct hag_packet p = {.worker = (uint16_t)worker, .run = run, .sequence = sequence};
     uint8_t memory[HAG_HEADER_BYTES + CHUNK];
 
-    return hand_in(c, worker, memory, gradient(memory, p, CHUNK / 4, value));
+    return hand_in(worker, memory, gradient(memory, p, CHUNK / 4, value));
 }
 
-static unsigned ask(struct carrier *c, unsigned member, uint16_t run, uint32_t sequence)
+static unsigned ask(unsigned member, uint16_t run, uint32_t sequence)
 {
     const struct hag_packet p = {
         .kind = HAG_ASK, .job = CARRIER_JOB, .worker = (uint16_t)member, .run = run, .sequence = sequence};
     uint8_t memory[HAG_HEADER_BYTES];
 
     hag_build_header(memory, &p);
-    return hand_in(c, member, memory, sizeof memory);
+    return hand_in(member, memory, sizeof memory);
 }
 
-static struct hag_packet sent(const struct carrier *c, unsigned i)
+static struct hag_packet sent(unsigned i)
 {
     struct hag_packet p = {0};
 
-    CU_ASSERT_FATAL(i < c->sent_n);
-    CU_ASSERT(hag_parse(&p, c->sent[i].payload, c->sent[i].bytes));
+    CU_ASSERT_FATAL(i < carrier.sent_n);
+    CU_ASSERT(hag_parse(&p, carrier.sent[i].payload, carrier.sent[i].bytes));
     return p;
 }
 
@@ -94,11 +94,11 @@ static float first_float(const struct hag_packet *p)
     return value;
 }
 
-static unsigned complete(struct carrier *c, uint16_t run, uint32_t sequence, float each)
+static unsigned complete(uint16_t run, uint32_t sequence, float each)
 {
-    contribute(c, 0, run, sequence, each);
-    contribute(c, 1, run, sequence, each);
-    return contribute(c, 2, run, sequence, each);
+    contribute(0, run, sequence, each);
+    contribute(1, run, sequence, each);
+    return contribute(2, run, sequence, each);
 }
 
 /* Packets */
@@ -135,159 +135,136 @@ TEST(runs_are_serial_numbers)
 
 TEST(workers_get_the_sum_and_the_host_hears_of_it)
 {
-    struct carrier c;
-
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 0, 1), HAG_HELD);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 4), HAG_HELD);
-    CU_ASSERT_EQUAL(c.sent_n, 0);
-    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 2), HAG_SEND_ALL);
-    CU_ASSERT_EQUAL(c.sent_n, MEMBERS);
-    for (unsigned i = 0; i < c.sent_n; i++) {
-        const struct hag_packet p = sent(&c, i);
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(contribute(0, RUN, 0, 1), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(2, RUN, 0, 4), HAG_HELD);
+    CU_ASSERT_EQUAL(carrier.sent_n, 0);
+    CU_ASSERT_EQUAL(contribute(1, RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(carrier.sent_n, MEMBERS);
+    for (unsigned i = 0; i < carrier.sent_n; i++) {
+        const struct hag_packet p = sent(i);
         CU_ASSERT_EQUAL(p.kind, i == HOST ? HAG_DONE : HAG_SUM);
         CU_ASSERT_EQUAL(p.sequence, 0);
         CU_ASSERT_EQUAL(p.run, RUN);
         CU_ASSERT_EQUAL(p.body_bytes, i == HOST ? 0 : CHUNK);
         CU_ASSERT(i == HOST || first_float(&p) == 7);
     }
-    carrier_close(&c);
 }
 
 TEST(the_host_may_get_sums_or_be_absent)
 {
-    struct carrier c;
+    open_job(HAG_HOST_GETS_SUMS);
+    CU_ASSERT_EQUAL(complete(RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(sent(HOST).kind, HAG_SUM);
+    CU_ASSERT_EQUAL(ask(HOST, RUN, 0), HAG_SEND_SUM);
 
-    open_job(&c, HAG_HOST_GETS_SUMS);
-    CU_ASSERT_EQUAL(complete(&c, RUN, 0, 2), HAG_SEND_ALL);
-    CU_ASSERT_EQUAL(sent(&c, HOST).kind, HAG_SUM);
-    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_SUM);
-    carrier_close(&c);
-
-    open_job(&c, HAG_HOST_ABSENT);
-    CU_ASSERT_EQUAL(complete(&c, RUN, 0, 2), HAG_HELD);
-    CU_ASSERT_EQUAL(contribute(&c, 3, RUN, 0, 2), HAG_SEND_ALL);
-    CU_ASSERT_EQUAL(c.sent_n, MEMBERS);
-    carrier_close(&c);
+    open_job(HAG_HOST_ABSENT);
+    CU_ASSERT_EQUAL(complete(RUN, 0, 2), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(3, RUN, 0, 2), HAG_SEND_ALL);
+    CU_ASSERT_EQUAL(carrier.sent_n, MEMBERS);
 }
 
 TEST(sums_are_made_in_the_order_of_workers)
 {
     static const float value[3] = {1e8F, -1e8F, 1};
     static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
-    struct carrier c;
 
-    open_job(&c, HAG_HOST_HEARS);
+    open_job(HAG_HOST_HEARS);
     for (uint32_t i = 0; i < 4; i++) {
         for (unsigned j = 0; j < 3; j++)
-            contribute(&c, orders[i][j], RUN, i, value[orders[i][j]]);
-        const struct hag_packet p = sent(&c, 0);
+            contribute(orders[i][j], RUN, i, value[orders[i][j]]);
+        const struct hag_packet p = sent(0);
         CU_ASSERT_EQUAL(first_float(&p), 1); /* in another order 0 */
     }
-    carrier_close(&c);
 }
 
 TEST(lost_sums_come_again)
 {
-    struct carrier c;
-
-    open_job(&c, HAG_HOST_HEARS);
-    complete(&c, RUN, 0, 1);
-    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 1), HAG_SEND_SUM);
-    CU_ASSERT_EQUAL(c.sent_n, 1);
-    CU_ASSERT_EQUAL(c.sent[0].rank, 1);
-    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_SUM);
-    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_SUM);
-    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_ANSWER);
-    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DONE);
+    open_job(HAG_HOST_HEARS);
+    complete(RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(1, RUN, 0, 1), HAG_SEND_SUM);
+    CU_ASSERT_EQUAL(carrier.sent_n, 1);
+    CU_ASSERT_EQUAL(carrier.sent[0].rank, 1);
+    CU_ASSERT_EQUAL(sent(0).kind, HAG_SUM);
+    CU_ASSERT_EQUAL(ask(0, RUN, 0), HAG_SEND_SUM);
+    CU_ASSERT_EQUAL(ask(HOST, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(0).kind, HAG_DONE);
     /* Two chunks later it is over. */
-    complete(&c, RUN, SLOTS, 1);
-    CU_ASSERT_EQUAL(contribute(&c, 1, RUN, 0, 1), HAG_DROP_STALE);
-    CU_ASSERT_EQUAL(ask(&c, HOST, RUN, 0), HAG_SEND_ANSWER);
-    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DONE);
-    carrier_close(&c);
+    complete(RUN, SLOTS, 1);
+    CU_ASSERT_EQUAL(contribute(1, RUN, 0, 1), HAG_DROP_STALE);
+    CU_ASSERT_EQUAL(ask(HOST, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(0).kind, HAG_DONE);
 }
 
 TEST(questions_are_answered_with_who_is_there)
 {
-    struct carrier c;
-
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_ANSWER); /* nothing has come */
-    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
-    contribute(&c, 2, RUN, 0, 1);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_DROP_DUPLICATE);
-    CU_ASSERT_EQUAL(ask(&c, 0, RUN, 0), HAG_SEND_ANSWER);
-    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_WAITING);
-    CU_ASSERT_EQUAL(sent(&c, 0).body_bytes, 1);
-    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 1 << 2);
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(ask(0, RUN, 0), HAG_SEND_ANSWER); /* nothing has come */
+    CU_ASSERT_EQUAL(sent(0).body[0], 0);
+    contribute(2, RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(2, RUN, 0, 1), HAG_DROP_DUPLICATE);
+    CU_ASSERT_EQUAL(ask(0, RUN, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(0).kind, HAG_WAITING);
+    CU_ASSERT_EQUAL(sent(0).body_bytes, 1);
+    CU_ASSERT_EQUAL(sent(0).body[0], 1 << 2);
     /* A later chunk, or run, than the slot knows: nothing of it is there. */
-    CU_ASSERT_EQUAL(ask(&c, 0, RUN, SLOTS), HAG_SEND_ANSWER);
-    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
-    CU_ASSERT_EQUAL(ask(&c, 0, RUN + 1, 0), HAG_SEND_ANSWER);
-    CU_ASSERT_EQUAL(sent(&c, 0).body[0], 0);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_DROP_DUPLICATE); /* and asking changes nothing */
-    carrier_close(&c);
+    CU_ASSERT_EQUAL(ask(0, RUN, SLOTS), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(0).body[0], 0);
+    CU_ASSERT_EQUAL(ask(0, RUN + 1, 0), HAG_SEND_ANSWER);
+    CU_ASSERT_EQUAL(sent(0).body[0], 0);
+    CU_ASSERT_EQUAL(contribute(2, RUN, 0, 1), HAG_DROP_DUPLICATE); /* and asking changes nothing */
 }
 
 TEST(packets_of_an_old_run_reach_no_sum)
 {
-    struct carrier c;
-
-    open_job(&c, HAG_HOST_HEARS);
-    contribute(&c, 0, RUN, 0, 100);
-    contribute(&c, 1, RUN, 0, 100);
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN + 1, 0, 1), HAG_HELD);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 100), HAG_DROP_OLD_RUN);
-    CU_ASSERT_EQUAL(ask(&c, 2, RUN, 0), HAG_DROP_OLD_RUN);
-    contribute(&c, 1, RUN + 1, 0, 1);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN + 1, 0, 1), HAG_SEND_ALL);
-    const struct hag_packet p = sent(&c, 0);
+    open_job(HAG_HOST_HEARS);
+    contribute(0, RUN, 0, 100);
+    contribute(1, RUN, 0, 100);
+    CU_ASSERT_EQUAL(contribute(0, RUN + 1, 0, 1), HAG_HELD);
+    CU_ASSERT_EQUAL(contribute(2, RUN, 0, 100), HAG_DROP_OLD_RUN);
+    CU_ASSERT_EQUAL(ask(2, RUN, 0), HAG_DROP_OLD_RUN);
+    contribute(1, RUN + 1, 0, 1);
+    CU_ASSERT_EQUAL(contribute(2, RUN + 1, 0, 1), HAG_SEND_ALL);
+    const struct hag_packet p = sent(0);
     CU_ASSERT_EQUAL(first_float(&p), 3);
     CU_ASSERT_EQUAL(p.run, RUN + 1);
-    carrier_close(&c);
 }
 
 TEST(a_switch_that_was_restarted_goes_to_where_the_workers_are)
 {
-    struct carrier c;
-
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 40, 5), HAG_HELD); /* a late copy */
-    CU_ASSERT_EQUAL(complete(&c, RUN, 44, 1), HAG_SEND_ALL);
-    const struct hag_packet p = sent(&c, 0);
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(contribute(0, RUN, 40, 5), HAG_HELD); /* a late copy */
+    CU_ASSERT_EQUAL(complete(RUN, 44, 1), HAG_SEND_ALL);
+    const struct hag_packet p = sent(0);
     CU_ASSERT_EQUAL(first_float(&p), 3);
     /* From then on its slot knows better. */
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 40, 5), HAG_DROP_STALE);
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN, 52, 5), HAG_DROP_AHEAD);
+    CU_ASSERT_EQUAL(contribute(0, RUN, 40, 5), HAG_DROP_STALE);
+    CU_ASSERT_EQUAL(contribute(0, RUN, 52, 5), HAG_DROP_AHEAD);
     /* A new run may begin anywhere, too. */
-    CU_ASSERT_EQUAL(contribute(&c, 0, RUN + 1, 40, 5), HAG_HELD);
-    CU_ASSERT_EQUAL(complete(&c, RUN + 1, 44, 1), HAG_SEND_ALL);
-    carrier_close(&c);
+    CU_ASSERT_EQUAL(contribute(0, RUN + 1, 40, 5), HAG_HELD);
+    CU_ASSERT_EQUAL(complete(RUN + 1, 44, 1), HAG_SEND_ALL);
 }
 
 TEST(lengths)
 {
     const struct hag_packet p = {.worker = 1, .run = RUN};
     uint8_t memory[HAG_HEADER_BYTES + CHUNK + 4];
-    struct carrier c;
 
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, CHUNK / 4 + 1, 1)), HAG_DROP_BAD_LENGTH);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 0, 1)), HAG_DROP_BAD_LENGTH);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 2, 1) - 1), HAG_DROP_BAD_LENGTH);
-    contribute(&c, 0, RUN, 0, 1);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, p, 2, 1)), HAG_SEND_DIFFERS);
-    CU_ASSERT_EQUAL(sent(&c, 0).kind, HAG_DIFFERS);
-    CU_ASSERT_EQUAL(sent(&c, 0).body_bytes, HAG_DIFFERS_BYTES);
-    CU_ASSERT_EQUAL(sent(&c, 0).body[1], 0);
-    CU_ASSERT_EQUAL(sent(&c, 0).body[3], CHUNK);
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(hand_in(1, memory, gradient(memory, p, CHUNK / 4 + 1, 1)), HAG_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(hand_in(1, memory, gradient(memory, p, 0, 1)), HAG_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(hand_in(1, memory, gradient(memory, p, 2, 1) - 1), HAG_DROP_BAD_LENGTH);
+    contribute(0, RUN, 0, 1);
+    CU_ASSERT_EQUAL(hand_in(1, memory, gradient(memory, p, 2, 1)), HAG_SEND_DIFFERS);
+    CU_ASSERT_EQUAL(sent(0).kind, HAG_DIFFERS);
+    CU_ASSERT_EQUAL(sent(0).body_bytes, HAG_DIFFERS_BYTES);
+    CU_ASSERT_EQUAL(sent(0).body[1], 0);
+    CU_ASSERT_EQUAL(sent(0).body[3], CHUNK);
     /* The sum is untouched. */
-    contribute(&c, 1, RUN, 0, 1);
-    CU_ASSERT_EQUAL(contribute(&c, 2, RUN, 0, 1), HAG_SEND_ALL);
-    const struct hag_packet sum = sent(&c, 0);
+    contribute(1, RUN, 0, 1);
+    CU_ASSERT_EQUAL(contribute(2, RUN, 0, 1), HAG_SEND_ALL);
+    const struct hag_packet sum = sent(0);
     CU_ASSERT_EQUAL(first_float(&sum), 3);
-    carrier_close(&c);
 }
 
 TEST(who_sends_what)
@@ -295,14 +272,12 @@ TEST(who_sends_what)
     const struct hag_packet other = {.worker = 2, .run = RUN};
     struct hag_packet p = {.kind = HAG_SUM, .job = CARRIER_JOB, .worker = 1, .run = RUN};
     uint8_t memory[HAG_HEADER_BYTES + CHUNK];
-    struct carrier c;
 
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, gradient(memory, other, 1, 1)), HAG_DROP_BAD_WORKER);
-    CU_ASSERT_EQUAL(contribute(&c, HOST, RUN, 0, 1), HAG_DROP_BAD_KIND);
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT_EQUAL(hand_in(1, memory, gradient(memory, other, 1, 1)), HAG_DROP_BAD_WORKER);
+    CU_ASSERT_EQUAL(contribute(HOST, RUN, 0, 1), HAG_DROP_BAD_KIND);
     hag_build_header(memory, &p);
-    CU_ASSERT_EQUAL(hand_in(&c, 1, memory, HAG_HEADER_BYTES), HAG_DROP_BAD_KIND);
-    carrier_close(&c);
+    CU_ASSERT_EQUAL(hand_in(1, memory, HAG_HEADER_BYTES), HAG_DROP_BAD_KIND);
 }
 
 TEST(what_is_not_ours_passes_on)
@@ -312,29 +287,27 @@ TEST(what_is_not_ours_passes_on)
     struct hag_packet p = {.worker = 1, .run = RUN};
     struct agg_packet in = {.payload = (uint8_t *)other, .bytes = sizeof other, .from = carrier_rank(1)};
     struct agg_verdict v;
-    struct carrier c;
 
-    open_job(&c, HAG_HOST_HEARS);
-    hag_protocol.locate(&c.jobs, &in, 1);
+    open_job(HAG_HOST_HEARS);
+    hag_protocol.locate(&carrier.jobs, &in, 1);
     CU_ASSERT_PTR_NULL(in.slot);
     CU_ASSERT_EQUAL(in.reason, HAG_PASSED_NOT_OURS);
     in = (struct agg_packet){.payload = memory, .bytes = gradient(memory, p, 1, 1), .from = carrier_rank(9)};
-    hag_protocol.locate(&c.jobs, &in, 1);
+    hag_protocol.locate(&carrier.jobs, &in, 1);
     CU_ASSERT_EQUAL(in.reason, HAG_PASSED_FOREIGN_SENDER);
     in.from = carrier_rank(1);
     in.from.mac[5] ^= 0x40;
-    hag_protocol.locate(&c.jobs, &in, 1);
+    hag_protocol.locate(&carrier.jobs, &in, 1);
     CU_ASSERT_EQUAL(in.reason, HAG_PASSED_FOREIGN_MAC);
     in.from = carrier_rank(1);
     memory[1]++; /* another job */
-    hag_protocol.locate(&c.jobs, &in, 1);
+    hag_protocol.locate(&carrier.jobs, &in, 1);
     CU_ASSERT_EQUAL(in.reason, HAG_PASSED_NOT_OURS);
     CU_ASSERT_EQUAL(hag_protocol.apply(&in, 1, 0, &v), 1);
     CU_ASSERT_EQUAL(v.reason, HAG_PASSED_NOT_OURS);
     for (unsigned r = HAG_VERDICTS; r < HAG_REASONS; r++)
         CU_ASSERT_EQUAL(hag_reasons[r].action, AGG_PASS_AND_KEEP);
     CU_ASSERT_EQUAL(v.action, AGG_PASS_AND_KEEP);
-    carrier_close(&c);
 }
 
 TEST(terms)
@@ -372,19 +345,17 @@ TEST(terms)
 TEST(telemetry_sees_who_is_waited_for)
 {
     struct agg_slot_view view;
-    struct carrier c;
 
-    open_job(&c, HAG_HOST_HEARS);
-    CU_ASSERT(!hag_protocol.heard(c.job->pool));
-    contribute(&c, 1, RUN, 1, 1);
-    CU_ASSERT(hag_protocol.heard(c.job->pool));
-    CU_ASSERT(!hag_protocol.heard(c.job->pool));
-    contribute(&c, 1, RUN - 1, 1, 1); /* a late copy says nothing */
-    CU_ASSERT(!hag_protocol.heard(c.job->pool));
-    CU_ASSERT(hag_protocol.view(c.job->pool, 1, &view));
+    open_job(HAG_HOST_HEARS);
+    CU_ASSERT(!hag_protocol.heard(carrier.job->pool));
+    contribute(1, RUN, 1, 1);
+    CU_ASSERT(hag_protocol.heard(carrier.job->pool));
+    CU_ASSERT(!hag_protocol.heard(carrier.job->pool));
+    contribute(1, RUN - 1, 1, 1); /* a late copy says nothing */
+    CU_ASSERT(!hag_protocol.heard(carrier.job->pool));
+    CU_ASSERT(hag_protocol.view(carrier.job->pool, 1, &view));
     CU_ASSERT_EQUAL(view.contributed, 1);
     CU_ASSERT_EQUAL(view.ranks[0], 1 << 1 | 1 << HOST); /* nobody waits for the host */
-    carrier_close(&c);
 }
 
 /* The worker's and the host's side */

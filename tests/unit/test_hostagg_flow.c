@@ -54,6 +54,8 @@ static void close_flow(void)
     rig_close();
 }
 
+EACH_TEST(NULL, close_flow)
+
 static struct rte_mbuf *gradient(unsigned station, uint8_t number, uint32_t sequence, float value)
 {
     const struct hag_packet p = {
@@ -115,7 +117,6 @@ TEST(the_workers_hear_from_the_host_and_the_host_from_the_switch)
     CU_ASSERT_EQUAL(sent(2, frame, rig_ip).kind, HAG_DONE);
     CU_ASSERT_EQUAL(verdicts(HAG_SEND_ALL), 1);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 2 + 1);
-    close_flow();
 }
 
 TEST(a_host_that_was_never_heard_is_told_at_every_port)
@@ -129,7 +130,6 @@ TEST(a_host_that_was_never_heard_is_told_at_every_port)
     CU_ASSERT_EQUAL(rig_sent(0, frame), 3);
     CU_ASSERT_EQUAL(sent(1, frame, rig_ip).kind, HAG_DONE);
     CU_ASSERT_EQUAL(sent(2, frame, rig_ip).kind, HAG_DONE);
-    close_flow();
 }
 
 TEST(what_is_not_the_jobs_passes_to_the_host_as_it_came)
@@ -153,7 +153,6 @@ TEST(what_is_not_the_jobs_passes_to_the_host_as_it_came)
     CU_ASSERT_EQUAL(verdicts(HAG_PASSED_FOREIGN_SENDER), 1);
     CU_ASSERT_EQUAL(rig_sent_all(), 4);
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
-    close_flow();
 }
 
 /* Also while the lcore has more to do than it can, and jobs are served in turns. */
@@ -171,7 +170,6 @@ TEST(what_passes_takes_no_jobs_turn)
     CU_ASSERT_EQUAL(rig.engine.fair.turns.n, 1);
     send_flush(&rig.send);
     rig_sent_all();
-    close_flow();
 }
 
 /* Whatever the number of shards. */
@@ -203,7 +201,6 @@ TEST(packets_of_one_slot_have_one_owner)
         }
     }
     classifier_free(&dp.classifier);
-    close_flow();
 }
 
 TEST(the_job_was_heard_when_it_works)
@@ -216,7 +213,6 @@ TEST(the_job_was_heard_when_it_works)
     CU_ASSERT_EQUAL(fixed.job[0].heard_at, 2000);
     static_jobs_tick(&fixed, UINT64_MAX); /* it is never quiet for too long: runs are numbered */
     CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
-    close_flow();
 }
 
 int main(void)

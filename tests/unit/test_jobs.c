@@ -22,6 +22,7 @@ enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 static struct rte_rcu_qsbr *rcu;
+static struct jobs jobs;
 static struct jobs_plan wish;
 static struct sml_terms terms; /* of it */
 static char text[AGG_TEXT_MAX];
@@ -36,12 +37,22 @@ static uint16_t port_of(unsigned rank)
     return (uint16_t)(40000 + rank % 8);
 }
 
-static void set_up(struct jobs *jobs, uint16_t size)
+static void close_jobs(void)
 {
-    memset(jobs, 0, sizeof(*jobs));
-    jobs->rcu = rcu;
-    jobs->kernels = kernels_or_exit();
-    jobs->bytes_max = 64 << 20;
+    jobs_free(&jobs);
+    CU_ASSERT_EQUAL(jobs.bytes, 0);
+    memset(&jobs, 0, sizeof(jobs));
+}
+
+EACH_TEST(NULL, close_jobs)
+
+/* Instead of those before. */
+static void set_up(uint16_t size)
+{
+    close_jobs();
+    jobs.rcu = rcu;
+    jobs.kernels = kernels_or_exit();
+    jobs.bytes_max = 64 << 20;
 
     memset(&wish, 0, sizeof(wish));
     wish.protocol = &sml_protocol;
@@ -54,26 +65,26 @@ static void set_up(struct jobs *jobs, uint16_t size)
     }
 }
 
-static int open_job(struct jobs *jobs, uint16_t *slots, uint8_t *number)
+static int open_job(uint16_t *slots, uint8_t *number)
 {
     struct jobs_plan plan = wish;
     struct sml_terms granted;
     int rc;
 
     sml_terms_build(&plan.terms, &terms);
-    rc = jobs_open(jobs, &plan, &us, number, text);
+    rc = jobs_open(&jobs, &plan, &us, number, text);
     CU_ASSERT_FATAL(sml_terms_parse(&granted, &plan.terms));
     *slots = granted.slots;
     return rc;
 }
 
-static const struct switch_job *open_one(struct jobs *jobs)
+static const struct switch_job *open_one(void)
 {
     uint16_t slots;
     uint8_t number;
 
-    CU_ASSERT_EQUAL_FATAL(open_job(jobs, &slots, &number), 0);
-    return jobs_find(jobs, AGG_PROTOCOL_SWITCHML, number);
+    CU_ASSERT_EQUAL_FATAL(open_job(&slots, &number), 0);
+    return jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number);
 }
 
 static int rank_of(const struct switch_job *job, rte_be32_t ip, rte_be16_t udp_port)
@@ -86,13 +97,11 @@ static int rank_of(const struct switch_job *job, rte_be32_t ip, rte_be16_t udp_p
 
 TEST(every_member_is_found_and_nobody_else)
 {
-    struct jobs jobs;
-
     for (uint16_t size = 1; size <= AGG_MAX_WORKERS; size = (uint16_t)(size * 2 - size / 3)) {
         const struct switch_job *job;
 
-        set_up(&jobs, size);
-        job = open_one(&jobs);
+        set_up(size);
+        job = open_one();
         for (unsigned r = 0; r < size; r++) {
             const struct agg_sender sender = {.ip = ip_of(r), .port = rte_cpu_to_be_16(port_of(r))};
             const rte_be16_t port = sender.port;
@@ -104,7 +113,6 @@ TEST(every_member_is_found_and_nobody_else)
             CU_ASSERT_EQUAL(job->member[r].mac.addr_bytes[5], (uint8_t)r);
         }
         CU_ASSERT_EQUAL(rank_of(job, 0, 0), -1); /* an empty seat is nobody's */
-        jobs_free(&jobs);
     }
 }
 
@@ -127,11 +135,10 @@ TEST(the_views_name_the_late_rank)
     struct job_view shown = {0};
     struct rank_view row = {0};
     const struct switch_job *job;
-    struct jobs jobs;
 
-    set_up(&jobs, 3);
+    set_up(3);
     jobs.delays = true;
-    job = open_one(&jobs);
+    job = open_one();
     for (uint16_t rank = 0; rank < 3; rank++)
         contribute(job, rank, rank == 2 ? 6000000 : (rank + 1) * 1000000);
     contribute(job, 1, 7000000); /* again */
@@ -151,261 +158,234 @@ TEST(the_views_name_the_late_rank)
     CU_ASSERT(job->rate.contributions == 0 && job->rate.bytes == 0);
     delays_of_rank(&row, NULL, 2);
     CU_ASSERT(!row.delays_noted); /* a job that does not run yet */
-    jobs_free(&jobs);
 }
 
 TEST(the_configuration_says_whether_delays_are_noted)
 {
     struct agg_rank_view v;
-    struct jobs jobs;
     size_t bytes[2];
 
     for (unsigned delays = 0; delays <= 1; delays++) {
         const struct switch_job *job;
 
-        set_up(&jobs, 3);
+        set_up(3);
         jobs.delays = delays;
         jobs.shards = 5;
-        job = open_one(&jobs);
+        job = open_one();
         CU_ASSERT_EQUAL(sml_protocol.view_rank(job->common.pool, 2, &v), delays);
         bytes[delays] = job->bytes;
-        jobs_free(&jobs);
     }
     CU_ASSERT_EQUAL(bytes[1] - bytes[0], 5 * 3 * 256);
 }
 
 TEST(a_job_gets_the_slots_there_is_memory_for)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 4);
+    set_up(4);
     jobs.bytes_max = 0;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "pool.megabytes"));
 
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK; /* three quarters of what SLOTS slots take at least */
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT(slots < SLOTS / 2);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max);
-    jobs_free(&jobs);
-    CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
 TEST(a_job_of_one_slot_gets_it)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 2);
+    set_up(2);
     terms.slots = 1;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(slots, 1);
-    jobs_free(&jobs);
 }
 
 /* Whoever founds job after job leaves a quarter of the memory to others. */
 TEST(a_host_has_its_share_of_memory)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
     unsigned opened = 0;
 
-    set_up(&jobs, 1);
+    set_up(1);
     jobs.bytes_max = (size_t)16 * SLOTS * 4 * CHUNK;
     wish.founder = ip_of(1);
-    while (open_job(&jobs, &slots, &number) == 0 && opened < JOBS_MAX)
+    while (open_job(&slots, &number) == 0 && opened < JOBS_MAX)
         opened++;
     CU_ASSERT(opened >= 8 && opened < JOBS_MAX);
     CU_ASSERT(jobs.bytes <= jobs.bytes_max / 4 * 3);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "one host, 10.0.0.1, are free (3/4 of pool.megabytes): job"));
     wish.as_it_is = true; /* whoever says that he resumes */
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     wish.founder = 0; /* of several hosts, and came back */
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     wish.as_it_is = false;
     wish.founder = ip_of(100);
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);
-    jobs_free(&jobs);
 }
 
 /* The pool may have room that memory does not have in one piece: the EAL has less than the pool. */
 TEST(a_job_gets_the_slots_that_memory_has_a_piece_for)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 64);
+    set_up(64);
     jobs.bytes_max = (size_t)2 << 30;
     terms.mode = XFER_ORDERED;
     terms.slots = 8192;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT(slots >= 2 && slots < 8192);
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "memory.megabytes"));
-    jobs_free(&jobs);
-    CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
 TEST(a_resumed_job_gets_its_slots_or_nothing)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 4);
+    set_up(4);
     jobs.bytes_max = (size_t)SLOTS / 4 * 3 * 4 * CHUNK;
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     jobs.bytes_max *= 2;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(slots, SLOTS);
-    jobs_free(&jobs);
 }
 
 /* A tenant with quotas, and one without. */
 static struct config_tenant tenant[] = {{.name = "lab", .weight = 1}, {.name = "rest", .weight = 1}};
 
-static void use_tenants(struct jobs *jobs, const struct config_quota *lab)
+static void use_tenants(const struct config_quota *lab)
 {
     tenant[0].quota = *lab;
-    jobs->quota.tenant = tenant;
-    jobs->quota.tenants = 2;
+    jobs.quota.tenant = tenant;
+    jobs.quota.tenants = 2;
 }
 
 TEST(a_job_gets_the_slots_that_quotas_leave)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 2);
-    use_tenants(&jobs, &(struct config_quota){.slots = SLOTS + SLOTS / 2});
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS);
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS / 2);
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    set_up(2);
+    use_tenants(&(struct config_quota){.slots = SLOTS + SLOTS / 2});
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS);
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     CU_ASSERT_STRING_EQUAL(text, "64 slots were asked for, 0 of the 96 of tenant lab are free "
                                  "(tenants[0].quota.slots): job holds 64, job 32");
     wish.tenant = 1;
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS);
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS);
     jobs.quota.slots = 3 * SLOTS - 2;
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots == SLOTS / 4);
-    jobs_free(&jobs);
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 4);
 }
 
 TEST(a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 2);
+    set_up(2);
     terms.slots = 1024; /* some 3 MB */
     jobs.quota.bytes_a_job = 1 << 20;
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots < 1024);
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots < 1024);
     CU_ASSERT(jobs.bytes > 1 << 19 && jobs.bytes <= 1 << 20);
     wish.as_it_is = terms.resumed = true;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -ENOSPC);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "of the 1.0 MB of a job are free (pool.megabytes_per_job)"));
     wish.as_it_is = terms.resumed = false;
     jobs.quota.bytes_a_job = 0;
-    use_tenants(&jobs, &(struct config_quota){.megabytes = 2});
-    CU_ASSERT(open_job(&jobs, &slots, &number) == 0 && slots < 1024);
+    use_tenants(&(struct config_quota){.megabytes = 2});
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots < 1024);
     CU_ASSERT(jobs.bytes > 1 << 20 && jobs.bytes <= 2 << 20);
-    jobs_free(&jobs);
 }
 
 /* Two kept frames a slot is what a job can use. Some are left for one more job, if others want them. */
 TEST(kept_frames_are_divided_among_the_jobs)
 {
-    struct jobs jobs;
     const struct switch_job *first, *second, *third;
 
-    set_up(&jobs, 2);
+    set_up(2);
     jobs.frames_max = 4 * SLOTS;
-    first = open_one(&jobs);
+    first = open_one();
     CU_ASSERT_EQUAL(first->frames, 2 * SLOTS);
     terms.chunk_bytes = JOBS_ATTACH_FROM_BYTES - SML_HEADER_BYTES - 2;
-    CU_ASSERT_EQUAL(open_one(&jobs)->frames, 0); /* too short to be kept */
+    CU_ASSERT_EQUAL(open_one()->frames, 0); /* too short to be kept */
     terms.chunk_bytes = CHUNK;
-    second = open_one(&jobs);
+    second = open_one();
     CU_ASSERT(first->frames == 4 * SLOTS / 3 && second->frames == 4 * SLOTS / 3);
-    third = open_one(&jobs);
+    third = open_one();
     CU_ASSERT(first->frames == SLOTS && second->frames == SLOTS && third->frames == SLOTS);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, first->common.number);
     CU_ASSERT(second->frames == 4 * SLOTS / 3 && third->frames == 4 * SLOTS / 3);
-    jobs_free(&jobs);
 }
 
 TEST(a_replayed_job_of_nobody_takes_no_turns)
 {
-    struct jobs jobs;
     const struct switch_job *joined;
 
-    set_up(&jobs, 2);
-    joined = open_one(&jobs);
+    set_up(2);
+    joined = open_one();
     CU_ASSERT(joined->turn > 0 && jobs.count == 1);
     wish.tenant = -1;
-    CU_ASSERT_EQUAL(open_one(&jobs)->turn, 0);
+    CU_ASSERT_EQUAL(open_one()->turn, 0);
     CU_ASSERT_EQUAL(jobs.count, 1);
     wish.is_static = true;
-    CU_ASSERT_EQUAL(open_one(&jobs)->turn, joined->turn);
+    CU_ASSERT_EQUAL(open_one()->turn, joined->turn);
     CU_ASSERT_EQUAL(jobs.count, 2);
-    jobs_free(&jobs);
 }
 
 TEST(only_frames_that_others_have_let_go_of_are_given_out)
 {
-    struct jobs jobs;
     const struct switch_job *first, *second;
 
-    set_up(&jobs, 2);
+    set_up(2);
     jobs.frames_max = 3 * SLOTS;
-    first = open_one(&jobs);
+    first = open_one();
     CU_ASSERT_EQUAL(first->frames, 3 * SLOTS / 2);
     first->lane[0].kept = SLOTS;
     first->lane[3].kept = SLOTS / 2;
-    second = open_one(&jobs);
+    second = open_one();
     CU_ASSERT(first->frames == SLOTS && second->frames == SLOTS); /* the part that was left */
     first->lane[0].kept = 2 * SLOTS;
-    CU_ASSERT_EQUAL(open_one(&jobs)->frames, 0);
+    CU_ASSERT_EQUAL(open_one()->frames, 0);
     first->lane[0].kept = 0;
     jobs_reclaim(&jobs);
     CU_ASSERT(first->frames == 3 * SLOTS / 4 && second->frames == 3 * SLOTS / 4);
-    jobs_free(&jobs);
 }
 
 TEST(kept_frames_go_by_weight_and_quota)
 {
-    struct jobs jobs;
     const struct switch_job *lab, *rest;
 
-    set_up(&jobs, 2);
-    use_tenants(&jobs, &(struct config_quota){0});
+    set_up(2);
+    use_tenants(&(struct config_quota){0});
     tenant[0].weight = 3;
     jobs.frames_max = 3 * SLOTS;
-    lab = open_one(&jobs);
+    lab = open_one();
     wish.tenant = 1;
-    rest = open_one(&jobs);
+    rest = open_one();
     CU_ASSERT(lab->frames == SLOTS * 3 / 2 && rest->frames == SLOTS / 2); /* 2 of 6 parts are left */
     tenant[0].quota.kept_frames = SLOTS / 4;
     jobs_reclaim(&jobs);
     CU_ASSERT_EQUAL(lab->frames, SLOTS / 4);
     jobs.quota.frames_a_job = 10;
     wish.tenant = 0;
-    CU_ASSERT(open_one(&jobs)->frames <= 10);
+    CU_ASSERT(open_one()->frames <= 10);
     CU_ASSERT_EQUAL(jobs_weight(&jobs, lab), 3 * jobs_weight(&jobs, rest) / 2); /* it shares its tenant's */
     tenant[0] = (struct config_tenant){.name = "lab", .weight = 1};
-    jobs_free(&jobs);
 }
 
 /* Tenants have other numbers now, and another weight; the jobs that run keep what they have. */
@@ -414,14 +394,13 @@ TEST(running_jobs_follow_their_tenants)
     static struct config cfg;
     static const int number[] = {1, 0};
     const struct switch_job *lab, *rest;
-    struct jobs jobs;
 
-    set_up(&jobs, 2);
-    use_tenants(&jobs, &(struct config_quota){0});
+    set_up(2);
+    use_tenants(&(struct config_quota){0});
     jobs.frames_max = 3 * SLOTS;
-    lab = open_one(&jobs);
+    lab = open_one();
     wish.tenant = 1;
-    rest = open_one(&jobs);
+    rest = open_one();
     CU_ASSERT_EQUAL(lab->turn, rest->turn);
     cfg = (struct config){
         .pool = {.megabytes = 1, .slots = 1, .kept_frames = 3 * SLOTS}, .tenants = 1, .leaving = 1};
@@ -432,7 +411,6 @@ TEST(running_jobs_follow_their_tenants)
     CU_ASSERT_EQUAL(jobs_weight(&jobs, lab), 3 * jobs_weight(&jobs, rest));
     CU_ASSERT(lab->frames > rest->frames && lab->turn > rest->turn);
     CU_ASSERT_EQUAL(lab->slots, SLOTS);
-    jobs_free(&jobs);
 }
 
 /* A packet of the only rank, in a frame of this pool. */
@@ -459,11 +437,10 @@ TEST(the_frames_of_a_closed_job_are_freed_with_it)
     struct rte_mempool *mbufs =
         rte_pktmbuf_pool_create("kept", 2 * SLOTS, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     const struct switch_job *job;
-    struct jobs jobs;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(mbufs);
-    set_up(&jobs, 1);
-    job = open_one(&jobs);
+    set_up(1);
+    job = open_one();
     rte_rcu_qsbr_thread_online(rcu, LCORE);
     for (uint32_t tag = 0; tag < SLOTS + 3; tag++)
         contribute_in_place(job, mbufs, tag);
@@ -475,45 +452,42 @@ TEST(the_frames_of_a_closed_job_are_freed_with_it)
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), 0);
     rte_rcu_qsbr_thread_offline(rcu, LCORE);
 
-    contribute_in_place(open_one(&jobs), mbufs, 0); /* and with the daemon */
-    jobs_free(&jobs);
+    contribute_in_place(open_one(), mbufs, 0); /* and with the daemon */
+    close_jobs();
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(mbufs), 0);
     rte_mempool_free(mbufs);
 }
 
 TEST(numbers_run_out_and_come_back_the_oldest_first)
 {
-    struct jobs jobs;
     uint16_t slots;
     uint8_t number;
 
-    set_up(&jobs, 1);
+    set_up(1);
     terms.slots = 2;
     for (unsigned i = 0; i < JOBS_MAX; i++) {
-        CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+        CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
         CU_ASSERT_EQUAL(number, i);
     }
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), -EMFILE);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -EMFILE);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "numbers"));
 
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 3);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 77);
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(number, 200);
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, 200);
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     CU_ASSERT_EQUAL(number, 3);
-    jobs_free(&jobs);
 }
 
 TEST(a_closed_job_stays_until_no_lcore_can_hold_it)
 {
     const struct switch_job *job;
-    struct jobs jobs;
 
-    set_up(&jobs, 4);
-    job = open_one(&jobs);
+    set_up(4);
+    job = open_one();
     rte_rcu_qsbr_thread_online(rcu, LCORE);
 
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number);
@@ -532,15 +506,14 @@ TEST(a_closed_job_stays_until_no_lcore_can_hold_it)
 /* Nothing here knows a protocol but by its table. */
 TEST(a_job_of_another_protocol_has_a_number_of_its_own)
 {
-    struct jobs jobs;
     struct jobs_plan plan;
     uint8_t number;
     uint16_t slots;
     const struct switch_job *job;
 
-    set_up(&jobs, 2);
+    set_up(2);
     jobs.frames_max = 2 * SLOTS;
-    CU_ASSERT_EQUAL(open_job(&jobs, &slots, &number), 0);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), 0);
     plan = wish;
     plan.protocol = &tally;
     plan.terms = tally_terms(100);
@@ -554,17 +527,14 @@ TEST(a_job_of_another_protocol_has_a_number_of_its_own)
     jobs_close(&jobs, TALLY, 0);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, TALLY, 0));
     CU_ASSERT_PTR_NOT_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, 0));
-    jobs_free(&jobs);
-    CU_ASSERT_EQUAL(jobs.bytes, 0);
 }
 
 TEST(a_protocol_lowers_its_own_terms)
 {
-    struct jobs jobs;
     struct jobs_plan plan;
     uint8_t number;
 
-    set_up(&jobs, 1);
+    set_up(1);
     jobs.bytes_max = 1024;
     plan = wish;
     plan.protocol = &tally;
@@ -579,7 +549,6 @@ TEST(a_protocol_lowers_its_own_terms)
     plan.terms = tally_terms(0);
     CU_ASSERT_EQUAL(jobs_open(&jobs, &plan, &us, &number, text), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "no pool of tally serves 1 ranks under these terms");
-    jobs_free(&jobs);
 }
 
 TEST(a_member_moves_to_another_mac_address)
@@ -587,10 +556,9 @@ TEST(a_member_moves_to_another_mac_address)
     const struct jobs_location to = {.mac = {{2, 9, 9, 9, 9, 9}}, .port = 7};
     const struct net_ethernet *eth;
     const struct switch_job *job;
-    struct jobs jobs;
 
-    set_up(&jobs, 3);
-    job = open_one(&jobs);
+    set_up(3);
+    job = open_one();
     CU_ASSERT_EQUAL(jobs_move(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number, 1, &to), 0);
     for (unsigned r = 0; r < 3; r++) {
         const struct agg_sender sender = {.ip = ip_of(r), .port = rte_cpu_to_be_16(port_of(r))};
@@ -605,7 +573,6 @@ TEST(a_member_moves_to_another_mac_address)
     }
     CU_ASSERT_EQUAL(jobs_move(&jobs, AGG_PROTOCOL_SWITCHML, job->common.number + 1, 1, &to),
                     0); /* it has ended */
-    jobs_free(&jobs);
 }
 
 int main(void)

@@ -113,33 +113,31 @@ static void check_sum(const struct carrier_sent *s, unsigned rank, uint32_t tag,
 
 static void sum_in_one_burst(enum xfer_mode mode)
 {
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(mode);
     uint8_t memory[2 * CARRIER_WORKERS + 1][SML_HEADER_BYTES + 64];
     struct agg_packet burst[2 * CARRIER_WORKERS + 1];
     unsigned n = 0;
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
     for (uint32_t tag = 100; tag < 102; tag++)
         for (unsigned r = 0; r < CARRIER_WORKERS; r++, n++)
             burst[n] = contribution(memory[n], r, tag, (int64_t)(tag * (r + 1)), r == 2 ? 0 : SML_FLAG_WANT);
     burst[n] = contribution(memory[n], 1, 100, 0, SML_FLAG_WANT); /* the result was lost: once more */
-    carrier_receive(&c, burst, n + 1, 0);
+    carrier_receive(burst, n + 1, 0);
 
-    CU_ASSERT_EQUAL(c.counted[SML_HELD], 2 * (CARRIER_WORKERS - 1));
-    CU_ASSERT_EQUAL(c.counted[SML_SEND_ALL], 2);
-    CU_ASSERT_EQUAL(c.counted[SML_SEND_ONE], 1);
-    CU_ASSERT_EQUAL_FATAL(c.sent_n, 2 * CARRIER_WORKERS + 1);
-    CU_ASSERT_EQUAL(c.kept, 2); /* the frames that the sums began in */
+    CU_ASSERT_EQUAL(carrier.counted[SML_HELD], 2 * (CARRIER_WORKERS - 1));
+    CU_ASSERT_EQUAL(carrier.counted[SML_SEND_ALL], 2);
+    CU_ASSERT_EQUAL(carrier.counted[SML_SEND_ONE], 1);
+    CU_ASSERT_EQUAL_FATAL(carrier.sent_n, 2 * CARRIER_WORKERS + 1);
+    CU_ASSERT_EQUAL(carrier.kept, 2); /* the frames that the sums began in */
     for (unsigned i = 0; i < 2 * CARRIER_WORKERS; i++) {
         const uint32_t tag = 100 + i / CARRIER_WORKERS;
         if (i % CARRIER_WORKERS != 2)
-            check_sum(&c.sent[i], i % CARRIER_WORKERS, tag, 10 * tag);
+            check_sum(&carrier.sent[i], i % CARRIER_WORKERS, tag, 10 * tag);
         else /* this rank did not ask for the sum */
-            CU_ASSERT_EQUAL(c.sent[i].bytes, SML_HEADER_BYTES);
+            CU_ASSERT_EQUAL(carrier.sent[i].bytes, SML_HEADER_BYTES);
     }
-    check_sum(&c.sent[2 * CARRIER_WORKERS], 1, 100, 1000);
-    carrier_close(&c);
+    check_sum(&carrier.sent[2 * CARRIER_WORKERS], 1, 100, 1000);
 }
 
 TEST(switchml_sums_a_burst)
@@ -160,32 +158,29 @@ TEST(switchml_names_what_is_malformed)
         {6, 0x40, SML_REFUSED_BAD_SLOT},
         {0, SML_PROBE << 4, SML_REFUSED_BAD_LENGTH},
     };
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
     for (unsigned i = 0; i < sizeof(faulty) / sizeof(faulty[0]); i++) {
         struct agg_packet p = contribution(memory, 0, 100, 1, SML_FLAG_WANT);
 
         memory[faulty[i].at] = faulty[i].value;
-        sml_protocol.locate(&c.jobs, &p, 1);
+        sml_protocol.locate(&carrier.jobs, &p, 1);
         CU_ASSERT_EQUAL(p.reason, faulty[i].reason);
         CU_ASSERT(p.slot == NULL && sml_protocol.reason[p.reason].strange);
         CU_ASSERT_EQUAL(sml_protocol.refuse(&p, 99, answer), 0);
     }
-    carrier_close(&c);
 }
 
 TEST(switchml_refuses_strangers)
 {
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[6][SML_HEADER_BYTES + 64], answer[AGG_ANSWER_BYTES];
     struct agg_packet p[6];
     struct sml_packet reject;
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
     for (unsigned i = 0; i < 6; i++)
         p[i] = contribution(memory[i], 0, 100, 1, SML_FLAG_WANT);
     p[0].bytes = SML_HEADER_BYTES - 1;
@@ -193,7 +188,7 @@ TEST(switchml_refuses_strangers)
     p[2].from.port ^= 1;
     p[3].from.mac[5] ^= 1;
     memory[4][7] = 200; /* its slot; the job has four */
-    sml_protocol.locate(&c.jobs, p, 6);
+    sml_protocol.locate(&carrier.jobs, p, 6);
     CU_ASSERT_EQUAL(p[0].reason, SML_REFUSED_TOO_SHORT);
     CU_ASSERT_EQUAL(p[1].reason, SML_REFUSED_UNKNOWN_JOB);
     CU_ASSERT_EQUAL(p[2].reason, SML_REFUSED_FOREIGN_SENDER);
@@ -208,107 +203,98 @@ TEST(switchml_refuses_strangers)
         if (n > 0)
             CU_ASSERT(sml_parse(&reject, answer, n) == SML_OK && reject.kind == SML_REJECT);
     }
-    carrier_receive(&c, p, 6, 0); /* among packets that count */
-    CU_ASSERT_EQUAL(c.counted[SML_HELD], 1);
-    CU_ASSERT_EQUAL(c.counted[SML_REFUSED_FOREIGN_MAC], 1);
-    CU_ASSERT_EQUAL(c.sent_n, 0);
-    carrier_close(&c);
+    carrier_receive(p, 6, 0); /* among packets that count */
+    CU_ASSERT_EQUAL(carrier.counted[SML_HELD], 1);
+    CU_ASSERT_EQUAL(carrier.counted[SML_REFUSED_FOREIGN_MAC], 1);
+    CU_ASSERT_EQUAL(carrier.sent_n, 0);
 }
 
 /* A published client that is in no job would take an answer for a sum. */
 TEST(what_a_published_client_may_have_sent_is_not_answered)
 {
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 128] = {SML_DATA << 4 | SML_SIZE_32, CARRIER_JOB + 1};
     uint8_t answer[AGG_ANSWER_BYTES];
     struct agg_packet p = contribution(memory, 0, 100, 1, SML_FLAG_WANT);
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
     memory[0] = SML_DATA << 4 | SML_SIZE_32;
     memory[1] = CARRIER_JOB + 1;
     p.bytes = sizeof(memory);
-    sml_protocol.locate(&c.jobs, &p, 1);
+    sml_protocol.locate(&carrier.jobs, &p, 1);
     CU_ASSERT_EQUAL(p.reason, SML_REFUSED_UNKNOWN_JOB);
     CU_ASSERT_EQUAL(sml_protocol.refuse(&p, 99, answer), 0);
-    carrier_close(&c);
 }
 
 /* By its address alone, whatever job its packets name; by its UDP port it is known which thread it is. */
 TEST(members_of_static_jobs_are_found_by_address)
 {
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     struct agg_senders *senders = calloc(1, sizeof(*senders) + 8 * sizeof(senders->entry[0]));
     uint8_t memory[SML_HEADER_BYTES + 64];
     struct agg_packet p;
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
     p = contribution(memory, 1, 100, 1, SML_FLAG_WANT);
     senders->entries = 8;
     agg_senders_add(senders, agg_sender_key(&p.from), CARRIER_JOB);
-    c.jobs.senders = senders;
+    carrier.jobs.senders = senders;
     for (unsigned named = 0; named < AGG_JOBS; named++) {
         memory[1] = (uint8_t)named;
-        sml_protocol.locate(&c.jobs, &p, 1);
+        sml_protocol.locate(&carrier.jobs, &p, 1);
         CU_ASSERT(p.slot != NULL && p.rank == 1 && p.thread == 0);
     }
     p.from.ip ^= 1; /* a stranger */
-    sml_protocol.locate(&c.jobs, &p, 1);
+    sml_protocol.locate(&carrier.jobs, &p, 1);
     CU_ASSERT_PTR_NULL(p.slot);
-    c.jobs.senders = NULL;
+    carrier.jobs.senders = NULL;
     free(senders);
-    carrier_close(&c);
 }
 
 TEST(slots_can_be_seen)
 {
-    static struct carrier c;
     const struct agg_terms terms = switchml_terms(XFER_ON_ARRIVAL);
     uint8_t memory[SML_HEADER_BYTES + 64];
     struct agg_packet p = contribution(memory, 2, 101, 1, 0);
     struct agg_slot_view view;
 
-    carrier_open(&c, &sml_protocol, CARRIER_WORKERS, &terms);
-    carrier_receive(&c, &p, 1, 0);
-    CU_ASSERT(sml_protocol.view(c.job->pool, 1, &view));
+    carrier_open(&sml_protocol, CARRIER_WORKERS, &terms);
+    carrier_receive(&p, 1, 0);
+    CU_ASSERT(sml_protocol.view(carrier.job->pool, 1, &view));
     CU_ASSERT(view.chunk == 101 && view.contributed == 1 && view.ranks[0] == 1 << 2);
-    CU_ASSERT(sml_protocol.view(c.job->pool, 3, &view) && view.contributed == 0);
-    CU_ASSERT_FALSE(sml_protocol.view(c.job->pool, 4, &view));
-    carrier_close(&c);
+    CU_ASSERT(sml_protocol.view(carrier.job->pool, 3, &view) && view.contributed == 0);
+    CU_ASSERT_FALSE(sml_protocol.view(carrier.job->pool, 4, &view));
 }
 
 /* The other one */
 
 TEST(a_protocol_that_passes_packets_on)
 {
-    static struct carrier c;
     const struct agg_terms terms = tally_terms(4);
     uint8_t memory[][TALLY_BYTES] = {{CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_WATCH},
                                      {CARRIER_JOB, 1, TALLY_COUNT},  {CARRIER_JOB, 1, TALLY_FORGET},
                                      {CARRIER_JOB, 2, TALLY_FORGET}, {CARRIER_JOB + 1, 1, TALLY_COUNT}};
     struct agg_packet p[6];
 
-    carrier_open(&c, &tally, 1, &terms);
+    carrier_open(&tally, 1, &terms);
     for (unsigned i = 0; i < 6; i++)
         p[i] = (struct agg_packet){.payload = memory[i], .bytes = TALLY_BYTES};
-    carrier_receive(&c, p, 6, 10);
-    CU_ASSERT_EQUAL_FATAL(c.sent_n, 3);
+    carrier_receive(p, 6, 10);
+    CU_ASSERT_EQUAL_FATAL(carrier.sent_n, 3);
     for (unsigned i = 0; i < 3; i++)
-        CU_ASSERT(c.sent[i].to == CARRY_ONWARD && c.sent[i].bytes == TALLY_BYTES);
-    CU_ASSERT_EQUAL(c.sent[0].payload[2], 1);           /* rewritten */
-    CU_ASSERT_EQUAL(c.sent[1].payload[2], TALLY_WATCH); /* as it came */
-    CU_ASSERT_EQUAL(c.sent[2].payload[2], 3);
-    CU_ASSERT_EQUAL(c.counted[TALLY_FORGOTTEN], 2);
-    CU_ASSERT_EQUAL(c.counted[TALLY_NO_JOB], 1);
+        CU_ASSERT(carrier.sent[i].to == CARRY_ONWARD && carrier.sent[i].bytes == TALLY_BYTES);
+    CU_ASSERT_EQUAL(carrier.sent[0].payload[2], 1);           /* rewritten */
+    CU_ASSERT_EQUAL(carrier.sent[1].payload[2], TALLY_WATCH); /* as it came */
+    CU_ASSERT_EQUAL(carrier.sent[2].payload[2], 3);
+    CU_ASSERT_EQUAL(carrier.counted[TALLY_FORGOTTEN], 2);
+    CU_ASSERT_EQUAL(carrier.counted[TALLY_NO_JOB], 1);
 
-    carrier_tick(&c, 10 + TALLY_QUIET_NS - 1);
-    CU_ASSERT_EQUAL(c.sent_n, 3);
-    carrier_tick(&c, 10 + TALLY_QUIET_NS);
-    CU_ASSERT_EQUAL_FATAL(c.sent_n, 5); /* both slots, each once */
-    CU_ASSERT(c.sent[3].to == CARRY_TO_PARENT && c.sent[3].payload[0] == 1);
-    CU_ASSERT(c.sent[4].to == CARRY_TO_PARENT && c.sent[4].payload[0] == 2);
-    carrier_tick(&c, 10 + 9 * TALLY_QUIET_NS);
-    CU_ASSERT_EQUAL(c.sent_n, 5);
-    carrier_close(&c);
+    carrier_tick(10 + TALLY_QUIET_NS - 1);
+    CU_ASSERT_EQUAL(carrier.sent_n, 3);
+    carrier_tick(10 + TALLY_QUIET_NS);
+    CU_ASSERT_EQUAL_FATAL(carrier.sent_n, 5); /* both slots, each once */
+    CU_ASSERT(carrier.sent[3].to == CARRY_TO_PARENT && carrier.sent[3].payload[0] == 1);
+    CU_ASSERT(carrier.sent[4].to == CARRY_TO_PARENT && carrier.sent[4].payload[0] == 2);
+    carrier_tick(10 + 9 * TALLY_QUIET_NS);
+    CU_ASSERT_EQUAL(carrier.sent_n, 5);
 }
