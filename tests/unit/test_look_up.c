@@ -7,7 +7,6 @@
 
 enum { CHUNK = 1460, RANKS = 5 };
 
-static struct rig rig;
 static uint64_t rng;
 
 static const uint8_t codes[] = {1, 2, 3, 4, 9, 10, 11, 12};
@@ -31,7 +30,7 @@ static size_t elements_of(uint8_t code)
 /* A contribution to chunk `tag`, at random. */
 static struct sml_packet contribution(uint8_t code, uint32_t tag, uint8_t *body)
 {
-    struct sml_packet p = rig_packet(&rig, SML_DATA, tag);
+    struct sml_packet p = rig_packet(SML_DATA, tag);
 
     p.body = body;
     p.e0 = code;
@@ -60,7 +59,7 @@ static bool sum_one(uint8_t code, uint32_t tag)
         const struct sml_packet p = contribution(code, tag, body[i]);
 
         look_up_add(&rig.cfg.table, sums, body[i], elements_of(code));
-        if (rig_apply(&rig, (uint16_t)((first + i) % RANKS), &p) != (i + 1 < RANKS ? SML_HELD : SML_SEND_ALL))
+        if (rig_apply((uint16_t)((first + i) % RANKS), &p) != (i + 1 < RANKS ? SML_HELD : SML_SEND_ALL))
             return false;
     }
     return result_is(code, tag, sums);
@@ -71,10 +70,9 @@ TEST(sums_are_those_of_the_table_values)
     FOR_EACH_CODE(code)
     {
         for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
-            rig_start(&rig, config(*code, mode));
+            rig_start(config(*code, mode));
             for (uint32_t tag = 0; tag < 20; tag++)
                 CU_ASSERT(sum_one(*code, tag));
-            rig_stop(&rig);
         }
     }
 }
@@ -91,19 +89,18 @@ TEST(known_bytes)
     memcpy(packet, head, sizeof head);
     for (unsigned i = 0; i < 32; i++)
         packet[SML_HEADER_BYTES + i] = (uint8_t)(i % 16 * 0x11);
-    rig_start(&rig, (struct sml_pool_config){
-                        .chunk_bytes = 128,
-                        .format = XFER_FORMAT_TYPED,
-                        .first_tag = 9,
-                        .table = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30}}});
+    rig_start(
+        (struct sml_pool_config){.chunk_bytes = 128,
+                                 .format = XFER_FORMAT_TYPED,
+                                 .first_tag = 9,
+                                 .table = {4, {0, 3, 5, 7, 9, 11, 13, 14, 15, 17, 19, 21, 23, 25, 27, 30}}});
     CU_ASSERT_EQUAL_FATAL(sml_parse(&p, packet, sizeof packet), SML_OK);
-    CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_HELD);
-    CU_ASSERT_EQUAL_FATAL(rig_apply(&rig, 0, &p), SML_SEND_ALL);
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_HELD);
+    CU_ASSERT_EQUAL_FATAL(rig_apply(0, &p), SML_SEND_ALL);
     CU_ASSERT_EQUAL_FATAL(rig.v.bytes, SML_HEADER_BYTES + 64);
     CU_ASSERT(memcmp(rig.v.payload, head, SML_HEADER_BYTES - 1) == 0 && rig.v.payload[9] == 0);
     for (unsigned i = 0; i < 4; i++)
         CU_ASSERT(memcmp(rig.v.payload + SML_HEADER_BYTES + 16 * i, sums, sizeof sums) == 0);
-    rig_stop(&rig);
 }
 
 /* The greatest values of all ranks fill the sum up, and do not flow over. */
@@ -114,17 +111,16 @@ TEST(the_greatest_sum_fits)
         uint8_t body[CHUNK];
         struct sml_packet p, result;
 
-        rig_start(&rig, config(*code, XFER_ORDERED));
+        rig_start(config(*code, XFER_ORDERED));
         for (uint16_t rank = 0; rank < RANKS; rank++) {
             p = contribution(*code, 0, body);
             memset(body, 0xff, sizeof body);
-            rig_apply(&rig, rank, &p);
+            rig_apply(rank, &p);
         }
         CU_ASSERT_EQUAL_FATAL(sml_parse(&result, rig.v.payload, rig.v.bytes), SML_OK);
         const unsigned sum = RANKS * sml_table_greatest(&rig.cfg.table);
         CU_ASSERT_EQUAL(result.body[0], sum & 0xff);
         CU_ASSERT(sml_sum_bits(*code) == 8 || result.body[1] == sum >> 8);
-        rig_stop(&rig);
     }
 }
 
@@ -134,27 +130,25 @@ TEST(foreign_codes_and_lengths_are_dropped)
     uint8_t body[SML_MAX_CHUNK_BYTES];
     struct sml_packet p;
 
-    rig_start(&rig, config(4, XFER_ORDERED));
+    rig_start(config(4, XFER_ORDERED));
     for (unsigned code = 0; code < 16; code++) {
         p = contribution(4, 0, body);
         p.e0 = (uint8_t)code;
         if (code != 4)
-            CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_TYPE);
+            CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_TYPE);
     }
     p = contribution(4, 0, body);
     p.body_bytes++;
-    CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_LENGTH);
     p.body_bytes += 31; /* fits a packet, but its sums would not */
     CU_ASSERT(p.body_bytes < CHUNK);
-    CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_LENGTH);
     p.body_bytes = 0;
-    CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_LENGTH);
-    rig_stop(&rig);
+    CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_LENGTH);
 
-    rig_start(&rig, (struct sml_pool_config){.chunk_bytes = CHUNK, .format = XFER_FORMAT_TYPED});
+    rig_start((struct sml_pool_config){.chunk_bytes = CHUNK, .format = XFER_FORMAT_TYPED});
     p = contribution(4, 0, body);
-    CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_TYPE); /* there is no table */
-    rig_stop(&rig);
+    CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_TYPE); /* there is no table */
 }
 
 TEST(tables_that_cannot_be_are_refused)
@@ -189,13 +183,12 @@ TEST(a_rank_that_differs_is_told)
     uint8_t body[CHUNK];
     struct sml_packet p;
 
-    rig_start(&rig, config(4, XFER_ORDERED));
+    rig_start(config(4, XFER_ORDERED));
     p = contribution(4, 0, body);
-    CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_HELD);
+    CU_ASSERT_EQUAL(rig_apply(0, &p), SML_HELD);
     p.body_bytes -= 32;
-    CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_SEND_MISMATCH);
-    CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 1), SML_SEND_MISMATCH);
-    rig_stop(&rig);
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_SEND_MISMATCH);
+    CU_ASSERT_EQUAL(rig_data(2, 0, 1), SML_SEND_MISMATCH);
 }
 
 TEST(results_are_sent_again_and_probes_answered)
@@ -203,17 +196,16 @@ TEST(results_are_sent_again_and_probes_answered)
     uint8_t body[CHUNK], sums[CHUNK] = {0};
     struct sml_packet p;
 
-    rig_start(&rig, config(12, XFER_ON_ARRIVAL));
+    rig_start(config(12, XFER_ON_ARRIVAL));
     for (uint16_t rank = 0; rank < RANKS; rank++) {
         p = contribution(12, 0, body);
         look_up_add(&rig.cfg.table, sums, body, elements_of(12));
-        rig_apply(&rig, rank, &p);
+        rig_apply(rank, &p);
     }
-    CU_ASSERT_EQUAL(rig_apply(&rig, 2, &p), SML_SEND_ONE); /* it has not heard of the result */
+    CU_ASSERT_EQUAL(rig_apply(2, &p), SML_SEND_ONE); /* it has not heard of the result */
     CU_ASSERT(result_is(12, 0, sums));
-    CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(rig_probe(3, 0), SML_SEND_ONE);
     CU_ASSERT(result_is(12, 0, sums));
-    rig_stop(&rig);
 }
 
 /* A rank that holds the sums of before the restart hands them back; the contributions that have come for the
@@ -228,19 +220,18 @@ TEST(sums_are_handed_back)
         struct sml_packet p;
 
         cfg.resumed = true;
-        rig_start(&rig, cfg);
+        rig_start(cfg);
         p = contribution(*code, 0, body);
-        CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_HELD);
+        CU_ASSERT_EQUAL(rig_apply(1, &p), SML_HELD);
         p.kind = SML_RESTORE;
         p.e1 = 0;
         p.body = sums;
         p.body_bytes = elements_of(*code) * e.out;
         for (size_t i = 0; i < p.body_bytes; i++)
             sums[i] = (uint8_t)rng_next(&rng);
-        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_RESTORED);
+        CU_ASSERT_EQUAL(rig_apply(0, &p), SML_RESTORED);
         CU_ASSERT(result_is(*code, 0, sums));
         CU_ASSERT(sum_one(*code, rig.cfg.slots)); /* the slot's next chunk */
-        rig_stop(&rig);
     }
 }
 

@@ -2,102 +2,100 @@
  * into. */
 #include "pool_rig.h"
 
-static struct rig rig;
-
 TEST(a_job_of_one_worker_completes_every_chunk_at_once)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 1)
+    RIG_FOR_EACH_MODE(.workers = 1)
     {
         for (uint32_t tag = 0; tag < 20; tag++) {
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, tag), SML_SEND_ALL);
-            CU_ASSERT(rig_result_is(&rig, tag, tag));
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 999), SML_SEND_ONE);
-            CU_ASSERT(rig_result_is(&rig, tag, tag));
+            CU_ASSERT_EQUAL(rig_data(0, tag, tag), SML_SEND_ALL);
+            CU_ASSERT(rig_result_is(tag, tag));
+            CU_ASSERT_EQUAL(rig_data(0, tag, 999), SML_SEND_ONE);
+            CU_ASSERT(rig_result_is(tag, tag));
         }
     }
 }
 
 TEST(a_duplicate_within_its_phase_is_not_added)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    RIG_FOR_EACH_MODE(.workers = 3)
     {
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_DROP_DUPLICATE);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 2), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0, 1), SML_DROP_DUPLICATE);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 2), SML_DROP_DUPLICATE);
-        CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 3), SML_SEND_ALL);
-        CU_ASSERT(rig_result_is(&rig, 0, 6));
+        CU_ASSERT_EQUAL(rig_data(0, 0, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(0, 0, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(1, 0, 2), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(0, 0, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(1, 0, 2), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(2, 0, 3), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(0, 6));
     }
 }
 
 /* The paper's switch has cleared the seen bit by then, and would add the packet to the wrong chunk. */
 TEST(a_duplicate_delayed_by_two_and_more_phases_is_stale)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
         for (uint32_t phase = 0; phase < 12; phase++) {
-            rig_complete(&rig, 0, phase * 4, phase + 1);
+            rig_complete(0, phase * 4, phase + 1);
             for (uint32_t late = 2; late <= phase + 1; late++)
                 for (uint16_t rank = 0; rank < 2; rank++)
-                    CU_ASSERT_EQUAL(rig_data(&rig, rank, (phase + 1 - late) * 4, 777), SML_DROP_STALE);
+                    CU_ASSERT_EQUAL(rig_data(rank, (phase + 1 - late) * 4, 777), SML_DROP_STALE);
         }
-        rig_complete(&rig, 0, 12 * 4, 5);
+        rig_complete(0, 12 * 4, 5);
     }
 }
 
 /* The same, but into a chunk that is half collected and whose version is that of the old packet. */
 TEST(a_duplicate_delayed_by_two_phases_does_not_enter_the_chunk_of_its_version)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
-        rig_complete(&rig, 0, 1, 1);
-        rig_complete(&rig, 0, 5, 2);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 9, 30), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 1, 777), SML_DROP_STALE);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 9, 60), SML_SEND_ALL);
-        CU_ASSERT(rig_result_is(&rig, 9, 90));
+        rig_complete(0, 1, 1);
+        rig_complete(0, 5, 2);
+        CU_ASSERT_EQUAL(rig_data(0, 9, 30), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(1, 1, 777), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(rig_data(1, 9, 60), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(9, 90));
     }
 }
 
 TEST(a_job_restarted_on_the_same_memory_sees_nothing_of_the_old_one)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2, .first_tag = 100)
+    RIG_FOR_EACH_MODE(.workers = 2, .first_tag = 100)
     {
-        rig_complete(&rig, 0, 100, 1);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 104, 7), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 101, 7), SML_HELD);
+        rig_complete(0, 100, 1);
+        CU_ASSERT_EQUAL(rig_data(0, 104, 7), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(1, 101, 7), SML_HELD);
 
         struct sml_pool_config again = rig.cfg;
         again.first_tag = 0x9000;
         rig.pool = sml_pool_init(rig.pool, &again);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 104, 777), SML_DROP_STALE); /* the old life's packets */
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 100, 777), SML_DROP_STALE);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 100), SML_DROP_STALE);
-        rig_complete(&rig, 0, 0x9000, 3); /* no sum, no contributor is left over */
-        rig_complete(&rig, 0, 0x9001, 4);
+        CU_ASSERT_EQUAL(rig_data(1, 104, 777), SML_DROP_STALE); /* the old life's packets */
+        CU_ASSERT_EQUAL(rig_data(0, 100, 777), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(rig_probe(0, 100), SML_DROP_STALE);
+        rig_complete(0, 0x9000, 3); /* no sum, no contributor is left over */
+        rig_complete(0, 0x9001, 4);
 
         again.first_tag = 100; /* even if the tags were the same */
         rig.pool = sml_pool_init(rig.pool, &again);
-        rig_complete(&rig, 0, 104 - 4, 5);
-        rig_complete(&rig, 0, 101, 5);
-        rig_complete(&rig, 0, 104, 6);
+        rig_complete(0, 104 - 4, 5);
+        rig_complete(0, 101, 5);
+        rig_complete(0, 104, 6);
     }
 }
 
 TEST(two_workers_retransmit_into_a_slot_that_completes_in_between)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    RIG_FOR_EACH_MODE(.workers = 3)
     {
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 2, 2), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_DROP_DUPLICATE);
-        CU_ASSERT_EQUAL(rig_data(&rig, 2, 2, 3), SML_SEND_ALL);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 2, 2), SML_SEND_ONE);
-        CU_ASSERT(rig_result_is(&rig, 2, 6));
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 2, 1), SML_SEND_ONE);
-        CU_ASSERT(rig_result_is(&rig, 2, 6));
-        rig_complete(&rig, 0, 6, 10);
+        CU_ASSERT_EQUAL(rig_data(0, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(1, 2, 2), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(0, 2, 1), SML_DROP_DUPLICATE);
+        CU_ASSERT_EQUAL(rig_data(2, 2, 3), SML_SEND_ALL);
+        CU_ASSERT_EQUAL(rig_data(1, 2, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(2, 6));
+        CU_ASSERT_EQUAL(rig_data(0, 2, 1), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(2, 6));
+        rig_complete(0, 6, 10);
     }
 }
 
@@ -105,86 +103,86 @@ TEST(two_workers_retransmit_into_a_slot_that_completes_in_between)
  */
 TEST(a_result_that_crosses_a_retransmission)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
-        rig_complete(&rig, 0, 3, 1);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 7, 5), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 3, 1), SML_SEND_ONE);
-        CU_ASSERT(rig_result_is(&rig, 3, 3));
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 3, 2), SML_SEND_ONE);
-        CU_ASSERT(rig_result_is(&rig, 3, 3));
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 7, 6), SML_SEND_ALL);
-        CU_ASSERT(rig_result_is(&rig, 7, 11));
+        rig_complete(0, 3, 1);
+        CU_ASSERT_EQUAL(rig_data(0, 7, 5), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(0, 3, 1), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(3, 3));
+        CU_ASSERT_EQUAL(rig_data(1, 3, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(3, 3));
+        CU_ASSERT_EQUAL(rig_data(1, 7, 6), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(7, 11));
     }
 }
 
 /* The header's promise: unchanged until the first contribution to tag + 2 * slots. */
 TEST(a_result_stays_in_place_until_the_slot_begins_the_chunk_after_the_next)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
         uint8_t copy[SML_HEADER_BYTES + 64];
 
-        rig_complete(&rig, 0, 0, 1);
+        rig_complete(0, 0, 1);
         const uint8_t *result = rig.v.payload;
         CU_ASSERT_EQUAL_FATAL(rig.v.bytes, sizeof copy);
         CU_ASSERT_EQUAL((uintptr_t)(result + SML_HEADER_BYTES) % 64, 0);
         memcpy(copy, result, sizeof copy);
 
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 50), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(0, 4, 50), SML_HELD);
         CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 4, 50), SML_SEND_ALL);
+        CU_ASSERT_EQUAL(rig_data(1, 4, 50), SML_SEND_ALL);
         CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 1), SML_DROP_STALE);
+        CU_ASSERT_EQUAL(rig_data(1, 0, 1), SML_DROP_STALE);
         CU_ASSERT_EQUAL(memcmp(result, copy, sizeof copy), 0);
-        rig_complete(&rig, 0, 8, 9);
+        rig_complete(0, 8, 9);
         CU_ASSERT_PTR_EQUAL(rig.v.payload, result); /* two areas take turns */
     }
 }
 
 TEST(before_its_first_completion_a_slot_has_no_shadow)
 {
-    RIG_FOR_EACH_MODE(&rig, .first_tag = 1000)
+    RIG_FOR_EACH_MODE(.first_tag = 1000)
     {
         for (uint32_t tag = 996; tag < 1000; tag++) {
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 1), SML_DROP_STALE);
-            CU_ASSERT_EQUAL(rig_probe(&rig, 0, tag), SML_DROP_STALE);
+            CU_ASSERT_EQUAL(rig_data(0, tag, 1), SML_DROP_STALE);
+            CU_ASSERT_EQUAL(rig_probe(0, tag), SML_DROP_STALE);
         }
-        rig_complete(&rig, 0, 1000, 1);
+        rig_complete(0, 1000, 1);
     }
 }
 
 TEST(a_chunk_that_cannot_have_been_reached_is_dropped)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 1), SML_DROP_AHEAD);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 4), SML_DROP_AHEAD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x7ffffffc, 1), SML_DROP_AHEAD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x80000000, 1), SML_DROP_AHEAD); /* as far as serial numbers go */
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 0x80000004, 1), SML_DROP_STALE);
-        rig_complete(&rig, 0, 0, 1);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 8, 1), SML_DROP_AHEAD);
-        rig_complete(&rig, 0, 4, 1);
+        CU_ASSERT_EQUAL(rig_data(0, 4, 1), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_probe(0, 4), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_data(0, 0x7ffffffc, 1), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_data(0, 0x80000000, 1), SML_DROP_AHEAD); /* as far as serial numbers go */
+        CU_ASSERT_EQUAL(rig_data(0, 0x80000004, 1), SML_DROP_STALE);
+        rig_complete(0, 0, 1);
+        CU_ASSERT_EQUAL(rig_data(0, 8, 1), SML_DROP_AHEAD);
+        rig_complete(0, 4, 1);
     }
 }
 
 TEST(tags_wrap_around_2_to_the_32)
 {
     for (uint16_t slots = 1; slots <= 8; slots *= 2) {
-        RIG_FOR_EACH_MODE(&rig, .slots = slots, .first_tag = (uint32_t)-20)
+        RIG_FOR_EACH_MODE(.slots = slots, .first_tag = (uint32_t)-20)
         {
             for (int i = 0; i < 60; i++) {
                 uint32_t tag = (uint32_t)(i - 20);
-                CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, i), SML_HELD);
+                CU_ASSERT_EQUAL(rig_data(0, tag, i), SML_HELD);
                 if (i >= slots) {
-                    CU_ASSERT_EQUAL(rig_data(&rig, 0, tag - slots, 777), SML_SEND_ONE);
-                    CU_ASSERT(rig_result_is(&rig, tag - slots, 3 * (i - slots)));
+                    CU_ASSERT_EQUAL(rig_data(0, tag - slots, 777), SML_SEND_ONE);
+                    CU_ASSERT(rig_result_is(tag - slots, 3 * (i - slots)));
                 }
                 if (i >= 2 * slots)
-                    CU_ASSERT_EQUAL(rig_data(&rig, 1, tag - 2 * slots, 777), SML_DROP_STALE);
-                CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 2 * i), SML_SEND_ALL);
-                CU_ASSERT(rig_result_is(&rig, tag, 3 * i));
+                    CU_ASSERT_EQUAL(rig_data(1, tag - 2 * slots, 777), SML_DROP_STALE);
+                CU_ASSERT_EQUAL(rig_data(1, tag, 2 * i), SML_SEND_ALL);
+                CU_ASSERT(rig_result_is(tag, 3 * i));
             }
         }
     }
@@ -192,36 +190,36 @@ TEST(tags_wrap_around_2_to_the_32)
 
 TEST(a_pool_of_one_slot)
 {
-    RIG_FOR_EACH_MODE(&rig, .slots = 1, .first_tag = 7)
+    RIG_FOR_EACH_MODE(.slots = 1, .first_tag = 7)
     {
         for (uint32_t tag = 7; tag < 30; tag++) {
-            rig_complete(&rig, 0, tag, tag);
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag + 2, 1), SML_DROP_AHEAD);
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag - 1, 1), SML_DROP_STALE);
+            rig_complete(0, tag, tag);
+            CU_ASSERT_EQUAL(rig_data(0, tag + 2, 1), SML_DROP_AHEAD);
+            CU_ASSERT_EQUAL(rig_data(0, tag - 1, 1), SML_DROP_STALE);
         }
     }
 }
 
 TEST(a_pool_of_the_most_slots)
 {
-    RIG_FOR_EACH_MODE(&rig, .slots = SML_MAX_SLOTS, .first_tag = UINT32_MAX - 5)
+    RIG_FOR_EACH_MODE(.slots = SML_MAX_SLOTS, .first_tag = UINT32_MAX - 5)
     {
         for (uint32_t i = 0; i < SML_MAX_SLOTS + 10; i++)
-            rig_complete(&rig, 0, rig.cfg.first_tag + i, i);
+            rig_complete(0, rig.cfg.first_tag + i, i);
     }
 }
 
 TEST(slots_do_not_touch_each_other)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 3)
+    RIG_FOR_EACH_MODE(.workers = 3)
     {
         for (uint32_t tag = 0; tag < 4; tag++)
-            CU_ASSERT_EQUAL(rig_data(&rig, 2, tag, tag), SML_HELD);
+            CU_ASSERT_EQUAL(rig_data(2, tag, tag), SML_HELD);
         for (uint32_t tag = 4; tag-- > 0;)
-            CU_ASSERT_EQUAL(rig_data(&rig, 0, tag, 10 * tag), SML_HELD);
+            CU_ASSERT_EQUAL(rig_data(0, tag, 10 * tag), SML_HELD);
         for (uint32_t tag = 0; tag < 4; tag++) {
-            CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 100 * tag), SML_SEND_ALL);
-            CU_ASSERT(rig_result_is(&rig, tag, 111 * tag));
+            CU_ASSERT_EQUAL(rig_data(1, tag, 100 * tag), SML_SEND_ALL);
+            CU_ASSERT(rig_result_is(tag, 111 * tag));
         }
     }
 }
@@ -231,15 +229,15 @@ TEST(jobs_of_64_and_of_1024_workers)
     static const uint16_t sizes[] = {63, 64, 65, 256, 1024};
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        RIG_FOR_EACH_MODE(&rig, .workers = sizes[i], .slots = 2)
+        RIG_FOR_EACH_MODE(.workers = sizes[i], .slots = 2)
         {
             for (uint32_t tag = 0; tag < 6; tag++) {
                 for (uint16_t r = 0; r < sizes[i] / 2; r++)
-                    CU_ASSERT_EQUAL(rig_data(&rig, r, tag, r + 1), SML_HELD);
+                    CU_ASSERT_EQUAL(rig_data(r, tag, r + 1), SML_HELD);
                 for (uint16_t r = 0; r < sizes[i] / 2; r++)
-                    CU_ASSERT_EQUAL(rig_data(&rig, r, tag, r + 1), SML_DROP_DUPLICATE);
-                rig_complete(&rig, sizes[i] / 2, tag, 1);
-                CU_ASSERT_EQUAL(rig_data(&rig, sizes[i] - 1, tag, 1), SML_SEND_ONE);
+                    CU_ASSERT_EQUAL(rig_data(r, tag, r + 1), SML_DROP_DUPLICATE);
+                rig_complete(sizes[i] / 2, tag, 1);
+                CU_ASSERT_EQUAL(rig_data(sizes[i] - 1, tag, 1), SML_SEND_ONE);
             }
         }
     }
@@ -247,16 +245,16 @@ TEST(jobs_of_64_and_of_1024_workers)
 
 TEST(slot_and_version_must_go_with_the_tag)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
-        struct sml_packet p = rig_packet(&rig, SML_DATA, 5);
+        struct sml_packet p = rig_packet(SML_DATA, 5);
 
-        rig_elements(&rig, &p, 0, 1, 8);
+        rig_elements(&p, 0, 1, 8);
         p.slot = 2;
-        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_SLOT);
-        p = rig_packet(&rig, SML_PROBE, 5);
+        CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_SLOT);
+        p = rig_packet(SML_PROBE, 5);
         p.ver = 0;
-        CU_ASSERT_EQUAL(rig_apply(&rig, 0, &p), SML_DROP_BAD_SLOT);
+        CU_ASSERT_EQUAL(rig_apply(0, &p), SML_DROP_BAD_SLOT);
         p.slot = 4;
         CU_ASSERT_PTR_NULL(sml_pool_locate(rig.pool, &p, 0));
         p.slot = SML_MAX_SLOTS - 1;
@@ -272,41 +270,41 @@ static enum sml_kind answer_kind(struct sml_packet *p)
 
 TEST(a_probe_is_told_to_send_again_to_wait_or_the_result)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 10)
+    RIG_FOR_EACH_MODE(.workers = 10)
     {
         struct sml_packet p;
 
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 6), SML_DROP_AHEAD);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(rig_probe(3, 6), SML_DROP_AHEAD);
+        CU_ASSERT_EQUAL(rig_probe(3, 2), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_NACK);
         CU_ASSERT(p.job == RIG_JOB && p.tag == 2 && p.slot == 2 && p.ver == 0 && p.e1 == 0);
 
-        CU_ASSERT_EQUAL(rig_data(&rig, 3, 2, 1), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(&rig, 9, 2, 1), SML_HELD);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(rig_data(3, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(9, 2, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_probe(3, 2), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_WAIT);
         CU_ASSERT_EQUAL_FATAL(p.body_bytes, 2);
         CU_ASSERT(p.body[0] == 1 << 3 && p.body[1] == 1 << 1); /* rank r: bit r % 8 of byte r / 8 */
-        CU_ASSERT_EQUAL(rig_probe(&rig, 4, 2), SML_SEND_ANSWER);
+        CU_ASSERT_EQUAL(rig_probe(4, 2), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_NACK);
 
         for (uint16_t r = 0; r < 10; r++)
-            rig_data(&rig, r, 2, 1);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 2), SML_SEND_ONE);
-        CU_ASSERT(rig_result_is(&rig, 2, 10));
+            rig_data(r, 2, 1);
+        CU_ASSERT_EQUAL(rig_probe(3, 2), SML_SEND_ONE);
+        CU_ASSERT(rig_result_is(2, 10));
     }
 }
 
 /* The longest WAIT: a bit for each of 1,024 ranks. */
 TEST(a_probe_of_the_largest_job_is_told_whom_it_waits_for)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = AGG_MAX_WORKERS)
+    RIG_FOR_EACH_MODE(.workers = AGG_MAX_WORKERS)
     {
         struct sml_packet p;
 
         for (uint16_t r = 0; r < AGG_MAX_WORKERS; r += 3)
-            CU_ASSERT_EQUAL(rig_data(&rig, r, 1, 1), SML_HELD);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 999, 1), SML_SEND_ANSWER);
+            CU_ASSERT_EQUAL(rig_data(r, 1, 1), SML_HELD);
+        CU_ASSERT_EQUAL(rig_probe(999, 1), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_WAIT);
         CU_ASSERT_EQUAL_FATAL(p.body_bytes, AGG_MAX_WORKERS / 8);
         for (unsigned r = 0; r < AGG_MAX_WORKERS; r++)
@@ -318,13 +316,13 @@ TEST(a_probe_of_the_largest_job_is_told_whom_it_waits_for)
  */
 TEST(a_probe_for_a_chunk_before_the_shadow_is_acknowledged)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
         struct sml_packet p;
 
-        rig_complete(&rig, 0, 1, 1);
-        rig_complete(&rig, 0, 5, 1);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 0, 1), SML_SEND_ANSWER);
+        rig_complete(0, 1, 1);
+        rig_complete(0, 5, 1);
+        CU_ASSERT_EQUAL(rig_probe(0, 1), SML_SEND_ANSWER);
         CU_ASSERT_EQUAL(answer_kind(&p), SML_DATA);
         CU_ASSERT(p.tag == 1 && p.slot == 1 && p.ver == 0 && p.body_bytes == 0);
     }
@@ -332,34 +330,34 @@ TEST(a_probe_for_a_chunk_before_the_shadow_is_acknowledged)
 
 TEST(a_probe_changes_nothing)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 2)
+    RIG_FOR_EACH_MODE(.workers = 2)
     {
-        rig_probe(&rig, 0, 0);
-        rig_complete(&rig, 0, 0, 1);
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, 4, 1), SML_HELD);
-        rig_probe(&rig, 0, 4);
-        rig_probe(&rig, 1, 4);
-        rig_probe(&rig, 1, 0);
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 4, 2), SML_SEND_ALL);
-        CU_ASSERT(rig_result_is(&rig, 4, 3));
+        rig_probe(0, 0);
+        rig_complete(0, 0, 1);
+        CU_ASSERT_EQUAL(rig_data(0, 4, 1), SML_HELD);
+        rig_probe(0, 4);
+        rig_probe(1, 4);
+        rig_probe(1, 0);
+        CU_ASSERT_EQUAL(rig_data(1, 4, 2), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(4, 3));
     }
 }
 
 TEST(the_view_tells_what_a_slot_collects)
 {
-    RIG_FOR_EACH_MODE(&rig, .workers = 100, .first_tag = 3)
+    RIG_FOR_EACH_MODE(.workers = 100, .first_tag = 3)
     {
         struct agg_slot_view view;
 
         sml_pool_view(rig.pool, 1, &view);
         CU_ASSERT(view.chunk == 5 && view.contributed == 0 && view.ranks[0] == 0);
-        rig_data(&rig, 2, 5, 1);
-        rig_data(&rig, 99, 5, 1);
+        rig_data(2, 5, 1);
+        rig_data(99, 5, 1);
         sml_pool_view(rig.pool, 1, &view);
         CU_ASSERT(view.chunk == 5 && view.contributed == 2);
         CU_ASSERT(view.ranks[0] == 4 && view.ranks[1] == UINT64_C(1) << 35 && view.ranks[2] == 0);
         for (uint16_t r = 0; r < 100; r++)
-            rig_data(&rig, r, 5, 1);
+            rig_data(r, 5, 1);
         sml_pool_view(rig.pool, 1, &view);
         CU_ASSERT(view.chunk == 9 && view.contributed == 0 && view.ranks[0] == 0 && view.ranks[1] == 0);
     }

@@ -4,12 +4,10 @@
 #include "pool_rig.h"
 #include "random.h"
 
-static struct rig rig;
-
 static void start(uint16_t workers, uint16_t shards)
 {
-    rig_start(&rig, (struct sml_pool_config){
-                        .workers = workers, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
+    rig_start((struct sml_pool_config){
+        .workers = workers, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
     rig.now = 0;
 }
 
@@ -24,7 +22,7 @@ static struct agg_rank_view view_of(uint16_t rank)
 static enum sml_reason contribute(uint16_t rank, uint32_t tag, uint64_t at)
 {
     rig.now = at;
-    return rig_data(&rig, rank, tag, 1);
+    return rig_data(rank, tag, 1);
 }
 
 TEST(a_rank_is_late_by_the_time_since_the_first_one)
@@ -47,7 +45,6 @@ TEST(a_rank_is_late_by_the_time_since_the_first_one)
     CU_ASSERT(a.contributed_at == 20000 && b.contributed_at == 21500 && c.contributed_at == 20100);
     CU_ASSERT(a.delays[0] == 2 && b.delays[0] == 1 && b.delays[1] == 1 && c.delays[0] == 1 &&
               c.delays[2] == 1);
-    rig_stop(&rig);
 }
 
 TEST(the_buckets_are_powers_of_two)
@@ -68,14 +65,13 @@ TEST(a_single_rank_is_never_late)
         CU_ASSERT_EQUAL(contribute(0, tag, 1000000 * (tag + 1)), SML_SEND_ALL);
     const struct agg_rank_view v = view_of(0);
     CU_ASSERT(v.contributions == 9 && v.completed == 9 && v.delay_sum_ns == 0 && v.delays[0] == 9);
-    rig_stop(&rig);
 }
 
 static enum sml_reason probe(uint16_t rank, uint32_t tag)
 {
-    const struct sml_packet p = rig_packet(&rig, SML_PROBE, tag);
+    const struct sml_packet p = rig_packet(SML_PROBE, tag);
 
-    return rig_apply(&rig, rank, &p);
+    return rig_apply(rank, &p);
 }
 
 /* Neither what comes again nor what does not count changes a delay. */
@@ -93,15 +89,14 @@ TEST(repetitions_and_probes_are_counted_apart)
     CU_ASSERT_EQUAL(probe(1, 4), SML_SEND_ONE);
     CU_ASSERT_EQUAL(contribute(1, 12, 9999), SML_DROP_AHEAD);
     CU_ASSERT_EQUAL(contribute(0, 8, 9999), SML_HELD);
-    struct sml_packet other = rig_packet(&rig, SML_DATA, 8);
-    rig_elements(&rig, &other, 0, 1, 4); /* shorter */
-    CU_ASSERT_EQUAL(rig_apply(&rig, 1, &other), SML_SEND_MISMATCH);
+    struct sml_packet other = rig_packet(SML_DATA, 8);
+    rig_elements(&other, 0, 1, 4); /* shorter */
+    CU_ASSERT_EQUAL(rig_apply(1, &other), SML_SEND_MISMATCH);
 
     const struct agg_rank_view a = view_of(0), b = view_of(1);
     CU_ASSERT(a.repeated == 1 && a.probes == 1 && a.contributions == 3);
     CU_ASSERT(b.repeated == 2 && b.probes == 1 && b.contributions == 2);
     CU_ASSERT(b.delay_sum_ns == 3000 && b.contributed_at == 9000);
-    rig_stop(&rig);
 }
 
 /* Each shard has notes of its own; whichever the number of shards, the view has them all. */
@@ -112,10 +107,8 @@ TEST(a_view_adds_up_the_shards)
     for (uint16_t shards = 1; shards <= 64; shards++) {
         uint64_t sum = 0, worst = 0, now = 1;
 
-        rig_start(
-            &rig,
-            (struct sml_pool_config){
-                .workers = 2, .slots = 128, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
+        rig_start((struct sml_pool_config){
+            .workers = 2, .slots = 128, .format = XFER_FORMAT_TYPED, .arrivals = true, .shards = shards});
         for (uint32_t tag = 0; tag < 256; tag++) {
             const uint64_t delay = rng_below(&rng, 1 << 20);
 
@@ -130,25 +123,23 @@ TEST(a_view_adds_up_the_shards)
         CU_ASSERT(v.delay_sum_ns == sum && v.delay_worst_ns == worst);
         CU_ASSERT_EQUAL(v.contributed_at, now - 10);
         CU_ASSERT_EQUAL(view_of(0).delay_sum_ns, 0);
-        rig_stop(&rig);
     }
 }
 
 /* A chunk that was handed back after a restart: what had come for it has counted, and nobody is late. */
 TEST(a_result_handed_back_makes_nobody_late)
 {
-    rig_start(&rig, (struct sml_pool_config){
-                        .workers = 2, .format = XFER_FORMAT_TYPED, .arrivals = true, .resumed = true});
+    rig_start((struct sml_pool_config){
+        .workers = 2, .format = XFER_FORMAT_TYPED, .arrivals = true, .resumed = true});
     CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
-    struct sml_packet p = rig_packet(&rig, SML_RESTORE, 0);
-    rig_elements(&rig, &p, 0, 1, 8);
+    struct sml_packet p = rig_packet(SML_RESTORE, 0);
+    rig_elements(&p, 0, 1, 8);
     rig.now = 5000;
-    CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_RESTORED);
-    CU_ASSERT_EQUAL(rig_apply(&rig, 1, &p), SML_DROP_DUPLICATE);
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_RESTORED);
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_DROP_DUPLICATE);
     const struct agg_rank_view b = view_of(1);
     CU_ASSERT(b.contributions == 0 && b.repeated == 0 && b.delay_worst_ns == 0);
     CU_ASSERT_EQUAL(view_of(0).contributions, 1);
-    rig_stop(&rig);
 }
 
 TEST(a_pool_that_keeps_none_says_so_and_is_smaller)
@@ -158,15 +149,13 @@ TEST(a_pool_that_keeps_none_says_so_and_is_smaller)
 
     start(64, 4);
     cfg = rig.cfg;
-    rig_stop(&rig);
     const size_t with = sml_pool_footprint(&cfg);
     cfg.arrivals = false;
     CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), with - 4 * 64 * 256);
-    rig_start(&rig, cfg);
+    rig_start(cfg);
     CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
     CU_ASSERT_FALSE(sml_pool_view_rank(rig.pool, 0, &v));
     CU_ASSERT_EQUAL(v.contributions, 0);
-    rig_stop(&rig);
 }
 
 /* What lies behind the last slot belongs to the last rank of the last shard, and nothing behind that. */
@@ -177,5 +166,4 @@ TEST(the_last_rank_of_the_largest_job)
         contribute(r, 2, 1000 + r);
     const struct agg_rank_view v = view_of(AGG_MAX_WORKERS - 1);
     CU_ASSERT(v.contributions == 1 && v.completed == 1 && v.delay_worst_ns == AGG_MAX_WORKERS - 1);
-    rig_stop(&rig);
 }

@@ -6,24 +6,23 @@
 
 enum { THREADS = 2, RANGE = 6, WINDOW = 3, ELEMENTS = 32, WORKERS = 3 };
 
-static void start(struct rig *rig)
+static void start(void)
 {
-    rig_start(rig, (struct sml_pool_config){.workers = WORKERS,
-                                            .format = XFER_FORMAT_INT32,
-                                            .slots = THREADS * RANGE,
-                                            .chunk_bytes = 4 * ELEMENTS,
-                                            .labelled = true,
-                                            .threads = THREADS});
+    rig_start((struct sml_pool_config){.workers = WORKERS,
+                                       .format = XFER_FORMAT_INT32,
+                                       .slots = THREADS * RANGE,
+                                       .chunk_bytes = 4 * ELEMENTS,
+                                       .labelled = true,
+                                       .threads = THREADS});
 }
 
 /* The packet of a thread that sends its at-th since it started, as the published client counts slots. */
-static struct sml_packet packet(struct rig *rig, unsigned thread, uint64_t at, uint8_t tensor, uint32_t tag,
-                                int32_t value)
+static struct sml_packet packet(unsigned thread, uint64_t at, uint8_t tensor, uint32_t tag, int32_t value)
 {
     const unsigned i = (unsigned)(at % (2 * WINDOW));
 
     for (unsigned e = 0; e < ELEMENTS; e++)
-        put_be32(rig->body + 4 * e, (uint32_t)(value * (int32_t)(e + 1)));
+        put_be32(rig.body + 4 * e, (uint32_t)(value * (int32_t)(e + 1)));
     return (struct sml_packet){.kind = SML_DATA,
                                .size_code = SML_SIZE_32,
                                .job = tensor,
@@ -31,23 +30,23 @@ static struct sml_packet packet(struct rig *rig, unsigned thread, uint64_t at, u
                                .slot = (uint16_t)(thread * RANGE + i % WINDOW),
                                .ver = i >= WINDOW,
                                .e0 = (uint8_t)value,
-                               .body = rig->body,
+                               .body = rig.body,
                                .body_bytes = 4 * ELEMENTS};
 }
 
-static enum sml_reason send(struct rig *rig, uint16_t rank, const struct sml_packet *p)
+static enum sml_reason send(uint16_t rank, const struct sml_packet *p)
 {
-    rig->slot = sml_pool_locate(rig->pool, p, p->slot / RANGE);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(rig->slot);
-    sml_pool_apply(rig->pool, rig->slot, rank, p, NULL, 0, &rig->v);
-    return rig->v.reason;
+    rig.slot = sml_pool_locate(rig.pool, p, p->slot / RANGE);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(rig.slot);
+    sml_pool_apply(rig.pool, rig.slot, rank, p, NULL, 0, &rig.v);
+    return rig.v.reason;
 }
 
-static bool result_is(const struct rig *rig, const struct sml_packet *p, int32_t sum)
+static bool result_is(const struct sml_packet *p, int32_t sum)
 {
     struct sml_packet r;
 
-    if (sml_parse(&r, rig->v.payload, rig->v.bytes) != SML_OK || r.kind != SML_DATA || r.job != p->job ||
+    if (sml_parse(&r, rig.v.payload, rig.v.bytes) != SML_OK || r.kind != SML_DATA || r.job != p->job ||
         r.tag != p->tag || r.slot != p->slot || r.ver != p->ver || r.size_code != p->size_code ||
         r.body_bytes != p->body_bytes)
         return false;
@@ -58,16 +57,15 @@ static bool result_is(const struct rig *rig, const struct sml_packet *p, int32_t
 }
 
 /* All ranks contribute value * (rank + 1). */
-static void complete(struct rig *rig, unsigned thread, uint64_t at, uint8_t tensor, uint32_t tag,
-                     int32_t value)
+static void complete(unsigned thread, uint64_t at, uint8_t tensor, uint32_t tag, int32_t value)
 {
     for (uint16_t r = 0; r < WORKERS; r++) {
-        const struct sml_packet p = packet(rig, thread, at, tensor, tag, value * (r + 1));
+        const struct sml_packet p = packet(thread, at, tensor, tag, value * (r + 1));
 
-        CU_ASSERT_EQUAL_FATAL(send(rig, r, &p), r < WORKERS - 1 ? SML_HELD : SML_SEND_ALL);
+        CU_ASSERT_EQUAL_FATAL(send(r, &p), r < WORKERS - 1 ? SML_HELD : SML_SEND_ALL);
         if (r == WORKERS - 1) {
-            CU_ASSERT(result_is(rig, &p, value * WORKERS * (WORKERS + 1) / 2));
-            CU_ASSERT_EQUAL((int8_t)rig->v.payload[8], value * WORKERS);
+            CU_ASSERT(result_is(&p, value * WORKERS * (WORKERS + 1) / 2));
+            CU_ASSERT_EQUAL((int8_t)rig.v.payload[8], value * WORKERS);
         }
     }
 }
@@ -76,14 +74,12 @@ static void complete(struct rig *rig, unsigned thread, uint64_t at, uint8_t tens
 TEST(packet_numbers_begin_anew_with_every_tensor)
 {
     uint64_t at[THREADS] = {0};
-    struct rig rig;
 
-    start(&rig);
+    start();
     for (unsigned tensor = 0; tensor < 600; tensor++)
         for (unsigned t = 0; t < THREADS; t++)
             for (uint32_t tag = 0; tag < 1 + (tensor * 7 + t) % 9; tag++)
-                complete(&rig, t, at[t]++, (uint8_t)tensor, tag, 1 + (int32_t)(tensor + tag) % 30);
-    rig_stop(&rig);
+                complete(t, at[t]++, (uint8_t)tensor, tag, 1 + (int32_t)(tensor + tag) % 30);
 }
 
 /* For longer than the tensors' count tells: as where tensors have one packet and the window is 256. */
@@ -92,90 +88,77 @@ TEST(slots_may_rest)
     static const unsigned rests[] = {100, 127, 128, 200, 255, 256, 257, 1000, 70000};
     uint64_t at[THREADS] = {0};
     unsigned tensor = 0;
-    struct rig rig;
 
-    start(&rig);
+    start();
     for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
-        complete(&rig, 0, at[0]++, (uint8_t)tensor, 0, 2); /* and then this thread has no part */
+        complete(0, at[0]++, (uint8_t)tensor, 0, 2); /* and then this thread has no part */
         for (unsigned end = tensor + rests[i]; tensor < end; tensor++)
-            complete(&rig, 1, at[1]++, (uint8_t)tensor, 0, 3);
+            complete(1, at[1]++, (uint8_t)tensor, 0, 3);
     }
-    rig_stop(&rig);
 }
 
 /* What is stale and what is new, by how many tensors there are between a copy and the newest. */
 TEST(how_late_a_copy_may_be)
 {
     for (unsigned late = 2; late < 256; late++) {
-        struct rig rig;
         struct sml_packet p;
 
-        start(&rig);
-        complete(&rig, 0, 0, 0, 0, 1);
-        complete(&rig, 0, WINDOW, 1, 0, 1);
+        start();
+        complete(0, 0, 0, 0, 1);
+        complete(0, WINDOW, 1, 0, 1);
         for (unsigned tensor = 2; tensor <= late; tensor++)
-            complete(&rig, 1, tensor, (uint8_t)tensor, 0, 1);
-        p = packet(&rig, 0, 0, 0, 0, 1);
-        CU_ASSERT_EQUAL(send(&rig, 0, &p), late < 256 - SML_TENSORS_AHEAD ? SML_DROP_STALE : SML_HELD);
-        rig_stop(&rig);
+            complete(1, tensor, (uint8_t)tensor, 0, 1);
+        p = packet(0, 0, 0, 0, 1);
+        CU_ASSERT_EQUAL(send(0, &p), late < 256 - SML_TENSORS_AHEAD ? SML_DROP_STALE : SML_HELD);
     }
 }
 
 /* The job's byte may as well stay: then packets must be numbered through. */
 TEST(packets_may_be_numbered_through)
 {
-    struct rig rig;
-
-    start(&rig);
+    start();
     for (uint32_t tag = 0; tag < 50; tag++)
-        complete(&rig, 0, tag, 9, UINT32_MAX - 20 + tag, 3);
-    rig_stop(&rig);
+        complete(0, tag, 9, UINT32_MAX - 20 + tag, 3);
 }
 
 /* A client uses a slot's versions in turn; who takes the same one twice has missed a sum. */
 TEST(a_chunk_of_the_last_ones_version_is_ahead)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    complete(&rig, 0, 0, 0, 0, 1);
-    p = packet(&rig, 0, 2 * WINDOW, 0, 2 * WINDOW, 1);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_DROP_AHEAD);
-    complete(&rig, 0, WINDOW, 0, WINDOW, 1);
-    rig_stop(&rig);
+    start();
+    complete(0, 0, 0, 0, 1);
+    p = packet(0, 2 * WINDOW, 0, 2 * WINDOW, 1);
+    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_AHEAD);
+    complete(0, WINDOW, 0, WINDOW, 1);
 }
 
 /* What the published switch adds to the wrong chunk: the version of the copy is the one that is expected. */
 TEST(a_copy_that_is_two_phases_late_is_stale)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    complete(&rig, 0, 0, 0, 0, 1);
-    complete(&rig, 0, WINDOW, 0, WINDOW, 1);
-    p = packet(&rig, 0, 0, 0, 0, 1);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_DROP_STALE);
-    complete(&rig, 0, 2 * WINDOW, 1, 0, 5); /* another tensor; no rank is in it twice */
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_DROP_STALE);
-    rig_stop(&rig);
+    start();
+    complete(0, 0, 0, 0, 1);
+    complete(0, WINDOW, 0, WINDOW, 1);
+    p = packet(0, 0, 0, 0, 1);
+    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
+    complete(0, 2 * WINDOW, 1, 0, 5); /* another tensor; no rank is in it twice */
+    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
 }
 
 TEST(a_rank_that_lost_the_result_gets_it_again)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    complete(&rig, 1, 0, 4, 0, 2);
-    p = packet(&rig, 1, WINDOW, 4, WINDOW, 8);
-    CU_ASSERT_EQUAL(send(&rig, 2, &p), SML_HELD);
-    CU_ASSERT_EQUAL(send(&rig, 2, &p), SML_DROP_DUPLICATE);
-    p = packet(&rig, 1, 0, 4, 0, 4);
-    CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_SEND_ONE);
-    CU_ASSERT(result_is(&rig, &p, 12));
-    rig_stop(&rig);
+    start();
+    complete(1, 0, 4, 0, 2);
+    p = packet(1, WINDOW, 4, WINDOW, 8);
+    CU_ASSERT_EQUAL(send(2, &p), SML_HELD);
+    CU_ASSERT_EQUAL(send(2, &p), SML_DROP_DUPLICATE);
+    p = packet(1, 0, 4, 0, 4);
+    CU_ASSERT_EQUAL(send(1, &p), SML_SEND_ONE);
+    CU_ASSERT(result_is(&p, 12));
 }
 
 /* One that is in another run, or counts otherwise. */
@@ -191,92 +174,81 @@ TEST(another_chunk_is_never_added)
                  {3, WINDOW, 0, SML_DROP_STALE},
                  {4, WINDOW - 1, 0, SML_DROP_STALE},
                  {4, 2 * WINDOW, WINDOW, SML_DROP_AHEAD}};
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    complete(&rig, 0, 0, 4, 0, 1);
+    start();
+    complete(0, 0, 4, 0, 1);
     for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++) {
-        p = packet(&rig, 0, WINDOW, 4, WINDOW, 1);
-        CU_ASSERT_EQUAL(send(&rig, 0, &p), i == 0 ? SML_HELD : SML_DROP_DUPLICATE);
-        p = packet(&rig, 0, WINDOW + other[i].later, other[i].tensor, other[i].tag, 1);
-        CU_ASSERT_EQUAL(send(&rig, 1, &p), other[i].reason);
+        p = packet(0, WINDOW, 4, WINDOW, 1);
+        CU_ASSERT_EQUAL(send(0, &p), i == 0 ? SML_HELD : SML_DROP_DUPLICATE);
+        p = packet(0, WINDOW + other[i].later, other[i].tensor, other[i].tag, 1);
+        CU_ASSERT_EQUAL(send(1, &p), other[i].reason);
     }
-    rig_stop(&rig);
 }
 
 /* Such a client would take whatever comes for the sum. */
 TEST(there_is_no_answer_but_sums)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    p = packet(&rig, 0, 0, 0, 0, 1);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_HELD);
+    start();
+    p = packet(0, 0, 0, 0, 1);
+    CU_ASSERT_EQUAL(send(0, &p), SML_HELD);
     p.body_bytes = 0;
-    CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_MISMATCH);
+    CU_ASSERT_EQUAL(send(1, &p), SML_DROP_MISMATCH);
     p.size_code = SML_SIZE_AGREED;
-    CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_BAD_LENGTH);
+    CU_ASSERT_EQUAL(send(1, &p), SML_DROP_BAD_LENGTH);
     for (unsigned kind = SML_OPEN; kind <= SML_RESTORE; kind++) {
         p.kind = (uint8_t)kind;
-        CU_ASSERT_EQUAL(send(&rig, 1, &p), SML_DROP_BAD_KIND);
+        CU_ASSERT_EQUAL(send(1, &p), SML_DROP_BAD_KIND);
     }
-    rig_stop(&rig);
 }
 
 TEST(a_thread_has_its_own_slots)
 {
-    struct rig rig;
-
-    start(&rig);
+    start();
     for (uint16_t slot = 0; slot < SML_MAX_SLOTS; slot++)
         for (unsigned t = 0; t < THREADS; t++) {
             const struct sml_packet p = {.slot = slot};
 
             CU_ASSERT_EQUAL(sml_pool_locate(rig.pool, &p, t) != NULL, slot / RANGE == t);
         }
-    rig_stop(&rig);
 }
 
 /* With a new pool, chunk numbers begin anew. With the old one a client that has started again would be told
  * the sum of the run before: its first packet looks like the copy of one that was lost. */
 TEST(a_client_that_starts_again_needs_a_new_pool)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
-    complete(&rig, 0, 0, 0, 0, 1);
-    p = packet(&rig, 0, 0, 0, 0, 7);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_SEND_ONE);
-    complete(&rig, 0, WINDOW, 0, WINDOW, 1);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_DROP_STALE);
+    start();
+    complete(0, 0, 0, 0, 1);
+    p = packet(0, 0, 0, 0, 7);
+    CU_ASSERT_EQUAL(send(0, &p), SML_SEND_ONE);
+    complete(0, WINDOW, 0, WINDOW, 1);
+    CU_ASSERT_EQUAL(send(0, &p), SML_DROP_STALE);
 
     sml_pool_init(rig.pool, &rig.cfg);
-    complete(&rig, 0, 0, 0, 0, 7);
-    rig_stop(&rig);
+    complete(0, 0, 0, 0, 7);
 }
 
 /* Whether somebody works is told by packets that belong to the work. */
 TEST(stale_packets_are_not_heard)
 {
-    struct rig rig;
     struct sml_packet p;
 
-    start(&rig);
+    start();
     CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
-    complete(&rig, 0, 0, 0, 0, 1);
-    complete(&rig, 0, WINDOW, 0, WINDOW, 1);
+    complete(0, 0, 0, 0, 1);
+    complete(0, WINDOW, 0, WINDOW, 1);
     CU_ASSERT(sml_pool_heard(rig.pool));
     CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
-    p = packet(&rig, 0, 0, 0, 0, 1);
-    send(&rig, 0, &p);
+    p = packet(0, 0, 0, 0, 1);
+    send(0, &p);
     CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
-    p = packet(&rig, 0, WINDOW, 0, WINDOW, 1);
-    CU_ASSERT_EQUAL(send(&rig, 0, &p), SML_SEND_ONE);
+    p = packet(0, WINDOW, 0, WINDOW, 1);
+    CU_ASSERT_EQUAL(send(0, &p), SML_SEND_ONE);
     CU_ASSERT(sml_pool_heard(rig.pool));
-    rig_stop(&rig);
 }
 
 TEST(what_such_a_pool_cannot_be)

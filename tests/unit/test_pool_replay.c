@@ -4,21 +4,18 @@
 
 enum { SLOTS = 4, BITS = 5, CHUNKS = 1 << BITS, PASSES = 5 };
 
-static void start(struct rig *rig, uint32_t first_tag)
+static void start(uint32_t first_tag)
 {
-    rig_start(rig, (struct sml_pool_config){.workers = 2,
-                                            .slots = SLOTS,
-                                            .format = XFER_FORMAT_TYPED,
-                                            .first_tag = first_tag,
-                                            .tag_bits = BITS});
+    rig_start((struct sml_pool_config){
+        .workers = 2, .slots = SLOTS, .format = XFER_FORMAT_TYPED, .first_tag = first_tag, .tag_bits = BITS});
 }
 
-static void pass(struct rig *rig, uint32_t first_tag)
+static void pass(uint32_t first_tag)
 {
     for (uint32_t c = 0; c < CHUNKS; c++) {
-        CU_ASSERT_EQUAL(rig_data(rig, 0, first_tag + c, c), SML_HELD);
-        CU_ASSERT_EQUAL(rig_data(rig, 1, first_tag + c, 100), SML_SEND_ALL);
-        CU_ASSERT(rig_result_is(rig, first_tag + c, c + 100));
+        CU_ASSERT_EQUAL(rig_data(0, first_tag + c, c), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(1, first_tag + c, 100), SML_SEND_ALL);
+        CU_ASSERT(rig_result_is(first_tag + c, c + 100));
     }
 }
 
@@ -27,12 +24,9 @@ TEST(a_capture_can_be_replayed_over_and_over)
     static const uint32_t firsts[] = {0, 8, 0 - 16u};
 
     for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
-        struct rig rig;
-
-        start(&rig, firsts[i]);
+        start(firsts[i]);
         for (unsigned p = 0; p < PASSES; p++)
-            pass(&rig, firsts[i]);
-        rig_stop(&rig);
+            pass(firsts[i]);
     }
 }
 
@@ -45,16 +39,14 @@ TEST(stale_and_early_packets_are_told_apart_within_half_the_tags)
     } known[] = {{15, SML_SEND_ONE},  {15 + 32, SML_SEND_ONE},  {11, SML_DROP_STALE},
                  {7, SML_DROP_STALE}, {23, SML_DROP_AHEAD},     {31, SML_DROP_AHEAD},
                  {3, SML_DROP_AHEAD}, {3 + 64, SML_DROP_AHEAD}, {19 + 32, SML_HELD}};
-    struct rig rig;
 
-    start(&rig, 0);
+    start(0);
     for (uint32_t tag = 0; tag < 16; tag++) {
-        rig_data(&rig, 0, tag, 1);
-        rig_data(&rig, 1, tag, 1);
+        rig_data(0, tag, 1);
+        rig_data(1, tag, 1);
     }
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        CU_ASSERT_EQUAL(rig_data(&rig, 0, known[i].tag, 1), known[i].verdict);
-    rig_stop(&rig);
+        CU_ASSERT_EQUAL(rig_data(0, known[i].tag, 1), known[i].verdict);
 }
 
 TEST(too_few_bits_for_the_slots_are_refused)

@@ -6,16 +6,11 @@
 
 enum { WORKERS = 4, QUORUM = 2, WAIT = 1000 };
 
-static struct rig rig;
-
 static void start(enum xfer_mode mode, uint64_t wait_ns)
 {
     rig.now = 5000;
-    rig_start(&rig, (struct sml_pool_config){.workers = WORKERS,
-                                             .format = XFER_FORMAT_TYPED,
-                                             .mode = mode,
-                                             .quorum = QUORUM,
-                                             .wait_ns = wait_ns});
+    rig_start((struct sml_pool_config){
+        .workers = WORKERS, .format = XFER_FORMAT_TYPED, .mode = mode, .quorum = QUORUM, .wait_ns = wait_ns});
 }
 
 static bool ticks(uint64_t now)
@@ -42,11 +37,11 @@ TEST(a_quorum_is_enough_once_time_is_up)
         start(mode, WAIT);
         CU_ASSERT_FALSE(ticks(rig.now));
         CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
-        CU_ASSERT_EQUAL(rig_data(&rig, 3, 0, 100), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(3, 0, 100), SML_HELD);
         CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0));
         rig.now += WAIT - 1;
         CU_ASSERT_FALSE(ticks(rig.now));
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, 0, 10), SML_HELD);
+        CU_ASSERT_EQUAL(rig_data(1, 0, 10), SML_HELD);
         CU_ASSERT_FALSE(ticks(rig.now));
         rig.now++;
         CU_ASSERT(ticks(rig.now));
@@ -56,29 +51,26 @@ TEST(a_quorum_is_enough_once_time_is_up)
         CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0)); /* it may have more to close */
         CU_ASSERT_FALSE(ticks(rig.now));
         CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
-        rig_stop(&rig);
     }
 }
 
 TEST(less_than_a_quorum_waits_for_more)
 {
     start(XFER_ORDERED, WAIT);
-    rig_data(&rig, 0, 0, 1);
+    rig_data(0, 0, 1);
     CU_ASSERT_FALSE(ticks(rig.now + 100 * WAIT));
     rig.now += 100 * WAIT;
-    CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 5), SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(2, 0, 5), SML_SEND_QUORUM);
     CU_ASSERT(result_is(0, 6, 5));
-    rig_stop(&rig);
 }
 
 TEST(all_are_never_waited_for)
 {
     start(XFER_ON_ARRIVAL, WAIT);
     for (uint16_t r = 0; r < WORKERS - 1; r++)
-        CU_ASSERT_EQUAL(rig_data(&rig, r, 0, 1), SML_HELD);
-    CU_ASSERT_EQUAL(rig_data(&rig, WORKERS - 1, 0, 1), SML_SEND_ALL);
+        CU_ASSERT_EQUAL(rig_data(r, 0, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(WORKERS - 1, 0, 1), SML_SEND_ALL);
     CU_ASSERT(result_is(0, 4, 15));
-    rig_stop(&rig);
 }
 
 /* Once a chunk was closed without a rank, nobody waits for it until it is heard. */
@@ -86,17 +78,16 @@ TEST(who_is_silent_is_waited_for_once)
 {
     start(XFER_ORDERED, WAIT);
     for (uint16_t r = 0; r < 3; r++)
-        rig_data(&rig, r, 0, 1);
+        rig_data(r, 0, 1);
     CU_ASSERT(ticks(rig.now + WAIT));
     for (uint16_t r = 0; r < 2; r++)
-        CU_ASSERT_EQUAL(rig_data(&rig, r, 1, 1), SML_HELD);
-    CU_ASSERT_EQUAL(rig_data(&rig, 2, 1, 1), SML_SEND_QUORUM);
-    CU_ASSERT_EQUAL(rig_data(&rig, 3, 1, 1), SML_SEND_LATE);
+        CU_ASSERT_EQUAL(rig_data(r, 1, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(2, 1, 1), SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(3, 1, 1), SML_SEND_LATE);
     CU_ASSERT(result_is(1, 3, 7));
     for (uint16_t r = 0; r < 3; r++)
-        CU_ASSERT_EQUAL(rig_data(&rig, r, 2, 1), SML_HELD);
-    CU_ASSERT_EQUAL(rig_data(&rig, 3, 2, 1), SML_SEND_ALL);
-    rig_stop(&rig);
+        CU_ASSERT_EQUAL(rig_data(r, 2, 1), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(3, 2, 1), SML_SEND_ALL);
 }
 
 TEST(a_straggler_is_told_how_far_the_others_are)
@@ -106,48 +97,45 @@ TEST(a_straggler_is_told_how_far_the_others_are)
     start(XFER_ORDERED, 0);
     for (uint32_t tag = 0; tag <= 8; tag += 4)
         for (uint16_t r = 0; r < QUORUM; r++)
-            CU_ASSERT_EQUAL(rig_data(&rig, r, tag, 7), r == 0 ? SML_HELD : SML_SEND_QUORUM);
-    CU_ASSERT_EQUAL(rig_data(&rig, 3, 4, 7), SML_SEND_STRAGGLES);
+            CU_ASSERT_EQUAL(rig_data(r, tag, 7), r == 0 ? SML_HELD : SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(3, 4, 7), SML_SEND_STRAGGLES);
     CU_ASSERT_FATAL(sml_parse(&late, rig.v.payload, rig.v.bytes) == SML_OK && late.kind == SML_LATE);
     CU_ASSERT(late.tag == 4 && get_be32(late.body) == 12);
-    CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_STRAGGLES);
-    CU_ASSERT_EQUAL(rig_data(&rig, 3, 8, 7), SML_SEND_LATE);
-    CU_ASSERT_EQUAL(rig_probe(&rig, 3, 8), SML_SEND_ONE);
-    CU_ASSERT_EQUAL(rig_data(&rig, 0, 8, 7), SML_SEND_ONE);
-    rig_stop(&rig);
+    CU_ASSERT_EQUAL(rig_probe(3, 0), SML_SEND_STRAGGLES);
+    CU_ASSERT_EQUAL(rig_data(3, 8, 7), SML_SEND_LATE);
+    CU_ASSERT_EQUAL(rig_probe(3, 8), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(rig_data(0, 8, 7), SML_SEND_ONE);
 }
 
 /* Ranks 1 and 3, or 0 and 1, are in the chunk; resumed: so says somebody who hands it back. */
 static void close_without_others(uint32_t tag, bool resumed)
 {
     const uint16_t other = tag == 0 ? 3 : 0;
-    struct sml_packet p = rig_packet(&rig, SML_RESTORE, tag);
+    struct sml_packet p = rig_packet(SML_RESTORE, tag);
 
-    rig_elements(&rig, &p, 0, 14, 8);
+    rig_elements(&p, 0, 14, 8);
     rig.body[p.body_bytes++] = (uint8_t)(1 << 1 | 1 << other);
     if (resumed) {
-        CU_ASSERT_EQUAL(rig_apply(&rig, 2, &p), SML_RESTORED);
+        CU_ASSERT_EQUAL(rig_apply(2, &p), SML_RESTORED);
         return;
     }
-    CU_ASSERT_EQUAL(rig_data(&rig, other, tag, 7), SML_HELD);
-    CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 7), SML_SEND_QUORUM);
+    CU_ASSERT_EQUAL(rig_data(other, tag, 7), SML_HELD);
+    CU_ASSERT_EQUAL(rig_data(1, tag, 7), SML_SEND_QUORUM);
 }
 
 TEST(a_straggler_is_told_whether_it_is_in_what_it_has_missed)
 {
     for (int resumed = 0; resumed < 2; resumed++) {
-        rig_start(&rig,
-                  (struct sml_pool_config){
-                      .workers = WORKERS, .format = XFER_FORMAT_TYPED, .resumed = resumed, .quorum = QUORUM});
+        rig_start((struct sml_pool_config){
+            .workers = WORKERS, .format = XFER_FORMAT_TYPED, .resumed = resumed, .quorum = QUORUM});
         for (uint32_t tag = 0; tag <= 12; tag += 4)
             close_without_others(tag, resumed && tag <= 4);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 0), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig_probe(3, 0), SML_SEND_STRAGGLES);
         CU_ASSERT_EQUAL(rig.v.payload[9], SML_FLAG_IN);
-        CU_ASSERT_EQUAL(rig_data(&rig, 2, 0, 7), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig_data(2, 0, 7), SML_SEND_STRAGGLES);
         CU_ASSERT_EQUAL(rig.v.payload[9], 0);
-        CU_ASSERT_EQUAL(rig_probe(&rig, 3, 8), SML_SEND_STRAGGLES);
+        CU_ASSERT_EQUAL(rig_probe(3, 8), SML_SEND_STRAGGLES);
         CU_ASSERT_EQUAL(rig.v.payload[9], 0);
-        rig_stop(&rig);
     }
 }
 
@@ -159,15 +147,14 @@ static uint16_t closed(enum xfer_mode mode, unsigned op, unsigned type, const vo
 
     start(mode, 0);
     for (unsigned i = 0; i < 2; i++) {
-        struct sml_packet p = rig_packet(&rig, SML_DATA, 0);
+        struct sml_packet p = rig_packet(SML_DATA, 0);
         p.e0 = agg_code(type, op);
         memcpy(rig.body, i == 0 ? a : b, size);
         p.body_bytes = size;
-        CU_ASSERT_EQUAL(rig_apply(&rig, i == 0 ? 3 : 1, &p), i == 0 ? SML_HELD : SML_SEND_QUORUM);
+        CU_ASSERT_EQUAL(rig_apply(i == 0 ? 3 : 1, &p), i == 0 ? SML_HELD : SML_SEND_QUORUM);
     }
     memcpy(&result, rig.v.payload + SML_HEADER_BYTES, size);
     CU_ASSERT_EQUAL(rig.v.payload[SML_HEADER_BYTES + size], 10);
-    rig_stop(&rig);
     return result;
 }
 
@@ -187,14 +174,12 @@ TEST(missed_chunks_are_counted_by_rank)
 {
     struct agg_rank_view view;
 
-    rig_start(&rig,
-              (struct sml_pool_config){
-                  .workers = 3, .format = XFER_FORMAT_TYPED, .quorum = 1, .arrivals = true, .shards = 2});
+    rig_start((struct sml_pool_config){
+        .workers = 3, .format = XFER_FORMAT_TYPED, .quorum = 1, .arrivals = true, .shards = 2});
     for (uint32_t tag = 0; tag < 6; tag++)
-        CU_ASSERT_EQUAL(rig_data(&rig, 1, tag, 1), SML_SEND_QUORUM);
+        CU_ASSERT_EQUAL(rig_data(1, tag, 1), SML_SEND_QUORUM);
     CU_ASSERT(sml_pool_view_rank(rig.pool, 1, &view) && view.missed == 0 && view.completed == 6);
     CU_ASSERT(sml_pool_view_rank(rig.pool, 2, &view) && view.missed == 6);
-    rig_stop(&rig);
 }
 
 TEST(quorums_that_cannot_be_are_none)
