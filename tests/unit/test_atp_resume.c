@@ -10,7 +10,6 @@
 enum { RANKS = 5, CALLS = 6, MOST = 1500, STEPS = 500000 };
 
 struct course {
-    struct rig rig;
     uint64_t rng;
     struct xfer_call call[CALLS];
     unsigned at[RANKS]; /* the call that a rank makes, or makes next */
@@ -30,7 +29,7 @@ static void draw_calls(struct course *c, enum xfer_format format)
         c->call[i] = (struct xfer_call){.collective = reduce ? XFER_REDUCE : XFER_ALLREDUCE,
                                         .type = plain ? types[rng_below(&c->rng, 3)] : (uint8_t)AGG_F32,
                                         .op = ops[rng_below(&c->rng, 3)],
-                                        .root = reduce ? (uint32_t)rng_below(&c->rng, c->rig.workers) : 0,
+                                        .root = reduce ? (uint32_t)rng_below(&c->rng, rig.workers) : 0,
                                         .count = rng_magnitude(&c->rng, 1, MOST)};
     }
 }
@@ -66,18 +65,17 @@ static void draw(struct course *c, unsigned round)
     terms.checksum = rng_below(&c->rng, 3) == 0 ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     terms.group = rng_below(&c->rng, 3) == 0;
     terms.first_sequence = (uint32_t)-rng_below(&c->rng, 60);
-    rig_init(&c->rig, 1 + (unsigned)rng_below(&c->rng, RANKS), &terms, aggregators[round % 3]);
+    rig_init(1 + (unsigned)rng_below(&c->rng, RANKS), &terms, aggregators[round % 3]);
     draw_calls(c, terms.format);
-    for (unsigned r = 0; r < c->rig.workers; r++)
+    for (unsigned r = 0; r < rig.workers; r++)
         for (unsigned i = 0; i < CALLS; i++)
             fill(c, r, i);
 }
 
 static uint64_t loss_rng;
 
-static bool loses_some(struct rig *rig, const struct rig_packet *p)
+static bool loses_some(const struct rig_packet *p)
 {
-    (void)rig;
     (void)p;
     return rng_below(&loss_rng, 8) == 0;
 }
@@ -85,7 +83,7 @@ static bool loses_some(struct rig *rig, const struct rig_packet *p)
 /* A rank goes on as far as a packet. */
 static void drive(struct course *c, unsigned rank)
 {
-    struct atp_stream *s = c->rig.stream[rank];
+    struct atp_stream *s = rig.stream[rank];
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
 
@@ -99,42 +97,42 @@ static void drive(struct course *c, unsigned rank)
         const unsigned i = c->at[rank];
         c->segment[rank] =
             (struct xfer_segment){.in = in[rank][i], .out = out[rank][i], .count = c->call[i].count};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(s, &c->call[i], &c->segment[rank], 1, c->rig.now), 0);
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(s, &c->call[i], &c->segment[rank], 1, rig.now), 0);
         c->calling[rank] = true;
     }
-    if (atp_stream_poll(s, c->rig.now, &send))
-        rig_put(&c->rig, true, rank, payload, xfer_send_copy(&send, payload));
+    if (atp_stream_poll(s, rig.now, &send))
+        rig_put(true, rank, payload, xfer_send_copy(&send, payload));
 }
 
 static bool is_over(const struct course *c)
 {
-    for (unsigned r = 0; r < c->rig.workers; r++)
-        if (c->at[r] < CALLS || atp_stream_timer(c->rig.stream[r]) != UINT64_MAX)
+    for (unsigned r = 0; r < rig.workers; r++)
+        if (c->at[r] < CALLS || atp_stream_timer(rig.stream[r]) != UINT64_MAX)
             return false;
     return true;
 }
 
 static void play(struct course *c)
 {
-    c->rig.loses = loses_some;
+    rig.loses = loses_some;
     for (unsigned step = 0; step < STEPS && !is_over(c); step++) {
-        drive(c, (unsigned)rng_below(&c->rng, c->rig.workers));
-        for (uint64_t n = rng_below(&c->rng, 4); n > 0 && c->rig.queued > 0; n--)
-            rig_deliver_one(&c->rig);
-        c->rig.now += c->rig.queued > 0 ? 20000 : 300000;
+        drive(c, (unsigned)rng_below(&c->rng, rig.workers));
+        for (uint64_t n = rng_below(&c->rng, 4); n > 0 && rig.queued > 0; n--)
+            rig_deliver_one();
+        rig.now += rig.queued > 0 ? 20000 : 300000;
         if (rng_below(&c->rng, 700) == 0 && c->restarts < 12)
-            rig_restart(&c->rig, (uint32_t)(c->rig.terms.life + ++c->restarts));
+            rig_restart((uint32_t)(rig.terms.life + ++c->restarts));
     }
     CU_ASSERT(is_over(c));
 }
 
 /* What rank r holds of element e of a call; sums are compared elsewhere, this is what they must be near to.
  */
-static double expected(const struct course *c, double contributions[RANKS])
+static double expected(double contributions[RANKS])
 {
     double sum = 0;
 
-    for (unsigned r = 0; r < c->rig.workers; r++)
+    for (unsigned r = 0; r < rig.workers; r++)
         sum += contributions[r];
     return sum;
 }
@@ -147,11 +145,11 @@ static void check_call(const struct course *c, unsigned i, float kept[RANKS][CAL
     const unsigned first = everywhere ? 0 : call->root;
     unsigned different = 0, wrong = 0;
 
-    for (unsigned r = 0; everywhere && r < c->rig.workers; r++)
+    for (unsigned r = 0; everywhere && r < rig.workers; r++)
         different += memcmp(out[r][i], out[first][i], call->count * sizeof(float)) != 0;
     for (unsigned e = 0; e < call->count; e++) {
         double each[RANKS], got, size = 0;
-        for (unsigned r = 0; r < c->rig.workers; r++) {
+        for (unsigned r = 0; r < rig.workers; r++) {
             int32_t number;
             memcpy(&number, &kept[r][i][e], sizeof number);
             each[r] = call->type == AGG_I32 ? number : (double)kept[r][i][e];
@@ -160,10 +158,10 @@ static void check_call(const struct course *c, unsigned i, float kept[RANKS][CAL
         int32_t number;
         memcpy(&number, &out[first][i][e], sizeof number);
         got = call->type == AGG_I32 ? number : (double)out[first][i][e];
-        const double divided = call->op == AGG_AVG ? expected(c, each) / c->rig.workers : expected(c, each);
-        const double allowed = call->type == AGG_I32                     ? 1.0
-                               : c->rig.terms.format == XFER_FORMAT_FP16 ? 60.0
-                                                                         : 0.5;
+        const double divided = call->op == AGG_AVG ? expected(each) / rig.workers : expected(each);
+        const double allowed = call->type == AGG_I32                  ? 1.0
+                               : rig.terms.format == XFER_FORMAT_FP16 ? 60.0
+                                                                      : 0.5;
         wrong += fabs(got - divided) > allowed * (size > 0);
     }
     CU_ASSERT_EQUAL(different, 0);
@@ -184,12 +182,11 @@ TEST(any_step)
         play(&c);
         for (unsigned i = 0; i < CALLS; i++)
             check_call(&c, i, kept);
-        restored += c.rig.reasons[ATP_SEND_RESTORED];
+        restored += rig.reasons[ATP_SEND_RESTORED];
         restarts += c.restarts;
-        CU_ASSERT_EQUAL(c.rig.reasons[ATP_SEND_MISMATCH] + c.rig.reasons[ATP_DROP_RESTORE] +
-                            c.rig.reasons[ATP_DROP_AHEAD] + c.rig.reasons[ATP_DROP_BAD_RANKS],
+        CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_MISMATCH] + rig.reasons[ATP_DROP_RESTORE] +
+                            rig.reasons[ATP_DROP_AHEAD] + rig.reasons[ATP_DROP_BAD_RANKS],
                         0);
-        rig_fini(&c.rig);
     }
     CU_ASSERT(restored > 20 && restarts > 20);
 }
@@ -202,9 +199,8 @@ static const struct atp_terms usual = {.window = 16,
                                        .life = 0x12345678,
                                        .first_sequence = 0xfffffff0};
 
-static bool loses_results_of_rank_1(struct rig *rig, const struct rig_packet *p)
+static bool loses_results_of_rank_1(const struct rig_packet *p)
 {
-    (void)rig;
     return !p->to_server && p->rank == 1;
 }
 
@@ -215,9 +211,8 @@ TEST(between_calls)
     int32_t mine[2][64], sum[2][64];
     struct xfer_segment segments[2];
     struct xfer_stats stats;
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < 64; i++)
             mine[r][i] = (int)r + i;
@@ -225,7 +220,7 @@ TEST(between_calls)
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;
-    rig_run(&rig, 3);
+    rig_run(3);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_left(rig.stream[1]), 5);
@@ -234,16 +229,15 @@ TEST(between_calls)
     memset(mine[0], 0x11, sizeof mine[0]);
     memset(sum[0], 0x22, sizeof sum[0]);
     rig.loses = NULL;
-    rig_restart(&rig, 5);
+    rig_restart(5);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) <= rig.now); /* it has sums to hand back */
-    rig_run(&rig, 20);
+    rig_run(20);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) == UINT64_MAX);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_DONE);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_RESTORED], 5);
     for (int i = 0; i < 64; i++)
         CU_ASSERT_EQUAL(sum[1][i], 2 * i + 1);
-    rig_fini(&rig);
 }
 
 /* What all ranks share is kept by none: of a call of one packet just this one, since it may be lost to
@@ -254,19 +248,17 @@ TEST(few_chunks_are_kept)
     static int32_t mine[2][16 * 64], sum[2][16 * 64];
     struct xfer_segment segments[2];
     struct xfer_stats stats;
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 64);
+    rig_init(2, &usual, 64);
     for (unsigned i = 0; i < 10; i++) {
         for (unsigned r = 0; r < 2; r++) {
             segments[r] = (struct xfer_segment){.in = mine[r], .out = sum[r], .count = 8};
             CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
         }
-        rig_run(&rig, 3);
+        rig_run(3);
     }
     atp_stream_stats(rig.stream[0], &stats);
     CU_ASSERT_EQUAL(stats.kept, 10);
-    rig_fini(&rig);
 }
 
 /* Only who was in the job before can hand something back, and only once. */
@@ -280,24 +272,22 @@ TEST(nobody_restores_in_a_new_job)
                                  .root = ATP_ALL,
                                  .code = agg_code(AGG_I32, AGG_SUM)};
     struct atp_packet later = p;
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     atp_build_header(payload, &p);
-    rig_put(&rig, true, 0, payload, sizeof payload);
-    rig_deliver(&rig);
+    rig_put(true, 0, payload, sizeof payload);
+    rig_deliver();
     CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_RESTORE], 1);
-    rig_restart(&rig, 9);
+    rig_restart(9);
     later.life = 9;
     for (unsigned i = 0; i < 2; i++) {
         atp_build_header(payload, &later);
-        rig_put(&rig, true, 0, payload, sizeof payload);
-        rig_deliver(&rig);
+        rig_put(true, 0, payload, sizeof payload);
+        rig_deliver();
         later.sequence += usual.window;
     }
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_RESTORED], 1);
     CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_RESTORE], 2);
-    rig_fini(&rig);
 }
 
 /* Of a chunk that the server cannot have come to: rank 0 has sent it to the one before, but rank 1 lacks all
@@ -311,9 +301,8 @@ TEST(results_beyond_the_window)
     struct atp_packet forged = {
         .kind = ATP_PARAMETER, .job = 3, .life = 9, .code = agg_code(AGG_I32, AGG_SUM), .next = 7};
     struct xfer_segment segments[2];
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         for (int i = 0; i < COUNT; i++)
             mine[r][i] = (int)r + i;
@@ -321,26 +310,24 @@ TEST(results_beyond_the_window)
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;
-    rig_run(&rig, 3);
+    rig_run(3);
     rig.loses = NULL;
-    rig_restart(&rig, forged.life);
+    rig_restart(forged.life);
     for (uint32_t i = 0; i < usual.window; i++) {
         forged.sequence = usual.first_sequence + usual.window + i;
         atp_build_header(payload, &forged);
         CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], payload, sizeof payload, rig.now), XFER_RX_BAD);
     }
-    rig_run(&rig, 200);
+    rig_run(200);
     for (unsigned r = 0; r < 2; r++) {
         CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
         for (int i = 0; i < COUNT; i++)
             CU_ASSERT_EQUAL(sum[r][i], 2 * i + 1);
     }
-    rig_fini(&rig);
 }
 
-static bool loses_what_rank_1_sends(struct rig *rig, const struct rig_packet *p)
+static bool loses_what_rank_1_sends(const struct rig_packet *p)
 {
-    (void)rig;
     return p->to_server && p->rank == 1;
 }
 
@@ -354,37 +341,33 @@ TEST(missing)
     static int32_t mine[COUNT], sum[COUNT];
     struct xfer_segment segments[2];
     uint16_t ranks[2];
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     for (unsigned r = 0; r < 2; r++) {
         segments[r] = (struct xfer_segment){.in = mine, .out = r == 1 ? sum : NULL, .count = COUNT};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     rig.loses = loses_results_of_rank_1;
-    rig_run(&rig, 3);
+    rig_run(3);
     CU_ASSERT_EQUAL(atp_stream_oldest(rig.stream[0]) - atp_stream_oldest(rig.stream[1]), usual.window);
     rig.loses = loses_what_rank_1_sends;
-    rig_restart(&rig, 9);
+    rig_restart(9);
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 2), 0);
-    rig_run(&rig, 6);
+    rig_run(6);
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 2), 1);
     CU_ASSERT_EQUAL(ranks[0], 1);
-    rig_fini(&rig);
 }
 
 /* A rank that is too far behind what others have kept cannot be helped. */
 TEST(too_far)
 {
     struct atp_terms terms = usual;
-    struct rig rig;
 
-    rig_init(&rig, 1, &usual, 0);
+    rig_init(1, &usual, 0);
     terms.first_sequence--;
     CU_ASSERT(atp_stream_resume(rig.stream[0], 3, &terms, NULL, 1) < 0);
     terms.first_sequence += 2;
     CU_ASSERT(atp_stream_resume(rig.stream[0], 3, &terms, NULL, 1) < 0);
     terms = usual, terms.window *= 2;
     CU_ASSERT(atp_stream_resume(rig.stream[0], 3, &terms, NULL, 1) < 0);
-    rig_fini(&rig);
 }

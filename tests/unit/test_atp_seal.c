@@ -25,7 +25,7 @@ static int32_t in[RANKS][COUNT], out[RANKS][COUNT];
 static uint64_t rng;
 
 /* An allreduce or a reduce to rank 1, whose sums must come out. */
-static void sum(struct rig *rig, enum xfer_collective collective)
+static void sum(enum xfer_collective collective)
 {
     const uint32_t root = collective == XFER_REDUCE ? 1 : 0;
     const struct xfer_call call = {
@@ -39,33 +39,32 @@ static void sum(struct rig *rig, enum xfer_collective collective)
             out[r][i] = -1;
         }
         segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = COUNT};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
-    rig_run(rig, 2000);
+    rig_run(2000);
     for (unsigned r = 0; r < RANKS; r++) {
-        CU_ASSERT_EQUAL(atp_stream_status(rig->stream[r]), XFER_DONE);
+        CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
         for (unsigned i = 0; i < COUNT && (collective == XFER_ALLREDUCE || r == root); i++)
             wrong += out[r][i] != (int32_t)(1000 * RANKS * (RANKS + 1) / 2 + RANKS * i);
     }
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static uint64_t damaged_at_ranks(const struct rig *rig)
+static uint64_t damaged_at_ranks(void)
 {
     uint64_t n = 0;
 
     for (unsigned r = 0; r < RANKS; r++) {
         struct xfer_stats stats;
-        atp_stream_stats(rig->stream[r], &stats);
+        atp_stream_stats(rig.stream[r], &stats);
         n += stats.damaged;
     }
     return n;
 }
 
 /* One bit in one of thirty packets. */
-static void flip_bits(struct rig *rig, struct rig_packet *p)
+static void flip_bits(struct rig_packet *p)
 {
-    (void)rig;
     if (rng_below(&rng, 30) == 0)
         p->payload[rng_below(&rng, p->bytes)] ^= (uint8_t)(1u << rng_below(&rng, 8));
 }
@@ -78,19 +77,17 @@ TEST(damage)
     for (unsigned round = 0; round < FEWEST || round < unit_cases(24); round++) {
         const enum xfer_checksum seal = round / 3 % 2 ? XFER_CHECKSUM_KEYED : XFER_CHECKSUM_CRC32C;
         const struct atp_terms terms = terms_of(seal);
-        struct rig rig;
 
         rng = round;
-        rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
+        rig_init(RANKS, &terms, aggregators[round % 3]);
         rig.meddles = flip_bits;
-        sum(&rig, XFER_ALLREDUCE);
-        sum(&rig, XFER_REDUCE);
-        CU_ASSERT(damaged_at_ranks(&rig) > 0);
+        sum(XFER_ALLREDUCE);
+        sum(XFER_REDUCE);
+        CU_ASSERT(damaged_at_ranks() > 0);
         CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_BAD_RANKS] + rig.reasons[ATP_SEND_MISMATCH], 0);
         at_servers[seal] +=
             rig.reasons[seal == XFER_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM];
         at_switches += rig.switch_reasons[ATP_SWITCH_BAD_CHECKSUM];
-        rig_fini(&rig);
     }
     CU_ASSERT(at_servers[XFER_CHECKSUM_CRC32C] > 0 && at_servers[XFER_CHECKSUM_KEYED] > 0 && at_switches > 0);
 }
@@ -100,36 +97,34 @@ TEST(what_switches_add)
 {
     for (unsigned seal = XFER_CHECKSUM_CRC32C; seal <= XFER_CHECKSUM_KEYED; seal++) {
         const struct atp_terms terms = terms_of((enum xfer_checksum)seal);
-        struct rig rig;
 
-        rig_init(&rig, RANKS, &terms, 64);
-        sum(&rig, XFER_ALLREDUCE);
+        rig_init(RANKS, &terms, 64);
+        sum(XFER_ALLREDUCE);
         if (seal == XFER_CHECKSUM_CRC32C) {
             CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_SUM], rig.reasons[ATP_SEND_ALL]);
         } else {
             CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_HELD], 0);
             CU_ASSERT(rig.switch_reasons[ATP_SWITCH_KEYED] >= RANKS * rig.reasons[ATP_SEND_ALL]);
         }
-        CU_ASSERT_EQUAL(damaged_at_ranks(&rig), 0);
-        rig_fini(&rig);
+        CU_ASSERT_EQUAL(damaged_at_ranks(), 0);
     }
 }
 
 /* Sends a packet of the forger's. */
-static void forge(struct rig *rig, bool to_server, unsigned rank, const uint8_t *payload, size_t bytes)
+static void forge(bool to_server, unsigned rank, const uint8_t *payload, size_t bytes)
 {
-    void (*const meddles)(struct rig *, struct rig_packet *) = rig->meddles;
+    void (*const meddles)(struct rig_packet *) = rig.meddles;
 
-    if (rig->queued > RIG_QUEUE / 2)
+    if (rig.queued > RIG_QUEUE / 2)
         return;
-    rig->meddles = NULL;
-    rig_put(rig, to_server, rank, payload, bytes);
-    rig->meddles = meddles;
+    rig.meddles = NULL;
+    rig_put(to_server, rank, payload, bytes);
+    rig.meddles = meddles;
 }
 
 /* Somebody who sees every packet, and sends others like it: in other ranks' names, with other contents, as
  * packets without a trailer or with a CRC32C, and as ends of the job. */
-static void imitate(struct rig *rig, struct rig_packet *seen)
+static void imitate(struct rig_packet *seen)
 {
     uint8_t payload[RIG_PAYLOAD];
     const unsigned other = (unsigned)rng_below(&rng, RANKS);
@@ -154,7 +149,7 @@ static void imitate(struct rig *rig, struct rig_packet *seen)
         payload[bytes - 1]++;
         bytes = atp_seal_append(payload, bytes, NULL, NULL);
     }
-    forge(rig, rng_below(&rng, 2), rng_below(&rng, 2) ? seen->rank : other, payload, bytes);
+    forge(rng_below(&rng, 2), rng_below(&rng, 2) ? seen->rank : other, payload, bytes);
 }
 
 TEST(forgers)
@@ -163,16 +158,14 @@ TEST(forgers)
 
     for (unsigned round = 0; round < unit_cases(24); round++) {
         const struct atp_terms terms = terms_of(XFER_CHECKSUM_KEYED);
-        struct rig rig;
 
         rng = 1000 + round;
-        rig_init(&rig, RANKS, &terms, aggregators[round % 3]);
+        rig_init(RANKS, &terms, aggregators[round % 3]);
         rig.meddles = imitate;
-        sum(&rig, XFER_ALLREDUCE);
-        sum(&rig, XFER_REDUCE);
-        sum(&rig, XFER_ALLREDUCE);
-        CU_ASSERT(damaged_at_ranks(&rig) > 0 && rig.reasons[ATP_DROP_UNPROVEN] > 0);
-        rig_fini(&rig);
+        sum(XFER_ALLREDUCE);
+        sum(XFER_REDUCE);
+        sum(XFER_ALLREDUCE);
+        CU_ASSERT(damaged_at_ranks() > 0 && rig.reasons[ATP_DROP_UNPROVEN] > 0);
     }
 }
 
@@ -189,15 +182,13 @@ TEST(reject_is_doubted)
     struct xfer_segment segment = {.in = in[0], .out = out[0], .count = 10};
     uint8_t reject[ATP_REJECT_BYTES];
     struct xfer_send send;
-    struct rig rig;
 
-    rig_init(&rig, RANKS, &terms, 0);
+    rig_init(RANKS, &terms, 0);
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segment, 1, 1), 0);
     CU_ASSERT(atp_stream_poll(rig.stream[0], 1, &send));
     const size_t bytes = atp_build_reject(reject, &p, 1);
     CU_ASSERT_EQUAL(atp_stream_receive(rig.stream[0], reject, bytes, 2), XFER_RX_DOUBT);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
-    rig_fini(&rig);
 }
 
 /* A job that has agreed on no checksum takes no packet with one, nor the other way round. */
@@ -217,14 +208,12 @@ TEST(other_trailers)
                                .bitmap0 = 1,
                                .fan_in0 = RANKS,
                                .seal = seals[1 - i]};
-        struct rig rig;
 
-        rig_init(&rig, RANKS, &terms, 0);
+        rig_init(RANKS, &terms, 0);
         atp_build_header(payload, &p);
-        rig_put(&rig, true, 0, payload, atp_seal_append(payload, ATP_HEADER_BYTES + 64, NULL, NULL));
-        rig_deliver(&rig);
+        rig_put(true, 0, payload, atp_seal_append(payload, ATP_HEADER_BYTES + 64, NULL, NULL));
+        rig_deliver();
         CU_ASSERT_EQUAL(rig.reasons[ATP_DROP_BAD_CHECKSUM], 1);
-        rig_fini(&rig);
     }
 }
 

@@ -19,77 +19,71 @@ static const struct atp_terms usual = {.window = 64,
 static int32_t in[RIG_WORKERS][MOST], out[RIG_WORKERS][MOST];
 
 /* Begins an allreduce or a reduce of so many integers in every rank. */
-static void begin(struct rig *rig, enum xfer_collective collective, uint32_t root, unsigned count,
+static void begin(enum xfer_collective collective, uint32_t root, unsigned count,
                   struct xfer_segment segments[])
 {
     const struct xfer_call call = {
         .collective = (uint8_t)collective, .type = AGG_I32, .op = AGG_SUM, .root = root};
 
-    for (unsigned r = 0; r < rig->workers; r++) {
+    for (unsigned r = 0; r < rig.workers; r++) {
         for (unsigned i = 0; i < count; i++) {
             in[r][i] = (int32_t)(1000 * (r + 1) + i);
             out[r][i] = -1;
         }
         segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = count};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig->stream[r], &call, &segments[r], 1, rig->now), 0);
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
 }
 
-static void check_sums(const struct rig *rig, unsigned rank, unsigned count)
+static void check_sums(unsigned rank, unsigned count)
 {
-    const unsigned n = rig->workers;
+    const unsigned n = rig.workers;
     unsigned wrong = 0;
 
-    CU_ASSERT_EQUAL(atp_stream_status(rig->stream[rank]), XFER_DONE);
+    CU_ASSERT_EQUAL(atp_stream_status(rig.stream[rank]), XFER_DONE);
     for (unsigned i = 0; i < count; i++)
         wrong += out[rank][i] != (int32_t)(1000 * n * (n + 1) / 2 + n * i);
     CU_ASSERT_EQUAL(wrong, 0);
 }
 
-static void allreduce(struct rig *rig, unsigned count)
+static void allreduce(unsigned count)
 {
     struct xfer_segment segments[RIG_WORKERS];
 
-    begin(rig, XFER_ALLREDUCE, 0, count, segments);
-    rig_run(rig, 200);
-    for (unsigned r = 0; r < rig->workers; r++)
-        check_sums(rig, r, count);
+    begin(XFER_ALLREDUCE, 0, count, segments);
+    rig_run(200);
+    for (unsigned r = 0; r < rig.workers; r++)
+        check_sums(r, count);
 }
 
 TEST(without_switch)
 {
-    struct rig rig;
-
-    rig_init(&rig, 3, &usual, 0);
-    allreduce(&rig, MOST);
-    allreduce(&rig, 0);
-    allreduce(&rig, 1);
+    rig_init(3, &usual, 0);
+    allreduce(MOST);
+    allreduce(0);
+    allreduce(1);
     CU_ASSERT_EQUAL(atp_stream_completed(rig.stream[1]), 3);
-    rig_fini(&rig);
 }
 
 TEST(with_switch)
 {
-    struct rig rig;
     struct atp_stream_signs signs;
 
-    rig_init(&rig, 5, &usual, 256);
-    allreduce(&rig, MOST);
+    rig_init(5, &usual, 256);
+    allreduce(MOST);
     CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_COLLISION], 0);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], rig.switch_reasons[ATP_SWITCH_SUM]);
     CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_HELD], 4 * rig.reasons[ATP_SEND_ALL]);
     CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 0);
     atp_stream_signs(rig.stream[0], &signs);
     CU_ASSERT_EQUAL(signs.halved, 0);
-    rig_fini(&rig);
 }
 
 /* Collisions, and losses of every kind of packet. */
-static bool loses_some(struct rig *rig, const struct rig_packet *packet)
+static bool loses_some(const struct rig_packet *packet)
 {
     static uint64_t rng = 1;
 
-    (void)rig;
     (void)packet;
     return rng_below(&rng, 20) == 0;
 }
@@ -99,26 +93,24 @@ TEST(losses_and_collisions)
     static const uint32_t aggregators[] = {0, 1, 2, 7, 64};
 
     for (unsigned round = 0; round < unit_cases(60); round++) {
-        struct rig rig;
         struct atp_terms terms = usual;
         terms.mapping = (enum atp_mapping)(round % ATP_MAPPINGS);
         terms.mode = round % 7 == 6 ? XFER_ORDERED : XFER_ON_ARRIVAL;
-        rig_init(&rig, 1 + round % 6, &terms, aggregators[round % 5]);
+        rig_init(1 + round % 6, &terms, aggregators[round % 5]);
         rig.loses = round % 4 == 3 ? NULL : loses_some;
-        allreduce(&rig, MOST);
-        allreduce(&rig, 100);
-        rig_fini(&rig);
+        allreduce(MOST);
+        allreduce(100);
     }
 }
 
 static unsigned lose_sequence;
 
 /* The first packet of one sequence number in one direction. */
-static bool loses_one(struct rig *rig, const struct rig_packet *p)
+static bool loses_one(const struct rig_packet *p)
 {
     struct atp_packet parsed;
 
-    return rig->lost == 0 && p->to_server && p->rank == 1 &&
+    return rig.lost == 0 && p->to_server && p->rank == 1 &&
            atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence == lose_sequence;
 }
 
@@ -127,36 +119,34 @@ TEST(three_out_of_order)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct xfer_stats stats;
-    struct rig rig;
 
     lose_sequence = usual.first_sequence + 5;
-    rig_init(&rig, 3, &usual, 256);
+    rig_init(3, &usual, 256);
     atp_stream_deal(rig.stream[1], 2); /* of the same port */
     rig.loses = loses_one;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-    while (rig_send(&rig)) /* time stands still */
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    while (rig_send()) /* time stands still */
+        rig_deliver();
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, MOST);
+        check_sums(r, MOST);
     CU_ASSERT_EQUAL(rig.lost, 1);
     CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_ASKED], 1);
     atp_stream_stats(rig.stream[1], &stats);
     CU_ASSERT_EQUAL(stats.probes, 0);
-    rig_fini(&rig);
 }
 
 /* Streams of the same terms that have so many chunks under way. */
-static void fix_window(struct rig *rig, uint16_t chunks)
+static void fix_window(uint16_t chunks)
 {
-    for (unsigned r = 0; r < rig->workers; r++) {
+    for (unsigned r = 0; r < rig.workers; r++) {
         const struct atp_stream_config cfg = {.rank = (uint16_t)r,
-                                              .workers = (uint16_t)rig->workers,
+                                              .workers = (uint16_t)rig.workers,
                                               .job = 3,
-                                              .terms = rig->terms,
+                                              .terms = rig.terms,
                                               .fixed_window = chunks,
                                               .kernels = kernels_or_exit()};
-        free(rig->stream[r]);
-        rig->stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
+        free(rig.stream[r]);
+        rig.stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
     }
 }
 
@@ -168,24 +158,22 @@ TEST(no_timer_with_many_ports)
             struct xfer_segment segments[RIG_WORKERS];
             struct atp_terms terms = usual;
             struct xfer_stats stats;
-            struct rig rig;
 
             terms.window = (uint16_t)window;
             lose_sequence = terms.first_sequence + ports;
-            rig_init(&rig, 3, &terms, 256);
-            fix_window(&rig, ATP_WINDOW_LOSSY);
+            rig_init(3, &terms, 256);
+            fix_window(ATP_WINDOW_LOSSY);
             for (unsigned r = 0; r < 3; r++)
                 atp_stream_deal(rig.stream[r], ports);
             rig.loses = loses_one;
-            begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-            while (rig_send(&rig)) /* time stands still */
-                rig_deliver(&rig);
+            begin(XFER_ALLREDUCE, 0, MOST, segments);
+            while (rig_send()) /* time stands still */
+                rig_deliver();
             CU_ASSERT_EQUAL(rig.lost, 1);
             for (unsigned r = 0; r < 3; r++)
-                check_sums(&rig, r, MOST);
+                check_sums(r, MOST);
             atp_stream_stats(rig.stream[1], &stats);
             CU_ASSERT_EQUAL(stats.probes, 0);
-            rig_fini(&rig);
         }
 }
 
@@ -194,11 +182,10 @@ static struct rig_packet late[LATE_MAX];
 static unsigned lates;
 
 /* Results of a server's second port, whose thread waits for its CPU. */
-static bool is_late(struct rig *rig, const struct rig_packet *p)
+static bool is_late(const struct rig_packet *p)
 {
     struct atp_packet parsed;
 
-    (void)rig;
     if (p->to_server || atp_parse(&parsed, p->payload, p->bytes) != ATP_OK || parsed.sequence % 2 == 0 ||
         lates == LATE_MAX)
         return false;
@@ -210,23 +197,21 @@ static uint64_t retransmitted_beside_late_results(uint8_t ports)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct xfer_stats stats;
-    struct rig rig;
 
     lates = 0;
-    rig_init(&rig, 1, &usual, 0);
+    rig_init(1, &usual, 0);
     atp_stream_deal(rig.stream[0], ports);
     rig.loses = is_late;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-    while (lates < 8 && rig_send(&rig)) /* time stands still */
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    while (lates < 8 && rig_send()) /* time stands still */
+        rig_deliver();
     atp_stream_stats(rig.stream[0], &stats);
     rig.loses = NULL;
     for (unsigned i = 0; i < lates; i++)
         atp_stream_receive(rig.stream[0], late[i].payload, late[i].bytes, rig.now);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
-    check_sums(&rig, 0, MOST);
-    rig_fini(&rig);
+    while (rig_send())
+        rig_deliver();
+    check_sums(0, MOST);
     return stats.retransmitted;
 }
 
@@ -239,14 +224,14 @@ TEST(ports_do_not_overtake_one_another)
 
 static unsigned contributions[RIG_WORKERS]; /* to the chunk that a packet of was lost */
 
-static bool loses_one_and_counts(struct rig *rig, const struct rig_packet *p)
+static bool loses_one_and_counts(const struct rig_packet *p)
 {
     struct atp_packet parsed;
 
     if (p->to_server && atp_parse(&parsed, p->payload, p->bytes) == ATP_OK &&
         parsed.sequence == lose_sequence)
         contributions[p->rank] += parsed.kind == ATP_GRADIENT;
-    return loses_one(rig, p);
+    return loses_one(p);
 }
 
 /* One packet is lost of many ranks' chunk: one rank sends its elements again, and makes its window smaller.
@@ -256,42 +241,40 @@ TEST(a_loss_is_one_ranks)
     enum { WORKERS = 64, LOSER = 1 };
     struct xfer_segment segments[RIG_WORKERS];
     struct atp_stream_signs signs;
-    struct rig rig;
 
     memset(contributions, 0, sizeof contributions);
     lose_sequence = usual.first_sequence + 5;
-    rig_init(&rig, WORKERS, &usual, 256);
+    rig_init(WORKERS, &usual, 256);
     rig.loses = loses_one_and_counts;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    while (rig_send())
+        rig_deliver();
     for (unsigned r = 0; r < WORKERS; r++) {
-        check_sums(&rig, r, MOST);
+        check_sums(r, MOST);
         CU_ASSERT_EQUAL(contributions[r], r == LOSER ? 2 : 1);
         atp_stream_signs(rig.stream[r], &signs);
         CU_ASSERT(r != LOSER || signs.halved == 1);
         CU_ASSERT(signs.halved <= 1);
     }
-    rig_fini(&rig);
 }
 
-static unsigned halvings(const struct rig *rig)
+static unsigned halvings(void)
 {
     struct atp_stream_signs signs;
     unsigned n = 0;
 
-    for (unsigned r = 0; r < rig->workers; r++) {
-        atp_stream_signs(rig->stream[r], &signs);
+    for (unsigned r = 0; r < rig.workers; r++) {
+        atp_stream_signs(rig.stream[r], &signs);
         n += signs.halved;
     }
     return n;
 }
 
-static bool loses_result(struct rig *rig, const struct rig_packet *p)
+static bool loses_result(const struct rig_packet *p)
 {
     struct atp_packet parsed;
 
-    return rig->lost == 0 && !p->to_server && p->rank == 1 &&
+    return rig.lost == 0 && !p->to_server && p->rank == 1 &&
            atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence == lose_sequence;
 }
 
@@ -299,19 +282,17 @@ static bool loses_result(struct rig *rig, const struct rig_packet *p)
 TEST(a_lost_result)
 {
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
     lose_sequence = usual.first_sequence + 5;
-    rig_init(&rig, 3, &usual, 256);
+    rig_init(3, &usual, 256);
     rig.loses = loses_result;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    while (rig_send())
+        rig_deliver();
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, MOST);
+        check_sums(r, MOST);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ONE], 1);
-    CU_ASSERT_EQUAL(halvings(&rig), 1);
-    rig_fini(&rig);
+    CU_ASSERT_EQUAL(halvings(), 1);
 }
 
 /* The last chunk's first contribution has met another's aggregator and is at the server, the others wait in
@@ -322,45 +303,41 @@ TEST(a_chunk_in_two_places)
     uint8_t payload[RIG_PAYLOAD];
     struct atp_packet header;
     struct xfer_send send;
-    struct rig rig;
 
-    rig_init(&rig, 3, &usual, 256);
-    begin(&rig, XFER_ALLREDUCE, 0, 1, segments);
+    rig_init(3, &usual, 256);
+    begin(XFER_ALLREDUCE, 0, 1, segments);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
     const size_t bytes = xfer_send_copy(&send, payload);
     CU_ASSERT_EQUAL(atp_parse(&header, payload, bytes), ATP_OK);
     header.flags |= ATP_DIRECT | ATP_RESEND | ATP_COLLISION; /* as if it had met another's */
     atp_build_header(payload, &header);
-    rig_put(&rig, true, 0, payload, bytes);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
-    rig_deliver(&rig);
-    rig_run(&rig, 10);
+    rig_put(true, 0, payload, bytes);
+    while (rig_send())
+        rig_deliver();
+    rig_deliver();
+    rig_run(10);
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, 1);
+        check_sums(r, 1);
     CU_ASSERT(rig.now < 2000000);
     CU_ASSERT_EQUAL(rig.switch_reasons[ATP_SWITCH_ASKED], 1);
-    rig_fini(&rig);
 }
 
 /* Nothing comes after the last chunk: the timer has it sent again. */
 TEST(tail_loss)
 {
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
     lose_sequence = usual.first_sequence;
-    rig_init(&rig, 3, &usual, 256);
+    rig_init(3, &usual, 256);
     rig.loses = loses_one;
-    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, 10, segments);
+    while (rig_send())
+        rig_deliver();
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_timer(rig.stream[0]), 1 + 20000000);
-    rig_run(&rig, 5);
+    rig_run(5);
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, 10);
-    rig_fini(&rig);
+        check_sums(r, 10);
 }
 
 /* Once round trips are known it is asked for after some two of them, not after the least time that a
@@ -368,30 +345,28 @@ TEST(tail_loss)
 TEST(tail_loss_is_soon_noticed)
 {
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
     lose_sequence = usual.first_sequence + 1;
-    rig_init(&rig, 3, &usual, 256);
+    rig_init(3, &usual, 256);
     rig.loses = loses_one;
     for (unsigned call = 0; call < 2; call++) {
-        begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
-        while (rig_send(&rig))
-            rig_deliver(&rig);
+        begin(XFER_ALLREDUCE, 0, 10, segments);
+        while (rig_send())
+            rig_deliver();
     }
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
-    rig_run(&rig, 5);
+    rig_run(5);
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, 10);
+        check_sums(r, 10);
     CU_ASSERT(rig.now < 2000000);
-    rig_fini(&rig);
 }
 
 /* The first packets of rank 1 in its second call: so many that no result comes that would show it. */
-static bool loses_a_window(struct rig *rig, const struct rig_packet *p)
+static bool loses_a_window(const struct rig_packet *p)
 {
     struct atp_packet parsed;
 
-    return rig->lost < ATP_WINDOW_START && p->to_server && p->rank == 1 &&
+    return rig.lost < ATP_WINDOW_START && p->to_server && p->rank == 1 &&
            atp_parse(&parsed, p->payload, p->bytes) == ATP_OK && parsed.sequence != usual.first_sequence;
 }
 
@@ -399,40 +374,37 @@ static bool loses_a_window(struct rig *rig, const struct rig_packet *p)
 TEST(a_lost_window_is_soon_noticed)
 {
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
-    rig_init(&rig, 3, &usual, 256);
-    allreduce(&rig, 10);
+    rig_init(3, &usual, 256);
+    allreduce(10);
     rig.loses = loses_a_window;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
-    while (rig_send(&rig))
-        rig_deliver(&rig);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
+    while (rig_send())
+        rig_deliver();
     CU_ASSERT_EQUAL(rig.lost, ATP_WINDOW_START);
     CU_ASSERT(rig.now < 1000);
-    rig_run(&rig, 1);
+    rig_run(1);
     CU_ASSERT(rig.now < 2000000);
-    rig_run(&rig, 200);
+    rig_run(200);
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, MOST);
-    rig_fini(&rig);
+        check_sums(r, MOST);
 }
 
 /* A rank never has more chunks under way than it may, and never one that is a window ahead of the oldest. */
-static bool loses_answers_but_rank_2s(struct rig *rig, const struct rig_packet *p)
+static bool loses_answers_but_rank_2s(const struct rig_packet *p)
 {
-    (void)rig;
     return !p->to_server && p->rank != 2;
 }
 
-static void send_of_first_two(struct rig *rig)
+static void send_of_first_two(void)
 {
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
 
     for (unsigned r = 0; r < 2; r++)
-        while (atp_stream_poll(rig->stream[r], rig->now, &send))
-            rig_put(rig, true, r, payload, xfer_send_copy(&send, payload));
-    rig_deliver(rig);
+        while (atp_stream_poll(rig.stream[r], rig.now, &send))
+            rig_put(true, r, payload, xfer_send_copy(&send, payload));
+    rig_deliver();
 }
 
 /* Ranks that have waited for another one have taken what they gave out of the switch, to the server. What the
@@ -441,33 +413,31 @@ TEST(ranks_out_of_step)
 {
     enum { COUNT = 30 * 64 };
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
-    rig_init(&rig, 3, &usual, 64);
-    begin(&rig, XFER_ALLREDUCE, 0, COUNT, segments);
+    rig_init(3, &usual, 64);
+    begin(XFER_ALLREDUCE, 0, COUNT, segments);
     rig.loses = loses_answers_but_rank_2s;
     for (unsigned step = 0; step < 100; step++) {
-        send_of_first_two(&rig);
+        send_of_first_two();
         rig.now = atp_stream_timer(rig.stream[step % 2]);
     }
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], 0);
     rig.loses = NULL;
     rig.now--; /* nobody's timer is over */
-    while (rig_send(&rig))
-        rig_deliver(&rig);
+    while (rig_send())
+        rig_deliver();
     for (unsigned r = 0; r < 3; r++)
-        check_sums(&rig, r, COUNT);
-    rig_fini(&rig);
+        check_sums(r, COUNT);
 }
 
-static void send_of(struct rig *rig, unsigned rank)
+static void send_of(unsigned rank)
 {
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
 
-    while (atp_stream_poll(rig->stream[rank], rig->now, &send))
-        rig_put(rig, true, rank, payload, xfer_send_copy(&send, payload));
-    rig_deliver(rig);
+    while (atp_stream_poll(rig.stream[rank], rig.now, &send))
+        rig_put(true, rank, payload, xfer_send_copy(&send, payload));
+    rig_deliver();
 }
 
 /* A chunk that has waited long for another rank makes nobody's timer as long. */
@@ -475,25 +445,23 @@ TEST(timers_do_not_learn_from_stalls)
 {
     enum { TRIP = 6000, STALL = 1000 * TRIP };
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     for (unsigned call = 0; call < 8; call++) {
-        begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
-        send_of(&rig, 0);
+        begin(XFER_ALLREDUCE, 0, 10, segments);
+        send_of(0);
         rig.now += call < 4 ? TRIP : STALL;
-        send_of(&rig, 1);
-        check_sums(&rig, 0, 10);
+        send_of(1);
+        check_sums(0, 10);
     }
-    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
-    send_of(&rig, 0);
+    begin(XFER_ALLREDUCE, 0, 10, segments);
+    send_of(0);
     CU_ASSERT(atp_stream_timer(rig.stream[0]) - rig.now < STALL / 4);
-    rig_fini(&rig);
 }
 
-static bool loses_to_rank_1(struct rig *rig, const struct rig_packet *p)
+static bool loses_to_rank_1(const struct rig_packet *p)
 {
-    return rig->lost == 0 && !p->to_server && p->rank == 1;
+    return rig.lost == 0 && !p->to_server && p->rank == 1;
 }
 
 /* A rank has lost the first result, and knows no round trip; the others go on. When the server names it as
@@ -502,36 +470,33 @@ TEST(who_is_waited_for_asks)
 {
     struct xfer_segment segments[RIG_WORKERS];
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
-    begin(&rig, XFER_ALLREDUCE, 0, 10, segments);
+    rig_init(2, &usual, 0);
+    begin(XFER_ALLREDUCE, 0, 10, segments);
     rig.loses = loses_to_rank_1;
-    while (rig_send(&rig))
-        rig_deliver(&rig);
-    check_sums(&rig, 0, 10);
+    while (rig_send())
+        rig_deliver();
+    check_sums(0, 10);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[1]), XFER_RUNNING);
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[0], &call, &segments[0], 1, rig.now), 0);
-    send_of(&rig, 0);
+    send_of(0);
     rig.now = atp_stream_timer(rig.stream[0]);
     CU_ASSERT(rig.now < atp_stream_timer(rig.stream[1]));
-    send_of(&rig, 0);
-    send_of(&rig, 1);
-    check_sums(&rig, 1, 10);
-    rig_fini(&rig);
+    send_of(0);
+    send_of(1);
+    check_sums(1, 10);
 }
 
 TEST(window)
 {
     struct xfer_segment segments[RIG_WORKERS];
     struct xfer_send send;
-    struct rig rig;
     unsigned sent = 0;
 
-    rig_init(&rig, 2, &usual, 0);
+    rig_init(2, &usual, 0);
     CU_ASSERT_PTR_NULL(atp_stream_oldest_call(rig.stream[0]));
     rig.now = 77;
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
     while (atp_stream_poll(rig.stream[0], rig.now, &send))
         sent++;
     CU_ASSERT_EQUAL(sent, 50);
@@ -540,44 +505,38 @@ TEST(window)
     CU_ASSERT_EQUAL(atp_stream_left(rig.stream[0]), 1 + (MOST - 59 + 63) / 64);
     CU_ASSERT_EQUAL(atp_stream_packets(rig.stream[0], atp_stream_oldest_call(rig.stream[0])),
                     atp_stream_left(rig.stream[0]));
-    rig_fini(&rig);
 
-    rig_init(&rig, 2,
+    rig_init(2,
              &(struct atp_terms){
                  .window = 16, .chunk_bytes = 64, .per_rack = 64, .near = ATP_NOT_NEAR, .servers = 1},
              0);
-    begin(&rig, XFER_ALLREDUCE, 0, MOST, segments);
+    begin(XFER_ALLREDUCE, 0, MOST, segments);
     for (sent = 0; atp_stream_poll(rig.stream[0], rig.now, &send);)
         sent++;
     CU_ASSERT_EQUAL(sent, 16);
-    rig_fini(&rig);
 }
 
 TEST(reduce)
 {
     struct xfer_segment segments[RIG_WORKERS];
-    struct rig rig;
 
-    rig_init(&rig, 4, &usual, 256);
-    begin(&rig, XFER_REDUCE, 2, 1000, segments);
-    rig_run(&rig, 10);
-    check_sums(&rig, 2, 1000);
+    rig_init(4, &usual, 256);
+    begin(XFER_REDUCE, 2, 1000, segments);
+    rig_run(10);
+    check_sums(2, 1000);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_DONE);
     CU_ASSERT_EQUAL(out[0][0], -1);
-    rig_fini(&rig);
 }
 
 /* Two racks, and one of them with the server. */
 TEST(racks)
 {
     for (unsigned near = 0; near < 3; near++) {
-        struct rig rig;
         struct atp_terms terms = usual;
         terms.per_rack = 3;
         terms.near = near == 2 ? ATP_NOT_NEAR : (uint8_t)near;
-        rig_init(&rig, 8, &terms, 256);
-        allreduce(&rig, 3000);
-        rig_fini(&rig);
+        rig_init(8, &terms, 256);
+        allreduce(3000);
     }
 }
 
@@ -587,16 +546,15 @@ TEST(mismatch)
     const struct xfer_call max = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_MAX};
     const struct xfer_call sum = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     struct xfer_segment segments[3];
-    struct rig rig;
 
     for (unsigned aggregators = 0; aggregators < 10; aggregators += 9) {
-        rig_init(&rig, 3, &usual, aggregators);
+        rig_init(3, &usual, aggregators);
         for (unsigned r = 0; r < 3; r++) {
             segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
             CU_ASSERT_EQUAL(
                 atp_stream_begin_segments(rig.stream[r], r == 1 ? &max : &sum, &segments[r], 1, rig.now), 0);
         }
-        rig_run(&rig, 30);
+        rig_run(30);
         for (unsigned r = 0; r < 3; r++) {
             const struct xfer_mismatch *m = atp_stream_mismatch(rig.stream[r]);
             CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_MISMATCH);
@@ -605,7 +563,6 @@ TEST(mismatch)
             CU_ASSERT((m->peer_rank == 1) == (r != 1));
         }
         CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_ALL], 0);
-        rig_fini(&rig);
     }
 }
 
@@ -614,25 +571,23 @@ TEST(missing)
 {
     const struct xfer_call call = {.collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM};
     struct xfer_segment segments[3];
-    struct rig rig;
     uint16_t ranks[4];
 
-    rig_init(&rig, 3, &usual, 64);
+    rig_init(3, &usual, 64);
     for (unsigned r = 0; r < 3; r += 2) {
         segments[r] = (struct xfer_segment){.in = in[r], .out = out[r], .count = 500};
         CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
     }
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 0);
-    rig_run(&rig, 6);
+    rig_run(6);
     CU_ASSERT_EQUAL(atp_stream_missing(rig.stream[0], ranks, 4), 1);
     CU_ASSERT_EQUAL(ranks[0], 1);
     CU_ASSERT_EQUAL(atp_stream_status(rig.stream[0]), XFER_RUNNING);
     segments[1] = (struct xfer_segment){.in = in[1], .out = out[1], .count = 500};
     CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[1], &call, &segments[1], 1, rig.now), 0);
-    rig_run(&rig, 100);
+    rig_run(100);
     for (unsigned r = 0; r < 3; r++)
         CU_ASSERT_EQUAL(atp_stream_status(rig.stream[r]), XFER_DONE);
-    rig_fini(&rig);
 }
 
 /* A server that has restarted knows no job: that ends it. One of another life is not heard. */
@@ -642,10 +597,9 @@ TEST(rejected)
     uint8_t payload[RIG_PAYLOAD], answer[AGG_ANSWER_BYTES];
     struct xfer_send send;
     struct agg_packet p = {.payload = payload};
-    struct rig rig;
 
-    rig_init(&rig, 2, &usual, 0);
-    begin(&rig, XFER_ALLREDUCE, 0, 100, segments);
+    rig_init(2, &usual, 0);
+    begin(XFER_ALLREDUCE, 0, 100, segments);
     CU_ASSERT(atp_stream_poll(rig.stream[0], rig.now, &send));
     p.bytes = xfer_send_copy(&send, payload);
     p.from = rig_sender(77);
@@ -662,7 +616,6 @@ TEST(rejected)
     agg_jobs_set(&rig.at_server, 3, NULL);
     atp_protocol.locate(&rig.at_server, &p, 1);
     CU_ASSERT_EQUAL(p.reason, ATP_REFUSED_UNKNOWN_JOB);
-    rig_fini(&rig);
 }
 
 /* Packets of the job's earlier life, with the same number and sequence: late ones get into no sum. */
@@ -672,31 +625,27 @@ TEST(earlier_life)
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
     struct atp_terms terms = usual;
-    struct rig early, rig;
     size_t bytes;
 
     terms.life++;
-    rig_init(&early, 3, &terms, 0);
-    begin(&early, XFER_ALLREDUCE, 0, 100, segments);
-    CU_ASSERT(atp_stream_poll(early.stream[1], early.now, &send));
+    rig_init(3, &terms, 0);
+    begin(XFER_ALLREDUCE, 0, 100, segments);
+    CU_ASSERT(atp_stream_poll(rig.stream[1], rig.now, &send));
     memset(in, 0x55, sizeof in);
     bytes = xfer_send_copy(&send, payload);
-    rig_init(&rig, 3, &usual, 256);
-    rig_put(&rig, true, 1, payload, bytes);
-    rig_deliver(&rig);
-    allreduce(&rig, 100);
+    rig_init(3, &usual, 256);
+    rig_put(true, 1, payload, bytes);
+    rig_deliver();
+    allreduce(100);
     CU_ASSERT_EQUAL(rig.reasons[ATP_REFUSED_OTHER_LIFE], 0); /* it waits in an aggregator of its own */
     CU_ASSERT_EQUAL(atp_table_taken(rig.table_job.pool), 1);
     CU_ASSERT_EQUAL(rig.reasons[ATP_SEND_MISMATCH], 0);
-    rig_fini(&early);
-    rig_fini(&rig);
 
-    rig_init(&rig, 3, &usual, 0);
-    rig_put(&rig, true, 1, payload, bytes);
-    rig_deliver(&rig);
+    rig_init(3, &usual, 0);
+    rig_put(true, 1, payload, bytes);
+    rig_deliver();
     CU_ASSERT_EQUAL(rig.reasons[ATP_REFUSED_OTHER_LIFE], 1);
-    allreduce(&rig, 100);
-    rig_fini(&rig);
+    allreduce(100);
 }
 
 static float floats[RIG_WORKERS][MOST], float_sums[RIG_WORKERS][MOST];
@@ -711,10 +660,9 @@ TEST(scaled)
     for (unsigned format = XFER_FORMAT_INT32; format < XFER_FORMATS; format++)
         for (unsigned aggregators = 0; aggregators < 300; aggregators += 100) {
             struct atp_terms terms = usual;
-            struct rig rig;
             unsigned wrong = 0;
             terms.format = (enum xfer_format)format;
-            rig_init(&rig, 3, &terms, aggregators);
+            rig_init(3, &terms, aggregators);
             rig.loses = loses_some;
             for (unsigned r = 0; r < 3; r++) {
                 for (unsigned i = 0; i < MOST; i++)
@@ -722,14 +670,13 @@ TEST(scaled)
                 segments[r] = (struct xfer_segment){.in = floats[r], .out = float_sums[r], .count = MOST};
                 CU_ASSERT_EQUAL(atp_stream_begin_segments(rig.stream[r], &call, &segments[r], 1, rig.now), 0);
             }
-            rig_run(&rig, 200);
+            rig_run(200);
             for (unsigned i = 0; i < MOST; i++) {
                 const float sum = floats[0][i] + floats[1][i] + floats[2][i], error = float_sums[2][i] - sum;
                 wrong += !(error < 0.004f && error > -0.004f);
             }
             CU_ASSERT_EQUAL(wrong, 0);
             CU_ASSERT_EQUAL(memcmp(float_sums[0], float_sums[1], sizeof float_sums[0]), 0);
-            rig_fini(&rig);
         }
 }
 
