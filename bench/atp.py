@@ -6,20 +6,4 @@ from parts import atp_alone, atp_congestion, atp_forwarding, atp_jobs, atp_loss
 MEASURES = (*rooms.WORKERS, "lib/core/atp", "lib/core/share", "lib/core/transfer", "server")  # rooms.py
 
 PARTS = {"atp_alone": atp_alone, "atp_loss": atp_loss, "atp_forwarding": atp_forwarding, "atp_jobs": atp_jobs, "atp_congestion": atp_congestion}
-FIGURES = parted.figures_of(PARTS)
-
-
-def ways(directory):
-    return parted.ways(PARTS, directory)
-
-
-def collect(directory):
-    return parted.collect(PARTS, directory, MEASURES)
-
-
-def pages(data):
-    return {"atp": parted.page(PARTS, data)}
-
-
-def plots(data):
-    return parted.plots(PARTS, data)
+FIGURES, ways, collect, pages, plots = parted.bench("atp", PARTS, MEASURES)

@@ -48,3 +48,10 @@ def plots(parts, data):
         if name in data and hasattr(part, "plots"):
             made |= part.plots(data[name])
     return made
+
+
+def bench(name, parts, paths, before=0):
+    """What a benchmark of nothing but parts has (report.py): FIGURES, ways, collect, pages, plots."""
+    return (figures_of(parts), functools.partial(ways, parts, before=before),
+            lambda directory: collect(parts, directory, paths, before), lambda data: {name: page(parts, data)},
+            functools.partial(plots, parts))

@@ -121,11 +121,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
         const struct server_job *job = running_job(jobs, i);
 
         if (job != NULL)
-            to[n++] = (struct room_job){.name = job->name,
-                                        .tenant = job->tenant,
-                                        .founder = job->founder,
-                                        .slots = job->slots,
-                                        .bytes = job->bytes};
+            to[n++] = (struct room_job){job->name, job->tenant, job->founder, job->slots, job->bytes};
     }
     return n;
 }

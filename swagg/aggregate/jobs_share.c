@@ -210,11 +210,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
         const struct switch_job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
 
         if (job != NULL)
-            to[n++] = (struct room_job){.name = job->name,
-                                        .tenant = job->tenant,
-                                        .founder = job->founder,
-                                        .slots = job->slots,
-                                        .bytes = job->bytes};
+            to[n++] = (struct room_job){job->name, job->tenant, job->founder, job->slots, job->bytes};
     }
     return n;
 }

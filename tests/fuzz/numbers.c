@@ -7,7 +7,7 @@
 
 #include "fuzz.h"
 #include "kernels_chosen.h"
-#include "switchml/stream.h"
+#include "streamed.h"
 
 #define US UINT64_C(1000)
 
@@ -114,15 +114,12 @@ static void check_sent(const struct world *w, const struct xfer_send *send)
     expect_numbers(w, i, &p);
 }
 
-static void poll(struct world *w)
+static void poll(struct world *w, struct input *in)
 {
     struct xfer_send send;
-    unsigned n = 0;
-    while (sml_stream_poll(w->stream, w->now, &send)) {
+    (void)in;
+    for (unsigned n = 0; streamed_sends(w->stream, w->cfg.slots, w->now, &n, &send);)
         check_sent(w, &send);
-        REQUIRE(++n <= 4u * w->cfg.slots + 16);
-    }
-    REQUIRE(sml_stream_timer(w->stream) > w->now);
 }
 
 /* To the bit, but for what a NaN looks like. */
@@ -210,18 +207,18 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
         for (size_t b = 0; b < n; b++)
             body[b] = (uint8_t)(fill + 7 * b);
         return n;
-    case SML_WAIT:
-        body[0] = fill;
-        return 1;
-    case SML_MISMATCH:
-        xfer_build_mismatch(body, &(struct xfer_mismatch){.your_rank = RANK, .your_tag = p->tag});
-        return XFER_MISMATCH_BYTES;
-    case SML_REJECT:
-        memset(body, fill, 8);
-        return 8;
     default:
-        return 0;
+        return streamed_word(p, RANK, fill, body);
     }
+}
+
+static void take_raw(struct world *w, struct input *in)
+{
+    size_t bytes;
+    uint8_t *raw = take_bytes(in, take8(in), &bytes);
+
+    receive(w, raw, bytes);
+    free(raw);
 }
 
 /* Mostly what a switch would send now, with any exponent; any field may be off. */
@@ -237,30 +234,14 @@ static void take_packet(struct world *w, struct input *in)
     p.kind = kinds[take8(in) % sizeof kinds];
     if (odd & 1)
         p.tag = sml_stream_oldest(w->stream) - take8(in);
-    p.slot = sml_tag_slot(p.tag, w->cfg.slots);
-    p.ver = sml_tag_ver(p.tag, w->cfg.slots);
-    if (odd & 2)
-        p.kind = take8(in) & 15;
-    if (odd & 4)
-        p.job = take8(in);
+    streamed_place(in, odd, w->cfg.slots, &p);
     sml_build_header(payload, &p);
     size_t bytes = SML_HEADER_BYTES + append_body(w, &p, fill, payload + SML_HEADER_BYTES);
-    if (odd & 8) { /* longer than it should be */
-        memset(payload + bytes, fill, 16);
-        bytes += 4 * (1 + take8(in) % 4);
-    }
+    if (odd & 8)
+        bytes = streamed_longer(in, fill, payload, bytes);
     uint8_t *exact = take_damage(in, odd, payload, &bytes);
     receive(w, exact, bytes);
     free(exact);
-}
-
-static void take_raw(struct world *w, struct input *in)
-{
-    size_t bytes;
-    uint8_t *raw = take_bytes(in, take8(in), &bytes);
-
-    receive(w, raw, bytes);
-    free(raw);
 }
 
 static void resume(struct world *w, struct input *in)
@@ -275,29 +256,19 @@ static void resume(struct world *w, struct input *in)
         w->cfg.job = job;
 }
 
+static void pass_time(struct world *w, struct input *in)
+{
+    w->now += take16(in) * US;
+    poll(w, in);
+}
+
+typedef void step_fn(struct world *w, struct input *in);
+
 static void step(struct world *w, struct input *in)
 {
-    switch (take8(in) % 8) {
-    case 0:
-        begin(w, in);
-        break;
-    case 1:
-        w->now += take16(in) * US;
-        poll(w);
-        break;
-    case 2:
-        poll(w);
-        break;
-    case 3:
-        take_raw(w, in);
-        break;
-    case 4:
-        resume(w, in);
-        break;
-    default:
-        take_packet(w, in);
-        break;
-    }
+    static step_fn *const steps[8] = {begin,  pass_time,   poll,        take_raw,
+                                      resume, take_packet, take_packet, take_packet};
+    steps[take8(in) % 8](w, in);
     REQUIRE(sml_stream_progress(w->stream) <= w->now);
 }
 
@@ -321,9 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     if (w->cfg.plain)
         w->cfg.chunk_bytes = (uint16_t)(128 << shape / 4 % 4);
-    size_t bytes = sml_stream_footprint(&w->cfg);
-    REQUIRE(bytes > 0);
-    w->stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w->cfg);
+    w->stream = streamed_open(&w->cfg);
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(w, &in);
     check_done(w);

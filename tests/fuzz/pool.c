@@ -1,6 +1,7 @@
 /* A pool: any sequence of packets from any ranks, in a job with a quorum with time between them, against an
  * oracle. An input is the configuration, then for each packet a byte and its arguments. */
 
+#include "given.h"
 #include "kernels_chosen.h"
 #include "pool_oracle.h"
 
@@ -28,29 +29,15 @@ static void check_refused(const struct world *w, const struct agg_packet *packet
 
 static void deliver(struct world *w, uint16_t rank, const uint8_t *payload, size_t bytes)
 {
-    struct sml_packet p;
-    struct agg_verdict v;
-    bool parses = sml_parse(&p, payload, bytes) == SML_OK;
-    /* In memory of its own: a use after it was released, or a buffer that is forgotten, is the sanitizer's to
-     * find. */
-    uint8_t *buffer = malloc(bytes + (bytes == 0));
-    if (bytes > 0)
-        memcpy(buffer, payload, bytes);
-    struct agg_packet packet = {.payload = buffer, .bytes = bytes, .from = sender_of(rank)};
-    sml_protocol.locate(&w->jobs, &packet, 1);
-    packet.buffer = w->keeps ? buffer : NULL;
-    REQUIRE(sml_protocol.apply(&packet, 1, w->now, &v) == 1);
-    REQUIRE(v.reason == packet.reason && v.action == sml_protocol.reason[v.reason].action);
-    if (packet.slot == NULL) {
-        check_refused(w, &packet, parses ? &p : NULL);
+    const struct given g = give(&sml_protocol, &w->jobs, sender_of(rank), w->keeps, w->now, payload, bytes);
+    if (g.packet.slot == NULL) {
+        check_refused(w, &g.packet, g.parses ? &g.p : NULL);
     } else {
-        REQUIRE(parses && packet.rank == rank && packet.job == w->job);
-        judge(w, &w->slots[p.slot], rank, &p, &v);
-        check_view(w, p.slot);
+        REQUIRE(g.parses && g.packet.rank == rank && g.packet.job == w->job);
+        judge(w, &w->slots[g.p.slot], rank, &g.p, &g.v);
+        check_view(w, g.p.slot);
     }
-    free(v.released);
-    if (!v.kept)
-        free(buffer);
+    given_end(&g);
 }
 
 /* Mostly what a rank may send now; any field may be off. */
@@ -87,12 +74,7 @@ static void take_packet(struct world *w, struct input *in)
         body[i] = (uint8_t)(p.kind == SML_OPEN && i < XFER_CALL_BYTES ? i : fill * (i + 1) + rank);
     if (odd & 1)
         p.body_bytes = take8(in) % BODY_MAX;
-    if (odd & 2)
-        p.e0 = take8(in);
-    if (odd & 4)
-        p.size_code = take8(in) & 15;
-    if (odd & 8)
-        p.slot = take8(in);
+    take_faults(in, odd, &p);
     if (odd & 16)
         p.ver ^= 1;
     if (odd & 32)

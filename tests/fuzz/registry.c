@@ -3,9 +3,8 @@
  * arguments. A process that is in no job, and does not show that it was before a restart, must not change a
  * job that runs or resumes. */
 #include "control/registry.h"
-#include "control/entry.h"
-#include "fuzz.h"
 #include "prepared.h"
+#include "process.h"
 #include "switchml/protocol.h"
 #include "terms_of.h"
 
@@ -13,15 +12,6 @@
 
 enum { STEPS_MAX = 300, JOBS = 3, PROCESSES = 6, NUMBERS = 2 };
 enum { BELOW = 100, BELOWS = 2, BELOW_CONTROL = 3000, BELOW_DATA }; /* switches below: IP addresses, ports */
-
-struct process {
-    struct ctl_endpoint endpoint;
-    uint64_t incarnation, roster;
-    uint32_t serial, epoch;
-    uint16_t rank, size;
-    uint8_t name;
-    uint8_t hops; /* switches that it comes by; the last one has its endpoint */
-};
 
 struct world {
     struct ctl_registry *registry;
@@ -185,9 +175,7 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
             .calls = take8(in), .waiting = odd & 8, .stalled_ms = take16(in), .progress = take8(in)};
         break;
     case CTL_ABORT:
-        m->failure.reason = take8(in);
-        m->failure.rank = take8(in);
-        memset(m->failure.text, 'x', take8(in) % CTL_TEXT_MAX);
+        take_failure(in, &m->failure);
         break;
     }
 }
@@ -248,16 +236,8 @@ static void send_from(struct world *w, struct process *p, struct input *in)
 {
     struct ctl_message m;
     uint8_t bytes[CTL_MESSAGE_MAX], odd = take8(in);
-    static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
     memset(&m, 0, sizeof m);
-    m.head = (struct ctl_head){.type = types[take8(in) % sizeof types],
-                               .version = odd & 1 ? take8(in) : CTL_VERSION,
-                               .boot_id = odd & 2 ? take8(in) : w->boot_id,
-                               .incarnation = p->incarnation,
-                               .epoch = odd & 4 ? take8(in) : p->epoch,
-                               .rank = p->rank,
-                               .size = p->size,
-                               .serial = odd & 32 ? take8(in) : ++p->serial};
+    m.head = take_head(in, p, odd, true, w->boot_id);
     take_body(in, p, &m, odd);
     size_t n = ctl_build(bytes, &m);
     receive(w, p, &m, bytes, n);
@@ -349,11 +329,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     w.prepared.slow = w.randoms & 1;
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
-        w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},
-                                          .incarnation = UINT64_MAX - i,
-                                          .rank = (uint16_t)(i % 3),
-                                          .size = 3,
-                                          .name = (uint8_t)(i / 3)};
+        w.processes[i] = process_of(i);
     for (unsigned i = 0; i < PROCESSES && w.randoms & 2; i++)
         if (i % 3 != 0)
             come_by_switch(&w.processes[i], (uint8_t)i / 3, 1);

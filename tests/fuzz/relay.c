@@ -1,8 +1,7 @@
 /* Control at a switch that has two others above it: any sequence of messages from a few processes below and
  * from both switches above, any passing of time. An input is a byte for each step and its arguments. */
-#include "control/entry.h"
-#include "fuzz.h"
 #include "prepared.h"
+#include "process.h"
 #include "relay/proxy.h"
 #include "switchml/protocol.h"
 #include "terms_of.h"
@@ -10,14 +9,6 @@
 #define MS UINT64_C(1000000)
 
 enum { STEPS_MAX = 300, JOBS = 3, PROCESSES = 6, ROUTES = 4, NUMBERS = 3, UPLINKS = 2, ID = 0x1d };
-
-struct process {
-    struct ctl_endpoint endpoint;
-    uint64_t incarnation;
-    uint32_t serial, epoch;
-    uint16_t rank, size;
-    uint8_t name;
-};
 
 struct world {
     struct relay_proxy *proxy;
@@ -145,27 +136,12 @@ static void take_join(struct input *in, const struct process *p, struct ctl_join
     join->terms = terms_of(wish);
 }
 
-static void take_failure(struct input *in, struct ctl_failure *f)
-{
-    f->reason = take8(in);
-    f->rank = take8(in);
-    memset(f->text, 'x', take8(in) % CTL_TEXT_MAX);
-}
-
 static void send_from(struct world *w, struct process *p, struct input *in)
 {
-    static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
     struct ctl_message m;
     uint8_t bytes[CTL_MESSAGE_MAX], odd = take8(in);
     memset(&m, 0, sizeof m);
-    m.head = (struct ctl_head){.type = types[take8(in) % sizeof types],
-                               .version = CTL_VERSION,
-                               .boot_id = odd & 2 ? take8(in) : 1 ^ ID,
-                               .incarnation = p->incarnation,
-                               .epoch = odd & 4 ? take8(in) : p->epoch,
-                               .rank = p->rank,
-                               .size = p->size,
-                               .serial = odd & 32 ? take8(in) : ++p->serial};
+    m.head = take_head(in, p, odd, false, 1 ^ ID);
     if (m.head.type == CTL_JOIN)
         take_join(in, p, &m.join, odd);
     else if (m.head.type == CTL_ABORT)
@@ -311,11 +287,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct world w = {.now = 1000 * MS, .prepared.numbers = NUMBERS};
     start_switch(&w);
     for (unsigned i = 0; i < PROCESSES; i++)
-        w.processes[i] = (struct process){.endpoint = {.ip = i, .udp_port = (uint16_t)(1000 + 2 * i)},
-                                          .incarnation = UINT64_MAX - i,
-                                          .rank = (uint16_t)(i % 3),
-                                          .size = 3,
-                                          .name = (uint8_t)(i / 3)};
+        w.processes[i] = process_of(i);
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++) {
         step(&w, &in);
         check(&w);

@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "kernels_chosen.h"
 #include "scattered.h"
-#include "switchml/stream.h"
+#include "streamed.h"
 #include "tags.h"
 #include "transfer/chunks.h"
 #include "wire/bytes.h"
@@ -212,15 +212,18 @@ static void check_sent(const struct world *w, const struct xfer_send *send)
     REQUIRE(memcmp(body, tensor + offset, bytes) == 0);
 }
 
-static void poll(struct world *w)
+static void poll(struct world *w, struct input *in)
 {
     struct xfer_send send;
-    unsigned n = 0;
-    while (sml_stream_poll(w->stream, w->now, &send)) {
+    (void)in;
+    for (unsigned n = 0; streamed_sends(w->stream, w->cfg.slots, w->now, &n, &send);)
         check_sent(w, &send);
-        REQUIRE(++n <= 4u * w->cfg.slots + 16);
-    }
-    REQUIRE(sml_stream_timer(w->stream) > w->now);
+}
+
+static void pass_time(struct world *w, struct input *in)
+{
+    w->now += take16(in) * US;
+    poll(w, in);
 }
 
 /* What a packet that may be believed says of results that are gone. */
@@ -303,18 +306,8 @@ static size_t append_body(const struct world *w, const struct sml_packet *p, uin
     case SML_LATE:
         put_be32(body, p->tag + (fill % 8 + 1u) * w->cfg.slots);
         return SML_LATE_BYTES;
-    case SML_WAIT:
-        body[0] = fill;
-        return 1;
-    case SML_MISMATCH:
-        xfer_build_mismatch(
-            body, &(struct xfer_mismatch){.your_rank = RANK, .your_tag = p->tag, .peer_rank = fill});
-        return XFER_MISMATCH_BYTES;
-    case SML_REJECT:
-        memset(body, fill, 8);
-        return 8;
     default:
-        return 0;
+        return streamed_word(p, RANK, fill, body);
     }
 }
 
@@ -336,22 +329,15 @@ static void take_packet(struct world *w, struct input *in)
         p.tag = sml_stream_oldest(w->stream) - take8(in);
     if (p.kind == SML_DATA && p.tag == w->first_tag)
         p.kind = SML_OPEN;
-    p.slot = sml_tag_slot(p.tag, w->cfg.slots);
-    p.ver = sml_tag_ver(p.tag, w->cfg.slots);
-    if (odd & 2)
-        p.kind = take8(in) & 15;
-    if (odd & 4)
-        p.job = take8(in);
+    streamed_place(in, odd, w->cfg.slots, &p);
     if (odd & 8)
         p.e0 = take8(in);
     if (p.kind == SML_LATE && fill & 1)
         p.e1 = SML_FLAG_IN;
     sml_build_header(payload, &p);
     size_t bytes = SML_HEADER_BYTES + append_body(w, &p, fill, payload + SML_HEADER_BYTES);
-    if (odd & 64) { /* longer than it should be */
-        memset(payload + bytes, fill, 16);
-        bytes += 4 * (1 + take8(in) % 4);
-    }
+    if (odd & 64)
+        bytes = streamed_longer(in, fill, payload, bytes);
     if (p.checksum != XFER_CHECKSUM_NONE) {
         sml_build_trailer(payload + bytes, XFER_SWITCH, payload, bytes, NULL, 0);
         bytes += XFER_TRAILER_BYTES;
@@ -390,10 +376,14 @@ static void resume(struct world *w, struct input *in)
 }
 
 /* What it lacks lies within the tensor, which is the caller's again. */
-static void leave(struct world *w)
+static void leave(struct world *w, struct input *in)
 {
     uint64_t from = 0, offset;
     size_t bytes;
+    if (!w->cfg.may_leave) {
+        take_packet(w, in);
+        return;
+    }
     while (w->in && sml_stream_lacks(w->stream, &from, &offset, &bytes))
         REQUIRE(offset + bytes <= w->bytes);
     const uint32_t end = sml_stream_oldest(w->stream) + (uint32_t)sml_stream_left(w->stream);
@@ -404,37 +394,15 @@ static void leave(struct world *w)
     w->first_tag = end;
 }
 
+typedef void step_fn(struct world *w, struct input *in);
+
 static void step(struct world *w, struct input *in)
 {
+    static step_fn *const steps[8] = {begin,  pass_time, poll,        take_raw,
+                                      resume, leave,     take_packet, take_packet};
     struct xfer_stats stats;
     uint16_t ranks[WORKERS];
-    switch (take8(in) % 8) {
-    case 0:
-        begin(w, in);
-        break;
-    case 1:
-        w->now += take16(in) * US;
-        poll(w);
-        break;
-    case 2:
-        poll(w);
-        break;
-    case 3:
-        take_raw(w, in);
-        break;
-    case 4:
-        resume(w, in);
-        break;
-    case 5:
-        if (w->cfg.may_leave)
-            leave(w);
-        else
-            take_packet(w, in);
-        break;
-    default:
-        take_packet(w, in);
-        break;
-    }
+    steps[take8(in) % 8](w, in);
     REQUIRE(sml_stream_missing(w->stream, ranks, WORKERS) <= WORKERS);
     REQUIRE(sml_stream_progress(w->stream) <= w->now);
     sml_stream_stats(w->stream, &stats);
@@ -462,9 +430,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.cfg.look_up = (uint8_t)(1 + w.cfg.first_tag % 4 + (w.cfg.first_tag & 4 ? SML_WIDE_SUMS : 0));
     w.cfg.quorum = (w.cfg.first_tag >> 8 & 15) == 5;
     w.cfg.may_leave = w.cfg.look_up != 0 && (w.cfg.first_tag & 8);
-    size_t bytes = sml_stream_footprint(&w.cfg);
-    REQUIRE(bytes > 0);
-    w.stream = sml_stream_init(aligned_alloc(64, (bytes + 63) / 64 * 64), &w.cfg);
+    w.stream = streamed_open(&w.cfg);
     w.first_tag = w.shared = w.gone = w.cfg.first_tag;
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)
         step(&w, &in);

@@ -4,6 +4,7 @@
 
 #include "carry.h"
 #include "fuzz.h"
+#include "given.h"
 #include "kernels_chosen.h"
 #include "reference.h"
 #include "relay/protocol.h"
@@ -40,6 +41,17 @@ static struct agg_sender sender_of(unsigned from)
 {
     static const uint8_t mac[AGG_MAC_BYTES] = {2};
     return carry_sender(mac, from == AGG_PARENT ? 9 : 1, (uint16_t)(1000 + from));
+}
+
+static void check_view(const struct world *w, uint16_t i)
+{
+    struct agg_slot_view view;
+    const struct slot *s = &w->slots[i];
+    REQUIRE(w->job->protocol->view(w->job->pool, i, &view) && view.chunk == s->expected);
+    for (uint16_t rank = 0; rank < w->ranks; rank++) {
+        const uint16_t c = w->contributor[rank];
+        REQUIRE((view.ranks[0] >> rank & 1) == (c != AGG_NOBODY && s->has[c]));
+    }
 }
 
 static bool all_are_in(const struct world *w, const struct slot *s)
@@ -235,39 +247,17 @@ static void judge(struct world *w, struct slot *s, uint16_t from, const struct s
     }
 }
 
-static void check_view(const struct world *w, uint16_t i)
-{
-    struct agg_slot_view view;
-    const struct slot *s = &w->slots[i];
-    REQUIRE(w->job->protocol->view(w->job->pool, i, &view) && view.chunk == s->expected);
-    for (uint16_t rank = 0; rank < w->ranks; rank++) {
-        const uint16_t c = w->contributor[rank];
-        REQUIRE((view.ranks[0] >> rank & 1) == (c != AGG_NOBODY && s->has[c]));
-    }
-}
-
 /* `astray`: the packet is looked up among the jobs of the other side. */
 static void deliver(struct world *w, uint16_t from, bool astray, const uint8_t *payload, size_t bytes)
 {
-    struct sml_packet p;
-    struct agg_verdict v;
-    const bool parses = sml_parse(&p, payload, bytes) == SML_OK;
-    uint8_t *buffer = malloc(bytes + (bytes == 0)); /* its own, for the sanitizer */
-    if (bytes > 0)
-        memcpy(buffer, payload, bytes);
-    struct agg_packet packet = {.payload = buffer, .bytes = bytes, .from = sender_of(from)};
-    w->job->protocol->locate((from == AGG_PARENT) != astray ? &w->above : &w->jobs, &packet, 1);
-    packet.buffer = w->keeps ? buffer : NULL;
-    REQUIRE(w->job->protocol->apply(&packet, 1, 0, &v) == 1);
-    REQUIRE(v.reason == packet.reason && v.action == w->job->protocol->reason[v.reason].action);
-    if (packet.slot != NULL) {
-        REQUIRE(parses && packet.rank == from && packet.job == w->job);
-        judge(w, &w->slots[p.slot], from, &p, &v);
-        check_view(w, p.slot);
+    const struct given g = give(w->job->protocol, (from == AGG_PARENT) != astray ? &w->above : &w->jobs,
+                                sender_of(from), w->keeps, 0, payload, bytes);
+    if (g.packet.slot != NULL) {
+        REQUIRE(g.parses && g.packet.rank == from && g.packet.job == w->job);
+        judge(w, &w->slots[g.p.slot], from, &g.p, &g.v);
+        check_view(w, g.p.slot);
     }
-    free(v.released);
-    if (!v.kept)
-        free(buffer);
+    given_end(&g);
 }
 
 static size_t take_body(const struct world *w, const struct slot *s, struct input *in, uint16_t from,
@@ -312,12 +302,7 @@ static void take_packet(struct world *w, struct input *in)
     p.e0 = w->terms.format == XFER_FORMAT_TYPED ? AGG_SUM << 4 | AGG_F32 : 1;
     p.e1 = odd >> 6;
     p.body_bytes = take_body(w, s, in, from, &p, odd, body);
-    if (odd & 2)
-        p.e0 = take8(in);
-    if (odd & 4)
-        p.size_code = take8(in) & 15;
-    if (odd & 8)
-        p.slot = take8(in);
+    take_faults(in, odd, &p);
     if (odd & 16)
         p.job = take8(in) % 8;
     sml_build_header(payload, &p);
