@@ -102,12 +102,17 @@ static void control_seed(uint8_t type)
     case CTL_JOIN:
         strcpy(m.join.name, "train-1");
         m.join.data_port = 40001;
+        m.join.ticket = 0x71c4e7;
         m.join.terms = terms_of((struct sml_terms){
             .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1460});
         break;
     case CTL_READY:
-        m.ready = (struct ctl_ready){
-            .job = 7, .data_port = SML_PORT_FIRST, .data_ports = 1, .lost_after_ms = 5000, .roster = 0x1234};
+        m.ready = (struct ctl_ready){.job = 7,
+                                     .data_port = SML_PORT_FIRST,
+                                     .data_ports = 1,
+                                     .lost_after_ms = 5000,
+                                     .roster = 0x1234,
+                                     .ticket = 0x71c4e7};
         m.ready.terms = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
                                                     .mode = XFER_ORDERED,
                                                     .slots = 512,

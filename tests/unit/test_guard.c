@@ -19,6 +19,7 @@ enum { SENT_MAX = 64, NEXT_KEY = 3 };
 
 /* A switch that knows two keys of tenant 1, and one of tenant 2. */
 static struct ctl_tenant_key keys[3];
+static struct ctl_lasting lasting;
 static struct ctl_registry *registry;
 static uint64_t now, random_state;
 static struct {
@@ -81,6 +82,7 @@ static struct ctl_registry_config config(uint64_t boot_id, unsigned keys_known)
                                         .library = &toy_library,
                                         .key = keys,
                                         .keys = keys_known,
+                                        .lasting = &lasting,
                                         .actions = {.send = effect_send,
                                                     .prepare = effect_prepare,
                                                     .release = effect_release,
@@ -412,6 +414,99 @@ TEST(a_member_is_heard_from_another_address)
         ctl_registry_tick(registry, now);
     }
     CU_ASSERT(a.session.state == CTL_SESSION_READY && b.session.state == CTL_SESSION_READY);
+}
+
+/* The switch restarts, and all of these come back to it. */
+static void restart(uint64_t boot_id, struct worker *all[], unsigned n)
+{
+    const uint64_t then = now;
+    start_switch(boot_id);
+    now = then;
+    for (unsigned i = 0; i < n; i++) {
+        now += SECOND;
+        talk(all[i], all, n);
+    }
+    for (unsigned i = 0; i < n; i++)
+        talk(all[i], all, n);
+}
+
+/* Says that it was in a job that it was not in. */
+static void claim(struct worker *w, const struct ctl_ready *as, uint64_t roster, uint64_t ticket)
+{
+    w->session.ready = *as;
+    w->session.cfg.join.resume = true;
+    w->session.cfg.join.roster = roster;
+    w->session.cfg.join.ticket = ticket;
+    w->session.state = CTL_SESSION_REJOINING;
+}
+
+TEST(only_who_has_its_ticket_resumes_a_job)
+{
+    struct worker a, b, *all[] = {&a, &b};
+    lasting = (struct ctl_lasting){.secret = {7}};
+    start_switch(31);
+    make(&a, 0, 0, 2, 1000);
+    make(&b, 1, 0, 1, 1001); /* with a key, a job of its own */
+    talk(&b, all, 2);
+    struct worker c, *both[] = {&a, &c};
+    make(&c, 0, 1, 2, 1002);
+    talk(&a, both, 2);
+    talk(&c, both, 2);
+    talk(&a, both, 2);
+    CU_ASSERT_FATAL(a.session.state == CTL_SESSION_READY && c.session.state == CTL_SESSION_READY &&
+                    b.session.state == CTL_SESSION_READY);
+    CU_ASSERT(a.session.ready.ticket != 0 && a.session.ready.ticket != c.session.ready.ticket);
+    const struct ctl_ready given = a.session.ready;
+
+    /* With nothing, with a guess, with another rank's ticket, as a later process of its rank. */
+    const struct {
+        uint64_t roster, ticket;
+    } claims[] = {{9, 0},
+                  {given.roster, 0},
+                  {given.roster, given.ticket ^ 1},
+                  {given.roster, c.session.ready.ticket},
+                  {given.roster, given.ticket}};
+    start_switch(32);
+    for (unsigned i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct worker thief, *alone[] = {&thief};
+        make(&thief, i % 2, 0, 2, 2000 + i);
+        claim(&thief, &given, claims[i].roster, claims[i].ticket);
+        talk(&thief, alone, 1);
+        CU_ASSERT_EQUAL(thief.session.state, CTL_SESSION_FAILED);
+        CU_ASSERT_EQUAL(thief.session.failure.reason, CTL_CANNOT_RESUME);
+        CU_ASSERT_STRING_EQUAL(
+            thief.session.failure.text,
+            "nothing shows that rank 0 was in the job before the switch restarted: its JOIN "
+            "lacks the ticket that READY gave it");
+        CU_ASSERT(jobs(false) == 0 && jobs(true) == 0);
+    }
+    now += SECOND;
+    talk(&b, all, 2);
+    CU_ASSERT(b.session.state == CTL_SESSION_READY && b.session.generation == 2);
+    talk(&a, both, 2);
+    talk(&c, both, 2);
+    talk(&a, both, 2);
+    CU_ASSERT(a.session.state == CTL_SESSION_READY && a.session.generation == 2);
+    CU_ASSERT(c.session.state == CTL_SESSION_READY && c.session.generation == 2);
+    CU_ASSERT_EQUAL(a.session.ready.ticket, given.ticket);
+    lasting = (struct ctl_lasting){0};
+}
+
+/* Its ranks have tickets of another secret, or none: those are believed, and given new ones. */
+TEST(a_switch_with_a_new_secret_believes_who_comes_back)
+{
+    struct worker a, *all[] = {&a};
+    lasting = (struct ctl_lasting){.secret = {7}};
+    start_switch(33);
+    make(&a, 0, 0, 1, 1000);
+    talk(&a, all, 1);
+    lasting = (struct ctl_lasting){.secret = {8}, .is_new = true};
+    restart(34, all, 1);
+    CU_ASSERT(a.session.state == CTL_SESSION_READY && a.session.generation == 2);
+    lasting.is_new = false;
+    restart(35, all, 1);
+    CU_ASSERT(a.session.state == CTL_SESSION_READY && a.session.generation == 3);
+    lasting = (struct ctl_lasting){0};
 }
 
 int main(void)

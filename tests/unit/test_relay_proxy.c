@@ -30,6 +30,9 @@ static const int switch_of[RANKS] = {1, 1, 2, 0}, above[PROXIES] = {-1, 0, 1};
 /* Whom a switch knows by keys of its tenant 0, made of these bytes: its ranks and the switches below. */
 static const uint8_t keys_at[PROXIES][2] = {{1, 2}, {3, 4}, {5, 6}};
 
+/* Of the root: who resumes has to show its ticket. */
+static const struct ctl_lasting lasting = {.secret = {9}};
+
 struct letter {
     bool to_switch;
     int to; /* a switch, or a rank */
@@ -178,6 +181,7 @@ static void start_root(void)
                                             .boot_id = rng_next(&net.rng) | 1,
                                             .lost_after_ns = LOST_AFTER_MS * MS,
                                             .library = &toy_library,
+                                            .lasting = &lasting,
                                             .key = net.key[0],
                                             .keys = net.keyed ? 2 : 0,
                                             .actions = {.send = root_send,

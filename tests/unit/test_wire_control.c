@@ -147,6 +147,29 @@ TEST(a_ready_for_a_switch)
     CU_ASSERT_EQUAL(ctl_ranks_count(&out.ready.bundle), 1);
 }
 
+/* It is behind what only trees have, and there is nothing of that. */
+TEST(tickets)
+{
+    static const uint8_t ticket[] = {0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, 0xb8}, nothing[20];
+    static const struct {
+        uint8_t type;
+        size_t before;
+    } with[] = {{CTL_JOIN, 20}, {CTL_READY, 16}};
+    for (size_t i = 0; i < 2; i++) {
+        struct ctl_message in = sample(with[i].type), out;
+        uint8_t bytes[CTL_MESSAGE_MAX];
+        const size_t usual = ctl_build(bytes, &in), length = usual + with[i].before + sizeof ticket;
+        *(i == 0 ? &in.join.ticket : &in.ready.ticket) = UINT64_C(0xb1b2b3b4b5b6b7b8);
+        CU_ASSERT_EQUAL(ctl_build(bytes, &in), length);
+        CU_ASSERT_EQUAL(memcmp(bytes + usual, nothing, with[i].before), 0);
+        CU_ASSERT_EQUAL(memcmp(bytes + length - sizeof ticket, ticket, sizeof ticket), 0);
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_PARSED);
+        CU_ASSERT(same_message(&in, &out));
+        CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length - 1), CTL_PARSED);
+        CU_ASSERT_EQUAL(i == 0 ? out.join.ticket : out.ready.ticket, 0);
+    }
+}
+
 /* A seal is not taken for it. */
 TEST(a_seal_is_no_part_for_trees)
 {
@@ -357,10 +380,12 @@ TEST(appended_fields_are_ignored)
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[2 * CTL_MESSAGE_MAX];
         memset(bytes, 0xff, sizeof bytes);
-        if (types[i] == CTL_JOIN) /* with the parts that are there in trees only */
-            in.join.hops = 1;
-        if (types[i] == CTL_READY)
+        if (types[i] == CTL_JOIN) /* with the parts that are not always there */
+            in.join.ticket = in.join.hops = 1;
+        if (types[i] == CTL_READY) {
             ctl_ranks_add(&in.ready.bundle, 3);
+            in.ready.ticket = 1;
+        }
         if (types[i] == CTL_PENDING)
             in.pending.turned_away = sample(CTL_REFUSED).failure;
         ctl_build(bytes, &in);

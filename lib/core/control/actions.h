@@ -53,6 +53,12 @@ struct ctl_tenant_key {
     bool retired; /* who is in a job with it stays; nobody joins one with it any more */
 };
 
+/* What the lives of one switch have in common: the secret of which tickets are made (guard.h). */
+struct ctl_lasting {
+    uint8_t secret[KEYS_SECRET_BYTES];
+    bool is_new; /* made at this start, so that no rank of an earlier life has a ticket: those are believed */
+};
+
 /* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */
 struct ctl_prepared {
     int result; /* not CTL_LATER */
@@ -90,6 +96,8 @@ struct ctl_registry_config {
     const struct keys_library *library; /* NULL: there are no keys */
     const struct ctl_tenant_key *key;   /* [keys]; outlive the registry, as does the library */
     unsigned keys;
+    const struct ctl_lasting *lasting; /* outlives the registry; NULL: nothing outlives a restart. Only with a
+                                          library */
     struct ctl_registry_actions actions;
 };
 

@@ -94,6 +94,33 @@ bool ctl_guard_is_retired(const struct ctl_guard *g, const struct ctl_endpoint *
     return true;
 }
 
+/* Of one that the job's name, the rank and its process tell from all others. */
+static uint64_t ticket_of(const struct ctl_guard *g, const char name[CTL_NAME_MAX], uint64_t roster,
+                          uint64_t incarnation, uint32_t rank)
+{
+    const struct keys_piece pieces[] = {{name, CTL_NAME_MAX},
+                                        {&roster, sizeof roster},
+                                        {&incarnation, sizeof incarnation},
+                                        {&rank, sizeof rank}};
+    uint8_t hash[KEYS_HASH_BYTES];
+    uint64_t ticket;
+    g->library->hash(hash, g->lasting->secret, pieces, sizeof pieces / sizeof *pieces);
+    memcpy(&ticket, hash, sizeof ticket);
+    return ticket != 0 ? ticket : 1;
+}
+
+uint64_t ctl_guard_ticket(const struct ctl_guard *g, const struct ctl_entry *job, unsigned rank)
+{
+    return g->lasting ? ticket_of(g, job->name, job->roster, job->members[rank].incarnation, rank) : 0;
+}
+
+bool ctl_guard_believes(const struct ctl_guard *g, const struct ctl_message *join)
+{
+    const struct ctl_join *j = &join->join;
+    return !g->lasting || g->lasting->is_new ||
+           j->ticket == ticket_of(g, j->name, j->roster, join->head.incarnation, join->head.rank);
+}
+
 void ctl_guard_note_gone(struct ctl_guard *g, uint64_t incarnation)
 {
     g->challenges.gone[incarnation % CTL_GUARD_LANES]++;

@@ -21,7 +21,8 @@ struct ctl_guard {
     const struct keys_library *library; /* NULL: there are no keys */
     const struct ctl_tenant_key *key;   /* [keys], as in struct ctl_registry_config */
     unsigned keys;
-    struct ctl_challenges challenges; /* its secret is whoever's has the guard to make, if there are keys */
+    const struct ctl_lasting *lasting; /* NULL: there are no tickets */
+    struct ctl_challenges challenges;  /* its secret is whoever's has the guard to make, if there are keys */
 };
 
 /* random: as in struct ctl_registry_actions. */
@@ -48,6 +49,13 @@ bool ctl_guard_is_fresh(const struct ctl_guard *g, const struct ctl_endpoint *fr
 /* Whether it has a key that is retired; then *why says so. */
 bool ctl_guard_is_retired(const struct ctl_guard *g, const struct ctl_endpoint *from,
                           struct ctl_failure *why);
+
+/* What this rank is given with READY, and repeats after a restart of the switch. Whoever was not in the job
+ * can neither make it nor find it by trying. Never 0, but where there are none. */
+uint64_t ctl_guard_ticket(const struct ctl_guard *g, const struct ctl_entry *job, unsigned rank);
+
+/* Whether a JOIN that resumes is believed: it has the rank's ticket, or this switch cannot tell. */
+bool ctl_guard_believes(const struct ctl_guard *g, const struct ctl_message *join);
 
 /* The process of this incarnation is in no job any more. */
 void ctl_guard_note_gone(struct ctl_guard *g, uint64_t incarnation);

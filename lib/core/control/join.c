@@ -207,6 +207,22 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
     return false;
 }
 
+/* Whoever was not in the job has no ticket for it. */
+static bool is_not_believed(struct ctl_registry *r, const struct ctl_endpoint *from,
+                            const struct ctl_message *m)
+{
+    struct ctl_failure why;
+    if (ctl_guard_believes(&r->guard, m))
+        return false;
+    ctl_failure_set(
+        &why, CTL_CANNOT_RESUME, m->head.rank,
+        "nothing shows that rank %u was in the job before the switch restarted: its JOIN lacks the "
+        "ticket that READY gave it",
+        m->head.rank);
+    ctl_answer_refused(r, from, &m->head, &why);
+    return true;
+}
+
 static bool is_resuming(const struct ctl_entry *job)
 {
     return ctl_entry_is_forming(job) && job->resumed;
@@ -383,7 +399,7 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
 {
     struct ctl_failure why;
     enum ctl_origin origin = origin_of(&m->join);
-    if (origin == CTL_RESUMES && is_too_late(r, from, m))
+    if (origin == CTL_RESUMES && (is_not_believed(r, from, m) || is_too_late(r, from, m)))
         return;
     struct ctl_entry *job = origin == CTL_RESUMES
                                 ? find_to_resume(r, tenant, from, m, now)

@@ -37,7 +37,8 @@ struct ctl_registry *ctl_registry_init(void *mem, const struct ctl_registry_conf
     r->cfg = *cfg;
     for (unsigned i = 0; i < cfg->max_jobs; i++)
         r->entries[i].members = (struct ctl_member *)(members + i * members_bytes(cfg));
-    r->guard = (struct ctl_guard){.library = cfg->library, .key = cfg->key, .keys = cfg->keys};
+    r->guard = (struct ctl_guard){
+        .library = cfg->library, .key = cfg->key, .keys = cfg->keys, .lasting = cfg->lasting};
     if (cfg->keys > 0)
         ctl_guard_make_secret(r->guard.challenges.secret, cfg->actions.random, cfg->actions.ctx);
     return r;

@@ -304,6 +304,7 @@ static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
     s->cfg.join.job = s->ready.job;
     s->cfg.join.above = s->ready.above;
     s->cfg.join.roster = s->ready.roster;
+    s->cfg.join.ticket = s->ready.ticket;
     s->cfg.join.waited = false;
     start_joining(s, CTL_SESSION_REJOINING, now);
 }

@@ -228,7 +228,8 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
                                      .resumed = member->origin == CTL_RESUMES,
                                      .roster = job->roster,
                                      .terms = job->terms,
-                                     .bundle = ctl_tree_bundle(job, rank)};
+                                     .bundle = ctl_tree_bundle(job, rank),
+                                     .ticket = ctl_guard_ticket(&r->guard, job, rank)};
         memcpy(m.ready.covered, job->secret, sizeof job->secret);
     } else {
         m.head.type = CTL_ABORTED;

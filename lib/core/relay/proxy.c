@@ -414,7 +414,8 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
                                       .roster = e->roster,
                                       .terms = e->terms,
                                       .above = numbers_above(job),
-                                      .bundle = ctl_tree_bundle(e, route->rank)}};
+                                      .bundle = ctl_tree_bundle(e, route->rank),
+                                      .ticket = route->ticket}};
 
     memcpy(m.ready.covered, e->secret, sizeof(e->secret));
     relay_send_down(p, route, &m);
@@ -508,6 +509,7 @@ void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct 
     if (!is_sane(p, route, m))
         return;
     enter_life(p, route, m->head.epoch, now);
+    route->ticket = m->ready.ticket;
     job = find_life(p, route, m->head.epoch);
     if (job == NULL && (job = find_place(p)) == NULL)
         return; /* the root repeats it, and gives up in the end */

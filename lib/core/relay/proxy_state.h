@@ -17,6 +17,7 @@ struct relay_route {
     uint32_t serial;      /* the newest heard from it */
     uint32_t answered;    /* the newest that was answered from above: what is older is late */
     uint32_t epoch;       /* of the job's life that it has READY of; 0: none */
+    uint64_t ticket;      /* that of READY */
     uint64_t heard_at;
 };
 

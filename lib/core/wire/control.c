@@ -73,7 +73,7 @@ enum {
 static const uint8_t magic[4] = {'S', 'W', 'A', 'G'};
 
 _Static_assert(CTL_HEAD_BYTES + FAILURE_BYTES + CTL_SEAL_BYTES <= CTL_MESSAGE_MAX &&
-                   CTL_HEAD_BYTES + READY_SEALED_BYTES + 16 + 8 * CTL_RANK_WORDS + CTL_SEAL_BYTES <=
+                   CTL_HEAD_BYTES + READY_SEALED_BYTES + 16 + 8 * CTL_RANK_WORDS + 8 + CTL_SEAL_BYTES <=
                        CTL_MESSAGE_MAX &&
                    CTL_HEAD_BYTES + PENDING_MISSING + 8 * CTL_RANK_WORDS + FAILURE_BYTES + CTL_SEAL_BYTES <=
                        CTL_MESSAGE_MAX,
@@ -326,8 +326,8 @@ static size_t built_bytes(const struct ctl_message *m)
     return body_bytes(&m->head);
 }
 
-/* What JOIN and READY have behind their usual bodies, in trees of switches only (docs/protocol.md, "Trees of
- * switches"). */
+/* What JOIN and READY have behind their usual bodies: of trees of switches (docs/protocol.md, "Trees of
+ * switches"), then the ticket. What is behind the last of it that is not zero is left out. */
 enum {
     ABOVE_LEVELS = 0,
     ABOVE_NUMBERS = 1,
@@ -337,9 +337,12 @@ enum {
     JOIN_HOST = JOIN_HOPS + 4,
     JOIN_VIA = JOIN_HOST + 4,
     JOIN_TAIL_BYTES = JOIN_VIA + 4,
+    JOIN_TICKET = JOIN_TAIL_BYTES,
 
     READY_WORDS = ABOVE_BYTES,
     READY_BUNDLE = READY_WORDS + 8,
+
+    TICKET_BYTES = 8, /* of READY behind the ranks */
 };
 
 static void build_above(uint8_t *b, const struct ctl_above *a)
@@ -367,11 +370,15 @@ static unsigned bundle_words(const struct ctl_ready *r)
 /* How long the message's tail is; 0: it has none. */
 static size_t tail_bytes(const struct ctl_message *m)
 {
+    if (m->head.type == CTL_JOIN && m->join.ticket != 0)
+        return JOIN_TICKET + TICKET_BYTES;
     if (m->head.type == CTL_JOIN)
         return m->join.hops > 0 || m->join.above.levels > 0 ? JOIN_TAIL_BYTES : 0;
     if (m->head.type != CTL_READY)
         return 0;
     const unsigned words = bundle_words(&m->ready);
+    if (m->ready.ticket != 0)
+        return READY_BUNDLE + 8 * words + TICKET_BYTES;
     return m->ready.above.levels > 0 || words > 0 ? READY_BUNDLE + 8 * words : 0;
 }
 
@@ -383,6 +390,8 @@ static void build_tail(uint8_t *out, const struct ctl_message *m)
         out[JOIN_HOPS] = m->join.hops;
         memcpy(out + JOIN_HOST, &m->join.host, sizeof m->join.host);
         memcpy(out + JOIN_VIA, &m->join.via, sizeof m->join.via);
+        if (m->join.ticket != 0)
+            put_be64(out + JOIN_TICKET, m->join.ticket);
         return;
     }
     const unsigned words = bundle_words(&m->ready);
@@ -390,6 +399,8 @@ static void build_tail(uint8_t *out, const struct ctl_message *m)
     out[READY_WORDS] = (uint8_t)words;
     for (unsigned i = 0; i < words; i++)
         put_be64(out + READY_BUNDLE + 8 * i, m->ready.bundle.word[i]);
+    if (m->ready.ticket != 0)
+        put_be64(out + READY_BUNDLE + 8 * words, m->ready.ticket);
 }
 
 static void parse_join_tail(struct ctl_join *j, const uint8_t *tail)
@@ -407,9 +418,14 @@ static void parse_tail(struct ctl_message *m, const uint8_t *tail, size_t bytes)
 {
     if (m->head.type == CTL_JOIN && bytes >= JOIN_TAIL_BYTES)
         parse_join_tail(&m->join, tail);
+    if (m->head.type == CTL_JOIN && bytes >= JOIN_TICKET + TICKET_BYTES)
+        m->join.ticket = get_be64(tail + JOIN_TICKET);
     if (m->head.type != CTL_READY || bytes < READY_BUNDLE)
         return;
     parse_above(&m->ready.above, tail);
+    const size_t ticket = READY_BUNDLE + 8 * (size_t)tail[READY_WORDS];
+    if (bytes >= ticket + TICKET_BYTES)
+        m->ready.ticket = get_be64(tail + ticket);
     for (unsigned i = 0; i < tail[READY_WORDS] && i < CTL_RANK_WORDS && bytes >= READY_BUNDLE + 8 * (i + 1);
          i++)
         m->ready.bundle.word[i] = get_be64(tail + READY_BUNDLE + 8 * i);

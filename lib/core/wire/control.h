@@ -97,6 +97,7 @@ struct ctl_join {
     uint64_t roster;        /* resume: that of READY */
     struct agg_terms terms; /* wished for; resume: also where this rank goes on */
     struct ctl_above above; /* resume: that of READY */
+    uint64_t ticket;        /* resume: that of READY */
     /* Filled in by switches that pass the JOIN up: */
     uint8_t hops;  /* how many have; 0: this is from the rank itself. Else data_port is the last one's, which
                       sums for all ranks that come by it */
@@ -119,6 +120,8 @@ struct ctl_ready {
     struct ctl_above above;  /* the switches above the one that says it */
     struct ctl_ranks bundle; /* to a switch that has passed JOINs up: the ranks for which it is to send one
                                 sum; else empty */
+    uint64_t ticket; /* shows, after a restart of the switch, that this rank was in the job; 0: there is none
+                      */
 };
 
 /* REFUSED, ABORT, ABORTED. rank: whom it is about, or UINT16_MAX. The text does not name the job; whoever

@@ -238,6 +238,13 @@ static const struct setting control_fields[] = {
         .key = "control", .type = SETTING_GROUP, .when = SETTING_RESTART,                                    \
         SETTING_AT(struct config, control), .fields = control_fields, .title = "`control`: group"            \
     }
+#define STATE                                                                                                \
+    {                                                                                                        \
+        .key = "state", .type = SETTING_TEXT, .when = SETTING_RESTART, SETTING_AT(struct config, state),     \
+        .most = CONFIG_FILE_MAX - 1, .kind = "path of a folder",                                             \
+        .meaning = "where it keeps what outlives a restart, so that only ranks that were in a job can "      \
+                   "[resume](#state) it"                                                                     \
+    }
 #define LOG_LEVEL                                                                                            \
     {                                                                                                        \
         .key = "log_level", .type = SETTING_WORD, SETTING_AT(struct config, log_level), .words = log_levels, \
@@ -266,6 +273,7 @@ static const struct setting switch_file[] = {
     {.key = "idle", .type = SETTING_GROUP, SETTING_AT(struct config, idle), .fields = idle_fields},
     {.key = "loops", .type = SETTING_GROUP, SETTING_AT(struct config, loops), .fields = loops_fields},
     CONTROL,
+    STATE,
     {.key = "atp", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, atp),
      .fields = config_atp_fields, .title = "`atp`: group"},
     LOG_LEVEL,
@@ -297,6 +305,7 @@ static const struct setting server_file[] = {
     TENANTS,
     {.key = "timers", .type = SETTING_GROUP, SETTING_AT(struct config, timers), .fields = server_timers_fields},
     CONTROL,
+    STATE,
     LOG_LEVEL,
     {.key = NULL},
 };

@@ -314,6 +314,7 @@ struct config {
     struct config_idle idle;
     struct config_loops loops;
     struct config_control control;
+    char state[CONFIG_FILE_MAX]; /* folder of what outlives a restart; "": nothing does */
     enum config_log_level log_level;
     uint64_t seed; /* of the impairments, and of atp.forward */
 

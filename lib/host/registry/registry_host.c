@@ -58,6 +58,7 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
         .library = keys_sodium(),
         .key = keys->key,
         .keys = keys->keys,
+        .lasting = h->has_lasting ? &h->lasting : NULL,
         .actions = p->kind->actions};
 
     config.actions.ctx = h;
@@ -107,6 +108,9 @@ int registry_host_open(struct registry_host *h, const struct registry_host_parts
     registry_host_follow(h);
     if (keyring_load(&h->keyring, cfg) < 0)
         return -EINVAL;
+    h->has_lasting = cfg->state[0] != '\0';
+    if (h->has_lasting && lasting_open(&h->lasting, cfg->state) < 0)
+        return -EINVAL;
     h->config = registry_host_config(h, cfg, &h->keyring);
     h->memory = registry_host_memory(&h->config);
     return h->memory == NULL ? -ENOMEM : 0;
@@ -126,6 +130,7 @@ void registry_host_close(struct registry_host *h)
     relays_close(h->relays);
     free(h->memory);
     keys_erase(&h->keyring, sizeof(h->keyring));
+    keys_erase(&h->lasting, sizeof(h->lasting));
 }
 
 /* --- calls --------------------------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include "registry/job_lines.h"
 #include "registry/keyring.h"
+#include "registry/lasting.h"
 #include "registry/listening.h"
 #include "registry/registry_relays.h"
 #include "views/registry_views.h"
@@ -51,6 +52,8 @@ struct registry_host {
     struct ctl_tenant tenant[CONFIG_TENANTS_MAX];
     struct job_lines lines;
     struct listening listening;
+    bool has_lasting;
+    struct ctl_lasting lasting;
     pthread_mutex_t lock; /* protects what follows */
     uint64_t now;         /* of the registry's clock, when it was last called */
     struct keyring keyring;
@@ -60,7 +63,8 @@ struct registry_host {
     struct relays *relays; /* NULL: all jobs have their root here */
 };
 
-/* Reads the keys, and takes the memory. 0, or -errno after logging; registry_host_close follows in any case.
+/* Reads the keys and what outlives a restart, and takes the memory. 0, or -errno after logging;
+ * registry_host_close follows in any case.
  */
 int registry_host_open(struct registry_host *h, const struct registry_host_parts *parts, uint64_t now);
 /* Has the registry begin, which is NULL until then. 0, or -ENOMEM after logging: only where there are

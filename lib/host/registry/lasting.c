@@ -1,0 +1,106 @@
+#include "registry/lasting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/secret.h"
+
+#define FILE_NAME "tickets.secret"
+
+/* Whether nobody else can have read or written it. */
+static int check(int fd, const char *path)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return 0;
+    log_error(
+        "state: %s must be this user's, with mode 0600, since whoever reads it can claim any job: remove it, "
+        "and the next start makes another",
+        path);
+    return -EPERM;
+}
+
+static int read_secret(int fd, const char *path, struct ctl_lasting *lasting)
+{
+    uint8_t bytes[KEYS_SECRET_BYTES + 1];
+    const int rc = check(fd, path);
+    const ssize_t n = rc < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+
+    if (rc < 0)
+        return rc;
+    if (n != KEYS_SECRET_BYTES) {
+        log_error("state: %s is not what swagg has written: remove it, and the next start makes another",
+                  path);
+        return -EINVAL;
+    }
+    memcpy(lasting->secret, bytes, KEYS_SECRET_BYTES);
+    return 0;
+}
+
+/* On the disk, so that it outlives the machine's restart. */
+static int settle(const char *folder)
+{
+    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+/* Whole or not at all, whoever else makes one now: -EEXIST if he was first. */
+static int make(const char *folder, const char *path, struct ctl_lasting *lasting)
+{
+    char fresh[PATH_MAX + 16];
+    int fd, rc = 0;
+
+    for (size_t i = 0; i < KEYS_SECRET_BYTES; i += sizeof(uint64_t)) {
+        const uint64_t word = secret64();
+
+        memcpy(lasting->secret + i, &word, sizeof(word));
+    }
+    snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid());
+    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    if (write(fd, lasting->secret, KEYS_SECRET_BYTES) != KEYS_SECRET_BYTES || fsync(fd) < 0 ||
+        link(fresh, path) < 0)
+        rc = errno != 0 ? -errno : -EIO;
+    close(fd);
+    unlink(fresh);
+    return rc < 0 ? rc : settle(folder);
+}
+
+int lasting_open(struct ctl_lasting *lasting, const char *folder)
+{
+    char path[PATH_MAX];
+    int fd, rc;
+
+    *lasting = (struct ctl_lasting){0};
+    snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 && errno == ENOENT) {
+        rc = make(folder, path, lasting);
+        lasting->is_new = rc == 0;
+        if (lasting->is_new)
+            return 0;
+        errno = -rc;
+        if (rc == -EEXIST)
+            fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    }
+    if (fd < 0) {
+        rc = -errno;
+        log_error("state: cannot keep %s: %s", path, strerror(-rc));
+        return rc;
+    }
+    rc = read_secret(fd, path, lasting);
+    close(fd);
+    return rc;
+}

@@ -1,0 +1,60 @@
+/* The secret that outlives a restart: made once, the same for all that read it, and nobody else's. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "registry/lasting.h"
+#include "unit.h"
+
+static char folder[] = "/tmp/test_lasting.XXXXXX", path[sizeof folder + 32];
+
+TEST(it_outlives_a_restart)
+{
+    static const uint8_t none[KEYS_SECRET_BYTES];
+    struct ctl_lasting first, second;
+    struct stat st;
+
+    CU_ASSERT_EQUAL(lasting_open(&first, folder), 0);
+    CU_ASSERT(first.is_new && memcmp(first.secret, none, sizeof none) != 0);
+    CU_ASSERT_EQUAL(lasting_open(&second, folder), 0);
+    CU_ASSERT(!second.is_new && memcmp(first.secret, second.secret, sizeof first.secret) == 0);
+    CU_ASSERT(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600 && st.st_size == KEYS_SECRET_BYTES);
+}
+
+TEST(what_others_may_read_is_no_secret)
+{
+    struct ctl_lasting l;
+
+    chmod(path, 0640);
+    CU_ASSERT_EQUAL(lasting_open(&l, folder), -EPERM);
+    chmod(path, 0600);
+    CU_ASSERT_EQUAL(truncate(path, 7), 0);
+    CU_ASSERT_EQUAL(lasting_open(&l, folder), -EINVAL);
+    unlink(path);
+    CU_ASSERT_EQUAL(symlink("/dev/null", path), 0);
+    CU_ASSERT_EQUAL(lasting_open(&l, folder), -ELOOP);
+    unlink(path);
+}
+
+TEST(there_is_no_such_folder)
+{
+    struct ctl_lasting l;
+
+    CU_ASSERT_EQUAL(lasting_open(&l, "/nowhere/at/all"), -ENOENT);
+}
+
+int main(void)
+{
+    int rc;
+
+    if (mkdtemp(folder) == NULL)
+        return 99;
+    snprintf(path, sizeof path, "%s/tickets.secret", folder);
+    rc = unit_main();
+    rmdir(folder);
+    return rc;
+}
