@@ -20,22 +20,39 @@ static struct mac station(uint32_t i)
     return (struct mac){{0x02, 0x10, (uint8_t)(i >> 24), (uint8_t)(i >> 16), (uint8_t)(i >> 8), (uint8_t)i}};
 }
 
-static struct bridge *make(unsigned stations)
+static struct bridge *b;
+
+static void close_bridge(void)
 {
-    return bridge_init(aligned_alloc(64, (bridge_footprint(stations) + 63) / 64 * 64), stations, 7);
+    free(b);
+    b = NULL;
 }
 
-static enum bridge_learned learn(struct bridge *b, struct mac m, uint8_t port)
+/* With room for so many stations, instead of the one before. */
+static void open_bridge(unsigned stations)
+{
+    close_bridge();
+    b = bridge_init(aligned_alloc(64, (bridge_footprint(stations) + 63) / 64 * 64), stations, 7);
+}
+
+static void open_usual(void)
+{
+    open_bridge(STATIONS);
+}
+
+EACH_TEST(open_usual, close_bridge)
+
+static enum bridge_learned learn(struct mac m, uint8_t port)
 {
     return bridge_learn(b, m.byte, port);
 }
 
-static int lookup(const struct bridge *b, struct mac m)
+static int lookup(struct mac m)
 {
     return bridge_lookup(b, m.byte);
 }
 
-static unsigned count(const struct bridge *b)
+static unsigned count(void)
 {
     struct bridge_station s;
     size_t cursor = 0;
@@ -48,31 +65,25 @@ static unsigned count(const struct bridge *b)
 
 TEST(learn_and_lookup)
 {
-    struct bridge *b = make(STATIONS);
-
-    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
-    CU_ASSERT_EQUAL(learn(b, station(1), 3), BRIDGE_NEW);
-    CU_ASSERT_EQUAL(learn(b, station(1), 3), BRIDGE_KNOWN);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
-    CU_ASSERT_EQUAL(lookup(b, station(2)), -1);
-    CU_ASSERT_EQUAL(learn(b, station(2), 0), BRIDGE_NEW);
-    CU_ASSERT_EQUAL(lookup(b, station(2)), 0);
-    CU_ASSERT_EQUAL(learn(b, station(3), 127), BRIDGE_NEW);
-    CU_ASSERT_EQUAL(lookup(b, station(3)), 127);
-    CU_ASSERT_EQUAL(count(b), 3);
-    free(b);
+    CU_ASSERT_EQUAL(lookup(station(1)), -1);
+    CU_ASSERT_EQUAL(learn(station(1), 3), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(learn(station(1), 3), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(lookup(station(1)), 3);
+    CU_ASSERT_EQUAL(lookup(station(2)), -1);
+    CU_ASSERT_EQUAL(learn(station(2), 0), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(station(2)), 0);
+    CU_ASSERT_EQUAL(learn(station(3), 127), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(station(3)), 127);
+    CU_ASSERT_EQUAL(count(), 3);
 }
 
 TEST(a_station_that_moves_is_relearned)
 {
-    struct bridge *b = make(STATIONS);
-
-    learn(b, station(1), 3);
-    CU_ASSERT_EQUAL(learn(b, station(1), 4), BRIDGE_MOVED);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 4);
-    CU_ASSERT_EQUAL(learn(b, station(1), 4), BRIDGE_KNOWN);
-    CU_ASSERT_EQUAL(count(b), 1);
-    free(b);
+    learn(station(1), 3);
+    CU_ASSERT_EQUAL(learn(station(1), 4), BRIDGE_MOVED);
+    CU_ASSERT_EQUAL(lookup(station(1)), 4);
+    CU_ASSERT_EQUAL(learn(station(1), 4), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(count(), 1);
 }
 
 TEST(group_addresses_and_zero_are_never_stations)
@@ -81,69 +92,57 @@ TEST(group_addresses_and_zero_are_never_stations)
                                      {{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}},
                                      {{0x01, 0, 0x5E, 0, 0, 1}},
                                      {{0x33, 0x33, 0, 0, 0, 1}}};
-    struct bridge *b = make(STATIONS);
 
     for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-        CU_ASSERT_EQUAL(learn(b, odd[i], 1), BRIDGE_REFUSED);
-        CU_ASSERT_EQUAL(lookup(b, odd[i]), -1);
+        CU_ASSERT_EQUAL(learn(odd[i], 1), BRIDGE_REFUSED);
+        CU_ASSERT_EQUAL(lookup(odd[i]), -1);
     }
-    CU_ASSERT_EQUAL(count(b), 0);
-    free(b);
+    CU_ASSERT_EQUAL(count(), 0);
 }
 
 TEST(silent_stations_age_away)
 {
-    struct bridge *b = make(STATIONS);
-
-    learn(b, station(1), 1);
-    learn(b, station(2), 2);
+    learn(station(1), 1);
+    learn(station(2), 2);
     for (unsigned tick = 1; tick < BRIDGE_AGE_TICKS; tick++) {
         CU_ASSERT_EQUAL(bridge_age(b), 0);
-        CU_ASSERT_EQUAL(learn(b, station(2), 2), BRIDGE_KNOWN);
+        CU_ASSERT_EQUAL(learn(station(2), 2), BRIDGE_KNOWN);
     }
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 1);
+    CU_ASSERT_EQUAL(lookup(station(1)), 1);
     CU_ASSERT_EQUAL(bridge_age(b), 1);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
-    CU_ASSERT_EQUAL(lookup(b, station(2)), 2);
-    free(b);
+    CU_ASSERT_EQUAL(lookup(station(1)), -1);
+    CU_ASSERT_EQUAL(lookup(station(2)), 2);
 }
 
 /* The stamp has eight bits; a station that talks must outlive any number of their turns. */
 TEST(the_stamp_may_wrap)
 {
-    struct bridge *b = make(STATIONS);
-
-    learn(b, station(1), 1);
+    learn(station(1), 1);
     for (unsigned tick = 0; tick < 2000; tick++) {
         if (tick % (BRIDGE_AGE_TICKS - 1) == 0)
-            CU_ASSERT_EQUAL(learn(b, station(1), 1), BRIDGE_KNOWN);
+            CU_ASSERT_EQUAL(learn(station(1), 1), BRIDGE_KNOWN);
         CU_ASSERT_EQUAL(bridge_age(b), 0);
     }
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 1);
-    free(b);
+    CU_ASSERT_EQUAL(lookup(station(1)), 1);
 }
 
 TEST(forget_a_port_or_all)
 {
-    struct bridge *b = make(STATIONS);
-
     for (uint32_t i = 0; i < 30; i++)
-        learn(b, station(i), (uint8_t)(i % 3));
+        learn(station(i), (uint8_t)(i % 3));
     CU_ASSERT_EQUAL(bridge_forget(b, 1), 10);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
-    CU_ASSERT_EQUAL(lookup(b, station(2)), 2);
+    CU_ASSERT_EQUAL(lookup(station(1)), -1);
+    CU_ASSERT_EQUAL(lookup(station(2)), 2);
     CU_ASSERT_EQUAL(bridge_forget(b, -1), 20);
-    CU_ASSERT_EQUAL(count(b), 0);
-    free(b);
+    CU_ASSERT_EQUAL(count(), 0);
 }
 
 TEST(reading_the_table_out)
 {
-    struct bridge *b = make(STATIONS);
     struct bridge_station s;
     size_t cursor = 0;
 
-    learn(b, station(0xA1B2C3D4), 9);
+    learn(station(0xA1B2C3D4), 9);
     bridge_age(b);
     bridge_age(b);
     CU_ASSERT_TRUE_FATAL(bridge_next(b, &cursor, &s));
@@ -151,7 +150,6 @@ TEST(reading_the_table_out)
     CU_ASSERT_EQUAL(s.port, 9);
     CU_ASSERT_EQUAL(s.silent_ticks, 2);
     CU_ASSERT_FALSE(bridge_next(b, &cursor, &s));
-    free(b);
 }
 
 /* A snapshot of a table of 64 words: the station in each. */
@@ -162,7 +160,7 @@ struct snapshot {
     bool used[WORDS];
 };
 
-static struct snapshot snapshot(const struct bridge *b)
+static struct snapshot snapshot(void)
 {
     struct snapshot all = {0};
     struct bridge_station s;
@@ -192,97 +190,91 @@ static void check_eviction(const struct snapshot *before, const struct snapshot 
 
 TEST(a_full_bucket_gives_up_its_longest_silent_station)
 {
-    struct bridge *b = make(1); /* rounded up to 64 */
     unsigned evicted = 0;
 
+    open_bridge(1); /* rounded up to 64 */
     for (uint32_t i = 0; i < 200; i++) {
-        struct snapshot before = snapshot(b), after;
+        struct snapshot before = snapshot(), after;
 
-        if (learn(b, station(i), i % PORTS) == BRIDGE_EVICTED) {
-            after = snapshot(b);
+        if (learn(station(i), i % PORTS) == BRIDGE_EVICTED) {
+            after = snapshot();
             check_eviction(&before, &after);
             evicted++;
         }
-        CU_ASSERT_EQUAL(lookup(b, station(i)), (int)(i % PORTS));
+        CU_ASSERT_EQUAL(lookup(station(i)), (int)(i % PORTS));
         if (i % 5 == 0)
             bridge_age(b);
     }
     CU_ASSERT(evicted >= 200 - WORDS);
-    CU_ASSERT(count(b) <= WORDS);
-    free(b);
+    CU_ASSERT(count() <= WORDS);
 }
 
 /* The header promises room: half full, hardly a bucket overflows, whatever the addresses look like. */
 TEST(half_full_hardly_evicts)
 {
-    struct bridge *b = make(2 * STATIONS);
     unsigned evicted = 0;
 
+    open_bridge(2 * STATIONS);
     for (uint32_t i = 0; i < STATIONS; i++)
-        evicted += learn(b, station(i << 8), 1) == BRIDGE_EVICTED;
+        evicted += learn(station(i << 8), 1) == BRIDGE_EVICTED;
     CU_ASSERT(evicted < STATIONS / 50);
-    free(b);
 }
 
 TEST(the_seed_changes_the_hash)
 {
-    void *mem = aligned_alloc(64, (bridge_footprint(STATIONS) + 63) / 64 * 64);
     size_t where[2] = {0};
 
     for (unsigned seed = 0; seed < 2; seed++) {
-        struct bridge *b = bridge_init(mem, STATIONS, seed);
         struct bridge_station s;
 
-        learn(b, station(1), 1);
+        b = bridge_init(b, STATIONS, seed);
+        learn(station(1), 1);
         bridge_next(b, &where[seed], &s);
     }
     CU_ASSERT_NOT_EQUAL(where[0], where[1]);
-    free(mem);
 }
 
 TEST(a_static_station_stays)
 {
-    struct bridge *b = make(64);
     struct bridge_station s;
     size_t cursor = 0;
 
+    open_bridge(64);
     CU_ASSERT(bridge_fix(b, station(1).byte, 3));
-    CU_ASSERT_EQUAL(learn(b, station(1), 5), BRIDGE_KNOWN);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
+    CU_ASSERT_EQUAL(learn(station(1), 5), BRIDGE_KNOWN);
+    CU_ASSERT_EQUAL(lookup(station(1)), 3);
     for (unsigned i = 0; i < 2 * BRIDGE_AGE_TICKS; i++)
         bridge_age(b);
     bridge_forget(b, -1);
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 3);
+    CU_ASSERT_EQUAL(lookup(station(1)), 3);
     CU_ASSERT(bridge_fix(b, station(1).byte, 4)); /* moved by hand */
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 4);
+    CU_ASSERT_EQUAL(lookup(station(1)), 4);
     CU_ASSERT(bridge_next(b, &cursor, &s) && s.fixed && s.port == 4);
     CU_ASSERT_FALSE(bridge_next(b, &cursor, &s));
     CU_ASSERT(bridge_unfix(b, station(1).byte));
     CU_ASSERT_FALSE(bridge_unfix(b, station(1).byte));
-    CU_ASSERT_EQUAL(lookup(b, station(1)), -1);
-    CU_ASSERT_EQUAL(learn(b, station(1), 5), BRIDGE_NEW);
+    CU_ASSERT_EQUAL(lookup(station(1)), -1);
+    CU_ASSERT_EQUAL(learn(station(1), 5), BRIDGE_NEW);
     CU_ASSERT(bridge_fix(b, station(1).byte, 6)); /* one that was learned */
-    CU_ASSERT_EQUAL(lookup(b, station(1)), 6);
-    free(b);
+    CU_ASSERT_EQUAL(lookup(station(1)), 6);
 }
 
 TEST(static_stations_leave_room_for_others)
 {
-    struct bridge *b = make(64);
     unsigned fixed = 0, learned = 0, left = 0;
 
+    open_bridge(64);
     for (unsigned i = 1; i <= 1000; i++)
         fixed += bridge_fix(b, station(i).byte, 1);
     CU_ASSERT_EQUAL(fixed, 32); /* half of the table */
     for (unsigned i = 0; i < BRIDGE_AGE_TICKS / 2; i++)
         bridge_age(b);
     for (unsigned i = 2000; i < 3000; i++) {
-        learn(b, station(i), 2);
-        learned += lookup(b, station(i)) == 2;
+        learn(station(i), 2);
+        learned += lookup(station(i)) == 2;
     }
     CU_ASSERT_EQUAL(learned, 1000);
     for (unsigned i = 1; i <= 1000; i++)
-        left += lookup(b, station(i)) == 1;
+        left += lookup(station(i)) == 1;
     CU_ASSERT_EQUAL(left, fixed); /* nor do others take theirs, however long they are silent */
-    free(b);
 }

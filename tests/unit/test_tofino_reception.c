@@ -28,6 +28,8 @@ static void close_reception(void)
     close_rig();
 }
 
+EACH_TEST(open_reception, close_reception)
+
 /* So many JOINs of a process at this address. */
 static void ask_from(uint32_t ip, unsigned times)
 {
@@ -63,7 +65,6 @@ TEST(strangers_wait_while_members_are_heard)
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
 
-    open_reception();
     join("train");
     reception_tick(&rig.reception, rig.now);
     ask_from(1, 1);
@@ -74,14 +75,12 @@ TEST(strangers_wait_while_members_are_heard)
     CU_ASSERT_EQUAL(rig.sent, 1);
     CU_ASSERT_EQUAL(serve_all(), 1);
     CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
-    close_reception();
 }
 
 TEST(an_address_is_heard_so_often)
 {
     unsigned answered = 0;
 
-    open_reception();
     for (unsigned i = 0; i < MANY / LANE; i++) {
         ask_from(1, LANE);
         answered += serve_all();
@@ -93,7 +92,6 @@ TEST(an_address_is_heard_so_often)
     rig.now += UINT64_C(1000000000);
     ask_from(1, LANE + 1);
     CU_ASSERT_EQUAL(serve_all(), LANE);
-    close_reception();
 }
 
 /* Its HEARTBEATs are copies of one. */
@@ -103,7 +101,6 @@ TEST(a_member_that_floods_is_heard_so_often)
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
 
-    open_reception();
     join("train");
     reception_tick(&rig.reception, rig.now);
     rig.now += UINT64_C(1100000000);
@@ -113,19 +110,16 @@ TEST(a_member_that_floods_is_heard_so_often)
         reception_message(&rig.reception, &rig.from, message, bytes, rig.now);
     CU_ASSERT_EQUAL(rig.sent, AT_ONCE);
     CU_ASSERT_EQUAL(rig.reception.counts.drop[DROP_CONTROL_MEMBER_RATE], MANY - AT_ONCE);
-    close_reception();
 }
 
 TEST(whose_mac_address_is_not_known_comes_again)
 {
-    open_reception();
     neighbour_known = false;
     ask_from(1, 1);
     CU_ASSERT_EQUAL(serve_all(), 0);
     neighbour_known = true;
     ask_from(1, 1);
     CU_ASSERT_EQUAL(serve_all(), 1);
-    close_reception();
 }
 
 TEST(what_is_no_message_is_counted_by_name)
@@ -133,13 +127,11 @@ TEST(what_is_no_message_is_counted_by_name)
     static const uint8_t noise[CTL_MESSAGE_MAX + 100] = {1, 2, 3};
     const struct ctl_endpoint from = {.ip = 1, .udp_port = 40007};
 
-    open_reception();
     reception_message(&rig.reception, &from, noise, 2, rig.now);
     reception_message(&rig.reception, &from, noise, sizeof(noise), rig.now);
     serve_all();
     CU_ASSERT_EQUAL(rig.reception.counts.drop[DROP_CONTROL_TOO_SHORT], 1);
     CU_ASSERT_EQUAL(rig.reception.counts.drop[DROP_CONTROL_NOT_CONTROL], 1);
-    close_reception();
 }
 
 /* A process at this address is told its boot id, joins a job and leaves it. */
@@ -187,7 +179,6 @@ TEST(nobody_fills_the_log_by_joining)
     unsigned before;
 
     CU_ASSERT_FATAL(log != NULL && errors >= 0 && dup2(fileno(log), STDERR_FILENO) >= 0);
-    open_reception();
     ask_to_join("train");
     for (unsigned i = 0; i < 2 * FULL; i++)
         come_and_go(0x0200004D, 100 + i);
@@ -201,7 +192,6 @@ TEST(nobody_fills_the_log_by_joining)
     CU_ASSERT_EQUAL(logged(log, " lines about jobs are left out"), 1);
     reception_tick(&rig.reception, rig.now);
     CU_ASSERT_EQUAL(logged(log, " lines about jobs are left out"), 1);
-    close_reception();
     dup2(errors, STDERR_FILENO);
     close(errors);
     fclose(log);
