@@ -185,17 +185,17 @@ TEST(a_small_call_spins_while_the_cpu_is_free)
     const uint64_t now = NS_PER_S;
 
     spin_begin(&s, 1, now);
-    CU_ASSERT_TRUE(spin_may(&s, now));
-    CU_ASSERT_FALSE(spin_may(&s, now + NS_PER_MS)); /* a moment only */
+    CU_ASSERT(spin_may(&s, now));
+    CU_ASSERT(!spin_may(&s, now + NS_PER_MS)); /* a moment only */
     spin_offered(&s, now, now + NS_PER_US);
-    CU_ASSERT_TRUE(spin_may(&s, now + NS_PER_US));
+    CU_ASSERT(spin_may(&s, now + NS_PER_US));
     spin_begin(&s, 12, now); /* 16 KiB in frames of 1500 bytes */
-    CU_ASSERT_TRUE(spin_may(&s, now));
+    CU_ASSERT(spin_may(&s, now));
     spin_begin(&s, 45, now); /* 64 KiB take longer, and may spin so long */
-    CU_ASSERT_TRUE(spin_may(&s, now + 400 * NS_PER_US));
-    CU_ASSERT_FALSE(spin_may(&s, now + NS_PER_MS));
+    CU_ASSERT(spin_may(&s, now + 400 * NS_PER_US));
+    CU_ASSERT(!spin_may(&s, now + NS_PER_MS));
     spin_begin(&s, 1000, now);
-    CU_ASSERT_FALSE(spin_may(&s, now));
+    CU_ASSERT(!spin_may(&s, now));
 }
 
 /* Another program had the CPU for 3 ms: calls sleep until that is one part in 32. */
@@ -206,11 +206,11 @@ TEST(a_wanted_cpu_is_not_spun_on)
 
     spin_begin(&s, 1, now);
     spin_offered(&s, now, after);
-    CU_ASSERT_FALSE(spin_may(&s, after));
+    CU_ASSERT(!spin_may(&s, after));
     spin_begin(&s, 1, after + 95 * NS_PER_MS);
-    CU_ASSERT_FALSE(spin_may(&s, after + 95 * NS_PER_MS));
+    CU_ASSERT(!spin_may(&s, after + 95 * NS_PER_MS));
     spin_begin(&s, 1, after + 97 * NS_PER_MS);
-    CU_ASSERT_TRUE(spin_may(&s, after + 97 * NS_PER_MS));
+    CU_ASSERT(spin_may(&s, after + 97 * NS_PER_MS));
 }
 
 /* The switch on this CPU summed a longer call; and the whole machine stood still. */
@@ -222,8 +222,8 @@ TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning)
     spin_begin(&s, 1, now);
     spin_offered(&s, now, now + 300 * NS_PER_US);
     spin_begin(&s, 1, now += 300 * NS_PER_US);
-    CU_ASSERT_TRUE(spin_may(&s, now));
+    CU_ASSERT(spin_may(&s, now));
     spin_offered(&s, now, now + 26 * NS_PER_S);
     spin_begin(&s, 1, now += 26 * NS_PER_S + 101 * NS_PER_MS);
-    CU_ASSERT_TRUE(spin_may(&s, now));
+    CU_ASSERT(spin_may(&s, now));
 }

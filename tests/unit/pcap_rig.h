@@ -61,7 +61,7 @@ static inline void switch_frame(struct recording *r, const struct plan *p, unsig
     struct udp_datagram d;
     struct sml_packet s;
 
-    CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, bytes));
+    CU_ASSERT_FATAL(udp_parse(&d, frame, bytes));
     CU_ASSERT_EQUAL_FATAL(sml_parse(&s, d.payload, d.bytes), SML_OK);
     sml_pool_apply(r->pool, sml_pool_locate(r->pool, &s, 0), (uint16_t)worker, &s, NULL, 0, &v);
     if (v.reason == SML_SEND_ALL) {

@@ -109,7 +109,7 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     CU_ASSERT_EQUAL(m.head.rank, p->rank);
     CU_ASSERT_EQUAL(m.head.size, p->size);
     CU_ASSERT(m.head.boot_id == s->boot_id || (m.head.type == CTL_UNKNOWN && m.head.boot_id == ~s->boot_id));
-    CU_ASSERT_TRUE(m.head.serial <= p->serial);
+    CU_ASSERT(m.head.serial <= p->serial);
     say(s, "  %c %s", name, ctl_type_name(m.head.type));
     switch (m.head.type) {
     case CTL_PENDING:
@@ -127,7 +127,7 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     case CTL_READY:
         p->epoch = m.head.epoch;
         p->boot_id = m.head.boot_id;
-        CU_ASSERT_TRUE(sml_terms_parse(&t, &m.ready.terms));
+        CU_ASSERT(sml_terms_parse(&t, &m.ready.terms));
         say(s, " %u slots %u bytes%s", t.slots, t.chunk_bytes, m.ready.resumed ? " resumed" : "");
         if (m.ready.resumed)
             say(s, " at %u", t.first_tag);
@@ -159,7 +159,7 @@ static inline int effect_prepare(void *ctx, const struct ctl_entry *job, struct 
         return -EMFILE;
     }
     *number = (uint8_t)s->next_number++;
-    CU_ASSERT_TRUE(sml_terms_parse(&t, terms));
+    CU_ASSERT(sml_terms_parse(&t, terms));
     if (!job->resumed && t.slots > 256)
         t.slots = 256;
     sml_terms_build(terms, &t);
@@ -182,7 +182,7 @@ static inline void effect_release(void *ctx, const struct ctl_entry *job)
         return;
     }
     CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
-    CU_ASSERT_TRUE(job->number < s->next_number);
+    CU_ASSERT(job->number < s->next_number);
     say(s, "  close\n");
 }
 
@@ -264,7 +264,7 @@ static inline void do_reborn(struct stage *s)
     start_registry(s);
     for (unsigned i = 0; i < s->max_jobs; i++)
         if (ctl_registry_entry(before, i)->state == CTL_ENTRY_RUNNING)
-            CU_ASSERT_TRUE(ctl_registry_restore(s->registry, ctl_registry_entry(before, i), s->now));
+            CU_ASSERT(ctl_registry_restore(s->registry, ctl_registry_entry(before, i), s->now));
     free(before);
 }
 

@@ -69,7 +69,7 @@ TEST(members_are_handled_at_once_and_strangers_after_them)
     CU_ASSERT_EQUAL(handled_n, 2);
     CU_ASSERT(anteroom_has_waiting(&room));
     CU_ASSERT_EQUAL(anteroom_serve(&room, 5), 3);
-    CU_ASSERT_FALSE(anteroom_has_waiting(&room));
+    CU_ASSERT(!anteroom_has_waiting(&room));
     CU_ASSERT_EQUAL(anteroom_serve(&room, 5), 0);
     CU_ASSERT(handled_n == 5 && handled[1] == 1 && handled[4] == 2);
     anteroom_free(&room);

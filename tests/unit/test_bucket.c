@@ -33,18 +33,18 @@ TEST(several_tokens_are_taken_at_once_or_not_at_all)
 {
     b = (struct share_bucket){0};
     CU_ASSERT(share_take(&b, &rate, 8, 1000));
-    CU_ASSERT_FALSE(share_take(&b, &rate, 3, 1000));
+    CU_ASSERT(!share_take(&b, &rate, 3, 1000));
     CU_ASSERT(share_take(&b, &rate, 2, 1000));
-    CU_ASSERT_FALSE(share_take(&b, &rate, 1, 1000));
+    CU_ASSERT(!share_take(&b, &rate, 1, 1000));
 }
 
 TEST(more_than_it_holds_is_given_when_it_is_full_and_comes_off_later)
 {
     b = (struct share_bucket){0};
     CU_ASSERT(share_take(&b, &rate, 3 * BURST, 1000));
-    CU_ASSERT_FALSE(share_take(&b, &rate, 1, 1000 + 2 * BURST * EACH));
+    CU_ASSERT(!share_take(&b, &rate, 1, 1000 + 2 * BURST * EACH));
     CU_ASSERT(share_take(&b, &rate, 1, 1000 + (2 * BURST + 1) * EACH));
-    CU_ASSERT_FALSE(share_take(&b, &rate, 3 * BURST, 1000 + 3 * BURST * EACH));
+    CU_ASSERT(!share_take(&b, &rate, 3 * BURST, 1000 + 3 * BURST * EACH));
     CU_ASSERT(share_take(&b, &rate, 3 * BURST, 1000 + (3 * BURST + 1) * EACH));
 }
 

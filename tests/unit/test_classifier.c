@@ -95,8 +95,8 @@ TEST(a_table_has_room_for_so_many_rules)
     }
     for (unsigned i = 0; i < CLASSIFIER_RULES_MAX; i++)
         CU_ASSERT_EQUAL(taken_by(numbered(i)), i + 1);
-    CU_ASSERT_FALSE(classifier_add(&table, numbered(CLASSIFIER_RULES_MAX), &table.entry[0].rule));
-    CU_ASSERT_FALSE(classifier_add_own(&table, 1, 2, &table.entry[0].rule));
+    CU_ASSERT(!classifier_add(&table, numbered(CLASSIFIER_RULES_MAX), &table.entry[0].rule));
+    CU_ASSERT(!classifier_add_own(&table, 1, 2, &table.entry[0].rule));
     CU_ASSERT_EQUAL(table.rules, CLASSIFIER_RULES_MAX);
     CU_ASSERT_EQUAL(taken_by(numbered(CLASSIFIER_RULES_MAX)), 0);
 }

@@ -16,12 +16,12 @@ TEST(defaults)
     CU_ASSERT_EQUAL(c.ports, 1);
     CU_ASSERT_STRING_EQUAL(c.port[0].name, "port0");
     CU_ASSERT_STRING_EQUAL(c.port[0].device, "net_af_packet0,iface=a");
-    CU_ASSERT_FALSE(impair_active(&c.port[0].impair.rx) || impair_active(&c.port[0].impair.tx));
-    CU_ASSERT_FALSE(c.has_mac || c.has_ip || c.has_placement);
+    CU_ASSERT(!(impair_active(&c.port[0].impair.rx) || impair_active(&c.port[0].impair.tx)));
+    CU_ASSERT(!(c.has_mac || c.has_ip || c.has_placement));
     CU_ASSERT_EQUAL(c.mtu, 1500);
     CU_ASSERT_EQUAL(c.pool.slots_per_job, 1024);
     CU_ASSERT_EQUAL(c.pool.megabytes, 64);
-    CU_ASSERT_TRUE(c.pool.delays);
+    CU_ASSERT(c.pool.delays);
     CU_ASSERT_EQUAL(c.limits.jobs, 16);
     CU_ASSERT_EQUAL(c.limits.jobs_per_host, 0);
     CU_ASSERT_EQUAL(c.limits.workers, 64);
@@ -113,14 +113,14 @@ TEST(every_key_arrives)
     CU_ASSERT_EQUAL(tx->rate[IMPAIR_REORDER].every, 4);
     CU_ASSERT_EQUAL(tx->hold_frames, 7);
     CU_ASSERT_EQUAL(tx->hold_for, 900);
-    CU_ASSERT_TRUE(c.has_mac && memcmp(c.mac, mac, sizeof(mac)) == 0);
-    CU_ASSERT_TRUE(c.has_ip && c.ip == htonl(0x0A010203) && c.prefix == 16);
+    CU_ASSERT(c.has_mac && memcmp(c.mac, mac, sizeof(mac)) == 0);
+    CU_ASSERT(c.has_ip && c.ip == htonl(0x0A010203) && c.prefix == 16);
     CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_BROADCAST], 1);
     CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_MULTICAST], 2);
     CU_ASSERT_EQUAL(c.port[1].storm.frames[CONFIG_STORM_UNKNOWN], 3);
     CU_ASSERT_EQUAL(c.link_local, CONFIG_LINK_LOCAL_TRANSPARENT);
     CU_ASSERT(!c.loops.find && c.loops.probe_s == 7 && c.loops.block_s == 8);
-    CU_ASSERT_TRUE_FATAL(c.has_placement);
+    CU_ASSERT_FATAL(c.has_placement);
     CU_ASSERT_EQUAL(c.placement.lcores, 3);
     CU_ASSERT_EQUAL(c.placement.shards, 2);
     CU_ASSERT_EQUAL(c.placement.lcore[0].cpu, 3);
@@ -137,7 +137,7 @@ TEST(every_key_arrives)
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 1000);
     CU_ASSERT_EQUAL(c.timers.forming_s, 3600);
     CU_ASSERT_EQUAL(c.limits.jobs_per_host, 32);
-    CU_ASSERT_FALSE(c.pool.delays);
+    CU_ASSERT(!c.pool.delays);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 60);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_NO_HUGE);
     CU_ASSERT_EQUAL(c.memory.megabytes, 512);
@@ -367,7 +367,7 @@ TEST(an_address_without_a_prefix)
 {
     const struct config c = good(PORT "switch: {ip: 192.168.0.255}\n");
 
-    CU_ASSERT_TRUE(c.has_ip);
+    CU_ASSERT(c.has_ip);
     CU_ASSERT_EQUAL(c.prefix, 32);
     CU_ASSERT_EQUAL(good(PORT "switch: {ip: 10.0.0.0/31}\n").prefix, 31);
 }

@@ -164,7 +164,7 @@ TEST(ports_keep_their_numbers)
     strcpy(next.port[next.ports++].name, "first");
     next.placement.lcore[0].rx[1] = 1 | 2; /* of new and fourth */
     next.placement.lcore[1].tx[0] = 4;     /* of first */
-    CU_ASSERT_TRUE_FATAL(config_align_ports(&next, &running));
+    CU_ASSERT_FATAL(config_align_ports(&next, &running));
     CU_ASSERT_EQUAL(next.ports, 4);
     CU_ASSERT_STRING_EQUAL(next.port[0].name, "first");
     CU_ASSERT_STRING_EQUAL(next.port[1].name, ""); /* is still second's */
@@ -181,11 +181,11 @@ TEST(numbers_of_ports_run_out)
     for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
         snprintf(running.port[p].name, CONFIG_NAME_MAX, "p%u", p);
     next = running;
-    CU_ASSERT_TRUE(config_align_ports(&next, &running));
+    CU_ASSERT(config_align_ports(&next, &running));
     for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
         CU_ASSERT_STRING_EQUAL(next.port[p].name, running.port[p].name);
     strcpy(next.port[5].name, "new");
-    CU_ASSERT_FALSE(config_align_ports(&next, &running));
+    CU_ASSERT(!config_align_ports(&next, &running));
 }
 
 /* Two with an address, and others. */
@@ -266,7 +266,7 @@ TEST(tenants_with_jobs_stay_as_long_as_those)
     describe(&next);
     next.tenants = 1;
     strcpy(next.tenant[0].name, "third");
-    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 1, number));
+    CU_ASSERT_FATAL(config_keep_tenants(&next, &running, 1, number));
     CU_ASSERT_EQUAL(number[0], 1);
     CU_ASSERT_EQUAL(number[1], -1);
     CU_ASSERT_EQUAL(number[2], 0);
@@ -277,7 +277,7 @@ TEST(tenants_with_jobs_stay_as_long_as_those)
     CU_ASSERT_EQUAL(changes.n, 2); /* first and second are removed; order has no say */
     running = next;                /* once more; its jobs have ended */
     next.leaving = 0;
-    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 0, number));
+    CU_ASSERT_FATAL(config_keep_tenants(&next, &running, 0, number));
     CU_ASSERT(number[0] == 0 && number[1] == -1 && next.leaving == 0);
     compare();
     CU_ASSERT_EQUAL(changes.n, 0);
@@ -290,7 +290,7 @@ TEST(a_tenant_that_is_leaving_can_come_back)
     describe(&running);
     running.tenants = running.leaving = 1;
     describe(&next);
-    CU_ASSERT_TRUE_FATAL(config_keep_tenants(&next, &running, 3, number));
+    CU_ASSERT_FATAL(config_keep_tenants(&next, &running, 3, number));
     CU_ASSERT(number[0] == 0 && number[1] == 1 && next.leaving == 0);
     compare();
     CU_ASSERT(is_one("tenants[second]", "-", "added", SETTING_AT_ONCE));
@@ -303,6 +303,6 @@ TEST(there_may_be_too_many_tenants)
     describe(&running);
     memset(&next, 0, sizeof(next));
     next.tenants = CONFIG_TENANTS_MAX - 1;
-    CU_ASSERT_TRUE(config_keep_tenants(&next, &running, 1, number));
-    CU_ASSERT_FALSE(config_keep_tenants(&next, &running, 3, number));
+    CU_ASSERT(config_keep_tenants(&next, &running, 1, number));
+    CU_ASSERT(!config_keep_tenants(&next, &running, 3, number));
 }

@@ -140,7 +140,7 @@ static int take_number(struct world *w, const struct ctl_entry *job, struct agg_
         w->number_used[i] = true;
         w->pools_open++;
         *number = (uint8_t)i;
-        CU_ASSERT_TRUE(sml_terms_parse(&t, terms));
+        CU_ASSERT(sml_terms_parse(&t, terms));
         if (!job->resumed && t.slots > 64)
             t.slots = 64;
         sml_terms_build(terms, &t);
@@ -201,7 +201,7 @@ static void effect_release(void *ctx, const struct ctl_entry *job)
             return;
         }
     CU_ASSERT_EQUAL(job->state, CTL_ENTRY_RUNNING);
-    CU_ASSERT_TRUE(w->number_used[job->number]);
+    CU_ASSERT(w->number_used[job->number]);
     w->number_used[job->number] = false;
     w->pools_open--;
 }
@@ -569,7 +569,7 @@ static void check_agreement(const struct world *w)
             job = ctl_registry_entry(w->registry, i);
             running++;
         }
-    CU_ASSERT_TRUE(running <= 1);
+    CU_ASSERT(running <= 1);
     CU_ASSERT_EQUAL(w->pools_open, running);
     for (unsigned i = 0; i < w->ranks; i++) {
         const struct process *p = &w->processes[i];
@@ -595,7 +595,7 @@ static void check_agreement(const struct world *w)
     }
     for (unsigned i = 0; job && i < w->ranks; i++)
         if (job->members[i].state == CTL_MEMBER_JOINED)
-            CU_ASSERT_TRUE(w->processes[i].alive && w->processes[i].session.state == CTL_SESSION_READY);
+            CU_ASSERT(w->processes[i].alive && w->processes[i].session.state == CTL_SESSION_READY);
 }
 
 static void live_through(uint64_t seed, bool trace)
@@ -651,7 +651,7 @@ static void stand_strangers(uint64_t seed, bool trace)
     for (unsigned i = 0; i < w.ranks; i++)
         start_process(&w, (int)i);
     run(&w, 10 * SECOND);
-    CU_ASSERT_TRUE(all_are_ready(&w));
+    CU_ASSERT(all_are_ready(&w));
     w.strangers = 1 + pick(&w, 60);
     w.claims = w.max_jobs >= 4; /* fewer are not shared by address */
     for (unsigned n = 1 + pick(&w, 3); n > 0; n--) {
@@ -660,12 +660,12 @@ static void stand_strangers(uint64_t seed, bool trace)
         run(&w, pick(&w, 1000) * MS);
         start_switch(&w);
         run(&w, 8 * SECOND);
-        CU_ASSERT_TRUE(all_are_ready(&w));
+        CU_ASSERT(all_are_ready(&w));
     }
     w.loss = w.doubled = w.strangers = 0;
     run(&w, 10 * SECOND);
     check_agreement(&w);
-    CU_ASSERT_TRUE(all_are_ready(&w));
+    CU_ASSERT(all_are_ready(&w));
     kill_switch(&w);
 }
 
@@ -714,13 +714,13 @@ static void stand_forgers(uint64_t seed, bool trace)
         .random = seed * 2654435761u + 999, .trace = trace, .now = SECOND, .boot_id = seed * 1000};
     begin_with_keys(&w);
     run(&w, 12 * SECOND);
-    CU_ASSERT_TRUE(all_are_ready(&w));
+    CU_ASSERT(all_are_ready(&w));
     for (unsigned n = pick(&w, 3); n > 0; n--) {
         kill_switch(&w);
         run(&w, pick(&w, 1000) * MS);
         start_switch(&w);
         run(&w, 8 * SECOND);
-        CU_ASSERT_TRUE(all_are_ready(&w));
+        CU_ASSERT(all_are_ready(&w));
     }
     for (unsigned i = 0; i < w.ranks; i++)
         ctl_session_leave(&w.processes[i].session, w.now);

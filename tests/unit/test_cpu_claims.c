@@ -88,17 +88,17 @@ TEST(a_claim_is_seen_until_its_process_ends)
     unsigned others[CPUS];
     pid_t first, second, holder[CPUS];
 
-    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT(finds(0, 0, 0, 0));
     first = begin((const unsigned[CPUS]){0, 1, 0, 2});
-    CU_ASSERT_TRUE(finds(0, 1, 0, 2));
+    CU_ASSERT(finds(0, 1, 0, 2));
     second = begin((const unsigned[CPUS]){1, 1, 0, 0});
     find(others, holder);
     CU_ASSERT(others[0] == 1 && others[1] == 2 && others[2] == 0 && others[3] == 2);
     CU_ASSERT(holder[0] == second && holder[2] == 0 && holder[3] == first);
     end(first);
-    CU_ASSERT_TRUE(finds(1, 1, 0, 0));
+    CU_ASSERT(finds(1, 1, 0, 0));
     end(second);
-    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT(finds(0, 0, 0, 0));
 }
 
 TEST(its_own_claims_are_no_others)
@@ -123,13 +123,13 @@ TEST(nobody_can_keep_another_from_starting)
     struct stat file;
     pid_t pid;
 
-    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT(finds(0, 0, 0, 0));
     CU_ASSERT_EQUAL_FATAL(stat(path, &file), 0);
     CU_ASSERT_EQUAL(file.st_mode & 0777, 0600);
     pid = begin(NULL);
     CU_ASSERT_EQUAL(cpu_claims_open(path), -EBUSY);
     end(pid);
-    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT(finds(0, 0, 0, 0));
 }
 
 TEST(a_file_that_all_may_read_is_so_no_more)
@@ -137,7 +137,7 @@ TEST(a_file_that_all_may_read_is_so_no_more)
     struct stat file;
 
     CU_ASSERT_EQUAL_FATAL(chmod(path, 0644), 0);
-    CU_ASSERT_TRUE(finds(0, 0, 0, 0));
+    CU_ASSERT(finds(0, 0, 0, 0));
     CU_ASSERT_EQUAL_FATAL(stat(path, &file), 0);
     CU_ASSERT_EQUAL(file.st_mode & 0777, 0600);
 }

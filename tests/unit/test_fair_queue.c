@@ -18,7 +18,7 @@ TEST(a_full_lane_delays_nobody_in_another)
 {
     memset(&q, 0, sizeof(q));
     put(0, FAIR_QUEUE_PLACES);
-    CU_ASSERT_FALSE(fair_queue_put(&q, 0, &name[0][FAIR_QUEUE_PLACES]));
+    CU_ASSERT(!fair_queue_put(&q, 0, &name[0][FAIR_QUEUE_PLACES]));
     put(3, 2);
     CU_ASSERT_PTR_EQUAL(fair_queue_take(&q), &name[0][0]);
     CU_ASSERT_PTR_EQUAL(fair_queue_take(&q), &name[3][0]);

@@ -92,7 +92,7 @@ TEST(sums_are_in_the_workers_order_whatever_the_order_of_arrival)
             float passing[FLOATS];
 
             memcpy(passing, of[orders[i][k]], BYTES);
-            CU_ASSERT_FALSE(gather_has(g, slot, orders[i][k]));
+            CU_ASSERT(!gather_has(g, slot, orders[i][k]));
             CU_ASSERT_EQUAL(gather_add(g, slot, orders[i][k], (const uint8_t *)passing, BYTES),
                             k == WORKERS - 1);
             CU_ASSERT_EQUAL(gather_has(g, slot, orders[i][k]), k < WORKERS - 1);
@@ -175,7 +175,7 @@ TEST(who_has_contributed_and_who_never_does)
     CU_ASSERT_EQUAL(map[0], 1 << 2);
     CU_ASSERT(gather_view(g, 2, &view) && view.chunk == 6 && view.contributed == 1);
     CU_ASSERT_EQUAL(view.ranks[0], 1 << 2 | 1 << WORKERS);
-    CU_ASSERT_FALSE(gather_view(g, SLOTS, &view));
+    CU_ASSERT(!gather_view(g, SLOTS, &view));
     gather_expect(g, gather_slot(g, 6), 10); /* what came before is forgotten */
     CU_ASSERT(gather_view(g, 2, &view) && view.chunk == 10 && view.contributed == 0);
     CU_ASSERT_EQUAL(view.ranks[0], 1 << WORKERS);
@@ -190,8 +190,8 @@ TEST(the_last_sum_is_shown_but_not_while_another_is_made)
     struct gather_slot *slot = gather_slot(g, 3);
 
     make_contributions(of);
-    CU_ASSERT_FALSE(gather_view_sum(g, 3, &view));
-    CU_ASSERT_FALSE(gather_view_sum(g, SLOTS, &view));
+    CU_ASSERT(!gather_view_sum(g, 3, &view));
+    CU_ASSERT(!gather_view_sum(g, SLOTS, &view));
     gather_expect(g, slot, 3);
     for (unsigned worker = 0; worker < WORKERS; worker++)
         gather_add(g, slot, worker, (const uint8_t *)of[worker], BYTES);
@@ -199,7 +199,7 @@ TEST(the_last_sum_is_shown_but_not_while_another_is_made)
     CU_ASSERT_EQUAL(view.bytes, AGG_SUM_VIEW_BYTES); /* of a longer one the first */
     CU_ASSERT_EQUAL(memcmp(view.elements, gather_sum(g, slot), AGG_SUM_VIEW_BYTES), 0);
     slot->sums++; /* as it is meanwhile */
-    CU_ASSERT_FALSE(gather_view_sum(g, 3, &view));
+    CU_ASSERT(!gather_view_sum(g, 3, &view));
     free(g);
 }
 
@@ -207,7 +207,7 @@ TEST(it_was_heard_once)
 {
     struct gather *g = make();
 
-    CU_ASSERT_FALSE(gather_heard(g));
+    CU_ASSERT(!gather_heard(g));
     gather_note_heard(g);
     gather_note_heard(g);
     CU_ASSERT(gather_heard(g) && !gather_heard(g));

@@ -194,7 +194,7 @@ TEST(other_keys_and_none)
     CU_ASSERT_EQUAL(jobs(false), 1);
     CU_ASSERT_EQUAL(talk(&wrong, all, 4), CTL_UNKNOWN_KEY);
     CU_ASSERT_EQUAL(sends, 1);
-    CU_ASSERT_FALSE(is_sealed(0));
+    CU_ASSERT(!is_sealed(0));
     CU_ASSERT_EQUAL(wrong.session.state, CTL_SESSION_JOINING);
     CU_ASSERT_EQUAL(wrong.session.unproven, 1);
     CU_ASSERT_EQUAL(jobs(true), 2);
@@ -222,7 +222,7 @@ TEST(wrong_seals)
                             CTL_PARSED);
         CU_ASSERT(sends <= 1);
         if (sends == 1)
-            CU_ASSERT_FALSE(is_sealed(0));
+            CU_ASSERT(!is_sealed(0));
     }
     a.said[a.said_bytes - 1] ^= 1;
     CU_ASSERT_EQUAL(hand_over(&a), CTL_BAD_SEAL);
@@ -299,7 +299,7 @@ TEST(copies_of_answers)
     const uint64_t heard = a.session.heard_at;
     CU_ASSERT_EQUAL(heard, now);
     now += SECOND / 2;
-    CU_ASSERT_FALSE(ctl_session_receive(&a.session, alive, bytes, now));
+    CU_ASSERT(!ctl_session_receive(&a.session, alive, bytes, now));
     CU_ASSERT(ctl_session_receive(&a.session, newer, bytes, now));
     CU_ASSERT_EQUAL(a.session.heard_at, heard);
     CU_ASSERT_EQUAL(a.session.unproven, 0);
@@ -341,7 +341,7 @@ TEST(a_key_is_retired)
     sends = 0;
     talk(&a, all, 3); /* a heartbeat, which is answered */
     CU_ASSERT_EQUAL(sends, 1);
-    CU_ASSERT_TRUE(is_sealed(0));
+    CU_ASSERT(is_sealed(0));
     CU_ASSERT_EQUAL(jobs(true), 1);
 }
 
@@ -375,7 +375,7 @@ TEST(a_switch_gets_its_first_keys)
     sends = 0;
     talk(&none, all, 2);
     CU_ASSERT_EQUAL(sends, 1);
-    CU_ASSERT_FALSE(is_sealed(0));
+    CU_ASSERT(!is_sealed(0));
 }
 
 TEST(who_forges_an_address_founds_no_job)

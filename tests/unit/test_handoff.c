@@ -61,7 +61,7 @@ TEST(nobody_waits_for_a_daemon_that_stops)
     handoff_close(&handoff);
     pthread_join(caller, &result);
     CU_ASSERT_PTR_NULL(result);
-    CU_ASSERT_FALSE(handoff_call(&handoff, note, &five));
+    CU_ASSERT(!handoff_call(&handoff, note, &five));
     handoff_serve(&handoff);
     CU_ASSERT_EQUAL(ran, 0);
     handoff_free(&handoff);

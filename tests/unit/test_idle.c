@@ -48,12 +48,12 @@ TEST(it_spins_before_it_naps)
 
     for (unsigned pause = 0; pause < 3; pause++) {
         for (unsigned i = 0; i < 40; i++)
-            CU_ASSERT_TRUE(idle_spin(&idle, &pace));
-        CU_ASSERT_FALSE(idle_spin(&idle, &pace));
+            CU_ASSERT(idle_spin(&idle, &pace));
+        CU_ASSERT(!idle_spin(&idle, &pace));
         idle_end(&idle);
     }
     for (unsigned i = 0; i < 1000; i++)
-        CU_ASSERT_TRUE(idle_spin(&idle, &never));
+        CU_ASSERT(idle_spin(&idle, &never));
 }
 
 /* How often it naps in so many rounds, while others want the CPU. */
@@ -111,9 +111,9 @@ TEST(who_wants_the_cpu_has_it_at_every_turn)
         turns += offer_turn(&o, &now, &count, 9, LOOK_NS);
     for (unsigned i = 0; i < 100; i++) {
         now += 2000;
-        CU_ASSERT_TRUE(offer_is_due(&o, now));
+        CU_ASSERT(offer_is_due(&o, now));
         CU_ASSERT_EQUAL(offer_turn(&o, &now, &count, 9, LOOK_NS), 1);
-        CU_ASSERT_FALSE(offer_is_due(&o, now));
+        CU_ASSERT(!offer_is_due(&o, now));
     }
 }
 
@@ -151,9 +151,9 @@ TEST(a_program_that_computes_is_offered_nothing)
         unsigned count = 0;
 
         offer_turn(&o, &now, &count, 1, cases[i].taken_ms * 1000000);
-        CU_ASSERT_TRUE(offer_is_contended(&o, now + cases[i].pause_ms * 1000000 - 1));
-        CU_ASSERT_FALSE(offer_is_due(&o, now + cases[i].pause_ms * 1000000 - 1));
-        CU_ASSERT_TRUE(offer_is_due(&o, now + cases[i].pause_ms * 1000000));
+        CU_ASSERT(offer_is_contended(&o, now + cases[i].pause_ms * 1000000 - 1));
+        CU_ASSERT(!offer_is_due(&o, now + cases[i].pause_ms * 1000000 - 1));
+        CU_ASSERT(offer_is_due(&o, now + cases[i].pause_ms * 1000000));
     }
 }
 
@@ -166,9 +166,9 @@ TEST(where_others_want_the_cpu_it_spins_no_longer_than_a_sleep_costs)
 
     idle.offer.contended_until_ns = UINT64_MAX;
     for (unsigned pause = 0; pause < 3; pause++) {
-        CU_ASSERT_TRUE(idle_spin(&idle, &pace));
+        CU_ASSERT(idle_spin(&idle, &pace));
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-        CU_ASSERT_FALSE(idle_spin(&idle, &pace));
+        CU_ASSERT(!idle_spin(&idle, &pace));
         idle_end(&idle);
     }
 }

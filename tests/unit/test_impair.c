@@ -40,12 +40,12 @@ TEST(nothing_asked_for_nothing_done)
     const struct impair_config some = {.rate[IMPAIR_CORRUPT].every = 9};
     struct impair im = start(&none);
 
-    CU_ASSERT_FALSE(impair_active(&none));
-    CU_ASSERT_TRUE(impair_active(&some));
+    CU_ASSERT(!impair_active(&none));
+    CU_ASSERT(impair_active(&some));
     for (unsigned i = 0; i < FRAMES; i++) {
         struct impair_decision d = impair_decide(&im, 64);
 
-        CU_ASSERT_FALSE(d.drop || d.duplicate || d.hold || d.corrupt);
+        CU_ASSERT(!(d.drop || d.duplicate || d.hold || d.corrupt));
     }
     CU_ASSERT_EQUAL(im.stats.frames, FRAMES);
     CU_ASSERT_PTR_NULL(impair_release(&im, UINT64_MAX));
@@ -200,7 +200,7 @@ TEST(a_held_frame_waits_no_longer_than_asked)
     int frame;
 
     CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
-    CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
+    CU_ASSERT(impair_decide(&im, 64).hold);
     impair_hold(&im, &frame, 1000);
     CU_ASSERT_EQUAL(impair_due_at(&im), 1050);
     CU_ASSERT_PTR_NULL(impair_release(&im, 1049));
@@ -216,7 +216,7 @@ TEST(without_a_bound_in_time_only_frames_count)
     int frame;
 
     impair_decide(&im, 64);
-    CU_ASSERT_TRUE(impair_decide(&im, 64).hold);
+    CU_ASSERT(impair_decide(&im, 64).hold);
     impair_hold(&im, &frame, 0);
     CU_ASSERT_EQUAL(impair_due_at(&im), UINT64_MAX);
     CU_ASSERT_PTR_NULL(impair_release(&im, UINT64_MAX - 1));
@@ -234,7 +234,7 @@ TEST(no_frame_is_lost_or_doubled_when_no_room_is_left)
 
     CU_ASSERT_EQUAL(order_of(&im, numbers, LAST, out), LAST);
     for (unsigned i = 0; i < LAST; i++) {
-        CU_ASSERT_FALSE(seen[out[i]]);
+        CU_ASSERT(!seen[out[i]]);
         seen[out[i]] = true;
     }
     CU_ASSERT(im.stats.hold_full > 0);

@@ -95,7 +95,7 @@ TEST(a_duplicate_is_a_copy_of_its_own)
     fill(1);
     CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 2);
     memset(rte_pktmbuf_mtod(out[0], void *), 9, PART_BYTES);
-    CU_ASSERT_TRUE(is_whole(out[1], 0, 1));
+    CU_ASSERT(is_whole(out[1], 0, 1));
     release(2);
 }
 
@@ -115,7 +115,7 @@ TEST(one_bit_flips_and_shared_bytes_stay)
         for (unsigned i = 0; i < IMPAIR_BURST_MAX; i++)
             CU_ASSERT_EQUAL(bits_unlike(out[i], 7, parts, &which), 1);
         CU_ASSERT_EQUAL(which, 0xFF);
-        CU_ASSERT_TRUE(is_whole(shared, 7, parts));
+        CU_ASSERT(is_whole(shared, 7, parts));
         rte_pktmbuf_free(shared);
         release(IMPAIR_BURST_MAX);
     }
@@ -186,7 +186,7 @@ TEST(without_mbufs_frames_pass_untouched)
     while ((hoard[hoarded] = rte_pktmbuf_alloc(pool)) != NULL)
         hoarded++;
     CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 1);
-    CU_ASSERT_TRUE(is_whole(out[0], 0, 1));
+    CU_ASSERT(is_whole(out[0], 0, 1));
     rte_pktmbuf_free_bulk(hoard, hoarded);
     release(1);
 }
@@ -203,7 +203,7 @@ TEST(merged_frames_pass_untouched)
         in[0]->ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
         CU_ASSERT_EQUAL_FATAL(impair_mbufs(&im, in, 1, out, pool, 0), 1);
         CU_ASSERT_PTR_EQUAL(out[0], in[0]);
-        CU_ASSERT_TRUE(is_whole(out[0], 7, PARTS_MAX));
+        CU_ASSERT(is_whole(out[0], 7, PARTS_MAX));
         release(1);
     }
 }

@@ -132,17 +132,17 @@ TEST(who_sleeps_is_woken)
     unsigned all;
 
     open_inbox(PORTS);
-    CU_ASSERT_FALSE(is_awake());
+    CU_ASSERT(!is_awake());
     put(1, 2);
     CU_ASSERT(is_awake());
     inbox_clear(&inbox);
-    CU_ASSERT_FALSE(is_awake());
+    CU_ASSERT(!is_awake());
     CU_ASSERT_EQUAL(take(1, &all), 2);
     inbox_wake(&inbox);
     inbox_wake(&inbox);
     CU_ASSERT(is_awake());
     inbox_clear(&inbox);
-    CU_ASSERT_FALSE(is_awake());
+    CU_ASSERT(!is_awake());
     close_inbox();
 }
 

@@ -87,17 +87,17 @@ TEST(a_sealed_message)
     CU_ASSERT(ctl_seal_holds(out, bytes, library, &key, &worker));
     for (size_t i = 0; i < 8 * bytes; i++) {
         out[i / 8] ^= (uint8_t)(1 << i % 8);
-        CU_ASSERT_FALSE(ctl_seal_holds(out, bytes, library, &key, &worker));
+        CU_ASSERT(!ctl_seal_holds(out, bytes, library, &key, &worker));
         out[i / 8] ^= (uint8_t)(1 << i % 8);
     }
     for (size_t n = CTL_HEAD_BYTES + CTL_SEAL_BYTES; n < bytes; n++)
-        CU_ASSERT_FALSE(ctl_seal_holds(out, n, library, &key, &worker));
-    CU_ASSERT_FALSE(ctl_seal_parse(&seal, out, CTL_HEAD_BYTES + CTL_SEAL_BYTES - 1));
+        CU_ASSERT(!ctl_seal_holds(out, n, library, &key, &worker));
+    CU_ASSERT(!ctl_seal_parse(&seal, out, CTL_HEAD_BYTES + CTL_SEAL_BYTES - 1));
     worker.udp_port++;
-    CU_ASSERT_FALSE(ctl_seal_holds(out, bytes, library, &key, &worker));
+    CU_ASSERT(!ctl_seal_holds(out, bytes, library, &key, &worker));
     worker.udp_port--;
     worker.ip ^= 1;
-    CU_ASSERT_FALSE(ctl_seal_holds(out, bytes, library, &key, &worker));
+    CU_ASSERT(!ctl_seal_holds(out, bytes, library, &key, &worker));
 }
 
 #define KEY_A "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"

@@ -31,10 +31,10 @@ static void set_up(void)
 TEST(it_takes_over_what_was_assigned)
 {
     set_up();
-    CU_ASSERT_FALSE(lcore_has_taken(&rig));
-    CU_ASSERT_TRUE(lcore_take(&rig));
-    CU_ASSERT_TRUE(lcore_has_taken(&rig));
-    CU_ASSERT_FALSE(lcore_take(&rig));
+    CU_ASSERT(!lcore_has_taken(&rig));
+    CU_ASSERT(lcore_take(&rig));
+    CU_ASSERT(lcore_has_taken(&rig));
+    CU_ASSERT(!lcore_take(&rig));
     CU_ASSERT(rig.receive.queues == RIG_PORTS && rig.receive.queue[2].port == 2);
     CU_ASSERT(rig.send.ports == tasks.ports && rig.send.own == tasks.ports);
     CU_ASSERT(rig.pace.spin == 7 && rig.engine.egress.multi_segment);
@@ -45,13 +45,13 @@ TEST(it_takes_over_what_was_assigned)
     tasks.multi_segment = false;
     tasks.tx_delay = 5;
     lcore_assign(&rig, &tasks);
-    CU_ASSERT_TRUE(lcore_take(&rig));
+    CU_ASSERT(lcore_take(&rig));
     CU_ASSERT(rig.receive.queues == 2 && rig.receive.queue[0].port == 0 && rig.receive.queue[0].queue == 3 &&
               rig.receive.queue[1].port == 1);
     CU_ASSERT(rig.send.own == 4 && rig.send.for_others == 4 && rig.send.delay == 5);
-    CU_ASSERT_FALSE(rig.engine.egress.multi_segment);
+    CU_ASSERT(!rig.engine.egress.multi_segment);
     lcore_assign(&rig, &tasks); /* the same once more is another assignment */
-    CU_ASSERT_FALSE(lcore_has_taken(&rig));
+    CU_ASSERT(!lcore_has_taken(&rig));
     rig_close();
 }
 

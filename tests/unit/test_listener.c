@@ -56,11 +56,11 @@ TEST(a_daemon_is_found_by_its_name)
 
     CU_ASSERT_EQUAL_FATAL(open_at(&usually, NULL), 0);
     CU_ASSERT_STRING_EQUAL(usually.path, usual);
-    CU_ASSERT_TRUE(is_found(&usually));
+    CU_ASSERT(is_found(&usually));
     end(&usually);
     CU_ASSERT_NOT_EQUAL(access(usual, F_OK), 0);
     CU_ASSERT_EQUAL_FATAL(open_at(&elsewhere, "a"), 0);
-    CU_ASSERT_TRUE(is_found(&elsewhere));
+    CU_ASSERT(is_found(&elsewhere));
     end(&elsewhere);
     CU_ASSERT_NOT_EQUAL(access(elsewhere.path, F_OK), 0);
 }
@@ -73,9 +73,9 @@ TEST(a_daemon_takes_no_others_place)
 
         CU_ASSERT_EQUAL_FATAL(open_at(&first, first_elsewhere ? "a" : NULL), 0);
         CU_ASSERT_EQUAL_FATAL(open_at(&second, "b"), 0);
-        CU_ASSERT_TRUE(is_found(&first));
+        CU_ASSERT(is_found(&first));
         end(&second);
-        CU_ASSERT_TRUE(is_found(&first));
+        CU_ASSERT(is_found(&first));
         end(&first);
     }
 }
@@ -87,10 +87,10 @@ TEST(a_dead_ones_place_is_free)
     CU_ASSERT_EQUAL_FATAL(open_at(&dead, NULL), 0);
     die(&dead);
     CU_ASSERT_EQUAL_FATAL(open_at(&next, "a"), 0);
-    CU_ASSERT_TRUE(is_found(&next));
+    CU_ASSERT(is_found(&next));
     die(&next);
     CU_ASSERT_EQUAL_FATAL(open_at(&again, "a"), 0);
-    CU_ASSERT_TRUE(is_found(&again));
+    CU_ASSERT(is_found(&again));
     end(&again);
 }
 

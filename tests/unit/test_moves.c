@@ -78,10 +78,10 @@ TEST(what_is_no_probe_is_not_read_as_one)
 
     loop_probe_write(frame, &switch_mac, 5);
     for (size_t bytes = sizeof(*eth); bytes < NET_LOOP_PROBE_BYTES; bytes++)
-        CU_ASSERT_FALSE(loop_probe_read(eth, bytes, &number));
+        CU_ASSERT(!loop_probe_read(eth, bytes, &number));
     for (unsigned i = 12; i < 12 + 2 + sizeof("swagg looks for loops"); i++) {
         frame[i] ^= 1;
-        CU_ASSERT_FALSE(loop_probe_read(eth, NET_LOOP_PROBE_BYTES, &number));
+        CU_ASSERT(!loop_probe_read(eth, NET_LOOP_PROBE_BYTES, &number));
         frame[i] ^= 1;
     }
 }

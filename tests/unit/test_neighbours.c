@@ -57,11 +57,11 @@ TEST(only_answers_to_questions_count)
 
     open_one(&n);
     answer(&n, &later, 3);
-    CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
+    CU_ASSERT(!neighbours_find(&n, 0, &mac, &port));
     CU_ASSERT_EQUAL(ask(&n, 5), -1);
     CU_ASSERT(neighbours_note(&n, 0, IP, &later, 3, false));
-    CU_ASSERT_FALSE(neighbours_note(&n, 0, IP + 1, &later, 3, true));
-    CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
+    CU_ASSERT(!neighbours_note(&n, 0, IP + 1, &later, 3, true));
+    CU_ASSERT(!neighbours_find(&n, 0, &mac, &port));
     answer(&n, &first, 63);
     answer(&n, &later, 3); /* too late */
     expect_at(&n, &first, 63);
@@ -143,7 +143,7 @@ TEST(one_with_a_key_is_replaced_by_who_has_it)
     CU_ASSERT(net_same_mac(&mac, &first) && port == 7);
     neighbours_prove(&n, 0, &first, 7);
     expect_at(&n, &first, 7);
-    CU_ASSERT_FALSE(neighbours_find_other(&n, 0, &mac, &port));
+    CU_ASSERT(!neighbours_find_other(&n, 0, &mac, &port));
 
     CU_ASSERT_EQUAL(ask(&n, 6), -2);
     fall_silent(&n, 35);
@@ -166,6 +166,6 @@ TEST(one_whose_port_goes_is_asked_for_at_once)
     neighbours_lose(&n, 8);
     expect_at(&n, &first, 7);
     neighbours_lose(&n, 7);
-    CU_ASSERT_FALSE(neighbours_find(&n, 0, &mac, &port));
+    CU_ASSERT(!neighbours_find(&n, 0, &mac, &port));
     CU_ASSERT_EQUAL(ask(&n, 5), -1);
 }

@@ -42,17 +42,17 @@ TEST(header_sums_are_those_by_the_book)
 TEST(addresses_for_many_are_known)
 {
     CU_ASSERT(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF}}));
-    CU_ASSERT_FALSE(net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}}));
+    CU_ASSERT(!net_is_broadcast(&(struct net_mac){{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE}}));
     CU_ASSERT(net_is_group(&(struct net_mac){{0x33, 0x33, 0, 0, 0, 1}}));
-    CU_ASSERT_FALSE(net_is_group(&us));
+    CU_ASSERT(!net_is_group(&us));
     for (unsigned last = 0; last < 256; last++) {
         const struct net_mac mac = {{0x01, 0x80, 0xC2, 0, 0, (uint8_t)last}};
 
         CU_ASSERT_EQUAL(net_is_link_local(&mac), last < 16);
     }
-    CU_ASSERT_FALSE(net_is_link_local(&(struct net_mac){{0x01, 0x80, 0xC2, 0, 1, 0}}));
+    CU_ASSERT(!net_is_link_local(&(struct net_mac){{0x01, 0x80, 0xC2, 0, 1, 0}}));
     CU_ASSERT(net_same_mac(&us, &(struct net_mac){{0x02, 0, 0, 0, 0, 0xFE}}));
-    CU_ASSERT_FALSE(net_same_mac(&us, &them));
+    CU_ASSERT(!net_same_mac(&us, &them));
 }
 
 TEST(an_address_is_written_as_operators_know_it)
@@ -95,13 +95,13 @@ TEST(only_whole_arp_of_ipv4_on_ethernet_passes)
     uint8_t frame[sizeof(request)];
 
     for (size_t n = 0; n < sizeof(request); n++)
-        CU_ASSERT_FALSE(arp_check((const void *)request, n));
+        CU_ASSERT(!arp_check((const void *)request, n));
     CU_ASSERT(arp_check((const void *)request, sizeof(request)));
     CU_ASSERT(arp_check((const void *)request, 60));
     for (unsigned at = FIRST; at <= LAST; at++) {
         memcpy(frame, request, sizeof(frame));
         frame[at] ^= 1;
-        CU_ASSERT_FALSE(arp_check((const void *)frame, sizeof(frame)));
+        CU_ASSERT(!arp_check((const void *)frame, sizeof(frame)));
     }
 }
 
@@ -147,7 +147,7 @@ static bool names(size_t at, size_t bytes)
 TEST(arp_is_from_its_sender)
 {
     make_from(6);
-    CU_ASSERT_FALSE(names(TARGET_IN_ARP, ARP_BYTES));
+    CU_ASSERT(!names(TARGET_IN_ARP, ARP_BYTES));
     CU_ASSERT(names(SENDER_IN_ARP, ARP_BYTES));
     sent[21] = 2; /* an answer, too */
     CU_ASSERT(names(SENDER_IN_ARP, ARP_BYTES));
@@ -156,7 +156,7 @@ TEST(arp_is_from_its_sender)
 TEST(ipv4_is_from_its_source)
 {
     make_from(0);
-    CU_ASSERT_FALSE(names(DESTINATION, IPV4_BYTES));
+    CU_ASSERT(!names(DESTINATION, IPV4_BYTES));
     CU_ASSERT(names(SOURCE, IPV4_BYTES));
     sent[SOURCE] ^= 1;
     CU_ASSERT_NOT_EQUAL(arp_or_ipv4_sender((const void *)sent, IPV4_BYTES), our_ip());
@@ -166,16 +166,16 @@ TEST(other_frames_and_short_ones_are_from_nobody)
 {
     make_from(6);
     for (size_t bytes = 14; bytes < ARP_BYTES; bytes++)
-        CU_ASSERT_FALSE(names(SENDER_IN_ARP, bytes));
+        CU_ASSERT(!names(SENDER_IN_ARP, bytes));
     sent[16] = 0x86; /* ARP for another protocol */
-    CU_ASSERT_FALSE(names(SENDER_IN_ARP, ARP_BYTES));
+    CU_ASSERT(!names(SENDER_IN_ARP, ARP_BYTES));
     make_from(0);
     for (size_t bytes = 14; bytes < IPV4_BYTES; bytes++)
-        CU_ASSERT_FALSE(names(SOURCE, bytes));
+        CU_ASSERT(!names(SOURCE, bytes));
     make_from(0);
     sent[12] = 0x86;
     sent[13] = 0xDD;
-    CU_ASSERT_FALSE(names(SOURCE, IPV4_BYTES));
+    CU_ASSERT(!names(SOURCE, IPV4_BYTES));
 }
 
 enum { DATA = 57 };

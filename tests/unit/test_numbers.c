@@ -311,7 +311,7 @@ TEST(the_largest_blocks_of_most_ranks_do_not_overflow)
             send_all(&s, loops_of("scalar"));
             sum_int32(&s, loops_of("scalar"));
             CU_ASSERT_EQUAL(s.exponent, 5);
-            CU_ASSERT_FALSE(s.overflowed);
+            CU_ASSERT(!s.overflowed);
             CU_ASSERT(within(&s, s.n / s.scale.out));
         }
 }
@@ -371,7 +371,7 @@ TEST(zeros_stay_zeros_and_denormals_are_summed)
     sum_int32(&s, loops_of("scalar"));
     for (unsigned i = 0; i < BLOCK; i++) {
         CU_ASSERT_EQUAL(element(&s, s.result, i), i % 2 == 0 ? 0 : 0x1p-147);
-        CU_ASSERT_FALSE(signbit(element(&s, s.result, i)));
+        CU_ASSERT(!signbit(element(&s, s.result, i)));
     }
 }
 

@@ -23,7 +23,7 @@ TEST(packets_in_words)
     struct line data = {0}, keyed = {0}, control = {0}, bad = {0};
     struct udp_datagram d;
 
-    CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(&usual, 1, 5, frame)));
+    CU_ASSERT_FATAL(udp_parse(&d, frame, plan_frame(&usual, 1, 5, frame)));
     describe_switchml(&data, &how, d.payload, d.bytes);
     CU_ASSERT_STRING_EQUAL(data.text, "DATA job 7 tag 5 slot 1.1 16 float32: -0.484375 0.53125 ...");
     frame[UDP_HEADERS_BYTES]++; /* the size code: 5 says that it is keyed, and its last eight bytes are no
@@ -242,7 +242,7 @@ TEST(the_format_is_learnt_from_ready)
 
     p.format = XFER_FORMAT_INT32;
     p.type = AGG_I32;
-    CU_ASSERT_TRUE_FATAL(udp_parse(&d, frame, plan_frame(&p, 1, 5, frame)));
+    CU_ASSERT_FATAL(udp_parse(&d, frame, plan_frame(&p, 1, 5, frame)));
     describe_switchml(&before, &how, d.payload, d.bytes);
     CU_ASSERT_PTR_NULL(strstr(before.text, "exponents"));
     describe_control(&control, &how, message, ctl_build(message, &m));

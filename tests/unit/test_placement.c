@@ -250,13 +250,13 @@ TEST(the_same_placement)
     memset(b.lcore[0].tx, 0, sizeof(b.lcore[0].tx));
     CU_ASSERT(placement_same(&a, &b));
     b.lcore[0].tx[SWAGG_MAX_QUEUES - 1] = 4;
-    CU_ASSERT_FALSE(placement_same(&a, &b));
+    CU_ASSERT(!placement_same(&a, &b));
     b.lcore[0].tx[SWAGG_MAX_QUEUES - 1] = 0;
     b.lcore[0].cpu = 3;
-    CU_ASSERT_FALSE(placement_same(&a, &b));
+    CU_ASSERT(!placement_same(&a, &b));
     b.lcore[0].cpu = 2;
     b.lcores = 2;
-    CU_ASSERT_FALSE(placement_same(&a, &b));
+    CU_ASSERT(!placement_same(&a, &b));
 }
 
 TEST(owners)

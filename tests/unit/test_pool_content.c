@@ -411,7 +411,7 @@ TEST(a_result_handed_back_is_adopted_once_and_answers_contributions)
         CU_ASSERT_EQUAL(hand_back(0, 12, 55), SML_RESTORED);
         CU_ASSERT(rig_result_is(12, 55));
         for (uint16_t r = 0; r < 3; r++)
-            CU_ASSERT_FALSE(agg_wants(&rig.v, r));
+            CU_ASSERT(!agg_wants(&rig.v, r));
         CU_ASSERT_EQUAL(hand_back(0, 12, 66), SML_DROP_DUPLICATE);
         CU_ASSERT_EQUAL(hand_back(1, 12, 66), SML_DROP_DUPLICATE);
         CU_ASSERT_EQUAL(rig_data(2, 12, 7), SML_SEND_ONE);
@@ -433,8 +433,8 @@ TEST(a_result_handed_back_into_a_chunk_that_is_being_collected)
         CU_ASSERT_EQUAL(hand_back(2, 1, 9), SML_RESTORED);
         CU_ASSERT(rig_result_is(1, 9));
         CU_ASSERT(agg_wants(&rig.v, 0));
-        CU_ASSERT_FALSE(agg_wants(&rig.v, 1));
-        CU_ASSERT_FALSE(agg_wants(&rig.v, 2));
+        CU_ASSERT(!agg_wants(&rig.v, 1));
+        CU_ASSERT(!agg_wants(&rig.v, 2));
         rig_complete(0, 5, 1); /* nobody counts as having contributed */
         rig_complete(0, 9, 2);
     }

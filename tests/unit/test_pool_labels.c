@@ -238,14 +238,14 @@ TEST(stale_packets_are_not_heard)
     struct sml_packet p;
 
     start();
-    CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
+    CU_ASSERT(!sml_pool_heard(rig.pool));
     complete(0, 0, 0, 0, 1);
     complete(0, WINDOW, 0, WINDOW, 1);
     CU_ASSERT(sml_pool_heard(rig.pool));
-    CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
+    CU_ASSERT(!sml_pool_heard(rig.pool));
     p = packet(0, 0, 0, 0, 1);
     send(0, &p);
-    CU_ASSERT_FALSE(sml_pool_heard(rig.pool));
+    CU_ASSERT(!sml_pool_heard(rig.pool));
     p = packet(0, WINDOW, 0, WINDOW, 1);
     CU_ASSERT_EQUAL(send(0, &p), SML_SEND_ONE);
     CU_ASSERT(sml_pool_heard(rig.pool));

@@ -35,22 +35,22 @@ TEST(a_quorum_is_enough_once_time_is_up)
 {
     for (enum xfer_mode mode = XFER_ON_ARRIVAL; mode <= XFER_ORDERED; mode++) {
         start(mode, WAIT);
-        CU_ASSERT_FALSE(ticks(rig.now));
-        CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
+        CU_ASSERT(!ticks(rig.now));
+        CU_ASSERT(!sml_pool_awaits_time(rig.pool, 0));
         CU_ASSERT_EQUAL(rig_data(3, 0, 100), SML_HELD);
-        CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0));
+        CU_ASSERT(sml_pool_awaits_time(rig.pool, 0));
         rig.now += WAIT - 1;
-        CU_ASSERT_FALSE(ticks(rig.now));
+        CU_ASSERT(!ticks(rig.now));
         CU_ASSERT_EQUAL(rig_data(1, 0, 10), SML_HELD);
-        CU_ASSERT_FALSE(ticks(rig.now));
+        CU_ASSERT(!ticks(rig.now));
         rig.now++;
         CU_ASSERT(ticks(rig.now));
         CU_ASSERT(rig.v.reason == SML_SEND_QUORUM && rig.v.action == AGG_TO_ALL);
         CU_ASSERT(result_is(0, 110, 1 << 3 | 1 << 1));
         CU_ASSERT(agg_wants(&rig.v, 0) && agg_wants(&rig.v, 1));
-        CU_ASSERT_TRUE(sml_pool_awaits_time(rig.pool, 0)); /* it may have more to close */
-        CU_ASSERT_FALSE(ticks(rig.now));
-        CU_ASSERT_FALSE(sml_pool_awaits_time(rig.pool, 0));
+        CU_ASSERT(sml_pool_awaits_time(rig.pool, 0)); /* it may have more to close */
+        CU_ASSERT(!ticks(rig.now));
+        CU_ASSERT(!sml_pool_awaits_time(rig.pool, 0));
     }
 }
 
@@ -58,7 +58,7 @@ TEST(less_than_a_quorum_waits_for_more)
 {
     start(XFER_ORDERED, WAIT);
     rig_data(0, 0, 1);
-    CU_ASSERT_FALSE(ticks(rig.now + 100 * WAIT));
+    CU_ASSERT(!ticks(rig.now + 100 * WAIT));
     rig.now += 100 * WAIT;
     CU_ASSERT_EQUAL(rig_data(2, 0, 5), SML_SEND_QUORUM);
     CU_ASSERT(result_is(0, 6, 5));

@@ -724,7 +724,7 @@ TEST(footprint)
         .lost_after_ns = 3600 * SECOND,
         .actions = {&s, effect_send, effect_prepare, effect_release, effect_random, NULL},
     };
-    CU_ASSERT_TRUE(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_entry));
+    CU_ASSERT(ctl_registry_footprint(&good) > 256 * sizeof(struct ctl_entry));
     struct ctl_registry *r = ctl_registry_init(malloc(ctl_registry_footprint(&good)), &good);
     CU_ASSERT_EQUAL(ctl_registry_entry(r, 255)->state, CTL_ENTRY_FREE);
     ctl_registry_tick(r, UINT64_MAX);

@@ -45,12 +45,12 @@ TEST(who_resumes_soon_after_the_start_comes_back)
 
     s->silent = true;
     do_line(s, "JOIN a 0/2 resume=5");
-    CU_ASSERT_TRUE(ctl_registry_entry(s->registry, 0)->came_back);
+    CU_ASSERT(ctl_registry_entry(s->registry, 0)->came_back);
     do_line(s, "wait 60");
     CU_ASSERT_EQUAL_FATAL(ctl_registry_entry(s->registry, 0)->state, CTL_ENTRY_FREE);
     do_line(s, "JOIN b 0/2 resume=5");
-    CU_ASSERT_TRUE(ctl_registry_entry(s->registry, 0)->resumed);
-    CU_ASSERT_FALSE(ctl_registry_entry(s->registry, 0)->came_back);
+    CU_ASSERT(ctl_registry_entry(s->registry, 0)->resumed);
+    CU_ASSERT(!ctl_registry_entry(s->registry, 0)->came_back);
     close_stage(s);
 }
 
@@ -557,24 +557,24 @@ TEST(what_cannot_go_on)
     CU_ASSERT_EQUAL_FATAL(job.state, CTL_ENTRY_RUNNING);
     memcpy(members, job.members, sizeof members);
     job.members = members;
-    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* it is there */
+    CU_ASSERT(!ctl_registry_restore(s->registry, &job, s->now)); /* it is there */
     job.epoch++;
-    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* its number is taken */
+    CU_ASSERT(!ctl_registry_restore(s->registry, &job, s->now)); /* its number is taken */
     job.number++;
     members[1].endpoint.key = 1;
-    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now)); /* there are no keys */
+    CU_ASSERT(!ctl_registry_restore(other->registry, &job, other->now)); /* there are no keys */
     job.keyed = true;
-    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now));
+    CU_ASSERT(!ctl_registry_restore(other->registry, &job, other->now));
     job.keyed = false;
     members[1].endpoint.key = 0;
     job.size = 0;
-    CU_ASSERT_FALSE(ctl_registry_restore(other->registry, &job, other->now));
+    CU_ASSERT(!ctl_registry_restore(other->registry, &job, other->now));
     job.size = 2;
-    CU_ASSERT_TRUE(ctl_registry_restore(s->registry, &job, s->now));
+    CU_ASSERT(ctl_registry_restore(s->registry, &job, s->now));
     job.epoch++;
     job.number++;
-    CU_ASSERT_FALSE(ctl_registry_restore(s->registry, &job, s->now)); /* there is no room */
-    CU_ASSERT_TRUE(ctl_registry_restore(other->registry, &job, other->now));
+    CU_ASSERT(!ctl_registry_restore(s->registry, &job, s->now)); /* there is no room */
+    CU_ASSERT(ctl_registry_restore(other->registry, &job, other->now));
     close_stage(other);
     close_stage(s);
 }

@@ -616,7 +616,7 @@ TEST(the_operator_of_a_switch_ends_a_job)
 {
     start(0, 6);
     until_all_are(CTL_SESSION_READY, 1);
-    CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "other", net.now));
+    CU_ASSERT(!relay_end(net.proxy[1], 0, "other", net.now));
     CU_ASSERT(relay_end(net.proxy[1], 0, "t", net.now));
     until_all_are(CTL_SESSION_FAILED, 1);
     CU_ASSERT_STRING_EQUAL(net.session[3].failure.text, "switch 10.0.1.1: its operator has ended the job");
@@ -698,7 +698,7 @@ TEST(the_operator_of_a_switch_drains_a_job)
 
     start(0, 8);
     until_all_are(CTL_SESSION_READY, 1);
-    CU_ASSERT_FALSE(relay_drain(net.proxy[1], 0, "other", net.now));
+    CU_ASSERT(!relay_drain(net.proxy[1], 0, "other", net.now));
     CU_ASSERT(relay_drain(net.proxy[1], 0, "t", net.now));
     m = answer_to_newcomer("t", 0, 0);
     expect_refused(&m,
@@ -954,7 +954,7 @@ TEST(tenants_are_renumbered)
     relay_follow(net.proxy[1], tenant, 0);
     CU_ASSERT(relay_has_tenant(net.proxy[1], 3) && !relay_has_tenant(net.proxy[1], 0));
     CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.tenant, 3);
-    CU_ASSERT_FALSE(relay_end(net.proxy[1], 0, "t", net.now));
+    CU_ASSERT(!relay_end(net.proxy[1], 0, "t", net.now));
     CU_ASSERT(relay_end(net.proxy[1], 3, "t", net.now));
 }
 

@@ -62,7 +62,7 @@ TEST(the_next_life_has_what_this_one_has)
 
     ((struct ctl_entry *)ctl_registry_entry(s->registry, 0))->founder_below =
         7; /* of a host below a switch */
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
     read_text(first);
@@ -74,8 +74,8 @@ TEST(the_next_life_has_what_this_one_has)
     CU_ASSERT_EQUAL(saved->job[1].entry.tenant, 1);
     CU_ASSERT(saved->job[0].entry.founder_below == 7 && saved->job[1].entry.founder_below == 0);
     for (unsigned i = 0; i < saved->jobs; i++)
-        CU_ASSERT_TRUE(ctl_registry_restore(next->registry, &saved->job[i].entry, next->now));
-    CU_ASSERT_TRUE(saved_write(path, &cfg, next->registry));
+        CU_ASSERT(ctl_registry_restore(next->registry, &saved->job[i].entry, next->now));
+    CU_ASSERT(saved_write(path, &cfg, next->registry));
     read_text(second);
     CU_ASSERT_STRING_EQUAL(first, second);
     free(saved);
@@ -118,7 +118,7 @@ TEST(it_is_on_the_disk_before_it_has_its_name)
     const struct ctl_registry_config cfg = config_of(s);
 
     steps[0] = '\0';
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     CU_ASSERT_STRING_EQUAL(steps, "frd");
     close_stage(s);
 }
@@ -132,7 +132,7 @@ TEST(a_file_of_an_earlier_version_is_read)
     struct saved *saved;
     FILE *f;
 
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     read_text(text);
     while ((word = strstr(text, "founder_below")) != NULL)
         word[0] = 'F'; /* a key that nobody knows */
@@ -153,7 +153,7 @@ TEST(nothing_to_go_on_with)
     struct ctl_registry_config cfg = config_of(s);
     char why[SAVED_WHY_MAX];
 
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     cfg.lost_after_ns++;
     CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "timers.lost_after_ms is another than before"));
@@ -163,7 +163,7 @@ TEST(nothing_to_go_on_with)
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
     CU_ASSERT_STRING_EQUAL(why, "");
-    CU_ASSERT_FALSE(saved_write("/nowhere/at/all", &cfg, s->registry));
+    CU_ASSERT(!saved_write("/nowhere/at/all", &cfg, s->registry));
     close_stage(s);
 }
 
@@ -175,14 +175,14 @@ TEST(a_file_that_may_not_grow_leaves_what_was_there)
     char first[8192], second[8192], part[sizeof(path) + 4];
     struct rlimit limit;
 
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     read_text(first);
     signal(SIGXFSZ, SIG_IGN);
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
     for (unsigned bytes = 200; bytes < 300; bytes++) { /* wherever it stops */
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, limit.rlim_max}), 0);
         errno = 0;
-        CU_ASSERT_FALSE(saved_write(path, &cfg, s->registry));
+        CU_ASSERT(!saved_write(path, &cfg, s->registry));
         CU_ASSERT_EQUAL(errno, EFBIG);
     }
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -200,7 +200,7 @@ TEST(a_job_whose_tenant_is_gone_is_left_out)
     char why[SAVED_WHY_MAX];
     struct saved *saved;
 
-    CU_ASSERT_TRUE(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &cfg, s->registry));
     cfg.tenants = &tenants[1];
     cfg.tenants_known = 1;
     saved = saved_read(path, &cfg, why);

@@ -219,7 +219,7 @@ TEST(foreign_messages_are_ignored)
                 m.head.boot_id = field == 2 ? 0 : m.head.boot_id;
                 uint8_t bytes[CTL_MESSAGE_MAX];
                 size_t length = ctl_build(bytes, &m) - (field == 3 ? 1 : 0);
-                CU_ASSERT_FALSE(ctl_session_receive(&s, bytes, length, start + MS));
+                CU_ASSERT(!ctl_session_receive(&s, bytes, length, start + MS));
                 CU_ASSERT(same_session(&s, &before));
             }
 }
@@ -232,7 +232,7 @@ TEST(workers_messages_are_ignored)
             struct ctl_message m = message(&s, type);
             if (type == CTL_JOIN)
                 strcpy(m.join.name, "train-1");
-            CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+            CU_ASSERT(!receive(&s, &m, start + MS));
             CU_ASSERT(same_session(&s, &before));
         }
 }
@@ -245,7 +245,7 @@ TEST(ready_ignores_other_epochs)
         struct ctl_message m = message(&s, types[i]);
         m.head.epoch--;
         m.head.boot_id = other_boot;
-        CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+        CU_ASSERT(!receive(&s, &m, start + MS));
         CU_ASSERT(same_session(&s, &before));
     }
 }
@@ -258,7 +258,7 @@ TEST(rejoining_ignores_earlier_answers)
         struct ctl_session s = session_in(CTL_SESSION_REJOINING), before = s;
         struct ctl_message m = message(&s, types[i]);
         m.head.serial = s.join_serial - 1;
-        CU_ASSERT_FALSE(receive(&s, &m, start + MS));
+        CU_ASSERT(!receive(&s, &m, start + MS));
         CU_ASSERT(same_session(&s, &before));
     }
 }
@@ -272,10 +272,10 @@ TEST(joining_ignores_ready_of_another_life)
         struct ctl_session s = session_in(states[i]);
         struct ctl_message late = message(&s, CTL_READY), next = message(&s, CTL_PENDING);
         next.head.boot_id++;
-        CU_ASSERT_TRUE(receive(&s, &next, start));
-        CU_ASSERT_FALSE(receive(&s, &late, start));
+        CU_ASSERT(receive(&s, &next, start));
+        CU_ASSERT(!receive(&s, &late, start));
         CU_ASSERT_EQUAL(s.state, states[i]);
-        CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start));
+        CU_ASSERT(receive_type(&s, CTL_READY, start));
         CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
     }
 }
@@ -310,16 +310,16 @@ TEST(who_learns_of_a_switch_joins_again_at_once)
     struct ctl_session s;
     ctl_session_init(&s, &cfg, start);
     CU_ASSERT_EQUAL(poll(&s, start).head.boot_id, 0);
-    CU_ASSERT_TRUE(receive_type(&s, CTL_PENDING, start + MS));
+    CU_ASSERT(receive_type(&s, CTL_PENDING, start + MS));
     CU_ASSERT_EQUAL(ctl_session_timer(&s), start + MS);
     struct ctl_message m = poll(&s, start + MS);
     CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
     CU_ASSERT_EQUAL(m.head.boot_id, boot);
-    CU_ASSERT_TRUE(receive_type(&s, CTL_PENDING, start + 2 * MS));
+    CU_ASSERT(receive_type(&s, CTL_PENDING, start + 2 * MS));
     CU_ASSERT_EQUAL(poll(&s, start + 2 * MS).head.type, 0);
 
-    CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start + 3 * MS));
-    CU_ASSERT_TRUE(receive_unknown_from(&s, other_boot, start + 4 * MS));
+    CU_ASSERT(receive_type(&s, CTL_READY, start + 3 * MS));
+    CU_ASSERT(receive_unknown_from(&s, other_boot, start + 4 * MS));
     CU_ASSERT_EQUAL(s.state, CTL_SESSION_REJOINING);
     CU_ASSERT_EQUAL(poll(&s, start + 4 * MS).head.boot_id, other_boot);
 }
@@ -334,7 +334,7 @@ TEST(ready_takes_the_terms)
     struct agg_terms terms = terms_of(granted);
     CU_ASSERT_EQUAL(memcmp(&s.ready.terms, &terms, sizeof terms), 0);
     CU_ASSERT_EQUAL(s.heartbeat.progress, first_tag);
-    CU_ASSERT_TRUE(receive_type(&s, CTL_READY, start));
+    CU_ASSERT(receive_type(&s, CTL_READY, start));
     CU_ASSERT_EQUAL(s.generation, 1);
 }
 
@@ -390,7 +390,7 @@ TEST(senseless_terms_are_ignored)
             m.ready.terms = terms_of(t);
         if (i == 13)
             m.ready.terms.protocol++;
-        CU_ASSERT_FALSE(receive(&s, &m, start));
+        CU_ASSERT(!receive(&s, &m, start));
         CU_ASSERT(same_session(&s, &before));
     }
 }
@@ -455,34 +455,34 @@ TEST(rejected_asks_at_once)
 TEST(waited_since_before_a_restart)
 {
     struct ctl_session s = session_in(CTL_SESSION_JOINING);
-    CU_ASSERT_FALSE(poll(&s, start + SECOND).join.waited);
+    CU_ASSERT(!poll(&s, start + SECOND).join.waited);
     struct ctl_message m = message(&s, CTL_PENDING);
-    CU_ASSERT_TRUE(receive(&s, &m, start + SECOND));
-    CU_ASSERT_FALSE(poll(&s, start + 3 * SECOND).join.waited);
+    CU_ASSERT(receive(&s, &m, start + SECOND));
+    CU_ASSERT(!poll(&s, start + 3 * SECOND).join.waited);
     m = message(&s, CTL_PENDING);
     m.head.boot_id = other_boot;
-    CU_ASSERT_TRUE(receive(&s, &m, start + 3 * SECOND));
+    CU_ASSERT(receive(&s, &m, start + 3 * SECOND));
     m = poll(&s, start + 3 * SECOND);
-    CU_ASSERT_TRUE(m.join.waited && !m.join.resume);
+    CU_ASSERT(m.join.waited && !m.join.resume);
 }
 
 TEST(rejoin)
 {
     struct ctl_session s = session_in(CTL_SESSION_READY);
     s.heartbeat.progress = first_tag + 17;
-    CU_ASSERT_TRUE(receive_unknown_from(&s, other_boot, start + SECOND));
+    CU_ASSERT(receive_unknown_from(&s, other_boot, start + SECOND));
     struct ctl_message m = poll(&s, start + SECOND);
     CU_ASSERT_EQUAL(m.head.type, CTL_JOIN);
-    CU_ASSERT_TRUE(m.join.resume);
+    CU_ASSERT(m.join.resume);
     struct sml_terms wish = terms_in(&m.join.terms);
-    CU_ASSERT_TRUE(wish.resumed);
+    CU_ASSERT(wish.resumed);
     CU_ASSERT_EQUAL(wish.slots, SLOTS);
     CU_ASSERT_EQUAL(wish.chunk_bytes, CHUNK_BYTES);
     CU_ASSERT_EQUAL(m.join.job, 9);
     CU_ASSERT_EQUAL(wish.first_tag, first_tag + 17);
     CU_ASSERT_EQUAL(m.join.roster, s.ready.roster);
     CU_ASSERT_NOT_EQUAL(m.join.roster, 0);
-    CU_ASSERT_FALSE(m.join.waited);
+    CU_ASSERT(!m.join.waited);
 
     m = message(&s, CTL_READY);
     m.head.boot_id = other_boot;
@@ -493,11 +493,11 @@ TEST(rejoin)
     struct ctl_message bad = m;
     next.slots = 2 * SLOTS;
     bad.ready.terms = terms_of(next);
-    CU_ASSERT_FALSE(receive(&s, &bad, start + SECOND));
+    CU_ASSERT(!receive(&s, &bad, start + SECOND));
     bad = m;
     bad.ready.resumed = false;
-    CU_ASSERT_FALSE(receive(&s, &bad, start + SECOND));
-    CU_ASSERT_TRUE(receive(&s, &m, start + SECOND));
+    CU_ASSERT(!receive(&s, &bad, start + SECOND));
+    CU_ASSERT(receive(&s, &m, start + SECOND));
     CU_ASSERT_EQUAL(s.state, CTL_SESSION_READY);
     CU_ASSERT_EQUAL(s.generation, 2);
     CU_ASSERT_EQUAL(s.boot_id, other_boot);
@@ -549,7 +549,7 @@ TEST(rejoining_waits_for_room)
         struct ctl_message m = message(&s, CTL_REFUSED);
         m.failure = (struct ctl_failure){.reason = reasons[i], .rank = RANK, .text = "all places are taken"};
         m.head.boot_id = other_boot;
-        CU_ASSERT_TRUE(receive(&s, &m, start));
+        CU_ASSERT(receive(&s, &m, start));
         CU_ASSERT_EQUAL(s.state, CTL_SESSION_REJOINING);
         CU_ASSERT_EQUAL(poll(&s, start + SECOND).head.type, CTL_JOIN);
         struct ctl_session admitted = s;
@@ -559,13 +559,13 @@ TEST(rejoining_waits_for_room)
 
         m = message(&admitted, CTL_READY);
         m.head.boot_id = other_boot;
-        CU_ASSERT_TRUE(receive(&admitted, &m, start + 2 * SECOND));
+        CU_ASSERT(receive(&admitted, &m, start + 2 * SECOND));
         CU_ASSERT_EQUAL(admitted.state, CTL_SESSION_READY);
     }
     struct ctl_session s = session_in(CTL_SESSION_JOINING); /* who has nothing to lose yet hears it at once */
     struct ctl_message m = message(&s, CTL_REFUSED);
     m.failure.reason = CTL_NO_JOBS;
-    CU_ASSERT_TRUE(receive(&s, &m, start));
+    CU_ASSERT(receive(&s, &m, start));
     CU_ASSERT_EQUAL(s.state, CTL_SESSION_FAILED);
 
     s = session_in(CTL_SESSION_REJOINING);
@@ -631,7 +631,7 @@ TEST(failures_in_words)
     s = session_in(CTL_SESSION_JOINING);
     m = message(&s, CTL_REFUSED);
     m.head.version = 9;
-    CU_ASSERT_TRUE(receive(&s, &m, start));
+    CU_ASSERT(receive(&s, &m, start));
     check_failure(&s, CTL_BAD_VERSION, "the switch speaks version 9 of the control protocol, this program 2");
 }
 

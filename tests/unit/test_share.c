@@ -195,10 +195,10 @@ TEST(who_has_had_two_parts_waits_for_those_who_have_had_none)
     share_turns_init(&turns);
     CU_ASSERT(share_turns_ask(&turns, 9, 10000));
     CU_ASSERT(is_served(7, 20000));
-    CU_ASSERT_FALSE(is_served(7, 1000));
+    CU_ASSERT(!is_served(7, 1000));
     CU_ASSERT(is_served(9, 10000)); /* ends the turn: 7 has had its part of the next one, too */
     CU_ASSERT(is_served(7, 10000));
-    CU_ASSERT_FALSE(is_served(7, 1000));
+    CU_ASSERT(!is_served(7, 1000));
     CU_ASSERT(is_served(9, 20000));
     CU_ASSERT(is_served(7, 20000));
 }
@@ -208,7 +208,7 @@ TEST(who_asks_no_more_holds_nobody_up_for_long)
     share_turns_init(&turns);
     share_turns_ask(&turns, SHARE_FLOWS - 1, 10000);
     for (unsigned turn = 0; turn <= SHARE_TURNS_QUIET; turn++) {
-        CU_ASSERT_FALSE(is_served(7, 21000));
+        CU_ASSERT(!is_served(7, 21000));
         CU_ASSERT_EQUAL(turns.n, 2);
         share_turns_next(&turns);
     }

@@ -22,12 +22,12 @@ TEST(measured)
     const struct crossover none = {0}, first = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_AT_ONCE},
                            all = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_SIZES};
 
-    CU_ASSERT_FALSE(crossover_is_measured(&none, 8));
-    CU_ASSERT_TRUE(crossover_is_measured(&first, 8));
-    CU_ASSERT_TRUE(crossover_is_measured(&first, (128 << 10) - 1));
-    CU_ASSERT_FALSE(crossover_is_measured(&first, 128 << 10));
-    CU_ASSERT_FALSE(crossover_is_measured(&first, SIZE_MAX));
-    CU_ASSERT_TRUE(crossover_is_measured(&all, SIZE_MAX));
+    CU_ASSERT(!crossover_is_measured(&none, 8));
+    CU_ASSERT(crossover_is_measured(&first, 8));
+    CU_ASSERT(crossover_is_measured(&first, (128 << 10) - 1));
+    CU_ASSERT(!crossover_is_measured(&first, 128 << 10));
+    CU_ASSERT(!crossover_is_measured(&first, SIZE_MAX));
+    CU_ASSERT(crossover_is_measured(&all, SIZE_MAX));
 }
 
 TEST(open_mpi_unless_the_switch_is_clearly_faster)
@@ -56,10 +56,10 @@ TEST(a_contest_ends)
     struct contest even = {0};
     const double switchs[WAYS] = {10, 8}, librarys[WAYS] = {10, 12};
     for (unsigned i = 0; i < CONTEST_ROUNDS; i++) {
-        CU_ASSERT_FALSE(contest_is_decided(&even));
+        CU_ASSERT(!contest_is_decided(&even));
         contest_note(&even, i % 2 ? librarys : switchs);
     }
-    CU_ASSERT_TRUE(contest_is_decided(&even));
+    CU_ASSERT(contest_is_decided(&even));
     CU_ASSERT_EQUAL(contest_winner(&even), S); /* by 8 to 7 */
 }
 
@@ -126,9 +126,9 @@ TEST(where_no_size_is_known_all_go_the_usual_way)
 TEST(larger_sizes_have_longer)
 {
     for (unsigned i = 1; i < CROSSOVER_SIZES; i++)
-        CU_ASSERT_TRUE(crossover_seconds[i] >= crossover_seconds[i - 1]);
-    CU_ASSERT_TRUE(crossover_seconds[CROSSOVER_AT_ONCE - 1] <= 0.3);
-    CU_ASSERT_TRUE(crossover_seconds[CROSSOVER_SIZES - 1] <= 2);
+        CU_ASSERT(crossover_seconds[i] >= crossover_seconds[i - 1]);
+    CU_ASSERT(crossover_seconds[CROSSOVER_AT_ONCE - 1] <= 0.3);
+    CU_ASSERT(crossover_seconds[CROSSOVER_SIZES - 1] <= 2);
 }
 
 TEST(a_size_is_in_the_range_of_the_measured_one_next_to_it)
@@ -142,8 +142,8 @@ TEST(a_size_is_in_the_range_of_the_measured_one_next_to_it)
                  {131072, false}, {(8 << 20) - 1, false}, {8 << 20, true}, {SIZE_MAX, true}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         CU_ASSERT_EQUAL(crossover_has(ranges, sizes[i].bytes), sizes[i].to_switch);
-    CU_ASSERT_FALSE(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL - 1));
-    CU_ASSERT_TRUE(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL));
+    CU_ASSERT(!crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL - 1));
+    CU_ASSERT(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL));
 }
 
 TEST(larger_sizes_are_measured_when_they_are_needed)

@@ -9,11 +9,11 @@ TEST(the_last_one_is_taken_once)
     struct sighting s = {0};
     uint8_t port;
 
-    CU_ASSERT_FALSE(sighting_take(&s, &station, &port));
+    CU_ASSERT(!sighting_take(&s, &station, &port));
     sighting_note(&s, &first, 3);
     sighting_note(&s, &last, 63);
     CU_ASSERT(sighting_take(&s, &station, &port));
     CU_ASSERT(net_same_mac(&station, &last));
     CU_ASSERT_EQUAL(port, 63);
-    CU_ASSERT_FALSE(sighting_take(&s, &station, &port));
+    CU_ASSERT(!sighting_take(&s, &station, &port));
 }

@@ -102,15 +102,15 @@ TEST(terms_survive_the_wire)
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
     terms.bytes = SML_TERMS_BYTES_LEAST - 1;
-    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    CU_ASSERT(!sml_terms_parse(&back, &terms));
     terms.bytes = AGG_TERMS_MAX + 1;
-    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    CU_ASSERT(!sml_terms_parse(&back, &terms));
     terms = terms_of(t);
     terms.protocol++;
-    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    CU_ASSERT(!sml_terms_parse(&back, &terms));
     terms = terms_of(t);
     terms.version++;
-    CU_ASSERT_FALSE(sml_terms_parse(&back, &terms));
+    CU_ASSERT(!sml_terms_parse(&back, &terms));
 }
 
 /* Whether the wish is refused, with these words in the reason. */
@@ -186,7 +186,7 @@ TEST(wishes_that_cannot_both_be_granted)
     CU_ASSERT(differ(usual_but_format(XFER_FORMAT_FP16), usual_but_format(XFER_FORMAT_INT32),
                      "fp16 elements with exponents", "int32 elements with exponents"));
     CU_ASSERT(differ(usual_but_plain(true), usual, "published packets only", "packets of all kinds"));
-    CU_ASSERT_FALSE(sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
+    CU_ASSERT(!sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
 }
 
 static bool grant_by(const struct agg_limits *limits, const struct sml_terms wishes[RANKS],
@@ -265,7 +265,7 @@ TEST(tables_are_checked_and_must_be_the_same)
     struct sml_table other = four_bits;
     struct sml_terms t;
 
-    CU_ASSERT_FALSE(is_refused(usual_but_table(four_bits), ""));
+    CU_ASSERT(!is_refused(usual_but_table(four_bits), ""));
     other.values[15] = 27;
     CU_ASSERT(is_refused(usual_but_table(other), "the table of code 0x04 is none of 1 to 4 bits"));
     other.values[15] = 31;
@@ -310,7 +310,7 @@ TEST(sums_that_might_not_fit_are_refused)
         wish[r] = terms_of(t);
     CU_ASSERT(sml_protocol.grant(wish, MANY - 1, &limits, &granted, &why));
     CU_ASSERT_FATAL(sml_terms_parse(&t, &granted) && memcmp(&t.table, &four_bits, sizeof four_bits) == 0);
-    CU_ASSERT_FALSE(sml_protocol.grant(wish, MANY, &limits, &granted, &why));
+    CU_ASSERT(!sml_protocol.grant(wish, MANY, &limits, &granted, &why));
     CU_ASSERT_STRING_EQUAL(why.text,
                            "a granularity of 30 times 9 ranks does not fit sums of 8 bits: compress with a "
                            "granularity of 28 at most, or sums of 16 bits");
@@ -330,7 +330,7 @@ TEST(a_rank_takes_its_own_table_or_none)
     CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
     granted = terms_of(usual);
     CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
-    CU_ASSERT_FALSE(sml_worker.accept(&granted, &wish, &progress));
+    CU_ASSERT(!sml_worker.accept(&granted, &wish, &progress));
 }
 
 TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
@@ -340,17 +340,17 @@ TEST(what_cannot_be_keyed_is_refused_and_says_what_lifts_it)
 
     for (unsigned r = 0; r < RANKS; r++)
         wishes[r].keyed = r != 2; /* whose libswagg does not know of it */
-    CU_ASSERT_FALSE(grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT(!grant_keyed(wishes, 0, &t, &why));
     CU_ASSERT(why.rank == 2 && strstr(why.text, "set the tenant's data_keys to false") != NULL);
     wishes[2].keyed = true;
     CU_ASSERT(grant_keyed(wishes, 0, &t, &why));
-    CU_ASSERT_FALSE(grant_keyed(wishes, 80, &t, &why));
+    CU_ASSERT(!grant_keyed(wishes, 80, &t, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "64 bytes at least, there is room for 60"));
     for (unsigned r = 0; r < RANKS; r++) {
         wishes[r].plain = true;
         wishes[r].format = XFER_FORMAT_INT32;
     }
-    CU_ASSERT_FALSE(grant_keyed(wishes, 0, &t, &why));
+    CU_ASSERT(!grant_keyed(wishes, 0, &t, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "data_keys: false"));
 }
 
@@ -365,7 +365,7 @@ TEST(a_resumed_job_stays_keyed_or_not)
     wishes[0].keyed = wishes[2].keyed = true;
     CU_ASSERT(grant(wishes, 0, &t, &why) && t.keyed);
     wishes[2].keyed = false;
-    CU_ASSERT_FALSE(grant(wishes, 0, &t, &why));
+    CU_ASSERT(!grant(wishes, 0, &t, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "rank 0 were keyed, those of rank 2 were not keyed"));
 }
 
@@ -377,7 +377,7 @@ TEST(a_rank_without_a_key_takes_no_keyed_terms)
 
     job.keyed = true;
     granted = terms_of(job);
-    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
+    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
     wish.keyed = true;
     wished = terms_of(wish);
     CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
@@ -396,7 +396,7 @@ TEST(a_keyed_pool_needs_the_secret)
     CU_ASSERT(sml_protocol.footprint(&cfg, &without));
     t.keyed = true;
     cfg.terms = terms_of(t);
-    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+    CU_ASSERT(!sml_protocol.footprint(&cfg, &f));
     cfg.shared = &shared;
     CU_ASSERT_FATAL(sml_protocol.footprint(&cfg, &f));
     CU_ASSERT(f.payload_bytes == SML_HEADER_BYTES + 1024 + XFER_AUTH_BYTES && !f.checked);
@@ -420,7 +420,7 @@ TEST(published_packets_have_published_lengths)
         CU_ASSERT_FATAL(grant(wishes, 0, &t, &why));
         CU_ASSERT(t.plain && t.chunk_bytes == lengths[i].get && sml_terms_published(&t));
     }
-    CU_ASSERT_FALSE(grant(wishes, 100, &t, &why));
+    CU_ASSERT(!grant(wishes, 100, &t, &why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "128 bytes at least, there is room for 88"));
 }
 
@@ -436,13 +436,13 @@ TEST(a_rank_goes_by_published_packets_if_the_switch_says_so)
     CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
     job.chunk_bytes = 1020;
     granted = terms_of(job);
-    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
+    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
     wish.plain = true; /* and who wished so is not given others */
     wished = granted = terms_of(wish);
     CU_ASSERT(sml_worker.accept(&wished, &granted, &progress));
     wish.plain = false;
     granted = terms_of(wish);
-    CU_ASSERT_FALSE(sml_worker.accept(&wished, &granted, &progress));
+    CU_ASSERT(!sml_worker.accept(&wished, &granted, &progress));
 }
 
 /* Ranks 1 and 3 resume, from these chunks; the others begin. */
@@ -468,13 +468,13 @@ TEST(a_resumed_job_goes_on_where_the_last_rank_is)
     CU_ASSERT(t.resumed && t.slots == 64 && t.chunk_bytes == 1024 && t.first_tag == UINT32_MAX - 10);
 
     wish_to_resume(wishes, 100, 165);
-    CU_ASSERT_FALSE(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(!grant(wishes, 1472, &t, &why));
     CU_ASSERT(why.rank == UINT16_MAX && strstr(why.text, "65 chunks apart") != NULL);
     wish_to_resume(wishes, 100, 164);
     CU_ASSERT(grant(wishes, 1472, &t, &why));
 
     wishes[3].chunk_bytes = 512;
-    CU_ASSERT_FALSE(grant(wishes, 1472, &t, &why));
+    CU_ASSERT(!grant(wishes, 1472, &t, &why));
     CU_ASSERT(why.rank == 3 && strstr(why.text, "rank 1 had 64 slots and 1024 bytes") != NULL);
 }
 
@@ -501,10 +501,10 @@ TEST(a_quorum_is_near_the_rank_that_is_furthest)
 
     CU_ASSERT_FATAL(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 996}, &t, &why));
     CU_ASSERT_EQUAL(t.first_tag, 1060 - 64);
-    CU_ASSERT_FALSE(resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 995}, &t, &why));
+    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){100, 1060, 1010, 995}, &t, &why));
     CU_ASSERT(why.rank == 1 && strstr(why.text, "960 chunks ahead") && strstr(why.text, "only 2"));
 
-    CU_ASSERT_FALSE(resume_with_a_quorum((const uint32_t[]){1 << 30, 100, 101, 100}, &t, &why));
+    CU_ASSERT(!resume_with_a_quorum((const uint32_t[]){1 << 30, 100, 101, 100}, &t, &why));
     CU_ASSERT(why.rank == 0 && strstr(why.text, "rank 0 says") && strstr(why.text, "only 1"));
 }
 
@@ -520,7 +520,7 @@ TEST(a_rank_that_a_quorum_may_have_left_behind_cannot_begin)
         wishes[r].first_tag = 100;
         wishes[r].quorum = 3;
     }
-    CU_ASSERT_FALSE_FATAL(grant(wishes, 1472, &t, &why));
+    CU_ASSERT_FATAL(!grant(wishes, 1472, &t, &why));
     CU_ASSERT(why.rank == 2 && strstr(why.text, "rank 2 had not begun") && strstr(why.text, "3 others"));
 
     wishes[1].resumed = false; /* those that were READY were too few for any sum */
@@ -540,9 +540,9 @@ TEST(terms_are_lowered_by_halves_but_not_of_a_resumed_job)
     CU_ASSERT_EQUAL(t.slots, 4);
     CU_ASSERT(sml_protocol.lower(&terms) && sml_terms_parse(&t, &terms));
     CU_ASSERT_EQUAL(t.slots, 2);
-    CU_ASSERT_FALSE(sml_protocol.lower(&terms));
+    CU_ASSERT(!sml_protocol.lower(&terms));
     terms = terms_of(usual_but_resumed(true));
-    CU_ASSERT_FALSE(sml_protocol.lower(&terms));
+    CU_ASSERT(!sml_protocol.lower(&terms));
 }
 
 TEST(terms_can_be_listed)
@@ -568,7 +568,7 @@ TEST(what_a_pool_takes_follows_from_the_terms)
     CU_ASSERT_EQUAL(f.payload_bytes, SML_HEADER_BYTES + 1024 + XFER_TRAILER_BYTES);
     CU_ASSERT(f.bytes > 512 * (2 + RANKS - 1) * 1024);
     cfg.terms = terms_of(usual_but_slots(500));
-    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+    CU_ASSERT(!sml_protocol.footprint(&cfg, &f));
     cfg.terms.protocol = 0;
-    CU_ASSERT_FALSE(sml_protocol.footprint(&cfg, &f));
+    CU_ASSERT(!sml_protocol.footprint(&cfg, &f));
 }

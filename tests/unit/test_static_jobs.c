@@ -206,9 +206,9 @@ TEST(what_is_heard_last_keeps_a_job_from_starting_over)
     complete(0, 9, 0);
     wait_ms(&now, 100);
     CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_HELD);
-    CU_ASSERT_FALSE(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
+    CU_ASSERT(!jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
     CU_ASSERT_EQUAL(send(0, 0, 4000, 9, 1), SML_DROP_DUPLICATE);
-    CU_ASSERT_FALSE(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
+    CU_ASSERT(!jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
     CU_ASSERT(jobs_renew(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number, true));
     complete(0, 0, 0);
 }

@@ -48,7 +48,7 @@ TEST(a_probe_is_answered_in_its_place)
     begin();
     CU_ASSERT_EQUAL(ask(OTHER, SECOND), STRANGERS_PATH);
     CU_ASSERT_EQUAL(bytes, sizeof(payload));
-    CU_ASSERT_TRUE(path_parse_answer(&found, payload, bytes));
+    CU_ASSERT(path_parse_answer(&found, payload, bytes));
     CU_ASSERT(found.tag == 0x1234 && found.data_ports == PORTS);
 }
 

@@ -93,11 +93,11 @@ TEST(a_column_that_is_not_there_is_named)
     json_t *view = json_loads(TABLE, 0, NULL), *empty = json_loads("{\"jobs\": []}", 0, NULL);
     char why[128] = "";
 
-    CU_ASSERT_TRUE(print_is_empty(empty) && !print_is_empty(view));
-    CU_ASSERT_FALSE(print_lacks(view, &right, why, sizeof(why)));
-    CU_ASSERT_FALSE(print_lacks(view, &plain, why, sizeof(why)));
-    CU_ASSERT_FALSE(print_lacks(empty, &right, why, sizeof(why))); /* nobody can know */
-    CU_ASSERT_TRUE(print_lacks(view, &wrong, why, sizeof(why)));
+    CU_ASSERT(print_is_empty(empty) && !print_is_empty(view));
+    CU_ASSERT(!print_lacks(view, &right, why, sizeof(why)));
+    CU_ASSERT(!print_lacks(view, &plain, why, sizeof(why)));
+    CU_ASSERT(!print_lacks(empty, &right, why, sizeof(why))); /* nobody can know */
+    CU_ASSERT(print_lacks(view, &wrong, why, sizeof(why)));
     CU_ASSERT_STRING_EQUAL(why, "--only: there is no fames in this view; there are: name, frames, rx");
     json_decref(view);
     json_decref(empty);

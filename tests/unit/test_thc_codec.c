@@ -19,7 +19,7 @@ static struct thc_codec codec_of(unsigned bits, unsigned granularity, double fra
     struct thc_codec c;
 
     thc_table_solve(&t);
-    CU_ASSERT_TRUE_FATAL(thc_codec_init(&c, &t, block, agg_kernels_get(name)));
+    CU_ASSERT_FATAL(thc_codec_init(&c, &t, block, agg_kernels_get(name)));
     return c;
 }
 
@@ -374,11 +374,11 @@ TEST(what_is_no_number_has_no_norm_and_no_sum)
         uint8_t packed[BLOCK];
 
         norm = thc_transform(&c, x, 1);
-        CU_ASSERT_FALSE(isfinite(norm));
+        CU_ASSERT(!isfinite(norm));
         thc_encode(&c, packed, x, norm, 1);
         decoded(&c, x, packed, norm);
         for (unsigned i = 0; i < BLOCK; i++)
-            CU_ASSERT_FALSE(isfinite(x[i]) && x[i] != 0);
+            CU_ASSERT(!(isfinite(x[i]) && x[i] != 0));
     }
 }
 
@@ -404,9 +404,9 @@ TEST(blocks_are_powers_of_two)
 
     wrong.fraction = 1;
     thc_table_solve(&t);
-    CU_ASSERT_TRUE(thc_codec_init(&c, &t, THC_MOST_BLOCK, agg_kernels_get("scalar")));
-    CU_ASSERT_FALSE(thc_codec_init(&c, &t, THC_LEAST_BLOCK / 2, agg_kernels_get("scalar")));
-    CU_ASSERT_FALSE(thc_codec_init(&c, &t, 1000, agg_kernels_get("scalar")));
-    CU_ASSERT_FALSE(thc_codec_init(&c, &t, UINT32_C(1) << 31, agg_kernels_get("scalar")));
-    CU_ASSERT_FALSE(thc_codec_init(&c, &wrong, 1024, agg_kernels_get("scalar")));
+    CU_ASSERT(thc_codec_init(&c, &t, THC_MOST_BLOCK, agg_kernels_get("scalar")));
+    CU_ASSERT(!thc_codec_init(&c, &t, THC_LEAST_BLOCK / 2, agg_kernels_get("scalar")));
+    CU_ASSERT(!thc_codec_init(&c, &t, 1000, agg_kernels_get("scalar")));
+    CU_ASSERT(!thc_codec_init(&c, &t, UINT32_C(1) << 31, agg_kernels_get("scalar")));
+    CU_ASSERT(!thc_codec_init(&c, &wrong, 1024, agg_kernels_get("scalar")));
 }

@@ -409,7 +409,7 @@ TEST(a_job_outlives_the_port_toward_its_parent)
     uplinks_cut(&uplinks, 0, "h0");
     CU_ASSERT(uplinks_find(&uplinks, 0, &mac, &port)); /* that was another port */
     registrar_cut(registrar, ABOVE, "uplink");
-    CU_ASSERT_FALSE(uplinks_find(&uplinks, 0, &mac, &port));
+    CU_ASSERT(!uplinks_find(&uplinks, 0, &mac, &port));
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
     tick();
     for (unsigned p = 0; p < RIG_PORTS; p++)
@@ -436,7 +436,7 @@ TEST(a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere)
     tick();
     for (unsigned p = 0; p < RIG_PORTS; p++)
         CU_ASSERT_EQUAL(rig_sent(p, frame), p != ABOVE);
-    CU_ASSERT_FALSE(uplinks_find(&uplinks, 0, &mac, &port));
+    CU_ASSERT(!uplinks_find(&uplinks, 0, &mac, &port));
 }
 
 /* A job of the configuration with rank 0's address and UDP port. */
@@ -508,7 +508,7 @@ TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
     registry_change_forget(&c);
     CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_DRAIN, 0, "up-1", clock_ns()));
     CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
-    CU_ASSERT_FALSE(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
+    CU_ASSERT(!registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
 }
 
 /* Its job may begin after the reload, as that tenant's. */

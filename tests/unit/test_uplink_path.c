@@ -133,10 +133,10 @@ TEST(other_payloads_are_no_answers)
 
     uplink_path_init(&p, 1500, NONCE);
     path_build_question(payload, sizeof(payload), 1, 0);
-    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    CU_ASSERT(!uplink_path_answer(&p, payload, sizeof(payload), S));
     path_answer(payload, 1); /* to a question of somebody else's */
-    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    CU_ASSERT(!uplink_path_answer(&p, payload, sizeof(payload), S));
     memset(payload, 0, sizeof(payload));
-    CU_ASSERT_FALSE(uplink_path_answer(&p, payload, sizeof(payload), S));
+    CU_ASSERT(!uplink_path_answer(&p, payload, sizeof(payload), S));
     CU_ASSERT_EQUAL(p.mtu, 0);
 }

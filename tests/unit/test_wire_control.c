@@ -213,7 +213,7 @@ TEST(layout_head_and_join)
     uint8_t bytes[CTL_MESSAGE_MAX];
     CU_ASSERT_EQUAL(ctl_build(bytes, &m), sizeof expected + 59);
     CU_ASSERT_EQUAL(memcmp(bytes, expected, sizeof expected), 0);
-    CU_ASSERT_TRUE(is_zero(bytes + sizeof expected, 59));
+    CU_ASSERT(is_zero(bytes + sizeof expected, 59));
 }
 
 static void check_body(uint8_t type, const uint8_t *expected, size_t n)
@@ -539,7 +539,7 @@ TEST(ranks_text_always_fits)
                 break;
             }
             for (unsigned rank = first; rank <= last; rank++, told++)
-                CU_ASSERT_TRUE(ctl_ranks_has(&set, rank));
+                CU_ASSERT(ctl_ranks_has(&set, rank));
             next = *next ? next : NULL;
         }
         CU_ASSERT_EQUAL(told + more, ctl_ranks_count(&set));

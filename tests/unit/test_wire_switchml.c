@@ -251,21 +251,21 @@ TEST(a_checksum_holds_for_its_sender_and_undamaged_only)
     struct sml_packet p;
 
     CU_ASSERT_EQUAL_FATAL(parse(payload, bytes, &p), SML_OK);
-    CU_ASSERT_TRUE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3)); /* one that was not agreed on */
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 2));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0x0300));
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, XFER_SWITCH));
+    CU_ASSERT(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3)); /* one that was not agreed on */
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 2));
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0x0300));
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, XFER_SWITCH));
     for (size_t bit = 0; bit < 8 * bytes; bit++) {
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
         if (parse(payload, bytes, &p) == SML_OK)
-            CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
+            CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3));
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     payload[0] &= (uint8_t)~CHECKSUM_BIT;
     CU_ASSERT_EQUAL_FATAL(parse(payload, bytes - XFER_TRAILER_BYTES, &p), SML_OK);
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3)); /* none, though agreed on */
-    CU_ASSERT_TRUE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3));
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 3)); /* none, though agreed on */
+    CU_ASSERT(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 3));
 }
 
 /* Size code 5 stands for the agreed size and an authenticator. */
@@ -286,8 +286,8 @@ TEST(keyed_packets_say_so)
         CU_ASSERT_EQUAL(parsed.body_bytes, body);
         CU_ASSERT_EQUAL(parse(payload, SML_HEADER_BYTES + XFER_AUTH_BYTES - 1, &parsed), SML_TOO_SHORT);
     }
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 0)); /* in a job that is not keyed */
-    CU_ASSERT_FALSE(sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0));
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_NONE, 0)); /* in a job that is not keyed */
+    CU_ASSERT(!sml_checksum_holds(&p, XFER_CHECKSUM_CRC32C, 0));
 }
 
 /* A switch that does not know the job has no key of it. */
@@ -314,7 +314,7 @@ TEST(a_reject_echoes_the_packet_and_its_checksum)
         CU_ASSERT_EQUAL_FATAL(parse(out, bytes, &r), SML_OK);
         CU_ASSERT(r.kind == SML_REJECT && r.job == 9 && r.tag == 77 && r.slot == 5);
         CU_ASSERT(r.body_bytes == sizeof boot_id && memcmp(r.body, boot_id, sizeof boot_id) == 0);
-        CU_ASSERT_TRUE(sml_checksum_holds(&r, checksum, XFER_SWITCH));
+        CU_ASSERT(sml_checksum_holds(&r, checksum, XFER_SWITCH));
     }
 }
 
@@ -343,7 +343,7 @@ TEST(a_call_is_big_endian_and_comes_back)
     CU_ASSERT_FATAL(xfer_parse_call(&parsed, wire, sizeof wire));
     CU_ASSERT(xfer_call_equal(&parsed, &call));
     for (size_t bytes = 0; bytes < XFER_CALL_BYTES; bytes++)
-        CU_ASSERT_FALSE(xfer_parse_call(&parsed, wire, bytes));
+        CU_ASSERT(!xfer_parse_call(&parsed, wire, bytes));
 }
 
 TEST(calls_that_differ_in_any_field_differ)
@@ -357,7 +357,7 @@ TEST(calls_that_differ_in_any_field_differ)
     c[4].root++;
     c[5].count += UINT64_C(1) << 40;
     for (unsigned i = 0; i < 6; i++)
-        CU_ASSERT_FALSE(xfer_call_equal(&c[i], &call));
+        CU_ASSERT(!xfer_call_equal(&c[i], &call));
     CU_ASSERT(xfer_call_equal(&call, &call));
 }
 
@@ -387,8 +387,8 @@ TEST(a_mismatch_comes_back_and_is_refused_at_any_other_length)
     CU_ASSERT(xfer_call_equal(&parsed.yours, &call));
     CU_ASSERT_EQUAL(parsed.peers.collective, 0);
     for (size_t bytes = 0; bytes < XFER_MISMATCH_BYTES; bytes++)
-        CU_ASSERT_FALSE(xfer_parse_mismatch(&parsed, wire, bytes));
-    CU_ASSERT_FALSE(xfer_parse_mismatch(&parsed, wire, XFER_MISMATCH_BYTES + 1));
+        CU_ASSERT(!xfer_parse_mismatch(&parsed, wire, bytes));
+    CU_ASSERT(!xfer_parse_mismatch(&parsed, wire, XFER_MISMATCH_BYTES + 1));
 }
 
 TEST(slot_and_version_follow_from_the_tag)

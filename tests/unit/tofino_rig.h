@@ -64,7 +64,7 @@ static inline void hear_helper(void)
     struct pollfd waiting = {.fd = helper_fd(rig.helper), .events = POLLIN};
 
     CU_ASSERT_EQUAL_FATAL(poll(&waiting, 1, 60000), 1);
-    CU_ASSERT_TRUE_FATAL(helper_receive(rig.helper, answered, NULL));
+    CU_ASSERT_FATAL(helper_receive(rig.helper, answered, NULL));
 }
 
 static inline void speak(void)
@@ -127,7 +127,7 @@ static inline void open_rig(void)
     parts.helper = rig.helper = helper_start(sed, 60);
     CU_ASSERT_EQUAL_FATAL(membership_open(&rig.membership, &parts, rig.now), 0);
     hear_helper();
-    CU_ASSERT_TRUE_FATAL(membership_has_begun(&rig.membership));
+    CU_ASSERT_FATAL(membership_has_begun(&rig.membership));
     rig.reload.running = &rig.cfg;
     rig.host = (struct common_host){&rig.membership.common, &rig.reload};
     json_decref((json_t *)parts.setup);
