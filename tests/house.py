@@ -48,7 +48,7 @@ ROOMS = {
     "lib/command_line": ["lib/nearest", "lib/version"],
     "lib/keys": ["lib/core/keys"],
     "lib/settings": ["lib/nearest"],
-    "lib/client": ["lib/core", *CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/version"],
+    "lib/client": ["lib/core", *CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/nearest", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/examples": [],

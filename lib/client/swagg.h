@@ -242,6 +242,17 @@ struct swagg_job;
  * has ended with meanwhile, if ranks that came out of it sooner have called and failed. */
 int swagg_open(struct swagg_job **job, const struct swagg_options *options);
 
+/* An option in words, as docs/libswagg.md has them: {"protocol", "atp"}, {"size", "4"}. */
+struct swagg_word {
+    const char *name, *value;
+};
+
+/* swagg_open for callers that do not have struct swagg_options, such as programs in other languages: n
+ * options in words, the last of several of a name counts; the others have their defaults. log may be NULL.
+ * Besides as swagg_open; a name or value that does not exist is SWAGG_ERR_ARGUMENT. */
+int swagg_open_words(struct swagg_job **job, const struct swagg_word *words, size_t n,
+                     void (*log)(void *ctx, enum swagg_log_level level, const char *line), void *log_ctx);
+
 /* On every rank, recv[i] = op over all ranks' send[i]. count: elements of swagg_element_size(type, op) bytes;
  * may be 0. An operation that the type does not have (docs/libswagg.md has the table) is SWAGG_ERR_ARGUMENT.
  * send may equal recv; otherwise they must not overlap. Both stay the caller's, and are in use until the call
@@ -298,7 +309,7 @@ struct swagg_turnout {
 int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 
 /* Ends the job on all ranks: the peers' calls fail with SWAGG_ERR_ABORTED and this text, and so do this
- * rank's. why may be NULL, and is copied. */
+ * rank's. why may be NULL, and is copied. Any thread may call this until swagg_close. */
 void swagg_abort(struct swagg_job *job, const char *why);
 
 /* Leaves the job and frees everything. NULL is fine. Waits for buffered reduces, at most call_timeout_ms; if

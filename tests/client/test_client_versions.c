@@ -97,6 +97,44 @@ TEST(the_version_is_one_word)
     CU_ASSERT_PTR_NULL(strpbrk(swagg_version(), " @\n"));
 }
 
+static int open_with(const struct swagg_word *words, size_t n)
+{
+    struct swagg_job *job;
+    int rc = swagg_open_words(&job, words, n, NULL, NULL);
+    swagg_close(job);
+    return rc;
+}
+
+TEST(options_in_words_need_no_struct)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct swagg_word words[] = {
+        {"switch_ip", loop_switch_ip(ls)}, {"job", "words"}, {"size", "7"}, {"mode", "arrival"},
+        {"feedback_bytes", "5000000000"},  {"size", "1"}};
+    enum { WORDS = sizeof words / sizeof words[0] };
+    static const struct {
+        struct swagg_word word;
+        const char *complaint;
+    } wrong[] = {
+        {{"protcol", "atp"}, "there is no \"protcol\"; did you mean \"protocol\"?"},
+        {{"colour", "red"}, "there is no \"colour\": docs/libswagg.md has them"},
+        {{"checksum", "crc"}, "options.checksum is \"crc\": it must be one of none, crc32c"},
+        {{"size", "1x"}, "options.size is \"1x\": it must be a number"},
+        {{"size", "4294967297"}, "it must be a number"},
+        {{"feedback_bytes", "-1"}, "it must be a number"},
+        {{"slots", "1"}, "options.slots is 1: it must be 2 to 16384"},
+        {{"job", NULL}, "a name or a value is NULL"},
+    };
+    CU_ASSERT_EQUAL(open_with(words, WORDS), SWAGG_OK);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        words[WORDS - 1] = wrong[i].word;
+        CU_ASSERT_EQUAL(open_with(words, WORDS), SWAGG_ERR_ARGUMENT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(swagg_last_error(), wrong[i].complaint));
+    }
+    CU_ASSERT_EQUAL(open_with(NULL, 1), SWAGG_ERR_ARGUMENT);
+    loop_switch_stop(ls);
+}
+
 int main(void)
 {
     seed_from_environment();

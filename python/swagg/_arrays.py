@@ -1,0 +1,72 @@
+"""Collectives of numpy arrays: of any shape, in the host's byte order. One that is not contiguous is copied."""
+from __future__ import annotations
+
+from concurrent.futures import Future
+from typing import Optional, Sequence, Union
+
+import numpy as np
+
+from ._job import Job, Op, Type, element_size
+
+_TYPES = {np.dtype(kind): Type[name] for kind, name in (
+    ("i1", "INT8"), ("i2", "INT16"), ("i4", "INT32"), ("i8", "INT64"), ("u1", "UINT8"), ("u2", "UINT16"), ("u4", "UINT32"),
+    ("u8", "UINT64"), ("f2", "FLOAT16"), ("f4", "FLOAT32"), ("f8", "FLOAT64"), ("?", "BOOL"), ("c8", "COMPLEX64"), ("c16", "COMPLEX128"))}
+
+
+def _op(op: Union[Op, str]) -> Op:
+    if isinstance(op, Op):
+        return op
+    try:
+        return Op[op.upper()]
+    except KeyError:
+        raise ValueError(f"there is no operation {op!r}: use one of {', '.join(o.name.lower() for o in Op)}") from None
+
+
+def _type(array: np.ndarray, op: Op) -> Type:
+    type = _TYPES.get(array.dtype)
+    if type is None:
+        raise TypeError(f"arrays of {array.dtype} cannot be summed: use one of {', '.join(str(d) for d in _TYPES)}")
+    if element_size(type, op) == 0:
+        raise TypeError(f"{array.dtype} has no {op.name.lower()}")
+    return type
+
+
+def _result(array: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
+    if out is None:
+        return np.empty(array.shape, array.dtype)
+    if out.dtype != array.dtype or out.shape != array.shape or not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError(f"out must be a writable contiguous array of {array.dtype} and shape {array.shape}")
+    return out
+
+
+def allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> np.ndarray:
+    """op over all ranks' arrays, in a new array or in out, which may be the array itself."""
+    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    type, out = _type(array, op), _result(array, out)
+    job.allreduce(array.ctypes.data, out.ctypes.data, array.size, type, op)
+    return out
+
+
+def post_allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> "Future[np.ndarray]":
+    """allreduce that the job's thread makes while the program goes on; the array and out are in use until the future is done."""
+    return job.post(allreduce, job, array, op, out)
+
+
+def allreduce_many(job: Job, arrays: Sequence, op: Union[Op, str] = "sum") -> list[np.ndarray]:
+    """allreduce of several arrays of one type in one stream: small ones share packets, and none waits for the one before it."""
+    op = _op(op)
+    arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]
+    if len({a.dtype for a in arrays}) > 1:
+        raise TypeError(f"arrays of one call have one type; these have {', '.join(sorted({str(a.dtype) for a in arrays}))}")
+    results = [_result(a, None) for a in arrays]
+    if arrays:
+        job.allreduce_many([(a.ctypes.data, r.ctypes.data, a.size) for a, r in zip(arrays, results)], _type(arrays[0], op), op)
+    return results
+
+
+def reduce(job: Job, array, op: Union[Op, str] = "sum", root: int = 0) -> Optional[np.ndarray]:
+    """As allreduce, but only the root gets the result; the others get None."""
+    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    type, out = _type(array, op), _result(array, None) if job.rank == root else None
+    job.reduce(array.ctypes.data, None if out is None else out.ctypes.data, array.size, type, op, root)
+    return out

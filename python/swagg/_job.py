@@ -1,0 +1,182 @@
+"""Jobs: the ranks that sum together, and their calls."""
+from __future__ import annotations
+
+import ctypes
+import enum
+import logging
+import queue
+import threading
+from concurrent.futures import Future
+from typing import Any, Callable, Optional, Sequence
+
+from . import _library
+
+_swagg = _library.load()
+_log = logging.getLogger("swagg")
+_LEVELS = (logging.ERROR, logging.WARNING, logging.INFO, logging.DEBUG)
+
+
+class Type(enum.IntEnum):
+    """Of elements: enum swagg_type of swagg.h."""
+
+    INT32, INT64, FLOAT32, FLOAT64, INT8, INT16, UINT8, UINT16, UINT32, UINT64, BOOL, FLOAT16, BFLOAT16, COMPLEX64, \
+        COMPLEX128 = range(1, 16)
+
+
+class Op(enum.IntEnum):
+    """What is done to elements: enum swagg_op of swagg.h. Of logical ones the result is 1 or 0."""
+
+    SUM, PROD, MIN, MAX, LAND, LOR, LXOR, BAND, BOR, BXOR, AVG = range(1, 12)
+
+
+class Status(enum.IntEnum):
+    """What a call failed with: enum swagg_status of swagg.h."""
+
+    ARGUMENT = -1  # nothing was sent, and the job goes on
+    NO_SWITCH = -2
+    REFUSED = -3
+    DEADLINE = -4
+    MISMATCH = -5
+    LOST = -6
+    ABORTED = -7
+    SYSTEM = -8
+
+
+class Error(RuntimeError):
+    """A call has failed. Its text has what happened, and which ranks are missing. After any status but ARGUMENT a
+    job can only be closed."""
+
+    def __init__(self, status: int):
+        self.status = Status(status)
+        super().__init__(f"{_swagg.swagg_strerror(status).decode()}: {_swagg.swagg_last_error().decode()}")
+
+
+def _check(status: int) -> None:
+    if status < 0:
+        raise Error(status)
+
+
+def version() -> str:
+    """Of libswagg, as in "0.1.0+6b38cdc4f1aa"."""
+    return _swagg.swagg_version().decode()
+
+
+def element_size(type: Type, op: Op = Op.SUM) -> int:
+    """Bytes of an element; 0: the type does not have this operation."""
+    return _swagg.swagg_element_size(type, op)
+
+
+@_library.LOG
+def _write_log(_ctx, level, line):
+    _log.log(_LEVELS[level], "%s", line.decode("utf-8", "replace"))
+
+
+class Job:
+    """A rank's part in a job. Every rank makes the same calls in the same order.
+
+    `options` are those of docs/libswagg.md, by their names: Job(switch_ip="10.0.0.254", job="train", rank=0, size=4).
+    None stands for an option's default. Waits until all ranks have come (join_timeout_ms). What the library says goes to
+    the logger "swagg".
+
+    Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the
+    package. Calls from several threads wait for each other. post() has a thread of the job make a call, in the order in
+    which they are posted; blocking calls wait until all posted ones are done."""
+
+    def __init__(self, **options: Any):
+        said = {name: str(value).encode() for name, value in options.items() if value is not None}
+        words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
+        self._job = ctypes.c_void_p()
+        self._making = threading.RLock()
+        self._posted: "queue.SimpleQueue[Optional[tuple]]" = queue.SimpleQueue()
+        self._poster: Optional[threading.Thread] = None
+        _check(_swagg.swagg_open_words(ctypes.byref(self._job), words, len(said), _write_log, None))
+        self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
+
+    def allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0) -> None:
+        """recv[i] = op over all ranks' send[i]; they may be the same. name: of the tensor, for compressed calls (swagg_name_tensor)."""
+        self._make(self._allreduce, send, recv, count, type, op, name)
+
+    def allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM) -> None:
+        """allreduce of several tensors in one stream: (send, recv, count) of each."""
+        array = (_library.Segment * len(segments))(*segments)
+        self._make(lambda: _swagg.swagg_allreducev(self._open(), array, len(segments), type, op))
+
+    def reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0) -> None:
+        """As allreduce, but only the root gets the result."""
+        self._make(lambda: _swagg.swagg_reduce(self._open(), send, recv, count, type, op, root))
+
+    def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+        """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
+        buffers are in use until the future is done."""
+        future: "Future[Any]" = Future()
+        self._open()
+        if self._poster is None:
+            self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
+            self._poster.start()
+        self._posted.put((future, call, arguments))
+        return future
+
+    def stats(self) -> dict[str, float]:
+        """Totals since the job was opened, of this rank: struct swagg_stats of swagg.h."""
+        stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
+        _check(_swagg.swagg_get_stats(self._open(), stats))
+        return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
+
+    def abort(self, why: str = "") -> None:
+        """Ends the job on all ranks: their calls fail with this text. From any thread."""
+        if self._job:
+            _swagg.swagg_abort(self._job, why.encode())
+
+    def close(self) -> None:
+        """Waits for what was posted, leaves the job and frees everything. A second time: nothing."""
+        poster, self._poster = self._poster, None
+        if poster is not None:
+            self._posted.put(None)
+            if poster is not threading.current_thread():  # a destructor may run there
+                poster.join()
+        with self._making:
+            job, self._job = self._job, ctypes.c_void_p()
+            _swagg.swagg_close(job)
+
+    def __enter__(self) -> "Job":
+        return self
+
+    def __exit__(self, kind, error, trace) -> None:
+        if error is not None:
+            self.abort(f"{kind.__name__}: {error}"[:200])
+        self.close()
+
+    def _open(self) -> ctypes.c_void_p:
+        if not self._job:
+            raise ValueError("the job is closed")
+        return self._job
+
+    def _allreduce(self, send, recv, count, type, op, name):
+        if name:
+            _swagg.swagg_name_tensor(self._open(), name)
+        return _swagg.swagg_allreduce(self._open(), send, recv, count, type, op)
+
+    def _make(self, call, *arguments):
+        if self._poster is not None and self._poster is not threading.current_thread():
+            self.post(self._make, call, *arguments).result()  # behind what was posted
+            return
+        with self._making:
+            _check(call(*arguments))
+
+    def _make_posted(self):
+        while True:
+            item = self._posted.get()
+            if item is None:
+                return
+            future, call, arguments = item
+            error = result = None
+            try:
+                result = call(*arguments)
+            except BaseException as raised:  # the future's to raise
+                error = raised
+            del item, call, arguments  # before anybody hears of it: buffers, and what the call was of, are the caller's again
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+            del future, error, result

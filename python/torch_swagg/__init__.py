@@ -1,0 +1,23 @@
+"""swagg as a backend of torch.distributed: allreduce and reduce are summed in a swagg switch.
+
+    import torch_swagg
+    torch.distributed.init_process_group("swagg")
+
+The environment says where the switch is (SWAGG_SWITCH, on rank 0 at least), and what else a job is to have, by the names of
+docs/libswagg.md: SWAGG_MODE=arrival, SWAGG_KEY_FILE=... torch_swagg.hooks has communication hooks for DistributedDataParallel over
+any backend.
+"""
+import torch.distributed as dist
+
+from .group import ProcessGroupSwagg
+
+__all__ = ["ProcessGroupSwagg", "register"]
+
+
+def register() -> None:
+    """Makes "swagg" a backend. Importing this module does it; torch 2 does by its entry points."""
+    if "swagg" not in (name.lower() for name in getattr(dist.Backend, "backend_list", ())) and not hasattr(dist.Backend, "SWAGG"):
+        dist.Backend.register_backend("swagg", ProcessGroupSwagg)
+
+
+register()

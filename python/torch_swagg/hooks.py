@@ -1,0 +1,71 @@
+"""Communication hooks for DistributedDataParallel over any backend: buckets of gradients are averaged in the switch.
+
+    model.register_comm_hook(SwaggState(), thc_hook)
+
+A state has a job for each hook that is used with it; it is opened by the first bucket."""
+from typing import Any, Optional
+
+import torch
+import torch.distributed as dist
+from swagg import Job, Op
+
+from .jobs import open_job
+from .tensors import Buffer, torch_future
+
+
+class SwaggState:
+    """options: of the jobs, as docs/libswagg.md has them; else the environment's."""
+
+    def __init__(self, process_group: Optional[dist.ProcessGroup] = None, **options: Any):
+        self.group, self.options, self.jobs = process_group, options, {}
+
+    def job(self, **more: Any) -> Job:
+        key = tuple(sorted(more.items()))
+        if key not in self.jobs:
+            self.jobs[key] = open_job(self._exchange, dist.get_rank(self.group), dist.get_world_size(self.group), **self.options, **more)
+        return self.jobs[key]
+
+    def _exchange(self, said):
+        box = [said]
+        first = 0 if self.group is None else dist.distributed_c10d.get_global_rank(self.group, 0)
+        dist.broadcast_object_list(box, src=first, group=self.group)
+        return box[0]
+
+    def close(self) -> None:
+        for job in self.jobs.values():
+            job.close()
+        self.jobs = {}
+
+    def __getstate__(self):
+        """Checkpoints have the options; jobs are opened anew."""
+        return {**self.__dict__, "group": None, "jobs": {}}
+
+
+def _average(state: SwaggState, bucket: dist.GradBucket, **more: Any) -> torch.futures.Future[torch.Tensor]:
+    tensor = bucket.buffer()
+    if dist.get_world_size(state.group) == 1:
+        future: torch.futures.Future = torch.futures.Future()
+        future.set_result(tensor)
+        return future
+    job, buffer = state.job(**more), Buffer(tensor, Op.AVG)
+    return torch_future(job.post(buffer.allreduce, job, bucket.index() + 1), tensor)
+
+
+def swagg_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """Averages as they are."""
+    return _average(state, bucket)
+
+
+def fp16_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """On the wire 16 bits a number, with a scale for each packet."""
+    return _average(state, bucket, numbers="fp16")
+
+
+def int32_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """SwitchML's numbers: integers with a scale for each packet, for switches that add nothing else."""
+    return _average(state, bucket, numbers="int32")
+
+
+def thc_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    """Compressed to a few bits a number; what is left out of a bucket is added to it the next time."""
+    return _average(state, bucket, compression="thc")

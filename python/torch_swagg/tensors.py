@@ -1,0 +1,64 @@
+"""Tensors in swagg's calls: which types and operations there are, and where their elements lie meanwhile."""
+from __future__ import annotations
+
+from concurrent.futures import Future
+
+import torch
+import torch.distributed as dist
+from swagg import Job, Op, Type, element_size
+
+TYPES = {torch.int8: Type.INT8, torch.int16: Type.INT16, torch.int32: Type.INT32, torch.int64: Type.INT64, torch.uint8: Type.UINT8,
+         torch.float16: Type.FLOAT16, torch.bfloat16: Type.BFLOAT16, torch.float32: Type.FLOAT32, torch.float64: Type.FLOAT64,
+         torch.bool: Type.BOOL, torch.complex64: Type.COMPLEX64, torch.complex128: Type.COMPLEX128}
+OPS = {"SUM": Op.SUM, "AVG": Op.AVG, "PRODUCT": Op.PROD, "MIN": Op.MIN, "MAX": Op.MAX, "BAND": Op.BAND, "BOR": Op.BOR, "BXOR": Op.BXOR}
+# What is the same of the values 0 and 1.
+OPS_OF_BOOL = {Op.SUM: Op.LOR, Op.MAX: Op.LOR, Op.BOR: Op.LOR, Op.PROD: Op.LAND, Op.MIN: Op.LAND, Op.BAND: Op.LAND, Op.BXOR: Op.LXOR}
+
+
+def op_of(op: dist.ReduceOp) -> Op:
+    for name, ours in OPS.items():
+        if op == getattr(dist.ReduceOp, name):
+            return ours
+    raise ValueError(f"{op} is no operation of swagg's: use one of {', '.join(OPS)}")
+
+
+class Buffer:
+    """A tensor's elements in the host's memory, in one piece: the tensor itself, or a copy."""
+
+    def __init__(self, tensor: torch.Tensor, op: Op):
+        if tensor.is_sparse:
+            raise TypeError("sparse tensors are not summed: make it dense")
+        self.type, self.op = TYPES.get(tensor.dtype), op
+        if self.type == Type.BOOL:
+            self.op = OPS_OF_BOOL.get(op, op)
+        if self.type is None or element_size(self.type, self.op) == 0:
+            raise TypeError(f"swagg has no {op.name.lower()} of {tensor.dtype}")
+        self.tensor = tensor.detach()
+        self.host = self.tensor.cpu().contiguous()
+
+    def allreduce(self, job: Job, name: int = 0) -> None:
+        job.allreduce(self.host.data_ptr(), self.host.data_ptr(), self.host.numel(), self.type, self.op, name)
+        self.put_back()
+
+    def reduce(self, job: Job, root: int) -> None:
+        job.reduce(self.host.data_ptr(), self.host.data_ptr() if job.rank == root else None, self.host.numel(), self.type, self.op, root)
+        if job.rank == root:
+            self.put_back()
+
+    def put_back(self) -> None:
+        if self.host.data_ptr() != self.tensor.data_ptr():
+            self.tensor.copy_(self.host)
+
+
+def torch_future(done: Future, value) -> torch.futures.Future:
+    """torch's future of a call: value, or the call's error. torch's set_exception is Python's alone: who waits in C++, as DDP does, would
+    take the exception for the value. What then() raises is an error there, too."""
+    began: torch.futures.Future = torch.futures.Future()
+
+    def end(_):
+        done.result()
+        return value
+
+    future = began.then(end)
+    done.add_done_callback(lambda _: began.set_result(None))
+    return future

@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+"""The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import ranks
+
+if __name__ == "__main__":
+    BUILD = ranks.build_directory()
+import numpy as np
+import swagg
+
+RANKS = 3
+IN_NUMPY = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "land": np.logical_and, "lor": np.logical_or,
+            "lxor": np.logical_xor, "band": np.bitwise_and, "bor": np.bitwise_or, "bxor": np.bitwise_xor}
+KINDS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "c8", "c16")
+
+
+def job(server, name, rank, **options):
+    return swagg.Job(switch_ip=server, job=name, rank=rank, size=RANKS, **options)
+
+
+def array(kind, rank, count=1000):
+    """Small numbers, so that floats' sums and products are exact."""
+    return np.random.default_rng(rank + 7).integers(0, 2 if kind == "?" else 4, count).astype(kind)
+
+
+def every_type(rank, server):
+    with job(server, "types", rank) as j:
+        for kind in KINDS:
+            all_arrays = [array(kind, r) for r in range(RANKS)]
+            for name, function in IN_NUMPY.items():
+                try:
+                    result = swagg.allreduce(j, all_arrays[rank], name)
+                except TypeError:
+                    continue
+                expected = function(function(all_arrays[0], all_arrays[1]), all_arrays[2]).astype(kind)
+                assert result.dtype == np.dtype(kind) and np.array_equal(result, expected), (kind, name, result, expected)
+        assert j.stats()["calls"] > len(KINDS) * 4
+
+
+def test_types(server):
+    ranks.run(every_type, RANKS, server)
+
+
+def shapes_and_ways(rank, server):
+    with job(server, "ways", rank) as j:
+        matrix = np.arange(12, dtype="f4").reshape(3, 4) + rank
+        expected = np.arange(12, dtype="f4").reshape(3, 4) * 3 + 3
+        assert np.array_equal(swagg.allreduce(j, matrix), expected)
+        assert np.array_equal(swagg.allreduce(j, matrix.T), expected.T)  # not contiguous
+        assert swagg.allreduce(j, matrix, "avg", out=matrix) is matrix and np.array_equal(matrix, expected / 3)
+        assert swagg.allreduce(j, np.float64(rank), swagg.Op.MAX) == 2
+        assert swagg.allreduce(j, np.zeros(0, "i4")).size == 0
+        root = swagg.reduce(j, np.full(5, rank), root=1)
+        assert (root is None) == (rank != 1) and (root is None or np.array_equal(root, np.full(5, 3)))
+        posted = [swagg.post_allreduce(j, np.full(100 * i, i)) for i in range(20)]
+        assert np.array_equal(swagg.allreduce(j, np.ones(3, "i4")), [3, 3, 3])  # behind them
+        assert all(future.done() and np.array_equal(future.result(), np.full(100 * i, 3 * i)) for i, future in enumerate(posted))
+        many = swagg.allreduce_many(j, [np.ones(2), np.zeros((0, 3)), np.full((2, 2), 2.0)])
+        assert [m.tolist() for m in many] == [[3, 3], [], [[6, 6], [6, 6]]]
+
+
+def test_ways(server):
+    ranks.run(shapes_and_ways, RANKS, server)
+
+
+def raises(kind, words, call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except kind as error:
+        assert words in str(error), error
+        return error
+    raise AssertionError(f"no {kind.__name__}")
+
+
+def mistakes(rank, server):
+    raises(swagg.Error, 'did you mean "protocol"?', swagg.Job, protcol="atp")
+    raises(swagg.Error, "must be one of switchml, atp, auto", swagg.Job, protocol="other")
+    raises(swagg.Error, "it must be a number", swagg.Job, size="three")
+    raises(swagg.Error, "switch_ip is missing", swagg.Job, job="x", rank=0, size=1)
+    with job(server, "mistakes", rank, call_timeout_ms=ranks.PATIENCE_S * 1000) as j:
+        raises(TypeError, "cannot be summed", swagg.allreduce, j, np.array(["text"]))
+        raises(TypeError, "has no band", swagg.allreduce, j, np.ones(3), "band")
+        raises(ValueError, "there is no operation", swagg.allreduce, j, np.ones(3), "add")
+        raises(ValueError, "out must be", swagg.allreduce, j, np.ones(3), "sum", np.ones(4))
+        assert swagg.allreduce(j, np.ones(1))[0] == RANKS
+        error = raises(swagg.Error, "", swagg.allreduce, j, np.ones(100 if rank else 200))
+        assert error.status == swagg.Status.MISMATCH or error.status == swagg.Status.ABORTED, error
+    raises(ValueError, "the job is closed", j.stats)
+
+
+def test_mistakes(server):
+    ranks.run(mistakes, RANKS, server)
+
+
+def one_raises(rank, server):
+    """A program's own exception ends the others' calls, and tells them why."""
+    try:
+        with job(server, "raises", rank) as j:
+            if rank == 1:
+                swagg.allreduce(j, np.ones(1))
+                raise KeyError("my own mistake")
+            swagg.allreduce(j, np.ones(1))
+            swagg.post_allreduce(j, np.ones(10)).result()
+            raise AssertionError("rank 1 has not taken part")
+    except KeyError:
+        assert rank == 1
+    except swagg.Error as error:
+        assert rank != 1 and "my own mistake" in str(error), error
+
+
+def test_one_raises(server):
+    ranks.run(one_raises, RANKS, server)
+
+
+if __name__ == "__main__":
+    ranks.main(ranks.Server(BUILD).address, (test_types, test_ways, test_mistakes, test_one_raises))
