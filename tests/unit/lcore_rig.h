@@ -172,8 +172,27 @@ static inline void rig_release(void *mbuf)
     rte_pktmbuf_free(mbuf);
 }
 
+/* What all of a program's tests share, once. */
+static inline void rig_start(void)
+{
+    char lcore[32];
+    char *args[] = {
+        program_invocation_short_name, "--no-huge", "-m", "64", "--no-pci", "--no-shconf", "--no-telemetry",
+        "--log-level=error",           lcore};
+
+    if (rig_mbufs != NULL)
+        return;
+    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
+    CU_ASSERT_FATAL(rte_eal_init(RTE_DIM(args), args) >= 0);
+    rig_mbufs = rte_pktmbuf_pool_create("mbufs", RIG_MBUFS, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    rig_classifier.rcu = rte_zmalloc("rcu", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
+    CU_ASSERT_FATAL(rig_mbufs != NULL && rig_classifier.rcu != NULL &&
+                    rte_rcu_qsbr_init(rig_classifier.rcu, 1) == 0);
+}
+
 static inline void rig_open(void)
 {
+    rig_start();
     for (unsigned p = 0; p < RIG_PORTS; p++)
         CU_ASSERT_FATAL(fake_port_init(&rig_port[p], &rig_fake[p], "fake", 1));
     rig_bridge = aligned_alloc(64, bridge_footprint(64));
@@ -318,24 +337,6 @@ static inline uint64_t rig_drops(void)
         for (unsigned kind = 0; kind < DROP_KINDS; kind++)
             sum += rig.counters.drop[p][kind];
     return sum;
-}
-
-/* For main to return: runs the tests. */
-static inline int rig_main(void)
-{
-    char lcore[32];
-    char *args[] = {
-        program_invocation_short_name, "--no-huge", "-m", "64", "--no-pci", "--no-shconf", "--no-telemetry",
-        "--log-level=error",           lcore};
-
-    snprintf(lcore, sizeof(lcore), "--lcores=0@%d", sched_getcpu());
-    if (rte_eal_init(RTE_DIM(args), args) < 0)
-        return 1;
-    rig_mbufs = rte_pktmbuf_pool_create("mbufs", RIG_MBUFS, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
-    rig_classifier.rcu = rte_zmalloc("rcu", rte_rcu_qsbr_get_memsize(1), RTE_CACHE_LINE_SIZE);
-    if (rig_mbufs == NULL || rig_classifier.rcu == NULL || rte_rcu_qsbr_init(rig_classifier.rcu, 1) != 0)
-        return 1;
-    return unit_main();
 }
 
 #endif

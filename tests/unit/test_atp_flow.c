@@ -283,8 +283,3 @@ TEST(without_aggregators_all_pass)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 0);
     close_atp();
 }
-
-int main(void)
-{
-    return rig_main();
-}

@@ -207,8 +207,3 @@ TEST(a_quiet_job_starts_over)
     pass(1, ETHER_TYPE, rte_cpu_to_be_32(996), 3);
     CU_ASSERT_EQUAL(verdicts(CLN_HELD), 3);
 }
-
-int main(void)
-{
-    return rig_main();
-}

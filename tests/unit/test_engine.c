@@ -495,8 +495,3 @@ TEST(time_may_send_to_all_and_let_go_of_a_frame)
     }
     CU_ASSERT_EQUAL(rig.counters.verdict[OTHER][3], 1);
 }
-
-int main(void)
-{
-    return rig_main();
-}

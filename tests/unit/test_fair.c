@@ -187,8 +187,3 @@ TEST(nothing_waits_where_there_is_nobody_to_share_with)
         ;
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_GRADIENTS], 9 * RECEIVE_BURST - 1);
 }
-
-int main(void)
-{
-    return rig_main();
-}

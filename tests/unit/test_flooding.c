@@ -326,8 +326,3 @@ TEST(it_does_not_look_for_loops_unless_it_shall)
     CU_ASSERT_PTR_NOT_NULL(strstr(guarded(), "used twice; no probes look for a loop (loops.find)"));
     CU_ASSERT_EQUAL(rig_sent_all(), 0);
 }
-
-int main(void)
-{
-    return rig_main();
-}

@@ -214,8 +214,3 @@ TEST(the_job_was_heard_when_it_works)
     static_jobs_tick(&fixed, UINT64_MAX); /* it is never quiet for too long: runs are numbered */
     CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
 }
-
-int main(void)
-{
-    return rig_main();
-}

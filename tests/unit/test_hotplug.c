@@ -91,8 +91,3 @@ TEST(merged_frames_are_carried_once_the_last_device_without_them_is_gone)
     port_close(&dp.port[SECOND]);
     rig_close();
 }
-
-int main(void)
-{
-    return rig_main();
-}

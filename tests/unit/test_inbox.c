@@ -64,6 +64,8 @@ static unsigned take(unsigned port, unsigned *all)
     return of_port;
 }
 
+EACH_TEST(rig_start, NULL)
+
 TEST(frames_come_in_order)
 {
     struct rte_mbuf *taken[INBOX_BURST];
@@ -152,9 +154,4 @@ TEST(one_that_was_never_opened_can_be_closed)
     inbox.wakeup = -1;
     inbox_close(&inbox);
     CU_ASSERT_EQUAL(inbox.wakeup, -1);
-}
-
-int main(void)
-{
-    return rig_main();
 }

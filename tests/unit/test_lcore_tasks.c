@@ -184,8 +184,3 @@ TEST(what_others_leave_for_it_wakes_it)
     rig_shards.inbox[0] = NULL;
     rte_ring_free(inbox);
 }
-
-int main(void)
-{
-    return rig_main();
-}

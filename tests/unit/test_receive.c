@@ -651,8 +651,3 @@ TEST(the_switchs_address_behind_anothers_mac)
     CU_ASSERT_EQUAL(rig.counters.event[EVENT_FLOODED], 1);
     rig_sent_all();
 }
-
-int main(void)
-{
-    return rig_main();
-}

@@ -22,7 +22,6 @@ enum { BOOT = 77, DATA_PORTS = 4 };
 
 static const struct agg_protocol *const spoken[] = {&sml_protocol, &tally};
 
-static struct rte_rcu_qsbr *rcu;
 static struct jobs jobs;
 static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
 static struct config cfg;
@@ -39,12 +38,14 @@ static void set_up(void)
                                           .boot_id = BOOT,
                                           .data_ports = DATA_PORTS};
 
-    jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
+    jobs = (struct jobs){
+        .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     CU_ASSERT_EQUAL_FATAL(registrar_open(&registrar, &parts, &cfg), 0);
 }
 
 static void open_registrar(void)
 {
+    log_set_level(LOG_LEVEL_ERROR);
     rig_open();
     memset(&cfg, 0, sizeof(cfg));
     cfg.mtu = 1500;
@@ -761,17 +762,4 @@ TEST(jobs_can_be_visited)
     registry_host_visit(&registrar->common, see, &seen);
     CU_ASSERT(seen.jobs == 1 && seen.state == CTL_ENTRY_RUNNING);
     CU_ASSERT_STRING_EQUAL(seen.name, "j");
-}
-
-/* No polling lcore runs, so nobody holds a job. */
-static bool start_rcu(void)
-{
-    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0;
-}
-
-int main(void)
-{
-    log_set_level(LOG_LEVEL_ERROR);
-    return start_rcu() ? rig_main() : 1;
 }

@@ -139,7 +139,7 @@ int main(void)
 
     if (!capture_begin())
         return EXIT_FAILURE;
-    status = rig_main();
+    status = unit_main();
     capture_end();
     return status;
 }

@@ -194,8 +194,3 @@ TEST(libpcap_reads_the_file)
     CU_ASSERT_EQUAL(pcap_next_ex(pcap, &head, &data), PCAP_ERROR_BREAK);
     pcap_close(pcap);
 }
-
-int main(void)
-{
-    return rig_main();
-}

@@ -20,7 +20,6 @@ enum { BOOT = 77, DATA_PORTS = 4, PARENT = 9, ABOVE = 2 /* the parent's port */,
 
 static const struct agg_protocol *const spoken[] = {&sml_protocol};
 
-static struct rte_rcu_qsbr *rcu;
 static struct jobs jobs;
 static struct lcores lcores = {.lcore = {&rig}}; /* the main one alone */
 static struct config cfg;
@@ -90,7 +89,8 @@ static void open_switch(void)
                                          .ports = &ports,
                                          .probe_port = SML_PORT_FIRST},
                  &cfg);
-    jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
+    jobs = (struct jobs){
+        .rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 16 << 20, .frames_max = 64};
     rig.engine.source[engine_from_members(AGG_PROTOCOL_SWITCHML)].jobs = &jobs.running[AGG_PROTOCOL_SWITCHML];
     rig.engine.source[engine_from_parent(AGG_PROTOCOL_SWITCHML, 0)] = (struct engine_source){
         .table = &sml_protocol, .jobs = &jobs.above[0][AGG_PROTOCOL_SWITCHML], .parent = true};
@@ -531,11 +531,4 @@ TEST(a_job_that_has_ended_is_found_neither_way)
     jobs_close(&jobs, AGG_PROTOCOL_SWITCHML, number);
     CU_ASSERT_PTR_NULL(jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, number));
     CU_ASSERT_PTR_NULL(agg_jobs_find(&jobs.above[0][AGG_PROTOCOL_SWITCHML], PARENTS_JOB));
-}
-
-int main(void)
-{
-    /* No polling lcore runs, so nobody holds a job. */
-    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    return rcu != NULL && rte_rcu_qsbr_init(rcu, 1) == 0 ? rig_main() : 1;
 }

@@ -218,8 +218,3 @@ TEST(a_job_of_a_tenant)
     CU_ASSERT_EQUAL(jobs_find(&dp.jobs, AGG_PROTOCOL_HOSTAGG, fixed.job[0].number)->tenant, -1);
     close_jobs();
 }
-
-int main(void)
-{
-    return rig_main();
-}

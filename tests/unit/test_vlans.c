@@ -234,8 +234,3 @@ TEST(without_buffers_a_frame_that_must_be_copied_is_dropped_by_name)
     expect_sent(2, 1, -1);
     rte_pktmbuf_free_bulk(taken, n);
 }
-
-int main(void)
-{
-    return rig_main();
-}
