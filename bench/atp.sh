@@ -30,8 +30,7 @@ atp_hosts() { # [FURTHER]
 atp_switch() { # [YAML...]
     # shellcheck disable=SC2034 # for net_swagg_config
     local NET_PORT="ecn_above: $ECN_ABOVE"
-    net_swagg_config "$NET_DIR/swagg.yaml" "seed: $run" "$@"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    net_swagg_with "seed: $run" "$@"
 }
 
 # How a job reaches who sums.

@@ -42,8 +42,7 @@ print(json.dumps({"cpu": cpu, "allreduce_us": allreduce_us,
 
 measure() { # NAME YAML
     local before share times
-    net_swagg_config "$NET_DIR/swagg.yaml" "$2" "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    net_swagg_with "$2" "lcores: [{rx: [all], tx: [all], aggregate: [0]}]"
     sleep 1
     before=$(net_swagg_cpu)
     sleep "$seconds"

@@ -74,8 +74,7 @@ start_swagg() { # PROBABILITY [YAML...]
     local NET_IMPAIR="{rx: {drop: $1}, tx: {drop: $1}}"
     [ "$1" != 0 ] || NET_IMPAIR=
     shift
-    net_swagg_config "$NET_DIR/swagg.yaml" "seed: $run" "$@"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    net_swagg_with "seed: $run" "$@"
 }
 
 # The same command for all ranks at once, with the rank at its end.

@@ -233,18 +233,7 @@ def check_quoted_commands(page, place, line):
                 complain(place, f"{option} is nowhere in the code")
 
 
-# --- tables -------------------------------------------------------------------------------------------------------
-
-def tables(page, heading):
-    """Rows of the tables under a heading, as lists of cells."""
-    text = re.split(rf"^#+ {re.escape(heading)}.*$", page.read_text(), maxsplit=1, flags=re.M)
-    if len(text) < 2:
-        complain(page.name, f'there is no section "{heading}"')
-        return
-    for line in re.split(r"^#", text[1], maxsplit=1, flags=re.M)[0].splitlines():
-        if line.startswith("|") and not line.startswith("|--"):
-            yield [cell.strip() for cell in line.strip("|").split("|")]
-
+# --- what is listed ------------------------------------------------------------------------------------------------
 
 def check_examples():
     page = (ROOT / "docs/configuration.md").read_text()

@@ -50,10 +50,10 @@ says '^12 passed, 12 failed; logs: '
 seed=$(sed -n 's/^seed //p' "$dir/said")
 [ "$(cat "$dir/build/repeat/$seed/net-wrong.busy.3.log")" = "what was wrong" ] || fail "no log of what failed"
 [ ! -e "$dir/build/repeat/$seed/net-right.busy.3.log" ] || fail "a log of what did not fail"
-before=$(in_order)
-runs 1 3 net --seed "$seed"
+before=$(in_order | head -n 8) # of the first round
+runs 1 1 net --seed "$seed"
 [ "$(in_order)" = "$before" ] || fail "another order from the same seed"
-runs 1 3 net --seed $((seed + 1))
+runs 1 1 net --seed $((seed + 1))
 [ "$(in_order)" != "$before" ] || fail "the same order from another seed"
 runs 2 1 net/absent
 says 'no test "net/absent"; there are: net/right net/wrong$'

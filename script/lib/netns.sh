@@ -156,6 +156,19 @@ not() { # COMMAND...
     ! "$@"
 }
 
+# Whether a command prints a number, or a word, that is so: prints -gt 7 COMMAND...
+prints() { # OPERATOR VALUE COMMAND...
+    test "$("${@:3}")" "$1" "$2"
+}
+
+# The command must end with this status, and words that match.
+expect_end() { # STATUS REGEX COMMAND...
+    local words status=0
+    words=$("${@:3}" 2>&1) || status=$?
+    expect_equal "exit status after: $words" "$status" "$1"
+    expect_match "what it says" "$words" "$2"
+}
+
 expect_equal() { # WHAT ACTUAL EXPECTED
     [ "$2" = "$3" ] || fail "$1 is '$2', expected '$3'"
 }
@@ -394,6 +407,12 @@ net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     NET_SWAGG_PID=$!
     net_until 20 "swagg is ready" net_swagg_ready_or_gone
     grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
+}
+
+# Both: a configuration, swagg.yaml in $NET_DIR, and the daemon.
+net_swagg_with() { # [YAML...]
+    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
+    net_swagg_start "$NET_DIR/swagg.yaml"
 }
 
 net_swagg_ready_or_gone() {

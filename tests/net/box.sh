@@ -50,15 +50,11 @@ transfer 0 1 -n 20M # more than 2,000 frames
 step "two jobs at once: one on the bridge, with jumbo frames, one with ranks behind the router"
 NET_HOSTS=3
 ranks_start near 3 --sizes 1,2240,100003 --calls 100 --seed 6
-near=("${RANK_PID[@]}")
-for rank in 0 1 2; do
-    mv "$NET_DIR/rank$rank.log" "$NET_DIR/near$rank.log"
-done
+ranks_aside near
 NET_HOSTS=5
 ranks_run routed 5 --sizes 1,365,100003 --calls 40 --seed 7
-RANK_PID=("${near[@]}")
-ranks_wait 60
-expect_equal "exit statuses of the near job" "${RANK_STATUS[*]}" "0 0 0"
+ranks_back
+ranks_succeed 60
 grep -q '8960 bytes a packet' "$NET_DIR/near0.log" || fail "no jumbo frames: $(cat "$NET_DIR/near0.log")"
 grep -q '1460 bytes a packet' "$NET_DIR/rank0.log" || fail "not as long as the way allows: $(rank_log 0)"
 expect_equal "packets from another MAC" "$(net_telemetry /swagg/drops sml_foreign_mac)" 0
@@ -68,14 +64,12 @@ ranks_start moved 5 --sizes 10003 --calls 1000000
 for rank in 0 3; do
     rank_says 60 "$rank" "rank $rank: open"
 done
-before=$(net_telemetry /swagg/counters results)
-net_until 60 "collectives go on" more_results_than $((before + 1000))
+sums_go_on 1000
 ip -n "$NET_ID-r" link set outer address 02:00:00:00:0f:99
 for rank in 3 4; do
     net_until 60 "rank $rank is followed" grep -q "rank $rank speaks from MAC address 02:00:00:00:0f:99 now" "$NET_DIR/swagg.log"
 done
-after=$(net_telemetry /swagg/counters results)
-net_until 60 "collectives go on" more_results_than $((after + 1000))
+sums_go_on 1000
 for rank in 0 1 2 3 4; do
     kill "${RANK_PID[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")" # a wrong sum, or an error, would have ended it
 done

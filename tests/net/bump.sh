@@ -62,11 +62,11 @@ for device in h0:eth0 sw:p0 h2:eth0 sw:p2 sw:lbr sw:rbr; do
 done
 oversize=$(net_telemetry /swagg/drops oversize)
 refuses net_exec 0 ping -q -c1 -W1 -M "do" -s 3000 "$(net_ip 2)"
-net_until 5 "it is counted" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops oversize) -gt $oversize ]"
+net_until 5 "it is counted" prints -gt "$oversize" net_telemetry /swagg/drops oversize
 
 step "a storm is held down: what is more than configured is dropped by name"
 net_exec 0 "$here/storm.py" eth0 20000
-net_until 5 "storm_broadcast" sh -c "[ \$('$NET_LIB/telemetry.py' '$NET_ID' /swagg/drops storm_broadcast) -gt 0 ]"
+net_until 5 "storm_broadcast" prints -gt 0 net_telemetry /swagg/drops storm_broadcast
 expect_equal "others" "$(net_telemetry /swagg/drops storm_unknown)" 0
 reaches 1 "$(net_ip 3)"
 

@@ -8,17 +8,14 @@ net_begin configuration
 net_hosts 2
 config=$NET_DIR/bad.yaml
 
+swagg_of() { # PREFIX [--check] CONFIGURATION
+    ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "${@:2}" -- --file-prefix="$1"
+}
+
 # --check and a start both refuse it, with these words and no crash.
 says_no() { # REGEX
-    local words status
-    for arguments in --check ''; do
-        status=0
-        # shellcheck disable=SC2086 # an argument or none
-        words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" $arguments "$config" -- \
-            --file-prefix="$NET_ID" 2>&1) || status=$?
-        expect_equal "exit status (${arguments:-start}) after: $words" "$status" 2
-        expect_match "what swagg says" "$words" "$1"
-    done
+    expect_end 2 "$1" swagg_of "$NET_ID" --check "$config"
+    expect_end 2 "$1" swagg_of "$NET_ID" "$config"
 }
 
 step "the examples are good"
@@ -74,11 +71,7 @@ says_no "$config.*[Nn]o such file"
 
 # The configuration is good, but does not fit the machine: exit status 1.
 does_not_start() { # REGEX
-    local words status=0
-    words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" 2>&1) ||
-        status=$?
-    expect_equal "exit status after: $words" "$status" 1
-    expect_match "what swagg says" "$words" "$1"
+    expect_end 1 "$1" swagg_of "$NET_ID" "$config"
 }
 
 step "an interface that is not there"
@@ -116,13 +109,6 @@ net_swagg_stop
 # From here on it runs.
 net_swagg_config "$config"
 
-second_does_not_start() { # FILE PREFIX REGEX
-    local words status=0
-    words=$(ip netns exec "$NET_ID-sw" timeout 300 "$NET_BUILD/swagg/swagg" "$1" -- --file-prefix="$2" 2>&1) || status=$?
-    expect_equal "exit status after: $words" "$status" 1
-    expect_match "what swagg says" "$words" "$3"
-}
-
 step "no other user of the machine keeps swagg from its interfaces"
 ip netns exec "$NET_ID-sw" /usr/bin/python3 "$(dirname "${BASH_SOURCE[0]}")/squat.py" >"$NET_DIR/squat.log" 2>&1 &
 squatter=$!
@@ -134,11 +120,11 @@ wait "$squatter" || true
 
 step "a second one on the same ports, or with the same prefix, is refused, and the first goes on"
 net_swagg_start "$config"
-second_does_not_start "$config" "$NET_ID-b" "interface p0 is in use by another swagg, process $NET_SWAGG_PID:"
+expect_end 1 "interface p0 is in use by another swagg, process $NET_SWAGG_PID:" swagg_of "$NET_ID-b" "$config"
 printf 'ports: [{device: "net_af_packet0,iface=p1"}]\n' >"$NET_DIR/second.yaml"
-second_does_not_start "$NET_DIR/second.yaml" "$NET_ID-b" "interface p1 is in use by another swagg"
+expect_end 1 "interface p1 is in use by another swagg" swagg_of "$NET_ID-b" "$NET_DIR/second.yaml"
 printf 'ports: [{device: "net_null0"}]\n' >"$NET_DIR/second.yaml"
-second_does_not_start "$NET_DIR/second.yaml" "$NET_ID" "another swagg runs with this file prefix .*$NET_ID"
+expect_end 1 "another swagg runs with this file prefix .*$NET_ID" swagg_of "$NET_ID" "$NET_DIR/second.yaml"
 reaches 0 "$(net_switch_ip)"
 expect_equal "pid in telemetry" "$(net_telemetry /swagg/status pid)" "$NET_SWAGG_PID"
 net_swagg_kill # a killed daemon holds no locks
@@ -163,15 +149,9 @@ kill -STOP "$NET_SWAGG_PID"
 sleep 1
 kill -CONT "$NET_SWAGG_PID"
 net_until 30 "the log tells" grep -Eq "lcore 1 on CPU [0-9]+ stood still .* ms in all.*: " "$NET_DIR/swagg.log"
-has_counted() { # the line may have been of another stall
-    [ "$(net_telemetry /swagg/lcore,1 stalled_ms)" -ge 900 ]
-}
-net_until 30 "the second is counted" has_counted
+net_until 30 "the second is counted" prints -ge 900 net_telemetry /swagg/lcore,1 stalled_ms
 [ "$(net_telemetry /swagg/lcore,1 stalls)" -gt 0 ] || fail "no stall was counted"
-has_run() { # it sleeps nearly all the time
-    [ "$(net_telemetry /swagg/lcore,1 ran_ms)" -gt 0 ]
-}
-net_until 30 "the kernel tells what the thread ran" has_run
+net_until 30 "the kernel tells what the thread ran" prints -gt 0 net_telemetry /swagg/lcore,1 ran_ms
 
 step "SIGHUP: a file that is not good changes nothing, and the log says what is wrong with it"
 cp "$config" "$NET_DIR/kept.yaml"
@@ -213,10 +193,7 @@ exec 7<>"$NET_DIR/unread"
 dd if=/dev/zero of="$NET_DIR/unread" bs=4096 count=64 oflag=nonblock 2>"$NET_DIR/dd.log" || true # it is full
 ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" >&7 2>&1 </dev/null &
 NET_SWAGG_PID=$!
-lines_are_lost() {
-    [ "$(net_telemetry /swagg/status log_lines_lost)" -gt 0 ]
-}
-net_until 30 "lines are lost" lines_are_lost
+net_until 30 "lines are lost" prints -gt 0 net_telemetry /swagg/status log_lines_lost
 reaches 0 "$(net_switch_ip)"
 net_swagg_stop
 exec 7>&-
@@ -225,7 +202,7 @@ step "the log's file takes no more: it works all the same, and says later what w
 net_swagg_start "$config"
 prlimit --pid "$NET_SWAGG_PID" --fsize=$(($(stat -c %s "$NET_DIR/swagg.log") + 10)):unlimited
 kill -USR1 "$NET_SWAGG_PID"
-net_until 30 "a line is lost" lines_are_lost
+net_until 30 "a line is lost" prints -gt 0 net_telemetry /swagg/status log_lines_lost
 reaches 0 "$(net_switch_ip)"
 prlimit --pid "$NET_SWAGG_PID" --fsize=unlimited
 kill -USR1 "$NET_SWAGG_PID"

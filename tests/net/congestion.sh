@@ -6,16 +6,12 @@ set -euo pipefail
 
 begin_with_swagg congestion
 
-dropped() { # AT LEAST
-    [ "$(net_telemetry /swagg/drops,h1 tx_full)" -ge "$1" ]
-}
-
 step "a host sends far more than the other's link carries: the switch drops at that port"
 reaches 0 "$(net_ip 1)"
 tc -n "$NET_ID-sw" qdisc replace dev p1 root tbf rate 10mbit burst 32kb limit 1mb
 ip netns exec "$NET_ID-h0" "$(dirname "${BASH_SOURCE[0]}")/blast.py" "$(net_ip 1)" &
 blast=$!
-net_until 20 "frames are dropped" dropped 1000
+net_until 20 "frames are dropped" prints -ge 1000 net_telemetry /swagg/drops,h1 tx_full
 
 step "meanwhile other ports are served"
 reaches 2 "$(net_ip 3)"

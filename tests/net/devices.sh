@@ -9,8 +9,7 @@ net_begin devices
 net_hosts 4
 for device in kernel net_af_packet net_pcap; do
     step "$device"
-    NET_DEVICE=$device net_swagg_config "$NET_DIR/swagg.yaml"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    NET_DEVICE=$device net_swagg_with
     reaches 0 "$(net_ip 1)"
     reaches 3 "$(net_switch_ip)" -s 1472
     [ "$device" = net_af_packet ] || reaches 1 "$(net_ip 2)" -s 4000 # fragments are frames like others

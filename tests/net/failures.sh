@@ -16,13 +16,6 @@ for host in 0 1 2 3; do
 done
 frames_in_use=$(net_telemetry /swagg/memory mbufs_in_use)
 
-all_open() {
-    local rank
-    for rank in 0 1 2 3; do
-        rank_says 10 "$rank" open
-    done
-}
-
 polling_thread() { # of the daemon: its id
     grep -l worker "/proc/$NET_SWAGG_PID/task/"*/comm | head -n1 | cut -d/ -f5
 }
@@ -42,13 +35,13 @@ stop_daemon() { # SECONDS
 
 step "the switch's polling thread, then all of it, stands still for longer than lost_after: nobody is lost"
 ranks_start still 4 --until-told --largest 600K --pause 5 --seed 9
-all_open
+ranks_say 10 open
 windows_are_told() { # in heartbeats
     [ "$(net_ctl -H -o window ranks still | sort -n | head -n 1)" -gt 0 ] && [ "$(net_ctl -o window_most job still | awk '{ print $2 }')" -gt 0 ]
 }
 net_until 10 "the ranks have told their windows" windows_are_told
 for stop in stop_polling_thread stop_daemon; do
-    net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+    sums_go_on 500
     $stop 12
 done
 job_ends
@@ -56,17 +49,17 @@ refuses grep ' lost' "$NET_DIR/swagg.log"
 
 step "a worker is killed: its peers are told which one, long before their deadline"
 ranks_start killed 4 --calls 1000000
-all_open
+ranks_say 10 open
 kill -KILL "${RANK_PID[2]}"
 ranks_wait 10
 expect_told 'rank 2' 0 1 3
 
 step "with a quorum it is not: the others go on without it, and still do when it has been noticed"
 ranks_start quorum 4 --calls 1000000 --largest 150 --quorum 3 --quorum-wait 20
-all_open
+ranks_say 10 open
 kill -KILL "${RANK_PID[2]}"
 net_until 60 "rank 2 is lost" grep -q "rank 2 .*lost: .*; goes on with 3 of 4 ranks" "$NET_DIR/swagg.log"
-net_until 60 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+sums_go_on 500
 for rank in 0 1 3; do
     refuses net_gone "${RANK_PID[rank]}" # at a wrong sum it would
     kill -TERM "${RANK_PID[rank]}"
@@ -79,7 +72,7 @@ ranks_run killed 4 --sizes 1,100003 --calls 20
 
 step "jobs that sum in place leave no frames behind, however they ended"
 ranks_start frames 4 --calls 1000000
-all_open
+ranks_say 10 open
 [ "$(net_telemetry /swagg/job,frames kept_frames_max)" -gt 0 ] || fail "the job may keep no frames"
 net_until 10 "frames are kept" not all_frames_are_free
 kill -KILL "${RANK_PID[2]}"
@@ -88,7 +81,7 @@ net_until 10 "no frame is kept" all_frames_are_free
 
 step "a worker comes back before its peers have noticed: they are told, and the name is free again"
 ranks_start back 4 --calls 1000000
-all_open
+ranks_say 10 open
 kill -KILL "${RANK_PID[1]}"
 rank_start back 1 4 --calls 20 --seed 5
 for rank in 0 2 3; do
@@ -96,12 +89,10 @@ for rank in 0 2 3; do
     expect_match "what rank $rank says" "$(rank_log "$rank")" 'rank 1'
     rank_start back "$rank" 4 --calls 20 --seed 5
 done
-ranks_wait 30
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+ranks_succeed 30
 
 net_swagg_stop
-net_swagg_config "$NET_DIR/swagg.yaml" # from here on nobody is to be lost
-net_swagg_start "$NET_DIR/swagg.yaml"
+net_swagg_with # from here on nobody is to be lost
 
 names_rank_3='ranks? ([0-9, and]+ )?3' # beside others, if those are late
 
@@ -115,7 +106,7 @@ expect_told "$names_rank_3" 0 1 2
 
 step "a worker that is stopped in the middle is named at the deadline"
 ranks_start stopped 4 --calls 1000000 --largest 5000 --call-timeout 10000
-all_open
+ranks_say 10 open
 kill -STOP "${RANK_PID[3]}"
 for rank in 0 1 2; do
     net_until 10 "rank $rank has ended" net_gone "${RANK_PID[rank]}"
@@ -133,14 +124,10 @@ ranks_wait 10
 expect_told '1001' 0 1 2 3
 expect_told '1000' 0 1 2 3
 
-joined() { # JOB RANKS: so many have
-    [ "$(net_telemetry "/swagg/job,$1" present)" -eq "$2" ]
-}
-
 step "a rank that has another number of ranks is refused with the reason"
 RANK_PID=()
 rank_start range 0 2 --sizes 1
-net_until 10 "one has joined" joined range 1
+net_until 10 "one has joined" prints -eq 1 net_telemetry /swagg/job,range present
 rank_start range 1 3 --sizes 1
 net_until 10 "the other one has ended" net_gone "${RANK_PID[1]}"
 kill -KILL "${RANK_PID[0]}" || true # if it was told, too
@@ -174,8 +161,7 @@ one_of_four_is_stopped() {
     for rank in 0 1 2; do
         kill -CONT "${RANK_PID[rank]}"
     done
-    ranks_wait 60
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+    ranks_succeed 60
     expect_match "what rank 3 says" "$(rank_log 3)" '[1-9][0-9]* this one, [1-9][0-9]* are missed'
 }
 for _ in {1..10}; do # until the machine lets rank 0 stand still for no more than quorum-wait, or it misses something, too
@@ -186,7 +172,7 @@ expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [
 
 open_for_restarts() { # JOB
     ranks_start "$1" 4 --until-told --largest 600K --pause 5 --seed 9
-    all_open # a switch that is away for seconds before that is none
+    ranks_say 10 open # a switch that is away for seconds before that is none
 }
 
 restarts_are_not_noticed() {
@@ -216,19 +202,18 @@ killed_while_forming() { # the last of four ranks is still to come
     for rank in 0 1 2; do
         rank_start forming "$rank" 4 --calls 20
     done
-    net_until 10 "three have joined" joined forming 3
+    net_until 10 "three have joined" prints -eq 3 net_telemetry /swagg/job,forming present
     net_swagg_kill
 }
 
 forms_all_the_same() {
-    ranks_wait 30
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0"
+    ranks_succeed 30
 }
 
 step "a switch that is killed while a job is forming, and comes back before the last rank does: it forms all the same"
 killed_while_forming
 net_swagg_start "$NET_DIR/swagg.yaml"
-net_until 10 "the three have joined anew" joined forming 3
+net_until 10 "the three have joined anew" prints -eq 3 net_telemetry /swagg/job,forming present
 rank_start forming 3 4 --calls 20
 forms_all_the_same
 
@@ -259,7 +244,7 @@ kernel_believes() { # MTU, of host 0's path to the switch
 step "ICMP of a stranger that claims a path of 560 bytes: nobody notices, in this job and the next"
 ranks_start narrow 4 --until-told --largest 600K --pause 5 --seed 9
 net_until 10 "host 0 has a data socket" has_data_port
-all_open
+ranks_say 10 open
 claimed_and_believed() { # again, for the first ones may be lost before host 1 knows where host 0 is
     net_exec 1 "$NET_LIB/../../tests/net/narrow.py" "$(net_ip 0)" "$(net_switch_ip)" "$((16#$port))"
     kernel_believes 560
@@ -271,9 +256,9 @@ expect_match "terms of the next job" "$(rank_log 0)" '1460 bytes a packet'
 
 step "a route that is closed for a moment in the middle of collectives: nobody notices"
 ranks_start routes 4 --until-told --largest 600K --pause 5 --seed 9
-all_open
+ranks_say 10 open
 for way in prohibit blackhole unreachable; do # EACCES, EINVAL, EHOSTUNREACH
-    net_until 10 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + 500))
+    sums_go_on 500
     net_exec 0 ip route add "$way" "$(net_switch_ip)/32"
     sleep 0.3
     net_exec 0 ip route del "$way" "$(net_switch_ip)/32"
@@ -282,7 +267,7 @@ job_ends
 
 step "a switch that stays away: everybody gets an error by the deadline"
 ranks_start away 4 --calls 1000000 --call-timeout 2000
-all_open
+ranks_say 10 open
 net_swagg_kill
 ranks_wait 15
 expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "3 3 3 3"

@@ -47,9 +47,7 @@ costs_others_nothing() { # HOW DROPPED_AS
 
 step "a job beside which another's member floods: nothing of it is lost"
 ranks_start beside 3 --until-told --largest 5000 --pause 5
-for rank in 0 1 2; do
-    rank_says 30 "$rank" open
-done
+ranks_say 30 open
 costs_others_nothing member control_member_rate
 
 step "the same beside a stranger"
@@ -58,11 +56,8 @@ costs_others_nothing stranger control_rate
 step "the same beside thousands of them, all forged; and new jobs begin"
 floods forged &
 flood=$!
-ranks_before=("${RANK_PID[@]}")
-for rank in 0 1 2; do
-    mv "$NET_DIR/rank$rank.log" "$NET_DIR/beside$rank.log"
-done
+ranks_aside beside
 ranks_run new 3 --sizes 1,1000 --calls 3
 net_until 60 "the flood is over" net_gone "$flood"
-RANK_PID=("${ranks_before[@]}")
+ranks_back
 job_ends

@@ -3,7 +3,6 @@
 that it listens. At the end the file has a line for each: a digest, the length, whether its checksums are "right" or "wrong", and what tells
 it from others: its IP identifier, sequence number, acknowledgement, flags and window."""
 import hashlib
-import signal
 import socket
 import struct
 import sys
@@ -24,14 +23,7 @@ def is_sound(frame):
 
 port = struct.pack("!H", int(sys.argv[1]))
 wire = raw.Wire("eth0")
-told = []
-signal.signal(signal.SIGTERM, lambda *_: told.append(True))
-print("listens", flush=True)
-frames, last_round = [], False
-while not last_round:
-    last_round = bool(told)  # what came before that is in the socket by now
-    while frame := wire.receive(is_wanted, 0.2):
-        frames.append(frame)
+frames = list(wire.until_told(is_wanted))
 _, lost = struct.unpack("II", wire.socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
 if lost:
     sys.exit(f"flow: {lost} frames were not seen")

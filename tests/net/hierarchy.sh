@@ -34,18 +34,6 @@ configure() { # [YAML...]: of all switches
     done
 }
 
-all_open() { # RANKS
-    local rank
-    for ((rank = 0; rank < $1; rank++)); do
-        rank_says 10 "$rank" open
-    done
-}
-
-expect_all_right() { # RANKS
-    ranks_wait 60
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$1" | xargs)"
-}
-
 configure
 tree_start "${TREE_SWITCHES[@]}"
 
@@ -84,14 +72,14 @@ tree_start "${TREE_SWITCHES[@]}"
 
 step "a worker is killed: its peers are told its rank, its level and its switch"
 ranks_start killed 6 --calls 1000000 --order "$ALL"
-all_open 6
+ranks_say 10 open
 kill -KILL "${RANK_PID[4]}"
 ranks_wait 10
 expect_told 'rank 4 \(10.77.0.5, at switch 10.77.0.253 on level 3\)' 0 1 2 3 5
 
 step "a leaf that is killed for good: the others are told which ranks are lost, and where"
 ranks_start gone 4 --calls 1000000 --call-timeout 60000 --order "$TWO_LEVELS"
-all_open 4
+ranks_say 10 open
 tree_kill left
 ranks_wait 30
 # Both, unless the machine stood still while one of them spoke: then he was heard later than the other.
@@ -111,7 +99,7 @@ ranks_run lossy 6 --calls 40 --largest 100K --order "$ALL" --seed 7
 
 step "each switch is killed in turn in the middle of collectives, and comes back: nobody notices"
 ranks_start restart 6 --until-told --largest 200K --pause 5 --order "$ALL" --seed 9
-all_open 6
+ranks_say 10 open
 for name in left deep right root; do
     before=$(tree_telemetry root /swagg/counters results)
     sums_go_out() {
@@ -144,18 +132,15 @@ keyed_start() { # JOB RANKS [ARGUMENT...]
     done
 }
 keyed_start sums 6 --sizes 0,1,100003 --order "$ALL"
-expect_all_right 6
+ranks_succeed 60
 keyed_start secret 6 --calls 1000000000 --pause 5 --largest 150 --order "$ALL"
-all_open 6
+ranks_say 10 open
 expect_equal "checksum" "$(tree_telemetry deep /swagg/job,secret checksum)" keyed
-has_unproven() { # SWITCH
-    [ "$(tree_telemetry "$1" /swagg/verdicts drop_unproven)" -gt 0 ]
-}
 forge() { # NAMESPACE DEVICE OWN-IP SWITCH
     local rank
     ip netns exec "$NET_ID-$1" "$(dirname "${BASH_SOURCE[0]}")/forger.py" "$2" "${TREE_IP[$4]}" "$3" \
         "$(tree_telemetry "$4" /swagg/job,secret slots)" 500
-    net_until 60 "$4 has found a forged packet" has_unproven "$4"
+    net_until 60 "$4 has found a forged packet" prints -gt 0 tree_telemetry "$4" /swagg/verdicts drop_unproven
     for rank in 0 1 2 3 4 5; do # each checks each sum
         kill -0 "${RANK_PID[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")"
     done
@@ -183,11 +168,8 @@ for rank in 0 1 2 3 4 5; do
 done
 tree_ctl left port add uplink kernel:uplink
 goes_on
-is_down() {
-    [ "$(tree_telemetry left /swagg/drops,uplink port_disabled)" -gt 0 ]
-}
 tree_ctl left port down uplink
-net_until 10 "what goes up is dropped" is_down
+net_until 10 "what goes up is dropped" prints -gt 0 tree_telemetry left /swagg/drops,uplink port_disabled
 tree_ctl left port up uplink
 goes_on
 
@@ -206,7 +188,7 @@ goes_on
 kill -KILL "${RANK_PID[@]}"
 ranks_wait 30
 keyed_start anew 6 --sizes 1,1003 --order "$ALL"
-expect_all_right 6
+ranks_succeed 60
 
 step "keys: a switch without one for its uplink says so"
 sed -i 's/\(uplink: .*\), key_file: [^}]*/\1/' "$NET_DIR/right.yaml"

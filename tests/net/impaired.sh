@@ -21,8 +21,7 @@ impaired() { # NAME IMPAIRMENT KIND...
     local name=$1 impairment=$2 kind port hits
     shift 2
     step "$name: $impairment"
-    NET_IMPAIR="{rx: {$impairment}, tx: {$impairment}}" net_swagg_config "$NET_DIR/swagg.yaml" "seed: 7"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    NET_IMPAIR="{rx: {$impairment}, tx: {$impairment}}" net_swagg_with "seed: 7"
     ranks_run "$name" 4 --sizes 1,2,365,366,50021,1M --calls 60 --largest 100K --seed 11 "${RANK_OPTIONS[@]}"
     for kind in "$@"; do
         hits=0

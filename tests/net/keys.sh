@@ -12,9 +12,7 @@ net_hosts 3
 # A running job of two ranks that go on until they are killed.
 job_start() { # JOB [ARGUMENT...]
     ranks_start "$1" 2 --calls 1000000000 --pause 5 "${@:2}"
-    for rank in 0 1; do
-        rank_says 60 "$rank" open
-    done
+    ranks_say 60 open
 }
 
 job_kill() {
@@ -38,22 +36,15 @@ sleeps() {
     net_telemetry "/swagg/lcore,$(net_telemetry /swagg/lcores lcores/lcore 0)" sleeps
 }
 
-has_slept() {
-    [ "$(sleeps)" -gt 0 ]
-}
 
 knows() { # HOST
     [[ $(net_ctl fdb) == *"$(net_mac "$1")"* ]]
 }
 
-has_forgotten() { # HOST
-    ! knows "$1"
-}
 
 step "limits.workers: 2, limits.jobs: 1"
-net_swagg_config "$NET_DIR/swagg.yaml" "limits: {workers: 2, jobs: 1}" "pool: {slots_per_job: 64, kept_frames: 0}" \
+net_swagg_with "limits: {workers: 2, jobs: 1}" "pool: {slots_per_job: 64, kept_frames: 0}" \
     "timers: {mac_age_s: 1, lost_after_ms: 30000}" "memory: {mode: no-huge, megabytes: 200}" "idle: {max_sleep_us: 0}"
-net_swagg_start "$NET_DIR/swagg.yaml"
 refused 3 "limits.workers, 2"
 net_swagg_kill # what is left of that job
 net_swagg_start "$NET_DIR/swagg.yaml"
@@ -74,20 +65,16 @@ expect_equal "sleeps" "$(sleeps)" 0
 step "timers.mac_age_s: 1"
 job_kill
 reaches 2 "$(net_switch_ip)"
-net_until 60 "host 2 is forgotten" has_forgotten 2
+net_until 60 "host 2 is forgotten" not knows 2
 net_swagg_stop
 
 step "mtu: 1000"
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//') # the first that this process may use: unasked, the main thread's
-net_swagg_config "$NET_DIR/swagg.yaml" "mtu: 1000" "pool: {megabytes: 1}" \
+net_swagg_with "mtu: 1000" "pool: {megabytes: 1}" \
     "lcores: [{cpu: $cpu, rx: [all], tx: [all], aggregate: [0]}]"
-net_swagg_start "$NET_DIR/swagg.yaml"
 reaches 2 "$(net_switch_ip)" -s 900
 net_exec 2 ping -q -c1 -W1 -s 1200 "$(net_switch_ip)" >"$NET_DIR/ping.log" || true
-is_dropped() {
-    [ "$(net_telemetry /swagg/drops,h2 oversize)" -gt 0 ]
-}
-net_until 30 "the longer ping is dropped" is_dropped
+net_until 30 "the longer ping is dropped" prints -gt 0 net_telemetry /swagg/drops,h2 oversize
 
 step "pool.megabytes: 1, and pool.kept_frames as ever"
 job_start small --mtu 1000
@@ -101,19 +88,17 @@ job_kill
 net_swagg_stop
 
 step "and without: it sleeps, and knows its stations for minutes"
-net_swagg_config "$NET_DIR/swagg.yaml"
-net_swagg_start "$NET_DIR/swagg.yaml"
+net_swagg_with
 reaches 2 "$(net_switch_ip)"
-net_until 30 "it sleeps" has_slept
+net_until 30 "it sleeps" prints -gt 0 sleeps
 knows 2 || fail "host 2 is not known"
 net_swagg_stop
 
 step "tenants.key_file: jobs of its names need the key, over a restart of the switch, too"
 key_file lab.key
 key_file other.key
-net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}, \
+net_swagg_with "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}, \
 {name: all, addresses: [0.0.0.0/0]}]"
-net_swagg_start "$NET_DIR/swagg.yaml"
 job_start secret --key-file "$NET_DIR/lab.key" --largest 150
 running=("${RANK_PID[@]}")
 key_refused() { # JOB REGEX [ARGUMENT...]
@@ -129,13 +114,10 @@ key_refused open "key is tenant lab's, who has no jobs of this name" --key-file 
 
 step "data_keys: whoever forges a rank's packets, but lacks the key, changes no sum, over a restart of the switch, too"
 expect_equal "checksum" "$(net_telemetry /swagg/job,secret checksum)" keyed
-has_unproven() {
-    [ "$(net_telemetry /swagg/verdicts drop_unproven)" -gt 0 ]
-}
 forge() {
     net_exec 0 "$(dirname "${BASH_SOURCE[0]}")/forger.py" eth0 "$(net_switch_ip)" "$(net_ip 0)" \
         "$(net_telemetry /swagg/job,secret slots)" 1000
-    net_until 60 "a forged packet counts as unproven" has_unproven
+    net_until 60 "a forged packet counts as unproven" prints -gt 0 net_telemetry /swagg/verdicts drop_unproven
     for rank in 0 1; do # each checks each sum
         kill -0 "${running[rank]}" || fail "rank $rank has ended: $(rank_log "$rank")"
     done
@@ -143,10 +125,7 @@ forge() {
 forge
 net_swagg_kill
 net_swagg_start "$NET_DIR/swagg.yaml"
-has_resumed() {
-    grep -q 'job secret: resumed' "$NET_DIR/swagg.log"
-}
-net_until 90 "the job is resumed" has_resumed
+net_until 90 "the job is resumed" grep -q 'job secret: resumed' "$NET_DIR/swagg.log"
 forge
 RANK_PID=("${running[@]}")
 job_kill
@@ -166,8 +145,7 @@ key_file first.key
 key_file next.key
 cp "$NET_DIR/first.key" "$NET_DIR/lab.key"
 chmod go= "$NET_DIR/lab.key"
-net_swagg_config "$NET_DIR/swagg.yaml" "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}]"
-net_swagg_start "$NET_DIR/swagg.yaml"
+net_swagg_with "tenants: [{name: lab, jobs: [secret], key_file: $NET_DIR/lab.key}]"
 job_start secret --key-file "$NET_DIR/first.key"
 running=("${RANK_PID[@]}")
 cat "$NET_DIR/next.key" >"$NET_DIR/lab.key"
@@ -177,8 +155,7 @@ for line in 'pool.slots_per_job 1024 64 new jobs' 'limits.jobs 16 2 now' 'tenant
     'tenants\[lab\].weight 1 3 now' 'tenants\[lab\].key_file: keys - 1 new, 1 retired now'; do
     expect_match "what swaggctl tells" "$told" "$line"
 done
-results=$(net_telemetry /swagg/counters results)
-net_until 30 "the job goes on" more_results_than $((results + 100))
+sums_go_on 100
 key_refused second "no longer takes this key for new jobs" --key-file "$NET_DIR/first.key"
 RANK_PID=()
 ranks_start second 1 --calls 1000000000 --pause 5 --key-file "$NET_DIR/next.key"
@@ -193,8 +170,7 @@ step "reload: a tenant with a running job leaves, and the file is as the switch"
 sed -i 's/, {name: lab.*/]/' "$NET_DIR/swagg.yaml"
 expect_match "what swaggctl tells" "$(net_ctl reload)" 'tenants\[lab\] *- *removed'
 expect_equal "the job's tenant" "$(net_telemetry /swagg/job,secret tenant)" lab
-results=$(net_telemetry /swagg/counters results)
-net_until 30 "the job goes on" more_results_than $((results + 100))
+sums_go_on 100
 expect_equal "what is left to change" "$(net_ctl --json reload | tr -d ' \n')" '{"changes":[]}'
 RANK_PID=("${running[@]}")
 job_kill
@@ -213,17 +189,12 @@ expect_match "why it has no port" "$(net_ctl port add h2 kernel:other 2>&1)" "in
 net_ctl port add h2 kernel:p2
 reaches 2 "$(net_switch_ip)"
 ranks_start cut 3 --calls 1000000000 --pause 5
-for rank in 0 1 2; do
-    rank_says 60 "$rank" open
-done
+ranks_say 60 open
 net_ctl port del h2
-for rank in 0 1 2; do
-    rank_says 60 "$rank" "rank 2 .* was on port h2, which the switch's operator has removed"
-done
+ranks_say 60 "rank 2 .* was on port h2, which the switch's operator has removed"
 ranks_wait 90
 [[ $(net_ctl ports) != *h2* ]] || fail "port h2 is still there"
-results=$(net_telemetry /swagg/counters results)
-net_until 30 "the other job goes on" more_results_than $((results + 100))
+sums_go_on 100
 sed -i '/name: h1/a \  - {name: h2, device: "kernel:p2"}' "$NET_DIR/swagg.yaml"
 expect_match "what swaggctl tells" "$(net_ctl reload)" 'ports\[h2\] *- *added'
 reaches 2 "$(net_switch_ip)"
@@ -260,9 +231,6 @@ for i in range(int(sys.argv[1])):
     sys.stdout.buffer.write(struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame)
 END
 head -c 24 "$NET_DIR/in.pcap" >"$NET_DIR/none.pcap"
-has_received() {
-    [ "$(net_telemetry /swagg/counters received)" -eq "$FRAMES" ]
-}
 hits() { # DIRECTION SETTINGS SEED
     local port=a kind
     [ "$1" = rx ] || port=b
@@ -275,7 +243,7 @@ loops: {find: false} # whose probes would be among the frames that are counted
 END
     sed -i "s/name: $port,/&  impair: {$1: {$2}},/" "$NET_DIR/hits.yaml"
     net_swagg_start "$NET_DIR/hits.yaml"
-    net_until 30 "all frames are received" has_received
+    net_until 30 "all frames are received" prints -eq "$FRAMES" net_telemetry /swagg/counters received
     for kind in drop duplicate reorder corrupt; do
         net_telemetry "/swagg/port,$port" "$1_impaired_$kind"
     done | xargs

@@ -6,6 +6,7 @@
 COLLECTIVES=$NET_BUILD/tests/collectives
 RANK_PID=()
 RANK_STATUS=()
+RANKS_ASIDE=()
 # Ranks that are merely slow are not lost.
 # shellcheck disable=SC2034 # for net_swagg_config
 NET_SETTINGS+=("timers: {lost_after_ms: 60000}")
@@ -15,8 +16,7 @@ begin_with_swagg() { # NAME [YAML...]
     net_begin "$1"
     shift
     net_hosts 4
-    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    net_swagg_with "$@"
 }
 
 # A ping comes back, of several: one may be lost.
@@ -77,19 +77,22 @@ ranks_wait() { # SECONDS
     done
 }
 
+# The same; all must have ended well.
+ranks_succeed() { # SECONDS
+    ranks_wait "$1"
+    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "${#RANK_PID[@]}" | xargs)"
+}
+
 # A job whose sums must all be right.
 ranks_run() { # JOB SIZE [ARGUMENT...]
-    local size=$2
     ranks_start "$@"
-    ranks_wait 120
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "$size" | xargs)"
+    ranks_succeed 120
 }
 
 # A job that goes on until one of its ranks is told (--until-told): all of them leave, and all of its sums were right.
 job_ends() {
     kill -TERM "${RANK_PID[0]}"
-    ranks_wait 60
-    expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "$(yes 0 | head -n "${#RANK_PID[@]}" | xargs)"
+    ranks_succeed 60
 }
 
 rank_log() { # RANK
@@ -99,6 +102,27 @@ rank_log() { # RANK
 # Waits until a rank has said something.
 rank_says() { # SECONDS RANK REGEX
     net_until "$1" "rank $2 says '$3'" grep -Eq "$3" "$NET_DIR/rank$2.log"
+}
+
+# Puts the job that was started last aside, and its log files, as NAME and the rank's number; then another can be started.
+ranks_aside() { # NAME
+    local rank
+    RANKS_ASIDE=("${RANK_PID[@]}")
+    for rank in "${!RANK_PID[@]}"; do
+        mv "$NET_DIR/rank$rank.log" "$NET_DIR/$1$rank.log"
+    done
+}
+
+ranks_back() {
+    RANK_PID=("${RANKS_ASIDE[@]}")
+}
+
+# Waits until all ranks of the job have said something.
+ranks_say() { # SECONDS REGEX
+    local rank
+    for rank in "${!RANK_PID[@]}"; do
+        rank_says "$1" "$rank" "$2"
+    done
 }
 
 is_stopped() { # RANK
@@ -111,6 +135,11 @@ jobs_are_gone() {
 
 more_results_than() { # NUMBER
     [ "$(net_telemetry /swagg/counters results)" -gt "$1" ]
+}
+
+# Waits until so many more sums have gone out.
+sums_go_on() { # RESULTS
+    net_until 60 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + $1))
 }
 
 # The ranks that live must have ended with status 3 and words that match.

@@ -119,8 +119,7 @@ fi
 
 step "damaged segments arrive damaged, and are sent again"
 net_swagg_stop
-NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
-net_swagg_start "$NET_DIR/swagg.yaml"
+NET_IMPAIR='{rx: {corrupt: 0.01}}' net_swagg_with "tx_delay_us: 200"
 bulk 8
 expect_equal "hash at h0" "$(cat "$NET_DIR/bulk")" "$(cat "$NET_DIR/bulk.sent")"
 [ "$(errors_at_host TcpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged segment"
@@ -132,8 +131,7 @@ grow_merged 8
 
 step "frames that may be damaged are sent as they are"
 net_swagg_stop
-NET_IMPAIR='{tx: {corrupt: 0.01}}' net_swagg_config "$NET_DIR/swagg.yaml" "tx_delay_us: 200"
-net_swagg_start "$NET_DIR/swagg.yaml"
+NET_IMPAIR='{tx: {corrupt: 0.01}}' net_swagg_with "tx_delay_us: 200"
 ranks_run damaged 4 --sizes 100003 --calls 4
 expect_equal "frames merged on an impaired port" "$(sent_to_host merged)" 0
 [ "$(errors_at_host UdpInCsumErrors)" -gt 0 ] || fail "no host has seen a damaged frame"

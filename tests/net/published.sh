@@ -38,15 +38,12 @@ runs() {
     net_telemetry /swagg/job,training epoch
 }
 
-started_over() { # TIMES
-    [ "$(runs)" -eq "$1" ]
-}
 
 # A short silence is enough, now that everybody is silent.
 start_over() { # TIMES
     sed -i 's/quiet_ms: 600000/quiet_ms: 1000/' "$NET_DIR/swagg.yaml"
     expect_match "what swaggctl tells" "$(net_ctl reload)" 'static\[training\].quiet_ms'
-    net_until 60 "the slots start over" started_over "$1"
+    net_until 60 "the slots start over" prints -eq "$1" runs
     sed -i 's/quiet_ms: 1000/quiet_ms: 600000/' "$NET_DIR/swagg.yaml"
     expect_match "what swaggctl tells" "$(net_ctl reload)" 'static\[training\].quiet_ms'
 }
@@ -74,10 +71,9 @@ too_few_is_told() {
 net_begin published
 net_hosts 4
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.02, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.02}}" \
-    net_swagg_config "$NET_DIR/swagg.yaml" "seed: 5" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 600000")" \
+    net_swagg_with "seed: 5" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 600000")" \
     "$(static_job other 5000 "mode: ordered, udp_checksum: true")" \
     "$(static_job narrow 6000 "threads: 1" | sed "s/slots: [0-9]*,/slots: $((WINDOW / 2)),/")"
-net_swagg_start "$NET_DIR/swagg.yaml"
 FLOATS=(f9000 f1 i5000 f300 i77 f2048 f4096 i1 f9000)
 
 step "four threads a worker, floats as int32 with exponents, lossy links"
@@ -107,7 +103,7 @@ clients_run 4000 "$THREADS" 3 "${FLOATS[@]}"
 step "the clients are killed and start again"
 start_over 2
 clients_start 4000 "$THREADS" 4 f3000 i1000 forever
-net_until 60 "they are at it" more_results_than $(($(net_telemetry /swagg/counters results) + 2000))
+sums_go_on 2000
 kill -KILL "${RANK_PID[@]}"
 ranks_wait 10
 start_over 3

@@ -1,4 +1,5 @@
 """Frames as bytes: a raw socket on an interface, and builders for Ethernet, ARP, IPv4 and UDP, right or wrong."""
+import signal
 import socket
 import struct
 
@@ -36,6 +37,16 @@ class Wire:
                     return frame
         except TimeoutError:
             return None
+
+    def until_told(self, wanted=lambda _: True):
+        """All frames that `wanted` says yes to, until this process gets a SIGTERM. Says that it listens."""
+        told, last_round = [], False
+        signal.signal(signal.SIGTERM, lambda *_: told.append(True))
+        print("listens", flush=True)
+        while not last_round:
+            last_round = bool(told)  # what came before that is in the socket by now
+            while frame := self.receive(wanted, 0.2):
+                yield frame
 
 
 def checksum(data):

@@ -7,9 +7,6 @@ set -euo pipefail
 PCAP=$NET_BUILD/traffic/swagg-pcap
 
 # Every frame brings one result in the end.
-all_answered() { # FRAMES
-    [ "$(net_telemetry /swagg/counters results)" -eq "$1" ]
-}
 
 # Has swagg answer what is in sent.pcap, and checks the answers.
 answers() { # REPLAYS [CHECK-OPTION...]
@@ -25,7 +22,7 @@ END
     net_swagg_start "$NET_DIR/replay.yaml"
     expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name 0)" 'replay[0]'
     expect_equal "its members" "$(net_telemetry '/swagg/job,replay[0]' missing | xargs)" '[]'
-    net_until 20 "every packet is answered" all_answered "$(("$("$PCAP" show "$NET_DIR/sent.pcap" | wc -l)"))"
+    net_until 20 "every packet is answered" prints -eq "$(("$("$PCAP" show "$NET_DIR/sent.pcap" | wc -l)"))" net_telemetry /swagg/counters results
     net_swagg_stop
     "$PCAP" check --complete "$@" "$NET_DIR/sent.pcap" "$NET_DIR/answers.pcap"
 }

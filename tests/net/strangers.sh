@@ -10,9 +10,7 @@ begin_with_swagg strangers
 
 step "a flood of strangers' JOINs beside a job: its heartbeats arrive, its sums are right"
 ranks_start beside 4 --until-told --largest 5000 --pause 5
-for rank in 0 1 2 3; do
-    rank_says 30 "$rank" open
-done
+ranks_say 30 open
 net_exec 3 "$(dirname "${BASH_SOURCE[0]}")/join_flood.py" "$(net_switch_ip)" "$FLOOD"
 job_ends
 for port in h0 h1 h2; do
@@ -41,9 +39,8 @@ net_swagg_stop
 net_until 60 "the flood is over" net_gone "$flood"
 
 step "a tenant's hosts join its jobs, and no others"
-net_swagg_config "$NET_DIR/swagg.yaml" "tenants:" \
+net_swagg_with "tenants:" \
     "  - {name: lab, addresses: [$(net_ip 0), $(net_ip 1)], jobs: [\"train-*\"]}"
-net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_run train-1 2 --sizes 1,1000 --calls 3
 RANK_PID=()
 rank_start other 1 2
@@ -53,9 +50,8 @@ expect_match "what rank 1 says" "$(rank_log 1)" "none of the switch's tenants ha
 net_swagg_stop
 
 step "a tenant has no more than its quota"
-net_swagg_config "$NET_DIR/swagg.yaml" "tenants:" \
+net_swagg_with "tenants:" \
     "  - {name: lab, addresses: [$(net_ip 0), $(net_ip 1)], quota: {jobs: 2, slots: 1536}}"
-net_swagg_start "$NET_DIR/swagg.yaml"
 held=()
 for job in whole half; do
     ranks_start "$job" 2 --calls 1000000

@@ -47,10 +47,7 @@ expect_equal "jobs" "$(net_ctl jobs)" ""
 expect_match "jobs, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" jobs)" "^none"
 rank_start late 0 3 --calls 3 --largest 5000
 rank_start late 2 3 --calls 3 --largest 5000
-two_are_there() {
-    [ "$(net_ctl -H -o present job late)" = "present  2" ]
-}
-net_until 20 "two ranks are there" two_are_there
+net_until 20 "two ranks are there" prints = "present  2" net_ctl -H -o present job late
 expect_match "jobs" "$(net_ctl jobs)" "late +forming"
 expect_equal "who is missing" "$(net_ctl -o missing job late)" "missing  1"
 expect_equal "ranks" "$(net_ctl -H -o rank,state ranks late)" $'0  joined\n1  absent\n2  joined'
@@ -120,14 +117,11 @@ impaired() { # COUNTER
 }
 net_ctl impair set h2 tx drop=1
 refuses net_exec 0 ping -q -c2 -W1 "$(net_ip 2)" >/dev/null
-has_impaired() { # COUNTER
-    [ "$(impaired "$1")" -gt 0 ]
-}
-net_until 20 "it is dropped" has_impaired tx_impaired_drop
+net_until 20 "it is dropped" prints -gt 0 impaired tx_impaired_drop
 net_ctl impair set h2 rx duplicate_every=1 # in the other direction, too
 net_ctl impair clear h2 tx
 reaches 0 "$(net_ip 2)"
-net_until 20 "it is doubled" has_impaired rx_impaired_duplicate
+net_until 20 "it is doubled" prints -gt 0 impaired rx_impaired_duplicate
 net_ctl impair clear h2
 doubled=$(impaired rx_impaired_duplicate)
 reaches 0 "$(net_ip 2)"
@@ -147,10 +141,7 @@ step "a job is drained: it goes on, but nobody else gets in"
 RANK_PID=()
 rank_start drained 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start drained 1 2 --calls 40 --largest 5000
-waits_in() { # JOB
-    [ "$(net_ctl -H -o state job "$1")" = "state  running" ]
-}
-net_until 20 "it runs" waits_in drained
+net_until 20 "it runs" prints = "state  running" net_ctl -H -o state job drained
 net_until 20 "rank 0 stops itself" is_stopped 0
 expect_equal "restarts" "$(net_ctl -H -o restarts,resumed ranks drained | xargs)" "0 0 0 0"
 expect_match "the job" "$(net_ctl job drained)" "bytes_per_s +[0-9]+.*retransmitted +[0-9]+.*window_least +[0-9]+.*window_most +[0-9]+.*restarts +0.*resumed_most +0"
@@ -241,7 +232,7 @@ rm "$NET_DIR/late.pcapng"
 RANK_PID=()
 rank_start watched 0 2 --calls 40 --largest 5000 --stop-before 20
 rank_start watched 1 2 --calls 40 --largest 5000
-net_until 20 "it runs" waits_in watched
+net_until 20 "it runs" prints = "state  running" net_ctl -H -o state job watched
 net_until 20 "rank 0 stops itself" is_stopped 0
 held_up_by() { # JOB RANK
     [ "$(net_ctl -j job "$1" | python3 -c 'import json, sys; print(*json.load(sys.stdin)["waits_for"])')" = "$2" ]
@@ -346,10 +337,7 @@ pid_of() { # SWITCH
     alone "$CTL" -s "$1" -o pid status | awk '{ print $2 }'
 }
 kill -KILL "$(pid_of "$NET_ID-b")"
-only_a() {
-    [ "$(alone "$CTL" switches)" = "$NET_ID-a" ]
-}
-net_until 20 "the killed one is not found any more" only_a
+net_until 20 "the killed one is not found any more" prints = "$NET_ID-a" alone "$CTL" switches
 expect_match "the killed one" "$(alone "$CTL" -s "$NET_DIR/b.ctl" status 2>&1 || true)" "nobody answers at $NET_DIR/b.ctl"
 switch b p2 p3 "control: {path: $NET_DIR/b.ctl}"
 ended=$(pid_of "$NET_ID-a")

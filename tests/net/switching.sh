@@ -74,8 +74,7 @@ reaches 0 "$(net_switch_ip)"
 
 step "a switch that chooses its MAC itself takes no port's, the same every time, and the kernel sees none of its packets"
 net_swagg_stop
-NET_SWITCH_MAC='' net_swagg_config "$NET_DIR/swagg.yaml"
-net_swagg_start "$NET_DIR/swagg.yaml"
+NET_SWITCH_MAC='' net_swagg_with
 chosen=$(net_telemetry /swagg/status mac)
 for ((i = 0; i < 4; i++)); do
     refuses grep -iqx "$chosen" <(net_telemetry "/swagg/port,h$i" mac)

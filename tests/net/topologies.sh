@@ -10,8 +10,7 @@ net_hosts 4
 placed() { # TITLE YAML...
     step "$1"
     shift
-    net_swagg_config "$NET_DIR/swagg.yaml" "$@"
-    net_swagg_start "$NET_DIR/swagg.yaml"
+    net_swagg_with "$@"
     reaches 0 "$(net_ip 3)"
     ranks_run placed 4 --sizes 1,365,366,100003 --calls 40 --largest 100K
     net_swagg_stop
@@ -34,9 +33,8 @@ SWAGG_KERNELS=scalar placed "kernels that every CPU can run"
 
 step "a shard on each of three lcores, and links that drop, double, reorder and damage frames"
 NET_IMPAIR='{rx: {drop: 0.005, duplicate: 0.005, reorder: 0.01, corrupt: 0.002}, tx: {drop: 0.005, reorder: 0.01}}' \
-    net_swagg_config "$NET_DIR/swagg.yaml" "lcores:" "  - {rx: [h0, h1], tx: [h0, h1], aggregate: [0]}" \
+    net_swagg_with "lcores:" "  - {rx: [h0, h1], tx: [h0, h1], aggregate: [0]}" \
     "  - {rx: [h2, h3], tx: [h2, h3], aggregate: [1]}" "  - {aggregate: [2]}"
-net_swagg_start "$NET_DIR/swagg.yaml"
 ranks_run impaired 4 --sizes 1,365,366,100003 --calls 40 --largest 100K
 for lcore in 1 2 3; do
     [ "$(net_telemetry "/swagg/lcore,$lcore" gradients)" -gt 0 ] || fail "lcore $lcore aggregated nothing"

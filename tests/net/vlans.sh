@@ -72,8 +72,7 @@ ranks() { # SWITCH HOST...
 RANK_PID=()
 ranks 10.77.0.254 0 1 4
 ranks 10.77.0.253 2 3 5
-ranks_wait 120
-expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0 0 0 0 0"
+ranks_succeed 120
 expect_equal "jobs that were" "$(grep -c 'job train: ready: 3 ranks' "$NET_DIR/swagg.log")" 2
 
 step "the operator sees where a job is"
