@@ -90,9 +90,6 @@ ROOMS = {
 INCLUDES_STILL = {}
 LENGTH_STILL = ["sim/world.c"]
 CALLS_STILL = [
-    "lib/core/atp/collector lib/core/atp/collector_answers",
-    "lib/core/atp/stream lib/core/atp/stream_send",
-    "lib/core/switchml/stream lib/core/switchml/stream_receive",
     "sim/static_job sim/switch_node",
     "sim/scale/run sim/scale/switch sim/scale/worker",
 ]

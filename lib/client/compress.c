@@ -83,11 +83,6 @@ static bool make_all_room(struct compress *c)
            make_room((void **)&c->missed, &c->missed_room, elements_of(c)) && (!c->quorum || make_rolls(c));
 }
 
-static void copy(void *to, const void *from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-}
-
 static struct xfer_pieces pieces_of(const struct compress *c, const struct thc_part *p, bool out)
 {
     return xfer_segments_find(c->segments, c->segment_count, p->at * sizeof(float), p->used * sizeof(float),
@@ -98,7 +93,7 @@ static struct xfer_pieces pieces_of(const struct compress *c, const struct thc_p
 static void gather(struct compress *c, const struct thc_part *p)
 {
     const struct xfer_pieces pieces = pieces_of(c, p, false);
-    xfer_pieces_gather(&pieces, c->block, copy);
+    xfer_pieces_gather(&pieces, c->block, agg_convert_same);
     memset(c->block + p->used, 0, (p->block - p->used) * sizeof(float));
     for (uint32_t i = 0; c->left_out && i < p->used; i++)
         c->block[i] += c->left_out[p->at + i];
@@ -377,7 +372,7 @@ void compress_decode(struct compress *c, const struct xfer_turnout *with_them)
             for (uint32_t i = 0; i < p.used; i++)
                 c->block[i] = NAN;
         const struct xfer_pieces pieces = pieces_of(c, &p, true);
-        xfer_pieces_scatter(&pieces, c->block, copy);
+        xfer_pieces_scatter(&pieces, c->block, agg_convert_same);
         note_turnout(c, &p, k);
         give_back(c, &p, k, signs_of(c, k));
     }

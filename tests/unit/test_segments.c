@@ -9,11 +9,6 @@
 
 enum { MANY = 10000, BYTES_MAX = 4096, SEGMENTS_MAX = 40 };
 
-static void copy(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
 TEST(segments_are_measured_one_after_the_other)
 {
     struct xfer_segment g[] = {{.count = 0}, {.count = 3}, {.count = 0}, {.count = 5}, {.count = 0}};
@@ -94,13 +89,13 @@ static void check_stretches(uint64_t *r, size_t element)
     struct xfer_pieces p = xfer_segments_find(g, n, from * element, length * element, true);
     if (length == 0)
         return;
-    xfer_pieces_gather(&p, got, copy);
+    xfer_pieces_gather(&p, got, agg_convert_same);
     CU_ASSERT_EQUAL(memcmp(got, flat + from * element, length * element), 0);
 
     for (size_t i = from * element; i < (from + length) * element; i++)
         flat[i] = (uint8_t)rng_below(r, 256);
     memcpy(after, memory, sizeof memory);
-    xfer_pieces_scatter(&p, flat + from * element, copy);
+    xfer_pieces_scatter(&p, flat + from * element, agg_convert_same);
     bytes = 0;
     for (unsigned i = 0; i < n; bytes += g[i].count * element, i++) {
         CU_ASSERT_EQUAL(memcmp(flat + bytes, g[i].out, g[i].count * element), 0);

@@ -1,154 +1,8 @@
-#include "atp/collector.h"
-
 #include <string.h>
 
 #include "atp/collector_state.h"
 #include "atp/index.h"
-#include "atp/reasons.h"
-
-static uint8_t *aside(const struct atp_collector *c, struct atp_lane *lane)
-{
-    return atp_lane_sum(c, lane) + c->cfg.chunk_bytes;
-}
-
-/* Ordered mode: where a rank's contribution waits. */
-static uint8_t *place(const struct atp_collector *c, struct atp_lane *lane, unsigned rank)
-{
-    return atp_lane_sum(c, lane) + (size_t)rank * c->cfg.chunk_bytes;
-}
-
-static void clear(uint64_t set[], unsigned words)
-{
-    memset(set, 0, words * sizeof *set);
-}
-
-/* The sum becomes this part. */
-static void start(const struct atp_collector *c, struct atp_lane *lane, const struct atp_part *part)
-{
-    const struct agg_operation *op = atp_operation(c, lane->first.code);
-
-    if (agg_is_wide(op))
-        op->start(atp_lane_sum(c, lane), part->elements, part->bytes);
-    else
-        memcpy(atp_lane_sum(c, lane), part->elements, part->bytes);
-    memcpy(lane->in, part->ranks, c->words * sizeof *lane->in);
-    lane->exponent = part->exponent;
-}
-
-static void add(const struct atp_collector *c, struct atp_lane *lane, const struct atp_part *part)
-{
-    atp_operation(c, lane->first.code)->fold(atp_lane_sum(c, lane), part->elements, part->bytes);
-    ranks_unite(lane->in, part->ranks, c->words);
-    if (part->exponent > lane->exponent)
-        lane->exponent = part->exponent;
-}
-
-static void put_aside(const struct atp_collector *c, struct atp_lane *lane, const struct atp_part *part)
-{
-    memcpy(aside(c, lane), part->elements, part->bytes);
-    memcpy(lane->aside, part->ranks, c->words * sizeof *lane->aside);
-    lane->aside_exponent = part->exponent;
-}
-
-/* Whether this part and the one aside are all ranks, each once. */
-static bool completes_aside(const struct atp_collector *c, const struct atp_lane *lane,
-                            const struct atp_part *part)
-{
-    const unsigned n = ranks_count(lane->aside, c->words);
-
-    return n > 0 && !ranks_meet(lane->aside, part->ranks, c->words) &&
-           n + ranks_count(part->ranks, c->words) == c->cfg.topology.workers;
-}
-
-static void use_aside(const struct atp_collector *c, struct atp_lane *lane, const struct atp_part *part)
-{
-    struct atp_part other = {
-        .elements = aside(c, lane), .bytes = part->bytes, .exponent = lane->aside_exponent};
-
-    memcpy(other.ranks, lane->aside, sizeof other.ranks);
-    start(c, lane, &other);
-    add(c, lane, part);
-    clear(lane->aside, c->words);
-}
-
-static enum atp_brought take_part(const struct atp_collector *c, struct atp_lane *lane,
-                                  const struct atp_part *part)
-{
-    if (completes_aside(c, lane, part))
-        use_aside(c, lane, part);
-    else if (ranks_within(part->ranks, lane->in, c->words))
-        return ATP_BROUGHT_NOTHING;
-    else if (ranks_within(lane->in, part->ranks, c->words)) /* also of nobody */
-        start(c, lane, part);
-    else if (!ranks_meet(lane->in, part->ranks, c->words))
-        add(c, lane, part);
-    else {
-        if (ranks_count(part->ranks, c->words) > ranks_count(lane->aside, c->words))
-            put_aside(c, lane, part);
-        return ATP_BROUGHT_OVERLAP;
-    }
-    if (ranks_within(lane->aside, lane->in, c->words))
-        clear(lane->aside, c->words);
-    return ATP_BROUGHT_SOMETHING;
-}
-
-static unsigned only_rank(const struct atp_collector *c, const uint64_t set[])
-{
-    for (unsigned i = 0; i < c->words; i++)
-        if (set[i] != 0)
-            return 64 * i + (unsigned)__builtin_ctzll(set[i]);
-    return 0;
-}
-
-/* Contributions come singly. */
-static enum atp_brought take_single(const struct atp_collector *c, struct atp_lane *lane,
-                                    const struct atp_part *part)
-{
-    const bool first = ranks_count(lane->in, c->words) == 0;
-
-    if (ranks_count(part->ranks, c->words) != 1)
-        return ATP_BROUGHT_SUM;
-    if (ranks_within(part->ranks, lane->in, c->words))
-        return ATP_BROUGHT_NOTHING;
-    if (c->cfg.mode == XFER_ORDERED) {
-        memcpy(place(c, lane, only_rank(c, part->ranks)), part->elements, part->bytes);
-        ranks_unite(lane->in, part->ranks, c->words);
-        lane->exponent = first || part->exponent > lane->exponent ? part->exponent : lane->exponent;
-    } else if (first) {
-        start(c, lane, part);
-    } else {
-        add(c, lane, part);
-    }
-    return ATP_BROUGHT_SOMETHING;
-}
-
-/* Takes a part of the lane's chunk, which is like those before it. */
-static enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *lane,
-                                      const struct atp_part *part)
-{
-    if (c->cfg.mode == XFER_ORDERED || agg_is_wide(atp_operation(c, lane->first.code)))
-        return take_single(c, lane, part);
-    return take_part(c, lane, part);
-}
-
-void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8_t *out, size_t bytes)
-{
-    const struct agg_operation *op = atp_operation(c, lane->first.code);
-    const uint16_t n = c->cfg.topology.workers;
-    const void *in[ATP_MAX_WORKERS];
-
-    if (c->cfg.mode == XFER_ORDERED) {
-        for (unsigned rank = 0; rank < n; rank++)
-            in[rank] = place(c, lane, rank);
-        op->reduce(out, in, n, bytes);
-        if (op->finish != NULL && !agg_is_wide(op))
-            op->finish(out, out, n, bytes);
-    } else if (op->finish != NULL) {
-        op->finish(out, atp_lane_sum(c, lane), n, bytes);
-    } else {
-        memcpy(out, atp_lane_sum(c, lane), bytes);
-    }
-}
+#include "wire/atp.h"
 
 enum { LINE = 64 };
 
@@ -223,6 +77,295 @@ void atp_lane_prefetch(const struct atp_lane *lane)
     __builtin_prefetch((const uint8_t *)lane + LINE, 1);
 }
 
+/* What a lane answers, and whom it believes. Each answer is a verdict, of the reason that its name says. */
+
+/* How often sequence numbers had wrapped before this one, less than 2^31 chunks from what the lane expects.
+ */
+static uint32_t wraps_before(const struct atp_lane *lane, uint32_t sequence)
+{
+    const uint64_t expected = (uint64_t)lane->wraps << 32 | lane->expected;
+
+    return (uint32_t)((expected + (uint64_t)(int64_t)(int32_t)(sequence - lane->expected)) >> 32);
+}
+
+/* Appends the job's trailer to a packet about this chunk; returns the length of both. */
+static size_t seal(const struct atp_collector *c, const struct atp_lane *lane, uint32_t sequence,
+                   uint8_t *payload, size_t bytes)
+{
+    const struct xfer_route route = {
+        .sender = XFER_SWITCH, .receiver = XFER_SWITCH, .wraps = wraps_before(lane, sequence)};
+
+    return atp_seal_append(payload, bytes, c->auth, &route);
+}
+
+/* Whether a packet ends with the job's trailer, as this rank makes it. */
+static bool believes(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
+                     const struct atp_packet *p, const uint8_t *payload, size_t bytes)
+{
+    const struct xfer_route route = {
+        .sender = rank, .receiver = XFER_SWITCH, .wraps = wraps_before(lane, p->sequence)};
+
+    return p->seal == c->cfg.seal && atp_seal_holds(p, payload, bytes, c->auth, &route);
+}
+
+/* The header of a packet about the lane's chunk. */
+static struct atp_packet about(const struct atp_collector *c, const struct atp_lane *lane, enum atp_kind kind)
+{
+    return (struct atp_packet){.kind = (uint8_t)kind,
+                               .job = c->cfg.job,
+                               .life = c->cfg.life,
+                               .sequence = lane->expected,
+                               .index = lane->index,
+                               .seal = (uint8_t)c->cfg.seal};
+}
+
+/* An answer about the lane's chunk, whose body is where it goes. */
+static void answer(const struct atp_collector *c, const struct atp_lane *lane, enum atp_kind kind,
+                   size_t body_bytes, enum atp_reason reason, struct agg_verdict *v)
+{
+    const struct atp_packet out = about(c, lane, kind);
+
+    atp_build_header(v->answer, &out);
+    v->payload = v->answer;
+    v->bytes = seal(c, lane, lane->expected, v->answer, ATP_HEADER_BYTES + body_bytes);
+    v->reason = reason;
+}
+
+/* To one of two sides that differ. */
+static void answer_mismatch(const struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
+                            struct agg_verdict *v)
+{
+    const struct atp_side *peer = atp_sides_agree(side, &lane->first) ? &lane->other : &lane->first;
+    const struct xfer_mismatch m = {.your_rank = side->rank,
+                                    .peer_rank = peer->rank,
+                                    .your_tag = lane->expected,
+                                    .peer_tag = lane->expected,
+                                    .your_e0 = side->code,
+                                    .peer_e0 = peer->code,
+                                    .opening = side->opening || peer->opening,
+                                    .your_bytes = side->bytes,
+                                    .peer_bytes = peer->bytes,
+                                    .yours = side->call,
+                                    .peers = peer->call};
+
+    xfer_build_mismatch(v->answer + ATP_HEADER_BYTES, &m);
+    answer(c, lane, ATP_MISMATCH, XFER_MISMATCH_BYTES, ATP_SEND_MISMATCH, v);
+}
+
+/* Whose contributions are in. */
+static void answer_waiting(const struct atp_collector *c, const struct atp_lane *lane, enum atp_reason reason,
+                           struct agg_verdict *v)
+{
+    const size_t bytes = ranks_map_write(v->answer + ATP_HEADER_BYTES, lane->in, c->cfg.topology.workers);
+
+    if (lane->differs)
+        memset(v->answer + ATP_HEADER_BYTES, 0, bytes);
+    answer(c, lane, ATP_WAITING, bytes, reason, v);
+}
+
+/* The same, to those of these ranks that are not in, who are to send again. */
+static void answer_ask(const struct atp_collector *c, struct atp_lane *lane, const uint64_t ranks[],
+                       struct agg_verdict *v)
+{
+    for (unsigned i = 0; i < c->words; i++)
+        lane->wants[i] = ranks[i] & ~lane->in[i];
+    v->wants = lane->wants;
+    v->brief_bytes = 0;
+    answer_waiting(c, lane, ATP_SEND_ASK, v);
+}
+
+/* Somebody sends again: some contributions have come here alone, so those of others would wait in a switch
+ * for them in vain. Tells who is missing, and these themselves, once in each round of questions: what they
+ * were told, or what they have sent then, may be lost. (Where contributions
+ * come alone because of another chunk's aggregator, as is common, nobody is told: that costs more than it
+ * saves.) */
+static void hurry(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank, struct agg_verdict *v)
+{
+    uint64_t more = 0;
+
+    if (ranks_has(lane->askers, rank)) {
+        memset(lane->askers, 0, c->words * sizeof *lane->askers);
+        memset(lane->asked, 0, c->words * sizeof *lane->asked);
+    }
+    ranks_add(lane->askers, rank);
+    for (unsigned i = 0; i < c->words; i++) {
+        lane->wants[i] = ranks_below(c->cfg.topology.workers, i) & ~lane->in[i] & ~lane->asked[i];
+        lane->asked[i] |= lane->wants[i];
+        more |= lane->wants[i];
+    }
+    ranks_add(lane->wants, rank);
+    v->wants = lane->wants;
+    v->brief_bytes = 0;
+    answer_waiting(c, lane, more != 0 ? ATP_SEND_ASK : ATP_SEND_WAITING, v);
+}
+
+static bool wants_result(uint16_t root, uint16_t rank)
+{
+    return root == ATP_ALL || root == rank;
+}
+
+/* The lane goes on to its next chunk. */
+static void go_on(struct atp_collector *c, struct atp_lane *lane, uint16_t next)
+{
+    const uint32_t following = lane->expected + c->cfg.window;
+
+    lane->has_result = true;
+    lane->again_to = ATP_AGAIN_NOBODY;
+    lane->index = next;
+    lane->begun = lane->marked = lane->collided = false;
+    memset(lane->in, 0, c->words * sizeof *lane->in);
+    memset(lane->aside, 0, c->words * sizeof *lane->aside);
+    memset(lane->asked, 0, c->words * sizeof *lane->asked);
+    memset(lane->askers, 0, c->words * sizeof *lane->askers);
+    __atomic_store_n(&lane->contributed, 0, __ATOMIC_RELAXED);
+    lane->wraps = wraps_before(lane, following);
+    __atomic_store_n(&lane->expected, following, __ATOMIC_RELAXED);
+}
+
+/* The header, call and trailer of the result, whose elements are there. */
+static void finish(struct atp_collector *c, struct atp_lane *lane, const uint8_t *call, size_t call_bytes)
+{
+    const uint32_t following = lane->expected + c->cfg.window;
+    struct atp_packet out = about(c, lane, ATP_PARAMETER);
+
+    out.flags = (uint8_t)((lane->first.opening ? ATP_OPENING : 0) | (lane->first.scaled ? ATP_SCALED : 0) |
+                          (lane->marked ? ATP_ECN : 0) | (lane->collided ? ATP_COLLISION : 0));
+    out.next = atp_index_next(c->cfg.mapping, c->cfg.life, following, lane->index, lane->collided);
+    out.code = lane->first.code;
+    out.exponent = lane->exponent;
+    out.held = lane->held;
+    atp_build_header(lane->result, &out);
+    memcpy(lane->result + ATP_HEADER_BYTES, call, call_bytes);
+    lane->result_bytes =
+        (uint16_t)seal(c, lane, lane->expected, lane->result, ATP_HEADER_BYTES + (size_t)lane->first.bytes);
+    lane->result_root = lane->first.root;
+    go_on(c, lane, out.next);
+}
+
+/* Makes the chunk's result of what is in; body: of some packet of it, for its call. The lane goes on to its
+ * next chunk. */
+static void complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body)
+{
+    const size_t head = lane->first.opening ? XFER_CALL_BYTES : 0;
+
+    atp_lane_finish(c, lane, lane->result + ATP_HEADER_BYTES + head, lane->first.bytes - head);
+    finish(c, lane, body, head);
+}
+
+/* Makes the chunk's result of a sum that a rank has handed back. */
+static void restore_sum(struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
+                        const uint8_t *body)
+{
+    lane->first = *side;
+    lane->marked = lane->collided = false;
+    lane->held = 0; /* others may lack all that they may */
+    finish(c, lane, body, side->bytes);
+}
+
+/* Who hears the group now, as it is to stay for this verdict; NULL: nobody does. */
+static const uint64_t *hearers(const struct atp_collector *c, struct atp_lane *lane)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < c->words; i++) {
+        lane->grouped[i] = __atomic_load_n(&c->hears[i], __ATOMIC_RELAXED);
+        any |= lane->grouped[i];
+    }
+    return any == 0 ? NULL : lane->grouped;
+}
+
+/* A rank says whether it hears the group. Who does not is sent something there, so that he may find out. */
+static void note_hearing(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, bool hears,
+                         struct agg_verdict *v)
+{
+    const uint64_t bit = UINT64_C(1) << rank % 64;
+
+    if (hears) {
+        __atomic_fetch_or(&c->hears[rank / 64], bit, __ATOMIC_RELAXED);
+        v->reason = ATP_HEARS_GROUP;
+        return;
+    }
+    __atomic_fetch_and(&c->hears[rank / 64], ~bit, __ATOMIC_RELAXED);
+    memset(lane->wants, 0, sizeof lane->wants);
+    lane->wants[rank / 64] = bit;
+    answer(c, lane, ATP_GROUP, 0, ATP_SEND_GROUP, v);
+    v->brief_bytes = 0;
+    v->wants = v->grouped = lane->wants;
+}
+
+/* The result without its elements; returns its length. */
+static size_t make_brief(const struct atp_collector *c, const struct atp_lane *lane, uint8_t *out)
+{
+    memcpy(out, lane->result, ATP_HEADER_BYTES);
+    return seal(c, lane, lane->expected - c->cfg.window, out, ATP_HEADER_BYTES);
+}
+
+/* The result, to all. */
+static void send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v)
+{
+    for (unsigned i = 0; i < c->words; i++)
+        lane->wants[i] = lane->result_root == ATP_ALL   ? UINT64_MAX
+                         : lane->result_root / 64u == i ? UINT64_C(1) << lane->result_root % 64
+                                                        : 0;
+    v->wants = lane->wants;
+    v->grouped = lane->result_root == ATP_ALL ? hearers(c, lane) : NULL;
+    v->payload = lane->result;
+    v->bytes = lane->result_bytes;
+    v->brief = v->answer;
+    v->brief_bytes = lane->result_root == ATP_ALL ? 0 : make_brief(c, lane, v->answer);
+    v->reason = ATP_SEND_ALL;
+}
+
+static void remove_rank(uint64_t set[], uint16_t rank)
+{
+    set[rank / 64] &= ~(UINT64_C(1) << rank % 64);
+}
+
+/* Once a chunk, for no rank's question is left unanswered twice then. False: it is no use. */
+static bool send_all_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
+                           struct agg_verdict *v)
+{
+    const uint16_t first = lane->again_to;
+
+    if (first >= ATP_AGAIN_NOBODY || first == rank || lane->result_root != ATP_ALL ||
+        hearers(c, lane) == NULL || !ranks_has(lane->grouped, rank))
+        return false;
+    memcpy(lane->wants, lane->grouped, sizeof lane->wants);
+    memcpy(lane->spared, lane->grouped, sizeof lane->spared);
+    remove_rank(lane->spared, first);
+    remove_rank(lane->spared, rank);
+    lane->again_to = ATP_ALL;
+    v->wants = lane->wants;
+    v->grouped = lane->grouped;
+    v->payload = lane->result;
+    v->bytes = lane->result_bytes;
+    v->brief_bytes = 0;
+    v->reason = ATP_SEND_ALL_AGAIN;
+    return true;
+}
+
+/* The result to a rank that asks for it. If another one has asked before, the packet to all was lost for more
+ * than one, perhaps for all: then it is sent to the group once more, and what others have asked meanwhile is
+ * answered by that. (Of 64 ranks each would get it alone, while the next results wait.) */
+static void send_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
+                       struct agg_verdict *v)
+{
+    const bool wanted = wants_result(lane->result_root, rank);
+
+    if (lane->again_to == ATP_ALL && ranks_has(lane->spared, rank)) {
+        remove_rank(lane->spared, rank);
+        v->reason = ATP_DROP_ANSWERED;
+        return;
+    }
+    if (send_all_again(c, lane, rank, v))
+        return;
+    if (lane->again_to == ATP_AGAIN_NOBODY)
+        lane->again_to = rank;
+    v->payload = wanted ? lane->result : v->answer;
+    v->bytes = wanted ? lane->result_bytes : make_brief(c, lane, v->answer);
+    v->reason = ATP_SEND_ONE;
+}
+
 static struct atp_side side_of(uint16_t rank, const struct atp_packet *p, const uint8_t *body,
                                size_t body_bytes)
 {
@@ -244,16 +387,16 @@ static void answer_part(struct atp_collector *c, struct atp_lane *lane, uint16_t
                         enum atp_brought brought, struct agg_verdict *v)
 {
     if (brought == ATP_BROUGHT_OVERLAP) {
-        atp_lane_ask(c, lane, part->ranks, v);
+        answer_ask(c, lane, part->ranks, v);
     } else if (brought == ATP_BROUGHT_SUM) {
         v->reason = ATP_DROP_SUMMED;
     } else if (lane->contributed == c->cfg.topology.workers) {
-        atp_lane_complete(c, lane, body);
-        atp_lane_send_all(c, lane, v);
+        complete(c, lane, body);
+        send_all(c, lane, v);
     } else if (p->flags & ATP_RESEND && p->flags & ATP_COLLISION) {
-        atp_lane_waiting(c, lane, ATP_SEND_WAITING, v);
+        answer_waiting(c, lane, ATP_SEND_WAITING, v);
     } else if (p->flags & ATP_RESEND) {
-        atp_lane_hurry(c, lane, rank, v);
+        hurry(c, lane, rank, v);
     } else {
         v->reason = brought == ATP_BROUGHT_NOTHING ? ATP_DROP_DUPLICATE : ATP_HELD;
     }
@@ -276,7 +419,7 @@ static void collect(struct atp_collector *c, struct atp_lane *lane, const struct
         lane->differs = true;
     }
     if (lane->differs) {
-        atp_lane_mismatch(c, lane, side, v);
+        answer_mismatch(c, lane, side, v);
         return;
     }
     lane->marked |= (p->flags & ATP_ECN) != 0;
@@ -303,8 +446,8 @@ static void restore(struct atp_collector *c, struct atp_lane *lane, uint16_t ran
     if (!c->cfg.resumed || lane->has_result)
         return;
     lane->exponent = p->exponent;
-    atp_lane_restore(c, lane, &side, body);
-    atp_lane_send_all(c, lane, v);
+    restore_sum(c, lane, &side, body);
+    send_all(c, lane, v);
     v->reason = ATP_SEND_RESTORED;
 }
 
@@ -316,7 +459,7 @@ static void look_back(const struct atp_collector *c, struct atp_lane *lane, uint
 
     v->reason = last ? ATP_DROP_DUPLICATE : ATP_DROP_STALE;
     if (last && (p->kind == ATP_ASK || p->flags & ATP_RESEND))
-        atp_lane_send_again(c, lane, rank, v);
+        send_again(c, lane, rank, v);
 }
 
 static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, const struct atp_packet *p,
@@ -327,7 +470,7 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
     struct atp_part part = {.exponent = p->exponent};
 
     if (p->kind == ATP_GROUP && c->cfg.has_group) {
-        atp_lane_note_hearing(c, lane, rank, p->flags & ATP_HEARS, v);
+        note_hearing(c, lane, rank, p->flags & ATP_HEARS, v);
     } else if (p->kind != ATP_GRADIENT && p->kind != ATP_RESTORE && p->kind != ATP_ASK) {
         v->reason = ATP_DROP_BAD_KIND;
     } else if (p->kind == ATP_GRADIENT &&
@@ -338,7 +481,7 @@ static void apply(struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
     } else if (ahead < 0) {
         look_back(c, lane, rank, p, v);
     } else if (p->kind == ATP_ASK) {
-        atp_lane_hurry(c, lane, rank, v);
+        hurry(c, lane, rank, v);
     } else if (!fits(c, p, body_bytes)) {
         v->reason = ATP_DROP_BAD_LENGTH;
     } else if (p->kind == ATP_RESTORE) {
@@ -358,7 +501,7 @@ void atp_collector_apply(struct atp_collector *c, struct atp_lane *lane, uint16_
     v->kept = false;
     v->released = v->buffer = NULL;
     v->grouped = NULL;
-    if (atp_lane_believes(c, lane, rank, p, payload, bytes))
+    if (believes(c, lane, rank, p, payload, bytes))
         apply(c, lane, rank, p, payload + ATP_HEADER_BYTES, atp_body_bytes(p, bytes), v);
     else
         v->reason = c->cfg.seal == XFER_CHECKSUM_KEYED ? ATP_DROP_UNPROVEN : ATP_DROP_BAD_CHECKSUM;

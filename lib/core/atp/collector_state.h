@@ -89,44 +89,10 @@ static inline uint8_t *atp_lane_sum(const struct atp_collector *c, struct atp_la
     return lane->result + ATP_HEADER_BYTES + c->cfg.chunk_bytes + XFER_TRAILER_MAX;
 }
 
+/* The sum (collector_sum.c). Takes a part of the lane's chunk, which is like those before it. */
+enum atp_brought atp_lane_take(const struct atp_collector *c, struct atp_lane *lane,
+                               const struct atp_part *part);
 /* The elements of the result, once all ranks are in. */
 void atp_lane_finish(const struct atp_collector *c, struct atp_lane *lane, uint8_t *out, size_t bytes);
-
-/* Answers (collector_answers.c). Each is a verdict, of the reason that its name says. */
-/* Whether a packet ends with the job's trailer, as this rank makes it. */
-bool atp_lane_believes(const struct atp_collector *c, const struct atp_lane *lane, uint16_t rank,
-                       const struct atp_packet *p, const uint8_t *payload, size_t bytes);
-/* To one of two sides that differ. */
-void atp_lane_mismatch(const struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
-                       struct agg_verdict *v);
-/* Whose contributions are in. */
-void atp_lane_waiting(const struct atp_collector *c, const struct atp_lane *lane, enum atp_reason reason,
-                      struct agg_verdict *v);
-/* The same, to those of these ranks that are not in, who are to send again. */
-void atp_lane_ask(const struct atp_collector *c, struct atp_lane *lane, const uint64_t ranks[],
-                  struct agg_verdict *v);
-/* Somebody sends again: some contributions have come here alone, so those of others would wait in a switch
- * for them in vain. Tells who is missing, and these themselves, once in each round of questions: what they
- * were told, or what they have sent then, may be lost. (Where contributions
- * come alone because of another chunk's aggregator, as is common, nobody is told: that costs more than it
- * saves.) */
-void atp_lane_hurry(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
-                    struct agg_verdict *v);
-/* Makes the chunk's result of what is in; body: of some packet of it, for its call. The lane goes on to its
- * next chunk. */
-void atp_lane_complete(struct atp_collector *c, struct atp_lane *lane, const uint8_t *body);
-/* Makes the chunk's result of a sum that a rank has handed back. */
-void atp_lane_restore(struct atp_collector *c, struct atp_lane *lane, const struct atp_side *side,
-                      const uint8_t *body);
-/* The result, to all. */
-void atp_lane_send_all(const struct atp_collector *c, struct atp_lane *lane, struct agg_verdict *v);
-/* The result to a rank that asks for it. If another one has asked before, the packet to all was lost for more
- * than one, perhaps for all: then it is sent to the group once more, and what others have asked meanwhile is
- * answered by that. (Of 64 ranks each would get it alone, while the next results wait.) */
-void atp_lane_send_again(const struct atp_collector *c, struct atp_lane *lane, uint16_t rank,
-                         struct agg_verdict *v);
-/* A rank says whether it hears the group. Who does not is sent something there, so that he may find out. */
-void atp_lane_note_hearing(struct atp_collector *c, struct atp_lane *lane, uint16_t rank, bool hears,
-                           struct agg_verdict *v);
 
 #endif

@@ -52,22 +52,20 @@ uint64_t atp_group_due(const struct atp_stream *s)
     return g->tell_at;
 }
 
-void atp_group_tell(struct atp_stream *s, uint64_t now, struct xfer_send *send)
+struct atp_packet atp_group_tell(struct atp_stream *s, uint64_t now)
 {
     struct atp_group *g = &s->group;
-    const struct atp_packet p = {.kind = ATP_GROUP,
-                                 .flags = g->hears ? ATP_HEARS : 0,
-                                 .job = s->cfg.job,
-                                 .life = s->cfg.terms.life,
-                                 .sequence = (uint32_t)s->una,
-                                 .index = atp_flight_of(s, s->una)->index,
-                                 .seal = (uint8_t)atp_terms_seal(&s->cfg.terms)};
 
-    atp_begin_packet(s, s->una, send);
-    atp_build_header(send->head, &p);
     g->told = g->hears;
     g->tell_at = now + g->pause;
     g->pause = 2 * g->pause < PAUSE_MAX_NS ? 2 * g->pause : PAUSE_MAX_NS;
+    return (struct atp_packet){.kind = ATP_GROUP,
+                               .flags = g->hears ? ATP_HEARS : 0,
+                               .job = s->cfg.job,
+                               .life = s->cfg.terms.life,
+                               .sequence = (uint32_t)s->una,
+                               .index = atp_flight_of(s, s->una)->index,
+                               .seal = (uint8_t)atp_terms_seal(&s->cfg.terms)};
 }
 
 enum { ALIGN = 64 };
@@ -351,11 +349,6 @@ struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position)
                               .opening = position == s->base};
 }
 
-static void copy(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
 /* Another server would not be asked about what all ranks share; the present one is, if it has restarted. */
 static void keep(struct atp_stream *s)
 {
@@ -372,7 +365,7 @@ static void keep(struct atp_stream *s)
                               .lead = chunk.lead,
                               .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
-            xfer_pieces_gather(&chunk.elements, data, copy);
+            xfer_pieces_gather(&chunk.elements, data, agg_convert_same);
     }
 }
 

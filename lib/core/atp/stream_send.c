@@ -64,7 +64,8 @@ static void make_trailer(const struct xfer_send *send, const void *body, uint8_t
     atp_seal_build(trailer, send->auth, &route, send->head, send->head_bytes, body, send->body_bytes);
 }
 
-void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct xfer_send *send)
+/* All that a packet about a chunk says of itself, but for its header. */
+static void begin_packet(const struct atp_stream *s, uint64_t position, struct xfer_send *send)
 {
     *send = (struct xfer_send){.head_bytes = ATP_HEADER_BYTES,
                                .rank = s->cfg.rank,
@@ -128,7 +129,7 @@ static enum atp_kind build(const struct atp_stream *s, uint64_t position, struct
         .seal = (uint8_t)atp_terms_seal(&s->cfg.terms),
     };
 
-    atp_begin_packet(s, position, send);
+    begin_packet(s, position, send);
     if (!restores)
         fill_in_contribution(s, position, &p);
     if (p.kind != ATP_ASK)
@@ -245,7 +246,10 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct xfer_send *send)
     if (s->mismatched)
         return false;
     if (!s->rejected && now >= atp_group_due(s)) {
-        atp_group_tell(s, now, send);
+        const struct atp_packet p = atp_group_tell(s, now);
+
+        begin_packet(s, s->una, send);
+        atp_build_header(send->head, &p);
         return true;
     }
     make_due(s, now);

@@ -161,12 +161,10 @@ void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
 /* Notes how a result, or a packet for finding that out, has come. asked: this rank had asked for it. */
 void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked);
 
-/* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the packet that does so. */
+/* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the header of the packet that
+ * does so, which leaves now. */
 uint64_t atp_group_due(const struct atp_stream *s);
-void atp_group_tell(struct atp_stream *s, uint64_t now, struct xfer_send *send);
-
-/* Begins a packet to the server about a chunk: all that it says of itself, but for its header. */
-void atp_begin_packet(const struct atp_stream *s, uint64_t position, struct xfer_send *send);
+struct atp_packet atp_group_tell(struct atp_stream *s, uint64_t now);
 
 /* The chunk at a position of the collective in progress, or at a kept one before it. */
 struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);

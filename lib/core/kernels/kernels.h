@@ -129,6 +129,7 @@ static inline bool agg_is_wide(const struct agg_operation *op)
 /* Between the host's order and the wire's; dst may equal src. A plain copy for types that travel in host
  * order. */
 typedef void agg_convert_fn(void *dst, const void *src, size_t bytes);
+agg_convert_fn agg_convert_same; /* for types that travel in the host's order */
 
 /* The one's complement sum of the bytes, taken as 16-bit words in the order they lie in memory, the last
  * padded with a zero byte (RFC 1071): UDP's checksum is the complement of such a sum. Any length up to 2^32

@@ -17,8 +17,6 @@ const struct agg_kernels *agg_kernels_here(unsigned i);
 agg_finish_fn agg_divide_I8, agg_divide_I16, agg_divide_I32, agg_divide_I64, agg_divide_U8, agg_divide_U16,
     agg_divide_U32, agg_divide_U64, agg_divide_F32, agg_divide_F64, agg_divide_C64, agg_divide_C128;
 
-agg_convert_fn agg_convert_same; /* for types that travel in the host's order */
-
 /* As agg_ones_sum_fn, continuing a sum over an even number of bytes before these: `sum` in 64 bits, less than
  * 2^62. */
 uint16_t agg_ones_sum_on(uint64_t sum, const void *bytes, size_t n);

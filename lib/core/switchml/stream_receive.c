@@ -7,11 +7,6 @@
 
 static const uint8_t nothing[SML_MAX_CHUNK_BYTES];
 
-static void copy(void *dst, const void *src, size_t bytes)
-{
-    memcpy(dst, src, bytes);
-}
-
 /* Of the call in progress. names: NULL, the result cannot be had; mine: but this rank is in it. */
 static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk, const uint8_t *names,
                  bool mine)
@@ -35,13 +30,13 @@ void sml_stream_call_roll(struct sml_stream *s, struct xfer_roll roll[])
 }
 
 /* There is none, or it was not wanted. */
-static void sml_stream_forget_names(struct sml_stream *s, uint64_t position)
+static void forget_names(struct sml_stream *s, uint64_t position)
 {
     memset(sml_names_at(s, position), 0, s->names_bytes);
 }
 
 /* With a quorum. A result with these names behind its elements has been stored. */
-static void sml_stream_note_names(struct sml_stream *s, uint64_t position, const uint8_t *names)
+static void note_names(struct sml_stream *s, uint64_t position, const uint8_t *names)
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
 
@@ -50,18 +45,8 @@ static void sml_stream_note_names(struct sml_stream *s, uint64_t position, const
         note(s, position, &chunk, names, false);
 }
 
-bool sml_stream_missed(const struct sml_stream *s, uint64_t position)
-{
-    const uint8_t *names = sml_names_at(s, position);
-    uint8_t any = 0;
-
-    for (size_t i = 0; i < s->names_bytes; i++)
-        any |= names[i];
-    return s->cfg.quorum && any == 0;
-}
-
 /* Whether all ranks are in the chunk's result. */
-static bool sml_stream_has_all(const struct sml_stream *s, uint64_t position)
+static bool has_all(const struct sml_stream *s, uint64_t position)
 {
     const uint8_t *names = sml_names_at(s, position);
     unsigned n = 0;
@@ -103,7 +88,7 @@ static void suspect(struct sml_stream *s, const struct sml_flight *f)
 
 /* The switch is done with the chunk; position is in [head, head + slots). This rank is; it is in [oldest,
  * oldest + slots). */
-static void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t now)
+static void settle(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     uint16_t slot = sml_slot_of(s, position);
     struct sml_flight *f = &s->flights[slot];
@@ -138,7 +123,7 @@ static void sml_stream_settle(struct sml_stream *s, uint64_t position, uint64_t 
     s->backoff = 0;
 }
 
-static void sml_stream_take(struct sml_stream *s, uint64_t position, uint64_t now)
+static void take(struct sml_stream *s, uint64_t position, uint64_t now)
 {
     struct sml_flight *f = sml_flight_of(s, position);
 
@@ -158,15 +143,15 @@ static void miss(struct sml_stream *s, uint64_t position, bool is_in, uint64_t n
 
     if (position >= s->base && sml_wants(s, &s->call)) {
         if (chunk.result.bytes > 0)
-            xfer_pieces_scatter(&chunk.result, nothing, copy);
+            xfer_pieces_scatter(&chunk.result, nothing, agg_convert_same);
         note(s, position, &chunk, NULL, is_in);
     }
-    sml_stream_forget_names(s, position);
+    forget_names(s, position);
     while (position >= s->head + s->cfg.slots)
-        sml_stream_settle(s, s->head, now);
+        settle(s, s->head, now);
     if (!sml_flight_of(s, position)->settled)
-        sml_stream_settle(s, position, now);
-    sml_stream_take(s, position, now);
+        settle(s, position, now);
+    take(s, position, now);
 }
 
 /* This rank's contribution, which was sent, may be in the result: the switch will say so. */
@@ -190,12 +175,12 @@ void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now)
         else
             miss(s, at, false, now);
     while (s->head < s->oldest && s->head < s->gone) /* results that this rank had before a restart */
-        sml_stream_settle(s, s->head, now);
+        settle(s, s->head, now);
 }
 
 /* SML_LATE. */
-static enum xfer_receive sml_stream_on_late(struct sml_stream *s, uint64_t position,
-                                            const struct sml_packet *p, uint64_t now)
+static enum xfer_receive on_late(struct sml_stream *s, uint64_t position, const struct sml_packet *p,
+                                 uint64_t now)
 {
     const uint32_t slots = s->cfg.slots, ahead = get_be32(p->body) - p->tag;
 
@@ -204,7 +189,7 @@ static enum xfer_receive sml_stream_on_late(struct sml_stream *s, uint64_t posit
     if (!sml_have(s, position))
         miss(s, position, p->e1 & SML_FLAG_IN, now);
     else if (!sml_flight_of(s, position)->settled)
-        sml_stream_settle(s, position, now);
+        settle(s, position, now);
     sml_stream_skip(s, position + ahead - 3 * slots + 1, now);
     return XFER_RX_NEWS;
 }
@@ -236,7 +221,7 @@ static bool fits(const struct sml_stream *s, const struct sml_chunk *chunk, cons
 
 /* Whether it is the result of another call than this rank's, for a rank may lack the switch's MISMATCH. That
  * is noted as one. */
-static bool sml_stream_is_other_call(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
+static bool is_other_call(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
     const bool opens = p->kind == SML_OPEN;
@@ -300,16 +285,6 @@ static bool store_numbers(struct sml_stream *s, uint64_t position, const struct 
     return true;
 }
 
-/* What is behind the elements of a result that is wanted. */
-static bool has_names(const struct sml_stream *s, const uint8_t *names)
-{
-    uint8_t any = 0;
-
-    for (size_t i = 0; i < s->names_bytes; i++)
-        any |= names[i];
-    return any != 0 || !s->cfg.quorum;
-}
-
 /* Stores the sum if it is the one that was asked for. */
 static bool store(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
@@ -332,10 +307,10 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
         return false;
     }
     if (!sml_wants(s, chunk.call)) {
-        sml_stream_forget_names(s, position);
+        forget_names(s, position);
         return bytes == 0 || s->cfg.quorum; /* with one it may come whole, before the switch was told */
     }
-    if (bytes != chunk.result.bytes + s->names_bytes || !has_names(s, body + chunk.result.bytes))
+    if (bytes != chunk.result.bytes + s->names_bytes || !sml_has_names(s, body + chunk.result.bytes))
         return false;
     if (chunk.result.bytes > 0) {
         fetch_expected(&chunk.result);
@@ -344,7 +319,7 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
     if (position < s->base)
         sml_stream_note_kept(s, position);
     if (s->cfg.quorum)
-        sml_stream_note_names(s, position, body + chunk.result.bytes);
+        note_names(s, position, body + chunk.result.bytes);
     return true;
 }
 
@@ -408,23 +383,23 @@ static enum xfer_receive on_result(struct sml_stream *s, uint64_t position, cons
         return on_second_result(s, position, now);
 
     bool have = sml_have(s, position);
-    if (s->cfg.quorum && !have && sml_stream_is_other_call(s, position, p))
+    if (s->cfg.quorum && !have && is_other_call(s, position, p))
         return XFER_RX_NEWS;
     if (!have && !store(s, position, p))
         return XFER_RX_BAD;
     heard(s);
-    if (!s->cfg.quorum || sml_stream_has_all(s, position))
+    if (!s->cfg.quorum || has_all(s, position))
         note_shared(s, position, p);
     /* Every rank has contributed to this chunk, so the switch is done with all chunks that are `slots` or
      * more before it. */
     while (position >= s->head + s->cfg.slots)
-        sml_stream_settle(s, s->head, now);
+        settle(s, s->head, now);
     if (have && sml_flight_of(s, position)->settled)
         return on_second_result(s, position, now);
-    sml_stream_settle(s, position, now);
+    settle(s, position, now);
     if (have)
         return XFER_RX_NEWS;
-    sml_stream_take(s, position, now);
+    take(s, position, now);
     if (s->cfg.quorum)
         sml_stream_skip(s, s->gone, now); /* what comes behind it, too, may be gone */
     return XFER_RX_RESULT;
@@ -514,7 +489,7 @@ static enum xfer_receive receive(struct sml_stream *s, const struct sml_packet *
     case SML_MISMATCH:
         return on_mismatch(s, p);
     case SML_LATE:
-        return sml_stream_on_late(s, position, p, now);
+        return on_late(s, position, p, now);
     default:
         return XFER_RX_BAD;
     }

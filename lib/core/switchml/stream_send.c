@@ -77,7 +77,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
     const bool have = sml_have(s, position);
-    const bool restores = sml_wants(s, chunk.call) && have && !sml_stream_missed(s, position);
+    const bool restores = sml_wants(s, chunk.call) && have && !sml_missed(s, position);
     struct sml_packet p = {
         .kind = what == SML_DUE_PROBE ? SML_PROBE
                 : restores            ? SML_RESTORE

@@ -148,6 +148,10 @@ static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 {
     return cfg->format == XFER_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
 }
+static inline struct xfer_blocks sml_blocks_of(const struct sml_stream *s, const struct xfer_call *call)
+{
+    return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
+}
 /* Whether this rank is to get the sum of such a call. */
 static inline bool sml_wants(const struct sml_stream *s, const struct xfer_call *call)
 {
@@ -182,9 +186,21 @@ static inline uint8_t *sml_names_at(const struct sml_stream *s, uint64_t positio
     return s->names + (position & (2u * s->cfg.slots - 1)) * s->names_bytes;
 }
 
+/* Whether a result, with these names behind its elements, could be had. */
+static inline bool sml_has_names(const struct sml_stream *s, const uint8_t *names)
+{
+    for (size_t i = 0; i < s->names_bytes; i++)
+        if (names[i] != 0)
+            return true;
+    return !s->cfg.quorum;
+}
+
 /* Whether this rank was to get the chunk's result, is done with it, and has none. Of a position from oldest -
  * slots on. */
-bool sml_stream_missed(const struct sml_stream *s, uint64_t position);
+static inline bool sml_missed(const struct sml_stream *s, uint64_t position)
+{
+    return !sml_has_names(s, sml_names_at(s, position));
+}
 
 /* The results of chunks before this position cannot be had any more: goes on behind them, as far as the
  * collective in progress has any, but that the switch is asked about those that this rank has sent. */
@@ -196,6 +212,10 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
 struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
                                    const struct sml_chunk *chunk);
+
+/* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
+ * ends. */
+void sml_stream_keep(struct sml_stream *s);
 
 /* The result of a kept chunk is where its contribution was. */
 void sml_stream_note_kept(struct sml_stream *s, uint64_t position);

@@ -1,0 +1,131 @@
+/* Where chunks lie: in the tensors of the collective in progress, or in what is kept of those before it. */
+#include "switchml/stream_state.h"
+#include "transfer/chunks.h"
+
+struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
+                                   const struct sml_chunk *chunk)
+{
+    return xfer_scale_of(s->numbers, s->cfg.format, chunk->call, s->cfg.workers,
+                         *sml_exponent_at(s, position - chunk->lead));
+}
+
+/* The chunk of a position of the collective in progress, in a format with exponents. */
+static struct sml_chunk block_at(const struct sml_stream *s, uint64_t position, bool result)
+{
+    const struct xfer_blocks b = sml_blocks_of(s, &s->call);
+    struct sml_chunk chunk = {.call = &s->call, .lead = b.lead};
+    const uint64_t i = position - s->base;
+    uint64_t offset;
+    size_t bytes;
+
+    xfer_blocks_span(&b, s->call.count, i, &offset, &bytes);
+    chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset, bytes, result);
+    chunk.result = chunk.elements;
+    chunk.result.out = true;
+    xfer_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
+    chunk.block = xfer_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
+    return chunk;
+}
+
+/* The same in a typed job. A chunk is so long that its sum has room. */
+static struct sml_chunk chunk_at(const struct sml_stream *s, uint64_t position, bool result)
+{
+    const struct sml_element e = s->element;
+    struct sml_chunk chunk = {.call = &s->call, .opening = position == s->base};
+    uint64_t offset;
+    size_t bytes;
+
+    xfer_chunk_span(s->cfg.chunk_bytes, e.out, s->call.count * e.out, position - s->base, &offset, &bytes);
+    chunk.result = xfer_segments_find(s->sums, s->segment_count, offset, bytes, true);
+    chunk.elements = chunk.result;
+    chunk.elements.out = result;
+    if (e.out != e.in && !result)
+        chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset / e.out * e.in,
+                                            bytes / e.out * e.in, false);
+    return chunk;
+}
+
+struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
+{
+    if (position < s->base) {
+        uint32_t place = sml_kept_index(s, position);
+        const struct sml_kept *k = &s->kept[place];
+        return (struct sml_chunk){.call = &k->call,
+                                  .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
+                                  .result = xfer_segments_find(&k->awaited, 1, 0, k->awaited.end, true),
+                                  .lead = k->lead,
+                                  .opening = k->opening};
+    }
+
+    bool result = sml_wants(s, &s->call) && sml_have(s, position) && !sml_missed(s, position);
+    return xfer_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
+}
+
+void sml_stream_keep(struct sml_stream *s)
+{
+    /* Another switch would not be asked about what all ranks share; the present one is, if it has restarted.
+     */
+    uint64_t needed = s->shared < s->head ? s->shared : s->head;
+    uint64_t position = needed > s->base ? needed : s->base;
+
+    if (s->cfg.quorum && position < s->oldest - s->cfg.slots) /* nobody tells what stragglers still lack */
+        position = s->oldest - s->cfg.slots;
+
+    s->stats.kept += s->end - position;
+    for (; position < s->end; position++) {
+        uint32_t place = sml_kept_index(s, position);
+        uint8_t *data = s->kept_data + (size_t)place * sml_kept_bytes(&s->cfg);
+        struct sml_chunk chunk = sml_stream_chunk(s, position);
+        s->kept[place] =
+            (struct sml_kept){.call = *chunk.call,
+                              .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
+                              .awaited = {.out = data, .end = sml_have(s, position) ? 0 : chunk.result.bytes},
+                              .lead = chunk.lead,
+                              .opening = chunk.opening};
+        if (chunk.elements.bytes > 0)
+            xfer_pieces_gather(&chunk.elements, data, agg_convert_same);
+    }
+    s->base = s->end;
+}
+
+void sml_stream_note_kept(struct sml_stream *s, uint64_t position)
+{
+    struct sml_kept *k = &s->kept[sml_kept_index(s, position)];
+
+    k->elements.end = k->awaited.end;
+    k->awaited.end = 0;
+}
+
+bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes)
+{
+    const size_t element = s->element.out;
+    uint64_t position = s->base + *from;
+
+    if (position < s->oldest)
+        position = s->oldest;
+    while (position < s->end && sml_have(s, position))
+        position++;
+    if (position >= s->end)
+        return false;
+    *from = position - s->base + 1;
+    xfer_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, offset, bytes);
+    return true;
+}
+
+/* Whether what is missing is all of collectives that were left. */
+static bool lacks_others_only(const struct sml_stream *s)
+{
+    uint64_t from = 0, offset;
+    size_t bytes;
+
+    return s->cfg.may_leave && s->oldest < s->base && s->end - s->oldest <= s->cfg.slots &&
+           sml_have(s, s->end - 1) && !sml_stream_lacks(s, &from, &offset, &bytes);
+}
+
+void sml_stream_end_if_done(struct sml_stream *s)
+{
+    bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &s->call);
+
+    if (s->base != s->end && (s->end - s->oldest <= (buffer ? s->cfg.slots : 0) || lacks_others_only(s)))
+        sml_stream_keep(s);
+}
