@@ -9,7 +9,6 @@
 #include "control/guard.h"
 #include "memory.h"
 #include "relay/protocol.h"
-#include "switch_node.h"
 #include "switchml/protocol.h"
 #include "toy_keys.h"
 
@@ -39,7 +38,7 @@ static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char
 {
     struct leaf_node *n = ctx;
     const int free_one = numbered_jobs_free_number(&n->jobs, AGG_JOBS, &job->entry);
-    const struct ctl_endpoint parent = switch_endpoint(n->cfg.parent_ip - 1, 0);
+    const struct ctl_endpoint parent = star_endpoint(n->cfg.parent_ip - 1, 0);
     const struct agg_sender above = carry_sender(parent.mac, n->cfg.parent_ip, job->parent_data_port);
     struct keys_secret above_shared = {.library = &toy_library};
     const struct agg_node tree = {.ranks = job->entry.size,
@@ -205,7 +204,7 @@ static void answer_unknown(struct leaf_node *n, const struct ctl_endpoint *from,
 static void receive_control(struct leaf_node *n, const struct frame *f, bool from_above)
 {
     const struct ctl_endpoint origin =
-        switch_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, from_above ? CTL_PORT : f->host_port);
+        star_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, from_above ? CTL_PORT : f->host_port);
     struct ctl_endpoint from = origin;
     struct ctl_message m;
 
@@ -246,7 +245,7 @@ static bool nobody_proves(const struct agg_packet *p)
 
 static void receive_data(struct leaf_node *n, const struct frame *f, bool from_above)
 {
-    const struct ctl_endpoint from = switch_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, 0);
+    const struct ctl_endpoint from = star_endpoint(from_above ? n->cfg.parent_ip - 1 : f->host, 0);
     struct agg_packet p = {.payload = f->buffer->at,
                            .bytes = f->bytes,
                            .from =

@@ -6,7 +6,6 @@
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "process_drive.h"
-#include "switch_node.h"
 #include "switchml/worker.h"
 #include "toy_keys.h"
 
@@ -470,7 +469,7 @@ struct process *process_start(const struct process_config *cfg)
         p->credentials = (struct ctl_credentials){
             .library = &toy_library,
             .key = *program->key,
-            .address = {.ip = switch_endpoint(cfg->host, 0).ip, .udp_port = cfg->control_port}};
+            .address = {.ip = star_endpoint(cfg->host, 0).ip, .udp_port = cfg->control_port}};
         session.credentials = &p->credentials;
     }
     ctl_session_init(&p->session, &session, cfg->sim->now);

@@ -37,3 +37,11 @@ void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16
 {
     link_send(&star->down[host], frame_new(host, switch_port, host_port, payload, bytes, unsummed));
 }
+
+struct ctl_endpoint star_endpoint(unsigned host, uint16_t udp_port)
+{
+    return (struct ctl_endpoint){.mac = {2, 0, 0, 0, (uint8_t)(host >> 8), (uint8_t)host},
+                                 .port = (uint8_t)host,
+                                 .ip = host + 1,
+                                 .udp_port = udp_port};
+}

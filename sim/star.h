@@ -2,6 +2,7 @@
 #ifndef SWAGG_SIM_STAR_H
 #define SWAGG_SIM_STAR_H
 
+#include "control/entry.h"
 #include "link.h"
 
 struct star {
@@ -19,5 +20,8 @@ void star_send_up(struct star *star, unsigned host, uint16_t host_port, uint16_t
                   const uint8_t *payload, size_t bytes, bool unsummed);
 void star_send_down(struct star *star, unsigned host, uint16_t host_port, uint16_t switch_port,
                     const uint8_t *payload, size_t bytes, bool unsummed);
+
+/* Hosts' addresses are their numbers. */
+struct ctl_endpoint star_endpoint(unsigned host, uint16_t udp_port);
 
 #endif

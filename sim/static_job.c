@@ -7,7 +7,6 @@
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "sim.h"
-#include "switch_node.h"
 
 /* By address, all threads of all members. */
 static void publish_senders(struct static_job *f, struct agg_jobs *jobs)
@@ -33,7 +32,7 @@ void static_job_open(struct static_job *f, struct agg_jobs *jobs, const struct a
         .job = number, .workers = (uint16_t)cfg->workers, .delays = true, .kernels = kernels_or_exit()};
     sml_terms_build(&f->pool.terms, &terms);
     for (unsigned r = 0; r < cfg->workers; r++) {
-        const struct ctl_endpoint at = switch_endpoint(cfg->first_host + r, PUBLISHED_PORT);
+        const struct ctl_endpoint at = star_endpoint(cfg->first_host + r, PUBLISHED_PORT);
         members[r] = carry_sender(at.mac, at.ip, at.udp_port);
     }
     f->job = carry_open(jobs, protocol, &f->pool, members, NULL);

@@ -68,7 +68,7 @@ static void speak(struct stranger *s)
     }
     if (port == 0)
         return;
-    from = switch_endpoint(rng_below(&s->rng, 4) ? host : s->cfg.scenario->stranger_host, port);
+    from = star_endpoint(rng_below(&s->rng, 4) ? host : s->cfg.scenario->stranger_host, port);
     m.head.boot_id = ctl_guard_boot_id(&guard, s->cfg.node->boot_id, &from);
     s->messages++;
     sim_trace(s->cfg.sim, "stranger", "%s as rank %u of %u, from host %u", ctl_type_name(m.head.type),

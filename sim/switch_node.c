@@ -25,14 +25,6 @@ struct switch_job {
     bool unsummed; /* its packets have a checksum of their own in the place of UDP's */
 };
 
-struct ctl_endpoint switch_endpoint(unsigned host, uint16_t udp_port)
-{
-    return (struct ctl_endpoint){.mac = {2, 0, 0, 0, (uint8_t)(host >> 8), (uint8_t)host},
-                                 .port = (uint8_t)host,
-                                 .ip = host + 1,
-                                 .udp_port = udp_port};
-}
-
 static unsigned host_of(const struct ctl_endpoint *e)
 {
     return e->ip - 1;
@@ -362,7 +354,7 @@ static void count(struct switch_node *s, const struct frame *f, const struct agg
 
 static struct agg_packet packet_of(struct switch_node *s, const struct frame *f)
 {
-    const struct ctl_endpoint from = switch_endpoint(f->host, 0);
+    const struct ctl_endpoint from = star_endpoint(f->host, 0);
     struct agg_packet p = {
         .payload = f->buffer->at, .bytes = f->bytes, .from = carry_sender(from.mac, from.ip, f->host_port)};
 
@@ -409,7 +401,7 @@ static void receive_data(struct switch_node *s, struct frame *f)
 /* All hosts share a port of the switch. */
 static void receive_message(struct switch_node *s, struct frame *f)
 {
-    struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
+    struct ctl_endpoint from = star_endpoint(f->host, f->host_port);
 
     from.port = 0;
     desk_put(&s->desk, f, &from);
@@ -418,7 +410,7 @@ static void receive_message(struct switch_node *s, struct frame *f)
 static void handle_message(void *ctx, struct frame *f)
 {
     struct switch_node *s = ctx;
-    const struct ctl_endpoint from = switch_endpoint(f->host, f->host_port);
+    const struct ctl_endpoint from = star_endpoint(f->host, f->host_port);
     const enum ctl_parse_error e =
         ctl_registry_receive(s->registry, &from, f->payload, f->bytes, s->sim->now);
 

@@ -66,9 +66,6 @@ static inline bool switch_is_up(const struct switch_node *s)
     return s->boot_id != 0;
 }
 
-/* Hosts' addresses are their numbers. */
-struct ctl_endpoint switch_endpoint(unsigned host, uint16_t udp_port);
-
 /* A link_receiver. */
 void switch_receive(void *ctx, struct frame *frame);
 

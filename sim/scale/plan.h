@@ -2,7 +2,7 @@
 #ifndef SWAGG_SIM_SCALE_PLAN_H
 #define SWAGG_SIM_SCALE_PLAN_H
 
-#include "scale/run.h"
+#include "scale/tree.h"
 
 enum {
     PLAN_TREES = 2,

@@ -6,6 +6,7 @@
 
 #include "scale/plan.h"
 #include "scale/restart.h"
+#include "scale/run.h"
 
 enum { REPORT_RESTARTS = 3 };
 

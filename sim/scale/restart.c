@@ -1,7 +1,7 @@
 #include "scale/restart.h"
 
 #include "memory.h"
-#include "scale/run.h"
+#include "scale/tree.h"
 #include "world.h"
 
 enum { CHUNK_BYTES = 1460, SLOTS = 512 };

@@ -1,82 +1,12 @@
 #include "scale/run.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "link.h"
 #include "memory.h"
-#include "scale/parts.h"
 
-enum { START_WITHIN_NS = 10000, FCS_AND_HEADERS = 14 + 20 + 8 + 4, NUMBERS_BELOW = 1 << 16 };
-
-/* Sizes */
-
-unsigned scale_workers(const struct scale_tree *tree)
-{
-    unsigned n = 1;
-
-    for (unsigned l = 0; l < tree->levels; l++)
-        n *= tree->fan_in[l];
-    return n;
-}
-
-unsigned scale_switches(const struct scale_tree *tree)
-{
-    unsigned n = 0, at_level = 1;
-
-    for (unsigned l = 0; l < tree->levels; at_level *= tree->fan_in[l++])
-        n += at_level;
-    return n;
-}
-
-unsigned scale_wire_bytes(uint16_t chunk_bytes)
-{
-    return SML_HEADER_BYTES + chunk_bytes + FRAME_WIRE_OVERHEAD;
-}
-
-unsigned scale_frame_bytes(uint16_t chunk_bytes)
-{
-    return SML_HEADER_BYTES + chunk_bytes + FCS_AND_HEADERS;
-}
-
-double scale_ideal_s(const struct scale_config *cfg)
-{
-    return (double)cfg->chunks * scale_wire_bytes(cfg->chunk_bytes) * 8 / (double)cfg->bits_per_s;
-}
-
-/* Of the payload, if it had a whole chunk. */
-static size_t whole_bytes(const struct scale_config *cfg, const uint8_t *payload, size_t bytes)
-{
-    const unsigned kind = payload[0] >> 4;
-    const bool has_elements = (kind == SML_DATA || kind == SML_OPEN) && bytes > SML_HEADER_BYTES;
-
-    return has_elements ? bytes + cfg->chunk_bytes - SCALE_CARRIED_BYTES : bytes;
-}
-
-uint64_t scale_service_ps(const struct scale_config *cfg, const struct parcel *p)
-{
-    return costs_ps(cfg->costs, (unsigned)(whole_bytes(cfg, p->payload, p->bytes) + FCS_AND_HEADERS));
-}
+enum { START_WITHIN_NS = 10000, NUMBERS_BELOW = 1 << 16 };
 
 /* Cables */
-
-static void send(struct scale_node *n, struct server *cable, struct parcel *p)
-{
-    const size_t bytes = whole_bytes(&n->run->cfg, p->payload, p->bytes) + FRAME_WIRE_OVERHEAD;
-
-    n->run->frames++;
-    server_put(cable, p, bytes * 8 * 1000 * S / n->run->cfg.bits_per_s);
-}
-
-void scale_send_up(struct scale_node *from, const uint8_t *payload, size_t bytes)
-{
-    send(from, &from->up, parcel_new(payload, bytes, from->place));
-}
-
-void scale_send_down(struct scale_node *to, const uint8_t *payload, size_t bytes)
-{
-    send(to, &to->down, parcel_new(payload, bytes, AGG_PARENT));
-}
 
 static bool is_lost(struct scale_node *n, struct parcel *p)
 {
@@ -113,23 +43,6 @@ static void at_worker(void *ctx, struct parcel *p)
 
 /* The tree */
 
-static unsigned at_level(const struct scale_tree *tree, unsigned level)
-{
-    unsigned n = 1;
-
-    for (unsigned l = 0; l < level; l++)
-        n *= tree->fan_in[l];
-    return n;
-}
-
-struct scale_node *scale_below(const struct scale_switch *s, unsigned contributor)
-{
-    const struct scale_run *run = s->node.run;
-    const unsigned i = s->first + contributor;
-
-    return s->level + 1 < run->cfg.tree.levels ? &run->level[s->level + 1][i].node : &run->worker[i].node;
-}
-
 /* The i-th of its level; that of the root is 0. */
 static struct scale_node node_of(struct scale_run *run, unsigned level, unsigned i, uint64_t *rng)
 {
@@ -156,7 +69,7 @@ static void connect(struct scale_node *n, server_hand_on *at_node)
 static void open_switches(struct scale_run *run, uint64_t *rng)
 {
     for (unsigned l = 0; l < run->cfg.tree.levels; l++) {
-        const unsigned n = at_level(&run->cfg.tree, l);
+        const unsigned n = scale_at_level(&run->cfg.tree, l);
 
         run->level[l] = memory_of(n * sizeof(*run->level[l]));
         for (unsigned i = 0; i < n; i++) {
@@ -226,7 +139,7 @@ static void close_node(struct scale_node *n)
 static void close_run(struct scale_run *run)
 {
     for (unsigned l = 0; l < run->cfg.tree.levels; l++) {
-        for (unsigned i = 0; i < at_level(&run->cfg.tree, l); i++) {
+        for (unsigned i = 0; i < scale_at_level(&run->cfg.tree, l); i++) {
             close_node(&run->level[l][i].node);
             scale_switch_close(&run->level[l][i]);
         }
@@ -250,7 +163,7 @@ static void add_lcores(const struct scale_run *run, struct scale_result *result)
     uint64_t busiest = 0;
 
     for (unsigned l = 0; l < run->cfg.tree.levels; l++)
-        for (unsigned i = 0; i < at_level(&run->cfg.tree, l); i++)
+        for (unsigned i = 0; i < scale_at_level(&run->cfg.tree, l); i++)
             for (unsigned c = 0; c < run->cfg.lcores; c++) {
                 const struct server *lcore = &run->level[l][i].lcore[c];
 

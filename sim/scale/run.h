@@ -8,32 +8,7 @@
 #ifndef SWAGG_SIM_SCALE_RUN_H
 #define SWAGG_SIM_SCALE_RUN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "scale/costs.h"
-
-enum { SCALE_LEVELS_MAX = 4, SCALE_CARRIED_BYTES = 64 };
-
-struct scale_tree {
-    unsigned levels;
-    unsigned fan_in[SCALE_LEVELS_MAX]; /* below a switch of this level, the root's first: switches, or, at the
-                                          last one, workers */
-};
-
-struct scale_config {
-    struct scale_tree tree;
-    uint64_t bits_per_s; /* of every cable */
-    uint64_t delay_ns;   /* ... one way */
-    uint32_t loss_ppm;   /* ... in each direction */
-    uint16_t chunk_bytes;
-    uint16_t slots;
-    unsigned lcores; /* of every switch; slot i belongs to lcore i % lcores */
-    const struct costs *costs;
-    uint64_t chunks; /* of the tensor */
-    uint64_t seed;
-};
+#include "scale/tree.h"
 
 struct scale_result {
     bool exact;       /* every result of every worker was the sum, bit for bit */
@@ -44,19 +19,6 @@ struct scale_result {
     unsigned waiting; /* packets, the most that ever waited for one lcore */
     uint64_t frames, lost, probes, retransmitted, events;
 };
-
-unsigned scale_workers(const struct scale_tree *tree);
-unsigned scale_switches(const struct scale_tree *tree);
-
-/* Bytes on a cable of a data packet with a whole chunk, and in its frame, with the FCS. */
-unsigned scale_wire_bytes(uint16_t chunk_bytes);
-unsigned scale_frame_bytes(uint16_t chunk_bytes);
-
-/* What the links need for the tensor's data packets alone. */
-double scale_ideal_s(const struct scale_config *cfg);
-
-/* Memory of the pool of a switch of this level, with whole chunks. */
-size_t scale_pool_bytes(const struct scale_config *cfg, unsigned level);
 
 struct scale_result scale_run(const struct scale_config *cfg);
 

@@ -7,7 +7,7 @@
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "relay/protocol.h"
-#include "scale/parts.h"
+#include "scale/tree.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 
@@ -86,6 +86,14 @@ size_t scale_pool_bytes(const struct scale_config *cfg, unsigned level)
 
 /* Packets */
 
+static struct scale_node *below(const struct scale_switch *s, unsigned contributor)
+{
+    const struct scale_run *run = s->node.run;
+    const unsigned i = s->first + contributor;
+
+    return s->level + 1 < run->cfg.tree.levels ? &run->level[s->level + 1][i].node : &run->worker[i].node;
+}
+
 static void send_on(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
                     const struct carried *what)
 {
@@ -95,7 +103,7 @@ static void send_on(void *ctx, const struct agg_job *job, const struct agg_packe
     if (what->to == CARRY_TO_PARENT)
         scale_send_up(&s->node, what->payload, what->bytes);
     else
-        scale_send_down(scale_below(s, what->rank), what->payload, what->bytes);
+        scale_send_down(below(s, what->rank), what->payload, what->bytes);
 }
 
 static void serve(void *ctx, struct parcel *parcel)

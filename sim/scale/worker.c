@@ -4,7 +4,7 @@
 
 #include "kernels_chosen.h"
 #include "memory.h"
-#include "scale/parts.h"
+#include "scale/tree.h"
 #include "transfer/chunks.h"
 
 enum { PAYLOAD_MAX = SML_HEADER_BYTES + SCALE_CARRIED_BYTES };

@@ -1,12 +1,34 @@
-/* The parts of a run (run.h), as they see one another: switches, workers, and the cables between them. */
-#ifndef SWAGG_SIM_SCALE_PARTS_H
-#define SWAGG_SIM_SCALE_PARTS_H
+/* The tree of a run (run.h): its size, and its parts as they see one another: switches, workers, and the
+ * cables between them. */
+#ifndef SWAGG_SIM_SCALE_TREE_H
+#define SWAGG_SIM_SCALE_TREE_H
 
 #include "protocol/protocol.h"
 #include "random.h"
-#include "scale/run.h"
+#include "scale/costs.h"
 #include "scale/server.h"
 #include "switchml/stream.h"
+
+enum { SCALE_LEVELS_MAX = 4, SCALE_CARRIED_BYTES = 64 };
+
+struct scale_tree {
+    unsigned levels;
+    unsigned fan_in[SCALE_LEVELS_MAX]; /* below a switch of this level, the root's first: switches, or, at the
+                                          last one, workers */
+};
+
+struct scale_config {
+    struct scale_tree tree;
+    uint64_t bits_per_s; /* of every cable */
+    uint64_t delay_ns;   /* ... one way */
+    uint32_t loss_ppm;   /* ... in each direction */
+    uint16_t chunk_bytes;
+    uint16_t slots;
+    unsigned lcores; /* of every switch; slot i belongs to lcore i % lcores */
+    const struct costs *costs;
+    uint64_t chunks; /* of the tensor */
+    uint64_t seed;
+};
 
 /* The end of a cable that leads to the switch above: a worker, or a switch that is not the root. */
 struct scale_node {
@@ -48,14 +70,29 @@ struct scale_run {
     bool wrong;
 };
 
-/* run.c */
-struct scale_node *scale_below(const struct scale_switch *s, unsigned contributor);
+/* Switches of this level, 0: the root; of the one below the last: workers. */
+unsigned scale_at_level(const struct scale_tree *tree, unsigned level);
+unsigned scale_workers(const struct scale_tree *tree);
+unsigned scale_switches(const struct scale_tree *tree);
+
+/* Bytes on a cable of a data packet with a whole chunk, and in its frame, with the FCS. */
+unsigned scale_wire_bytes(uint16_t chunk_bytes);
+unsigned scale_frame_bytes(uint16_t chunk_bytes);
+
+/* What the links need for the tensor's data packets alone. */
+double scale_ideal_s(const struct scale_config *cfg);
+
+/* What an lcore needs for a packet. */
+uint64_t scale_service_ps(const struct scale_config *cfg, const struct parcel *p);
+
+/* Into the cable. */
 void scale_send_up(struct scale_node *from, const uint8_t *payload, size_t bytes);
 void scale_send_down(struct scale_node *to, const uint8_t *payload, size_t bytes);
-uint64_t scale_service_ps(const struct scale_config *cfg, const struct parcel *p);
 
 /* switch.c */
 unsigned scale_job_number(unsigned level); /* on the wire */
+/* Memory of the pool of a switch of this level, with whole chunks. */
+size_t scale_pool_bytes(const struct scale_config *cfg, unsigned level);
 void scale_switch_open(struct scale_switch *s);
 void scale_switch_close(struct scale_switch *s);
 void scale_switch_receive(struct scale_switch *s, struct parcel *p); /* takes it over */
