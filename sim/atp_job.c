@@ -7,6 +7,7 @@
 #include "atp/protocol.h"
 #include "atp/worker.h"
 #include "atp_numbers.h"
+#include "carry.h"
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "toy_keys.h"
@@ -58,49 +59,44 @@ static void open_server(struct atp_job *job, unsigned i, const struct atp_terms 
     const struct keys_secret shared = shared_of(terms);
     struct agg_pool_config cfg = {
         .job = job->cfg.number, .workers = job->cfg.workers, .shared = &shared, .kernels = kernels_or_exit()};
-    struct agg_footprint f;
+    struct agg_sender members[ATP_JOB_WORKERS];
 
     server->terms = *terms;
     server->wishes = 0;
     atp_terms_build(&cfg.terms, terms);
-    if (!atp_protocol.footprint(&cfg, &f))
+    for (unsigned r = 0; r < job->cfg.workers; r++)
+        members[r] = atp_net_sender(job->cfg.host[r]);
+    if (server->job != NULL)
+        carry_close(&server->jobs, server->job);
+    server->job = carry_open(&server->jobs, &atp_protocol, &cfg, members, NULL);
+    if (server->job == NULL)
         sim_die("no such job");
-    free(server->job.pool);
-    free(server->job.seat);
-    server->job = (struct agg_job){.protocol = &atp_protocol,
-                                   .pool = memory_of(f.bytes),
-                                   .number = job->cfg.number,
-                                   .size = job->cfg.workers,
-                                   .seats = agg_seats_for(job->cfg.workers)};
-    atp_protocol.init(server->job.pool, &cfg);
-    server->job.seat = memory_of(server->job.seats * sizeof *server->job.seat);
-    for (unsigned r = 0; r < job->cfg.workers; r++) {
-        const struct agg_sender at = atp_net_sender(job->cfg.host[r]);
-        agg_job_seat(&server->job, &at, r, 0);
-    }
-    agg_jobs_set(&server->jobs, job->cfg.number, &server->job);
 }
 
-static void send_to_all(struct atp_job *job, unsigned here, const struct agg_verdict *v)
-{
-    bool group = false;
+/* What a server has to say. */
+struct answer {
+    struct atp_job *job;
+    unsigned here;
+    bool by_group;
+};
 
-    for (unsigned r = 0; r < job->cfg.workers; r++)
-        if (agg_grouped(v, r))
-            group = true;
-        else if (agg_wants(v, r))
-            atp_net_send(job->net, here, job->cfg.host[r], v->payload, v->bytes);
-        else if (v->brief_bytes > 0)
-            atp_net_send(job->net, here, job->cfg.host[r], v->brief, v->brief_bytes);
-    if (group)
-        atp_net_send(job->net, here, ATP_NET_ALL, v->payload, v->bytes);
+static void send_data(void *ctx, const struct agg_job *of, const struct agg_packet *answered,
+                      const struct carried *what)
+{
+    struct answer *a = ctx;
+
+    (void)of, (void)answered;
+    if (what->by_group)
+        a->by_group = true;
+    else
+        atp_net_send(a->job->net, a->here, atp_net_host(what->member), what->payload, what->bytes);
 }
 
 static void serve(struct atp_job *job, unsigned i, const struct agg_sender *from, uint8_t *payload,
                   size_t bytes)
 {
     struct atp_job_server *server = &job->servers[i];
-    const unsigned here = job->cfg.server_host[i];
+    struct answer a = {job, job->cfg.server_host[i], false};
     struct agg_packet p = {.payload = payload, .bytes = bytes, .from = *from};
     struct agg_verdict v;
     uint8_t answer[AGG_ANSWER_BYTES];
@@ -108,12 +104,11 @@ static void serve(struct atp_job *job, unsigned i, const struct agg_sender *from
     atp_protocol.locate(&server->jobs, &p, 1);
     atp_protocol.apply(&p, 1, job->net->sim->now, &v);
     server->reasons[v.reason]++;
-    if (v.action == AGG_REPLY)
-        atp_net_send(job->net, here, job->cfg.host[p.rank], v.payload, v.bytes);
-    if (v.action == AGG_TO_ALL)
-        send_to_all(job, here, &v);
+    carry_out(p.job, &p, &v, send_data, &a);
+    if (a.by_group)
+        atp_net_send(job->net, a.here, ATP_NET_ALL, v.payload, v.bytes);
     if (atp_protocol.reason[v.reason].strange && (bytes = atp_protocol.refuse(&p, 1, answer)) > 0)
-        atp_net_send(job->net, here, atp_net_host(from), answer, bytes);
+        atp_net_send(job->net, a.here, atp_net_host(from), answer, bytes);
 }
 
 /* Workers */
@@ -443,10 +438,8 @@ void atp_job_fini(struct atp_job *job)
         free(job->workers[r].in);
         free(job->workers[r].out);
     }
-    for (unsigned i = 0; i < job->cfg.servers; i++) {
-        free(job->servers[i].job.pool);
-        free(job->servers[i].job.seat);
-    }
+    for (unsigned i = 0; i < job->cfg.servers; i++)
+        carry_close(&job->servers[i].jobs, job->servers[i].job);
 }
 
 bool atp_job_is_done(const struct atp_job *job)

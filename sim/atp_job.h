@@ -39,7 +39,7 @@ struct atp_job_worker {
 
 struct atp_job_server {
     struct agg_jobs jobs;
-    struct agg_job job;
+    struct agg_job *job;
     struct atp_terms terms; /* of the job in its present life */
     bool dead;
     uint64_t restarts;                      /* in all lives of the job */

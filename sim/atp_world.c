@@ -352,20 +352,10 @@ static void play(struct world *w)
 /* What has happened since. */
 static void subtract(struct atp_world_counts *c, const struct atp_world_counts *before)
 {
-    c->ns -= before->ns;
-    c->to_server -= before->to_server;
-    c->overflowed -= before->overflowed;
-    for (unsigned i = 0; i < AGG_MAX_REASONS; i++) {
-        c->switch_reasons[i] -= before->switch_reasons[i];
-        c->reasons[i] -= before->reasons[i];
-    }
-    for (unsigned j = 0; j < ATP_WORLD_JOBS; j++) {
-        c->bytes[j] -= before->bytes[j];
-        c->signs[j].acknowledged -= before->signs[j].acknowledged;
-        c->signs[j].collisions -= before->signs[j].collisions;
-        c->signs[j].marks -= before->signs[j].marks;
-        c->signs[j].halved -= before->signs[j].halved;
-    }
+    uint64_t *from = (uint64_t *)c;
+
+    for (size_t i = 0; i < sizeof *c / sizeof *from; i++)
+        from[i] -= ((const uint64_t *)before)[i];
 }
 
 static void sum_up(struct world *w)

@@ -25,7 +25,7 @@ struct atp_world_config {
     bool in_turns;            /* no job makes a call while another does */
 };
 
-/* What has happened; of a measurement: while it lasted. */
+/* What has happened; of a measurement: while it lasted. All fields are uint64_t. */
 struct atp_world_counts {
     uint64_t ns;
     uint64_t bytes[ATP_WORLD_JOBS];

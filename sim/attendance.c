@@ -107,9 +107,9 @@ static void check_part(const struct part *p, const struct xfer_roll *said)
 
     if (said->ranks != ranks || (ranks > 0 && said->mine != names(p, p->rank)))
         fail(p, "the roll is not what came with the result");
-    p->o->parts++;
-    p->o->parts_partial += ranks < p->f->program->size && ranks > 0;
-    p->o->parts_missed += ranks == 0;
+    p->o->n.parts++;
+    p->o->n.parts_partial += ranks < p->f->program->size && ranks > 0;
+    p->o->n.parts_missed += ranks == 0;
     if (ranks == 0) {
         if (!are_zeros(p->is.sums, p->is.bytes))
             fail(p, "a sum that could not be had is not 0");
@@ -117,7 +117,7 @@ static void check_part(const struct part *p, const struct xfer_roll *said)
             fail(p, "a sum of all ranks could not be had");
         if (!oracle_misses_part(p->f, &p->is, p->rank, said->mine))
             fail(p, "the rank was told wrongly whether it is in a sum that could not be had");
-        p->o->parts_missed_in += said->mine;
+        p->o->n.parts_missed_in += said->mine;
         return;
     }
     check_names(p, ranks);

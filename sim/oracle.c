@@ -90,7 +90,7 @@ void oracle_succeeded(struct oracle *o, struct formation *f, unsigned rank, cons
 {
     unsigned call = f->rank[rank].succeeded++;
 
-    if (o->calls_succeeded++ == 0)
+    if (o->n.calls_succeeded++ == 0)
         o->succeeded_first = o->sim->now;
     o->succeeded_last = o->sim->now;
     if (buffered)
@@ -192,8 +192,8 @@ static void finish_formation(struct oracle *o, const struct formation *f, bool m
             oracle_fail(o, "job %s, rank %u: failed in call %u for no good reason", f->program->name, r,
                         life->succeeded);
     }
-    o->formations_well += well == f->program->size;
-    o->formations_failed += well != f->program->size;
+    o->n.formations_well += well == f->program->size;
+    o->n.formations_failed += well != f->program->size;
 }
 
 void oracle_finish(struct oracle *o, bool must_succeed)

@@ -40,14 +40,20 @@ struct formation {
     struct oracle_life rank[]; /* as many as the program has */
 };
 
+/* All fields are uint64_t: see struct world_counts. */
+struct oracle_counts {
+    uint64_t calls_succeeded, formations_well, formations_failed;
+    uint64_t parts, parts_partial, parts_missed,
+        parts_missed_in; /* chunks of calls with a quorum, by rank that has the sum, or was to */
+};
+
 struct oracle {
     const struct sim *sim;
     struct formation *formations;
     bool failed;
     char text[ORACLE_TEXT_MAX];               /* the first failure */
     uint64_t succeeded_first, succeeded_last; /* ns */
-    uint64_t calls_succeeded, formations_well, formations_failed;
-    uint64_t parts, parts_partial, parts_missed, parts_missed_in; /* chunks of calls with a quorum, by rank */
+    struct oracle_counts n;
 };
 
 void oracle_init(struct oracle *o, const struct sim *sim);

@@ -17,52 +17,31 @@ struct child {
     struct runner_tally tally;
 };
 
-static void add(struct world_result *sum, const struct world_result *r)
+static void add(struct runner_tally *sum, const struct runner_tally *t)
 {
-    sum->events += r->events;
-    sum->simulated_ns += r->simulated_ns;
-    sum->calls_succeeded += r->calls_succeeded;
-    sum->formations_well += r->formations_well;
-    sum->formations_failed += r->formations_failed;
-    sum->frames += r->frames;
-    sum->lost += r->lost;
-    sum->duplicated += r->duplicated;
-    sum->corrupted += r->corrupted;
-    sum->kept += r->kept;
-    sum->referred += r->referred;
-    for (unsigned i = 0; i < FAULTS; i++)
-        sum->faults[i] += r->faults[i];
-    sum->strangers += r->strangers;
-    sum->flooded += r->flooded;
-    sum->forged += r->forged;
-    sum->operated += r->operated;
-    sum->tensors += r->tensors;
-    sum->refused += r->refused;
-    sum->waited += r->waited;
-    sum->over_share += r->over_share;
-    sum->quorum_parts += r->quorum_parts;
-    sum->quorum_partial += r->quorum_partial;
-    sum->quorum_missed += r->quorum_missed;
-    sum->quorum_missed_in += r->quorum_missed_in;
-    for (unsigned i = 0; i < AGG_MAX_REASONS; i++)
-        sum->reasons[i] += r->reasons[i];
+    const uint64_t *from = (const uint64_t *)t;
+    uint64_t *to = (uint64_t *)sum;
+
+    for (size_t i = 0; i < sizeof(*t) / sizeof(*from); i++)
+        to[i] += from[i];
 }
 
 static void play(struct runner_tally *t, uint64_t seed, bool chip)
 {
-    struct world_result r = world_play(seed, chip, NULL);
+    const struct world_result r = world_play(seed, chip, NULL);
+    const struct runner_tally one = {.scenarios = 1,
+                                     .benign = r.benign,
+                                     .paper = r.paper,
+                                     .failed = r.failed,
+                                     .many = r.parts.many,
+                                     .tenants = r.parts.tenants,
+                                     .forgers = r.parts.forger,
+                                     .fixed = r.parts.fixed,
+                                     .operated = r.parts.operated,
+                                     .quorums = r.parts.quorum,
+                                     .sum = r.n};
 
-    t->scenarios++;
-    t->benign += r.benign;
-    t->paper += r.paper;
-    t->failed += r.failed;
-    t->many += r.parts.many;
-    t->tenants += r.parts.tenants;
-    t->forgers += r.parts.forger;
-    t->fixed += r.parts.fixed;
-    t->operated += r.parts.operated;
-    t->quorums += r.parts.quorum;
-    add(&t->sum, &r);
+    add(t, &one);
     if (r.failed) {
         printf("seed %" PRIu64 ": %s\n  replay: swagg-sim run --seed %" PRIu64 " --trace\n", seed, r.text,
                seed);
@@ -80,19 +59,7 @@ static void work(const struct runner_config *cfg, struct child *self, unsigned i
 
 static void collect(struct runner_tally *t, const struct child *child, int status)
 {
-    const struct runner_tally *c = &child->tally;
-
-    t->scenarios += c->scenarios;
-    t->benign += c->benign;
-    t->paper += c->paper;
-    t->failed += c->failed;
-    t->many += c->many;
-    t->tenants += c->tenants;
-    t->forgers += c->forgers;
-    t->fixed += c->fixed;
-    t->operated += c->operated;
-    t->quorums += c->quorums;
-    add(&t->sum, &c->sum);
+    add(t, &child->tally);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
     t->crashed++;
@@ -140,7 +107,7 @@ struct runner_tally runner_run(const struct runner_config *cfg)
 
 void runner_print(const struct runner_tally *t, double seconds)
 {
-    const struct world_result *s = &t->sum;
+    const struct world_counts *s = &t->sum;
 
     printf("%" PRIu64 " scenarios (%" PRIu64 " benign, %" PRIu64 " with the paper's switch), %" PRIu64
            " failed, %" PRIu64 " crashed; %.1f hours simulated in %.1f s\n",
@@ -148,7 +115,7 @@ void runner_print(const struct runner_tally *t, double seconds)
            seconds);
     printf("  jobs: %" PRIu64 " came to their end, %" PRIu64 " failed on all ranks alike; %" PRIu64
            " calls had their exact sum\n",
-           s->formations_well, s->formations_failed, s->calls_succeeded);
+           s->oracle.formations_well, s->oracle.formations_failed, s->oracle.calls_succeeded);
     printf("  faults:");
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%s %" PRIu64 " x %s", i ? "," : "", s->faults[i], fault_names[i]);
@@ -162,7 +129,8 @@ void runner_print(const struct runner_tally *t, double seconds)
     printf("\n  in %" PRIu64 " quorums: of %" PRIu64 " chunks %" PRIu64
            " had the exact sum of some ranks, %" PRIu64
            " could not be had any more by a rank, which was in %" PRIu64 " of these",
-           t->quorums, s->quorum_parts, s->quorum_partial, s->quorum_missed, s->quorum_missed_in);
+           t->quorums, s->oracle.parts, s->oracle.parts_partial, s->oracle.parts_missed,
+           s->oracle.parts_missed_in);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

@@ -10,10 +10,11 @@ struct runner_config {
     bool chip;             /* as of scenario_make */
 };
 
+/* All fields are uint64_t, as those of struct world_counts. */
 struct runner_tally {
     uint64_t scenarios, benign, paper, failed, crashed;
     uint64_t many, tenants, forgers, fixed, operated, quorums; /* scenarios with these parts */
-    struct world_result sum;                                   /* of the numbers */
+    struct world_counts sum;
 };
 
 /* Prints each failure as it is found, with how to replay it. */

@@ -41,7 +41,7 @@ static int play_one(uint64_t seed, bool chip, bool trace)
 {
     struct world_result r = world_play(seed, chip, trace ? stdout : NULL);
     struct runner_tally t = {
-        .scenarios = 1, .benign = r.benign, .paper = r.paper, .failed = r.failed, .sum = r};
+        .scenarios = 1, .benign = r.benign, .paper = r.paper, .failed = r.failed, .sum = r.n};
 
     runner_print(&t, 0);
     if (r.failed)

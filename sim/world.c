@@ -8,25 +8,11 @@
 #include "leaf_node.h"
 #include "memory.h"
 #include "operator.h"
-#include "process.h"
 #include "published.h"
+#include "seats.h"
 #include "stranger.h"
 #include "switch_node.h"
 #include "switchml/reasons.h"
-
-/* A place for a rank: a host, and the processes that ran on it, one after the other. */
-struct seat {
-    struct world *world;
-    struct program *program;
-    unsigned rank, host;
-    struct process *process; /* the last one */
-    unsigned lives;          /* that have begun */
-};
-
-struct ended_process {
-    struct ended_process *next;
-    struct process *process;
-};
 
 struct world {
     struct scenario scenario;
@@ -41,8 +27,7 @@ struct world {
     struct forger forger;
     struct operator operator;
     struct published published;
-    struct seat *seats; /* by host */
-    struct ended_process *ended;
+    struct seats seats;
     bool fault_done[SCENARIO_FAULTS_MAX];
     uint64_t fixed_runs;                     /* of the static job, when last looked at */
     uint64_t over_at[SCENARIO_PROGRAMS_MAX]; /* when all its ranks had left; 0: they have not */
@@ -51,57 +36,7 @@ struct world {
     uint64_t faults[FAULTS];
 };
 
-/* Processes */
-
-static void on_exit_of(void *ctx, struct process *process);
-
-static void start_process(struct seat *seat)
-{
-    struct world *w = seat->world;
-    bool same_ports = seat->process != NULL && rng_below(&w->rng, 2);
-    uint16_t port =
-        same_ports ? seat->process->control.port : (uint16_t)(2 * rng_between(&w->rng, 16384, 32000));
-    struct process_config cfg = {
-        .sim = &w->sim,
-        .star = &w->star,
-        .oracle = &w->oracle,
-        .program = seat->program,
-        .rank = seat->rank,
-        .host = seat->host,
-        .incarnation = rng_next(&w->rng) | 1,
-        .control_port = port,
-        .data_port = (uint16_t)(port + 1),
-        .exited = on_exit_of,
-        .exited_ctx = seat,
-    };
-
-    if (seat->process != NULL) {
-        struct ended_process *e = memory_of(sizeof(*e));
-        *e = (struct ended_process){w->ended, seat->process};
-        w->ended = e;
-    }
-    seat->lives++;
-    seat->process = process_start(&cfg);
-}
-
-static void on_start(void *ctx, uint64_t argument)
-{
-    struct seat *seat = ctx;
-
-    (void)argument;
-    if (seat->process == NULL || process_is_over(seat->process))
-        start_process(seat);
-}
-
-/* A rank that failed tries again, as a restarted job does. */
-static void on_exit_of(void *ctx, struct process *process)
-{
-    struct seat *seat = ctx;
-    struct sim *sim = &seat->world->sim;
-
-    if (process->failed && seat->lives < seat->program->lives)
-        sim_at(sim, sim->now + rng_below(&seat->world->rng, 200 * MS), on_start, seat, 0);
-}
+/* Frames */
 
 static void at_host(void *ctx, struct frame *f)
 {
@@ -115,7 +50,7 @@ static void at_host(void *ctx, struct frame *f)
     if (published_receive(&w->published, f))
         return;
     forger_see(&w->forger, f, false);
-    struct process *p = w->seats[f->host].process;
+    struct process *p = w->seats.seat[f->host].process;
     if (!buffer_is_intact(f->buffer))
         oracle_fail(&w->oracle, "a result has changed on its way to host %u", f->host);
     if (frame_is_dropped(f) || p == NULL || !process_receive(p, f))
@@ -168,14 +103,6 @@ static void kill_a_switch(struct world *w, const struct fault *f, uint64_t end)
     sim_at(&w->sim, end, on_switch_start, w, 0);
 }
 
-static void on_continue(void *ctx, uint64_t argument)
-{
-    struct seat *seat = ctx;
-
-    (void)argument;
-    process_continue(seat->process);
-}
-
 static void set_quality(struct world *w, unsigned host, const struct link_quality *q, bool up, bool down)
 {
     if (up)
@@ -204,75 +131,21 @@ static void on_link_mends(void *ctx, uint64_t argument)
         set_quality(w, f->host, &w->scenario.quality, f->up, f->down);
 }
 
-/* A job outlives its switch only while no rank leaves it. */
-static bool nobody_is_about_to_leave(const struct world *w)
-{
-    for (unsigned h = 0; h < w->scenario.hosts; h++) {
-        const struct process *p = w->seats[h].process;
-        if (p != NULL && p->formation != NULL &&
-            (p->phase > PROCESS_CALLING || p->call + 1 >= w->seats[h].program->calls))
-            return false;
-    }
-    return true;
-}
-
-/* Nor does it if a quorum of its ranks may have sums without one that does not know yet that it runs. */
-static bool no_quorum_is_ahead(const struct world *w)
-{
-    for (unsigned i = 0; i < w->scenario.programs; i++) {
-        const struct program *program = &w->scenario.program[i];
-        unsigned ready = 0;
-        for (unsigned h = 0; h < w->scenario.hosts; h++)
-            ready += w->seats[h].program == program && w->seats[h].process != NULL &&
-                     w->seats[h].process->formation != NULL;
-        if (ready >= program_needs(program) && ready < program->size)
-            return false;
-    }
-    return true;
-}
-
-/* Whether a job whose ranks are all in it can do without one more. */
-static bool others_go_on(const struct world *w, const struct program *program)
-{
-    unsigned rest = program->size;
-
-    for (unsigned h = 0; h < w->scenario.hosts; h++) {
-        const struct process *p = w->seats[h].process;
-        if (w->seats[h].program != program)
-            continue;
-        if (p == NULL || p->formation == NULL)
-            return false;
-        rest -= p->phase == PROCESS_KILLED;
-    }
-    return rest > program_needs(program);
-}
-
 static bool inflict(struct world *w, unsigned index)
 {
     const struct fault *f = &w->scenario.fault[index];
-    struct seat *seat = &w->seats[f->host];
     uint64_t end = w->sim.now + f->lasts;
 
     switch (f->kind) {
     case FAULT_KILL_SWITCH:
-        if (w->scenario.benign && !(nobody_is_about_to_leave(w) && no_quorum_is_ahead(w)))
+        if (w->scenario.benign && !seats_outlive_switch(&w->seats))
             return false;
         kill_a_switch(w, f, end);
         return true;
     case FAULT_KILL_PROCESS:
-        if (seat->process == NULL || process_is_over(seat->process) ||
-            (w->scenario.benign && !others_go_on(w, seat->program)))
-            return false;
-        process_kill(seat->process);
-        if (f->lasts != 0)
-            sim_at(&w->sim, end, on_start, seat, 0);
-        return true;
+        return seats_kill(&w->seats, f->host, f->lasts != 0 ? end : 0);
     case FAULT_STOP_PROCESS:
-        if (seat->process == NULL || process_is_over(seat->process) || seat->process->stopped)
-            return false;
-        process_stop(seat->process);
-        sim_at(&w->sim, end, on_continue, seat, 0);
-        return true;
+        return seats_stop(&w->seats, f->host, end);
     case FAULT_CUT:
         cut(w, f, true);
         sim_at(&w->sim, end, on_link_mends, w, index);
@@ -326,16 +199,13 @@ static bool stranger_may_speak(void *ctx)
 {
     const struct world *w = ctx;
 
-    for (unsigned h = 0; w->scenario.benign && h < w->scenario.hosts; h++)
-        if (w->seats[h].process == NULL || w->seats[h].process->formation == NULL)
-            return false;
-    return true;
+    return !w->scenario.benign || seats_are_ready(&w->seats);
 }
 
 static uint16_t control_port_on(void *ctx, unsigned host)
 {
     const struct world *w = ctx;
-    const struct process *p = w->seats[host].process;
+    const struct process *p = w->seats.seat[host].process;
 
     return p != NULL && !process_is_over(p) ? p->control.port : 0;
 }
@@ -419,19 +289,6 @@ static void open_leaves(struct world *w)
 
 /* The whole */
 
-static void open_seats(struct world *w)
-{
-    unsigned host = 0;
-
-    w->seats = memory_of(w->scenario.hosts * sizeof(*w->seats));
-    for (unsigned i = 0; i < w->scenario.programs; i++)
-        for (unsigned r = 0; r < w->scenario.program[i].size; r++, host++) {
-            w->seats[host] =
-                (struct seat){.world = w, .program = &w->scenario.program[i], .rank = r, .host = host};
-            sim_at(&w->sim, rng_below(&w->rng, 100 * MS), on_start, &w->seats[host], 0);
-        }
-}
-
 static void open_world(struct world *w, const struct scenario *scenario, FILE *trace)
 {
     w->scenario = *scenario;
@@ -442,7 +299,7 @@ static void open_world(struct world *w, const struct scenario *scenario, FILE *t
     switch_init(&w->node, &w->sim, &w->star, &w->rng, &w->scenario.switch_config);
     switch_start(&w->node);
     open_leaves(w);
-    open_seats(w);
+    seats_open(&w->seats, &w->scenario, &w->sim, &w->star, &w->oracle, &w->rng);
     admit_others(w);
     for (unsigned i = 0; i < w->scenario.faults; i++)
         if (!w->scenario.fault[i].at_event)
@@ -452,16 +309,7 @@ static void open_world(struct world *w, const struct scenario *scenario, FILE *t
 
 static void close_world(struct world *w)
 {
-    for (unsigned h = 0; h < w->scenario.hosts; h++)
-        if (w->seats[h].process != NULL)
-            process_free(w->seats[h].process);
-    while (w->ended != NULL) {
-        struct ended_process *e = w->ended;
-        w->ended = e->next;
-        process_free(e->process);
-        free(e);
-    }
-    free(w->seats);
+    seats_close(&w->seats);
     published_fini(&w->published);
     for (unsigned i = 0; i < w->scenario.leaves; i++)
         leaf_kill(&w->leaf[i]);
@@ -527,10 +375,8 @@ static void check_verdicts(struct world *w)
  * of what they sent. In a benign scenario nobody comes back. */
 static void check_ghosts(struct world *w, const struct program *program)
 {
-    for (unsigned h = 0; h < w->scenario.hosts; h++)
-        if (w->seats[h].program == program &&
-            (w->seats[h].process == NULL || !process_is_over(w->seats[h].process)))
-            return;
+    if (!seats_have_left(&w->seats, program))
+        return;
     uint64_t *over_at = &w->over_at[program - w->scenario.program];
     if (*over_at == 0)
         *over_at = w->sim.now;
@@ -570,67 +416,49 @@ static void check_keeping(struct world *w)
 
 static bool all_are_over(const struct world *w)
 {
-    for (unsigned h = 0; h < w->scenario.hosts; h++) {
-        const struct seat *seat = &w->seats[h];
-        if (seat->process == NULL || !process_is_over(seat->process) ||
-            (seat->process->phase == PROCESS_EXITED && seat->process->failed &&
-             seat->lives < seat->program->lives))
-            return false;
-    }
-    return published_are_over(&w->published);
+    return seats_are_over(&w->seats) && published_are_over(&w->published);
 }
 
 static void check_all_are_over(struct world *w)
 {
-    for (unsigned h = 0; h < w->scenario.hosts; h++) {
-        const struct process *p = w->seats[h].process;
-        if (p == NULL || !process_is_over(p))
-            oracle_fail(&w->oracle, "%s hangs in phase %d, call %u", p ? p->name : "a process",
-                        p ? (int)p->phase : -1, p ? p->call : 0);
-        else if (w->scenario.benign && p->formation == NULL)
-            oracle_fail(&w->oracle, "%s could not open its job, for no good reason", p->name);
-    }
+    seats_check_over(&w->seats);
     if (!published_are_over(&w->published))
         oracle_fail(&w->oracle, "the static job hangs in run %u", w->published.run);
 }
 
-static void collect(const struct world *w, struct world_result *result)
+static struct world_result result_of(const struct world *w)
 {
-    result->failed = w->oracle.failed;
-    memcpy(result->text, w->oracle.text, sizeof(result->text));
-    result->benign = w->scenario.benign;
-    result->paper = w->scenario.switch_config.paper && !w->scenario.switch_config.chip;
-    result->events = w->sim.events;
-    result->simulated_ns = w->sim.now;
-    result->calls_succeeded = w->oracle.calls_succeeded;
-    result->succeeded_first = w->oracle.succeeded_first;
-    result->succeeded_last = w->oracle.succeeded_last;
-    result->formations_well = w->oracle.formations_well;
-    result->formations_failed = w->oracle.formations_failed;
-    result->quorum_parts = w->oracle.parts;
-    result->quorum_partial = w->oracle.parts_partial;
-    result->quorum_missed = w->oracle.parts_missed;
-    result->quorum_missed_in = w->oracle.parts_missed_in;
-    memcpy(result->faults, w->faults, sizeof(result->faults));
-    memcpy(result->reasons, w->node.reasons, sizeof(result->reasons));
-    result->strangers = w->stranger.messages;
-    result->flooded = w->flooder.messages;
-    result->parts = w->scenario.parts;
-    result->forged = w->forger.messages;
-    result->operated = w->operator.ended + w->operator.drained;
-    result->tensors = w->published.tensors;
-    result->refused = w->node.refused;
-    result->waited = w->node.busy.waited;
-    result->over_share = w->node.busy.lost;
-    result->kept = w->node.kept;
-    result->referred = w->node.referred;
+    struct world_result r = {.failed = w->oracle.failed,
+                             .benign = w->scenario.benign,
+                             .paper = w->scenario.switch_config.paper && !w->scenario.switch_config.chip,
+                             .parts = w->scenario.parts,
+                             .succeeded_first = w->oracle.succeeded_first,
+                             .succeeded_last = w->oracle.succeeded_last,
+                             .n = {.events = w->sim.events,
+                                   .simulated_ns = w->sim.now,
+                                   .oracle = w->oracle.n,
+                                   .strangers = w->stranger.messages,
+                                   .flooded = w->flooder.messages,
+                                   .forged = w->forger.messages,
+                                   .operated = w->operator.ended + w->operator.drained,
+                                   .tensors = w->published.tensors,
+                                   .refused = w->node.refused,
+                                   .waited = w->node.busy.waited,
+                                   .over_share = w->node.busy.lost,
+                                   .kept = w->node.kept,
+                                   .referred = w->node.referred}};
+
+    memcpy(r.text, w->oracle.text, sizeof(r.text));
+    memcpy(r.n.faults, w->faults, sizeof(r.n.faults));
+    memcpy(r.n.reasons, w->node.reasons, sizeof(r.n.reasons));
     for (unsigned i = 0; i < 2 * w->scenario.all_hosts; i++) {
         const struct link *l = i % 2 ? &w->star.up[i / 2] : &w->star.down[i / 2];
-        result->frames += l->stats.sent;
-        result->lost += l->stats.lost + l->stats.overflowed + l->stats.cut;
-        result->duplicated += l->stats.duplicated;
-        result->corrupted += l->stats.corrupted;
+        r.n.frames += l->stats.sent;
+        r.n.lost += l->stats.lost + l->stats.overflowed + l->stats.cut;
+        r.n.duplicated += l->stats.duplicated;
+        r.n.corrupted += l->stats.corrupted;
     }
+    return r;
 }
 
 struct world_result world_play(uint64_t seed, bool chip, FILE *trace)
@@ -644,7 +472,6 @@ struct world_result world_play(uint64_t seed, bool chip, FILE *trace)
 struct world_result world_play_scenario(struct scenario *scenario, FILE *trace)
 {
     struct world *w = memory_of(sizeof(*w));
-    struct world_result result = {0};
 
     open_world(w, scenario, trace);
     if (trace != NULL)
@@ -663,7 +490,7 @@ struct world_result world_play_scenario(struct scenario *scenario, FILE *trace)
         check_keeping(w);
         oracle_finish(&w->oracle, w->scenario.benign);
     }
-    collect(w, &result);
+    const struct world_result result = result_of(w);
     close_world(w);
     free(w);
     return result;

@@ -9,19 +9,13 @@
 #include "protocol/protocol.h"
 #include "scenario.h"
 
-struct world_result {
-    bool failed;
-    char text[ORACLE_TEXT_MAX]; /* why */
-    bool benign, paper;         /* paper: the switch was the paper's */
+/* What happened in a run. All fields are uint64_t, so that those of many runs are added up as arrays. */
+struct world_counts {
     uint64_t events, simulated_ns;
-    uint64_t succeeded_first, succeeded_last; /* ns: when the first call of a rank did, and the last one */
-    uint64_t calls_succeeded, formations_well, formations_failed;
-    uint64_t faults[FAULTS]; /* that happened */
-    uint64_t strangers;      /* messages of theirs */
-    uint64_t flooded;        /* messages of floods */
-    struct scenario_parts parts;
-    uint64_t quorum_parts, quorum_partial, quorum_missed,
-        quorum_missed_in;        /* chunks by rank that has the sum, or was to */
+    struct oracle_counts oracle;
+    uint64_t faults[FAULTS];     /* that happened */
+    uint64_t strangers;          /* messages of theirs */
+    uint64_t flooded;            /* messages of floods */
     uint64_t forged;             /* messages */
     uint64_t operated;           /* jobs that the operator ended or drained */
     uint64_t tensors;            /* of static jobs' threads, that had their exact sums */
@@ -30,6 +24,15 @@ struct world_result {
     uint64_t frames, lost, duplicated, corrupted;
     uint64_t kept, referred;           /* frames that a pool kept; frames that referred to those */
     uint64_t reasons[AGG_MAX_REASONS]; /* of the switch's verdicts on data packets */
+};
+
+struct world_result {
+    bool failed;
+    char text[ORACLE_TEXT_MAX]; /* why */
+    bool benign, paper;         /* paper: the switch was the paper's */
+    struct scenario_parts parts;
+    uint64_t succeeded_first, succeeded_last; /* ns: when the first call of a rank did, and the last one */
+    struct world_counts n;
 };
 
 /* trace: NULL for none. The same seed gives the same result and the same trace. */

@@ -72,7 +72,7 @@ struct restart_result restart_run(const struct restart_config *cfg)
 
     bad.fault[bad.faults++] = scenario_kill_switch(&bad, 1, halfway, cfg->down_ns);
     const struct world_result with = world_play_scenario(&bad, NULL);
-    result.exact = !without.failed && !with.failed && with.faults[FAULT_KILL_SWITCH] == 1;
+    result.exact = !without.failed && !with.failed && with.n.faults[FAULT_KILL_SWITCH] == 1;
     result.delayed_s = ((double)with.succeeded_last - (double)without.succeeded_last) / (double)S;
     return result;
 }
