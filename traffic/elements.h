@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "kernels/kernels.h"
-#include "switchml/elements.h"
 
 enum { ELEMENT_BYTES_MAX = 16 };
 
@@ -26,10 +25,5 @@ bool element_is_result(uint8_t code, const uint8_t *wire, const uint8_t *const i
 
 /* As reference_print. */
 int element_print(char *text, size_t bytes, uint8_t code, const uint8_t *wire);
-
-/* Of compressed calls (switchml/elements.h), packed as docs/protocol.md says: index i of a contribution with
- * a code that looks up, and sum i of a result. */
-unsigned look_up_index(uint8_t code, const uint8_t *elements, size_t i);
-unsigned look_up_sum(uint8_t code, const uint8_t *elements, size_t i);
 
 #endif

@@ -1,9 +1,13 @@
 /* swagg-pcap show: packets in words. */
 #include <string.h>
 
+#include "atp/protocol.h"
 #include "by_the_book.h"
 #include "capture/describe.h"
+#include "elements.h"
+#include "hostagg/protocol.h"
 #include "pcap_rig.h"
+#include "switchml/protocol.h"
 #include "terms_of.h"
 #include "unit.h"
 #include "wire/atp.h"
@@ -13,59 +17,59 @@
 
 TEST(packets_in_words)
 {
-    static struct describe how = {.elements = 2};
+    static struct agg_words how = {.elements = 2, .element = element_print};
     struct ctl_message m = {
         .head = {.type = CTL_JOIN, .version = CTL_VERSION, .rank = 1, .size = 4, .serial = 9},
         .join = {.name = "x",
                  .terms = terms_of((struct sml_terms){.slots = 64, .chunk_bytes = 1460}),
                  .data_port = 30001}};
     uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
-    struct line data = {0}, keyed = {0}, control = {0}, bad = {0};
+    struct agg_line data = {0}, keyed = {0}, control = {0}, bad = {0};
     struct udp_datagram d;
 
     CU_ASSERT_FATAL(udp_parse(&d, frame, plan_frame(&usual, 1, 5, frame)));
-    describe_switchml(&data, &how, d.payload, d.bytes);
+    describe_packet(&data, &how, &sml_protocol, d.payload, d.bytes);
     CU_ASSERT_STRING_EQUAL(data.text, "DATA job 7 tag 5 slot 1.1 16 float32: -0.484375 0.53125 ...");
     frame[UDP_HEADERS_BYTES]++; /* the size code: 5 says that it is keyed, and its last eight bytes are no
                                    elements */
-    describe_switchml(&keyed, &how, d.payload, d.bytes);
+    describe_packet(&keyed, &how, &sml_protocol, d.payload, d.bytes);
     CU_ASSERT_STRING_EQUAL(keyed.text, "DATA job 7 tag 5 slot 1.1 keyed 14 float32: -0.484375 0.53125 ...");
     describe_control(&control, &how, message, ctl_build(message, &m));
     CU_ASSERT_STRING_EQUAL(
         control.text, "JOIN rank 1 of 4 epoch 0 serial 9 \"x\", data from port 30001, protocol 1 switchml, "
                       "format typed, mode on_arrival, checksum none, slots 64, chunk_bytes 1460, resumed 0");
-    describe_switchml(&bad, &how, d.payload, 9);
+    describe_packet(&bad, &how, &sml_protocol, d.payload, 9);
     CU_ASSERT_STRING_EQUAL(bad.text, "malformed gradient packet of 9 bytes");
 }
 
 /* A packet of a compressed call, in words. */
 static void expect_words(const struct sml_packet *p, const uint8_t *body, const char *words)
 {
-    static const struct describe how = {.elements = 3};
+    static const struct agg_words how = {.elements = 3, .element = element_print};
     uint8_t packet[SML_HEADER_BYTES + 256];
-    struct line line = {0};
+    struct agg_line line = {0};
 
     sml_build_header(packet, p);
     memcpy(packet + SML_HEADER_BYTES, body, p->body_bytes);
-    describe_switchml(&line, &how, packet, SML_HEADER_BYTES + p->body_bytes);
+    describe_packet(&line, &how, &sml_protocol, packet, SML_HEADER_BYTES + p->body_bytes);
     CU_ASSERT_STRING_EQUAL(line.text, words);
 }
 
 static void expect_atp(const struct atp_packet *p, const uint8_t *body, size_t bytes, const char *words)
 {
-    static const struct describe how = {.elements = 2};
+    static const struct agg_words how = {.elements = 2, .element = element_print};
     uint8_t packet[ATP_HEADER_BYTES + 64];
-    struct line line = {0};
+    struct agg_line line = {0};
 
     atp_build_header(packet, p);
     memcpy(packet + ATP_HEADER_BYTES, body, bytes);
-    describe_atp(&line, &how, packet, ATP_HEADER_BYTES + bytes);
+    describe_packet(&line, &how, &atp_protocol, packet, ATP_HEADER_BYTES + bytes);
     CU_ASSERT_STRING_EQUAL(line.text, words);
 }
 
 TEST(packets_of_atp_in_words)
 {
-    static const struct describe how = {.elements = 2};
+    static const struct agg_words how = {.elements = 2, .element = element_print};
     const uint8_t elements[12] = {0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff}, there[] = {5};
     struct atp_packet p = {.kind = ATP_GRADIENT,
                            .flags = ATP_RESEND | ATP_ECN,
@@ -79,7 +83,7 @@ TEST(packets_of_atp_in_words)
                            .fan_in0 = 3,
                            .fan_in1 = 1};
     uint8_t probe[PATH_BYTES_MIN];
-    struct line line = {0};
+    struct agg_line line = {0};
 
     expect_atp(&p, elements, sizeof(elements),
                "GRADIENT job 3 life 00001234 chunk 9 aggregator 17 resend congested has 1 2 of 3 in rack 0 3 "
@@ -96,10 +100,10 @@ TEST(packets_of_atp_in_words)
     expect_atp(&p, there, sizeof(there),
                "WAITING job 3 life 00001234 chunk 9 aggregator 17 contributed: 0 2");
     path_build_question(probe, sizeof(probe), 1, 0);
-    describe_atp(&line, &how, probe, sizeof(probe));
+    describe_packet(&line, &how, &atp_protocol, probe, sizeof(probe));
     CU_ASSERT_STRING_EQUAL(line.text, "path probe of 14 bytes");
-    line = (struct line){0};
-    describe_atp(&line, &how, elements, sizeof(elements));
+    line = (struct agg_line){0};
+    describe_packet(&line, &how, &atp_protocol, elements, sizeof(elements));
     CU_ASSERT_STRING_EQUAL(line.text, "12 bytes that are no packet of ATP");
 }
 
@@ -155,10 +159,10 @@ TEST(compressed_packets_in_words)
 
 static void expect_bytes_in_words(const uint8_t *payload, size_t bytes, const char *words)
 {
-    static const struct describe how = {.elements = 2};
-    struct line line = {0};
+    static const struct agg_words how = {.elements = 2, .element = element_print};
+    struct agg_line line = {0};
 
-    describe_switchml(&line, &how, payload, bytes);
+    describe_packet(&line, &how, &sml_protocol, payload, bytes);
     CU_ASSERT_STRING_EQUAL(line.text, words);
 }
 
@@ -173,9 +177,9 @@ TEST(switches_of_a_tree_in_words)
     struct ctl_message ready = {
         .head = {.type = CTL_READY, .version = CTL_VERSION, .boot_id = 1, .size = 4, .serial = 9},
         .ready = {.terms = join.join.terms, .data_port = SML_PORT_FIRST, .data_ports = 1}};
-    static struct describe how;
+    static struct agg_words how;
     uint8_t packet[100] = {0}, message[CTL_MESSAGE_MAX];
-    struct line joins = {0}, is_ready = {0};
+    struct agg_line joins = {0}, is_ready = {0};
 
     sml_build_header(packet, &ask);
     packet[SML_HEADER_BYTES] = 0x6;
@@ -201,25 +205,25 @@ TEST(switches_of_a_tree_in_words)
 
 TEST(host_addressed_packets_in_words)
 {
-    static const struct describe how = {.elements = 2, .hostagg_code = AGG_SUM << 4 | AGG_F32};
+    static const struct agg_words how = {.elements = 2, .element = element_print};
     static const float floats[3] = {1.5F, -2, 9};
     const struct hag_packet sum = {
         .kind = HAG_SUM, .job = 3, .worker = HAG_EVERYBODY, .sequence = 70000, .run = 2};
     const struct hag_packet waiting = {.kind = HAG_WAITING, .job = 3, .worker = 1, .sequence = 5, .run = 2};
     uint8_t packet[HAG_HEADER_BYTES + sizeof(floats)];
-    struct line line = {0};
+    struct agg_line line = {0};
 
     hag_build_header(packet, &sum);
     memcpy(packet + HAG_HEADER_BYTES, floats, sizeof(floats));
-    describe_hostagg(&line, &how, packet, sizeof(packet));
+    describe_packet(&line, &how, &hag_protocol, packet, sizeof(packet));
     CU_ASSERT_STRING_EQUAL(line.text, "SUM job 3 run 2 chunk 70000 3 float32: 1.5 -2 ...");
-    line = (struct line){0};
+    line = (struct agg_line){0};
     hag_build_header(packet, &waiting);
     packet[HAG_HEADER_BYTES] = 0x5;
-    describe_hostagg(&line, &how, packet, HAG_HEADER_BYTES + 1);
+    describe_packet(&line, &how, &hag_protocol, packet, HAG_HEADER_BYTES + 1);
     CU_ASSERT_STRING_EQUAL(line.text, "WAITING job 3 worker 1 run 2 chunk 5 contributed: 0 2");
-    line = (struct line){0};
-    describe_hostagg(&line, &how, packet, 3);
+    line = (struct agg_line){0};
+    describe_packet(&line, &how, &hag_protocol, packet, 3);
     CU_ASSERT_STRING_EQUAL(line.text, "3 bytes that are no packet of host-addressed aggregation");
 }
 
@@ -234,18 +238,18 @@ TEST(the_format_is_learnt_from_ready)
             .data_port = SML_PORT_FIRST,
             .data_ports = 1,
             .lost_after_ms = 5000}};
-    struct describe how = {.elements = 1};
+    struct agg_words how = {.elements = 1, .element = element_print};
     struct plan p = usual;
     uint8_t frame[UDP_FRAME_MAX], message[CTL_MESSAGE_MAX];
-    struct line before = {0}, control = {0}, after = {0};
+    struct agg_line before = {0}, control = {0}, after = {0};
     struct udp_datagram d;
 
     p.format = XFER_FORMAT_INT32;
     p.type = AGG_I32;
     CU_ASSERT_FATAL(udp_parse(&d, frame, plan_frame(&p, 1, 5, frame)));
-    describe_switchml(&before, &how, d.payload, d.bytes);
+    describe_packet(&before, &how, &sml_protocol, d.payload, d.bytes);
     CU_ASSERT_PTR_NULL(strstr(before.text, "exponents"));
     describe_control(&control, &how, message, ctl_build(message, &m));
-    describe_switchml(&after, &how, d.payload, d.bytes);
+    describe_packet(&after, &how, &sml_protocol, d.payload, d.bytes);
     CU_ASSERT_PTR_NOT_NULL(strstr(after.text, "slot 1.1 exponents 3 0 16 int32: "));
 }

@@ -6,9 +6,10 @@
 #include <pcap/pcap.h>
 
 #include "command_line.h"
-#include "wire/atp.h"
+#include "hostagg/protocol.h"
+#include "protocols.h"
+#include "switchml/protocol.h"
 #include "wire/control.h"
-#include "wire/switchml.h"
 
 /* --- frames --- */
 
@@ -124,32 +125,44 @@ struct walk {
     void *context;
 };
 
-static bool is_data_port(uint16_t port)
+static bool is_own_port(const struct agg_protocol *protocol, uint16_t port)
 {
-    return port >= SML_PORT_FIRST && port <= SML_PORT_LAST;
+    return protocol->udp_ports.first != 0 && port >= protocol->udp_ports.first &&
+           port <= protocol->udp_ports.last;
 }
 
-static bool is_atp_port(uint16_t port)
+static const struct agg_protocol *protocol_of(const struct walk *w, const struct udp_datagram *d)
 {
-    return port >= ATP_PORT_FIRST && port <= ATP_PORT_LAST;
-}
+    unsigned n;
+    const struct agg_protocol *const *protocols = agg_protocols(&n);
 
-static enum packet_kind kind_of(const struct walk *w, const struct udp_datagram *d)
-{
     if (w->hostagg_port != 0 && (d->from.port == w->hostagg_port || d->to.port == w->hostagg_port))
-        return PACKET_HOSTAGG;
-    if (is_data_port(d->from.port) || is_data_port(d->to.port))
-        return PACKET_GRADIENT;
-    if (is_atp_port(d->from.port) || is_atp_port(d->to.port))
-        return PACKET_ATP;
-    return d->from.port == CTL_PORT || d->to.port == CTL_PORT ? PACKET_CONTROL : PACKET_OTHER;
+        return &hag_protocol;
+    for (unsigned i = 0; i < n; i++)
+        if (protocols[i]->describe != NULL &&
+            (is_own_port(protocols[i], d->from.port) || is_own_port(protocols[i], d->to.port)))
+            return protocols[i];
+    return NULL;
+}
+
+static void classify(const struct walk *w, struct captured_packet *p)
+{
+    const struct udp_datagram *d = &p->datagram;
+
+    p->protocol = protocol_of(w, d);
+    if (p->protocol != NULL)
+        p->kind = PACKET_DATA;
+    else
+        p->kind = d->from.port == CTL_PORT || d->to.port == CTL_PORT ? PACKET_CONTROL : PACKET_OTHER;
+    p->from_switch = p->protocol != NULL && is_own_port(p->protocol, d->from.port);
 }
 
 static bool visit_packets(const struct walk *w, struct captured_packet *p)
 {
     struct udp_datagram *d = &p->datagram;
-    const size_t each =
-        p->kind == PACKET_GRADIENT && d->left_to_device ? merged_first_bytes(d->payload, d->bytes) : d->bytes;
+    const size_t each = p->protocol == &sml_protocol && d->left_to_device
+                            ? merged_first_bytes(d->payload, d->bytes)
+                            : d->bytes;
     size_t left = d->bytes;
 
     p->merged = each < left;
@@ -172,8 +185,7 @@ static bool visit_frame(void *context, const struct capture_frame *frame)
 
     if (!udp_parse(&p.datagram, frame->bytes, frame->length))
         return w->visit(w->context, &p);
-    p.kind = kind_of(w, &p.datagram);
-    p.from_switch = is_data_port(p.datagram.from.port);
+    classify(w, &p);
     return visit_packets(w, &p);
 }
 

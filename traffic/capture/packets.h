@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "protocol/protocol.h"
 #include "udp.h"
 
 struct capture_frame {
@@ -22,20 +23,19 @@ typedef bool capture_visitor(void *context, const struct capture_frame *frame);
 int capture_read(const char *file, capture_visitor *visit, void *context);
 
 enum packet_kind {
-    PACKET_NONE,     /* the frame is no UDP datagram, or not captured whole */
-    PACKET_OTHER,    /* a datagram of another protocol */
-    PACKET_CONTROL,  /* from or to the control port */
-    PACKET_GRADIENT, /* from or to a data port; one frame may have several */
-    PACKET_ATP,      /* from or to a port of ATP's parameter servers */
-    PACKET_HOSTAGG,  /* from or to a port that the caller has named */
+    PACKET_NONE,    /* the frame is no UDP datagram, or not captured whole */
+    PACKET_OTHER,   /* a datagram of no protocol of ours */
+    PACKET_CONTROL, /* from or to the control port */
+    PACKET_DATA,    /* from or to a port of a protocol; one frame may have several of SwitchML's */
 };
 
 struct captured_packet {
     enum packet_kind kind;
+    const struct agg_protocol *protocol; /* PACKET_DATA: one that describes its packets; else NULL */
     const struct capture_frame *frame;
     /* of the frame, but payload and bytes are this packet's; unset in PACKET_NONE */
     struct udp_datagram datagram;
-    bool from_switch; /* PACKET_GRADIENT */
+    bool from_switch; /* PACKET_DATA: from a port of the protocol's own */
     bool first;       /* in its frame */
     bool merged;      /* the frame has several */
 };

@@ -6,41 +6,39 @@
 #include "capture/commands.h"
 #include "capture/describe.h"
 #include "capture/packets.h"
+#include "elements.h"
 #include "plan_options.h"
 
 struct show {
-    struct describe how;
+    struct agg_words how;
     enum xfer_format format;
     unsigned hostagg_port;
     uint64_t first_ns; /* time of the first frame of the file */
 };
 
-static void append_end(struct line *l, const struct udp_end *e)
+static void append_end(struct agg_line *l, const struct udp_end *e)
 {
-    append(l, "%u.%u.%u.%u:%u", e->ip >> 24, e->ip >> 16 & 255, e->ip >> 8 & 255, e->ip & 255, e->port);
+    agg_append(l, "%u.%u.%u.%u:%u", e->ip >> 24, e->ip >> 16 & 255, e->ip >> 8 & 255, e->ip & 255, e->port);
 }
 
 static bool show_packet(void *context, const struct captured_packet *c)
 {
     struct show *s = context;
     const struct udp_datagram *d = &c->datagram;
-    struct line l = {0};
+    struct agg_line l = {0};
 
     if (c->frame->number == 1)
         s->first_ns = c->frame->ns;
     if (c->kind == PACKET_NONE || c->kind == PACKET_OTHER)
         return true;
-    append(&l, "%" PRIu64 " %.6f ", c->frame->number, (double)(int64_t)(c->frame->ns - s->first_ns) / 1e9);
+    agg_append(&l, "%" PRIu64 " %.6f ", c->frame->number,
+               (double)(int64_t)(c->frame->ns - s->first_ns) / 1e9);
     append_end(&l, &d->from);
-    append(&l, " > ");
+    agg_append(&l, " > ");
     append_end(&l, &d->to);
-    append(&l, "%s ", d->bad_checksum ? " (bad checksum)" : "");
-    if (c->kind == PACKET_GRADIENT)
-        describe_switchml(&l, &s->how, d->payload, d->bytes);
-    else if (c->kind == PACKET_ATP)
-        describe_atp(&l, &s->how, d->payload, d->bytes);
-    else if (c->kind == PACKET_HOSTAGG)
-        describe_hostagg(&l, &s->how, d->payload, d->bytes);
+    agg_append(&l, "%s ", d->bad_checksum ? " (bad checksum)" : "");
+    if (c->kind == PACKET_DATA)
+        describe_packet(&l, &s->how, c->protocol, d->payload, d->bytes);
     else
         describe_control(&l, &s->how, d->payload, d->bytes);
     return puts(l.text) >= 0;
@@ -58,7 +56,7 @@ static const struct option_row rows[] = {
 
 int command_show(int argc, char *argv[])
 {
-    struct show s = {.how = {.elements = 4, .hostagg_code = agg_code(AGG_F32, AGG_SUM)}};
+    struct show s = {.how = {.elements = 4, .element = element_print}};
     const struct option_group group = {rows, sizeof(rows) / sizeof(rows[0]), &s};
     const struct command_line line = {
         .intro = "usage: swagg-pcap show [OPTION...] FILE...\n"
@@ -71,8 +69,7 @@ int command_show(int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
-    for (unsigned job = 0; job < 256; job++)
-        s.how.format[job] = s.format;
+    s.how.format = (uint8_t)s.format;
     ret = EXIT_GOOD;
     for (; optind < argc; optind++) {
         if (packets_read(argv[optind], (uint16_t)s.hostagg_port, show_packet, &s) < 0)

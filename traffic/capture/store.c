@@ -5,7 +5,7 @@
 
 #include "capture/packets.h"
 #include "command_line.h"
-#include "switchml/terms.h"
+#include "switchml/protocol.h"
 #include "wire/control.h"
 #include "wire/path.h"
 
@@ -213,9 +213,9 @@ static bool take(void *context, const struct captured_packet *c)
         take_control(s, &c->datagram);
     if (c->kind == PACKET_NONE)
         s->damaged += c->frame->cut;
-    else if (c->kind == PACKET_GRADIENT && c->datagram.bad_checksum)
+    else if (c->protocol == &sml_protocol && c->datagram.bad_checksum)
         s->damaged++;
-    else if (c->kind == PACKET_GRADIENT)
+    else if (c->protocol == &sml_protocol)
         return take_gradient(s, c);
     return true;
 }

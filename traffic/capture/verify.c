@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "elements.h"
+#include "switchml/words.h"
 #include "transfer/blocks.h"
 
 /* The packets of one chunk: [contributions ... results ... end) */
@@ -122,10 +123,10 @@ static const char *judge_sums(const struct store *s, const struct chunk *c, cons
         unsigned sum = 0;
 
         for (unsigned w = 0; w < c->workers; w++)
-            sum += t->values[look_up_index(t->code, body(s, c->from[w]) + skip, i)];
-        if (look_up_sum(t->code, body(s, r) + skip, i) != sum) {
+            sum += t->values[sml_look_up_index(t->code, body(s, c->from[w]) + skip, i)];
+        if (sml_look_up_sum(t->code, body(s, r) + skip, i) != sum) {
             snprintf(why, 128, "sum %zu, %u, is not the %u of the workers' table values", i,
-                     look_up_sum(t->code, body(s, r) + skip, i), sum);
+                     sml_look_up_sum(t->code, body(s, r) + skip, i), sum);
             return why;
         }
     }

@@ -173,5 +173,6 @@ const struct agg_protocol atp_protocol = {
     .locate = locate,
     .apply = apply,
     .refuse = refuse,
+    .describe = atp_describe,
     .view = view,
 };

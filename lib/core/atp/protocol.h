@@ -10,4 +10,7 @@
 extern const struct agg_protocol atp_protocol;
 extern const struct agg_protocol atp_switch_protocol;
 
+/* As in struct agg_protocol. */
+void atp_describe(struct agg_line *l, const struct agg_words *how, const uint8_t *payload, size_t bytes);
+
 #endif

@@ -117,4 +117,5 @@ const struct agg_protocol hag_protocol = {
     .init = init,
     .locate = locate,
     .apply = apply,
+    .describe = hag_describe,
 };

@@ -6,4 +6,7 @@
 
 extern const struct agg_protocol hag_protocol;
 
+/* As in struct agg_protocol. */
+void hag_describe(struct agg_line *l, const struct agg_words *how, const uint8_t *payload, size_t bytes);
+
 #endif

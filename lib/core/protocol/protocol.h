@@ -22,6 +22,8 @@
 #include "protocol/terms.h"
 #include "protocol/tree.h"
 
+struct agg_line;
+struct agg_words;
 struct agg_worker;
 struct keys_secret;
 
@@ -244,6 +246,8 @@ struct agg_protocol {
      * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
      * many answers it sends. NULL: this protocol refuses no packet as strange. */
     size_t (*refuse)(const struct agg_packet *p, uint64_t boot_id, uint8_t answer[AGG_ANSWER_BYTES]);
+    /* Of a capture: appends what the packet says. It is untrusted. NULL: nothing is known to say. */
+    void (*describe)(struct agg_line *l, const struct agg_words *how, const uint8_t *payload, size_t bytes);
     /* The next verdict that is due by now in this one of so many shards; false: there is none. There is no
      * packet, so it replies to nobody, passes nothing on and keeps no buffer. NULL: this protocol does
      * nothing by time alone. */

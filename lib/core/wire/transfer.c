@@ -29,6 +29,14 @@ const char *xfer_checksum_name(enum xfer_checksum checksum)
     return names[checksum];
 }
 
+const char *xfer_checksum_mark(enum xfer_checksum checksum)
+{
+    static const char *const words[] = {
+        [XFER_CHECKSUM_NONE] = "", [XFER_CHECKSUM_CRC32C] = " CRC32C", [XFER_CHECKSUM_KEYED] = " keyed"};
+
+    return words[checksum];
+}
+
 void xfer_build_call(uint8_t out[XFER_CALL_BYTES], const struct xfer_call *c)
 {
     put_be32(out, c->seq);

@@ -76,6 +76,7 @@ static inline size_t xfer_trailer_bytes(enum xfer_checksum checksum)
 }
 
 const char *xfer_checksum_name(enum xfer_checksum checksum); /* "none", "crc32c", "keyed" */
+const char *xfer_checksum_mark(enum xfer_checksum checksum); /* behind a packet in words: " CRC32C", or "" */
 
 /* What every rank must agree on for one collective call; the opening packet carries it, big endian on the
  * wire. */
