@@ -10,7 +10,6 @@
 #include "key_file.h"
 #include "monotonic.h"
 #include "path.h"
-#include "protocols.h"
 #include "sodium_keys.h"
 #include "switchml/elements.h"
 #include "switchml/worker.h"
@@ -339,16 +338,17 @@ static int open_all(struct swagg_job *job, uint64_t deadline)
 }
 
 /* The job with its parts, of which none is open; NULL: there is no memory. */
-static struct swagg_job *make_job(const struct client_options *options, bool by_atp,
+static struct swagg_job *make_job(const struct client_options *options, const struct agg_protocol *protocol,
                                   const struct agg_kernels *kernels)
 {
     struct swagg_job *job = calloc(1, sizeof *job);
     if (!job)
         return NULL;
     job->options = *options;
-    job->protocol = agg_protocol_find(by_atp ? AGG_PROTOCOL_ATP : AGG_PROTOCOL_SWITCHML);
-    job->worker = job->protocol->worker;
-    const struct client_nodes *nodes = by_atp ? &job->options.in_servers : &job->options.in_switch;
+    job->protocol = protocol;
+    job->worker = protocol->worker;
+    const struct client_nodes *nodes =
+        job->worker->at_servers ? &job->options.in_servers : &job->options.in_switch;
     job->part_count = nodes->n;
     job->parts = calloc(nodes->n, sizeof *job->parts);
     if (!job->parts || waits_open(&job->waits, options->size) < 0) {
@@ -369,15 +369,15 @@ static struct swagg_job *make_job(const struct client_options *options, bool by_
 }
 
 /* Opens the job by one protocol. *reason: why the switch has refused it. */
-static int open_job(struct swagg_job **out, const struct client_options *options, bool by_atp,
-                    uint64_t deadline, enum ctl_reason *reason)
+static int open_job(struct swagg_job **out, const struct client_options *options,
+                    const struct agg_protocol *protocol, uint64_t deadline, enum ctl_reason *reason)
 {
     char why[KERNELS_WHY];
     const struct agg_kernels *kernels = kernels_chosen(why);
     *reason = CTL_OK;
     if (!kernels)
         return client_fail(SWAGG_ERR_ARGUMENT, "%s", why);
-    struct swagg_job *job = make_job(options, by_atp, kernels);
+    struct swagg_job *job = make_job(options, protocol, kernels);
     if (!job)
         return client_fail(SWAGG_ERR_SYSTEM, "no memory for a job");
     pthread_mutex_lock(&job->lock);
@@ -400,7 +400,7 @@ static int open_instead(struct swagg_job **out, const struct client_options *o, 
     enum ctl_reason reason;
     logger_write(&o->log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s%s: %s", o->job,
                  o->in_servers.at[0].text, o->in_servers.n > 1 ? " and others" : "", swagg_last_error());
-    return open_job(out, o, true, deadline, &reason);
+    return open_job(out, o, o->instead, deadline, &reason);
 }
 
 int swagg_open(struct swagg_job **out, const struct swagg_options *options)
@@ -414,10 +414,9 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
         return rc;
     const uint64_t deadline = monotonic_ns() + resolved.join_timeout_ns;
     enum ctl_reason reason;
-    rc = open_job(out, &resolved, resolved.protocol == SWAGG_PROTOCOL_ATP, deadline, &reason);
+    rc = open_job(out, &resolved, resolved.protocol, deadline, &reason);
     /* A rank whose time is over, while the switch still looked for slots, has not been told anything. */
-    if (rc == SWAGG_ERR_REFUSED && resolved.protocol == SWAGG_PROTOCOL_AUTO && reason == CTL_NO_SLOTS &&
-        monotonic_ns() < deadline)
+    if (rc == SWAGG_ERR_REFUSED && resolved.instead && reason == CTL_NO_SLOTS && monotonic_ns() < deadline)
         rc = open_instead(out, &resolved, deadline);
     return rc;
 }

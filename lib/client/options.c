@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "monotonic.h"
 #include "options_table.h"
+#include "protocols.h"
 #include "random/splitmix.h"
 #include "thc/codec.h"
 
@@ -251,12 +252,30 @@ static int check_together(const struct swagg_options *in)
     return SWAGG_OK;
 }
 
-/* A switch may be a parameter server, too. */
-static int check_addresses(struct client_options *out, const struct swagg_options *in)
+/* The protocol that ranks join under an option's word; NULL: there is none. */
+static const struct agg_protocol *protocol_of(enum swagg_protocol option)
 {
-    const bool by_atp = in->protocol == SWAGG_PROTOCOL_ATP;
+    const char *word = option_field_named("protocol")->words[option];
+    unsigned n;
+    const struct agg_protocol *const *protocols = agg_protocols(&n);
+    for (unsigned i = 0; i < n; i++)
+        if (protocols[i]->worker && strcmp(protocols[i]->name, word) == 0)
+            return protocols[i];
+    return NULL;
+}
+
+static void resolve_protocol(struct client_options *out, const struct swagg_options *in)
+{
+    const bool either = in->protocol == SWAGG_PROTOCOL_AUTO;
+    out->protocol = protocol_of(either ? SWAGG_PROTOCOL_SWITCHML : in->protocol);
+    out->instead = either ? protocol_of(SWAGG_PROTOCOL_ATP) : NULL;
+}
+
+/* A switch may be a parameter server, too. */
+static int resolve_addresses(struct client_options *out, const struct swagg_options *in)
+{
     int rc = SWAGG_OK;
-    if (!in->switch_ip && !(by_atp && in->server_ip))
+    if (!in->switch_ip && !(out->protocol->worker->at_servers && in->server_ip))
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
     if (in->switch_ip)
@@ -369,7 +388,10 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     int rc = copy_options(&options, given);
     if (rc < 0)
         return rc;
-    if ((rc = check_fields(in)) || (rc = check_addresses(out, in)) || (rc = check_name(in->job)) ||
+    if ((rc = check_fields(in)))
+        return rc;
+    resolve_protocol(out, in);
+    if ((rc = resolve_addresses(out, in)) || (rc = check_name(in->job)) ||
         (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) || (rc = check_together(in)) ||
         (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
@@ -379,7 +401,6 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     memcpy(out->job, in->job, strlen(in->job) + 1);
     out->rank = (uint16_t)in->rank;
     out->size = (uint16_t)in->size;
-    out->protocol = in->protocol;
     out->mode = in->mode == SWAGG_ORDERED ? XFER_ORDERED : XFER_ON_ARRIVAL;
     out->checksum = in->checksum == SWAGG_CHECKSUM_CRC32C ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     out->format = client_format(in->numbers);

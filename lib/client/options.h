@@ -8,6 +8,7 @@
 
 #include "describe.h"
 #include "errors.h"
+#include "protocol/protocol.h"
 #include "swagg.h"
 #include "switchml/pool.h"
 #include "thc/table.h"
@@ -38,8 +39,9 @@ struct client_compression {
 };
 
 struct client_options {
-    struct client_nodes in_switch, in_servers; /* for SwitchML, one; for ATP */
-    enum swagg_protocol protocol;
+    struct client_nodes in_switch, in_servers; /* for jobs at one place; at servers (struct agg_worker) */
+    const struct agg_protocol *protocol;
+    const struct agg_protocol *instead; /* if the switch has no slots for the job; NULL: nothing */
     char job[CTL_NAME_MAX];
     uint16_t rank, size;
     enum xfer_mode mode;

@@ -140,6 +140,7 @@ static uint64_t rest(const void *stream, uint64_t now)
 }
 
 const struct agg_worker atp_worker = {
+    .at_servers = true,
     .accept = accept,
     .resume = resume,
     .packet_bytes = packet_bytes,

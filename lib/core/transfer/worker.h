@@ -61,6 +61,7 @@ struct agg_stream_config {
 };
 
 struct agg_worker {
+    bool at_servers; /* its jobs are summed by parameter servers, which may share one; else by the switch */
     /* Whether a rank with this wish can work under what is granted (untrusted). If so, *progress is where a
      * new job begins, as the protocol counts. */
     bool (*accept)(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress);
