@@ -13,7 +13,7 @@
 #include "registry/terms.h"
 #include "sodium_keys.h"
 
-enum { ALIGNMENT = 64, EVERY_JOB = JOBS_PROTOCOLS_MAX * AGG_JOBS };
+enum { ALIGNMENT = 64, EVERY_JOB = AGG_PROTOCOL_IDS * AGG_JOBS };
 
 static void *aligned_zeroes(size_t bytes)
 {

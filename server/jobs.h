@@ -15,8 +15,6 @@
 #include "config/config.h"
 #include "control/registry.h"
 
-enum { JOBS_PROTOCOLS_MAX = 8 }; /* more than the greatest enum agg_protocol_id */
-
 struct jobs_turn {
     _Alignas(64) atomic_uint_fast64_t n; /* odd: in a turn */
 };
@@ -34,8 +32,8 @@ struct server_job {
 };
 
 struct jobs {
-    struct agg_jobs running[JOBS_PROTOCOLS_MAX]; /* by enum agg_protocol_id */
-    unsigned threads;                            /* that polls; its number is that of its shard */
+    struct agg_jobs running[AGG_PROTOCOL_IDS]; /* by enum agg_protocol_id */
+    unsigned threads;                          /* that polls; its number is that of its shard */
     struct jobs_turn turn[CONFIG_SERVER_THREADS_MAX];
 
     /* The main thread's. */
@@ -43,7 +41,7 @@ struct jobs {
     const struct agg_kernels *kernels;
     size_t bytes; /* of all pools */
     uint64_t closes;
-    uint64_t closed_at[JOBS_PROTOCOLS_MAX][AGG_JOBS]; /* closes when the number was freed; 0: never used */
+    uint64_t closed_at[AGG_PROTOCOL_IDS][AGG_JOBS]; /* closes when the number was freed; 0: never used */
 };
 
 static inline const struct server_job *jobs_of(const struct agg_job *job)

@@ -59,7 +59,7 @@ struct shard {
     struct shard_buffers *buffers;
     /* Atomic, one writer. */
     uint64_t count[SHARD_COUNT_KINDS];
-    uint64_t verdict[JOBS_PROTOCOLS_MAX][AGG_MAX_REASONS];
+    uint64_t verdict[AGG_PROTOCOL_IDS][AGG_MAX_REASONS];
 };
 
 /* A UDP socket at this address and port; or -errno after logging. */

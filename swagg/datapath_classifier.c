@@ -7,13 +7,12 @@
 #include "base/log.h"
 #include "base/uplink_ports.h"
 #include "protocols.h"
-#include "wire/atp.h"
 #include "wire/control.h"
 
 enum {
     OWN_PORTS_MAX = 64, /* of protocols, control and uplinks */
-    TRANSITS = 2 * (ATP_PORT_LAST - ATP_PORT_FIRST + 1),
-    RULES = OWN_PORTS_MAX + TRANSITS + 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX
+    TRANSITS_MAX = 64,  /* ports of protocols between others, each in both directions */
+    RULES = OWN_PORTS_MAX + TRANSITS_MAX + CONFIG_FLOWS_MAX
 };
 
 static_assert((int)RULES <= (int)CLASSIFIER_RULES_MAX, "there is room for all");
@@ -43,30 +42,62 @@ static void add_control(struct classifier_table *t, uint16_t port)
     classifier_add_own(t, port, port, &(struct classifier_rule){.taker = CLASSIFIER_CONTROL});
 }
 
-/* A chunk's number tells its slot only together with the job's slots, and a worker may name any job in a
- * packet to any host. So keys are as coarse as the job with the fewest slots needs: packets of one slot have
- * one key. */
-static struct agg_key_field hostagg_key(const struct config *cfg)
+static struct agg_key_field key_of(const struct agg_protocol *protocol, const struct agg_terms *terms)
 {
-    struct agg_key_field key = agg_protocol_find(AGG_PROTOCOL_HOSTAGG)->shard_key;
+    return protocol->job_key != NULL ? protocol->job_key(terms) : protocol->shard_key;
+}
 
-    for (unsigned i = 0; i < cfg->hostagg_jobs; i++)
-        key.mask = RTE_MIN(key.mask, (uint16_t)(cfg->hostagg[i].slots - 1));
+/* A worker may name any job in a packet to any host. So where jobs have keys of their own, those of a
+ * protocol are as coarse as the job with the fewest slots needs: packets of one slot have one key. */
+static struct agg_key_field coarsest_key(const struct config *cfg, const struct agg_protocol *protocol)
+{
+    struct agg_key_field key = protocol->shard_key;
+
+    for (unsigned i = 0; i < config_jobs(cfg); i++) {
+        const struct agg_terms *terms = config_job(cfg, i).terms;
+
+        if (terms->protocol == protocol->id)
+            key.mask = RTE_MIN(key.mask, key_of(protocol, terms).mask);
+    }
     return key;
 }
 
-/* What workers send to a host, and the host's questions, which come to the switch. */
+/* What is sent to a host, and the host's questions, which come to the switch. */
+static void add_host(struct classifier_table *t, const struct config_job *job, struct agg_key_field key)
+{
+    const struct classifier_rule rule = rule_of(job->terms->protocol, key);
+    const uint16_t port = (uint16_t)job->host->port;
+
+    classifier_add(t, classifier_flow(job->network, job->host->ip, rte_cpu_to_be_16(port)), &rule);
+    if (job->host_asks)
+        classifier_add_own(t, port, port, &rule);
+}
+
+/* What passes by on its way to a station. */
+static void add_station(struct classifier_table *t, const struct config_job *job,
+                        const struct agg_protocol *protocol)
+{
+    const struct classifier_rule rule = rule_of(protocol->id, key_of(protocol, job->terms));
+    struct net_mac to;
+
+    memcpy(to.addr_bytes, job->station, sizeof(to.addr_bytes));
+    classifier_add(t, classifier_passing(job->network, &to, rte_cpu_to_be_16(job->ether_type)), &rule);
+}
+
+/* What goes between others, and is a job's of the configuration. */
 static void add_flows(struct classifier_table *t, const struct config *cfg)
 {
-    const struct classifier_rule rule = rule_of(AGG_PROTOCOL_HOSTAGG, hostagg_key(cfg));
+    for (unsigned i = 0; i < config_jobs(cfg); i++) {
+        const struct config_job job = config_job(cfg, i);
+        const struct agg_protocol *protocol = agg_protocol_find(job.terms->protocol);
+        const struct classifier_rule rule = rule_of(protocol->id, protocol->shard_key);
 
-    for (unsigned i = 0; i < cfg->hostagg_jobs; i++) {
-        const struct config_hostagg *h = &cfg->hostagg[i];
-
-        classifier_add(t, classifier_flow(h->network, h->host.ip, rte_cpu_to_be_16((uint16_t)h->host.port)),
-                       &rule);
-        if (h->host_gets != HAG_HOST_ABSENT)
-            classifier_add_own(t, (uint16_t)h->host.port, (uint16_t)h->host.port, &rule);
+        if (job.host != NULL)
+            add_host(t, &job, coarsest_key(cfg, protocol));
+        if (job.station != NULL)
+            add_station(t, &job, protocol);
+        if (protocol->transit_ports.first != 0)
+            classifier_add_transit(t, protocol->transit_ports.first, protocol->transit_ports.last, &rule);
     }
 }
 
@@ -84,34 +115,6 @@ static void add_parents(struct classifier_table *t, unsigned uplinks)
         add_control(t, UPLINK_CONTROL_PORT);
 }
 
-/* Between ATP's workers and parameter servers, in both directions. */
-static void add_transits(struct classifier_table *t, const struct config *cfg)
-{
-    const struct classifier_rule rule =
-        rule_of(AGG_PROTOCOL_ATP_SWITCH, agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH)->shard_key);
-
-    if (cfg->atp.aggregators > 0)
-        classifier_add_transit(t, ATP_PORT_FIRST, ATP_PORT_LAST, &rule);
-}
-
-/* What passes by on its way from workers to a host. */
-static void add_passings(struct classifier_table *t, const struct config *cfg)
-{
-    for (unsigned i = 0; i < cfg->clone_jobs; i++) {
-        const struct config_clone *c = &cfg->clone[i];
-        const struct agg_key_field key = {
-            .at = (uint16_t)(c->sequence_at + (c->little ? 0 : 2)), /* the low half of the number */
-            .mask = (uint16_t)(c->slots - 1),
-            .little = c->little};
-        const struct classifier_rule rule = rule_of(c->terms.protocol, key);
-        struct net_mac to;
-
-        memcpy(to.addr_bytes, c->host, sizeof(c->host));
-        classifier_add(t, classifier_passing(c->network, &to, rte_cpu_to_be_16((uint16_t)c->ether_type)),
-                       &rule);
-    }
-}
-
 int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
 {
     struct classifier_table t = {.mac = dp->mac, .ip = dp->ip};
@@ -121,8 +124,6 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
     add_control(&t, CTL_PORT);
     add_parents(&t, dp->uplinks);
     add_flows(&t, cfg);
-    add_transits(&t, cfg);
-    add_passings(&t, cfg);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);
     if (rc < 0)

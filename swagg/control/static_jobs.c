@@ -16,124 +16,43 @@
 #define ALONE_NS      UINT64_C(1000000000)
 #define TELL_EVERY_NS (60 * UINT64_C(1000000000)) /* so that no worker can fill the log */
 
-/* The worker of this rank, with the addresses that it has in swagg-pcap's captures. */
-static void seat_replayed(struct jobs_member *m, const struct config_replay *r, uint16_t rank)
-{
-    uint32_t mac;
-
-    memcpy(m->mac.addr_bytes, r->worker_mac, sizeof(m->mac.addr_bytes));
-    m->port = JOBS_PORT_UNKNOWN;
-    m->ip = r->worker_ip;
-    if (r->one_host) {
-        m->udp_port = rte_cpu_to_be_16((uint16_t)(r->worker_port + rank));
-        return;
-    }
-    m->udp_port = rte_cpu_to_be_16((uint16_t)r->worker_port);
-    memcpy(&mac, m->mac.addr_bytes + 2, sizeof(mac));
-    mac = rte_cpu_to_be_32(rte_be_to_cpu_32(mac) + rank);
-    memcpy(m->mac.addr_bytes + 2, &mac, sizeof(mac));
-    m->ip = rte_cpu_to_be_32(rte_be_to_cpu_32(r->worker_ip) + rank);
-}
-
-/* As all of them begin: with terms as the configuration has them, which nobody negotiates. */
-static struct jobs_plan plan_of(const struct agg_terms *terms, int tenant, unsigned size)
-{
-    return (struct jobs_plan){.protocol = agg_protocol_find(terms->protocol),
-                              .terms = *terms,
-                              .as_it_is = true,
-                              .tenant = tenant,
-                              .size = (uint16_t)size};
-}
-
-static void describe_replayed(struct static_job *job, const struct config_replay *r, unsigned i)
-{
-    snprintf(job->name, sizeof(job->name), "replay[%u]", i);
-    job->plan = plan_of(&r->terms, r->tenant, r->workers);
-    for (uint16_t rank = 0; rank < job->plan.size; rank++)
-        seat_replayed(&job->plan.member[rank], r, rank);
-}
-
-static struct jobs_member seat_of(const struct config_peer *peer)
+static struct jobs_member seat_of(const struct config_member *c)
 {
     struct jobs_member m = {
-        .port = JOBS_PORT_UNKNOWN, .udp_port = rte_cpu_to_be_16((uint16_t)peer->port), .ip = peer->ip};
+        .port = JOBS_PORT_UNKNOWN, .udp_port = c->port, .ip = c->ip, .hears_from = c->hears_from};
 
-    memcpy(m.mac.addr_bytes, peer->mac, sizeof(m.mac.addr_bytes));
+    memcpy(m.mac.addr_bytes, c->mac, sizeof(m.mac.addr_bytes));
     return m;
 }
 
-static void describe_static(struct static_job *job, const struct config_static *c)
-{
-    snprintf(job->name, sizeof(job->name), "%s", c->name);
-    job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
-    job->plan = plan_of(&c->terms, c->tenant, c->workers);
-    job->plan.is_static = true;
-    job->plan.network = c->network;
-    job->plan.without_udp_sum = !c->udp_checksum;
-    job->plan.threads = (uint8_t)c->threads;
-    for (unsigned rank = 0; rank < c->workers; rank++)
-        job->plan.member[rank] = seat_of(&c->worker[rank]);
-}
-
-/* The workers hear from the host, whom they have sent to; the host from the switch. */
-static void describe_hostagg(struct static_job *job, const struct config_hostagg *c)
-{
-    snprintf(job->name, sizeof(job->name), "%s", c->name);
-    job->plan = plan_of(&c->terms, c->tenant, config_hostagg_members(c));
-    job->plan.is_static = true;
-    job->plan.network = c->network;
-    for (unsigned n = 0; n < JOBS_MAX; n++) /* its number on the wire is the one in the configuration */
-        if (n != c->number)
-            job->plan.unusable[n / 64] |= RTE_BIT64(n % 64);
-    for (unsigned rank = 0; rank < c->workers; rank++) {
-        job->plan.member[rank] = seat_of(&c->worker[rank]);
-        job->plan.member[rank].hears_from = c->host.ip;
-    }
-    if (job->plan.size > c->workers)
-        job->plan.member[c->workers] = seat_of(&c->host);
-}
-
-/* Workers are known by their MAC addresses, and are sent nothing. */
-static void describe_clone(struct static_job *job, const struct config_clone *c)
-{
-    snprintf(job->name, sizeof(job->name), "%s", c->name);
-    job->quiet_ns = c->quiet_ms * UINT64_C(1000000);
-    job->plan = plan_of(&c->terms, c->tenant, c->workers + c->has_collector);
-    job->plan.is_static = true;
-    job->plan.network = c->network;
-    job->plan.heard_from = rte_cpu_to_be_16((uint16_t)c->collector.port);
-    for (unsigned rank = 0; rank < c->workers; rank++) {
-        const struct agg_sender worker = agg_sender_of_mac(c->worker[rank]);
-        struct jobs_member *m = &job->plan.member[rank];
-
-        *m = (struct jobs_member){.port = JOBS_PORT_UNKNOWN, .udp_port = worker.port, .ip = worker.ip};
-        memcpy(m->mac.addr_bytes, worker.mac, sizeof(worker.mac));
-    }
-    if (c->has_collector)
-        job->plan.member[c->workers] = seat_of(&c->collector);
-}
-
-/* Nobody is a member of it: the packets of all ATP jobs compete for its slots. */
-static void describe_atp(struct static_job *job, const struct config *cfg)
-{
-    snprintf(job->name, sizeof(job->name), "atp");
-    job->plan = plan_of(&cfg->atp.terms, -1, 0);
-    job->plan.is_static = true;
-}
-
-/* Job i of all lists, those first whose numbers on the wire depend on it. */
+/* Job i of the configuration, with terms as it has them, which nobody negotiates. */
 static void describe(struct static_job *job, const struct config *cfg, unsigned i)
 {
-    if (i < cfg->replays)
-        describe_replayed(job, &cfg->replay[i], i);
-    else if (i - cfg->replays < cfg->static_jobs)
-        describe_static(job, &cfg->static_job[i - cfg->replays]);
-    else if (i - cfg->replays - cfg->static_jobs < cfg->hostagg_jobs)
-        describe_hostagg(job, &cfg->hostagg[i - cfg->replays - cfg->static_jobs]);
-    else if (i - cfg->replays - cfg->static_jobs - cfg->hostagg_jobs < cfg->clone_jobs)
-        describe_clone(job, &cfg->clone[i - cfg->replays - cfg->static_jobs - cfg->hostagg_jobs]);
+    const struct config_job c = config_job(cfg, i);
+
+    if (c.is_replay)
+        snprintf(job->name, sizeof(job->name), "%s[%u]", c.name, c.place);
     else
-        describe_atp(job, cfg);
+        snprintf(job->name, sizeof(job->name), "%s", c.name);
+    job->quiet_ns = c.quiet_ms * UINT64_C(1000000);
+    job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c.terms->protocol),
+                                   .terms = *c.terms,
+                                   .as_it_is = true,
+                                   .is_static = !c.is_replay,
+                                   .without_udp_sum = c.without_udp_sum,
+                                   .threads = (uint8_t)c.threads,
+                                   .heard_from = rte_cpu_to_be_16(c.heard_from),
+                                   .size = (uint16_t)c.members,
+                                   .network = c.network,
+                                   .tenant = c.tenant};
+    for (int n = 0; n < JOBS_MAX && c.number >= 0; n++)
+        if (n != c.number)
+            job->plan.unusable[n / 64] |= RTE_BIT64(n % 64);
+    for (unsigned rank = 0; rank < c.members; rank++) {
+        const struct config_member m = config_job_member(cfg, &c, rank);
+
+        job->plan.member[rank] = seat_of(&m);
+    }
 }
 
 /* The switch in the network that the job is in. */
@@ -174,20 +93,15 @@ static void close_job(struct static_jobs *s, const struct static_job *job)
     jobs_close(s->jobs, job->plan.protocol->id, job->number);
 }
 
-static unsigned jobs_in(const struct config *cfg)
-{
-    return cfg->replays + cfg->static_jobs + cfg->hostagg_jobs + cfg->clone_jobs + (cfg->atp.aggregators > 0);
-}
-
 int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now)
 {
     int rc = 0;
 
     s->now = now;
-    s->job = calloc(jobs_in(cfg) + 1, sizeof(*s->job));
+    s->job = calloc(config_jobs(cfg) + 1, sizeof(*s->job));
     if (s->job == NULL)
         return -ENOMEM;
-    for (; s->n < jobs_in(cfg) && rc == 0; s->n++) {
+    for (; s->n < config_jobs(cfg) && rc == 0; s->n++) {
         describe(&s->job[s->n], cfg, s->n);
         rc = open_job(s, &s->job[s->n], cfg, now);
     }
@@ -322,7 +236,7 @@ static int make_next(struct static_jobs *s, struct static_jobs_next *next,
 {
     int rc = check_quiet(s, next);
 
-    for (; next->n < jobs_in(change->next) && rc == 0; next->n++) {
+    for (; next->n < config_jobs(change->next) && rc == 0; next->n++) {
         struct static_job *job = &next->job[next->n];
 
         if (next->was[next->n] >= 0)
@@ -339,7 +253,7 @@ static int make_next(struct static_jobs *s, struct static_jobs_next *next,
 int static_jobs_prepare(struct static_jobs *s, const struct static_jobs_change *change,
                         struct static_jobs_next *next)
 {
-    const unsigned jobs = jobs_in(change->next);
+    const unsigned jobs = config_jobs(change->next);
     struct config *limits = malloc(sizeof(*limits));
     int rc;
 

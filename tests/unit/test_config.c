@@ -165,7 +165,7 @@ TEST(a_host_addressed_job_has_defaults)
     CU_ASSERT_EQUAL(c.hostagg[0].host.port, 5000);
     CU_ASSERT_EQUAL(c.hostagg[0].worker[0].port, 4000);
     CU_ASSERT_EQUAL(c.hostagg[0].worker[1].port, 7);
-    CU_ASSERT_EQUAL(config_hostagg_members(&c.hostagg[0]), 3);
+    CU_ASSERT_EQUAL(config_job(&c, 0).members, 3);
     CU_ASSERT(hag_terms_parse(&t, &c.hostagg[0].terms));
     CU_ASSERT(t.host == HAG_HOST_HEARS && t.slots == 64 && t.chunk_bytes == 365 * 4);
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F32, AGG_SUM));

@@ -119,6 +119,7 @@ const struct agg_protocol atp_switch_protocol = {
     .id = AGG_PROTOCOL_ATP_SWITCH,
     .reason = atp_switch_reasons,
     .reasons = ATP_SWITCH_REASONS,
+    .transit_ports = {.first = ATP_PORT_FIRST, .last = ATP_PORT_LAST},
     .header_bytes = ATP_HEADER_BYTES,
     .shard_key = {.at = ATP_INDEX_AT, .mask = 0xffff},
     .check = agg_fixed_check,

@@ -52,6 +52,18 @@ static bool footprint(const struct agg_pool_config *cfg, struct agg_footprint *f
     return true;
 }
 
+/* Only the configuration knows where in a frame the number of its chunk lies: of that, the low half. */
+static struct agg_key_field job_key(const struct agg_terms *terms)
+{
+    struct cln_terms t;
+
+    if (!cln_terms_parse(&t, terms))
+        return (struct agg_key_field){0};
+    return (struct agg_key_field){.at = (uint16_t)(t.layout.sequence_at + (t.layout.little ? 0 : 2)),
+                                  .mask = (uint16_t)(t.slots - 1),
+                                  .little = t.layout.little};
+}
+
 static void *init(void *mem, const struct agg_pool_config *cfg)
 {
     struct cln_pool_config pool;
@@ -122,6 +134,7 @@ const struct agg_protocol cln_protocol = {
     .reason = cln_reasons,
     .reasons = CLN_REASONS,
     .frames = true,
+    .job_key = job_key,
     GATHER_PROTOCOL,
     .list = cln_terms_list,
     .footprint = footprint,

@@ -58,6 +58,17 @@ static void *init(void *mem, const struct agg_pool_config *cfg)
     return pool_config(cfg, &pool) ? hag_pool_init(mem, &pool) : NULL;
 }
 
+/* A chunk's number tells its slot only together with the job's slots. */
+static struct agg_key_field job_key(const struct agg_terms *terms)
+{
+    struct agg_key_field key = hag_protocol.shard_key;
+    struct hag_terms t;
+
+    if (hag_terms_parse(&t, terms))
+        key.mask = (uint16_t)(t.slots - 1);
+    return key;
+}
+
 /* Fills in the packet's job, member and slot. HAG_HELD, or the reason for which it is none of ours. */
 static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
@@ -111,6 +122,7 @@ const struct agg_protocol hag_protocol = {
     .reasons = HAG_REASONS,
     .header_bytes = HAG_HEADER_BYTES,
     .shard_key = {.at = 6, .mask = HAG_MAX_SLOTS - 1},
+    .job_key = job_key,
     GATHER_PROTOCOL,
     .list = hag_terms_list,
     .footprint = footprint,

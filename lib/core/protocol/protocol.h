@@ -195,12 +195,20 @@ struct agg_protocol {
     struct {
         uint16_t first, last;
     } udp_ports;
+    /* UDP ports, both included, host order: what goes between others to one of them, or comes from one, is
+     * its packets, where the switch has jobs of it. 0: none. */
+    struct {
+        uint16_t first, last;
+    } transit_ports;
     uint16_t header_bytes; /* of a packet, before its elements; a carrier best places it so that the elements
                               begin a cache line */
 
     /* By what packets are dealt to shards, unless what is configured says it more closely: packets of one
      * slot must have one key. */
     struct agg_key_field shard_key;
+    /* The same of a job of the configuration, whose packets go to others, with these terms. NULL: as above.
+     */
+    struct agg_key_field (*job_key)(const struct agg_terms *terms);
 
     /* Terms. A function that says no tells why. */
     /* Whether they are well formed and within this protocol's ranges. resumes: whether the rank says that it

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 enum {
-    SHARE_FLOWS = 1536,
+    SHARE_FLOWS = 2048,
     /* Long enough that others wait for one whose packets come now and then, so that these are found soon
      * among those of a flow that has too many. */
     SHARE_TURNS_QUIET = 256,

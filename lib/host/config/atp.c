@@ -51,3 +51,17 @@ void config_check_atp(struct settings *s, struct config *c)
     check_bounds(s, c);
     make_atp_terms(c);
 }
+
+/* Nobody is a member of it: the packets of all ATP jobs compete for its slots. */
+static void describe(const struct config *c, unsigned place, struct config_job *job)
+{
+    (void)place;
+    job->terms = &c->atp.terms;
+    job->tenant = -1;
+}
+
+const struct config_jobs_list config_atp_jobs = {.key = "atp",
+                                                 .jobs = offsetof(struct config, atp.aggregators),
+                                                 .alone = true,
+                                                 .title = "atp",
+                                                 .job = describe};

@@ -196,3 +196,36 @@ void config_check_clone(struct settings *s, struct config *c)
     for (unsigned i = 0; i < c->clone_jobs; i++)
         check_job(s, c, i);
 }
+
+static void describe(const struct config *cfg, unsigned place, struct config_job *job)
+{
+    const struct config_clone *c = &cfg->clone[place];
+
+    job->name = c->name;
+    job->terms = &c->terms;
+    job->tenant = c->tenant;
+    job->network = c->network;
+    job->members = c->workers + c->has_collector;
+    job->quiet_ms = c->quiet_ms;
+    job->heard_from = (uint16_t)c->collector.port;
+    job->station = c->host;
+    job->ether_type = (uint16_t)c->ether_type;
+}
+
+/* Workers are known by their MAC addresses, and are sent nothing. */
+static struct config_member member(const struct config *cfg, unsigned place, unsigned rank)
+{
+    const struct config_clone *c = &cfg->clone[place];
+    struct config_member m;
+    struct agg_sender sender;
+
+    if (rank == c->workers)
+        return config_member_of(&c->collector);
+    sender = agg_sender_of_mac(c->worker[rank]);
+    m = (struct config_member){.port = sender.port, .ip = sender.ip};
+    memcpy(m.mac, sender.mac, sizeof(m.mac));
+    return m;
+}
+
+const struct config_jobs_list config_clone_jobs = {
+    .key = "clone", .jobs = offsetof(struct config, clone_jobs), .job = describe, .member = member};

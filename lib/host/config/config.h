@@ -30,6 +30,8 @@ enum {
     /* in all those lists, and the pool of ATP */
     CONFIG_FIXED_JOBS_MAX =
         CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + 1,
+    /* of packets to others, and of hosts' questions */
+    CONFIG_FLOWS_MAX = 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX,
     CONFIG_CLONE_WORKERS_MAX = 64,
     CONFIG_SERVER_THREADS_MAX = 16,
     CONFIG_TENANTS_MAX = 64,
@@ -384,17 +386,50 @@ int config_tenant_of(const struct config *c, uint32_t ip, int key, const char *j
 /* The first tenant with a key that has jobs of this name; -1: none has. */
 int config_key_owner(const struct config *c, const char *job);
 
-/* How many jobs of this tenant's the file has, of all its lists (static, hostagg, clone, replay). */
+/* A job of the configuration, which nobody joins, whichever list it is in. What is 0 does not concern it. */
+struct config_job {
+    const char *list;
+    unsigned place; /* in it */
+    bool alone;     /* list is no list, but a group */
+    bool is_replay; /* of captures */
+    bool is_named;  /* by the configuration: nobody else may have this name */
+    const char *name;
+    const struct agg_terms *terms;
+    int tenant; /* by number; -1: nobody's */
+    uint8_t network;
+    unsigned members;
+    unsigned threads; /* of each */
+    int number;       /* on the wire; -1: any */
+    uint32_t quiet_ms;
+    bool without_udp_sum; /* members get packets without UDP's checksum */
+    uint16_t heard_from;  /* UDP port that members get packets from */
+    /* Flows of packets to others that are the job's: UDP datagrams to this host, and whether it sends some to
+     * the same port of the switch; frames of this type to a station. */
+    const struct config_peer *host;
+    bool host_asks;
+    const uint8_t *station;
+    uint16_t ether_type;
+};
+
+/* A member of such a job; network order. */
+struct config_member {
+    uint8_t mac[6];
+    uint16_t port; /* UDP */
+    uint32_t ip;
+    uint32_t hears_from; /* the address that it gets packets from; 0: the switch's */
+};
+
+/* How many such jobs the file has; job i of them, those first whose numbers on the wire depend on it; and
+ * its member of this rank. */
+unsigned config_jobs(const struct config *c);
+struct config_job config_job(const struct config *c, unsigned i);
+struct config_member config_job_member(const struct config *c, const struct config_job *job, unsigned rank);
+
+/* How many of them are this tenant's. */
 unsigned config_jobs_of(const struct config *c, unsigned tenant);
 
-/* Whether one of static, hostagg or clone is a job of this tenant's and name. */
+/* Whether one of them that has a name is this tenant's, and has this one. */
 bool config_has_job(const struct config *c, int tenant, const char *name);
-
-/* The job's members: its workers, then the host, unless it gets nothing. */
-static inline unsigned config_hostagg_members(const struct config_hostagg *h)
-{
-    return h->workers + (h->host_gets != HAG_HOST_ABSENT);
-}
 
 /* The uplink of a tenant's jobs of this name in this network; -1: this switch is their root. */
 int config_uplink_of(const struct config *c, unsigned network, int tenant, const char *job);

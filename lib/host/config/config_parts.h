@@ -63,6 +63,21 @@ uint8_t config_find_network(struct settings *s, const struct config *c, const ch
  * has. first: the name of item 0; stride: from one to the next. */
 void config_check_name(struct settings *s, const char *list, char *first, size_t stride, unsigned i);
 
+/* What jobs.c has to know of a list of jobs that nobody joins. */
+struct config_jobs_list {
+    const char *key;
+    size_t jobs;       /* offset of their number in struct config */
+    bool alone;        /* it is one job, if that is not 0 */
+    const char *title; /* of jobs without a name of their own; else NULL */
+    /* Fills in what the list says of a job; name, terms, tenant and members at least. */
+    void (*job)(const struct config *c, unsigned place, struct config_job *job);
+    struct config_member (*member)(const struct config *c, unsigned place,
+                                   unsigned rank); /* NULL: no members */
+};
+extern const struct config_jobs_list config_replay_jobs, config_static_jobs, config_hostagg_jobs,
+    config_clone_jobs, config_atp_jobs;
+struct config_member config_member_of(const struct config_peer *peer);
+
 /* A station with a UDP port. */
 extern const struct setting config_peer_fields[];
 /* Reports what is wrong with the station at path, which has so many UDP ports from its first on. */

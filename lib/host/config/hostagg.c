@@ -159,3 +159,31 @@ void config_check_hostagg(struct settings *s, struct config *c)
     for (unsigned i = 0; i < c->hostagg_jobs; i++)
         check_job(s, c, i);
 }
+
+/* Its members are its workers, then the host, unless it gets nothing. */
+static void describe(const struct config *c, unsigned place, struct config_job *job)
+{
+    const struct config_hostagg *h = &c->hostagg[place];
+
+    job->name = h->name;
+    job->terms = &h->terms;
+    job->tenant = h->tenant;
+    job->network = h->network;
+    job->host_asks = h->host_gets != HAG_HOST_ABSENT;
+    job->members = h->workers + job->host_asks;
+    job->number = (int)h->number;
+    job->host = &h->host;
+}
+
+/* The workers hear from the host, whom they have sent to; the host from the switch. */
+static struct config_member member(const struct config *c, unsigned place, unsigned rank)
+{
+    const struct config_hostagg *h = &c->hostagg[place];
+    struct config_member m = config_member_of(rank < h->workers ? &h->worker[rank] : &h->host);
+
+    m.hears_from = rank < h->workers ? h->host.ip : 0;
+    return m;
+}
+
+const struct config_jobs_list config_hostagg_jobs = {
+    .key = "hostagg", .jobs = offsetof(struct config, hostagg_jobs), .job = describe, .member = member};

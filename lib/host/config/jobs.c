@@ -1,5 +1,6 @@
 /* What the lists of jobs that nobody joins have in common: their members' addresses and UDP ports, names,
  * kinds of elements; and whether there is room for all of them. */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,45 +66,58 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
     return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
 }
 
-/* A job of the configuration, which nobody joins. */
-struct config_job {
-    const char *list, *name;
-    unsigned place; /* in its list */
-    const struct agg_terms *terms;
-    unsigned members;
-    int tenant;
-};
+static const struct config_jobs_list *const lists[] = {
+    &config_replay_jobs, &config_static_jobs, &config_hostagg_jobs, &config_clone_jobs, &config_atp_jobs};
 
-/* Job i of all lists; false: there is none. */
-static bool config_job(const struct config *c, unsigned i, struct config_job *job)
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static unsigned jobs_in(const struct config *c, const struct config_jobs_list *list)
 {
-    const unsigned statics = c->static_jobs, hostaggs = statics + c->hostagg_jobs,
-                   clones = hostaggs + c->clone_jobs;
+    const unsigned n = *(const unsigned *)((const char *)c + list->jobs);
 
-    if (i < statics) {
-        const struct config_static *s = &c->static_job[i];
+    return list->alone ? n > 0 : n;
+}
 
-        *job = (struct config_job){"static", s->name, i, &s->terms, s->workers, s->tenant};
-    } else if (i < hostaggs) {
-        const struct config_hostagg *h = &c->hostagg[i - statics];
+unsigned config_jobs(const struct config *c)
+{
+    unsigned n = 0;
 
-        *job = (struct config_job){"hostagg", h->name, i - statics, &h->terms, config_hostagg_members(h),
-                                   h->tenant};
-    } else if (i < clones) {
-        const struct config_clone *k = &c->clone[i - hostaggs];
+    for (unsigned l = 0; l < LISTS; l++)
+        n += jobs_in(c, lists[l]);
+    return n;
+}
 
-        *job = (struct config_job){"clone",  k->name, i - hostaggs, &k->terms, k->workers + k->has_collector,
-                                   k->tenant};
-    } else if (i < clones + c->replays) {
-        const struct config_replay *r = &c->replay[i - clones];
+struct config_job config_job(const struct config *c, unsigned i)
+{
+    const struct config_jobs_list *const *list = lists;
+    struct config_job job = {.number = -1};
 
-        *job = (struct config_job){"replay", "replay", i - clones, &r->terms, r->workers, r->tenant};
-    } else if (i == clones + c->replays && c->atp.aggregators > 0) {
-        *job = (struct config_job){"atp", "atp", 0, &c->atp.terms, 0, -1};
-    } else {
-        return false;
-    }
-    return true;
+    for (; i >= jobs_in(c, *list); list++)
+        i -= jobs_in(c, *list);
+    job.list = (*list)->key;
+    job.place = i;
+    job.alone = (*list)->alone;
+    job.is_named = (*list)->title == NULL;
+    job.name = (*list)->title;
+    (*list)->job(c, i, &job);
+    return job;
+}
+
+struct config_member config_job_member(const struct config *c, const struct config_job *job, unsigned rank)
+{
+    const struct config_jobs_list *const *list = lists;
+
+    while (strcmp((*list)->key, job->list) != 0)
+        list++;
+    return (*list)->member(c, job->place, rank);
+}
+
+struct config_member config_member_of(const struct config_peer *peer)
+{
+    struct config_member m = {.port = htons((uint16_t)peer->port), .ip = peer->ip};
+
+    memcpy(m.mac, peer->mac, sizeof(m.mac));
+    return m;
 }
 
 /* What its pool takes; false: a key is out of range, which was reported. */
@@ -127,21 +141,22 @@ static void check_room(struct settings *s, const struct config *c)
                         .tenants = c->tenants,
                         .tenant = c->tenant,
                         .job = running};
+    const unsigned jobs = config_jobs(c);
     char text[AGG_TEXT_MAX];
     struct agg_footprint f;
-    struct config_job job;
 
     if (settings_are_faulty(s, "pool") || settings_are_faulty(s, "tenants"))
         return;
-    for (unsigned i = 0; config_job(c, i, &job); i++) {
-        if (settings_are_faulty(s, job.list) || !pool_of(c, &job, &f))
+    for (unsigned i = 0; i < 2 * jobs; i++) { /* those with names first */
+        const struct config_job job = config_job(c, i % jobs);
+
+        if (job.is_named != (i < jobs) || settings_are_faulty(s, job.list) || !pool_of(c, &job, &f))
             continue;
         running[room.jobs] =
             (struct room_job){.name = job.name, .tenant = job.tenant, .slots = f.slots, .bytes = f.bytes};
         if (!room_for(&room, &running[room.jobs], text)) {
-            settings_fault(
-                s, strcmp(job.list, "atp") == 0 ? "atp" : settings_path(s, "%s[%u]", job.list, job.place),
-                "%s", text);
+            settings_fault(s, job.alone ? job.list : settings_path(s, "%s[%u]", job.list, job.place), "%s",
+                           text);
             return;
         }
         room.held += f.bytes;
@@ -151,22 +166,21 @@ static void check_room(struct settings *s, const struct config *c)
 
 unsigned config_jobs_of(const struct config *c, unsigned tenant)
 {
-    struct config_job job;
     unsigned jobs = 0;
 
-    for (unsigned i = 0; config_job(c, i, &job); i++)
-        jobs += job.tenant == (int)tenant;
+    for (unsigned i = 0; i < config_jobs(c); i++)
+        jobs += config_job(c, i).tenant == (int)tenant;
     return jobs;
 }
 
 bool config_has_job(const struct config *c, int tenant, const char *name)
 {
-    const unsigned named = c->static_jobs + c->hostagg_jobs + c->clone_jobs;
-    struct config_job job;
+    for (unsigned i = 0; i < config_jobs(c); i++) {
+        const struct config_job job = config_job(c, i);
 
-    for (unsigned i = 0; i < named && config_job(c, i, &job); i++)
-        if (job.tenant == tenant && strcmp(job.name, name) == 0)
+        if (job.is_named && job.tenant == tenant && strcmp(job.name, name) == 0)
             return true;
+    }
     return false;
 }
 

@@ -1,4 +1,7 @@
 /* The list of replayed jobs. */
+#include <arpa/inet.h>
+#include <string.h>
+
 #include "config/config_parts.h"
 #include "settings/values.h"
 #include "switchml/terms.h"
@@ -88,3 +91,34 @@ void config_check_replay(struct settings *s, struct config *c)
         make_terms(r);
     }
 }
+
+static void describe(const struct config *c, unsigned place, struct config_job *job)
+{
+    const struct config_replay *r = &c->replay[place];
+
+    job->is_replay = true;
+    job->terms = &r->terms;
+    job->tenant = r->tenant;
+    job->members = r->workers;
+}
+
+/* With the addresses that it has in swagg-pcap's captures. */
+static struct config_member member(const struct config *c, unsigned place, unsigned rank)
+{
+    const struct config_replay *r = &c->replay[place];
+    struct config_member m = {.port = htons((uint16_t)(r->worker_port + (r->one_host ? rank : 0))),
+                              .ip = htonl(ntohl(r->worker_ip) + (r->one_host ? 0 : rank))};
+    uint32_t low;
+
+    memcpy(m.mac, r->worker_mac, sizeof(m.mac));
+    memcpy(&low, m.mac + 2, sizeof(low));
+    low = htonl(ntohl(low) + (r->one_host ? 0 : rank));
+    memcpy(m.mac + 2, &low, sizeof(low));
+    return m;
+}
+
+const struct config_jobs_list config_replay_jobs = {.key = "replay",
+                                                    .jobs = offsetof(struct config, replays),
+                                                    .title = "replay",
+                                                    .job = describe,
+                                                    .member = member};

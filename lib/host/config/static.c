@@ -146,3 +146,25 @@ void config_check_static(struct settings *s, struct config *c)
     for (unsigned i = 0; i < c->static_jobs; i++)
         check_job(s, c, i);
 }
+
+static void describe(const struct config *c, unsigned place, struct config_job *job)
+{
+    const struct config_static *s = &c->static_job[place];
+
+    job->name = s->name;
+    job->terms = &s->terms;
+    job->tenant = s->tenant;
+    job->network = s->network;
+    job->members = s->workers;
+    job->threads = s->threads;
+    job->quiet_ms = s->quiet_ms;
+    job->without_udp_sum = !s->udp_checksum;
+}
+
+static struct config_member member(const struct config *c, unsigned place, unsigned rank)
+{
+    return config_member_of(&c->static_job[place].worker[rank]);
+}
+
+const struct config_jobs_list config_static_jobs = {
+    .key = "static", .jobs = offsetof(struct config, static_jobs), .job = describe, .member = member};
