@@ -14,6 +14,7 @@ static const enum swagg_type types[] = {SWAGG_I32, SWAGG_I64, SWAGG_F32, SWAGG_F
  */
 static int sum_all_kinds(struct crew_member *m)
 {
+    const unsigned one_of = 4 / unit_cases(4); /* under sanitizers */
     static const size_t counts[] = {0,   1,   2,   3,   179, 180, 181,  359,
                                     360, 361, 365, 724, 725, 726, 1000, 10007};
     const int roots[] = {-1, 0, m->crew->size - 1};
@@ -23,6 +24,8 @@ static int sum_all_kinds(struct crew_member *m)
             for (size_t r = 0; r < sizeof roots / sizeof *roots; r++) {
                 struct tensor tensor = {
                     .type = types[t], .count = counts[c], .seed = seed + c, .round = on_arrival};
+                if ((t + c + r + seed) % one_of != 0)
+                    continue;
                 int rc = crew_sum(m, &tensor, roots[r], (c + r) % 2);
                 if (rc < 0)
                     return rc;
