@@ -2,9 +2,7 @@
 
 #include <string.h>
 
-#include "control/guard.h"
 #include "switchml/terms.h"
-#include "toy_keys.h"
 
 enum { OWN_PORT = 900, OWN_PORTS = 8 };
 
@@ -43,12 +41,10 @@ static uint32_t epoch_of_some_job(struct stranger *s)
 static void speak(struct stranger *s)
 {
     static const uint8_t types[] = {CTL_JOIN, CTL_JOIN, CTL_JOIN, CTL_HEARTBEAT, CTL_LEAVE, CTL_ABORT};
-    const struct ctl_guard guard = {.library = &toy_library};
     const struct program *p = &s->cfg.scenario->program[rng_below(&s->rng, s->cfg.scenario->programs)];
     unsigned host = s->cfg.scenario->stranger_host;
     uint16_t port = (uint16_t)(OWN_PORT + rng_below(&s->rng, OWN_PORTS));
     uint8_t payload[CTL_MESSAGE_MAX];
-    struct ctl_endpoint from;
     struct ctl_message m;
 
     memset(&m, 0, sizeof(m));
@@ -68,8 +64,8 @@ static void speak(struct stranger *s)
     }
     if (port == 0)
         return;
-    from = star_endpoint(rng_below(&s->rng, 4) ? host : s->cfg.scenario->stranger_host, port);
-    m.head.boot_id = ctl_guard_boot_id(&guard, s->cfg.node->boot_id, &from);
+    m.head.boot_id =
+        s->cfg.boot_id(s->cfg.ctx, rng_below(&s->rng, 4) ? host : s->cfg.scenario->stranger_host);
     s->messages++;
     sim_trace(s->cfg.sim, "stranger", "%s as rank %u of %u, from host %u", ctl_type_name(m.head.type),
               m.head.rank, m.head.size, host);

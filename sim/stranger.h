@@ -17,6 +17,8 @@ struct stranger_config {
     bool (*may_speak)(void *ctx);
     /* The UDP port that the process on this host uses for control; 0: none runs there. */
     uint16_t (*control_port)(void *ctx, unsigned host);
+    /* The boot id that this host is shown by the switch that it is at. */
+    uint64_t (*boot_id)(void *ctx, unsigned host);
     void *ctx;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/guard.h"
 #include "flooder.h"
 #include "forger.h"
 #include "leaf_node.h"
@@ -13,6 +14,7 @@
 #include "stranger.h"
 #include "switch_node.h"
 #include "switchml/reasons.h"
+#include "toy_keys.h"
 
 struct world {
     struct scenario scenario;
@@ -210,6 +212,22 @@ static uint16_t control_port_on(void *ctx, unsigned host)
     return p != NULL && !process_is_over(p) ? p->control.port : 0;
 }
 
+/* A leaf changes what it is shown itself, by what its own boot id makes of the host's address. */
+static uint64_t boot_id_on(void *ctx, unsigned host)
+{
+    const struct ctl_guard guard = {.library = &toy_library};
+    const struct world *w = ctx;
+    uint64_t changed = 0;
+
+    for (int at; w->scenario.leaves > 0 && (at = w->scenario.at[host]) >= 0;
+         host = w->scenario.leaf_base + (unsigned)at) {
+        const struct ctl_endpoint to = star_endpoint(host, 0);
+        changed ^= ctl_guard_boot_id(&guard, w->leaf[at].id, &to);
+    }
+    const struct ctl_endpoint to = star_endpoint(host, 0);
+    return changed ^ ctl_guard_boot_id(&guard, w->node.boot_id, &to);
+}
+
 static void admit_stranger(struct world *w)
 {
     const struct stranger_config cfg = {
@@ -220,6 +238,7 @@ static void admit_stranger(struct world *w)
         .seed = w->scenario.seed + 1,
         .may_speak = stranger_may_speak,
         .control_port = control_port_on,
+        .boot_id = boot_id_on,
         .ctx = w,
     };
 
