@@ -1,6 +1,5 @@
 /* Workers that come late in a step of training. */
-#ifndef BENCH_LATE_H
-#define BENCH_LATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,5 +9,3 @@
 
 /* Which of n workers come late in the next step: `late` of them, at random, each as often as the others. */
 void late_choose(uint64_t *random, unsigned n, unsigned late, bool is_late[]);
-
-#endif

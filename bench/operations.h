@@ -1,10 +1,7 @@
 /* What bench-core measures of arithmetic alone, everything in the L1 cache: each operation on each type in
  * nanoseconds a KiB, beside memcpy and a bare loop that adds f32; and SwitchML's numbers in nanoseconds a
  * float, beside memcpy. */
-#ifndef BENCH_OPERATIONS_H
-#define BENCH_OPERATIONS_H
+#pragma once
 
 /* Writes all of it to standard output, as JSON. */
 void operations_write(void);
-
-#endif

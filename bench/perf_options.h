@@ -1,6 +1,5 @@
 /* swagg-perf: the options of its command line. */
-#ifndef BENCH_PERF_OPTIONS_H
-#define BENCH_PERF_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ struct perf {
 
 /* OPTIONS_READ; or the exit code: help or the version was printed, or a mistake reported. */
 int perf_parse(struct perf *p, int argc, char *argv[]);
-
-#endif

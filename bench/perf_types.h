@@ -1,6 +1,5 @@
 /* swagg-perf: the types whose sums it times, and their elements. */
-#ifndef BENCH_PERF_TYPES_H
-#define BENCH_PERF_TYPES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ const struct perf_type *perf_type_named(const char *name);
 
 /* All names, with commas. */
 #define PERF_TYPE_NAMES "float, double, half, bfloat16, int32, int64"
-
-#endif

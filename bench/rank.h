@@ -1,7 +1,6 @@
 /* One worker of data-parallel training, over a network by libswagg: the same model, steps and samples as
  * those of workers.h. One thread. */
-#ifndef BENCH_RANK_H
-#define BENCH_RANK_H
+#pragma once
 
 #include "examples/learner.h"
 #include "swagg.h"
@@ -19,5 +18,3 @@ struct rank_config {
 /* Trains; after each epoch the ranks make their models the same. Rank 0 writes one JSON object to stdout.
  * Returns 0, or -1 with a line on stderr. */
 int rank_train(const struct rank_config *cfg);
-
-#endif

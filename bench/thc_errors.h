@@ -1,7 +1,6 @@
 /* bench-thc's errors: the mean of n workers' vectors as THC brings it about, beside other ways to send few
  * bits. The square of its error, by the square of the mean (NMSE). */
-#ifndef BENCH_THC_ERRORS_H
-#define BENCH_THC_ERRORS_H
+#pragma once
 
 #include "kernels/kernels.h"
 #include "random/splitmix.h"
@@ -24,5 +23,3 @@ static inline double uniform_01(uint64_t *state)
 
 /* Members of a JSON object, "errors" and "others" with this prefix, both with a comma behind. */
 void print_errors(const char *prefix, const struct vectors *v, const struct agg_kernels *kernels);
-
-#endif

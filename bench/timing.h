@@ -1,6 +1,5 @@
 /* What benchmarks share: the clock, medians, and means to keep the compiler from optimizing work away. */
-#ifndef BENCH_TIMING_H
-#define BENCH_TIMING_H
+#pragma once
 
 #include <stdlib.h>
 #include <time.h>
@@ -37,5 +36,3 @@ static inline double median(double values[], size_t n)
     qsort(values, n, sizeof *values, by_value);
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
-
-#endif

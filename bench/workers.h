@@ -1,8 +1,7 @@
 /* The workers of data-parallel training, all in one process and without a network: each has its own model,
  * and gradients are summed as floats, or as libswagg (compress.h) and the switch would sum them compressed.
  * By the same seeds everything is the same in every run. One thread. */
-#ifndef BENCH_WORKERS_H
-#define BENCH_WORKERS_H
+#pragma once
 
 #include "compress.h"
 #include "examples/learner.h"
@@ -60,5 +59,3 @@ bool workers_agree(const struct workers *w);
 /* The mean square error of all compressed sums, by their square, as libswagg measures it. 0: there were none.
  */
 double workers_nmse(const struct workers *w);
-
-#endif

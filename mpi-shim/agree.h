@@ -1,6 +1,5 @@
 /* Agreement on an outcome, over Open MPI's own transport. */
-#ifndef SHIM_AGREE_H
-#define SHIM_AGREE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -14,5 +13,3 @@ struct outcome {
  * that says most about the cause (a rank that was refused knows more than those that waited for it), from the
  * lowest rank that has it. */
 void agree(MPI_Comm comm, struct outcome *o);
-
-#endif

@@ -4,8 +4,7 @@
  * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
  * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
  * the switch is faster. A program that makes many small ones has that measured, too. */
-#ifndef SHIM_COMM_H
-#define SHIM_COMM_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes);
 
 /* Before MPI_Finalize: closes every team that is left. */
 void comm_exit(void);
-
-#endif

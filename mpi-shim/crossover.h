@@ -8,8 +8,7 @@
  * goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range goes to the switch where
  * there was too little time: on a network so slow the rate of the links counts, which the switch needs least
  * of. */
-#ifndef SHIM_CROSSOVER_H
-#define SHIM_CROSSOVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ bool crossover_is_measured(const struct crossover *c, size_t bytes);
 /* "below 512 bytes and from 128K on", "always", "never" */
 enum { CROSSOVER_TEXT = 96 };
 void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that all decide
  * alike. Only SWAGG_DISABLE and SWAGG_SUMMARY_JSON count for the rank that has them. */
-#ifndef SHIM_ENV_H
-#define SHIM_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ int settings_write(const struct settings *s, char *text, size_t size);
 /* For pages: the i-th variable, and its default here, if it is not the library's (else NULL). False: there
  * are no more. */
 bool settings_row(size_t i, const char **name, const struct option_field **field, const char **otherwise);
-
-#endif

@@ -4,7 +4,6 @@
 #include <mpi.h>
 #include <unistd.h>
 
-#include "counted.h"
 #include "jobs.h"
 #include "ledger.h"
 #include "native.h"

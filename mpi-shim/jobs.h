@@ -1,7 +1,6 @@
 /* The jobs that this rank has in the switch, for whoever tells about them, and for whom it has waited in all
  * of its jobs. Any thread may call. */
-#ifndef SHIM_JOBS_H
-#define SHIM_JOBS_H
+#pragma once
 
 #include "crossover.h"
 #include "report.h"
@@ -37,5 +36,3 @@ void jobs_compressed(char *text, size_t size);
 /* Nanoseconds for which this rank has waited for each rank of MPI_COMM_WORLD: an array of *ranks, to be given
  * to free(); NULL: no memory. */
 uint64_t *jobs_waits(int *ranks);
-
-#endif

@@ -1,8 +1,7 @@
 /* All collectives that the program made: calls, bytes and time by function, where they went and why,
  * operation, type, size class, communicator and call site, the place that the function returns to. Counting
  * takes no lock, but for the first call of each kind; any thread may call anything here at any time. */
-#ifndef SHIM_LEDGER_H
-#define SHIM_LEDGER_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ struct ledger_group *ledger_groups(ledger_label *label, unsigned *n);
 
 /* Calls with a reason why they stayed; of kinds that found no more room, too. */
 uint64_t ledger_calls(enum why why);
-
-#endif

@@ -1,7 +1,6 @@
 /* Measures, for a communicator that has a job in the switch, for which sizes the switch is the faster way on
  * this network: both ways take turns at a few sizes (crossover.h). */
-#ifndef SHIM_MEASURE_H
-#define SHIM_MEASURE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -15,5 +14,3 @@
  * fails meanwhile, the job's next call tells. Different communicators may be measured by different threads at
  * once. */
 struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t bytes);
-
-#endif

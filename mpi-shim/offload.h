@@ -1,6 +1,5 @@
 /* One collective: to the switch or to Open MPI. */
-#ifndef SHIM_OFFLOAD_H
-#define SHIM_OFFLOAD_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ bool offload_is_on(void);
 /* These return what MPI_Allreduce and MPI_Reduce return. */
 int offload_run(const struct collective *c);
 int offload_native(const struct collective *c);
-
-#endif

@@ -1,6 +1,5 @@
 /* The shim's messages: lines on stderr that begin with "swagg[RANK]: ". Any thread may call. */
-#ifndef SHIM_REPORT_H
-#define SHIM_REPORT_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void comm_label_of(MPI_Comm comm, struct comm_label *label);
  * about to agree on, so the program ends with a message that says what they were for. The caller's, to be
  * given to free(). */
 void *allocate_or_abort(MPI_Comm comm, size_t bytes, const char *what);
-
-#endif

@@ -3,8 +3,7 @@
  * (by interposing PMIx_Commit). When MPI_Init returns, every rank can read all texts, and a text that is
  * missing then never comes. So nobody waits for a rank that lacks the shim, and a rank that starts late does
  * not count as one that lacks it. No MPI message is sent. */
-#ifndef SHIM_ROLLCALL_H
-#define SHIM_ROLLCALL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ struct roll {
 /* After MPI_Init, in ranks that take part, that is, without SWAGG_DISABLE. Replaces *s by rank 0's settings.
  * All such ranks come to the same answer. */
 void rollcall(struct settings *s, int size, struct roll *roll);
-
-#endif

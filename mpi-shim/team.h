@@ -6,8 +6,7 @@
  * few slots as the first tensor needs; when larger tensors come, a job with more slots replaces it.
  *
  * Calls on one team come from one thread at a time, as MPI wants it for a communicator. */
-#ifndef SHIM_TEAM_H
-#define SHIM_TEAM_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ uint64_t team_waited(struct team *team);
 
 /* Before MPI_Finalize, when all communicators have left: closes the teams that rest. */
 void team_exit(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* What is told of a program's collectives (ledger.h): in one line, as a table for a reader, and as a JSON
  * file. Any thread may call, also while calls are in progress. */
-#ifndef SHIM_TELL_H
-#define SHIM_TELL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ void tell_label(const struct ledger_kind *kind, char label[LEDGER_LABEL_MAX]);
  * it is rank 0's alone. It is whole or not there: written under another name first. What fails is reported.
  */
 void tell_json(const struct settings *s, const char *pattern, int rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a program reduces, in the switch's terms. */
-#ifndef SHIM_TYPES_H
-#define SHIM_TYPES_H
+#pragma once
 
 #include <mpi.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ const char *op_name(MPI_Op op);
 /* libswagg's in MPI's words: names that C programs use, but for pairs of Fortran's. */
 const char *op_in_mpi(enum swagg_op op);
 const char *type_in_mpi(enum swagg_type type, enum swagg_op op);
-
-#endif

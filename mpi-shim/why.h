@@ -1,6 +1,5 @@
 /* Why a collective stays with Open MPI. All ranks come to the same answer for the same call. */
-#ifndef SHIM_WHY_H
-#define SHIM_WHY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ void why_note(enum why why, const char *format, ...) __attribute__((format(print
 
 /* Whether there is one; it is copied. */
 bool why_cause(enum why why, char cause[WHY_CAUSE_MAX]);
-
-#endif

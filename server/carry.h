@@ -1,6 +1,5 @@
 /* Carries out what a protocol asks for, on a UDP socket. */
-#ifndef SWAGG_SERVER_CARRY_H
-#define SWAGG_SERVER_CARRY_H
+#pragma once
 
 #include "jobs.h"
 
@@ -17,5 +16,3 @@ struct carried {
 };
 
 struct carried carry(const struct carry_out *out, const struct agg_verdict *v);
-
-#endif

@@ -1,10 +1,164 @@
 #include "commands.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "operator/common_commands.h"
-#include "operator/reply_job.h"
-#include "views.h"
+#include "protocols.h"
+#include "version.h"
+#include "views/declared.h"
+
+/* --- views, which are gathered under the server's lock, and only read --- */
+
+/* job: the one that the request names, of a view of one. */
+typedef void ps_view_fn(const struct ps *ps, const struct ctl_entry *job, struct view_out *out);
+
+static uint64_t counted(const struct ps *ps, enum shard_count what)
+{
+    uint64_t sum = 0;
+
+    for (unsigned s = 0; s < ps->shards; s++)
+        sum += counter_read(&ps->shard[s].count[what]);
+    return sum;
+}
+
+static void show_status(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    struct status_view shown = {.name = ps->name,
+                                .version = build_version,
+                                .pid = (uint64_t)getpid(),
+                                .up_s = (clock_ns() - ps->started) / 1000000000u,
+                                .serves = true,
+                                .threads = ps->shards,
+                                .pool_bytes = (uint64_t)ps->cfg->pool.megabytes << 20,
+                                .pool_bytes_in_use = ps->jobs.bytes,
+                                .log_level = log_level_name(log_get_level()),
+                                .log_lines_lost = log_lost()};
+    unsigned jobs, workers;
+
+    (void)job;
+    ctl_registry_in_use(ps->common.registry, &jobs, &workers);
+    shown.jobs = jobs;
+    view_ip(shown.ip, ps->cfg->server.ip);
+    view_fields(out, &shown);
+}
+
+static void show_counters(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    struct view_count of[SHARD_COUNT_KINDS + DROP_CONTROL_MEMBER_RATE - DROP_CONTROL_FULL + 1];
+    struct counted_view shown = {.counts = {0, of}};
+
+    (void)job;
+    for (enum shard_count c = 0; c < SHARD_COUNT_KINDS; c++)
+        of[shown.counts.n++] = (struct view_count){shard_count_name(c), counted(ps, c)};
+    for (enum drop d = DROP_CONTROL_FULL; d <= DROP_CONTROL_MEMBER_RATE; d++)
+        of[shown.counts.n++] = (struct view_count){drop_name(d), counter_read(&ps->reception.counts.drop[d])};
+    view_fields(out, &shown);
+}
+
+static void show_protocol(const struct ps *ps, const struct agg_protocol *p, struct view_out *out)
+{
+    for (unsigned r = 0; r < p->reasons; r++) {
+        struct verdict_view row = {.protocol = p->name, .verdict = p->reason[r].name};
+
+        for (unsigned s = 0; s < ps->shards; s++)
+            row.packets += counter_read(&ps->shard[s].verdict[p->id][r]);
+        view_row(out, &row);
+    }
+}
+
+static void show_verdicts(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct counted_view shown = {.by_protocol = true};
+    unsigned protocols;
+    const struct agg_protocol *const *protocol = agg_protocols(&protocols);
+
+    (void)job;
+    for (unsigned p = 0; p < protocols; p++)
+        if (protocol[p]->udp_ports.first != 0)
+            show_protocol(ps, protocol[p], out);
+    view_fields(out, &shown);
+}
+
+static void show_jobs(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct registry_shown s = registry_host_shown(&ps->common);
+
+    (void)job;
+    registry_show_jobs(&s, out);
+}
+
+static void show_job(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct registry_shown s = registry_host_shown(&ps->common);
+
+    registry_show_job(&s, job, out);
+}
+
+static void show_ranks(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct registry_shown s = registry_host_shown(&ps->common);
+
+    registry_show_ranks(&s, job, out);
+}
+
+static unsigned live_jobs_of(const struct ps *ps, int tenant)
+{
+    unsigned jobs = 0;
+
+    for (unsigned i = 0; i < ps->cfg->limits.jobs; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(ps->common.registry, i);
+
+        jobs += job->tenant == tenant && ctl_entry_is_live(job);
+    }
+    return jobs;
+}
+
+static void show_tenants(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    const struct config *cfg = ps->cfg;
+
+    (void)job;
+    for (unsigned t = 0; t < cfg->tenants + cfg->leaving; t++) {
+        const struct config_quota *quota = &cfg->tenant[t].quota;
+        const struct jobs_held held = jobs_held_by(&ps->jobs, (int)t);
+        const struct tenant_view row = {.name = cfg->tenant[t].name,
+                                        .jobs = live_jobs_of(ps, (int)t),
+                                        .jobs_quota = quota->jobs,
+                                        .holds = true,
+                                        .slots = held.slots,
+                                        .slots_quota = quota->slots,
+                                        .pool_bytes = held.bytes,
+                                        .pool_bytes_quota = (uint64_t)quota->megabytes << 20};
+
+        view_row(out, &row);
+    }
+}
+
+/* NULL: a server has no such view. */
+static ps_view_fn *ps_view(const struct view *view)
+{
+    static ps_view_fn *const shown[VIEWS] = {
+        [VIEW_STATUS] = show_status,     [VIEW_JOBS] = show_jobs,       [VIEW_JOB] = show_job,
+        [VIEW_MEMBERS] = show_ranks,     [VIEW_TENANTS] = show_tenants, [VIEW_COUNTERS] = show_counters,
+        [VIEW_VERDICTS] = show_verdicts,
+    };
+
+    return shown[view - views];
+}
+
+/* Writes the names of all, as snprintf does. */
+static size_t ps_views_list(char *text, size_t room)
+{
+    size_t used = 0;
+
+    for (const struct view *v = views; v < &views[VIEWS] && used < room; v++)
+        if (ps_view(v) != NULL)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", v->name);
+    return used;
+}
 
 static void show(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
 {

@@ -1,6 +1,5 @@
 /* What an operator can ask a server for: every view (views.h), and to end jobs. */
-#ifndef SWAGG_SERVER_COMMANDS_H
-#define SWAGG_SERVER_COMMANDS_H
+#pragma once
 
 #include "operator/reply.h"
 #include "operator/server.h"
@@ -9,5 +8,3 @@
 /* operators_host.run; context: struct ps. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
                   struct server_feed *feed);
-
-#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "config/room.h"
 #include "control/entry.h"
 #include "protocol/heard.h"
 #include "protocols.h"
@@ -36,7 +35,7 @@ static void free_job(struct jobs *jobs, struct server_job *job)
         return;
     if (job->common.pool != NULL)
         job->common.protocol->drain(job->common.pool, keeps_nothing);
-    jobs->bytes -= job->bytes;
+    jobs->bytes -= job->holds.bytes;
     free(job->common.pool);
     free(job->common.seat);
     free(job->common.heard);
@@ -73,6 +72,12 @@ static void seat_members(struct server_job *job, const struct ctl_entry *joined)
     }
 }
 
+static struct room_job asks_for(const struct ctl_entry *joined, const struct agg_footprint *f)
+{
+    return (struct room_job){
+        .tenant = joined->tenant, .founder = ctl_entry_debtor(joined), .slots = f->slots, .bytes = f->bytes};
+}
+
 /* NULL: no memory. */
 static struct server_job *make(struct jobs *jobs, const struct ctl_entry *joined,
                                const struct agg_pool_config *cfg, const struct agg_footprint *f)
@@ -86,9 +91,6 @@ static struct server_job *make(struct jobs *jobs, const struct ctl_entry *joined
                                    .size = joined->size,
                                    .seats = agg_seats_for(joined->size)};
     job->footprint = *f;
-    job->slots = f->slots;
-    job->tenant = joined->tenant;
-    job->founder = ctl_entry_debtor(joined);
     snprintf(job->name, sizeof(job->name), "%s", joined->name);
     job->group = (struct sockaddr_in){
         .sin_family = AF_INET, .sin_addr.s_addr = f->group, .sin_port = htons(f->group_port)};
@@ -101,8 +103,9 @@ static struct server_job *make(struct jobs *jobs, const struct ctl_entry *joined
         return NULL;
     }
     job->common.pool = joined->protocol->init(pool, cfg);
-    job->bytes = f->bytes;
-    jobs->bytes += job->bytes;
+    job->holds = asks_for(joined, f);
+    job->holds.name = job->name;
+    jobs->bytes += f->bytes;
     seat_members(job, joined);
     return job;
 }
@@ -121,7 +124,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
         const struct server_job *job = running_job(jobs, i);
 
         if (job != NULL)
-            to[n++] = (struct room_job){job->name, job->tenant, job->founder, job->slots, job->bytes};
+            to[n++] = job->holds;
     }
     return n;
 }
@@ -130,8 +133,7 @@ static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, co
                      char text[CTL_TEXT_MAX])
 {
     struct room_job running[EVERY_JOB];
-    const struct room_job asked = {
-        .tenant = joined->tenant, .founder = ctl_entry_debtor(joined), .slots = f->slots, .bytes = f->bytes};
+    const struct room_job asked = asks_for(joined, f);
     const struct config *cfg = jobs->cfg;
     const struct room room = {.whose = "the server",
                               .bytes = (uint64_t)cfg->pool.megabytes << 20,
@@ -244,7 +246,7 @@ void jobs_follow(struct jobs *jobs, const int tenant[])
 {
     for (unsigned i = 0; i < EVERY_JOB; i++)
         if (running_job(jobs, i) != NULL)
-            running_job(jobs, i)->tenant = tenant[running_job(jobs, i)->tenant];
+            running_job(jobs, i)->holds.tenant = tenant[running_job(jobs, i)->holds.tenant];
 }
 
 struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant)
@@ -254,9 +256,9 @@ struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant)
     for (unsigned i = 0; i < EVERY_JOB; i++) {
         const struct server_job *job = running_job(jobs, i);
 
-        if (job != NULL && job->tenant == tenant) {
-            held.slots += job->slots;
-            held.bytes += job->bytes;
+        if (job != NULL && job->holds.tenant == tenant) {
+            held.slots += job->holds.slots;
+            held.bytes += job->holds.bytes;
         }
     }
     return held;

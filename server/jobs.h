@@ -6,13 +6,12 @@
  * jobs_leave. A job that was taken out is freed once every thread has left the turn in which it may have
  * found it.
  */
-#ifndef SWAGG_SERVER_JOBS_H
-#define SWAGG_SERVER_JOBS_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdatomic.h>
 
-#include "config/config.h"
+#include "config/room.h"
 #include "control/registry.h"
 
 struct jobs_turn {
@@ -20,12 +19,9 @@ struct jobs_turn {
 };
 
 struct server_job {
-    struct agg_job common; /* as its protocol sees it; the first, for jobs_of */
-    size_t bytes;          /* of its pool */
-    uint32_t slots;
-    int tenant;              /* by number; the main thread's */
-    uint32_t founder;        /* the IP address that it was founded from */
-    char name[CTL_NAME_MAX]; /* ends with 0 */
+    struct agg_job common;   /* as its protocol sees it; the first, for jobs_of */
+    struct room_job holds;   /* the main thread's */
+    char name[CTL_NAME_MAX]; /* of that; ends with 0 */
     struct agg_footprint footprint;
     struct sockaddr_in group;    /* of the footprint */
     struct sockaddr_in member[]; /* by rank: where it sends its packets from */
@@ -80,5 +76,3 @@ struct jobs_held jobs_held_by(const struct jobs *jobs, int tenant);
 
 /* No thread polls any more. */
 void jobs_free(struct jobs *jobs);
-
-#endif

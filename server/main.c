@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "command_line.h"
 #include "commands.h"
-#include "config/machine.h"
+#include "config/config.h"
 #include "operator/operators.h"
 #include "ps.h"
 #include "registry/keyring.h"
@@ -24,12 +24,6 @@ static const struct option_row rows[] = {
      "the configuration, with a group server (docs/server.md, example in conf/server.yaml)"},
     {"check", 0, NULL, option_flag, 0, 0, 0, "only say whether the configuration is good"},
 };
-
-static void report_fault(void *context, const char *message)
-{
-    (void)context;
-    log_error("%s", message);
-}
 
 static int start_operators(struct operators **operators, struct ps *ps)
 {
@@ -79,7 +73,7 @@ int main(int argc, char *argv[])
         return status;
     if (argc - optind > 1)
         return refuse_usage("one configuration at a time");
-    if (config_load_server(&cfg, argv[optind], report_fault, NULL) < 0)
+    if (config_load_server(&cfg, argv[optind], log_report, NULL) < 0)
         return EXIT_USAGE;
     if (!(keyring_is_good(&cfg) & machine_suits(&cfg))) /* both say what is wrong */
         return EXIT_USAGE;

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
-#include "config/machine.h"
+#include "config/config.h"
 #include "kernels_chosen.h"
 #include "protocols.h"
 #include "registry/signals.h"
@@ -164,8 +164,7 @@ static int choose_kernels(struct ps *ps)
     ps->jobs.kernels = kernels_chosen(why);
     if (ps->jobs.kernels != NULL)
         return 0;
-    log_error("%s", why);
-    return -EINVAL;
+    return log_fail(-EINVAL, "%s", why);
 }
 
 int ps_open(struct ps *ps, struct config *cfg, const char *file)

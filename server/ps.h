@@ -3,8 +3,7 @@
  * Threads: run is the main thread's. What shows the server may be another's: it takes the registry's lock,
  * under which alone registry, jobs and configuration change.
  */
-#ifndef SWAGG_SERVER_PS_H
-#define SWAGG_SERVER_PS_H
+#pragma once
 
 #include "operator/handoff.h"
 #include "registry/reception.h"
@@ -34,5 +33,3 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file);
 /* Until SIGTERM or SIGINT. SIGHUP has it read its file anew. */
 void ps_run(struct ps *ps);
 void ps_close(struct ps *ps);
-
-#endif

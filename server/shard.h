@@ -4,8 +4,7 @@
  *
  * Threads: start and stop are the main thread's, the counters anybody's to read.
  */
-#ifndef SWAGG_SERVER_SHARD_H
-#define SWAGG_SERVER_SHARD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -72,5 +71,3 @@ int shard_start(struct shard *s, const struct config *cfg);
 /* Waits for the thread to end, which stop_fd has told to. */
 void shard_join(struct shard *s);
 void shard_close(struct shard *s);
-
-#endif

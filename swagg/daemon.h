@@ -1,6 +1,5 @@
 /* What runs on the main lcore around the data path, from the start to a signal that stops it. */
-#ifndef SWAGG_DAEMON_H
-#define SWAGG_DAEMON_H
+#pragma once
 
 #include "datapath.h"
 
@@ -12,5 +11,3 @@ struct daemon_config {
 
 /* dp: open, not started; it is stopped afterwards. 0, or -errno after logging. */
 int daemon_run(struct datapath *dp, const struct daemon_config *cfg);
-
-#endif

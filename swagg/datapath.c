@@ -90,9 +90,9 @@ static int make_mbufs(struct datapath *dp, const struct config *cfg)
         dp->port_mbufs[p] = dp->mbufs;
     if (dp->mbufs != NULL)
         return 0;
-    log_error("no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to %u", n, bytes,
-              cfg->memory.megabytes, datapath_megabytes(cfg, dp->lcores.n));
-    return -ENOMEM;
+    return log_fail(-ENOMEM,
+                    "no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to %u", n,
+                    bytes, cfg->memory.megabytes, datapath_megabytes(cfg, dp->lcores.n));
 }
 
 static int make_shared(struct datapath *dp, const struct config *cfg)
@@ -104,8 +104,8 @@ static int make_shared(struct datapath *dp, const struct config *cfg)
     dp->rcu = rte_zmalloc("rcu", rcu_bytes, RTE_CACHE_LINE_SIZE);
     if (bridge == NULL || dp->rcu == NULL) {
         rte_free(bridge);
-        log_error("no memory for the bridge: raise memory.megabytes (now %u)", cfg->memory.megabytes);
-        return -ENOMEM;
+        return log_fail(-ENOMEM, "no memory for the bridge: raise memory.megabytes (now %u)",
+                        cfg->memory.megabytes);
     }
     dp->bridge = bridge_tables_init(bridge, DATAPATH_STATIONS, dp->vlans.n, rte_rand());
     dp->jobs.rcu = dp->rcu;
@@ -119,10 +119,8 @@ static int choose_kernels(struct datapath *dp)
     char why[KERNELS_WHY];
 
     dp->jobs.kernels = kernels_chosen(why);
-    if (dp->jobs.kernels == NULL) {
-        log_error("%s", why);
-        return -EINVAL;
-    }
+    if (dp->jobs.kernels == NULL)
+        return log_fail(-EINVAL, "%s", why);
     if (getenv("SWAGG_KERNELS") != NULL)
         log_notice("kernels are %s, as SWAGG_KERNELS asks for", dp->jobs.kernels->name);
     return 0;
@@ -173,11 +171,11 @@ static int check_memory(const struct config *cfg)
 
     if (left >= cfg->pool.megabytes)
         return 0;
-    log_error("packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
-              "memory.megabytes from %u to %zu",
-              left, cfg->pool.megabytes, cfg->memory.megabytes,
-              cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
-    return -ENOMEM;
+    return log_fail(-ENOMEM,
+                    "packet buffers and rings leave %zu MB of memory.megabytes, pool.megabytes is %u: raise "
+                    "memory.megabytes from %u to %zu",
+                    left, cfg->pool.megabytes, cfg->memory.megabytes,
+                    cfg->memory.megabytes + cfg->pool.megabytes - left + 1);
 }
 
 static int open_all(struct datapath *dp, const struct config *cfg)
@@ -220,10 +218,10 @@ static int refuse_mac(const struct port *port)
             port->name, why);
         return 0;
     }
-    log_error(
+    return log_fail(
+        -EINVAL,
         "switch.mac is the address of port %s's own interface: %s: leave switch.mac out, or choose another",
         port->name, why);
-    return -EINVAL;
 }
 
 static int choose_mac(struct datapath *dp, const struct config *cfg)
@@ -321,10 +319,10 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
 
 static int check_new_port(const struct datapath *dp, const struct port *port)
 {
-    if (switch_mac_find(&dp->mac, &port->mac, 1) >= 0 && port->locked != 0) {
-        log_error("port %s: its interface has the switch's own MAC address: give it another", port->name);
-        return -EADDRINUSE;
-    }
+    if (switch_mac_find(&dp->mac, &port->mac, 1) >= 0 && port->locked != 0)
+        return log_fail(-EADDRINUSE,
+                        "port %s: its interface has the switch's own MAC address: give it another",
+                        port->name);
     return linux_rivals_check_ip(dp->ip, port->locked != 0);
 }
 
@@ -485,10 +483,8 @@ int datapath_open(struct datapath **out, const struct config *cfg, const struct 
     int rc;
 
     *out = NULL;
-    if (dp == NULL) {
-        log_error("no memory: raise memory.megabytes (now %u)", cfg->memory.megabytes);
-        return -ENOMEM;
-    }
+    if (dp == NULL)
+        return log_fail(-ENOMEM, "no memory: raise memory.megabytes (now %u)", cfg->memory.megabytes);
     dp->ip = cfg->has_ip ? cfg->ip : 0;
     dp->uplinks = cfg->uplinks;
     dp->to_control.wakeup = -1;

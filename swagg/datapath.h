@@ -3,8 +3,7 @@
  * makes it before the others start, and frees it after they have stopped. In between, lcores and identity do
  * not change, ports as datapath_prepare_ports says; all lcores write the bridge's table (bridge.h says how).
  */
-#ifndef SWAGG_DATAPATH_H
-#define SWAGG_DATAPATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +12,6 @@
 
 #include "aggregate/jobs.h"
 #include "bridge/bridge.h"
-#include "bridge/loops.h"
 #include "bridge/neighbours.h"
 #include "bridge/sighting.h"
 #include "config/config.h"
@@ -94,5 +92,3 @@ void datapath_commit_ports(struct datapath *dp, const struct datapath_ports_next
 
 /* Or closes what the first step has opened. */
 void datapath_forget_ports(struct datapath *dp, struct datapath_ports_next *next);
-
-#endif

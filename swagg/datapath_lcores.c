@@ -200,10 +200,8 @@ static int give_shards(struct datapath *dp, struct lcore *lc)
         return 0;
     snprintf(name, sizeof(name), "inbox_%u", lc->index);
     inbox = rte_ring_create(name, ENGINE_RING_SIZE, SOCKET_ID_ANY, MANY_TO_ONE);
-    if (inbox == NULL) {
-        log_error("no memory for the ring of lcore %u: raise memory.megabytes", lc->eal_id);
-        return -ENOMEM;
-    }
+    if (inbox == NULL)
+        return log_fail(-ENOMEM, "no memory for the ring of lcore %u: raise memory.megabytes", lc->eal_id);
     dp->shards.inbox[lc->index] = inbox;
     dp->shards.bell[lc->index] = &lc->bell;
     dp->shards.owned[lc->index] = (uint8_t)__builtin_popcountll(lc->shards);
@@ -228,10 +226,9 @@ int datapath_make_lcores(struct datapath *dp)
         (uint8_t)steer_data_ports(dp->port, (unsigned)__builtin_popcountll(dp->ports), &data, dp->shards.n);
     for (unsigned i = 0; i < dp->lcores.n && rc == 0; i++) {
         id = rte_get_next_lcore(id, 1, 0);
-        if (id == RTE_MAX_LCORE) {
-            log_error("the placement has %u lcores besides the main one, the EAL only %u", dp->lcores.n, i);
-            return -EINVAL;
-        }
+        if (id == RTE_MAX_LCORE)
+            return log_fail(-EINVAL, "the placement has %u lcores besides the main one, the EAL only %u",
+                            dp->lcores.n, i);
         dp->lcores.lcore[i] = make_lcore(dp, i, id);
         rc = dp->lcores.lcore[i] == NULL ? -ENOMEM : give_shards(dp, dp->lcores.lcore[i]);
     }

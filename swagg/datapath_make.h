@@ -2,8 +2,7 @@
  * logs what is wrong and returns 0 or -errno; datapath_close frees what was made. Called by the main lcore,
  * before the others start; what says so, also while they run.
  */
-#ifndef SWAGG_DATAPATH_MAKE_H
-#define SWAGG_DATAPATH_MAKE_H
+#pragma once
 
 #include "datapath.h"
 
@@ -32,5 +31,3 @@ void datapath_follow(struct datapath *dp, const struct config *cfg);
 
 /* What is left of memory.megabytes. */
 size_t datapath_free_megabytes(void);
-
-#endif

@@ -12,18 +12,31 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <sys/eventfd.h>
-#include <sys/resource.h>
-
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_interrupts.h>
 #include <rte_log.h>
 #include <rte_pci.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/resource.h>
 
-#include "base/exclusive.h"
 #include "base/log.h"
 #include "exit_status.h"
+
+/* Locks a directory, which only one swagg may use, until the process ends, however that ends. Returns a
+ * descriptor, to be closed to unlock; -EWOULDBLOCK: another process has it; or another -errno. */
+static int lock_directory(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error;
+
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd < 0 ? -errno : fd;
+    error = errno;
+    close(fd);
+    return -error;
+}
 
 enum { EAL_ARGS_MAX = 256 };
 
@@ -151,12 +164,12 @@ static int use_hugepages(const struct config *cfg)
     have = hugepage_megabytes("free_hugepages");
     if (have >= wanted)
         return 1;
-    if (cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES) {
-        log_error("memory.mode is hugepages, but of %u MB only %u MB are free: sysctl vm.nr_hugepages=%u, or "
-                  "mode auto",
-                  wanted, have, wanted / 2);
-        return -ENOMEM;
-    }
+    if (cfg->memory.mode == CONFIG_MEMORY_HUGEPAGES)
+        return log_fail(
+            -ENOMEM,
+            "memory.mode is hugepages, but of %u MB only %u MB are free: sysctl vm.nr_hugepages=%u, or "
+            "mode auto",
+            wanted, have, wanted / 2);
     log_warning(
         "%u MB of hugepages wanted, %u MB free: running on ordinary pages, which is slower with large "
         "pools (sysctl vm.nr_hugepages=%u helps)",
@@ -246,13 +259,13 @@ static int lock_prefix(void)
 {
     const char *directory = rte_eal_get_runtime_dir();
 
-    if (exclusive_directory(directory) != -EWOULDBLOCK)
+    if (lock_directory(directory) != -EWOULDBLOCK)
         return 0;
-    log_error(
+    return log_fail(
+        -EWOULDBLOCK,
         "another swagg runs with this file prefix (%s): stop that, or choose another for this one: swagg "
         "FILE -- --file-prefix=NAME",
         directory);
-    return -EWOULDBLOCK;
 }
 
 static void limit_text(char *text, size_t room, const char *what, int resource)

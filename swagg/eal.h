@@ -1,6 +1,5 @@
 /* Starts DPDK's environment from the configuration: lcores, memory, devices. */
-#ifndef SWAGG_EAL_H
-#define SWAGG_EAL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ const char *eal_name(void);
 
 /* How much memory of which kind there is, in words; valid after eal_start. */
 const char *eal_memory(void);
-
-#endif

@@ -8,10 +8,9 @@
 #include "base/log.h"
 #include "command_line.h"
 #include "config/config.h"
-#include "config/machine.h"
 #include "daemon.h"
 #include "eal.h"
-#include "lcore/priority.h"
+#include "lcore/lcore.h"
 #include "pin.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
@@ -76,12 +75,6 @@ static int parse_command_line(struct arguments *a, int argc, char *argv[])
     if (a->file == NULL)
         return refuse_usage("which configuration? Examples are in conf/");
     return optind < argc ? refuse_usage("one configuration at a time") : OPTIONS_READ;
-}
-
-static void report_configuration(void *context, const char *message)
-{
-    (void)context;
-    log_error("%s", message);
 }
 
 /* Whether the ports are such as this program has; else it says which program has them. */
@@ -154,7 +147,7 @@ int main(int argc, char *argv[])
         views_page_print();
         return EXIT_GOOD;
     }
-    if (config_load(&cfg, cl.file, report_configuration, NULL) < 0 || !takes_ports(&cfg))
+    if (config_load(&cfg, cl.file, log_report, NULL) < 0 || !takes_ports(&cfg))
         return EXIT_USAGE;
     if (!(keyring_is_good(&cfg) & machine_suits(&cfg) &
           fits_machine(&cfg, cl.eal))) /* all say what is wrong */

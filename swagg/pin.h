@@ -1,7 +1,6 @@
 /* On which CPUs the threads run: as the configuration says, else where no other swagg of this machine polls.
  */
-#ifndef SWAGG_PIN_H
-#define SWAGG_PIN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool pin_check(const struct config *cfg, unsigned *lcores);
  * these (base/cpu_claims.h) until it ends, and logs where it has to share them. After pin_check. alone: the
  * lcores are placed by EAL arguments, so nothing is claimed. Returns the main lcore's CPU. */
 int pin_lcores(struct placement *placement, const struct config *cfg, bool alone);
-
-#endif

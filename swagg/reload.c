@@ -13,11 +13,9 @@ static int align(void *context, struct config *next)
 {
     const struct reload *r = context;
 
-    if (!config_align_ports(next, r->common.running)) {
-        log_error("%s: ports: there are no more than %d, with those that would be removed", r->common.file,
-                  SWAGG_MAX_PORTS);
-        return -ENOSPC;
-    }
+    if (!config_align_ports(next, r->common.running))
+        return log_fail(-ENOSPC, "%s: ports: there are no more than %d, with those that would be removed",
+                        r->common.file, SWAGG_MAX_PORTS);
     config_align_vlans(next, r->common.running);
     return 0;
 }
@@ -29,10 +27,11 @@ static int check_memory(const struct reload *r, const struct config *next)
 
     if (next->pool.megabytes <= r->common.running->pool.megabytes || left >= next->pool.megabytes)
         return 0;
-    log_error("%s: pool.megabytes: %u are more than the %zu that memory.megabytes (%u) has left, and that "
-              "cannot be raised without a restart",
-              r->common.file, next->pool.megabytes, left, next->memory.megabytes);
-    return -ENOMEM;
+    return log_fail(
+        -ENOMEM,
+        "%s: pool.megabytes: %u are more than the %zu that memory.megabytes (%u) has left, and that "
+        "cannot be raised without a restart",
+        r->common.file, next->pool.megabytes, left, next->memory.megabytes);
 }
 
 /* A port of another name cannot have a device that is still another's: DPDK would give it that one. */
@@ -47,11 +46,11 @@ static int check_devices(const struct reload *r, const struct config *next)
 
             if (next->port[p].name[0] != '\0' && p != other && running->port[other].name[0] != '\0')
                 shared = config_device_clash(next->port[p].device, running->port[other].device, &length);
-            if (shared != NULL) {
-                log_error("%s: ports[%s].device: %.*s is port %s's: take that out, reload, and add this one",
-                          r->common.file, next->port[p].name, (int)length, shared, running->port[other].name);
-                return -EBUSY;
-            }
+            if (shared != NULL)
+                return log_fail(
+                    -EBUSY,
+                    "%s: ports[%s].device: %.*s is port %s's: take that out, reload, and add this one",
+                    r->common.file, next->port[p].name, (int)length, shared, running->port[other].name);
         }
     return 0;
 }

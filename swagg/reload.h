@@ -3,8 +3,7 @@
  *
  * Threads: the main lcore's. Whoever shows the switch meanwhile waits (show/views.h).
  */
-#ifndef SWAGG_RELOAD_H
-#define SWAGG_RELOAD_H
+#pragma once
 
 #include "control/control.h"
 #include "control/static_jobs.h"
@@ -35,5 +34,3 @@ void reload_init(struct reload *r, const char *file, struct config *running);
  * or -errno after logging. */
 int reload_add_port(struct reload *r, const struct config_port *port);
 int reload_delete_port(struct reload *r, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Finding the switches that run, and one request to one of them with its answer (lib/host/operator/reply.h
  * has the form of both). */
-#ifndef SWAGGCTL_ASK_H
-#define SWAGGCTL_ASK_H
+#pragma once
 
 #include <jansson.h>
 #include <sys/un.h>
@@ -41,5 +40,3 @@ json_t *ask_request(const char *command);
 /* Asks the user which of several he means. choices: an array of texts. The index of the one that was chosen;
  * -1: none, or there is no terminal. */
 int choose(const json_t *choices, const char *question);
-
-#endif

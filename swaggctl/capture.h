@@ -1,6 +1,5 @@
 /* Frames that pass the switch, into a file. */
-#ifndef SWAGGCTL_CAPTURE_H
-#define SWAGGCTL_CAPTURE_H
+#pragma once
 
 #include "ask.h"
 
@@ -14,5 +13,3 @@ struct capture {
 /* Captures, then says on standard error how much. 0; 1: the switch says no, or the file cannot be written; 3:
  * the switch does not answer. why then says what is wrong. */
 int capture_run(const struct capture *c, char why[INSTANCE_WHY_MAX]);
-
-#endif

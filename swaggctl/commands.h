@@ -1,6 +1,5 @@
 /* What swaggctl can be told to do: one table, by which command lines are read, helped with and completed. */
-#ifndef SWAGGCTL_COMMANDS_H
-#define SWAGGCTL_COMMANDS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -51,5 +50,3 @@ json_t *command_request(const struct command *command, char *const arguments[], 
 
 /* "port NAME": what is typed. */
 void command_usage(char *text, size_t room, const struct command *command);
-
-#endif

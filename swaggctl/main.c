@@ -36,8 +36,7 @@ static bool read_seconds(const struct option_row *row, const char *text, void *f
         return false;
     if (*(double *)field > 0)
         return true;
-    complain("--%s must be more than 0", row->name);
-    return false;
+    return complain("--%s must be more than 0", row->name);
 }
 
 enum { NUMBER_MAX = 1000000 };

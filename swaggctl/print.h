@@ -2,8 +2,7 @@
  * line a row. Columns are aligned, separated by at least two spaces, in the order of the view, and never
  * empty: "-" stands for no value. Items of a list are joined by commas.
  */
-#ifndef SWAGGCTL_PRINT_H
-#define SWAGGCTL_PRINT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ bool print_lacks(const json_t *view, const struct print_style *style, char *why,
  * value that they begin with; what was not there before, or has begun to count anew, has grown by nothing.
  * before: NULL, there is none. To be released. */
 json_t *rates_view(const json_t *answer, const json_t *before, double seconds, bool beside);
-
-#endif

@@ -1,6 +1,5 @@
 /* A view again and again, with rates in place of counters; and several on a full screen. */
-#ifndef SWAGGCTL_WATCH_H
-#define SWAGGCTL_WATCH_H
+#pragma once
 
 #include "ask.h"
 #include "print.h"
@@ -23,5 +22,3 @@ int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX]);
 /* The whole switch on a full screen: itself, its jobs, ports and threads. Returns when the user ends it, by
  * q. 0, or -1: there is no terminal. */
 int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX]);
-
-#endif

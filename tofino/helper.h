@@ -3,8 +3,7 @@
  * {"id": 7, "ok": true, ...}, or {"id": 7, "error": "why not"}. Answers may come in another order. One
  * thread.
  */
-#ifndef SWAGG_TOFINO_HELPER_H
-#define SWAGG_TOFINO_HELPER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ bool helper_receive(struct helper *h, helper_answered *answered, void *context);
 /* Whether it hangs; to be called at every turn, after helper_receive, with the time. Turns that are far apart
  * say that this process did not run: such a gap counts as a second. */
 bool helper_hangs(struct helper *h, uint64_t now_ns);
-
-#endif

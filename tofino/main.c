@@ -1,13 +1,20 @@
 /* swagg-tofino: the control process of a Tofino that runs p4/swagg.p4 (docs/tofino.md). Runs on the switch's
  * CPU, on the interface that leads to the chip and has the switch's IP address. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "base/counter.h"
@@ -16,8 +23,6 @@
 #include "base/strangers.h"
 #include "command_line.h"
 #include "config/config.h"
-#include "config/machine.h"
-#include "interface.h"
 #include "membership.h"
 #include "operating.h"
 #include "registry/keyring.h"
@@ -25,6 +30,52 @@
 #include "setup.h"
 #include "standard_streams.h"
 #include "version.h"
+
+/* --- the kernel's interface that leads to the chip's CPU port, and has the switch's IP address --- */
+
+/* By which hosts know the switch. */
+static bool interface_mac(const char *name, uint8_t mac[6])
+{
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    struct ifreq ask = {0};
+    bool found;
+
+    snprintf(ask.ifr_name, sizeof(ask.ifr_name), "%s", name);
+    found = fd >= 0 && ioctl(fd, SIOCGIFHWADDR, &ask) == 0;
+    if (!found)
+        log_error("interface %s: %s", name, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    memcpy(mac, ask.ifr_hwaddr.sa_data, 6);
+    return found;
+}
+
+/* A UDP socket at this address (network order) and port; -1: there is none. */
+static int interface_socket(uint32_t ip, uint16_t port)
+{
+    const struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = ip, .sin_port = htons(port)};
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    char text[INET_ADDRSTRLEN];
+
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+        return fd;
+    return log_fail(-1, "no UDP port %u of %s: %s; the interface that leads to the chip must have switch.ip",
+                    port, inet_ntop(AF_INET, &at.sin_addr, text, sizeof(text)), strerror(errno));
+}
+
+/* The MAC address of a neighbour. fd: any socket. False: the kernel does not know it, which is no error. */
+static bool interface_neighbour(int fd, const char *name, const struct sockaddr_in *of, uint8_t mac[6])
+{
+    struct arpreq ask = {0};
+
+    memcpy(&ask.arp_pa, of, sizeof(*of));
+    ((struct sockaddr_in *)&ask.arp_pa)->sin_port = 0;
+    snprintf(ask.arp_dev, sizeof(ask.arp_dev), "%s", name);
+    if (ioctl(fd, SIOCGARP, &ask) < 0 || !(ask.arp_flags & ATF_COM))
+        return false;
+    memcpy(mac, ask.arp_ha.sa_data, 6);
+    return true;
+}
 
 enum {
     DATA_PORTS = SML_PORT_LAST - SML_PORT_FIRST + 1,
@@ -222,10 +273,8 @@ static int run(struct process *p)
              strangers_wait ? 0 : tick_ms);
         if (p->source[SIGNALS].revents && !heed_signal(p))
             return EXIT_GOOD;
-        if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p)) {
-            log_error("the helper has ended, or said what is no answer (above: why)");
-            return EXIT_BAD;
-        }
+        if (p->source[HELPER].revents && !helper_receive(p->helper, answered, p))
+            return log_fail(EXIT_BAD, "the helper has ended, or said what is no answer (above: why)");
         if (!helper_is_well(p))
             return EXIT_BAD;
         if (p->source[OPERATORS].revents)
@@ -315,10 +364,8 @@ static int start(struct process *p, char *const helper[])
         return EXIT_BAD;
     json_object_set_new(p->setup, "mac", json_integer(helper_mac(p->shown.mac.addr_bytes)));
     p->helper = helper_start(helper, p->helper_timeout_s);
-    if (p->helper == NULL) {
-        log_error("the helper cannot be started");
-        return EXIT_BAD;
-    }
+    if (p->helper == NULL)
+        return log_fail(EXIT_BAD, "the helper cannot be started");
     parts.helper = p->helper;
     if (membership_open(&p->membership, &parts, clock_ns()) == 0 && start_operating(p) && open_sources(p)) {
         open_reception(p);
@@ -331,12 +378,6 @@ static int start(struct process *p, char *const helper[])
     return status;
 }
 
-static void report_fault(void *context, const char *message)
-{
-    (void)context;
-    log_error("%s", message);
-}
-
 static bool read_config(struct process *p, const char *file)
 {
     p->reload = (struct registry_reload){.file = file,
@@ -346,12 +387,12 @@ static bool read_config(struct process *p, const char *file)
                                          .tenants = tenants_of_static_jobs,
                                          .judge = place_keep,
                                          .commit = commit};
-    if (load(&p->cfg, file, report_fault, NULL) < 0 || !keyring_is_good(&p->cfg))
+    if (load(&p->cfg, file, log_report, NULL) < 0 || !keyring_is_good(&p->cfg))
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");
-    p->interface = setup_interface(&p->cfg, report_fault, NULL);
-    p->setup = setup_describe(&p->cfg, report_fault, NULL);
+    p->interface = setup_interface(&p->cfg, log_report, NULL);
+    p->setup = setup_describe(&p->cfg, log_report, NULL);
     return p->cfg.has_ip && p->interface != NULL && p->setup != NULL;
 }
 

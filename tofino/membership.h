@@ -5,8 +5,7 @@
  * next life asks the helper which of them the switch still has, and goes on with these, under the same boot
  * id, so that their workers notice nothing.
  */
-#ifndef SWAGG_TOFINO_MEMBERSHIP_H
-#define SWAGG_TOFINO_MEMBERSHIP_H
+#pragma once
 
 #include "numbers.h"
 #include "registry/registry_host.h"
@@ -49,5 +48,3 @@ void membership_answered(struct membership *m, uint64_t id, const json_t *answer
 
 /* To be called now and then, before the registry's tick: a file that could not be written is tried again. */
 void membership_tick(struct membership *m);
-
-#endif

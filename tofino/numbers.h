@@ -1,7 +1,6 @@
 /* The numbers that jobs have on the wire, and what the helper does about the jobs that have them. One thread.
  */
-#ifndef SWAGG_TOFINO_NUMBERS_H
-#define SWAGG_TOFINO_NUMBERS_H
+#pragma once
 
 #include "control/registry.h"
 #include "helper.h"
@@ -52,5 +51,3 @@ void numbers_go_on(struct numbers *n, const struct ctl_entry *job);
 
 /* What the helper is told of a job under these terms: number, elements, slots, first_tag, workers. */
 json_t *numbers_describe(unsigned number, const struct ctl_entry *job, const struct agg_terms *terms);
-
-#endif

@@ -1,12 +1,16 @@
 /* Operators of swagg-tofino, on the same socket as the daemon's (operator/operators.h). Their thread reads
  * and answers; what they ask for is done by the thread that serves workers, whose functions these are.
+ *
+ * What they can ask for, beside common_commands.h, is one table of views (views.h) and actions. Commands of
+ * the daemon's that mean nothing here are refused with the reason. Most need something of the helper's:
+ * commands_begin says what, and commands_end takes the answer.
  */
-#ifndef SWAGG_TOFINO_OPERATING_H
-#define SWAGG_TOFINO_OPERATING_H
+#pragma once
 
 #include "helper.h"
 #include "operator/common_commands.h"
 #include "shown.h"
+#include "views.h"
 
 struct operating;
 
@@ -21,4 +25,19 @@ void operating_serve(struct operating *o);
 /* The helper's answer. False: it is not to what an operator has asked for. */
 bool operating_answered(struct operating *o, uint64_t id, const json_t *answer);
 
-#endif
+/* An operator's request on its way. */
+struct errand {
+    const struct shown *shown;
+    const struct common_host *host; /* the membership of shown */
+    const struct request *request;
+    struct reply *reply; /* REPLY_OK, and else empty */
+    const struct command *command;
+    struct subject of;
+};
+
+/* Does what is asked, or begins to: returns then what the helper is to be asked for first. NULL: the reply is
+ * made. */
+json_t *commands_begin(struct errand *e);
+
+/* The helper's answer, or why there is none. */
+void commands_end(struct errand *e, const json_t *answer);

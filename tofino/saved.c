@@ -40,8 +40,7 @@ static const struct field of_member[] = {FIELD(ctl_member, state),       FIELD(c
                                          FIELD(ctl_member, serial),      FIELD(ctl_member, wish),
                                          FIELD(ctl_member, restarts),    FIELD(ctl_member, heartbeat.calls)};
 
-/* --- fields
- * ------------------------------------------------------------------------------------------------------- */
+/* --- fields --- */
 
 static json_t *field_json(const struct field *f, const void *of)
 {
@@ -94,8 +93,7 @@ static bool read_fields(const struct field *f, size_t n, const json_t *from, voi
     return true;
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------------ */
+/* --- writing --- */
 
 static json_t *member_json(const struct ctl_registry_config *cfg, const struct ctl_member *member)
 {
@@ -166,8 +164,7 @@ bool saved_write(const char *path, const struct ctl_registry_config *cfg, const 
     return done;
 }
 
-/* --- reading
- * ------------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 /* False: the key that the member has is not in the configuration. */
 static bool read_key(const struct ctl_registry_config *cfg, const json_t *from, struct ctl_member *member)

@@ -6,8 +6,7 @@
  * lists: numbers up to 8 bytes as numbers, anything longer in hexadecimal digits. Tenants stand there by
  * name, and keys by their id, so that the configuration may have changed.
  */
-#ifndef SWAGG_TOFINO_SAVED_H
-#define SWAGG_TOFINO_SAVED_H
+#pragma once
 
 #include "control/registry.h"
 #include "terms.h"
@@ -31,5 +30,3 @@ bool saved_write(const char *path, const struct ctl_registry_config *cfg, const 
 /* To be freed with free(). NULL: there is nothing to go on with; why is "" if there is no such file. Jobs
  * whose tenant or key is no longer in cfg are left out. */
 struct saved *saved_read(const char *path, const struct ctl_registry_config *cfg, char why[SAVED_WHY_MAX]);
-
-#endif

@@ -5,8 +5,7 @@
  * speed is given somebody else brings the port up. The one device of the kernel's leads to the chip's CPU
  * port.
  */
-#ifndef SWAGG_TOFINO_SETUP_H
-#define SWAGG_TOFINO_SETUP_H
+#pragma once
 
 #include <jansson.h>
 
@@ -31,5 +30,3 @@ unsigned setup_port_number(const struct config_port *port);
 /* Whether packets from this IP address (network order) and UDP port are those of a job of the configuration;
  * its place in static_job. -1: none. */
 int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port);
-
-#endif

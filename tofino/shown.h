@@ -1,6 +1,5 @@
 /* What operators are shown of swagg-tofino: what it knows itself; what is in the chip the helper finds. */
-#ifndef SWAGG_TOFINO_SHOWN_H
-#define SWAGG_TOFINO_SHOWN_H
+#pragma once
 
 #include "membership.h"
 #include "net/mac.h"
@@ -14,5 +13,3 @@ struct shown {
     struct net_mac mac;
     uint64_t started, now; /* clock_ns */
 };
-
-#endif

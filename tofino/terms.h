@@ -1,6 +1,5 @@
 /* What a Tofino can be asked for: SwitchML's int32 with exponents, in published packets. */
-#ifndef SWAGG_TOFINO_TERMS_H
-#define SWAGG_TOFINO_TERMS_H
+#pragma once
 
 #include "protocol/protocol.h"
 
@@ -8,5 +7,3 @@ enum { TOFINO_MAX_WORKERS = 32 };
 
 /* As SwitchML, with terms that a Tofino refuses, and others that it grants. It makes no pools. */
 extern const struct agg_protocol tofino_protocol;
-
-#endif

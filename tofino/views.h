@@ -1,6 +1,5 @@
 /* Views of a Tofino. One thread. */
-#ifndef SWAGG_TOFINO_VIEWS_H
-#define SWAGG_TOFINO_VIEWS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -25,5 +24,3 @@ view_fn view_jobs, view_job, view_ranks, view_slots, view_tenants;
 view_fn view_drops, view_counters, view_verdicts;
 
 struct registry_shown shown_registry(const struct shown *s);
-
-#endif

@@ -1,8 +1,7 @@
 /* Elements of gradient packets, in the order of the wire: made up, judged and shown. They do not go through
  * the core's kernels, since they are to check them. A code is a pair of a type and an operation (kernels.h).
  */
-#ifndef SWAGG_TRAFFIC_ELEMENTS_H
-#define SWAGG_TRAFFIC_ELEMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ bool element_is_result(uint8_t code, const uint8_t *wire, const uint8_t *const i
 
 /* As reference_print. */
 int element_print(char *text, size_t bytes, uint8_t code, const uint8_t *wire);
-
-#endif

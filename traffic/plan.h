@@ -11,8 +11,7 @@
  * "SwitchML's numbers"): all its chunks are one tensor, and packet i carries the numbers of block i - slots
  * and the exponent of block i, as far as there are such blocks.
  */
-#ifndef SWAGG_TRAFFIC_PLAN_H
-#define SWAGG_TRAFFIC_PLAN_H
+#pragma once
 
 #include "elements.h"
 #include "udp.h"
@@ -63,5 +62,3 @@ void plan_tensor_block(const struct plan *p, unsigned worker, uint32_t block, fl
 /* Its exponent, and the largest of all workers'. */
 int8_t plan_tensor_exponent(const struct plan *p, unsigned worker, uint32_t block);
 int8_t plan_tensor_agreed(const struct plan *p, uint32_t block);
-
-#endif

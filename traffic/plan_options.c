@@ -31,10 +31,8 @@ static bool read_end(const struct option_row *row, const char *text, void *field
                         &b[5], address, &port, &excess);
     const bool whole = fields == 8 || (fields == 7 && strchr(text, '/')[1 + strlen(address)] == '\0');
 
-    if (!whole || inet_pton(AF_INET, address, &ip) != 1 || port > UINT16_MAX) {
-        complain("--%s: \"%s\" is not of the form 02:00:00:00:00:01/10.0.0.1:30000", row->name, text);
-        return false;
-    }
+    if (!whole || inet_pton(AF_INET, address, &ip) != 1 || port > UINT16_MAX)
+        return complain("--%s: \"%s\" is not of the form 02:00:00:00:00:01/10.0.0.1:30000", row->name, text);
     for (unsigned i = 0; i < 6; i++)
         e->mac[i] = (uint8_t)b[i];
     e->ip = ntohl(ip.s_addr);

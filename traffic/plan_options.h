@@ -1,6 +1,5 @@
 /* The options of the traffic tools that say what the workers of a job send. */
-#ifndef SWAGG_TRAFFIC_PLAN_OPTIONS_H
-#define SWAGG_TRAFFIC_PLAN_OPTIONS_H
+#pragma once
 
 #include "command_line.h"
 #include "plan.h"
@@ -24,5 +23,3 @@ struct option_group plan_options(struct told_plan *t);
 /* To be called when all options were read: completes the plan. NULL, or what is wrong with the
  * plan. */
 const char *told_plan_fault(struct told_plan *t);
-
-#endif

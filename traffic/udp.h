@@ -1,6 +1,5 @@
 /* UDP datagrams in Ethernet frames, as captures hold them: without the frame check sequence. Pure. */
-#ifndef SWAGG_TRAFFIC_UDP_H
-#define SWAGG_TRAFFIC_UDP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ size_t udp_build(uint8_t *out, const struct udp_end *from, const struct udp_end 
 /* False: not a whole, unfragmented UDP datagram in IPv4 without options, untagged. d->payload points into
  * frame. */
 bool udp_parse(struct udp_datagram *d, const uint8_t *frame, size_t bytes);
-
-#endif

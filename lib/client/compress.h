@@ -9,14 +9,30 @@
  * Sums and residues are the same bits on every rank and CPU. A block in which some rank has a NaN or an
  * infinity, or floats whose squares add up to more than a float holds, becomes NaN on every rank, and its
  * error is forgotten. One thread at a time. */
-#ifndef SWAGG_CLIENT_COMPRESS_H
-#define SWAGG_CLIENT_COMPRESS_H
+#pragma once
 
-#include "feedback.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "options.h"
 #include "thc/parts.h"
 #include "transfer/segments.h"
 #include "transfer/turnout.h"
+
+/* Error feedback: what compression has left out of each tensor so far, to be added to it the next time ("THC:
+ * Accelerating Distributed Deep Learning Using Tensor Homomorphic Compression", Li et al., 2024,
+ * section 4.1).
+ *
+ * A tensor is known by its name, if the caller has given it one (swagg_name_tensor), or else by its address;
+ * and by its length. Memory is bounded: what was not used for longest is forgotten first. One thread at a
+ * time. Starts as zeros, but for most_bytes. */
+struct feedback {
+    size_t most_bytes;
+    size_t bytes;                   /* in use */
+    uint64_t forgotten;             /* tensors that had to make room, or found none */
+    struct feedback_memory *latest; /* used last; the others behind it */
+};
 
 struct compress {
     struct client_compression options;
@@ -75,5 +91,3 @@ void compress_encode(struct compress *c);
 void compress_miss(struct compress *c, uint64_t at, uint64_t n);
 /* with_them: turnout of the second call's stream; NULL: there is no quorum. */
 void compress_decode(struct compress *c, const struct xfer_turnout *with_them);
-
-#endif

@@ -1,6 +1,6 @@
-/* Collective calls, and what differs between two ranks' calls, in words. */
-#ifndef SWAGG_CLIENT_DESCRIBE_H
-#define SWAGG_CLIENT_DESCRIBE_H
+/* What the library says: collective calls, and what differs between two ranks' calls, in words; the text of
+ * the last error, one for each thread (swagg_last_error); and lines of the log. */
+#pragma once
 
 #include "swagg.h"
 #include "wire/switchml.h"
@@ -35,4 +35,16 @@ static inline bool describe_knows_calls(const struct xfer_mismatch *m)
 const char *describe_mismatch(const struct describe_names *names, const struct xfer_mismatch *m,
                               enum xfer_format format, char text[DESCRIBE_MISMATCH_MAX]);
 
-#endif
+enum { CLIENT_TEXT_MAX = 1024 };
+
+/* Keeps the text for swagg_last_error and returns status, so that `return client_fail(...)` reads well. */
+int client_fail(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The caller's log function; may be called from either thread. */
+struct logger {
+    void (*log)(void *ctx, enum swagg_log_level level, const char *line); /* may be NULL */
+    void *ctx;
+};
+
+void logger_write(const struct logger *l, enum swagg_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

@@ -1,7 +1,6 @@
 /* Moves a job's packets: receives, asks the stream what is to be sent, sends, sleeps; and follows the session
  * through restarts of the switch. */
-#ifndef SWAGG_CLIENT_DRIVE_H
-#define SWAGG_CLIENT_DRIVE_H
+#pragma once
 
 #include "watch.h"
 
@@ -34,5 +33,3 @@ uint64_t drive_between_calls(void *part);
 
 /* Whether others may still need this rank's packets of this part. Takes the job's lock. */
 bool drive_is_needed(struct job_part *part);
-
-#endif

@@ -1,7 +1,6 @@
 /* Explicit congestion notification (RFC 3168) on UDP sockets: packets say that they can be marked, and
  * whoever receives them learns whether they were. Any thread. */
-#ifndef SWAGG_CLIENT_ECN_H
-#define SWAGG_CLIENT_ECN_H
+#pragma once
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -37,5 +36,3 @@ static inline bool ecn_is_marked(struct msghdr *m)
     const uint8_t *tos = ecn_told(m, IPPROTO_IP, IP_TOS);
     return tos && (*tos & ECN_MASK) == ECN_CE;
 }
-
-#endif

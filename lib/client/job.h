@@ -1,7 +1,6 @@
 /* The library's handle on a job: what open, the collectives and close share. The functions are
  * called with the job's lock held; `now` is monotonic, in ns. */
-#ifndef SWAGG_CLIENT_JOB_H
-#define SWAGG_CLIENT_JOB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -138,5 +137,3 @@ void job_note_waits(struct swagg_job *job, uint64_t now);
 
 /* Updates what the next heartbeats say. */
 void job_report(struct swagg_job *job, uint64_t now);
-
-#endif

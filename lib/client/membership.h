@@ -6,18 +6,17 @@
  * other through a waker. The caller's waker is its own, and may be that of several memberships. Every
  * function here is for the caller's thread.
  */
-#ifndef SWAGG_CLIENT_MEMBERSHIP_H
-#define SWAGG_CLIENT_MEMBERSHIP_H
+#pragma once
 
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "control/session.h"
-#include "errors.h"
+#include "describe.h"
 #include "options.h"
+#include "own_fd.h"
 #include "transfer/worker.h"
-#include "waker.h"
 
 /* Other work for the membership thread: turn is called whenever the thread wakes, without any lock; it says
  * when it wants to be called again, UINT64_MAX if nothing is to be done. As long as something is, the thread
@@ -117,5 +116,3 @@ bool membership_is_aborting(struct membership *m);
 /* Tells the switch that this rank is done; the caller is woken when it has answered, or will not. */
 void membership_leave(struct membership *m);
 bool membership_is_leaving(struct membership *m);
-
-#endif

@@ -1,6 +1,5 @@
 /* Monotonic time in nanoseconds, as the core takes it. */
-#ifndef SWAGG_CLIENT_MONOTONIC_H
-#define SWAGG_CLIENT_MONOTONIC_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -29,5 +28,3 @@ static inline struct timespec timespec_until(uint64_t then, uint64_t now)
     uint64_t left = then > now ? then - now : 0;
     return (struct timespec){.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
 }
-
-#endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "atp/topology.h"
-#include "errors.h"
+#include "describe.h"
 #include "monotonic.h"
 #include "options_table.h"
 #include "protocols.h"

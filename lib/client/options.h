@@ -1,13 +1,11 @@
 /* swagg_options, checked and with every default filled in. */
-#ifndef SWAGG_CLIENT_OPTIONS_H
-#define SWAGG_CLIENT_OPTIONS_H
+#pragma once
 
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdint.h>
 
 #include "describe.h"
-#include "errors.h"
 #include "protocol/protocol.h"
 #include "swagg.h"
 #include "switchml/pool.h"
@@ -79,5 +77,3 @@ bool client_format_carries(enum xfer_format format, enum swagg_type type, enum s
 
 /* Of an IP packet: with room for the least chunk of any protocol. */
 enum { CLIENT_MTU_MIN = AGG_IP_UDP_BYTES + SML_HEADER_BYTES + SML_MIN_CHUNK_BYTES + XFER_TRAILER_BYTES };
-
-#endif

@@ -1,8 +1,7 @@
 /* The library's options, each in one line: by it swagg_open checks it, libswagg-mpi.so reads it from the
  * environment, swagg-perf takes its words, and pages explain it (swagg-perf --options, mpi-perf --settings).
  */
-#ifndef SWAGG_CLIENT_OPTIONS_TABLE_H
-#define SWAGG_CLIENT_OPTIONS_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ extern const struct option_field option_fields[];
 
 /* There is one. */
 const struct option_field *option_field_named(const char *name);
-
-#endif

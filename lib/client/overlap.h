@@ -1,6 +1,5 @@
 /* Whether the tensors of a call lie apart where they must. Pure. */
-#ifndef SWAGG_CLIENT_OVERLAP_H
-#define SWAGG_CLIENT_OVERLAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ struct overlap_pair {
  * order n, or n log n if the tensors do not ascend in memory. scratch has room for 2 * n. */
 bool overlap_find(const struct swagg_segment segments[], size_t n, size_t element,
                   struct overlap_range scratch[], struct overlap_pair *pair);
-
-#endif

@@ -7,10 +7,10 @@
  * by any thread. Another thread of the application may still close a descriptor between the check and the
  * use.
  */
-#ifndef SWAGG_CLIENT_OWN_FD_H
-#define SWAGG_CLIENT_OWN_FD_H
+#pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct own_fd {
@@ -30,4 +30,21 @@ bool own_fd_holds(const struct own_fd *f);
 /* Closes it, if it is still ours. */
 void own_fd_close(struct own_fd *f);
 
-#endif
+/* Wakes a thread that sleeps in poll: a pipe that holds a byte as long as there is something to wake for. Any
+ * thread may wake; one thread sleeps on `sleeper` and drains. A waker whose descriptors the application has
+ * closed wakes nobody; waker_holds tells. */
+struct waker {
+    struct own_fd sleeper, bell;
+};
+
+#define WAKER_NONE ((struct waker){.sleeper = OWN_FD_NONE, .bell = OWN_FD_NONE})
+
+/* 0 or -errno; after an error there is nothing to close. */
+int waker_open(struct waker *w);
+bool waker_holds(const struct waker *w);
+void waker_wake(struct waker *w);
+/* So that the next poll sleeps. */
+void waker_drain(struct waker *w);
+/* Sleeps until somebody wakes it, at most until then (monotonic, ns). */
+void waker_wait(struct waker *w, uint64_t until);
+void waker_close(struct waker *w);

@@ -4,8 +4,7 @@
  * only adds to what an error says. Questions of several lengths go out at once, the longest first. When the
  * shorter ones have come back a few times and a longer one never has, it does not fit.
  */
-#ifndef SWAGG_CLIENT_PATH_H
-#define SWAGG_CLIENT_PATH_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ struct path {
 /* Returns 0 with *path filled in, or -errno if there are no sockets or no route. Takes a round trip where all
  * is well, the patience otherwise, the deadline permitting. Blocks; any thread. */
 int path_find(struct path *path, const struct path_wish *wish);
-
-#endif

@@ -2,8 +2,7 @@
  * about as long as the way to the switch and back, and results come in several bursts. It does so for a
  * moment only, and only while no other program wants the CPU: it offers the CPU each time, and if another
  * takes it, that may be the rank that everybody waits for. Pure. */
-#ifndef SWAGG_CLIENT_SPIN_H
-#define SWAGG_CLIENT_SPIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ static inline bool spin_may(const struct spin *s, uint64_t now)
 
 /* The CPU was offered, and this thread had it again then. */
 void spin_offered(struct spin *s, uint64_t before, uint64_t after);
-
-#endif

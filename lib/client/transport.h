@@ -4,8 +4,7 @@
  * again. Nor are errors of a path that is closed or down for now (routes, packet filters, ICMP from anybody):
  * the last is kept in `trouble`, for the text of a call that runs into its deadline.
  */
-#ifndef SWAGG_CLIENT_TRANSPORT_H
-#define SWAGG_CLIENT_TRANSPORT_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ struct transport {
     unsigned mtu;         /* bytes of an IP packet, at most */
     int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * are sent and received in batches (recvmmsg, sendmmsg); the kernel gathers header and tensor memory. Where
  * the kernel can, runs of packets of equal size are handed to it as one (UDP_SEGMENT) and received as one
  * (UDP_GRO). */
-#ifndef SWAGG_CLIENT_TRANSPORT_UDP_H
-#define SWAGG_CLIENT_TRANSPORT_UDP_H
+#pragma once
 
 #include <netinet/in.h>
 
@@ -26,5 +25,3 @@ struct transport_udp_config {
 
 /* *out is the caller's, to be closed by its ops->close. Returns 0 or -errno. */
 int transport_udp_open(struct transport **out, const struct transport_udp_config *config);
-
-#endif

@@ -6,8 +6,7 @@
  * the timer's back-off; then the ranks that it names are charged for all of the rest.
  *
  * No clock: `now` in ns. waits_begin and waits_note are for one thread at a time; any thread may read. */
-#ifndef SWAGG_CLIENT_WAITS_H
-#define SWAGG_CLIENT_WAITS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ uint64_t waits_total(struct waits *w);
 
 /* The same for each rank, for_rank[0..n-1]; ranks that there are not become 0. */
 void waits_read(struct waits *w, uint64_t for_rank[], unsigned n);
-
-#endif

@@ -1,7 +1,6 @@
 /* What a call has to do in time: keep its deadline, warn while it waits, update the progress that heartbeats
  * tell. Times are in monotonic ns. Called with the job's lock held. */
-#ifndef SWAGG_CLIENT_WATCH_H
-#define SWAGG_CLIENT_WATCH_H
+#pragma once
 
 #include "job.h"
 
@@ -20,5 +19,3 @@ void watch_start(struct watch *w, const struct swagg_job *job, const struct xfer
 
 /* To be called at tick_at or after it. 0, or the status of a call whose time is up. */
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now);
-
-#endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "errors.h"
+#include "describe.h"
 #include "nearest.h"
 #include "options_table.h"
 #include "swagg.h"

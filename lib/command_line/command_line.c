@@ -32,17 +32,18 @@ static void say(const char *format, va_list args)
     vfprintf(stderr, format, args);
 }
 
-void complain(const char *format, ...)
+bool complain(const char *format, ...)
 {
     va_list args;
 
     if (is_silent)
-        return;
+        return false;
 
     va_start(args, format);
     say(format, args);
     fputc('\n', stderr);
     va_end(args);
+    return false;
 }
 
 static void say_help_tells(void)

@@ -3,8 +3,7 @@
  * share groups. All mistakes are told alike, on standard error: what is wrong, perhaps what was meant, and
  * that
  * --help tells more; nothing was begun then (EXIT_USAGE). */
-#ifndef SWAGG_COMMAND_LINE_H
-#define SWAGG_COMMAND_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,10 +67,8 @@ int options_read(const struct command_line *line, int argc, char *argv[]);
 /* How it is given, for messages: "--NAME", or "-LETTER". Until the next call. */
 const char *option_name(const struct option_row *row);
 
-/* "PROGRAM: ..." to standard error. */
-__attribute__((format(printf, 1, 2))) void complain(const char *format, ...);
+/* "PROGRAM: ..." to standard error. Returns false, so that `return complain(...)` reads well. */
+__attribute__((format(printf, 1, 2))) bool complain(const char *format, ...);
 
 /* The same of a command line, and that --help tells how the program is used; EXIT_USAGE. */
 __attribute__((format(printf, 1, 2))) int refuse_usage(const char *format, ...);
-
-#endif

@@ -18,9 +18,8 @@ static bool read_number(const struct option_row *row, const char *text, uint64_t
     if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && *number >= row->least &&
         *number <= row->most)
         return true;
-    complain("%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, option_name(row), text, row->least,
-             row->most);
-    return false;
+    return complain("%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, option_name(row), text,
+                    row->least, row->most);
 }
 
 bool option_flag(const struct option_row *row, const char *text, void *field)
@@ -81,9 +80,8 @@ bool option_real(const struct option_row *row, const char *text, void *field)
     *number = strtod(text, &end);
     if (end != text && *end == '\0' && *number >= (double)row->least && *number <= (double)row->most)
         return true;
-    complain("%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, option_name(row), text, row->least,
-             row->most);
-    return false;
+    return complain("%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, option_name(row), text,
+                    row->least, row->most);
 }
 
 bool option_bytes(const struct option_row *row, const char *text, void *field)
@@ -95,16 +93,12 @@ bool option_bytes(const struct option_row *row, const char *text, void *field)
     const unsigned long long n = strtoull(text, &end, 10);
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     const unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (errno != 0 || !isdigit((unsigned char)text[0]) || end[unit != NULL] != '\0' ||
-        n > SIZE_MAX >> shift) {
-        complain("%s: \"%s\" is not a number of bytes", option_name(row), text);
-        return false;
-    }
+    if (errno != 0 || !isdigit((unsigned char)text[0]) || end[unit != NULL] != '\0' || n > SIZE_MAX >> shift)
+        return complain("%s: \"%s\" is not a number of bytes", option_name(row), text);
     *(size_t *)field = (size_t)n << shift;
     if (*(size_t *)field >= row->least)
         return true;
-    complain("%s must be %" PRIu64 " or more", option_name(row), row->least);
-    return false;
+    return complain("%s must be %" PRIu64 " or more", option_name(row), row->least);
 }
 
 bool option_one_of(const struct option_row *row, const char *text, const char *const words[], unsigned *which)
@@ -118,6 +112,5 @@ bool option_one_of(const struct option_row *row, const char *text, const char *c
         }
         snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s", i > 0 ? ", " : "", words[i]);
     }
-    complain("%s: \"%s\" is none of %s", option_name(row), text, known);
-    return false;
+    return complain("%s: \"%s\" is none of %s", option_name(row), text, known);
 }

@@ -1,7 +1,6 @@
 /* The instruction set that a program adds with: the fastest of its CPU, or the one that SWAGG_KERNELS names,
  * to measure or to test what a lesser CPU would do. */
-#ifndef SWAGG_KERNELS_CHOSEN_H
-#define SWAGG_KERNELS_CHOSEN_H
+#pragma once
 
 #include "kernels/kernels.h"
 
@@ -13,5 +12,3 @@ const struct agg_kernels *kernels_chosen(char why[KERNELS_WHY]);
 
 /* For programs that have nothing to clean up: says why, and exits with 2. */
 const struct agg_kernels *kernels_or_exit(void);
-
-#endif

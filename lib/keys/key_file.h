@@ -2,8 +2,7 @@
  * files"): lines of 64 hexadecimal digits, one or two of them; empty lines, and what follows a #, do not
  * count. The first is the one that workers use; a switch knows both.
  */
-#ifndef SWAGG_KEYS_KEY_FILE_H
-#define SWAGG_KEYS_KEY_FILE_H
+#pragma once
 
 #include "sodium_keys.h"
 
@@ -17,5 +16,3 @@ struct key_file {
 /* Reads it and makes keys of its secrets, of which nothing else is kept. A file that others can read or write
  * is refused. 0, or -errno and what is wrong and how to mend it in why. Any thread. */
 int key_file_read(struct key_file *f, const char *path, char why[KEY_FILE_WHY_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
  * it is the one whose functions keep no contexts: nothing to allocate, to free or to share among threads, no
  * configuration file and no providers to load into somebody else's MPI program.
  */
-#ifndef SWAGG_KEYS_SODIUM_KEYS_H
-#define SWAGG_KEYS_SODIUM_KEYS_H
+#pragma once
 
 #include "keys/keys.h"
 
@@ -12,5 +11,3 @@ const struct keys_library *keys_sodium(void);
 
 /* Overwrites what nobody shall read any more. */
 void keys_erase(void *secret, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* "Did you mean ...?": the known word that is nearest to a mistyped one. Pure. */
-#ifndef SWAGG_NEAREST_H
-#define SWAGG_NEAREST_H
+#pragma once
 
 /* Start with nearest_to(word) and offer every candidate. best stays NULL unless one is near enough to be what
  * was meant. */
@@ -12,5 +11,3 @@ struct nearest {
 
 struct nearest nearest_to(const char *word);
 void nearest_offer(struct nearest *n, const char *candidate);
-
-#endif

@@ -1,8 +1,7 @@
 /* What all operations on all types must give, in plain C, one element at a time and apart from the core's
  * kernels, which this is to check: for tests, and for tools that check a switch. Elements are in the host's
  * order. Pure and reentrant; rounding is the calling thread's floating-point environment. */
-#ifndef SWAGG_REFERENCE_H
-#define SWAGG_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool reference_same(unsigned code, const void *a, const void *b, size_t count);
 
 /* The same, or two zeros. */
 bool reference_equal(unsigned code, const void *a, const void *b, size_t count);
-
-#endif

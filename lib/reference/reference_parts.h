@@ -1,6 +1,5 @@
 /* The numbers that elements are made of; for reference*.c only. */
-#ifndef SWAGG_REFERENCE_PARTS_H
-#define SWAGG_REFERENCE_PARTS_H
+#pragma once
 
 #include <string.h>
 
@@ -68,5 +67,3 @@ static inline bool part_is_float(unsigned type)
 {
     return integer_bytes(type) == 0;
 }
-
-#endif

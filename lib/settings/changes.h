@@ -1,8 +1,7 @@
 /* What is different in another configuration, by key. Items of a named list are the same if they have the
  * same name, those of others if they have the same place. Pure, any thread.
  */
-#ifndef SWAGG_SETTINGS_CHANGES_H
-#define SWAGG_SETTINGS_CHANGES_H
+#pragma once
 
 #include "settings/settings.h"
 
@@ -33,5 +32,3 @@ int settings_find(const struct setting *table, const char *list, const void *con
 /* Whether a value of this item of a list, by its places in the two, needs this to be changed. */
 bool settings_item_differs(const struct setting *table, const char *list, const void *a, unsigned i,
                            const void *b, unsigned j, enum setting_when when);
-
-#endif

@@ -63,13 +63,14 @@ bool settings_are_full(const struct settings *s)
     return s->faults == SETTINGS_FAULTS_MAX;
 }
 
-void settings_fault_at(struct settings *s, size_t line, const char *path, const char *format, ...)
+bool settings_fault_at(struct settings *s, size_t line, const char *path, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     report(s, line, path, format, args);
     va_end(args);
+    return false;
 }
 
 /* One step down the tree: the value of a key, and the line of the key. */

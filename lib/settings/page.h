@@ -1,7 +1,6 @@
 /* The settings as a part of a page, in Markdown: a table for the file, and one for each list and group that
  * has a title. */
-#ifndef SWAGG_SETTINGS_PAGE_H
-#define SWAGG_SETTINGS_PAGE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 /* title: above the table of what is in no other. when: changes count no sooner. */
 void settings_print(FILE *page, const char *title, const struct setting *table, enum setting_when when);
-
-#endif

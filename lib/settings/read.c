@@ -46,14 +46,11 @@ static bool read_text(struct settings *s, const struct named_node *at, const str
     const size_t length = at->node->data.scalar.length;
     const char *text = text_of(at->node);
 
-    if (length == 0) {
-        settings_fault_at(s, at->line, at->path, "has no value");
-        return false;
-    }
-    if (setting->most != 0 && length > setting->most) {
-        settings_fault_at(s, at->line, at->path, "is longer than %" PRIu64 " characters", setting->most);
-        return false;
-    }
+    if (length == 0)
+        return settings_fault_at(s, at->line, at->path, "has no value");
+    if (setting->most != 0 && length > setting->most)
+        return settings_fault_at(s, at->line, at->path, "is longer than %" PRIu64 " characters",
+                                 setting->most);
     if (setting->type == SETTING_TEXT || setting->type == SETTING_NAME)
         memcpy(value, text, length + 1);
     if (setting->type == SETTING_NAME)
@@ -73,27 +70,21 @@ static bool parse_number(struct settings *s, const struct named_node *at, size_t
     const char *text = text_of(at->node);
     char *end;
 
-    if (text[0] == '0' && isdigit((unsigned char)text[1])) {
-        settings_fault_at(s, at->line, at->path, "%s: write the number without leading zeros", text);
-        return false;
-    }
+    if (text[0] == '0' && isdigit((unsigned char)text[1]))
+        return settings_fault_at(s, at->line, at->path, "%s: write the number without leading zeros", text);
     errno = 0;
     *number = strtoull(text, &end, 0);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0') {
-        settings_fault_at(s, at->line, at->path, "\"%s\" is not a whole number, 0 or greater", text);
-        return false;
-    }
-    if (errno == ERANGE || (bytes < sizeof(*number) && *number >> 8 * bytes != 0)) {
-        settings_fault_at(s, at->line, at->path, "%s is too large", text);
-        return false;
-    }
+    if (!isdigit((unsigned char)text[0]) || *end != '\0')
+        return settings_fault_at(s, at->line, at->path, "\"%s\" is not a whole number, 0 or greater", text);
+    if (errno == ERANGE || (bytes < sizeof(*number) && *number >> 8 * bytes != 0))
+        return settings_fault_at(s, at->line, at->path, "%s is too large", text);
     return true;
 }
 
 static bool read_number(struct settings *s, const struct named_node *at, const struct setting *setting,
                         void *value)
 {
-    uint64_t number;
+    uint64_t number = 0;
 
     if (!parse_number(s, at, setting->bytes, &number))
         return false;
@@ -115,10 +106,8 @@ static bool read_share(struct settings *s, const struct named_node *at, const st
     char *end;
     const double share = strtod(text, &end);
 
-    if (end == text || *end != '\0') {
-        settings_fault_at(s, at->line, at->path, "\"%s\" is not a number", text);
-        return false;
-    }
+    if (end == text || *end != '\0')
+        return settings_fault_at(s, at->line, at->path, "\"%s\" is not a number", text);
     if (!(share >= 0 && share <= 1)) /* false for NaN, too */
         settings_fault_at(s, at->line, at->path, "%g %s (0..1)", share, setting->refusal);
     *value = share;
@@ -129,10 +118,8 @@ static bool read_bool(struct settings *s, const struct named_node *at, bool *val
 {
     const char *text = text_of(at->node);
 
-    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
-        settings_fault_at(s, at->line, at->path, "\"%s\" is neither true nor false", text);
-        return false;
-    }
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return settings_fault_at(s, at->line, at->path, "\"%s\" is neither true nor false", text);
     *value = text[0] == 't';
     return true;
 }
@@ -149,17 +136,14 @@ static bool read_word(struct settings *s, const struct named_node *at, const str
         }
         append_word(choices, w->word);
     }
-    settings_fault_at(s, at->line, at->path, "\"%s\" is none of %s", text_of(at->node), choices);
-    return false;
+    return settings_fault_at(s, at->line, at->path, "\"%s\" is none of %s", text_of(at->node), choices);
 }
 
 static bool read_single(struct settings *s, const struct named_node *at, const struct setting *setting,
                         void *value)
 {
-    if (strlen(text_of(at->node)) != at->node->data.scalar.length) {
-        settings_fault_at(s, at->line, at->path, "has a zero byte in it");
-        return false;
-    }
+    if (strlen(text_of(at->node)) != at->node->data.scalar.length)
+        return settings_fault_at(s, at->line, at->path, "has a zero byte in it");
     switch (setting->type) {
     case SETTING_NUMBER:
         return read_number(s, at, setting, value);
@@ -301,10 +285,8 @@ static bool read_pair(struct settings *s, const struct named_node *map, const ya
     const struct setting *field;
     const yaml_node_pair_t *first;
 
-    if (key->type != YAML_SCALAR_NODE) {
-        settings_fault_at(s, at.line, map->path, "a key must be a word");
-        return false;
-    }
+    if (key->type != YAML_SCALAR_NODE)
+        return settings_fault_at(s, at.line, map->path, "a key must be a word");
     key_path(at.path, map->path, text_of(key));
     field = find_field(fields, text_of(key));
     if (field == NULL) {
@@ -314,9 +296,8 @@ static bool read_pair(struct settings *s, const struct named_node *map, const ya
     first = find_pair(s, map->node, field->key);
     if (first == pair)
         return read_value(s, &at, field, base);
-    settings_fault_at(s, at.line, at.path, "is given twice, first in line %zu",
-                      settings_line(yaml_document_get_node(&s->document, first->key)->start_mark));
-    return false;
+    return settings_fault_at(s, at.line, at.path, "is given twice, first in line %zu",
+                             settings_line(yaml_document_get_node(&s->document, first->key)->start_mark));
 }
 
 static void report_missing_keys(struct settings *s, const struct named_node *at, const struct setting *fields)

@@ -6,8 +6,7 @@
  *
  * One thread at a time.
  */
-#ifndef SWAGG_SETTINGS_SETTINGS_H
-#define SWAGG_SETTINGS_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,8 +145,8 @@ bool settings_are_full(const struct settings *s);
  * should contain it. */
 __attribute__((format(printf, 3, 4))) void settings_fault(struct settings *s, const char *path,
                                                           const char *format, ...);
-/* The same with the line known; 0: it is about the file as a whole. */
-__attribute__((format(printf, 4, 5))) void settings_fault_at(struct settings *s, size_t line,
+/* The same with the line known; 0: it is about the file as a whole. Returns false. */
+__attribute__((format(printf, 4, 5))) bool settings_fault_at(struct settings *s, size_t line,
                                                              const char *path, const char *format, ...);
 
 /* Puts a path together. It stays until SETTINGS_PATHS more were. */
@@ -158,5 +157,3 @@ static inline size_t settings_line(yaml_mark_t mark)
 {
     return mark.line + 1;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Addresses as settings: for parse and show of struct setting. */
-#ifndef SWAGG_SETTINGS_VALUES_H
-#define SWAGG_SETTINGS_VALUES_H
+#pragma once
 
 #include "settings/settings.h"
 
@@ -37,5 +36,3 @@ void setting_show_ip(char text[SETTING_SHOWN_MAX], const void *configuration, co
  * 0; -ERANGE: the prefix is none of least..32; -EINVAL: the rest is no IPv4 address. alone: the address as
  * text, of at most 63 characters. */
 int setting_split_address(const char *text, unsigned least, char alone[64], struct setting_address *address);
-
-#endif

@@ -1,6 +1,5 @@
 /* What programs tell by their exit status, all of them alike (docs/configuration.md, "Exit status"). */
-#ifndef SWAGG_EXIT_STATUS_H
-#define SWAGG_EXIT_STATUS_H
+#pragma once
 
 enum {
     EXIT_GOOD = 0,      /* it is done, and whatever was checked is right */
@@ -8,5 +7,3 @@ enum {
     EXIT_USAGE = 2,     /* the command line is wrong, or the configuration: nothing was begun */
     EXIT_NO_SWITCH = 3, /* swaggctl: nobody answers */
 };
-
-#endif

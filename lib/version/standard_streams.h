@@ -1,12 +1,9 @@
 /* Standard input, output and error as a program finds them: some may be closed, and output may lead to a disk
  * that is full. */
-#ifndef SWAGG_STANDARD_STREAMS_H
-#define SWAGG_STANDARD_STREAMS_H
+#pragma once
 
 /* The first thing in a program. Opens /dev/null in the place of those that are closed: the first sockets and
  * files would get their numbers, and what is printed would go there. From here on, a program whose standard
  * output could not be written, or was closed, says so when it exits, and ends with EXIT_BAD, whatever else
  * its status were. */
 void standard_streams_begin(void);
-
-#endif

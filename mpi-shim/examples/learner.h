@@ -2,10 +2,23 @@
  * gradients. Whoever trains adds up the gradients of all ranks (learner.network.gradient) between
  * learner_gradient and learner_descend. Everything follows from the seeds: with the same sums, all ranks have
  * the same model, bit for bit. */
-#ifndef LEARNER_H
-#define LEARNER_H
+#pragma once
 
-#include "network.h"
+#include <stddef.h>
+#include <stdint.h>
+
+/* A small multi-layer perceptron: fully connected, ReLU between the layers, softmax and cross-entropy at the
+ * end. All parameters of the model are in one flat array, and so are their gradients, which data-parallel
+ * training reduces. */
+enum { LAYERS = 3 };
+
+struct network {
+    int width[LAYERS + 1]; /* of the input, of each layer */
+    size_t parameters;
+    float *model;    /* layer by layer: weights [from][to], then biases [to] */
+    float *gradient; /* the same shape */
+    float *values[LAYERS + 1], *errors[LAYERS + 1];
+};
 
 /* A data set; the functions of its kind fill it in. */
 struct lessons {
@@ -53,5 +66,3 @@ void learner_descend(struct learner *l, size_t step);
 
 /* Of the test samples first, first + stride, ...: how many are recognized. *of: how many there are. */
 int learner_test(struct learner *l, size_t first, size_t stride, int *of);
-
-#endif

@@ -1,8 +1,7 @@
 /* The other data set: a text, of which a network learns to tell the next character from those before it.
  * Characters are 64 symbols: letters, of which case is lost, digits, what stands between words, and one for
  * all others. */
-#ifndef TEXT_H
-#define TEXT_H
+#pragma once
 
 #include "learner.h"
 
@@ -20,5 +19,3 @@ void text_free(struct text *t);
 /* A sample is a symbol, and the input says which are the TEXT_CONTEXT before it. Every tenth stretch of 512
  * is for tests. The text must outlive it. */
 struct lessons text_lessons(const struct text *t);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Everything but the order in which gradients are added is the same in every run: if the sums are
  * reproducible, so is the model, bit for bit. */
-#ifndef TRAINING_H
-#define TRAINING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ _Noreturn void training_usage(const char *usage, bool asked);
 
 /* Ends the program on all ranks. */
 void training_stop(const char *why);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: a struct egress is one lcore's.
  */
-#ifndef SWAGG_AGGREGATE_EGRESS_H
-#define SWAGG_AGGREGATE_EGRESS_H
+#pragma once
 
 #include "aggregate/jobs.h"
 #include "bridge/bridge.h"
@@ -59,5 +58,3 @@ void egress_pass(struct egress *e, struct rte_mbuf *m);
 /* Sends a payload back to the sender of frame m, member or not. */
 void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
                  enum event event);
-
-#endif

@@ -5,8 +5,7 @@
  * happens there: a burst is located first, then applied, so that its slots are on their way into the cache by
  * the time that they are needed.
  */
-#ifndef SWAGG_AGGREGATE_ENGINE_H
-#define SWAGG_AGGREGATE_ENGINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -132,5 +131,3 @@ uint64_t engine_due_at(const struct engine *e);
 
 /* Whether other lcores have packets for this one. */
 bool engine_is_wanted(const struct engine *e);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Threads: an lcore's own.
  */
-#ifndef SWAGG_AGGREGATE_FAIR_H
-#define SWAGG_AGGREGATE_FAIR_H
+#pragma once
 
 #include <rte_mbuf.h>
 
@@ -68,5 +67,3 @@ static inline unsigned fair_flow(const struct fair *f)
 /* Takes the frames out of that line that are to be served now, at most n; then it is another line's turn.
  * Returns how many; they count as served. quantum: as above. */
 unsigned fair_take(struct fair *f, uint32_t quantum, struct rte_mbuf *frames[], unsigned n);
-
-#endif

@@ -5,8 +5,7 @@
  * read it without locks and hold no job between two rounds. A job that was taken out is freed once every
  * lcore has ended a round (RCU). Its pool has its own rules: a slot belongs to one lcore.
  */
-#ifndef SWAGG_AGGREGATE_JOBS_H
-#define SWAGG_AGGREGATE_JOBS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -237,5 +236,3 @@ void jobs_reclaim(struct jobs *jobs);
 
 /* Frees everything. No lcore runs. */
 void jobs_free(struct jobs *jobs);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Threads: the main lcore's, but for reading.
  */
-#ifndef SWAGG_AGGREGATE_JOBS_SHARE_H
-#define SWAGG_AGGREGATE_JOBS_SHARE_H
+#pragma once
 
 #include "aggregate/jobs.h"
 
@@ -43,5 +42,3 @@ bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const
 /* Looks at all running jobs, once a second has passed since it did so last. To be called often. now: ns, of a
  * monotonic clock. */
 void jobs_rates_tick(struct jobs *jobs, uint64_t now);
-
-#endif

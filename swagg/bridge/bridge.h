@@ -9,8 +9,7 @@
  * same new station at the same moment may leave it in the table twice; lookups see the first, which alone is
  * refreshed; the other ages away.
  */
-#ifndef SWAGG_BRIDGE_BRIDGE_H
-#define SWAGG_BRIDGE_BRIDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ struct bridge_station {
     bool fixed;           /* a static entry */
 };
 bool bridge_next(const struct bridge *b, size_t *cursor, struct bridge_station *station);
-
-#endif

@@ -1,7 +1,6 @@
 /* Switches frames between stations: to the port where the bridge last heard the destination, or to all
  * others. Inline, since every switched frame passes here. */
-#ifndef SWAGG_BRIDGE_FORWARD_H
-#define SWAGG_BRIDGE_FORWARD_H
+#pragma once
 
 #include "bridge/bridge.h"
 #include "net/headers.h"
@@ -37,5 +36,3 @@ static inline void forward_burst(struct send *s, unsigned port, struct facts *co
     for (unsigned i = 0; i < n; i++)
         forward(s, port, burst[i]->egress, burst[i]->m);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The switch as a host on its own network: it has a MAC and an IP, answers ARP and ping. */
-#ifndef SWAGG_BRIDGE_HOST_H
-#define SWAGG_BRIDGE_HOST_H
+#pragma once
 
 #include "net/mac.h"
 #include "net/sum.h"
@@ -41,5 +40,3 @@ void host_probe(const struct host *h, unsigned port, uint64_t number);
 
 /* Asks, on this port and in this network, which station has that address. */
 void host_ask(const struct host *h, unsigned port, unsigned network, rte_be32_t ip);
-
-#endif

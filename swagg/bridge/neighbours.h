@@ -12,8 +12,7 @@
  * Pure: frames and clock are the caller's. Threads: the main lcore adds them before the others start, and
  * asks; any lcore notes what it hears.
  */
-#ifndef SWAGG_BRIDGE_NEIGHBOURS_H
-#define SWAGG_BRIDGE_NEIGHBOURS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void neighbours_lose(struct neighbours *n, uint8_t port);
 /* Whether the caller is to ask for it now, on this port, or, if *port is -1, on all: every second as long as
  * it does not answer, and now and then after that. now: ns, monotonic. The main lcore. */
 bool neighbours_is_due(struct neighbours *n, unsigned number, uint64_t now, int *port);
-
-#endif

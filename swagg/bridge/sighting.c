@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "net/loop_probe.h"
+
 /* The word: MAC address, port, and a bit that is set, so that it is not 0. */
 void sighting_note(struct sighting *s, const struct net_mac *station, uint8_t port)
 {
@@ -26,4 +28,25 @@ bool sighting_take(struct sighting *s, struct net_mac *station, uint8_t *port)
 bool sighting_look(const struct sighting *s, struct net_mac *station, uint8_t *port)
 {
     return unpack(__atomic_load_n(&s->word, __ATOMIC_RELAXED), station, port);
+}
+
+enum { ANY = 1 << 16 }; /* in the word, so that it is not 0 */
+
+void loops_note_own(struct loops *l, const struct net_ethernet *eth, size_t bytes, unsigned port)
+{
+    uint64_t number;
+
+    if (!loop_probe_read(eth, bytes, &number))
+        return;
+    for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
+        if (l->number[p] == number)
+            __atomic_store_n(&l->returned, ANY | p << 8 | port, __ATOMIC_RELAXED);
+}
+
+bool loops_take(struct loops *l, struct loops_returned *returned)
+{
+    const uint64_t word = __atomic_exchange_n(&l->returned, 0, __ATOMIC_RELAXED);
+
+    *returned = (struct loops_returned){.left = word >> 8 & 0xFF, .at = word & 0xFF};
+    return word != 0;
 }

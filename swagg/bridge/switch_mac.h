@@ -1,7 +1,6 @@
 /* The switch's own MAC address. No port may have it: this machine's kernel takes frames to an interface's
  * address as its own, and would answer gradient packets. Pure functions. */
-#ifndef SWAGG_BRIDGE_SWITCH_MAC_H
-#define SWAGG_BRIDGE_SWITCH_MAC_H
+#pragma once
 
 #include "net/mac.h"
 
@@ -11,5 +10,3 @@ void switch_mac_derive(struct net_mac *mac, const struct net_mac of_port[], unsi
 
 /* The first port that has this address; -1: none. */
 int switch_mac_find(const struct net_mac *mac, const struct net_mac of_port[], unsigned ports);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Pure. Each function writes one block, and returns its length: at most the given *_MAX.
  */
-#ifndef SWAGG_CAPTURE_PCAPNG_H
-#define SWAGG_CAPTURE_PCAPNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ size_t pcapng_frame(uint8_t *to, const struct pcapng_frame *frame);
 
 /* At the end: how many frames were to be captured at an interface, and how many of these found no room. */
 size_t pcapng_statistics(uint8_t *to, uint32_t interface, uint64_t time, uint64_t seen, uint64_t lost);
-
-#endif

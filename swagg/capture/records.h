@@ -7,8 +7,7 @@
  *
  * No DPDK. Threads: any number writes; one makes, reads and frees.
  */
-#ifndef SWAGG_CAPTURE_RECORDS_H
-#define SWAGG_CAPTURE_RECORDS_H
+#pragma once
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void records_end(void *record);
 /* The next record, to be given back before the one behind it; NULL: there is none. */
 void *records_next(struct records *r);
 void records_give_back(struct records *r, void *record);
-
-#endif

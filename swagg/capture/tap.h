@@ -5,8 +5,7 @@
  * Threads: a tap is made, emptied and freed by one thread. While a port has it, any polling lcore puts frames
  * into it.
  */
-#ifndef SWAGG_CAPTURE_TAP_H
-#define SWAGG_CAPTURE_TAP_H
+#pragma once
 
 #include <rte_mbuf.h>
 
@@ -60,5 +59,3 @@ void tap_give_back(struct tap *tap, struct tap_frame *frame);
 
 /* Whether this is the name of a kind: "data", "control", "other"; sets *kind. */
 bool tap_kind_of(const char *name, unsigned *kind);
-
-#endif

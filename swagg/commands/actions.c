@@ -1,11 +1,284 @@
 #include "commands/actions.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "commands/actions_impair.h"
-#include "commands/actions_port.h"
-#include "operator/mac.h"
+#include "operator/reply.h"
+
+/* --- ports that are added and removed --- */
+
+/* The request of the first has "port" and "device", as in the configuration, and "settings": rx_queues,
+ * tx_queues, vlan. */
+action_fn port_add, port_delete;
+
+static void put_port(json_t *ports, const struct config_port *p)
+{
+    json_array_append_new(ports, json_pack("{s:s, s:s, s:i, s:i}", "name", p->name, "device", p->device,
+                                           "rx_queues", p->rx_queues, "tx_queues", p->tx_queues));
+}
+
+/* NULL: nothing is wrong. */
+static const char *wrong_with(const char *key, const json_t *value)
+{
+    static const char *const numbers[] = {"rx_queues", "tx_queues", "vlan"};
+    bool known = false;
+
+    for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        known |= strcmp(key, numbers[i]) == 0;
+    if (!known)
+        return "is no setting of a port";
+    if (!json_is_number(value))
+        return "is not a number";
+    return request_is_whole(json_number_value(value), 0, UINT32_MAX)
+               ? NULL
+               : "is no whole number from 0 to 4294967295";
+}
+
+/* The port that is asked for; NULL: the reply says what is wrong. */
+static json_t *wanted_port(const struct request *request, struct reply *reply)
+{
+    json_t *settings = json_object_get(request->body, "settings"), *port = json_object(), *value;
+    const char *name = request_text(request, "port"), *device = request_text(request, "device"), *key;
+
+    json_object_set_new(port, "name", json_string(name == NULL ? "" : name));
+    json_object_set_new(port, "device", json_string(device == NULL ? "" : device));
+    json_object_foreach (settings, key, value) {
+        const char *wrong = wrong_with(key, value);
+
+        if (wrong != NULL) {
+            reply_fail(reply, REPLY_BAD_REQUEST, "%s: %s; there are: rx_queues, tx_queues, vlan", key, wrong);
+            json_decref(port);
+            return NULL;
+        }
+        json_object_set_new(port, key, json_integer((json_int_t)json_number_value(value)));
+    }
+    return port;
+}
+
+/* A configuration of ports alone, as text. JSON is YAML, too. */
+static char *text_of(const struct config *running, json_t *port)
+{
+    json_t *ports = json_array(), *all = json_pack("{s:i, s:o}", "mtu", running->mtu, "ports", ports);
+    char *text;
+
+    for (unsigned p = 0; p < running->ports; p++)
+        if (running->port[p].name[0] != '\0')
+            put_port(ports, &running->port[p]);
+    json_array_append(ports, port);
+    text = json_dumps(all, 0);
+    json_decref(all);
+    return text;
+}
+
+static void complain(void *reply, const char *message)
+{
+    struct reply *r = reply;
+
+    if (r->code == REPLY_OK)
+        reply_fail(r, REPLY_REFUSED, "%s", message);
+}
+
+/* Checks the port as one of the configuration's, beside those that there are. */
+static bool check(const struct config *running, json_t *port, struct config_port *checked,
+                  struct reply *reply)
+{
+    struct config *c = malloc(sizeof(*c));
+    char *text = text_of(running, port);
+    bool good = false;
+
+    if (c != NULL && text != NULL)
+        good = config_load_text(c, "port add", text, complain, reply) == 0;
+    else
+        reply_fail(reply, REPLY_FAILED, "no memory");
+    if (good)
+        *checked = c->port[c->ports - 1];
+    free(text);
+    free(c);
+    return good;
+}
+
+/* vlan 0: none was asked for. */
+static bool check_switch(const struct config *running, uint32_t vlan, struct reply *reply)
+{
+    bool known = running->vlans == 0 && vlan == 0;
+
+    for (unsigned i = 0; i < running->vlans; i++)
+        known |= running->vlan[i].id == vlan;
+    if (!known)
+        reply_fail(reply, REPLY_REFUSED,
+                   running->vlans == 0 ? "vlan=%u: the switch has no VLANs (switch.vlans)"
+                                       : "vlan=%u: the switch has no such VLAN; say vlan=ID with one of "
+                                         "switch.vlans",
+                   vlan);
+    else if (running->link_local == CONFIG_LINK_LOCAL_TRANSPARENT)
+        reply_fail(reply, REPLY_REFUSED,
+                   "switch.link_local is transparent, which is for a switch with two ports");
+    else
+        return true;
+    return false;
+}
+
+void port_add(const struct action_parts *parts, const struct request *request, const char *name,
+              struct reply *reply)
+{
+    json_t *port = wanted_port(request, reply);
+    struct config_port checked;
+    char why[REQUEST_TEXT_MAX];
+    uint32_t vlan;
+
+    (void)name;
+    if (port == NULL)
+        return;
+    vlan = (uint32_t)json_integer_value(json_object_get(port, "vlan"));
+    json_object_del(port, "vlan");
+    if (check_switch(parts->common.reload->running, vlan, reply) &&
+        check(parts->common.reload->running, port, &checked, reply)) {
+        checked.vlan = vlan;
+        if (!parts->reloading.add_port(parts->reloading.context, &checked, why))
+            reply_fail(reply, REPLY_REFUSED, "%s", why);
+    }
+    json_decref(port);
+}
+
+void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
+                 struct reply *reply)
+{
+    char why[REQUEST_TEXT_MAX];
+
+    (void)request;
+    if (!parts->reloading.delete_port(parts->reloading.context, name, why))
+        reply_fail(reply, REPLY_REFUSED, "%s", why);
+}
+
+/* --- impairments of a port --- */
+
+/* The request has the port's "name", "direction" (rx, tx; not given: both) and "settings": numbers by the
+ * keys of the configuration's group impair. */
+action_fn impairments_set, impairments_clear;
+
+enum { REORDER_BY = 3, REORDER_BY_MAX = 1000, REORDER_FOR_US = 1000, REORDER_FOR_US_MAX = 10000000 };
+
+enum { TO_HOST = 1, FROM_HOST = 2 }; /* directions: sending, receiving */
+
+/* The sum of the directions that the request is about; 0: the reply says what is wrong. */
+static unsigned directions_of(const struct request *request, struct reply *reply)
+{
+    const char *direction = request_text(request, "direction");
+
+    if (direction == NULL)
+        return TO_HOST | FROM_HOST;
+    if (strcmp(direction, "rx") == 0)
+        return FROM_HOST;
+    if (strcmp(direction, "tx") == 0)
+        return TO_HOST;
+    reply_fail(reply, REPLY_BAD_REQUEST, "%s is no direction; there are: rx (from the host), tx (to it)",
+               direction);
+    return 0;
+}
+
+/* What is wrong with a value; NULL: nothing. */
+static const char *put_rate(struct impair_config *cfg, const char *key, double value)
+{
+    for (enum impair_kind k = 0; k < IMPAIR_KINDS; k++) {
+        const size_t length = strlen(impair_kind_name(k));
+
+        if (strncmp(key, impair_kind_name(k), length) != 0)
+            continue;
+        if (key[length] == '\0') {
+            if (!(value >= 0 && value <= 1))
+                return "is not a probability (0..1)";
+            cfg->rate[k].probability = value;
+            return NULL;
+        }
+        if (strcmp(key + length, "_every") == 0) {
+            if (!request_is_whole(value, 0, UINT32_MAX))
+                return "is no whole number of frames";
+            cfg->rate[k].every = (uint32_t)value;
+            return NULL;
+        }
+    }
+    return "is no impairment; there are: drop, duplicate, reorder, corrupt, each with _every, too, "
+           "reorder_by, "
+           "reorder_for_us";
+}
+
+static const char *put_setting(struct impair_config *cfg, const char *key, double value)
+{
+    if (strcmp(key, "reorder_by") == 0) {
+        if (!request_is_whole(value, 1, REORDER_BY_MAX))
+            return "is no whole number from 1 to 1000";
+        cfg->hold_frames = (uint32_t)value;
+        return NULL;
+    }
+    if (strcmp(key, "reorder_for_us") == 0) {
+        if (!request_is_whole(value, 1, REORDER_FOR_US_MAX))
+            return "is no whole number from 1 to 10000000";
+        cfg->hold_for = (uint64_t)value;
+        return NULL;
+    }
+    return put_rate(cfg, key, value);
+}
+
+static bool read_settings(struct impair_config *cfg, const struct request *request, struct reply *reply)
+{
+    json_t *settings = json_object_get(request->body, "settings"), *value;
+    const char *key, *wrong;
+
+    *cfg = (struct impair_config){.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
+    json_object_foreach (settings, key, value) {
+        if (!json_is_number(value))
+            return reply_fail(reply, REPLY_BAD_REQUEST, "%s: \"%s\" is not a number", key,
+                              json_is_string(value) ? json_string_value(value) : "");
+        wrong = put_setting(cfg, key, json_number_value(value));
+        if (wrong != NULL)
+            return reply_fail(reply, REPLY_BAD_REQUEST, "%s: %g %s", key, json_number_value(value), wrong);
+    }
+    if (impair_active(cfg))
+        return true;
+    return reply_fail(reply, REPLY_BAD_REQUEST,
+                      "nothing is to be impaired; say what, drop=0.01 for instance");
+}
+
+static void change(const struct action_parts *parts, const char *name, unsigned directions,
+                   const struct impair_config *cfg)
+{
+    const unsigned p = (unsigned)view_find_port(parts->show, name);
+    struct config_impair *now = &parts->common.reload->running->port[p].impair;
+
+    if (directions & FROM_HOST)
+        now->rx = *cfg;
+    if (directions & TO_HOST)
+        now->tx = *cfg;
+    impairing_change(&parts->impairing, p, directions & FROM_HOST ? cfg : NULL,
+                     directions & TO_HOST ? cfg : NULL, parts->common.reload->running->seed);
+    log_notice("port %s: impairments %s by the operator%s", name, impair_active(cfg) ? "set" : "cleared",
+               directions == FROM_HOST ? ", on receiving"
+               : directions == TO_HOST ? ", on sending"
+                                       : "");
+}
+
+void impairments_set(const struct action_parts *parts, const struct request *request, const char *name,
+                     struct reply *reply)
+{
+    const unsigned directions = directions_of(request, reply);
+    struct impair_config cfg;
+
+    if (directions != 0 && read_settings(&cfg, request, reply))
+        change(parts, name, directions, &cfg);
+}
+
+void impairments_clear(const struct action_parts *parts, const struct request *request, const char *name,
+                       struct reply *reply)
+{
+    const unsigned directions = directions_of(request, reply);
+    const struct impair_config none = {.hold_frames = REORDER_BY, .hold_for = REORDER_FOR_US};
+
+    if (directions != 0)
+        change(parts, name, directions, &none);
+}
+
+/* --- jobs, links, stations --- */
 
 static void reset_job(const struct action_parts *parts, const struct request *request, const char *name,
                       struct reply *reply)

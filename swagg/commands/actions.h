@@ -3,8 +3,7 @@
  *
  * Threads: an action runs on the main lcore.
  */
-#ifndef SWAGG_OPERATOR_ACTIONS_H
-#define SWAGG_OPERATOR_ACTIONS_H
+#pragma once
 
 #include "lcore/lcores.h"
 #include "operator/common_commands.h"
@@ -43,5 +42,3 @@ struct action {
 
 /* NULL: there is none of this name. */
 const struct action *actions_find(const char *name);
-
-#endif

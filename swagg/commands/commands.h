@@ -1,10 +1,9 @@
 /* What an operator can ask for: every view (show/views.h) and every action (actions.h) under its name;
- * and a capture (capture.h).
+ * and a capture.
  *
  * Threads: the operators' thread.
  */
-#ifndef SWAGG_OPERATOR_COMMANDS_H
-#define SWAGG_OPERATOR_COMMANDS_H
+#pragma once
 
 #include "commands/actions.h"
 #include "operator/handoff.h"
@@ -18,5 +17,3 @@ struct commands {
 /* operators_host.run; context: struct commands. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
                   struct server_feed *feed);
-
-#endif

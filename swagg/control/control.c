@@ -287,8 +287,7 @@ int control_run(struct control *c)
         if (epoll_wait(c->epoll, &e, 1, -1) < 0 && errno != EINTR) {
             int rc = -errno;
 
-            log_error("the main thread cannot wait for events: %s", strerror(-rc));
-            return rc;
+            return log_fail(rc, "the main thread cannot wait for events: %s", strerror(-rc));
         }
         signal = signals_take(c->signals);
         if (signal == SIGNALS_RELOAD)

@@ -2,10 +2,8 @@
  *
  * Threads: everything here is the main lcore's.
  */
-#ifndef SWAGG_CONTROL_CONTROL_H
-#define SWAGG_CONTROL_CONTROL_H
+#pragma once
 
-#include "bridge/loops.h"
 #include "bridge/sighting.h"
 #include "control/registrar.h"
 
@@ -52,5 +50,3 @@ void control_expect(struct control *c, uint64_t ports);
 
 /* Runs until a signal comes that stops the daemon; returns its number, or -errno after logging. */
 int control_run(struct control *c);
-
-#endif

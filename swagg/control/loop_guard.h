@@ -8,12 +8,11 @@
  *
  * Threads: the main lcore's.
  */
-#ifndef SWAGG_CONTROL_LOOP_GUARD_H
-#define SWAGG_CONTROL_LOOP_GUARD_H
+#pragma once
 
 #include "bridge/bridge.h"
 #include "bridge/host.h"
-#include "bridge/loops.h"
+#include "bridge/sighting.h"
 #include "config/config.h"
 
 struct loop_guard {
@@ -44,5 +43,3 @@ void loop_guard_probe(const struct loop_guard *g, unsigned port);
 
 /* To be called ten times a second or so. now: clock_ns. */
 void loop_guard_tick(struct loop_guard *g, uint64_t now);
-
-#endif

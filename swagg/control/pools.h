@@ -1,7 +1,6 @@
 /* Makes pools for jobs whose ranks are all there, as the registry or the relay knows them. The main lcore's.
  */
-#ifndef SWAGG_CONTROL_POOLS_H
-#define SWAGG_CONTROL_POOLS_H
+#pragma once
 
 #include "aggregate/jobs.h"
 #include "bridge/host.h"
@@ -32,5 +31,3 @@ int pools_move(const struct pools *p, const struct ctl_entry *job, unsigned rank
 int pools_move_parent(const struct pools *p, const struct relay_job *job);
 
 void pools_close(const struct pools *p, const struct ctl_entry *job);
-
-#endif

@@ -1,6 +1,5 @@
 /* Payloads of the switch's own, sent as frames by the main lcore: control messages, path probes. */
-#ifndef SWAGG_CONTROL_POST_H
-#define SWAGG_CONTROL_POST_H
+#pragma once
 
 #include "bridge/bridge.h"
 #include "bridge/host.h"
@@ -22,5 +21,3 @@ struct post_address {
  * which is counted. */
 bool post_send(const struct post *p, uint16_t from_port, const struct post_address *to, const void *payload,
                size_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 /* The registry (lib/core/control/registry.h) in the daemon: receives and sends its messages as frames, and
  * makes pools for its running jobs. Threads: the main lcore's.
  */
-#ifndef SWAGG_CONTROL_REGISTRAR_H
-#define SWAGG_CONTROL_REGISTRAR_H
+#pragma once
 
 #include "control/pools.h"
 #include "control/uplinks.h"
@@ -45,5 +44,3 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m);
 
 /* To be called at least every lost_after / 10. Returns the time by the clock of the jobs' times. */
 uint64_t registrar_tick(struct registrar *r);
-
-#endif

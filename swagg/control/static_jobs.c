@@ -77,10 +77,8 @@ static int open_job(struct static_jobs *s, struct static_job *job, const struct 
     job->since = job->heard_at = now;
     snprintf(job->plan.name, sizeof(job->plan.name), "%s", job->name);
     rc = jobs_open(s->jobs, &job->plan, &here, &job->number, why);
-    if (rc < 0) {
-        log_error("%s: %s", job->name, why);
-        return rc;
-    }
+    if (rc < 0)
+        return log_fail(rc, "%s: %s", job->name, why);
     job->plan.protocol->footprint(&jobs_find(s->jobs, job->plan.protocol->id, job->number)->made_of, &f);
     log_notice(
         "job %u is %s: %u members, %u slots, packets of %u bytes; it is in the configuration, nobody joins",
@@ -196,13 +194,13 @@ int static_jobs_check_senders(struct registry_host *h, const struct static_jobs_
 static int check_quiet(const struct static_jobs *s, const struct static_jobs_next *next)
 {
     for (unsigned n = 0; n < s->n; n++)
-        if (!next->stays[n] && s->job[n].worked) {
-            log_error("static[%s]: the job is at work, and can be changed or taken out only while it is "
-                      "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
-                      "(swaggctl job reset)",
-                      s->job[n].name, s->job[n].quiet_ns / 1000000);
-            return -EBUSY;
-        }
+        if (!next->stays[n] && s->job[n].worked)
+            return log_fail(
+                -EBUSY,
+                "static[%s]: the job is at work, and can be changed or taken out only while it is "
+                "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
+                "(swaggctl job reset)",
+                s->job[n].name, s->job[n].quiet_ns / 1000000);
     return 0;
 }
 

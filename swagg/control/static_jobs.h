@@ -10,8 +10,7 @@
  *
  * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it.
  */
-#ifndef SWAGG_CONTROL_STATIC_JOBS_H
-#define SWAGG_CONTROL_STATIC_JOBS_H
+#pragma once
 
 #include "aggregate/jobs.h"
 #include "config/reload.h"
@@ -79,5 +78,3 @@ void static_jobs_tick(struct static_jobs *s, uint64_t now);
 
 /* The operator has one of them, of any kind, start over now. */
 void static_jobs_reset(struct static_jobs *s, const struct static_job *job);
-
-#endif

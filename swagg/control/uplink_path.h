@@ -5,8 +5,7 @@
  *
  * Pure: frames and clock are the caller's. One thread.
  */
-#ifndef SWAGG_CONTROL_UPLINK_PATH_H
-#define SWAGG_CONTROL_UPLINK_PATH_H
+#pragma once
 
 #include "wire/path_lengths.h"
 
@@ -34,5 +33,3 @@ void uplink_path_ask(struct uplink_path *p, uint64_t now, struct path_questions 
 /* A payload that came from the switch above, to the port that the questions left from. False: it is no answer
  * to one of them. */
 bool uplink_path_answer(struct uplink_path *p, const uint8_t *payload, size_t bytes, uint64_t now);
-
-#endif

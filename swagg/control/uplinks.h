@@ -4,8 +4,7 @@
  *
  * Threads: the main lcore's; uplinks_look, any.
  */
-#ifndef SWAGG_CONTROL_UPLINKS_H
-#define SWAGG_CONTROL_UPLINKS_H
+#pragma once
 
 #include "bridge/neighbours.h"
 #include "config/config.h"
@@ -72,5 +71,3 @@ void uplinks_cut(struct uplinks *u, unsigned port, const char *name);
 
 /* Asks what is to be asked, and logs what has changed. To be called about ten times a second. */
 void uplinks_tick(struct uplinks *u, uint64_t now);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Addresses and frames' types in network order, UDP ports in host order where they are configured.
  */
-#ifndef SWAGG_LCORE_CLASSIFIER_H
-#define SWAGG_LCORE_CLASSIFIER_H
+#pragma once
 
 #include <string.h>
 
@@ -147,5 +146,3 @@ static inline const struct classifier_rule *classifier_find(const struct classif
             return &t->entry[i].rule;
     return NULL;
 }
-
-#endif

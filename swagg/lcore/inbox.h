@@ -2,8 +2,7 @@
  * (control/intake.h) waits in two lines, members' messages in one and strangers' in the other. Each line has
  * a ring for each port, so that no port takes the room of another.
  */
-#ifndef SWAGG_LCORE_INBOX_H
-#define SWAGG_LCORE_INBOX_H
+#pragma once
 
 #include <rte_mbuf.h>
 #include <rte_ring.h>
@@ -59,5 +58,3 @@ void inbox_clear(struct inbox *in);
 
 /* Takes up to a burst of frames of a line, from the ports in turn; returns how many. The main lcore. */
 unsigned inbox_take(struct inbox *in, enum inbox_line line, struct rte_mbuf *taken[INBOX_BURST]);
-
-#endif

@@ -1,16 +1,46 @@
 #include "lcore/lcore.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
-
-#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_lcore.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
-#include "lcore/idle.h"
-#include "lcore/priority.h"
+
+enum { PRIORITY_NICE = -10 };
+
+/* Raises the calling, polling thread's priority above that of other programs: all hosts behind the switch
+ * wait for it, and it sleeps when there is nothing to do. A higher one that the operator has set is left
+ * alone. 0, or -errno. */
+static int priority_raise_thread(void)
+{
+    if (getpriority(PRIO_PROCESS, 0) > PRIORITY_NICE && setpriority(PRIO_PROCESS, 0, PRIORITY_NICE) < 0)
+        return -errno;
+    return 0;
+}
+
+void priority_raise_session(void)
+{
+    int nice_value;
+    FILE *group;
+
+    if (getsid(0) != getpid())
+        return;
+    group = fopen("/proc/self/autogroup", "r+e");
+    if (group == NULL)
+        return;
+    if (fscanf(group, "/autogroup-%*d nice %d", &nice_value) == 1 && nice_value > PRIORITY_NICE) {
+        rewind(group);
+        fprintf(group, "%d", PRIORITY_NICE);
+    }
+    fclose(group);
+}
 
 enum { SHARING_POLLS = 4, NS_PER_MS = 1000000 };
 

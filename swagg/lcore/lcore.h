@@ -5,8 +5,7 @@
  * main lcore has a struct lcore, too, without tasks, for its counters and for sending through the ports'
  * owners.
  */
-#ifndef SWAGG_LCORE_LCORE_H
-#define SWAGG_LCORE_LCORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -93,4 +92,7 @@ unsigned lcore_busy_percent(const struct lcore *lc);
 /* The CPU that it runs on, or the first of several. */
 int lcore_cpu(const struct lcore *lc);
 
-#endif
+/* Raises the priority of this process's session, if it leads one, as a service does, as the lcores raise
+ * their own. If the kernel groups tasks by session (/proc/sys/kernel/sched_autogroup_enabled), only this
+ * decides how threads of different sessions share a CPU. */
+void priority_raise_session(void);

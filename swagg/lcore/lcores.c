@@ -1,5 +1,7 @@
 #include "lcore/lcores.h"
 
+#include <errno.h>
+
 void lcores_wake(const struct lcores *lcores)
 {
     for (unsigned i = 0; i < lcores->n; i++)

@@ -3,8 +3,7 @@
  * Threads: set before the start, then only read. Any thread may ask for the sums; they may lack what is being
  * counted at that moment.
  */
-#ifndef SWAGG_LCORE_LCORES_H
-#define SWAGG_LCORE_LCORES_H
+#pragma once
 
 #include "lcore/lcore.h"
 
@@ -41,5 +40,3 @@ struct impairing {
  * is. hold_for in microseconds. What had been held back is dropped. */
 void impairing_change(const struct impairing *i, unsigned port, const struct impair_config *rx,
                       const struct impair_config *tx, uint64_t seed);
-
-#endif

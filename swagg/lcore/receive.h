@@ -2,8 +2,7 @@
  *
  * Threads: a struct receive is one lcore's.
  */
-#ifndef SWAGG_LCORE_RECEIVE_H
-#define SWAGG_LCORE_RECEIVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,14 +10,45 @@
 #include "base/counters.h"
 #include "bridge/bridge.h"
 #include "bridge/host.h"
-#include "bridge/loops.h"
 #include "bridge/sighting.h"
+#include "config/config.h"
 #include "lcore/classifier.h"
 #include "lcore/inbox.h"
-#include "lcore/storm.h"
 #include "net/moves.h"
 #include "port/port.h"
 #include "port/send.h"
+#include "share/bucket.h"
+
+/* Storm control: how many frames that would go to every port a port may bring in. Each kind has a token
+ * bucket of its own; frames to known stations pass none. Of one port; one lcore's. */
+struct storm {
+    struct share_rate rate[CONFIG_STORM_KINDS]; /* each 0: no bound */
+    struct share_bucket bucket[CONFIG_STORM_KINDS];
+};
+
+enum { STORM_BURST_LEAST = 32 };
+
+/* frames: a second, that this lcore may let in; 0: any number. A tenth of a second's may come at once. */
+static inline void storm_set(struct storm *s, enum config_storm_kind kind, uint64_t frames, uint64_t hz)
+{
+    const uint64_t tenth = frames / 10;
+
+    s->rate[kind] = (struct share_rate){0};
+    if (frames > 0)
+        s->rate[kind] = (struct share_rate){.each = frames < hz ? hz / frames : 1,
+                                            .burst = tenth > STORM_BURST_LEAST ? tenth : STORM_BURST_LEAST};
+}
+
+/* Whether so many frames of this kind may be flooded. now: in the unit of hz. */
+static inline bool storm_admits(struct storm *s, enum config_storm_kind kind, unsigned frames, uint64_t now)
+{
+    return s->rate[kind].each == 0 || share_take(&s->bucket[kind], &s->rate[kind], frames, now);
+}
+
+static inline enum drop storm_drops_as(enum config_storm_kind kind)
+{
+    return (enum drop)(DROP_STORM_BROADCAST + kind);
+}
 
 enum { RECEIVE_BURST = 64 };
 
@@ -51,5 +81,3 @@ struct receive {
 
 /* Receives a burst from each of this lcore's receive queues and handles it; returns how many frames. */
 unsigned receive_poll(struct receive *r);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Threads: a struct receive is one lcore's.
  */
-#ifndef SWAGG_LCORE_RECEIVE_CLASSIFY_H
-#define SWAGG_LCORE_RECEIVE_CLASSIFY_H
+#pragma once
 
 #include "lcore/receive.h"
 #include "port/facts.h"
@@ -30,5 +29,3 @@ struct burst {
 /* Puts every frame into its room, or into two: what everybody is asked by ARP is heard by the host, too, and
  * what passes by may be a protocol's to copy. The facts are read, the rooms empty. */
 void classify_burst(struct receive *r, struct burst *b, unsigned n);
-
-#endif

@@ -2,8 +2,7 @@
  * between two rounds and counts it (EVENT_STALLS, EVENT_STALLED_MS). The main lcore asks the kernel what the
  * lcore's thread did meanwhile, and writes a line, not too often.
  */
-#ifndef SWAGG_LCORE_STALLS_H
-#define SWAGG_LCORE_STALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct stall_watch {
 
 /* Looks at all polling lcores. To be called by the main lcore. now: ns. */
 void stalls_tell(struct stall_watch *w, struct lcore *const lcore[], unsigned lcores, uint64_t now);
-
-#endif

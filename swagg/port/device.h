@@ -6,8 +6,7 @@
  * anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore polls, and
  * meanwhile missed and follow. Those that may be NULL say so.
  */
-#ifndef SWAGG_PORT_DEVICE_H
-#define SWAGG_PORT_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct port_device {
 };
 
 extern const struct port_device port_dpdk, port_linux;
-
-#endif

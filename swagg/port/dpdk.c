@@ -105,10 +105,10 @@ static int check_queues(const struct port *port, const struct rte_eth_dev_info *
 {
     if (port->rx_queues <= info->max_rx_queues && port->tx_queues <= info->max_tx_queues)
         return 0;
-    log_error("port %s: the device has at most %u receive and %u send queues: lower rx_queues (%u) or "
-              "tx_queues (%u)",
-              port->name, info->max_rx_queues, info->max_tx_queues, port->rx_queues, port->tx_queues);
-    return -EINVAL;
+    return log_fail(-EINVAL,
+                    "port %s: the device has at most %u receive and %u send queues: lower rx_queues (%u) or "
+                    "tx_queues (%u)",
+                    port->name, info->max_rx_queues, info->max_tx_queues, port->rx_queues, port->tx_queues);
 }
 
 static uint64_t checksum_flags(uint64_t rx_offloads)
@@ -153,10 +153,8 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
     }
     if (rc == 0)
         rc = set_up_queues(port, mbufs);
-    if (rc < 0) {
-        log_error("port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
-        return rc;
-    }
+    if (rc < 0)
+        return log_fail(rc, "port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
     return understated > 0 ? 0 : set_mtu(port, mtu);
 }
 

@@ -8,8 +8,7 @@
  *
  * Threads: a burst's lcore.
  */
-#ifndef SWAGG_PORT_FACTS_H
-#define SWAGG_PORT_FACTS_H
+#pragma once
 
 #include "port/frame.h"
 #include "port/port.h"
@@ -73,5 +72,3 @@ void facts_read(struct facts facts[], struct rte_mbuf *const frames[], unsigned 
 /* What is wrong with the IPv4 packet that it is, and with the datagram in it. A checksum that the port's
  * device has compared is not computed. The frame lies in one piece. */
 enum net_fault facts_check(const struct facts *f, const struct port *port, agg_ones_sum_fn *ones_sum);
-
-#endif

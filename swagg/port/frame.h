@@ -1,8 +1,7 @@
 /* Frames addressed to the switch itself, checked on arrival: faults under the names that operators see.
  * Layouts and building: net/udp_frame.h.
  */
-#ifndef SWAGG_BASE_FRAME_H
-#define SWAGG_BASE_FRAME_H
+#pragma once
 
 #include "base/counters.h"
 #include "net/check.h"
@@ -25,5 +24,3 @@ enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_f
 /* Why such a frame to the switch itself, in which frame_check has found this, goes no further; DROP_REASONS:
  * it does, and its protocol is UDP or ICMP. our_ip: the switch's; 0: it has none. */
 enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip);
-
-#endif

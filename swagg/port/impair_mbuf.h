@@ -1,6 +1,5 @@
 /* Carries out on mbufs what impair.h decides. One owner, like struct impair. */
-#ifndef SWAGG_IMPAIR_IMPAIR_MBUF_H
-#define SWAGG_IMPAIR_IMPAIR_MBUF_H
+#pragma once
 
 #include "impair/impair.h"
 
@@ -20,5 +19,3 @@ uint16_t impair_mbufs(struct impair *im, struct rte_mbuf *const in[], uint16_t n
 
 /* Frees the frames still held. */
 void impair_mbufs_flush(struct impair *im);
-
-#endif

@@ -97,9 +97,8 @@ static int make_impairments(struct port *port, unsigned index, const struct conf
     port->tx = make_queues(port->tx_queues, &impair->tx, cfg->seed, index * 2 + 1);
     if (port->rx != NULL && port->tx != NULL)
         return 0;
-    log_error("port %s: no memory for its queues: raise memory.megabytes (now %u)", port->name,
-              cfg->memory.megabytes);
-    return -ENOMEM;
+    return log_fail(-ENOMEM, "port %s: no memory for its queues: raise memory.megabytes (now %u)", port->name,
+                    cfg->memory.megabytes);
 }
 
 static int make_ring(struct port *port, unsigned index)
@@ -117,10 +116,8 @@ static int make_ring(struct port *port, unsigned index)
 static int make_state(struct port *port, const struct port_device *device)
 {
     port->state = calloc(1, device->state_bytes);
-    if (port->state == NULL) {
-        log_error("port %s: no memory", port->name);
-        return -ENOMEM;
-    }
+    if (port->state == NULL)
+        return log_fail(-ENOMEM, "port %s: no memory", port->name);
     port->device = device; /* from here on there is something to close */
     return 0;
 }

@@ -3,8 +3,7 @@
  * Opened, started and closed by the main lcore while no lcore polls. In between, the lcore that receives from
  * queue q owns `rx[q]`, the one that sends to it `tx[q]`; the rest does not change.
  */
-#ifndef SWAGG_PORT_PORT_H
-#define SWAGG_PORT_PORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -176,5 +175,3 @@ const char *port_queue_name(char name[PORT_QUEUE_NAME_MAX], const struct port *p
 
 /* Stops the device, frees what its queues and impairments hold, closes it. Also after a failed port_open. */
 void port_close(struct port *port);
-
-#endif

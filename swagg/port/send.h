@@ -6,8 +6,7 @@
  *
  * Threads: a struct send is one lcore's. There is nothing to close; flush it at the end.
  */
-#ifndef SWAGG_PORT_SEND_H
-#define SWAGG_PORT_SEND_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ unsigned send_collect(struct send *s);
 
 /* Whether there are any. */
 bool send_is_wanted(const struct send *s);
-
-#endif

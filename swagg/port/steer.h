@@ -4,8 +4,7 @@
  * many ports as there are shards (docs/protocol.md, READY). Otherwise the device spreads packets over the
  * queues by its hash of addresses and UDP ports, or in another way.
  */
-#ifndef SWAGG_PORT_STEER_H
-#define SWAGG_PORT_STEER_H
+#pragma once
 
 #include "config/placement.h"
 #include "port/port.h"
@@ -30,5 +29,3 @@ void steer_port(const struct port *port, const struct steer_queues *to);
  * receive queues, else 1. */
 unsigned steer_data_ports(const struct port port[], unsigned ports, const struct steer_ports *data,
                           unsigned shards);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * Set before the start, then only read, but for vlans_add.
  */
-#ifndef SWAGG_PORT_VLANS_H
-#define SWAGG_PORT_VLANS_H
+#pragma once
 
 #include <rte_mbuf.h>
 
@@ -68,5 +67,3 @@ enum drop vlans_enter(const struct vlans *v, unsigned port, struct rte_mbuf *m);
  * pool; *lost: frames for which there was none. */
 uint16_t vlans_leave(const struct vlans *v, unsigned port, struct rte_mbuf *const frames[], uint16_t n,
                      struct rte_mbuf *out[], struct rte_mempool *mbufs, unsigned *lost);
-
-#endif

@@ -1,7 +1,6 @@
 /* What the pool of a running job has noted of its ranks (protocol/delays.h): who is late, and how much each
  * one sends. Any thread, while the job cannot end: under the registrar's lock. */
-#ifndef SWAGG_SHOW_DELAYS_H
-#define SWAGG_SHOW_DELAYS_H
+#pragma once
 
 #include "aggregate/jobs.h"
 #include "views/declared.h"
@@ -12,5 +11,3 @@ void delays_of_rank(struct rank_view *row, const struct switch_job *running, uin
 
 /* Of all these ranks together: their counts, and the rank that was latest on average. */
 void delays_of_job(struct job_view *shown, const struct switch_job *running, uint16_t ranks);
-
-#endif

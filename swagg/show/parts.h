@@ -1,7 +1,6 @@
 /* The parts of the daemon that telemetry, swaggctl and the log show. They are only read, and outlive their
  * readers; what a reload changes of them does not change while the lock is held (show/views.h). */
-#ifndef SWAGG_SHOW_PARTS_H
-#define SWAGG_SHOW_PARTS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -27,5 +26,3 @@ struct show_parts {
     struct registrar *registrar;
     const struct static_jobs *static_jobs;
 };
-
-#endif

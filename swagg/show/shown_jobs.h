@@ -3,8 +3,7 @@
  * A job is called by its name, or where several tenants have one of that name by TENANT/NAME; jobs of no
  * tenant are /NAME then. Any thread.
  */
-#ifndef SWAGG_SHOW_SHOWN_JOBS_H
-#define SWAGG_SHOW_SHOWN_JOBS_H
+#pragma once
 
 #include "show/parts.h"
 #include "views/view.h"
@@ -78,5 +77,3 @@ const char *shown_job_tenant(const struct show_parts *parts, int tenant);
 /* TENANT/NAME. */
 void shown_job_call(const struct show_parts *parts, int tenant, const char *name,
                     char call[SHOWN_JOB_CALL_MAX]);
-
-#endif

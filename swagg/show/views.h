@@ -1,8 +1,7 @@
 /* What the daemon's views (views/declared.h) are filled with. That only reads; the header of each part that
  * is shown says how it is safe. Any thread.
  */
-#ifndef SWAGG_SHOW_VIEWS_H
-#define SWAGG_SHOW_VIEWS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -59,5 +58,3 @@ int view_find_port(const struct show_parts *parts, const char *name);
 view_fn view_status, view_memory, view_drops, view_counters, view_verdicts, view_fdb;
 view_fn view_ports, view_port, view_lcores, view_lcore;
 view_fn view_jobs, view_job, view_members, view_slots, view_sums, view_tenants, view_uplinks;
-
-#endif

@@ -1,13 +1,16 @@
-/* Views of the switch as a whole: what it is, what it has, what it has counted, which stations it knows. */
+/* Views of the switch as a whole: what it is, what it has, what it has counted, which stations, tenants and
+ * switches above it knows. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include <rte_malloc.h>
 
+#include "aggregate/jobs_share.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocols.h"
+#include "show/shown_jobs.h"
 #include "show/views.h"
 #include "version.h"
 
@@ -177,5 +180,97 @@ int view_fdb(const struct show_parts *parts, const char *name, struct view_out *
     for (unsigned i = 0; i < parts->vlans->n; i++)
         for (size_t cursor = 0; bridge_next(bridge_of(parts->bridge, i), &cursor, &station);)
             show_station(parts, i, &station, out);
+    return 0;
+}
+
+struct used {
+    const struct show_parts *parts;
+    struct tenant_view by[CONFIG_TENANTS_MAX];
+};
+
+static void add_job(void *context, const struct shown_job *shown)
+{
+    struct used *used = context;
+    const struct switch_job *job = shown_job_running(used->parts, shown);
+    struct tenant_view *of;
+
+    if (shown->tenant < 0 || shown->state == CTL_ENTRY_FAILED)
+        return;
+    of = &used->by[shown->tenant];
+    of->jobs++;
+    if (job == NULL)
+        return;
+    of->slots += job->slots;
+    of->pool_bytes += job->bytes;
+    of->kept_frames += jobs_kept_frames(job);
+}
+
+int view_tenants(const struct show_parts *parts, const char *params, struct view_out *out)
+{
+    const struct jobs_quota *quota = &parts->jobs->quota;
+    struct used used = {.parts = parts};
+
+    (void)params;
+    shown_jobs_visit(parts, add_job, &used);
+    for (unsigned i = 0; i < quota->tenants; i++) {
+        const struct config_tenant *t = &quota->tenant[i];
+        struct tenant_view *row = &used.by[i];
+
+        row->name = t->name;
+        row->shares = row->holds = row->keeps = true;
+        row->weight = t->weight;
+        row->jobs_quota = t->quota.jobs;
+        row->slots_quota = t->quota.slots;
+        row->pool_bytes_quota = (uint64_t)t->quota.megabytes << 20;
+        row->kept_frames_quota = t->quota.kept_frames;
+        view_row(out, row);
+    }
+    return 0;
+}
+
+static void count_relayed(void *context, const struct registry_job *job)
+{
+    unsigned *jobs = context; /* by uplink */
+
+    if (job->relayed != NULL && ctl_entry_is_live(job->entry))
+        jobs[job->relayed->uplink]++;
+}
+
+static void show_uplink(const struct show_parts *parts, unsigned uplink, unsigned jobs, struct view_out *out)
+{
+    const struct uplink *u = &parts->uplinks->uplink[uplink];
+    const uint64_t heard_at = counter_read(&u->heard_at);
+    struct net_mac mac; /* of the parent, or of the router before it */
+    uint8_t port;       /* on which it was heard */
+    const bool found = uplinks_find(parts->uplinks, uplink, &mac, &port);
+    struct uplink_view row = {.state = !found                                               ? "not found"
+                                       : uplinks_payload_bytes(parts->uplinks, uplink) == 0 ? "silent"
+                                                                                            : "up",
+                              .port = found ? parts->port[port].name : "",
+                              .path_mtu = __atomic_load_n(&u->path.mtu, __ATOMIC_RELAXED),
+                              .jobs = jobs,
+                              .sent = lcores_uplink(parts->lcores, uplink, UPLINK_SENT),
+                              .sent_bytes = lcores_uplink(parts->lcores, uplink, UPLINK_SENT_BYTES),
+                              .received = lcores_uplink(parts->lcores, uplink, UPLINK_RECEIVED),
+                              .received_bytes = lcores_uplink(parts->lcores, uplink, UPLINK_RECEIVED_BYTES),
+                              .control_sent = counter_read(&u->sent),
+                              .control_received = counter_read(&u->received),
+                              .heard_ms_ago = heard_at == 0 ? 0 : (clock_ns() - heard_at) / 1000000};
+
+    view_ip(row.parent, u->parent);
+    view_ip(row.next, u->next);
+    if (found)
+        net_mac_text(row.mac, &mac);
+    view_row(out, &row);
+}
+
+int view_uplinks(const struct show_parts *parts, const char *name, struct view_out *out)
+{
+    unsigned jobs[SWAGG_MAX_UPLINKS] = {0};
+
+    (void)name;
+    registry_host_visit(&parts->registrar->common, count_relayed, jobs);
+    for (unsigned u = 0; u < parts->uplinks->n; u++)
+        show_uplink(parts, u, jobs[u], out);
     return 0;
 }

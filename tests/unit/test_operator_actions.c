@@ -2,8 +2,7 @@
  * to. */
 #include <string.h>
 
-#include "commands/actions_impair.h"
-#include "commands/actions_port.h"
+#include "commands/actions.h"
 #include "unit.h"
 
 static struct config running;
@@ -22,14 +21,14 @@ static bool add_port(void *context, const struct config_port *port, char why[REQ
 static const struct registry_reload reload = {.running = &running};
 static const struct action_parts parts = {.common.reload = &reload, .reloading = {.add_port = add_port}};
 
-static struct reply run(action_fn *action, const char *line)
+static struct reply run(const char *action, const char *line)
 {
     struct reply reply = {.code = REPLY_OK};
     char why[REQUEST_TEXT_MAX];
     struct request request;
 
     CU_ASSERT_EQUAL_FATAL(request_parse(&request, line, strlen(line), why), 0);
-    action(&parts, &request, "h0", &reply);
+    actions_find(action)->run(&parts, &request, "h0", &reply);
     request_free(&request);
     return reply;
 }
@@ -52,14 +51,14 @@ static void describe(void)
 TEST(a_port_is_added_with_the_numbers_that_were_given)
 {
     describe();
-    CU_ASSERT_EQUAL(run(port_add, ADD("\"vlan\": 10.0, \"rx_queues\": 2")).code, REPLY_OK);
+    CU_ASSERT_EQUAL(run("port add", ADD("\"vlan\": 10.0, \"rx_queues\": 2")).code, REPLY_OK);
     CU_ASSERT_EQUAL_FATAL(adds, 1);
     CU_ASSERT_EQUAL(added.vlan, 10);
     CU_ASSERT_EQUAL(added.rx_queues, 2);
     CU_ASSERT_EQUAL(added.tx_queues, 1);
 }
 
-static void refuses(action_fn *action, const char *line, const char *expected)
+static void refuses(const char *action, const char *line, const char *expected)
 {
     const struct reply reply = run(action, line);
 
@@ -72,24 +71,24 @@ static void refuses(action_fn *action, const char *line, const char *expected)
 TEST(a_port_s_numbers_are_not_cut)
 {
     describe();
-    refuses(port_add, ADD("\"vlan\": 4294967306"), "vlan: is no whole number"); /* 2^32 + 10 */
-    refuses(port_add, ADD("\"vlan\": 10.5"), "vlan: is no whole number");
-    refuses(port_add, ADD("\"vlan\": -1"), "vlan: is no whole number");
-    refuses(port_add, ADD("\"vlan\": 11"), "vlan=11: the switch has no such VLAN");
-    refuses(port_add, ADD("\"vlan\": 10, \"rx_queues\": 1.5"), "rx_queues: is no whole number");
-    refuses(port_add, ADD("\"vlan\": 10, \"tx_queues\": 1e300"), "tx_queues: is no whole number");
-    refuses(port_add, ADD("\"vlan\": 10, \"tx_queues\": 17"), "out of range");
-    refuses(port_add, ADD("\"vlan\": \"10\""), "vlan: is not a number");
-    refuses(port_add, ADD("\"vlans\": 10"), "vlans: is no setting of a port");
+    refuses("port add", ADD("\"vlan\": 4294967306"), "vlan: is no whole number"); /* 2^32 + 10 */
+    refuses("port add", ADD("\"vlan\": 10.5"), "vlan: is no whole number");
+    refuses("port add", ADD("\"vlan\": -1"), "vlan: is no whole number");
+    refuses("port add", ADD("\"vlan\": 11"), "vlan=11: the switch has no such VLAN");
+    refuses("port add", ADD("\"vlan\": 10, \"rx_queues\": 1.5"), "rx_queues: is no whole number");
+    refuses("port add", ADD("\"vlan\": 10, \"tx_queues\": 1e300"), "tx_queues: is no whole number");
+    refuses("port add", ADD("\"vlan\": 10, \"tx_queues\": 17"), "out of range");
+    refuses("port add", ADD("\"vlan\": \"10\""), "vlan: is not a number");
+    refuses("port add", ADD("\"vlans\": 10"), "vlans: is no setting of a port");
     CU_ASSERT_EQUAL(adds, 0);
 }
 
 TEST(an_impairment_s_numbers_are_not_cut)
 {
-    refuses(impairments_set, SET("\"drop_every\": 1.5"), "drop_every: 1.5 is no whole number of frames");
-    refuses(impairments_set, SET("\"drop_every\": 4294967296"), "is no whole number of frames");
-    refuses(impairments_set, SET("\"drop\": 1, \"reorder_by\": 1000.5"), "is no whole number from 1 to 1000");
-    refuses(impairments_set, SET("\"drop\": 1, \"reorder_for_us\": 0.5"),
+    refuses("impair set", SET("\"drop_every\": 1.5"), "drop_every: 1.5 is no whole number of frames");
+    refuses("impair set", SET("\"drop_every\": 4294967296"), "is no whole number of frames");
+    refuses("impair set", SET("\"drop\": 1, \"reorder_by\": 1000.5"), "is no whole number from 1 to 1000");
+    refuses("impair set", SET("\"drop\": 1, \"reorder_for_us\": 0.5"),
             "is no whole number from 1 to 10000000");
-    refuses(impairments_set, SET("\"drop\": 1.5"), "drop: 1.5 is not a probability");
+    refuses("impair set", SET("\"drop\": 1.5"), "drop: 1.5 is not a probability");
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "commands.h"
+#include "operating.h"
 #include "operator/request.h"
 #include "setup.h"
 #include "tofino_rig.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "protocol/ranks.h"
-#include "show/telemetry_answer.h"
+#include "show/telemetry.h"
 #include "unit.h"
 #include "views/view.h"
 

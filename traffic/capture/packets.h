@@ -1,6 +1,5 @@
 /* Captures, frame by frame, and the aggregation packets in them, one by one. */
-#ifndef SWAGG_CAPTURE_PACKETS_H
-#define SWAGG_CAPTURE_PACKETS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ struct captured_packet {
  * capture_read. hostagg_port: the UDP port of host-addressed aggregation; 0: none is looked for. */
 typedef bool packet_visitor(void *context, const struct captured_packet *packet);
 int packets_read(const char *file, uint16_t hostagg_port, packet_visitor *visit, void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* The contributions and results of captures, in memory and in order of their chunks. */
-#ifndef SWAGG_CAPTURE_STORE_H
-#define SWAGG_CAPTURE_STORE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ const struct stored_rank *store_rank(const struct store *s, unsigned job, uint64
 /* By job, tag, contributions before results, worker, and time. */
 void store_sort(struct store *s);
 void store_free(struct store *s);
-
-#endif

@@ -1,6 +1,5 @@
 /* Checks that a switch's results are what the workers' contributions come to. */
-#ifndef SWAGG_CAPTURE_VERIFY_H
-#define SWAGG_CAPTURE_VERIFY_H
+#pragma once
 
 #include "capture/store.h"
 
@@ -28,5 +27,3 @@ struct verify {
 
 /* s must be sorted, and v->job start as {0}. */
 void verify(struct verify *v, const struct store *s);
-
-#endif

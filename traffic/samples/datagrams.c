@@ -19,10 +19,8 @@ bool datagrams_address(const char *text, struct sockaddr_in *address)
 
     *address = (struct sockaddr_in){.sin_family = AF_INET};
     if (sscanf(text, "%15[0-9.]:%u%c", ip, &port, &rest) != 2 || port == 0 || port > UINT16_MAX ||
-        inet_pton(AF_INET, ip, &address->sin_addr) != 1) {
-        complain("\"%s\" is no address and UDP port, as 10.0.0.1:5000 is", text);
-        return false;
-    }
+        inet_pton(AF_INET, ip, &address->sin_addr) != 1)
+        return complain("\"%s\" is no address and UDP port, as 10.0.0.1:5000 is", text);
     address->sin_port = htons((uint16_t)port);
     return true;
 }
@@ -36,14 +34,11 @@ static bool set_up(int fd, uint16_t port, const struct sockaddr_in *to)
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)) < 0)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
     if (setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &whole, sizeof(whole)) < 0 ||
-        bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0) {
-        complain("UDP port %u: %s", port, strerror(errno));
-        return false;
-    }
+        bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0)
+        return complain("UDP port %u: %s", port, strerror(errno));
     if (to == NULL || connect(fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
         return true;
-    complain("no way to %s: %s", inet_ntoa(to->sin_addr), strerror(errno));
-    return false;
+    return complain("no way to %s: %s", inet_ntoa(to->sin_addr), strerror(errno));
 }
 
 int datagrams_open(uint16_t port, const struct sockaddr_in *to)
@@ -101,9 +96,8 @@ bool datagrams_flush(struct datagrams *d)
         if (sent > 0) {
             done += (unsigned)sent;
         } else if (!may_go_on(d->fd)) {
-            complain("cannot send %zu bytes: %s%s", d->part[done].iov_len, strerror(errno),
-                     errno == EMSGSIZE ? "; raise the interface's MTU, or lower --elements" : "");
-            return false;
+            return complain("cannot send %zu bytes: %s%s", d->part[done].iov_len, strerror(errno),
+                            errno == EMSGSIZE ? "; raise the interface's MTU, or lower --elements" : "");
         }
     }
     d->n = 0;

@@ -1,7 +1,6 @@
 /* A UDP socket whose datagrams are sent and received several with a system call. They never leave in
  * fragments, which a switch would not look into. Errors are complained of. One thread. */
-#ifndef SWAGG_TRAFFIC_SAMPLES_DATAGRAMS_H
-#define SWAGG_TRAFFIC_SAMPLES_DATAGRAMS_H
+#pragma once
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ void datagrams_wait(int fd, uint64_t ns);
 
 /* Monotonic, ns. */
 uint64_t datagrams_now(void);
-
-#endif

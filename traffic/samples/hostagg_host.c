@@ -60,8 +60,7 @@ static bool summing_init(struct summing *s, const struct job_options *job, int f
     if (memory == NULL || s->worker == NULL || s->in == NULL || s->out == NULL) {
         free(memory);
         summing_free(s);
-        complain("no memory for %u slots of %u workers", job->slots, job->workers);
-        return false;
+        return complain("no memory for %u slots of %u workers", job->slots, job->workers);
     }
     s->pool = hag_pool_init(memory, &cfg);
     datagrams_init(s->in, fd);
@@ -151,8 +150,7 @@ static bool write_json(const struct host *h, uint64_t sums, uint64_t gradients)
                 sums, gradients, h->heard, h->core.asked);
     if (f != NULL && fclose(f) == 0)
         return true;
-    complain("cannot write %s: %s", h->job.json, strerror(errno));
-    return false;
+    return complain("cannot write %s: %s", h->job.json, strerror(errno));
 }
 
 /* --- summing
@@ -195,10 +193,8 @@ static bool set_up_listener(struct host *h)
     h->in = calloc(1, sizeof(*h->in));
     h->out = calloc(1, sizeof(*h->out));
     h->through = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)h->own.port)};
-    if (inet_pton(AF_INET, h->own.through, &h->through.sin_addr) != 1) {
-        complain("--switch: \"%s\" is no IPv4 address", h->own.through);
-        return false;
-    }
+    if (inet_pton(AF_INET, h->own.through, &h->through.sin_addr) != 1)
+        return complain("--switch: \"%s\" is no IPv4 address", h->own.through);
     if (h->next == NULL || h->in == NULL || h->out == NULL)
         return false;
     datagrams_init(h->in, h->fd);
@@ -238,8 +234,7 @@ static bool hear_of_all(struct host *h)
             heard = h->heard;
             heard_at = datagrams_now();
         } else if ((double)(datagrams_now() - heard_at) > h->job.timeout_s * 1e9) {
-            complain("gives up: chunk %" PRIu32 " is not complete", h->core.done);
-            return false;
+            return complain("gives up: chunk %" PRIu32 " is not complete", h->core.done);
         }
         for (; h->core.done >= (arrays + 1) * job_chunks(&h->job); arrays++)
             printf("host: array %u is complete\n", arrays);

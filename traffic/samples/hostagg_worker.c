@@ -163,8 +163,7 @@ static bool sum_array(struct worker *w, unsigned array)
     w->seconds[array] = (double)(datagrams_now() - begun) / 1e9;
     if (memcmp(w->sum, w->expected, w->job.floats * sizeof(float)) == 0)
         return true;
-    complain("array %u: a sum is wrong", array);
-    return false;
+    return complain("array %u: a sum is wrong", array);
 }
 
 static int ascending(const void *a, const void *b)
@@ -195,8 +194,7 @@ static bool report(struct worker *w)
                 core->resent, core->asked);
     if (f != NULL && fclose(f) == 0)
         return true;
-    complain("cannot write %s: %s", w->job.json, strerror(errno));
-    return false;
+    return complain("cannot write %s: %s", w->job.json, strerror(errno));
 }
 
 #define FIELD(name) offsetof(struct worker_options, name)

@@ -28,23 +28,16 @@ bool option_ask_after(const struct option_row *row, const char *text, void *fiel
         return false;
     if (*(const double *)field >= 1)
         return true;
-    complain("--%s: \"%s\" is less than 1 ms", row->name, text);
-    return false;
+    return complain("--%s: \"%s\" is less than 1 ms", row->name, text);
 }
 
 bool job_options_check(const struct job_options *o)
 {
-    if (o->workers == 0 || o->elements == 0 || o->floats == 0 || o->arrays == 0) {
-        complain("--workers, --elements, --floats and --arrays must be at least 1");
-        return false;
-    }
-    if (o->slots == 0 || (o->slots & (o->slots - 1)) != 0) {
-        complain("--slots: %u is not a power of two", o->slots);
-        return false;
-    }
-    if ((uint64_t)job_chunks(o) * o->arrays > UINT32_MAX / 2) {
-        complain("--arrays: %u of %u floats are more than 2^31 chunks", o->arrays, o->floats);
-        return false;
-    }
+    if (o->workers == 0 || o->elements == 0 || o->floats == 0 || o->arrays == 0)
+        return complain("--workers, --elements, --floats and --arrays must be at least 1");
+    if (o->slots == 0 || (o->slots & (o->slots - 1)) != 0)
+        return complain("--slots: %u is not a power of two", o->slots);
+    if ((uint64_t)job_chunks(o) * o->arrays > UINT32_MAX / 2)
+        return complain("--arrays: %u of %u floats are more than 2^31 chunks", o->arrays, o->floats);
     return true;
 }

@@ -1,7 +1,6 @@
 /* What a worker and the host must know of a host-addressed job: the same for all, and as in the switch's
  * configuration. Their arrays are of float32, which are added. */
-#ifndef SWAGG_TRAFFIC_SAMPLES_JOB_H
-#define SWAGG_TRAFFIC_SAMPLES_JOB_H
+#pragma once
 
 #include "command_line.h"
 #include "kernels/kernels.h"
@@ -45,5 +44,3 @@ static inline uint32_t job_chunks(const struct job_options *o)
 {
     return (o->floats + o->elements - 1) / o->elements;
 }
-
-#endif

@@ -151,8 +151,7 @@ void frames_free(struct frames *fr)
 
 static bool wrong(const struct flight *f, const char *what)
 {
-    complain("worker %u, chunk %u: %s", f->worker, f->tag, what);
-    return false;
+    return complain("worker %u, chunk %u: %s", f->worker, f->tag, what);
 }
 
 /* The element that a result must have at i, in order of the wire. */
@@ -179,9 +178,8 @@ static bool check_elements(const struct frames *fr, const struct flight *f, cons
             continue;
         element_print(got, sizeof(got), plan_code(p), body + i * element);
         element_print(expected, sizeof(expected), plan_code(p), right);
-        complain("worker %u, chunk %u, element %u of %u: WRONG %s %s, not %s", f->worker, f->tag, i,
-                 p->elements, agg_op_name(p->op), got, expected);
-        return false;
+        return complain("worker %u, chunk %u, element %u of %u: WRONG %s %s, not %s", f->worker, f->tag, i,
+                        p->elements, agg_op_name(p->op), got, expected);
     }
     return true;
 }

@@ -4,8 +4,7 @@
  * elements are those that it was built with (plan.h), except the first, which is one of FIRSTS by the chunk's
  * number: so the result of another chunk, worker or slot is recognized as wrong. All results are exact in any
  * order. */
-#ifndef SWAGG_SOURCE_FRAMES_H
-#define SWAGG_SOURCE_FRAMES_H
+#pragma once
 
 #include <rte_mbuf.h>
 
@@ -56,5 +55,3 @@ void frames_stamp(const struct frames *fr, struct flight *f, uint32_t tag);
 /* Whether this frame is what must come back for that flight; if not, reports on standard error what is wrong
  * with it. */
 bool frames_check_answer(const struct frames *fr, const struct flight *f, const uint8_t *frame, size_t bytes);
-
-#endif

@@ -34,8 +34,7 @@ static bool read_mode(const struct option_row *row, const char *text, void *fiel
             return true;
         }
     }
-    complain("--%s: \"%s\" is none of workers, forward, bridge", row->name, text);
-    return false;
+    return complain("--%s: \"%s\" is none of workers, forward, bridge", row->name, text);
 }
 
 static bool read_rate(const struct option_row *row, const char *text, void *field)

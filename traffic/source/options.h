@@ -1,6 +1,5 @@
 /* swagg-source: the options of its command line. */
-#ifndef SWAGG_SOURCE_OPTIONS_H
-#define SWAGG_SOURCE_OPTIONS_H
+#pragma once
 
 #include "command_line.h"
 #include "plan.h"
@@ -34,5 +33,3 @@ enum { SOURCE_BURST_MAX = 256, SOURCE_JOBS_MAX = 4 };
 int source_parse(struct source_options *o, int argc, char *argv[]);
 
 const char *source_mode_name(enum source_mode mode);
-
-#endif

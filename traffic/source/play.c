@@ -132,10 +132,8 @@ static void refused(struct play *p, unsigned kind)
 
 static bool is_right(const struct play *p, const struct flight *f, struct rte_mbuf *m)
 {
-    if (rte_pktmbuf_linearize(m) < 0) {
-        complain("a frame of %u bytes came", m->pkt_len);
-        return false;
-    }
+    if (rte_pktmbuf_linearize(m) < 0)
+        return complain("a frame of %u bytes came", m->pkt_len);
     return frames_check_answer(&p->frames, f, rte_pktmbuf_mtod(m, const uint8_t *), m->data_len);
 }
 

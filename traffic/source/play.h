@@ -1,7 +1,6 @@
 /* The source's loop. Closed: sends every frame once, then each again as soon as its answer has come. Open:
  * sends them in turn, chunk by chunk, at a given rate, whatever comes back. */
-#ifndef SWAGG_SOURCE_PLAY_H
-#define SWAGG_SOURCE_PLAY_H
+#pragma once
 
 #include "source/frames.h"
 
@@ -47,5 +46,3 @@ void play_free(struct play *p);
 /* Warms up and measures n jobs side by side; returns early when something is wrong (failed) or stop is set.
  */
 void play_run(struct play p[], unsigned n, const volatile bool *stop);
-
-#endif

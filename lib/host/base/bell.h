@@ -7,8 +7,7 @@
  *
  * Threads: one waits, any may ring.
  */
-#ifndef SWAGG_BASE_BELL_H
-#define SWAGG_BASE_BELL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void bell_await(struct bell *bell);
 
 /* After it has slept, or seen that it need not. rung: fd was readable. */
 void bell_answer(struct bell *bell, bool rung);
-
-#endif

@@ -1,6 +1,5 @@
 /* Monotonic time, ns. */
-#ifndef SWAGG_BASE_CLOCK_H
-#define SWAGG_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -12,5 +11,3 @@ static inline uint64_t clock_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A counter that one thread writes and anybody reads. */
-#ifndef SWAGG_BASE_COUNTER_H
-#define SWAGG_BASE_COUNTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline uint64_t counter_read(const uint64_t *counter)
 {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
-
-#endif

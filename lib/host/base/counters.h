@@ -3,8 +3,7 @@
  * Each lcore has its own set and is its only writer; anybody may read at any time. A reader sees each counter
  * whole, but not all at one moment. The names are what an operator reads in /swagg/drops and /swagg/counters.
  */
-#ifndef SWAGG_BASE_COUNTERS_H
-#define SWAGG_BASE_COUNTERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -183,5 +182,3 @@ const char *drop_name(unsigned kind);
 const char *drop_meaning(unsigned kind);
 const char *event_name(enum event event);
 const char *event_meaning(enum event event);
-
-#endif

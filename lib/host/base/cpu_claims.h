@@ -5,8 +5,7 @@
  * Between open and settle, which take no time, other processes wait with theirs, 2 s at most. One thread,
  * once a process and file: closing another descriptor of the file would drop the claims.
  */
-#ifndef SWAGG_BASE_CPU_CLAIMS_H
-#define SWAGG_BASE_CPU_CLAIMS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -28,5 +27,3 @@ unsigned cpu_claims_of_others(int fd, int cpu, pid_t *holder);
 void cpu_claims_take(int fd, int cpu, unsigned before);
 
 void cpu_claims_settle(int fd);
-
-#endif

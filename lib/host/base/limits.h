@@ -1,6 +1,5 @@
 /* How many ports, queues, lcores, shards and uplinks a switch can have: the sizes of its tables. */
-#ifndef SWAGG_BASE_LIMITS_H
-#define SWAGG_BASE_LIMITS_H
+#pragma once
 
 enum {
     SWAGG_MAX_PORTS = 64,
@@ -9,5 +8,3 @@ enum {
     SWAGG_MAX_QUEUES = 16, /* of a port, in each direction */
     SWAGG_MAX_UPLINKS = 4,
 };
-
-#endif

@@ -164,20 +164,42 @@ void log_listen(const struct log_listener *listener)
     listens = listener;
 }
 
-void log_line(enum log_level level, const char *format, ...)
+static void write_text(enum log_level level, const char *format, va_list args)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", "", "debug: "};
     char text[TEXT_MAX];
-    va_list args;
 
     if (level > log_get_level())
         return;
-    va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     write_line(prefix[level], text);
     if (level == LOG_LEVEL_ERROR && listens != NULL)
         listens->hear(listens->context, text);
+}
+
+void log_line(enum log_level level, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_text(level, format, args);
+    va_end(args);
+}
+
+int log_fail(int rc, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_text(LOG_LEVEL_ERROR, format, args);
+    va_end(args);
+    return rc;
+}
+
+void log_report(void *unused, const char *message)
+{
+    (void)unused;
+    log_error("%s", message);
 }
 
 /* stdio gives whole lines, one or more: log_stream's buffer ends with them. */

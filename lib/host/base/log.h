@@ -3,8 +3,7 @@
  * written tells how many were lost. A half of a line ends before it. SIGXFSZ and SIGPIPE should be ignored.
  * Lines are written at once, by the thread that logs them, so that the last one before a crash is there.
  */
-#ifndef SWAGG_BASE_LOG_H
-#define SWAGG_BASE_LOG_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -44,6 +43,12 @@ void log_listen(const struct log_listener *listener);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* An error; returns rc, so that `return log_fail(...)` reads well. */
+int log_fail(int rc, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* An error, as settings are reported (settings.h). */
+void log_report(void *unused, const char *message);
+
 /* A stream for libraries that write their own lines to the log, whatever the level. NULL: no memory. */
 FILE *log_stream(void);
 
@@ -55,5 +60,3 @@ uint64_t log_lost(void);
 #define log_notice(...)  log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
 #define log_info(...)    log_line(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_debug(...)   log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
-
-#endif

@@ -1,6 +1,5 @@
 /* Unpredictable random numbers, from the kernel. */
-#ifndef SWAGG_BASE_SECRET_H
-#define SWAGG_BASE_SECRET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ static inline uint64_t secret64(void)
         ;
     return x;
 }
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Pure: no clock (now in ns, monotonic). One thread.
  */
-#ifndef SWAGG_BASE_STRANGERS_H
-#define SWAGG_BASE_STRANGERS_H
+#pragma once
 
 #include "protocol/protocol.h"
 #include "share/throttle.h"
@@ -39,5 +38,3 @@ enum strangers_verdict {
 enum strangers_verdict strangers_answer(struct strangers *s, const struct agg_protocol *table,
                                         const struct agg_packet *p, uint64_t now,
                                         uint8_t answer[AGG_ANSWER_BYTES], size_t *bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* The switch's own UDP ports toward the switches above it (docs/protocol.md, "Trees of switches"). */
-#ifndef SWAGG_BASE_UPLINK_PORTS_H
-#define SWAGG_BASE_UPLINK_PORTS_H
+#pragma once
 
 #include "base/limits.h"
 
@@ -9,5 +8,3 @@ enum {
     UPLINK_DATA_PORT = 0xBEF0,    /* data packets of the first uplink; the others' follow */
     UPLINK_DATA_PORT_LAST = UPLINK_DATA_PORT + SWAGG_MAX_UPLINKS - 1,
 };
-
-#endif

@@ -3,12 +3,12 @@
  * anywhere. Main lcore only. A struct config is a plain value that contains its strings; nothing needs to be
  * freed.
  */
-#ifndef SWAGG_CONFIG_CONFIG_H
-#define SWAGG_CONFIG_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "clone/layout.h"
 #include "config/placement.h"
@@ -437,4 +437,9 @@ int config_uplink_of(const struct config *c, unsigned network, int tenant, const
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);
 
-#endif
+/* Whether the machine has what a configuration asks of it: memory, and the group of the socket for operators;
+ * else the log says all that it has not. */
+bool machine_suits(const struct config *cfg);
+
+/* The group of this name; (gid_t)-1 for "". -ENOENT: there is none, which the log says. */
+int machine_group(gid_t *group, const char *name);

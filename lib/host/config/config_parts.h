@@ -1,8 +1,7 @@
 /* The parts of a configuration, each in a file of its own: the tables of its settings, and the checks of what
  * no table can say. A check may call on what those before it have filled in; each reports all that is wrong.
  */
-#ifndef SWAGG_CONFIG_CONFIG_PARTS_H
-#define SWAGG_CONFIG_CONFIG_PARTS_H
+#pragma once
 
 #include "config/config.h"
 #include "net/vlan.h"
@@ -87,5 +86,3 @@ void config_check_peer(struct settings *s, const struct config *c, const char *p
 /* Type and operation of a job's elements in one byte (kernels.h), from the words of item i of a list; float32
  * and sum where they are absent. 0: they do not go together, which was reported. */
 uint8_t config_find_code(struct settings *s, const char *list, unsigned i);
-
-#endif

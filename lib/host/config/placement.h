@@ -5,8 +5,7 @@
  * number of a queue, so that "who owns this queue of port p" and "is every shard owned once" are set
  * operations.
  */
-#ifndef SWAGG_CONFIG_PLACEMENT_H
-#define SWAGG_CONFIG_PLACEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void placement_follow(struct placement *p, const struct placement_ports *ports);
 /* The queue of this port by which lcore l receives, or sends, the first if it has several; -1: none. */
 int placement_rx_queue(const struct placement_lcore *l, unsigned port);
 int placement_tx_queue(const struct placement_lcore *l, unsigned port);
-
-#endif

@@ -1,8 +1,7 @@
 /* Another configuration in the place of the one that runs: what is in both keeps its number, where running
  * jobs and the data path have it; and what is different. Pure, any thread.
  */
-#ifndef SWAGG_CONFIG_RELOAD_H
-#define SWAGG_CONFIG_RELOAD_H
+#pragma once
 
 #include "config/config.h"
 #include "settings/changes.h"
@@ -29,5 +28,3 @@ void config_compare(struct settings_changes *changes, const struct config *runni
 
 /* The number of the item of this name in a list of them: "ports", "tenants", "static"; -1: there is none. */
 int config_find(const struct config *c, const char *list, const char *name);
-
-#endif

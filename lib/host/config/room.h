@@ -3,8 +3,7 @@
  *
  * Pure, any thread.
  */
-#ifndef SWAGG_CONFIG_ROOM_H
-#define SWAGG_CONFIG_ROOM_H
+#pragma once
 
 #include "config/config.h"
 #include "protocol/protocol.h"
@@ -31,5 +30,3 @@ struct room {
 /* Whether there is room for another job that holds as much. founder: 0: whoever founded it, it counts against
  * no host. If there is none, text, unless NULL, says which quota has none and who holds that. */
 bool room_for(const struct room *room, const struct room_job *asked, char text[AGG_TEXT_MAX]);
-
-#endif

@@ -8,8 +8,7 @@
  * One owner: the lcore that polls the port in this direction; others may read the statistics at any time, by
  * counter_read (base/counter.h).
  */
-#ifndef SWAGG_IMPAIR_IMPAIR_H
-#define SWAGG_IMPAIR_IMPAIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ uint64_t impair_due_at(const struct impair *im);
 void *impair_flush(struct impair *im);
 
 const char *impair_kind_name(enum impair_kind kind); /* "drop", "duplicate", "reorder", "corrupt" */
-
-#endif

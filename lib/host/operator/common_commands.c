@@ -5,8 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "operator/hearing.h"
-#include "operator/reply_changes.h"
+#include "operator/reply.h"
 
 static void end_job(const struct common_host *h, const struct common_job *job, enum registry_host_end how,
                     struct reply *reply)

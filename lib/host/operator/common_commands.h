@@ -2,8 +2,7 @@
  *
  * Threads: the one that changes the registry.
  */
-#ifndef SWAGG_OPERATOR_COMMON_COMMANDS_H
-#define SWAGG_OPERATOR_COMMON_COMMANDS_H
+#pragma once
 
 #include "operator/reply.h"
 #include "registry/registry_reload.h"
@@ -35,5 +34,3 @@ extern const struct common_command common_commands[COMMON_COMMANDS];
 
 /* NULL: there is none of this name. */
 const struct common_command *common_command_find(const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Threads: handoff_call is the operators', the rest the main lcore's.
  */
-#ifndef SWAGG_OPERATOR_HANDOFF_H
-#define SWAGG_OPERATOR_HANDOFF_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void handoff_done(struct handoff *h);
 
 /* From here on nothing is run, and nobody waits. */
 void handoff_close(struct handoff *h);
-
-#endif

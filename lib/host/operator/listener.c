@@ -11,7 +11,7 @@
 #include <sys/un.h>
 
 #include "base/log.h"
-#include "config/machine.h"
+#include "config/config.h"
 
 enum { WAITING_MAX = 16, TRIES_MAX = 8 };
 

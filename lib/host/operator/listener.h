@@ -2,8 +2,7 @@
  *
  * Threads: the main lcore's.
  */
-#ifndef SWAGG_OPERATOR_LISTENER_H
-#define SWAGG_OPERATOR_LISTENER_H
+#pragma once
 
 #include <limits.h>
 
@@ -23,5 +22,3 @@ int listener_open(struct listener *l, const struct config_control *cfg, const ch
 
 /* Removes the files, but no link of another daemon. The descriptor is the caller's to close. */
 void listener_remove(const struct listener *l);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * No DPDK.
  */
-#ifndef SWAGG_OPERATOR_OPERATORS_H
-#define SWAGG_OPERATOR_OPERATORS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -33,5 +32,3 @@ int operators_start(struct operators **o, const struct operators_host *host,
 
 /* When it returns the thread has ended, and the socket is gone. o may be NULL. */
 void operators_stop(struct operators *o);
-
-#endif

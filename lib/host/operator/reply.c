@@ -1,7 +1,7 @@
 #include "operator/reply.h"
 
+#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void drop_view(struct reply *reply)
     reply->view = reply->counters = reply->choices = NULL;
 }
 
-void reply_fail(struct reply *reply, enum reply_code code, const char *format, ...)
+bool reply_fail(struct reply *reply, enum reply_code code, const char *format, ...)
 {
     va_list args;
 
@@ -29,6 +29,7 @@ void reply_fail(struct reply *reply, enum reply_code code, const char *format, .
     va_start(args, format);
     vsnprintf(reply->error, sizeof(reply->error), format, args);
     va_end(args);
+    return false;
 }
 
 void reply_view(struct reply *reply, struct view_out *out)
@@ -79,4 +80,93 @@ char *reply_line(struct reply *reply, const char *daemon)
     json_decref(answer);
     drop_view(reply);
     return with_newline(line);
+}
+
+bool operator_mac_read(const struct request *request, uint8_t mac[OPERATOR_MAC_BYTES], struct reply *reply)
+{
+    const char *text = request_text(request, "mac");
+    int end = 0;
+
+    if (text != NULL &&
+        sscanf(text, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2], &mac[3], &mac[4],
+               &mac[5], &end) == OPERATOR_MAC_BYTES &&
+        text[end] == '\0')
+        return true;
+    return reply_fail(reply, REPLY_BAD_REQUEST, "%s is no MAC address, such as 02:00:00:00:00:01",
+                      text == NULL ? "nothing" : text);
+}
+
+void reply_changes(struct reply *reply, const struct settings_changes *changes)
+{
+    static const char *const when[SETTING_WHENS] = {
+        [SETTING_AT_ONCE] = "now", [SETTING_NEW_JOBS] = "new jobs", [SETTING_WHEN_QUIET] = "now"};
+    json_t *rows = json_array();
+    int rc = 0;
+
+    for (unsigned i = 0; i < changes->n; i++)
+        rc |=
+            json_array_append_new(rows, json_pack("{s:s,s:s,s:s,s:s}", "key", changes->change[i].key, "from",
+                                                  changes->change[i].from, "to", changes->change[i].to, "for",
+                                                  when[changes->change[i].when]));
+    reply->view = json_pack("{s:o}", "changes", rows);
+    reply->counters = json_array();
+    if (rc != 0 || reply->view == NULL)
+        reply_fail(reply, REPLY_FAILED, "it is done, but there is no memory to say what has changed");
+}
+
+static void add_choice(void *context, const char *call)
+{
+    json_array_append_new(context, json_string(call));
+}
+
+void reply_which_job(struct reply *reply, const struct registry_shown *s, const char *name)
+{
+    reply_fail(reply, REPLY_AMBIGUOUS, "several tenants have a job %s; say which: TENANT/%s", name, name);
+    reply->choices = json_array();
+    registry_calls(s, name, add_choice, reply->choices);
+}
+
+const struct ctl_entry *reply_find_job(struct reply *reply, const struct registry_shown *s, const char *name)
+{
+    const struct ctl_entry *job = NULL;
+    const int rc = name == NULL ? -EINVAL : registry_find(s, name, &job);
+
+    if (rc == 0)
+        return job;
+    if (rc == -EINVAL)
+        reply_fail(reply, REPLY_BAD_REQUEST, "which job? `swaggctl jobs` lists them");
+    else if (rc == -ENOTUNIQ)
+        reply_which_job(reply, s, name);
+    else
+        reply_fail(reply, REPLY_UNKNOWN, "there is no job %s; `swaggctl jobs` lists them", name);
+    return NULL;
+}
+
+enum { END_MAX = 64 /* "and 7 lines more, ..." */ };
+
+static void hear(void *context, const char *text)
+{
+    struct hearing *h = context;
+    const size_t room = REQUEST_TEXT_MAX - END_MAX, length = strlen(text);
+
+    if (h->left_out > 0 || h->used + length + 1 >= room) {
+        h->left_out++;
+        return;
+    }
+    h->used += (size_t)snprintf(h->text + h->used, room - h->used, "%s%s", h->used == 0 ? "" : "\n", text);
+}
+
+void hearing_begin(struct hearing *h, char why[REQUEST_TEXT_MAX])
+{
+    why[0] = '\0';
+    *h = (struct hearing){.listener = {hear, h}, .text = why};
+    log_listen(&h->listener);
+}
+
+void hearing_end(const struct hearing *h)
+{
+    log_listen(NULL);
+    if (h->left_out > 0)
+        snprintf(h->text + h->used, REQUEST_TEXT_MAX - h->used, "\nand %u lines more, which are in the log",
+                 h->left_out);
 }

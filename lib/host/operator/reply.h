@@ -10,10 +10,15 @@
  *
  * No DPDK. Threads: a reply is one thread's.
  */
-#ifndef SWAGG_OPERATOR_REPLY_H
-#define SWAGG_OPERATOR_REPLY_H
+#pragma once
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "config/reload.h"
 #include "operator/request.h"
+#include "views/registry_views.h"
 #include "views/view.h"
 
 /* Why there is no view. The words in answers: reply_code_name. */
@@ -34,8 +39,8 @@ struct reply {
     char error[REQUEST_TEXT_MAX];
 };
 
-/* Makes the reply an error. */
-__attribute__((format(printf, 3, 4))) void reply_fail(struct reply *reply, enum reply_code code,
+/* Makes the reply an error. Returns false. */
+__attribute__((format(printf, 3, 4))) bool reply_fail(struct reply *reply, enum reply_code code,
                                                       const char *format, ...);
 
 /* Ends a view, which is the answer. */
@@ -44,4 +49,29 @@ void reply_view(struct reply *reply, struct view_out *out);
 /* The line, with its end: to be freed. NULL: no memory. Releases what the reply holds. */
 char *reply_line(struct reply *reply, const char *daemon);
 
-#endif
+/* What a reload has changed, as an answer. */
+void reply_changes(struct reply *reply, const struct settings_changes *changes);
+
+/* Reads the MAC address of a station, the request's "mac". False: there is none that can be read, and the
+ * reply says so. */
+enum { OPERATOR_MAC_BYTES = 6 };
+bool operator_mac_read(const struct request *request, uint8_t mac[OPERATOR_MAC_BYTES], struct reply *reply);
+
+/* Of a program whose registry is not the daemon's, and may be read meanwhile. Several tenants have a job of
+ * this name: which they are called. */
+void reply_which_job(struct reply *reply, const struct registry_shown *s, const char *name);
+
+/* The job called so; NULL, and the reply says why: name is NULL, there is none, there are several. */
+const struct ctl_entry *reply_find_job(struct reply *reply, const struct registry_shown *s, const char *name);
+
+/* What this thread logs as wrong with something that an operator asks for, as his answer's text. */
+struct hearing {
+    struct log_listener listener;
+    char *text;
+    size_t used;
+    unsigned left_out;
+};
+
+/* From here on why has the errors, a line each, as far as there is room. */
+void hearing_begin(struct hearing *h, char why[REQUEST_TEXT_MAX]);
+void hearing_end(const struct hearing *h);

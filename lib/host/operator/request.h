@@ -3,8 +3,7 @@
  *
  * No DPDK. Threads: a request is one thread's.
  */
-#ifndef SWAGG_OPERATOR_REQUEST_H
-#define SWAGG_OPERATOR_REQUEST_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ const char *request_text(const struct request *r, const char *key);
 /* Whether a number that came in a request is whole and from least to most, which is 2^53 at most: then it is
  * what it was when it is made an integer. */
 bool request_is_whole(double number, double least, double most);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * No DPDK, no clock: now is in ns, monotonic. Threads: a server is one thread's, but for server_wake.
  */
-#ifndef SWAGG_OPERATOR_SERVER_H
-#define SWAGG_OPERATOR_SERVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void server_round(struct server *s, int wait_ms, uint64_t (*now_of)(void));
 
 /* Ends the wait. Any thread. */
 void server_wake(const struct server *s);
-
-#endif

@@ -9,11 +9,11 @@
 static int add(struct keyring *ring, const struct config *cfg, unsigned tenant, const struct keys_key *key)
 {
     for (unsigned i = 0; i < ring->keys; i++)
-        if (ring->key[i].key.id == key->id) {
-            log_error("tenants[%u].key_file: %s has a key that stands in %s already: each key is there once",
-                      tenant, cfg->tenant[tenant].key_file, cfg->tenant[ring->key[i].tenant].key_file);
-            return -EEXIST;
-        }
+        if (ring->key[i].key.id == key->id)
+            return log_fail(
+                -EEXIST,
+                "tenants[%u].key_file: %s has a key that stands in %s already: each key is there once",
+                tenant, cfg->tenant[tenant].key_file, cfg->tenant[ring->key[i].tenant].key_file);
     ring->key[ring->keys++] = (struct ctl_tenant_key){.key = *key, .tenant = (int)tenant};
     return 0;
 }
@@ -26,10 +26,8 @@ static int load_uplinks(struct keyring *ring, const struct config *cfg)
         const char *path = cfg->uplink[u].key_file;
         int rc = path[0] == '\0' ? 0 : key_file_read(&ring->uplink[u], path, why);
 
-        if (rc < 0) {
-            log_error("uplink[%u].key_file: %s", u, why);
-            return rc;
-        }
+        if (rc < 0)
+            return log_fail(rc, "uplink[%u].key_file: %s", u, why);
     }
     return 0;
 }
@@ -44,10 +42,8 @@ int keyring_load(struct keyring *ring, const struct config *cfg)
         const char *path = cfg->tenant[tenant].key_file;
         int rc = path[0] == '\0' ? 0 : key_file_read(&file, path, why);
 
-        if (rc < 0) {
-            log_error("tenants[%u].key_file: %s", tenant, why);
-            return rc;
-        }
+        if (rc < 0)
+            return log_fail(rc, "tenants[%u].key_file: %s", tenant, why);
         for (unsigned i = 0; path[0] != '\0' && i < file.keys; i++) {
             rc = add(ring, cfg, tenant, &file.key[i]);
             if (rc < 0)
@@ -84,11 +80,10 @@ static int follow_place(struct keyring *to, unsigned i, const struct keyring *lo
     const int now = was->tenant == CTL_NO_KEY ? -1 : find(loaded, was->key.id);
 
     to->key[i] = (struct ctl_tenant_key){.tenant = CTL_NO_KEY};
-    if (now >= 0 && used && loaded->key[now].tenant != before->tenant[was->tenant]) {
-        log_error("tenants[%d].key_file: %s has a key of another tenant's, whose jobs still use it",
-                  loaded->key[now].tenant, cfg->tenant[loaded->key[now].tenant].key_file);
-        return -EBUSY;
-    }
+    if (now >= 0 && used && loaded->key[now].tenant != before->tenant[was->tenant])
+        return log_fail(-EBUSY,
+                        "tenants[%d].key_file: %s has a key of another tenant's, whose jobs still use it",
+                        loaded->key[now].tenant, cfg->tenant[loaded->key[now].tenant].key_file);
     if (now >= 0)
         to->key[i] = loaded->key[now];
     else if (used)

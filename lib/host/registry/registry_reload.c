@@ -107,16 +107,10 @@ void registry_change_forget(struct registry_change *c)
 
 /* --- the whole ----------------------------------------------------------------------------------------- */
 
-static void report(void *context, const char *message)
-{
-    (void)context;
-    log_error("%s", message);
-}
-
 static int read_next(struct registry_change *c, const struct registry_reload *how)
 {
     uint64_t with_jobs = registry_host_tenants(c->host);
-    int rc = how->load(c->next, how->file, report, NULL);
+    int rc = how->load(c->next, how->file, log_report, NULL);
 
     if (rc == 0 && how->align != NULL)
         rc = how->align(how->context, c->next);
@@ -124,11 +118,10 @@ static int read_next(struct registry_change *c, const struct registry_reload *ho
         return rc;
     if (how->tenants != NULL)
         with_jobs |= how->tenants(how->context);
-    if (!config_keep_tenants(c->next, how->running, with_jobs, c->tenant)) {
-        log_error("%s: tenants: there are no more than %d, with those that are gone but whose jobs go on",
-                  how->file, CONFIG_TENANTS_MAX);
-        return -ENOSPC;
-    }
+    if (!config_keep_tenants(c->next, how->running, with_jobs, c->tenant))
+        return log_fail(
+            -ENOSPC, "%s: tenants: there are no more than %d, with those that are gone but whose jobs go on",
+            how->file, CONFIG_TENANTS_MAX);
     config_compare(c->list, how->running, c->next);
     if (how->judge != NULL)
         how->judge(c->list);

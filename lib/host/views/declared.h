@@ -4,8 +4,7 @@
  * A host of a registry (the daemon, swagg-ps, swagg-tofino) has those views that it fills, and of their
  * fields those that it has: a flag says of a group of fields whether it is there.
  */
-#ifndef SWAGG_VIEWS_DECLARED_H
-#define SWAGG_VIEWS_DECLARED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -487,5 +486,3 @@ static const struct view_field view_uplinks_row[] = {
 #undef FIELD_IF
 #undef TABLE
 #undef END
-
-#endif

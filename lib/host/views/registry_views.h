@@ -3,8 +3,7 @@
  *
  * A job is called by its name, or where several tenants have one of that name by TENANT/NAME.
  */
-#ifndef SWAGG_VIEWS_REGISTRY_VIEWS_H
-#define SWAGG_VIEWS_REGISTRY_VIEWS_H
+#pragma once
 
 #include "control/registry.h"
 #include "views/view.h"
@@ -31,5 +30,3 @@ void registry_show_jobs(const struct registry_shown *s, struct view_out *out);
 
 void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
 void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Threads: declarations are constant; a view that is being written is one thread's.
  */
-#ifndef SWAGG_VIEWS_VIEW_H
-#define SWAGG_VIEWS_VIEW_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -102,5 +101,3 @@ const struct view_field *view_field(const struct view_field *fields, const char 
 enum { VIEW_IP_MAX = 16, VIEW_ADDRESS_MAX = 32 };
 const char *view_ip(char text[VIEW_IP_MAX], uint32_t ip);
 const char *view_address(char text[VIEW_ADDRESS_MAX], uint32_t ip, unsigned port, unsigned threads);
-
-#endif

@@ -1,21 +1,26 @@
 /* Features of a kernel interface, by the names that `ethtool -k` shows (Linux, ethtool.h: ETH_SS_FEATURES).
  * swagg has received frames merged by the kernel (split.h cuts them again): tens of frames pass the kernel's
- * stack as one, and come with one message.
+ * stack as one, and come with one message. Threads: the main lcore's.
  */
-#ifndef SWAGG_PORT_LINUX_FEATURES_H
-#define SWAGG_PORT_LINUX_FEATURES_H
+#pragma once
 
-#include "port/linux/record.h"
+#include <stdbool.h>
+
+enum { KERNEL_FEATURES_MAX = 2 };
+
+/* Those that have been switched on. */
+struct linux_features {
+    bool on[KERNEL_FEATURES_MAX];
+};
 
 /* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can, and records what that
- * changes (record.h). The caller has the interface to itself (exclusive.h). True if it merges anything. */
+ * changes. The caller has the interface to itself (eal.c). True if it merges anything. */
 bool linux_merge(unsigned if_index, struct linux_features *changed);
 
 /* Switches off the features that linux_merge has switched on, and no others. The interface may be gone by
  * then. */
 void linux_merge_no_more(unsigned if_index, struct linux_features *changed);
 
-/* At the start: switches off what a killed swagg has left on; says so in the log. */
+/* At the start: switches off what a killed swagg has left on in this network namespace, and says so in the
+ * log; removes the records of namespaces that are gone. */
 void linux_merge_settle(void);
-
-#endif

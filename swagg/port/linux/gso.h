@@ -4,8 +4,7 @@
  * l3_len, l4_len. The kernel's gso_type is in hash.usr. Its checksum field holds only the sum of the pseudo
  * header, as the kernel expects it.
  */
-#ifndef SWAGG_PORT_LINUX_GSO_H
-#define SWAGG_PORT_LINUX_GSO_H
+#pragma once
 
 #include <linux/virtio_net.h>
 #include <rte_mbuf.h>
@@ -56,5 +55,3 @@ void linux_gso_mark(struct rte_mbuf *m, const struct split *s, const struct virt
 
 /* The header that tells the kernel how to cut such a frame. */
 struct virtio_net_hdr linux_gso_describe(const struct rte_mbuf *m);
-
-#endif

@@ -1,7 +1,6 @@
 /* What else on this machine handles frames that are meant for the switch. Checked at the start; the log names
  * it and tells how to mend it. */
-#ifndef SWAGG_PORT_LINUX_RIVALS_H
-#define SWAGG_PORT_LINUX_RIVALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ void linux_rivals_warn(const char *port, const char *interface, unsigned if_inde
  * the kernel's, which would answer for it there): -EADDRINUSE after logging; otherwise only a warning, and 0.
  * ip 0: there is none. */
 int linux_rivals_check_ip(rte_be32_t ip, bool from_kernel);
-
-#endif

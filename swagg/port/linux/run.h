@@ -4,8 +4,7 @@
  *
  * Pure functions over frames.
  */
-#ifndef SWAGG_PORT_LINUX_RUN_H
-#define SWAGG_PORT_LINUX_RUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ struct run_prelude {
 };
 
 void run_write_prelude(struct run_prelude *p, const struct run *run, struct rte_mbuf *const frames[]);
-
-#endif

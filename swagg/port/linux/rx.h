@@ -7,8 +7,7 @@
  * a device is computed; a VLAN tag that the kernel has taken out is put back. Threads: one linux_rx a receive
  * queue, used by the lcore that owns the queue; the counters may be read by anybody.
  */
-#ifndef SWAGG_PORT_LINUX_RX_H
-#define SWAGG_PORT_LINUX_RX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -56,5 +55,3 @@ int linux_rx_socket(const struct linux_rx *rx);
 
 /* NULL is fine. */
 void linux_rx_close(struct linux_rx *rx);
-
-#endif

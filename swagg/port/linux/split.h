@@ -9,8 +9,7 @@
  *
  * Pure functions over bytes.
  */
-#ifndef SWAGG_PORT_LINUX_SPLIT_H
-#define SWAGG_PORT_LINUX_SPLIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ static inline size_t split_frame_bytes(const struct split *s)
 
 /* Writes frame i, with its checksums, and returns its length. */
 uint16_t split_frame(const struct split *s, unsigned i, void *frame);
-
-#endif

@@ -4,8 +4,7 @@
  * can cut into the same frames again (run.h) pass through it as one. Threads: one linux_tx a TX queue, used
  * by the lcore that owns the queue; the counters may be read by anybody.
  */
-#ifndef SWAGG_PORT_LINUX_TX_H
-#define SWAGG_PORT_LINUX_TX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int linux_tx_socket(const struct linux_tx *tx);
 
 /* NULL is fine. */
 void linux_tx_close(struct linux_tx *tx);
-
-#endif
