@@ -289,6 +289,7 @@ void scenario_make(struct scenario *s, uint64_t seed, bool chip)
         have_the_papers_switch(s);
     if (chip)
         have_a_chip(s);
+    s->switch_config.lasting = s->stranger_every != 0 && splitmix_hash(seed) % 2 == 0;
     scenario_add_parts(s);
     s->over_by = latest_end(s);
 }
@@ -364,8 +365,9 @@ void scenario_print(const struct scenario *s, FILE *out)
     for (unsigned i = 0; i < s->programs; i++)
         print_program(&s->program[i], out);
     if (s->stranger_every != 0)
-        fprintf(out, "a stranger on host %u, about every %" PRIu64 " us\n", s->stranger_host,
-                s->stranger_every / US);
+        fprintf(out, "a stranger on host %u, about every %" PRIu64 " us%s\n", s->stranger_host,
+                s->stranger_every / US,
+                s->switch_config.lasting ? ", who says that jobs come back; the switch knows better" : "");
     for (unsigned i = 0; i < s->faults; i++) {
         const struct fault *f = &s->fault[i];
         fprintf(out, "fault: %s, host %u, %s %" PRIu64 ", for %" PRIu64 " ms%s%s\n", fault_names[f->kind],

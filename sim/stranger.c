@@ -10,6 +10,7 @@ enum { OWN_PORT = 900, OWN_PORTS = 8 };
 static void make_join(struct stranger *s, struct ctl_message *m, const struct program *p)
 {
     bool same_terms = rng_below(&s->rng, 2);
+    const bool resumes = s->cfg.scenario->switch_config.lasting && rng_below(&s->rng, 2);
 
     if (!same_terms) {
         m->head.size = (uint16_t)rng_between(&s->rng, 1, 4);
@@ -17,12 +18,16 @@ static void make_join(struct stranger *s, struct ctl_message *m, const struct pr
     }
     m->join = (struct ctl_join){
         .data_port = (uint16_t)rng_between(&s->rng, 1, OWN_PORT),
+        .resume = resumes,
+        .roster = resumes ? SWITCH_NOBODYS_ROSTER : 0,
+        .ticket = resumes ? rng_next(&s->rng) : 0,
     };
     const struct sml_terms wish = {.format = XFER_FORMAT_TYPED,
                                    .mode = same_terms ? p->mode : (enum xfer_mode)rng_below(&s->rng, 2),
                                    .checksum = same_terms ? p->checksum : XFER_CHECKSUM_NONE,
                                    .chunk_bytes = 64,
-                                   .slots = 2};
+                                   .slots = 2,
+                                   .resumed = resumes};
 
     sml_terms_build(&m->join.terms, &wish);
     if (rng_below(&s->rng, 3) == 0)

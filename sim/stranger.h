@@ -1,6 +1,7 @@
 /* A sender that is in no job, on a host of its choice. It joins jobs of the programs' names, under their
- * terms and under others, and jobs of its own; sends from ports that belong to a rank now, as a late copy of
- * an earlier owner's JOIN would come; and claims to be in jobs with an unknown incarnation. */
+ * terms and under others, and jobs of its own, or says of them that they ran before, where the switch can
+ * tell; sends from ports that belong to a rank now, as a late copy of an earlier owner's JOIN would come; and
+ * claims to be in jobs with an unknown incarnation. */
 #ifndef SWAGG_SIM_STRANGER_H
 #define SWAGG_SIM_STRANGER_H
 

@@ -136,6 +136,8 @@ static void event(void *ctx, const struct ctl_entry *job, const char *what)
     struct switch_node *s = ctx;
 
     sim_trace(s->sim, "switch", "job %s, epoch %u: %s", job->name, job->epoch, what);
+    if (job->resumed && job->roster == SWITCH_NOBODYS_ROSTER)
+        s->broken = "is resumed by somebody who was not in it";
 }
 
 static uint64_t next_random(void *ctx)
@@ -246,6 +248,7 @@ void switch_start(struct switch_node *s)
         .library = &toy_library,
         .key = s->keys,
         .keys = s->keyed,
+        .lasting = s->cfg.lasting ? &s->lasting : NULL,
         .actions = {s, send_message, prepare, release, next_random, event, tenant_of, .heard = heard},
     };
 

@@ -12,6 +12,9 @@
 #include "switch_parts.h"
 #include "tenancy.h"
 
+/* Of a job that never was. */
+#define SWITCH_NOBODYS_ROSTER UINT64_C(0x57a26e7257a26e72)
+
 struct switch_config {
     unsigned slots_max; /* of all jobs together */
     uint16_t max_jobs;
@@ -19,9 +22,10 @@ struct switch_config {
     uint64_t lost_after_ns;
     /* The share of frames that a pool may keep; others count as referred to elsewhere. */
     uint32_t keep_ppm;
-    bool paper; /* data packets are the paper's switch's business (paper_protocol.h) */
-    bool chip;  /* ... or that of the program for chips (chip_protocol.h) */
-    bool refer; /* to results in kept buffers, as where all ports send several segments; else copy them */
+    bool paper;   /* data packets are the paper's switch's business (paper_protocol.h) */
+    bool chip;    /* ... or that of the program for chips (chip_protocol.h) */
+    bool lasting; /* it has a secret that outlives its restarts */
+    bool refer;   /* to results in kept buffers, as where all ports send several segments; else copy them */
     uint64_t tick_ns;       /* how often jobs with a quorum are told the time; 0: there are none */
     uint64_t ns_per_kb;     /* of gradient packets, if it cannot keep up (busy.h); else 0 */
     uint64_t message_ns;    /* of a control message, if there may be more than it handles (desk.h); else 0 */
@@ -49,6 +53,7 @@ struct switch_node {
     struct busy busy;
     struct desk desk;
     struct static_job fixed;
+    struct ctl_lasting lasting;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
     uint64_t damaged, malformed;       /* malformed: control messages */
     uint64_t deceived;                 /* damaged or changed packets that it did not drop */

@@ -92,7 +92,7 @@ done
 ranks_succeed 30
 
 net_swagg_stop
-net_swagg_with # from here on nobody is to be lost
+net_swagg_with "state: $NET_DIR" # from here on nobody is to be lost, and who comes back shows his ticket
 
 names_rank_3='ranks? ([0-9, and]+ )?3' # beside others, if those are late
 
