@@ -25,7 +25,7 @@ HEADLINES = (
 )
 # Beside other peers: (benchmark, figure)
 BESIDE = (("thc", "thc_vs_float_tat"), ("thc", "thc_cpu_vs_float"), ("switches", "case1_vs_host_cpu"), ("switches", "case1_vs_host_cpu_p_2x"),
-          ("atp", "atp_beside_tcp_job"))
+          ("atp", "atp_beside_tcp_job"), ("pytorch", "ddp_step_200mbit_vs_gloo"), ("pytorch", "ddp_step_cpu_vs_gloo"))
 
 
 def speed(measured):

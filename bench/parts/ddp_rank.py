@@ -1,0 +1,70 @@
+#!/usr/bin/python3
+"""One rank of a training with DistributedDataParallel whose steps are timed: ddp_rank.py BACKEND[+HOOK] STEPS RANK RANKS MASTER SWITCH. Rank 0 prints
+{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take, {"call_us": {bytes: median}}."""
+import json
+import os
+import statistics
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[0] = os.path.join(ROOT, "python")
+sys.dont_write_bytecode = True
+
+WIDTH, DEPTH, BATCH = 1250, 4, 2  # 6.25 million floats, 25 MB of gradients, which take little to compute
+CALLS = {8: 300, 1 << 20: 30}
+PORT = 29500
+
+
+def training(way, steps, rank, ranks):
+    import torch
+    import torch.distributed as dist
+    from torch.nn.parallel import DistributedDataParallel
+    backend, _, hook = way.partition("+")
+    import torch_swagg
+    from torch_swagg import hooks
+    assert torch_swagg.ProcessGroupSwagg
+    dist.init_process_group(backend, rank=rank, world_size=ranks)
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(DEPTH)))
+    model, state = DistributedDataParallel(network), hooks.SwaggState()
+    if hook:
+        model.register_comm_hook(state, getattr(hooks, hook))
+    x, took = torch.randn(BATCH, WIDTH), []
+    for step in range(-2, steps):  # in the second, buckets are made anew
+        dist.barrier()
+        began = time.monotonic()
+        model(x).square().mean().backward()
+        if step >= 0:
+            took.append(time.monotonic() - began)
+    state.close()
+    dist.barrier()
+    dist.destroy_process_group()
+    return {"step_s": took, "gradient_bytes": sum(p.numel() * 4 for p in network.parameters())}
+
+
+def calls(rank, ranks, switch):
+    import numpy
+    import swagg
+    median = {}
+    with swagg.Job(switch_ip=switch, job="calls", rank=rank, size=ranks) as job:
+        for size, count in CALLS.items():
+            array, took = numpy.ones(size // 4, "f4"), []
+            for _ in range(count):
+                began = time.monotonic()
+                swagg.allreduce(job, array, "max", array)
+                took.append(time.monotonic() - began)
+            median[size] = statistics.median(took) * 1e6
+    return {"call_us": median}
+
+
+def main():
+    way, steps, rank, ranks, master, switch = sys.argv[1:]
+    os.environ.update(MASTER_ADDR=master, MASTER_PORT=str(PORT), SWAGG_SWITCH=switch, OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="eth0",
+                      SWAGG_LIBRARY=os.path.join(ROOT, "build/lib/client/libswagg.so.0"))
+    result = calls(int(rank), int(ranks), switch) if way == "calls" else training(way, int(steps), int(rank), int(ranks))
+    if rank == "0":
+        print(json.dumps(result))
+
+
+main()

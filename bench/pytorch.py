@@ -1,0 +1,87 @@
+"""A step of training with PyTorch, and a call from Python: what pytorch.sh measured."""
+from functools import partial
+from statistics import median
+
+import records
+import rooms
+from figures import Figure, Sample, figure_table, found, table
+from plot import Panel, bars
+
+MEASURES = (*rooms.WORKERS, "python")  # rooms.py
+
+READING = """
+Four hosts, one rank each, on veths; MTU 1500, segmentation offloads off. The model is four layers of 1,250 x 1,250 floats, 25 MB of gradients, on two
+examples, so that a step is communication for the most part: forward, backward, and DistributedDataParallel's average of all gradients, from a barrier on, on
+rank 0. Debian's PyTorch 1.13.1, a thread a rank. gloo goes over a Linux bridge between the same hosts, with the same limits; swagg is the hosts' only switch, with `swagg` as backend,
+or one of its hooks. All ways take turns in each run, and a ratio is taken within each run, of the medians of its steps. Debian has no
+MPI backend of PyTorch. Calls are allreduces without a limit on the links, from Python with numpy and from C with `swagg-perf`.
+"""
+WAYS = {"gloo": "gloo", "swagg": "swagg", "swagg+fp16_hook": "swagg, `fp16_hook`", "swagg+thc_hook": "swagg, `thc_hook`"}
+LINKS = {"200mbit": "200 Mbit/s", "none": "no limit"}
+FIGURES = (
+    Figure("ddp_step_200mbit_vs_gloo", "Over links of 200 Mbit/s a step of DDP with 25 MB of gradients is {:.2f} times as fast as with gloo.", ">= 1.5"),
+    Figure("ddp_step_200mbit_thc_vs_gloo", "With gradients in 4 bits it is {:.2f} times as fast as with gloo.", ">= 4"),
+    Figure("ddp_step_200mbit_fp16_vs_gloo", "With gradients in 16 bits it is {:.2f} times as fast as with gloo."),
+    Figure("ddp_step_cpu_vs_gloo", "Over links without a limit, where CPUs are the limit, a step of DDP is {:.2f} times as fast as with gloo."),
+    Figure("ddp_wire_share_200mbit", "In a step over links of 200 Mbit/s gradients get {:.1%} of what framing leaves of the link.", ">= 0.95"),
+    Figure("python_call_1m_vs_c", "An allreduce of 1 MiB from Python takes {:.2f} times as long as from C.", "<= 1.05"),
+    Figure("python_call_8_us", "An allreduce of 8 bytes from Python takes {:.0f} us.", first_screen=False),
+)
+# Of a frame of 1,514 bytes and what is between two (preamble, check sequence, gap: not counted by the limit of a veth) 1,460 are numbers.
+FRAMING = 1460 / 1514
+RATE = 200e6 / 8
+
+
+def steps(directory):
+    return {key: group for key, group in records.reports(directory).items() if key[0] in LINKS}
+
+
+def seconds(group):
+    return [median(row["step_s"]) for row in group]
+
+
+def ways(directory):
+    rows, calls = steps(directory), {key[1]: group for key, group in records.reports(directory).items() if key[0] == "calls"}
+
+    def ratio(links, way):
+        return records.ratios(seconds(rows[links, "gloo"]), seconds(rows[links, way]))
+
+    def in_c(size):
+        return [next(row["median_us"] if "median_us" in row else row["mean_us"] for row in group if row["bytes"] == size) for group in calls["c"]]
+
+    def in_python(size):
+        return [group["call_us"][str(size)] for group in calls["python"]]
+
+    return {"ddp_step_200mbit_vs_gloo": partial(ratio, "200mbit", "swagg"), "ddp_step_200mbit_thc_vs_gloo": partial(ratio, "200mbit", "swagg+thc_hook"),
+            "ddp_step_200mbit_fp16_vs_gloo": partial(ratio, "200mbit", "swagg+fp16_hook"), "ddp_step_cpu_vs_gloo": partial(ratio, "none", "swagg"),
+            "ddp_wire_share_200mbit": lambda: [row["gradient_bytes"] / median(row["step_s"]) / RATE / FRAMING for row in rows["200mbit", "swagg"]],
+            "python_call_1m_vs_c": lambda: records.ratios(in_python(1 << 20), in_c(1 << 20)), "python_call_8_us": lambda: in_python(8)}
+
+
+def collect(directory):
+    rows = steps(directory)
+    return {"measured": records.measured(len(next(iter(rows.values()))), MEASURES), "figures": found(ways(directory)),
+            "steps": [{"links": links, "way": way, "seconds": seconds(group)} for (links, way), group in sorted(rows.items())]}
+
+
+def answer(data):
+    figures = data["figures"]
+    return (f"Over links of 200 Mbit/s a step with 25 MB of gradients is {Sample(figures['ddp_step_200mbit_vs_gloo']).median:.2f} times as fast as with gloo, and in 4 bits "
+            f"{Sample(figures['ddp_step_200mbit_thc_vs_gloo']).median:.2f} times. Without a limit, where four hosts and the switch share the machine's CPUs, "
+            f"{Sample(figures['ddp_step_cpu_vs_gloo']).median:.2f} times. One line of a script changes: [PyTorch](../pytorch.md).")
+
+
+def step_table(data):
+    rows = [(LINKS[row["links"]], WAYS[row["way"]], f"{1e3 * Sample(row['seconds']).median:.0f}",
+             f"{1e3 * min(row['seconds']):.0f} .. {1e3 * max(row['seconds']):.0f}") for row in data["steps"]]
+    return table(("links", "way", "a step (ms)", "lowest .. highest run"), rows, "llrr")
+
+
+def pages(data):
+    return {"pytorch": "\n\n".join([answer(data), "![How fast a step is beside gloo's](pytorch.svg)", figure_table(FIGURES, data), step_table(data),
+                                    "## How it is measured", READING.strip()])}
+
+
+def plots(data):
+    rows = [(f"{LINKS[row['links']]}, {WAYS[row['way']].replace('`', '')}", Sample(row["seconds"]), "peer" if row["way"] == "gloo" else "ours") for row in data["steps"]]
+    return {"pytorch": bars("A step of DDP with 25 MB of gradients", [Panel("Time of a step", "s: less is better", rows=rows, digits=2)])}
