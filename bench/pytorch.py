@@ -47,7 +47,7 @@ def ways(directory):
         return records.ratios(seconds(rows[links, "gloo"]), seconds(rows[links, way]))
 
     def in_c(size):
-        return [next(row["median_us"] if "median_us" in row else row["mean_us"] for row in group if row["bytes"] == size) for group in calls["c"]]
+        return [next(row["mean_us"] for row in group if row["bytes"] == size) for group in calls["c"]]
 
     def in_python(size):
         return [group["call_us"][str(size)] for group in calls["python"]]

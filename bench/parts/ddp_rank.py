@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """One rank of a training with DistributedDataParallel whose steps are timed: ddp_rank.py BACKEND[+HOOK] STEPS RANK RANKS MASTER SWITCH. Rank 0 prints
-{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take, {"call_us": {bytes: median}}."""
+{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take, {"call_us": {bytes: mean}}."""
 import json
 import os
 import statistics
@@ -46,7 +46,7 @@ def training(way, steps, rank, ranks):
 def calls(rank, ranks, switch):
     import numpy
     import swagg
-    median = {}
+    mean = {}
     with swagg.Job(switch_ip=switch, job="calls", rank=rank, size=ranks) as job:
         for size, count in CALLS.items():
             array, took = numpy.ones(size // 4, "f4"), []
@@ -54,8 +54,8 @@ def calls(rank, ranks, switch):
                 began = time.monotonic()
                 swagg.allreduce(job, array, "max", array)
                 took.append(time.monotonic() - began)
-            median[size] = statistics.median(took) * 1e6
-    return {"call_us": median}
+            mean[size] = statistics.mean(took) * 1e6
+    return {"call_us": mean}
 
 
 def main():
