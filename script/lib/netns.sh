@@ -102,7 +102,7 @@ net_end_processes() { # NAMESPACE
             pids=$(ip netns pids "$1")
             [ -n "$pids" ] || return 0
             # shellcheck disable=SC2086 # one word a process
-            kill -"$signal" $pids 2>/dev/null
+            kill -"$signal" $pids 2>/dev/null || true # gone meanwhile
             sleep 0.1
         done
     done
