@@ -25,6 +25,7 @@ import loss
 import numbers_bench
 import placement
 import plot
+import pytorch
 import reduce
 import report
 import rooms
@@ -93,6 +94,15 @@ def idle_records(directory):
     for run in RUNS:
         for setting in idle.SETTINGS:
             put(directory, f"{run},{setting}.json", {"cpu": 0.04, "allreduce_us": [9.0, 8.0], "rtt_ms": [0.1, 0.2 * run, 0.3]})
+
+
+def pytorch_records(directory):
+    for run in RUNS:
+        for links in pytorch.LINKS:
+            for way in pytorch.WAYS:
+                put(directory, f"{run},{links},{way}.json", {"step_s": [run * (2 if way == "gloo" else 1)] * 3, "gradient_bytes": 25000000})
+        put(directory, f"{run},calls,python.json", {"call_us": {"8": 200, "1048576": 11000}})
+        put(directory, f"{run},calls,c.json", [{"bytes": size, "mean_us": us, "wrong": 0} for size, us in ((8, 100), (1 << 20, 10000))])
 
 
 def core_records(directory):
@@ -230,7 +240,8 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_loop_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
-            "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4)}
+            "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4),
+            "pytorch": ("ddp_step_200mbit_vs_gloo", 2)}
 
 
 def run_report(*arguments):

@@ -80,9 +80,11 @@ int swagg_open_words(struct swagg_job **job, const struct swagg_word *words, siz
                      void (*log)(void *ctx, enum swagg_log_level level, const char *line), void *log_ctx)
 {
     struct swagg_options options = SWAGG_OPTIONS_DEFAULT;
-    if (!job || (!words && n))
-        return client_fail(SWAGG_ERR_ARGUMENT, "swagg_open_words: job or words is NULL");
+    if (!job)
+        return client_fail(SWAGG_ERR_ARGUMENT, "swagg_open_words: job is NULL");
     *job = NULL;
+    if (!words && n)
+        return client_fail(SWAGG_ERR_ARGUMENT, "swagg_open_words: words is NULL");
     for (size_t i = 0; i < n; i++) {
         const int rc = read_option(&options, &words[i]);
         if (rc < 0)
