@@ -276,6 +276,7 @@ TEST(questions)
 static void open_collector_with_group(uint16_t workers)
 {
     open_collector(workers, XFER_ON_ARRIVAL);
+    close_collector();
     cfg.has_group = true;
     collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
 }
