@@ -1,8 +1,9 @@
 """What a page measures, as paths in the repository (its module's MEASURES), and whether that has changed since.
 
 A figure is of the code that it was measured with: what differs in these paths between the measured commit and the files here makes it
-older, whoever changed it, and however."""
+older, whoever changed it, and however, but for comments."""
 import os
+import re
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -28,4 +29,26 @@ def changed_since(commit, paths):
     if git("cat-file", "-e", commit.rstrip("+") + "^{commit}").returncode != 0:
         whole = git("rev-parse", "--is-shallow-repository").stdout.strip() == "false"
         return True if whole else None  # of a commit that is in no history nobody knows what was measured
-    return commit.endswith("+") or git("diff", "--quiet", commit, "--", *paths).returncode != 0
+    if commit.endswith("+"):
+        return True
+    differing = git("diff", "--name-only", commit, "--", *paths).stdout.split()
+    return any(code(path, git("show", f"{commit}:{path}").stdout) != code(path, text_of(path)) for path in differing)
+
+
+def text_of(path):
+    """"": it is gone."""
+    try:
+        with open(os.path.join(ROOT, path), errors="replace") as f:
+            return f.read()
+    except FileNotFoundError:
+        return ""
+
+
+COMMENT_OR_TEXT = re.compile(r"/\*.*?\*/|//[^\n]*|(\"(?:\\.|[^\"\\])*\")", re.S)
+
+
+def code(path, text):
+    """What is compiled of it: C without comments and blanks."""
+    if not path.endswith((".c", ".h")):
+        return text
+    return "".join(COMMENT_OR_TEXT.sub(lambda found: found[1] or " ", text).split())

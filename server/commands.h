@@ -1,4 +1,4 @@
-/* What an operator can ask a server for: every view (views.h), and to end jobs. */
+/* What an operator can ask a server for: every view (views/declared.h), and to end jobs. */
 #pragma once
 
 #include "operator/reply.h"

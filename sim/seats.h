@@ -29,9 +29,9 @@ void seats_open(struct seats *s, struct scenario *scenario, struct sim *sim, str
                 struct oracle *oracle, uint64_t *rng);
 void seats_close(struct seats *s);
 
-/* Both: until then; 0: for good. False: there is nobody, or, in a benign scenario, the others cannot do
- * without. */
+/* Until then; 0: for good. False: there is nobody, or, in a benign scenario, the others cannot do without. */
 bool seats_kill(struct seats *s, unsigned host, uint64_t until);
+/* Until then. False: there is nobody, or he is stopped already. */
 bool seats_stop(struct seats *s, unsigned host, uint64_t until);
 
 /* Whether no job ends with its switch, as things are. */

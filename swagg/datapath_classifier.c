@@ -2,6 +2,7 @@
 #include "datapath_make.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -124,6 +125,8 @@ int datapath_make_classifier(struct datapath *dp, const struct config *cfg)
     add_control(&t, CTL_PORT);
     add_parents(&t, dp->uplinks);
     add_flows(&t, cfg);
+    if (t.rules == CLASSIFIER_RULES_MAX) /* one more may have found no room */
+        return log_fail(-ENOSPC, "the classifier has room for fewer than %d rules", CLASSIFIER_RULES_MAX);
     dp->classifier.rcu = dp->rcu;
     rc = classifier_publish(&dp->classifier, &t);
     if (rc < 0)

@@ -313,6 +313,11 @@ def test_what_has_changed_since(temporary):
     assert rooms.changed_since("0123456789", ["room"]), "of a commit that this history does not have"
     put(repository, "room", "one")
     assert not rooms.changed_since(first, ["room"])
+    third = commit(repository, **{"code.c": "int a; /* one */"})
+    put(repository, "code.c", "int a;\n// two")
+    assert not rooms.changed_since(third, ["code.c"]), "comments are not what is measured"
+    put(repository, "code.c", "int b; /* one */")
+    assert rooms.changed_since(third, ["code.c"])
     subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{repository}", temporary / "shallow"], check=True)
     rooms.ROOT = temporary / "shallow"
     assert rooms.changed_since(first, ["room"]) is None and not rooms.changed_since(second, ["room"])

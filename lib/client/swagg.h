@@ -309,7 +309,8 @@ struct swagg_turnout {
 int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 
 /* Ends the job on all ranks: the peers' calls fail with SWAGG_ERR_ABORTED and this text, and so do this
- * rank's. why may be NULL, and is copied. Any thread may call this until swagg_close. */
+ * rank's. why may be NULL, and is copied. Any thread may call this until swagg_close; during a
+ * collective of another thread it waits for that one's end. Not from log or progress. */
 void swagg_abort(struct swagg_job *job, const char *why);
 
 /* Leaves the job and frees everything. NULL is fine. Waits for buffered reduces, at most call_timeout_ms; if

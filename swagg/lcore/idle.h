@@ -19,7 +19,7 @@
  * run on this machine, too, the program that the lcore waits for may be waiting for the lcore's CPU.
  *
  * One offer (sched_yield) is seldom taken: the kernel counts an lcore's time a ninth of a program's
- * (lcores.h), so it takes nine offers to bring a program one turn. MPI's processes offer the CPU back
+ * (lcore.c), so it takes nine offers to bring a program one turn. MPI's processes offer the CPU back
  * after every look, and two of them that share it with an lcore had a turn in 20 to 40 us each. So, while
  * somebody wants the CPU, it is offered until it is taken.
  *

@@ -21,6 +21,9 @@ TEST(it_outlives_a_restart)
     CU_ASSERT_EQUAL(lasting_open(&first, folder), 0);
     CU_ASSERT(first.is_new && memcmp(first.secret, none, sizeof none) != 0);
     CU_ASSERT_EQUAL(lasting_open(&second, folder), 0);
+    CU_ASSERT(second.is_new && memcmp(first.secret, second.secret, sizeof first.secret) == 0);
+    CU_ASSERT_EQUAL(utimensat(AT_FDCWD, path, (struct timespec[]){{.tv_sec = 1}, {.tv_sec = 1}}, 0), 0);
+    CU_ASSERT_EQUAL(lasting_open(&second, folder), 0);
     CU_ASSERT(!second.is_new && memcmp(first.secret, second.secret, sizeof first.secret) == 0);
     CU_ASSERT(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600 && st.st_size == KEYS_SECRET_BYTES);
 }

@@ -56,7 +56,8 @@ struct ctl_tenant_key {
 /* What the lives of one switch have in common: the secret of which tickets are made (guard.h). */
 struct ctl_lasting {
     uint8_t secret[KEYS_SECRET_BYTES];
-    bool is_new; /* made at this start, so that no rank of an earlier life has a ticket: those are believed */
+    bool is_new; /* made so lately that ranks of an earlier life may have no ticket of it: those are believed
+                  */
 };
 
 /* The late result of prepare: what it would have returned, and the arguments that it would have filled in. */

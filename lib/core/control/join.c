@@ -214,11 +214,12 @@ static bool is_not_believed(struct ctl_registry *r, const struct ctl_endpoint *f
     struct ctl_failure why;
     if (ctl_guard_believes(&r->guard, m))
         return false;
-    ctl_failure_set(
-        &why, CTL_CANNOT_RESUME, m->head.rank,
-        "nothing shows that rank %u was in the job before the switch restarted: its JOIN lacks the "
-        "ticket that READY gave it",
-        m->head.rank);
+    ctl_failure_set(&why, CTL_CANNOT_RESUME, m->head.rank,
+                    "nothing shows that rank %u was in the job before the switch restarted: its %s",
+                    m->head.rank,
+                    m->join.ticket == 0 ? "JOIN has no ticket, as of a library, or a switch below, that is "
+                                          "older than this switch"
+                                        : "ticket is not of this switch's secret (state)");
     ctl_answer_refused(r, from, &m->head, &why);
     return true;
 }

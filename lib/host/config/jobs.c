@@ -66,6 +66,7 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
     return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
 }
 
+/* Replayed and static ones come first, in this order: a reload counts on it (swagg/control/static_jobs.c). */
 static const struct config_jobs_list *const lists[] = {
     &config_replay_jobs, &config_static_jobs, &config_hostagg_jobs, &config_clone_jobs, &config_atp_jobs};
 

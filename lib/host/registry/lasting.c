@@ -2,16 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "sodium_keys.h"
 
 #define FILE_NAME "tickets.secret"
+enum { YOUNG_S = 600 };
 
 /* Whether nobody else can have read or written it. */
 static int check(int fd, const char *path)
@@ -27,21 +31,33 @@ static int check(int fd, const char *path)
     return -EPERM;
 }
 
+/* Whether jobs may still be there that began before it was made: a host may have to start more than once
+ * until all of them have tickets. */
+static bool is_young(int fd)
+{
+    struct stat st;
+    const time_t now = time(NULL);
+
+    return fstat(fd, &st) == 0 && now >= st.st_mtime && now - st.st_mtime < YOUNG_S;
+}
+
 static int read_secret(int fd, const char *path, struct ctl_lasting *lasting)
 {
     uint8_t bytes[KEYS_SECRET_BYTES + 1];
-    const int rc = check(fd, path);
-    const ssize_t n = rc < 0 ? 0 : read(fd, bytes, sizeof(bytes));
+    int rc = check(fd, path);
 
     if (rc < 0)
         return rc;
-    if (n != KEYS_SECRET_BYTES) {
+    if (read(fd, bytes, sizeof(bytes)) == KEYS_SECRET_BYTES) {
+        memcpy(lasting->secret, bytes, KEYS_SECRET_BYTES);
+        lasting->is_new = is_young(fd);
+    } else {
+        rc = -EINVAL;
         log_error("state: %s is not what swagg has written: remove it, and the next start makes another",
                   path);
-        return -EINVAL;
     }
-    memcpy(lasting->secret, bytes, KEYS_SECRET_BYTES);
-    return 0;
+    keys_erase(bytes, sizeof(bytes));
+    return rc;
 }
 
 /* On the disk, so that it outlives the machine's restart. */
@@ -58,7 +74,7 @@ static int settle(const char *folder)
 /* Whole or not at all, whoever else makes one now: -EEXIST if he was first. */
 static int make(const char *folder, const char *path, struct ctl_lasting *lasting)
 {
-    char fresh[PATH_MAX + 16];
+    char fresh[PATH_MAX + 32];
     int fd, rc = 0;
 
     for (size_t i = 0; i < KEYS_SECRET_BYTES; i += sizeof(uint64_t)) {
@@ -66,13 +82,15 @@ static int make(const char *folder, const char *path, struct ctl_lasting *lastin
 
         memcpy(lasting->secret + i, &word, sizeof(word));
     }
-    snprintf(fresh, sizeof(fresh), "%s.%ld", path, (long)getpid());
-    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    snprintf(fresh, sizeof(fresh), "%s.%016" PRIx64, path,
+             secret64()); /* nobody else's, who may have this pid elsewhere */
+    fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
+    errno = EIO; /* of a short write */
     if (write(fd, lasting->secret, KEYS_SECRET_BYTES) != KEYS_SECRET_BYTES || fsync(fd) < 0 ||
         link(fresh, path) < 0)
-        rc = errno != 0 ? -errno : -EIO;
+        rc = -errno;
     close(fd);
     unlink(fresh);
     return rc < 0 ? rc : settle(folder);

@@ -22,7 +22,7 @@
 #include "port/linux/lock.h"
 
 /* --- the record of what has been switched on: a file in /run/swagg for each interface, which is written and
- * removed by the process that has the interface (eal.c). If swagg is killed, the next swagg that starts in
+ * removed by the process that has the interface (lock.h). If swagg is killed, the next swagg that starts in
  * that network namespace switches it off --- */
 
 #define NAMESPACE "namespace" /* a record's line with the inode number of its network namespace */

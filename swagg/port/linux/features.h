@@ -14,7 +14,7 @@ struct linux_features {
 };
 
 /* Has the interface merge TCP segments and UDP datagrams, as far as the kernel can, and records what that
- * changes. The caller has the interface to itself (eal.c). True if it merges anything. */
+ * changes. The caller has the interface to itself (lock.h). True if it merges anything. */
 bool linux_merge(unsigned if_index, struct linux_features *changed);
 
 /* Switches off the features that linux_merge has switched on, and no others. The interface may be gone by
