@@ -5,7 +5,6 @@ For torchrun, or any launcher that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER
 import argparse
 import csv
 import gzip
-import os
 import sys
 import time
 from pathlib import Path
@@ -83,5 +82,4 @@ def main():
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     main()

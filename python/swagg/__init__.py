@@ -17,5 +17,6 @@ def __getattr__(name):
     """Functions on arrays, where there is numpy."""
     if name in __all__:
         from . import _arrays
-        return getattr(_arrays, name)
+        globals()[name] = getattr(_arrays, name)
+        return globals()[name]
     raise AttributeError(f"module 'swagg' has no attribute '{name}'")

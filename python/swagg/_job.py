@@ -1,11 +1,14 @@
 """Jobs: the ranks that sum together, and their calls."""
 from __future__ import annotations
 
+import atexit
 import ctypes
 import enum
 import logging
+import os
 import queue
 import threading
+import weakref
 from concurrent.futures import Future
 from typing import Any, Callable, Optional, Sequence
 
@@ -46,14 +49,17 @@ class Error(RuntimeError):
     """A call has failed. Its text has what happened, and which ranks are missing. After any status but ARGUMENT a
     job can only be closed."""
 
-    def __init__(self, status: int):
-        self.status = Status(status)
-        super().__init__(f"{_swagg.swagg_strerror(status).decode()}: {_swagg.swagg_last_error().decode()}")
+    def __init__(self, status: int, text: str):
+        super().__init__(status, text)
+        self.status, self.text = Status(status), text
+
+    def __str__(self) -> str:
+        return f"{_swagg.swagg_strerror(self.status).decode()}: {self.text}"
 
 
 def _check(status: int) -> None:
     if status < 0:
-        raise Error(status)
+        raise Error(status, _swagg.swagg_last_error().decode())
 
 
 def version() -> str:
@@ -71,6 +77,17 @@ def _write_log(_ctx, level, line):
     _log.log(_LEVELS[level], "%s", line.decode("utf-8", "replace"))
 
 
+_open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
+
+
+@atexit.register
+def _leave() -> None:
+    """The program ends: jobs that are idle are left properly. The peers of the others hear of a rank that is lost."""
+    for job in list(_open_jobs):
+        if job._pending == 0:
+            job.close()
+
+
 class Job:
     """A rank's part in a job. Every rank makes the same calls in the same order.
 
@@ -80,17 +97,20 @@ class Job:
 
     Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the
     package. Calls from several threads wait for each other. post() has a thread of the job make a call, in the order in
-    which they are posted; blocking calls wait until all posted ones are done."""
+    which they are posted; blocking calls wait until all posted ones are done. A child process has no part in a job that was
+    opened before the fork: it opens another."""
 
     def __init__(self, **options: Any):
         said = {name: str(value).encode() for name, value in options.items() if value is not None}
         words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
-        self._job = ctypes.c_void_p()
-        self._making = threading.RLock()
+        self._job, self._process = ctypes.c_void_p(), os.getpid()
+        self._making, self._posting = threading.RLock(), threading.RLock()
         self._posted: "queue.SimpleQueue[Optional[tuple]]" = queue.SimpleQueue()
         self._poster: Optional[threading.Thread] = None
+        self._pending, self._closing = 0, False
         _check(_swagg.swagg_open_words(ctypes.byref(self._job), words, len(said), _write_log, None))
         self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
+        _open_jobs.add(self)
 
     def allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0) -> None:
         """recv[i] = op over all ranks' send[i]; they may be the same. name: of the tensor, for compressed calls (swagg_name_tensor)."""
@@ -109,12 +129,21 @@ class Job:
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
         buffers are in use until the future is done."""
         future: "Future[Any]" = Future()
-        self._open()
-        if self._poster is None:
-            self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
-            self._poster.start()
-        self._posted.put((future, call, arguments))
+        future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
+        with self._posting:
+            self._open()
+            if self._closing:
+                raise ValueError("the job is closed")
+            if self._poster is None:
+                self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
+                self._poster.start()
+            self._pending += 1
+            self._posted.put((future, call, arguments))
         return future
+
+    def is_poster(self) -> bool:
+        """Whether this is the thread that makes posted calls: nothing that is posted is done before it goes on."""
+        return self._poster is threading.current_thread()
 
     def stats(self) -> dict[str, float]:
         """Totals since the job was opened, of this rank: struct swagg_stats of swagg.h."""
@@ -123,17 +152,22 @@ class Job:
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
 
     def abort(self, why: str = "") -> None:
-        """Ends the job on all ranks: their calls fail with this text. From any thread."""
-        if self._job:
-            _swagg.swagg_abort(self._job, why.encode())
+        """Ends the job on all ranks: their calls fail with this text. From any thread; waits for a call that is being made."""
+        with self._making:
+            if self._job:
+                _swagg.swagg_abort(self._job, why.encode("utf-8", "replace"))
 
     def close(self) -> None:
         """Waits for what was posted, leaves the job and frees everything. A second time: nothing."""
-        poster, self._poster = self._poster, None
-        if poster is not None:
-            self._posted.put(None)
-            if poster is not threading.current_thread():  # a destructor may run there
-                poster.join()
+        if os.getpid() != self._process:
+            return
+        with self._posting:
+            self._closing = True
+            poster, self._poster = self._poster, None
+            if poster is not None:
+                self._posted.put(None)
+        if poster is not None and poster is not threading.current_thread():  # a destructor may run there
+            poster.join()
         with self._making:
             job, self._job = self._job, ctypes.c_void_p()
             _swagg.swagg_close(job)
@@ -149,6 +183,8 @@ class Job:
     def _open(self) -> ctypes.c_void_p:
         if not self._job:
             raise ValueError("the job is closed")
+        if os.getpid() != self._process:
+            raise ValueError("the job was opened before this process was forked: open another")
         return self._job
 
     def _allreduce(self, send, recv, count, type, op, name):
@@ -157,7 +193,8 @@ class Job:
         return _swagg.swagg_allreduce(self._open(), send, recv, count, type, op)
 
     def _make(self, call, *arguments):
-        if self._poster is not None and self._poster is not threading.current_thread():
+        self._open()
+        if self._poster is not None and not self.is_poster():
             self.post(self._make, call, *arguments).result()  # behind what was posted
             return
         with self._making:
@@ -174,6 +211,8 @@ class Job:
                 result = call(*arguments)
             except BaseException as raised:  # the future's to raise
                 error = raised
+            with self._posting:
+                self._pending -= 1
             del item, call, arguments  # before anybody hears of it: buffers, and what the call was of, are the caller's again
             if error is None:
                 future.set_result(result)

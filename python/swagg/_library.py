@@ -7,7 +7,6 @@ import os
 SONAME = "libswagg.so.0"
 
 LOG = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
-NO_LOG = LOG()
 
 
 class Word(ctypes.Structure):
@@ -53,11 +52,12 @@ def load():
             ("swagg_abort", None, (job, ctypes.c_char_p)),
             ("swagg_close", None, (job,)),
             ("swagg_element_size", size, (number, number)),
-            ("swagg_numbers_carry", number, (number, number, number)),
             ("swagg_get_stats", number, (job, ctypes.POINTER(Stats))),
             ("swagg_version", ctypes.c_char_p, ()),
             ("swagg_strerror", ctypes.c_char_p, (number,)),
             ("swagg_last_error", ctypes.c_char_p, ())):
-        function = getattr(library, name)
+        function = getattr(library, name, None)
+        if function is None:
+            raise ImportError(f"{path} has no {name}: it is older than this package")
         function.restype, function.argtypes = result, arguments
     return library

@@ -7,6 +7,8 @@ The environment says where the switch is (SWAGG_SWITCH, on rank 0 at least), and
 docs/libswagg.md: SWAGG_MODE=arrival, SWAGG_KEY_FILE=... torch_swagg.hooks has communication hooks for DistributedDataParallel over
 any backend.
 """
+import inspect
+
 import torch.distributed as dist
 
 from .group import ProcessGroupSwagg
@@ -15,9 +17,11 @@ __all__ = ["ProcessGroupSwagg", "register"]
 
 
 def register() -> None:
-    """Makes "swagg" a backend. Importing this module does it; torch 2 does by its entry points."""
-    if "swagg" not in (name.lower() for name in getattr(dist.Backend, "backend_list", ())) and not hasattr(dist.Backend, "SWAGG"):
-        dist.Backend.register_backend("swagg", ProcessGroupSwagg)
+    """Makes "swagg" a backend. Importing this module does it."""
+    if hasattr(dist.Backend, "SWAGG"):
+        return
+    more = {"devices": ["cpu", "cuda"]} if "devices" in inspect.signature(dist.Backend.register_backend).parameters else {}
+    dist.Backend.register_backend("swagg", ProcessGroupSwagg, **more)
 
 
 register()

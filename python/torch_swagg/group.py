@@ -1,4 +1,4 @@
-"""A process group of torch.distributed, in its two dialects: torch 1.13's ProcessGroup and torch 2's Backend.
+"""A process group of torch.distributed.
 
 Summed by the switch are allreduce, reduce and reduce_scatter (an allreduce of which each rank keeps its part). What adds nothing goes to
 gloo, which meets through the same store. Calls are made in the order in which they were begun, by the job's thread."""
@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import collections
 import weakref
-from concurrent.futures import Future
+from concurrent.futures import Future, TimeoutError
 from datetime import timedelta
 from typing import Callable
 
@@ -14,22 +14,25 @@ import torch
 import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
-from .jobs import open_job
-from .tensors import Buffer, op_of, torch_future
+from .jobs import milliseconds, open_job
+from .tensors import Buffer, op_of, put, torch_future
 
-BASE = getattr(c10d, "Backend", dist.ProcessGroup)
-WORKS_KEPT = 256
+WORKS_KEPT = 8
 
 
 class SwaggWork(c10d.Work):
     """A call that has begun. done: concurrent.futures' Future of it, whose exceptions are as they were raised."""
 
-    def __init__(self, done: Future, value):
+    def __init__(self, done: Future, value, tensors):
         super().__init__()
-        self._done, self._future = done, torch_future(done, value)
+        self._done, self._future = done, torch_future(done, value, tensors)
 
     def wait(self, timeout: timedelta = timedelta(0)) -> bool:
-        self._done.result()
+        seconds = timeout.total_seconds()
+        try:
+            self._done.result(seconds if seconds > 0 else None)
+        except TimeoutError as error:
+            raise RuntimeError(f"the call has not ended within {seconds} s") from error
         self._future.wait()
         return True
 
@@ -52,16 +55,18 @@ class SwaggWork(c10d.Work):
         self.wait()
 
 
-class ProcessGroupSwagg(BASE):
+class ProcessGroupSwagg(dist.ProcessGroup):
     def __init__(self, store, rank: int, size: int, timeout: timedelta = timedelta(minutes=30)):
         super().__init__(rank, size)
         self._rank, self._size = rank, size
         self._gloo = c10d.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout=timeout)
-        # Of a Python object that only C++ holds torch forgets what Python had added: the latest ones are kept.
-        self._works: collections.deque = collections.deque(maxlen=WORKS_KEPT)
+        # Its barriers are begun by the job's thread, so they have a group of their own: gloo's calls have one order.
+        self._barriers = c10d.ProcessGroupGloo(dist.PrefixStore("barriers", store), rank, size, timeout=timeout)
+        # Of a Python object that only C++ holds torch forgets what Python had added: those are kept that have not ended, and the latest.
+        self._works: collections.deque = collections.deque()
         self._job = None
         if size > 1:
-            ms = int(timeout.total_seconds() * 1000)
+            ms = milliseconds(timeout)
 
             def exchange(said):
                 if rank == 0:
@@ -69,17 +74,21 @@ class ProcessGroupSwagg(BASE):
                 return store.get("swagg").decode()
 
             self._job = open_job(exchange, rank, size, join_timeout_ms=ms, call_timeout_ms=ms)
-            weakref.finalize(self, self._job.close)
+            weakref.finalize(self, self._job.close).atexit = False  # swagg's own, then
 
     def _begin(self, value, call: Callable, *arguments) -> SwaggWork:
         """call(*arguments) in the job's thread; alone there is nothing to add."""
+        if self._job is not None and self._job.is_poster():
+            raise RuntimeError("a call of this group, begun by what follows another one's end, would wait for itself: PowerSGD's hooks do that")
         if self._job is None:
             done: Future = Future()
             done.set_result(None)
         else:
             done = self._job.post(call, *arguments)
-        work = SwaggWork(done, value)
+        work = SwaggWork(done, value, value)
         self._works.append(work)
+        while len(self._works) > WORKS_KEPT and self._works[0].is_completed():
+            self._works.popleft()
         return work
 
     def getBackendName(self) -> str:
@@ -101,7 +110,11 @@ class ProcessGroupSwagg(BASE):
             buffer.allreduce(self._job)
 
     def allreduce(self, tensors, opts=c10d.AllreduceOptions()):
-        return self._begin(tensors, self._allreduce_all, [Buffer(t, op_of(opts.reduceOp)) for t in tensors])
+        tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors  # as groups in C++ do, too
+        if any(t.is_sparse for t in tensors):
+            return self._gloo.allreduce(tensors, opts)
+        op = op_of(getattr(opts, "reduceOp", opts))
+        return self._begin(tensors, self._allreduce_all, [Buffer(t, op) for t in tensors])
 
     allreduce_coalesced = allreduce
 
@@ -115,10 +128,10 @@ class ProcessGroupSwagg(BASE):
 
         def call():
             buffer.allreduce(self._job)
-            output.copy_(whole.view(self._size, -1)[self._rank].view_as(output))
+            put(output, whole.view(self._size, -1)[self._rank].view_as(output))
 
         if self._job is None:
-            output.copy_(whole.view_as(output))
+            put(output, whole.view_as(output))
         return self._begin([output], call)
 
     def reduce_scatter(self, outputs, inputs, opts=c10d.ReduceScatterOptions()):
@@ -169,5 +182,5 @@ class ProcessGroupSwagg(BASE):
     def barrier(self, opts=c10d.BarrierOptions()):
         """Behind the calls that have begun, as with other backends."""
         if self._job is None:
-            return self._gloo.barrier(opts)
-        return self._begin([], lambda: self._gloo.barrier(opts).wait())
+            return self._barriers.barrier(opts)
+        return self._begin([], lambda: self._barriers.barrier(opts).wait())

@@ -9,20 +9,25 @@ import torch
 import torch.distributed as dist
 from swagg import Job, Op
 
-from .jobs import open_job
+from .jobs import milliseconds, open_job
 from .tensors import Buffer, torch_future
 
 
+MOST_NAME = 2**63 - 1
+
+
 class SwaggState:
-    """options: of the jobs, as docs/libswagg.md has them; else the environment's."""
+    """options: of the jobs, as docs/libswagg.md has them; else the environment's. What a hook is about it says itself. close() leaves the
+    jobs, on all ranks alike; else they are left at the program's end."""
 
     def __init__(self, process_group: Optional[dist.ProcessGroup] = None, **options: Any):
         self.group, self.options, self.jobs = process_group, options, {}
 
     def job(self, **more: Any) -> Job:
-        key = tuple(sorted(more.items()))
+        key, ms = tuple(sorted(more.items())), milliseconds(dist.distributed_c10d.default_pg_timeout)
         if key not in self.jobs:
-            self.jobs[key] = open_job(self._exchange, dist.get_rank(self.group), dist.get_world_size(self.group), **self.options, **more)
+            options = {"join_timeout_ms": ms, "call_timeout_ms": ms, **self.options, **more}
+            self.jobs[key] = open_job(self._exchange, dist.get_rank(self.group), dist.get_world_size(self.group), **options)
         return self.jobs[key]
 
     def _exchange(self, said):
@@ -37,7 +42,7 @@ class SwaggState:
         self.jobs = {}
 
     def __getstate__(self):
-        """Checkpoints have the options; jobs are opened anew."""
+        """Checkpoints have the options; jobs are opened anew, in the default group: set another one behind it."""
         return {**self.__dict__, "group": None, "jobs": {}}
 
 
@@ -47,8 +52,9 @@ def _average(state: SwaggState, bucket: dist.GradBucket, **more: Any) -> torch.f
         future: torch.futures.Future = torch.futures.Future()
         future.set_result(tensor)
         return future
-    job, buffer = state.job(**more), Buffer(tensor, Op.AVG)
-    return torch_future(job.post(buffer.allreduce, job, bucket.index() + 1), tensor)
+    job, buffer = state.job(**{"numbers": "native", "compression": "none", **more}), Buffer(tensor, Op.AVG)
+    name = hash(tuple(map(id, bucket.parameters()))) & MOST_NAME or 1  # of what is left out: buckets are made anew after the first step
+    return torch_future(job.post(buffer.allreduce, job, name), tensor, [tensor])
 
 
 def swagg_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:

@@ -22,12 +22,16 @@ def op_of(op: dist.ReduceOp) -> Op:
     raise ValueError(f"{op} is no operation of swagg's: use one of {', '.join(OPS)}")
 
 
+def put(tensor: torch.Tensor, value: torch.Tensor) -> None:
+    """In a thread that has none of the modes in which the caller made the tensor."""
+    with torch.inference_mode(tensor.is_inference()), torch.no_grad():
+        tensor.detach().copy_(value)
+
+
 class Buffer:
     """A tensor's elements in the host's memory, in one piece: the tensor itself, or a copy."""
 
     def __init__(self, tensor: torch.Tensor, op: Op):
-        if tensor.is_sparse:
-            raise TypeError("sparse tensors are not summed: make it dense")
         self.type, self.op = TYPES.get(tensor.dtype), op
         if self.type == Type.BOOL:
             self.op = OPS_OF_BOOL.get(op, op)
@@ -47,13 +51,13 @@ class Buffer:
 
     def put_back(self) -> None:
         if self.host.data_ptr() != self.tensor.data_ptr():
-            self.tensor.copy_(self.host)
+            put(self.tensor, self.host)
 
 
-def torch_future(done: Future, value) -> torch.futures.Future:
-    """torch's future of a call: value, or the call's error. torch's set_exception is Python's alone: who waits in C++, as DDP does, would
+def torch_future(done: Future, value, tensors) -> torch.futures.Future:
+    """torch's future of a call with tensors: value, or the call's error. torch's set_exception is Python's alone: who waits in C++, as DDP does, would
     take the exception for the value. What then() raises is an error there, too."""
-    began: torch.futures.Future = torch.futures.Future()
+    began: torch.futures.Future = torch.futures.Future(devices=sorted({t.device for t in tensors if t.is_cuda}, key=str))
 
     def end(_):
         done.result()
