@@ -54,6 +54,26 @@ TEST(who_resumes_soon_after_the_start_comes_back)
     close_stage(s);
 }
 
+/* So whoever says so later has no claim to his place before others. */
+TEST(who_resumes_later_makes_room_as_newcomers_do)
+{
+    play(4, "wait 60\n"
+            "JOIN a 0/2 job=j1 resume=5\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 0/2 job=j2 host=a resume=5\n"
+            "  b PENDING rank 1\n"
+            "JOIN c 0/2 job=j3 host=a resume=5\n"
+            "  c PENDING rank 1\n"
+            "JOIN d 0/2 job=j4 resume=5\n"
+            "  d PENDING rank 1\n"
+            "loud\n"
+            "wait 0.01\n"
+            "JOIN e 0/2 job=j5\n"
+            "  job 'j1': gives its place to a host that has fewer\n"
+            "  job 'j5': rank 0 of 2 has joined\n"
+            "  e PENDING rank 1\n");
+}
+
 TEST(resume_too_far_apart)
 {
     play(4, "JOIN a 0/2 slots=64 resume=100\n"

@@ -93,10 +93,10 @@ static int excess(const struct ctl_registry *r, const struct ctl_entry *job, con
     return (int)held(r, scope, &its) - (int)held(r, scope, f);
 }
 
-/* The job that gives its entry to another: a forming one of newcomers. It makes room for a job that comes
- * back after a restart, and for a job of a host that has founded clearly fewer. Of several, the youngest job
- * of the host that has founded most. Who has reached a bound of his own gives up a job that counts against
- * it. */
+/* The job that gives its entry to another: a forming one, unless it comes back. It makes room for a job that
+ * comes back after a restart, and for a job of a host that has founded clearly fewer. Of several, the
+ * youngest job of the host that has founded most. Who has reached a bound of his own gives up a job that
+ * counts against it. */
 static struct ctl_entry *find_yielding(struct ctl_registry *r, const struct founder *f, enum scope own,
                                        bool comes_back)
 {
@@ -104,7 +104,7 @@ static struct ctl_entry *find_yielding(struct ctl_registry *r, const struct foun
     int most = comes_back ? INT_MIN : 1;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         struct ctl_entry *job = &r->entries[i];
-        if (job->state != CTL_ENTRY_FORMING || job->resumed || !counts(job, own, f))
+        if (job->state != CTL_ENTRY_FORMING || (job->resumed && job->came_back) || !counts(job, own, f))
             continue;
         int its = excess(r, job, f);
         if (its > most || (best && its == most && job->since > best->since)) {
