@@ -22,7 +22,7 @@
 
 /* Error feedback: what compression has left out of each tensor so far, to be added to it the next time ("THC:
  * Accelerating Distributed Deep Learning Using Tensor Homomorphic Compression", Li et al., 2024,
- * section 4.1).
+ * section 5.1).
  *
  * A tensor is known by its name, if the caller has given it one (swagg_name_tensor), or else by its address;
  * and by its length. Memory is bounded: what was not used for longest is forgotten first. One thread at a

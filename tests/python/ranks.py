@@ -81,6 +81,8 @@ def run(function, ranks, *arguments, killed=()):
 
 def build_directory():
     build = Path(sys.argv[1]).resolve()
+    for name in [name for name in os.environ if name.startswith("SWAGG_")]:
+        del os.environ[name]  # settings of whoever runs this, such as script/test's
     os.environ["SWAGG_LIBRARY"] = str(build / "lib/client/libswagg.so.0")
     return build
 

@@ -1,5 +1,5 @@
 /* The tables of THC ("THC: Accelerating Distributed Deep Learning Using Tensor Homomorphic Compression", Li
- * et al., 2024, sections 4.3 and 5.3, appendix B): what each index that a worker sends stands for.
+ * et al., 2024, sections 4.2 and 5.3, appendix B): what each index that a worker sends stands for.
  *
  * A table has 2^bits values, integers 0 = T(0) < T(1) < ... = granularity. Value v stands for the number -t +
  * 2 t v / granularity, where t is the bound that a standard normal number exceeds, up or down, with
