@@ -17,6 +17,12 @@ IN_NUMPY = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.max
 KINDS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "c8", "c16")
 
 
+def test_version(server):
+    """What pip sees is what the library is."""
+    said = (ranks.ROOT / "python/pyproject.toml").read_text()
+    assert f'version = "{swagg.version().split("+")[0]}"' in said, swagg.version()
+
+
 def job(server, name, rank, **options):
     return swagg.Job(switch_ip=server, job=name, rank=rank, size=RANKS, **options)
 
@@ -116,4 +122,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_types, test_ways, test_mistakes, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_ways, test_mistakes, test_one_raises))
