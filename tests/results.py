@@ -4,10 +4,12 @@ become data, a page and a plot. results.py TEMPORARY_DIRECTORY"""
 import contextlib
 import io
 import json
+import math
 import os
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -345,6 +347,26 @@ def test_what_is_simulated_is_the_same_on_both_its_pages():
         assert f"{simulated[name]:.3f}" == share, f"{name} is {simulated[name]} in switches.json, {share} in scale.md: script/bench switches makes both"
 
 
+def rounds_to(value, number, is_percent):
+    said = float(number.replace(",", "")) / (100 if is_percent else 1)
+    step = 10 ** (math.floor(math.log10(abs(value))) - 1)
+    return abs(said - value) <= max(step / 2, 0.005 if value < 1 else 0) * 1.01
+
+
+def test_the_papers_values_are_those_of_the_pages():
+    """docs/papers.md types our values beside the papers': of each figure named in a cell, the cell has the median, to two digits."""
+    measured = {page.stem: json.loads(page.read_text())["figures"] for page in (ROOT / "docs/results/data").glob("*.json")}
+    for line, text in enumerate((ROOT / "docs/papers.md").read_text().splitlines(), 1):
+        for cell in text.split("|"):
+            numbers = re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?", re.sub(r"\]\([^)]*\)|`[^`]*`", "", cell))
+            for names, page in re.findall(r"\[((?:`\w+`(?:, )?)+)\]\(results/(\w+)\.md", cell):
+                for name in re.findall(r"`(\w+)`", names):
+                    runs = measured[page][name]
+                    median = statistics.median(runs if isinstance(runs, list) else [runs])
+                    is_said = any(rounds_to(median, number, is_percent) for number in numbers for is_percent in (False, "%" in cell))
+                    assert is_said, f"docs/papers.md:{line}: {name} is {median}, the cell says: {cell.strip()}"
+
+
 def test_records_become_pages(temporary):
     docs = temporary / "docs"
     docs.mkdir()
@@ -455,6 +477,7 @@ def main():
     test_every_room_is_there()
     test_committed_pages()
     test_what_is_simulated_is_the_same_on_both_its_pages()
+    test_the_papers_values_are_those_of_the_pages()
     test_records_become_pages(temporary)
     test_a_look_shows_what_there_is(temporary)
     test_a_benchmark_that_is_ended_prints_what_it_has(temporary)
