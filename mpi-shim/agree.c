@@ -1,6 +1,6 @@
 #include "agree.h"
 
-#include "native.h"
+#include "front.h"
 #include "swagg.h"
 
 /* The error that explains most comes first. A mismatch must not be hidden by any other, so it is the very
@@ -25,11 +25,11 @@ void agree(MPI_Comm comm, struct outcome *o)
         int place, rank;
     } mine = {.place = place_of(o->status)}, worst;
     PMPI_Comm_rank(comm, &mine.rank);
-    native_pmpi.allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm);
+    front.native->Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MINLOC, comm);
     o->rank = worst.rank;
     o->status = SWAGG_OK;
     if (worst.place < ERRORS) {
         o->status = order[worst.place];
-        PMPI_Bcast(o->text, sizeof o->text, MPI_CHAR, worst.rank, comm);
+        front.native->Bcast(o->text, sizeof o->text, MPI_CHAR, worst.rank, comm);
     }
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "front.h"
 #include "report.h"
 
 enum { RANKS_MAX = 1024 }; /* of swagg_options */
@@ -14,7 +15,6 @@ enum { SMALL_CALLS = 100 };
 
 static const struct settings *settings;
 
-static int keyval = MPI_KEYVAL_INVALID;
 static struct shim_comm *all; /* under the mutex */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -38,15 +38,12 @@ static void take_from_list(struct shim_comm *c)
     pthread_mutex_unlock(&mutex);
 }
 
-static int on_delete(MPI_Comm comm, int key, void *value, void *unused)
+void comm_gone(struct shim_comm *c)
 {
-    struct shim_comm *c = value;
-    (void)comm, (void)key, (void)unused;
     take_from_list(c);
     if (c->team)
         team_leave(c->team);
     free(c);
-    return MPI_SUCCESS;
 }
 
 /* Whether all its processes took part in the roll call; processes that were started later, or separately, may
@@ -89,24 +86,21 @@ static struct shim_comm *create(MPI_Comm comm)
     c->handle = comm;
     comm_label_of(comm, &c->label);
     put_in_list(c);
-    PMPI_Comm_set_attr(comm, keyval, c);
+    front.keep(comm, c);
     return c;
 }
 
-int comm_init(const struct settings *s)
+void comm_init(const struct settings *s, int world, bool threads)
 {
     settings = s;
-    jobs_init();
-    team_init(s);
-    return PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
+    jobs_init(world);
+    team_init(s, threads);
 }
 
 struct shim_comm *comm_state(MPI_Comm comm)
 {
-    void *value;
-    int found;
-    PMPI_Comm_get_attr(comm, keyval, &value, &found);
-    return found ? value : create(comm);
+    struct shim_comm *c = front.kept(comm);
+    return c ? c : create(comm);
 }
 
 /* Whether its collectives of so many bytes are for the switch. */
@@ -162,9 +156,8 @@ enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
 void comm_exit(void)
 {
     /* No rank leaves while others may still wait for a part of a result. */
-    PMPI_Barrier(MPI_COMM_WORLD);
+    front.native->Barrier(MPI_COMM_WORLD);
     while (all)
-        PMPI_Comm_delete_attr(all->handle, keyval);
-    PMPI_Comm_free_keyval(&keyval);
+        front.drop(all->handle);
     team_exit();
 }

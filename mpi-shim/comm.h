@@ -1,5 +1,5 @@
-/* The shim's state of a communicator. It is kept as an attribute of the communicator, from the first
- * collective that could be offloaded until the communicator is freed, or MPI_Finalize.
+/* The shim's state of a communicator. Its front keeps it (front.h), from the first collective that could be
+ * offloaded until the communicator is freed, or MPI_Finalize.
  *
  * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
  * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
@@ -25,8 +25,8 @@ struct shim_comm {
     struct shim_comm *next, **link;
 };
 
-/* After MPI_Init, collective over MPI_COMM_WORLD. *s must outlive all calls. Returns an MPI error code. */
-int comm_init(const struct settings *s);
+/* *s must outlive all calls; what the others are: offload_init(). */
+void comm_init(const struct settings *s, int world, bool threads);
 
 /* The state of comm, which must be valid. */
 struct shim_comm *comm_state(MPI_Comm comm);
@@ -34,6 +34,9 @@ struct shim_comm *comm_state(MPI_Comm comm);
 /* For each collective of so many bytes that the switch could do, once: whether it goes there, and why not.
  * May be collective over the communicator; all ranks come to the same answer. */
 enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes);
+
+/* For the front: the communicator is being freed. */
+void comm_gone(struct shim_comm *c);
 
 /* Before MPI_Finalize: closes every team that is left. */
 void comm_exit(void);

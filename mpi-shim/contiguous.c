@@ -1,18 +1,21 @@
 #include "contiguous.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
-static int keyval =
-    MPI_KEYVAL_INVALID; /* the attribute's value is the named type, whose handle is never freed */
+/* The attribute's value is the named type, whose handle is never freed. */
+static int keyval = MPI_KEYVAL_INVALID;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-int contiguous_init(void)
+static void make_keyval(void)
 {
-    return PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL);
+    PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, MPI_TYPE_NULL_DELETE_FN, &keyval, NULL);
 }
 
 void contiguous_exit(void)
 {
-    PMPI_Type_free_keyval(&keyval);
+    if (keyval != MPI_KEYVAL_INVALID)
+        PMPI_Type_free_keyval(&keyval);
 }
 
 /* How a type was made: MPI_Type_get_contents. */
@@ -106,6 +109,7 @@ MPI_Datatype contiguous_of(MPI_Datatype type, size_t *count)
     MPI_Count whole, element;
     if (type == MPI_DATATYPE_NULL || !type)
         return MPI_DATATYPE_NULL;
+    pthread_once(&once, make_keyval);
     PMPI_Type_get_attr(type, keyval, &value, &found);
     MPI_Datatype named = found ? value : resolve(type);
     if (!found)

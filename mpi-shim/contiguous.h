@@ -6,8 +6,7 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* After MPI_Init and before MPI_Finalize. The first returns an MPI error code. */
-int contiguous_init(void);
+/* Before MPI_Finalize. */
 void contiguous_exit(void);
 
 /* The named type, and in *count how many of its elements one item of `type` has; MPI_DATATYPE_NULL: there is

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "front.h"
 #include "report.h"
 
 /* What compressed sums (SWAGG_COMPRESSION) have cost in exactness. */
@@ -30,9 +31,9 @@ static uint64_t *past;                                    /* [world]: waits in j
 static struct compressed past_compressed;                 /* of these */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* for all of the above */
 
-void jobs_init(void)
+void jobs_init(int ranks)
 {
-    PMPI_Comm_size(MPI_COMM_WORLD, &world);
+    world = ranks;
     past = allocate_or_abort(MPI_COMM_WORLD, (size_t)world * sizeof *past, "times of waiting");
 }
 
@@ -97,8 +98,8 @@ void jobs_compressed(char *text, size_t size)
     uint64_t most = 0;
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    PMPI_Reduce(squares, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    PMPI_Reduce(&mine.calls, &most, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    front.native->Reduce(squares, all, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    front.native->Reduce(&mine.calls, &most, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
     *text = '\0';
     if (rank == 0 && most > 0)
         snprintf(text, size,

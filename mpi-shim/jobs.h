@@ -17,8 +17,8 @@ struct job_facts {
     char allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT]; /* which sizes go to the switch */
 };
 
-/* After MPI_Init. */
-void jobs_init(void);
+/* `ranks` is how many MPI_COMM_WORLD has. */
+void jobs_init(int ranks);
 
 /* The job is there; its waits and compressed calls until now are not counted. facts->in_world must live until
  * jobs_leave, which must come before swagg_close; the rest is copied. */

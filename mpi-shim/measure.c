@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "native.h"
+#include "front.h"
 #include "random/splitmix.h"
 #include "report.h"
 
@@ -26,9 +26,9 @@ static void call(struct bench *b, enum kind kind, enum way way, int count)
 {
     int rc = 0;
     if (way == WAY_LIBRARY && kind == ALLREDUCE)
-        native_pmpi.allreduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, b->comm);
+        front.native->Allreduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, b->comm);
     else if (way == WAY_LIBRARY)
-        native_pmpi.reduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, 0, b->comm);
+        front.native->Reduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, 0, b->comm);
     else if (kind == ALLREDUCE)
         rc = swagg_allreduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM);
     else
@@ -52,14 +52,14 @@ static struct round run_round(struct bench *b, size_t bytes, bool switch_first, 
     for (int kind = 0; kind < KINDS; kind++)
         for (int turn = 0; turn < WAYS; turn++) {
             const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
-            native_pmpi.Barrier(b->comm);
+            front.native->Barrier(b->comm);
             const double start = PMPI_Wtime();
             call(b, (enum kind)kind, way, (int)(bytes / sizeof *b->send));
             mine.seconds[kind][way] = PMPI_Wtime() - start;
         }
     mine.elapsed = PMPI_Wtime() - began;
     mine.failed = b->failed;
-    native_pmpi.allreduce(&mine, &slowest, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX, b->comm);
+    front.native->Allreduce(&mine, &slowest, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX, b->comm);
     return slowest;
 }
 
@@ -222,7 +222,7 @@ static struct crossover ask_all(MPI_Comm comm, struct like *like)
     pthread_mutex_unlock(&mutex);
     mine.host = host_number();
     mine.minus_host = -mine.host;
-    native_pmpi.allreduce(&mine, &least, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
+    front.native->Allreduce(&mine, &least, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
     like->on_one_host = least.host == -least.minus_host;
     return least.here[like->on_one_host];
 }

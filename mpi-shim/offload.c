@@ -14,6 +14,7 @@
 #include "agree.h"
 #include "comm.h"
 #include "contiguous.h"
+#include "front.h"
 #include "ledger.h"
 #include "random/splitmix.h"
 #include "report.h"
@@ -67,10 +68,10 @@ static bool is_device_memory(const void *buffer)
 
 static const struct settings *settings; /* NULL before offload_init() and after offload_exit() */
 
-void offload_init(const struct settings *s)
+void offload_init(const struct settings *s, int world, bool threads)
 {
-    if (comm_init(s) == MPI_SUCCESS && contiguous_init() == MPI_SUCCESS)
-        settings = s;
+    comm_init(s, world, threads);
+    settings = s;
 }
 
 void offload_exit(void)
@@ -89,8 +90,8 @@ bool offload_is_on(void)
 
 int offload_native(const struct collective *c)
 {
-    return c->reduce ? c->next->reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
-                     : c->next->allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
+    return c->reduce ? c->next->Reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
+                     : c->next->Allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
 }
 
 static const char *function_of(const struct collective *c)
@@ -189,7 +190,7 @@ static bool has_one_buffer(const struct collective *c)
 /* Open MPI takes an allreduce of one element, and everything where it is told to check nothing. */
 static bool may_have_one_buffer(const struct collective *c)
 {
-    return (!c->reduce && c->count <= 1) || !native_checks_arguments();
+    return (!c->reduce && c->count <= 1) || !front.checks_arguments();
 }
 
 /* Whether Open MPI refuses the arguments on this rank. With some of them a sum would be possible, but not on
@@ -262,9 +263,7 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
     PMPI_Add_error_string(comm->error, brief);
     comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
     tell_failed();
-    const int error = comm->error;
-    PMPI_Comm_call_errhandler(c->comm, error); /* which may call MPI_Finalize: then comm is gone */
-    return error;
+    return front.raise(c->comm, comm->error, function_of(c));
 }
 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */

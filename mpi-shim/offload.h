@@ -20,9 +20,12 @@ struct collective {
     const void *site; /* where it returns to */
 };
 
-/* Before offload_init, every collective goes to Open MPI. Collective over MPI_COMM_WORLD; called once, with
- * the settings that all ranks agreed on. */
-void offload_init(const struct settings *s);
+/* Before offload_init, every collective goes to Open MPI. In all ranks, with the settings that they agreed
+ * on, which must outlive all calls; MPI may not be called yet. `world` is how many ranks MPI_COMM_WORLD has;
+ * threads: more than one may call MPI at once. */
+void offload_init(const struct settings *s, int world, bool threads);
+
+/* Before MPI_Finalize, collective over MPI_COMM_WORLD. */
 void offload_exit(void);
 
 /* Whether collectives may go to the switch; the same on all ranks. */

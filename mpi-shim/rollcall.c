@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "front.h"
 #include "swagg.h"
 
 #define KEY "swagg.mpi"
@@ -16,13 +17,12 @@ enum { TEXT_MAX = 2048, SETTINGS_MAX = 32 };
 static bool published;
 
 /* Open MPI's PMIx plugin loads the library into a scope of its own. */
-static void *pmix(const char *name)
+void *rollcall_pmix(const char *name)
 {
     static void *library;
     if (!library)
         library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_NOLOAD);
-    void *symbol = dlsym(library ? library : RTLD_NEXT, name);
-    return symbol == (void *)PMIx_Commit ? NULL : symbol;
+    return dlsym(library ? library : RTLD_NEXT, name);
 }
 
 /* The format, the build and the settings, a line each. */
@@ -32,27 +32,19 @@ static void write_text(const struct settings *s, char text[TEXT_MAX])
     settings_write(s, text + used, (size_t)(TEXT_MAX - used));
 }
 
-static void publish(void)
+void rollcall_publish(void)
 {
-    pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *) = pmix("PMIx_Put");
+    pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *) = rollcall_pmix("PMIx_Put");
     struct settings s;
     char text[TEXT_MAX];
-    settings_read(&s, environ, text, sizeof text); /* mistakes in them are reported later */
+    if (published)
+        return;
+    settings_read(&s, front.environment(), text, sizeof text); /* mistakes in them are reported later */
     if (s.disable || !put)
         return;
     write_text(&s, text);
     pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
     published = put(PMIX_GLOBAL, KEY, &value) == PMIX_SUCCESS;
-}
-
-/* Open MPI calls this once in MPI_Init, when it has published everything that other ranks need, to exchange
- * it. */
-__attribute__((visibility("default"))) pmix_status_t PMIx_Commit(void)
-{
-    pmix_status_t (*commit)(void) = pmix("PMIx_Commit");
-    if (!published)
-        publish();
-    return commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
 }
 
 /* The text that a rank published; false: it has published none, and never will. */
@@ -64,7 +56,7 @@ static bool look_up(int rank, char text[TEXT_MAX])
     pmix_proc_t proc = {.rank = (pmix_rank_t)rank};
     pmix_value_t *value = NULL;
     if (!get)
-        get = pmix("PMIx_Get");
+        get = rollcall_pmix("PMIx_Get");
     snprintf(proc.nspace, sizeof proc.nspace, "%s", getenv("PMIX_NAMESPACE"));
     if (!get || get(&proc, KEY, &at_once, 1, &value) != PMIX_SUCCESS)
         return false;
@@ -106,9 +98,8 @@ static void compare(struct settings *s, int size, struct roll *roll)
     for (int r = first ? 0 : 1; r < size; r++) {
         if (!look_up(r, text)) {
             snprintf(roll->trouble, sizeof roll->trouble,
-                     "rank %d has no shim, or SWAGG_DISABLE=1: start all ranks alike, with "
-                     "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
-                     r);
+                     "rank %d has no shim, or SWAGG_DISABLE=1: start all ranks alike, with %s", r,
+                     front.start_it);
             return;
         }
         long other = read_text(&others, text, &build);

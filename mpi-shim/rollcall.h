@@ -1,6 +1,6 @@
 /* The roll call finds out which ranks have the shim, and hands rank 0's settings to all. Every rank that
- * takes part publishes a text through PMIx, together with what Open MPI itself publishes there in MPI_Init
- * (by interposing PMIx_Commit). When MPI_Init returns, every rank can read all texts, and a text that is
+ * takes part publishes a text through PMIx, together with what Open MPI itself publishes there in MPI_Init.
+ * When MPI_Init returns, every rank can read all texts, and a text that is
  * missing then never comes. So nobody waits for a rank that lacks the shim, and a rank that starts late does
  * not count as one that lacks it. No MPI message is sent. */
 #pragma once
@@ -11,13 +11,19 @@
 
 /* Ranks work together only if they have the same number here. It stands for everything on which ranks must
  * agree without asking: the settings' text, the messages of agree.h, and which calls go to the switch. */
-#define ROLLCALL_FORMAT 11
+#define ROLLCALL_FORMAT 12
 
 struct roll {
     int speaker;       /* the lowest rank that takes part; it reports what all of them found */
     char trouble[400]; /* why nothing can go to the switch; empty: all ranks take part */
 };
 
-/* After MPI_Init, in ranks that take part, that is, without SWAGG_DISABLE. Replaces *s by rank 0's settings.
- * All such ranks come to the same answer. */
+/* In MPI_Init, before Open MPI exchanges what ranks have published. Does nothing the second time. */
+void rollcall_publish(void);
+
+/* A function of the PMIx library that Open MPI has loaded; NULL: there is none. */
+void *rollcall_pmix(const char *name);
+
+/* When they have exchanged it, in ranks that take part, that is, without SWAGG_DISABLE. Replaces *s by rank
+ * 0's settings. All such ranks come to the same answer. */
 void rollcall(struct settings *s, int size, struct roll *roll);

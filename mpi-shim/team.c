@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "agree.h"
+#include "front.h"
 #include "measure.h"
-#include "native.h"
 #include "report.h"
 #include "types.h"
 #include "why.h"
@@ -18,7 +18,8 @@
 enum { TEAMS_AT_REST = 4 };
 
 static const struct settings *settings;
-static bool sharing;
+static bool
+    sharing; /* on this rank; where it is not on all of them, team_take() finds no team that all have */
 static struct team *list; /* those that others may join; the longest at rest is last */
 
 /* --- its job in the switch: its options, and what is told of it (jobs.h) --- */
@@ -146,13 +147,10 @@ static int slots_for(size_t bytes)
     return sizes[i];
 }
 
-void team_init(const struct settings *s)
+void team_init(const struct settings *s, bool threads)
 {
-    int level, highest;
     settings = s;
-    PMPI_Query_thread(&level);
-    native_pmpi.allreduce(&level, &highest, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    sharing = highest < MPI_THREAD_MULTIPLE;
+    sharing = !threads;
 }
 
 static void take_from_list(struct team *team)
@@ -217,7 +215,7 @@ static void choose_name(MPI_Comm comm, struct team *team)
     uint64_t id = 0;
     if (team->rank == 0 && getrandom(&id, sizeof id, 0) != sizeof id)
         id = (uint64_t)time(NULL) << 32 ^ (uint64_t)getpid();
-    PMPI_Bcast(&id, 1, MPI_UINT64_T, 0, comm);
+    front.native->Bcast(&id, 1, MPI_UINT64_T, 0, comm);
     snprintf(team->name, sizeof team->name, "mpi-%016" PRIx64, id);
 }
 
@@ -271,7 +269,7 @@ struct team *team_take(MPI_Comm comm, size_t bytes)
     PMPI_Comm_group(comm, &group);
     struct team *team = sharing ? find(group) : NULL;
     mine = absent ? NO_SWITCH : team && team->job && !team->broken ? TEAM : NO_TEAM;
-    native_pmpi.allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
+    front.native->Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
     if (all == TEAM) {
         PMPI_Group_free(&group);
         team->communicators++;

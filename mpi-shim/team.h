@@ -37,8 +37,8 @@ struct team {
     struct team *next;
 };
 
-/* After MPI_Init, collective over MPI_COMM_WORLD. *s must outlive all calls. */
-void team_init(const struct settings *s);
+/* *s must outlive all calls; threads: more than one may call MPI at once. */
+void team_init(const struct settings *s, bool threads);
 
 /* The team of comm, an intracommunicator, at a collective of so many bytes: one that is there, or a new one,
  * whose crossover is measured (measure.h). Collective over comm; all ranks come to the same answer. Never

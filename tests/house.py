@@ -51,6 +51,7 @@ ROOMS = {
     "lib/client": ["lib/core", *CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/nearest", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
+    "mpi-shim/preload": ["mpi-shim", "lib/client"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted

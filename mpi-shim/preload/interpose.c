@@ -1,0 +1,232 @@
+/* The preload: the MPI functions that it interposes, under both names: C programs call MPI_X, the Fortran
+ * bindings (mpif.h, mpi, mpi_f08) end at PMPI_X. Calls that are not for the shim go on to the next function
+ * of the same name, which may be a tracer's; calls that are made from there only pass the shim. */
+#include <mpi.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include "behind.h"
+#include "comm.h"
+#include "front.h"
+#include "offload.h"
+#include "report.h"
+#include "rollcall.h"
+#include "session.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* --- as a front --- */
+
+static int keyval = MPI_KEYVAL_INVALID; /* the attribute of communicators that is their state */
+
+static int on_delete(MPI_Comm comm, int key, void *state, void *unused)
+{
+    (void)comm, (void)key, (void)unused;
+    comm_gone(state);
+    return MPI_SUCCESS;
+}
+
+static void keep(MPI_Comm comm, struct shim_comm *state)
+{
+    PMPI_Comm_set_attr(comm, keyval, state);
+}
+
+static struct shim_comm *kept(MPI_Comm comm)
+{
+    void *state;
+    int found;
+    PMPI_Comm_get_attr(comm, keyval, &state, &found);
+    return found ? state : NULL;
+}
+
+static void drop(MPI_Comm comm)
+{
+    PMPI_Comm_delete_attr(comm, keyval);
+}
+
+static char *const *environment(void)
+{
+    return environ;
+}
+
+static bool is_wanted(void)
+{
+    return true;
+}
+
+/* By which function the error handler is told that the error has come; NULL: as Open MPI says. */
+static _Thread_local const char *failing;
+
+static int raise_error(MPI_Comm comm, int error, const char *function)
+{
+    failing = function;
+    PMPI_Comm_call_errhandler(comm, error);
+    failing = NULL;
+    return error;
+}
+
+const struct front front = {.name = "preload",
+                            .start_it =
+                                "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
+                            .native = &behind_pmpi.collectives,
+                            .environment = environment,
+                            .is_wanted = is_wanted,
+                            .keep = keep,
+                            .kept = kept,
+                            .drop = drop,
+                            .raise = raise_error,
+                            .checks_arguments = behind_checks_arguments};
+
+/* --- start and end --- */
+
+static void start(void)
+{
+    int rank, size, threads;
+    if (!behind_is_open_mpi()) {
+        report(SWAGG_LOG_WARN, "this program's MPI library is not Open MPI: nothing is offloaded");
+        return;
+    }
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    PMPI_Query_thread(&threads);
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
+    session_start(rank, size, threads == MPI_THREAD_MULTIPLE);
+}
+
+static int init(const struct behind *next, int *argc, char ***argv)
+{
+    if (!session_enter())
+        return next->init(argc, argv);
+    int rc = next->init(argc, argv);
+    if (rc == MPI_SUCCESS)
+        start();
+    session_leave();
+    return rc;
+}
+
+static int init_thread(const struct behind *next, int *argc, char ***argv, int required, int *provided)
+{
+    if (!session_enter())
+        return next->init_thread(argc, argv, required, provided);
+    int rc = next->init_thread(argc, argv, required, provided);
+    if (rc == MPI_SUCCESS)
+        start();
+    session_leave();
+    return rc;
+}
+
+static int finalize(const struct behind *next)
+{
+    if (session_enter()) {
+        session_end();
+        if (keyval != MPI_KEYVAL_INVALID)
+            PMPI_Comm_free_keyval(&keyval);
+        session_leave();
+    }
+    return next->finalize();
+}
+
+/* Open MPI calls this once in MPI_Init, when it has published everything that other ranks need, to exchange
+ * it. */
+EXPORT pmix_status_t PMIx_Commit(void)
+{
+    pmix_status_t (*commit)(void) = rollcall_pmix("PMIx_Commit");
+    rollcall_publish();
+    return commit && commit != PMIx_Commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
+}
+
+/* Open MPI's function for its own use, which the preload stands before. An error handler is the program's,
+ * and it may leave the call that has failed, by longjmp or an exception: then nobody comes back to clear what
+ * is set here. */
+EXPORT int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message);
+
+int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message)
+{
+    const char *function = failing ? failing : message;
+    const bool before = session_step_out();
+    failing = NULL;
+    int rc = behind_invoke_handler(handler, object, type, error, function);
+    session_step_in(before);
+    return rc;
+}
+
+EXPORT int MPI_Init(int *argc, char ***argv)
+{
+    return init(&behind_mpi, argc, argv);
+}
+
+EXPORT int PMPI_Init(int *argc, char ***argv)
+{
+    return init(&behind_pmpi, argc, argv);
+}
+
+EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return init_thread(&behind_mpi, argc, argv, required, provided);
+}
+
+EXPORT int PMPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    return init_thread(&behind_pmpi, argc, argv, required, provided);
+}
+
+EXPORT int MPI_Finalize(void)
+{
+    return finalize(&behind_mpi);
+}
+
+EXPORT int PMPI_Finalize(void)
+{
+    return finalize(&behind_pmpi);
+}
+
+/* Each function under both its names, with the native one behind that. */
+#define BOTH(X, ...) X(MPI, behind_mpi, __VA_ARGS__) X(PMPI, behind_pmpi, __VA_ARGS__)
+
+#define ALLREDUCE(prefix, behind, ...)                                                                       \
+    EXPORT int prefix##_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,     \
+                                  MPI_Comm comm)                                                             \
+    {                                                                                                        \
+        return session_collective(&(struct collective){.next = &behind.collectives,                          \
+                                                       .send = send,                                         \
+                                                       .recv = recv,                                         \
+                                                       .count = count,                                       \
+                                                       .type = type,                                         \
+                                                       .op = op,                                             \
+                                                       .comm = comm,                                         \
+                                                       .site = __builtin_return_address(0)});                \
+    }
+
+#define REDUCE(prefix, behind, ...)                                                                          \
+    EXPORT int prefix##_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,        \
+                               int root, MPI_Comm comm)                                                      \
+    {                                                                                                        \
+        return session_collective(&(struct collective){.next = &behind.collectives,                          \
+                                                       .reduce = true,                                       \
+                                                       .send = send,                                         \
+                                                       .recv = recv,                                         \
+                                                       .count = count,                                       \
+                                                       .type = type,                                         \
+                                                       .op = op,                                             \
+                                                       .root = root,                                         \
+                                                       .comm = comm,                                         \
+                                                       .site = __builtin_return_address(0)});                \
+    }
+
+#define COUNTED(prefix, behind, name, parameters, arguments, count, type, op)                                \
+    EXPORT int prefix##_##name parameters                                                                    \
+    {                                                                                                        \
+        if (!session_enter())                                                                                \
+            return behind.collectives.name arguments;                                                        \
+        struct ledger_visit visit =                                                                          \
+            session_count("MPI_" #name, count, type, op, __builtin_return_address(0));                       \
+        int rc = behind.collectives.name arguments;                                                          \
+        ledger_leave(visit, 0);                                                                              \
+        session_leave();                                                                                     \
+        return rc;                                                                                           \
+    }
+#define COUNTED_BOTH(...) BOTH(COUNTED, __VA_ARGS__)
+
+BOTH(ALLREDUCE, )
+BOTH(REDUCE, )
+COUNTED_COLLECTIVES(COUNTED_BOTH)
