@@ -1,0 +1,427 @@
+#include "local/board.h"
+
+#include <assert.h>
+#include <string.h>
+
+static_assert(sizeof(struct local_word) + 2 * sizeof(struct local_order) <= 64,
+              "a step and its call are one line");
+
+enum { PAGE = 4096, GRAIN = 1024 /* elements of a share */ };
+
+static size_t head_bytes(unsigned locals)
+{
+    return (sizeof(struct local_board) + locals * sizeof(struct local_seat) + PAGE - 1) / PAGE * PAGE;
+}
+
+size_t local_board_bytes(unsigned locals, size_t block_bytes)
+{
+    return head_bytes(locals) + 2 * (locals + (size_t)1) * block_bytes;
+}
+
+/* Where a local rank's block is, or, of the one past the last, its sums. */
+static uint8_t *place_of(const struct local_member *m, unsigned local, uint32_t block)
+{
+    return (uint8_t *)m->board + head_bytes(m->locals) + (2 * (size_t)local + block % 2) * m->block_bytes;
+}
+
+static uint8_t *sums_of(const struct local_member *m, uint32_t block)
+{
+    return place_of(m, m->locals, block);
+}
+
+void local_member_init(struct local_member *m, const struct local_plan *plan, unsigned rank,
+                       struct local_board *board, size_t block_bytes, const struct agg_kernels *kernels)
+{
+    unsigned local = 0;
+
+    *m = (struct local_member){.plan = plan,
+                               .board = board,
+                               .block_bytes = block_bytes,
+                               .kernels = kernels,
+                               .host = plan->host[rank],
+                               .me = plan->number[rank],
+                               .locals = plan->locals[plan->host[rank]]};
+    for (unsigned other = 0; other < plan->ranks; other++)
+        if (plan->host[other] == m->host)
+            m->rank_of[local++] = (uint16_t)other;
+}
+
+/* --- the arithmetic
+ * ------------------------------------------------------------------------------------------- */
+
+/* int32 travels in another order than that of most hosts, and so do kernels add it. Where signs do not
+ * matter, those of uint32 do the same. */
+static bool is_unsigned_too(unsigned op)
+{
+    return op == AGG_SUM || op == AGG_PROD || op == AGG_LAND || op == AGG_LOR || op == AGG_LXOR ||
+           op == AGG_BAND || op == AGG_BOR || op == AGG_BXOR;
+}
+
+static const struct agg_operation *operation(const struct local_member *m)
+{
+    return &m->kernels->operations[m->code];
+}
+
+static agg_convert_fn *convert(const struct local_member *m)
+{
+    return m->swapped ? m->kernels->convert[m->call.type] : agg_convert_same;
+}
+
+/* Averages are sums that are divided at the end. Only those that are rounded as they are made (kernels.h:
+ * wide) are averages on each host, so that no sum gets too large; for which all hosts must have as many
+ * ranks. */
+static void choose_kernel(struct local_member *m)
+{
+    const unsigned type = m->call.type, op = m->call.op;
+    const bool wide = agg_is_wide(&m->kernels->operations[agg_code(type, op)]);
+
+    m->code = agg_code(type, op);
+    m->swapped = m->kernels->convert[type] != agg_convert_same;
+    m->divides = op == AGG_AVG && !(wide && m->plan->even);
+    if (m->divides)
+        m->code = agg_code(type, AGG_SUM);
+    if (type == AGG_I32 && is_unsigned_too(agg_code_op(m->code))) {
+        m->code = agg_code(AGG_U32, agg_code_op(m->code));
+        m->swapped = false;
+    }
+}
+
+/* In the host's order. */
+static void divide(const struct local_member *m, uint8_t *sums, size_t bytes)
+{
+    enum { WIDE = 1024 };
+    const struct agg_operation *average = &m->kernels->operations[agg_code(m->call.type, AGG_AVG)];
+    agg_convert_fn *swap = m->kernels->convert[m->call.type];
+    float wide[WIDE];
+
+    if (!agg_is_wide(average)) {
+        swap(sums, sums, bytes);
+        average->finish(sums, sums, m->plan->ranks, bytes);
+        swap(sums, sums, bytes);
+        return;
+    }
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < WIDE * m->element ? bytes - at : WIDE * m->element;
+        average->start(wide, sums + at, n);
+        average->finish(sums + at, wide, m->plan->ranks, n);
+    }
+}
+
+/* Of all ranks' blocks these bytes. */
+static void add(struct local_member *m, uint8_t *out, uint32_t block, size_t at, size_t bytes)
+{
+    for (unsigned local = 0; local < m->locals; local++)
+        m->areas[local] = place_of(m, local, block) + at;
+    operation(m)->reduce(out, m->areas, m->locals, bytes);
+    convert(m)(out, out, bytes);
+    if (m->divides && m->plan->hosts == 1)
+        divide(m, out, bytes);
+}
+
+/* --- where a call is
+ * ------------------------------------------------------------------------------------------- */
+
+enum phase { COPY_FIRST, GATHER, COPY_AHEAD, ADD, RAIL, TELL, COLLECT };
+
+static uint32_t number(const struct local_member *m, uint64_t index)
+{
+    return m->block + (uint32_t)index;
+}
+
+static size_t bytes_of(const struct local_member *m, uint64_t index)
+{
+    const uint64_t left = m->bytes - index * m->block_bytes;
+    return left < m->block_bytes ? (size_t)left : m->block_bytes;
+}
+
+/* What this rank adds of the block at hand, in bytes. */
+static struct local_share my_share(const struct local_member *m)
+{
+    const struct local_share s = local_share_of(bytes_of(m, m->index) / m->element, m->adders, m->me, GRAIN);
+    return (struct local_share){s.first * m->element, s.count * m->element};
+}
+
+static bool is_small(const struct local_member *m)
+{
+    return m->bytes <= LOCAL_SMALL_BYTES && m->bytes <= m->block_bytes;
+}
+
+/* What is small goes one way, by the first of the rails; else the adders are as many as can be used. */
+static uint16_t choose_adders(const struct local_member *m)
+{
+    if (m->plan->hosts == 1)
+        return m->locals;
+    return is_small(m) ? 1 : m->plan->rails;
+}
+
+static bool is_adder(const struct local_member *m)
+{
+    return m->me < m->adders;
+}
+
+void local_begin(struct local_member *m, const struct xfer_call *call, const struct xfer_segment segments[],
+                 size_t n)
+{
+    m->call = *call;
+    m->call.seq = m->seq++;
+    m->segments = segments;
+    m->segment_count = n;
+    m->element = agg_element_size(call->type, call->op);
+    m->bytes = call->count * m->element;
+    m->blocks = m->bytes == 0 ? 1 : (m->bytes + m->block_bytes - 1) / m->block_bytes;
+    m->index = 0;
+    m->takes = xfer_gives(call->collective, call->root, m->rank_of[m->me]);
+    m->small = m->plan->hosts == 1 && is_small(m);
+    m->adders = choose_adders(m);
+    m->phase = COPY_FIRST;
+    m->next = 0;
+    choose_kernel(m);
+}
+
+/* --- steps
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void store(struct local_word *word, uint32_t value, struct local_step *step)
+{
+    atomic_store(&word->value, value);
+    step->wake = atomic_load(&word->sleepers) > 0 ? word : NULL;
+}
+
+static struct local_order order_of(const struct xfer_call *call)
+{
+    return (struct local_order){.count = call->count,
+                                .seq = call->seq,
+                                .root = call->root,
+                                .collective = call->collective,
+                                .type = call->type,
+                                .op = call->op};
+}
+
+static bool same_call(const struct xfer_call *a, const struct xfer_call *b)
+{
+    return a->count == b->count && a->seq == b->seq && a->root == b->root && a->collective == b->collective &&
+           a->type == b->type && a->op == b->op;
+}
+
+static struct xfer_call theirs(const struct local_member *m, unsigned local)
+{
+    const struct local_order *o = &m->board->seats[local].order[m->block % 2];
+    return (struct xfer_call){.seq = o->seq,
+                              .collective = o->collective,
+                              .type = o->type,
+                              .op = o->op,
+                              .root = o->root,
+                              .count = o->count};
+}
+
+static struct xfer_pieces pieces(const struct local_member *m, bool out)
+{
+    return xfer_segments_find(m->segments, m->segment_count, m->index * m->block_bytes, bytes_of(m, m->index),
+                              out);
+}
+
+static void copy_in(struct local_member *m, uint64_t index, struct local_step *step)
+{
+    struct local_seat *seat = &m->board->seats[m->me];
+    const struct xfer_pieces block =
+        xfer_segments_find(m->segments, m->segment_count, index * m->block_bytes, bytes_of(m, index), false);
+
+    if (block.bytes > 0)
+        xfer_pieces_gather(&block, place_of(m, m->me, number(m, index)), convert(m));
+    if (index == 0)
+        seat->order[m->block % 2] = order_of(&m->call);
+    store(&seat->in, number(m, index) + 1, step);
+}
+
+static bool has_come(const struct local_word *word, uint32_t number)
+{
+    return (int32_t)(atomic_load_explicit(&word->value, memory_order_acquire) - number) > 0;
+}
+
+/* A rank is awaited, unless it has come meanwhile. */
+static enum local_next await(struct local_member *m, bool sums, struct local_step *step)
+{
+    struct local_seat *seat = &m->board->seats[m->next];
+    const bool left = atomic_load_explicit(&seat->state.value, memory_order_acquire) == LOCAL_LEFT;
+
+    step->word = sums ? &seat->summed : &seat->in;
+    step->value = atomic_load_explicit(&step->word->value, memory_order_acquire);
+    step->sums = sums;
+    step->rank = m->rank_of[m->next];
+    if ((int32_t)(step->value - number(m, m->index)) > 0)
+        return LOCAL_ON;
+    return left ? LOCAL_GONE : LOCAL_WAIT;
+}
+
+static enum local_next gather(struct local_member *m, struct local_step *step)
+{
+    for (; m->next < m->locals; m->next++) {
+        if (!has_come(&m->board->seats[m->next].in, number(m, m->index)))
+            return await(m, false, step);
+        const struct xfer_call other = m->index == 0 ? theirs(m, m->next) : m->call;
+        if (!same_call(&m->call, &other)) {
+            step->rank = m->rank_of[m->next];
+            step->call = other;
+            return LOCAL_MISMATCH;
+        }
+    }
+    m->next = 0;
+    return LOCAL_DONE;
+}
+
+static void add_small(struct local_member *m)
+{
+    struct xfer_pieces rest = pieces(m, true);
+    size_t at = 0;
+
+    if (!m->takes || rest.bytes == 0)
+        return;
+    for (; !xfer_pieces_whole(&rest); at += xfer_pieces_pass(&rest))
+        add(m, xfer_pieces_out(&rest), m->block, at, xfer_pieces_first(&rest));
+    add(m, xfer_pieces_out(&rest), m->block, at, rest.bytes);
+}
+
+/* Who adds nothing for the others keeps its counter in step, for numbers wrap. */
+static enum local_next end(struct local_member *m)
+{
+    m->block += (uint32_t)m->blocks;
+    if (m->small || !is_adder(m))
+        atomic_store_explicit(&m->board->seats[m->me].summed.value, m->block, memory_order_relaxed);
+    return LOCAL_DONE;
+}
+
+static enum local_next add_share(struct local_member *m)
+{
+    const struct local_share share = my_share(m);
+    uint8_t *sums = sums_of(m, number(m, m->index)) + share.first;
+
+    if (share.count > 0)
+        add(m, sums, number(m, m->index), share.first, share.count);
+    m->phase = m->plan->hosts == 1 || (share.count == 0 && m->bytes > 0) ? TELL : RAIL;
+    return LOCAL_ON;
+}
+
+static enum local_next ask_rail(struct local_member *m, struct local_step *step)
+{
+    const struct local_share share = my_share(m);
+
+    step->elements = sums_of(m, number(m, m->index)) + share.first;
+    step->call =
+        (struct xfer_call){.collective = m->call.collective,
+                           .type = m->call.type,
+                           .op = m->divides ? AGG_SUM : m->call.op,
+                           .root = m->call.collective == XFER_REDUCE ? m->plan->host[m->call.root] : 0,
+                           .count = share.count / m->element};
+    return LOCAL_RAIL;
+}
+
+void local_railed(struct local_member *m)
+{
+    const struct local_share share = my_share(m);
+
+    if (m->divides && share.count > 0)
+        divide(m, sums_of(m, number(m, m->index)) + share.first, share.count);
+    m->phase = TELL;
+}
+
+static enum local_next collect(struct local_member *m, struct local_step *step)
+{
+    for (; m->next < m->adders; m->next++)
+        if (!has_come(&m->board->seats[m->next].summed, number(m, m->index)))
+            return await(m, true, step);
+    const struct xfer_pieces block = pieces(m, true);
+    if (m->takes && block.bytes > 0)
+        xfer_pieces_scatter(&block, sums_of(m, number(m, m->index)), agg_convert_same);
+    m->next = 0;
+    m->index++;
+    m->phase = COPY_AHEAD;
+    return m->index < m->blocks ? LOCAL_ON : end(m);
+}
+
+enum local_next local_go(struct local_member *m, struct local_step *step)
+{
+    enum local_next next;
+
+    step->wake = NULL;
+    if (atomic_load_explicit(&m->board->fault.value, memory_order_acquire) != 0)
+        return LOCAL_FAULT;
+    switch ((enum phase)m->phase) {
+    case COPY_FIRST:
+        copy_in(m, 0, step);
+        m->phase = m->blocks == 1 && !is_adder(m) ? COLLECT : GATHER;
+        return LOCAL_ON;
+    case GATHER:
+        if ((next = gather(m, step)) != LOCAL_DONE)
+            return next;
+        if (m->small) {
+            add_small(m);
+            return end(m);
+        }
+        m->phase = m->index == 0 ? COPY_AHEAD : ADD;
+        return LOCAL_ON;
+    case COPY_AHEAD:
+        if (m->index + 1 < m->blocks)
+            copy_in(m, m->index + 1, step);
+        m->phase = !is_adder(m) ? COLLECT : m->index == 0 ? ADD : GATHER;
+        return LOCAL_ON;
+    case ADD:
+        return add_share(m);
+    case RAIL:
+        return ask_rail(m, step);
+    case TELL:
+        store(&m->board->seats[m->me].summed, number(m, m->index) + 1, step);
+        m->phase = COLLECT;
+        return LOCAL_ON;
+    case COLLECT:
+        return collect(m, step);
+    }
+    return LOCAL_FAULT;
+}
+
+struct ctl_ranks local_awaited(const struct local_member *m)
+{
+    const bool sums = m->phase == COLLECT;
+    struct ctl_ranks set = {0};
+
+    for (unsigned local = 0; local < (sums ? m->adders : m->locals); local++) {
+        const struct local_seat *seat = &m->board->seats[local];
+        if (!has_come(sums ? &seat->summed : &seat->in, number(m, m->index)))
+            ctl_ranks_add(&set, m->rank_of[local]);
+    }
+    return set;
+}
+
+/* --- seats and faults
+ * ------------------------------------------------------------------------------------------- */
+
+struct local_word *local_sit(struct local_member *m, enum local_state state)
+{
+    struct local_word *word = &m->board->seats[m->me].state;
+
+    atomic_store(&word->value, (uint32_t)state);
+    return word;
+}
+
+void local_raise(struct local_member *m, const struct local_fault *fault)
+{
+    uint32_t none = 0;
+
+    if (atomic_load_explicit(&m->board->fault.value, memory_order_acquire) != 0)
+        return; /* what is written may be read */
+    m->board->seats[m->me].fault = *fault;
+    atomic_compare_exchange_strong(&m->board->fault.value, &none, m->me + 1u);
+}
+
+bool local_faulted(const struct local_member *m, struct local_fault *fault)
+{
+    const uint32_t who = atomic_load_explicit(&m->board->fault.value, memory_order_acquire);
+
+    if (who == 0)
+        return false;
+    *fault = m->board->seats[who <= m->locals ? who - 1 : m->me].fault;
+    fault->text[CTL_TEXT_MAX - 1] = '\0';
+    for (char *c = fault->text; *c != '\0'; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+    return true;
+}

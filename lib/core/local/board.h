@@ -1,0 +1,168 @@
+/* How the ranks of one host sum tensors in memory that they share, and that any of them may leave at any
+ * instruction.
+ *
+ * A call goes block by block. Each rank copies its block into its area of the memory; some of them, the
+ * *adders*, sum a share of the block over all areas, in the order of local ranks; where the job has other
+ * hosts, an adder's rail sums that share over the hosts; then each rank that is to have the sum copies it
+ * out. A call that is small on a job's only host is shorter: each rank copies its tensor in, and adds up all
+ * of them itself.
+ *
+ * Steps. Each rank has two counters on the board, in and summed: the number of the first block that it has
+ * not copied in, and of the first whose share it has not made. Both only grow, modulo 2^32, are stored with
+ * release, and are awaited with acquire by whoever goes on from there. No other order is needed:
+ *
+ *   - areas and results have two places, for even and odd blocks;
+ *   - an adder of block b has seen in > b of all ranks, and a rank copies b in once it has done with b - 1,
+ *     or, within one call, once it has copied b - 1 in and done with b - 2. So nobody reads the results of
+ *     b - 2 any more, in whose place those of b come;
+ *   - a rank copies b in once all adders have made their share of b - 2 (it has copied that out), or has seen
+ *     in > b - 1 of all ranks, which then have done with b - 2: nobody reads its area of b - 2 any more.
+ *
+ * The first step of a call carries what was called: whoever goes on compares it with its own call.
+ *
+ * Faults. The first rank that cannot go on writes why beside its counters and stores its number in the
+ * board's fault, once and for all: everybody sees it at its next step. A rank that has left or died says so
+ * no more: that its step is awaited by others in vain, the caller finds out (by the seat's state; by whether
+ * the process lives), and raises a fault about it.
+ *
+ * Nothing on the board is trusted to be in range: counters are compared, texts are bounded, lengths and
+ * places are each rank's own. Pure: no clock, no system calls. A rank's struct local_member is one thread's
+ * at a time; of the board, each word has one writer but for fault, hurry, and sleepers.
+ */
+#ifndef SWAGG_CORE_LOCAL_BOARD_H
+#define SWAGG_CORE_LOCAL_BOARD_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+
+#include "kernels/kernels.h"
+#include "local/plan.h"
+#include "transfer/segments.h"
+#include "wire/control.h"
+#include "wire/transfer.h"
+
+/* A word that one rank stores and others sleep on. */
+struct local_word {
+    _Atomic uint32_t value;
+    _Atomic uint32_t
+        sleepers; /* who sleeps until it changes; more than there are, if one died in its sleep */
+};
+
+/* Why the ranks of a host cannot go on. */
+struct local_fault {
+    int32_t status;  /* the caller's; not 0 */
+    uint16_t reason; /* enum ctl_reason */
+    uint16_t rank;   /* of the job: whom it is about */
+    char text[CTL_TEXT_MAX];
+};
+
+/* A call as the others of the host are to see it. */
+struct local_order {
+    uint64_t count;
+    uint32_t seq, root;
+    uint8_t collective, type, op;
+};
+
+enum local_state { LOCAL_AWAITED = 0, LOCAL_SEATED, LOCAL_LEFT };
+
+/* What one rank stores, and all read. */
+struct local_seat {
+    alignas(64) struct local_word in;
+    struct local_order order[2]; /* of an even, an odd block */
+    alignas(64) struct local_word summed;
+    struct local_word state;              /* enum local_state */
+    alignas(64) struct local_fault fault; /* read by others once the board's has this rank's number */
+};
+
+struct local_board {
+    alignas(64) struct local_word open; /* 1: all ranks that there will be have their seats */
+    struct local_word fault;            /* a local rank, plus 1: see its seat; 0: all is well */
+    _Atomic uint32_t hurry; /* 1: some rank's time is over: who waits for other hosts is to say whom for */
+    uint64_t id;            /* whose memory it is; not 0 */
+    struct local_seat seats[];
+};
+
+/* The usual bytes of a block; how long a call may be, and no longer than a block, that each rank adds up
+ * itself, or that goes by one rail. */
+enum { LOCAL_BLOCK_BYTES = 1 << 20, LOCAL_SMALL_BYTES = 1 << 13 };
+
+/* Bytes of the memory for so many ranks of a host, with blocks of so many bytes, a multiple of 4096. All zero
+ * is how it begins, but for id. */
+size_t local_board_bytes(unsigned locals, size_t block_bytes);
+
+/* One rank of a host, with its call in progress. */
+struct local_member {
+    const struct local_plan *plan;
+    struct local_board *board;
+    const struct agg_kernels *kernels;
+    uint16_t host, me, locals;       /* me: the local rank */
+    uint16_t rank_of[CTL_RANKS_MAX]; /* the job's, of each local one */
+    size_t block_bytes;
+    const void *areas[CTL_RANKS_MAX]; /* room for the kernels' arguments */
+    uint32_t block;                   /* the running number of the call's first, or the next call's */
+    uint32_t seq;                     /* of the next call */
+    /* The call in progress. */
+    struct xfer_call call;
+    const struct xfer_segment *segments;
+    size_t segment_count, element;
+    uint64_t bytes, blocks;
+    uint64_t index; /* of the block at hand */
+    bool takes;     /* this rank is to have the sum */
+    bool small;     /* each rank adds up all of it itself */
+    uint8_t phase;
+    uint16_t adders;
+    uint16_t next; /* the local rank whose step is awaited next */
+    uint8_t code;  /* by which the kernels add, ... */
+    bool swapped;  /* ... where they want the order of the wire */
+    bool divides;  /* a sum is to be divided in the end */
+};
+
+/* rank: this one. The plan, the board's memory (local_board_bytes, 64-byte aligned) and the kernels are used
+ * for as long as the member is. */
+void local_member_init(struct local_member *m, const struct local_plan *plan, unsigned rank,
+                       struct local_board *board, size_t block_bytes, const struct agg_kernels *kernels);
+
+/* Begins a call, which has been checked; its seq is given here. The segments are measured, and used until the
+ * call is over. */
+void local_begin(struct local_member *m, const struct xfer_call *call, const struct xfer_segment segments[],
+                 size_t n);
+
+enum local_next {
+    LOCAL_ON,       /* call local_go again */
+    LOCAL_WAIT,     /* sleep until the word changes */
+    LOCAL_RAIL,     /* sum a share over the hosts, then call local_railed */
+    LOCAL_DONE,     /* the call is over */
+    LOCAL_MISMATCH, /* another rank has called something else */
+    LOCAL_GONE,     /* another rank has left, which is awaited */
+    LOCAL_FAULT,    /* some rank has raised a fault */
+};
+
+struct local_step {
+    struct local_word *wake; /* its sleepers are to be woken; NULL: nobody is */
+    struct local_word *word; /* LOCAL_WAIT: sleep as long as it has this value */
+    uint32_t value;
+    bool sums;     /* LOCAL_WAIT: what is awaited is the other's share, not its block */
+    uint16_t rank; /* LOCAL_WAIT, MISMATCH, GONE: the job's, who is awaited or has left or called that */
+    struct xfer_call call; /* LOCAL_MISMATCH: theirs. LOCAL_RAIL: to be made, whose root is a host */
+    void *elements;        /* LOCAL_RAIL: where they are, and their sums are to be */
+};
+
+/* Does the next piece of work, which is one copy or one sum, and says how to go on. */
+enum local_next local_go(struct local_member *m, struct local_step *step);
+
+/* The share is summed over the hosts. */
+void local_railed(struct local_member *m);
+
+/* The ranks, the job's, whose step the call is waiting for. */
+struct ctl_ranks local_awaited(const struct local_member *m);
+
+/* Takes the seat, or leaves it: returns the word whose sleepers are to be woken. */
+struct local_word *local_sit(struct local_member *m, enum local_state state);
+
+/* Raises a fault, unless there is one. Whoever sleeps on any word of any seat is to be woken. */
+void local_raise(struct local_member *m, const struct local_fault *fault);
+
+/* The fault that there is, its text bounded and printable. False: all is well. */
+bool local_faulted(const struct local_member *m, struct local_fault *fault);
+
+#endif
