@@ -185,7 +185,7 @@ static void end_call(struct process *p, bool well)
         scattered_get(&p->scattered, p->tensor);
         if (p->terms.quorum != 0)
             attendance_check(&p->attendance, p->cfg.oracle, p->formation, p->cfg.rank, p->call,
-                             sml_stream_turnout(p->stream), p->tensor, p->left);
+                             sml_stream_turnout(p->stream, p->call), p->tensor, p->left);
         oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
                          program_wants(&call, p->cfg.rank) && p->terms.quorum == 0 ? p->tensor : NULL,
                          sml_stream_buffered(p->stream));

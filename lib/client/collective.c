@@ -228,7 +228,7 @@ static int run_compressed(struct swagg_job *job, const struct drive_order *o)
         return rc;
     compress_encode(c);
     if ((rc = run_part(job, &indices, c->packed, c->sums, c->roll, o->began)) == 0)
-        compress_decode(c, job->terms.quorum ? job->worker->turnout(job->parts[0].stream) : NULL);
+        compress_decode(c, job->terms.quorum ? job_last_turnout(job) : NULL);
     return rc;
 }
 

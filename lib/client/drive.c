@@ -166,19 +166,12 @@ static int fail_mismatch(struct job_part *part, const struct watch *w)
 {
     struct swagg_job *job = part->job;
     const struct xfer_mismatch *m = job->worker->mismatch(part->stream);
-    const struct xfer_call *oldest = job->worker->oldest_call(part->stream);
-    char mismatch[DESCRIBE_MISMATCH_MAX], call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
+    char mismatch[DESCRIBE_MISMATCH_MAX];
     describe_mismatch(&job->options.names, m, job->options.format, mismatch);
-    if (describe_knows_calls(m))
-        return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
-    /* The mismatch is in a later chunk, which does not tell the peer's call. Then the switch has refused the
-     * peer's opening packet, and told it both calls. */
-    int rc = hear_peers(job, w);
-    if (rc < 0)
-        return rc;
-    snprintf(text, sizeof text, "%s; rank %u called %s", mismatch, job->options.rank,
-             describe_call(&job->options.names, oldest ? oldest : &w->call, call));
-    return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
+    /* The mismatch may be in a later chunk of the peer's, which does not tell its call. Then the switch has
+     * refused the peer's opening packet, and told it both calls. */
+    const int rc = describe_knows_calls(m) ? SWAGG_OK : hear_peers(job, w);
+    return rc < 0 ? rc : job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
 static uint64_t progress_at(const struct swagg_job *job)

@@ -124,6 +124,9 @@ struct agg_stream_config job_stream_config(const struct job_part *part, const st
 /* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
 int job_make_room(struct swagg_job *job, size_t n);
 
+/* In a job with a quorum: of the stream's call that has ended last. */
+const struct xfer_turnout *job_last_turnout(const struct swagg_job *job);
+
 /* Notes who is in the sums of a call that has just succeeded. */
 void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed);
 

@@ -105,13 +105,19 @@ static struct xfer_turnout everybody(const struct swagg_job *job, uint64_t eleme
     return t;
 }
 
+const struct xfer_turnout *job_last_turnout(const struct swagg_job *job)
+{
+    const void *stream = job->parts[0].stream;
+    return job->worker->turnout(stream, job->worker->ended(stream) - 1);
+}
+
 static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
 {
     if (!xfer_gives(call->collective, call->root, job->options.rank))
         return (struct xfer_turnout){0};
     if (!job->terms.quorum)
         return everybody(job, call->count);
-    return compressed ? job->compress.turnout : *job->worker->turnout(job->parts[0].stream);
+    return compressed ? job->compress.turnout : *job_last_turnout(job);
 }
 
 void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed)

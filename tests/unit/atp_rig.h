@@ -15,7 +15,7 @@
 #include "toy_keys.h"
 #include "unit.h"
 
-enum { RIG_WORKERS = 80, RIG_PAYLOAD = 2048, RIG_QUEUE = 4096 };
+enum { RIG_WORKERS = 80, RIG_PAYLOAD = 2048, RIG_QUEUE = 4096, RIG_CALLS = 4 };
 
 struct rig_packet {
     bool to_server;
@@ -110,6 +110,7 @@ static inline void rig_init(unsigned workers, const struct atp_terms *terms, uin
         rig_open_switch(aggregators);
     for (unsigned r = 0; r < workers; r++) {
         const struct atp_stream_config cfg = {.rank = (uint16_t)r,
+                                              .calls = RIG_CALLS,
                                               .workers = (uint16_t)workers,
                                               .job = 3,
                                               .terms = *terms,

@@ -12,9 +12,9 @@ enum { RANKS = 5, CALLS = 6, MOST = 1500, STEPS = 500000 };
 struct course {
     uint64_t rng;
     struct xfer_call call[CALLS];
-    unsigned at[RANKS]; /* the call that a rank makes, or makes next */
-    bool calling[RANKS];
-    struct xfer_segment segment[RANKS];
+    unsigned at[RANKS];    /* the oldest call that a rank has in progress, ... */
+    unsigned begun[RANKS]; /* ... and the next to begin */
+    struct xfer_segment segment[RANKS][CALLS];
     unsigned restarts;
 };
 
@@ -87,18 +87,16 @@ static void drive(struct course *c, unsigned rank)
     uint8_t payload[RIG_PAYLOAD];
     struct xfer_send send;
 
-    if (c->calling[rank] && atp_stream_status(s) == XFER_DONE) {
-        c->calling[rank] = false;
+    while (c->at[rank] != atp_stream_ended(s)) {
         /* The tensors are the caller's: he writes to them as he likes. */
         memset(in[rank][c->at[rank]], 0x55, sizeof in[rank][0]);
         c->at[rank]++;
     }
-    if (!c->calling[rank] && c->at[rank] < CALLS && rng_below(&c->rng, 4) == 0) {
-        const unsigned i = c->at[rank];
-        c->segment[rank] =
+    while (c->begun[rank] - c->at[rank] < RIG_CALLS && c->begun[rank] < CALLS && rng_below(&c->rng, 4) == 0) {
+        const unsigned i = c->begun[rank]++;
+        c->segment[rank][i] =
             (struct xfer_segment){.in = in[rank][i], .out = out[rank][i], .count = c->call[i].count};
-        CU_ASSERT_EQUAL(atp_stream_begin_segments(s, &c->call[i], &c->segment[rank], 1, rig.now), 0);
-        c->calling[rank] = true;
+        CU_ASSERT_EQUAL(atp_stream_begin_segments(s, &c->call[i], &c->segment[rank][i], 1, rig.now), 0);
     }
     if (atp_stream_poll(s, rig.now, &send))
         rig_put(true, rank, payload, xfer_send_copy(&send, payload));

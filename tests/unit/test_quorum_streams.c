@@ -32,15 +32,21 @@ enum {
     WEIGHTS = 7,
 };
 
-struct rank {
-    struct sml_stream *stream; /* NULL: it does not know yet that the job runs */
-    unsigned call;             /* in progress, or next */
-    bool in_call, dead, may_leave;
-    unsigned wakes; /* stands still until this step */
-    bool joined, resumed;
+/* What a call of a rank's works on. */
+struct tensors {
     uint8_t in[8 * COUNT_MAX], out[64 * COUNT_MAX];
     struct xfer_roll roll[ROLL_MAX];
     bool left[64 * COUNT_MAX]; /* bytes of the sums that it has left behind */
+};
+
+struct rank {
+    struct sml_stream *stream; /* NULL: it does not know yet that the job runs */
+    unsigned call, begun;      /* the oldest in progress; the next to begin */
+    unsigned at_once;          /* in progress */
+    bool dead, may_leave;
+    unsigned wakes; /* stands still until this step */
+    bool joined, resumed;
+    struct tensors of[CALLS_MAX];
 };
 
 struct world {
@@ -98,22 +104,22 @@ static bool wants(const struct xfer_call *c, unsigned rank)
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct xfer_call *c = &w->calls[k->call];
-    const bool in_place = w->in_place[k->call];
+    const struct xfer_call *c = &w->calls[k->begun];
+    const bool in_place = w->in_place[k->begun];
+    struct tensors *t = &k->of[k->begun++];
 
     for (unsigned i = 0; i < COUNT_MAX && !looks_up(c); i++) {
         const uint64_t x = weight(i) << 8 * r;
-        memcpy(k->in + 8 * i, &x, sizeof x);
+        memcpy(t->in + 8 * i, &x, sizeof x);
     }
     if (looks_up(c))
-        memset(k->in, 0xff, sizeof(k->in)); /* index 1 everywhere */
-    memset(k->out, 0xa5, sizeof(k->out));
-    memset(k->roll, 0xff, sizeof(k->roll));
-    memset(k->left, 0, sizeof(k->left));
-    sml_stream_call_roll(k->stream, k->roll);
-    if (sml_stream_begin(k->stream, c, k->in, in_place ? k->in : k->out, w->now) != 0)
+        memset(t->in, 0xff, sizeof(t->in)); /* index 1 everywhere */
+    memset(t->out, 0xa5, sizeof(t->out));
+    memset(t->roll, 0xff, sizeof(t->roll));
+    memset(t->left, 0, sizeof(t->left));
+    sml_stream_call_roll(k->stream, t->roll);
+    if (sml_stream_begin(k->stream, c, t->in, in_place ? t->in : t->out, w->now) != 0)
         fail(w, "a call cannot begin");
-    k->in_call = true;
 }
 
 /* The ranks whose bytes are in a sum at place i; -1: it is not made of whole contributions. */
@@ -138,7 +144,7 @@ static struct xfer_turnout count_sums(struct world *w, unsigned r, const uint64_
 
     xfer_turnout_begin(&t);
     for (unsigned i = 0; i < w->calls[call].count; i++) {
-        if (w->ranks[r].left[8 * i])
+        if (w->ranks[r].of[call].left[8 * i])
             continue;
         const int in = ranks_in(w, sum[i], i);
         const uint8_t names = (uint8_t)in;
@@ -167,6 +173,7 @@ static bool same(const struct xfer_turnout *a, const struct xfer_turnout *b)
 static void check_counts(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
+    const struct tensors *t = &k->of[k->call];
     const struct xfer_call *c = &w->calls[k->call];
     const uint64_t bytes = c->count * SML_GROUP;
 
@@ -175,7 +182,7 @@ static void check_counts(struct world *w, unsigned r)
         size_t length;
         xfer_chunk_span(w->cfg.chunk_bytes, SML_GROUP, bytes, i, &offset, &length);
         for (size_t j = 0; j < length; j++)
-            if (!k->left[offset + j] && k->out[offset + j] != k->roll[i].ranks)
+            if (!t->left[offset + j] && t->out[offset + j] != t->roll[i].ranks)
                 fail(w, "a sum is not of as many ranks as the roll says");
     }
 }
@@ -184,20 +191,20 @@ static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct xfer_call *c = &w->calls[k->call];
+    struct tensors *t = &k->of[k->call];
     uint64_t sum[COUNT_MAX];
 
     if (looks_up(c)) {
         check_counts(w, r);
     } else if (wants(c, r)) {
-        memcpy(sum, w->in_place[k->call] ? k->in : k->out, sizeof sum);
-        const struct xfer_turnout t = count_sums(w, r, sum);
-        if (!same(&t, sml_stream_turnout(k->stream)))
+        memcpy(sum, w->in_place[k->call] ? t->in : t->out, sizeof sum);
+        const struct xfer_turnout counted = count_sums(w, r, sum);
+        if (!same(&counted, sml_stream_turnout(k->stream, k->call)))
             fail(w, "the turnout is not that of the sums");
-        w->missed += t.missed;
+        w->missed += counted.missed;
     }
-    memset(k->in, 0xdd, sizeof(k->in));
-    memset(k->out, 0xdd, sizeof(k->out));
-    k->in_call = false;
+    memset(t->in, 0xdd, sizeof(t->in));
+    memset(t->out, 0xdd, sizeof(t->out));
     k->call++;
 }
 
@@ -290,6 +297,7 @@ static void open_stream(struct world *w, unsigned r)
     struct rank *k = &w->ranks[r];
 
     k->may_leave = chance(w, 20);
+    k->at_once = 1u << draw(w, 3);
     const struct sml_stream_config cfg = {
         .rank = (uint16_t)r,
         .workers = w->cfg.workers,
@@ -304,6 +312,7 @@ static void open_stream(struct world *w, unsigned r)
         .first_tag = w->cfg.first_tag,
         .buffer_reduces = chance(w, 30),
         .may_leave = k->may_leave,
+        .calls = (uint16_t)k->at_once,
         .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
         .kernels = w->cfg.kernels,
     };
@@ -387,20 +396,21 @@ static void move_packets(struct world *w)
         deliver(w, &p);
 }
 
-/* Goes on without what has not come yet, if that is little enough. */
+/* Goes on without what has not come yet of its oldest call, if that is little enough. */
 static void leave(struct world *w, struct rank *k)
 {
+    bool *left = k->of[k->call].left;
     uint64_t from = 0, offset;
     size_t bytes;
 
     while (sml_stream_lacks(k->stream, &from, &offset, &bytes))
-        memset(k->left + offset, true, bytes);
+        memset(left + offset, true, bytes);
     if (!sml_stream_leave(k->stream)) {
-        memset(k->left, false, sizeof(k->left));
+        memset(left, false, sizeof(k->of[0].left));
         return;
     }
     w->left++;
-    if (sml_stream_status(k->stream) != XFER_DONE)
+    if (sml_stream_ended(k->stream) == k->call)
         fail(w, "it has left the call and is in it");
 }
 
@@ -410,11 +420,12 @@ static void turn(struct world *w, unsigned r)
 
     if (k->stream == NULL || k->dead || k->wakes > w->steps)
         return;
-    if (k->in_call && k->may_leave && !off_network(k) && chance(w, 2))
+    if (k->call != k->begun && k->call == sml_stream_ended(k->stream) && k->may_leave && !off_network(k) &&
+        chance(w, 2))
         leave(w, k);
-    if (k->in_call && sml_stream_status(k->stream) == XFER_DONE)
+    while (k->call != sml_stream_ended(k->stream) && !w->failed)
         finish(w, r);
-    if (!k->in_call && k->call < w->calls_count && chance(w, 20)) {
+    if (k->begun - k->call < k->at_once && k->begun < w->calls_count && chance(w, 20)) {
         if (chance(w, w->straggling))
             k->wakes = w->steps + (unsigned)draw(w, 2000);
         begin(w, r);

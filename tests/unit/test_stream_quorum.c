@@ -107,7 +107,7 @@ TEST(what_was_sent_is_asked_about_before_it_is_given_up)
     CU_ASSERT(roll_is(3, 2, false));
     CU_ASSERT(out[10] == 0 && out[11 + 2 * 16 - 1] == 0 && out[11 + 2 * 16] == 2 && out[11 + 3 * 16] == 0);
     CU_ASSERT(sends(SML_DATA, 5)); /* and on from there */
-    CU_ASSERT_EQUAL(sml_stream_turnout(stream)->missed, 11 + 3 * 16);
+    CU_ASSERT_EQUAL(sml_stream_turnout(stream, 0)->missed, 11 + 3 * 16);
     free(stream);
 }
 

@@ -28,13 +28,19 @@ enum {
     STEPS_MAX = 200000,
 };
 
-struct rank {
-    struct sml_stream *stream;
-    unsigned call; /* in progress, or next */
-    bool in_call, buffers;
-    bool joined, resumed; /* since the switch restarted */
+/* What a call of a rank's works on. */
+struct tensors {
     uint8_t in[TENSOR_MAX], out[TENSOR_MAX];
     struct scattered scattered; /* the call's segments in them */
+};
+
+struct rank {
+    struct sml_stream *stream;
+    unsigned call, begun; /* the oldest in progress; the next to begin */
+    unsigned at_once;     /* in progress */
+    bool buffers;
+    bool joined, resumed; /* since the switch restarted */
+    struct tensors of[CALLS_MAX];
 };
 
 struct world {
@@ -166,34 +172,40 @@ static void check_ahead(struct world *w, unsigned r)
 {
     const struct rank *k = &w->ranks[r];
     bool may_be_ahead = k->buffers && !wants(&w->calls[k->call], r);
+    uint64_t left = sml_stream_left(k->stream);
 
-    if (sml_stream_left(k->stream) > (may_be_ahead ? w->cfg.slots : 0))
+    for (unsigned later = k->call + 1; later < k->begun; later++) {
+        const uint64_t packets = sml_stream_packets(k->stream, &w->calls[later]);
+        left -= packets < left ? packets : left;
+    }
+    if (left > (may_be_ahead ? w->cfg.slots : 0))
         fail(w, "too far ahead");
     for (unsigned p = 0; !may_be_ahead && p < w->cfg.workers; p++)
-        if (w->ranks[p].call + w->ranks[p].in_call <= k->call)
+        if (w->ranks[p].begun <= k->call)
             fail(w, "a sum without a rank");
 }
 
 static void begin(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
-    const struct xfer_call *call = &w->calls[k->call];
+    const unsigned c = k->begun++;
+    const struct xfer_call *call = &w->calls[c];
+    struct tensors *t = &k->of[c];
     _Alignas(8) uint8_t tensor[TENSOR_MAX];
-    uint8_t *out = w->in_place[k->call] ? k->in : k->out;
+    uint8_t *out = w->in_place[c] ? t->in : t->out;
 
     if (has_scale(w, call))
         for (unsigned i = 0; i < call->count; i++)
-            ((float *)tensor)[i] = scaled_element(w, r, k->call, i);
+            ((float *)tensor)[i] = scaled_element(w, r, c, i);
     else
-        fill(w, r, k->call, tensor);
-    memset(k->out, 0xee, sizeof(k->out));
+        fill(w, r, c, tensor);
+    memset(t->out, 0xee, sizeof(t->out));
     const struct sml_element element = sml_element_of(agg_code(call->type, call->op));
-    k->scattered =
-        scattered_cut(k->in, out, call->count, element.in, element.in == element.out ? draw(w, 1 << 11) : 0);
-    scattered_put(&k->scattered, tensor);
-    if (sml_stream_begin_segments(k->stream, call, k->scattered.segment, k->scattered.n, w->now) != 0)
+    t->scattered =
+        scattered_cut(t->in, out, call->count, element.in, element.in == element.out ? draw(w, 1 << 11) : 0);
+    scattered_put(&t->scattered, tensor);
+    if (sml_stream_begin_segments(k->stream, call, t->scattered.segment, t->scattered.n, w->now) != 0)
         fail(w, "begin");
-    k->in_call = true;
 }
 
 /* The sums that a call with the job's table must have come to. */
@@ -214,15 +226,16 @@ static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
     const struct xfer_call *call = &w->calls[k->call];
+    struct tensors *t = &k->of[k->call];
     static uint8_t expected[TENSOR_MAX], got[TENSOR_MAX], contributions[RANKS_MAX][TENSOR_MAX];
     const void *in[RANKS_MAX];
 
     check_ahead(w, r);
     if (sml_looks_up(agg_code(call->type, call->op))) {
-        if (!looked_up(w, k->call, k->out))
+        if (!looked_up(w, k->call, t->out))
             fail(w, "a wrong sum of table values");
     } else if (wants(call, r) && has_scale(w, call)) {
-        scattered_get(&k->scattered, got);
+        scattered_get(&t->scattered, got);
         check_scaled(w, k->call, got);
     } else if (wants(call, r)) {
         const unsigned code = agg_code(call->type, call->op);
@@ -233,13 +246,12 @@ static void finish(struct world *w, unsigned r)
         reference_reduce(code, expected, in, w->cfg.workers, call->count);
         if (w->cfg.workers == 1) /* it gets its own back */
             memcpy(expected, contributions[0], sizeof(expected));
-        scattered_get(&k->scattered, got);
+        scattered_get(&t->scattered, got);
         if (!reference_equal(code, got, expected, call->count))
             fail(w, "a wrong sum");
     }
-    memset(k->in, 0xdd, sizeof(k->in)); /* the caller's again */
-    memset(k->out, 0xdd, sizeof(k->out));
-    k->in_call = false;
+    memset(t->in, 0xdd, sizeof(t->in)); /* the caller's again */
+    memset(t->out, 0xdd, sizeof(t->out));
     k->call++;
 }
 
@@ -374,9 +386,9 @@ static void step(struct world *w)
     }
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         struct rank *k = &w->ranks[r];
-        if (k->in_call && sml_stream_status(k->stream) == XFER_DONE)
+        while (k->call != sml_stream_ended(k->stream) && !w->failed)
             finish(w, r);
-        if (!k->in_call && k->call < w->calls_count && chance(w, 20))
+        while (k->begun - k->call < k->at_once && k->begun < w->calls_count && chance(w, 20))
             begin(w, r);
         if (!off_network(k))
             bag_poll(&w->bag, &w->random, k->stream, r, w->now);
@@ -461,6 +473,7 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
     choose_calls(w, chunks_max);
     for (unsigned r = 0; r < w->cfg.workers; r++) {
         w->ranks[r].buffers = chance(w, 40) && !xfer_has_exponents(format);
+        w->ranks[r].at_once = 1u << draw(w, 3);
         struct sml_stream_config cfg = {
             .rank = (uint16_t)r,
             .workers = w->cfg.workers,
@@ -473,6 +486,7 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
             .shared = &w->shared,
             .first_tag = w->cfg.first_tag,
             .buffer_reduces = w->ranks[r].buffers,
+            .calls = (uint16_t)w->ranks[r].at_once,
             .window_max = (uint16_t)draw(w, w->cfg.slots + 1u),
             .kernels = w->cfg.kernels,
         };

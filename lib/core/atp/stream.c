@@ -20,7 +20,7 @@ static void atp_group_init(struct atp_stream *s)
     s->group = (struct atp_group){.pause = PAUSE_FIRST_NS};
 }
 
-void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked)
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool for_all, bool asked)
 {
     struct atp_group *g = &s->group;
 
@@ -31,7 +31,7 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked
         g->hears = true;
         if (p->kind == ATP_PARAMETER)
             g->pause = PAUSE_FIRST_NS;
-    } else if (g->told && s->call.collective == XFER_ALLREDUCE && ++g->misses == MISSES) {
+    } else if (g->told && for_all && ++g->misses == MISSES) {
         g->misses = 0;
         if (asked) {
             g->hears = false;
@@ -89,7 +89,8 @@ static bool config_ok(const struct atp_stream_config *c)
            t->window <= ATP_MAX_WINDOW && (t->window & (t->window - 1)) == 0 &&
            t->chunk_bytes >= ATP_MIN_CHUNK_BYTES && t->chunk_bytes <= ATP_MAX_CHUNK_BYTES &&
            t->chunk_bytes % 4 == 0 && t->format < XFER_FORMATS && t->checksum <= XFER_CHECKSUM_CRC32C &&
-           (!t->keyed || c->shared != NULL) && t->servers >= 1 && t->server < t->servers;
+           (!t->keyed || c->shared != NULL) && t->servers >= 1 && t->server < t->servers &&
+           xfer_queue_room(c->calls) != 0;
 }
 
 static size_t exponents_bytes(const struct atp_stream_config *c)
@@ -116,6 +117,8 @@ size_t atp_stream_footprint(const struct atp_stream_config *cfg)
         return 0;
     return aligned(sizeof(struct atp_stream)) + aligned(cfg->terms.window * sizeof(struct atp_flight)) +
            aligned(exponents_bytes(cfg)) + auth_bytes(cfg) +
+           aligned(xfer_queue_room(cfg->calls) * sizeof(uint64_t)) +
+           aligned(xfer_queue_room(cfg->calls) * sizeof(struct atp_order)) +
            aligned(cfg->terms.window * sizeof(struct atp_kept)) + cfg->terms.window * atp_kept_bytes(cfg);
 }
 
@@ -135,6 +138,10 @@ struct atp_stream *atp_stream_init(void *mem, const struct atp_stream_config *cf
     p += aligned(exponents_bytes(cfg));
     s->auth = cfg->terms.keyed ? (struct xfer_auth *)p : NULL;
     p += auth_bytes(cfg);
+    s->queue = (struct xfer_queue){.base = (uint64_t *)p, .room = xfer_queue_room(cfg->calls)};
+    p += aligned(s->queue.room * sizeof(uint64_t));
+    s->orders = (struct atp_order *)p;
+    p += aligned(s->queue.room * sizeof(struct atp_order));
     s->kept = (struct atp_kept *)p;
     s->kept_data = p + aligned(cfg->terms.window * sizeof(struct atp_kept));
     s->numbers = num_loops_for(cfg->kernels);
@@ -224,7 +231,7 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct xfer_call *call
     const bool wants = call->collective == XFER_ALLREDUCE || call->root == s->cfg.rank;
     struct xfer_call counted = *call;
 
-    if (s->base != s->end)
+    if (xfer_queue_full(&s->queue))
         return -EBUSY;
     if (!call_ok(s, call) || !xfer_segments_given(segments, n, wants))
         return -EINVAL;
@@ -233,24 +240,24 @@ int atp_stream_begin_segments(struct atp_stream *s, const struct xfer_call *call
     const struct atp_cut cut = atp_cut_of(&s->cfg.terms, &counted);
     if (cut.packets > UINT64_C(1) << 31)
         return -EOVERFLOW;
-    counted.seq = s->call.seq;
-    s->call = counted;
-    s->cut = cut;
-    s->segments = segments;
-    s->segment_count = n;
+    counted.seq = s->queue.next;
+    if (xfer_queue_empty(&s->queue))
+        s->progress = now;
+    s->orders[xfer_queue_begin(&s->queue, s->end)] = (struct atp_order){
+        .call = counted, .cut = cut, .segments = segments, .segment_count = n, .base = s->end};
     s->end += cut.packets;
-    s->call.seq += cut.packets == 0;
-    s->progress = now;
+    atp_end_if_done(s);
     return 0;
 }
 
 struct xfer_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out)
 {
+    const struct atp_order *o = atp_order_with(s, position);
     uint64_t offset;
     size_t bytes;
 
-    atp_cut_span(&s->cut, position - s->base, block, &offset, &bytes);
-    return xfer_segments_find(s->segments, s->segment_count, offset, bytes, out);
+    atp_cut_span(&o->cut, position - o->base, block, &offset, &bytes);
+    return xfer_segments_find(o->segments, o->segment_count, offset, bytes, out);
 }
 
 struct xfer_scale atp_scale(const struct atp_stream *s, uint64_t position, const struct xfer_call *call,
@@ -270,14 +277,19 @@ uint64_t atp_stream_left(const struct atp_stream *s)
     return left;
 }
 
+uint32_t atp_stream_ended(const struct atp_stream *s)
+{
+    return s->queue.first;
+}
+
 uint32_t atp_stream_completed(const struct atp_stream *s)
 {
-    return s->call.seq;
+    return s->queue.first;
 }
 
 const struct xfer_call *atp_stream_oldest_call(const struct atp_stream *s)
 {
-    return s->base == s->end ? NULL : &s->call;
+    return xfer_queue_empty(&s->queue) ? NULL : &atp_order_with(s, s->base)->call;
 }
 
 uint64_t atp_stream_packets(const struct atp_stream *s, const struct xfer_call *call)
@@ -291,7 +303,7 @@ enum xfer_status atp_stream_status(const struct atp_stream *s)
         return XFER_MISMATCH;
     if (s->rejected)
         return XFER_REJECTED;
-    return s->base == s->end ? XFER_DONE : XFER_RUNNING;
+    return xfer_queue_empty(&s->queue) ? XFER_DONE : XFER_RUNNING;
 }
 
 const struct xfer_mismatch *atp_stream_mismatch(const struct atp_stream *s)
@@ -342,21 +354,22 @@ struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position)
                                   .lead = k->lead,
                                   .opening = k->opening};
     }
-    const bool result = atp_wants(s, &s->call) && atp_have(s, position);
-    return (struct atp_chunk){.call = &s->call,
+    const struct atp_order *o = atp_order_with(s, position);
+    const bool result = atp_wants(s, &o->call) && atp_have(s, position);
+    return (struct atp_chunk){.call = &o->call,
                               .elements = atp_elements(s, position, false, result),
-                              .lead = s->cut.lead,
-                              .opening = position == s->base};
+                              .lead = o->cut.lead,
+                              .opening = position == o->base};
 }
 
-/* Another server would not be asked about what all ranks share; the present one is, if it has restarted. */
-static void keep(struct atp_stream *s)
+/* Ends the oldest in progress. Another server would not be asked about what all ranks share; the present one
+ * is, if it has restarted. */
+static void keep(struct atp_stream *s, uint64_t end)
 {
     const uint64_t needed = s->shared < s->una ? s->shared : s->una;
     uint64_t position = needed > s->base ? needed : s->base;
 
-    s->stats.kept += s->end - position;
-    for (; position < s->end; position++) {
+    for (; position < end; position++) {
         uint8_t *data = s->kept_data + (position & (s->cfg.terms.window - 1u)) * atp_kept_bytes(&s->cfg);
         const struct atp_chunk chunk = atp_chunk_at(s, position);
         *kept_at(s, position) =
@@ -366,16 +379,21 @@ static void keep(struct atp_stream *s)
                               .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
             xfer_pieces_gather(&chunk.elements, data, agg_convert_same);
+        s->stats.kept++;
     }
+    s->base = end;
+    s->queue.first++;
 }
 
 void atp_end_if_done(struct atp_stream *s)
 {
-    if (s->base == s->end || s->oldest != s->end)
-        return;
-    keep(s);
-    s->base = s->end;
-    s->call.seq++;
+    while (!xfer_queue_empty(&s->queue)) {
+        const uint64_t end = xfer_queue_end(&s->queue, s->queue.first, s->end);
+
+        if (s->oldest < end)
+            return;
+        keep(s, end);
+    }
 }
 
 uint32_t atp_stream_oldest(const struct atp_stream *s)

@@ -1,5 +1,6 @@
 /* The worker's side of ATP ("ATP: In-network Aggregation Protocol for Multi-tenant Learning", section 5.4):
- * streams one collective after the other to one parameter server, and takes the sums.
+ * streams collectives, one behind the other, to one parameter server, and takes the sums. Several may be in
+ * progress.
  *
  * Chunks are numbered through the job's life. UNA is the first that is not acknowledged, INF one past the
  * last that was sent; a chunk may be sent while it is less than the job's window ahead of UNA, and while
@@ -13,7 +14,7 @@
  *
  * Where a job has several servers, each has a stream of its own, with its own membership, numbers and window:
  * chunk c of a collective goes to server c % servers. A stream whose server gets no chunk of a collective is
- * done with it at once.
+ * done with it as soon as with those before it.
  *
  * When the server has restarted, and the job was joined anew (control/session.h), it goes on from the oldest
  * chunk that some rank lacks. From there on a rank hands back the sums that it still holds (RESTORE) and
@@ -37,6 +38,7 @@ struct atp_stream_config {
     uint16_t rank, workers;
     uint8_t job;
     struct atp_terms terms; /* granted */
+    uint16_t calls;         /* in progress, at most: as xfer_queue_room */
     uint16_t fixed_window;  /* so many chunks under way, without congestion control; 0: with it */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of xfer_rtt_init */
     const struct keys_secret *shared;              /* terms.keyed: the job's secret. Read by init only */
@@ -62,8 +64,9 @@ bool atp_stream_poll(struct atp_stream *s, uint64_t now, struct xfer_send *send)
 enum xfer_receive atp_stream_receive(struct atp_stream *s, const uint8_t *payload, size_t bytes,
                                      uint64_t now);
 
-uint64_t atp_stream_left(const struct atp_stream *s);      /* chunks without a sum, of this collective */
-uint32_t atp_stream_completed(const struct atp_stream *s); /* collectives, modulo 2^32 */
+uint64_t atp_stream_left(const struct atp_stream *s);  /* chunks without a sum, of collectives in progress */
+uint32_t atp_stream_ended(const struct atp_stream *s); /* collectives, modulo 2^32, as sml_stream_ended */
+uint32_t atp_stream_completed(const struct atp_stream *s); /* the same: there are no buffered ones */
 const struct xfer_call *atp_stream_oldest_call(const struct atp_stream *s); /* in progress; NULL: none is */
 uint64_t atp_stream_packets(const struct atp_stream *s, const struct xfer_call *call);
 
@@ -78,7 +81,7 @@ uint64_t atp_stream_timer(const struct atp_stream *s);
 enum xfer_status atp_stream_status(const struct atp_stream *s);
 const struct xfer_mismatch *atp_stream_mismatch(const struct atp_stream *s);
 
-/* When the stream last made progress (a new sum, or begin). */
+/* When the stream last made progress (a new sum, or a begin while nothing was in progress). */
 uint64_t atp_stream_progress(const struct atp_stream *s);
 
 /* Fills in the ranks (at most max) that, by the server's last answer, had not contributed to this stream's

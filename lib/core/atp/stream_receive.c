@@ -48,21 +48,22 @@ static void sample(struct atp_stream *s, const struct atp_flight *f, uint64_t no
 static bool store_scaled(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
                          const uint8_t *elements, size_t bytes)
 {
+    const struct atp_order *o = atp_order_with(s, position);
     struct xfer_pieces pieces = atp_elements(s, position, false, true);
     struct xfer_scale scale = {.loops = NULL};
     size_t expected = pieces.bytes;
 
-    if (s->cut.lead > 0) {
-        scale = atp_scale(s, position, &s->call, s->cut.lead);
+    if (o->cut.lead > 0) {
+        scale = atp_scale(s, position, &o->call, o->cut.lead);
         expected = pieces.bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
     }
     if (p->code != xfer_elements_code(s->cfg.terms.format, 0) ||
-        bytes != (atp_wants(s, &s->call) ? expected : 0))
+        bytes != (atp_wants(s, &o->call) ? expected : 0))
         return false;
-    if (bytes > 0 && s->cut.lead > 0)
+    if (bytes > 0 && o->cut.lead > 0)
         xfer_scale_scatter(&scale, &pieces, elements);
     else if (bytes > 0)
-        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[o->call.type]);
     *atp_exponent_at(s, position) = p->exponent;
     return true;
 }
@@ -70,12 +71,13 @@ static bool store_scaled(struct atp_stream *s, uint64_t position, const struct a
 static bool store_typed(const struct atp_stream *s, uint64_t position, const struct atp_packet *p,
                         const uint8_t *elements, size_t bytes)
 {
+    const struct xfer_call *call = &atp_order_with(s, position)->call;
     const struct xfer_pieces pieces = atp_elements(s, position, false, true);
 
-    if (p->code != agg_code(s->call.type, s->call.op) || bytes != (atp_wants(s, &s->call) ? pieces.bytes : 0))
+    if (p->code != agg_code(call->type, call->op) || bytes != (atp_wants(s, call) ? pieces.bytes : 0))
         return false;
     if (bytes > 0)
-        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[s->call.type]);
+        xfer_pieces_scatter(&pieces, elements, s->cfg.kernels->convert[call->type]);
     return true;
 }
 
@@ -83,13 +85,14 @@ static bool store_typed(const struct atp_stream *s, uint64_t position, const str
 static bool store(struct atp_stream *s, uint64_t position, const struct atp_packet *p, const uint8_t *body,
                   size_t bytes)
 {
+    const struct atp_order *o = atp_order_with(s, position);
     const bool opening = p->flags & ATP_OPENING, scaled = p->flags & ATP_SCALED;
     struct xfer_call theirs;
 
-    if (opening != (position == s->base) || scaled != xfer_has_exponents(s->cfg.terms.format))
+    if (opening != (position == o->base) || scaled != xfer_has_exponents(s->cfg.terms.format))
         return false;
-    if (opening && (bytes > 0 || atp_wants(s, &s->call))) {
-        if (!xfer_parse_call(&theirs, body, bytes) || !xfer_call_equal(&theirs, &s->call))
+    if (opening && (bytes > 0 || atp_wants(s, &o->call))) {
+        if (!xfer_parse_call(&theirs, body, bytes) || !xfer_call_equal(&theirs, &o->call))
             return false;
         body += XFER_CALL_BYTES;
         bytes -= XFER_CALL_BYTES;
@@ -168,7 +171,7 @@ static enum xfer_receive on_parameter(struct atp_stream *s, uint64_t position, c
     if (!have)
         take(s, position, now);
     note_shared(s, position, p);
-    atp_group_note(s, p, asked);
+    atp_group_note(s, p, atp_chunk_at(s, position).call->collective == XFER_ALLREDUCE, asked);
     atp_end_if_done(s);
     return have ? XFER_RX_NEWS : XFER_RX_RESULT;
 }
@@ -182,7 +185,7 @@ static void put_off(struct atp_stream *s, uint64_t position)
     atp_list_take(s, place);
     atp_list_put(s, &s->sent, place);
     s->flights[place].direct = false;
-    s->flights[place].order = s->orders;
+    s->flights[place].order = s->packets;
 }
 
 /* It lacks that part: lost, or in a switch where others have left without it. Several questions, of other
@@ -240,13 +243,15 @@ static enum xfer_receive on_waiting(struct atp_stream *s, uint64_t position, con
     return XFER_RX_NEWS;
 }
 
-static enum xfer_receive on_mismatch(struct atp_stream *s, const struct atp_packet *p, const uint8_t *body,
-                                     size_t bytes)
+static enum xfer_receive on_mismatch(struct atp_stream *s, uint64_t position, const struct atp_packet *p,
+                                     const uint8_t *body, size_t bytes)
 {
     struct xfer_mismatch m;
 
     if (!xfer_parse_mismatch(&m, body, bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->sequence)
         return XFER_RX_BAD;
+    if (m.yours.collective == 0) /* the chunk does not open its call */
+        m.yours = *atp_chunk_at(s, position).call;
     s->mismatch = m;
     s->mismatched = true;
     return XFER_RX_NEWS;
@@ -257,7 +262,7 @@ static enum xfer_receive on_group(struct atp_stream *s, const struct atp_packet 
 {
     if (!(p->flags & ATP_BY_GROUP))
         return XFER_RX_BAD;
-    atp_group_note(s, p, true);
+    atp_group_note(s, p, true, true);
     return XFER_RX_NEWS;
 }
 
@@ -296,7 +301,7 @@ static enum xfer_receive receive(struct atp_stream *s, const struct atp_packet *
     case ATP_WAITING:
         return on_waiting(s, position, body, bytes, now);
     case ATP_MISMATCH:
-        return on_mismatch(s, p, body, bytes);
+        return on_mismatch(s, position, p, body, bytes);
     case ATP_REJECT:
         return on_reject(s);
     default:

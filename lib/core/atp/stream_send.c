@@ -155,7 +155,7 @@ static void emit(struct atp_stream *s, uint64_t position, uint64_t now, struct x
     f->sends += f->sends < UINT8_MAX;
     f->direct = false;
     f->sent_at = now;
-    f->order = ++s->orders;
+    f->order = ++s->packets;
     if (f->sends == 1)
         f->first_order = f->order;
 }
@@ -210,9 +210,10 @@ static void expire(struct atp_stream *s, uint64_t now)
 /* Whether the exponent that the chunk's elements are scaled by is here. */
 static bool has_its_exponent(const struct atp_stream *s, uint64_t position)
 {
-    const uint64_t lead = position < s->base ? 0 : s->cut.lead;
-
-    return lead == 0 || position - s->base < lead || atp_have(s, position - lead);
+    if (position < s->base)
+        return true;
+    const struct atp_order *o = atp_order_with(s, position);
+    return o->cut.lead == 0 || position - o->base < o->cut.lead || atp_have(s, position - o->cut.lead);
 }
 
 /* Moves `inf` past chunks that the server has completed without this rank, and says whether a new one may

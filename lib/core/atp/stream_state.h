@@ -4,8 +4,8 @@
  *   una     the first that the server, in its present life, has not acknowledged
  *   inf     the first that was not sent in that life
  *   oldest  the first that this rank is not done with
- *   base    the first of the collective in progress; end, if there is none
- *   end     one past the last of the collective; una <= inf <= end, una <= oldest <= end
+ *   base    the first of the oldest collective in progress; end, if there is none
+ *   end     one past the last of the newest; una <= inf <= end, una <= oldest <= end
  *
  * While no server restarts, una and oldest are the same. A restart takes una and inf back to the first chunk
  * that any rank lacks; from there the stream goes forward again by the same rules, sending its result where
@@ -17,6 +17,7 @@
 #include "atp/cut.h"
 #include "atp/stream.h"
 #include "protocol/ranks.h"
+#include "transfer/queue.h"
 #include "transfer/rtt.h"
 
 enum { ATP_NO_FLIGHT = 0xFFFF, ATP_OUT_OF_ORDER = 3, ATP_SERVER_PORTS = 16 };
@@ -70,6 +71,15 @@ struct atp_group {
     uint64_t pause;
 };
 
+/* A collective in progress. */
+struct atp_order {
+    struct xfer_call call;
+    struct atp_cut cut;
+    const struct xfer_segment *segments;
+    size_t segment_count;
+    uint64_t base; /* its first position */
+};
+
 struct atp_stream {
     struct atp_stream_config cfg;
     struct atp_flight *flights; /* [window] */
@@ -81,10 +91,8 @@ struct atp_stream {
     uint64_t round;         /* the position whose running number in this life is 0 (struct xfer_route) */
     struct atp_topology topology;
 
-    struct xfer_call call; /* the collective in progress; the next one's number otherwise */
-    struct atp_cut cut;
-    const struct xfer_segment *segments;
-    size_t segment_count;
+    struct xfer_queue queue;  /* the collectives in progress */
+    struct atp_order *orders; /* [queue.room] */
     uint64_t base, una, inf, oldest, end;
     uint64_t sent_end; /* one past the last that was ever sent */
     uint64_t shared;   /* all ranks have the results of all positions before this one */
@@ -92,7 +100,7 @@ struct atp_stream {
     struct atp_list sent; /* in the order of sending */
     struct atp_list due;  /* to be sent again now */
     uint32_t under_way;
-    uint64_t orders;                                     /* packets sent so far */
+    uint64_t packets;                                    /* sent so far */
     unsigned ports;                                      /* of the server, that are told apart, 1.. */
     uint64_t latest[ATP_SERVER_PORTS][ATP_OUT_OF_ORDER]; /* by port, orders of those that were acknowledged:
                                                             the largest, falling */
@@ -151,6 +159,12 @@ static inline uint32_t atp_window(const struct atp_stream *s)
     return s->cfg.fixed_window > 0 ? s->cfg.fixed_window : s->congestion.window;
 }
 
+/* The collective in progress that a position belongs to, from base on. */
+static inline struct atp_order *atp_order_with(const struct atp_stream *s, uint64_t position)
+{
+    return &s->orders[xfer_queue_slot(&s->queue, xfer_queue_find(&s->queue, position))];
+}
+
 /* Puts a place at the end of a list, or takes it out of the one that it is in. */
 void atp_list_put(struct atp_stream *s, struct atp_list *list, uint16_t place);
 void atp_list_take(struct atp_stream *s, uint16_t place);
@@ -158,22 +172,23 @@ void atp_list_take(struct atp_stream *s, uint16_t place);
 /* Has a chunk that is under way sent again. */
 void atp_make_due(struct atp_stream *s, uint64_t position, bool direct);
 
-/* Notes how a result, or a packet for finding that out, has come. asked: this rank had asked for it. */
-void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool asked);
+/* Notes how a result, or a packet for finding that out, has come. for_all: it is for all ranks; asked: this
+ * rank had asked for it. */
+void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool for_all, bool asked);
 
 /* When the server is to be told, or asked, next (UINT64_MAX: not at all), and the header of the packet that
  * does so, which leaves now. */
 uint64_t atp_group_due(const struct atp_stream *s);
 struct atp_packet atp_group_tell(struct atp_stream *s, uint64_t now);
 
-/* The chunk at a position of the collective in progress, or at a kept one before it. */
+/* The chunk at a position of a collective in progress, or at a kept one before them. */
 struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);
 
-/* Ends the collective if this rank is done with all of it: the tensors go back to the caller, and what a
- * server may still ask for is kept in copies. */
+/* Ends the oldest collectives in progress if this rank is done with all of them: the tensors go back to the
+ * caller, and what a server may still ask for is kept in copies. */
 void atp_end_if_done(struct atp_stream *s);
 
-/* The elements of a packet of the collective in progress, or those whose exponent it tells (block). */
+/* The elements of a packet of a collective in progress, or those whose exponent it tells (block). */
 struct xfer_pieces atp_elements(const struct atp_stream *s, uint64_t position, bool block, bool out);
 
 /* What the elements of a chunk at this position are scaled by. lead > 0 */

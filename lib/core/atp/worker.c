@@ -98,6 +98,7 @@ static struct atp_stream_config stream_config(const struct agg_stream_config *cf
                                       .workers = cfg->wishes.size,
                                       .job = cfg->job,
                                       .terms = terms,
+                                      .calls = cfg->wishes.calls,
                                       .fixed_window = cfg->wishes.window,
                                       .shared = cfg->shared,
                                       .kernels = cfg->kernels};

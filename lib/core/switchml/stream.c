@@ -51,7 +51,7 @@ static bool config_ok(const struct sml_stream_config *c)
     return c->workers >= 1 && c->workers <= AGG_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
-           format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c);
+           format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c) && xfer_queue_room(c->calls) != 0;
 }
 
 static size_t names_bytes(const struct sml_stream_config *c)
@@ -80,6 +80,8 @@ size_t sml_stream_footprint(const struct sml_stream_config *cfg)
     return aligned(sizeof(struct sml_stream)) + aligned(cfg->slots * sizeof(struct sml_flight)) +
            aligned(sml_kept_chunks(cfg) * sizeof(struct sml_kept)) + aligned(sml_exponents(cfg)) +
            aligned(2u * cfg->slots * names_bytes(cfg)) +
+           aligned(xfer_queue_room(cfg->calls) * sizeof(uint64_t)) +
+           aligned(xfer_queue_room(cfg->calls) * sizeof(struct sml_order)) +
            aligned(auth_bytes(cfg) + (size_t)sml_kept_chunks(cfg) * sml_kept_bytes(cfg));
 }
 
@@ -112,6 +114,11 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     s->names_bytes = names_bytes(cfg);
     s->names = memset(p, 0, 2u * cfg->slots * s->names_bytes);
     p += aligned(2u * cfg->slots * s->names_bytes);
+    s->queue = (struct xfer_queue){.base = (uint64_t *)p, .room = xfer_queue_room(cfg->calls)};
+    p += aligned(s->queue.room * sizeof(uint64_t));
+    s->orders = (struct sml_order *)p;
+    memset(p, 0, s->queue.room * sizeof(struct sml_order));
+    p += aligned(s->queue.room * sizeof(struct sml_order));
     s->auth = cfg->checksum == XFER_CHECKSUM_KEYED ? (struct xfer_auth *)p : NULL;
     p += auth_bytes(cfg);
     s->kept_data = p;
@@ -177,49 +184,78 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *
     return xfer_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
 }
 
-int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
-                              struct xfer_segment segments[], size_t n, uint64_t now)
+/* Where its tensors are, and how many elements they have. */
+static int measure(const struct sml_stream *s, struct sml_order *o, struct xfer_segment segments[], size_t n)
 {
-    if (s->base != s->end)
-        return -EBUSY;
-    if (!call_ok(s, call) || !xfer_segments_given(segments, n, sml_wants(s, call)))
-        return -EINVAL;
-    struct xfer_call counted = *call;
-    const struct sml_element element = element_of(s, call);
-    if (!xfer_segments_measure(segments, n, element.in, &counted.count))
+    const struct sml_element element = o->element;
+
+    o->segments = segments;
+    o->segment_count = n;
+    if (!xfer_segments_measure(segments, n, element.in, &o->call.count))
         return -EOVERFLOW;
     if (element.out != element.in) {
         if (n != 1)
             return -EINVAL;
-        s->sum = segments[0];
-        if (!xfer_segments_measure(&s->sum, 1, element.out, &counted.count))
+        o->sum = segments[0];
+        if (!xfer_segments_measure(&o->sum, 1, element.out, &o->call.count))
             return -EOVERFLOW;
     }
-    uint64_t chunks = sml_stream_packets(s, &counted);
-    if (chunks > UINT64_C(1) << 31)
-        return -EOVERFLOW;
-    s->call = counted;
-    s->call.seq = s->next_seq++;
-    s->element = element;
-    s->segments = segments;
-    s->sums = element.out != element.in ? &s->sum : segments;
-    s->segment_count = n;
-    s->end = s->base + chunks;
-    s->progress = now;
+    return sml_stream_packets(s, &o->call) > UINT64_C(1) << 31 ? -EOVERFLOW : 0;
+}
+
+/* Puts it behind the others. What its single tensors are is in its slot from here on. */
+static void append(struct sml_stream *s, const struct sml_order *order, bool single)
+{
+    const bool longer = order->element.out != order->element.in;
+    struct sml_order *o = sml_order_at(s, s->queue.next);
+
+    *o = *order;
+    o->call.seq = s->queue.next;
+    o->base = s->end;
+    o->roll = s->roll;
+    if (single)
+        o->segments = &o->tensor;
+    o->sums = longer ? &o->sum : o->segments;
     if (s->cfg.quorum)
-        xfer_turnout_begin(&s->turnout);
+        xfer_turnout_begin(&o->turnout);
+    xfer_queue_begin(&s->queue, s->end);
+    s->end += sml_stream_packets(s, &o->call);
+}
+
+/* single: the segment is the order's tensor. */
+static int begin(struct sml_stream *s, struct sml_order *o, struct xfer_segment segments[], size_t n,
+                 bool single, uint64_t now)
+{
+    if (xfer_queue_full(&s->queue))
+        return -EBUSY;
+    if (!call_ok(s, &o->call) || !xfer_segments_given(segments, n, sml_wants(s, &o->call)))
+        return -EINVAL;
+    o->element = element_of(s, &o->call);
+    int rc = measure(s, o, segments, n);
+    if (rc < 0)
+        return rc;
+    if (xfer_queue_empty(&s->queue))
+        s->progress = now;
+    append(s, o, single);
     sml_stream_end_if_done(s);
     sml_stream_skip(s, s->gone, now);
     return 0;
 }
 
+int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
+                              struct xfer_segment segments[], size_t n, uint64_t now)
+{
+    struct sml_order order = {.call = *call};
+
+    return begin(s, &order, segments, n, false, now);
+}
+
 int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const void *in, void *out,
                      uint64_t now)
 {
-    if (s->base != s->end)
-        return -EBUSY;
-    s->tensor = (struct xfer_segment){.in = in, .out = out, .count = call->count};
-    return sml_stream_begin_segments(s, call, &s->tensor, 1, now);
+    struct sml_order order = {.call = *call, .tensor = {.in = in, .out = out, .count = call->count}};
+
+    return begin(s, &order, &order.tensor, 1, true, now);
 }
 
 bool sml_stream_buffered(const struct sml_stream *s)
@@ -240,7 +276,12 @@ const struct xfer_call *sml_stream_oldest_call(const struct sml_stream *s)
 uint32_t sml_stream_completed(const struct sml_stream *s)
 {
     const struct xfer_call *oldest = sml_stream_oldest_call(s);
-    return oldest ? oldest->seq : s->next_seq;
+    return oldest ? oldest->seq : s->queue.next;
+}
+
+uint32_t sml_stream_ended(const struct sml_stream *s)
+{
+    return s->queue.first;
 }
 
 uint32_t sml_stream_oldest(const struct sml_stream *s)
@@ -290,7 +331,7 @@ enum xfer_status sml_stream_status(const struct sml_stream *s)
         return XFER_MISMATCH;
     if (s->rejected)
         return XFER_REJECTED;
-    return s->base == s->end ? XFER_DONE : XFER_RUNNING;
+    return xfer_queue_empty(&s->queue) ? XFER_DONE : XFER_RUNNING;
 }
 
 const struct xfer_mismatch *sml_stream_mismatch(const struct sml_stream *s)
@@ -322,7 +363,8 @@ void sml_stream_stats(const struct sml_stream *s, struct xfer_stats *out)
 
 bool sml_stream_leave(struct sml_stream *s)
 {
-    if (!s->cfg.may_leave || sml_stream_status(s) != XFER_RUNNING || s->end - s->oldest > s->cfg.slots)
+    if (!s->cfg.may_leave || sml_stream_status(s) != XFER_RUNNING ||
+        sml_oldest_end(s) > s->oldest + s->cfg.slots)
         return false;
     sml_stream_keep(s);
     return true;

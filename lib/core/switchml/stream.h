@@ -1,6 +1,6 @@
 /* The worker's side of the SwitchML slot protocol ("Scaling Distributed Machine Learning with In-Network
- * Aggregation", NSDI 2021, section 4.5, algorithm 4): streams one collective after the other through a job's
- * slots.
+ * Aggregation", NSDI 2021, section 4.5, algorithm 4): streams collectives, one behind the other, through a
+ * job's slots. Several may be in progress: the chunks of one follow those of the one before it at once.
  *
  * Chunks are numbered through the job's life (the tag); chunk `tag` may be sent once chunk tag - slots has
  * its result. How many are in flight at once is decided by a window (window.h), from measured round trips, at
@@ -42,6 +42,7 @@ struct sml_stream_config {
      * chunks. */
     bool buffer_reduces;
     bool may_leave;      /* typed: sml_stream_leave may be called. As much memory as that takes */
+    uint16_t calls;      /* collectives in progress, at most: as xfer_queue_room */
     uint16_t window_max; /* chunks in flight, at most; 0 = half of the slots */
     uint64_t rto_min_ns, rto_max_ns, rto_first_ns; /* as of xfer_rtt_init */
     const struct agg_kernels *kernels;
@@ -50,12 +51,13 @@ struct sml_stream_config {
 size_t sml_stream_footprint(const struct sml_stream_config *cfg); /* 0: out of range */
 struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cfg);
 
-/* Begins a collective, behind those that are buffered. call.seq is filled in here. in: call.count elements,
- * host order. out: the same, or NULL when this rank is not the root of a reduce; out may equal in, and must
- * not overlap it otherwise. Of a call that looks up (elements.h): indices and sums, which must not overlap.
- * Both stay the caller's and must live, in unchanged, until the status is DONE or MISMATCH or the stream is
- * given up; on an error out is unspecified. Returns 0, -EBUSY (one is in progress), -EINVAL (type, op, root,
- * NULL), -EOVERFLOW (more than 2^31 chunks). */
+/* Begins a collective, behind those in progress and those that are buffered. call.seq is filled in here: they
+ * count from 0. in: call.count elements, host order. out: the same, or NULL when this rank is not the root of
+ * a reduce; out may equal in, and must not overlap it otherwise, nor what belongs to another collective in
+ * progress. Of a call that looks up (elements.h): indices and sums, which must not overlap. Both stay the
+ * caller's and must live, in unchanged, until it has ended (sml_stream_ended), the status is MISMATCH, or the
+ * stream is given up; on an error out is unspecified. Returns 0, -EBUSY (as many are in progress as there may
+ * be), -EINVAL (type, op, root, NULL), -EOVERFLOW (more than 2^31 chunks). */
 int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const void *in, void *out,
                      uint64_t now);
 
@@ -65,12 +67,12 @@ int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const v
 int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
                               struct xfer_segment segments[], size_t n, uint64_t now);
 
-/* In a job with a quorum. Of the collective in progress, or the last one: who is in the sums that this rank
- * has. It stays where it is, and is made anew by begin. */
-const struct xfer_turnout *sml_stream_turnout(const struct sml_stream *s);
+/* In a job with a quorum. Of the collective with this number: who is in the sums that this rank has. It stays
+ * where it is until as many more have begun as may be in progress. */
+const struct xfer_turnout *sml_stream_turnout(const struct sml_stream *s, uint32_t number);
 
-/* The same, for the next collective to begin: has it fill in roll[], one for each of its sml_stream_packets,
- * the caller's. NULL: no more. */
+/* The same, for those that begin from now on: has each fill in roll[], one for each of its
+ * sml_stream_packets, the caller's. NULL: none. */
 void sml_stream_call_roll(struct sml_stream *s, struct xfer_roll roll[]);
 
 /* The next packet that should leave now; false: none for now (see sml_stream_timer). Call until false. */
@@ -82,9 +84,9 @@ enum xfer_receive sml_stream_receive(struct sml_stream *s, const uint8_t *payloa
                                      uint64_t now);
 
 /* Best effort (may_leave), for a rank that will not wait any longer. A missing stretch of the sum, in bytes,
- * of the collective in progress: the first at or after chunk *from, which becomes the one behind it; false:
- * there is none. Call with *from = 0 until false. Only chunks that the switch may still be working on can be
- * missing. */
+ * of the oldest collective in progress: the first at or after chunk *from, which becomes the one behind it;
+ * false: there is none. Call with *from = 0 until false. Only chunks that the switch may still be working on
+ * can be missing. */
 bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes);
 
 /* Ends it without them: the tensors are the caller's, and out is unspecified where something is missing. The
@@ -97,8 +99,12 @@ bool sml_stream_leave(struct sml_stream *s);
  * Its status tells if they fail (MISMATCH, REJECTED). */
 bool sml_stream_buffered(const struct sml_stream *s);
 
-/* Chunks that this rank is not done with, of buffered collectives and of the one in progress. */
+/* Chunks that this rank is not done with, of buffered collectives and of those in progress. */
 uint64_t sml_stream_left(const struct sml_stream *s);
+
+/* Collectives that have ended, whose tensors are the caller's again; modulo 2^32. They end in the order in
+ * which they began. */
+uint32_t sml_stream_ended(const struct sml_stream *s);
 
 /* Collectives that are complete, not only buffered, for this rank; modulo 2^32. */
 uint32_t sml_stream_completed(const struct sml_stream *s);
@@ -133,7 +139,7 @@ uint64_t sml_stream_rest(const struct sml_stream *s, uint64_t now);
 enum xfer_status sml_stream_status(const struct sml_stream *s);
 const struct xfer_mismatch *sml_stream_mismatch(const struct sml_stream *s);
 
-/* When the stream last made progress (a new result, or begin). */
+/* When the stream last made progress (a new result, or a begin while nothing was in progress). */
 uint64_t sml_stream_progress(const struct sml_stream *s);
 
 /* Fills in the ranks (at most max) that, by the switch's last WAIT, had not contributed to this stream's

@@ -9,38 +9,40 @@ struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position
                          *sml_exponent_at(s, position - chunk->lead));
 }
 
-/* The chunk of a position of the collective in progress, in a format with exponents. */
-static struct sml_chunk block_at(const struct sml_stream *s, uint64_t position, bool result)
+/* The chunk of a position of a collective in progress, in a format with exponents. */
+static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position,
+                                 bool result)
 {
-    const struct xfer_blocks b = sml_blocks_of(s, &s->call);
-    struct sml_chunk chunk = {.call = &s->call, .lead = b.lead};
-    const uint64_t i = position - s->base;
+    const struct xfer_blocks b = sml_blocks_of(s, &o->call);
+    struct sml_chunk chunk = {.call = &o->call, .lead = b.lead};
+    const uint64_t i = position - o->base;
     uint64_t offset;
     size_t bytes;
 
-    xfer_blocks_span(&b, s->call.count, i, &offset, &bytes);
-    chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset, bytes, result);
+    xfer_blocks_span(&b, o->call.count, i, &offset, &bytes);
+    chunk.elements = xfer_segments_find(o->segments, o->segment_count, offset, bytes, result);
     chunk.result = chunk.elements;
     chunk.result.out = true;
-    xfer_blocks_span(&b, s->call.count, i + b.lead, &offset, &bytes);
-    chunk.block = xfer_segments_find(s->segments, s->segment_count, offset, b.lead > 0 ? bytes : 0, false);
+    xfer_blocks_span(&b, o->call.count, i + b.lead, &offset, &bytes);
+    chunk.block = xfer_segments_find(o->segments, o->segment_count, offset, b.lead > 0 ? bytes : 0, false);
     return chunk;
 }
 
 /* The same in a typed job. A chunk is so long that its sum has room. */
-static struct sml_chunk chunk_at(const struct sml_stream *s, uint64_t position, bool result)
+static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position,
+                                 bool result)
 {
-    const struct sml_element e = s->element;
-    struct sml_chunk chunk = {.call = &s->call, .opening = position == s->base};
+    const struct sml_element e = o->element;
+    struct sml_chunk chunk = {.call = &o->call, .opening = position == o->base};
     uint64_t offset;
     size_t bytes;
 
-    xfer_chunk_span(s->cfg.chunk_bytes, e.out, s->call.count * e.out, position - s->base, &offset, &bytes);
-    chunk.result = xfer_segments_find(s->sums, s->segment_count, offset, bytes, true);
+    xfer_chunk_span(s->cfg.chunk_bytes, e.out, o->call.count * e.out, position - o->base, &offset, &bytes);
+    chunk.result = xfer_segments_find(o->sums, o->segment_count, offset, bytes, true);
     chunk.elements = chunk.result;
     chunk.elements.out = result;
     if (e.out != e.in && !result)
-        chunk.elements = xfer_segments_find(s->segments, s->segment_count, offset / e.out * e.in,
+        chunk.elements = xfer_segments_find(o->segments, o->segment_count, offset / e.out * e.in,
                                             bytes / e.out * e.in, false);
     return chunk;
 }
@@ -57,8 +59,10 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
                                   .opening = k->opening};
     }
 
-    bool result = sml_wants(s, &s->call) && sml_have(s, position) && !sml_missed(s, position);
-    return xfer_has_exponents(s->cfg.format) ? block_at(s, position, result) : chunk_at(s, position, result);
+    const struct sml_order *o = sml_order_with(s, position);
+    bool result = sml_wants(s, &o->call) && sml_have(s, position) && !sml_missed(s, position);
+    return xfer_has_exponents(s->cfg.format) ? block_at(s, o, position, result)
+                                             : chunk_at(s, o, position, result);
 }
 
 void sml_stream_keep(struct sml_stream *s)
@@ -67,12 +71,12 @@ void sml_stream_keep(struct sml_stream *s)
      */
     uint64_t needed = s->shared < s->head ? s->shared : s->head;
     uint64_t position = needed > s->base ? needed : s->base;
+    const uint64_t end = sml_oldest_end(s);
 
     if (s->cfg.quorum && position < s->oldest - s->cfg.slots) /* nobody tells what stragglers still lack */
         position = s->oldest - s->cfg.slots;
 
-    s->stats.kept += s->end - position;
-    for (; position < s->end; position++) {
+    for (; position < end; position++) {
         uint32_t place = sml_kept_index(s, position);
         uint8_t *data = s->kept_data + (size_t)place * sml_kept_bytes(&s->cfg);
         struct sml_chunk chunk = sml_stream_chunk(s, position);
@@ -84,8 +88,10 @@ void sml_stream_keep(struct sml_stream *s)
                               .opening = chunk.opening};
         if (chunk.elements.bytes > 0)
             xfer_pieces_gather(&chunk.elements, data, agg_convert_same);
+        s->stats.kept++;
     }
-    s->base = s->end;
+    s->base = end;
+    s->queue.first++;
 }
 
 void sml_stream_note_kept(struct sml_stream *s, uint64_t position)
@@ -98,34 +104,45 @@ void sml_stream_note_kept(struct sml_stream *s, uint64_t position)
 
 bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offset, size_t *bytes)
 {
-    const size_t element = s->element.out;
+    if (xfer_queue_empty(&s->queue))
+        return false;
+
+    const struct sml_order *o = sml_oldest_order(s);
+    const uint64_t end = sml_oldest_end(s);
+    const size_t element = o->element.out;
     uint64_t position = s->base + *from;
 
     if (position < s->oldest)
         position = s->oldest;
-    while (position < s->end && sml_have(s, position))
+    while (position < end && sml_have(s, position))
         position++;
-    if (position >= s->end)
+    if (position >= end)
         return false;
     *from = position - s->base + 1;
-    xfer_chunk_span(s->cfg.chunk_bytes, element, s->call.count * element, position - s->base, offset, bytes);
+    xfer_chunk_span(s->cfg.chunk_bytes, element, o->call.count * element, position - s->base, offset, bytes);
     return true;
 }
 
-/* Whether what is missing is all of collectives that were left. */
-static bool lacks_others_only(const struct sml_stream *s)
+/* Whether what is missing up to the end of the oldest is all of collectives that were left. */
+static bool lacks_others_only(const struct sml_stream *s, uint64_t end)
 {
     uint64_t from = 0, offset;
     size_t bytes;
 
-    return s->cfg.may_leave && s->oldest < s->base && s->end - s->oldest <= s->cfg.slots &&
-           sml_have(s, s->end - 1) && !sml_stream_lacks(s, &from, &offset, &bytes);
+    return s->cfg.may_leave && s->oldest < s->base && end - s->oldest <= s->cfg.slots &&
+           sml_have(s, end - 1) && !sml_stream_lacks(s, &from, &offset, &bytes);
+}
+
+static bool oldest_is_done(const struct sml_stream *s)
+{
+    const uint64_t end = sml_oldest_end(s);
+    const bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &sml_oldest_order(s)->call);
+
+    return end <= s->oldest || (buffer && end - s->oldest <= s->cfg.slots) || lacks_others_only(s, end);
 }
 
 void sml_stream_end_if_done(struct sml_stream *s)
 {
-    bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &s->call);
-
-    if (s->base != s->end && (s->end - s->oldest <= (buffer ? s->cfg.slots : 0) || lacks_others_only(s)))
+    while (!xfer_queue_empty(&s->queue) && oldest_is_done(s))
         sml_stream_keep(s);
 }

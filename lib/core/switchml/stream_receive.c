@@ -7,21 +7,22 @@
 
 static const uint8_t nothing[SML_MAX_CHUNK_BYTES];
 
-/* Of the call in progress. names: NULL, the result cannot be had; mine: but this rank is in it. */
+/* Of a call in progress. names: NULL, the result cannot be had; mine: but this rank is in it. */
 static void note(struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk, const uint8_t *names,
                  bool mine)
 {
-    const uint64_t elements = s->element.out > 0 ? chunk->result.bytes / s->element.out : 0;
-    struct xfer_roll roll = xfer_turnout_add(&s->turnout, names, s->cfg.workers, s->cfg.rank, elements);
+    struct sml_order *o = sml_order_with(s, position);
+    const uint64_t elements = o->element.out > 0 ? chunk->result.bytes / o->element.out : 0;
+    struct xfer_roll roll = xfer_turnout_add(&o->turnout, names, s->cfg.workers, s->cfg.rank, elements);
 
     roll.mine |= mine;
-    if (s->roll != NULL)
-        s->roll[position - s->base] = roll;
+    if (o->roll != NULL)
+        o->roll[position - o->base] = roll;
 }
 
-const struct xfer_turnout *sml_stream_turnout(const struct sml_stream *s)
+const struct xfer_turnout *sml_stream_turnout(const struct sml_stream *s, uint32_t number)
 {
-    return &s->turnout;
+    return &sml_order_at(s, number)->turnout;
 }
 
 void sml_stream_call_roll(struct sml_stream *s, struct xfer_roll roll[])
@@ -141,7 +142,7 @@ static void miss(struct sml_stream *s, uint64_t position, bool is_in, uint64_t n
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
 
-    if (position >= s->base && sml_wants(s, &s->call)) {
+    if (position >= s->base && sml_wants(s, chunk.call)) {
         if (chunk.result.bytes > 0)
             xfer_pieces_scatter(&chunk.result, nothing, agg_convert_same);
         note(s, position, &chunk, NULL, is_in);
@@ -435,13 +436,15 @@ static enum xfer_receive on_wait(struct sml_stream *s, uint64_t position, const 
     return XFER_RX_NEWS;
 }
 
-static enum xfer_receive on_mismatch(struct sml_stream *s, const struct sml_packet *p)
+static enum xfer_receive on_mismatch(struct sml_stream *s, uint64_t position, const struct sml_packet *p)
 {
     struct xfer_mismatch m;
 
     if (!xfer_parse_mismatch(&m, p->body, p->body_bytes) || m.your_rank != s->cfg.rank ||
         m.your_tag != p->tag)
         return XFER_RX_BAD;
+    if (m.yours.collective == 0) /* the chunk does not open its call */
+        m.yours = *sml_stream_chunk(s, position).call;
     s->mismatch = m;
     s->mismatched = true;
     return XFER_RX_NEWS;
@@ -487,7 +490,7 @@ static enum xfer_receive receive(struct sml_stream *s, const struct sml_packet *
     case SML_WAIT:
         return on_wait(s, position, p, now);
     case SML_MISMATCH:
-        return on_mismatch(s, p);
+        return on_mismatch(s, position, p);
     case SML_LATE:
         return on_late(s, position, p, now);
     default:

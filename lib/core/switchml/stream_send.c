@@ -229,7 +229,7 @@ static bool has_its_exponent(const struct sml_stream *s, uint64_t position)
     if (!xfer_has_exponents(s->cfg.format) || position < s->base)
         return true;
     const uint64_t lead = sml_stream_chunk(s, position).lead;
-    return lead == 0 || position - s->base < lead || sml_have(s, position - lead);
+    return lead == 0 || position - sml_order_with(s, position)->base < lead || sml_have(s, position - lead);
 }
 
 /* Moves `next` past chunks that need not be sent again, and says whether a new one may leave. */

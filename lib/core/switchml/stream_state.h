@@ -5,10 +5,10 @@
  *   head    the first chunk that the switch, in its present life, may not be done with
  *   next    the next chunk to send for the first time in the switch's present life
  *   oldest  the first chunk that this rank is not done with
- *   end     one past the last chunk of the collective
+ *   end     one past the last chunk of the newest collective
  *
- * The collective in progress begins at `base`. Buffered ones end there: then oldest < base, by at most the
- * number of slots.
+ * The oldest collective in progress begins at `base`, the others follow one another. Buffered ones end there:
+ * then oldest < base, by at most the number of slots.
  *
  * While no switch restarts, head and oldest are the same. A restart takes head and next back to the first
  * chunk that any rank lacks; from there the stream goes forward again by the same rules, sending its result
@@ -19,6 +19,7 @@
 #include "protocol/ranks.h"
 #include "switchml/flight.h"
 #include "switchml/stream.h"
+#include "transfer/queue.h"
 #include "transfer/reorder.h"
 #include "transfer/rtt.h"
 #include "transfer/window.h"
@@ -33,6 +34,20 @@ struct sml_kept {
         awaited;   /* a sum that has not come, and will take their place; end 0: there is none */
     uint64_t lead; /* as of struct sml_chunk */
     bool opening;
+};
+
+/* A collective in progress. */
+struct sml_order {
+    struct xfer_call call;
+    struct sml_element element;
+    const struct xfer_segment *segments; /* where contributions are; and sums, if they are as long */
+    const struct xfer_segment *sums;     /* as many */
+    size_t segment_count;
+    struct xfer_segment tensor; /* the only segment, if the caller has given no array */
+    struct xfer_segment sum;    /* the only one of sums, if they are longer */
+    uint64_t base;              /* its first position */
+    struct xfer_roll *roll;     /* with a quorum; NULL: not wanted */
+    struct xfer_turnout turnout;
 };
 
 struct sml_stream {
@@ -50,19 +65,11 @@ struct sml_stream {
                            oldest + slots; all 0: there was none to be had, or it was not wanted */
     size_t names_bytes; /* of one; 0: there is no quorum */
     uint64_t gone;      /* results of positions before this one cannot be had any more */
-    struct xfer_roll *roll; /* of the collective in progress; NULL: not wanted */
-    struct xfer_turnout turnout;
+    struct xfer_roll *roll; /* of the next collective to begin; NULL: not wanted */
 
-    /* the collective in progress */
-    struct xfer_call call;
-    struct sml_element element;
-    const struct xfer_segment *segments; /* where contributions are; and sums, if they are as long */
-    const struct xfer_segment *sums;     /* as many */
-    size_t segment_count;
-    struct xfer_segment tensor; /* the only segment, if the caller has given no array */
-    struct xfer_segment sum;    /* the only one of sums, if they are longer */
-    uint64_t base, end;         /* its first position, and one past its last; equal if none is in progress */
-    uint32_t next_seq;
+    struct xfer_queue queue;  /* the collectives in progress */
+    struct sml_order *orders; /* [queue.room] */
+    uint64_t base, end;       /* equal if none is in progress */
 
     uint64_t head, next, oldest;
     uint64_t shared;   /* every rank has the results of all positions before this one */
@@ -94,6 +101,25 @@ struct sml_stream {
     struct xfer_mismatch mismatch;
     struct xfer_stats stats;
 };
+
+/* The collective in progress with this number; the oldest, and one past its
+ * last position; the one that a position belongs to, from base on. */
+static inline struct sml_order *sml_order_at(const struct sml_stream *s, uint32_t number)
+{
+    return &s->orders[xfer_queue_slot(&s->queue, number)];
+}
+static inline struct sml_order *sml_oldest_order(const struct sml_stream *s)
+{
+    return sml_order_at(s, s->queue.first);
+}
+static inline uint64_t sml_oldest_end(const struct sml_stream *s)
+{
+    return xfer_queue_end(&s->queue, s->queue.first, s->end);
+}
+static inline struct sml_order *sml_order_with(const struct sml_stream *s, uint64_t position)
+{
+    return sml_order_at(s, xfer_queue_find(&s->queue, position));
+}
 
 /* Where a chunk's elements are and what they belong to. */
 struct sml_chunk {
@@ -203,25 +229,25 @@ static inline bool sml_missed(const struct sml_stream *s, uint64_t position)
 }
 
 /* The results of chunks before this position cannot be had any more: goes on behind them, as far as the
- * collective in progress has any, but that the switch is asked about those that this rank has sent. */
+ * collectives in progress have any, but that the switch is asked about those that this rank has sent. */
 void sml_stream_skip(struct sml_stream *s, uint64_t position, uint64_t now);
 
-/* The chunk at a position of the present collective, or at a kept one before it. */
+/* The chunk at a position of a collective in progress, or at a kept one before them. */
 struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position);
 
 /* What the elements of a chunk at this position are scaled by. lead > 0 */
 struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
                                    const struct sml_chunk *chunk);
 
-/* Copies what the switch, in this life or the next, may still ask for of the collective in progress, which
- * ends. */
+/* Copies what the switch, in this life or the next, may still ask for of the oldest collective in progress,
+ * which ends. */
 void sml_stream_keep(struct sml_stream *s);
 
 /* The result of a kept chunk is where its contribution was. */
 void sml_stream_note_kept(struct sml_stream *s, uint64_t position);
 
-/* Ends the collective if this rank need not wait any longer: in and out go back to the caller, and what the
- * switch may still ask for is kept in copies. */
+/* Ends the oldest collectives in progress for which this rank need not wait any longer: in and out go back to
+ * the caller, and what the switch may still ask for is kept in copies. */
 void sml_stream_end_if_done(struct sml_stream *s);
 
 #endif

@@ -122,6 +122,7 @@ static struct sml_stream_config stream_config(const struct agg_stream_config *cf
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->wishes.buffer_reduces,
         .may_leave = cfg->wishes.may_leave,
+        .calls = cfg->wishes.calls,
         .window_max = cfg->wishes.window,
         .kernels = cfg->kernels,
     };
@@ -168,9 +169,9 @@ static uint64_t rest(const void *stream, uint64_t now)
     return sml_stream_rest(stream, now);
 }
 
-static const struct xfer_turnout *turnout(const void *stream)
+static const struct xfer_turnout *turnout(const void *stream, uint32_t number)
 {
-    return sml_stream_turnout(stream);
+    return sml_stream_turnout(stream, number);
 }
 
 static void call_roll(void *stream, struct xfer_roll roll[])

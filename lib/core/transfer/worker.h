@@ -23,6 +23,7 @@ struct agg_wishes {
     enum xfer_format format;
     uint16_t slots;  /* chunks under way, at most: a power of two */
     uint16_t window; /* the same for this rank alone; 0: up to the slots */
+    uint16_t calls;  /* in progress at once, at most: as xfer_queue_room (queue.h) */
     bool buffer_reduces;
     bool may_leave; /* calls */
     /* Of compressed calls: */
@@ -93,6 +94,7 @@ struct agg_worker {
     uint64_t (*timer)(const void *stream);
     uint64_t (*rest)(const void *stream, uint64_t now);
     uint64_t (*left)(const void *stream);
+    uint32_t (*ended)(const void *stream);
     uint32_t (*completed)(const void *stream);
     uint32_t (*oldest)(const void *stream);
     uint64_t (*progress)(const void *stream);
@@ -101,7 +103,7 @@ struct agg_worker {
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
     void (*stats)(const void *stream, struct xfer_stats *out);
     /* NULL, both: there is never a quorum. */
-    const struct xfer_turnout *(*turnout)(const void *stream);
+    const struct xfer_turnout *(*turnout)(const void *stream, uint32_t number);
     void (*call_roll)(void *stream, struct xfer_roll roll[]);
 };
 

@@ -42,6 +42,11 @@ static uint64_t left(const void *stream)
     return STREAM(left)(stream);
 }
 
+static uint32_t ended(const void *stream)
+{
+    return STREAM(ended)(stream);
+}
+
 static uint32_t completed(const void *stream)
 {
     return STREAM(completed)(stream);
@@ -80,7 +85,7 @@ static void stats(const void *stream, struct xfer_stats *out)
 /* clang-format off */
 #define WORKER_STREAM                                                                                          \
     .begin = begin, .poll = poll, .receive = receive, .status = status, .mismatch = mismatch,                \
-    .timer = timer, .left = left, .completed = completed, .oldest = oldest, .progress = progress,            \
+    .timer = timer, .left = left, .ended = ended, .completed = completed, .oldest = oldest, .progress = progress,            \
     .oldest_call = oldest_call, .packets = packets, .missing = missing, .stats = stats
 /* clang-format on */
 
