@@ -72,6 +72,8 @@ static void take_packet(struct world *w, struct input *in)
         p.body_bytes++; /* the names; most of what is there are */
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = (uint8_t)(p.kind == SML_OPEN && i < XFER_CALL_BYTES ? i : fill * (i + 1) + rank);
+    if (w->terms.empties && fill & 4 && p.kind != SML_RESTORE)
+        p.body_bytes = p.kind == SML_OPEN ? XFER_CALL_BYTES : 0;
     if (odd & 1)
         p.body_bytes = take8(in) % BODY_MAX;
     take_faults(in, odd, &p);
@@ -173,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.terms.quorum = (uint16_t)(1 + shape / (3 * WORKERS_MAX) % w.workers);
         w.terms.wait_ms = shape / (3 * WORKERS_MAX) % 3;
     }
+    w.terms.empties = kind & 128 && is_typed(&w) && w.terms.quorum == 0;
     w.keeps = kind & 8;
     open_job(&w);
     for (uint32_t i = 0; i < w.terms.slots; i++)

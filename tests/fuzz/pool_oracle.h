@@ -21,11 +21,11 @@ struct slot {
     uint32_t expected;
     bool completed, wanted[WORKERS_MAX];
     unsigned contributed;
-    uint16_t order[WORKERS_MAX]; /* ranks, as they came */
-    bool has[WORKERS_MAX];
+    uint16_t order[WORKERS_MAX];               /* ranks, as they came */
+    bool has[WORKERS_MAX], empty[WORKERS_MAX]; /* empty: it has no elements */
     uint8_t body[WORKERS_MAX][BODY_MAX];
-    struct sml_packet first;
-    struct sml_label last; /* labelled: of the chunk completed last */
+    struct sml_packet first; /* with the length of those that have elements, if any do */
+    struct sml_label last;   /* labelled: of the chunk completed last */
     uint8_t result[SML_HEADER_BYTES + BODY_MAX + XFER_TRAILER_BYTES]; /* of the chunk completed last */
     size_t result_bytes;
     /* With a quorum: */
@@ -127,16 +127,32 @@ static void reduce(const struct world *w, const struct slot *s, size_t skip, siz
     unsigned n = 0;
 
     for (unsigned i = 0; i < w->workers && w->terms.mode == XFER_ORDERED; i++)
-        if (s->has[i])
+        if (s->has[i] && !s->empty[i])
             in[n++] = s->body[i] + skip;
     for (unsigned i = 0; i < s->contributed && w->terms.mode == XFER_ON_ARRIVAL; i++)
-        in[n++] = s->body[s->order[i]] + skip;
+        if (!s->empty[s->order[i]])
+            in[n++] = s->body[s->order[i]] + skip;
+    if (n == 0)
+        return;
     if (n == 1 && (w->terms.quorum == 0 || !agg_is_wide(op)))
         memcpy(out, in[0], bytes);
     else
         op->reduce(out, in, n, bytes);
     if (op->finish != NULL && !agg_is_wide(op))
         op->finish(out, out, n, bytes);
+}
+
+/* Whether the length of a contribution is that of the others; with empty ones those that have elements. */
+static bool has_its_length(const struct world *w, struct slot *s, const struct sml_packet *p, size_t skip)
+{
+    const bool empty = p->body_bytes == skip;
+    if (p->body_bytes == s->first.body_bytes || !w->terms.empties)
+        return p->body_bytes == s->first.body_bytes;
+    if (s->first.body_bytes == skip)
+        s->first.body_bytes = p->body_bytes;
+    else if (!empty)
+        return false;
+    return agg_kernels_scalar.operations[p->e0].finish == NULL;
 }
 
 /* A result without the sum is its header, with a checksum of its own. */
@@ -206,9 +222,11 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t ra
         s->first = *p;
         s->first.body = s->body[rank];
     }
-    REQUIRE(p->body_bytes == s->first.body_bytes && p->kind == s->first.kind);
+    const size_t skip = p->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
+    REQUIRE(has_its_length(w, s, p, skip) && p->kind == s->first.kind);
     s->order[s->contributed++] = rank;
     s->has[rank] = true;
+    s->empty[rank] = w->terms.empties && p->body_bytes == skip;
     s->wanted[rank] = !is_typed(w) || p->e1 & SML_FLAG_WANT;
 }
 

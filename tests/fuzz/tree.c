@@ -18,11 +18,11 @@ enum { PACKET_MAX = SML_HEADER_BYTES + BODY_MAX + XFER_TRAILER_BYTES };
 /* What the oracle knows of a slot. */
 struct slot {
     uint32_t expected;
-    bool completed, has[BELOW_MAX], wanted[BELOW_MAX];
+    bool completed, has[BELOW_MAX], wanted[BELOW_MAX], empty[BELOW_MAX]; /* empty: it has no elements */
     unsigned contributed;
     uint16_t order[BELOW_MAX]; /* contributors, as they came */
     uint8_t body[BELOW_MAX][BODY_MAX];
-    struct sml_packet first;
+    struct sml_packet first; /* with the length of those that have elements, if any do */
     uint8_t went_up[PACKET_MAX], result[PACKET_MAX];
     size_t up_bytes, result_bytes;
 };
@@ -66,13 +66,19 @@ static void reduce(const struct world *w, const struct slot *s, size_t skip, siz
     const uint8_t code = xfer_elements_code(w->terms.format, s->first.e0);
     const struct agg_operation *op = &agg_kernels_scalar.operations[code];
     const void *in[BELOW_MAX];
+    unsigned n = 0;
 
-    for (unsigned i = 0; i < w->below; i++)
-        in[i] = s->body[w->terms.mode == XFER_ORDERED ? i : s->order[i]] + skip;
-    if (w->below == 1)
+    for (unsigned i = 0; i < w->below; i++) {
+        const unsigned c = w->terms.mode == XFER_ORDERED ? i : s->order[i];
+        if (!s->empty[c])
+            in[n++] = s->body[c] + skip;
+    }
+    if (n == 0)
+        return;
+    if (n == 1)
         memcpy(out, in[0], bytes);
     else
-        op->reduce(out, in, w->below, bytes);
+        op->reduce(out, in, n, bytes);
     if (whole && op->finish != NULL)
         op->finish(out, out, w->ranks, bytes);
 }
@@ -90,6 +96,18 @@ static void note_want(const struct world *w, struct slot *s, uint16_t from, cons
     s->wanted[from] |= w->terms.format != XFER_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
 }
 
+/* Whether the length of a contribution is that of the others; with empty ones those that have elements. */
+static bool has_its_length(const struct world *w, struct slot *s, const struct sml_packet *p, size_t skip)
+{
+    if (p->body_bytes == s->first.body_bytes || !w->terms.empties)
+        return p->body_bytes == s->first.body_bytes;
+    if (s->first.body_bytes == skip)
+        s->first.body_bytes = p->body_bytes;
+    else if (p->body_bytes != skip)
+        return false;
+    return agg_kernels_scalar.operations[p->e0].finish == NULL;
+}
+
 static void note_contribution(const struct world *w, struct slot *s, uint16_t from,
                               const struct sml_packet *p)
 {
@@ -101,9 +119,11 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t fr
         s->first = *p;
         s->first.body = s->body[from];
     }
-    REQUIRE(p->body_bytes == s->first.body_bytes && p->kind == s->first.kind);
+    const size_t skip = p->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
+    REQUIRE(has_its_length(w, s, p, skip) && p->kind == s->first.kind);
     s->order[s->contributed++] = from;
     s->has[from] = true;
+    s->empty[from] = w->terms.empties && p->body_bytes == skip;
     note_want(w, s, from, p);
 }
 
@@ -152,6 +172,8 @@ static void check_result_from_above(const struct world *w, struct slot *s, const
     REQUIRE(down.job == JOB && down.tag == p->tag && down.kind == p->kind);
     REQUIRE(down.body_bytes == p->body_bytes && memcmp(down.body, p->body, p->body_bytes) == 0);
     REQUIRE(sml_checksum_holds(&down, w->terms.checksum, XFER_SWITCH));
+    for (uint16_t c = 0; c < w->below && w->terms.empties; c++) /* whoever wants elements gets them, if any */
+        REQUIRE(down.body_bytes > 0 || !s->wanted[c]);
     complete(w, s, v);
 }
 
@@ -275,6 +297,8 @@ static size_t take_body(const struct world *w, const struct slot *s, struct inpu
         bytes = XFER_MISMATCH_BYTES;
     else if (p->kind == SML_REJECT)
         bytes = 8;
+    if (w->terms.empties && fill & 4 && (p->kind == SML_DATA || p->kind == SML_OPEN))
+        bytes = p->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
     if (odd & 1)
         bytes = take8(in) % BODY_MAX;
     if (odd & 32)
@@ -381,6 +405,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .first_tag = take32(&in),
         .resumed = kind & 4,
     };
+    w.terms.empties = shape & 128 && w.terms.format == XFER_FORMAT_TYPED;
     take_tree(&w, &in);
     open_job(&w);
     for (unsigned n = 0; in.left > 0 && n < STEPS_MAX; n++)

@@ -74,6 +74,14 @@ static size_t elements(const struct world *w, uint32_t chunk)
     return hash(w, chunk, 1001, 0) % 2 ? most : 1 + hash(w, chunk, 1002, 0) % most;
 }
 
+/* Whether rank has nothing to add to the chunk. A result that is handed back has elements. */
+static bool is_empty(const struct world *w, uint32_t chunk, uint32_t rank)
+{
+    const unsigned empty_of_4 = hash(w, chunk, 1004, 0) % 5; /* none are, some, all */
+
+    return w->cfg.empties && rank < HANDED_BACK && hash(w, chunk, rank, 1005) % 4 < empty_of_4;
+}
+
 /* In the host's order. Numbers that make no NaN, of which the bits would be anybody's. */
 static void fill(const struct world *w, uint32_t chunk, uint32_t rank, void *out)
 {
@@ -90,6 +98,7 @@ static void to_or_from_wire(const struct world *w, uint32_t chunk, void *body)
 /* Writes the body that rank sends for the chunk and returns its length. */
 static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, uint8_t *body)
 {
+    const bool empty = is_empty(w, chunk, rank);
     size_t n = elements(w, chunk), head = call_bytes(w, chunk);
     struct xfer_call call = {.seq = chunk,
                              .collective = XFER_ALLREDUCE,
@@ -99,6 +108,8 @@ static size_t build_body(const struct world *w, uint32_t chunk, uint32_t rank, u
 
     if (head > 0)
         xfer_build_call(body, &call);
+    if (empty)
+        return head;
     fill(w, chunk, rank, body + head);
     to_or_from_wire(w, chunk, body + head);
     return head + n * element_bytes(w);
@@ -149,20 +160,28 @@ static uint16_t nth(const struct world *w, const struct history *h, uint16_t i)
     return w->cfg.mode == XFER_ORDERED ? i : h->order[i];
 }
 
-/* The elements of the result. A single rank gets its own back as it is. */
-static void reduce(const struct world *w, uint32_t chunk, const struct history *h, uint8_t *out)
+/* Writes the elements of the result, and returns their bytes. Those of a single rank are as they are. */
+static size_t reduce(const struct world *w, uint32_t chunk, const struct history *h, uint8_t *out)
 {
     static uint8_t body[AGG_MAX_WORKERS][SML_MAX_CHUNK_BYTES];
     const void *in[AGG_MAX_WORKERS];
+    const size_t bytes = elements(w, chunk) * element_bytes(w);
+    unsigned n = 0;
 
-    if (w->cfg.workers == 1)
-        return;
     for (uint16_t i = 0; i < w->cfg.workers; i++) {
-        in[i] = body[i];
-        fill(w, chunk, nth(w, h, i), body[i]);
+        if (is_empty(w, chunk, nth(w, h, i)))
+            continue;
+        in[n] = body[n];
+        fill(w, chunk, nth(w, h, i), body[n++]);
     }
-    reference_reduce(w->code, out, in, w->cfg.workers, elements(w, chunk));
+    if (n == 0)
+        return 0;
+    if (n == 1)
+        memcpy(out, body[0], bytes);
+    else
+        reference_reduce(w->code, out, in, n, elements(w, chunk));
     to_or_from_wire(w, chunk, out);
+    return bytes;
 }
 
 /* The whole UDP payload that a complete chunk's result must be. */
@@ -171,7 +190,7 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
     const struct history *h = &w->chunks[chunk];
     struct sml_packet p = packet(w, opens(w, chunk) ? SML_OPEN : SML_DATA, chunk, 0);
     uint8_t *body = out + SML_HEADER_BYTES;
-    size_t bytes = build_body(w, chunk, 0, body);
+    size_t bytes = call_bytes(w, chunk);
 
     for (uint16_t r = 1; typed(w) && r < w->cfg.workers; r++)
         p.e1 = p.e1 < held(w, chunk, r) ? p.e1 : held(w, chunk, r);
@@ -181,7 +200,8 @@ static size_t expected_result(const struct world *w, uint32_t chunk, uint8_t *ou
         p.e1 = (uint8_t)(e1 > (int8_t)p.e1 ? e1 : (int8_t)p.e1);
     }
     sml_build_header(out, &p);
-    reduce(w, chunk, h, body + call_bytes(w, chunk));
+    build_body(w, chunk, 0, body);
+    bytes += reduce(w, chunk, h, body + bytes);
     return finish(w, out, SML_HEADER_BYTES + bytes, XFER_SWITCH);
 }
 
@@ -381,6 +401,17 @@ static bool put_around(struct world *w, uint8_t *payload, const struct sml_packe
     return other <= 1;
 }
 
+/* Whether any contribution to the chunk has had elements. */
+static bool has_elements(const struct world *w, uint32_t chunk)
+{
+    const struct history *h = &w->chunks[chunk];
+    uint16_t i = 0;
+
+    while (i < h->contributed && is_empty(w, chunk, h->order[i]))
+        i++;
+    return i < h->contributed;
+}
+
 /* One packet: mostly of the chunk that some slot collects or of its neighbours in time, of any rank. */
 static void step(struct world *w)
 {
@@ -402,8 +433,8 @@ static void step(struct world *w)
         p.e1 |= SML_FLAG_OPENING;
     if (kind != SML_PROBE)
         p.body_bytes = build_body(w, chunk, author, body);
-    bool odd = (kind == SML_DATA || kind == SML_OPEN) && h->contributed > 0 && elements(w, chunk) > 1 &&
-               rng_below(&w->rng, 10) == 0;
+    bool odd = (kind == SML_DATA || kind == SML_OPEN) && has_elements(w, chunk) &&
+               !is_empty(w, chunk, rank) && elements(w, chunk) > 1 && rng_below(&w->rng, 10) == 0;
     if (odd && kind == SML_OPEN && rng_below(&w->rng, 2))
         body[0] ^= 1; /* another call */
     else if (odd)
@@ -471,6 +502,8 @@ static void draw(struct world *w)
         w->cfg.chunk_bytes = 64;
     w->cfg.checksum = typed(w) && rng_below(&w->rng, 2) ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
     w->code = typed(w) ? (uint8_t)reference_any(&w->rng) : agg_code(AGG_I32, AGG_SUM);
+    w->cfg.empties =
+        typed(w) && w->cfg.kernels->operations[w->code].finish == NULL && rng_below(&w->rng, 2) == 0;
     w->content = rng_next(&w->rng);
 }
 
@@ -492,9 +525,10 @@ static void run(struct world *w)
     if (w->wrong != NULL)
         printf("\nwrong: %s, after %u steps; workers %u, slots %u, chunk %u bytes, format %d, mode %d, "
                "checksum %d, "
-               "resumed %d, first tag %u, code %#x, kernels %s\n",
+               "empties %d, resumed %d, first tag %u, code %#x, kernels %s\n",
                w->wrong, steps, w->cfg.workers, w->cfg.slots, w->cfg.chunk_bytes, w->cfg.format, w->cfg.mode,
-               w->cfg.checksum, w->cfg.resumed, w->cfg.first_tag, w->code, w->cfg.kernels->name);
+               w->cfg.checksum, w->cfg.empties, w->cfg.resumed, w->cfg.first_tag, w->code,
+               w->cfg.kernels->name);
 }
 
 TEST(any_interleaving_gives_what_the_oracle_foretells)

@@ -70,6 +70,7 @@ struct grove {
     struct letter *mail;
     size_t letters, room;
     uint8_t code[TAGS];
+    bool empty[TAGS][RANKS_MAX]; /* the rank has nothing to add; not all ranks */
     uint8_t in[TAGS][RANKS_MAX][CHUNK], sum[TAGS][CHUNK];
     uint8_t got[TAGS][CHUNK]; /* what the first rank got */
     unsigned kept;
@@ -79,6 +80,12 @@ struct grove {
 static size_t bytes_of(const struct grove *g, uint32_t tag)
 {
     return COUNT * agg_code_bytes(g->code[tag]);
+}
+
+/* For each tag alike, a third of the ranks. */
+static bool wants(int rank, uint32_t tag)
+{
+    return (rank + (int)tag) % 3 != 0;
 }
 
 /* Where a rank's contribution comes to a switch from: the rank, or a switch below; NONE: not from below. */
@@ -93,35 +100,37 @@ static int way_to(const struct shape *s, int node, int rank)
     return at == node ? from : NONE;
 }
 
-/* Expected sums: as protocol.md says, within a switch by the lowest rank of each contributor. */
+/* Expected sums: as protocol.md says, within a switch by the lowest rank of each contributor. False: nobody
+ * below has anything to add. */
 
-static void tree_sum(const struct grove *g, uint32_t tag, int node, uint8_t *out)
+static bool tree_sum(const struct grove *g, uint32_t tag, int node, uint8_t *out)
 {
     const void *in[RANKS_MAX];
     uint8_t parts[RANKS_MAX][CHUNK];
     int seen[RANKS_MAX];
-    unsigned n = 0;
+    unsigned n = 0, known_ones = 0;
 
     for (int rank = 0; rank < g->shape->ranks; rank++) {
         const int from = way_to(g->shape, node, rank);
         bool known = from == NONE;
 
-        for (unsigned i = 0; i < n; i++)
+        for (unsigned i = 0; i < known_ones; i++)
             known = known || seen[i] == from;
         if (known)
             continue;
-        seen[n] = from;
+        seen[known_ones++] = from;
+        if (from < RANKS_MAX ? g->empty[tag][rank] : !tree_sum(g, tag, from - RANKS_MAX, parts[n]))
+            continue;
         if (from < RANKS_MAX)
             memcpy(parts[n], g->in[tag][rank], bytes_of(g, tag));
-        else
-            tree_sum(g, tag, from - RANKS_MAX, parts[n]);
         in[n] = parts[n];
         n++;
     }
     if (n == 1)
         memcpy(out, parts[0], bytes_of(g, tag));
-    else
+    else if (n > 1)
         reference_reduce(g->code[tag], out, in, n, COUNT);
+    return n > 0;
 }
 
 static bool is_tame(const struct grove *g, uint32_t tag)
@@ -129,18 +138,33 @@ static bool is_tame(const struct grove *g, uint32_t tag)
     return g->cfg.mode == XFER_ON_ARRIVAL || agg_code_op(g->code[tag]) == AGG_AVG;
 }
 
+/* Who has something to add to the chunk: all, some, or one rank. */
+static void draw_empty(struct grove *g, uint32_t tag)
+{
+    const uint64_t ranks = (uint64_t)g->shape->ranks, one = rng_below(&g->rng, ranks);
+    const uint64_t of_4 = rng_below(&g->rng, 5);
+
+    if (!g->cfg.empties || g->cfg.kernels->operations[g->code[tag]].finish != NULL)
+        return;
+    for (uint64_t rank = 0; rank < ranks; rank++)
+        g->empty[tag][rank] = rank != one && rng_below(&g->rng, 4) < of_4;
+}
+
 static void make_work(struct grove *g)
 {
     for (uint32_t tag = 0; tag < TAGS; tag++) {
         const void *in[RANKS_MAX];
+        unsigned n = 0;
 
         g->code[tag] = (uint8_t)reference_any(&g->rng);
+        draw_empty(g, tag);
         for (int rank = 0; rank < g->shape->ranks; rank++) {
             reference_fill(g->code[tag], &g->rng, is_tame(g, tag), g->in[tag][rank], COUNT);
-            in[rank] = g->in[tag][rank];
+            if (!g->empty[tag][rank])
+                in[n++] = g->in[tag][rank];
         }
-        if (is_tame(g, tag))
-            reference_reduce(g->code[tag], g->sum[tag], in, (unsigned)g->shape->ranks, COUNT);
+        if (is_tame(g, tag) && n > 1)
+            reference_reduce(g->code[tag], g->sum[tag], in, n, COUNT);
         else
             tree_sum(g, tag, 0, g->sum[tag]);
     }
@@ -300,7 +324,8 @@ static void convert(const struct grove *g, uint32_t tag, void *out, const void *
 static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kind)
 {
     uint8_t payload[PACKET_MAX];
-    const size_t body = kind == SML_PROBE ? 0 : bytes_of(g, tag);
+    const bool empty = kind == SML_DATA && g->empty[tag][rank];
+    const size_t body = kind == SML_PROBE || empty ? 0 : bytes_of(g, tag);
     const struct sml_packet head = {.kind = kind,
                                     .size_code = SML_SIZE_AGREED,
                                     .checksum = (uint8_t)g->cfg.checksum,
@@ -309,8 +334,7 @@ static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kin
                                     .slot = sml_tag_slot(tag, g->cfg.slots),
                                     .tag = tag,
                                     .e0 = g->code[tag],
-                                    .e1 = (rank + (int)tag) % 3 == 0 || kind == SML_RESTORE ? 0
-                                                                                            : SML_FLAG_WANT};
+                                    .e1 = wants(rank, tag) && kind != SML_RESTORE ? SML_FLAG_WANT : 0};
     size_t bytes = SML_HEADER_BYTES + body;
 
     sml_build_header(payload, &head);
@@ -331,7 +355,7 @@ static void send_work(struct grove *g, int rank, uint32_t tag, enum sml_kind kin
 static void take_result(struct grove *g, int rank, uint32_t tag, const struct sml_packet *p)
 {
     struct worker *w = &g->worker[rank];
-    const bool want = (rank + (int)tag) % 3 != 0;
+    const bool want = wants(rank, tag);
 
     if (want && !w->has[tag] &&
         p->body_bytes == 0) { /* it came before our contribution, so it is not for us */
@@ -350,7 +374,7 @@ static void take_result(struct grove *g, int rank, uint32_t tag, const struct sm
         CU_ASSERT_FATAL(right);
         bool first = true;
         for (int other = 0; other < g->shape->ranks; other++)
-            first = first && !(g->worker[other].has[tag] && (other + (int)tag) % 3 != 0);
+            first = first && !(g->worker[other].has[tag] && wants(other, tag));
         if (first)
             memcpy(g->got[tag], p->body, p->body_bytes);
         CU_ASSERT_EQUAL_FATAL(memcmp(g->got[tag], p->body, p->body_bytes), 0);
@@ -392,7 +416,7 @@ static void at_rank(struct grove *g, int rank, const struct letter *l)
 /* Whoever holds a wanted sum hands it back; in this test the others contribute again. */
 static void send_again(struct grove *g, int rank, uint32_t tag)
 {
-    const bool holds = g->worker[rank].has[tag] && (rank + (int)tag) % 3 != 0;
+    const bool holds = g->worker[rank].has[tag] && wants(rank, tag);
 
     send_work(g, rank, tag, holds ? SML_RESTORE : SML_DATA);
 }
@@ -473,6 +497,7 @@ static void start(struct grove *g, const struct shape *shape, uint64_t seed)
                                       .mode = seed % 2 ? XFER_ORDERED : XFER_ON_ARRIVAL,
                                       .checksum = checksums[seed / 2 % 3],
                                       .arrivals = true,
+                                      .empties = seed / 3 % 2 != 0,
                                       .kernels = kernels_or_exit()};
     g->keeps = seed % 5 != 0;
     g->fault_ppm = seed % 4 == 0 ? 0 : (uint32_t)rng_below(&g->rng, 200000);

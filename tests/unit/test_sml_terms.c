@@ -73,13 +73,14 @@ TEST(terms_survive_the_wire)
                                 .table = {.code = 10, .values = {0, 7, 9, 12}},
                                 .compression = 0x01234567,
                                 .quorum = 0x0304,
-                                .wait_ms = 500};
+                                .wait_ms = 500,
+                                .empties = true};
     static const uint8_t bytes[SML_TERMS_BYTES] = {
         1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
         0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
         10,   0,    7,    9,    12,   0,    0,    0,    0,
         0,    0,    0,    0,    0,    0,    0,    0, /* table */
-        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4};
+        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -91,13 +92,15 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain && back.keyed);
     CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
-    CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms);
+    CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1; /* those of before there were quorums */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before contributions might be empty */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.quorum == t.quorum && !back.empties);
+    terms.bytes = SML_TERMS_BYTES - 2; /* of before there were quorums */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
-    terms.bytes = SML_TERMS_BYTES - 5; /* of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 6; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
@@ -571,4 +574,51 @@ TEST(what_a_pool_takes_follows_from_the_terms)
     CU_ASSERT(!sml_protocol.footprint(&cfg, &f));
     cfg.terms.protocol = 0;
     CU_ASSERT(!sml_protocol.footprint(&cfg, &f));
+}
+
+/* Older switches leave what they do not know out of what they grant. */
+TEST(contributions_may_be_empty_where_all_ranks_wish_so)
+{
+    const struct agg_limits limits = {.random = 7};
+    struct sml_terms wishes[RANKS], granted;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual;
+        wishes[r].empties = true;
+    }
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties);
+    wishes[2].empties = false;
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && !granted.empties);
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r].empties = true;
+        wishes[r].quorum = 2;
+    }
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.quorum == 2 && !granted.empties);
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r].quorum = 0;
+        wishes[r].format = XFER_FORMAT_FP16;
+    }
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && !granted.empties);
+}
+
+/* A rank does not take what it has not wished for, nor goes on without what its calls may need. */
+TEST(a_rank_accepts_empty_contributions_as_it_wished)
+{
+    struct sml_terms mine = usual, job = usual;
+    struct agg_terms wish = terms_of(mine), granted = terms_of(job);
+    uint32_t progress;
+
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    job.empties = true;
+    granted = terms_of(job);
+    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    mine.empties = true;
+    wish = terms_of(mine);
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    granted = terms_of(usual);
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress)); /* an older switch: the job has no such calls */
+    mine.resumed = true;
+    wish = terms_of(mine);
+    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
 }

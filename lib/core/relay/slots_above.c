@@ -4,6 +4,12 @@
 /* Whom a verdict may want to reach below. */
 static const uint64_t nobody[AGG_MAX_WORKERS / 64], lowest_rank[AGG_MAX_WORKERS / 64] = {1};
 
+/* Whether those below have contributed no elements, so that only others can tell how long the result is. */
+static bool others_bring(const struct sml_pool *pool, const struct sml_slot *slot)
+{
+    return pool->cfg.empties && slot->body_bytes == slot->call_bytes;
+}
+
 /* Not all below have contributed, so what comes is a sum that a rank elsewhere has handed back: whole, or
  * only its header, if the switch above does not know yet that somebody here wants it. How long the whole is
  * tells whoever has contributed here, or handed it back; else a body does. Packets that carry exponents alone
@@ -16,7 +22,7 @@ static bool is_whole(const struct sml_pool *pool, struct sml_slot *slot, const s
     sums.e1 |= SML_FLAG_SUMS; /* results bring no indices, and need not say so */
     if (sml_inspect(pool, &sums) != SML_HELD)
         return false;
-    if (slot->contributed > 0)
+    if (slot->contributed > 0 && !others_bring(pool, slot))
         return p->body_bytes == sml_slot_sum_bytes(slot);
     return state->restored > 0 ? p->body_bytes == state->restored - 1 : p->body_bytes > 0;
 }
@@ -33,8 +39,11 @@ static bool fits(const struct sml_pool *pool, struct sml_slot *slot, const struc
         return relay_may_be_restored(pool, slot) && is_whole(pool, slot, p);
     if (p->kind != slot->kind || (p->e0 != slot->e0 && !exponents))
         return false;
-    return p->body_bytes == sml_slot_sum_bytes(slot) ||
-           (!exponents && p->body_bytes == 0 && !relay_somebody_wants(pool, slot, p->ver));
+    if (p->body_bytes == 0 && !exponents)
+        return !relay_somebody_wants(pool, slot, p->ver);
+    if (others_bring(pool, slot))
+        return p->body_bytes >= slot->call_bytes && sml_inspect(pool, p) == SML_HELD;
+    return p->body_bytes == sml_slot_sum_bytes(slot);
 }
 
 /* Of a result that opens a collective and brings elements, the first bytes are the call. */

@@ -50,13 +50,18 @@ static bool quorum_valid(const struct sml_pool_config *cfg)
                                 cfg->chunk_bytes + sml_names_bytes(cfg) <= SML_MAX_CHUNK_BYTES);
 }
 
+static bool empties_valid(const struct sml_pool_config *cfg)
+{
+    return !cfg->empties || (cfg->format == XFER_FORMAT_TYPED && cfg->quorum == 0);
+}
+
 static bool config_valid(const struct sml_pool_config *cfg)
 {
     return cfg->workers >= 1 && cfg->workers <= AGG_MAX_WORKERS && slots_valid(cfg) &&
            cfg->chunk_bytes >= SML_MIN_CHUNK_BYTES && cfg->chunk_bytes <= SML_MAX_CHUNK_BYTES &&
            cfg->chunk_bytes % 4 == 0 && cfg->format < XFER_FORMATS &&
            (cfg->mode == XFER_ON_ARRIVAL || cfg->mode == XFER_ORDERED) && checksum_valid(cfg) &&
-           table_valid(cfg) && quorum_valid(cfg) &&
+           table_valid(cfg) && quorum_valid(cfg) && empties_valid(cfg) &&
            (!cfg->labelled || (xfer_has_exponents(cfg->format) && cfg->role == NULL)) &&
            (cfg->ranks == 0 || (cfg->ranks >= cfg->workers && cfg->ranks <= AGG_MAX_RANKS)) &&
            cfg->role_bytes % sizeof(uint64_t) == 0 && cfg->shards <= SML_MAX_SLOTS &&
@@ -82,11 +87,13 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
     pool.tag_shift = cfg->tag_bits == 0 ? 0 : 32 - cfg->tag_bits;
     pool.thread_slots = cfg->slots / threads_of(cfg);
     pool.map_words = ranks_words(cfg->workers);
+    pool.maps = cfg->empties ? 4 : 3;
     pool.body_bytes =
         whole_lines(cfg->chunk_bytes + sml_names_bytes(cfg) + xfer_trailer_bytes(cfg->checksum));
     pool.watch_bytes =
         whole_lines(sizeof(struct sml_watch) + (cfg->workers + pool.map_words) * sizeof(uint64_t));
-    pool.head_bytes = whole_lines(sizeof(struct sml_slot) + 3 * pool.map_words * sizeof(uint64_t) + role);
+    pool.head_bytes =
+        whole_lines(sizeof(struct sml_slot) + pool.maps * pool.map_words * sizeof(uint64_t) + role);
     pool.slot_bytes = pool.head_bytes + 2 * (SML_LINE + pool.body_bytes) + beside * pool.body_bytes;
     return pool;
 }

@@ -54,6 +54,9 @@ struct sml_pool_config {
     uint16_t quorum; /* 0: a chunk is complete with all contributions. Else typed, without a role or tag_bits:
                         it may be closed with so many, 1..workers, once it was collected for wait_ns */
     uint64_t wait_ns; /* with a quorum */
+    /* Typed, without a quorum: a contribution may have no elements, its rank has nothing to add. Its
+     * operation has no finish (kernels.h): what rounds or divides once needs all. */
+    bool empties;
     const struct agg_kernels *kernels;
     /* In a tree of switches (relay/slots.h): */
     sml_role_fn *role; /* NULL: there is no tree */

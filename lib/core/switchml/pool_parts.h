@@ -32,16 +32,26 @@ static inline bool sml_opens(const struct sml_pool *pool, const struct sml_packe
     return p->kind == SML_OPEN;
 }
 
+/* Whether contributions of this code (kernels.h) may lack elements, while others have some. */
+static inline bool sml_takes_empties(const struct sml_pool *pool, uint8_t code)
+{
+    return pool->cfg.empties && !sml_looks_up(code) && pool->cfg.kernels->operations[code].finish == NULL;
+}
+
+/* A packet without a body: of exponents only, or from a rank that has nothing to add. */
+static inline bool sml_may_be_empty(const struct sml_pool *pool, const struct sml_packet *p)
+{
+    return xfer_has_exponents(pool->cfg.format) || (p->kind == SML_DATA && sml_takes_empties(pool, p->e0));
+}
+
 /* SML_HELD if a contribution or a handed-back result is well formed, else the reason to drop it. Elements
  * that are no indices have a power of two of bytes. */
 static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const struct sml_packet *p)
 {
     const struct sml_pool_config *cfg = &pool->cfg;
-    bool typed = cfg->format == XFER_FORMAT_TYPED, opening = sml_opens(pool, p);
     uint8_t code = xfer_elements_code(pool->cfg.format, p->e0);
     size_t element = agg_code_bytes(code);
-    size_t call_bytes = opening ? XFER_CALL_BYTES : 0;
-    bool may_be_empty = opening || !typed; /* an empty tensor; exponents only */
+    size_t call_bytes = sml_opens(pool, p) ? XFER_CALL_BYTES : 0;
 
     if (element == 0 && (code == 0 || code != cfg->table.code))
         return SML_DROP_BAD_TYPE;
@@ -52,7 +62,7 @@ static inline enum sml_reason sml_inspect(const struct sml_pool *pool, const str
             ? !sml_whole_elements(code, sml_brings_sums(pool, p), bytes, cfg->chunk_bytes - call_bytes)
             : (bytes & (element - 1)) != 0)
         return SML_DROP_BAD_LENGTH;
-    if (p->body_bytes == 0 && !may_be_empty)
+    if (p->body_bytes == 0 && !sml_may_be_empty(pool, p))
         return SML_DROP_BAD_LENGTH;
     if (p->size_code == SML_SIZE_AGREED ? cfg->labelled : sml_size_bytes(p->size_code) != cfg->chunk_bytes)
         return SML_DROP_BAD_LENGTH;
@@ -169,6 +179,7 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
     v->released = result->buffer;
     result->buffer = NULL;
     result->first_rank = rank;
+    result->empties = 0;
     slot->body[p->ver] = sml_slot_memory(pool, slot, p->ver);
 
     slot->kind = opening ? SML_OPEN : SML_DATA;
@@ -186,14 +197,35 @@ SML_ALWAYS_INLINE void sml_begin(const struct sml_pool *pool, struct sml_slot *s
         sml_publish(slot->expected, p->tag);
 }
 
+/* Whether it is of the same kind and call as the first contribution. */
+static inline bool sml_is_alike(const struct sml_pool *pool, const struct sml_slot *slot,
+                                const struct sml_packet *p)
+{
+    return slot->kind == p->kind && slot->size_code == p->size_code &&
+           (slot->e0 == p->e0 || xfer_has_exponents(pool->cfg.format)) &&
+           (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
+}
+
 /* Whether it has the same properties as the first contribution; then it is well formed, too. */
 static inline bool sml_agrees(const struct sml_pool *pool, const struct sml_slot *slot,
                               const struct sml_packet *p)
 {
-    return slot->kind == p->kind && slot->size_code == p->size_code &&
-           slot->body_bytes == sml_indices_length(pool, slot->code, slot->call_bytes, p) &&
-           (slot->e0 == p->e0 || xfer_has_exponents(pool->cfg.format)) &&
-           (slot->call_bytes == 0 || memcmp(slot->body[p->ver], p->body, slot->call_bytes) == 0);
+    return slot->body_bytes == sml_indices_length(pool, slot->code, slot->call_bytes, p) &&
+           sml_is_alike(pool, slot, p);
+}
+
+/* Whether a well-formed contribution differs from those before only in that it, or they, have no elements. If
+ * it is the first with some, their length is noted. */
+__attribute__((noinline)) static bool sml_joins(const struct sml_pool *pool, struct sml_slot *slot,
+                                                const struct sml_packet *p)
+{
+    const bool brings = p->body_bytes > slot->call_bytes, brought = slot->body_bytes > slot->call_bytes;
+
+    if (brings == brought || !sml_takes_empties(pool, p->e0) || !sml_is_alike(pool, slot, p))
+        return false;
+    if (brings)
+        slot->body_bytes = (uint16_t)p->body_bytes;
+    return true;
 }
 
 static inline enum sml_reason sml_answer_mismatch(const struct sml_pool *pool, struct sml_slot *slot,
@@ -276,15 +308,18 @@ SML_ALWAYS_INLINE enum sml_reason sml_take_in(const struct sml_pool *pool, struc
         enum sml_reason formed = sml_inspect(pool, p);
         if (formed != SML_HELD)
             return formed;
-        if (slot->contributed > 0)
+        if (slot->contributed == 0)
+            sml_begin(pool, slot, rank, p, v, part);
+        else if (!sml_joins(pool, slot, p))
             return SML_DROP_MISMATCH;
-        sml_begin(pool, slot, rank, p, v, part);
     }
     sml_combine_codes(pool, slot, p);
     if (sml_wants(pool, p))
         ranks_add(sml_slot_want(pool, slot, p->ver), rank);
     if (part == SML_QUORATE)
         sml_gather(pool, slot, rank, p, v);
+    else if (p->body_bytes == slot->call_bytes)
+        sml_pass(pool, slot, rank, p);
     else
         sml_reduce(pool, slot, rank, p, buffer, v);
     return SML_HELD;

@@ -21,6 +21,35 @@ static inline uint8_t *sml_sum_at(const struct sml_pool *pool, struct sml_slot *
     return slot->body[p->ver] + slot->call_bytes;
 }
 
+/* Whether this rank's contribution, which has come, has no elements. */
+static inline bool sml_is_empty(const struct sml_pool *pool, struct sml_slot *slot,
+                                const struct sml_result *result, unsigned rank)
+{
+    return result->empties > 0 && ranks_has(sml_slot_empty(pool, slot), rank);
+}
+
+/* How many of the contributions of the ranks below this one have no elements. */
+__attribute__((noinline)) static unsigned sml_empties_below(const struct sml_pool *pool,
+                                                            struct sml_slot *slot, unsigned rank)
+{
+    const uint64_t *empty = sml_slot_empty(pool, slot);
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < pool->map_words; i++)
+        n += (unsigned)__builtin_popcountll(empty[i] & ranks_below(rank, i));
+    return n;
+}
+
+/* Whether any elements are in the sum so far. */
+static inline bool sml_is_started(const struct sml_pool *pool, struct sml_slot *slot,
+                                  const struct sml_result *result)
+{
+    if (pool->cfg.mode != XFER_ORDERED)
+        return slot->contributed > result->empties;
+    return result->empties == 0 ? slot->summed > 0
+                                : slot->summed > sml_empties_below(pool, slot, slot->summed);
+}
+
 /* Writes the first contribution as the sum so far, unless it is there already, in a kept buffer. */
 static inline void sml_start(uint8_t *sum, const uint8_t *elements, size_t bytes)
 {
@@ -29,23 +58,45 @@ static inline void sml_start(uint8_t *sum, const uint8_t *elements, size_t bytes
 }
 
 /* Adds the contribution of the rank whose turn it is, together with those that have waited for it. All of
- * them are read once, and the sum is written once. The last rank to come always has its turn. */
-static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot *slot, agg_reduce_fn *reduce,
-                                    const uint8_t *elements, uint8_t *sum, size_t bytes)
+ * them are read once, and the sum is written once. The last rank to come always has its turn. elements: NULL,
+ * it has none; started: as sml_is_started. */
+static inline void sml_add_in_order(const struct sml_pool *pool, struct sml_slot *slot,
+                                    const struct sml_result *result, bool started, const uint8_t *elements,
+                                    uint8_t *sum, size_t bytes)
 {
     const uint64_t *seen = sml_slot_seen(slot);
     const void *in[AGG_MAX_WORKERS];
     unsigned n = 0;
 
-    if (slot->summed > 0)
+    if (started)
         in[n++] = sum;
-    in[n++] = elements;
+    if (elements != NULL)
+        in[n++] = elements;
     for (slot->summed++; slot->summed < pool->cfg.workers && ranks_has(seen, slot->summed); slot->summed++)
-        in[n++] = sml_slot_contribution(pool, slot, slot->summed);
+        if (!sml_is_empty(pool, slot, result, slot->summed))
+            in[n++] = sml_slot_contribution(pool, slot, slot->summed);
     if (n == 1)
-        sml_start(sum, elements, bytes);
-    else
-        reduce(sum, in, n, bytes);
+        sml_start(sum, in[0], bytes);
+    else if (n > 1)
+        pool->cfg.kernels->operations[slot->code].reduce(sum, in, n, bytes);
+}
+
+/* Takes in a contribution without elements: those that have waited for its rank may have their turn. A call
+ * of no elements has no others, and nothing is to be done for it. */
+__attribute__((noinline)) static void sml_pass(const struct sml_pool *pool, struct sml_slot *slot,
+                                               uint16_t rank, const struct sml_packet *p)
+{
+    struct sml_result *result = sml_slot_result(pool, slot, p->ver);
+    const bool ordered = pool->cfg.mode == XFER_ORDERED;
+
+    if (!pool->cfg.empties)
+        return;
+    if (ordered && rank == slot->summed)
+        sml_add_in_order(pool, slot, result, sml_is_started(pool, slot, result), NULL,
+                         slot->body[p->ver] + slot->call_bytes, slot->body_bytes - slot->call_bytes);
+    if (result->empties++ == 0)
+        ranks_clear(sml_slot_empty(pool, slot), pool->map_words);
+    ranks_add(sml_slot_empty(pool, slot), rank);
 }
 
 /* Adds all contributions at once, since a sum of only some would be rounded. Rank 0's has waited where the
@@ -144,8 +195,9 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
                               const struct sml_packet *p, void *buffer, struct agg_verdict *v)
 {
     const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    const struct sml_result *result = sml_slot_result(pool, slot, p->ver);
     const bool ordered = pool->cfg.mode == XFER_ORDERED;
-    const bool first = ordered ? slot->summed == 0 : slot->contributed == 0;
+    const bool started = sml_is_started(pool, slot, result);
     const uint8_t *elements = p->body + slot->call_bytes;
     const size_t bytes = p->body_bytes - slot->call_bytes;
     uint8_t *sum;
@@ -162,10 +214,10 @@ static inline void sml_reduce(const struct sml_pool *pool, struct sml_slot *slot
         memcpy(sml_slot_contribution(pool, slot, rank), elements, bytes);
         return;
     }
-    sum = sml_sum_at(pool, slot, first, p, buffer, v);
+    sum = sml_sum_at(pool, slot, !started, p, buffer, v);
     if (ordered)
-        sml_add_in_order(pool, slot, op->reduce, elements, sum, bytes);
-    else if (first)
+        sml_add_in_order(pool, slot, result, started, elements, sum, bytes);
+    else if (!started)
         sml_start(sum, elements, bytes);
     else
         op->fold(sum, elements, bytes);

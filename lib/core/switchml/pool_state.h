@@ -30,6 +30,7 @@ struct sml_pool {
     bool heard;            /* see sml_pool_heard; atomic */
     uint32_t newest;       /* labelled: the newest tensor that was heard of (labels.h); atomic */
     size_t map_words;
+    size_t maps;                   /* of a slot: the first three or, where contributions may be empty, four */
     size_t body_bytes;             /* room for a chunk and its trailer, in whole lines */
     size_t head_bytes;             /* struct sml_slot with its maps, in whole lines */
     size_t slot_bytes;             /* from one slot to the next */
@@ -58,9 +59,9 @@ struct sml_slot {
     uint8_t call_bytes; /* in front of the elements: XFER_CALL_BYTES or 0 */
     uint16_t summed;    /* ORDERED: the contributions of the ranks below this one are in the sum */
     uint8_t *body[2];   /* of the result, by version, its header just before it: in own memory, or kept */
-    uint64_t maps[]; /* of ranks: contributed; want the sum, version 0; want the sum, version 1. In labelled
-                        pools a struct sml_labels follows, with a quorum a struct sml_closings; in a tree what
-                        the role keeps of the slot */
+    uint64_t maps[];    /* of ranks: contributed; want the sum, version 0; want the sum, version 1; where
+                           contributions may be empty, whose are. In labelled pools a struct sml_labels follows,
+                           with a quorum a struct sml_closings; in a tree what the role keeps of the slot */
 };
 
 static_assert(sizeof(struct sml_slot) + 3 * sizeof(uint64_t) == SML_LINE, "one line up to 64 workers");
@@ -85,6 +86,7 @@ struct sml_result {
     uint16_t bytes;      /* header and trailer included; 0: there has not been one */
     uint16_t first_rank; /* that contributed to it, or to what is being collected in its place */
     uint32_t wraps;      /* keyed: of its chunk, or of the one that is being collected (struct xfer_route) */
+    uint16_t empties;    /* contributions without elements to what is being collected in its place */
 };
 
 static_assert(sizeof(struct sml_result) + SML_HEADER_BYTES <= SML_LINE, "the header has room in its line");
@@ -152,21 +154,28 @@ static inline uint64_t *sml_slot_want(const struct sml_pool *pool, struct sml_sl
     return slot->maps + (1 + ver) * pool->map_words;
 }
 
-/* labelled */
-static inline struct sml_labels *sml_slot_labels(const struct sml_pool *pool, struct sml_slot *slot)
+/* Where contributions may be empty: whose to the chunk that is being collected are. Meaningful while there
+ * are any. */
+static inline uint64_t *sml_slot_empty(const struct sml_pool *pool, struct sml_slot *slot)
 {
-    return (struct sml_labels *)(slot->maps + 3 * pool->map_words);
+    return slot->maps + 3 * pool->map_words;
 }
 
 /* What the role keeps of a slot: cfg.role_bytes. */
 static inline void *sml_slot_role(const struct sml_pool *pool, const struct sml_slot *slot)
 {
-    return (void *)(slot->maps + 3 * pool->map_words);
+    return (void *)(slot->maps + pool->maps * pool->map_words);
+}
+
+/* labelled */
+static inline struct sml_labels *sml_slot_labels(const struct sml_pool *pool, struct sml_slot *slot)
+{
+    return sml_slot_role(pool, slot);
 }
 
 static inline struct sml_closings *sml_slot_closings(const struct sml_pool *pool, struct sml_slot *slot)
 {
-    return (struct sml_closings *)(slot->maps + 3 * pool->map_words);
+    return sml_slot_role(pool, slot);
 }
 
 /* In a multiple of 8 bytes. */

@@ -42,6 +42,7 @@ bool sml_pool_config_of(const struct agg_pool_config *cfg, struct sml_pool_confi
         .table = t.table,
         .quorum = t.quorum,
         .wait_ns = t.wait_ms * NS_PER_MS,
+        .empties = t.empties,
         .kernels = cfg->kernels,
     };
     return true;

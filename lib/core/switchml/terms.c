@@ -112,9 +112,15 @@ unsigned sml_terms_list(const struct agg_terms *terms, struct agg_term list[AGG_
 }
 
 /* Where these are in the bytes. */
-enum { KEYED = 16, TABLE = 17, COMPRESSION = TABLE + 1 + SML_INDICES_MAX, QUORUM = COMPRESSION + 4 };
+enum {
+    KEYED = 16,
+    TABLE = 17,
+    COMPRESSION = TABLE + 1 + SML_INDICES_MAX,
+    QUORUM = COMPRESSION + 4,
+    EMPTIES = QUORUM + 4
+};
 
-static_assert((int)QUORUM + 4 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)EMPTIES + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -154,6 +160,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be32(out->data + COMPRESSION, t->compression);
     put_be16(out->data + QUORUM, t->quorum);
     put_be16(out->data + QUORUM + 2, t->wait_ms);
+    out->data[EMPTIES] = t->empties;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -180,10 +187,11 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->table.code = in->data[TABLE];
     memcpy(t->table.values, in->data + TABLE + 1, SML_INDICES_MAX);
     t->compression = get_be32(in->data + COMPRESSION);
-    if (in->bytes < SML_TERMS_BYTES)
+    if (in->bytes < EMPTIES)
         return true;
     t->quorum = get_be16(in->data + QUORUM);
     t->wait_ms = get_be16(in->data + QUORUM + 2);
+    t->empties = in->bytes > EMPTIES && in->data[EMPTIES] != 0;
     return true;
 }
 
@@ -443,9 +451,11 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             job.keyed = t.keyed && limits->passed_on;
             job.chunk_bytes =
                 chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? XFER_CHECKSUM_KEYED : t.checksum);
+            job.empties = t.format == XFER_FORMAT_TYPED && t.quorum == 0;
         }
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;
+        job.empties &= t.empties;
         while (slots > t.slots)
             slots /= 2;
     }

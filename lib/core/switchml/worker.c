@@ -36,6 +36,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false;
     if (!has_my_table(&job, &mine) || !has_my_quorum(&job, &mine))
         return false;
+    if (job.empties ? !mine.empties : mine.resumed && mine.empties)
+        return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;
     *progress = job.first_tag;

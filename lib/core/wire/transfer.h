@@ -83,7 +83,14 @@ const char *xfer_checksum_mark(enum xfer_checksum checksum); /* behind a packet 
 enum xfer_collective {
     XFER_ALLREDUCE = 1,
     XFER_REDUCE = 2,
-    XFER_NORMS = 3 /* like XFER_ALLREDUCE: the norms by which the one after it is compressed (thc/codec.h) */
+    XFER_NORMS = 3, /* like XFER_ALLREDUCE: the norms by which the one after it is compressed (thc/codec.h) */
+    /* What some ranks bring, others get: as bitwise or of bytes, to which a rank may have nothing to add. */
+    XFER_BROADCAST = 4,
+    XFER_ALLGATHER = 5,
+    XFER_REDUCE_SCATTER = 6, /* like XFER_ALLREDUCE, but each rank gets its own part of the sum */
+    XFER_BARRIER = 7,        /* of no elements */
+    XFER_GATHER = 8,
+    XFER_SCATTER = 9
 };
 
 /* Whether this rank is to get the result. */
