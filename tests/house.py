@@ -50,6 +50,7 @@ ROOMS = {
     "lib/keys": ["lib/core/keys"],
     "lib/settings": ["lib/nearest"],
     "lib/client": ["lib/core", *CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/nearest", "lib/version"],
+    "lib/client/dpdk": ["lib/client", "lib/core/kernels", "lib/core/net", "lib/core/transfer", "lib/core/wire", "lib/kernels", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/preload": ["mpi-shim", "lib/client"],

@@ -142,6 +142,9 @@ static int check_part(struct job_part *part)
 enum {
     PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
     PEERS_WORD_MS = 200,
+    NAP_SHARE = 8,     /* of the time for which a polled transport has had nothing ... */
+    NAP_LEAST_US = 20, /* ... unless that is less: then others are offered the CPU */
+    NAP_MOST_US = 500,
     TRY_AGAIN_MS = 1, /* for the job's lock, which somebody has for a moment */
 };
 
@@ -219,13 +222,24 @@ struct nap {
     uint64_t until;
 };
 
+/* When a transport whose socket wakes nobody in time is to be looked at again: the less often the longer
+ * nothing has come. */
+static uint64_t look_again_at(const struct job_part *part, uint64_t now)
+{
+    const uint64_t since = ns_between(part->job->worker->progress(part->stream), now);
+    const uint64_t nap = since / NAP_SHARE;
+    return nap < NAP_LEAST_US * NS_PER_US ? now : now + earlier(nap, NAP_MOST_US * NS_PER_US);
+}
+
 /* A part that rests lets results gather for a moment: while no thread waits at the socket, none is woken for
  * each packet. */
 static void sleep_on(struct nap *s, const struct job_part *part, uint64_t now)
 {
     const struct agg_worker *worker = part->job->worker;
-    const uint64_t rest = worker->rest(part->stream, now);
+    const uint64_t rest = part->transport->polled ? 0 : worker->rest(part->stream, now);
     s->until = earlier(s->until, worker->timer(part->stream));
+    if (part->transport->polled)
+        s->until = earlier(s->until, look_again_at(part, now));
     if (rest > 0) {
         s->until = earlier(s->until, now + rest);
         return;
@@ -245,7 +259,7 @@ static void idle(struct swagg_job *job, const struct watch *w)
     for (unsigned i = 0; i < job->part_count; i++)
         if (has_work(&job->parts[i]))
             sleep_on(&s, &job->parts[i], now);
-    if (s.n > 1 && spin_may(&job->spin, now)) {
+    if (s.n > 1 && (s.until <= now || spin_may(&job->spin, now))) {
         sched_yield();
         spin_offered(&job->spin, now, monotonic_ns());
         return;

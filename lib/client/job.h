@@ -7,6 +7,7 @@
 
 #include "compress.h"
 #include "membership.h"
+#include "network.h"
 #include "options.h"
 #include "overlap.h"
 #include "protocol/protocol.h"
@@ -38,8 +39,9 @@ struct job_part {
 struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
-    pid_t owner;            /* a child that inherits the job by fork cannot use it */
-    struct job_part *parts; /* [part_count], one for each of the job's nodes */
+    struct network *network; /* NULL: not open yet */
+    pid_t owner;             /* a child that inherits the job by fork cannot use it */
+    struct job_part *parts;  /* [part_count], one for each of the job's nodes */
     unsigned part_count;
     const struct agg_protocol *protocol;
     const struct agg_worker *worker; /* of the job's protocol */

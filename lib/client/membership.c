@@ -154,16 +154,15 @@ static int start_thread(struct membership *m)
     return -rc;
 }
 
-static int open_fds(struct membership *m, struct in_addr switch_ip)
+static int open_fds(struct membership *m, struct network *n, struct in_addr switch_ip,
+                    struct sockaddr_in *local)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
-    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc;
+    const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
+    int fd = n->ops->connect(n, &to, local);
     if (fd < 0)
-        return -errno;
+        return fd;
     m->socket = own_fd_of(fd);
-    if ((rc = waker_open(&m->wake_thread)) < 0)
-        return rc;
-    return connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
+    return waker_open(&m->wake_thread);
 }
 
 static void close_fds(struct membership *m)
@@ -172,18 +171,13 @@ static void close_fds(struct membership *m)
     waker_close(&m->wake_thread);
 }
 
-/* What messages are sealed with, once the socket has its address. */
-static int make_credentials(struct membership *m, const struct keys_key *key)
+/* What messages are sealed with. local: the socket's address. */
+static struct ctl_credentials credentials_of(const struct keys_key *key, const struct sockaddr_in *local)
 {
-    struct sockaddr_in local;
-    socklen_t bytes = sizeof local;
-    if (getsockname(m->socket.fd, (struct sockaddr *)&local, &bytes) < 0)
-        return -errno;
-    m->credentials =
-        (struct ctl_credentials){.library = keys_sodium(),
-                                 .key = *key,
-                                 .address = {.ip = local.sin_addr.s_addr, .udp_port = ntohs(local.sin_port)}};
-    return 0;
+    return (struct ctl_credentials){
+        .library = keys_sodium(),
+        .key = *key,
+        .address = {.ip = local->sin_addr.s_addr, .udp_port = ntohs(local->sin_port)}};
 }
 
 int membership_open(struct membership *m, const struct membership_parts *parts)
@@ -197,9 +191,12 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
                              .wake_caller = parts->wake_caller,
                              .node = parts->node};
     pthread_mutex_init(&m->lock, NULL);
-    int rc = open_fds(m, parts->node->ip);
-    if (rc < 0 || (parts->key && (rc = make_credentials(m, parts->key)) < 0))
+    struct sockaddr_in local;
+    int rc = open_fds(m, parts->network, parts->node->ip, &local);
+    if (rc < 0)
         goto err;
+    if (parts->key)
+        m->credentials = credentials_of(parts->key, &local);
     config.credentials = parts->key ? &m->credentials : NULL;
     ctl_session_init(&m->session, &config, monotonic_ns());
     if ((rc = start_thread(m)) < 0)

@@ -14,6 +14,7 @@
 
 #include "control/session.h"
 #include "describe.h"
+#include "network.h"
 #include "options.h"
 #include "own_fd.h"
 #include "transfer/worker.h"
@@ -54,6 +55,7 @@ struct membership {
 
 /* What a membership is made of. node, worker, log and the waker must live until membership_stop. */
 struct membership_parts {
+    struct network *network; /* that carries its messages; used by membership_open alone */
     const struct client_node *node;
     const struct ctl_session_config *config;
     const struct keys_key *key;      /* what to seal messages with; NULL: nothing */

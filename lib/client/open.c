@@ -13,7 +13,6 @@
 #include "sodium_keys.h"
 #include "switchml/elements.h"
 #include "switchml/worker.h"
-#include "transport_udp.h"
 
 enum {
     STREAM_ALIGNMENT = 64,
@@ -72,7 +71,8 @@ static int find_mtu(struct job_part *part, uint64_t deadline)
 {
     const struct swagg_job *job = part->job;
     const struct client_options *o = &job->options;
-    const struct path_wish wish = {.switch_ip = part->node->ip,
+    const struct path_wish wish = {.network = job->network,
+                                   .switch_ip = part->node->ip,
                                    .mtu = o->mtu,
                                    .checksum = o->checksum,
                                    .first_port = job->protocol->udp_ports.first,
@@ -97,16 +97,16 @@ static int join_find(struct job_part *part, uint64_t deadline)
     int mtu = find_mtu(part, deadline);
     if (mtu < 0)
         return mtu;
-    const struct transport_udp_config config = {.switch_ip = part->node->ip,
-                                                .port = job->protocol->udp_ports.first,
-                                                .key = job->protocol->shard_key,
-                                                .mark = job->protocol->mark,
-                                                .note_group = job->protocol->note_group,
-                                                .mtu = (unsigned)mtu,
-                                                .packet_max =
-                                                    job->worker->packet_bytes((unsigned)mtu, o->checksum),
-                                                .checksum = o->checksum};
-    int rc = transport_udp_open(&part->transport, &config);
+    const struct transport_config config = {.switch_ip = part->node->ip,
+                                            .port = job->protocol->udp_ports.first,
+                                            .key = job->protocol->shard_key,
+                                            .mark = job->protocol->mark,
+                                            .note_group = job->protocol->note_group,
+                                            .mtu = (unsigned)mtu,
+                                            .packet_max =
+                                                job->worker->packet_bytes((unsigned)mtu, o->checksum),
+                                            .checksum = o->checksum};
+    int rc = job->network->ops->transport(job->network, &part->transport, &config);
     return rc < 0 ? fail_socket(part, -rc) : SWAGG_OK;
 }
 
@@ -166,7 +166,8 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = part->transport->socket.fd, .turn = drive_between_calls, .ctx = part};
-    const struct membership_parts parts = {.node = part->node,
+    const struct membership_parts parts = {.network = job->network,
+                                           .node = part->node,
                                            .config = &config,
                                            .key = keys ? &key : NULL,
                                            .worker = job->worker,
@@ -368,6 +369,13 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     return job;
 }
 
+static int find_network(struct swagg_job *job)
+{
+    char why[NETWORK_WORDS];
+    const int rc = network_open(&job->network, &job->options, why);
+    return rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "options.transport: %s", why) : SWAGG_OK;
+}
+
 /* Opens the job by one protocol. *reason: why the switch has refused it. */
 static int open_job(struct swagg_job **out, const struct client_options *options,
                     const struct agg_protocol *protocol, uint64_t deadline, enum ctl_reason *reason)
@@ -383,7 +391,9 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     pthread_mutex_lock(&job->lock);
     atomic_store(&job->busy, true);
     int rc = waker_open(&job->waker);
-    rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : open_all(job, deadline);
+    rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : find_network(job);
+    if (rc == SWAGG_OK)
+        rc = open_all(job, deadline);
     *reason = job->reason; /* the membership thread may set it from here on */
     atomic_store(&job->busy, false);
     pthread_mutex_unlock(&job->lock);
@@ -501,6 +511,8 @@ void swagg_close(struct swagg_job *job)
     }
     for (unsigned i = 0; i < job->part_count; i++)
         close_part(&job->parts[i]);
+    if (job->network)
+        job->network->ops->close(job->network);
     waker_close(&job->waker);
     free(job->parts);
     pthread_mutex_destroy(&job->lock);

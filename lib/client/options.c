@@ -353,7 +353,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, unused) + sizeof(int) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, eal) + sizeof(char *) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -391,8 +391,9 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     if ((rc = check_fields(in)))
         return rc;
     resolve_protocol(out, in);
-    if ((rc = resolve_addresses(out, in)) || (rc = check_name(in->job)) ||
-        (rc = check_key_file(in->key_file)) || (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
+    if ((rc = resolve_addresses(out, in)) || (rc = client_port_resolve(out, in)) ||
+        (rc = check_name(in->job)) || (rc = check_key_file(in->key_file)) ||
+        (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) || (rc = check_together(in)) ||
         (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
         (rc = client_compression_resolve(&out->compression, in)))

@@ -25,6 +25,8 @@ struct client_nodes {
     struct client_node at[SWAGG_SERVERS_MAX];
 };
 
+enum { CLIENT_ARGUMENTS_MAX = 512 };
+
 /* How calls are compressed. */
 struct client_compression {
     bool on, feedback;
@@ -34,6 +36,15 @@ struct client_compression {
     uint32_t block, least; /* floats */
     size_t feedback_bytes;
     uint64_t patience_ns; /* what comes later counts as zeros; 0: nothing does */
+};
+
+/* The device that carries a job's packets in the kernel's place. */
+struct client_port {
+    char device[CLIENT_ARGUMENTS_MAX]; /* as DPDK names it, with its arguments; "": the kernel carries them */
+    char eal[CLIENT_ARGUMENTS_MAX];    /* further arguments of DPDK's, with spaces between them */
+    struct in_addr address, gateway;   /* its own; the way to what is not on its link, 0: there is none */
+    uint32_t netmask;                  /* network order */
+    unsigned mtu;                      /* of its IP packets, at most; 0: as usual */
 };
 
 struct client_options {
@@ -54,6 +65,7 @@ struct client_options {
     uint8_t per_rack;                /* 1..64 */
     uint8_t near;                    /* the parameter servers' rack, from 0 on; ATP_NOT_NEAR: none */
     unsigned mtu;                    /* 0: the path's */
+    struct client_port port;
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;
     struct logger log;
     void (*progress)(void *ctx); /* may be NULL */
@@ -64,6 +76,9 @@ struct client_options {
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */
 int client_options_resolve(struct client_options *out, const struct swagg_options *in);
+
+/* The part of it that is about the transport, once the nodes are known. */
+int client_port_resolve(struct client_options *out, const struct swagg_options *in);
 
 /* The part of it that is about compression, once the rest is checked. */
 int client_compression_resolve(struct client_compression *out, const struct swagg_options *in);

@@ -97,6 +97,16 @@ const struct option_field option_fields[] = {
     NUMBER(mtu, CLIENT_MTU_MIN, MTU_MAX, 0,
            "bytes of an IP packet, at most: to be set where the network takes long packets but loses them",
            .otherwise = "as much as gets through"),
+    TEXT(transport,
+         "what carries the packets: the kernel's sockets; or a device that DPDK drives, for this process "
+         "alone",
+         .values = "`kernel`, or `dpdk:` and a device of DPDK's with its arguments", .otherwise = "`kernel`"),
+    TEXT(address, "with a device: this rank's own address and the length of its subnet's prefix",
+         .values = "like 10.0.0.1/24", .otherwise = "the kernel's"),
+    TEXT(gateway, "with a device: the way to a switch that is not in that subnet", .values = "IPv4 address",
+         .otherwise = "none"),
+    TEXT(eal, "with a device: further arguments of DPDK's EAL, the same for all jobs of a process",
+         .values = "words like `--no-huge`", .otherwise = "none"),
     NUMBER(join_timeout_ms, 1, INT32_MAX, 30000, "until then all ranks must have joined"),
     NUMBER(call_timeout_ms, 1, INT32_MAX, 120000,
            "until then a call must be done; while this process stands still for a second and more, its clock "

@@ -39,16 +39,16 @@ static void add_size(struct prober *p, unsigned mtu)
     path_lengths_add(&p->lengths, mtu, p->wish->packet_bytes(mtu, p->wish->checksum));
 }
 
-/* The kernel's MTU for the path is only one of the lengths to try. */
+/* The MTU that is known here is only one of the lengths to try. */
 static void choose_sizes(struct prober *p)
 {
-    int kernels = 0;
-    socklen_t bytes = sizeof kernels;
+    struct network *n = p->wish->network;
+    const unsigned known = n->ops->mtu(n, p->control_fd);
     for (unsigned i = 0; i < PATH_USUAL_MTUS; i++)
         add_size(p, path_usual_mtus[i]);
     add_size(p, CLIENT_MTU_MIN);
-    if (getsockopt(p->control_fd, IPPROTO_IP, IP_MTU, &kernels, &bytes) == 0 && kernels > 0)
-        add_size(p, (unsigned)kernels);
+    if (known > 0)
+        add_size(p, known);
     if (p->wish->mtu)
         add_size(p, p->wish->mtu);
 }
@@ -61,16 +61,12 @@ static struct sockaddr_in port_of(const struct prober *p, unsigned port)
 
 static int open_sockets(struct prober *p)
 {
+    struct network *n = p->wish->network;
     const struct sockaddr_in control = port_of(p, CTL_PORT);
-    int discover = IP_PMTUDISC_PROBE, without = p->wish->checksum != XFER_CHECKSUM_NONE;
-    p->data_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    p->control_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (p->data_fd < 0 || p->control_fd < 0 ||
-        setsockopt(p->data_fd, IPPROTO_IP, IP_MTU_DISCOVER, &discover, sizeof discover) < 0 ||
-        setsockopt(p->data_fd, SOL_SOCKET, SO_NO_CHECK, &without, sizeof without) < 0 ||
-        connect(p->control_fd, (const struct sockaddr *)&control, sizeof control) < 0)
-        return -errno;
-    return 0;
+    struct sockaddr_in local;
+    p->data_fd = n->ops->open(n, p->wish->checksum != XFER_CHECKSUM_NONE);
+    p->control_fd = n->ops->connect(n, &control, &local);
+    return p->data_fd < 0 ? p->data_fd : p->control_fd < 0 ? p->control_fd : 0;
 }
 
 static void close_sockets(const struct prober *p)
@@ -97,16 +93,17 @@ static bool is_open(const struct prober *p)
 static bool ask(struct prober *p, unsigned port, unsigned size)
 {
     uint8_t payload[PAYLOAD_MAX];
+    struct network *n = p->wish->network;
     struct path_lengths *l = &p->lengths;
     const struct sockaddr_in to = port_of(p, p->wish->first_port + port);
     path_build_question(payload, l->size[size].bytes, (uint32_t)p->nonce << 16 | p->round, (uint16_t)port);
-    if (sendto(p->data_fd, payload, l->size[size].bytes, MSG_DONTWAIT, (const struct sockaddr *)&to,
-               sizeof to) >= 0)
+    const int rc = n->ops->send_to(n, p->data_fd, &to, payload, l->size[size].bytes);
+    if (rc == 0)
         return true;
-    if (errno == EMSGSIZE && size == l->first && size + 1 < l->sizes)
+    if (rc == -EMSGSIZE && size == l->first && size + 1 < l->sizes)
         l->first++; /* too long for the interface */
     else
-        p->path->trouble = errno;
+        p->path->trouble = -rc;
     return false;
 }
 
@@ -154,11 +151,10 @@ static void receive_answers(struct prober *p)
 {
     uint8_t payload[PAYLOAD_MAX + 1];
     struct sockaddr_in from;
-    socklen_t length = sizeof from;
+    struct network *n = p->wish->network;
     struct path_answer a;
     ssize_t bytes;
-    while ((bytes = recvfrom(p->data_fd, payload, sizeof payload, MSG_DONTWAIT, (struct sockaddr *)&from,
-                             &length)) >= 0) {
+    while ((bytes = n->ops->receive_from(n, p->data_fd, &from, payload, sizeof payload)) >= 0) {
         unsigned port = (unsigned)ntohs(from.sin_port) - p->wish->first_port;
         if (from.sin_addr.s_addr == p->wish->switch_ip.s_addr && port < CTL_DATA_PORTS_MAX &&
             path_parse_answer(&a, payload, (size_t)bytes) && a.tag >> 16 == p->nonce)

@@ -10,9 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "network.h"
 #include "wire/switchml.h"
 
 struct path_wish {
+    struct network *network; /* that carries the questions */
     struct in_addr switch_ip;
     unsigned mtu;                /* at most; 0: as much as the path takes, up to what a chunk can have */
     enum xfer_checksum checksum; /* of the packets that are to follow */

@@ -230,7 +230,17 @@ struct swagg_options {
     int server_rack;    /* [same] the rack of ranks at whose switch the servers are, the first being 1: 1..64;
                            0, or a rack that the job does not have: they are at another switch */
 
-    int unused; /* not read. The next option comes behind it: never where an older program has padding */
+    int unused; /* not read */
+
+    /* What carries the packets: NULL or "kernel": its sockets. "dpdk:DEVICE": a device that DPDK drives, such
+     * as "dpdk:0000:03:00.0" or "dpdk:net_memif0,role=client", for this process alone, which its jobs share
+     * (docs/libswagg.md, "Without the kernel"). */
+    const char *transport;
+    const char *address; /* with a device: this rank's own, like "10.0.0.1/24" */
+    const char
+        *gateway;    /* with a device: the way to switches that are not in that subnet; NULL: there is none */
+    const char *eal; /* with a device: further arguments of DPDK's EAL. The next option comes behind this one,
+                        never where an older program has padding */
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 

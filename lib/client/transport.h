@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "own_fd.h"
+#include "protocol/protocol.h"
 #include "switchml/stream.h"
 
 enum { TRANSPORT_BATCH = 64 }; /* packets sent or received at once, at most */
@@ -21,6 +22,20 @@ struct transport_packet {
 };
 
 struct transport;
+
+struct transport_config {
+    struct in_addr switch_ip;
+    uint16_t port;            /* of the switch, the first for data */
+    struct agg_key_field key; /* by which packets are dealt to its ports */
+    /* Notes in a packet that it has met a congested queue (struct agg_protocol); then packets say that they
+     * can be marked (ECN). NULL: neither. */
+    void (*mark)(uint8_t *payload, size_t bytes);
+    void (*note_group)(uint8_t *payload, size_t bytes); /* the same of one that came by a group */
+    unsigned mtu;                                       /* at least CLIENT_MTU_MIN */
+    size_t packet_max;                                  /* bytes of the longest payload */
+    /* of the packets that will be sent: those that have one are sent without UDP's */
+    enum xfer_checksum checksum;
+};
 
 struct transport_ops {
     /* Sends the packets, in order; their memory is read during the call only. n <= TRANSPORT_BATCH. */
@@ -43,5 +58,6 @@ struct transport {
     struct own_fd group;  /* the same of what comes by a group, once one is joined */
     uint16_t local_port;  /* that data packets leave from */
     unsigned mtu;         /* bytes of an IP packet, at most */
+    bool polled; /* whoever waits for packets is to look often: the socket wakes him later than they come */
     int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */
 };

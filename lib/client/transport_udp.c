@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "ecn.h"
-#include "options.h"
+#include "transfer/worker.h"
 #include "wire/control.h"
 
 enum {
@@ -454,7 +454,7 @@ static int make_buffers(struct udp *u)
     return 0;
 }
 
-int transport_udp_open(struct transport **out, const struct transport_udp_config *config)
+int transport_udp_open(struct transport **out, const struct transport_config *config)
 {
     struct udp *u = calloc(1, sizeof *u);
     if (!u)

@@ -51,11 +51,11 @@ static void expect_packet(int fd, unsigned packet, size_t bytes)
 /* Its packets go to this address. */
 static struct transport *open_transport(const struct sockaddr_in *at)
 {
-    const struct transport_udp_config config = {.switch_ip = at->sin_addr,
-                                                .port = ntohs(at->sin_port),
-                                                .key = sml_protocol.shard_key,
-                                                .mtu = PACKET_MAX,
-                                                .packet_max = PACKET_MAX};
+    const struct transport_config config = {.switch_ip = at->sin_addr,
+                                            .port = ntohs(at->sin_port),
+                                            .key = sml_protocol.shard_key,
+                                            .mtu = PACKET_MAX,
+                                            .packet_max = PACKET_MAX};
     struct transport *t;
 
     CU_ASSERT_EQUAL_FATAL(transport_udp_open(&t, &config), 0);
