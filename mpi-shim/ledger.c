@@ -210,7 +210,7 @@ struct ledger_group *ledger_groups(ledger_label *label, unsigned *n)
         if (!*text)
             continue;
         struct ledger_group *g = group_of(text, groups, n);
-        bool seen = false;
+        bool seen = !entries[i].site;
         for (size_t j = 0; j < i && !seen; j++)
             seen = member[j] == g && entries[j].site == entries[i].site;
         member[i] = g;

@@ -13,10 +13,10 @@
 struct call {
     const char *function; /* "MPI_Allreduce": a constant */
     enum why why;
-    MPI_Op op;         /* MPI_OP_NULL: it has none */
-    MPI_Datatype type; /* MPI_DATATYPE_NULL: it has none */
-    size_t bytes;      /* of one rank's part */
-    const void *site;
+    MPI_Op op;                      /* MPI_OP_NULL: it has none */
+    MPI_Datatype type;              /* MPI_DATATYPE_NULL: it has none */
+    size_t bytes;                   /* of one rank's part */
+    const void *site;               /* NULL: it is not known */
     const struct comm_label *label; /* NULL: it is not looked at */
 };
 
@@ -49,7 +49,7 @@ struct ledger_group {
     const struct ledger_kind *kind; /* one of its kinds */
     uint64_t calls, bytes;          /* calls that are in progress, too */
     uint64_t ns, waited_ns;         /* of calls that are over */
-    unsigned sites;                 /* different ones */
+    unsigned sites;                 /* different ones that are known */
     unsigned in_progress;
     uint64_t since; /* when the call in progress that was last to begin did so (monotonic_ns) */
 };

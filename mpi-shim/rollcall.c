@@ -25,10 +25,10 @@ void *rollcall_pmix(const char *name)
     return dlsym(library ? library : RTLD_NEXT, name);
 }
 
-/* The format, the build and the settings, a line each. */
+/* The format, the build, the front and the settings, a line each. */
 static void write_text(const struct settings *s, char text[TEXT_MAX])
 {
-    int used = snprintf(text, TEXT_MAX, "%d\n%s\n", ROLLCALL_FORMAT, swagg_version());
+    int used = snprintf(text, TEXT_MAX, "%d\n%s\n%s\n", ROLLCALL_FORMAT, swagg_version(), front.name);
     settings_write(s, text + used, (size_t)(TEXT_MAX - used));
 }
 
@@ -69,32 +69,62 @@ static bool look_up(int rank, char text[TEXT_MAX])
     return found;
 }
 
-/* Parses the text. Returns its format; *build points to the build's name. */
-static long read_text(struct settings *s, char text[TEXT_MAX], const char **build)
+/* What a rank has published. */
+struct said {
+    long format;
+    const char *build;
+    const char *front; /* of this format only, as the rest */
+    struct settings settings;
+};
+
+static const char *next_line(char **rest, const char *otherwise)
+{
+    const char *line = strtok_r(*rest, "\n", rest);
+    return line ? line : otherwise;
+}
+
+/* Parses the text, into which *said points then. */
+static void read_text(struct said *said, char text[TEXT_MAX])
 {
     char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
-    long format = strtol(text, &rest, 10);
-    *build = strtok_r(rest, "\n", &rest);
-    if (!*build)
-        *build = "of an unknown build";
+    said->format = strtol(text, &rest, 10);
+    said->build = next_line(&rest, "of an unknown build");
+    if (said->format != ROLLCALL_FORMAT)
+        return;
+    said->front = next_line(&rest, "");
     for (int i = 0; i < SETTINGS_MAX && (words[i] = strtok_r(NULL, " ", &rest)); i++)
         ;
-    if (format == ROLLCALL_FORMAT)
-        settings_read(s, words, unused, sizeof unused);
-    return format;
+    settings_read(&said->settings, words, unused, sizeof unused);
+}
+
+/* Why two ranks cannot work together; false: they can. */
+static bool differ(int a, const struct said *x, int b, const struct said *y, char *text, size_t size)
+{
+    if (x->format != y->format)
+        snprintf(text, size,
+                 "rank %d has swagg-mpi %.64s (format %ld), rank %d has %.64s (format %ld): "
+                 "install the same build on all hosts",
+                 b, y->build, y->format, a, x->build, x->format);
+    else if (strcmp(x->front, y->front) != 0)
+        snprintf(text, size, "rank %d has swagg as a %.64s, rank %d as a %.64s: start all ranks alike", b,
+                 y->front, a, x->front);
+    else
+        return false;
+    return true;
 }
 
 /* Compares every rank with the lowest that takes part, so that all come to the same answer. */
 static void compare(struct settings *s, int size, struct roll *roll)
 {
     char first_text[TEXT_MAX], text[TEXT_MAX];
-    const char *first_build, *build;
-    struct settings others;
+    struct said lowest = {0}, other = {0};
     int first = 0;
     while (first < size && !look_up(first, first_text))
         first++;
     roll->speaker = first;
-    long format = read_text(s, first_text, &first_build);
+    read_text(&lowest, first_text);
+    if (lowest.format == ROLLCALL_FORMAT)
+        *s = lowest.settings;
     for (int r = first ? 0 : 1; r < size; r++) {
         if (!look_up(r, text)) {
             snprintf(roll->trouble, sizeof roll->trouble,
@@ -102,14 +132,9 @@ static void compare(struct settings *s, int size, struct roll *roll)
                      front.start_it);
             return;
         }
-        long other = read_text(&others, text, &build);
-        if (other != format) {
-            snprintf(roll->trouble, sizeof roll->trouble,
-                     "rank %d has swagg-mpi %.64s (format %ld), rank %d has %.64s (format %ld): "
-                     "install the same build on all hosts",
-                     r, build, other, first, first_build, format);
+        read_text(&other, text);
+        if (differ(first, &lowest, r, &other, roll->trouble, sizeof roll->trouble))
             return;
-        }
     }
 }
 

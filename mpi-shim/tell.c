@@ -53,17 +53,25 @@ static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_st
     (*say)(line);
 }
 
+/* ", 2 call sites"; empty where none is known. */
+enum { SITES_MAX = 40 };
+static const char *write_sites(const char *before, unsigned sites, char text[SITES_MAX])
+{
+    snprintf(text, SITES_MAX, "%s%u call site%s", before, sites, sites == 1 ? "" : "s");
+    return sites ? text : "";
+}
+
 static void tell_group(const struct ledger_group *g, say_fn *say)
 {
-    char line[LINE_MAX_BYTES], waited[40] = "         -          -", now[60] = "";
+    char line[LINE_MAX_BYTES], waited[40] = "         -          -", now[60] = "", sites[SITES_MAX];
     if (g->kind->why == WHY_NOT)
         snprintf(waited, sizeof waited, "%10.3f %10.3f", seconds(g->waited_ns),
                  seconds(ns_between(g->waited_ns, g->ns)));
     if (g->in_progress > 0)
         snprintf(now, sizeof now, "; one in progress for %.3f s",
                  seconds(ns_between(g->since, monotonic_ns())));
-    snprintf(line, sizeof line, "%10" PRIu64 " %14" PRIu64 " %10.3f %s  %s, %u call site%s%s", g->calls,
-             g->bytes, seconds(g->ns), waited, g->label, g->sites, g->sites == 1 ? "" : "s", now);
+    snprintf(line, sizeof line, "%10" PRIu64 " %14" PRIu64 " %10.3f %s  %s%s%s", g->calls, g->bytes,
+             seconds(g->ns), waited, g->label, write_sites(", ", g->sites, sites), now);
     say(line);
 }
 
@@ -154,14 +162,15 @@ static void write_label_groups(FILE *f, const char *before, ledger_label *label,
                                const char *after)
 {
     enum { SHOWN = 8 };
+    char sites[SITES_MAX];
     unsigned n;
     if (!calls)
         return;
     struct ledger_group *groups = ledger_groups(label, &n);
     fputs(before, f);
     for (unsigned g = 0; g < n && g < SHOWN; g++) {
-        fprintf(f, "%s%s %" PRIu64 " at %u call site%s", g ? ", " : "", groups[g].label, groups[g].calls,
-                groups[g].sites, groups[g].sites == 1 ? "" : "s");
+        fprintf(f, "%s%s %" PRIu64 "%s", g ? ", " : "", groups[g].label, groups[g].calls,
+                write_sites(" at ", groups[g].sites, sites));
         calls -= groups[g].calls;
     }
     free(groups);

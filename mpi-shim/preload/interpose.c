@@ -79,9 +79,21 @@ const struct front front = {.name = "preload",
 
 /* --- start and end --- */
 
+/* The component is there, too, and does all. */
+static bool left_to_component;
+
+EXPORT void swagg_mpi_leave_it_to_the_component(void);
+
+void swagg_mpi_leave_it_to_the_component(void)
+{
+    left_to_component = true;
+}
+
 static void start(void)
 {
     int rank, size, threads;
+    if (left_to_component)
+        return;
     if (!behind_is_open_mpi()) {
         report(SWAGG_LOG_WARN, "this program's MPI library is not Open MPI: nothing is offloaded");
         return;
@@ -131,7 +143,8 @@ static int finalize(const struct behind *next)
 EXPORT pmix_status_t PMIx_Commit(void)
 {
     pmix_status_t (*commit)(void) = rollcall_pmix("PMIx_Commit");
-    rollcall_publish();
+    if (!left_to_component)
+        rollcall_publish();
     return commit && commit != PMIx_Commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
 }
 
@@ -213,7 +226,7 @@ EXPORT int PMPI_Finalize(void)
                                                        .site = __builtin_return_address(0)});                \
     }
 
-#define COUNTED(prefix, behind, name, parameters, arguments, count, type, op)                                \
+#define COUNTED(prefix, behind, name, small, parameters, arguments, count, type, op)                         \
     EXPORT int prefix##_##name parameters                                                                    \
     {                                                                                                        \
         if (!session_enter())                                                                                \

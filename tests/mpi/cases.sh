@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# cases.sh CASE: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim say.
-# PROGRAMS is the directory that has them, SHIM the library to preload; with-loop-switch gives SWITCH_IP, SWITCH_PID and FULL_SWITCH_IP.
+# cases.sh CASE [component]: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim say:
+# preloaded, or as a component of Open MPI. PROGRAMS is the directory that has the programs, SHIM the library to preload, COMPONENT
+# that of the component; with-loop-switch gives SWITCH_IP, SWITCH_PID and FULL_SWITCH_IP.
 set -euo pipefail
 case=$1
+as=${2:-preload}
 tests=$(dirname "${BASH_SOURCE[0]}")
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
@@ -27,10 +29,15 @@ run_native() { # PROGRAM
     run_mpi "$PROGRAMS/mpi-$1"
 }
 
+case $as in
+preload) shim=(-x "LD_PRELOAD=$SHIM") ;;
+component) shim=(--mca mca_base_component_path "SYSTEM_DEFAULT:${COMPONENT%/*}") ;;
+esac
+
 # Settings are NAME=VALUE, the program comes last.
 run_shim() { # [SETTING...] PROGRAM
-    local options=() setting
-    for setting in "LD_PRELOAD=$SHIM" "${@:1:$#-1}"; do
+    local options=("${shim[@]}") setting
+    for setting in "${@:1:$#-1}"; do
         options+=(-x "$setting")
     done
     run_mpi "${options[@]}" "$PROGRAMS/mpi-${!#}"
@@ -69,6 +76,11 @@ for wait in told["waited_for"]:
     assert wait["seconds"] > 0
     print("waited for", wait["rank"])
 END
+}
+
+# What the summary says of how many places in a program have made calls: the component does not know them.
+sites() { # N
+    [ "$as" = component ] || printf ' at %d call site%s' "$1" "$([ "$1" = 1 ] || echo s)"
 }
 
 # The same program twice; through the shim so many of its collectives go to the switch, and so many do not.
@@ -139,7 +151,7 @@ arrays)
     arrays=(--mca op ^avx /usr/bin/python3 -m mpi4py "$tests/arrays.py")
     run_mpi "${arrays[@]}" || fail "failed natively"
     digests=$(grep '^arrays' "$out")
-    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "${arrays[@]}" || fail "failed with the shim"
+    run_mpi "${shim[@]}" -x "$on" "${arrays[@]}" || fail "failed with the shim"
     says 'offloaded [1-9][0-9]* calls, .*; failed 0'
     diff <(printf '%s\n' "$digests") <(grep '^arrays' "$out") || fail "other digests than without the shim (<)"
     ;;
@@ -155,7 +167,7 @@ hpcc)
     cp "$tests/hpccinf.txt" "$dir"
     natively=$(results) || fail "failed natively"
     [[ $natively == *Success=1* ]] || fail "no success natively: $natively"
-    with_shim=$(results -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_MIN_BYTES=0) || fail "failed with the shim"
+    with_shim=$(results "${shim[@]}" -x "$on" -x SWAGG_MIN_BYTES=0) || fail "failed with the shim"
     says 'offloaded [1-9][0-9]* calls, .*; failed 0'
     diff <(echo "$natively") <(echo "$with_shim") || fail "other results than without the shim (<)"
     ;;
@@ -164,8 +176,10 @@ counted)
     trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" counted || fail "failed with the shim"
     says '^counted: rank [0-3]: right$' 4
-    says '^swagg\[0\]: .* offloaded 1 calls, .*; by Open MPI 6 calls \(MPI_SUM of MPI_LONG_DOUBLE 6 at 2 call sites\); not for the switch: MPI_Barrier 9 at 3 call sites, MPI_Allgather 1 at 1 call site, MPI_Bcast 1 .*, MPI_Iallreduce 1 .*, MPI_Ireduce 1 .*, MPI_Reduce_scatter 1 .*, MPI_Reduce_scatter_block 1 at 1 call site$'
-    kinds "$dir/0.json" >"$out"
+    says "^swagg\[0\]: .* offloaded 1 calls, .*; by Open MPI 6 calls \(MPI_SUM of MPI_LONG_DOUBLE 6$(sites 2)\); not for the switch: MPI_Barrier 9$(sites 3), MPI_Allgather 1$(sites 1), MPI_Bcast 1.*, MPI_Iallreduce 1.*, MPI_Ireduce 1.*, MPI_Reduce_scatter 1.*, MPI_Reduce_scatter_block 1$(sites 1)\$"
+    says "^swagg\[[0-3]\]: swagg-mpi .*, $as\$" 4
+    # What a component is not told is from how many places a program calls.
+    kinds "$dir/0.json" | if [ "$as" = component ]; then awk -F '|' -v OFS='|' '$8 == 0 { $8 = $2 == "" && $1 == "MPI_Barrier" ? 3 : 1 } 1'; else cat; fi >"$out"
     says '^MPI_Allreduce\|MPI_SUM\|MPI_LONG_DOUBLE\|up to 64 bytes\|MPI_COMM_WORLD of 4 ranks\|Open MPI\|not in the switch with this type\|1\|5\|80$'
     says '^MPI_Reduce_scatter_block\|MPI_MAX\|MPI_INT\|up to 8K\|\|Open MPI\|a collective that is not offloaded\|1\|1\|4096$'
     says '^MPI_Barrier\|\|\|no data\|\|Open MPI\|a collective that is not offloaded\|3\|9\|0$'
@@ -214,7 +228,7 @@ crossover)
             fail "rank $rank: $unmeasured calls were of a size that was not measured"
         fi
     done
-    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_LOG=info "$PROGRAMS/mpi-crossover" small || fail "failed with small calls only"
+    run_mpi "${shim[@]}" -x "$on" -x SWAGG_LOG=info "$PROGRAMS/mpi-crossover" small || fail "failed with small calls only"
     says 'goes to the switch'
     run_shim "$on" SWAGG_LOG=info SWAGG_MIN_BYTES=8 crossover || fail "failed with a crossover that is set"
     says 'goes to the switch' 0
@@ -239,7 +253,7 @@ why)
         [ "$rank" != 0 ] || says '^waited for 1$'
     done
     # One file where the name has no rank; handlers of the program's own are left alone.
-    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x "SWAGG_SUMMARY_JSON=$dir/own.json" "$PROGRAMS/mpi-why" own || fail "failed with a handler of its own"
+    run_mpi "${shim[@]}" -x "$on" -x "SWAGG_SUMMARY_JSON=$dir/own.json" "$PROGRAMS/mpi-why" own || fail "failed with a handler of its own"
     says '^why: rank [0-3]: 0 wrong, 1 signals$' 4
     says '  what$' 0
     [ "$(cd "$dir" && echo *)" = "0.json 1.json 2.json 3.json own.json" ] || fail "other files than these: $(ls "$dir")"
@@ -273,7 +287,7 @@ compressed)
     # The shim's own calls, by which it measures, are compressed too, and do not count; the program's are of one element. Where the
     # machine stands still, the time for it may be up before anything is known: then once more.
     for _ in {1..10}; do
-        (unset SWAGG_MIN_BYTES && run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_LOG=debug -x SWAGG_COMPRESSION=thc \
+        (unset SWAGG_MIN_BYTES && run_mpi "${shim[@]}" -x "$on" -x SWAGG_LOG=debug -x SWAGG_COMPRESSION=thc \
             -x SWAGG_COMPRESSION_MIN_BYTES=256 "$PROGRAMS/mpi-one_buffer" 1) || fail "failed with compression, measured"
         grep -q 'MPI_COMM_WORLD .*, 0 of [0-9]* sizes, then time was up' "$out" || break
     done
@@ -283,7 +297,7 @@ compressed)
 compressed_training)
     # Whoever trains with compressed sums learns as well, and the same in every run.
     train() {
-        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" -x SWAGG_COMPRESSION=thc "$PROGRAMS/../../mpi-shim/train-digits" \
+        run_mpi "${shim[@]}" -x "$on" -x SWAGG_COMPRESSION=thc "$PROGRAMS/../../mpi-shim/train-digits" \
             --data "$tests/../../mpi-shim/examples/data/digits.csv.gz" --epochs 8 || fail "failed to train"
         says '^model [0-9a-f]*, the same on all ranks; loss .*, accuracy 0.9[5-9]'
         says 'SWAGG_COMPRESSION=thc: the sums of 184 calls were approximate'
@@ -294,7 +308,7 @@ compressed_training)
     says "^model $model, the same on all ranks"
     # A language model of half a million parameters: as much learned as with sums of floats, within a part in fifty.
     loss() {
-        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$@" "$PROGRAMS/../../mpi-shim/train-text" --epochs 1 --steps 12 \
+        run_mpi "${shim[@]}" -x "$on" "$@" "$PROGRAMS/../../mpi-shim/train-text" --epochs 1 --steps 12 \
             /usr/share/common-licenses/GPL-3 || fail "failed to train"
         says '^model [0-9a-f]*, the same on all ranks; loss [0-9.]*, accuracy .*'
         sed -n 's/^model .*; loss \([0-9.]*\),.*/\1/p' "$out"
@@ -353,7 +367,7 @@ crowd)
     run_shim "$on" SWAGG_LOG=info crowd || fail "failed with a chatty log"
     says 'job mpi-[0-9a-f]+ of 4 ranks at switch' 1
     # Threads may reduce at once, so each communicator has its own: some of 20 are refused, with one warning.
-    run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-crowd" threads || fail "failed with threads"
+    run_mpi "${shim[@]}" -x "$on" "$PROGRAMS/mpi-crowd" threads || fail "failed with threads"
     says 'offloaded 3[0-9] calls, .*; failed 0; by Open MPI [4-8] calls \(no service'
     says '^crowd: 0 wrong$' 4
     says '^swagg\[0\]: .* stays with Open MPI.* refused by the switch'
@@ -367,7 +381,7 @@ crowd)
     ;;
 roll_call)
     # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
-    with_shim=(-x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress")
+    with_shim=("${shim[@]}" -x "$on" "$PROGRAMS/mpi-progress")
     run_mpi -n 2 "${with_shim[@]}" : -n 2 "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks lack the shim"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
     says '^swagg\[0\]: .*by Open MPI 3 calls'
@@ -398,7 +412,7 @@ transports)
     }
     try() { # MPIRUN OPTION...
         transport "$@" || { echo "skipped: $*"; return; }
-        transport -x "LD_PRELOAD=$SHIM" -x "$on" "$@" || fail "failed with $*"
+        transport "${shim[@]}" -x "$on" "$@" || fail "failed with $*"
         says 'offloaded 3 calls'
         says '^progress: rank [0-3], 0 wrong' 4
     }
@@ -437,8 +451,11 @@ refused)
     answers=$(grep '^refused' "$out" | sort)
     run_shim "$on" refused || fail "failed with the shim"
     [ "$(grep '^refused' "$out" | sort)" = "$answers" ] || fail "other answers than Open MPI's, which are"$'\n'"$answers"
-    says 'offloaded 2 calls, .*; by Open MPI .*arguments that Open MPI refuses 1[0-9]'
-    says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
+    says 'offloaded 2 calls, .*; failed 0'
+    if [ "$as" = preload ]; then # the component is not called at all
+        says 'by Open MPI .*arguments that Open MPI refuses 1[0-9]'
+        says '^swagg\[0\]: this rank takes no part in an MPI_Allreduce, .* refuses here: MPI_ERR_BUFFER'
+    fi
     ;;
 left)
     run_shim "$on" left || fail "failed with the shim"
@@ -448,7 +465,7 @@ left)
 one_buffer)
     # To send from and to receive in, where Open MPI takes that: a call goes the same way on all ranks, whatever they have.
     one_buffer() { # [MPIRUN OPTION...] PROGRAM ARGUMENT...
-        run_mpi -x "LD_PRELOAD=$SHIM" -x "$on" "$@" || fail "failed with $*"
+        run_mpi "${shim[@]}" -x "$on" "$@" || fail "failed with $*"
     }
     one_buffer -x SWAGG_MIN_BYTES=0 "$PROGRAMS/mpi-one_buffer" 1
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
@@ -480,7 +497,9 @@ fault_error)
 fault_native)
     # A rank that cannot keep the input of an in-place call: all of them have it done again, and keep what they have.
     sums=(-x "$on" -x SWAGG_FALLBACK=native "$PROGRAMS/mpi-one_buffer" 20000)
-    run_mpi --mca mpi_param_check 0 -n 3 -x "LD_PRELOAD=$SHIM" "${sums[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so $SHIM" "${sums[@]}" ||
+    without=("${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so")
+    [ "$as" = component ] || without=(-x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so $SHIM")
+    run_mpi --mca mpi_param_check 0 -n 3 "${shim[@]}" "${sums[@]}" : -n 1 "${without[@]}" "${sums[@]}" ||
         fail "failed with a rank that has no memory"
     says '^one_buffer: rank [0-3]: 0 wrong' 4
     says '^swagg\[0\]: .*Open MPI does this collective again.* no memory to keep the input'
@@ -489,7 +508,68 @@ fault_native)
         fail "did not end well"
     says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
     says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
-    says 'offloaded 1?[0-9] calls, .*no service from the switch ([1-9]|1[0-9]|20) at [12] call sites?\)'
+    says 'offloaded 1?[0-9] calls, .*no service from the switch ([1-9]|1[0-9]|20)( at [12] call sites?)?\)'
+    ;;
+component)
+    # What is the component's alone.
+    run_shim "$on" reductions || fail "failed with the component"
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    # One more than with the preload: Open MPI reduces in each group of an intercommunicator, by a communicator of its own.
+    says 'offloaded 543 calls, .*; failed 0; by Open MPI 1021 calls \(below SWAGG_MIN_BYTES 901, MPI_SUM of MPI_LONG_DOUBLE 90, a user.s operation 30\)'
+    # Parameters: there is one for each variable, and it counts more than that. Known to ompi_info; those of a file count, too.
+    run_mpi "${shim[@]}" --mca coll_swagg_switch "$SWITCH_IP" --mca coll_swagg_min_bytes 1M "$PROGRAMS/mpi-progress" ||
+        fail "failed with parameters"
+    says "^swagg\[0\]: switch ${SWITCH_IP//./\\.}: offloaded 0 calls, .*; by Open MPI 3 calls \(below SWAGG_MIN_BYTES 3\)"
+    OMPI_MCA_coll_swagg_mode=arrival OMPI_MCA_mca_base_component_path=${shim[2]} ompi_info --param coll swagg --level 9 >"$out"
+    says 'parameter "coll_swagg_mode" \(current value: "arrival", data source: environment'
+    says 'parameter "coll_swagg_priority" \(current value: "95"'
+    says '^ *SWAGG_MODE: .* \(ordered, arrival\)$'
+    says 'parameter "coll_swagg_' "$(($(grep -c '^| `SWAGG_' "$tests/../../docs/mpi.md") + 1))"
+    # It can be chosen, and left out; nobody is asked where nobody names a switch, and says why if asked.
+    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority -1 "$PROGRAMS/mpi-progress" || fail "failed with the component left out"
+    says '^swagg' 0
+    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS && run_mpi "${shim[@]}" "$PROGRAMS/mpi-progress") ||
+        fail "failed where nobody asked for swagg"
+    says 'swagg' 0
+    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS &&
+        run_mpi "${shim[@]}" --mca coll_base_verbose 1 "$PROGRAMS/mpi-progress") || fail "failed where somebody asks why"
+    says 'coll:swagg: no switch is named' 4
+    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority 1 --mca coll_base_verbose 1 "$PROGRAMS/mpi-progress" ||
+        fail "failed with nothing to hand on to"
+    says '^progress: rank [0-3], 0 wrong' 4
+    [ "$(grep -c 'coll:swagg: no component of lower priority has all collectives' "$out")" -ge 4 ] || fail "does not say why"
+    # With the preload, too, only one of them acts, and that is said once.
+    run_mpi "${shim[@]}" -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed with both"
+    says '^swagg\[0\]: Open MPI has loaded swagg.s component, .* the preload \(LD_PRELOAD\) is not needed'
+    says '^swagg\[0\]: switch .* offloaded 3 calls'
+    says '^swagg' 2
+    # Not with another Open MPI than the one that it was built for.
+    run_mpi "${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-other_version.so" -x "$on" "$PROGRAMS/mpi-progress" ||
+        fail "failed with another version"
+    says '^progress: rank [0-3], 0 wrong' 4
+    says 'coll:swagg: this component was built for Open MPI 4\.1, and this is Open MPI v5\.0\.7: it is not used' 4
+    # One command that finds it: the preload only where there is no component.
+    run_swagg_mpirun() {
+        local options=(--oversubscribe -n 4 --mca btl "tcp,self" --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1)
+        timeout 1200 env "$on" SWAGG_LOG=info "$1" "${options[@]}" "$PROGRAMS/mpi-progress" >"$out" 2>&1 </dev/null
+    }
+    run_swagg_mpirun "${SHIM%/*}/swagg-mpirun" || fail "failed with swagg-mpirun"
+    says '^swagg\[[0-3]\]: swagg-mpi .*, component$' 4
+    says '^swagg\[[0-3]\]: switch .* offloaded 3 calls' 4
+    dir=$(mktemp -d)
+    trap 'rm -rf "$out" "$dir"' EXIT
+    cp "${SHIM%/*}/swagg-mpirun" "$SHIM" "$dir"
+    run_swagg_mpirun "$dir/swagg-mpirun" || fail "failed with swagg-mpirun where there is no component"
+    says '^swagg\[[0-3]\]: swagg-mpi .*, preload$' 4
+    says '^swagg\[[0-3]\]: switch .* offloaded 3 calls' 4
+    # Ranks that have it, and others.
+    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$PROGRAMS/mpi-progress" : -n 2 "$PROGRAMS/mpi-progress" ||
+        fail "failed where half of the ranks lack the component"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or .* mca_coll_swagg.so"
+    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$PROGRAMS/mpi-progress" : \
+        -n 2 -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks have the preload"
+    says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has swagg as a preload, rank 0 as a component"
+    says '^progress: rank [0-3], 0 wrong' 4
     ;;
 *) fail "no such case" ;;
 esac

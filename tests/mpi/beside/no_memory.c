@@ -10,7 +10,8 @@ extern void *__libc_malloc(size_t bytes);
 static int is_shim(const void *caller)
 {
     Dl_info info;
-    return dladdr(caller, &info) && strstr(info.dli_fname, "libswagg-mpi") != NULL;
+    return dladdr(caller, &info) && strstr(info.dli_fname, "swagg") != NULL &&
+           strstr(info.dli_fname, ".so") != NULL;
 }
 
 void *malloc(size_t bytes)

@@ -1,0 +1,208 @@
+#include "module.h"
+
+#include <string.h>
+
+#include "comm.h"
+#include "front.h"
+#include "offload.h"
+#include "parameters.h"
+#include "session.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/runtime/mpiruntime.h"
+#include "ompi/runtime/params.h"
+#include "opal/class/opal_pointer_array.h"
+
+typedef struct {
+    mca_coll_base_module_t super;
+    int id; /* the communicator's context id */
+    struct shim_comm *state;
+    struct {
+#define BEFORE(name, small, ...)                                                                             \
+    mca_coll_base_module_##small##_fn_t small;                                                               \
+    mca_coll_base_module_t *small##_module;
+        COLLECTIVES(BEFORE)
+#undef BEFORE
+    } before; /* those of the modules of lower priority, which live as long as this one */
+} swagg_module;
+
+/* By the communicator's context id. Open MPI's array has a lock of its own. */
+static opal_pointer_array_t modules;
+
+/* NULL: the communicator has none. */
+static swagg_module *module_of(MPI_Comm comm)
+{
+    return opal_pointer_array_get_item(&modules, (int)comm->c_contextid);
+}
+
+static void on_construct(swagg_module *m)
+{
+    memset((char *)m + sizeof m->super, 0, sizeof *m - sizeof m->super);
+    m->id = -1;
+}
+
+static void on_destruct(swagg_module *m)
+{
+    if (m->id >= 0)
+        opal_pointer_array_set_item(&modules, m->id, NULL);
+    if (m->state)
+        comm_gone(m->state);
+#define RELEASE(name, small, ...)                                                                            \
+    if (m->before.small##_module)                                                                            \
+        OBJ_RELEASE(m->before.small##_module);
+    COLLECTIVES(RELEASE)
+#undef RELEASE
+}
+
+static OBJ_CLASS_INSTANCE(swagg_module, mca_coll_base_module_t, on_construct, on_destruct);
+
+/* --- as a front: Open MPI's own collectives, and what is kept of a communicator --- */
+
+#define UNWRAP(...) __VA_ARGS__
+
+/* A communicator without a module is one that never comes here. */
+#define NATIVE(name, small, parameters, arguments, ...)                                                      \
+    static int native_##small parameters                                                                     \
+    {                                                                                                        \
+        const swagg_module *m = module_of(comm);                                                             \
+        return m ? m->before.small(UNWRAP arguments, m->before.small##_module) : PMPI_##name arguments;      \
+    }
+COLLECTIVES(NATIVE)
+#undef NATIVE
+
+static const struct native native = {
+#define ENTRY(name, small, ...) .name = native_##small,
+    COLLECTIVES(ENTRY)
+#undef ENTRY
+};
+
+static void keep(MPI_Comm comm, struct shim_comm *state)
+{
+    module_of(comm)->state = state;
+}
+
+static struct shim_comm *kept(MPI_Comm comm)
+{
+    return module_of(comm)->state;
+}
+
+static void drop(MPI_Comm comm)
+{
+    swagg_module *m = module_of(comm);
+    struct shim_comm *state = m->state;
+    m->state = NULL;
+    comm_gone(state);
+}
+
+/* Open MPI's function, which has called the module, calls the error handler. */
+static int raise_error(MPI_Comm comm, int error, const char *function)
+{
+    (void)comm, (void)function;
+    return error;
+}
+
+static bool checks_arguments(void)
+{
+    return ompi_mpi_param_check;
+}
+
+const struct front front = {.name = "component",
+                            .start_it = "mpirun --mca coll_swagg_switch ADDRESS, and with mca_coll_swagg.so "
+                                        "where Open MPI finds it on every host",
+                            .native = &native,
+                            .environment = parameters_environment,
+                            .is_wanted = parameters_are_given,
+                            .keep = keep,
+                            .kept = kept,
+                            .drop = drop,
+                            .raise = raise_error,
+                            .checks_arguments = checks_arguments};
+
+/* --- the collectives --- */
+
+/* Open MPI's own ones in MPI_Init come before MPI may be called. */
+static bool is_open(void)
+{
+    return ompi_mpi_state >= OMPI_MPI_STATE_INIT_COMPLETED;
+}
+
+/* Which place in the program has called is not known here. */
+static int allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                     mca_coll_base_module_t *module)
+{
+    const struct collective call = {
+        .next = &native, .send = send, .recv = recv, .count = count, .type = type, .op = op, .comm = comm};
+    (void)module;
+    return is_open() ? session_collective(&call) : offload_native(&call);
+}
+
+static int reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
+                  MPI_Comm comm, mca_coll_base_module_t *module)
+{
+    const struct collective call = {.next = &native,
+                                    .reduce = true,
+                                    .send = send,
+                                    .recv = recv,
+                                    .count = count,
+                                    .type = type,
+                                    .op = op,
+                                    .root = root,
+                                    .comm = comm};
+    (void)module;
+    return is_open() ? session_collective(&call) : offload_native(&call);
+}
+
+#define COUNTED(name, small, parameters, arguments, count, type, op)                                         \
+    static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
+    {                                                                                                        \
+        (void)module;                                                                                        \
+        if (!is_open() || !session_enter())                                                                  \
+            return native_##small arguments;                                                                 \
+        struct ledger_visit visit = session_count("MPI_" #name, count, type, op, NULL);                      \
+        int rc = native_##small arguments;                                                                   \
+        ledger_leave(visit, 0);                                                                              \
+        session_leave();                                                                                     \
+        return rc;                                                                                           \
+    }
+COUNTED_COLLECTIVES(COUNTED)
+#undef COUNTED
+
+static int enable(mca_coll_base_module_t *module, struct ompi_communicator_t *comm)
+{
+    swagg_module *m = (swagg_module *)module;
+#define IS_MISSING(name, small, ...) !comm->c_coll->coll_##small || !comm->c_coll->coll_##small##_module ||
+    if (COLLECTIVES(IS_MISSING) false) {
+        opal_output_verbose(1, ompi_coll_base_framework.framework_output,
+                            "coll:swagg: no component of lower priority has all collectives of %s, so swagg "
+                            "has none to hand on to and is not used there",
+                            comm->c_name);
+        return OMPI_ERROR;
+    }
+#undef IS_MISSING
+#define KEEP(name, small, ...)                                                                               \
+    m->before.small = comm->c_coll->coll_##small;                                                            \
+    m->before.small##_module = comm->c_coll->coll_##small##_module;                                          \
+    OBJ_RETAIN(m->before.small##_module);
+    COLLECTIVES(KEEP)
+#undef KEEP
+    m->id = (int)comm->c_contextid;
+    return opal_pointer_array_set_item(&modules, m->id, m);
+}
+
+void module_init(void)
+{
+    OBJ_CONSTRUCT(&modules, opal_pointer_array_t);
+}
+
+mca_coll_base_module_t *module_create(void)
+{
+    swagg_module *m = OBJ_NEW(swagg_module);
+    if (!m)
+        return NULL;
+    m->super.coll_module_enable = enable;
+#define OFFER(name, small, ...) m->super.coll_##small = small;
+    COLLECTIVES(OFFER)
+#undef OFFER
+    return &m->super;
+}
