@@ -345,7 +345,7 @@ int main(int argc, char *argv[])
     int used, rc;
 
     standard_streams_begin();
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "--version") == 0))
+    if (argc > 1 && (strncmp(argv[1], "--help", strlen("--help")) == 0 || strcmp(argv[1], "--version") == 0))
         return source_parse(&o, argc, argv);
     used = rte_eal_init(argc, argv);
     if (used < 0) {
