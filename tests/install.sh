@@ -29,9 +29,51 @@ for program in "$prefix"/bin/*; do
     done
 done
 [ "$seen" -gt 10 ] || wrong "only $seen programs are installed"
-for page in swaggctl.1 swagg.8 swagg-ps.8; do
-    [ -e "$prefix/share/man/man${page##*.}/$page" ] || wrong "there is no manual page $page"
+# Every program has a page; so have the configuration, the library and each of its functions, and the shim. None has a fault.
+pages=(swagg.yaml.5 libswagg.3 swagg-mpi.7)
+for program in "$prefix"/bin/*; do
+    pages+=("${program##*/}.[18]")
 done
+while read -r function; do
+    pages+=("$function.3")
+done < <(nm -D --defined-only "$build/lib/client/libswagg.so" | sed -n 's/.* T \(.*\)@@.*/\1/p')
+[ "${#pages[@]}" -gt 25 ] || wrong "pages are looked for of hardly any function"
+for page in "${pages[@]}"; do
+    # shellcheck disable=SC2086 # the page of a program is in one of two sections
+    said=$(man --local-file --warnings -Tutf8 -Z "$prefix"/share/man/man?/$page 2>&1 >/dev/null) || wrong "there is no manual page $page: $said"
+    [ -z "$said" ] || wrong "the manual page $page: $said"
+done
+grep -q '^\.TP$' "$prefix/share/man/man5/swagg.yaml.5" || wrong "swagg.yaml.5 has no settings"
+
+# Completion has all options of each program, and of its commands.
+completes() { # WHAT WORD...: what may stand for the last word has this
+    local what=$1 program=$2
+    shift
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    PATH=$prefix/bin:$PATH "$(complete -p "$program" | sed -n 's/.*-F \([^ ]*\).*/\1/p')"
+    [[ " ${COMPREPLY[*]} " == *" $what "* ]] || wrong "completion of $*: no $what"
+}
+for program in "$prefix"/bin/*; do
+    name=${program##*/}
+    # shellcheck disable=SC1090 # one after the other
+    . "$prefix/share/bash-completion/completions/$name"
+    while read -r option; do
+        completes "$option" "$name" --
+    done < <("$program" --help | sed -nE 's/^  (-., |    )(--[a-z][a-z_-]+).*/\2/p')
+done
+completes gen swagg-pcap g
+completes --out swagg-pcap gen --o
+
+# Documentation has what pages name: the digits with their licence, the licence, the first configurations. And the helper starts.
+for file in README.md LICENSE docs/first-steps.md conf/etc/switch.yaml mpi-shim/examples/data/README.md python/examples/train.py; do
+    [ -e "$prefix/share/doc/swagg/$file" ] || wrong "share/doc/swagg lacks $file"
+done
+"$prefix/share/swagg/p4/helper.py" --help >/dev/null || wrong "the helper of swagg-tofino does not start"
+
+# The library's symbols are those that its package declares.
+declared=$(sed -n 's/^ \(swagg_[a-z0-9_]*\)@SWAGG_0 .*/\1/p' debian/libswagg0.symbols)
+there=$(nm -D --defined-only "$build/lib/client/libswagg.so" | sed -n 's/.* T \(.*\)@@SWAGG_0/\1/p')
+diff <(printf '%s\n' "$declared") <(sort <<<"$there") || wrong "debian/libswagg0.symbols (<) are not libswagg's symbols (>)"
 
 pc=$(dirname "$(find "$prefix" -name libswagg.pc)")
 read -ra flags <<<"$(PKG_CONFIG_PATH=$pc pkg-config --define-variable=prefix="$prefix" --cflags --libs libswagg)"
