@@ -95,7 +95,7 @@ static void at_switch(struct network *n, uint16_t rank, const uint8_t *payload, 
             continue;
         if (all && r == 1 && (int)p.tag == n->lost)
             continue;
-        if (agg_wants(&v, r) || one)
+        if (one || agg_wants(&v, r)) /* whom an answer is for, it does not say */
             put(n, &n->rank[r].down, v.payload, v.bytes);
         else
             put(n, &n->rank[r].down, v.brief, v.brief_bytes);

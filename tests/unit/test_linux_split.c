@@ -205,7 +205,7 @@ static struct split_message pieces(const uint8_t *merged, unsigned bytes)
 
 TEST(frames_come_back)
 {
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS); round++) {
         uint8_t out[ROOM];
         struct split s;
 
@@ -239,7 +239,7 @@ static bool is_refused(void)
 
 TEST(what_the_kernel_says_is_strange)
 {
-    for (unsigned round = 0; round < ROUNDS / 10; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS / 10); round++) {
         make_merged();
         flow.how.gso_size = 0;
         CU_ASSERT(is_refused());
@@ -258,7 +258,7 @@ TEST(what_the_kernel_says_is_strange)
 /* The checksum to be completed lies deeper. */
 TEST(tunnels)
 {
-    for (unsigned round = 0; round < ROUNDS / 10; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS / 10); round++) {
         make_merged();
         flow.how.csum_start += (uint16_t)(1 + below(100));
         CU_ASSERT(is_refused());
@@ -270,7 +270,7 @@ TEST(tunnels)
 
 TEST(headers_that_lie)
 {
-    for (unsigned round = 0; round < ROUNDS / 10; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS / 10); round++) {
         make_merged();
         put16(flow.merged + flow.ip - 2, 0x0806);
         CU_ASSERT(is_refused());
@@ -300,7 +300,7 @@ TEST(headers_that_lie)
 
 TEST(any_bytes)
 {
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS); round++) {
         struct split s;
         uint8_t *merged, *out;
 
@@ -369,7 +369,7 @@ TEST(what_passes_whole_comes_back)
 {
     unsigned passed = 0;
 
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < unit_cases(ROUNDS); round++) {
         struct split s;
         struct rte_mbuf m = {.refcnt = 1};
 
@@ -385,7 +385,7 @@ TEST(what_passes_whole_comes_back)
         CU_ASSERT(linux_gso_is_merged(&m));
         CU_ASSERT_FATAL(kernel_gives_back(&m));
     }
-    CU_ASSERT(passed > ROUNDS / 20);
+    CU_ASSERT(passed > unit_cases(ROUNDS) / 20);
 }
 
 int main(void)
