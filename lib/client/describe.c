@@ -47,11 +47,14 @@ const char *describe_call(const struct describe_names *names, const struct xfer_
         return describe_compressed(call, text);
     const enum swagg_op code = (enum swagg_op)call->op;
     const char *type = names->type((enum swagg_type)call->type, code), *op = names->op(code);
+    char part[24] = "";
+    if (call->label != 0)
+        snprintf(part, sizeof part, ", part of call %04x", call->label);
     if (call->collective == XFER_REDUCE)
-        snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s) to rank %" PRIu32, call->count, type,
-                 op, call->root);
+        snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s%s) to rank %" PRIu32, call->count,
+                 type, op, part, call->root);
     else
-        snprintf(text, DESCRIBE_CALL_MAX, "allreduce of %" PRIu64 " %s (%s)", call->count, type, op);
+        snprintf(text, DESCRIBE_CALL_MAX, "allreduce of %" PRIu64 " %s (%s%s)", call->count, type, op, part);
     return text;
 }
 

@@ -5,7 +5,7 @@
 #include "swagg.h"
 #include "wire/switchml.h"
 
-enum { DESCRIBE_CALL_MAX = 96, DESCRIBE_MISMATCH_MAX = 320, DESCRIBE_TROUBLE_MAX = 120 };
+enum { DESCRIBE_CALL_MAX = 112, DESCRIBE_MISMATCH_MAX = 352, DESCRIBE_TROUBLE_MAX = 120 };
 
 /* The kernel's last error on the way to the switch, to be appended to a text; empty if error is 0. */
 const char *describe_trouble(int error, char text[DESCRIBE_TROUBLE_MAX]);

@@ -266,6 +266,37 @@ TEST(who_calls_something_else_is_told_from_the_others)
             }
 }
 
+/* What is to be summed of two hosts' first shares that are as long; they must tell calls apart that differ.
+ */
+static bool are_told_apart(uint64_t count, uint64_t other)
+{
+    uint64_t rng = rng_seed(7);
+    struct rig rig;
+
+    rig_open(&rig, placements[4].host, 4, BLOCK);
+    for (unsigned rank = 0; rank < 4; rank++)
+        begin_same(&rig, rank, rank < 2 ? count : other);
+    for (unsigned i = 0; i < 100; i++) {
+        const unsigned rank = (unsigned)rng_below(&rng, 4);
+        if (rig.at[rank] != LOCAL_RAIL)
+            rig.at[rank] = local_go(&rig.member[rank], &rig.step[rank]);
+    }
+    CU_ASSERT_EQUAL_FATAL(rig.at[0], LOCAL_RAIL);
+    CU_ASSERT_EQUAL_FATAL(rig.at[2], LOCAL_RAIL);
+    CU_ASSERT_EQUAL(rig.step[0].call.count, rig.step[2].call.count);
+    rig_close(&rig);
+    return !xfer_call_equal(&rig.step[0].call, &rig.step[2].call);
+}
+
+TEST(hosts_that_call_different_things_do_not_take_each_others_shares)
+{
+    enum { FLOATS = BLOCK / 4 };
+
+    CU_ASSERT(!are_told_apart(4 * FLOATS, 4 * FLOATS));
+    CU_ASSERT(are_told_apart(4 * FLOATS, 5 * FLOATS));     /* the second has one more block */
+    CU_ASSERT(are_told_apart(2 * FLOATS, 2 * FLOATS + 1)); /* one more element, of another rail or block */
+}
+
 TEST(who_has_left_is_missed_only_where_it_is_awaited)
 {
     uint64_t rng = rng_seed(6);

@@ -196,8 +196,8 @@ TEST(random_bytes_are_parsed_or_refused_within_their_length)
     CU_ASSERT(parsed > 1000);
 }
 
-static const struct xfer_call call = {0x01020304, XFER_REDUCE, 3,
-                                      1,          0x0a0b0c0d,  UINT64_C(0x1122334455667788)};
+static const struct xfer_call call = {0x01020304, XFER_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x334455667788),
+                                      0x1122};
 
 /* Builds a packet with a checksum from this sender, its header and body apart, and returns its length. */
 static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes, uint16_t sender)
@@ -348,7 +348,7 @@ TEST(a_call_is_big_endian_and_comes_back)
 
 TEST(calls_that_differ_in_any_field_differ)
 {
-    struct xfer_call c[6] = {call, call, call, call, call, call};
+    struct xfer_call c[7] = {call, call, call, call, call, call, call};
 
     c[0].seq++;
     c[1].collective = XFER_ALLREDUCE;
@@ -356,7 +356,8 @@ TEST(calls_that_differ_in_any_field_differ)
     c[3].op++;
     c[4].root++;
     c[5].count += UINT64_C(1) << 40;
-    for (unsigned i = 0; i < 6; i++)
+    c[6].label++;
+    for (unsigned i = 0; i < 7; i++)
         CU_ASSERT(!xfer_call_equal(&c[i], &call));
     CU_ASSERT(xfer_call_equal(&call, &call));
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "random/splitmix.h"
+
 static_assert(sizeof(struct local_word) + 2 * sizeof(struct local_order) <= 64,
               "a step and its call are one line");
 
@@ -301,6 +303,15 @@ static enum local_next add_share(struct local_member *m)
     return LOCAL_ON;
 }
 
+/* Of the whole call, and of which part of it this is. */
+static uint16_t label_of(const struct local_member *m)
+{
+    uint64_t hash = splitmix_hash(m->call.count);
+
+    hash = splitmix_hash(hash ^ ((uint64_t)m->call.root << 32 | m->call.seq));
+    return (uint16_t)splitmix_hash(hash ^ ((uint64_t)m->me << 48 | m->index));
+}
+
 static enum local_next ask_rail(struct local_member *m, struct local_step *step)
 {
     const struct local_share share = my_share(m);
@@ -311,7 +322,8 @@ static enum local_next ask_rail(struct local_member *m, struct local_step *step)
                            .type = m->call.type,
                            .op = m->divides ? AGG_SUM : m->call.op,
                            .root = m->call.collective == XFER_REDUCE ? m->plan->host[m->call.root] : 0,
-                           .count = share.count / m->element};
+                           .count = share.count / m->element,
+                           .label = label_of(m)};
     return LOCAL_RAIL;
 }
 

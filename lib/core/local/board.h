@@ -18,7 +18,8 @@
  *   - a rank copies b in once all adders have made their share of b - 2 (it has copied that out), or has seen
  *     in > b - 1 of all ranks, which then have done with b - 2: nobody reads its area of b - 2 any more.
  *
- * The first step of a call carries what was called: whoever goes on compares it with its own call.
+ * The first step of a call carries what was called: whoever goes on compares it with its own call. Hosts that
+ * call different things may have the same shares of it, so a rail's call has a label of the whole one.
  *
  * Faults. The first rank that cannot go on writes why beside its counters and stores its number in the
  * board's fault, once and for all: everybody sees it at its next step. A rank that has left or died says so

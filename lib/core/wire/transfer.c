@@ -37,6 +37,8 @@ const char *xfer_checksum_mark(enum xfer_checksum checksum)
     return words[checksum];
 }
 
+enum { COUNT_BITS = 48 };
+
 void xfer_build_call(uint8_t out[XFER_CALL_BYTES], const struct xfer_call *c)
 {
     put_be32(out, c->seq);
@@ -45,7 +47,7 @@ void xfer_build_call(uint8_t out[XFER_CALL_BYTES], const struct xfer_call *c)
     out[6] = c->op;
     out[7] = 0;
     put_be32(out + 8, c->root);
-    put_be64(out + 12, c->count);
+    put_be64(out + 12, (uint64_t)c->label << COUNT_BITS | c->count);
 }
 
 bool xfer_parse_call(struct xfer_call *c, const uint8_t *body, size_t bytes)
@@ -58,7 +60,8 @@ bool xfer_parse_call(struct xfer_call *c, const uint8_t *body, size_t bytes)
         .type = body[5],
         .op = body[6],
         .root = get_be32(body + 8),
-        .count = get_be64(body + 12),
+        .count = get_be64(body + 12) & ((UINT64_C(1) << COUNT_BITS) - 1),
+        .label = get_be16(body + 12),
     };
     return true;
 }
@@ -66,7 +69,7 @@ bool xfer_parse_call(struct xfer_call *c, const uint8_t *body, size_t bytes)
 bool xfer_call_equal(const struct xfer_call *a, const struct xfer_call *b)
 {
     return a->seq == b->seq && a->collective == b->collective && a->type == b->type && a->op == b->op &&
-           a->root == b->root && a->count == b->count;
+           a->root == b->root && a->count == b->count && a->label == b->label;
 }
 
 void xfer_build_mismatch(uint8_t out[XFER_MISMATCH_BYTES], const struct xfer_mismatch *m)

@@ -106,7 +106,9 @@ struct xfer_call {
     uint8_t op;         /* enum agg_op */
     uint32_t root;      /* rank that receives a reduce; 0 for allreduce. If it looks up: see SML_MEANS
                            (switchml/elements.h) */
-    uint64_t count;     /* elements */
+    uint64_t count;     /* elements, less than 2^48 */
+    uint16_t
+        label; /* what the ranks must agree on besides, if the call is a part of another (local/board.h) */
 };
 
 /* Two ranks have called different things: both sides of the mismatch; "you" is the rank that receives it.
