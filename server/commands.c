@@ -94,14 +94,14 @@ static void show_job(const struct ps *ps, const struct ctl_entry *job, struct vi
 {
     const struct registry_shown s = registry_host_shown(&ps->common);
 
-    registry_show_job(&s, job, out);
+    registry_show_job(&s, job, jobs_running(&ps->jobs, job), out);
 }
 
 static void show_ranks(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
 {
     const struct registry_shown s = registry_host_shown(&ps->common);
 
-    registry_show_ranks(&s, job, out);
+    registry_show_ranks(&s, job, jobs_running(&ps->jobs, job), out);
 }
 
 static unsigned live_jobs_of(const struct ps *ps, int tenant)

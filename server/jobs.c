@@ -185,6 +185,7 @@ int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_term
     struct keys_secret shared = {.library = keys_sodium()};
     struct agg_pool_config cfg = {.workers = joined->size,
                                   .shards = (uint16_t)jobs->threads,
+                                  .delays = jobs->cfg->pool.delays,
                                   .terms = *terms,
                                   .kernels = jobs->kernels,
                                   .shared = joined->keyed ? &shared : NULL};
@@ -240,6 +241,13 @@ bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigne
     const struct agg_job *job = agg_jobs_find(&jobs->running[joined->protocol->id], joined->number);
 
     return agg_heard_take(&job->heard[rank]);
+}
+
+const struct agg_job *jobs_running(const struct jobs *jobs, const struct ctl_entry *joined)
+{
+    return joined->state == CTL_ENTRY_RUNNING
+               ? agg_jobs_find(&jobs->running[joined->protocol->id], joined->number)
+               : NULL;
 }
 
 void jobs_follow(struct jobs *jobs, const int tenant[])

@@ -68,6 +68,9 @@ bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigne
  * tenant[t] now. */
 void jobs_follow(struct jobs *jobs, const int tenant[]);
 
+/* The job as its pool has it; NULL: it does not run. While the registry's lock is held. */
+const struct agg_job *jobs_running(const struct jobs *jobs, const struct ctl_entry *joined);
+
 /* What a tenant's running jobs hold. */
 struct jobs_held {
     uint64_t slots, bytes;

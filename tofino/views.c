@@ -286,7 +286,7 @@ void view_job(const struct shown *s, const struct subject *of, const json_t *fou
     if (of->fixed != NULL)
         show_static(s, of->fixed, found, out);
     else
-        registry_show_job(&joined, of->job, out);
+        registry_show_job(&joined, of->job, NULL, out);
 }
 
 static void show_static_ranks(const struct config_static *job, struct view_out *out)
@@ -310,7 +310,7 @@ void view_ranks(const struct shown *s, const struct subject *of, const json_t *f
     if (of->fixed != NULL)
         show_static_ranks(of->fixed, out);
     else
-        registry_show_ranks(&joined, of->job, out);
+        registry_show_ranks(&joined, of->job, NULL, out);
 }
 
 void view_slots(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)

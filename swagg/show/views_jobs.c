@@ -5,9 +5,9 @@
 
 #include "aggregate/jobs_share.h"
 #include "protocol/ranks.h"
-#include "show/delays.h"
 #include "show/shown_jobs.h"
 #include "show/views.h"
+#include "views/arrivals.h"
 
 enum { SLOTS_SHOWN = 64 }; /* of those that wait */
 
@@ -143,34 +143,15 @@ static void add_place(struct job_view *shown, const struct shown_job *job)
     shown->parent_number = job->relayed->parent_number;
 }
 
-/* Of all ranks below size those that a slot lacks. */
-static struct view_ranks lacked_by(const struct agg_slot_view *slot, uint16_t size)
+/* In a tree of switches nothing is noted of ranks that come by the switch above. */
+static bool is_elsewhere(const struct switch_job *running)
 {
-    struct view_ranks lacked = {0};
-
-    for (unsigned i = 0; i < ranks_words(size); i++)
-        lacked.set[i] = ranks_below(size, i) & ~slot->ranks[i];
-    return lacked;
+    return running != NULL && running->parent != NULL && running->made_of.delays;
 }
 
-/* Whoever every chunk lacks that has begun holds up the job: who is dead, or stopped, or slow at this moment.
- * In a pipeline that flows there is seldom such a rank. */
-static struct view_ranks awaited_by(const struct shown_job *job, const struct switch_job *running)
+static const struct agg_job *common_of(const struct switch_job *running)
 {
-    struct view_ranks awaited = {0};
-    struct agg_slot_view slot;
-    bool begun = false;
-
-    for (unsigned i = 0; running != NULL && job->protocol->view(running->common.pool, i, &slot); i++) {
-        const struct view_ranks lacked = lacked_by(&slot, job->size);
-
-        if (slot.contributed == 0)
-            continue;
-        for (unsigned w = 0; w < ranks_words(job->size); w++)
-            awaited.set[w] = lacked.set[w] & (begun ? awaited.set[w] : UINT64_MAX);
-        begun = true;
-    }
-    return awaited;
+    return running == NULL ? NULL : &running->common;
 }
 
 /* What there is to tell of one that runs. */
@@ -189,7 +170,10 @@ static void add_running(struct job_view *shown, const struct shown_job *job, con
     if (amiss.n > 0)
         snprintf(shown->amiss_last, sizeof(shown->amiss_last), "%s, rank %u, thread %u",
                  job->protocol->reason[amiss.reason].name, amiss.rank, amiss.thread);
-    delays_of_job(shown, running, job->size);
+    arrivals_of_job(shown, &running->common, is_elsewhere(running), job->size);
+    shown->rated = shown->delays;
+    shown->contributions_per_s = __atomic_load_n(&running->rate.contributions, __ATOMIC_RELAXED);
+    shown->bytes_per_s = __atomic_load_n(&running->rate.bytes, __ATOMIC_RELAXED);
 }
 
 static void show_job(const struct job_showing *s, const struct shown_job *job)
@@ -210,7 +194,8 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
                              .terms = {job->protocol, &job->terms},
                              .failed = job->state == CTL_ENTRY_FAILED,
                              .missing = missing_of(job),
-                             .waits_for = awaited_by(job, running)};
+                             .awaits = true,
+                             .waits_for = arrivals_awaited(common_of(running), job->size)};
 
     if (running != NULL)
         add_running(&shown, job, running);
@@ -255,7 +240,7 @@ static void show_ranks(const struct job_showing *s, const struct shown_job *job)
             view_address(row.address, m.ip, m.data_port, m.threads);
         if (m.via != 0)
             view_ip(row.at, m.via);
-        delays_of_rank(&row, running, rank);
+        arrivals_of_rank(&row, common_of(running), is_elsewhere(running), rank);
         view_row(s->out, &row);
     }
     view_fields(s->out, &shown);
@@ -277,7 +262,7 @@ static void show_slots(const struct job_showing *s, const struct shown_job *job)
         const struct slot_view row = {.slot = shown.slots,
                                       .tag = slot.chunk,
                                       .contributed = slot.contributed,
-                                      .missing = lacked_by(&slot, job->size)};
+                                      .missing = arrivals_lacked_by(&slot, job->size)};
 
         if (slot.contributed > 0 && shown.collecting++ < SLOTS_SHOWN)
             view_row(s->out, &row);

@@ -10,13 +10,13 @@
 
 #include "aggregate/jobs_share.h"
 #include "kernels_chosen.h"
-#include "show/delays.h"
 #include "small_eal.h"
 #include "switchml/pool.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "tally.h"
 #include "unit.h"
+#include "views/arrivals.h"
 
 enum { LCORE = 0, SLOTS = 64, CHUNK = 1460 };
 
@@ -144,19 +144,19 @@ TEST(the_views_name_the_late_rank)
     contribute(job, 1, 7000000); /* again */
     jobs_rates_tick(&jobs, 1999999999);
     jobs_rates_tick(&jobs, 2000000000); /* too soon */
-    delays_of_rank(&row, job, 2);
+    arrivals_of_rank(&row, &job->common, false, 2);
     CU_ASSERT(row.delays_noted && row.contributions == 1 && row.bytes == 64 && row.was_last == 1);
     CU_ASSERT(row.repeated == 0 && row.probes == 0 && row.missed == 0);
     CU_ASSERT(row.late_us_mean == 5000 && row.late_us_last == 5000 && row.late_us_worst == 5000);
     CU_ASSERT(row.late_us_log2.n == 14 && row.delays[13] == 1 && row.delays[0] == 0);
-    delays_of_job(&shown, job, job->common.size);
+    arrivals_of_job(&shown, &job->common, false, job->common.size);
     CU_ASSERT(shown.delays && shown.contributions == 3 && shown.bytes == 192 && shown.repeated == 1);
     CU_ASSERT(shown.probes == 0 && shown.missed == 0);
-    CU_ASSERT(shown.contributions_per_s == 1 && shown.bytes_per_s == 96);
+    CU_ASSERT(job->rate.contributions == 1 && job->rate.bytes == 96);
     CU_ASSERT(shown.latest_rank == 2 && shown.latest_us_mean == 5000);
     jobs_rates_tick(&jobs, 3000000000);
     CU_ASSERT(job->rate.contributions == 0 && job->rate.bytes == 0);
-    delays_of_rank(&row, NULL, 2);
+    arrivals_of_rank(&row, NULL, false, 2);
     CU_ASSERT(!row.delays_noted); /* a job that does not run yet */
 }
 
@@ -175,7 +175,7 @@ TEST(the_configuration_says_whether_delays_are_noted)
         CU_ASSERT_EQUAL(sml_protocol.view_rank(job->common.pool, 2, &v), delays);
         bytes[delays] = job->bytes;
     }
-    CU_ASSERT_EQUAL(bytes[1] - bytes[0], 5 * 3 * 256);
+    CU_ASSERT_EQUAL(bytes[1] - bytes[0], 5 * 3 * 320);
 }
 
 TEST(a_job_gets_the_slots_there_is_memory_for)

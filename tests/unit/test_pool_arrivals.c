@@ -97,6 +97,25 @@ TEST(repetitions_and_probes_are_counted_apart)
     CU_ASSERT(a.repeated == 1 && a.probes == 1 && a.contributions == 3);
     CU_ASSERT(b.repeated == 2 && b.probes == 1 && b.contributions == 2);
     CU_ASSERT(b.delay_sum_ns == 3000 && b.contributed_at == 9000);
+    CU_ASSERT(a.lost_up == 0 && a.lost_down == 0); /* it asked for what nobody had */
+    CU_ASSERT(b.lost_up == 0 && b.lost_down == 2);
+}
+
+/* Who asks for the sum of a chunk without being in it has sent what did not come; who is sent a sum again did
+ * not get it. */
+TEST(losses_are_told_apart_by_their_direction)
+{
+    start(2, 2);
+    CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
+    CU_ASSERT_EQUAL(probe(1, 0), SML_SEND_ANSWER); /* NACK */
+    CU_ASSERT_EQUAL(probe(0, 1), SML_SEND_ANSWER); /* of a chunk of which nothing has come */
+    CU_ASSERT_EQUAL(contribute(1, 0, 2000), SML_SEND_ALL);
+    CU_ASSERT_EQUAL(probe(1, 0), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(contribute(1, 4, 3000), SML_HELD);
+    CU_ASSERT_EQUAL(probe(1, 4), SML_SEND_ANSWER); /* WAIT */
+    const struct agg_rank_view a = view_of(0), b = view_of(1);
+    CU_ASSERT(a.lost_up == 1 && a.lost_down == 0);
+    CU_ASSERT(b.lost_up == 1 && b.lost_down == 1);
 }
 
 /* Each shard has notes of its own; whichever the number of shards, the view has them all. */
@@ -151,7 +170,7 @@ TEST(a_pool_that_keeps_none_says_so_and_is_smaller)
     cfg = rig.cfg;
     const size_t with = sml_pool_footprint(&cfg);
     cfg.arrivals = false;
-    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), with - 4 * 64 * 256);
+    CU_ASSERT_EQUAL(sml_pool_footprint(&cfg), with - 4 * 64 * 320);
     rig_start(cfg);
     CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
     CU_ASSERT(!sml_pool_view_rank(rig.pool, 0, &v));

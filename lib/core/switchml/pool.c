@@ -213,6 +213,8 @@ static void add_arrivals(struct agg_rank_view *v, const struct sml_arrivals *a)
     v->repeated += read_count(&a->repeated);
     v->probes += read_count(&a->probes);
     v->completed += read_count(&a->completed);
+    v->lost_up += read_count(&a->lost_up);
+    v->lost_down += read_count(&a->lost_down);
     v->delay_sum_ns += read_count(&a->delay_sum);
     v->delay_worst_ns = worst > v->delay_worst_ns ? worst : v->delay_worst_ns;
     if (at > v->contributed_at) {

@@ -11,9 +11,15 @@ struct sml_arrivals {
     uint64_t bytes, repeated, probes, completed;
     uint64_t delay_sum, delay_last, delay_worst, at; /* ns */
     uint64_t delays[AGG_DELAY_BUCKETS];
+    /* What seems lost; of the last line, so that where nothing is lost it is never touched. */
+    uint64_t lost_up, lost_down;
+    uint64_t rest[6];
 };
 
-static_assert(sizeof(struct sml_arrivals) == 4 * SML_LINE, "whole lines, the first without the histogram");
+static_assert(sizeof(struct sml_arrivals) == 5 * SML_LINE &&
+                  offsetof(struct sml_arrivals, delays) == SML_LINE &&
+                  offsetof(struct sml_arrivals, lost_up) == 4 * SML_LINE,
+              "whole lines, the first without the histogram, the last with losses alone");
 
 static inline struct sml_arrivals *sml_arrivals_of(const struct sml_pool *pool, uint16_t slot, uint16_t rank)
 {
@@ -39,6 +45,20 @@ static inline void sml_arrivals_count(struct sml_arrivals *a, const struct sml_p
         sml_publish(a->delay_worst, delay);
     sml_publish(a->at, now);
     sml_arrivals_add(&a->delays[agg_delay_bucket(delay)], 1);
+}
+
+/* A packet that had come before, or a question, which was answered for this reason. A rank that asks for a
+ * chunk without being in it has sent its contribution; one that gets a result again has been sent it. */
+static inline void sml_arrivals_lost(struct sml_arrivals *a, const struct sml_pool *pool,
+                                     const struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
+                                     enum sml_reason reason)
+{
+    const bool is_collected = (slot->expected - p->tag) << pool->tag_shift == 0;
+
+    if (reason == SML_SEND_ONE)
+        sml_arrivals_add(&a->lost_down, 1);
+    else if (p->kind == SML_PROBE && is_collected && !ranks_has(slot->maps, rank))
+        sml_arrivals_add(&a->lost_up, 1);
 }
 
 /* After a packet was applied, for this reason. The pool keeps arrivals. */
@@ -69,6 +89,8 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
             sml_arrivals_add(&a->probes, 1);
         else if (p->kind != SML_RESTORE)
             sml_arrivals_add(&a->repeated, 1);
+        if (reason == SML_SEND_ONE || reason == SML_SEND_ANSWER)
+            sml_arrivals_lost(a, pool, slot, rank, p, reason);
         break;
     default:
         break;

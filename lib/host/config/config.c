@@ -83,6 +83,13 @@ static const struct setting switch_fields[] = {
         .when = SETTING_NEW_JOBS, .unit = "MB",                                                              \
         .meaning = "for the slots of one job; 0: no bound but those on all"                                  \
     }
+#define DELAYS                                                                                               \
+    {                                                                                                        \
+        .key = "delays", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS,                                     \
+        SETTING_AT(struct config_pool, delays), .fallback = true,                                            \
+        .meaning = "note of each rank how much later than the first it comes, so that it can be told "       \
+                   "[who is late](#who-is-late)"                                                             \
+    }
 
 /* clang-format off */
 static const struct setting pool_fields[] = {
@@ -97,9 +104,7 @@ static const struct setting pool_fields[] = {
     {.key = "kept_frames_per_job", SETTING_NUMBER_AT(struct config_pool, kept_frames_per_job, 0, 1 << 23, 0),
      .when = SETTING_NEW_JOBS, .unit = "frames",
      .meaning = "the most that one job may keep; 0: no bound but its part"},
-    {.key = "delays", .type = SETTING_BOOL, .when = SETTING_NEW_JOBS, SETTING_AT(struct config_pool, delays),
-     .fallback = true,
-     .meaning = "note of each rank how much later than the first it comes, so that it can be told [who is late](#who-is-late)"},
+    DELAYS,
     {.key = NULL},
 };
 
@@ -296,7 +301,7 @@ static const struct setting switch_file[] = {
     {.key = NULL},
 };
 
-static const struct setting server_pool_fields[] = {SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, {.key = NULL}};
+static const struct setting server_pool_fields[] = {SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, DELAYS, {.key = NULL}};
 static const struct setting server_timers_fields[] = {LOST_AFTER_MS, FORMING_S, {.key = NULL}};
 
 static const struct setting server_file[] = {

@@ -265,14 +265,15 @@ static const struct view_field view_jobs_row[] = {
 struct job_view {
     const char *name, *tenant, *state;
     bool joined; /* by workers, or shown as if it were: a Tofino knows little of jobs of its file */
-    bool has_vlan, fixed, keyed, draining, runs, switched, delays, heartbeats, failed, placed, relayed, parts;
+    bool has_vlan, fixed, keyed, draining, runs, switched, delays, rated, heartbeats, failed, awaits, placed,
+        relayed, parts;
     uint64_t vlan, in_state_ms, epoch, size, present;
     struct view_terms terms;
     uint64_t threads, slots, elements;
     uint64_t number, kept_frames, kept_frames_max, late, amiss;
     char amiss_last[128];
-    uint64_t contributions, bytes, repeated, probes, missed, contributions_per_s, bytes_per_s, latest_rank,
-        latest_us_mean;
+    uint64_t contributions, bytes, repeated, probes, missed, lost_up, lost_down, contributions_per_s,
+        bytes_per_s, latest_rank, latest_us_mean;
     uint64_t retransmitted, window_least, window_most, restarts, resumed_most;
     const char *reason, *failure;
     struct view_ranks missing, waits_for;
@@ -313,9 +314,9 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, delays, VIEW_COUNTER, probes, "packets", "questions for a result"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, missed, "chunks",
              "that were closed without a rank, once for each"),
-    FIELD_IF(job_view, delays, VIEW_GAUGE, contributions_per_s, "packets/s",
+    FIELD_IF(job_view, rated, VIEW_GAUGE, contributions_per_s, "packets/s",
              "that counted in the last second"),
-    FIELD_IF(job_view, delays, VIEW_GAUGE, bytes_per_s, "bytes/s", "that they carried"),
+    FIELD_IF(job_view, rated, VIEW_GAUGE, bytes_per_s, "bytes/s", "that they carried"),
     FIELD_IF(job_view, delays, VIEW_GAUGE, latest_rank, NULL, "the rank whose delays add up to most"),
     FIELD_IF(job_view, delays, VIEW_GAUGE, latest_us_mean, "us", "how late that one is on average"),
     FIELD_IF(job_view, heartbeats, VIEW_COUNTER, retransmitted, "packets", "that workers have sent again"),
@@ -328,13 +329,17 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, failed, VIEW_TEXT, reason, NULL, "why it has failed, in a word"),
     FIELD_IF(job_view, failed, VIEW_TEXT, failure, NULL, "and in a sentence"),
     FIELD_IF(job_view, joined, VIEW_RANKS, missing, NULL, "the ranks that have not joined"),
-    FIELD_IF(job_view, placed, VIEW_RANKS, waits_for, NULL,
+    FIELD_IF(job_view, awaits, VIEW_RANKS, waits_for, NULL,
              "the ranks that all chunks lack which have begun"),
     FIELD_IF(job_view, placed, VIEW_GAUGE, level, NULL,
              "of this switch in its tree of switches; the root's is 1"),
     FIELD_IF(job_view, placed, VIEW_CHARS, parent, NULL, "the switch above"),
     FIELD_IF(job_view, relayed, VIEW_GAUGE, parent_number, NULL, "the job's number there"),
     FIELD_IF(job_view, parts, VIEW_GAUGE, contributors, NULL, "ranks and switches below that send it sums"),
+    FIELD_IF(job_view, delays, VIEW_COUNTER, lost_up, "packets",
+             "contributions that ranks have sent and that had not come when they asked"),
+    FIELD_IF(job_view, delays, VIEW_COUNTER, lost_down, "packets",
+             "results that were sent to ranks and asked for once more"),
     END};
 
 /* Of ranks, slots and sums. */
@@ -356,8 +361,8 @@ struct rank_view {
     char address[VIEW_ADDRESS_MAX], at[VIEW_IP_MAX];
     uint64_t rank, heard_ms_ago, calls, stalled_ms;
     bool waiting;
-    uint64_t contributions, bytes, repeated, probes, missed, was_last, late_us_mean, late_us_last,
-        late_us_worst;
+    uint64_t contributions, bytes, repeated, probes, missed, was_last, lost_up, lost_down, late_us_mean,
+        late_us_last, late_us_worst;
     struct view_numbers late_us_log2;
     uint64_t delays[AGG_DELAY_BUCKETS]; /* what that lists */
     uint64_t retransmitted, window, restarts, resumed, level;
@@ -399,6 +404,12 @@ static const struct view_field view_ranks_row[] = {
     FIELD_IF(rank_view, placed, VIEW_GAUGE, level, NULL, "of its own switch in a tree of switches"),
     {"switch", VIEW_CHARS, offsetof(struct rank_view, at), offsetof(struct rank_view, placed), NULL,
      "its own switch, if that is another"},
+    FIELD_IF(
+        rank_view, delays_noted, VIEW_COUNTER, lost_up, "packets",
+        "of its contributions that had not come when it asked for their sum: lost on the way to the switch"),
+    FIELD_IF(
+        rank_view, delays_noted, VIEW_COUNTER, lost_down, "packets",
+        "results that were sent to it, and that it asked for once more: lost on the way from the switch"),
     END};
 
 static const struct view_field view_slots_fields[] = {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "views/arrivals.h"
 #include "views/declared.h"
 
 enum fit { FITS_NOT, FITS_BY_NAME, FITS_WHOLLY };
@@ -100,30 +101,35 @@ static struct view_ranks missing_of(const struct ctl_entry *job)
     return ranks;
 }
 
-void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out)
+void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job,
+                       const struct agg_job *running, struct view_out *out)
 {
-    const struct job_view shown = {.name = job->name,
-                                   .tenant = tenant_of(s, job),
-                                   .state = ctl_entry_state_name(job->state),
-                                   .joined = true,
-                                   .in_state_ms = ms_since(s, job->since),
-                                   .epoch = job->epoch,
-                                   .size = job->size,
-                                   .present = job->present,
-                                   .keyed = job->keyed,
-                                   .draining = job->draining,
-                                   .terms = {job->protocol, &job->terms},
-                                   .runs = job->state == CTL_ENTRY_RUNNING,
-                                   .number = job->number,
-                                   .failed = job->state == CTL_ENTRY_FAILED,
-                                   .reason = ctl_reason_name(job->failure.reason),
-                                   .failure = job->failure.text,
-                                   .missing = missing_of(job)};
+    struct job_view shown = {.name = job->name,
+                             .tenant = tenant_of(s, job),
+                             .state = ctl_entry_state_name(job->state),
+                             .joined = true,
+                             .in_state_ms = ms_since(s, job->since),
+                             .epoch = job->epoch,
+                             .size = job->size,
+                             .present = job->present,
+                             .keyed = job->keyed,
+                             .draining = job->draining,
+                             .terms = {job->protocol, &job->terms},
+                             .runs = job->state == CTL_ENTRY_RUNNING,
+                             .number = job->number,
+                             .failed = job->state == CTL_ENTRY_FAILED,
+                             .reason = ctl_reason_name(job->failure.reason),
+                             .failure = job->failure.text,
+                             .missing = missing_of(job),
+                             .awaits = running != NULL,
+                             .waits_for = arrivals_awaited(running, job->size)};
 
+    arrivals_of_job(&shown, running, false, job->size);
     view_fields(out, &shown);
 }
 
-void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out)
+void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job,
+                         const struct agg_job *running, struct view_out *out)
 {
     const struct of_job_view shown = {.name = job->name, .joined = true, .missing = missing_of(job)};
 
@@ -142,6 +148,7 @@ void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry 
                                 .resumed = m->heartbeat.resumed};
 
         view_address(row.address, m->endpoint.ip, m->data_port, 1);
+        arrivals_of_rank(&row, running, false, rank);
         view_row(out, &row);
     }
     view_fields(out, &shown);

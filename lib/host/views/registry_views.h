@@ -6,6 +6,7 @@
 #pragma once
 
 #include "control/registry.h"
+#include "protocol/jobs.h"
 #include "views/view.h"
 
 struct registry_shown {
@@ -28,5 +29,8 @@ void registry_calls(const struct registry_shown *s, const char *name,
 /* What views of jobs, of one and of its ranks tell of jobs that workers have joined. */
 void registry_show_jobs(const struct registry_shown *s, struct view_out *out);
 
-void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
-void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job, struct view_out *out);
+/* running: the job as its pool has it; NULL: it does not run, or others hold its slots. */
+void registry_show_job(const struct registry_shown *s, const struct ctl_entry *job,
+                       const struct agg_job *running, struct view_out *out);
+void registry_show_ranks(const struct registry_shown *s, const struct ctl_entry *job,
+                         const struct agg_job *running, struct view_out *out);
