@@ -1,10 +1,11 @@
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "await.h"
 #include "describe.h"
-#include "drive.h"
 #include "monotonic.h"
 #include "overlap.h"
 
@@ -42,19 +43,20 @@ SAME_CODE(MINPAIR);
 SAME_CODE(MAXPAIR);
 
 /* A call as the caller made it. */
-struct request {
+struct ask {
     enum xfer_collective collective;
     int type, op, root; /* unchecked */
     const struct swagg_segment *segments;
     size_t n;
-    bool is_vector; /* the caller speaks of segments */
-    bool is_exact;  /* it is not compressed, whatever the options say */
+    bool is_vector;               /* the caller speaks of segments */
+    bool is_exact;                /* it is not compressed, whatever the options say */
+    const struct swagg_post *how; /* NULL: it is not posted, or as usual */
 };
 
 enum { PREFIX_MAX = 48 };
 
 /* How the caller calls the segment: a plain call has none. */
-static const char *prefix_of(const struct request *r, size_t segment, char text[PREFIX_MAX])
+static const char *prefix_of(const struct ask *r, size_t segment, char text[PREFIX_MAX])
 {
     text[0] = '\0';
     if (r->is_vector)
@@ -62,12 +64,12 @@ static const char *prefix_of(const struct request *r, size_t segment, char text[
     return text;
 }
 
-static bool receives(const struct swagg_job *job, const struct request *r)
+static bool receives(const struct swagg_job *job, const struct ask *r)
 {
     return r->collective == XFER_ALLREDUCE || r->root == job->options.rank;
 }
 
-static int check_pair(const struct request *r)
+static int check_pair(const struct ask *r)
 {
     if (r->type <= 0 || r->type >= AGG_TYPES)
         return client_fail(SWAGG_ERR_ARGUMENT, "type %d is none of enum swagg_type", r->type);
@@ -83,7 +85,7 @@ static int check_pair(const struct request *r)
 }
 
 /* Integers with a scale are for sums of floats. */
-static int check_numbers(const struct swagg_job *job, const struct request *r)
+static int check_numbers(const struct swagg_job *job, const struct ask *r)
 {
     const enum xfer_format format = job->options.format;
     if (client_format_carries(format, (enum swagg_type)r->type, (enum swagg_op)r->op))
@@ -98,7 +100,7 @@ static int check_numbers(const struct swagg_job *job, const struct request *r)
 }
 
 /* count: of the segments before it. */
-static int check_segment(const struct swagg_job *job, const struct request *r, size_t i, uint64_t count)
+static int check_segment(const struct swagg_job *job, const struct ask *r, size_t i, uint64_t count)
 {
     const struct swagg_segment *s = &r->segments[i];
     const size_t element = swagg_element_size((enum swagg_type)r->type, (enum swagg_op)r->op);
@@ -113,7 +115,7 @@ static int check_segment(const struct swagg_job *job, const struct request *r, s
     return SWAGG_OK;
 }
 
-static int check_segments(const struct swagg_job *job, const struct request *r, uint64_t *count)
+static int check_segments(const struct swagg_job *job, const struct ask *r, uint64_t *count)
 {
     if (r->n > 0 && !r->segments)
         return client_fail(SWAGG_ERR_ARGUMENT, "segments is NULL and n is not 0");
@@ -126,144 +128,114 @@ static int check_segments(const struct swagg_job *job, const struct request *r, 
     return SWAGG_OK;
 }
 
-static int check_overlaps(const struct swagg_job *job, const struct request *r)
+static int fail_no_memory(struct swagg_job *job, size_t n)
+{
+    char text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: no memory for %zu segments", job->options.rank, n);
+    job_end(job, SWAGG_ERR_SYSTEM, text);
+    return requests_failure(&job->requests);
+}
+
+static int fail_overlap(const struct ask *r, const struct overlap_pair *pair)
+{
+    char prefix[PREFIX_MAX];
+    if (pair->one == pair->other)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "%ssend and recv overlap: use one buffer for both, or two separate ones",
+                           prefix_of(r, pair->one, prefix));
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "segments[%zu] and segments[%zu] overlap: what one receives must lie apart from the other", pair->one,
+        pair->other);
+}
+
+static int check_overlaps(struct swagg_job *job, const struct ask *r)
 {
     const size_t element = swagg_element_size((enum swagg_type)r->type, (enum swagg_op)r->op);
     struct overlap_pair pair;
-    char prefix[PREFIX_MAX];
-    struct overlap_range plain[2];
-    if (!receives(job, r))
+    struct overlap_range plain[2], *ranges = plain;
+    if (!receives(job, r) || r->n == 0)
         return SWAGG_OK;
-    if (!overlap_find(r->segments, r->n, element, r->is_vector ? job->room.ranges : plain, &pair))
+    if (r->n > 1 && !(ranges = calloc(2 * r->n, sizeof *ranges)))
+        return fail_no_memory(job, r->n);
+    const bool overlap = overlap_find(r->segments, r->n, element, ranges, &pair);
+    if (ranges != plain)
+        free(ranges);
+    return overlap ? fail_overlap(r, &pair) : SWAGG_OK;
+}
+
+/* All streams can count so many. */
+static int check_length(const struct swagg_job *job, const struct xfer_call *call)
+{
+    enum { PACKETS_LOG2 = 31 };
+    if (parts_packets(job, call) <= UINT64_C(1) << PACKETS_LOG2)
         return SWAGG_OK;
-    if (pair.one == pair.other)
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "%ssend and recv overlap: use one buffer for both, or two separate ones",
-                           prefix_of(r, pair.one, prefix));
-    return client_fail(
-        SWAGG_ERR_ARGUMENT,
-        "segments[%zu] and segments[%zu] overlap: what one receives must lie apart from the other", pair.one,
-        pair.other);
+    return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
+                       call->count);
+}
+
+static int check_how(const struct swagg_post *how)
+{
+    if (!how || (how->struct_size >= sizeof *how && how->timeout_ms >= 0))
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "%s",
+                       how->struct_size < sizeof *how
+                           ? "how.struct_size is not set: begin with SWAGG_POST_DEFAULT"
+                           : "how.timeout_ms is negative");
 }
 
 /* What the call asks for. SWAGG_OK; SWAGG_ERR_ARGUMENT, with a text that names what is wrong; or
  * SWAGG_ERR_SYSTEM, and the job cannot go on. */
-static int check(struct swagg_job *job, const struct request *r, struct xfer_call *call)
+static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *call)
 {
     uint64_t count = 0;
-    int rc = check_pair(r);
-    if (rc < 0 || (rc = check_numbers(job, r)) < 0)
+    int rc = check_how(r->how);
+    if (rc < 0 || (rc = check_pair(r)) < 0 || (rc = check_numbers(job, r)) < 0)
         return rc;
     if (r->root < 0 || r->root >= job->options.size)
         return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", r->root,
                            job->options.size - 1);
-    if ((rc = check_segments(job, r, &count)) < 0 || (r->is_vector && (rc = job_make_room(job, r->n)) < 0))
+    if ((rc = check_segments(job, r, &count)) < 0)
         return rc;
     *call = (struct xfer_call){.collective = (uint8_t)r->collective,
                                .type = (uint8_t)r->type,
                                .op = (uint8_t)r->op,
                                .root = (uint32_t)r->root,
                                .count = count};
-    return check_overlaps(job, r);
+    return (rc = check_length(job, call)) < 0 ? rc : check_overlaps(job, r);
 }
 
-/* The segments of a vector call, in the job's room; of another its only one, in *single. */
-static struct xfer_segment *segments_of(struct swagg_job *job, const struct request *r,
-                                        struct xfer_segment *single)
+/* A copy of the caller's, for as long as the call lasts. */
+static bool copy_segments(struct swagg_request *to, const struct ask *r)
 {
-    struct xfer_segment *segments = r->is_vector ? job->room.segments : single;
-    for (size_t i = 0; i < r->n; i++) {
+    to->segments = r->n > 1 ? calloc(r->n, sizeof *to->segments) : &to->only;
+    to->n = r->n;
+    for (size_t i = 0; to->segments && i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
-        segments[i] = (struct xfer_segment){.in = s->send, .out = s->recv, .count = s->count};
+        to->segments[i] = (struct xfer_segment){.in = s->send, .out = s->recv, .count = s->count};
     }
-    return segments;
+    return to->segments != NULL;
 }
 
-/* What has not come counts as zeros; the stream sees to it behind this call, for the other ranks. */
-static void leave_late_sums(struct swagg_job *job)
+/* Puts the call behind those that are in flight. */
+static int enqueue(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
 {
-    const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
-    uint64_t from = 0, offset;
-    size_t bytes;
-    if (job->worker->status(job->parts[0].stream) == XFER_DONE)
-        return;
-    while (job->worker->lacks(job->parts[0].stream, &from, &offset, &bytes))
-        compress_miss(&job->compress, offset / element, bytes / element);
-    job->worker->leave(job->parts[0].stream);
-}
-/* One of the two calls of the stream that a compressed one is. Both have the time that the caller's has.
- * roll: only with a quorum. */
-static int run_part(struct swagg_job *job, const struct xfer_call *call, const void *in, void *out,
-                    struct xfer_roll roll[], uint64_t began)
-{
-    struct xfer_segment only = {.in = in, .out = out, .count = call->count};
-    const struct drive_order order = {.call = call,
-                                      .segments = &only,
-                                      .n = 1,
-                                      .began = began,
-                                      .patience =
-                                          call->op == SML_LOOK_UP ? job->options.compression.patience_ns : 0};
-    if (job->terms.quorum)
-        job->worker->call_roll(job->parts[0].stream, roll);
-    int rc = drive_call(job, &order);
-    if (rc == 0)
-        leave_late_sums(job);
-    if (job->terms.quorum)
-        job->worker->call_roll(job->parts[0].stream, NULL);
-    return rc;
-}
-
-static int run_compressed(struct swagg_job *job, const struct drive_order *o)
-{
-    struct compress *c = &job->compress;
-    if (!compress_begin(c, o->segments, o->n, o->call->op == SWAGG_AVG, job->terms.chunk_bytes)) {
-        char text[CTL_TEXT_MAX];
-        snprintf(text, sizeof text, "rank %u: no memory to compress %" PRIu64 " floats", job->options.rank,
-                 o->call->count);
-        return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
-    }
-    const struct xfer_call norms = compress_call_norms(c), indices = compress_call_indices(c);
-    int rc = run_part(job, &norms, c->norms, c->norms, c->norm_roll, o->began);
-    if (rc < 0)
+    int rc = requests_failure(&job->requests);
+    if (rc < 0 || (rc = check(job, r, &request->call)) < 0)
         return rc;
-    compress_encode(c);
-    if ((rc = run_part(job, &indices, c->packed, c->sums, c->roll, o->began)) == 0)
-        compress_decode(c, job->terms.quorum ? job_last_turnout(job) : NULL);
-    return rc;
-}
-
-static void end(struct swagg_job *job, const struct xfer_call *call, bool compressed, uint64_t began)
-{
+    if (!copy_segments(request, r))
+        return fail_no_memory(job, r->n);
     const uint64_t now = monotonic_ns();
-    job->calls++;
-    job->call_ns += now - began;
-    job->elements += call->count;
-    job->bytes += call->count * agg_element_size(call->type, call->op);
-    job->calling = false;
-    job_note_turnout(job, call, compressed);
-    job_report(job, now);
-    job_show(job);
+    request->job = job;
+    request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
+    request->name = r->how ? r->how->name : 0;
+    request->began = now;
+    request->deadline = now + (r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
+                                                            : job->options.call_timeout_ns);
+    return requests_append(&job->requests, request);
 }
 
-static int run(struct swagg_job *job, const struct request *r)
-{
-    struct xfer_call call;
-    struct xfer_segment single;
-    if (job->failure)
-        return client_fail(job->failure, "%s", job->failure_text);
-    int rc = check(job, r, &call);
-    if (rc < 0)
-        return rc;
-    const struct drive_order order = {
-        .call = &call, .segments = segments_of(job, r, &single), .n = r->n, .began = monotonic_ns()};
-    const bool compressed = !r->is_exact && compress_takes(&job->compress, &call);
-    rc = compressed ? run_compressed(job, &order) : drive_call(job, &order);
-    if (rc == 0)
-        end(job, &call, compressed, order.began);
-    return rc;
-}
-
-static int collective(struct swagg_job *job, const struct request *r)
+static int check_job(const struct swagg_job *job)
 {
     if (!job)
         return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
@@ -271,10 +243,43 @@ static int collective(struct swagg_job *job, const struct request *r)
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "job '%s' was opened by process %d: after a fork, open another", job->options.job,
                            (int)job->owner);
-    drive_lock(job);
-    int rc = run(job, r);
-    drive_unlock(job);
-    return rc;
+    return SWAGG_OK;
+}
+
+/* The call is posted, and waited for. */
+static int collective(struct swagg_job *job, const struct ask *r)
+{
+    struct swagg_request request = {0}, *only = &request;
+    int rc = check_job(job);
+    if (rc < 0)
+        return rc;
+    if ((rc = enqueue(job, r, &request)) < 0) {
+        requests_give(&job->requests, &request);
+        return rc;
+    }
+    await_any(job, &only, 1);
+    return await_end(&request);
+}
+
+static int post(struct swagg_job *job, const struct ask *r, struct swagg_request **out)
+{
+    if (!out)
+        return client_fail(SWAGG_ERR_ARGUMENT, "request is NULL");
+    *out = NULL;
+    int rc = check_job(job);
+    if (rc < 0)
+        return rc;
+    struct swagg_request *request = requests_take(&job->requests);
+    if (!request)
+        return client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
+                           SWAGG_REQUESTS_MAX);
+    if ((rc = enqueue(job, r, request)) < 0) {
+        requests_give(&job->requests, request);
+        return rc;
+    }
+    await_push(job);
+    *out = request;
+    return SWAGG_OK;
 }
 
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
@@ -282,51 +287,97 @@ int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t 
 {
     const struct swagg_segment only = {send, recv, count};
     return collective(
-        job, &(const struct request){
+        job, &(const struct ask){
                  .collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op, .segments = &only, .n = 1});
 }
 
 int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
                      enum swagg_type type, enum swagg_op op)
 {
-    return collective(job, &(const struct request){.collective = XFER_ALLREDUCE,
-                                                   .type = (int)type,
-                                                   .op = (int)op,
-                                                   .segments = segments,
-                                                   .n = n,
-                                                   .is_vector = true});
+    return collective(job, &(const struct ask){.collective = XFER_ALLREDUCE,
+                                               .type = (int)type,
+                                               .op = (int)op,
+                                               .segments = segments,
+                                               .n = n,
+                                               .is_vector = true});
 }
 
 int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
 {
     const struct swagg_segment only = {model, model, count};
-    return collective(job, &(const struct request){.collective = XFER_ALLREDUCE,
-                                                   .type = SWAGG_F32,
-                                                   .op = SWAGG_AVG,
-                                                   .segments = &only,
-                                                   .n = 1,
-                                                   .is_exact = true});
+    return collective(job, &(const struct ask){.collective = XFER_ALLREDUCE,
+                                               .type = SWAGG_F32,
+                                               .op = SWAGG_AVG,
+                                               .segments = &only,
+                                               .n = 1,
+                                               .is_exact = true});
 }
 
 int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                  enum swagg_op op, int root)
 {
     const struct swagg_segment only = {send, recv, count};
-    return collective(job, &(const struct request){.collective = XFER_REDUCE,
-                                                   .type = (int)type,
-                                                   .op = (int)op,
-                                                   .root = root,
-                                                   .segments = &only,
-                                                   .n = 1});
+    return collective(job, &(const struct ask){.collective = XFER_REDUCE,
+                                               .type = (int)type,
+                                               .op = (int)op,
+                                               .root = root,
+                                               .segments = &only,
+                                               .n = 1});
+}
+
+int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count,
+                         enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                         struct swagg_request **request)
+{
+    const struct swagg_segment only = {send, recv, count};
+    return post(job,
+                &(const struct ask){.collective = XFER_ALLREDUCE,
+                                    .type = (int)type,
+                                    .op = (int)op,
+                                    .segments = &only,
+                                    .n = 1,
+                                    .how = how},
+                request);
+}
+
+int swagg_post_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                          struct swagg_request **request)
+{
+    return post(job,
+                &(const struct ask){.collective = XFER_ALLREDUCE,
+                                    .type = (int)type,
+                                    .op = (int)op,
+                                    .segments = segments,
+                                    .n = n,
+                                    .is_vector = true,
+                                    .how = how},
+                request);
+}
+
+int swagg_post_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
+                      enum swagg_op op, int root, const struct swagg_post *how,
+                      struct swagg_request **request)
+{
+    const struct swagg_segment only = {send, recv, count};
+    return post(job,
+                &(const struct ask){.collective = XFER_REDUCE,
+                                    .type = (int)type,
+                                    .op = (int)op,
+                                    .root = root,
+                                    .segments = &only,
+                                    .n = 1,
+                                    .how = how},
+                request);
 }
 
 int swagg_name_tensor(struct swagg_job *job, uint64_t name)
 {
     if (!job)
         return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
-    pthread_mutex_lock(&job->lock);
-    job->compress.name = name;
-    pthread_mutex_unlock(&job->lock);
+    pthread_mutex_lock(&job->requests.lock);
+    job->requests.name = name;
+    pthread_mutex_unlock(&job->requests.lock);
     return SWAGG_OK;
 }
 

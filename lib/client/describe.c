@@ -131,6 +131,10 @@ const char *swagg_strerror(int status)
         return "a peer gave up";
     case SWAGG_ERR_SYSTEM:
         return "system call failed";
+    case SWAGG_ERR_FULL:
+        return "too many calls are posted";
+    case SWAGG_IN_PROGRESS:
+        return "in progress";
     default:
         return "unknown status";
     }

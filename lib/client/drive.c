@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calls.h"
 #include "describe.h"
 #include "monotonic.h"
+#include "watch.h"
 
 static int fail_system(struct job_part *part, int error)
 {
@@ -148,11 +150,16 @@ enum {
     TRY_AGAIN_MS = 1, /* for the job's lock, which somebody has for a moment */
 };
 
-/* Waits a moment, within the call's deadline, for a peer to abort the job; 0 if none does. */
-static int hear_peers(struct swagg_job *job, const struct watch *w)
+static uint64_t earlier(uint64_t a, uint64_t b)
 {
-    uint64_t until = monotonic_ns() + PEERS_WORD_MS * NS_PER_MS;
-    until = until < w->deadline ? until : w->deadline;
+    return a < b ? a : b;
+}
+
+/* Waits a moment, within the calls' deadlines, for a peer to abort the job; 0 if none does. */
+static int hear_peers(struct swagg_job *job)
+{
+    const uint64_t until =
+        earlier(monotonic_ns() + PEERS_WORD_MS * NS_PER_MS, watch_deadline(&job->watch, job));
     struct ctl_session session;
     do {
         waker_wait(&job->waker, until);
@@ -165,7 +172,7 @@ static int hear_peers(struct swagg_job *job, const struct watch *w)
     return 0;
 }
 
-static int fail_mismatch(struct job_part *part, const struct watch *w)
+static int fail_mismatch(struct job_part *part)
 {
     struct swagg_job *job = part->job;
     const struct xfer_mismatch *m = job->worker->mismatch(part->stream);
@@ -173,13 +180,13 @@ static int fail_mismatch(struct job_part *part, const struct watch *w)
     describe_mismatch(&job->options.names, m, job->options.format, mismatch);
     /* The mismatch may be in a later chunk of the peer's, which does not tell its call. Then the switch has
      * refused the peer's opening packet, and told it both calls. */
-    const int rc = describe_knows_calls(m) ? SWAGG_OK : hear_peers(job, w);
+    const int rc = describe_knows_calls(m) ? SWAGG_OK : hear_peers(job);
     return rc < 0 ? rc : job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
 static uint64_t progress_at(const struct swagg_job *job)
 {
-    return job->options.progress ? job->progress_at : UINT64_MAX;
+    return job->options.progress && !job->in_thread ? job->progress_at : UINT64_MAX;
 }
 
 /* Not more often than necessary, also in small calls one after the other: progress() may take system calls,
@@ -192,16 +199,6 @@ static void let_others_progress(struct swagg_job *job, uint64_t now)
     job->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
 }
 
-/* When a call that does not wait for all of its results is to be left; UINT64_MAX: not as things are. */
-static uint64_t leaves_at(const struct swagg_job *job, const struct watch *w)
-{
-    const struct job_part *only = &job->parts[0];
-    if (w->patience == 0 || only->rejoining || job->worker->status(only->stream) != XFER_RUNNING ||
-        job->worker->left(only->stream) > job->terms.slots)
-        return UINT64_MAX;
-    return job->worker->progress(only->stream) + w->patience;
-}
-
 /* Whether packets are to be sent or awaited; not where the call has no more chunks for this node. */
 static bool has_work(const struct job_part *part)
 {
@@ -210,12 +207,7 @@ static bool has_work(const struct job_part *part)
                                 worker->timer(part->stream) != UINT64_MAX);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* What the caller sleeps on: its waker, and the sockets that it waits at. */
+/* What the driver sleeps on: its waker, and the sockets that it waits at. */
 struct nap {
     struct pollfd fds[1 + 2 * SWAGG_SERVERS_MAX];
     nfds_t n;
@@ -250,16 +242,16 @@ static void sleep_on(struct nap *s, const struct job_part *part, uint64_t now)
 }
 
 /* Sleeps until something arrives or changes, or something is due. A signal may end it early. */
-static void idle(struct swagg_job *job, const struct watch *w)
+static void idle(struct swagg_job *job)
 {
     const uint64_t now = monotonic_ns();
     struct nap s = {.fds = {{.fd = job->waker.sleeper.fd, .events = POLLIN}},
                     .n = 1,
-                    .until = earlier(earlier(progress_at(job), w->tick_at), leaves_at(job, w))};
+                    .until = earlier(earlier(progress_at(job), job->watch.tick_at), calls_leave_at(job))};
     for (unsigned i = 0; i < job->part_count; i++)
         if (has_work(&job->parts[i]))
             sleep_on(&s, &job->parts[i], now);
-    if (s.n > 1 && (s.until <= now || spin_may(&job->spin, now))) {
+    if (s.n > 1 && (s.until <= now || (!job->in_thread && spin_may(&job->spin, now)))) {
         sched_yield();
         spin_offered(&job->spin, now, monotonic_ns());
         return;
@@ -302,38 +294,6 @@ static int exchange(struct swagg_job *job)
     return rc < 0 ? rc : received;
 }
 
-/* One round of the loop: changes of the session, what is due by time, packets; sleeps if there are none. */
-static int turn(struct swagg_job *job, struct watch *w)
-{
-    const int changes = follow_changes(job);
-    if (changes != 0)
-        return changes;
-    uint64_t now = monotonic_ns();
-    if (now >= w->tick_at) {
-        int rc = for_all_parts(job, check_part);
-        return rc < 0 ? rc : watch_tick(w, job, now);
-    }
-    const int received = exchange(job);
-    let_others_progress(job, now);
-    if (received == 0)
-        idle(job, w);
-    return received;
-}
-
-/* Whether the loop is done: for a call, when it may return; for buffered reduces, when they are complete. */
-typedef bool over_fn(const struct swagg_job *job, const struct watch *w, enum xfer_status status);
-
-static bool may_return(const struct swagg_job *job, const struct watch *w, enum xfer_status status)
-{
-    return status == XFER_DONE || (w->patience > 0 && monotonic_ns() >= leaves_at(job, w));
-}
-
-static bool is_complete(const struct swagg_job *job, const struct watch *w, enum xfer_status status)
-{
-    (void)w;
-    return status == XFER_DONE && !parts_buffered(job);
-}
-
 /* A stream that is rejected has the switch asked why, once. */
 static void ask_why_rejected(struct job_part *part, enum xfer_status status)
 {
@@ -343,30 +303,73 @@ static void ask_why_rejected(struct job_part *part, enum xfer_status status)
 }
 
 /* One in which calls differ ends the job. */
-static int look_at(struct job_part *part, const struct watch *w)
+static int look_at(struct job_part *part)
 {
     const enum xfer_status status = part->job->worker->status(part->stream);
     if (status == XFER_MISMATCH)
-        return fail_mismatch(part, w);
+        return fail_mismatch(part);
     ask_why_rejected(part, status);
     return SWAGG_OK;
 }
 
-static int drive(struct swagg_job *job, struct watch *w, over_fn *over)
+/* One round of the loop, without sleeping: changes of the session, packets. Returns whether anything has come
+ * or changed, or a status. */
+static int turn(struct swagg_job *job)
 {
-    int rc = for_all_parts(job, check_socket);
+    int rc = for_all_parts(job, look_at);
+    if (rc < 0 || (rc = follow_changes(job)) != 0)
+        return rc;
+    rc = exchange(job);
+    let_others_progress(job, monotonic_ns());
+    return rc;
+}
+
+/* What is due by time, after what has come was looked at. */
+static int keep_time(struct swagg_job *job)
+{
+    const uint64_t now = monotonic_ns();
+    if (now < job->watch.tick_at)
+        return SWAGG_OK;
+    int rc = calls_step(job);
+    if (rc >= 0)
+        rc = for_all_parts(job, check_part);
+    return rc < 0 ? rc : watch_tick(&job->watch, job, now);
+}
+
+/* A thread drives again. */
+static int go_on(struct swagg_job *job)
+{
+    watch_go_on(&job->watch, monotonic_ns());
+    int rc = job_check_end(job);
+    if (rc == 0)
+        rc = for_all_parts(job, check_socket);
     if (rc == 0)
         rc = for_all_parts(job, follow);
     for (unsigned i = 0; i < job->part_count; i++)
         job->parts[i].rejected = false;
-    while (rc >= 0) {
-        if (over(job, w, parts_status(job)))
-            return SWAGG_OK;
-        for (unsigned i = 0; i < job->part_count && rc >= 0; i++)
-            rc = look_at(&job->parts[i], w);
-        if (rc >= 0)
-            rc = turn(job, w);
+    return rc;
+}
+
+int drive_until(struct swagg_job *job, drive_over_fn *over, void *ctx)
+{
+    int rc = go_on(job);
+    while (rc >= 0 && (rc = job_check_end(job)) == 0 && (rc = calls_step(job)) == 0 && !over(job, ctx)) {
+        const int news = turn(job);
+        rc = news < 0 ? news : keep_time(job);
+        if (rc >= 0 && news == 0)
+            idle(job);
     }
+    /* What the window lets out of buffered reduces leaves at once; the membership thread sees to the rest. */
+    if (rc == 0 && parts_buffered(job))
+        rc = exchange(job);
+    return rc < 0 ? rc : SWAGG_OK;
+}
+
+int drive_once(struct swagg_job *job)
+{
+    int rc = go_on(job);
+    if (rc >= 0 && (rc = calls_step(job)) >= 0 && (rc = turn(job)) >= 0 && (rc = keep_time(job)) >= 0)
+        rc = calls_step(job);
     return rc;
 }
 
@@ -386,48 +389,26 @@ void drive_unlock(struct swagg_job *job)
     pthread_mutex_unlock(&job->lock);
 }
 
-/* What the streams say of a call that they should begin. The tensors belong to them, if they do, until the
- * end. */
-static int begin(struct swagg_job *job, const struct drive_order *o, uint64_t now)
+static bool is_complete(struct swagg_job *job, void *ctx)
 {
-    const int rc = parts_begin(job, o->call, o->segments, o->n, now);
-    if (rc == -EOVERFLOW)
-        return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
-                           o->call->count);
-    if (rc < 0)
-        return client_fail(SWAGG_ERR_ARGUMENT, "the call cannot begin: %s", strerror(-rc));
-    job->calling = true;
-    job_begin_waits(job, now);
-    job_report(job, now);
-    return SWAGG_OK;
+    (void)ctx;
+    return parts_status(job) == XFER_DONE && !parts_buffered(job);
 }
 
-int drive_call(struct swagg_job *job, const struct drive_order *o)
+int drive_buffered(struct swagg_job *job)
 {
     const uint64_t now = monotonic_ns();
-    struct watch watch;
-    watch_start(&watch, job, o->call, now);
-    watch.began = o->began;
-    watch.deadline -= now - o->began;
-    watch.patience = o->patience;
-    spin_begin(&job->spin, watch.chunks, now);
-    int rc = begin(job, o, now);
-    if (rc < 0 || (rc = drive(job, &watch, may_return)) < 0 || watch.patience > 0 || !parts_buffered(job))
-        return rc;
-    rc = exchange(job); /* what the window lets out leaves at once; the membership thread sees to the rest */
-    return rc < 0 ? rc : SWAGG_OK;
-}
-
-int drive_buffered(struct swagg_job *job, struct watch *w)
-{
-    int rc = drive(job, w, is_complete);
+    watch_start(&job->watch, job, now);
+    job->watch.began = now;
+    job->watch.deadline = now + job->options.call_timeout_ns;
+    int rc = drive_until(job, is_complete, NULL);
     job_report(job, monotonic_ns()); /* LEAVE must tell the exact number of calls */
     return rc;
 }
 
-/* Looks whether a buffered reduce has failed. The peers are told at once, the caller in its next call. If the
- * mismatch does not contain both calls, the peer reports it. */
-static int follow_buffered(struct job_part *part)
+/* Looks whether a buffered reduce, or a posted call, has failed. The peers are told at once, the caller in
+ * its next call. If the mismatch does not contain both calls, the peer reports it. */
+static int follow_posted(struct job_part *part)
 {
     struct swagg_job *job = part->job;
     enum xfer_status status = job->worker->status(part->stream);
@@ -441,6 +422,7 @@ static int follow_buffered(struct job_part *part)
     return job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
+/* Returns whether there is more to be done now, or a status. */
 static int exchange_between_calls(struct job_part *part)
 {
     struct swagg_job *job = part->job;
@@ -450,11 +432,14 @@ static int exchange_between_calls(struct job_part *part)
         rc = follow(part);
     if (rc >= 0 && !part->rejoining)
         rc = exchange_part(part);
-    if (rc >= 0 && buffered)
-        rc = follow_buffered(part);
+    if (rc >= 0 && (buffered || job->calling))
+        rc = follow_posted(part);
+    const uint32_t streamed = job->streamed;
+    if (rc >= 0)
+        rc = calls_step(job);
     if (rc < 0 && buffered) /* there may be no later call to tell */
         logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
-    return rc;
+    return rc < 0 ? rc : job->streamed != streamed;
 }
 
 /* Of the membership threads one at a time, so that they do not find the lock taken by one another. */
@@ -462,11 +447,13 @@ uint64_t drive_between_calls(void *arg)
 {
     struct job_part *part = arg;
     struct swagg_job *job = part->job;
-    uint64_t next = UINT64_MAX; /* a call in progress does the work, or wakes this thread at its end */
+    uint64_t next = UINT64_MAX; /* a driver does the work, or wakes this thread when it stops */
     pthread_mutex_lock(&job->between);
     if (pthread_mutex_trylock(&job->lock) == 0) {
         int rc = job->failure ? job->failure : exchange_between_calls(part);
-        if (rc >= 0 && !part->rejoining)
+        if (rc > 0)
+            next = monotonic_ns();
+        else if (rc == 0 && !part->rejoining)
             next = job->worker->timer(part->stream);
         pthread_mutex_unlock(&job->lock);
     } else if (!atomic_load(&job->busy)) {

@@ -47,6 +47,16 @@ uint64_t parts_left(const struct swagg_job *job)
     return left;
 }
 
+uint32_t parts_ended(const struct swagg_job *job)
+{
+    uint32_t least = job->worker->ended(job->parts[0].stream);
+    for (unsigned i = 1; i < job->part_count; i++) {
+        const uint32_t ended = job->worker->ended(job->parts[i].stream);
+        least = (int32_t)(ended - least) < 0 ? ended : least;
+    }
+    return least;
+}
+
 uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call)
 {
     uint64_t packets = 0;
@@ -126,6 +136,7 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     va_end(args);
     job->failure = status;
     snprintf(job->failure_text, sizeof job->failure_text, "job '%s': %s", job->options.job, text);
+    requests_fail(&job->requests, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);
 }
 
@@ -279,22 +290,6 @@ struct agg_stream_config job_stream_config(const struct job_part *part, const st
                                       .chunk_bytes = job->terms.chunk_bytes};
 }
 
-int job_make_room(struct swagg_job *job, size_t n)
-{
-    if (n <= job->room.n)
-        return SWAGG_OK;
-    free(job->room.segments);
-    free(job->room.ranges);
-    job->room.segments = calloc(n, sizeof *job->room.segments);
-    job->room.ranges = calloc(2 * n, sizeof *job->room.ranges);
-    job->room.n = n;
-    if (job->room.segments && job->room.ranges)
-        return SWAGG_OK;
-    char text[CTL_TEXT_MAX];
-    snprintf(text, sizeof text, "rank %u: no memory for %zu segments", job->options.rank, n);
-    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
-}
-
 static void report_part(struct job_part *part, uint64_t now)
 {
     const struct swagg_job *job = part->job;
@@ -319,14 +314,40 @@ void job_report(struct swagg_job *job, uint64_t now)
         report_part(&job->parts[i], now);
 }
 
+int job_check_end(struct swagg_job *job)
+{
+    struct requests *q = &job->requests;
+    char text[CTL_TEXT_MAX];
+    if (job->failure || !atomic_load(&q->aborted))
+        return job->failure;
+    pthread_mutex_lock(&q->lock);
+    const int status = q->abort_status;
+    memcpy(text, q->abort_text, sizeof text);
+    pthread_mutex_unlock(&q->lock);
+    return job_fail_and_tell(job, status, CTL_APPLICATION, text);
+}
+
+void job_end(struct swagg_job *job, int status, const char *text)
+{
+    struct requests *q = &job->requests;
+    pthread_mutex_lock(&q->lock);
+    if (!atomic_load(&q->aborted)) {
+        q->abort_status = status;
+        strncpy(q->abort_text, text, sizeof q->abort_text - 1);
+        atomic_store(&q->aborted, true);
+    }
+    pthread_mutex_unlock(&q->lock);
+    waker_wake(&job->waker);
+    pthread_mutex_lock(&job->lock);
+    job_check_end(job);
+    pthread_mutex_unlock(&job->lock);
+}
+
 void swagg_abort(struct swagg_job *job, const char *why)
 {
     char text[CTL_TEXT_MAX];
     if (!job || job->owner != getpid())
         return;
-    pthread_mutex_lock(&job->lock);
     snprintf(text, sizeof text, "rank %u aborted: %s", job->options.rank, why ? why : "no reason given");
-    if (!job->failure)
-        job_fail_and_tell(job, SWAGG_ERR_ABORTED, CTL_APPLICATION, text);
-    pthread_mutex_unlock(&job->lock);
+    job_end(job, SWAGG_ERR_ABORTED, text);
 }

@@ -9,8 +9,8 @@
 #include "membership.h"
 #include "network.h"
 #include "options.h"
-#include "overlap.h"
 #include "protocol/protocol.h"
+#include "requests.h"
 #include "spin.h"
 #include "swagg.h"
 #include "transfer/worker.h"
@@ -36,6 +36,15 @@ struct job_part {
     uint32_t resumed;
 };
 
+/* watch.h */
+struct watch {
+    uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
+    uint64_t tick_at;             /* watch_tick is due */
+    /* of reduces from which this rank has returned, while swagg_close waits for them; else UINT64_MAX */
+    uint64_t deadline;
+    uint64_t began; /* ... when it began to */
+};
+
 struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
@@ -46,34 +55,37 @@ struct swagg_job {
     const struct agg_protocol *protocol;
     const struct agg_worker *worker; /* of the job's protocol */
     struct waker waker;              /* for the caller, who sleeps on it: the memberships ring it */
-    pthread_mutex_t between;         /* has the membership thread that is at work between two calls */
+    struct requests requests;        /* has a lock of its own */
+    pthread_t progress_thread;       /* where options say that there is one */
+    bool has_progress_thread;
+    atomic_bool closing;     /* that thread is to end */
+    pthread_mutex_t between; /* has the membership thread that is at work between two calls */
     /* Whoever has the lock may keep it for long, and wakes the membership threads if they have something to
      * do after that: a call, swagg_close, or swagg_open. */
     atomic_bool busy;
     /* The rest is the caller's during a call, and that thread's between calls; of the parts, too. */
     pthread_mutex_t lock;
     struct agg_granted terms; /* of all parts: slots in all, the least chunks */
-    bool calling;             /* a call is in progress */
+    bool calling;             /* the streams have calls in progress */
+    uint32_t streamed;        /* calls that they were given */
+    bool in_thread;           /* the driver is the progress thread */
+    struct watch watch;
     struct spin spin;
     uint64_t progress_at;   /* when options.progress is due */
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
     int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
-    struct {
-        struct xfer_segment *segments; /* [n] */
-        struct overlap_range *ranges;  /* [2 * n] */
-        size_t n;
-    } room;                                   /* for vector calls; grows as they need it */
     struct compress compress;                 /* of compressed calls */
     uint64_t calls, elements, bytes;          /* of calls that succeeded */
-    uint64_t call_ns;                         /* that these took */
-    struct xfer_turnout turnout;              /* of the last one */
+    uint64_t call_ns;                         /* in which any of these was in flight */
+    uint64_t busy_since;                      /* ... up to here it is counted */
     uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
     struct waits waits;                       /* any thread may read it */
     struct {
         pthread_mutex_t lock;
         struct swagg_stats stats;
-    } shown; /* what any thread may see of the above while a call is in progress */
+        struct xfer_turnout turnout; /* of the last call that succeeded */
+    } shown;                         /* what any thread may see of the above while a call is in progress */
 };
 
 /* What struct agg_worker says of one stream, of all of a job's. An error of parts_begin leaves all of them as
@@ -85,6 +97,7 @@ int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer
 enum xfer_status parts_status(const struct swagg_job *job);
 bool parts_buffered(const struct swagg_job *job);
 uint64_t parts_left(const struct swagg_job *job);
+uint32_t parts_ended(const struct swagg_job *job); /* calls that all of them are done with */
 uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call);
 uint64_t parts_progress(const struct swagg_job *job);
 void parts_stats(const struct swagg_job *job, struct xfer_stats *out);
@@ -103,6 +116,13 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
 
 /* The same; the peers are told, in the same words. */
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text);
+
+/* The same from a thread that does not have the job's lock: whoever has it ends the job at once. Does nothing
+ * if it has failed already. */
+void job_end(struct swagg_job *job, int status, const char *text);
+
+/* Does what job_end has asked for; the lock's holder looks now and then. 0, or the job's failure. */
+int job_check_end(struct swagg_job *job);
 
 /* The same for a part's session that has failed, with the text from the switch or from a peer; those who have
  * to do with the job's other parts are told. */
@@ -123,14 +143,8 @@ void job_join_group(struct job_part *part);
 struct agg_stream_config job_stream_config(const struct job_part *part, const struct ctl_session *session,
                                            const struct keys_secret *shared);
 
-/* Room for a vector call of n segments. SWAGG_OK, or the job cannot go on. */
-int job_make_room(struct swagg_job *job, size_t n);
-
-/* In a job with a quorum: of the stream's call that has ended last. */
-const struct xfer_turnout *job_last_turnout(const struct swagg_job *job);
-
-/* Notes who is in the sums of a call that has just succeeded. */
-void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed);
+/* Notes who is in the sums of a call that has just succeeded. in: NULL, all ranks, for there is no quorum. */
+void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, const struct xfer_turnout *in);
 
 /* Shows other threads the job's totals as they are now. The stream is open. */
 void job_show(struct swagg_job *job);

@@ -1,10 +1,12 @@
 /* How a job comes to be, and how it ends. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "await.h"
 #include "drive.h"
 #include "kernels_chosen.h"
 #include "key_file.h"
@@ -362,6 +364,7 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     job->kernels = kernels;
     job->owner = getpid();
     job->waker = WAKER_NONE;
+    requests_open(&job->requests);
     compress_open(&job->compress, &job->options, job->kernels);
     pthread_mutex_init(&job->lock, NULL);
     pthread_mutex_init(&job->between, NULL);
@@ -374,6 +377,14 @@ static int find_network(struct swagg_job *job)
     char why[NETWORK_WORDS];
     const int rc = network_open(&job->network, &job->options, why);
     return rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "options.transport: %s", why) : SWAGG_OK;
+}
+
+static int start_progress_thread(struct swagg_job *job)
+{
+    const int rc = await_start_thread(job);
+    return rc < 0
+               ? job_fail(job, SWAGG_ERR_SYSTEM, "cannot start the job's progress thread: %s", strerror(-rc))
+               : SWAGG_OK;
 }
 
 /* Opens the job by one protocol. *reason: why the switch has refused it. */
@@ -394,6 +405,8 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : find_network(job);
     if (rc == SWAGG_OK)
         rc = open_all(job, deadline);
+    if (rc == SWAGG_OK && job->options.progress_thread)
+        rc = start_progress_thread(job);
     *reason = job->reason; /* the membership thread may set it from here on */
     atomic_store(&job->busy, false);
     pthread_mutex_unlock(&job->lock);
@@ -433,16 +446,24 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
 
 enum { LEAVE_WITHIN_MS = 1000, LOOK_EVERY_MS = 10 };
 
+/* Calls in flight are given up: the peers are told which. */
+static void cancel(struct swagg_job *job)
+{
+    const struct swagg_request *oldest = requests_first(&job->requests);
+    char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];
+    if (!oldest)
+        return;
+    snprintf(text, sizeof text, "rank %u closed the job before %s, which it had posted, was complete",
+             job->options.rank, describe_call(&job->options.names, &oldest->call, call));
+    job_end(job, SWAGG_ERR_ABORTED, text);
+}
+
 /* Buffered reduces still need this rank. If one fails, only the log can tell: there is no later call. */
 static void complete_reduces(struct swagg_job *job)
 {
-    struct watch watch;
     drive_lock(job);
-    if (!job->failure && parts_buffered(job)) {
-        watch_start(&watch, job, job->worker->oldest_call(job->parts[0].stream), monotonic_ns());
-        if (drive_buffered(job, &watch) < 0)
-            logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
-    }
+    if (!job->failure && parts_buffered(job) && drive_buffered(job) < 0)
+        logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
     drive_unlock(job);
 }
 
@@ -468,8 +489,11 @@ static bool is_leaving(struct job_part *part)
 static void leave(struct swagg_job *job)
 {
     const bool is_whole = job->parts[job->part_count - 1].stream != NULL;
-    if (is_whole)
+    if (is_whole) {
+        await_stop_thread(job);
+        cancel(job);
         complete_reduces(job);
+    }
     const uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
     if (is_whole)
         wait_while(job, drive_is_needed, until);
@@ -520,7 +544,6 @@ void swagg_close(struct swagg_job *job)
     pthread_mutex_destroy(&job->shown.lock);
     waits_close(&job->waits);
     compress_close(&job->compress);
-    free(job->room.segments);
-    free(job->room.ranges);
+    requests_close(&job->requests);
     free(job);
 }

@@ -353,7 +353,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, eal) + sizeof(char *) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, unused_too) + sizeof(int) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -407,6 +407,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->format = client_format(in->numbers);
     out->one_switch = in->uplink == SWAGG_UPLINK_NONE;
     out->buffer_reduces = in->reduce == SWAGG_REDUCE_BUFFERED;
+    out->progress_thread = in->progress_thread == SWAGG_PROGRESS_THREAD_ON;
     out->slots = power_of_two_below((unsigned)number_of(in, "slots"));
     out->window = (uint16_t)in->window;
     resolve_racks(out, in);
@@ -436,6 +437,7 @@ struct agg_wishes client_wishes(const struct client_options *o)
                                .format = o->format,
                                .slots = o->slots,
                                .window = o->window,
+                               .calls = SWAGG_REQUESTS_MAX,
                                .buffer_reduces = o->buffer_reduces,
                                .may_leave = c->patience_ns > 0,
                                .table = c->on ? &c->table : NULL,

@@ -57,6 +57,7 @@ struct client_options {
     enum xfer_checksum checksum;
     enum xfer_format format;
     bool buffer_reduces;
+    bool progress_thread;
     struct client_compression compression;
     uint16_t quorum, quorum_wait_ms; /* 0: sums have all ranks */
     bool one_switch;                 /* none above it is to take part */

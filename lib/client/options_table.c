@@ -15,6 +15,7 @@ static const char *const returns[] = {"complete", "buffered", NULL};
 static const char *const uplinks[] = {"configured", "none", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
 static const char *const compressions[] = {"none", "thc", NULL};
+static const char *const progress_threads[] = {"off", "on", NULL};
 static const char *const feedbacks[] = {"tensor", "off", NULL};
 
 enum { CLAMPED_ONE_IN_MOST = 1 << 20, PERCENT = 100, MTU_MAX = 65535 };
@@ -56,6 +57,8 @@ const struct option_field option_fields[] = {
     WORD(reduce, returns,
          "when a reduce returns on ranks that are not the root: when the sum is complete, or when their part "
          "is buffered"),
+    WORD(progress_thread, progress_threads,
+         "`on`: a thread of the job's goes on with posted calls while the program computes"),
     WORD(uplink, uplinks,
          "`none`: sums go no further than this switch, for jobs whose ranks are all at one switch of a tree"),
     WORD(numbers, numbers,

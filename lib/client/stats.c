@@ -105,30 +105,25 @@ static struct xfer_turnout everybody(const struct swagg_job *job, uint64_t eleme
     return t;
 }
 
-const struct xfer_turnout *job_last_turnout(const struct swagg_job *job)
-{
-    const void *stream = job->parts[0].stream;
-    return job->worker->turnout(stream, job->worker->ended(stream) - 1);
-}
-
-static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
+static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfer_call *call,
+                                   const struct xfer_turnout *in)
 {
     if (!xfer_gives(call->collective, call->root, job->options.rank))
         return (struct xfer_turnout){0};
-    if (!job->terms.quorum)
-        return everybody(job, call->count);
-    return compressed ? job->compress.turnout : *job_last_turnout(job);
+    return in ? *in : everybody(job, call->count);
 }
 
-void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, bool compressed)
+void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, const struct xfer_turnout *in)
 {
-    struct xfer_turnout *t = &job->turnout;
-    *t = of_call(job, call, compressed);
-    if (t->elements == 0) /* then nobody is in them */
-        *t = (struct xfer_turnout){.missed = t->missed};
-    job->partial_calls += t->partial > 0 || t->missed > 0;
-    job->left_out += t->left_out;
-    job->missed += t->missed;
+    struct xfer_turnout t = of_call(job, call, in);
+    if (t.elements == 0) /* then nobody is in them */
+        t = (struct xfer_turnout){.missed = t.missed};
+    job->partial_calls += t.partial > 0 || t.missed > 0;
+    job->left_out += t.left_out;
+    job->missed += t.missed;
+    pthread_mutex_lock(&job->shown.lock);
+    job->shown.turnout = t;
+    pthread_mutex_unlock(&job->shown.lock);
 }
 
 int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
@@ -138,8 +133,8 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
                            job && turnout ? "turnout.struct_size is not set: begin with SWAGG_TURNOUT_INIT"
                                           : "job or turnout is NULL");
     const size_t size = turnout->struct_size;
-    pthread_mutex_lock(&job->lock);
-    const struct xfer_turnout *t = &job->turnout;
+    pthread_mutex_lock(&job->shown.lock);
+    const struct xfer_turnout *t = &job->shown.turnout;
     struct swagg_turnout known = {.struct_size = size,
                                   .least = t->least,
                                   .most = t->most,
@@ -149,7 +144,7 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
                                   .missed = t->missed};
     memcpy(known.in_all, t->in_all, sizeof known.in_all);
     memcpy(known.in_some, t->in_some, sizeof known.in_some);
-    pthread_mutex_unlock(&job->lock);
+    pthread_mutex_unlock(&job->shown.lock);
     memset(turnout, 0, size);
     memcpy(turnout, &known, size < sizeof known ? size : sizeof known);
     return SWAGG_OK;

@@ -9,18 +9,21 @@
  *     swagg_close(job);
  *
  * Every rank must make the same collective calls in the same order. Collectives are swagg_allreduce,
- * swagg_allreducev, swagg_reduce and swagg_synchronize. They return by their deadlines, with the exact result
- * or with an error.
+ * swagg_allreducev, swagg_reduce and swagg_synchronize, which return by their deadlines, with the exact
+ * result or with an error; and swagg_post_allreduce, _allreducev and _reduce, which return at once: the call
+ * goes on while the program does something else (swagg_test, swagg_wait).
  *
  * Errors: functions that return int return SWAGG_OK or a negative enum swagg_status; swagg_last_error() has
- * what happened in words, and which ranks are missing. SWAGG_ERR_ARGUMENT changes nothing: the job goes on.
- * After any other error of a collective the job can only be closed, and later collectives return the same
- * error again. The other ranks get an error, too, at the latest in their next collective (with
- * SWAGG_REDUCE_BUFFERED: in the next one that gives them a sum).
+ * what happened in words, and which ranks are missing. SWAGG_ERR_ARGUMENT and SWAGG_ERR_FULL change nothing:
+ * the job goes on. After any other error of a collective the job can only be closed, and later collectives
+ * return the same error again. The other ranks get an error, too, at the latest in their next collective
+ * (with SWAGG_REDUCE_BUFFERED: in the next one that gives them a sum).
  *
- * Threads: different jobs may be used by different threads at once, but a job by one thread at a time, unless
- * a function says otherwise. A job runs a thread of its own for heartbeats (with several parameter servers,
- * one for each); it never touches the caller's buffers. A child process can only close a job that it
+ * Threads: any thread may make a job's collective calls, and several at once; a request is one thread's at a
+ * time. But the order in which a job's calls are made is one, the same on every rank: threads that make calls
+ * must agree on whose is next. swagg_close is for one thread, when no other is in a function with that job or
+ * one of its requests. A job runs a thread of its own for heartbeats (with several parameter servers, one for
+ * each), and another for posted calls, if options say so. A child process can only close a job that it
  * inherited by fork.
  *
  * Data: elements are in the host's byte order, addresses are text, times are in the unit that the name ends
@@ -84,6 +87,7 @@ enum swagg_op {
 
 /* 0 is success, errors are negative. "The text" is swagg_last_error(). */
 enum swagg_status {
+    SWAGG_IN_PROGRESS = 1, /* swagg_test: it has not ended */
     SWAGG_OK = 0,
     SWAGG_ERR_ARGUMENT = -1,  /* an argument or option is out of range; nothing was sent */
     SWAGG_ERR_NO_SWITCH = -2, /* swagg_open: nothing answered at that address, or not on its data ports */
@@ -94,6 +98,7 @@ enum swagg_status {
     SWAGG_ERR_ABORTED =
         -7, /* a peer gave up, or the switch's operator ended the job; the text has the reason */
     SWAGG_ERR_SYSTEM = -8, /* a system call failed (sockets, memory); the text has its errno */
+    SWAGG_ERR_FULL = -9,   /* as many calls are posted as may be; nothing was sent, the job goes on */
 };
 
 /* In which order the switch adds. */
@@ -146,6 +151,15 @@ enum swagg_protocol {
                                room: jobs share that room */
     SWAGG_PROTOCOL_AUTO = 2 /* by SwitchML; if the switch has no slots for the job, by ATP */
 };
+
+/* Who goes on with posted calls (docs/libswagg.md, "Posted calls"). */
+enum swagg_progress_thread {
+    SWAGG_PROGRESS_THREAD_OFF = 0, /* threads in a call of the job; between calls, at leisure, the job's own.
+                                      The default */
+    SWAGG_PROGRESS_THREAD_ON = 1 /* a thread that the job has for this: for programs that compute meanwhile */
+};
+
+enum { SWAGG_REQUESTS_MAX = 64 }; /* calls of a job that are posted, until their ends were asked for */
 
 enum { SWAGG_SERVERS_MAX = 16 }; /* parameter servers of a job */
 
@@ -239,8 +253,10 @@ struct swagg_options {
     const char *address; /* with a device: this rank's own, like "10.0.0.1/24" */
     const char
         *gateway;    /* with a device: the way to switches that are not in that subnet; NULL: there is none */
-    const char *eal; /* with a device: further arguments of DPDK's EAL. The next option comes behind this one,
-                        never where an older program has padding */
+    const char *eal; /* with a device: further arguments of DPDK's EAL. */
+
+    enum swagg_progress_thread progress_thread;
+    int unused_too; /* not read. The next option comes behind it: never where an older program has padding */
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 
@@ -289,6 +305,55 @@ struct swagg_segment {
 int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
                      enum swagg_type type, enum swagg_op op);
 
+/* A collective call that was posted. It ends when its sum is there, or with an error; its end is told once,
+ * by any status other than SWAGG_IN_PROGRESS of the functions below, which sets the pointer to NULL: then the
+ * tensors are the caller's again, and the request is gone. */
+struct swagg_request;
+
+/* How a call is posted. Begin with SWAGG_POST_DEFAULT. */
+struct swagg_post {
+    size_t struct_size;
+    int timeout_ms; /* from now on; 0 = call_timeout_ms */
+    uint64_t name;  /* as swagg_name_tensor, for this call; 0: what that has said */
+};
+#define SWAGG_POST_DEFAULT SWAGG_SIZED(struct swagg_post)
+
+/* Like the functions of the same names, but they return before there is a result. send and recv are in use
+ * until the call has ended, segments only until the function returns; what one call in flight receives must
+ * not overlap what another sends or receives. how may be NULL. SWAGG_OK: *request is the caller's; else it is
+ * NULL, and the call is not made. SWAGG_ERR_FULL: the ends of SWAGG_REQUESTS_MAX were not asked for yet.
+ * Calls of a job end in the order in which they were made, and may be tested and waited for in any. A
+ * deadline that passes ends the job, as in every collective. */
+int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count,
+                         enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                         struct swagg_request **request);
+int swagg_post_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                          struct swagg_request **request);
+int swagg_post_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
+                      enum swagg_op op, int root, const struct swagg_post *how,
+                      struct swagg_request **request);
+
+/* Whether it has ended: how, or SWAGG_IN_PROGRESS. Does not wait; without progress_thread it goes on with the
+ * job's calls. *request NULL: SWAGG_OK. */
+int swagg_test(struct swagg_request **request);
+
+/* Waits for its end: any status. *request NULL: SWAGG_OK. */
+int swagg_wait(struct swagg_request **request);
+
+/* Waits until one of n requests of a job has ended: *index says which, and the status is that one's. NULLs
+ * are passed over; if all are, *index is n. */
+int swagg_wait_any(struct swagg_request *requests[], size_t n, size_t *index);
+
+/* Waits for the ends of all: SWAGG_OK, or the status of the first that failed. They may be of several jobs.
+ */
+int swagg_wait_all(struct swagg_request *requests[], size_t n);
+
+/* A descriptor that is readable while a posted call of this job has ended whose end was not told; to be
+ * polled, not read or closed; the same each time, the job's until swagg_close. Or a negative status. Any
+ * thread. */
+int swagg_get_fd(struct swagg_job *job);
+
 /* On every rank, model[i] = the mean of all ranks' model[i], never compressed, the same bits on every rank.
  * For models that drift apart because compressed calls miss sums (best_effort_ms): call it now and then. A
  * collective like swagg_allreduce. */
@@ -314,18 +379,19 @@ struct swagg_turnout {
 };
 #define SWAGG_TURNOUT_INIT SWAGG_SIZED(struct swagg_turnout)
 
-/* Of the last collective that succeeded. From the thread that makes the calls. SWAGG_ERR_ARGUMENT: a pointer
+/* Of the last collective that succeeded. Any thread. SWAGG_ERR_ARGUMENT: a pointer
  * is NULL, or struct_size is not set. */
 int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 
 /* Ends the job on all ranks: the peers' calls fail with SWAGG_ERR_ABORTED and this text, and so do this
- * rank's. why may be NULL, and is copied. Any thread may call this until swagg_close; during a
- * collective of another thread it waits for that one's end. Not from log or progress. */
+ * rank's, those that are in progress at once. why may be NULL, and is copied. Any thread may call this until
+ * swagg_close. Not from log or progress. */
 void swagg_abort(struct swagg_job *job, const char *why);
 
-/* Leaves the job and frees everything. NULL is fine. Waits for buffered reduces, at most call_timeout_ms; if
- * one fails, the log has an error that names it. Then tells the switch, and waits for its answer, at most
- * 1 s. */
+/* Leaves the job and frees everything, its requests, too. NULL is fine. Calls that are in flight are
+ * cancelled: their tensors are the caller's, and on the peers they fail with SWAGG_ERR_ABORTED. Else waits
+ * for buffered reduces, at most call_timeout_ms; if one fails, the log has an error that names it. Then tells
+ * the switch, and waits for its answer, at most 1 s. */
 void swagg_close(struct swagg_job *job);
 
 /* Bytes of an element; 0: the type does not have this operation. The same for every switch. Any thread. */

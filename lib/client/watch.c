@@ -10,21 +10,30 @@ enum {
     TICK_MS = 100,        /* how exact deadlines, warnings and heartbeats are */
     STANDSTILL_MS = 1000, /* so late a tick says that the process did not run */
     WAIT_TEXT_MAX = 400,
-    LATE_TEXT_MAX = DESCRIBE_CALL_MAX + 64,
+    LATE_TEXT_MAX = 2 * DESCRIBE_CALL_MAX + 64,
     UNANSWERED_MANY = 3, /* questions: one or two are lost on the way */
 };
 
-void watch_start(struct watch *w, const struct swagg_job *job, const struct xfer_call *call, uint64_t now)
+void watch_start(struct watch *w, const struct swagg_job *job, uint64_t now)
 {
     *w = (struct watch){
-        .call = *call,
-        .chunks = parts_packets(job, call),
-        .began = now,
-        .deadline = now + job->options.call_timeout_ns,
         .warn_after = job->options.warn_after_ns,
         .warn_at = now + job->options.warn_after_ns,
         .tick_at = now + TICK_MS * NS_PER_MS,
+        .deadline = UINT64_MAX,
     };
+}
+
+void watch_go_on(struct watch *w, uint64_t now)
+{
+    if (w->tick_at < now)
+        w->tick_at = now;
+}
+
+uint64_t watch_deadline(const struct watch *w, struct swagg_job *job)
+{
+    const uint64_t deadline = requests_deadline(&job->requests);
+    return deadline < w->deadline ? deadline : w->deadline;
 }
 
 /* For two heartbeats it has not answered. */
@@ -100,27 +109,44 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     return text;
 }
 
-/* What is being waited for: this call's sum, or a reduce before it from which this rank has returned. */
-static const char *describe_late(const struct watch *w, const struct swagg_job *job, char text[LATE_TEXT_MAX])
+/* Which chunk of the oldest call is missing first, counted from 1. */
+static uint64_t lacked_chunk(const struct swagg_job *job, const struct swagg_request *oldest)
 {
-    char call[DESCRIBE_CALL_MAX];
-    if (parts_buffered(job))
+    uint64_t left = parts_left(job);
+    for (const struct swagg_request *r = oldest->next; r && r->state != REQUEST_QUEUED; r = r->next)
+        left -= parts_packets(job, &r->streamed);
+    return parts_packets(job, &oldest->streamed) - left + 1;
+}
+
+/* What is being waited for: the oldest call's sum, or a reduce before it from which this rank has returned.
+ * of: the call that cannot wait longer; NULL: it is the oldest. */
+static const char *describe_late(struct swagg_job *job, const struct swagg_request *of,
+                                 char text[LATE_TEXT_MAX])
+{
+    const struct describe_names *names = &job->options.names;
+    const struct swagg_request *oldest = requests_first(&job->requests);
+    char call[DESCRIBE_CALL_MAX], late[DESCRIBE_CALL_MAX];
+    if (parts_buffered(job) || !oldest)
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(&job->options.names, job->worker->oldest_call(job->parts[0].stream), call));
+                 describe_call(names, job->worker->oldest_call(job->parts[0].stream), call));
+    else if (of && of != oldest)
+        snprintf(text, LATE_TEXT_MAX, "%s: behind %s, which has no sum for chunk %" PRIu64 " of %" PRIu64,
+                 describe_call(names, &of->call, late), describe_call(names, &oldest->streamed, call),
+                 lacked_chunk(job, oldest), parts_packets(job, &oldest->streamed));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
-                 describe_call(&job->options.names, &w->call, call), w->chunks - parts_left(job) + 1,
-                 w->chunks);
+                 describe_call(names, &oldest->streamed, call), lacked_chunk(job, oldest),
+                 parts_packets(job, &oldest->streamed));
     return text;
 }
 
-static int fail_deadline(struct watch *w, struct swagg_job *job, uint64_t now)
+static int fail_deadline(struct swagg_job *job, const struct swagg_request *r, uint64_t began, uint64_t now)
 {
     struct ctl_session session;
     const struct job_part *blamed = find_blamed(job, &session);
     char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
     snprintf(text, sizeof text, "rank %u: %s within %.1f s: %s%s", job->options.rank,
-             describe_late(w, job, late), (double)(now - w->began) / NS_PER_S,
+             describe_late(job, r, late), (double)(now - began) / NS_PER_S,
              describe_wait(blamed, &session, wait), describe_trouble(blamed->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
@@ -136,32 +162,36 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
         char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX];
         logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
                      job->options.job, job->options.rank, (double)(now - since) / NS_PER_S,
-                     describe_late(w, job, late), describe_wait(blamed, &session, wait));
+                     describe_late(job, NULL, late), describe_wait(blamed, &session, wait));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }
     w->warn_at = since + w->warn_after;
 }
 
-/* A process that stood still has heard nobody meanwhile: the deadline moves by as much. */
-static void allow_for_standstill(struct watch *w, uint64_t now)
+/* A process that stood still has heard nobody meanwhile: deadlines move by as much. */
+static void allow_for_standstill(struct watch *w, struct swagg_job *job, uint64_t now)
 {
     const uint64_t late = now - w->tick_at;
-    if (late > STANDSTILL_MS * NS_PER_MS)
+    if (late <= STANDSTILL_MS * NS_PER_MS)
+        return;
+    requests_put_off(&job->requests, late);
+    if (w->deadline != UINT64_MAX)
         w->deadline += late;
 }
 
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
 {
-    allow_for_standstill(w, now);
+    allow_for_standstill(w, job, now);
     job_report(job, now);
     job_note_waits(job, now);
     job_show(job);
-    if (now >= w->deadline)
-        return fail_deadline(w, job, now);
+    const struct swagg_request *late = requests_overdue(&job->requests, now);
+    if (late || now >= w->deadline)
+        return fail_deadline(job, late, late ? late->began : w->began, now);
     if (now >= w->warn_at)
         warn(w, job, now);
-    uint64_t next = now + TICK_MS * NS_PER_MS;
-    w->tick_at = next < w->deadline ? next : w->deadline;
+    const uint64_t next = now + TICK_MS * NS_PER_MS, deadline = watch_deadline(w, job);
+    w->tick_at = next < deadline ? next : deadline;
     return SWAGG_OK;
 }

@@ -1,21 +1,17 @@
-/* What a call has to do in time: keep its deadline, warn while it waits, update the progress that heartbeats
- * tell. Times are in monotonic ns. Called with the job's lock held. */
+/* What calls have to do in time: keep their deadlines, warn while they wait, update the progress that
+ * heartbeats tell. Times are in monotonic ns. Called with the job's lock held. */
 #pragma once
 
 #include "job.h"
 
-struct watch {
-    struct xfer_call call;
-    uint64_t chunks; /* that the call takes */
-    uint64_t began, deadline;
-    uint64_t warn_after, warn_at; /* without progress; doubles with every warning */
-    uint64_t tick_at;             /* watch_tick is due */
-    /* without a result for so long the call is done with what it has; 0: it waits for all */
-    uint64_t patience;
-};
+/* The first call begins. */
+void watch_start(struct watch *w, const struct swagg_job *job, uint64_t now);
 
-/* Before the call begins in the stream. */
-void watch_start(struct watch *w, const struct swagg_job *job, const struct xfer_call *call, uint64_t now);
+/* A thread drives again: that no tick came meanwhile does not say that the process stood still. */
+void watch_go_on(struct watch *w, uint64_t now);
 
-/* To be called at tick_at or after it. 0, or the status of a call whose time is up. */
+/* The earliest deadline of all calls in flight. */
+uint64_t watch_deadline(const struct watch *w, struct swagg_job *job);
+
+/* To be called at tick_at or after it. 0, or the status of a job in which a call's time is up. */
 int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now);

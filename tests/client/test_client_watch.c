@@ -15,7 +15,7 @@ struct lonely {
     struct transport transport;
     struct job_part part;
     struct swagg_job job;
-    struct watch watch;
+    struct swagg_request request;
     unsigned now_ms;
     unsigned warned_ms[WARNINGS_MAX], warnings; /* when the log got a line */
 };
@@ -58,7 +58,12 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
     pthread_mutex_init(&l->part.membership.lock, NULL);
     struct xfer_call call = {
         .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = 27}; /* two chunks */
-    watch_start(&l->watch, &l->job, &call, 0);
+    requests_open(&l->job.requests);
+    l->request =
+        (struct swagg_request){.call = call, .streamed = call, .deadline = l->job.options.call_timeout_ns};
+    requests_append(&l->job.requests, &l->request);
+    requests_begun(&l->job.requests, REQUEST_STREAMED);
+    watch_start(&l->job.watch, &l->job, 0);
     script_begin(&l->script, XFER_ALLREDUCE, call.count, 0, false);
     for (struct xfer_send send; sml_stream_poll(l->script.stream, 0, &send);)
         ;
@@ -67,6 +72,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
 static void end(struct lonely *l)
 {
     pthread_mutex_destroy(&l->part.membership.lock);
+    requests_close(&l->job.requests);
     free(l->script.stream);
 }
 
@@ -74,7 +80,7 @@ static void wait_until(struct lonely *l, unsigned ms)
 {
     while (l->now_ms < ms) {
         l->now_ms += TICK_MS;
-        CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, l->now_ms * NS_PER_MS), SWAGG_OK);
+        CU_ASSERT_EQUAL(watch_tick(&l->job.watch, &l->job, l->now_ms * NS_PER_MS), SWAGG_OK);
     }
 }
 
@@ -118,11 +124,11 @@ TEST(a_word_that_is_newer_than_the_clock_is_no_silence)
 
     begin(&l, 200);
     l.job.options.call_timeout_ns = 1000 * NS_PER_MS;
-    l.watch.deadline = 1000 * NS_PER_MS;
+    l.request.deadline = 1000 * NS_PER_MS;
     l.part.membership.session.ready.lost_after_ms = 5000;
     l.part.membership.session.heard_at = 1000 * NS_PER_MS + 1;
     wait_until(&l, 900);
-    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 1000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    CU_ASSERT_EQUAL(watch_tick(&l.job.watch, &l.job, 1000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     CU_ASSERT_PTR_NULL(strstr(swagg_last_error(), "silent"));
     end(&l);
 }
@@ -132,11 +138,11 @@ TEST(a_word_that_is_newer_than_the_clock_is_no_silence)
 static const char *words_after(struct lonely *l, uint64_t heard_ms, uint64_t listened_ms)
 {
     begin(l, 200);
-    l->watch.deadline = l->watch.tick_at = 60000 * NS_PER_MS;
+    l->request.deadline = l->job.watch.tick_at = 60000 * NS_PER_MS;
     l->part.membership.session.ready.lost_after_ms = 5000;
     l->part.membership.session.heard_at = heard_ms * NS_PER_MS;
     l->part.membership.session.polled_at = listened_ms * NS_PER_MS;
-    CU_ASSERT_EQUAL(watch_tick(&l->watch, &l->job, 60000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    CU_ASSERT_EQUAL(watch_tick(&l->job.watch, &l->job, 60000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     end(l);
     return swagg_last_error();
 }
@@ -155,12 +161,12 @@ TEST(a_deadline_waits_for_a_process_that_stood_still)
     static struct lonely l;
 
     begin(&l, 3600000);
-    l.watch.deadline = 5000 * NS_PER_MS;
+    l.request.deadline = 5000 * NS_PER_MS;
     wait_until(&l, 4000);
-    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 34100 * NS_PER_MS), SWAGG_OK);
+    CU_ASSERT_EQUAL(watch_tick(&l.job.watch, &l.job, 34100 * NS_PER_MS), SWAGG_OK);
     l.now_ms = 34100;
     wait_until(&l, 34900);
-    CU_ASSERT_EQUAL(watch_tick(&l.watch, &l.job, 35000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
+    CU_ASSERT_EQUAL(watch_tick(&l.job.watch, &l.job, 35000 * NS_PER_MS), SWAGG_ERR_DEADLINE);
     end(&l);
 }
 

@@ -1,0 +1,184 @@
+#include "await.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "drive.h"
+#include "monotonic.h"
+
+enum { PROGRESS_US = 500 }; /* between calls of options.progress of a thread that does not drive */
+
+struct wanted {
+    struct swagg_request *const *requests;
+    size_t n;
+};
+
+/* One that has ended; n: none has. With either lock. */
+static size_t find_ended(const struct wanted *w)
+{
+    size_t i = 0;
+    while (i < w->n && (!w->requests[i] || w->requests[i]->state != REQUEST_ENDED))
+        i++;
+    return i;
+}
+
+static bool has_ended(struct swagg_job *job, void *ctx)
+{
+    const struct wanted *w = ctx;
+    (void)job;
+    return find_ended(w) < w->n;
+}
+
+/* With the lock of the requests: this thread drives no more. What was posted at the last moment is for
+ * whoever drives next, and for the job's own threads if nobody does. */
+static void hand_over(struct swagg_job *job)
+{
+    struct requests *q = &job->requests;
+    if (q->waiting > 0)
+        pthread_cond_broadcast(&q->changed);
+    else if (q->first && job->has_progress_thread)
+        pthread_cond_signal(&q->work);
+    else if (q->queued)
+        for (unsigned i = 0; i < job->part_count; i++)
+            membership_wake(&job->parts[i].membership);
+}
+
+/* With the same lock, which it gives back meanwhile: this thread drives. over: NULL, one round. */
+static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, bool in_thread)
+{
+    struct requests *q = &job->requests;
+    q->driving = true;
+    pthread_mutex_unlock(&q->lock);
+    drive_lock(job);
+    job->in_thread = in_thread;
+    if (!job->failure && over)
+        drive_until(job, over, ctx);
+    else if (!job->failure)
+        drive_once(job);
+    job->in_thread = false;
+    drive_unlock(job);
+    pthread_mutex_lock(&q->lock);
+    q->driving = false;
+    hand_over(job);
+}
+
+/* With the same lock: another thread drives. Somebody else's progress may be what it waits for. */
+static void sleep_until_changed(struct swagg_job *job)
+{
+    struct requests *q = &job->requests;
+    const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
+    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    q->waiting++;
+    if (!job->options.progress)
+        pthread_cond_wait(&q->changed, &q->lock);
+    else
+        pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &at);
+    q->waiting--;
+    if (!job->options.progress)
+        return;
+    pthread_mutex_unlock(&q->lock);
+    job->options.progress(job->options.progress_ctx);
+    pthread_mutex_lock(&q->lock);
+}
+
+size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n)
+{
+    struct requests *q = &job->requests;
+    struct wanted wanted = {requests, n};
+    size_t i;
+    pthread_mutex_lock(&q->lock);
+    while ((i = find_ended(&wanted)) == n)
+        if (q->driving)
+            sleep_until_changed(job);
+        else
+            drive_as_one(job, has_ended, &wanted, false);
+    pthread_mutex_unlock(&q->lock);
+    return i;
+}
+
+void await_push(struct swagg_job *job)
+{
+    struct requests *q = &job->requests;
+    pthread_mutex_lock(&q->lock);
+    const bool driving = q->driving;
+    if (!driving)
+        drive_as_one(job, NULL, NULL, false);
+    pthread_mutex_unlock(&q->lock);
+    if (driving)
+        waker_wake(&job->waker);
+}
+
+int await_end(struct swagg_request *r)
+{
+    struct swagg_job *job = r->job;
+    char call[DESCRIBE_CALL_MAX];
+    int rc = r->status;
+    describe_call(&job->options.names, &r->call, call);
+    if (r->error)
+        client_fail(rc, "the call cannot begin: %s", strerror(r->error));
+    else if (rc < 0) {
+        requests_failure(&job->requests);
+        if (r->posted)
+            client_fail(rc, "%s; this was %s, which rank %u had posted", swagg_last_error(), call,
+                        job->options.rank);
+    }
+    requests_give(&job->requests, r);
+    return rc;
+}
+
+int await_look(struct swagg_request *r)
+{
+    struct swagg_job *job = r->job;
+    struct requests *q = &job->requests;
+    pthread_mutex_lock(&q->lock);
+    if (r->state != REQUEST_ENDED && !q->driving && !job->has_progress_thread)
+        drive_as_one(job, NULL, NULL, false);
+    const bool ended = r->state == REQUEST_ENDED;
+    pthread_mutex_unlock(&q->lock);
+    return ended ? await_end(r) : SWAGG_IN_PROGRESS;
+}
+
+static bool has_nothing_to_do(struct swagg_job *job, void *ctx)
+{
+    (void)ctx;
+    return atomic_load(&job->closing) || !requests_first(&job->requests);
+}
+
+static void *run(void *arg)
+{
+    struct swagg_job *job = arg;
+    struct requests *q = &job->requests;
+    pthread_mutex_lock(&q->lock);
+    while (!atomic_load(&job->closing))
+        if (q->driving || !q->first)
+            pthread_cond_wait(&q->work, &q->lock);
+        else
+            drive_as_one(job, has_nothing_to_do, NULL, true);
+    pthread_mutex_unlock(&q->lock);
+    return NULL;
+}
+
+/* Signals are the application's business: this thread takes none. */
+int await_start_thread(struct swagg_job *job)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&job->progress_thread, NULL, run, job);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    job->has_progress_thread = rc == 0;
+    return -rc;
+}
+
+void await_stop_thread(struct swagg_job *job)
+{
+    if (!job->has_progress_thread)
+        return;
+    pthread_mutex_lock(&job->requests.lock);
+    atomic_store(&job->closing, true);
+    pthread_cond_signal(&job->requests.work);
+    pthread_mutex_unlock(&job->requests.lock);
+    waker_wake(&job->waker);
+    pthread_join(job->progress_thread, NULL);
+    job->has_progress_thread = false;
+}

@@ -1,0 +1,92 @@
+/* The calls that a job has in flight, and those that were posted and have ended since. Any thread posts; one
+ * at a time, the driver (drive.h), has the job's lock, hands them to the streams in the order in which they
+ * were posted, and ends them in that order.
+ *
+ * What says "driver" is written with both locks, the job's and this one, and read with either. Functions take
+ * this one themselves. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "describe.h"
+#include "own_fd.h"
+#include "swagg.h"
+#include "transfer/segments.h"
+#include "wire/control.h"
+
+enum request_state {
+    REQUEST_QUEUED,   /* the streams do not have it yet */
+    REQUEST_NORMS,    /* they have the norms of a compressed one */
+    REQUEST_STREAMED, /* they have it, or a compressed one's indices */
+    REQUEST_ENDED,
+};
+
+struct swagg_request {
+    struct swagg_job *job;
+    struct xfer_call call;         /* as it was made */
+    struct xfer_segment only;      /* the place of a single one */
+    struct xfer_segment *segments; /* [n] */
+    size_t n;
+    bool compressed, posted; /* posted: the program has it until it was told its end */
+    uint64_t name;           /* of the tensor, if it is compressed; 0: none */
+    uint64_t began, deadline;
+    /* the driver's */
+    enum request_state state;
+    struct xfer_call streamed; /* what the streams have of it now: itself, norms or indices */
+    struct xfer_segment part;  /* ... of a compressed one */
+    uint32_t number;           /* ... as the streams count calls */
+    int status;                /* once it has ended */
+    int error;                 /* SWAGG_ERR_ARGUMENT: what the streams say, an errno; else 0 */
+    struct swagg_request *next;
+};
+
+struct requests {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;             /* some request has ended, or nobody drives any more */
+    pthread_cond_t work;                /* for the job's progress thread: there is something to drive */
+    struct swagg_request *first, *last; /* in flight, in the order in which they were posted */
+    struct swagg_request *queued;       /* the first of them that the streams do not have yet */
+    struct swagg_request *slots[SWAGG_REQUESTS_MAX]; /* [out]: posted, and their ends not told yet */
+    unsigned out, ended;                             /* ended: of these */
+    struct waker bell; /* holds a byte while some have ended; opened when it is asked for */
+    bool driving;      /* some thread drives */
+    unsigned waiting;  /* threads that sleep on `changed` */
+    uint64_t name;     /* of the tensor of the next compressed call */
+    int failure;       /* of the job; 0: all is well */
+    char failure_text[CLIENT_TEXT_MAX];
+    atomic_bool aborted; /* the driver is to end the job with this text */
+    int abort_status;
+    char abort_text[CTL_TEXT_MAX];
+};
+
+void requests_open(struct requests *q);
+void requests_close(struct requests *q);
+
+/* The job's failure, which becomes this thread's last error; or 0. */
+int requests_failure(struct requests *q);
+
+/* Takes room for a posted one: NULL, there are as many as there may be. Gives it back, with the segments of
+ * whichever kind. */
+struct swagg_request *requests_take(struct requests *q);
+void requests_give(struct requests *q, struct swagg_request *r);
+
+/* Puts it behind the others. SWAGG_OK, or the job's failure, as above. */
+int requests_append(struct requests *q, struct swagg_request *r);
+
+/* For the driver: the oldest in flight, and the first that is to begin; NULL: there is none. */
+struct swagg_request *requests_first(struct requests *q);
+struct swagg_request *requests_queued(struct requests *q);
+
+/* The streams have the first of those that were queued, or cannot have it; the oldest has ended. */
+void requests_begun(struct requests *q, enum request_state state);
+void requests_end(struct requests *q, struct swagg_request *r, int status, int error);
+
+/* The job has failed: all end with this status. */
+void requests_fail(struct requests *q, int status, const char *text);
+
+/* The earliest deadline of all in flight; UINT64_MAX: none is. The first whose deadline has passed, or NULL.
+ * All move by so much. */
+uint64_t requests_deadline(struct requests *q);
+const struct swagg_request *requests_overdue(struct requests *q, uint64_t now);
+void requests_put_off(struct requests *q, uint64_t by);
