@@ -10,6 +10,7 @@
 #include "chip_protocol.h"
 #include "command_line.h"
 #include "curves/curves.h"
+#include "hosts/run.h"
 #include "incast.h"
 #include "runner.h"
 #include "scale/scale.h"
@@ -266,6 +267,34 @@ static int atp(int argc, char **argv)
     return (a.measure ? atp_measure_table() : atp_run(a.first, a.count)) ? EXIT_GOOD : EXIT_BAD;
 }
 
+/* swagg-sim hosts */
+
+struct hosts_arguments {
+    uint64_t first, count;
+    bool trace;
+};
+
+#define FIELD(member) offsetof(struct hosts_arguments, member)
+
+static const struct option_row hosts_rows[] = {
+    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX, "how many scenarios; default 1000"},
+    {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
+    {"trace", 0, NULL, option_flag, FIELD(trace), 0, 0, "show what happens"},
+};
+#undef FIELD
+
+static int hosts(int argc, char **argv)
+{
+    struct hosts_arguments a = {.first = 1, .count = 1000};
+    const int status = read_line("usage: swagg-sim hosts [OPTION...]\n"
+                                 "Plays jobs whose ranks sum in the memory of their hosts first.\n",
+                                 ROWS(hosts_rows), &a, argc, argv);
+
+    if (status != OPTIONS_READ)
+        return status;
+    return hosts_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+}
+
 /* swagg-sim incast */
 
 static const struct option_row incast_rows[] = {
@@ -317,6 +346,7 @@ static const struct {
     {"run", run, "play scenarios by their seeds, or one, and show what happens"},
     {"tat", tat, "time of an allreduce: our timer beside the paper's"},
     {"atp", atp, "play scenarios of ATP; how its jobs share a link; curves at 100 Gb/s"},
+    {"hosts", hosts, "play jobs whose ranks share hosts: deaths at any step, rails through a bad network"},
     {"incast", incast, "calls of many ranks behind one server's link"},
     {"scale", scale, "trees of switches with 240 and 3,600 workers"},
 };

@@ -1,0 +1,308 @@
+#include "hosts/rail.h"
+
+#include <stdlib.h>
+
+#include "kernels_chosen.h"
+#include "memory.h"
+#include "process_drive.h"
+#include "switchml/worker.h"
+
+enum { TICK_MS = 100, LEAVE_WITHIN_MS = 1000, HELP_POLL_MS = 10 };
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void say(struct rail *r, enum rail_said what)
+{
+    if (what == RAIL_FAILED && r->told)
+        return;
+    r->told |= what == RAIL_FAILED;
+    r->cfg.said(r->cfg.ctx, what);
+}
+
+static void open_stream(struct rail *r)
+{
+    struct process *p = &r->p;
+    const struct keys_secret shared = ctl_session_shared(&p->session);
+
+    drive_adopt(p);
+    const struct sml_stream_config cfg = {
+        .rank = (uint16_t)r->cfg.host,
+        .workers = (uint16_t)r->cfg.hosts,
+        .format = p->terms.format,
+        .slots = p->terms.slots,
+        .chunk_bytes = p->terms.chunk_bytes,
+        .job = p->session.ready.job,
+        .checksum = sml_terms_checksum(&p->terms),
+        .shared = &shared,
+        .first_tag = p->terms.first_tag,
+        .kernels = kernels_or_exit(),
+    };
+    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
+}
+
+/* Turns: true, if there may be more to do now */
+
+static bool joining_turn(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    if (p->session.state == CTL_SESSION_READY) {
+        open_stream(r);
+        p->phase = PROCESS_COMPUTING;
+        say(r, RAIL_OPEN);
+        return true;
+    }
+    if (p->session.state == CTL_SESSION_FAILED && !p->failed) {
+        drive_fail(p, p->session.failure.text);
+        say(r, RAIL_FAILED);
+    }
+    return false;
+}
+
+static bool end_call(struct rail *r, bool well)
+{
+    r->p.phase = PROCESS_COMPUTING;
+    drive_report(&r->p);
+    say(r, well ? RAIL_SUMMED : RAIL_FAILED);
+    return true;
+}
+
+static bool tick(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    drive_report(p);
+    p->tick_at = earlier(process_now(p) + TICK_MS * MS, r->deadline);
+    return process_now(p) < r->deadline ||
+           drive_fail_and_tell(p, CTL_DEADLINE, "the deadline has passed in a rail");
+}
+
+static bool calling_turn(struct rail *r)
+{
+    struct process *p = &r->p;
+    const enum xfer_status status = sml_stream_status(p->stream);
+    bool well = true;
+
+    if (status == XFER_DONE)
+        return end_call(r, true);
+    if (status == XFER_MISMATCH)
+        return end_call(r, drive_fail_and_tell(p, CTL_MISMATCH, "hosts called different collectives"));
+    if (status == XFER_REJECTED && !p->rejected)
+        ctl_session_rejected(&p->session, process_now(p));
+    p->rejected = status == XFER_REJECTED;
+    if (p->changed)
+        well = drive_follow_session(p);
+    else if (process_now(p) >= p->tick_at)
+        well = tick(r);
+    else if (p->rejoining || drive_exchange(p) == 0)
+        return false;
+    return well || end_call(r, false);
+}
+
+static bool computing_turn(struct rail *r)
+{
+    drive_between_calls(&r->p);
+    if (r->p.failed)
+        say(r, RAIL_FAILED);
+    return false;
+}
+
+static bool is_needed(const struct process *p)
+{
+    return p->stream != NULL && !p->failed &&
+           (p->session.state == CTL_SESSION_REJOINING || p->session.generation != p->generation ||
+            sml_stream_timer(p->stream) != UINT64_MAX);
+}
+
+static bool helping_turn(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    if (p->stream != NULL)
+        drive_between_calls(p);
+    if (is_needed(p) && process_now(p) < p->phase_ends)
+        return false;
+    ctl_session_leave(&p->session, process_now(p));
+    p->phase = PROCESS_LEAVING;
+    return true;
+}
+
+static bool leaving_turn(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    if (p->session.state == CTL_SESSION_LEAVING && process_now(p) < p->phase_ends)
+        return false;
+    p->phase = PROCESS_EXITED;
+    return false;
+}
+
+static bool phase_turn(struct rail *r)
+{
+    switch (r->p.phase) {
+    case PROCESS_JOINING:
+        return joining_turn(r);
+    case PROCESS_COMPUTING:
+        return computing_turn(r);
+    case PROCESS_CALLING:
+        return calling_turn(r);
+    case PROCESS_HELPING:
+        return helping_turn(r);
+    case PROCESS_LEAVING:
+        return leaving_turn(r);
+    default:
+        return false;
+    }
+}
+
+/* Time */
+
+static uint64_t next_wake(const struct process *p)
+{
+    const uint64_t at = drive_is_held_back(p) ? UINT64_MAX : ctl_session_timer(&p->session);
+    const uint64_t stream = p->stream != NULL && !p->rejoining ? sml_stream_timer(p->stream) : UINT64_MAX;
+
+    switch (p->phase) {
+    case PROCESS_COMPUTING:
+        return earlier(at, p->guest_waits ? stream : UINT64_MAX);
+    case PROCESS_CALLING:
+        return earlier(earlier(at, p->tick_at), stream);
+    case PROCESS_HELPING:
+        return earlier(earlier(at, process_now(p) + HELP_POLL_MS * MS), earlier(p->phase_ends, stream));
+    case PROCESS_LEAVING:
+        return earlier(at, p->phase_ends);
+    default:
+        return at;
+    }
+}
+
+static void on_wake(void *ctx, uint64_t at);
+
+static void turn(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    if (process_is_over(p))
+        return;
+    do
+        drive_control(p);
+    while (phase_turn(r) || p->control.first != NULL);
+    drive_control(p);
+    const uint64_t at = next_wake(p);
+    if (!process_is_over(p) && at < p->wake_at) {
+        p->wake_at = at;
+        sim_at(p->cfg.sim, at, on_wake, r, at);
+    }
+}
+
+static void on_wake(void *ctx, uint64_t at)
+{
+    struct rail *r = ctx;
+
+    if (at != r->p.wake_at)
+        return;
+    r->p.wake_at = UINT64_MAX;
+    turn(r);
+}
+
+/* Life and death */
+
+void rail_start(struct rail *r, const struct rail_config *cfg)
+{
+    const struct sml_terms wish = {
+        .format = XFER_FORMAT_TYPED, .mode = cfg->mode, .slots = cfg->slots, .chunk_bytes = cfg->chunk_bytes};
+    struct ctl_session_config session = {.rank = (uint16_t)cfg->host,
+                                         .size = (uint16_t)cfg->hosts,
+                                         .incarnation = cfg->incarnation,
+                                         .join = {.data_port = (uint16_t)(cfg->port + 1)},
+                                         .worker = &sml_worker,
+                                         .join_deadline_ns = cfg->join_timeout_ns};
+
+    *r = (struct rail){.cfg = *cfg,
+                       .p = {.cfg = {.sim = cfg->sim,
+                                     .star = cfg->star,
+                                     .oracle = cfg->oracle,
+                                     .rank = cfg->host,
+                                     .host = cfg->host},
+                             .phase = PROCESS_JOINING,
+                             .control.port = cfg->port,
+                             .data.port = (uint16_t)(cfg->port + 1),
+                             .wake_at = UINT64_MAX,
+                             .seen_state = CTL_SESSION_JOINING,
+                             .formation = memory_of(sizeof(struct formation))}};
+    snprintf(r->p.name, sizeof r->p.name, "%s.%u", cfg->name, cfg->host);
+    sml_terms_build(&session.join.terms, &wish);
+    memcpy(session.join.name, cfg->name, sizeof session.join.name);
+    ctl_session_init(&r->p.session, &session, cfg->sim->now);
+    turn(r);
+}
+
+void rail_free(struct rail *r)
+{
+    socket_drain(&r->p.control);
+    socket_drain(&r->p.data);
+    free(r->p.stream);
+    free(r->p.formation);
+    *r = (struct rail){.p.phase = PROCESS_EXITED};
+}
+
+void rail_sum(struct rail *r, const struct xfer_call *call, void *elements, uint64_t deadline)
+{
+    struct process *p = &r->p;
+
+    r->deadline = deadline;
+    p->phase = PROCESS_CALLING;
+    p->tick_at = earlier(process_now(p) + TICK_MS * MS, deadline);
+    p->rejected = false;
+    p->changed = true;
+    if (!p->failed && sml_stream_begin(p->stream, call, elements, elements, process_now(p)) != 0)
+        oracle_fail(r->cfg.oracle, "%s: a share cannot be summed", p->name);
+    if (p->failed)
+        end_call(r, false);
+    turn(r);
+}
+
+void rail_abort(struct rail *r, enum ctl_reason reason, const char *why)
+{
+    if (!process_is_over(&r->p) && !r->p.failed)
+        drive_fail_and_tell(&r->p, reason, why);
+    r->told = true;
+    turn(r);
+}
+
+void rail_close(struct rail *r)
+{
+    struct process *p = &r->p;
+
+    if (p->phase >= PROCESS_HELPING)
+        return;
+    p->phase = PROCESS_HELPING;
+    p->phase_ends = process_now(p) + LEAVE_WITHIN_MS * MS;
+    turn(r);
+}
+
+void rail_kill(struct rail *r)
+{
+    r->p.phase = PROCESS_KILLED;
+}
+
+bool rail_is_over(const struct rail *r)
+{
+    return process_is_over(&r->p);
+}
+
+bool rail_receive(struct rail *r, struct frame *f)
+{
+    struct process *p = &r->p;
+
+    if (process_is_over(p) || (f->host_port != p->control.port && f->host_port != p->data.port))
+        return false;
+    const bool is_data = f->host_port == p->data.port;
+    socket_put(is_data ? &p->data : &p->control, f);
+    if (!is_data || p->phase == PROCESS_CALLING || p->guest_waits)
+        turn(r);
+    return true;
+}
