@@ -60,7 +60,7 @@ offloading() {
 }
 
 # The same through the shim; the sums must have been the switch's, also where the shim would measure that Open MPI is faster.
-measure_offloaded() { # NAME OP "BYTES ITERATIONS WARM-UPS"
+measure_offloaded() { # NAME OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
     local before options
     [ ! -s "$(record_of "$1,$2")" ] || return 0
     before=$(net_telemetry /swagg/counters results)

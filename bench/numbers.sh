@@ -7,12 +7,14 @@
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/best.sh
+. "$(dirname "${BASH_SOURCE[0]}")/best.sh"
 
 runs=$1
 records=$2
 quick=${3:-}
 
-# --- the best of Open MPI: coll_tuned's algorithms by number, and for those that cut tensors, in which segments -----------------
+# --- the best of Open MPI (best.sh) ----------------------------------------------------------------------------------------------
 
 ALLREDUCE=(1 2 3 4 6 "5 "{16384,65536,262144,1048576})
 REDUCE=(1 7 {2..6}" "{32768,131072,524288})
@@ -20,57 +22,9 @@ if [ -n "$quick" ]; then
     ALLREDUCE=(4 6 "5 65536")
     REDUCE=(7 "3 65536")
 fi
-SHORT="4M 1 1" # enough to tell which of them to try in full
-FINALISTS=2
 TENSOR="20M 2 1"
 FREE_TENSOR="16M 8 2"
 [ -z "$quick" ] || FINALISTS=1 TENSOR="8M 1 1"
-
-tuned() { # OP "ALGORITHM [SEGMENT]"
-    local algorithm segment
-    read -r algorithm segment <<<"$2"
-    printf -- '--mca\ncoll_tuned_use_dynamic_rules\n1\n--mca\ncoll_tuned_%s_algorithm\n%s\n' "$1" "$algorithm"
-    [ -z "$segment" ] || printf -- '--mca\ncoll_tuned_%s_algorithm_segmentsize\n%s\n' "$1" "$segment"
-}
-
-# Candidates as they are named in records: ALGORITHM or ALGORITHM_SEGMENT.
-try() { # STAGE OP TENSOR CANDIDATE
-    local options
-    mapfile -t options < <(tuned "$2" "${4/_/ }")
-    measure "$setting,$1_$4" "$2" "$3" "${options[@]}"
-}
-
-# The names of the fastest of a stage, the first first.
-fastest() { # STAGE OP COUNT
-    python3 - "$records" "$setting" "$@" <<'END'
-import glob, json, os, sys
-records, setting, stage, op, count = sys.argv[1:]
-time = {}
-for path in glob.glob(f"{records}/1,{setting},{stage}_*,{op}.json"):
-    candidate = os.path.basename(path).split(",")[2][len(stage) + 1:]
-    time[candidate] = json.load(open(path))[0]["median_us"]
-print(*sorted(time, key=time.get)[:int(count)], sep="\n")
-END
-}
-
-# Once, in the first run. Then `best` is what fastest says of the last stage.
-search() { # OP TENSOR CANDIDATE...
-    local op=$1 tensor=$2 candidate
-    shift 2
-    [ "$run" = 1 ] || return 0
-    for candidate in "$@"; do
-        try short "$op" "$SHORT" "${candidate/ /_}"
-    done
-    for candidate in $(fastest short "$op" $FINALISTS); do
-        try full "$op" "$tensor" "$candidate"
-    done
-}
-
-measure_best() { # OP TENSOR
-    local options
-    mapfile -t options < <(tuned "$1" "$(fastest full "$1" 1 | tr _ ' ')")
-    measure "$setting,best" "$1" "$2" "${options[@]}"
-}
 
 # --- what is measured --------------------------------------------------------------------------------------------------------
 
@@ -135,17 +89,10 @@ measure_numbers() {
     printf '  run %s: many tensors: %s\n' "$run" "$(cat "$(record_of "$setting,libswagg,tensors")")"
 }
 
-# Open MPI as it chooses and at its best, over a bridge.
-search_and_measure() { # OP CANDIDATE...
-    search "$1" "$tensor" "${@:2}"
-    measure "$setting,openmpi" "$1" "$tensor"
-    measure_best "$1" "$tensor"
-}
-
 on_bridge() {
     net_bridge
-    search_and_measure allreduce "${ALLREDUCE[@]}"
-    [ "$setting" = cpu ] || search_and_measure reduce "${REDUCE[@]}"
+    search_and_measure allreduce "$tensor" "${ALLREDUCE[@]}"
+    [ "$setting" = cpu ] || search_and_measure reduce "$tensor" "${REDUCE[@]}"
     net_bridge_remove
 }
 

@@ -1,12 +1,13 @@
 """Types, numbers on the wire, many tensors, and every size beside the best of Open MPI: what numbers.sh measured."""
 import collections
 import json
-import re
 import sys
 from functools import partial
 
+import best
 import records
 import rooms
+from best import size_name
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
@@ -93,14 +94,6 @@ def bound_seconds(setting, tensor=TENSOR):
 def best_share(op, hosts):
     """Of Open MPI's best."""
     return TCP_FRAMING * (2 * (hosts - 1) / hosts if op == "allreduce" else 1 + (hosts - 2) * SEGMENT / TENSOR)
-
-ALGORITHMS = {
-    "allreduce": {"1": "linear", "2": "reduce, then broadcast", "3": "recursive doubling", "4": "ring", "5": "segmented ring",
-                  "6": "Rabenseifner's"},
-    "reduce": {"1": "linear", "2": "chain", "3": "pipeline", "4": "binary tree", "5": "binomial tree", "6": "in-order binary tree",
-               "7": "Rabenseifner's"},
-}
-CANDIDATE = re.compile(r"(short|full)_(\d+)(?:_(\d+))?")
 
 READING = """
 Four hosts, for two figures eight and for two sixteen, one rank each, MTU 1500, segmentation offloads off; float unless another type is named. The baseline is Open MPI 4.1 (`pml
@@ -195,18 +188,6 @@ def cpu_of(reports):
             for setting in PLAYED for op in ("allreduce", "reduce") if (setting, "swagg", op) in reports]
 
 
-def candidates_of(reports):
-    """What was tried of Open MPI's, as {setting, op, stage, algorithm, segment, seconds}"""
-    found = []
-    for setting, variant, op, *_ in reports:
-        match = CANDIDATE.fullmatch(variant)
-        if match:
-            stage, algorithm, segment = match.groups()
-            found.append({"setting": setting, "op": op, "stage": stage, "algorithm": algorithm, "segment": int(segment or 0),
-                          "seconds": taken(reports, setting, variant, op)[0]})
-    return sorted(found, key=lambda row: (row["setting"], row["op"], row["stage"], row["seconds"]))
-
-
 def arithmetic_figures(arithmetic):
     return {**{f"{row['what'].replace(' ', '_')}_ns_a_float": row["ns"] for row in arithmetic["conversions"]},
             **{f"{row['op']}_{row['type']}_ns_a_kib": row["ns"] for row in arithmetic["operations"]},
@@ -247,14 +228,10 @@ def collect(directory):
     arithmetic = json.loads(records.text(directory, "operations.json"))
     figures = found(ways(directory)) | arithmetic_figures(arithmetic)
     return {"measured": records.measured(len(figures["scaling_overhead"]), MEASURES), "figures": figures, "sizes": sizes_of(reports),
-            "choices": choices_of(reports), "bounds": bounds_of(reports), "cpu": cpu_of(reports), "tried": candidates_of(reports), "arithmetic": arithmetic}
+            "choices": choices_of(reports), "bounds": bounds_of(reports), "cpu": cpu_of(reports), "tried": best.candidates_of(reports), "arithmetic": arithmetic}
 
 
 # --- pages ----------------------------------------------------------------------------------------------------------
-
-def size_name(size):
-    return next(f"{size >> shift} {unit}" for shift, unit in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if size >> shift)
-
 
 def places_of(data):
     """Those that were measured."""
@@ -291,17 +268,6 @@ def cpu_table(data):
     return table(("through the switch", "time (ms)", "CPU of all hosts (ms)", "CPU of swagg (ms)"), rows)
 
 
-def candidate_name(row):
-    segment = f", segments of {size_name(row['segment'])}" if row["segment"] else ""
-    return f"{ALGORITHMS[row['op']][row['algorithm']]} ({row['algorithm']}){segment}"
-
-
-def tried_table(data):
-    rows = [(f"{row['op']}, {SEARCHED[row['setting']]}, {'4 MiB' if row['stage'] == 'short' else 'in full'}", candidate_name(row),
-             f"{row['seconds']:.3f}") for row in data["tried"]]
-    return table(("what", "algorithm", "seconds"), rows, "llr")
-
-
 def numbers_page(data):
     slowest = "; ".join(f"with swagg {PLACES[place][0]} {worst(data, place)}" for place in places_of(data))
     ratio = Sample(data["figures"]["allreduce_200mbit_vs_best"]).median
@@ -313,7 +279,7 @@ def numbers_page(data):
         tables = ["Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), *(["What a call takes of the CPUs:", cpu_table(data)] if "cpu" in data else []), *tables,
                   "What the shim measured and chose:", choice_table(data)]
     return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
-                        "What was tried to find Open MPI's best:", tried_table(data), "## How it is measured", READING.strip()])
+                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip()])
 
 
 def operation_table(arithmetic):

@@ -22,6 +22,7 @@ import allreduce
 import atp
 import atp_sim
 import dataplane
+import hosts
 import idle
 import loss
 import numbers_bench
@@ -105,6 +106,21 @@ def pytorch_records(directory):
                 put(directory, f"{run},{links},{way}.json", {"step_s": [run * (2 if way == "gloo" else 1)] * 3, "gradient_bytes": 25000000})
         put(directory, f"{run},calls,python.json", {"call_us": {"8": 200, "1048576": 11000}})
         put(directory, f"{run},calls,c.json", [{"bytes": size, "mean_us": us, "wrong": 0} for size, us in ((8, 100), (1 << 20, 10000))])
+
+
+def hosts_records(directory):
+    """Four times as fast as each rank for itself."""
+    for run in RUNS:
+        for setting in hosts.SETTINGS:
+            for variant, seconds in (("openmpi", 3), ("best", 2), ("flat", 4), ("swagg", 1)):
+                put(directory, f"{run},{setting},{variant},allreduce.json", [mpi_row(4096, seconds * run)])
+        for variant, seconds in (("openmpi", 2), ("ucx", 1), ("swagg", 1)):
+            for part, kib in zip(hosts.PARTS, (4, 128, 4096)):
+                put(directory, f"{run},one,{variant},{part}.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
+    put(directory, "1,one,memory,shared.json", {"ranks": 4, "bytes": 10 << 20})
+    for setting in hosts.SETTINGS:
+        for variant in ("short_4", "short_han_1048576", "full_han_adapt_65536", "full_han_simple"):
+            put(directory, f"1,{setting},{variant},allreduce.json", [mpi_row(4096, 2)])
 
 
 def core_records(directory):
@@ -243,7 +259,7 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_loop_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
             "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4),
-            "pytorch": ("ddp_step_200mbit_vs_gloo", 2)}
+            "pytorch": ("ddp_step_200mbit_vs_gloo", 2), "hosts": ("hosts_4x4_200mbit_vs_flat", 4)}
 
 
 def run_report(*arguments):

@@ -479,7 +479,8 @@ net_server_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
 
 # --- Open MPI --------------------------------------------------------------------------------------------------
 
-# Runs an MPI program, its ranks dealt to the hosts in turn; mpirun runs in h0. Options before "--" are mpirun's.
+# Runs an MPI program, its ranks dealt to the hosts in turn; mpirun runs in h0. Options before "--" are mpirun's. NET_MAP_BY=slot: host
+# by host, as mpirun does by itself. NET_BTL, NET_PML: what carries Open MPI's messages.
 net_mpirun() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
     local ranks=$1 options=() hosts='' i
     shift
@@ -495,8 +496,8 @@ net_mpirun() { # RANKS [MPIRUN OPTION...] -- PROGRAM [ARGUMENT...]
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         net_exec 0 unshare --uts sh -c 'hostname h0; exec "$@"' sh \
         mpirun --mca plm_rsh_agent "$NET_LIB/netns-rsh" --mca orte_tmpdir_base "$NET_DIR" \
-        --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include "$NET_SUBNET.0/24" \
+        --mca pml "${NET_PML:-ob1}" --mca btl "${NET_BTL:-tcp,self}" --mca btl_tcp_if_include "$NET_SUBNET.0/24" \
         --mca oob_tcp_if_include "$NET_SUBNET.0/24" \
         --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 \
-        --map-by node -n "$ranks" -H "$hosts" "${options[@]}" "$@" </dev/null
+        --map-by "${NET_MAP_BY:-node}" -n "$ranks" -H "$hosts" "${options[@]}" "$@" </dev/null
 }

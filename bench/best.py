@@ -1,0 +1,42 @@
+"""What was tried to find the best that Open MPI has: best.sh's records, and a table of them."""
+import re
+
+from figures import table
+
+ALGORITHMS = {
+    "allreduce": {"1": "linear", "2": "reduce, then broadcast", "3": "recursive doubling", "4": "ring", "5": "segmented ring",
+                  "6": "Rabenseifner's"},
+    "reduce": {"1": "linear", "2": "chain", "3": "pipeline", "4": "binary tree", "5": "binomial tree", "6": "in-order binary tree",
+               "7": "Rabenseifner's"},
+}
+HAN = {"han": "`han`", "han_adapt": "`han`, `adapt` between hosts", "han_simple": "`han`, simple"}
+CANDIDATE = re.compile(r"(short|full)_(\d+|han[a-z_]*?)(?:_(\d+))?")
+
+
+def candidates_of(reports):
+    """As {setting, op, stage, algorithm, segment, seconds}"""
+    found = []
+    for setting, variant, op, *_ in reports:
+        match = CANDIDATE.fullmatch(variant)
+        if match:
+            stage, algorithm, segment = match.groups()
+            found.append({"setting": setting, "op": op, "stage": stage, "algorithm": algorithm, "segment": int(segment or 0),
+                          "seconds": reports[setting, variant, op][0][0]["median_us"] / 1e6})
+    return sorted(found, key=lambda row: (row["setting"], row["op"], row["stage"], row["seconds"]))
+
+
+def size_name(size):
+    return next(f"{size >> shift} {unit}" for shift, unit in ((20, "MiB"), (10, "KiB"), (0, "bytes")) if size >> shift)
+
+
+def candidate_name(row):
+    segment = f", segments of {size_name(row['segment'])}" if row["segment"] else ""
+    name = HAN.get(row["algorithm"]) or f"{ALGORITHMS[row['op']][row['algorithm']]} ({row['algorithm']})"
+    return name + segment
+
+
+def tried_table(tried, settings):
+    """settings: {name: what it is}"""
+    rows = [(f"{row['op']}, {settings[row['setting']]}, {'4 MiB' if row['stage'] == 'short' else 'in full'}", candidate_name(row),
+             f"{row['seconds']:.3f}") for row in tried]
+    return table(("what", "algorithm", "seconds"), rows, "llr")

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# script/bench hosts       several ranks a host, which swagg sums in memory first; one host without a network; beside the best of Open MPI
+# Takes 2 minutes a run and 2 once; a look takes 4.
+#
+# Measures: hosts.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,allreduce.json and DIRECTORY/RUN,one,VARIANT,PART.json, of which
+# hosts.py makes figures, and DIRECTORY/1,one,memory,shared.json. All variants take turns in each run, so that a machine that grows slower does so for all.
+set -euo pipefail
+# shellcheck source=bench/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/best.sh
+. "$(dirname "${BASH_SOURCE[0]}")/best.sh"
+
+runs=$1
+records=$2
+quick=${3:-}
+# Ranks as mpirun places them by itself, host by host, which is the best for Open MPI's rings, too; within a host it has shared memory.
+NET_MAP_BY=slot
+NET_BTL=vader,tcp,self
+
+LIMITED_TENSOR="4M 3 1"
+FREE_TENSOR="16M 5 1"
+CANDIDATES=(3 4 6 "5 "{65536,1048576} han "han 1048576" "han_adapt 1048576" han_simple)
+if [ -n "$quick" ]; then
+    CANDIDATES=(4 "han 1048576")
+    FINALISTS=1 FREE_TENSOR="16M 2 1"
+fi
+
+# Open MPI over a bridge, then through the shim with each rank for itself, and with the level within hosts.
+on_hosts() { # SETTING RANKS TENSOR
+    setting=$1 ranks=$2
+    net_bridge
+    search_and_measure allreduce "$3" "${CANDIDATES[@]}"
+    net_bridge_remove
+    start_swagg 0
+    [ "$ranks" = "$NET_HOSTS" ] || measure_offloaded "$setting,flat" allreduce "$3" -x SWAGG_LOCAL=off
+    measure_offloaded "$setting,swagg" allreduce "$3"
+    net_swagg_stop
+}
+
+# All ranks on the first host.
+on_one() { # MPIRUN-ARGUMENT...
+    local NET_HOSTS=1
+    net_mpirun 4 "$@"
+}
+
+one_sizes() { # VARIANT [MPIRUN OPTION...]
+    local variant=$1 range name begin end iterations warmups
+    shift
+    for range in "small 8 32K 200 50" "middle 128K 2M 20 4" "large 4M 64M 3 1"; do
+        read -r name begin end iterations warmups <<<"$range"
+        record "one,$variant,$name" on_one "$@" -- "$MPI_PERF" -b "$begin" -e "$end" -f 4 -n "$iterations" -w "$warmups" --settle 200 \
+            --json "$NET_DIR/new.json"
+        printf '  run %s: one host, %s: %s to %s\n' "$run" "$variant" "$begin" "$end"
+    done
+}
+
+# What their ranks share, while calls are made.
+mapped() { # RANKS
+    ip netns pids "$NET_ID-h0" | "$NET_ROOT/bench/parts/shared.py" "$1" >"$NET_DIR/new.json"
+}
+
+shared_memory() { # MPIRUN-ARGUMENT...
+    on_one "$@" -- "$MPI_PERF" -b 16M -e 16M -n 1 -w 0 --settle 5000 &
+    net_until 60 "ranks share memory" mapped 4
+    wait "$!"
+}
+
+on_one_host() {
+    local ours
+    one_sizes openmpi
+    NET_PML=ucx one_sizes ucx -x UCX_TLS=self,sm
+    start_swagg 0 # where ranks would find one another if they were on several hosts
+    mapfile -t ours < <(offloading)
+    ours+=(-x SWAGG_MIN_BYTES=1 -x SWAGG_FALLBACK=error) # also where the shim would measure that Open MPI is faster
+    one_sizes swagg "${ours[@]}"
+    [ "$run" != 1 ] || record one,memory,shared shared_memory "${ours[@]}"
+    net_swagg_stop
+}
+
+net_begin bench
+net_hosts 4
+for ((run = 1; run <= runs; run++)); do
+    net_limit 200mbit
+    on_hosts 200mbit 16 "$LIMITED_TENSOR"
+    net_limit none
+    on_hosts cpu 16 "$FREE_TENSOR"
+    on_hosts cpu_1 4 "$FREE_TENSOR"
+    on_one_host
+done
