@@ -18,7 +18,6 @@
 #include "bridge/switch_mac.h"
 #include "datapath_make.h"
 #include "kernels_chosen.h"
-#include "port/linux/features.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
@@ -185,7 +184,6 @@ static int open_all(struct datapath *dp, const struct config *cfg)
                                              .elements_at = FRAME_HEADER_BYTES + sml_protocol.header_bytes};
     int rc = 0;
 
-    linux_merge_settle();
     dp->mergeable = linux_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {

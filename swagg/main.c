@@ -12,6 +12,8 @@
 #include "eal.h"
 #include "lcore/lcore.h"
 #include "pin.h"
+#include "port/linux/features.h"
+#include "privileges.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
 #include "show/views_page.h"
@@ -117,6 +119,9 @@ static int start(struct config *cfg, const struct arguments *cl)
     log_with_time();
     priority_raise_session();
     log_notice("version %s", build_version);
+    linux_merge_settle(); /* looks at other processes, which takes more than is kept */
+    if (cfg->privileges == CONFIG_PRIVILEGES_NEEDED && privileges_drop() < 0)
+        return EXIT_BAD;
     main_cpu = pin_lcores(&placement, cfg, eal_lcores_given(cl->eal));
     rc = eal_start(cfg, &placement, main_cpu, cl->eal);
     if (rc < 0)

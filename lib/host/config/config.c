@@ -30,6 +30,8 @@ static const struct setting_word memory_modes[] = {{"auto", CONFIG_MEMORY_AUTO},
                                                    {"hugepages", CONFIG_MEMORY_HUGEPAGES},
                                                    {"no-huge", CONFIG_MEMORY_NO_HUGE},
                                                    {NULL, 0}};
+static const struct setting_word privileges[] = {
+    {"needed", CONFIG_PRIVILEGES_NEEDED}, {"all", CONFIG_PRIVILEGES_ALL}, {NULL, 0}};
 static const struct setting_word log_levels[] = {
     {"error", CONFIG_LOG_ERROR}, {"warning", CONFIG_LOG_WARNING}, {"notice", CONFIG_LOG_NOTICE},
     {"info", CONFIG_LOG_INFO},   {"debug", CONFIG_LOG_DEBUG},     {NULL, 0}};
@@ -285,6 +287,8 @@ static const struct setting switch_file[] = {
     {.key = "atp", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, atp),
      .fields = config_atp_fields, .title = "`atp`: group"},
     LOG_LEVEL,
+    {.key = "privileges", .type = SETTING_WORD, .when = SETTING_RESTART, SETTING_AT(struct config, privileges), .words = privileges,
+     .meaning = "which capabilities the daemon keeps once it has started: those that its ports need, or all that it has. [More](#privileges)"},
     {.key = "seed", SETTING_NUMBER_AT(struct config, seed, 0, UINT64_MAX, 1),
      .meaning = "of the impairments, and of `atp.forward`"},
     {.key = "static", SETTING_LIST_AT(struct config, static_job, static_jobs, 1, CONFIG_STATIC_JOBS_MAX),

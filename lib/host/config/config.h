@@ -46,6 +46,7 @@ enum {
 #define CONFIG_CONTROL_NONE "none" /* control.path: no socket for operators */
 
 enum config_memory_mode { CONFIG_MEMORY_AUTO, CONFIG_MEMORY_HUGEPAGES, CONFIG_MEMORY_NO_HUGE };
+enum config_privileges { CONFIG_PRIVILEGES_NEEDED, CONFIG_PRIVILEGES_ALL };
 enum config_log_level {
     CONFIG_LOG_ERROR,
     CONFIG_LOG_WARNING,
@@ -318,6 +319,7 @@ struct config {
     struct config_control control;
     char state[CONFIG_FILE_MAX]; /* folder of what outlives a restart; "": nothing does */
     enum config_log_level log_level;
+    enum config_privileges privileges;
     uint64_t seed; /* of the impairments, and of atp.forward */
 
     unsigned tenants; /* 0: nobody may join. Without a list: one, everybody */

@@ -124,7 +124,8 @@ uint64_t linux_namespace_cookie(void)
     return cookie != 0 ? cookie : linux_namespace_inode();
 }
 
-/* Whether a process is in it. Names in /proc that are no processes have no such file. */
+/* Whether a process is, or may be, in it: with fewer privileges than another process has, nothing is told
+ * about that. Names in /proc that are no processes have no such file. */
 static bool is_inhabited(uint64_t inode)
 {
     DIR *processes = opendir("/proc");
@@ -134,7 +135,8 @@ static bool is_inhabited(uint64_t inode)
 
     while (!found && (process = readdir(processes)) != NULL) {
         snprintf(path, sizeof(path), "/proc/%s/ns/net", process->d_name);
-        found = inode_of(path) == inode;
+        errno = 0;
+        found = inode_of(path) == inode || errno == EACCES;
     }
     if (processes != NULL)
         closedir(processes);
