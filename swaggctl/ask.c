@@ -1,7 +1,7 @@
 #include "ask.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -206,16 +206,16 @@ static bool is_alive(const char *path)
     return fd >= 0 || fd == -EACCES || fd == -EPERM;
 }
 
-static bool read_name(struct instance *instance, const char *file)
+/* Of a path that ends with ".ctl". */
+static bool read_name(struct instance *instance, const char *path)
 {
-    const char *end = strrchr(file, '.');
+    const char *file = strrchr(path, '/') + 1;
+    const size_t length = strlen(file) - strlen(".ctl");
 
-    if (end == NULL || end == file || strcmp(end, ".ctl") != 0 ||
-        (size_t)(end - file) >= sizeof(instance->name))
+    if (length == 0 || length >= sizeof(instance->name))
         return false;
-    snprintf(instance->name, sizeof(instance->name), "%.*s", (int)(end - file), file);
-    return (size_t)snprintf(instance->path, sizeof(instance->path), INSTANCES_DIRECTORY "/%s", file) <
-           sizeof(instance->path);
+    snprintf(instance->name, sizeof(instance->name), "%.*s", (int)length, file);
+    return (size_t)snprintf(instance->path, sizeof(instance->path), "%s", path) < sizeof(instance->path);
 }
 
 static int by_name(const void *a, const void *b)
@@ -225,15 +225,16 @@ static int by_name(const void *a, const void *b)
 
 static void find_all(struct found *found)
 {
-    DIR *directory = opendir(INSTANCES_DIRECTORY);
-    struct dirent *file;
+    glob_t paths = {0};
 
     found->n = 0;
-    while (directory != NULL && found->n < INSTANCES_MAX && (file = readdir(directory)) != NULL)
-        if (read_name(&found->instance[found->n], file->d_name) && is_alive(found->instance[found->n].path))
+    glob(INSTANCES_DIRECTORY "/*.ctl", 0, NULL, &paths);
+    glob(INSTANCES_DIRECTORY "/*/*.ctl", GLOB_APPEND, NULL, &paths); /* services of other users */
+    for (size_t i = 0; i < paths.gl_pathc && found->n < INSTANCES_MAX; i++)
+        if (read_name(&found->instance[found->n], paths.gl_pathv[i]) &&
+            is_alive(found->instance[found->n].path))
             found->n++;
-    if (directory != NULL)
-        closedir(directory);
+    globfree(&paths);
     qsort(found->instance, found->n, sizeof(found->instance[0]), by_name);
 }
 
@@ -274,6 +275,20 @@ static int choose_of_several(struct instance *instance, const struct found *foun
     return -1;
 }
 
+/* Whether one of this name, a service of another user's, answers. */
+static bool find_named(struct instance *instance, const char *wanted)
+{
+    struct found found;
+
+    find_all(&found);
+    for (unsigned i = 0; i < found.n; i++)
+        if (strcmp(found.instance[i].name, wanted) == 0) {
+            *instance = found.instance[i];
+            return true;
+        }
+    return false;
+}
+
 static int name_instance(struct instance *instance, const char *wanted, char why[INSTANCE_WHY_MAX])
 {
     const bool is_path = strchr(wanted, '/') != NULL;
@@ -292,6 +307,8 @@ int instance_choose(struct instance *instance, const char *wanted, char why[INST
 {
     struct found found;
 
+    if (wanted != NULL && strchr(wanted, '/') == NULL && find_named(instance, wanted))
+        return 0;
     if (wanted != NULL)
         return name_instance(instance, wanted, why);
     find_all(&found);

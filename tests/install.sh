@@ -108,26 +108,26 @@ for unit in "$prefix"/lib/systemd/system/*.service; do
     ! grep -q '^ExecStartPre' "$unit" || wrong "${unit##*/} starts again and again with a file that is not good"
 done
 
-# With no more capabilities than its unit leaves it, a server gives its socket to the group of its configuration. At an address of its own:
-# others use this machine's, too.
+# With no more capabilities than its unit leaves it, which is none, a server gives its socket to the group of its configuration, of which it
+# is a member. At an address of its own: others use this machine's, too.
 serves_a_group() {
-    local capability capabilities set=-all pid
-    printf 'server: {ip: 127.79.%d.%d, threads: 1}\ncontrol: {path: %s/ps.ctl, group: daemon, mode: "660"}\n' $(($$ / 250 % 250)) \
+    local pid
+    grep -qx 'CapabilityBoundingSet=' "$prefix/lib/systemd/system/swagg-ps@.service" || wrong "swagg-ps@.service leaves privileges"
+    grep -qx 'User=swagg' "$prefix/lib/systemd/system/swagg-ps@.service" || wrong "swagg-ps@.service runs as root"
+    chmod 711 "$scratch" # mktemp's is its owner's alone
+    install -d -o nobody "$scratch/ctl"
+    printf 'server: {ip: 127.79.%d.%d, threads: 1}\ncontrol: {path: %s/ctl/ps.ctl, group: daemon, mode: "660"}\n' $(($$ / 250 % 250)) \
         $(($$ % 250 + 1)) "$scratch" >"$scratch/ps.yaml"
-    read -ra capabilities < <(sed -n 's/^CapabilityBoundingSet=//p' "$prefix/lib/systemd/system/swagg-ps@.service")
-    for capability in "${capabilities[@]}"; do
-        set+=,+${capability#CAP_}
-    done
-    setpriv --bounding-set="${set,,}" --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &
+    setpriv --reuid nobody --regid nogroup --groups daemon --bounding-set=-all --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &
     pid=$!
     until grep -q ' serves at ' "$scratch/ps.log" || ! kill -0 "$pid" 2>/dev/null; do
         sleep 0.1
     done
-    [ "$(stat -c '%a %G' "$scratch/ps.ctl" 2>&1)" = "660 daemon" ] || wrong "swagg-ps@.service: the socket: $(cat "$scratch/ps.log")"
+    [ "$(stat -c '%a %G' "$scratch/ctl/ps.ctl" 2>&1)" = "660 daemon" ] || wrong "swagg-ps@.service: the socket: $(cat "$scratch/ps.log")"
     kill "$pid" 2>/dev/null || true
     wait "$pid" || wrong "swagg-ps@.service: exit status $?: $(cat "$scratch/ps.log")"
 
-    setpriv --bounding-set="${set,,},-chown" --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &&
+    setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --no-new-privs "$prefix/bin/swagg-ps" "$scratch/ps.yaml" >"$scratch/ps.log" 2>&1 &&
         wrong "swagg-ps serves a group without being able to"
     grep -q 'control.group: cannot give .* to group daemon: ' "$scratch/ps.log" || wrong "swagg-ps says: $(cat "$scratch/ps.log")"
 }

@@ -51,16 +51,22 @@ net_swagg_stop
 
 step "swagg-ps, of an ordinary user and without any, serves and reloads"
 chmod 755 "$NET_DIR"
-install -d -o nobody "$NET_DIR/ps"
-printf 'server: {ip: %s}\nlimits: {workers: 3}\ncontrol: {path: %s/ps/ps.ctl}\ntimers: {lost_after_ms: 60000}\n' "$(net_ip 4)" "$NET_DIR" >"$NET_DIR/ps.yaml"
+install -d -o nobody "/run/swagg/$NET_ID-ps" # as its unit does
+NET_AT_END=end_directory
+end_directory() {
+    rm -rf "/run/swagg/$NET_ID-ps"
+}
+printf 'server: {ip: %s}\nlimits: {workers: 3}\ntimers: {lost_after_ms: 60000}\n' "$(net_ip 4)" >"$NET_DIR/ps.yaml"
 net_bridge
-net_background "$NET_DIR/ps.log" ip netns exec "$NET_ID-h4" setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --no-new-privs \
+net_background "$NET_DIR/ps.log" ip netns exec "$NET_ID-h4" env RUNTIME_DIRECTORY="/run/swagg/$NET_ID-ps" setpriv --reuid nobody --regid nogroup --clear-groups --bounding-set=-all --no-new-privs \
     "$NET_BUILD/server/swagg-ps" "$NET_DIR/ps.yaml"
 server=$!
 net_until 20 "it serves" grep -q ' serves at ' "$NET_DIR/ps.log"
 expect_equal "what it may do" "$(capabilities_of "$server" | grep -v '^NoNew' | awk '{ print $2 }' | sort -u)" 0000000000000000
 sed -i 's/workers: 3/workers: 4/' "$NET_DIR/ps.yaml"
-"$NET_BUILD/swaggctl/swaggctl" --switch "$NET_DIR/ps/ps.ctl" reload >/dev/null
+grep -Fxq "$(net_ip 4)" <("$NET_BUILD/swaggctl/swaggctl" switches) || fail "swaggctl does not find it"
+"$NET_BUILD/swaggctl/swaggctl" --switch "$(net_ip 4)" reload >/dev/null
 ranks_run served 4 --switch "$(net_ip 4)"
 kill -TERM "$server"
 wait "$server"
+expect_equal "what it leaves in its directory" "$(ls "/run/swagg/$NET_ID-ps")" ""

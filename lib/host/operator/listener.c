@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,18 @@
 #include "config/config.h"
 
 enum { WAITING_MAX = 16, TRIES_MAX = 8 };
+
+/* Where sockets are found: that of all daemons, or a service's own in it (systemd.exec(5)), whose user may
+ * not write to that of all. */
+static const char *directory(void)
+{
+    const char *own = getenv("RUNTIME_DIRECTORY");
+
+    return own != NULL && strncmp(own, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)) == 0 &&
+                   strchr(own, ':') == NULL
+               ? own
+               : RUN_DIRECTORY;
+}
 
 static int address_of(struct sockaddr_un *address, const char *path)
 {
@@ -127,12 +140,12 @@ static void leave_link(struct listener *l, const char *name)
 {
     int rc;
 
-    snprintf(l->link, sizeof(l->link), RUN_DIRECTORY "/%s.ctl", name);
+    snprintf(l->link, sizeof(l->link), "%s/%s.ctl", directory(), name);
     rc = strcmp(l->link, l->path) == 0 ? 0 : put_link(l);
     if (rc == -EADDRINUSE)
         log_warning("another swagg answers at %s; swaggctl needs --switch %s for this one", l->link, l->path);
     else if (rc < 0)
-        log_warning("cannot leave a link to %s in " RUN_DIRECTORY ": %s; swaggctl needs --switch %s", l->path,
+        log_warning("cannot leave a link to %s in %s: %s; swaggctl needs --switch %s", l->path, directory(),
                     strerror(-rc), l->path);
 }
 
@@ -166,7 +179,7 @@ int listener_open(struct listener *l, const struct config_control *cfg, const ch
     if (cfg->path[0] != '\0')
         snprintf(l->path, sizeof(l->path), "%s", cfg->path);
     else
-        snprintf(l->path, sizeof(l->path), RUN_DIRECTORY "/%s.ctl", name);
+        snprintf(l->path, sizeof(l->path), "%s/%s.ctl", directory(), name);
     rc = open_in_directory(l, cfg->mode, group);
     if (rc < 0)
         tell(l, cfg->group, rc);
