@@ -20,6 +20,7 @@ print(next(o["value"] for o in json.load(sys.stdin) if o["name"] == "prefix"))')
 seen=0
 for program in "$prefix"/bin/*; do
     seen=$((seen + 1))
+    [ "${program##*/}" != swagg-mpirun ] || continue # it has mpirun's options
     "$program" --help >"$scratch/help" 2>&1 </dev/null || wrong "${program##*/} --help: $(cat "$scratch/help")"
     for page in "$prefix"/share/man/man?/"${program##*/}".?; do
         [ -e "$page" ] || continue
@@ -55,6 +56,7 @@ completes() { # WHAT WORD...: what may stand for the last word has this
 }
 for program in "$prefix"/bin/*; do
     name=${program##*/}
+    [ "$name" != swagg-mpirun ] || continue
     # shellcheck disable=SC1090 # one after the other
     . "$prefix/share/bash-completion/completions/$name"
     while read -r option; do

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # What the daemon may do: once it runs it has the capabilities that its ports need and no others, in every thread; a reload adds a port
 # all the same. swagg-ps has none at all, and serves.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 begin_with_swagg privileges
 
@@ -52,6 +54,7 @@ net_swagg_stop
 step "swagg-ps, of an ordinary user and without any, serves and reloads"
 chmod 755 "$NET_DIR"
 install -d -o nobody "/run/swagg/$NET_ID-ps" # as its unit does
+# shellcheck disable=SC2034 # net_end calls it
 NET_AT_END=end_directory
 end_directory() {
     rm -rf "/run/swagg/$NET_ID-ps"
