@@ -7,6 +7,7 @@
 
 #include "kernels/kernels.h"
 #include "switchml/elements.h"
+#include "transfer/parts.h"
 #include "version.h"
 
 const char *describe_type(enum swagg_type type, enum swagg_op op)
@@ -47,14 +48,22 @@ const char *describe_call(const struct describe_names *names, const struct xfer_
         return describe_compressed(call, text);
     const enum swagg_op code = (enum swagg_op)call->op;
     const char *type = names->type((enum swagg_type)call->type, code), *op = names->op(code);
+    const char *name = xfer_collective_name(call->collective), *root = xfer_collective_root(call->collective);
     char part[24] = "";
+    int used;
     if (call->label != 0)
         snprintf(part, sizeof part, ", part of call %04x", call->label);
-    if (call->collective == XFER_REDUCE)
-        snprintf(text, DESCRIBE_CALL_MAX, "reduce of %" PRIu64 " %s (%s%s) to rank %" PRIu32, call->count,
-                 type, op, part, call->root);
+    if (call->collective == XFER_BARRIER)
+        used = snprintf(text, DESCRIBE_CALL_MAX, "%s", name);
+    else if (xfer_copies(call->collective))
+        used = snprintf(text, DESCRIBE_CALL_MAX, "%s of %" PRIu64 " bytes", name, call->count);
     else
-        snprintf(text, DESCRIBE_CALL_MAX, "allreduce of %" PRIu64 " %s (%s%s)", call->count, type, op, part);
+        used = snprintf(text, DESCRIBE_CALL_MAX, "%s of %" PRIu64 " %s (%s%s)", name, call->count, type, op,
+                        part);
+    if (root != NULL && used < DESCRIBE_CALL_MAX)
+        snprintf(text + used, (size_t)(DESCRIBE_CALL_MAX - used), " %s %" PRIu32, root, call->root);
+    if (xfer_has_blocks(call->collective) && used < DESCRIBE_CALL_MAX)
+        snprintf(text + used, (size_t)(DESCRIBE_CALL_MAX - used), ", blocks %08" PRIx32, call->root);
     return text;
 }
 

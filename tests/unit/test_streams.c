@@ -9,6 +9,7 @@
 #include "bag.h"
 #include "kernels_chosen.h"
 #include "look_up.h"
+#include "parted.h"
 #include "random.h"
 #include "reference.h"
 #include "scattered.h"
@@ -31,7 +32,8 @@ enum {
 /* What a call of a rank's works on. */
 struct tensors {
     uint8_t in[TENSOR_MAX], out[TENSOR_MAX];
-    struct scattered scattered; /* the call's segments in them */
+    struct scattered scattered;          /* the call's segments in them */
+    struct xfer_segment part[RANKS_MAX]; /* ... of calls in parts */
 };
 
 struct rank {
@@ -50,6 +52,7 @@ struct world {
     struct keys_secret shared; /* by the ranks of the job, and its switch */
     unsigned calls_count;
     struct xfer_call calls[CALLS_MAX];
+    bool in_parts; /* some calls are: parted.h */
     bool in_place[CALLS_MAX];
     uint64_t digest[CALLS_MAX]; /* of the first rank's result; 0: no rank has one yet */
     struct rank ranks[RANKS_MAX];
@@ -164,7 +167,12 @@ static void check_scaled(struct world *w, unsigned call, const uint8_t *got)
 
 static bool wants(const struct xfer_call *call, unsigned rank)
 {
-    return call->collective == XFER_ALLREDUCE || call->root == rank;
+    return xfer_gives(call->collective, call->root, rank);
+}
+
+static struct parted parts_of(const struct world *w, unsigned call)
+{
+    return parted_of(&w->calls[call], w->cfg.workers, w->seed + call);
 }
 
 /* A call is a promise of its sum, and a reduce that is buffered one of no more than a turn of the slots. */
@@ -200,6 +208,15 @@ static void begin(struct world *w, unsigned r)
     else
         fill(w, r, c, tensor);
     memset(t->out, 0xee, sizeof(t->out));
+    if (parted_is(call) || call->collective == XFER_BARRIER) {
+        const struct parted p = parts_of(w, c);
+        memcpy(t->in, tensor, TENSOR_MAX);
+        parted_cut(&p, call, r, t->in, out, t->part);
+        const size_t n = call->collective == XFER_BARRIER ? 0 : p.blocks;
+        if (sml_stream_begin_segments(k->stream, call, t->part, n, w->now) != 0)
+            fail(w, "begin in parts");
+        return;
+    }
     const struct sml_element element = sml_element_of(agg_code(call->type, call->op));
     t->scattered =
         scattered_cut(t->in, out, call->count, element.in, element.in == element.out ? draw(w, 1 << 11) : 0);
@@ -222,6 +239,29 @@ static bool looked_up(const struct world *w, unsigned call, const uint8_t *got)
     return memcmp(got, expected, count * sml_element_of(w->cfg.table.code).out) == 0;
 }
 
+static void check_parts(struct world *w, unsigned r)
+{
+    static uint8_t contributions[RANKS_MAX][TENSOR_MAX], sum[TENSOR_MAX];
+    const struct rank *k = &w->ranks[r];
+    const struct xfer_call *call = &w->calls[k->call];
+    const struct parted p = parts_of(w, k->call);
+    uint8_t *out = w->in_place[k->call] ? (uint8_t *)k->of[k->call].in : (uint8_t *)k->of[k->call].out;
+    const uint8_t *all[RANKS_MAX];
+    const void *in[RANKS_MAX];
+
+    for (unsigned rank = 0; rank < w->cfg.workers; rank++) {
+        fill(w, rank, k->call, contributions[rank]);
+        in[rank] = all[rank] = contributions[rank];
+    }
+    if (w->cfg.workers == 1)
+        memcpy(sum, all[0], sizeof sum);
+    else
+        reference_reduce(agg_code(call->type, call->op), sum, in, w->cfg.workers, call->count);
+    parted_add_own(&p, call, w->cfg.workers, w->cfg.empties ? CHUNK_BYTES : 0, r, all[r], out);
+    if (!parted_is_right(&p, call, r, all, sum, out))
+        fail(w, "a wrong part");
+}
+
 static void finish(struct world *w, unsigned r)
 {
     struct rank *k = &w->ranks[r];
@@ -231,7 +271,10 @@ static void finish(struct world *w, unsigned r)
     const void *in[RANKS_MAX];
 
     check_ahead(w, r);
-    if (sml_looks_up(agg_code(call->type, call->op))) {
+    if (parted_is(call)) {
+        check_parts(w, r);
+    } else if (call->collective == XFER_BARRIER) {
+    } else if (sml_looks_up(agg_code(call->type, call->op))) {
         if (!looked_up(w, k->call, t->out))
             fail(w, "a wrong sum of table values");
     } else if (wants(call, r) && has_scale(w, call)) {
@@ -433,11 +476,20 @@ static void choose_calls(struct world *w, unsigned chunks_max)
             .count = draw(w, chunks_max * CHUNK_BYTES / sml_element_of((uint8_t)code).out),
         };
         w->in_place[c] = !compressed && chance(w, 50);
+        if (!w->in_parts || chance(w, 20))
+            continue;
+        w->calls[c] =
+            parted_draw(&w->random, w->cfg.workers, (uint8_t)code, draw(w, chunks_max * CHUNK_BYTES));
+        w->in_place[c] &= w->calls[c].collective != XFER_REDUCE_SCATTER;
+        if (!w->cfg.empties && xfer_copies(w->calls[c].collective))
+            w->calls[c].collective = XFER_BARRIER;
+        if (w->calls[c].collective == XFER_BARRIER)
+            w->calls[c].count = w->calls[c].root = 0;
     }
 }
 
 /* What a job's packets carry. */
-enum what { TYPED, COMPRESSED, INT32, FP16 };
+enum what { TYPED, COMPRESSED, INT32, FP16, PARTED };
 
 /* Plays the run that the seed decides; returns the steps it took, 0 on failure. */
 static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
@@ -467,6 +519,8 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
         .first_tag = (uint32_t)(0 - draw(w, 20)),
         .kernels = agg_kernels_get("scalar"),
     };
+    w->in_parts = what == PARTED;
+    w->cfg.empties = what == PARTED && chance(w, 80);
     if (compressed)
         w->cfg.table =
             look_up_table(&w->random, (uint8_t)(draw(w, 2) * SML_WIDE_SUMS + 1 + draw(w, 4)), w->cfg.workers);
@@ -484,6 +538,7 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
             .look_up = w->cfg.table.code,
             .checksum = w->cfg.checksum,
             .shared = &w->shared,
+            .empties = w->cfg.empties,
             .first_tag = w->cfg.first_tag,
             .buffer_reduces = w->ranks[r].buffers,
             .calls = (uint16_t)w->ranks[r].at_once,
@@ -624,4 +679,16 @@ TEST(sums_of_table_values_outlive_their_switch)
 {
     let_die_at_any_step(COMPRESSED, 8);
     let_die_again(COMPRESSED, 8);
+}
+
+TEST(parts_get_where_they_belong_whatever_the_network_does)
+{
+    for (uint64_t seed = 1; seed <= unit_cases(800); seed++)
+        CU_ASSERT_FATAL(play(PARTED, seed, 30, seed % 4 * 10, 0, 0) > 0);
+}
+
+TEST(parts_outlive_their_switch)
+{
+    let_die_at_any_step(PARTED, 25);
+    let_die_again(PARTED, 15);
 }

@@ -5,6 +5,7 @@
 
 #include "switchml/stream_state.h"
 #include "transfer/chunks.h"
+#include "transfer/parts.h"
 
 enum { ALIGN = 64 };
 
@@ -46,12 +47,18 @@ static bool quorum_ok(const struct sml_stream_config *c)
                           c->chunk_bytes + ranks_map_bytes(c->workers) <= SML_MAX_CHUNK_BYTES);
 }
 
+static bool empties_ok(const struct sml_stream_config *c)
+{
+    return !c->empties || (c->format == XFER_FORMAT_TYPED && !c->quorum);
+}
+
 static bool config_ok(const struct sml_stream_config *c)
 {
     return c->workers >= 1 && c->workers <= AGG_MAX_RANKS && c->rank < c->workers && c->slots >= 1 &&
            c->slots <= SML_MAX_SLOTS && (c->slots & (c->slots - 1)) == 0 && c->chunk_bytes >= 64 &&
            c->chunk_bytes <= SML_MAX_CHUNK_BYTES && c->chunk_bytes % 4 == 0 && checksum_ok(c) &&
-           format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c) && xfer_queue_room(c->calls) != 0;
+           format_ok(c) && look_up_ok(c) && leave_ok(c) && quorum_ok(c) && empties_ok(c) &&
+           xfer_queue_room(c->calls) != 0;
 }
 
 static size_t names_bytes(const struct sml_stream_config *c)
@@ -157,12 +164,36 @@ static bool call_ok(const struct sml_stream *s, const struct xfer_call *call)
         if (call->root >= s->cfg.workers)
             return false;
         break;
+    case XFER_BROADCAST:
+    case XFER_GATHER:
+    case XFER_SCATTER:
+        if (call->root >= s->cfg.workers)
+            return false;
+        return s->cfg.empties && code == agg_code(AGG_U8, AGG_BOR);
+    case XFER_ALLGATHER:
+        return s->cfg.empties && code == agg_code(AGG_U8, AGG_BOR);
+    case XFER_REDUCE_SCATTER:
+        return s->cfg.format == XFER_FORMAT_TYPED && !s->cfg.quorum &&
+               agg_element_size(call->type, call->op) != 0;
+    case XFER_BARRIER:
+        return s->cfg.format == XFER_FORMAT_TYPED && !s->cfg.quorum && call->root == 0 && call->count == 0 &&
+               code == agg_code(AGG_U8, AGG_BOR);
     default:
         return false;
     }
     if (xfer_has_exponents(s->cfg.format))
         return xfer_blocks_carry(s->cfg.format, call->type, call->op);
     return agg_element_size(call->type, call->op) != 0;
+}
+
+static bool segments_ok(const struct sml_stream *s, const struct xfer_call *call,
+                        const struct xfer_segment segments[], size_t n)
+{
+    if (xfer_copies(call->collective))
+        return true;
+    return xfer_segments_given(segments, n,
+                               call->collective != XFER_REDUCE_SCATTER &&
+                                   xfer_gives(call->collective, call->root, s->cfg.rank));
 }
 
 /* Bytes that an element of a call takes, which is carried. */
@@ -228,9 +259,10 @@ static int begin(struct sml_stream *s, struct sml_order *o, struct xfer_segment 
 {
     if (xfer_queue_full(&s->queue))
         return -EBUSY;
-    if (!call_ok(s, &o->call) || !xfer_segments_given(segments, n, sml_wants(s, &o->call)))
+    if (!call_ok(s, &o->call) || !segments_ok(s, &o->call, segments, n))
         return -EINVAL;
     o->element = element_of(s, &o->call);
+    o->owner_adds = s->cfg.empties && xfer_owner_adds(s->cfg.kernels, &o->call, s->cfg.workers);
     int rc = measure(s, o, segments, n);
     if (rc < 0)
         return rc;

@@ -36,6 +36,7 @@ struct sml_stream_config {
                         resumed */
     uint8_t look_up; /* typed: the code of the job's table (elements.h); 0: it has none */
     bool quorum;     /* typed: results may lack ranks, and name those that are in them */
+    bool empties;    /* typed: contributions may have no elements, so there are the calls of parts.h */
     uint32_t first_tag;
     /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept
@@ -66,6 +67,10 @@ int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const v
  * overlap another segment's in or out. n may be 0. */
 int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
                               struct xfer_segment segments[], size_t n, uint64_t now);
+
+/* Calls of parts.h: in and out are NULL in segments of which this rank brings, or gets, nothing. All that a
+ * rank gets of a call of bytes has an out, and so has what it brings besides; call.type and op are those of
+ * xfer_copies. Where the owner adds (xfer_owner_adds), out lacks its own elements of whole chunks. */
 
 /* In a job with a quorum. Of the collective with this number: who is in the sums that this rank has. It stays
  * where it is until as many more have begun as may be in progress. */

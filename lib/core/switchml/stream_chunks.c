@@ -1,6 +1,7 @@
 /* Where chunks lie: in the tensors of the collective in progress, or in what is kept of those before it. */
 #include "switchml/stream_state.h"
 #include "transfer/chunks.h"
+#include "transfer/parts.h"
 
 struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position,
                                    const struct sml_chunk *chunk)
@@ -10,38 +11,47 @@ struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position
 }
 
 /* The chunk of a position of a collective in progress, in a format with exponents. */
-static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position,
-                                 bool result)
+static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position)
 {
     const struct xfer_blocks b = sml_blocks_of(s, &o->call);
-    struct sml_chunk chunk = {.call = &o->call, .lead = b.lead};
+    struct sml_chunk chunk = {.call = &o->call,
+                              .lead = b.lead,
+                              .wants = xfer_gives(o->call.collective, o->call.root, s->cfg.rank),
+                              .whole = true};
     const uint64_t i = position - o->base;
     uint64_t offset;
     size_t bytes;
 
     xfer_blocks_span(&b, o->call.count, i, &offset, &bytes);
-    chunk.elements = xfer_segments_find(o->segments, o->segment_count, offset, bytes, result);
-    chunk.result = chunk.elements;
-    chunk.result.out = true;
+    chunk.result = xfer_segments_find(o->segments, o->segment_count, offset, bytes, true);
+    chunk.elements = chunk.result;
+    chunk.elements.out = sml_restores(s, position, &chunk);
     xfer_blocks_span(&b, o->call.count, i + b.lead, &offset, &bytes);
     chunk.block = xfer_segments_find(o->segments, o->segment_count, offset, b.lead > 0 ? bytes : 0, false);
     return chunk;
 }
 
 /* The same in a typed job. A chunk is so long that its sum has room. */
-static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position,
-                                 bool result)
+static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position)
 {
     const struct sml_element e = o->element;
+    struct xfer_part part;
     struct sml_chunk chunk = {.call = &o->call, .opening = position == o->base};
     uint64_t offset;
     size_t bytes;
 
     xfer_chunk_span(s->cfg.chunk_bytes, e.out, o->call.count * e.out, position - o->base, &offset, &bytes);
     chunk.result = xfer_segments_find(o->sums, o->segment_count, offset, bytes, true);
+    part = xfer_part_in(&o->call, s->cfg.rank, o->owner_adds, &chunk.result);
+    chunk.wants = part.gets;
+    chunk.whole = part.whole;
     chunk.elements = chunk.result;
-    chunk.elements.out = result;
-    if (e.out != e.in && !result)
+    chunk.elements.out = sml_restores(s, position, &chunk);
+    if (chunk.elements.out)
+        return chunk;
+    if (!part.brings)
+        chunk.elements.bytes = 0;
+    else if (e.out != e.in)
         chunk.elements = xfer_segments_find(o->segments, o->segment_count, offset / e.out * e.in,
                                             bytes / e.out * e.in, false);
     return chunk;
@@ -56,13 +66,13 @@ struct sml_chunk sml_stream_chunk(const struct sml_stream *s, uint64_t position)
                                   .elements = xfer_segments_find(&k->elements, 1, 0, k->elements.end, false),
                                   .result = xfer_segments_find(&k->awaited, 1, 0, k->awaited.end, true),
                                   .lead = k->lead,
-                                  .opening = k->opening};
+                                  .opening = k->opening,
+                                  .wants = k->wants,
+                                  .whole = k->whole};
     }
 
     const struct sml_order *o = sml_order_with(s, position);
-    bool result = sml_wants(s, &o->call) && sml_have(s, position) && !sml_missed(s, position);
-    return xfer_has_exponents(s->cfg.format) ? block_at(s, o, position, result)
-                                             : chunk_at(s, o, position, result);
+    return xfer_has_exponents(s->cfg.format) ? block_at(s, o, position) : chunk_at(s, o, position);
 }
 
 void sml_stream_keep(struct sml_stream *s)
@@ -85,7 +95,9 @@ void sml_stream_keep(struct sml_stream *s)
                               .elements = {.in = data, .out = data, .end = chunk.elements.bytes},
                               .awaited = {.out = data, .end = sml_have(s, position) ? 0 : chunk.result.bytes},
                               .lead = chunk.lead,
-                              .opening = chunk.opening};
+                              .opening = chunk.opening,
+                              .wants = chunk.wants,
+                              .whole = chunk.whole};
         if (chunk.elements.bytes > 0)
             xfer_pieces_gather(&chunk.elements, data, agg_convert_same);
         s->stats.kept++;
@@ -136,7 +148,8 @@ static bool lacks_others_only(const struct sml_stream *s, uint64_t end)
 static bool oldest_is_done(const struct sml_stream *s)
 {
     const uint64_t end = sml_oldest_end(s);
-    const bool buffer = s->cfg.buffer_reduces && !sml_wants(s, &sml_oldest_order(s)->call);
+    const struct xfer_call *call = &sml_oldest_order(s)->call;
+    const bool buffer = s->cfg.buffer_reduces && !xfer_gives(call->collective, call->root, s->cfg.rank);
 
     return end <= s->oldest || (buffer && end - s->oldest <= s->cfg.slots) || lacks_others_only(s, end);
 }

@@ -142,7 +142,7 @@ static void miss(struct sml_stream *s, uint64_t position, bool is_in, uint64_t n
 {
     const struct sml_chunk chunk = sml_stream_chunk(s, position);
 
-    if (position >= s->base && sml_wants(s, chunk.call)) {
+    if (position >= s->base && chunk.wants) {
         if (chunk.result.bytes > 0)
             xfer_pieces_scatter(&chunk.result, nothing, agg_convert_same);
         note(s, position, &chunk, NULL, is_in);
@@ -217,7 +217,7 @@ static bool fits(const struct sml_stream *s, const struct sml_chunk *chunk, cons
         return false;
     if (opens)
         return xfer_call_equal(theirs, chunk->call);
-    return !sml_wants(s, chunk->call) || p->body_bytes == chunk->result.bytes + s->names_bytes;
+    return !chunk->wants || p->body_bytes == chunk->result.bytes + s->names_bytes;
 }
 
 /* Whether it is the result of another call than this rank's, for a rank may lack the switch's MISMATCH. That
@@ -258,7 +258,7 @@ static void fetch_expected(const struct xfer_pieces *chunk)
     struct xfer_pieces ahead = *chunk;
 
     ahead.offset += EXPECTED_AHEAD * chunk->bytes;
-    if (ahead.offset + ahead.bytes <= ahead.segment->end)
+    if (ahead.offset + ahead.bytes <= ahead.segment->end && xfer_pieces_are_there(&ahead))
         sml_fetch_to_write(xfer_pieces_at(&ahead), ahead.bytes);
 }
 
@@ -275,7 +275,7 @@ static bool store_numbers(struct sml_stream *s, uint64_t position, const struct 
         bytes = bytes / num_type_bytes(scale.type) * num_wire_bytes(scale.wire);
     if (p->kind != SML_DATA || p->body_bytes != (s->cfg.plain ? s->cfg.chunk_bytes : bytes))
         return false;
-    if (bytes > 0 && sml_wants(s, chunk->call)) {
+    if (bytes > 0 && chunk->wants) {
         fetch_expected(elements);
         if (chunk->lead > 0)
             xfer_scale_scatter(&scale, elements, p->body);
@@ -304,10 +304,10 @@ static bool store(struct sml_stream *s, uint64_t position, const struct sml_pack
             return false;
         body += XFER_CALL_BYTES;
         bytes -= XFER_CALL_BYTES;
-    } else if (chunk.opening && sml_wants(s, chunk.call)) {
+    } else if (chunk.opening && chunk.wants) {
         return false;
     }
-    if (!sml_wants(s, chunk.call)) {
+    if (!chunk.wants) {
         forget_names(s, position);
         return bytes == 0 || s->cfg.quorum; /* with one it may come whole, before the switch was told */
     }

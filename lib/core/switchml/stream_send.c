@@ -23,7 +23,7 @@ static uint8_t held(const struct sml_stream *s, uint64_t position)
 static void fill_in_typed(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk,
                           bool have, struct sml_packet *p, struct xfer_send *send)
 {
-    const bool wants = sml_wants(s, chunk->call);
+    const bool wants = chunk->wants;
 
     p->e0 = agg_code(chunk->call->type, chunk->call->op);
     p->e1 = wants && !have ? SML_FLAG_WANT : 0;
@@ -77,7 +77,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
 {
     struct sml_chunk chunk = sml_stream_chunk(s, position);
     const bool have = sml_have(s, position);
-    const bool restores = sml_wants(s, chunk.call) && have && !sml_missed(s, position);
+    const bool restores = sml_restores(s, position, &chunk);
     struct sml_packet p = {
         .kind = what == SML_DUE_PROBE ? SML_PROBE
                 : restores            ? SML_RESTORE
@@ -104,7 +104,7 @@ static void build(const struct sml_stream *s, uint64_t position, enum sml_due wh
         const enum agg_type order = sml_order_of(agg_code(chunk.call->type, chunk.call->op));
         send->convert = s->cfg.kernels->convert[order];
         send->swapped = travels_swapped(order);
-        if (chunk.elements.bytes > 0)
+        if (chunk.elements.bytes > 0 && xfer_pieces_are_there(&chunk.elements))
             sml_fetch_to_read(xfer_pieces_at(&chunk.elements), xfer_pieces_first(&chunk.elements));
     }
     if (xfer_has_exponents(s->cfg.format))

@@ -33,13 +33,14 @@ struct sml_kept {
     struct xfer_segment
         awaited;   /* a sum that has not come, and will take their place; end 0: there is none */
     uint64_t lead; /* as of struct sml_chunk */
-    bool opening;
+    bool opening, wants, whole;
 };
 
 /* A collective in progress. */
 struct sml_order {
     struct xfer_call call;
     struct sml_element element;
+    bool owner_adds;                     /* as xfer_owner_adds */
     const struct xfer_segment *segments; /* where contributions are; and sums, if they are as long */
     const struct xfer_segment *sums;     /* as many */
     size_t segment_count;
@@ -130,6 +131,8 @@ struct sml_chunk {
     struct xfer_pieces block;  /* formats with exponents: whose exponent its packet tells; bytes 0: none */
     uint64_t lead; /* ... so many positions earlier the exponent of its elements came; 0: they have none */
     bool opening;
+    bool wants; /* this rank is to get the result, or some of it */
+    bool whole; /* ... of which it can hand back all */
 };
 
 static inline uint16_t sml_slot_of(const struct sml_stream *s, uint64_t position)
@@ -178,12 +181,6 @@ static inline struct xfer_blocks sml_blocks_of(const struct sml_stream *s, const
 {
     return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
 }
-/* Whether this rank is to get the sum of such a call. */
-static inline bool sml_wants(const struct sml_stream *s, const struct xfer_call *call)
-{
-    return xfer_gives(call->collective, call->root, s->cfg.rank);
-}
-
 /* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so
  * memory is prefetched a little before it is used. */
 enum { SML_CACHE_LINE = 64 };
@@ -226,6 +223,12 @@ static inline bool sml_has_names(const struct sml_stream *s, const uint8_t *name
 static inline bool sml_missed(const struct sml_stream *s, uint64_t position)
 {
     return !sml_has_names(s, sml_names_at(s, position));
+}
+
+/* Whether this rank hands the chunk's result back to a switch that has lost it. */
+static inline bool sml_restores(const struct sml_stream *s, uint64_t position, const struct sml_chunk *chunk)
+{
+    return chunk->wants && chunk->whole && sml_have(s, position) && !sml_missed(s, position);
 }
 
 /* The results of chunks before this position cannot be had any more: goes on behind them, as far as the

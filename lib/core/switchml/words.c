@@ -6,6 +6,7 @@
 #include "switchml/protocol.h"
 #include "switchml/words.h"
 #include "transfer/blocks.h"
+#include "transfer/parts.h"
 #include "wire/bytes.h"
 
 /* `bits` bits of each index, from a plane whose bytes hold 8 / bits of them, far apart. */
@@ -47,12 +48,17 @@ static void append_call(struct agg_line *l, const struct xfer_call *c)
         agg_append(l, "norms %u: of %" PRIu64 " blocks to be compressed", c->seq, c->count);
         return;
     }
-    agg_append(l, "%s %u: %" PRIu64 " x %s", c->collective == XFER_REDUCE ? "reduce" : "allreduce", c->seq,
-               c->count, agg_type_name(c->type));
-    if (c->op != AGG_SUM)
+    const char *root = xfer_collective_root(c->collective);
+
+    agg_append(l, "%s %u", xfer_collective_name(c->collective), c->seq);
+    if (xfer_copies(c->collective))
+        agg_append(l, ": %" PRIu64 " bytes", c->count);
+    else if (c->collective != XFER_BARRIER)
+        agg_append(l, ": %" PRIu64 " x %s", c->count, agg_type_name(c->type));
+    if (!xfer_copies(c->collective) && c->collective != XFER_BARRIER && c->op != AGG_SUM)
         agg_append(l, " (%s)", agg_op_name(c->op));
-    if (c->collective == XFER_REDUCE)
-        agg_append(l, " to rank %u", c->root);
+    if (root != NULL)
+        agg_append(l, " %s %u", root, c->root);
 }
 
 /* The exponents of the chunk that comes `slots` packets later; those of the elements came as much earlier. */

@@ -84,7 +84,8 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                                              : (struct sml_table){0},
                                    .compression = w->compression,
                                    .quorum = w->quorum,
-                                   .wait_ms = w->wait_ms};
+                                   .wait_ms = w->wait_ms,
+                                   .empties = w->format == XFER_FORMAT_TYPED && w->quorum == 0};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -103,7 +104,8 @@ static struct agg_granted terms(const struct agg_terms *granted)
                                 .chunk_bytes = t.chunk_bytes,
                                 .keyed = t.keyed,
                                 .compressed = t.table.code != 0,
-                                .quorum = t.quorum != 0};
+                                .quorum = t.quorum != 0,
+                                .parts = t.empties};
 }
 
 static struct sml_stream_config stream_config(const struct agg_stream_config *cfg)
@@ -121,6 +123,7 @@ static struct sml_stream_config stream_config(const struct agg_stream_config *cf
         .look_up = t.table.code,
         .plain = t.plain,
         .quorum = t.quorum != 0,
+        .empties = t.empties,
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->wishes.buffer_reduces,
         .may_leave = cfg->wishes.may_leave,

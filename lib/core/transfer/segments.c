@@ -1,5 +1,7 @@
 #include "transfer/segments.h"
 
+#include <string.h>
+
 bool xfer_segments_given(const struct xfer_segment segments[], size_t n, bool wants)
 {
     for (size_t i = 0; i < n; i++)
@@ -35,14 +37,29 @@ size_t xfer_pieces_pass(struct xfer_pieces *p)
     return first;
 }
 
+/* The first bytes of a stretch, in one segment. */
+static void gather(const struct xfer_pieces *p, void *dst, size_t bytes, agg_convert_fn *convert)
+{
+    if (xfer_pieces_are_there(p))
+        convert(dst, xfer_pieces_at(p), bytes);
+    else
+        memset(dst, 0, bytes);
+}
+
+static void scatter(const struct xfer_pieces *p, const void *src, size_t bytes, agg_convert_fn *convert)
+{
+    if (p->segment->out != NULL)
+        convert(xfer_pieces_out(p), src, bytes);
+}
+
 void xfer_pieces_gather(const struct xfer_pieces *p, void *dst, agg_convert_fn *convert)
 {
     struct xfer_pieces rest = *p;
     uint8_t *to = dst;
 
     for (; !xfer_pieces_whole(&rest); to += xfer_pieces_pass(&rest))
-        convert(to, xfer_pieces_at(&rest), xfer_pieces_first(&rest));
-    convert(to, xfer_pieces_at(&rest), rest.bytes);
+        gather(&rest, to, xfer_pieces_first(&rest), convert);
+    gather(&rest, to, rest.bytes, convert);
 }
 
 void xfer_pieces_scatter(const struct xfer_pieces *p, const void *src, agg_convert_fn *convert)
@@ -51,6 +68,6 @@ void xfer_pieces_scatter(const struct xfer_pieces *p, const void *src, agg_conve
     const uint8_t *from = src;
 
     for (; !xfer_pieces_whole(&rest); from += xfer_pieces_pass(&rest))
-        convert(xfer_pieces_out(&rest), from, xfer_pieces_first(&rest));
-    convert(xfer_pieces_out(&rest), from, rest.bytes);
+        scatter(&rest, from, xfer_pieces_first(&rest), convert);
+    scatter(&rest, from, rest.bytes, convert);
 }

@@ -10,8 +10,8 @@
 #include "kernels/kernels.h"
 
 struct xfer_segment {
-    const void *in;
-    void *out; /* may equal in */
+    const void *in; /* NULL: zeros (parts.h) */
+    void *out;      /* may equal in; NULL: not wanted */
     uint64_t count;
     uint64_t start, end; /* bytes from the first segment's beginning; xfer_segments_measure fills them in */
 };
@@ -60,6 +60,12 @@ static inline bool xfer_pieces_whole(const struct xfer_pieces *p)
     return p->segment->end - p->offset >= p->bytes;
 }
 
+/* Whether the first piece lies anywhere. */
+static inline bool xfer_pieces_are_there(const struct xfer_pieces *p)
+{
+    return (p->out ? p->segment->out : p->segment->in) != NULL;
+}
+
 /* Where the first piece lies, and where in `out` it does. bytes > 0 */
 static inline const uint8_t *xfer_pieces_at(const struct xfer_pieces *p)
 {
@@ -75,8 +81,8 @@ static inline uint8_t *xfer_pieces_out(const struct xfer_pieces *p)
  * whole. */
 size_t xfer_pieces_pass(struct xfer_pieces *p);
 
-/* Copies the stretch to dst, and src to where the stretch is in `out`; each piece through convert. bytes > 0
- */
+/* Copies the stretch to dst, and src to where the stretch is in `out`, as far as there is one; each piece
+ * through convert. bytes > 0 */
 void xfer_pieces_gather(const struct xfer_pieces *p, void *dst, agg_convert_fn *convert);
 void xfer_pieces_scatter(const struct xfer_pieces *p, const void *src, agg_convert_fn *convert);
 

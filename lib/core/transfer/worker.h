@@ -48,6 +48,7 @@ struct agg_granted {
     uint16_t group_port;  /* host order */
     bool compressed;      /* there may be compressed calls, as wished */
     bool quorum;          /* sums may lack ranks */
+    bool parts; /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */

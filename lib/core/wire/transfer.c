@@ -37,6 +37,36 @@ const char *xfer_checksum_mark(enum xfer_checksum checksum)
     return words[checksum];
 }
 
+static const struct {
+    const char *name, *root;
+} collectives[] = {
+    [0] = {"unknown collective", NULL},
+    [XFER_ALLREDUCE] = {"allreduce", NULL},
+    [XFER_REDUCE] = {"reduce", "to rank"},
+    [XFER_NORMS] = {"norms", NULL},
+    [XFER_BROADCAST] = {"broadcast", "from rank"},
+    [XFER_ALLGATHER] = {"allgather", NULL},
+    [XFER_REDUCE_SCATTER] = {"reduce_scatter", NULL},
+    [XFER_BARRIER] = {"barrier", NULL},
+    [XFER_GATHER] = {"gather", "to rank"},
+    [XFER_SCATTER] = {"scatter", "from rank"},
+};
+
+static uint8_t known(uint8_t collective)
+{
+    return collective < sizeof collectives / sizeof *collectives ? collective : 0;
+}
+
+const char *xfer_collective_name(uint8_t collective)
+{
+    return collectives[known(collective)].name;
+}
+
+const char *xfer_collective_root(uint8_t collective)
+{
+    return collectives[known(collective)].root;
+}
+
 enum { COUNT_BITS = 48 };
 
 void xfer_build_call(uint8_t out[XFER_CALL_BYTES], const struct xfer_call *c)

@@ -93,6 +93,12 @@ enum xfer_collective {
     XFER_SCATTER = 9
 };
 
+/* "allreduce", "reduce_scatter", ...; "unknown collective" if it is none. */
+const char *xfer_collective_name(uint8_t collective);
+
+/* "from rank" or "to rank", if it has a root; else NULL. */
+const char *xfer_collective_root(uint8_t collective);
+
 /* Whether this rank is to get the result. */
 static inline bool xfer_gives(uint8_t collective, uint32_t root, unsigned rank)
 {
@@ -104,9 +110,9 @@ struct xfer_call {
     uint8_t collective; /* enum xfer_collective */
     uint8_t type;       /* enum agg_type */
     uint8_t op;         /* enum agg_op */
-    uint32_t root;      /* rank that receives a reduce; 0 for allreduce. If it looks up: see SML_MEANS
-                           (switchml/elements.h) */
-    uint64_t count;     /* elements, less than 2^48 */
+    uint32_t root;  /* rank that receives a reduce, or as a collective's parts have it (transfer/parts.h); 0
+                       for allreduce. If it looks up: see SML_MEANS (switchml/elements.h) */
+    uint64_t count; /* elements, less than 2^48 */
     uint16_t
         label; /* what the ranks must agree on besides, if the call is a part of another (local/board.h) */
 };

@@ -1,0 +1,46 @@
+/* Collectives in which ranks bring and get different parts of a tensor (docs/protocol.md, "Contributions
+ * without elements"): broadcast, all-gather, gather, scatter, whose elements are bytes; and reduce-scatter. A
+ * rank's segments say which are whose: of a segment that it brings nothing of `in` is NULL, of one that it
+ * gets nothing of `out` is. Pure and reentrant. */
+#ifndef SWAGG_CORE_TRANSFER_PARTS_H
+#define SWAGG_CORE_TRANSFER_PARTS_H
+
+#include "transfer/segments.h"
+#include "wire/transfer.h"
+
+/* Bytes that are copied: combined by AGG_BOR of AGG_U8, to which only one rank has something to add. */
+static inline bool xfer_copies(uint8_t collective)
+{
+    return collective == XFER_BROADCAST || collective == XFER_ALLGATHER || collective == XFER_GATHER ||
+           collective == XFER_SCATTER;
+}
+
+/* Whether ranks compare how long their blocks are: struct xfer_call's root is their xfer_blocks_hash. */
+static inline bool xfer_has_blocks(uint8_t collective)
+{
+    return collective == XFER_ALLGATHER || collective == XFER_REDUCE_SCATTER;
+}
+
+/* A rank's part in a chunk. */
+struct xfer_part {
+    bool brings; /* elements */
+    bool gets;   /* some of the result */
+    bool whole;  /* all of the result has a place, so that it can be handed back */
+};
+
+/* result: the chunk, as `out`. owner_adds: as xfer_owner_adds. */
+struct xfer_part xfer_part_in(const struct xfer_call *call, unsigned rank, bool owner_adds,
+                              const struct xfer_pieces *result);
+
+/* Whether the owner of a chunk of a reduce-scatter brings nothing to it, and adds its own to the sum of the
+ * others at the end. Where sums are rounded or divided once it cannot, nor without others. */
+bool xfer_owner_adds(const struct agg_kernels *kernels, const struct xfer_call *call, unsigned ranks);
+
+/* The bytes of a block of a tensor that are of chunks which are wholly within it; none: *first == *end. */
+void xfer_own_chunks(size_t chunk_bytes, size_t element, uint64_t tensor_bytes, uint64_t block_first,
+                     uint64_t block_end, uint64_t *first, uint64_t *end);
+
+/* lengths: of all ranks' blocks, in elements. */
+uint32_t xfer_blocks_hash(const uint64_t lengths[], size_t n);
+
+#endif
