@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -175,6 +176,24 @@ static void show(struct ps *ps, const struct view *view, const char *name, struc
         ps_view(view)(ps, job, &out);
     pthread_mutex_unlock(&ps->common.lock);
     reply_view(reply, &out);
+}
+
+int commands_view(void *context, const struct view *view, const char *name, struct view_out *out)
+{
+    struct ps *ps = context;
+    const struct ctl_entry *job = NULL;
+    int rc = ps_view(view) == NULL ? -EINVAL : 0;
+
+    pthread_mutex_lock(&ps->common.lock);
+    if (rc == 0 && view->of == VIEW_OF_JOB) {
+        const struct registry_shown jobs = registry_host_shown(&ps->common);
+
+        rc = registry_find(&jobs, name, &job);
+    }
+    if (rc == 0)
+        ps_view(view)(ps, job, out);
+    pthread_mutex_unlock(&ps->common.lock);
+    return rc;
 }
 
 /* A command on its way to the main thread. */

@@ -5,6 +5,9 @@
 #include "operator/server.h"
 #include "ps.h"
 
+/* metrics_host.view; context: struct ps. Any thread. */
+int commands_view(void *context, const struct view *view, const char *name, struct view_out *out);
+
 /* operators_host.run; context: struct ps. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
                   struct server_feed *feed);

@@ -8,6 +8,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "config/config.h"
+#include "metrics/metrics.h"
 #include "operator/operators.h"
 #include "ps.h"
 #include "registry/keyring.h"
@@ -33,10 +34,18 @@ static int start_operators(struct operators **operators, struct ps *ps)
     return operators_start(operators, &host, &ps->cfg->control);
 }
 
+static int start_metrics(struct metrics **metrics, struct ps *ps)
+{
+    const struct metrics_host host = {.kind = "server", .view = commands_view, .context = ps};
+
+    return metrics_start(metrics, &host, &ps->cfg->metrics);
+}
+
 static int serve(struct config *cfg, const char *file)
 {
     static struct ps ps;
     struct operators *operators = NULL;
+    struct metrics *metrics = NULL;
     char ip[INET_ADDRSTRLEN];
     const unsigned megabytes = cfg->pool.megabytes;
     int rc;
@@ -47,6 +56,8 @@ static int serve(struct config *cfg, const char *file)
     rc = ps_open(&ps, cfg, file);
     if (rc == 0)
         rc = start_operators(&operators, &ps); /* from here on one of them may change cfg */
+    if (rc == 0)
+        rc = start_metrics(&metrics, &ps);
     if (rc == 0) {
         log_notice("swagg-ps %s serves at %s, %u threads, %u MB for sums", build_version, ip, ps.shards,
                    megabytes);
@@ -54,6 +65,7 @@ static int serve(struct config *cfg, const char *file)
     }
     handoff_close(&ps.handoff);
     operators_stop(operators);
+    metrics_stop(metrics);
     ps_close(&ps);
     return rc < 0 ? EXIT_BAD : EXIT_GOOD;
 }

@@ -13,6 +13,7 @@
 #include "control/control.h"
 #include "control/static_jobs.h"
 #include "eal.h"
+#include "metrics/metrics.h"
 #include "operator/operators.h"
 #include "operator/reply.h"
 #include "port/frame.h"
@@ -102,6 +103,7 @@ struct daemon {
     struct action_parts changed;
     struct commands commands;
     struct operators *operators;
+    struct metrics *metrics;
 };
 
 /* Before the polling lcores start: they note where its neighbours are. */
@@ -251,6 +253,11 @@ static int start_control_thread(pthread_t *thread, void *(*run)(void *), void *a
     return rte_ctrl_thread_create(thread, "swagg-operator", NULL, run, argument);
 }
 
+static int start_metrics_thread(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    return rte_ctrl_thread_create(thread, "swagg-metrics", NULL, run, argument);
+}
+
 static int start_operators(struct daemon *d, const struct config *running)
 {
     const struct operators_host host = {.kind = "switch",
@@ -261,6 +268,14 @@ static int start_operators(struct daemon *d, const struct config *running)
 
     d->commands = (struct commands){.parts = &d->changed, .main = &d->handoff};
     return operators_start(&d->operators, &host, &running->control);
+}
+
+static int start_metrics(struct daemon *d, const struct config *running)
+{
+    const struct metrics_host host = {
+        .kind = "switch", .view = commands_view, .context = &d->shown, .start_thread = start_metrics_thread};
+
+    return metrics_start(&d->metrics, &host, &running->metrics);
 }
 
 static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
@@ -282,6 +297,8 @@ static int start(struct daemon *d, struct datapath *dp, const struct daemon_conf
         rc = telemetry_start(&d->shown);
     if (rc == 0)
         rc = start_operators(d, cfg->running);
+    if (rc == 0)
+        rc = start_metrics(d, cfg->running);
     if (rc == 0)
         rc = datapath_start(dp);
     if (rc == 0)
@@ -305,6 +322,7 @@ int daemon_run(struct datapath *dp, const struct daemon_config *cfg)
     }
     handoff_close(&d.handoff);
     operators_stop(d.operators);
+    metrics_stop(d.metrics);
     datapath_stop(dp);
     telemetry_stop();
     static_jobs_close(&d.static_jobs);

@@ -13,6 +13,7 @@
 #include "standard_streams.h"
 #include "version.h"
 #include "watch.h"
+#include "why_ask.h"
 
 /* What a capture takes. */
 enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTERS };
@@ -51,7 +52,7 @@ static const struct option_row rows[] = {
      "print only these keys or columns, in this order"},
     {"no-header", 'H', NULL, option_flag, FIELD(style.no_header), 0, 0, "print no header above tables"},
     {"every", 'n', "SECONDS", read_seconds, FIELD(every), 0, NUMBER_MAX,
-     "how often watch and top look: 1 unless given"},
+     "how often watch and top look, and how long why does: 1 unless given"},
     {"times", 'c', "N", option_number, FIELD(times), 1, NUMBER_MAX,
      "how often watch looks in all, or how many frames capture takes"},
     {"write", 'w', "FILE", option_text, FIELD(file), 0, 0, "where capture writes to; - is standard output"},
@@ -243,6 +244,20 @@ static int top(const struct arguments *cl)
     return top_run(&instance, cl->every, why) == 0 ? EXIT_GOOD : fail(EXIT_USAGE, why);
 }
 
+static int why(const struct arguments *cl)
+{
+    char trouble[INSTANCE_WHY_MAX];
+    struct instance instance;
+    int status;
+
+    if (cl->n > 2)
+        return refuse_usage("usage: swaggctl why JOB");
+    if (instance_choose(&instance, cl->instance, trouble) < 0)
+        return fail(EXIT_NO_SWITCH, trouble);
+    status = why_run(&instance, cl->words[1], cl->every, cl->json, trouble);
+    return status == EXIT_GOOD ? status : fail(status, trouble);
+}
+
 static json_t *capture_request(const struct arguments *cl)
 {
     json_t *request = ask_request("capture");
@@ -294,10 +309,7 @@ static const struct {
     const char *word;
     int (*run)(const struct arguments *cl);
 } others[] = {
-    {"top", top},
-    {"capture", capture},
-    {"watch", watch},
-    {"switches", switches},
+    {"why", why}, {"top", top}, {"capture", capture}, {"watch", watch}, {"switches", switches},
 };
 
 static int run_other(const struct arguments *cl, const struct command *command)

@@ -62,6 +62,7 @@ ROOMS = {
     "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/settings", "lib/host/base", "lib/host/impair"],
     "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/core/relay", "lib/keys", *HOST, "lib/host/views"],
     "lib/host/views": ["lib/core/net", "lib/core/protocol", "lib/core/control"],
+    "lib/host/metrics": ["lib/core/protocol", "lib/host/base", "lib/host/config", "lib/host/views"],
     "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views"],
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
@@ -75,7 +76,7 @@ ROOMS = {
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/nearest", "lib/host/views", "lib/command_line", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/metrics", "lib/host/views"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
     "traffic": [*CORE, "lib/reference", "lib/command_line", "lib/version"],
     "traffic/capture": ["lib/core", *CORE, "lib/command_line", "lib/version", "traffic"],

@@ -271,6 +271,7 @@ static void show(const struct show_parts *parts, const struct view *view, const 
         unknown_subject(parts, view->of, NULL, reply);
         return;
     }
+    view_begin(&out, view);
     view_lock(parts);
     rc = view_gather(parts, view, name, &out);
     view_unlock(parts);
@@ -279,6 +280,17 @@ static void show(const struct show_parts *parts, const struct view *view, const 
         ask_which(parts, name, reply);
     else if (rc < 0)
         unknown_subject(parts, view->of, name, reply);
+}
+
+int commands_view(void *context, const struct view *view, const char *name, struct view_out *out)
+{
+    const struct show_parts *parts = context;
+    int rc;
+
+    view_lock(parts);
+    rc = view_gather(parts, view, name, out);
+    view_unlock(parts);
+    return rc;
 }
 
 static int find(const struct show_parts *parts, enum view_subject subject, const char *name)

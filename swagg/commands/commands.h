@@ -14,6 +14,9 @@ struct commands {
     struct handoff *main; /* where actions are run */
 };
 
+/* metrics_host.view; context: struct show_parts. Any thread. */
+int commands_view(void *context, const struct view *view, const char *name, struct view_out *out);
+
 /* operators_host.run; context: struct commands. */
 void commands_run(void *context, const struct request *request, struct reply *reply,
                   struct server_feed *feed);

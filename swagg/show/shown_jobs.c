@@ -132,10 +132,10 @@ enum fit { FITS_NOT, FITS_BY_NAME, FITS_WHOLLY };
 
 static enum fit fit_of(const struct show_parts *parts, const struct shown_job *job, const char *called)
 {
-    char call[SHOWN_JOB_CALL_MAX];
+    const char *tenant = shown_job_tenant(parts, job->tenant);
+    const size_t n = strlen(tenant);
 
-    shown_job_call(parts, job->tenant, job->name, call);
-    if (strcmp(call, called) == 0)
+    if (strncmp(called, tenant, n) == 0 && called[n] == '/' && strcmp(called + n + 1, job->name) == 0)
         return FITS_WHOLLY;
     return strcmp(job->name, called) == 0 ? FITS_BY_NAME : FITS_NOT;
 }

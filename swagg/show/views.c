@@ -16,7 +16,6 @@ int view_gather(const struct show_parts *parts, const struct view *view, const c
         [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,
     };
 
-    view_begin(out, view);
     return gatherers[view - views](parts, name, out);
 }
 

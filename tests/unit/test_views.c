@@ -41,7 +41,7 @@ static const struct view_field row[] = {{"name", VIEW_CHARS, offsetof(struct row
                                         {"", VIEW_COUNTS, offsetof(struct row, hits), 0, NULL, ""},
                                         {0}};
 
-static const struct view view = {"view", VIEW_OF_ALL, true, "", fields, row};
+static const struct view view = {.name = "view", .optional = true, .help = "", .fields = fields, .row = row};
 
 static void expect_json(json_t *value, const char *expected)
 {

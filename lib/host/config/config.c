@@ -1,6 +1,7 @@
 /* The settings of a file as a whole, of a switch's and of a server's; and how one is loaded. */
 #include "config/config.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <grp.h>
@@ -227,6 +228,50 @@ static const struct setting control_fields[] = {
 };
 /* clang-format on */
 
+/* "10.77.0.1:9273" */
+static void parse_listen(struct settings *s, const char *path, const char *text, void *metrics)
+{
+    struct config_metrics *to = metrics;
+    const char *colon = strrchr(text, ':');
+    char alone[INET_ADDRSTRLEN];
+    char *end = NULL;
+    const unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, &end, 10);
+
+    snprintf(alone, sizeof(alone), "%.*s", (int)(colon == NULL ? 0 : colon - text), text);
+    if (colon == NULL || colon - text >= (ptrdiff_t)sizeof(alone) ||
+        inet_pton(AF_INET, alone, &to->ip) != 1 || strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+        port < 1 || port > UINT16_MAX) {
+        settings_fault(s, path, "\"%s\" is no IPv4 address with a TCP port, like 127.0.0.1:9273", text);
+        return;
+    }
+    to->port = (uint32_t)port;
+}
+
+static void show_listen(char text[SETTING_SHOWN_MAX], const void *configuration, const void *metrics)
+{
+    const struct config_metrics *m = metrics;
+    const uint8_t *b = (const uint8_t *)&m->ip;
+
+    (void)configuration;
+    snprintf(text, SETTING_SHOWN_MAX, m->port == 0 ? "-" : "%u.%u.%u.%u:%u", b[0], b[1], b[2], b[3], m->port);
+}
+
+/* clang-format off */
+static const struct setting metrics_fields[] = {
+    {.key = "listen", .type = SETTING_PARSED, .most = 63, .parse = parse_listen, .show = show_listen,
+     .kind = "IPv4 address and TCP port, as in 127.0.0.1:9273", .usual = "nowhere",
+     .meaning = "where `/metrics` is told; whoever reaches it can read it, so an address of a network of operators' own. `0.0.0.0`: every address of the machine"},
+    {.key = "ranks", SETTING_NUMBER_AT(struct config_metrics, ranks, 1, 16384, 1024), .unit = "ranks",
+     .meaning = "of all jobs together that have series of their own at most; jobs have equal parts, and each its latest ranks"},
+    {.key = NULL},
+};
+/* clang-format on */
+
+#define METRICS                                                                                              \
+    {                                                                                                        \
+        .key = "metrics", .type = SETTING_GROUP, .when = SETTING_RESTART,                                    \
+        SETTING_AT(struct config, metrics), .fields = metrics_fields, .title = "`metrics`: group"            \
+    }
 #define MTU                                                                                                  \
     {                                                                                                        \
         .key = "mtu", SETTING_NUMBER_AT(struct config, mtu, 256, 9600, 1500), .when = SETTING_RESTART,       \
@@ -283,6 +328,7 @@ static const struct setting switch_file[] = {
     {.key = "idle", .type = SETTING_GROUP, SETTING_AT(struct config, idle), .fields = idle_fields},
     {.key = "loops", .type = SETTING_GROUP, SETTING_AT(struct config, loops), .fields = loops_fields},
     CONTROL,
+    METRICS,
     STATE,
     {.key = "atp", .type = SETTING_GROUP, .when = SETTING_RESTART, SETTING_AT(struct config, atp),
      .fields = config_atp_fields, .title = "`atp`: group"},
@@ -317,6 +363,7 @@ static const struct setting server_file[] = {
     TENANTS,
     {.key = "timers", .type = SETTING_GROUP, SETTING_AT(struct config, timers), .fields = server_timers_fields},
     CONTROL,
+    METRICS,
     STATE,
     LOG_LEVEL,
     {.key = NULL},

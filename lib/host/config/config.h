@@ -66,6 +66,13 @@ struct config_control {
     char group[CONFIG_NAME_MAX];  /* "": the process's */
 };
 
+/* Where /metrics is told (metrics/metrics.h). */
+struct config_metrics {
+    uint32_t ip;    /* network order; 0.0.0.0: every address of the machine */
+    uint32_t port;  /* TCP; 0: nowhere */
+    uint32_t ranks; /* of all jobs, that have series of their own at most */
+};
+
 struct config_impair {
     struct impair_config rx, tx; /* hold_for in microseconds */
 };
@@ -318,6 +325,7 @@ struct config {
     struct config_loops loops;
     struct config_control control;
     char state[CONFIG_FILE_MAX]; /* folder of what outlives a restart; "": nothing does */
+    struct config_metrics metrics;
     enum config_log_level log_level;
     enum config_privileges privileges;
     uint64_t seed; /* of the impairments, and of atp.forward */

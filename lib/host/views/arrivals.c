@@ -30,11 +30,12 @@ void arrivals_of_rank(struct rank_view *row, const struct agg_job *running, bool
     row->was_last = v.completed;
     row->lost_up = v.lost_up;
     row->lost_down = v.lost_down;
+    row->delayed_us = v.delay_sum_ns / NS_PER_US;
     row->late_us_mean = mean_us(&v);
     row->late_us_last = v.delay_last_ns / NS_PER_US;
     row->late_us_worst = v.delay_worst_ns / NS_PER_US;
     memcpy(row->delays, v.delays, sizeof(v.delays));
-    row->late_us_log2 = (struct view_numbers){AGG_DELAY_BUCKETS, row->delays};
+    row->late_us_log2 = (struct view_delays){AGG_DELAY_BUCKETS, row->delays, v.delay_sum_ns};
     while (row->late_us_log2.n > 0 && row->delays[row->late_us_log2.n - 1] == 0)
         row->late_us_log2.n--;
 }

@@ -68,7 +68,7 @@ struct status_view {
 static const struct view_field view_status_fields[] = {
     FIELD(status_view, VIEW_TEXT, name, NULL, "which of those that run on the machine it is"),
     FIELD(status_view, VIEW_TEXT, version, NULL, "of the program"),
-    FIELD(status_view, VIEW_GAUGE, pid, NULL, "its process"),
+    FIELD(status_view, VIEW_ID, pid, NULL, "its process"),
     FIELD(status_view, VIEW_GAUGE, up_s, "s", "since it was started"),
     FIELD_IF(status_view, bridges, VIEW_CHARS, mac, NULL, "MAC address of the switch"),
     FIELD(status_view, VIEW_CHARS, ip, NULL, "IPv4 address that workers send to; 0.0.0.0: none"),
@@ -165,6 +165,8 @@ static const struct view_field view_ports_row[] = {
     FIELD(port_view, VIEW_COUNTER, tx_frames, "frames", "sent"),
     FIELD(port_view, VIEW_COUNTER, tx_bytes, "bytes", "sent"),
     FIELD(port_view, VIEW_COUNTER, drops, "frames", "dropped, for whatever reason"),
+    FIELD(port_view, VIEW_COUNTER, rx_errors, "frames", "that the device could not receive"),
+    FIELD(port_view, VIEW_COUNTER, tx_errors, "frames", "that the device could not send"),
     END};
 
 static const struct view_field view_port_fields[] = {
@@ -208,7 +210,7 @@ static const struct view_field view_fdb_row[] = {
     FIELD(station_view, VIEW_TEXT, port, NULL, "on which it was last heard"),
     FIELD(station_view, VIEW_TEXT, kind, NULL, "`learned`, or `static`: an operator has said so"),
     FIELD_IF(station_view, ages, VIEW_GAUGE, silent_s, "s", "since it was heard, but for a tick of ageing"),
-    FIELD_IF(station_view, ages, VIEW_GAUGE, vlan, NULL, "its VLAN; 0: the switch has none"),
+    FIELD_IF(station_view, ages, VIEW_ID, vlan, NULL, "its VLAN; 0: the switch has none"),
     END};
 
 /* --- polling threads --------------------------------------------------------------------------------- */
@@ -220,8 +222,8 @@ struct lcore_view {
 };
 
 #define VIEW_LCORE_TASKS                                                                                     \
-    FIELD(lcore_view, VIEW_GAUGE, lcore, NULL, "its number"),                                                \
-        FIELD(lcore_view, VIEW_GAUGE, cpu, NULL, "on which it runs"),                                        \
+    FIELD(lcore_view, VIEW_ID, lcore, NULL, "its number"),                                                   \
+        FIELD(lcore_view, VIEW_ID, cpu, NULL, "on which it runs"),                                           \
         FIELD(lcore_view, VIEW_TEXTS, rx, NULL, "queues that it receives from"),                             \
         FIELD(lcore_view, VIEW_TEXTS, tx, NULL, "queues that it sends to"),                                  \
         FIELD(lcore_view, VIEW_GAUGE, shards, NULL, "parts of the slots that it has"),                       \
@@ -259,7 +261,7 @@ static const struct view_field view_jobs_row[] = {
     FIELD(jobs_view, VIEW_GAUGE, present, "ranks", "that are there"),
     FIELD(jobs_view, VIEW_TEXT, protocol, NULL, "by which it sums"),
     FIELD(jobs_view, VIEW_TEXT, tenant, NULL, "whose it is"),
-    FIELD_IF(jobs_view, has_vlan, VIEW_GAUGE, vlan, NULL, "that its workers are in; 0: the switch has none"),
+    FIELD_IF(jobs_view, has_vlan, VIEW_ID, vlan, NULL, "that its workers are in; 0: the switch has none"),
     END};
 
 struct job_view {
@@ -284,10 +286,10 @@ struct job_view {
 static const struct view_field view_job_fields[] = {
     FIELD(job_view, VIEW_TEXT, name, NULL, "as its workers, or the configuration, call it"),
     FIELD(job_view, VIEW_TEXT, tenant, NULL, "whose it is"),
-    FIELD_IF(job_view, has_vlan, VIEW_GAUGE, vlan, NULL, "that its workers are in; 0: the switch has none"),
+    FIELD_IF(job_view, has_vlan, VIEW_ID, vlan, NULL, "that its workers are in; 0: the switch has none"),
     FIELD(job_view, VIEW_TEXT, state, NULL, "`forming`, `running`, ..."),
     FIELD_IF(job_view, joined, VIEW_GAUGE, in_state_ms, "ms", "since when"),
-    FIELD_IF(job_view, joined, VIEW_GAUGE, epoch, NULL,
+    FIELD_IF(job_view, joined, VIEW_ID, epoch, NULL,
              "of a job of the configuration: how often it has begun anew"),
     FIELD(job_view, VIEW_GAUGE, size, "ranks", "that belong to it"),
     FIELD_IF(job_view, joined, VIEW_GAUGE, present, "ranks", "that are there"),
@@ -299,7 +301,7 @@ static const struct view_field view_job_fields[] = {
              "of each worker (a Tofino's job of the configuration)"),
     FIELD_IF(job_view, fixed, VIEW_GAUGE, slots, NULL, "of all its threads"),
     FIELD_IF(job_view, fixed, VIEW_GAUGE, elements, NULL, "in a packet"),
-    FIELD_IF(job_view, runs, VIEW_GAUGE, number, NULL, "on the wire"),
+    FIELD_IF(job_view, runs, VIEW_ID, number, NULL, "on the wire"),
     FIELD_IF(job_view, switched, VIEW_GAUGE, kept_frames, "frames", "that it keeps"),
     FIELD_IF(job_view, switched, VIEW_GAUGE, kept_frames_max, "frames", "that it may keep"),
     FIELD_IF(job_view, switched, VIEW_COUNTER, late, "packets",
@@ -317,7 +319,7 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, rated, VIEW_GAUGE, contributions_per_s, "packets/s",
              "that counted in the last second"),
     FIELD_IF(job_view, rated, VIEW_GAUGE, bytes_per_s, "bytes/s", "that they carried"),
-    FIELD_IF(job_view, delays, VIEW_GAUGE, latest_rank, NULL, "the rank whose delays add up to most"),
+    FIELD_IF(job_view, delays, VIEW_ID, latest_rank, NULL, "the rank whose delays add up to most"),
     FIELD_IF(job_view, delays, VIEW_GAUGE, latest_us_mean, "us", "how late that one is on average"),
     FIELD_IF(job_view, heartbeats, VIEW_COUNTER, retransmitted, "packets", "that workers have sent again"),
     FIELD_IF(job_view, heartbeats, VIEW_GAUGE, window_least, "packets",
@@ -334,7 +336,7 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, placed, VIEW_GAUGE, level, NULL,
              "of this switch in its tree of switches; the root's is 1"),
     FIELD_IF(job_view, placed, VIEW_CHARS, parent, NULL, "the switch above"),
-    FIELD_IF(job_view, relayed, VIEW_GAUGE, parent_number, NULL, "the job's number there"),
+    FIELD_IF(job_view, relayed, VIEW_ID, parent_number, NULL, "the job's number there"),
     FIELD_IF(job_view, parts, VIEW_GAUGE, contributors, NULL, "ranks and switches below that send it sums"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, lost_up, "packets",
              "contributions that ranks have sent and that had not come when they asked"),
@@ -363,13 +365,13 @@ struct rank_view {
     bool waiting;
     uint64_t contributions, bytes, repeated, probes, missed, was_last, lost_up, lost_down, late_us_mean,
         late_us_last, late_us_worst;
-    struct view_numbers late_us_log2;
+    struct view_delays late_us_log2;
     uint64_t delays[AGG_DELAY_BUCKETS]; /* what that lists */
-    uint64_t retransmitted, window, restarts, resumed, level;
+    uint64_t retransmitted, window, restarts, resumed, level, delayed_us;
 };
 
 static const struct view_field view_ranks_row[] = {
-    FIELD(rank_view, VIEW_GAUGE, rank, NULL, "its number"),
+    FIELD(rank_view, VIEW_ID, rank, NULL, "its number"),
     FIELD_IF(rank_view, joined, VIEW_TEXT, state, NULL,
              "`absent`, `joined`, ...; `above`: it comes by the switch above, which knows more"),
     FIELD(rank_view, VIEW_CHARS, address, NULL, "where its packets come from"),
@@ -390,7 +392,7 @@ static const struct view_field view_ranks_row[] = {
              "how late it was on average; the first rank of a chunk is 0 late"),
     FIELD_IF(rank_view, delays_noted, VIEW_GAUGE, late_us_last, "us", "how late it was last"),
     FIELD_IF(rank_view, delays_noted, VIEW_GAUGE, late_us_worst, "us", "how late it was at worst"),
-    FIELD_IF(rank_view, delays_noted, VIEW_NUMBERS, late_us_log2, NULL,
+    FIELD_IF(rank_view, delays_noted, VIEW_DELAYS, late_us_log2, NULL,
              "how often it was how late: less than 1.024 us, less than twice that, and so on, up to 4.3 s "
              "and more"),
     FIELD_IF(rank_view, joined, VIEW_COUNTER, retransmitted, "packets", "that the worker has sent again"),
@@ -410,6 +412,8 @@ static const struct view_field view_ranks_row[] = {
     FIELD_IF(
         rank_view, delays_noted, VIEW_COUNTER, lost_down, "packets",
         "results that were sent to it, and that it asked for once more: lost on the way from the switch"),
+    FIELD_IF(rank_view, delays_noted, VIEW_COUNTER, delayed_us, "us",
+             "how late all its contributions were together; its growth tells who is late now"),
     END};
 
 static const struct view_field view_slots_fields[] = {
@@ -424,8 +428,8 @@ struct slot_view {
 };
 
 static const struct view_field view_slots_row[] = {
-    FIELD(slot_view, VIEW_GAUGE, slot, NULL, "its number"),
-    FIELD(slot_view, VIEW_GAUGE, tag, NULL, "of the chunk that it collects"),
+    FIELD(slot_view, VIEW_ID, slot, NULL, "its number"),
+    FIELD(slot_view, VIEW_ID, tag, NULL, "of the chunk that it collects"),
     FIELD(slot_view, VIEW_GAUGE, contributed, "ranks", "that have contributed"),
     FIELD(slot_view, VIEW_RANKS, missing, NULL, "the ranks that have not"), END};
 
@@ -439,7 +443,7 @@ struct sum_view {
 };
 
 static const struct view_field view_sums_row[] = {
-    FIELD(sum_view, VIEW_GAUGE, chunk, NULL, "its number"),
+    FIELD(sum_view, VIEW_ID, chunk, NULL, "its number"),
     FIELD(sum_view, VIEW_TEXTS, elements, NULL, "the sum, of long chunks the first 256 bytes"), END};
 
 struct tenant_view {

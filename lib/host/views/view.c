@@ -78,6 +78,7 @@ static void put_terms(const struct sink *p, const struct view_terms *of)
 static void put_field(const struct sink *p, const struct view_field *f, const void *at)
 {
     const struct view_counts *counts = at;
+    const struct view_delays *delays = at;
 
     switch (f->type) {
     case VIEW_TEXT:
@@ -88,6 +89,7 @@ static void put_field(const struct sink *p, const struct view_field *f, const vo
         put(p, f->name, json_string(at));
         break;
     case VIEW_GAUGE:
+    case VIEW_ID:
         put(p, f->name, json_integer(*(const json_int_t *)at));
         break;
     case VIEW_COUNTER:
@@ -98,6 +100,9 @@ static void put_field(const struct sink *p, const struct view_field *f, const vo
         break;
     case VIEW_NUMBERS:
         put(p, f->name, numbers(p, at));
+        break;
+    case VIEW_DELAYS:
+        put(p, f->name, numbers(p, &(struct view_numbers){delays->n, delays->of}));
         break;
     case VIEW_TEXTS:
         put(p, f->name, texts(p, at));
@@ -118,10 +123,15 @@ static void put_field(const struct sink *p, const struct view_field *f, const vo
     }
 }
 
+bool view_has(const struct view_field *field, const void *from)
+{
+    return field->when == 0 || *((const bool *)from + field->when);
+}
+
 static void put_fields(const struct sink *p, const struct view_field *f, const char *from)
 {
     for (; f->name != NULL; f++)
-        if (f->when == 0 || *(const bool *)(from + f->when))
+        if (view_has(f, from))
             put_field(p, f, from + f->at);
 }
 
@@ -140,8 +150,17 @@ void view_begin(struct view_out *out, const struct view *view)
         .view = view, .object = json_object(), .rows = json_array(), .counters = json_object()};
 }
 
+void view_visit(struct view_out *out, const struct view *view, view_visitor *visit, void *context)
+{
+    *out = (struct view_out){.view = view, .visit = visit, .context = context};
+}
+
 void view_row(struct view_out *out, const void *row)
 {
+    if (out->visit != NULL) {
+        out->visit(out->context, out->view->row, row);
+        return;
+    }
     const struct sink sink = {out, json_object(), table_of(out->view)};
 
     put_fields(&sink, out->view->row, row);
@@ -150,6 +169,10 @@ void view_row(struct view_out *out, const void *row)
 
 void view_fields(struct view_out *out, const void *fields)
 {
+    if (out->visit != NULL) {
+        out->visit(out->context, out->view->fields, fields);
+        return;
+    }
     const struct sink sink = {out, out->object, NULL};
 
     put_fields(&sink, out->view->fields, fields);

@@ -17,9 +17,11 @@ enum view_type {
     VIEW_TEXT,    /* const char *; NULL: the row does not have it */
     VIEW_CHARS,   /* the text itself */
     VIEW_GAUGE,   /* uint64_t that goes up and down */
+    VIEW_ID,      /* uint64_t that says which, and not how much */
     VIEW_COUNTER, /* uint64_t that only grows, so that its growth in a second means something */
     VIEW_FLAG,    /* bool */
     VIEW_NUMBERS, /* struct view_numbers, a list */
+    VIEW_DELAYS,  /* struct view_delays, a list: how often something took how long (protocol/delays.h) */
     VIEW_TEXTS,   /* struct view_texts, a list */
     VIEW_RANKS,   /* struct view_ranks, a list of their numbers */
     VIEW_TERMS,   /* struct view_terms: the job's protocol, and what that lists of them */
@@ -30,6 +32,12 @@ enum view_type {
 struct view_numbers {
     unsigned n;
     const uint64_t *of;
+};
+
+struct view_delays {
+    unsigned n;
+    const uint64_t *of; /* by agg_delay_bucket */
+    uint64_t sum_ns;
 };
 
 struct view_texts {
@@ -65,6 +73,8 @@ struct view_field {
 };
 
 /* What the parameter of a view names. */
+enum { VIEW_LABELS_MAX = 2 };
+
 enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };
 
 struct view {
@@ -74,18 +84,33 @@ struct view {
     const char *help;
     const struct view_field *fields; /* its own */
     const struct view_field *row;    /* of its table; NULL: it has none */
+    /* Of /metrics (metrics/families.h): what its names begin with; NULL: it is not told there. */
+    const char *metric;
+    /* What the first fields, of the row if it has any, are called that say which it is; and what the names of
+     * its VIEW_COUNTS are. */
+    const char *label[VIEW_LABELS_MAX], *counted;
 };
+
+/* Fields of a view, or of a row of its table, and the struct that they are in. */
+typedef void view_visitor(void *context, const struct view_field *fields, const void *from);
+
+/* Whether the struct says that it has the field. */
+bool view_has(const struct view_field *field, const void *from);
 
 /* A view that is being written. Rows come first, then the fields; a view without other fields than its table
  * needs none. */
 struct view_out {
     const struct view *view;
     json_t *object, *rows;
-    json_t *counters; /* an object whose keys are the paths, KEY or TABLE/KEY, of numbers that only grow */
-    bool failed;      /* for want of memory */
+    json_t *counters;    /* an object whose keys are the paths, KEY or TABLE/KEY, of numbers that only grow */
+    bool failed;         /* for want of memory */
+    view_visitor *visit; /* not NULL: it is not written, but visited */
+    void *context;
 };
 
 void view_begin(struct view_out *out, const struct view *view);
+/* In its place: what fills the view is handed to visit, and nothing needs to be ended. */
+void view_visit(struct view_out *out, const struct view *view, view_visitor *visit, void *context);
 void view_row(struct view_out *out, const void *row);
 void view_fields(struct view_out *out, const void *fields);
 

@@ -1,0 +1,136 @@
+/* What is gathered for a scrape: views of the host, then of each job, then of its ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "metrics/families.h"
+#include "metrics/metrics.h"
+
+enum { JOBS_MAX = 1024, NAME_BYTES = 128 };
+
+struct listed {
+    char name[NAME_BYTES], tenant[NAME_BYTES], call[2 * NAME_BYTES];
+};
+
+struct list {
+    unsigned n;
+    struct listed job[JOBS_MAX];
+};
+
+/* The latest ranks of a job. */
+struct latest {
+    unsigned n, most;
+    struct rank_view *row;
+};
+
+static void list_job(void *context, const struct view_field *fields, const void *from)
+{
+    struct list *list = context;
+    const struct jobs_view *row = from;
+    const char *tenant = row->tenant == NULL ? "" : row->tenant;
+    struct listed *job = &list->job[list->n];
+
+    if (fields != views[VIEW_JOBS].row || list->n == JOBS_MAX)
+        return;
+    list->n++;
+    snprintf(job->name, sizeof(job->name), "%s", row->name);
+    snprintf(job->tenant, sizeof(job->tenant), "%s", tenant);
+    snprintf(job->call, sizeof(job->call), "%s%s%s", tenant, row->tenant == NULL ? "" : "/", row->name);
+}
+
+static bool is_later(const struct rank_view *a, const struct rank_view *b)
+{
+    return a->late_us_log2.sum_ns > b->late_us_log2.sum_ns;
+}
+
+/* Keeps it in the place of the one that is least late. */
+static void choose_rank(void *context, const struct view_field *fields, const void *from)
+{
+    struct latest *latest = context;
+    struct rank_view *to = latest->row;
+
+    if (fields != views[VIEW_MEMBERS].row)
+        return;
+    if (latest->n < latest->most) {
+        to = &latest->row[latest->n++];
+    } else {
+        for (struct rank_view *r = latest->row; r < latest->row + latest->n; r++)
+            to = is_later(to, r) ? r : to;
+        if (!is_later(from, to))
+            return;
+    }
+    *to = *(const struct rank_view *)from;
+    to->late_us_log2.of = to->delays;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const uint64_t rank = ((const struct rank_view *)a)->rank, other = ((const struct rank_view *)b)->rank;
+
+    return (rank > other) - (rank < other);
+}
+
+static void take_ranks(const struct metrics_host *host, struct families *f, const struct listed *job,
+                       const char *const *labels, struct latest *latest)
+{
+    const struct view *view = &views[VIEW_MEMBERS];
+    struct view_out out;
+
+    latest->n = 0;
+    view_visit(&out, view, choose_rank, latest);
+    if (host->view(host->context, view, job->call, &out) < 0)
+        return;
+    qsort(latest->row, latest->n, sizeof(*latest->row), by_rank);
+    families_take(f, view, labels, &out);
+    for (unsigned i = 0; i < latest->n; i++)
+        families_row(f, &latest->row[i]);
+}
+
+static void take_job(const struct metrics_host *host, struct families *f, const struct listed *job,
+                     struct latest *latest)
+{
+    const char *const labels[] = {"job_name", job->name, "tenant", job->tenant, NULL};
+    struct view_out out;
+
+    families_take(f, &views[VIEW_JOB], NULL, &out);
+    if (host->view(host->context, &views[VIEW_JOB], job->call, &out) == 0)
+        take_ranks(host, f, job, labels, latest);
+}
+
+static void take_jobs(const struct metrics_host *host, struct families *f, unsigned ranks, struct list *list)
+{
+    struct latest latest = {0};
+    struct view_out out;
+
+    view_visit(&out, &views[VIEW_JOBS], list_job, list);
+    host->view(host->context, &views[VIEW_JOBS], NULL, &out);
+    if (list->n == 0)
+        return;
+    latest.most = ranks < list->n ? 1 : ranks / list->n;
+    latest.row = calloc(latest.most, sizeof(*latest.row));
+    for (unsigned i = 0; latest.row != NULL && i < list->n; i++)
+        take_job(host, f, &list->job[i], &latest);
+    free(latest.row);
+}
+
+char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes)
+{
+    struct list *list = calloc(1, sizeof(*list));
+    struct families *f = families_new();
+    struct view_out out;
+    char *text = NULL;
+
+    for (unsigned i = 0; f != NULL && i < VIEWS; i++) {
+        if (views[i].metric == NULL || views[i].of == VIEW_OF_JOB)
+            continue;
+        families_take(f, &views[i], NULL, &out);
+        host->view(host->context, &views[i], NULL, &out);
+    }
+    if (f != NULL && list != NULL) {
+        take_jobs(host, f, ranks, list);
+        text = families_text(f, open, bytes);
+    }
+    families_free(f);
+    free(list);
+    return text;
+}

@@ -1,0 +1,42 @@
+/* /metrics: what Prometheus scrapes of a host of a registry, over HTTP, on a thread of its own that nothing
+ * waits for: neither data nor operators are held up by a scraper, however slow. Off unless the configuration
+ * names an address.
+ *
+ * Bounded: one sample a second is made, whoever asks; as many connections as METRICS_CONNECTIONS at once,
+ * each for as long as METRICS_SILENT_S without a sign of life; and as many ranks with series of their own as
+ * metrics.ranks says.
+ *
+ * No DPDK.
+ */
+#pragma once
+
+#include <pthread.h>
+
+#include "config/config.h"
+#include "views/declared.h"
+
+enum { METRICS_CONNECTIONS = 16, METRICS_SILENT_S = 10 };
+
+struct metrics;
+
+/* Who is watched. */
+struct metrics_host {
+    const char *kind; /* "switch", for the log */
+    /* Fills a view, of the port or job of this name, if it has one; on the metrics' thread. 0; -ENOENT: it is
+     * not there; -EINVAL: this host has no such view. */
+    int (*view)(void *context, const struct view *view, const char *name, struct view_out *out);
+    void *context;
+    /* Starts a thread. 0, or -errno. NULL: as pthread_create does. */
+    int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);
+};
+
+/* Begins to answer. *m is NULL if the configuration wants none. What host points to outlives it. 0, or -errno
+ * after logging. */
+int metrics_start(struct metrics **m, const struct metrics_host *host, const struct config_metrics *cfg);
+
+/* When it returns the thread has ended. m may be NULL. */
+void metrics_stop(struct metrics *m);
+
+/* All metrics as text, in Prometheus's format, or with open in OpenMetrics; at most so many ranks of all jobs
+ * have samples of their own: of each job those that are latest. To be freed. NULL: no memory. */
+char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes);

@@ -1,0 +1,375 @@
+#include "why.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From where on something counts. */
+static const double LATE_SHARE = 0.1, /* of the time, that all wait for one rank */
+    LATE_TIMES = 2,                   /* what punctual ranks are */
+    LOST_SHARE = 0.001,               /* of a rank's packets */
+    DROPPED_SHARE = 0.001,            /* of a job's packets, by the switch itself */
+    BUSY_PERCENT = 95;                /* of an lcore that sums */
+enum {
+    SMALL_PACKET = 600 /* bytes of elements: in an Ethernet frame there is room for more than twice that */
+};
+
+struct rank {
+    int rank;
+    const char *address;
+    double contributions, delayed_us, up, down, calls; /* between the looks */
+    double window, stalled_ms;
+    bool waiting;
+};
+
+struct job {
+    const json_t *view;
+    unsigned n;
+    struct rank *rank;
+    double contributions, up, down;
+};
+
+static const char *const words[WHY_CAUSES] = {
+    [WHY_NOTHING] = "nothing", [WHY_NOT_BEGUN] = "not begun", [WHY_FAILED] = "failed",
+    [WHY_RANK] = "rank",       [WHY_LINK] = "link",           [WHY_CPU] = "cpu",
+    [WHY_SHARE] = "share",     [WHY_SLOTS] = "slots",         [WHY_MTU] = "mtu",
+};
+
+const char *why_word(enum why_cause cause)
+{
+    return words[cause];
+}
+
+/* --- what was seen --- */
+
+static const json_t *view_of(const json_t *answer)
+{
+    return json_object_get(answer, "view");
+}
+
+static double number(const json_t *view, const char *key)
+{
+    return (double)json_integer_value(json_object_get(view, key));
+}
+
+/* What a counter grew by; one that counts anew has grown by nothing. */
+static double growth(const json_t *now, const json_t *before, const char *key)
+{
+    const double is = number(now, key), was = number(before, key);
+
+    return is > was ? is - was : 0;
+}
+
+static const json_t *row_of(const json_t *rows, double rank)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach (rows, i, row)
+        if (number(row, "rank") == rank)
+            return row;
+    return NULL;
+}
+
+static struct rank see_rank(const json_t *now, const json_t *before)
+{
+    const char *address = json_string_value(json_object_get(now, "address"));
+
+    return (struct rank){.rank = (int)number(now, "rank"),
+                         .address = address == NULL ? "?" : address,
+                         .contributions = growth(now, before, "contributions"),
+                         .delayed_us = growth(now, before, "delayed_us"),
+                         .up = growth(now, before, "lost_up"),
+                         .down = growth(now, before, "lost_down"),
+                         .calls = growth(now, before, "calls"),
+                         .window = number(now, "window"),
+                         .stalled_ms = number(now, "stalled_ms"),
+                         .waiting = json_is_true(json_object_get(now, "waiting"))};
+}
+
+/* To be released: job.rank. */
+static struct job see(const struct why_look *before, const struct why_look *now)
+{
+    const json_t *rows = json_object_get(view_of(now->ranks), "ranks"),
+                 *rows_before = json_object_get(view_of(before->ranks), "ranks"), *row;
+    struct job job = {.view = view_of(now->job),
+                      .rank = calloc(json_array_size(rows) + 1, sizeof(*job.rank))};
+    size_t i;
+
+    json_array_foreach (rows, i, row) {
+        const json_t *was = row_of(rows_before, number(row, "rank"));
+
+        if (was == NULL || job.rank == NULL)
+            continue; /* nothing is known of its growth */
+        job.rank[job.n] = see_rank(row, was);
+        job.contributions += job.rank[job.n].contributions;
+        job.up += job.rank[job.n].up;
+        job.down += job.rank[job.n].down;
+        job.n++;
+    }
+    return job;
+}
+
+/* --- what it may be, one after another; true: this is it --- */
+
+__attribute__((format(printf, 3, 4))) static bool say(struct why *why, enum why_cause cause,
+                                                      const char *format, ...)
+{
+    va_list args;
+
+    why->cause = cause;
+    va_start(args, format);
+    vsnprintf(why->text, sizeof(why->text), format, args);
+    va_end(args);
+    return true;
+}
+
+static void advise(struct why *why, const char *todo)
+{
+    snprintf(why->todo, sizeof(why->todo), "%s", todo);
+}
+
+/* "2, 5 and 3 more" */
+static const char *list_ranks(char text[WHY_TODO_MAX], const json_t *ranks)
+{
+    size_t i, used = 0;
+    const json_t *rank;
+
+    text[0] = '\0';
+    json_array_foreach (ranks, i, rank) {
+        if (i == 8)
+            break;
+        used += (size_t)snprintf(text + used, WHY_TODO_MAX - used, "%s%lld", i > 0 ? ", " : "",
+                                 (long long)json_integer_value(rank));
+    }
+    if (json_array_size(ranks) > 8)
+        snprintf(text + used, WHY_TODO_MAX - used, " and %zu more", json_array_size(ranks) - 8);
+    return text;
+}
+
+static bool does_not_run(struct why *why, const struct job *job)
+{
+    const char *state = json_string_value(json_object_get(job->view, "state"));
+    const char *failure = json_string_value(json_object_get(job->view, "failure"));
+    const json_t *missing = json_object_get(job->view, "missing");
+    char list[WHY_TODO_MAX];
+
+    if (state == NULL || strcmp(state, "running") == 0)
+        return false;
+    if (failure != NULL)
+        return say(why, WHY_FAILED, "the job has failed: %s", failure);
+    say(why, WHY_NOT_BEGUN, "the job is %s for %.0f s: %.0f of %.0f ranks are there; missing: %s", state,
+        number(job->view, "in_state_ms") / 1000, number(job->view, "present"), number(job->view, "size"),
+        json_array_size(missing) == 0 ? "none" : list_ranks(list, missing));
+    advise(why, "start these ranks, or look whether their packets come: swaggctl fdb, swaggctl drops");
+    return true;
+}
+
+static const struct rank *longest_stalled(const struct job *job)
+{
+    const struct rank *of = NULL;
+
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
+        if (r->waiting && (of == NULL || r->stalled_ms > of->stalled_ms))
+            of = r;
+    return of;
+}
+
+/* Nothing has come, though somebody waits. */
+static bool stands_still(struct why *why, const struct job *job)
+{
+    const json_t *awaited = json_object_get(job->view, "waits_for");
+    const struct rank *waiting = longest_stalled(job);
+    char list[WHY_TODO_MAX], since[32] = "meanwhile";
+
+    if (job->contributions > 0)
+        return false;
+    if (json_array_size(awaited) == 0)
+        return say(why, WHY_NOTHING, "no call is in progress: the switch has nothing to sum");
+    why->rank = (int)json_integer_value(json_array_get(awaited, 0));
+    if (waiting != NULL && waiting->stalled_ms > 0)
+        snprintf(since, sizeof(since), "for %.1f s", waiting->stalled_ms / 1000);
+    say(why, WHY_RANK, "all wait for rank %s, and nothing has come %s", list_ranks(list, awaited), since);
+    advise(why, "look at the processes of these ranks: do they compute, are they stopped, have they ended?");
+    return true;
+}
+
+/* The switch drops frames that it has no time, or no room for. */
+static bool is_dropped(struct why *why, const struct job *job, const struct why_look *before,
+                       const struct why_look *now)
+{
+    static const struct {
+        const char *reason;
+        enum why_cause cause;
+        const char *meaning, *todo;
+    } drops[] = {
+        {"over_share", WHY_SHARE, "other jobs have their part of a busy switch, and this one's is used up",
+         "give its tenant more weight (tenants.weight), or the switch more threads (lcores)"},
+        {"ring_full", WHY_CPU, "a thread of the switch does not keep up with another",
+         "give the switch more threads (lcores), or CPUs of their own"},
+        {"rx_missed", WHY_CPU, "a port had frames that no thread fetched in time",
+         "give the switch more threads (lcores), or CPUs of their own"},
+        {"no_mbuf", WHY_CPU, "there were no packet buffers left", "more memory.megabytes, or less ecn_above"},
+    };
+    const json_t *is = view_of(now->drops), *was = view_of(before->drops);
+
+    for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
+        const double n = growth(is, was, drops[i].reason);
+
+        if (n <= DROPPED_SHARE * job->contributions)
+            continue;
+        say(why, drops[i].cause, "the switch has dropped %.0f frames (%s): %s", n, drops[i].reason,
+            drops[i].meaning);
+        advise(why, drops[i].todo);
+        return true;
+    }
+    return false;
+}
+
+static double lost_share(const struct rank *r)
+{
+    return r->contributions > 0 ? (r->up + r->down) / (r->contributions + r->up) : 0;
+}
+
+static bool is_lost(struct why *why, const struct job *job)
+{
+    const struct rank *worst = NULL;
+
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
+        if (lost_share(r) >= LOST_SHARE && (worst == NULL || lost_share(r) > lost_share(worst)))
+            worst = r;
+    if (worst == NULL)
+        return false;
+    why->rank = worst->rank;
+    say(why, WHY_LINK,
+        "the link of rank %d (%s) loses packets: %.2f %% of those to the switch, %.2f %% of those from it, "
+        "where the "
+        "whole job loses %.2f %%",
+        worst->rank, worst->address, 100 * worst->up / (worst->contributions + worst->up),
+        100 * worst->down / (worst->contributions + worst->up),
+        100 * (job->up + job->down) / (job->contributions + job->up));
+    advise(why,
+           "look at cable, card and switches between: ethtool -S on that host, swaggctl port of its port");
+    return true;
+}
+
+static int by_delay(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What the punctual ranks are late: that of which a quarter is less late. */
+static double usual_delay(const struct job *job)
+{
+    double *delays = calloc(job->n + 1, sizeof(*delays)), usual = 0;
+
+    for (unsigned i = 0; delays != NULL && i < job->n; i++)
+        delays[i] = job->rank[i].delayed_us;
+    if (delays != NULL && job->n > 0) {
+        qsort(delays, job->n, sizeof(*delays), by_delay);
+        usual = delays[(job->n - 1) / 4];
+    }
+    free(delays);
+    return usual;
+}
+
+/* How many of a rank's chunks wait at once for it: as many as are on their way, but no more than a call has.
+ */
+static double at_once(const struct rank *r)
+{
+    const double a_call = r->calls > 0 ? r->contributions / r->calls : r->contributions;
+    const double window = r->window > 0 ? r->window : a_call;
+
+    return a_call < window && a_call >= 1 ? a_call : window >= 1 ? window : 1;
+}
+
+static bool is_late(struct why *why, const struct job *job, double seconds)
+{
+    const double usual = usual_delay(job);
+    const struct rank *latest = NULL;
+    double most = 0;
+
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++) {
+        const double lost_s = (r->delayed_us - usual) / at_once(r) / 1e6;
+
+        if (lost_s > most && r->delayed_us >= LATE_TIMES * usual) {
+            most = lost_s;
+            latest = r;
+        }
+    }
+    if (latest == NULL || most < LATE_SHARE * seconds)
+        return false;
+    why->rank = latest->rank;
+    say(why, WHY_RANK,
+        "rank %d (%s) comes late: others wait for it about %.0f %% of the time; its contributions are %.1f "
+        "ms later "
+        "than the first one's on average",
+        latest->rank, latest->address, most > seconds ? 100 : 100 * most / seconds,
+        latest->delayed_us / latest->contributions / 1000);
+    advise(
+        why,
+        "look at what that rank does between calls: more work than others, a slower or shared CPU, a disk");
+    return true;
+}
+
+static bool lacks_slots(struct why *why, const struct job *job)
+{
+    const double slots = number(job->view, "slots"), least = number(job->view, "window_least");
+
+    if (slots == 0 || least < slots)
+        return false;
+    say(why, WHY_SLOTS,
+        "all %.0f slots of the job are on their way at every rank: there would be more in flight with more "
+        "of them",
+        slots);
+    advise(why, "raise pool.slots_per_job (and pool.megabytes), or what the job asks for");
+    return true;
+}
+
+static bool is_busy(struct why *why, const struct why_look *now)
+{
+    const json_t *rows = json_object_get(view_of(now->lcores), "lcores"), *row;
+    size_t i;
+
+    json_array_foreach (rows, i, row) {
+        if (number(row, "shards") == 0 || number(row, "busy_percent") < BUSY_PERCENT)
+            continue;
+        say(why, WHY_CPU, "lcore %.0f of the switch (CPU %.0f), which sums, is busy %.0f %% of the time",
+            number(row, "lcore"), number(row, "cpu"), number(row, "busy_percent"));
+        advise(why, "give the switch more threads that sum (lcores), or CPUs of their own");
+        return true;
+    }
+    return false;
+}
+
+static bool has_small_packets(struct why *why, const struct job *job)
+{
+    const double chunk = number(job->view, "chunk_bytes");
+
+    if (chunk == 0 || chunk > SMALL_PACKET)
+        return false;
+    say(why, WHY_MTU, "its packets carry %.0f bytes of elements: the path to some rank takes no longer ones",
+        chunk);
+    advise(why,
+           "raise the MTU of hosts, of switches between, and of this one (mtu); or what the job asks for");
+    return true;
+}
+
+void why_decide(struct why *why, const struct why_look *before, const struct why_look *now, double seconds)
+{
+    struct job job = see(before, now);
+
+    *why = (struct why){.rank = -1};
+    if (!does_not_run(why, &job) && !stands_still(why, &job) && !is_dropped(why, &job, before, now) &&
+        !is_lost(why, &job) && !is_late(why, &job, seconds) && !lacks_slots(why, &job) &&
+        !is_busy(why, now) && !has_small_packets(why, &job))
+        say(why, WHY_NOTHING,
+            "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "
+            "lost or dropped",
+            job.contributions, seconds);
+    free(job.rank);
+}

@@ -1,0 +1,100 @@
+#include "why_ask.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "exit_status.h"
+#include "why.h"
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void drop(const struct why_look *look)
+{
+    json_decref(look->job);
+    json_decref(look->ranks);
+    json_decref(look->lcores);
+    json_decref(look->drops);
+}
+
+/* NULL: no switch answers, and why says so. */
+static json_t *ask_for(const struct instance *instance, const char *view, const char *name,
+                       char why[INSTANCE_WHY_MAX])
+{
+    json_t *request = ask_request(view), *answer;
+
+    if (name != NULL)
+        json_object_set_new(request, "name", json_string(name));
+    answer = ask(instance, request, why);
+    json_decref(request);
+    return answer;
+}
+
+/* EXIT_GOOD, or the status; what there is of it is to be dropped in any case. Who has no such view, as a
+ * server has no lcores, says so, which is no mistake. */
+static int look_at(const struct instance *instance, const char *called, struct why_look *look,
+                   char why[INSTANCE_WHY_MAX])
+{
+    const char *error;
+
+    *look = (struct why_look){.job = ask_for(instance, "job", called, why)};
+    if (look->job == NULL)
+        return EXIT_NO_SWITCH;
+    error = json_string_value(json_object_get(look->job, "error"));
+    if (error != NULL) {
+        snprintf(why, INSTANCE_WHY_MAX, "%s", error);
+        return EXIT_BAD;
+    }
+    look->ranks = ask_for(instance, "ranks", called, why);
+    look->lcores = ask_for(instance, "lcores", NULL, why);
+    look->drops = ask_for(instance, "drops", NULL, why);
+    return look->ranks == NULL || look->lcores == NULL || look->drops == NULL ? EXIT_NO_SWITCH : EXIT_GOOD;
+}
+
+static void print(const struct why *why, bool json)
+{
+    json_t *object;
+
+    if (!json) {
+        printf("%s: %s\n", why_word(why->cause), why->text);
+        if (why->todo[0] != '\0')
+            printf("%s\n", why->todo);
+        return;
+    }
+    object =
+        json_pack("{s:s, s:s, s:s}", "cause", why_word(why->cause), "text", why->text, "todo", why->todo);
+    if (why->rank >= 0)
+        json_object_set_new(object, "rank", json_integer(why->rank));
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+}
+
+int why_run(const struct instance *instance, const char *called, double seconds, bool json,
+            char why[INSTANCE_WHY_MAX])
+{
+    const struct timespec pause = {.tv_sec = (time_t)seconds,
+                                   .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    struct why_look before, now = {0};
+    const double from = seconds_now();
+    struct why decided;
+    int status = look_at(instance, called, &before, why);
+
+    if (status == EXIT_GOOD) {
+        nanosleep(&pause, NULL);
+        status = look_at(instance, called, &now, why);
+    }
+    if (status == EXIT_GOOD) {
+        why_decide(&decided, &before, &now, seconds_now() - from);
+        print(&decided, json);
+    }
+    drop(&before);
+    drop(&now);
+    return status;
+}

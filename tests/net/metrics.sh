@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# /metrics of a switch and of a server: off unless the configuration says where, the same numbers as swaggctl, and scrapers that behave
+# badly hold up neither data nor others. What Prometheus's own tools say of it: tests/operate.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+here=$(dirname "${BASH_SOURCE[0]}")
+
+PORT=9273
+
+scrape() { # NAMESPACE WHAT...
+    ip netns exec "$NET_ID-$1" "$here/scraper.py" "127.0.0.1:$PORT" "${@:2}"
+}
+
+# The number that a metric has; labels as they are written.
+value() { # FILE SERIES
+    awk -v series="$2" 'index($0, series " ") == 1 { print $NF; found = 1 } END { exit !found }' "$1"
+}
+
+# What is told is in the file then.
+has_histogram() { # NAMESPACE FILE JOB RANK
+    scrape "$1" get /metrics >"$NET_DIR/$2"
+    [ "$(value "$NET_DIR/$2" "swagg_rank_late_seconds_count{job_name=\"$3\",tenant=\"everybody\",rank=\"$4\"}")" -gt 0 ]
+}
+
+step "nobody listens unless the configuration says where"
+begin_with_swagg metrics
+[ -z "$(ip netns exec "$NET_ID-sw" ss -Hltn)" ] || fail "somebody listens: $(ip netns exec "$NET_ID-sw" ss -Hltn)"
+net_swagg_stop
+
+step "a mistake in it is told"
+printf 'server: {ip: 10.77.0.1}\nmetrics: {listen: "everywhere"}\n' >"$NET_DIR/mistake.yaml"
+refuses "$NET_BUILD/server/swagg-ps" --check "$NET_DIR/mistake.yaml" 2>"$NET_DIR/mistake.log"
+expect_match "what is said" "$(cat "$NET_DIR/mistake.log")" '"everywhere" is no IPv4 address with a TCP port, like 127.0.0.1:9273'
+
+step "a switch tells what swaggctl tells"
+net_swagg_with "metrics: {listen: \"127.0.0.1:$PORT\"}"
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" "metrics of this switch: http://127.0.0.1:$PORT/metrics"
+ranks_start train 4 --calls 20 --largest 50000
+ranks_say 60 open
+ranks_succeed 120
+scrape sw get /metrics >"$NET_DIR/switch.txt"
+expect_equal "ports" "$(value "$NET_DIR/switch.txt" swagg_status_ports)" 4
+expect_equal "gradients" "$(value "$NET_DIR/switch.txt" 'swagg_done_frames_total{what="gradients"}')" "$(net_ctl -H -o gradients counters | awk '{ print $2 }')"
+
+step "a job and its ranks"
+ranks_start waits 4 --until-told --largest 500 --pause 5
+ranks_say 60 open
+net_until 60 "rank 3 has contributed" has_histogram sw switch.txt waits 3
+expect_equal "size" "$(value "$NET_DIR/switch.txt" 'swagg_job_size{job_name="waits",tenant="everybody"}')" 4
+
+step "bad requests get answers, and a scraper that reads nothing holds up nobody"
+scrape sw bad
+scrape sw hold & # connections that ask and do not read, until it is ended
+holder=$!
+sums_go_on 100
+scrape sw get /metrics >"$NET_DIR/again.txt"
+expect_equal "ports" "$(value "$NET_DIR/again.txt" swagg_status_ports)" 4
+kill "$holder"
+job_ends
+net_swagg_stop
+
+step "a server tells the same of its jobs"
+net_bridge
+net_server_start 3 "metrics: {listen: \"127.0.0.1:$PORT\"}"
+rank_switch() { net_ip 3; }
+RANK_PID=()
+for rank in 0 1 2; do
+    rank_start_on "$rank" served "$rank" 3 --until-told --largest 500 --pause 5
+done
+ranks_say 60 open
+net_until 60 "rank 2 has contributed" has_histogram h3 server.txt served 2
+expect_equal "who is late, by swaggctl" "$(net_server_ctl -H -o rank ranks served)" $'0\n1\n2'
+expect_match "ranks" "$(net_server_ctl -j ranks served)" "late_us_log2"
+job_ends
+net_server_end TERM

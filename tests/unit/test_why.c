@@ -1,0 +1,235 @@
+/* swaggctl why: each cause, made on purpose, and jobs that nothing holds up. */
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+#include "why.h"
+
+enum { N = 4 };
+
+/* Two looks a second apart at a job of four ranks that runs well: 10,000 packets a rank, 100 calls. */
+struct scene {
+    struct why_look before, now;
+};
+
+static json_t *answer(json_t *view)
+{
+    return json_pack("{s:o}", "view", view);
+}
+
+static json_t *ranks(long long contributions, long long delayed_us, long long calls)
+{
+    json_t *rows = json_array();
+
+    for (int r = 0; r < N; r++)
+        json_array_append_new(rows, json_pack("{s:i, s:s, s:I, s:I, s:i, s:i, s:I, s:i, s:i, s:b}", "rank", r,
+                                              "address", "10.77.0.1:5000", "contributions", contributions,
+                                              "delayed_us", delayed_us, "lost_up", 0, "lost_down", 0, "calls",
+                                              calls, "window", 64, "stalled_ms", 0, "waiting", 0));
+    return answer(json_pack("{s:o}", "ranks", rows));
+}
+
+static struct why_look look(long long contributions, long long delayed_us, long long calls)
+{
+    return (struct why_look){
+        .job = answer(json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}", "state", "running", "size", N,
+                                "present", N, "slots", 1024, "chunk_bytes", 1408, "window_least", 64,
+                                "missing", "waits_for")),
+        .ranks = ranks(contributions, delayed_us, calls),
+        .lcores = answer(json_pack("{s:[{s:i, s:i, s:i, s:i}]}", "lcores", "lcore", 1, "cpu", 1, "shards", 1,
+                                   "busy_percent", 50)),
+        .drops = answer(
+            json_pack("{s:i, s:i, s:i, s:i}", "over_share", 0, "ring_full", 0, "rx_missed", 0, "no_mbuf", 0)),
+    };
+}
+
+static struct scene healthy(void)
+{
+    return (struct scene){look(50000, 100000, 500), look(60000, 120000, 600)};
+}
+
+static void set(json_t *answer, const char *key, json_t *value)
+{
+    json_object_set_new(json_object_get(answer, "view"), key, value);
+}
+
+static void set_rank(const struct scene *s, int rank, const char *key, long long value)
+{
+    json_object_set_new(
+        json_array_get(json_object_get(json_object_get(s->now.ranks, "view"), "ranks"), (size_t)rank), key,
+        json_integer(value));
+}
+
+static void drop(const struct why_look *l)
+{
+    json_decref(l->job);
+    json_decref(l->ranks);
+    json_decref(l->lcores);
+    json_decref(l->drops);
+}
+
+static void expect(const struct scene *s, enum why_cause cause, int rank, const char *words)
+{
+    struct why why;
+
+    why_decide(&why, &s->before, &s->now, 1);
+    CU_ASSERT_EQUAL(why.cause, cause);
+    CU_ASSERT_EQUAL(why.rank, rank);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, words));
+    if (why.cause != cause || strstr(why.text, words) == NULL)
+        printf("\n%s: %s\n", why_word(why.cause), why.text);
+    drop(&s->before);
+    drop(&s->now);
+}
+
+TEST(a_healthy_job_gets_nothing)
+{
+    struct scene s = healthy();
+
+    expect(&s, WHY_NOTHING, -1, "nothing holds it up: 40000 packets");
+}
+
+TEST(ranks_that_are_missing_are_named)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "state", json_string("forming"));
+    set(s.now.job, "present", json_integer(2));
+    set(s.now.job, "missing", json_pack("[i, i]", 1, 3));
+    expect(&s, WHY_NOT_BEGUN, -1, "2 of 4 ranks are there; missing: 1, 3");
+}
+
+TEST(a_failure_is_told)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "state", json_string("failed"));
+    set(s.now.job, "failure", json_string("rank 2 is lost"));
+    expect(&s, WHY_FAILED, -1, "rank 2 is lost");
+}
+
+/* It sleeps 4 ms in each of 100 calls, in which 64 chunks wait for it. */
+TEST(a_rank_that_comes_late_is_named)
+{
+    struct scene s = healthy();
+
+    set_rank(&s, 2, "delayed_us", 100000 + 100LL * 64 * 4000);
+    expect(&s, WHY_RANK, 2, "rank 2 (10.77.0.1:5000) comes late: others wait for it about 40 %");
+}
+
+/* Calls of a single chunk. */
+TEST(short_calls_count_by_what_they_have)
+{
+    struct scene s = healthy();
+
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50100);
+    set_rank(&s, 1, "delayed_us", 100000 + 100 * 4000);
+    expect(&s, WHY_RANK, 1, "about 38 %");
+}
+
+/* Microseconds, summed over many chunks, are no one's fault. */
+TEST(small_delays_are_nothing)
+{
+    struct scene s = healthy();
+
+    set_rank(&s, 3, "delayed_us", 100000 + 10000LL * 300);
+    expect(&s, WHY_NOTHING, -1, "nothing");
+}
+
+TEST(a_rank_that_all_wait_for_is_named)
+{
+    struct scene s = healthy();
+
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50000);
+    set(s.now.job, "waits_for", json_pack("[i]", 3));
+    json_object_set_new(json_array_get(json_object_get(json_object_get(s.now.ranks, "view"), "ranks"), 0),
+                        "waiting", json_true());
+    set_rank(&s, 0, "stalled_ms", 7000);
+    expect(&s, WHY_RANK, 3, "all wait for rank 3, and nothing has come for 7.0 s");
+}
+
+TEST(a_job_between_calls_gets_nothing)
+{
+    struct scene s = healthy();
+
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50000);
+    expect(&s, WHY_NOTHING, -1, "no call is in progress");
+}
+
+TEST(the_link_that_loses_is_named)
+{
+    struct scene s = healthy();
+
+    set_rank(&s, 0, "lost_down", 2);
+    set_rank(&s, 1, "lost_up", 100);
+    expect(&s, WHY_LINK, 1,
+           "the link of rank 1 (10.77.0.1:5000) loses packets: 0.99 % of those to the switch, 0.00 %");
+    s = healthy();
+    set_rank(&s, 3, "lost_down", 50);
+    expect(&s, WHY_LINK, 3, "0.50 % of those from it");
+}
+
+TEST(what_the_switch_drops_is_its_share_or_its_threads)
+{
+    struct scene s = healthy();
+
+    set(s.now.drops, "over_share", json_integer(500));
+    expect(&s, WHY_SHARE, -1, "500 frames (over_share)");
+    s = healthy();
+    set(s.now.drops, "ring_full", json_integer(500));
+    expect(&s, WHY_CPU, -1, "ring_full");
+}
+
+TEST(slots_that_are_all_under_way)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "slots", json_integer(64));
+    expect(&s, WHY_SLOTS, -1, "all 64 slots");
+}
+
+TEST(a_busy_thread_that_sums)
+{
+    struct scene s = healthy();
+
+    json_object_set_new(json_array_get(json_object_get(json_object_get(s.now.lcores, "view"), "lcores"), 0),
+                        "busy_percent", json_integer(99));
+    expect(&s, WHY_CPU, -1, "lcore 1 of the switch (CPU 1), which sums, is busy 99 %");
+}
+
+TEST(small_packets)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "chunk_bytes", json_integer(256));
+    expect(&s, WHY_MTU, -1, "256 bytes");
+}
+
+/* Where all are late after the first one, that is how the machine is. */
+TEST(ranks_that_are_nearly_as_late_as_one_another)
+{
+    struct scene s = healthy();
+
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "delayed_us", 100000 + (30 + r * 5LL) * 64 * 10000);
+    expect(&s, WHY_NOTHING, -1, "nothing");
+}
+
+/* A host without these views, and a pool that notes no delays. */
+TEST(what_is_not_known_is_no_cause)
+{
+    struct scene s = healthy();
+    struct why why;
+
+    drop(&s.now);
+    drop(&s.before);
+    s = (struct scene){{answer(json_pack("{s:s}", "state", "running")), NULL, NULL, NULL},
+                       {answer(json_pack("{s:s}", "state", "running")), NULL, NULL, NULL}};
+    why_decide(&why, &s.before, &s.now, 1);
+    CU_ASSERT_EQUAL(why.cause, WHY_NOTHING);
+    drop(&s.now);
+    drop(&s.before);
+}
