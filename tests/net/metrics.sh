@@ -49,6 +49,14 @@ ranks_say 60 open
 net_until 60 "rank 3 has contributed" has_histogram sw switch.txt waits 3
 expect_equal "size" "$(value "$NET_DIR/switch.txt" 'swagg_job_size{job_name="waits",tenant="everybody"}')" 4
 
+step "the page, and what it shows"
+scrape sw get / | grep -q "<!doctype html>" || fail "there is no page"
+[ "$(scrape sw get / | grep -cE "(src|href)=.?(https?:)?//")" -eq 0 ] || fail "the page wants something from elsewhere"
+expect_equal "what it shows" "$(scrape sw get /live | python3 -c '
+import json, sys
+live = json.load(sys.stdin)
+print(len(live["ports"]), live["jobs"][-1]["name"], [rank["rank"] for rank in live["jobs"][-1]["ranks"]])')" "4 waits [0, 1, 2, 3]"
+
 step "bad requests get answers, and a scraper that reads nothing holds up nobody"
 scrape sw bad
 scrape sw hold & # connections that ask and do not read, until it is ended

@@ -1,42 +1,15 @@
 /* What is gathered for a scrape: views of the host, then of each job, then of its ranks. */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "metrics/families.h"
+#include "metrics/listed.h"
 #include "metrics/metrics.h"
-
-enum { JOBS_MAX = 1024, NAME_BYTES = 128 };
-
-struct listed {
-    char name[NAME_BYTES], tenant[NAME_BYTES], call[2 * NAME_BYTES];
-};
-
-struct list {
-    unsigned n;
-    struct listed job[JOBS_MAX];
-};
 
 /* The latest ranks of a job. */
 struct latest {
     unsigned n, most;
     struct rank_view *row;
 };
-
-static void list_job(void *context, const struct view_field *fields, const void *from)
-{
-    struct list *list = context;
-    const struct jobs_view *row = from;
-    const char *tenant = row->tenant == NULL ? "" : row->tenant;
-    struct listed *job = &list->job[list->n];
-
-    if (fields != views[VIEW_JOBS].row || list->n == JOBS_MAX)
-        return;
-    list->n++;
-    snprintf(job->name, sizeof(job->name), "%s", row->name);
-    snprintf(job->tenant, sizeof(job->tenant), "%s", tenant);
-    snprintf(job->call, sizeof(job->call), "%s%s%s", tenant, row->tenant == NULL ? "" : "/", row->name);
-}
 
 static bool is_later(const struct rank_view *a, const struct rank_view *b)
 {
@@ -70,7 +43,7 @@ static int by_rank(const void *a, const void *b)
     return (rank > other) - (rank < other);
 }
 
-static void take_ranks(const struct metrics_host *host, struct families *f, const struct listed *job,
+static void take_ranks(const struct metrics_host *host, struct families *f, const struct listed_job *job,
                        const char *const *labels, struct latest *latest)
 {
     const struct view *view = &views[VIEW_MEMBERS];
@@ -86,7 +59,7 @@ static void take_ranks(const struct metrics_host *host, struct families *f, cons
         families_row(f, &latest->row[i]);
 }
 
-static void take_job(const struct metrics_host *host, struct families *f, const struct listed *job,
+static void take_job(const struct metrics_host *host, struct families *f, const struct listed_job *job,
                      struct latest *latest)
 {
     const char *const labels[] = {"job_name", job->name, "tenant", job->tenant, NULL};
@@ -97,13 +70,11 @@ static void take_job(const struct metrics_host *host, struct families *f, const 
         take_ranks(host, f, job, labels, latest);
 }
 
-static void take_jobs(const struct metrics_host *host, struct families *f, unsigned ranks, struct list *list)
+static void take_jobs(const struct metrics_host *host, struct families *f, unsigned ranks,
+                      const struct listed_jobs *list)
 {
     struct latest latest = {0};
-    struct view_out out;
 
-    view_visit(&out, &views[VIEW_JOBS], list_job, list);
-    host->view(host->context, &views[VIEW_JOBS], NULL, &out);
     if (list->n == 0)
         return;
     latest.most = ranks < list->n ? 1 : ranks / list->n;
@@ -115,7 +86,7 @@ static void take_jobs(const struct metrics_host *host, struct families *f, unsig
 
 char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes)
 {
-    struct list *list = calloc(1, sizeof(*list));
+    struct listed_jobs *list = listed_jobs(host);
     struct families *f = families_new();
     struct view_out out;
     char *text = NULL;

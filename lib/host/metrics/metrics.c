@@ -11,12 +11,49 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-enum { ROUND_MS = 100, CONNECTION_BYTES = 32 << 10, FORMS = 2 };
+enum { ROUND_MS = 100, CONNECTION_BYTES = 32 << 10 };
 
-#define FRESH_NS UINT64_C(1000000000) /* so long a scrape serves others that ask */
+#define FRESH_NS UINT64_C(1000000000) /* so long an answer serves others that ask */
 
-static const char text_type[] = "text/plain; version=0.0.4; charset=utf-8",
-                  open_type[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/* page.html, as the linker has put it here. */
+extern const char _binary_page_html_start[], _binary_page_html_end[];
+
+/* What there is to read. */
+enum form { FORM_TEXT, FORM_OPEN, FORM_LIVE, FORM_PAGE, FORMS };
+
+static char *make_text(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+{
+    return metrics_collect(host, ranks, false, bytes);
+}
+
+static char *make_open(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+{
+    return metrics_collect(host, ranks, true, bytes);
+}
+
+static char *make_page(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+{
+    char *page = malloc((size_t)(_binary_page_html_end - _binary_page_html_start));
+
+    (void)host;
+    (void)ranks;
+    *bytes = (size_t)(_binary_page_html_end - _binary_page_html_start);
+    return page == NULL ? NULL : memcpy(page, _binary_page_html_start, *bytes);
+}
+
+static const struct {
+    const char *path, *type;
+    char *(*make)(const struct metrics_host *host, unsigned ranks, size_t *bytes);
+} forms[FORMS] = {
+    [FORM_TEXT] = {"/metrics", "text/plain; version=0.0.4; charset=utf-8", make_text},
+    [FORM_OPEN] = {"/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", make_open},
+    [FORM_LIVE] = {"/live", "application/json", metrics_live},
+    [FORM_PAGE] = {"/", "text/html; charset=utf-8", make_page},
+};
+
+/* The page asks nobody but who has sent it, and nothing of it comes from elsewhere. */
+static const char policy[] =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
 struct metrics {
     struct metrics_host host;
@@ -24,38 +61,41 @@ struct metrics {
     struct MHD_Daemon *http;
     pthread_t thread;
     bool stop; /* atomic */
-    /* The latest, by whether it is OpenMetrics. A connection that is slow keeps its own. */
+    /* The latest of each form. A connection that is slow keeps its own. */
     struct {
         struct MHD_Response *response;
         uint64_t at;
     } made[FORMS];
 };
 
-static struct MHD_Response *make(const struct metrics *m, bool open)
+static struct MHD_Response *make(const struct metrics *m, enum form form)
 {
     size_t bytes = 0;
-    char *text = metrics_collect(&m->host, m->cfg.ranks, open, &bytes);
+    char *text = forms[form].make(&m->host, m->cfg.ranks, &bytes);
     struct MHD_Response *response =
         text == NULL ? NULL : MHD_create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
 
-    if (response == NULL)
+    if (response == NULL) {
         free(text);
-    else
-        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, open ? open_type : text_type);
+        return NULL;
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, forms[form].type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "Content-Security-Policy", policy);
     return response;
 }
 
-static struct MHD_Response *latest(struct metrics *m, bool open)
+static struct MHD_Response *latest(struct metrics *m, enum form form)
 {
     const uint64_t now = clock_ns();
 
-    if (m->made[open].response != NULL && now - m->made[open].at < FRESH_NS)
-        return m->made[open].response;
-    if (m->made[open].response != NULL)
-        MHD_destroy_response(m->made[open].response);
-    m->made[open].response = make(m, open);
-    m->made[open].at = now;
-    return m->made[open].response;
+    if (m->made[form].response != NULL && now - m->made[form].at < FRESH_NS)
+        return m->made[form].response;
+    if (m->made[form].response != NULL)
+        MHD_destroy_response(m->made[form].response);
+    m->made[form].response = make(m, form);
+    m->made[form].at = now;
+    return m->made[form].response;
 }
 
 static enum MHD_Result say(struct MHD_Connection *to, unsigned status, const char *words)
@@ -78,7 +118,7 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *from, const 
                               const char *version, const char *body, size_t *body_bytes, void **request)
 {
     const char *accepts = MHD_lookup_connection_value(from, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
-    const bool open = accepts != NULL && strstr(accepts, "application/openmetrics-text") != NULL;
+    enum form form = 0;
     struct MHD_Response *response;
 
     (void)version;
@@ -87,9 +127,13 @@ static enum MHD_Result answer(void *context, struct MHD_Connection *from, const 
     (void)request;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return say(from, MHD_HTTP_METHOD_NOT_ALLOWED, "this can only be read: GET\n");
-    if (strcmp(url, "/metrics") != 0)
-        return say(from, MHD_HTTP_NOT_FOUND, "there is nothing here but /metrics\n");
-    response = latest(context, open);
+    while (form < FORMS && strcmp(url, forms[form].path) != 0)
+        form++;
+    if (form == FORMS)
+        return say(from, MHD_HTTP_NOT_FOUND, "there is a page at /, and what Prometheus reads at /metrics\n");
+    if (form == FORM_TEXT && accepts != NULL && strstr(accepts, "application/openmetrics-text") != NULL)
+        form = FORM_OPEN;
+    response = latest(context, form);
     if (response == NULL)
         return say(from, MHD_HTTP_SERVICE_UNAVAILABLE, "no memory for an answer\n");
     return MHD_queue_response(from, MHD_HTTP_OK, response);
@@ -150,7 +194,7 @@ int metrics_start(struct metrics **out, const struct metrics_host *host, const s
         end(m);
         return log_fail(rc, "metrics.listen: nothing can be told at %s: %s", at, strerror(-rc));
     }
-    log_notice("metrics of this %s: http://%s/metrics", host->kind, at);
+    log_notice("metrics of this %s: http://%s/metrics, and a page: http://%s/", host->kind, at, at);
     *out = m;
     return 0;
 }

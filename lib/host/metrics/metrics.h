@@ -1,6 +1,6 @@
-/* /metrics: what Prometheus scrapes of a host of a registry, over HTTP, on a thread of its own that nothing
- * waits for: neither data nor operators are held up by a scraper, however slow. Off unless the configuration
- * names an address.
+/* /metrics: what Prometheus scrapes of a host of a registry, and a page that shows it live, over HTTP, on a
+ * thread of its own that nothing waits for: neither data nor operators are held up by a scraper, however
+ * slow. Off unless the configuration names an address.
  *
  * Bounded: one sample a second is made, whoever asks; as many connections as METRICS_CONNECTIONS at once,
  * each for as long as METRICS_SILENT_S without a sign of life; and as many ranks with series of their own as
@@ -40,3 +40,6 @@ void metrics_stop(struct metrics *m);
 /* All metrics as text, in Prometheus's format, or with open in OpenMetrics; at most so many ranks of all jobs
  * have samples of their own: of each job those that are latest. To be freed. NULL: no memory. */
 char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes);
+
+/* What the page shows, as JSON: with so many ranks at most. To be freed. NULL: no memory. */
+char *metrics_live(const struct metrics_host *host, unsigned ranks, size_t *bytes);
