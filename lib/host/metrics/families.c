@@ -15,6 +15,7 @@ enum { NAME_MAX_BYTES = 96, LABELS_BYTES = 1024, FIRST_BYTES = 512 };
 struct family {
     const struct view *view;
     const struct view_field *field;
+    char name[NAME_MAX_BYTES]; /* without the end that tells the type */
     char *text;
     size_t used, room;
     struct family *next; /* in the order in which they began */
@@ -71,16 +72,21 @@ static bool make_room(struct families *f, struct family *to, size_t bytes)
 __attribute__((format(printf, 3, 4))) static void add(struct families *f, struct family *to,
                                                       const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
+    size_t room = to->room - to->used;
     int n;
 
     va_start(args, format);
-    va_copy(again, args);
-    n = vsnprintf(NULL, 0, format, args);
-    if (n >= 0 && make_room(f, to, (size_t)n + 1))
-        to->used += (size_t)vsnprintf(to->text + to->used, (size_t)n + 1, format, again);
-    va_end(again);
+    n = vsnprintf(room == 0 ? NULL : to->text + to->used, room, format, args);
     va_end(args);
+    if (n < 0 || (size_t)n >= room) {
+        if (n < 0 || !make_room(f, to, (size_t)n + 1))
+            return;
+        va_start(args, format);
+        vsnprintf(to->text + to->used, (size_t)n + 1, format, args);
+        va_end(args);
+    }
+    to->used += (size_t)n;
 }
 
 /* --- names --- */
@@ -127,9 +133,9 @@ static size_t write_in_units(char *name, size_t room, const char *field, const s
     return used + (size_t)snprintf(name + used, room - used, "%s", scale->instead);
 }
 
-/* Without the end that tells the type. */
-static void write_name(char name[NAME_MAX_BYTES], const struct family *one)
+static void name_family(struct family *one)
 {
+    char *name = one->name;
     const struct scale *scale = scale_of(one->field);
     size_t used = (size_t)snprintf(name, NAME_MAX_BYTES, "swagg_%s_", one->view->metric);
 
@@ -240,6 +246,7 @@ static struct family *family_of(struct families *f, const struct view_field *fie
             return NULL;
         }
         *one = (struct family){.view = f->view, .field = field};
+        name_family(one);
         *f->end = one;
         f->end = &one->next;
     }
@@ -252,12 +259,10 @@ static void add_number(struct families *f, const struct view_field *field, const
 {
     const struct scale *scale = scale_of(field);
     struct family *to = family_of(f, field);
-    char name[NAME_MAX_BYTES];
 
     if (to == NULL)
         return;
-    write_name(name, to);
-    add(f, to, "%s%s%s%s", name, only_grows(field) ? "_total" : "", labels[1] == '\0' ? "" : labels,
+    add(f, to, "%s%s%s%s", to->name, only_grows(field) ? "_total" : "", labels[1] == '\0' ? "" : labels,
         labels[1] == '\0' ? " " : "} ");
     if (scale != NULL && scale->factor != 1)
         add(f, to, "%.10g\n", (double)n * scale->factor);
@@ -284,21 +289,19 @@ static void add_delays(struct families *f, const struct view_field *field, const
 {
     struct family *to = family_of(f, field);
     const char *comma = labels[1] == '\0' ? "" : ",";
-    char name[NAME_MAX_BYTES];
     uint64_t n = 0;
 
     if (to == NULL)
         return;
-    write_name(name, to);
     for (unsigned i = 0; i < AGG_DELAY_BUCKETS; i++) {
         n += i < delays->n ? delays->of[i] : 0;
         if (i % 2 == 1 && i + 1 < AGG_DELAY_BUCKETS)
-            add(f, to, "%s_bucket%s%sle=\"%.9g\"} %" PRIu64 "\n", name, labels, comma,
+            add(f, to, "%s_bucket%s%sle=\"%.9g\"} %" PRIu64 "\n", to->name, labels, comma,
                 (double)agg_delay_bucket_from(i + 1) / 1e9, n);
     }
-    add(f, to, "%s_bucket%s%sle=\"+Inf\"} %" PRIu64 "\n", name, labels, comma, n);
-    add(f, to, "%s_sum%s} %.10g\n%s_count%s} %" PRIu64 "\n", name, labels, (double)delays->sum_ns / 1e9, name,
-        labels, n);
+    add(f, to, "%s_bucket%s%sle=\"+Inf\"} %" PRIu64 "\n", to->name, labels, comma, n);
+    add(f, to, "%s_sum%s} %.10g\n%s_count%s} %" PRIu64 "\n", to->name, labels, (double)delays->sum_ns / 1e9,
+        to->name, labels, n);
 }
 
 static uint64_t count_ranks(const struct view_ranks *ranks)
@@ -376,15 +379,13 @@ char *families_text(const struct families *f, bool open, size_t *bytes)
 {
     struct families whole = {.failed = f->failed};
     struct family text = {0};
-    char name[NAME_MAX_BYTES];
 
     for (const struct family *one = f->first; one != NULL; one = one->next) {
         const char *end = only_grows(one->field) && !open ? "_total" : "";
 
-        write_name(name, one);
-        add(&whole, &text, "# HELP %s%s %s: %s%s%s\n# TYPE %s%s %s\n", name, end, one->view->name,
+        add(&whole, &text, "# HELP %s%s %s: %s%s%s\n# TYPE %s%s %s\n", one->name, end, one->view->name,
             one->field->meaning, one->field->unit != NULL && scale_of(one->field) == NULL ? "; " : "",
-            one->field->unit != NULL && scale_of(one->field) == NULL ? one->field->unit : "", name, end,
+            one->field->unit != NULL && scale_of(one->field) == NULL ? one->field->unit : "", one->name, end,
             type_of(one->field));
         if (make_room(&whole, &text, one->used + 1)) {
             memcpy(text.text + text.used, one->text, one->used + 1);
