@@ -48,8 +48,11 @@ def allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndar
 
 
 def post_allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> "Future[np.ndarray]":
-    """allreduce that the job's thread makes while the program goes on; the array and out are in use until the future is done."""
-    return job.post(allreduce, job, array, op, out)
+    """allreduce that goes on while the program does something else, together with others that were posted. The array and out are in use
+    until the future is done."""
+    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    type, out = _type(array, op), _result(array, out)
+    return job.post_allreduce(array.ctypes.data, out.ctypes.data, array.size, type, op, then=lambda: (array, out)[1])
 
 
 def allreduce_many(job: Job, arrays: Sequence, op: Union[Op, str] = "sum") -> list[np.ndarray]:

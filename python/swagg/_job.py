@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import atexit
+import collections
 import ctypes
 import enum
 import logging
 import os
-import queue
 import threading
 import weakref
 from concurrent.futures import Future
@@ -43,6 +43,7 @@ class Status(enum.IntEnum):
     LOST = -6
     ABORTED = -7
     SYSTEM = -8
+    FULL = -9  # as many calls are posted as may be: not here, where they wait for room
 
 
 class Error(RuntimeError):
@@ -77,6 +78,17 @@ def _write_log(_ctx, level, line):
     _log.log(_LEVELS[level], "%s", line.decode("utf-8", "replace"))
 
 
+class _Item:
+    """What was posted: a call of the library's, or a function of the program's."""
+
+    __slots__ = ("future", "call", "post", "then", "request", "error")
+
+    def __init__(self, future: "Future[Any]", call: Optional[Callable], post: Optional[Callable], then: Optional[Callable]):
+        self.future, self.call, self.post, self.then = future, call, post, then
+        self.request: Optional[ctypes.c_void_p] = None  # the library has it
+        self.error: Optional[Error] = None
+
+
 _open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
 
 
@@ -96,16 +108,17 @@ class Job:
     the logger "swagg".
 
     Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the
-    package. Calls from several threads wait for each other. post() has a thread of the job make a call, in the order in
-    which they are posted; blocking calls wait until all posted ones are done. A child process has no part in a job that was
+    package. Calls from several threads wait for each other. What is posted is done in the order in which it was posted, and
+    blocking calls wait until all that is done: calls of post_allreduce() and post_reduce() travel at the same time, the function of
+    post() is called by a thread of the job's when what was posted before has ended. A child process has no part in a job that was
     opened before the fork: it opens another."""
 
     def __init__(self, **options: Any):
         said = {name: str(value).encode() for name, value in options.items() if value is not None}
         words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
         self._job, self._process = ctypes.c_void_p(), os.getpid()
-        self._making, self._posting = threading.RLock(), threading.RLock()
-        self._posted: "queue.SimpleQueue[Optional[tuple]]" = queue.SimpleQueue()
+        self._making, self._ending, self._posting = threading.RLock(), threading.RLock(), threading.Condition()
+        self._posted: "collections.deque[_Item]" = collections.deque()
         self._poster: Optional[threading.Thread] = None
         self._pending, self._closing = 0, False
         _check(_swagg.swagg_open_words(ctypes.byref(self._job), words, len(said), _write_log, None))
@@ -128,18 +141,25 @@ class Job:
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
         buffers are in use until the future is done."""
-        future: "Future[Any]" = Future()
-        future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
-        with self._posting:
-            self._open()
-            if self._closing:
-                raise ValueError("the job is closed")
-            if self._poster is None:
-                self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
-                self._poster.start()
-            self._pending += 1
-            self._posted.put((future, call, arguments))
-        return future
+        return self._post(lambda: call(*arguments), None, None)
+
+    def post_allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0,
+                       then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """allreduce that goes on while the program does something else; the buffers are in use until the future is done. Its
+        result is that of then(), which the job's thread calls when the sum is there."""
+        how = _library.Post(struct_size=ctypes.sizeof(_library.Post), name=name)
+        return self._post(None, lambda request: _swagg.swagg_post_allreduce(self._open(), send, recv, count, type, op, how, request), then)
+
+    def post_allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM,
+                            then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """The same of allreduce_many."""
+        array = (_library.Segment * len(segments))(*segments)
+        return self._post(None, lambda request: _swagg.swagg_post_allreducev(self._open(), array, len(segments), type, op, None, request), then)
+
+    def post_reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0,
+                    then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """The same of reduce."""
+        return self._post(None, lambda request: _swagg.swagg_post_reduce(self._open(), send, recv, count, type, op, root, None, request), then)
 
     def is_poster(self) -> bool:
         """Whether this is the thread that makes posted calls: nothing that is posted is done before it goes on."""
@@ -152,8 +172,8 @@ class Job:
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
 
     def abort(self, why: str = "") -> None:
-        """Ends the job on all ranks: their calls fail with this text. From any thread; waits for a call that is being made."""
-        with self._making:
+        """Ends the job on all ranks: their calls fail with this text, and so do this rank's, at once. From any thread."""
+        with self._ending:
             if self._job:
                 _swagg.swagg_abort(self._job, why.encode("utf-8", "replace"))
 
@@ -164,12 +184,12 @@ class Job:
         with self._posting:
             self._closing = True
             poster, self._poster = self._poster, None
-            if poster is not None:
-                self._posted.put(None)
+            self._posting.notify()
         if poster is not None and poster is not threading.current_thread():  # a destructor may run there
             poster.join()
         with self._making:
-            job, self._job = self._job, ctypes.c_void_p()
+            with self._ending:
+                job, self._job = self._job, ctypes.c_void_p()
             _swagg.swagg_close(job)
 
     def __enter__(self) -> "Job":
@@ -200,20 +220,66 @@ class Job:
         with self._making:
             _check(call(*arguments))
 
+    def _post(self, call, post, then) -> "Future[Any]":
+        future: "Future[Any]" = Future()
+        future.set_running_or_notify_cancel()  # every rank makes it: there is no way back
+        with self._posting:
+            self._open()
+            if self._closing:
+                raise ValueError("the job is closed")
+            if self._poster is None:
+                self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
+                self._poster.start()
+            self._pending += 1
+            self._posted.append(_Item(future, call, post, then))
+            self._hand_on()
+            self._posting.notify()
+        return future
+
+    def _hand_on(self) -> None:
+        """Gives the library what it may have now: nothing behind a function, which may make calls itself. With the lock."""
+        for item in self._posted:
+            if item.call is not None:
+                return
+            if item.request is not None or item.error is not None:
+                continue
+            request = ctypes.c_void_p()
+            status = item.post(ctypes.byref(request))
+            if status == Status.FULL:
+                return
+            if status < 0:
+                item.error = Error(status, _swagg.swagg_last_error().decode())
+            else:
+                item.request = request
+
+    def _end(self, item: _Item):
+        if item.call is not None:
+            return item.call()
+        if item.error is not None:
+            raise item.error
+        _check(_swagg.swagg_wait(ctypes.byref(item.request)))
+        return item.then() if item.then is not None else None
+
     def _make_posted(self):
         while True:
-            item = self._posted.get()
-            if item is None:
-                return
-            future, call, arguments = item
+            with self._posting:
+                while not self._posted and not self._closing:
+                    self._posting.wait()
+                if not self._posted:
+                    return
+                item = self._posted[0]
+                self._hand_on()
             error = result = None
             try:
-                result = call(*arguments)
+                result = self._end(item)
             except BaseException as raised:  # the future's to raise
                 error = raised
             with self._posting:
+                self._posted.popleft()
                 self._pending -= 1
-            del item, call, arguments  # before anybody hears of it: buffers, and what the call was of, are the caller's again
+                self._hand_on()
+            future = item.future
+            del item  # before anybody hears of it: buffers, and what the call was of, are the caller's again
             if error is None:
                 future.set_result(result)
             else:

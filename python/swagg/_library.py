@@ -21,6 +21,12 @@ class Segment(ctypes.Structure):
     _fields_ = [("send", ctypes.c_void_p), ("recv", ctypes.c_void_p), ("count", ctypes.c_size_t)]
 
 
+class Post(ctypes.Structure):
+    """struct swagg_post"""
+
+    _fields_ = [("struct_size", ctypes.c_size_t), ("timeout_ms", ctypes.c_int), ("name", ctypes.c_uint64)]
+
+
 class Stats(ctypes.Structure):
     """struct swagg_stats"""
 
@@ -43,11 +49,16 @@ def load():
     except OSError as error:
         raise ImportError(f"{error}: install libswagg, or name its file in SWAGG_LIBRARY") from None
     job, size, pointer, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
+    request = ctypes.POINTER(ctypes.c_void_p)
     for name, result, arguments in (
             ("swagg_open_words", number, (ctypes.POINTER(job), ctypes.POINTER(Word), size, LOG, pointer)),
             ("swagg_allreduce", number, (job, pointer, pointer, size, number, number)),
             ("swagg_allreducev", number, (job, ctypes.POINTER(Segment), size, number, number)),
             ("swagg_reduce", number, (job, pointer, pointer, size, number, number, number)),
+            ("swagg_post_allreduce", number, (job, pointer, pointer, size, number, number, ctypes.POINTER(Post), request)),
+            ("swagg_post_allreducev", number, (job, ctypes.POINTER(Segment), size, number, number, ctypes.POINTER(Post), request)),
+            ("swagg_post_reduce", number, (job, pointer, pointer, size, number, number, number, ctypes.POINTER(Post), request)),
+            ("swagg_wait", number, (request,)),
             ("swagg_name_tensor", number, (job, ctypes.c_uint64)),
             ("swagg_abort", None, (job, ctypes.c_char_p)),
             ("swagg_close", None, (job,)),

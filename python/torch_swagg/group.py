@@ -1,7 +1,7 @@
 """A process group of torch.distributed.
 
 Summed by the switch are allreduce, reduce and reduce_scatter (an allreduce of which each rank keeps its part). What adds nothing goes to
-gloo, which meets through the same store. Calls are made in the order in which they were begun, by the job's thread."""
+gloo, which meets through the same store. Calls are posted in the order in which they were begun, and travel together."""
 from __future__ import annotations
 
 import collections
@@ -76,15 +76,15 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             self._job = open_job(exchange, rank, size, join_timeout_ms=ms, call_timeout_ms=ms)
             weakref.finalize(self, self._job.close).atexit = False  # swagg's own, then
 
-    def _begin(self, value, call: Callable, *arguments) -> SwaggWork:
-        """call(*arguments) in the job's thread; alone there is nothing to add."""
+    def _begin(self, value, post: Callable[[], Future]) -> SwaggWork:
+        """post() has the job begin the call; alone there is nothing to add."""
         if self._job is not None and self._job.is_poster():
             raise RuntimeError("a call of this group, begun by what follows another one's end, would wait for itself: PowerSGD's hooks do that")
         if self._job is None:
             done: Future = Future()
             done.set_result(None)
         else:
-            done = self._job.post(call, *arguments)
+            done = post()
         work = SwaggWork(done, value, value)
         self._works.append(work)
         while len(self._works) > WORKS_KEPT and self._works[0].is_completed():
@@ -105,34 +105,35 @@ class ProcessGroupSwagg(dist.ProcessGroup):
 
     # --- summed in the switch
 
-    def _allreduce_all(self, buffers: list[Buffer]) -> None:
-        for buffer in buffers:
-            buffer.allreduce(self._job)
+    def _all(self, ends: list[Future]) -> Future:
+        """Ends when all have."""
+        return self._job.post(lambda: [end.result() for end in ends]) if len(ends) != 1 else ends[0]
 
     def allreduce(self, tensors, opts=c10d.AllreduceOptions()):
         tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors  # as groups in C++ do, too
         if any(t.is_sparse for t in tensors):
             return self._gloo.allreduce(tensors, opts)
         op = op_of(getattr(opts, "reduceOp", opts))
-        return self._begin(tensors, self._allreduce_all, [Buffer(t, op) for t in tensors])
+        buffers = [Buffer(t, op) for t in tensors]
+        return self._begin(tensors, lambda: self._all([b.post_allreduce(self._job) for b in buffers]))
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors, opts=c10d.ReduceOptions()):
         buffers = [Buffer(t, op_of(opts.reduceOp)) for t in tensors]
-        return self._begin(tensors, lambda: [b.reduce(self._job, opts.rootRank) for b in buffers])
+        return self._begin(tensors, lambda: self._all([b.post_reduce(self._job, opts.rootRank) for b in buffers]))
 
     def _reduce_scatter_one(self, output, whole, op):
         """whole: the ranks' parts, one behind the other, in a tensor of ours."""
         buffer = Buffer(whole, op)
 
-        def call():
-            buffer.allreduce(self._job)
+        def part():
+            buffer.put_back()
             put(output, whole.view(self._size, -1)[self._rank].view_as(output))
 
         if self._job is None:
             put(output, whole.view_as(output))
-        return self._begin([output], call)
+        return self._begin([output], lambda: buffer.post_allreduce(self._job, then=part))
 
     def reduce_scatter(self, outputs, inputs, opts=c10d.ReduceScatterOptions()):
         if len(outputs) != 1:
@@ -183,4 +184,4 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         """Behind the calls that have begun, as with other backends."""
         if self._job is None:
             return self._barriers.barrier(opts)
-        return self._begin([], lambda: self._barriers.barrier(opts).wait())
+        return self._begin([], lambda: self._job.post(lambda: self._barriers.barrier(opts).wait()))

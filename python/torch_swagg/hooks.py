@@ -54,7 +54,7 @@ def _average(state: SwaggState, bucket: dist.GradBucket, **more: Any) -> torch.f
         return future
     job, buffer = state.job(**{"numbers": "native", "compression": "none", **more}), Buffer(tensor, Op.AVG)
     name = hash(tuple(map(id, bucket.parameters()))) & MOST_NAME or 1  # of what is left out: buckets are made anew after the first step
-    return torch_future(job.post(buffer.allreduce, job, name), tensor, [tensor])
+    return torch_future(buffer.post_allreduce(job, name), tensor, [tensor])
 
 
 def swagg_hook(state: SwaggState, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:

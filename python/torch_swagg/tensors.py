@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
+from typing import Any, Callable, Optional
 
 import torch
 import torch.distributed as dist
@@ -40,14 +41,17 @@ class Buffer:
         self.tensor = tensor.detach()
         self.host = self.tensor.cpu().contiguous()
 
-    def allreduce(self, job: Job, name: int = 0) -> None:
-        job.allreduce(self.host.data_ptr(), self.host.data_ptr(), self.host.numel(), self.type, self.op, name)
-        self.put_back()
+    def post_allreduce(self, job: Job, name: int = 0, then: Optional[Callable[[], Any]] = None) -> Future:
+        """then: in the place of putting the sum back."""
+        return job.post_allreduce(self.host.data_ptr(), self.host.data_ptr(), self.host.numel(), self.type, self.op, name, then or self.put_back)
 
-    def reduce(self, job: Job, root: int) -> None:
-        job.reduce(self.host.data_ptr(), self.host.data_ptr() if job.rank == root else None, self.host.numel(), self.type, self.op, root)
-        if job.rank == root:
-            self.put_back()
+    def post_reduce(self, job: Job, root: int) -> Future:
+        is_root = job.rank == root
+        return job.post_reduce(self.host.data_ptr(), self.host.data_ptr() if is_root else None, self.host.numel(), self.type, self.op, root,
+                               self.put_back if is_root else self.keep)
+
+    def keep(self) -> None:
+        """It lives as long as the call."""
 
     def put_back(self) -> None:
         if self.host.data_ptr() != self.tensor.data_ptr():
