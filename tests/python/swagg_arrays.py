@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 """The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
+import logging
 import sys
+import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -64,6 +66,9 @@ def shapes_and_ways(rank, server):
         posted = [swagg.post_allreduce(j, np.full(100 * i, i)) for i in range(20)]
         assert np.array_equal(swagg.allreduce(j, np.ones(3, "i4")), [3, 3, 3])  # behind them
         assert all(future.done() and np.array_equal(future.result(), np.full(100 * i, 3 * i)) for i, future in enumerate(posted))
+        # More than libswagg takes at once, and functions between them that make calls themselves: in one order on all ranks.
+        posted = [j.post(swagg.allreduce, j, np.full(10, i)) if i % 40 == 7 else swagg.post_allreduce(j, np.full(10 + i, i)) for i in range(200)]
+        assert all(np.array_equal(future.result(), np.full(10 if i % 40 == 7 else 10 + i, 3 * i)) for i, future in enumerate(posted))
         many = swagg.allreduce_many(j, [np.ones(2), np.zeros((0, 3)), np.full((2, 2), 2.0)])
         assert [m.tolist() for m in many] == [[3, 3], [], [[6, 6], [6, 6]]]
 
@@ -117,9 +122,41 @@ def one_raises(rank, server):
         assert rank != 1 and "my own mistake" in str(error), error
 
 
+class Heard(logging.Handler):
+    """Sets the event when the library's log has these words."""
+
+    def __init__(self, words):
+        super().__init__()
+        self.words, self.event = words, threading.Event()
+
+    def emit(self, record):
+        if self.words in record.getMessage():
+            self.event.set()
+
+
+def abort_ends_a_call(rank, server):
+    """At once, and that of another thread. Rank 2 does not make it."""
+    heard = Heard("rank 0 aborted: no more")
+    logging.getLogger("swagg").addHandler(heard)
+    logging.getLogger("swagg").setLevel(logging.INFO)
+    with job(server, "aborts", rank) as j:
+        if rank == 0:
+            future = swagg.post_allreduce(j, np.ones(5))
+            j.abort("no more")
+            assert raises(swagg.Error, "rank 0 aborted: no more", future.result).status == swagg.Status.ABORTED
+        elif rank == 1:
+            raises(swagg.Error, "rank 0 aborted: no more", swagg.allreduce, j, np.ones(5))
+        else:
+            assert heard.event.wait(ranks.PATIENCE_S)
+
+
+def test_abort(server):
+    ranks.run(abort_ends_a_call, RANKS, server)
+
+
 def test_one_raises(server):
     ranks.run(one_raises, RANKS, server)
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_ways, test_mistakes, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_ways, test_mistakes, test_abort, test_one_raises))
