@@ -131,9 +131,13 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
         const char *key;
         bool given;
     } rest[] = {
-        {"uplink", cfg->uplinks > 0},   {"hostagg", cfg->hostagg_jobs > 0},
-        {"clone", cfg->clone_jobs > 0}, {"replay", cfg->replays > 0},
-        {"vlans", cfg->vlans > 0},      {"atp.aggregators", cfg->atp.aggregators > 0},
+        {"uplink", cfg->uplinks > 0},
+        {"hostagg", cfg->hostagg_jobs > 0},
+        {"clone", cfg->clone_jobs > 0},
+        {"replay", cfg->replays > 0},
+        {"vlans", cfg->vlans > 0},
+        {"atp.aggregators", cfg->atp.aggregators > 0},
+        {"metrics.listen", cfg->metrics.port != 0},
     };
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)

@@ -415,7 +415,7 @@ static const struct {
      "F:2: ports[0].devise: unknown key; did you mean \"device\"?\n"
      "F:3: mtu: \"y\" " NUMBER_EXPECTED
      "F:4: foo: unknown key; known here: ports, switch, lcores, mtu, tx_delay_us, "
-     "pool, limits, tenants, uplink, timers, memory, idle, loops, control, state, atp, log_level, "
+     "pool, limits, tenants, uplink, timers, memory, idle, loops, control, metrics, state, atp, log_level, "
      "privileges, seed, "
      "static, "
      "hostagg, "

@@ -142,9 +142,9 @@ TEST(ports_stations_and_counters)
            "448, \"tx_frames\": 2, \"tx_bytes\": 128, \"drops\": 1}]}",
            "{\"question\":{\"at\":\"ports\",\"do\":\"look\"},\"view\":{\"ports\":["
            "{\"device\":\"chip:128,speed=100g\",\"drops\":1,\"link\":\"up\",\"name\":\"h0\",\"rx_bytes\":448,"
-           "\"rx_frames\":7,\"tx_bytes\":128,\"tx_frames\":2},"
+           "\"rx_errors\":0,\"rx_frames\":7,\"tx_bytes\":128,\"tx_errors\":0,\"tx_frames\":2},"
            "{\"device\":\"chip:136\",\"drops\":0,\"link\":\"absent\",\"name\":\"h1\",\"rx_bytes\":0,"
-           "\"rx_frames\":0,\"tx_bytes\":0,\"tx_frames\":0}]}}");
+           "\"rx_errors\":0,\"rx_frames\":0,\"tx_bytes\":0,\"tx_errors\":0,\"tx_frames\":0}]}}");
     expect_part(COMMAND("\"port\", \"name\": \"h0\""), "{\"ports\": [{\"number\": 128, \"enabled\": false}]}",
                 "\"link\":\"disabled\"");
     expect_part(COMMAND("\"port\", \"name\": \"cpu\""), "{}", "there is no port cpu of the chip");
