@@ -68,7 +68,7 @@ shared_memory() { # MPIRUN-ARGUMENT...
 on_one_host() {
     local ours
     one_sizes openmpi
-    NET_PML=ucx one_sizes ucx -x UCX_TLS=self,sm
+    NET_PML=ucx one_sizes ucx --mca pml_ucx_tls any --mca pml_ucx_devices any -x UCX_TLS=self,sm
     start_swagg 0 # where ranks would find one another if they were on several hosts
     mapfile -t ours < <(offloading)
     ours+=(-x SWAGG_MIN_BYTES=1 -x SWAGG_FALLBACK=error) # also where the shim would measure that Open MPI is faster
