@@ -87,6 +87,7 @@ static void open_stream(struct process *p)
         .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
         .quorum = p->terms.quorum != 0,
         .may_leave = p->cfg.program->patience_ns > 0,
+        .calls = (uint16_t)program_together(p->cfg.program, p->cfg.rank),
         .window_max = p->cfg.program->window,
         .kernels = kernels_or_exit(),
     };
@@ -125,82 +126,129 @@ static bool joining_turn(struct process *p)
     return true;
 }
 
-static void make_tensors(struct process *p, const struct xfer_call *call)
+static struct process_flight *flight_of(struct process *p, unsigned call)
 {
-    const struct sml_element e = program_element(call);
-    size_t bytes = call->count * e.out;
-    const bool two = e.in != e.out, in_place = !two && program_in_place(p->cfg.program, p->cfg.rank, p->call);
-    const uint64_t cut = two ? 0 : program_cut(p->cfg.program, p->cfg.rank, p->call);
-
-    p->tensor = memory_of(bytes);
-    p->in = memory_of(bytes);
-    p->out = in_place ? p->in : memory_of(bytes);
-    program_fill(p->cfg.program, p->cfg.rank, p->call, p->tensor);
-    p->scattered = scattered_cut(p->in, p->out, call->count, e.in, cut);
-    scattered_put(&p->scattered, p->tensor);
-    p->scattered.element = e.out; /* of what comes back */
+    return &p->flights[call % PROGRAM_TOGETHER_MAX];
 }
 
-/* One tensor, or several posted together: to the switch, and to the other ranks, it is the same. */
+static void make_tensors(struct process *p, const struct xfer_call *call)
+{
+    struct process_flight *f = flight_of(p, p->begun);
+    const struct sml_element e = program_element(call);
+    size_t bytes = call->count * e.out;
+    const bool two = e.in != e.out,
+               in_place = !two && program_in_place(p->cfg.program, p->cfg.rank, p->begun);
+    const uint64_t cut = two ? 0 : program_cut(p->cfg.program, p->cfg.rank, p->begun);
+
+    f->tensor = memory_of(bytes);
+    f->in = memory_of(bytes);
+    f->out = in_place ? f->in : memory_of(bytes);
+    program_fill(p->cfg.program, p->cfg.rank, p->begun, f->tensor);
+    f->scattered = scattered_cut(f->in, f->out, call->count, e.in, cut);
+    scattered_put(&f->scattered, f->tensor);
+    f->scattered.element = e.out; /* of what comes back */
+}
+
+/* One tensor, or several in one call: to the switch, and to the other ranks, it is the same. */
 static int begin_stream(struct process *p, const struct xfer_call *call)
 {
-    if (p->scattered.n == 1)
-        return sml_stream_begin(p->stream, call, p->in, p->out, process_now(p));
-    return sml_stream_begin_segments(p->stream, call, p->scattered.segment, p->scattered.n, process_now(p));
+    struct process_flight *f = flight_of(p, p->begun);
+
+    if (f->scattered.n == 1)
+        return sml_stream_begin(p->stream, call, f->in, f->out, process_now(p));
+    return sml_stream_begin_segments(p->stream, call, f->scattered.segment, f->scattered.n, process_now(p));
 }
 
 static void begin_call(struct process *p)
 {
-    struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
+    struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->begun);
 
     make_tensors(p, &call);
-    p->left = false;
     if (p->terms.quorum != 0)
         attendance_begin(&p->attendance, p->stream, &call);
-    enter_loop(p, PROCESS_CALLING);
-    sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u, operation %u, to %d", p->call,
+    sim_trace(p->cfg.sim, p->name, "begins call %u, %u of type %u, operation %u, to %d", p->begun,
               (unsigned)call.count, call.type, call.op, call.collective == XFER_REDUCE ? (int)call.root : -1);
     if (begin_stream(p, &call) != 0)
-        oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->call);
+        oracle_fail(p->cfg.oracle, "%s: call %u cannot begin", p->name, p->begun);
     oracle_begun(p->cfg.oracle, p->formation, p->cfg.rank);
+    p->begun++;
     drive_report(p);
 }
 
-static void free_tensors(struct process *p)
+/* Whether the application gives up, or leaves, in the place of this call. */
+static bool deviates_at(const struct process *p, unsigned call)
 {
-    if (p->out != p->in)
-        free(p->out);
-    free(p->in);
-    free(p->tensor);
-    p->in = p->out = p->tensor = NULL;
+    const struct program *program = p->cfg.program;
+
+    return program->deviation.rank == p->cfg.rank && program->deviation.call == call &&
+           (program->deviation.kind == DEVIATION_ABORT || program->deviation.kind == DEVIATION_LEAVE);
 }
 
-static void end_call(struct process *p, bool well)
+/* Posts as many as it does at once. */
+static void begin_calls(struct process *p)
 {
-    struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
+    const unsigned last = p->call + program_together(p->cfg.program, p->cfg.rank);
 
-    check_time(p, "a call", p->cfg.program->call_timeout_ns);
-    if (well) {
-        sim_trace(p->cfg.sim, p->name, "call %u succeeds", p->call);
-        scattered_get(&p->scattered, p->tensor);
-        if (p->terms.quorum != 0)
-            attendance_check(&p->attendance, p->cfg.oracle, p->formation, p->cfg.rank, p->call,
-                             sml_stream_turnout(p->stream, p->call), p->tensor, p->left);
-        oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
-                         program_wants(&call, p->cfg.rank) && p->terms.quorum == 0 ? p->tensor : NULL,
-                         sml_stream_buffered(p->stream));
-        p->call++;
-    }
+    p->left = false;
+    enter_loop(p, PROCESS_CALLING);
+    do
+        begin_call(p);
+    while (p->begun < last && p->begun < p->cfg.program->calls && !deviates_at(p, p->begun));
+}
+
+static void free_tensors(struct process_flight *f)
+{
+    if (f->out != f->in)
+        free(f->out);
+    free(f->in);
+    free(f->tensor);
+    f->in = f->out = f->tensor = NULL;
+}
+
+/* The oldest in flight has succeeded. */
+static void succeed(struct process *p, const struct xfer_call *call)
+{
+    struct process_flight *f = flight_of(p, p->call);
+
+    sim_trace(p->cfg.sim, p->name, "call %u succeeds", p->call);
+    scattered_get(&f->scattered, f->tensor);
+    if (p->terms.quorum != 0)
+        attendance_check(&p->attendance, p->cfg.oracle, p->formation, p->cfg.rank, p->call,
+                         sml_stream_turnout(p->stream, p->call), f->tensor, p->left);
+    oracle_succeeded(p->cfg.oracle, p->formation, p->cfg.rank,
+                     program_wants(call, p->cfg.rank) && p->terms.quorum == 0 ? f->tensor : NULL,
+                     sml_stream_buffered(p->stream));
+}
+
+/* Whatever the stream still reads must be its own. */
+static void give_back(struct process *p, unsigned which)
+{
+    struct process_flight *f = flight_of(p, which);
+    const struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, which);
+
     if (p->terms.quorum != 0)
         attendance_end(&p->attendance, p->stream);
-    /* Whatever the stream still reads must be its own. */
-    if (p->in != NULL)
-        memset(p->in, 0xdd, call.count * program_element(&call).out);
-    free_tensors(p);
-    if (well)
-        compute(p);
-    else
+    if (f->in != NULL)
+        memset(f->in, 0xdd, call.count * program_element(&call).out);
+    free_tensors(f);
+}
+
+/* Ends the oldest in flight; if it has failed, so have those behind it. */
+static void end_call(struct process *p, bool well)
+{
+    const struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, p->call);
+
+    check_time(p, "a call", p->cfg.program->call_timeout_ns);
+    if (!well) {
+        for (unsigned which = p->call; which < p->begun; which++)
+            give_back(p, which);
         close_job(p);
+        return;
+    }
+    succeed(p, &call);
+    give_back(p, p->call);
+    if (++p->call == p->begun)
+        compute(p);
 }
 
 static bool computing_turn(struct process *p)
@@ -214,18 +262,16 @@ static bool computing_turn(struct process *p)
         close_job(p);
         return true;
     }
-    if (program->deviation.rank == p->cfg.rank && program->deviation.call == p->call) {
+    if (deviates_at(p, p->call)) {
         if (program->deviation.kind == DEVIATION_ABORT && !p->failed)
             drive_fail_and_tell(p, CTL_APPLICATION, "the application aborts");
-        if (program->deviation.kind == DEVIATION_ABORT || program->deviation.kind == DEVIATION_LEAVE) {
-            close_job(p);
-            return true;
-        }
+        close_job(p);
+        return true;
     }
     if (p->failed)
         close_job(p);
     else
-        begin_call(p);
+        begin_calls(p);
     return true;
 }
 
@@ -287,7 +333,7 @@ static void leave_call(struct process *p)
 
     p->left = true;
     while (p->terms.quorum == 0 && sml_stream_lacks(p->stream, &from, &offset, &bytes))
-        program_supply(p->cfg.program, p->call, offset, bytes, p->out);
+        program_supply(p->cfg.program, p->call, offset, bytes, flight_of(p, p->call)->out);
     sim_trace(p->cfg.sim, p->name, "leaves call %u, %u chunks early", p->call,
               (unsigned)sml_stream_left(p->stream));
     if (!sml_stream_leave(p->stream))
@@ -302,7 +348,8 @@ static bool loop_turn(struct process *p)
     enum xfer_status status = sml_stream_status(p->stream);
     bool well = true;
 
-    if (status == XFER_DONE && (p->phase == PROCESS_CALLING || !sml_stream_buffered(p->stream))) {
+    if (p->phase == PROCESS_CALLING ? sml_stream_ended(p->stream) != p->call
+                                    : status == XFER_DONE && !sml_stream_buffered(p->stream)) {
         end_loop(p, true);
         return true;
     }
@@ -481,7 +528,8 @@ static void free_memory(struct process *p)
 {
     socket_drain(&p->control);
     socket_drain(&p->data);
-    free_tensors(p);
+    for (unsigned i = 0; i < PROGRAM_TOGETHER_MAX; i++)
+        free_tensors(&p->flights[i]);
     attendance_end(&p->attendance, NULL);
     free(p->stream);
     p->stream = NULL;

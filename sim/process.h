@@ -26,6 +26,13 @@ enum process_phase {
 
 struct process;
 
+/* What a call in flight works on. */
+struct process_flight {
+    uint8_t *in, *out; /* memory of the call's segments */
+    uint8_t *tensor;   /* what they hold, in one piece */
+    struct scattered scattered;
+};
+
 struct process_config {
     struct sim *sim;
     struct star *star;
@@ -60,15 +67,13 @@ struct process {
     bool rejoining, rejected, guest_waits, failed;
     struct formation *formation;
 
-    unsigned call;                    /* in progress, or next */
+    unsigned call, begun;             /* the oldest in flight, or next; one past the newest in flight */
     uint64_t phase_began, phase_ends; /* compute time, call deadline, end of leaving */
     uint64_t tick_at;
-    uint64_t mismatch_ends; /* 0: there is none */
-    uint8_t *in, *out;      /* memory of the call's segments */
-    uint8_t *tensor;        /* what they hold, in one piece */
-    struct scattered scattered;
-    struct attendance attendance; /* with a quorum */
-    bool left;                    /* the call, without waiting for all sums */
+    uint64_t mismatch_ends;                              /* 0: there is none */
+    struct process_flight flights[PROGRAM_TOGETHER_MAX]; /* by call */
+    struct attendance attendance;                        /* with a quorum */
+    bool left;                                           /* the call, without waiting for all sums */
 };
 
 /* The process may be freed only when the simulation does not step any more. */

@@ -77,6 +77,13 @@ static inline uint64_t program_cut(const struct program *p, unsigned rank, unsig
     uint64_t how = (p->seed ^ UINT64_C(0x9e3779b97f4a7c15)) >> (rank * 5 + call * 3) % 48;
     return how >> 11 & 1 ? how & 0x7ff : 0;
 }
+/* How many calls a rank posts at once, at most: mostly one. */
+enum { PROGRAM_TOGETHER_MAX = 4 };
+static inline unsigned program_together(const struct program *p, unsigned rank)
+{
+    const bool one = p->quorum != 0 || p->patience_ns > 0;
+    return one || (p->seed * UINT64_C(0x9e3779b97f4a7c15) >> (rank % 32) & 3) != 3 ? 1 : PROGRAM_TOGETHER_MAX;
+}
 static inline bool program_wants(const struct xfer_call *call, unsigned rank)
 {
     return call->collective == XFER_ALLREDUCE || call->root == rank;
