@@ -233,14 +233,16 @@ static double lost_share(const struct rank *r)
     return r->contributions > 0 ? (r->up + r->down) / (r->contributions + r->up) : 0;
 }
 
-static bool is_lost(struct why *why, const struct job *job)
+/* Where another rank comes late, those that wait for it ask for results that are on their way, which looks
+ * like losses. */
+static bool is_lost(struct why *why, const struct job *job, const struct rank *latest)
 {
     const struct rank *worst = NULL;
 
     for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
         if (lost_share(r) >= LOST_SHARE && (worst == NULL || lost_share(r) > lost_share(worst)))
             worst = r;
-    if (worst == NULL)
+    if (worst == NULL || (latest != NULL && latest != worst))
         return false;
     why->rank = worst->rank;
     say(why, WHY_LINK,
@@ -287,21 +289,30 @@ static double at_once(const struct rank *r)
     return a_call < window && a_call >= 1 ? a_call : window >= 1 ? window : 1;
 }
 
-static bool is_late(struct why *why, const struct job *job, double seconds)
+/* For how long all have waited for a rank, beside the punctual ones; s. */
+static double waited_s(const struct rank *r, double usual)
+{
+    return r->delayed_us >= LATE_TIMES * usual ? (r->delayed_us - usual) / at_once(r) / 1e6 : 0;
+}
+
+/* The rank that has held up the others for longest; NULL: none for a part of the time that counts. */
+static const struct rank *latest_of(const struct job *job, double seconds)
 {
     const double usual = usual_delay(job);
     const struct rank *latest = NULL;
-    double most = 0;
 
-    for (const struct rank *r = job->rank; r < job->rank + job->n; r++) {
-        const double lost_s = (r->delayed_us - usual) / at_once(r) / 1e6;
-
-        if (lost_s > most && r->delayed_us >= LATE_TIMES * usual) {
-            most = lost_s;
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
+        if (waited_s(r, usual) >= LATE_SHARE * seconds &&
+            (latest == NULL || waited_s(r, usual) > waited_s(latest, usual)))
             latest = r;
-        }
-    }
-    if (latest == NULL || most < LATE_SHARE * seconds)
+    return latest;
+}
+
+static bool is_late(struct why *why, const struct job *job, const struct rank *latest, double seconds)
+{
+    const double most = latest == NULL ? 0 : waited_s(latest, usual_delay(job));
+
+    if (latest == NULL)
         return false;
     why->rank = latest->rank;
     say(why, WHY_RANK,
@@ -362,10 +373,11 @@ static bool has_small_packets(struct why *why, const struct job *job)
 void why_decide(struct why *why, const struct why_look *before, const struct why_look *now, double seconds)
 {
     struct job job = see(before, now);
+    const struct rank *latest = latest_of(&job, seconds);
 
     *why = (struct why){.rank = -1};
     if (!does_not_run(why, &job) && !stands_still(why, &job) && !is_dropped(why, &job, before, now) &&
-        !is_lost(why, &job) && !is_late(why, &job, seconds) && !lacks_slots(why, &job) &&
+        !is_lost(why, &job, latest) && !is_late(why, &job, latest, seconds) && !lacks_slots(why, &job) &&
         !is_busy(why, now) && !has_small_packets(why, &job))
         say(why, WHY_NOTHING,
             "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "

@@ -208,6 +208,20 @@ TEST(small_packets)
     expect(&s, WHY_MTU, -1, "256 bytes");
 }
 
+/* Those that wait for it ask for results that are on their way. */
+TEST(a_late_rank_is_not_mistaken_for_others_losses)
+{
+    struct scene s = healthy();
+
+    set_rank(&s, 2, "delayed_us", 100000 + 100LL * 64 * 4000);
+    set_rank(&s, 1, "lost_down", 50);
+    expect(&s, WHY_RANK, 2, "rank 2");
+    s = healthy();
+    set_rank(&s, 1, "delayed_us", 100000 + 100LL * 64 * 4000);
+    set_rank(&s, 1, "lost_up", 50);
+    expect(&s, WHY_LINK, 1, "rank 1");
+}
+
 /* Where all are late after the first one, that is how the machine is. */
 TEST(ranks_that_are_nearly_as_late_as_one_another)
 {

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "metrics/listed.h"
 #include "metrics/metrics.h"
 
@@ -67,6 +68,7 @@ char *metrics_live(const struct metrics_host *host, unsigned ranks, size_t *byte
     json_t *live = json_object();
     char *text;
 
+    put(live, "made_ms", json_integer((json_int_t)(clock_ns() / 1000000)));
     put(live, "status", whole(host, VIEW_STATUS, NULL));
     put(live, "ports", rows_of(host, VIEW_PORTS, NULL));
     put(live, "lcores", rows_of(host, VIEW_LCORES, NULL));
