@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "await.h"
+#include "collective.h"
 #include "describe.h"
 #include "monotonic.h"
 #include "overlap.h"
@@ -184,6 +185,13 @@ static int check_how(const struct swagg_post *how)
                            : "how.timeout_ms is negative");
 }
 
+int collective_check_root(const struct swagg_job *job, int root)
+{
+    if (root >= 0 && root < job->options.size)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", root, job->options.size - 1);
+}
+
 /* What the call asks for. SWAGG_OK; SWAGG_ERR_ARGUMENT, with a text that names what is wrong; or
  * SWAGG_ERR_SYSTEM, and the job cannot go on. */
 static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *call)
@@ -192,9 +200,8 @@ static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *c
     int rc = check_how(r->how);
     if (rc < 0 || (rc = check_pair(r)) < 0 || (rc = check_numbers(job, r)) < 0)
         return rc;
-    if (r->root < 0 || r->root >= job->options.size)
-        return client_fail(SWAGG_ERR_ARGUMENT, "root is %d: it must be 0 to %d", r->root,
-                           job->options.size - 1);
+    if ((rc = collective_check_root(job, r->root)) < 0)
+        return rc;
     if ((rc = check_segments(job, r, &count)) < 0)
         return rc;
     *call = (struct xfer_call){.collective = (uint8_t)r->collective,
@@ -205,16 +212,29 @@ static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *c
     return (rc = check_length(job, call)) < 0 ? rc : check_overlaps(job, r);
 }
 
-/* A copy of the caller's, for as long as the call lasts. */
-static bool copy_segments(struct swagg_request *to, const struct ask *r)
+int collective_make_room(struct swagg_job *job, struct swagg_request *request, size_t n)
 {
-    to->segments = r->n > 1 ? calloc(r->n, sizeof *to->segments) : &to->only;
-    to->n = r->n;
-    for (size_t i = 0; to->segments && i < r->n; i++) {
+    request->segments = n > 1 ? calloc(n, sizeof *request->segments) : &request->only;
+    request->n = n;
+    return request->segments ? SWAGG_OK : fail_no_memory(job, n);
+}
+
+/* A copy of the caller's, for as long as the call lasts. */
+static void copy_segments(struct swagg_request *to, const struct ask *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
         to->segments[i] = (struct xfer_segment){.in = s->send, .out = s->recv, .count = s->count};
     }
-    return to->segments != NULL;
+}
+
+/* Its time begins now. */
+static int append(struct swagg_job *job, struct swagg_request *request, uint64_t timeout_ns)
+{
+    request->job = job;
+    request->began = monotonic_ns();
+    request->deadline = request->began + timeout_ns;
+    return requests_append(&job->requests, request);
 }
 
 /* Puts the call behind those that are in flight. */
@@ -223,19 +243,30 @@ static int enqueue(struct swagg_job *job, const struct ask *r, struct swagg_requ
     int rc = requests_failure(&job->requests);
     if (rc < 0 || (rc = check(job, r, &request->call)) < 0)
         return rc;
-    if (!copy_segments(request, r))
-        return fail_no_memory(job, r->n);
-    const uint64_t now = monotonic_ns();
-    request->job = job;
+    if ((rc = collective_make_room(job, request, r->n)) < 0)
+        return rc;
+    copy_segments(request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
     request->name = r->how ? r->how->name : 0;
-    request->began = now;
-    request->deadline = now + (r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
-                                                            : job->options.call_timeout_ns);
-    return requests_append(&job->requests, request);
+    return append(job, request,
+                  r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
+                                               : job->options.call_timeout_ns);
 }
 
-static int check_job(const struct swagg_job *job)
+int collective_run(struct swagg_job *job, struct swagg_request *request)
+{
+    struct swagg_request *only = request;
+    int rc = requests_failure(&job->requests);
+    if (rc < 0 || (rc = check_length(job, &request->call)) < 0 ||
+        (rc = append(job, request, job->options.call_timeout_ns)) < 0) {
+        requests_give(&job->requests, request);
+        return rc;
+    }
+    await_any(job, &only, 1);
+    return await_end(request);
+}
+
+int collective_check_job(const struct swagg_job *job)
 {
     if (!job)
         return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
@@ -250,7 +281,7 @@ static int check_job(const struct swagg_job *job)
 static int collective(struct swagg_job *job, const struct ask *r)
 {
     struct swagg_request request = {0}, *only = &request;
-    int rc = check_job(job);
+    int rc = collective_check_job(job);
     if (rc < 0)
         return rc;
     if ((rc = enqueue(job, r, &request)) < 0) {
@@ -266,7 +297,7 @@ static int post(struct swagg_job *job, const struct ask *r, struct swagg_request
     if (!out)
         return client_fail(SWAGG_ERR_ARGUMENT, "request is NULL");
     *out = NULL;
-    int rc = check_job(job);
+    int rc = collective_check_job(job);
     if (rc < 0)
         return rc;
     struct swagg_request *request = requests_take(&job->requests);

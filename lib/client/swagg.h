@@ -1,4 +1,4 @@
-/* libswagg: allreduce and reduce over the ranks of a job, summed in a swagg switch.
+/* libswagg: collectives over the ranks of a job, summed and copied in a swagg switch.
  *
  *     struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
  *     o.switch_ip = "10.0.0.254"; o.job = "train-1"; o.rank = 0; o.size = 4;
@@ -9,9 +9,10 @@
  *     swagg_close(job);
  *
  * Every rank must make the same collective calls in the same order. Collectives are swagg_allreduce,
- * swagg_allreducev, swagg_reduce and swagg_synchronize, which return by their deadlines, with the exact
- * result or with an error; and swagg_post_allreduce, _allreducev and _reduce, which return at once: the call
- * goes on while the program does something else (swagg_test, swagg_wait).
+ * swagg_allreducev, swagg_reduce, swagg_synchronize, and those from swagg_broadcast to swagg_barrier, which
+ * return by their deadlines, with the exact result or with an error; and swagg_post_allreduce, _allreducev
+ * and _reduce, which return at once: the call goes on while the program does something else (swagg_test,
+ * swagg_wait).
  *
  * Errors: functions that return int return SWAGG_OK or a negative enum swagg_status; swagg_last_error() has
  * what happened in words, and which ranks are missing. SWAGG_ERR_ARGUMENT and SWAGG_ERR_FULL change nothing:
@@ -358,6 +359,51 @@ int swagg_get_fd(struct swagg_job *job);
  * For models that drift apart because compressed calls miss sums (best_effort_ms): call it now and then. A
  * collective like swagg_allreduce. */
 int swagg_synchronize(struct swagg_job *job, float *model, size_t count);
+
+/* Broadcast, all-gather, gather and scatter copy bytes, of any type, from rank to rank: each goes up once,
+ * and the switch copies it to those that get it. Collectives as swagg_allreduce is: every rank makes the same
+ * call, with the same lengths and root; a send and a recv must not overlap, but where it says that they may
+ * be the same. They need a job summed by SwitchML with native numbers and all its ranks (no quorum), and a
+ * switch, or switches, and ranks that are not too old: else SWAGG_ERR_ARGUMENT, in words, on every rank
+ * alike; ask swagg_has_exchanges. */
+
+/* 1: the job has these, and swagg_reduce_scatter; 0: not. SWAGG_ERR_ARGUMENT: job is NULL, or of another
+ * process. */
+int swagg_has_exchanges(struct swagg_job *job);
+
+/* Every rank's buffer becomes that of rank root. */
+int swagg_broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root);
+
+/* On every rank, recv, of size blocks of so many bytes, has rank r's send in block r. send may be where it
+ * goes. */
+int swagg_allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes);
+
+/* The same of blocks of different lengths: bytes[r] of rank r, to recv + offsets[r]; offsets NULL: one behind
+ * the other. Both [size]; bytes [same]. Blocks in recv must not overlap. */
+int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                     const size_t offsets[]);
+
+/* As swagg_allgather, but only rank root gets the blocks; recv is ignored on the others. */
+int swagg_gather(struct swagg_job *job, const void *send, void *recv, size_t bytes, int root);
+
+/* Rank r gets block r of rank root's send, of size blocks of so many bytes; send is ignored on the others. On
+ * root recv may be where its block is. */
+int swagg_scatter(struct swagg_job *job, const void *send, void *recv, size_t bytes, int root);
+
+/* Rank r gets block r of what swagg_allreduce would give: counts[r] elements, behind those of the ranks
+ * before it. send: elements of all blocks; counts: [size], [same]. Needs what swagg_broadcast needs. A sum of
+ * floats is that of the other ranks, in the order of the job's mode, and this rank's own last; averages, and
+ * sums and products of f16 and bf16, are those of swagg_allreduce. Never compressed. */
+int swagg_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                         enum swagg_type type, enum swagg_op op);
+
+/* The same with blocks of count elements each. */
+int swagg_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
+                               enum swagg_type type, enum swagg_op op);
+
+/* Returns when all ranks have called it: a packet to the switch and one back. Every job without a quorum has
+ * it. */
+int swagg_barrier(struct swagg_job *job);
 
 /* Names the tensor of the next compressed call, for the error feedback of programs that do not have each
  * tensor in a buffer of its own. Each rank may choose its own names; 0: no name. SWAGG_ERR_ARGUMENT: job is

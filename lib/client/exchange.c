@@ -1,0 +1,360 @@
+/* Collectives in which ranks bring and get different parts of a tensor (transfer/parts.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective.h"
+#include "transfer/parts.h"
+
+/* Why the job has none of them, as a clause. NULL: it has. */
+static const char *missing(const struct swagg_job *job)
+{
+    if (job->worker->at_servers)
+        return "it is summed by ATP: open one with SWAGG_PROTOCOL_SWITCHML";
+    if (job->options.format != XFER_FORMAT_TYPED)
+        return "its numbers travel scaled: open one with SWAGG_NUMBERS_NATIVE";
+    if (job->options.quorum != 0)
+        return "its calls end with a quorum of the ranks: open one without options.quorum";
+    if (!job->terms.parts)
+        return "a switch on its way, or a rank's libswagg, is too old: update it";
+    return NULL;
+}
+
+static int check(const struct swagg_job *job, const char *name)
+{
+    int rc = collective_check_job(job);
+    if (rc < 0)
+        return rc;
+    const char *why = missing(job);
+    return why ? client_fail(SWAGG_ERR_ARGUMENT, "this job has no %s: %s", name, why) : SWAGG_OK;
+}
+
+static int check_given(const char *name, const void *pointer, size_t bytes)
+{
+    if (pointer || bytes == 0)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "%s is NULL and there is something in it", name);
+}
+
+static int check_apart(const void *send, size_t send_bytes, const void *recv, size_t recv_bytes)
+{
+    const uintptr_t s = (uintptr_t)send, r = (uintptr_t)recv;
+    if (send_bytes == 0 || recv_bytes == 0 || s + send_bytes <= r || r + recv_bytes <= s)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT,
+                       "send and recv overlap, and are not where the one goes in the other");
+}
+
+/* Sum of lengths, in units of so many bytes; false: they fit no address space. */
+static bool add_up(const size_t lengths[], size_t n, size_t unit, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (lengths[i] > (PTRDIFF_MAX - *total) / unit)
+            return false;
+        *total += lengths[i] * unit;
+    }
+    return true;
+}
+
+static int check_lengths(const struct swagg_job *job, const char *name, const size_t lengths[], size_t unit,
+                         size_t *total)
+{
+    if (!lengths)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s is NULL", name);
+    if (!add_up(lengths, (size_t)job->options.size, unit, total))
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s: so much fits no address space", name);
+    return SWAGG_OK;
+}
+
+static int check_blocks(const struct swagg_job *job, size_t bytes)
+{
+    if (bytes <= (size_t)PTRDIFF_MAX / (unsigned)job->options.size)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT, "bytes is %zu: so much times %d ranks fits no address space",
+                       bytes, job->options.size);
+}
+
+static struct xfer_call copy_of(enum xfer_collective collective, uint32_t root, uint64_t bytes)
+{
+    return (struct xfer_call){
+        .collective = (uint8_t)collective, .type = AGG_U8, .op = AGG_BOR, .root = root, .count = bytes};
+}
+
+static void copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes > 0 && to != from)
+        memcpy(to, from, bytes);
+}
+
+int swagg_has_exchanges(struct swagg_job *job)
+{
+    const int rc = collective_check_job(job);
+    return rc < 0 ? rc : missing(job) == NULL;
+}
+
+int swagg_broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root)
+{
+    struct swagg_request request = {0};
+    int rc = check(job, "broadcast");
+    if (rc < 0 || (rc = collective_check_root(job, root)) < 0 ||
+        (rc = check_given("buffer", buffer, bytes)) < 0 || (rc = collective_make_room(job, &request, 1)) < 0)
+        return rc;
+    request.call = copy_of(XFER_BROADCAST, (uint32_t)root, bytes);
+    request.only.count = bytes;
+    if (root == job->options.rank)
+        request.only.in = buffer;
+    else
+        request.only.out = buffer;
+    return collective_run(job, &request);
+}
+
+/* The hash of the blocks' lengths, by which the ranks compare them. */
+static int hash_blocks(struct swagg_job *job, const size_t lengths[], uint32_t *hash)
+{
+    const size_t n = (size_t)job->options.size;
+    uint64_t *wide = calloc(n, sizeof *wide);
+    if (!wide)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %zu blocks", n);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = lengths[i];
+    *hash = xfer_blocks_hash(wide, n);
+    free(wide);
+    return SWAGG_OK;
+}
+
+/* What a rank brings to an all-gather lies in recv already, with all the others that it gets. */
+static int gather_to_all(struct swagg_job *job, uint8_t *recv, const size_t bytes[], const size_t offsets[],
+                         size_t total)
+{
+    const size_t n = (size_t)job->options.size, rank = (size_t)job->options.rank;
+    struct swagg_request request = {0};
+    uint32_t hash = 0;
+    size_t offset = 0;
+    int rc = hash_blocks(job, bytes, &hash);
+    if (rc < 0 || (rc = collective_make_room(job, &request, n)) < 0)
+        return rc;
+    request.call = copy_of(XFER_ALLGATHER, hash, total);
+    for (size_t r = 0; r < n; r++) {
+        uint8_t *at = bytes[r] > 0 ? recv + (offsets ? offsets[r] : offset) : NULL;
+        request.segments[r] =
+            (struct xfer_segment){.in = r == rank ? at : NULL, .out = at, .count = bytes[r]};
+        offset += bytes[r];
+    }
+    return collective_run(job, &request);
+}
+
+int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                     const size_t offsets[])
+{
+    size_t total = 0, own = 0;
+    int rc = check(job, "allgather");
+    if (rc < 0 || (rc = check_lengths(job, "bytes", bytes, 1, &total)) < 0 ||
+        (rc = check_given("recv", recv, total)) < 0 ||
+        (rc = check_given("send", send, bytes[job->options.rank])) < 0)
+        return rc;
+    for (int r = 0; r < job->options.rank; r++)
+        own += bytes[r];
+    own = offsets ? offsets[job->options.rank] : own;
+    const size_t mine = bytes[job->options.rank];
+    uint8_t *at = mine > 0 ? (uint8_t *)recv + own : NULL;
+    for (int r = 0; mine > 0 && send != at && r < job->options.size; r++) {
+        const uint8_t *block = (uint8_t *)recv + (offsets ? offsets[r] : 0);
+        if ((rc = check_apart(send, mine, block, offsets ? bytes[r] : total)) < 0)
+            return rc;
+    }
+    copy(at, send, mine);
+    return gather_to_all(job, recv, bytes, offsets, total);
+}
+
+int swagg_allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes)
+{
+    int rc = check(job, "allgather");
+    if (rc < 0 || (rc = check_blocks(job, bytes)) < 0)
+        return rc;
+    size_t *each = calloc((size_t)job->options.size, sizeof *each);
+    if (!each)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
+    for (int r = 0; r < job->options.size; r++)
+        each[r] = bytes;
+    rc = swagg_allgatherv(job, send, recv, each, NULL);
+    free(each);
+    return rc;
+}
+
+/* Blocks of one length, but for the root's, which does not travel: at the root they lie at `blocks`,
+ * elsewhere the rank's own one at `own`. */
+static int to_or_from_root(struct swagg_job *job, enum xfer_collective collective, void *blocks, void *own,
+                           size_t bytes, int root)
+{
+    const bool gathers = collective == XFER_GATHER, is_root = root == job->options.rank;
+    const size_t n = (size_t)job->options.size;
+    struct swagg_request request = {0};
+    int rc = collective_make_room(job, &request, n);
+    if (rc < 0)
+        return rc;
+    request.call = copy_of(collective, (uint32_t)root, (n - 1) * bytes);
+    for (size_t r = 0; r < n; r++) {
+        struct xfer_segment *s = &request.segments[r];
+        void *at = is_root && bytes > 0 ? (uint8_t *)blocks + r * bytes : NULL;
+        s->count = r == (size_t)root ? 0 : bytes;
+        if (r == (size_t)job->options.rank)
+            at = own;
+        if (gathers == is_root)
+            s->out = at;
+        else
+            s->in = at;
+    }
+    return collective_run(job, &request);
+}
+
+static int check_root_call(const struct swagg_job *job, const char *name, size_t bytes, int root)
+{
+    int rc = check(job, name);
+    return rc < 0 || (rc = collective_check_root(job, root)) < 0 ? rc : check_blocks(job, bytes);
+}
+
+int swagg_gather(struct swagg_job *job, const void *send, void *recv, size_t bytes, int root)
+{
+    int rc = check_root_call(job, "gather", bytes, root);
+    if (rc < 0 || (rc = check_given("send", send, bytes)) < 0)
+        return rc;
+    if (root != job->options.rank)
+        return to_or_from_root(job, XFER_GATHER, NULL, (void *)send, bytes, root);
+    if ((rc = check_given("recv", recv, bytes)) < 0)
+        return rc;
+    uint8_t *at = bytes > 0 ? (uint8_t *)recv + (size_t)root * bytes : NULL;
+    if (send != at && (rc = check_apart(send, bytes, recv, (size_t)job->options.size * bytes)) < 0)
+        return rc;
+    copy(at, send, bytes);
+    return to_or_from_root(job, XFER_GATHER, recv, NULL, bytes, root);
+}
+
+int swagg_scatter(struct swagg_job *job, const void *send, void *recv, size_t bytes, int root)
+{
+    int rc = check_root_call(job, "scatter", bytes, root);
+    if (rc < 0 || (rc = check_given("recv", recv, bytes)) < 0)
+        return rc;
+    if (root != job->options.rank)
+        return to_or_from_root(job, XFER_SCATTER, NULL, recv, bytes, root);
+    if ((rc = check_given("send", send, bytes)) < 0)
+        return rc;
+    const uint8_t *at = bytes > 0 ? (const uint8_t *)send + (size_t)root * bytes : NULL;
+    if (recv != at && (rc = check_apart(send, (size_t)job->options.size * bytes, recv, bytes)) < 0)
+        return rc;
+    copy(recv, at, bytes);
+    return to_or_from_root(job, XFER_SCATTER, (void *)send, NULL, bytes, root);
+}
+
+enum { ADDED_AT_ONCE = 4096 }; /* bytes, a multiple of any element's */
+
+/* sum = sum op own, in the host's order. */
+static void add_own(const struct agg_kernels *kernels, const struct xfer_call *call, uint8_t *sum,
+                    const uint8_t *own, size_t bytes)
+{
+    agg_convert_fn *convert = kernels->convert[call->type];
+    uint8_t wire[ADDED_AT_ONCE];
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = bytes - at < sizeof wire ? bytes - at : sizeof wire;
+        convert(wire, own + at, n);
+        convert(sum + at, sum + at, n);
+        kernels->operations[agg_code(call->type, call->op)].fold(sum + at, wire, n);
+        convert(sum + at, sum + at, n);
+    }
+}
+
+/* Of what was not sent, because this rank owns it. */
+static void finish_own(const struct swagg_job *job, const struct xfer_call *call, size_t element,
+                       const uint8_t *send, uint8_t *recv, const size_t counts[])
+{
+    uint64_t before = 0, first, end;
+    if (!job->terms.parts || !xfer_owner_adds(job->kernels, call, (unsigned)job->options.size))
+        return;
+    for (int r = 0; r < job->options.rank; r++)
+        before += counts[r] * element;
+    xfer_own_chunks(job->terms.chunk_bytes, element, call->count * element, before,
+                    before + counts[job->options.rank] * element, &first, &end);
+    if (end > first)
+        add_own(job->kernels, call, recv + (first - before), send + first, end - first);
+}
+
+static int check_operation(int type, int op, size_t *element)
+{
+    *element = agg_element_size((unsigned)type, (unsigned)op);
+    if (*element > 0)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_ARGUMENT,
+                       "there is no operation %d of type %d: swagg_element_size() tells which operations a "
+                       "type has",
+                       op, type);
+}
+
+int swagg_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                         enum swagg_type type, enum swagg_op op)
+{
+    struct swagg_request request = {0};
+    size_t element, total = 0, offset = 0;
+    uint32_t hash = 0;
+    int rc = check(job, "reduce_scatter");
+    if (rc < 0 || (rc = check_operation((int)type, (int)op, &element)) < 0 ||
+        (rc = check_lengths(job, "counts", counts, element, &total)) < 0)
+        return rc;
+    const size_t n = (size_t)job->options.size, mine = counts[job->options.rank] * element;
+    if ((rc = check_given("send", send, total)) < 0 || (rc = check_given("recv", recv, mine)) < 0 ||
+        (rc = check_apart(send, total, recv, mine)) < 0 || (rc = hash_blocks(job, counts, &hash)) < 0 ||
+        (rc = collective_make_room(job, &request, n)) < 0)
+        return rc;
+    const struct xfer_call call = {.collective = XFER_REDUCE_SCATTER,
+                                   .type = (uint8_t)type,
+                                   .op = (uint8_t)op,
+                                   .root = hash,
+                                   .count = total / element};
+    request.call = call;
+    for (size_t r = 0; r < n; r++) {
+        const bool own = r == (size_t)job->options.rank;
+        request.segments[r] =
+            (struct xfer_segment){.in = counts[r] > 0 ? (const uint8_t *)send + offset : NULL,
+                                  .out = own ? recv : NULL,
+                                  .count = counts[r]};
+        offset += counts[r] * element;
+    }
+    if ((rc = collective_run(job, &request)) == SWAGG_OK)
+        finish_own(job, &call, element, send, recv, counts);
+    return rc;
+}
+
+int swagg_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
+                               enum swagg_type type, enum swagg_op op)
+{
+    int rc = check(job, "reduce_scatter");
+    if (rc < 0)
+        return rc;
+    size_t *each = calloc((size_t)job->options.size, sizeof *each);
+    if (!each)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
+    for (int r = 0; r < job->options.size; r++)
+        each[r] = count;
+    rc = swagg_reduce_scatter(job, send, recv, each, type, op);
+    free(each);
+    return rc;
+}
+
+/* Where packets carry no calls of their own, and at servers, it is a sum of no elements, which takes a
+ * packet, too. */
+int swagg_barrier(struct swagg_job *job)
+{
+    struct swagg_request request = {0};
+    int rc = collective_check_job(job);
+    if (rc < 0)
+        return rc;
+    if (job->options.quorum != 0)
+        return client_fail(SWAGG_ERR_ARGUMENT, "this job has no barrier: its calls end with a quorum of the "
+                                               "ranks: open one without options.quorum");
+    if (job->options.format != XFER_FORMAT_TYPED)
+        return swagg_allreduce(job, NULL, NULL, 0, SWAGG_F32, SWAGG_SUM);
+    if (job->worker->at_servers)
+        return swagg_allreduce(job, NULL, NULL, 0, SWAGG_U8, SWAGG_BOR);
+    if ((rc = collective_make_room(job, &request, 0)) < 0)
+        return rc;
+    request.call = copy_of(XFER_BARRIER, 0, 0);
+    return collective_run(job, &request);
+}
