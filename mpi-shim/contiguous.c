@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The attribute's value is the named type, whose handle is never freed. */
 static int keyval = MPI_KEYVAL_INVALID;
@@ -111,9 +112,9 @@ MPI_Datatype contiguous_of(MPI_Datatype type, size_t *count)
         return MPI_DATATYPE_NULL;
     pthread_once(&once, make_keyval);
     PMPI_Type_get_attr(type, keyval, &value, &found);
-    MPI_Datatype named = found ? value : resolve(type);
+    MPI_Datatype named = found ? (MPI_Datatype)(intptr_t)value : resolve(type);
     if (!found)
-        PMPI_Type_set_attr(type, keyval, named);
+        PMPI_Type_set_attr(type, keyval, (void *)(intptr_t)named);
     if (named == MPI_DATATYPE_NULL)
         return named;
     PMPI_Type_size_x(type, &whole);

@@ -32,9 +32,6 @@ struct front {
     /* In a call of `function` on comm: the error is the program's to handle. The last thing that is done in
      * the call, whose result it returns; the communicator may be gone when it does. */
     int (*raise)(MPI_Comm comm, int error, const char *function);
-
-    /* Whether the MPI library refuses wrong arguments. After MPI_Init. */
-    bool (*checks_arguments)(void);
 };
 
 extern const struct front front;

@@ -11,7 +11,7 @@
 
 enum kind { ALLREDUCE, REDUCE, KINDS };
 static const char *const functions[KINDS] = {"MPI_Allreduce", "MPI_Reduce"};
-static const char *const ways[WAYS] = {"Open MPI", "the switch"};
+static const char *const ways[WAYS] = {MPI_LIBRARY, "the switch"};
 
 /* --- one call --- */
 
@@ -82,7 +82,8 @@ static void note_size(MPI_Comm comm, struct result *r, struct contest contests[K
         r->best[kind][r->known] = best;
         if (rank == 0)
             report(SWAGG_LOG_DEBUG,
-                   "%s of %zu bytes: %.0f us with Open MPI, %.0f us through the switch: better by %s, in %u "
+                   "%s of %zu bytes: %.0f us with " MPI_LIBRARY
+                   ", %.0f us through the switch: better by %s, in %u "
                    "rounds",
                    functions[kind], crossover_sizes[r->known], contest_seconds(c, WAY_LIBRARY) * 1e6,
                    contest_seconds(c, WAY_SWITCH) * 1e6, ways[best], c->rounds);

@@ -16,6 +16,7 @@
 #include "contiguous.h"
 #include "front.h"
 #include "ledger.h"
+#include "library.h"
 #include "random/splitmix.h"
 #include "report.h"
 #include "tell.h"
@@ -187,12 +188,6 @@ static bool has_one_buffer(const struct collective *c)
     return receives(c) && c->send == c->recv && c->send;
 }
 
-/* Open MPI takes an allreduce of one element, and everything where it is told to check nothing. */
-static bool may_have_one_buffer(const struct collective *c)
-{
-    return (!c->reduce && c->count <= 1) || !front.checks_arguments();
-}
-
 /* Whether Open MPI refuses the arguments on this rank. With some of them a sum would be possible, but not on
  * all ranks. What Open MPI takes here is not wrong: the other ranks' part of the call waits for this one. */
 static bool is_wrong(const struct collective *c)
@@ -208,7 +203,8 @@ static bool is_wrong(const struct collective *c)
         if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives(c)))
             return true;
     }
-    return (receives(c) && c->recv == MPI_IN_PLACE) || (has_one_buffer(c) && !may_have_one_buffer(c));
+    return (receives(c) && c->recv == MPI_IN_PLACE) ||
+           (has_one_buffer(c) && !library_takes_one_buffer(c->reduce, c->count));
 }
 
 /* Ranks whose arguments are right wait for this one, as with Open MPI alone. */
@@ -221,7 +217,8 @@ static int let_it_be_refused(const struct collective *c)
         told = true;
         PMPI_Error_string(rc, text, &length);
         report(SWAGG_LOG_WARN,
-               "this rank takes no part in an %s, whose arguments Open MPI refuses here: %s; ranks whose "
+               "this rank takes no part in an %s, whose arguments " MPI_LIBRARY
+               " refuses here: %s; ranks whose "
                "arguments are right wait for it",
                function_of(c), text);
     }
@@ -242,7 +239,8 @@ static int leave_device_alone(const struct collective *c)
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (!atomic_exchange(&told, true))
         report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
-               "%s of a buffer in a GPU's memory: such calls stay with Open MPI, which must be built with "
+               "%s of a buffer in a GPU's memory: such calls stay with " MPI_LIBRARY
+               ", which must be built with "
                "CUDA; to have them reduced in the switch, copy to host memory and back, on all ranks",
                function_of(c));
     return stay(c, WHY_DEVICE);
@@ -259,7 +257,7 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
            function_of(c), c->count, type, op_name(c->op), comm_name(c->comm, name), text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
     if (!comm->error)
-        PMPI_Add_error_code(MPI_ERR_OTHER, &comm->error);
+        library_add_error(&comm->error);
     PMPI_Add_error_string(comm->error, brief);
     comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
     tell_failed();
@@ -293,7 +291,8 @@ static void say_redone(MPI_Comm comm, const struct outcome *o)
     PMPI_Comm_rank(comm, &rank);
     why_note(WHY_SWITCH, "%s: rank %d: %s", comm_name(comm, name), o->rank, o->text);
     if (rank == 0)
-        report(SWAGG_LOG_WARN, "%s: Open MPI does this collective again, and all that follow: rank %d: %s",
+        report(SWAGG_LOG_WARN,
+               "%s: " MPI_LIBRARY " does this collective again, and all that follow: rank %d: %s",
                comm_name(comm, name), o->rank, o->text);
 }
 

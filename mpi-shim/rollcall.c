@@ -1,72 +1,36 @@
 #include "rollcall.h"
 
-#include <dlfcn.h>
-#include <pmix.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "board.h"
 #include "front.h"
 #include "swagg.h"
 
-#define KEY "swagg.mpi"
-enum { TEXT_MAX = 2048, SETTINGS_MAX = 32 };
+enum { SETTINGS_MAX = 32 };
 
 static bool published;
 
-/* Open MPI's PMIx plugin loads the library into a scope of its own. */
-void *rollcall_pmix(const char *name)
-{
-    static void *library;
-    if (!library)
-        library = dlopen("libpmix.so.2", RTLD_NOW | RTLD_NOLOAD);
-    return dlsym(library ? library : RTLD_NEXT, name);
-}
-
 /* The format, the build, the front and the settings, a line each. */
-static void write_text(const struct settings *s, char text[TEXT_MAX])
+static void write_text(const struct settings *s, char text[BOARD_TEXT_MAX])
 {
-    int used = snprintf(text, TEXT_MAX, "%d\n%s\n%s\n", ROLLCALL_FORMAT, swagg_version(), front.name);
-    settings_write(s, text + used, (size_t)(TEXT_MAX - used));
+    int used = snprintf(text, BOARD_TEXT_MAX, "%d\n%s\n%s\n", ROLLCALL_FORMAT, swagg_version(), front.name);
+    settings_write(s, text + used, (size_t)(BOARD_TEXT_MAX - used));
 }
 
 void rollcall_publish(void)
 {
-    pmix_status_t (*put)(pmix_scope_t, const char *, pmix_value_t *) = rollcall_pmix("PMIx_Put");
     struct settings s;
-    char text[TEXT_MAX];
+    char text[BOARD_TEXT_MAX];
     if (published)
         return;
     settings_read(&s, front.environment(), text, sizeof text); /* mistakes in them are reported later */
-    if (s.disable || !put)
+    if (s.disable)
         return;
     write_text(&s, text);
-    pmix_value_t value = {.type = PMIX_STRING, .data.string = text};
-    published = put(PMIX_GLOBAL, KEY, &value) == PMIX_SUCCESS;
-}
-
-/* The text that a rank published; false: it has published none, and never will. */
-static bool look_up(int rank, char text[TEXT_MAX])
-{
-    static pmix_status_t (*get)(const pmix_proc_t *, const char *, const pmix_info_t *, size_t,
-                                pmix_value_t **);
-    pmix_info_t at_once = {.key = PMIX_IMMEDIATE, .value = {.type = PMIX_BOOL, .data.flag = true}};
-    pmix_proc_t proc = {.rank = (pmix_rank_t)rank};
-    pmix_value_t *value = NULL;
-    if (!get)
-        get = rollcall_pmix("PMIx_Get");
-    snprintf(proc.nspace, sizeof proc.nspace, "%s", getenv("PMIX_NAMESPACE"));
-    if (!get || get(&proc, KEY, &at_once, 1, &value) != PMIX_SUCCESS)
-        return false;
-    bool found = value->type == PMIX_STRING;
-    if (found) {
-        snprintf(text, TEXT_MAX, "%s", value->data.string);
-        free(value->data.string);
-    }
-    free(value);
-    return found;
+    published = board_put_up(text);
 }
 
 /* What a rank has published. */
@@ -84,7 +48,7 @@ static const char *next_line(char **rest, const char *otherwise)
 }
 
 /* Parses the text, into which *said points then. */
-static void read_text(struct said *said, char text[TEXT_MAX])
+static void read_text(struct said *said, char text[BOARD_TEXT_MAX])
 {
     char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
     said->format = strtol(text, &rest, 10);
@@ -116,17 +80,17 @@ static bool differ(int a, const struct said *x, int b, const struct said *y, cha
 /* Compares every rank with the lowest that takes part, so that all come to the same answer. */
 static void compare(struct settings *s, int size, struct roll *roll)
 {
-    char first_text[TEXT_MAX], text[TEXT_MAX];
+    char first_text[BOARD_TEXT_MAX], text[BOARD_TEXT_MAX];
     struct said lowest = {0}, other = {0};
     int first = 0;
-    while (first < size && !look_up(first, first_text))
+    while (first < size && !board_read(first, first_text))
         first++;
     roll->speaker = first;
     read_text(&lowest, first_text);
     if (lowest.format == ROLLCALL_FORMAT)
         *s = lowest.settings;
     for (int r = first ? 0 : 1; r < size; r++) {
-        if (!look_up(r, text)) {
+        if (!board_read(r, text)) {
             snprintf(roll->trouble, sizeof roll->trouble,
                      "rank %d has no shim, or SWAGG_DISABLE=1: start all ranks alike, with %s", r,
                      front.start_it);
@@ -138,28 +102,15 @@ static void compare(struct settings *s, int size, struct roll *roll)
     }
 }
 
-/* With settings by which Open MPI does not wait for all ranks, or does not collect what they publish, ranks
- * may see different texts. */
-static bool exchange_is_complete(void)
-{
-    const char *async = getenv("OMPI_MCA_pmix_base_async_modex");
-    const char *collect = getenv("OMPI_MCA_pmix_base_collect_data");
-    return (!async || atoi(async) == 0) && (!collect || atoi(collect) != 0);
-}
-
 void rollcall(struct settings *s, int size, struct roll *roll)
 {
     *roll = (struct roll){0};
     if (size == 1)
         return;
-    if (published && getenv("PMIX_NAMESPACE") && exchange_is_complete())
-        compare(s, size, roll);
-    else if (published)
-        snprintf(roll->trouble, sizeof roll->trouble,
-                 "whether all ranks have the shim cannot be known: run without "
-                 "OMPI_MCA_pmix_base_async_modex and OMPI_MCA_pmix_base_collect_data");
+    const char *why_not = published ? board_is_unreliable() : board_is_missing();
+    if (why_not)
+        snprintf(roll->trouble, sizeof roll->trouble, "whether all ranks have the shim cannot be known%s%s",
+                 published ? ": " : ", since ", why_not);
     else
-        snprintf(roll->trouble, sizeof roll->trouble,
-                 "whether all ranks have the shim cannot be known, since this program's Open MPI does not "
-                 "use Debian's PMIx (libpmix.so.2): start it with mpirun, or with srun --mpi=pmix");
+        compare(s, size, roll);
 }

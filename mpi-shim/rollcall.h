@@ -1,8 +1,7 @@
 /* The roll call finds out which ranks have the shim, and hands rank 0's settings to all. Every rank that
- * takes part publishes a text through PMIx, together with what Open MPI itself publishes there in MPI_Init.
- * When MPI_Init returns, every rank can read all texts, and a text that is
- * missing then never comes. So nobody waits for a rank that lacks the shim, and a rank that starts late does
- * not count as one that lacks it. No MPI message is sent. */
+ * takes part puts up a text for all others in MPI_Init (board.h). When that returns, every rank can read all
+ * texts, and a text that is missing then never comes. So nobody waits for a rank that lacks the shim, and a
+ * rank that starts late does not count as one that lacks it. No MPI message is sent. */
 #pragma once
 
 #include <stddef.h>
@@ -18,11 +17,8 @@ struct roll {
     char trouble[400]; /* why nothing can go to the switch; empty: all ranks take part */
 };
 
-/* In MPI_Init, before Open MPI exchanges what ranks have published. Does nothing the second time. */
+/* In MPI_Init, before the ranks exchange what they have put up. Does nothing the second time. */
 void rollcall_publish(void);
-
-/* A function of the PMIx library that Open MPI has loaded; NULL: there is none. */
-void *rollcall_pmix(const char *name);
 
 /* When they have exchanged it, in ranks that take part, that is, without SWAGG_DISABLE. Replaces *s by rank
  * 0's settings. All such ranks come to the same answer. */

@@ -2,6 +2,7 @@
 
 #include "front.h"
 #include "jobs.h"
+#include "library.h"
 #include "report.h"
 #include "rollcall.h"
 #include "tell.h"
@@ -41,12 +42,12 @@ void session_step_in(bool before)
 static void say_what_is_wrong(int rc, const char *text)
 {
     if (rc < 0)
-        report(SWAGG_LOG_ERROR, "%s. Open MPI's own collectives are used", text);
+        report(SWAGG_LOG_ERROR, "%s. " MPI_LIBRARY "'s own collectives are used", text);
     else if (*text)
         report(SWAGG_LOG_WARN, "%s", text);
     if (rc == 0 && !*settings.switch_ip)
-        report(SWAGG_LOG_WARN,
-               "SWAGG_SWITCH is not set (the switch's IPv4 address): Open MPI's own collectives are used");
+        report(SWAGG_LOG_WARN, "SWAGG_SWITCH is not set (the switch's IPv4 address): " MPI_LIBRARY
+                               "'s own collectives are used");
 }
 
 static void say_asked(const char *line)
@@ -87,7 +88,20 @@ static void start_offload(const struct roll *roll, const char *mistake, int size
              : *mistake     ? mistake
                             : "SWAGG_SWITCH is not set where rank 0 runs");
     if (*roll->trouble && own_rank == roll->speaker)
-        report(SWAGG_LOG_WARN, "Open MPI's own collectives are used: %s", roll->trouble);
+        report(SWAGG_LOG_WARN, MPI_LIBRARY "'s own collectives are used: %s", roll->trouble);
+}
+
+/* Processes that were started together and know nothing of one another. */
+static void say_alone(void)
+{
+    bool first;
+    const char *launcher = library_other_launcher(&first);
+    if (launcher && first)
+        report(SWAGG_LOG_WARN,
+               "this is a program for " MPI_LIBRARY
+               ", and %s has started it: each of its processes is alone, in an "
+               "MPI_COMM_WORLD of its own, so nothing is offloaded; start it with " MPI_LIBRARY "'s",
+               launcher);
 }
 
 bool session_start(int rank, int size, bool threads)
@@ -102,6 +116,8 @@ bool session_start(int rank, int size, bool threads)
     if (rank == 0 && front.is_wanted())
         say_what_is_wrong(rc, text);
     summary_json = settings.summary_json;
+    if (size == 1)
+        say_alone();
     rollcall(&settings, size, &roll);
     if (!*settings.switch_ip && !front.is_wanted())
         return false;

@@ -254,8 +254,8 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     enum swagg_log_level level = level_of(o.status);
     const bool at_server = settings->options.protocol == SWAGG_PROTOCOL_ATP && *settings->server_ip;
     if (team->rank == 0)
-        report(level, "%s stays with Open MPI's own collectives: rank %d: %s (%s=%s)", comm_name(comm, who),
-               o.rank, o.text, at_server ? "SWAGG_SERVER" : "SWAGG_SWITCH",
+        report(level, "%s stays with " MPI_LIBRARY "'s own collectives: rank %d: %s (%s=%s)",
+               comm_name(comm, who), o.rank, o.text, at_server ? "SWAGG_SERVER" : "SWAGG_SWITCH",
                at_server ? settings->server_ip : settings->switch_ip);
     return o.status;
 }

@@ -29,7 +29,7 @@ void tell_label(const struct ledger_kind *k, char label[LEDGER_LABEL_MAX])
     const bool stays = k->why != WHY_NOT;
     snprintf(label, LEDGER_LABEL_MAX, "%s%s%s%s%s, %s%s%s: %s%s", k->function, *k->op ? ", " : "", k->op,
              *k->type ? ", " : "", k->type, k->size, *k->label ? ", " : "", k->label,
-             stays ? "Open MPI, " : "the switch", why_text(k->why));
+             stays ? MPI_LIBRARY ", " : "the switch", why_text(k->why));
 }
 
 static void tell_settings(const struct settings *s, say_fn *say)
@@ -190,7 +190,7 @@ void tell_summary(char *text, size_t size, const char *switch_ip)
     fprintf(f,
             "switch %s: offloaded %" PRIu64 " calls, %" PRIu64 " bytes (allreduce %" PRIu64
             ", reduce %" PRIu64 "); "
-            "failed %" PRIu64 "; by Open MPI %" PRIu64 " calls",
+            "failed %" PRIu64 "; by " MPI_LIBRARY " %" PRIu64 " calls",
             *switch_ip ? switch_ip : "none", allreduces + reduces, bytes_offloaded, allreduces, reduces,
             failures, native);
     write_label_groups(f, " (", label_reason, native, ")");
@@ -263,7 +263,7 @@ static void write_group(struct list *l, const struct ledger_group *g)
     write_text(l->f, ", ", "type", k->type);
     write_text(l->f, ", ", "size", k->size);
     write_text(l->f, ", ", "communicator", k->label);
-    write_text(l->f, ", ", "by", k->why == WHY_NOT ? "switch" : "Open MPI");
+    write_text(l->f, ", ", "by", k->why == WHY_NOT ? "switch" : MPI_LIBRARY);
     write_text(l->f, ", ", "why", why_text(k->why));
     write_number(l->f, "call_sites", g->sites);
     write_number(l->f, "calls", g->calls);

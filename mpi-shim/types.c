@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "contiguous.h"
+#include "library.h"
 #include "swagg.h"
 
 /* libswagg's types in MPI's words, for its messages: names that C programs use, but for pairs of Fortran's.
@@ -121,7 +122,6 @@ static const enum swagg_type widths[FAMILIES][WIDTH_MAX + 1] = {
 enum kind {
     C_INTEGER,
     C_UNSIGNED,
-    C_WRONG_SIGN, /* Open MPI 4.1 compares them as if they had the other sign: minima and maxima stay there */
     C_BOOLEAN,
     C_INTEGER_PAIR,
     C_REAL_PAIR,
@@ -142,7 +142,6 @@ static const struct kind_of_type {
 } kinds[] = {
     [C_INTEGER] = {SIGNED, ARITHMETIC | LOGICAL | BITWISE, ALONE},
     [C_UNSIGNED] = {UNSIGNED, ARITHMETIC | LOGICAL | BITWISE, ALONE},
-    [C_WRONG_SIGN] = {UNSIGNED, BIT(SUM) | BIT(PROD) | LOGICAL | BITWISE, ALONE},
     [C_BOOLEAN] = {BOOLEAN, LOGICAL, ALONE},
     [C_INTEGER_PAIR] = {SIGNED, BIT(MINLOC) | BIT(MAXLOC), WITH_INT},
     [C_REAL_PAIR] = {REAL, BIT(MINLOC) | BIT(MAXLOC), WITH_INT},
@@ -174,7 +173,7 @@ static const struct named_type {
     {MPI_UNSIGNED_CHAR, C_UNSIGNED},
     {MPI_UNSIGNED_SHORT, C_UNSIGNED},
     {MPI_UNSIGNED, C_UNSIGNED},
-    {MPI_UNSIGNED_LONG, C_WRONG_SIGN},
+    {MPI_UNSIGNED_LONG, C_UNSIGNED},
     {MPI_UNSIGNED_LONG_LONG, C_UNSIGNED},
     {MPI_INT8_T, C_INTEGER},
     {MPI_INT16_T, C_INTEGER},
@@ -186,7 +185,7 @@ static const struct named_type {
     {MPI_UINT64_T, C_UNSIGNED},
     {MPI_AINT, C_INTEGER},
     {MPI_COUNT, C_INTEGER},
-    {MPI_OFFSET, C_WRONG_SIGN},
+    {MPI_OFFSET, C_INTEGER},
     {MPI_BYTE, C_UNSIGNED},
     {MPI_C_BOOL, C_BOOLEAN},
     {MPI_CXX_BOOL, C_BOOLEAN},
@@ -215,14 +214,16 @@ static const struct named_type {
     {MPI_COMPLEX16, ANY_COMPLEX},
     {MPI_DOUBLE_COMPLEX, ANY_COMPLEX},
     {MPI_LOGICAL, F_LOGICAL},
+    {MPI_2INTEGER, F_INTEGER_PAIR},
+    {MPI_2REAL, F_REAL_PAIR},
+    {MPI_2DOUBLE_PRECISION, F_REAL_PAIR},
+/* What an MPI library may lack. */
+#ifdef MPI_LOGICAL1
     {MPI_LOGICAL1, C_INTEGER},
     {MPI_LOGICAL2, C_INTEGER},
     {MPI_LOGICAL4, F_LOGICAL},
     {MPI_LOGICAL8, C_INTEGER},
-    {MPI_2INTEGER, F_INTEGER_PAIR},
-    {MPI_2REAL, F_REAL_PAIR},
-    {MPI_2DOUBLE_PRECISION, F_REAL_PAIR},
-/* What a build of Open MPI may lack. */
+#endif
 #ifdef MPI_REAL2
     {MPI_REAL2, ANY_REAL},
 #endif
@@ -259,7 +260,8 @@ static enum swagg_type type_in_switch(const struct named_type *named)
 static enum swagg_op op_on(const struct named_type *named, MPI_Op op)
 {
     for (size_t i = 0; i < OPERATIONS; i++)
-        if (operations[i].op == op && kinds[named->kind].ops & 1u << operations[i].in_switch)
+        if (operations[i].op == op && kinds[named->kind].ops & 1u << operations[i].in_switch &&
+            !library_differs(named->type, operations[i].in_switch))
             return operations[i].in_switch;
     return 0;
 }

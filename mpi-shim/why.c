@@ -9,7 +9,7 @@ static const char *const texts[WHY_COUNT] = {
     [WHY_NOT] = "",
     [WHY_OFF] = "offload is off",
     [WHY_SMALL] = "below SWAGG_MIN_BYTES",
-    [WHY_FASTER] = "faster with Open MPI",
+    [WHY_FASTER] = "faster with " MPI_LIBRARY,
     [WHY_UNMEASURED] = "of a size that was not measured",
     [WHY_TYPE] = "not in the switch with this type",
     [WHY_OPERATION] = "an operation that the switch has not",
@@ -20,7 +20,7 @@ static const char *const texts[WHY_COUNT] = {
     [WHY_LATER] = "processes that were spawned or joined later",
     [WHY_SWITCH] = "no service from the switch",
     [WHY_EMPTY] = "no elements",
-    [WHY_ARGUMENT] = "arguments that Open MPI refuses",
+    [WHY_ARGUMENT] = "arguments that " MPI_LIBRARY " refuses",
     [WHY_DEVICE] = "buffers in a GPU's memory",
     [WHY_FUNCTION] = "a collective that is not offloaded",
 };

@@ -53,8 +53,10 @@ ROOMS = {
     "lib/client/dpdk": ["lib/client", "lib/core/kernels", "lib/core/net", "lib/core/transfer", "lib/core/wire", "lib/kernels", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/core/random", "lib/client", "lib/nearest", "lib/version"],
-    "mpi-shim/preload": ["mpi-shim", "lib/client"],
+    "mpi-shim/preload": ["mpi-shim", "mpi-shim/board", "lib/client"],
     "mpi-shim/component": ["mpi-shim", "lib/client"],
+    "mpi-shim/board": ["mpi-shim"],
+    "mpi-shim/library": ["mpi-shim", "lib/client"],
     "mpi-shim/examples": [],
     "docs/examples": ["lib/client"],
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted

@@ -11,7 +11,6 @@
 #include "ompi/communicator/communicator.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/runtime/mpiruntime.h"
-#include "ompi/runtime/params.h"
 #include "opal/class/opal_pointer_array.h"
 
 typedef struct {
@@ -102,11 +101,6 @@ static int raise_error(MPI_Comm comm, int error, const char *function)
     return error;
 }
 
-static bool checks_arguments(void)
-{
-    return ompi_mpi_param_check;
-}
-
 const struct front front = {.name = "component",
                             .start_it = "mpirun --mca coll_swagg_switch ADDRESS, and with mca_coll_swagg.so "
                                         "where Open MPI finds it on every host",
@@ -116,8 +110,7 @@ const struct front front = {.name = "component",
                             .keep = keep,
                             .kept = kept,
                             .drop = drop,
-                            .raise = raise_error,
-                            .checks_arguments = checks_arguments};
+                            .raise = raise_error};
 
 /* --- the collectives --- */
 

@@ -2,20 +2,18 @@
  * bindings (mpif.h, mpi, mpi_f08) end at PMPI_X. Calls that are not for the shim go on to the next function
  * of the same name, which may be a tracer's; calls that are made from there only pass the shim. */
 #include <mpi.h>
-#include <pmix.h>
 #include <unistd.h>
 
 #include "behind.h"
 #include "comm.h"
-#include "front.h"
+#include "interpose.h"
+#include "library.h"
 #include "offload.h"
 #include "report.h"
-#include "rollcall.h"
 #include "session.h"
+#include "special.h"
 
-#define EXPORT __attribute__((visibility("default")))
-
-/* --- as a front --- */
+/* --- for the front --- */
 
 static int keyval = MPI_KEYVAL_INVALID; /* the attribute of communicators that is their state */
 
@@ -26,12 +24,12 @@ static int on_delete(MPI_Comm comm, int key, void *state, void *unused)
     return MPI_SUCCESS;
 }
 
-static void keep(MPI_Comm comm, struct shim_comm *state)
+void interpose_keep(MPI_Comm comm, struct shim_comm *state)
 {
     PMPI_Comm_set_attr(comm, keyval, state);
 }
 
-static struct shim_comm *kept(MPI_Comm comm)
+struct shim_comm *interpose_kept(MPI_Comm comm)
 {
     void *state;
     int found;
@@ -39,63 +37,32 @@ static struct shim_comm *kept(MPI_Comm comm)
     return found ? state : NULL;
 }
 
-static void drop(MPI_Comm comm)
+void interpose_drop(MPI_Comm comm)
 {
     PMPI_Comm_delete_attr(comm, keyval);
 }
 
-static char *const *environment(void)
+char *const *interpose_environment(void)
 {
     return environ;
 }
 
-static bool is_wanted(void)
+bool interpose_is_wanted(void)
 {
     return true;
 }
 
-/* By which function the error handler is told that the error has come; NULL: as Open MPI says. */
-static _Thread_local const char *failing;
-
-static int raise_error(MPI_Comm comm, int error, const char *function)
-{
-    failing = function;
-    PMPI_Comm_call_errhandler(comm, error);
-    failing = NULL;
-    return error;
-}
-
-const struct front front = {.name = "preload",
-                            .start_it =
-                                "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
-                            .native = &behind_pmpi.collectives,
-                            .environment = environment,
-                            .is_wanted = is_wanted,
-                            .keep = keep,
-                            .kept = kept,
-                            .drop = drop,
-                            .raise = raise_error,
-                            .checks_arguments = behind_checks_arguments};
-
 /* --- start and end --- */
-
-/* The component is there, too, and does all. */
-static bool left_to_component;
-
-EXPORT void swagg_mpi_leave_it_to_the_component(void);
-
-void swagg_mpi_leave_it_to_the_component(void)
-{
-    left_to_component = true;
-}
 
 static void start(void)
 {
     int rank, size, threads;
-    if (left_to_component)
+    if (special_is_left_alone())
         return;
-    if (!behind_is_open_mpi()) {
-        report(SWAGG_LOG_WARN, "this program's MPI library is not Open MPI: nothing is offloaded");
+    if (!library_is(behind_version())) {
+        report(SWAGG_LOG_WARN, "this program's MPI library is not " MPI_LIBRARY
+                               ": nothing is offloaded (libswagg-mpi.so is for Open MPI, "
+                               "libswagg-mpich.so for MPICH)");
         return;
     }
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -109,6 +76,7 @@ static int init(const struct behind *next, int *argc, char ***argv)
 {
     if (!session_enter())
         return next->init(argc, argv);
+    special_prepare();
     int rc = next->init(argc, argv);
     if (rc == MPI_SUCCESS)
         start();
@@ -120,6 +88,7 @@ static int init_thread(const struct behind *next, int *argc, char ***argv, int r
 {
     if (!session_enter())
         return next->init_thread(argc, argv, required, provided);
+    special_prepare();
     int rc = next->init_thread(argc, argv, required, provided);
     if (rc == MPI_SUCCESS)
         start();
@@ -136,31 +105,6 @@ static int finalize(const struct behind *next)
         session_leave();
     }
     return next->finalize();
-}
-
-/* Open MPI calls this once in MPI_Init, when it has published everything that other ranks need, to exchange
- * it. */
-EXPORT pmix_status_t PMIx_Commit(void)
-{
-    pmix_status_t (*commit)(void) = rollcall_pmix("PMIx_Commit");
-    if (!left_to_component)
-        rollcall_publish();
-    return commit && commit != PMIx_Commit ? commit() : PMIX_ERR_NOT_SUPPORTED;
-}
-
-/* Open MPI's function for its own use, which the preload stands before. An error handler is the program's,
- * and it may leave the call that has failed, by longjmp or an exception: then nobody comes back to clear what
- * is set here. */
-EXPORT int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message);
-
-int ompi_errhandler_invoke(void *handler, void *object, int type, int error, const char *message)
-{
-    const char *function = failing ? failing : message;
-    const bool before = session_step_out();
-    failing = NULL;
-    int rc = behind_invoke_handler(handler, object, type, error, function);
-    session_step_in(before);
-    return rc;
 }
 
 EXPORT int MPI_Init(int *argc, char ***argv)

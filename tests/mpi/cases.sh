@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# cases.sh CASE [component]: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim say:
-# preloaded, or as a component of Open MPI. PROGRAMS is the directory that has the programs, SHIM the library to preload, COMPONENT
-# that of the component; with-loop-switch gives SWITCH_IP, SWITCH_PID and FULL_SWITCH_IP.
+# cases.sh CASE [component|mpich]: runs MPI programs on this machine, natively and through the shim, and looks at what they and the shim
+# say: preloaded, as a component of Open MPI, or preloaded into MPICH's programs. PROGRAMS is the directory that has the programs, SHIM
+# the library to preload, COMPONENT that of the component, MPICH_SHIM that for MPICH; with-loop-switch gives SWITCH_IP, SWITCH_PID and
+# FULL_SWITCH_IP.
 set -euo pipefail
 case=$1
 as=${2:-preload}
@@ -14,25 +15,50 @@ unset "${!SWAGG_@}" # settings of the caller's do not count
 export SWAGG_MIN_BYTES=8K # what goes to the switch must not depend on how fast it is here
 export SWAGG_ANSWER_TIMEOUT_MS=300000 SWAGG_JOIN_TIMEOUT_MS=300000 # who is merely slow is not missing
 
+# What differs: which programs, what their MPI is called, how the shim comes to it.
+of_library=$PROGRAMS/mpi library="Open MPI" front=$as
+case $as in
+preload) shim=(-x "LD_PRELOAD=$SHIM") ;;
+component) shim=(--mca mca_base_component_path "SYSTEM_DEFAULT:${COMPONENT%/*}") ;;
+mpich)
+    shim=(-x "LD_PRELOAD=$MPICH_SHIM") of_library=$PROGRAMS/mpich library=MPICH front="preload for MPICH"
+    # Where ranks of one host reduce in place to another root than 0, MPICH 4.0.2 is wrong by itself.
+    export MPIR_CVAR_DEVICE_COLLECTIVES=none
+    ;;
+esac
+
+# Options of Open MPI's mpirun for MPICH's: -x NAME=VALUE is -env NAME VALUE, and there are no MCA parameters.
+mpich_options() { # ARGUMENT...: into options
+    options=()
+    [[ " $* " == *" -n "* ]] || options=(-n 4)
+    while [ $# -gt 0 ]; do
+        case $1 in
+        -x) options+=(-env "${2%%=*}" "${2#*=}") && shift ;;
+        --mca) shift 2 ;;
+        *) options+=("$1") ;;
+        esac
+        shift
+    done
+}
+
 # Four ranks; output of both kinds goes to $out, one behind the other: mpirun passes long ones on in pieces, which would mix. A rank that
 # waits for two seconds says so; how long that takes here is nobody's fault.
 run_mpi() { # [MPIRUN OPTION...] PROGRAM [ARGUMENT...]
-    local status=0
-    timeout 1200 mpirun --oversubscribe -n 4 --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include lo \
-        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 "$@" >"$out" 2>"$out.err" </dev/null || status=$?
+    local status=0 options launch=(mpirun --oversubscribe -n 4 --mca pml ob1 --mca btl "tcp,self" --mca btl_tcp_if_include lo
+        --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 "$@")
+    if [ "$as" = mpich ]; then
+        mpich_options "$@"
+        launch=(mpirun.mpich "${options[@]}")
+    fi
+    timeout 1200 "${launch[@]}" >"$out" 2>"$out.err" </dev/null || status=$?
     sed '/^swagg.* nothing for [0-9.]* s, /d' "$out.err" >>"$out"
     rm "$out.err"
     return $status
 }
 
 run_native() { # PROGRAM
-    run_mpi "$PROGRAMS/mpi-$1"
+    run_mpi "$of_library-$1"
 }
-
-case $as in
-preload) shim=(-x "LD_PRELOAD=$SHIM") ;;
-component) shim=(--mca mca_base_component_path "SYSTEM_DEFAULT:${COMPONENT%/*}") ;;
-esac
 
 # Settings are NAME=VALUE, the program comes last.
 run_shim() { # [SETTING...] PROGRAM
@@ -40,7 +66,7 @@ run_shim() { # [SETTING...] PROGRAM
     for setting in "${@:1:$#-1}"; do
         options+=(-x "$setting")
     done
-    run_mpi "${options[@]}" "$PROGRAMS/mpi-${!#}"
+    run_mpi "${options[@]}" "$of_library-${!#}"
 }
 
 fail() {
@@ -50,9 +76,9 @@ fail() {
 }
 
 says() { # REGEX [TIMES]: how many lines match, 1 unless given
-    local times
-    times=$(grep -Ec -- "$1" "$out" || true)
-    [ "$times" -eq "${2:-1}" ] || fail "$times lines instead of ${2:-1} match '$1'"
+    local times regex=${1//Open MPI/$library}
+    times=$(grep -Ec -- "$regex" "$out" || true)
+    [ "$times" -eq "${2:-1}" ] || fail "$times lines instead of ${2:-1} match '$regex'"
 }
 
 on="SWAGG_SWITCH=$SWITCH_IP"
@@ -177,7 +203,7 @@ counted)
     run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" counted || fail "failed with the shim"
     says '^counted: rank [0-3]: right$' 4
     says "^swagg\[0\]: .* offloaded 1 calls, .*; by Open MPI 6 calls \(MPI_SUM of MPI_LONG_DOUBLE 6$(sites 2)\); not for the switch: MPI_Barrier 9$(sites 3), MPI_Allgather 1$(sites 1), MPI_Bcast 1.*, MPI_Iallreduce 1.*, MPI_Ireduce 1.*, MPI_Reduce_scatter 1.*, MPI_Reduce_scatter_block 1$(sites 1)\$"
-    says "^swagg\[[0-3]\]: swagg-mpi .*, $as\$" 4
+    says "^swagg\[[0-3]\]: swagg-mpi .*, $front\$" 4
     # What a component is not told is from how many places a program calls.
     kinds "$dir/0.json" | if [ "$as" = component ]; then awk -F '|' -v OFS='|' '$8 == 0 { $8 = $2 == "" && $1 == "MPI_Barrier" ? 3 : 1 } 1'; else cat; fi >"$out"
     says '^MPI_Allreduce\|MPI_SUM\|MPI_LONG_DOUBLE\|up to 64 bytes\|MPI_COMM_WORLD of 4 ranks\|Open MPI\|not in the switch with this type\|1\|5\|80$'
@@ -288,7 +314,7 @@ compressed)
     # machine stands still, the time for it may be up before anything is known: then once more.
     for _ in {1..10}; do
         (unset SWAGG_MIN_BYTES && run_mpi "${shim[@]}" -x "$on" -x SWAGG_LOG=debug -x SWAGG_COMPRESSION=thc \
-            -x SWAGG_COMPRESSION_MIN_BYTES=256 "$PROGRAMS/mpi-one_buffer" 1) || fail "failed with compression, measured"
+            -x SWAGG_COMPRESSION_MIN_BYTES=256 "$of_library-one_buffer" 1) || fail "failed with compression, measured"
         grep -q 'MPI_COMM_WORLD .*, 0 of [0-9]* sizes, then time was up' "$out" || break
     done
     says '^swagg\[0\]: MPI_Allreduce of 256 bytes: '
@@ -367,7 +393,7 @@ crowd)
     run_shim "$on" SWAGG_LOG=info crowd || fail "failed with a chatty log"
     says 'job mpi-[0-9a-f]+ of 4 ranks at switch' 1
     # Threads may reduce at once, so each communicator has its own: some of 20 are refused, with one warning.
-    run_mpi "${shim[@]}" -x "$on" "$PROGRAMS/mpi-crowd" threads || fail "failed with threads"
+    run_mpi "${shim[@]}" -x "$on" "$of_library-crowd" threads || fail "failed with threads"
     says 'offloaded 3[0-9] calls, .*; failed 0; by Open MPI [4-8] calls \(no service'
     says '^crowd: 0 wrong$' 4
     says '^swagg\[0\]: .* stays with Open MPI.* refused by the switch'
@@ -381,25 +407,25 @@ crowd)
     ;;
 roll_call)
     # Whoever lacks the shim, has it disabled or has another build of it: the program runs without the switch.
-    with_shim=("${shim[@]}" -x "$on" "$PROGRAMS/mpi-progress")
-    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks lack the shim"
+    with_shim=("${shim[@]}" -x "$on" "$of_library-progress")
+    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$of_library-progress" || fail "failed where half of the ranks lack the shim"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim"
     says '^swagg\[0\]: .*by Open MPI 3 calls'
     says '^swagg' 2
-    run_mpi -n 1 "$PROGRAMS/mpi-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
+    run_mpi -n 1 "$of_library-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
     says "^swagg\[1\]: Open MPI's own collectives are used: rank 0 has no shim"
     says '^swagg' 1
     run_mpi -n 2 "${with_shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${with_shim[@]}" || fail "failed where half of the ranks are disabled"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
     says '^swagg' 2
-    run_mpi -n 3 "${with_shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$PROGRAMS/mpi-progress" ||
+    run_mpi -n 3 "${with_shim[@]}" : -n 1 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" ||
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
     run_mpi --mca pmix_base_collect_data 0 "${with_shim[@]}" || fail "failed where nothing can be known"
     says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
     # A late rank is not an absent one, whatever the timeouts.
-    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$PROGRAMS/mpi-progress" ||
+    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-late.so $SHIM" -x SWAGG_JOIN_TIMEOUT_MS=1 "$of_library-progress" ||
         fail "failed with a rank that is late"
     says '^swagg\[0\]: SWAGG_SWITCH is not set'
     says '^swagg' 2
@@ -408,7 +434,7 @@ transports)
     # Open MPI's other ways to send messages, as far as they run on this machine.
     transport() { # MPIRUN OPTION...
         timeout 1200 mpirun --oversubscribe -n 4 --mca hwloc_base_binding_policy none --mca mpi_yield_when_idle 1 \
-            --mca orte_base_help_aggregate 0 "$@" "$PROGRAMS/mpi-progress" >"$out" 2>&1 </dev/null
+            --mca orte_base_help_aggregate 0 "$@" "$of_library-progress" >"$out" 2>&1 </dev/null
     }
     try() { # MPIRUN OPTION...
         transport "$@" || { echo "skipped: $*"; return; }
@@ -422,14 +448,14 @@ transports)
     ;;
 beside)
     # A tracer sees what goes to Open MPI; before the shim, it sees all calls.
-    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed before a tracer"
+    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" "$of_library-progress" || fail "failed before a tracer"
     says '^tracer: 1 times initialised, 0 calls' 4
     says 'offloaded 3 calls'
-    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" -x SWAGG_MIN_BYTES=1G "$PROGRAMS/mpi-progress" ||
+    run_mpi -x "LD_PRELOAD=$SHIM $PROGRAMS/mpi-tracer.so" -x "$on" -x SWAGG_MIN_BYTES=1G "$of_library-progress" ||
         fail "failed before a tracer, with Open MPI's collectives"
     says '^tracer: 1 times initialised, 3 calls' 4
     says 'by Open MPI 3 calls'
-    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-tracer.so $SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed behind a tracer"
+    run_mpi -x "LD_PRELOAD=$PROGRAMS/mpi-tracer.so $SHIM" -x "$on" "$of_library-progress" || fail "failed behind a tracer"
     says '^tracer: 1 times initialised, 3 calls' 4
     says 'offloaded 3 calls'
     # Another MPI library: out of the way.
@@ -467,16 +493,16 @@ one_buffer)
     one_buffer() { # [MPIRUN OPTION...] PROGRAM ARGUMENT...
         run_mpi "${shim[@]}" -x "$on" "$@" || fail "failed with $*"
     }
-    one_buffer -x SWAGG_MIN_BYTES=0 "$PROGRAMS/mpi-one_buffer" 1
+    one_buffer -x SWAGG_MIN_BYTES=0 "$of_library-one_buffer" 1
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
     says 'offloaded 150 calls, .*; failed 0; by Open MPI 0 calls'
-    (unset SWAGG_MIN_BYTES && one_buffer "$PROGRAMS/mpi-one_buffer" 1) # measured after 100 of the calls
+    (unset SWAGG_MIN_BYTES && one_buffer "$of_library-one_buffer" 1) # measured after 100 of the calls
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
-    one_buffer --mca mpi_param_check 0 "$PROGRAMS/mpi-one_buffer" 20000 reduce
+    one_buffer --mca mpi_param_check 0 "$of_library-one_buffer" 20000 reduce
     says '^one_buffer: rank [0-3]: 0 wrong$' 4
     says 'offloaded 300 calls, .*; failed 0; by Open MPI 0 calls'
     one_buffer --mca mpi_param_check 0 -x "SWITCH_PID=$SWITCH_PID" -x SWAGG_CALL_TIMEOUT_MS=2000 -x SWAGG_FALLBACK=native \
-        "$PROGRAMS/mpi-faults" one-buffer
+        "$of_library-faults" one-buffer
     says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
     says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
     ;;
@@ -495,14 +521,17 @@ fault_error)
     says '^swagg\[[0-3]\]: MPI_Allreduce of 1000003 MPI_INT \(MPI_SUM\) on MPI_COMM_WORLD failed: ' 4
     ;;
 fault_native)
-    # A rank that cannot keep the input of an in-place call: all of them have it done again, and keep what they have.
-    sums=(-x "$on" -x SWAGG_FALLBACK=native "$PROGRAMS/mpi-one_buffer" 20000)
-    without=("${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so")
-    [ "$as" = component ] || without=(-x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so $SHIM")
-    run_mpi --mca mpi_param_check 0 -n 3 "${shim[@]}" "${sums[@]}" : -n 1 "${without[@]}" "${sums[@]}" ||
-        fail "failed with a rank that has no memory"
-    says '^one_buffer: rank [0-3]: 0 wrong' 4
-    says '^swagg\[0\]: .*Open MPI does this collective again.* no memory to keep the input'
+    # A rank that cannot keep the input of an in-place call: all of them have it done again, and keep what they have. In this program
+    # buffers are named twice, which MPICH refuses.
+    if [ "$as" != mpich ]; then
+        sums=(-x "$on" -x SWAGG_FALLBACK=native "$of_library-one_buffer" 20000)
+        without=("${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so")
+        [ "$as" = component ] || without=(-x "LD_PRELOAD=$PROGRAMS/mpi-no_memory.so $SHIM")
+        run_mpi --mca mpi_param_check 0 -n 3 "${shim[@]}" "${sums[@]}" : -n 1 "${without[@]}" "${sums[@]}" ||
+            fail "failed with a rank that has no memory"
+        says '^one_buffer: rank [0-3]: 0 wrong' 4
+        says '^swagg\[0\]: .*Open MPI does this collective again.* no memory to keep the input'
+    fi
     # The call that failed is done again: nobody sees an error.
     run_shim "$on" "SWITCH_PID=$SWITCH_PID" SWAGG_CALL_TIMEOUT_MS=2000 SWAGG_FALLBACK=native faults ||
         fail "did not end well"
@@ -517,7 +546,7 @@ component)
     # One more than with the preload: Open MPI reduces in each group of an intercommunicator, by a communicator of its own.
     says 'offloaded 543 calls, .*; failed 0; by Open MPI 1021 calls \(below SWAGG_MIN_BYTES 901, MPI_SUM of MPI_LONG_DOUBLE 90, a user.s operation 30\)'
     # Parameters: there is one for each variable, and it counts more than that. Known to ompi_info; those of a file count, too.
-    run_mpi "${shim[@]}" --mca coll_swagg_switch "$SWITCH_IP" --mca coll_swagg_min_bytes 1M "$PROGRAMS/mpi-progress" ||
+    run_mpi "${shim[@]}" --mca coll_swagg_switch "$SWITCH_IP" --mca coll_swagg_min_bytes 1M "$of_library-progress" ||
         fail "failed with parameters"
     says "^swagg\[0\]: switch ${SWITCH_IP//./\\.}: offloaded 0 calls, .*; by Open MPI 3 calls \(below SWAGG_MIN_BYTES 3\)"
     OMPI_MCA_coll_swagg_mode=arrival OMPI_MCA_mca_base_component_path=${shim[2]} ompi_info --param coll swagg --level 9 >"$out"
@@ -526,32 +555,32 @@ component)
     says '^ *SWAGG_MODE: .* \(ordered, arrival\)$'
     says 'parameter "coll_swagg_' "$(($(grep -c '^| `SWAGG_' "$tests/../../docs/mpi.md") + 1))"
     # It can be chosen, and left out; nobody is asked where nobody names a switch, and says why if asked.
-    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority -1 "$PROGRAMS/mpi-progress" || fail "failed with the component left out"
+    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority -1 "$of_library-progress" || fail "failed with the component left out"
     says '^swagg' 0
-    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS && run_mpi "${shim[@]}" "$PROGRAMS/mpi-progress") ||
+    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS && run_mpi "${shim[@]}" "$of_library-progress") ||
         fail "failed where nobody asked for swagg"
     says 'swagg' 0
     (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS &&
-        run_mpi "${shim[@]}" --mca coll_base_verbose 1 "$PROGRAMS/mpi-progress") || fail "failed where somebody asks why"
+        run_mpi "${shim[@]}" --mca coll_base_verbose 1 "$of_library-progress") || fail "failed where somebody asks why"
     says 'coll:swagg: no switch is named' 4
-    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority 1 --mca coll_base_verbose 1 "$PROGRAMS/mpi-progress" ||
+    run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority 1 --mca coll_base_verbose 1 "$of_library-progress" ||
         fail "failed with nothing to hand on to"
     says '^progress: rank [0-3], 0 wrong' 4
     [ "$(grep -c 'coll:swagg: no component of lower priority has all collectives' "$out")" -ge 4 ] || fail "does not say why"
     # With the preload, too, only one of them acts, and that is said once.
-    run_mpi "${shim[@]}" -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed with both"
+    run_mpi "${shim[@]}" -x "LD_PRELOAD=$SHIM" -x "$on" "$of_library-progress" || fail "failed with both"
     says '^swagg\[0\]: Open MPI has loaded swagg.s component, .* the preload \(LD_PRELOAD\) is not needed'
     says '^swagg\[0\]: switch .* offloaded 3 calls'
     says '^swagg' 2
     # Not with another Open MPI than the one that it was built for.
-    run_mpi "${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-other_version.so" -x "$on" "$PROGRAMS/mpi-progress" ||
+    run_mpi "${shim[@]}" -x "LD_PRELOAD=$PROGRAMS/mpi-other_version.so" -x "$on" "$of_library-progress" ||
         fail "failed with another version"
     says '^progress: rank [0-3], 0 wrong' 4
     says 'coll:swagg: this component was built for Open MPI 4\.1, and this is Open MPI v5\.0\.7: it is not used' 4
     # One command that finds it: the preload only where there is no component.
     run_swagg_mpirun() {
         local options=(--oversubscribe -n 4 --mca btl "tcp,self" --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1)
-        timeout 1200 env "$on" SWAGG_LOG=info "$1" "${options[@]}" "$PROGRAMS/mpi-progress" >"$out" 2>&1 </dev/null
+        timeout 1200 env "$on" SWAGG_LOG=info "$1" "${options[@]}" "$of_library-progress" >"$out" 2>&1 </dev/null
     }
     run_swagg_mpirun "${SHIM%/*}/swagg-mpirun" || fail "failed with swagg-mpirun"
     says '^swagg\[[0-3]\]: swagg-mpi .*, component$' 4
@@ -563,13 +592,50 @@ component)
     says '^swagg\[[0-3]\]: swagg-mpi .*, preload$' 4
     says '^swagg\[[0-3]\]: switch .* offloaded 3 calls' 4
     # Ranks that have it, and others.
-    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$PROGRAMS/mpi-progress" : -n 2 "$PROGRAMS/mpi-progress" ||
+    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$of_library-progress" : -n 2 "$of_library-progress" ||
         fail "failed where half of the ranks lack the component"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has no shim, or .* mca_coll_swagg.so"
-    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$PROGRAMS/mpi-progress" : \
-        -n 2 -x "LD_PRELOAD=$SHIM" -x "$on" "$PROGRAMS/mpi-progress" || fail "failed where half of the ranks have the preload"
+    run_mpi -n 2 -x "OMPI_MCA_mca_base_component_path=${shim[2]}" -x "$on" "$of_library-progress" : \
+        -n 2 -x "LD_PRELOAD=$SHIM" -x "$on" "$of_library-progress" || fail "failed where half of the ranks have the preload"
     says "^swagg\[0\]: Open MPI's own collectives are used: rank 2 has swagg as a preload, rank 0 as a component"
     says '^progress: rank [0-3], 0 wrong' 4
+    ;;
+mpich)
+    # What is MPICH's alone. Ranks that have the shim, and others; by the launcher's lines.
+    run_shim "$on" reductions || fail "failed with the shim"
+    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
+    says 'offloaded 542 calls, .*; failed 0; by MPICH 1190 calls \(below SWAGG_MIN_BYTES 901 at [0-9] call sites'
+    with_shim=("${shim[@]}" -x "$on" "$of_library-progress")
+    run_mpi -n 2 "${with_shim[@]}" : -n 2 "$of_library-progress" || fail "failed where half of the ranks lack the shim"
+    says "^swagg\[0\]: MPICH's own collectives are used: rank 2 has no shim, or .* mpiexec -genv LD_PRELOAD"
+    says '^swagg\[0\]: .*by MPICH 3 calls'
+    says '^swagg' 2
+    run_mpi -n 1 "$of_library-progress" : -n 3 "${with_shim[@]}" || fail "failed where rank 0 lacks the shim"
+    says "^swagg\[1\]: MPICH's own collectives are used: rank 0 has no shim"
+    says '^swagg' 1
+    run_mpi -n 2 "${with_shim[@]}" : -n 2 -x SWAGG_DISABLE=1 "${with_shim[@]}" || fail "failed where half of the ranks are disabled"
+    says "^swagg\[0\]: MPICH's own collectives are used: rank 2 has no shim, or SWAGG_DISABLE=1"
+    # A path with characters that the lines cannot have as they are, and one longer than a line's value.
+    long=/$(printf 'a=%%%.0s' {1..80})
+    run_shim "$on" "SWAGG_KEY_FILE=$long" progress || fail "failed with a long path"
+    says "progress: rank [0-3], 0 wrong" 4
+    [ "$(grep -cF "$long" "$out")" -gt 0 ] || fail "the path did not get to the ranks"
+    # One command for both, which finds out whose mpirun it has.
+    MPIRUN=mpirun.mpich timeout 1200 env "$on" SWAGG_LOG=info "${SHIM%/*}/swagg-mpirun" -n 4 "$of_library-progress" >"$out" 2>&1 </dev/null ||
+        fail "failed with swagg-mpirun"
+    says '^swagg\[[0-3]\]: swagg-mpi .*, preload for MPICH$' 4
+    says '^swagg\[[0-3]\]: switch .* offloaded 3 calls' 4
+    # The other preload, and the other launcher: said by name.
+    LD_PRELOAD=$SHIM "$of_library-crowd" >"$out" 2>&1 || fail "failed with Open MPI's preload"
+    says "^swagg.*: this program's MPI library is not Open.MPI: .* libswagg-mpich.so for MPICH"
+    ! LD_PRELOAD=$MPICH_SHIM "$PROGRAMS/mpi-crowd" >"$out" 2>&1 || fail "ran with MPICH's preload in Open MPI's program"
+    says "^swagg.*: this program's MPI library is not MPICH, and cannot run with libswagg-mpich.so"
+    timeout 600 mpirun --oversubscribe -n 2 -x "LD_PRELOAD=$MPICH_SHIM" -x "$on" "$of_library-crowd" >"$out" 2>&1 </dev/null ||
+        fail "failed with Open MPI's mpirun"
+    says "^swagg\[0\]: this is a program for MPICH, and Open.MPI's mpirun has started it: each of its processes is alone"
+    timeout 600 mpirun.mpich -n 2 -env LD_PRELOAD "$SHIM" -env SWAGG_SWITCH "$SWITCH_IP" "$PROGRAMS/mpi-crowd" >"$out" 2>&1 </dev/null ||
+        fail "failed with MPICH's mpiexec"
+    says "^swagg\[0\]: this is a program for Open.MPI, and MPICH's mpiexec has started it: each of its processes is alone"
     ;;
 *) fail "no such case" ;;
 esac

@@ -178,7 +178,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    *(void **)&library_allreduce = dlsym(dlopen("libmpi.so.40", RTLD_NOW | RTLD_NOLOAD), "PMPI_Allreduce");
+    *(void **)&library_allreduce =
+        dlsym(dlopen(SAMPLES_MPI_LIBRARY, RTLD_NOW | RTLD_NOLOAD), "PMPI_Allreduce");
     without_gaps(3); /* below SWAGG_MIN_BYTES */
     without_gaps(10000);
     with_gaps();

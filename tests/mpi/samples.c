@@ -61,10 +61,14 @@ const struct sample samples[] = {
     {.type = MPI_LONG_DOUBLE_INT, .kind = SAMPLE_ZERO, .size = 2 * sizeof(long double), .value = 10},
     NUMBER(MPI_CHARACTER, INTEGER, char),
     NUMBER(MPI_LOGICAL, TRUTH, int32_t),
+#ifdef OPEN_MPI /* MPICH has none of these */
     NUMBER(MPI_LOGICAL1, TRUTH, int8_t),
     NUMBER(MPI_LOGICAL2, TRUTH, int16_t),
     NUMBER(MPI_LOGICAL4, TRUTH, int32_t),
     NUMBER(MPI_LOGICAL8, TRUTH, int64_t),
+    NUMBER(MPI_2COMPLEX, ZERO, long double),
+    NUMBER(MPI_2DOUBLE_COMPLEX, ZERO, long double[2]),
+#endif
     NUMBER(MPI_INTEGER, INTEGER, int32_t),
     NUMBER(MPI_INTEGER1, INTEGER, int8_t),
     NUMBER(MPI_INTEGER2, INTEGER, int16_t),
@@ -80,8 +84,6 @@ const struct sample samples[] = {
     COMPLEX(MPI_COMPLEX16, double),
     COMPLEX(MPI_DOUBLE_COMPLEX, double),
     NUMBER(MPI_COMPLEX32, ZERO, long double[2]),
-    NUMBER(MPI_2COMPLEX, ZERO, long double),
-    NUMBER(MPI_2DOUBLE_COMPLEX, ZERO, long double[2]),
     PAIR(MPI_2INTEGER, int32_t, int32_t),
     PAIR(MPI_2REAL, float, float),
     PAIR(MPI_2DOUBLE_PRECISION, double, double),

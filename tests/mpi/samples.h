@@ -8,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The file that the program's MPI library is in. */
+#ifdef OPEN_MPI
+#define SAMPLES_MPI_LIBRARY "libmpi.so.40"
+#else
+#define SAMPLES_MPI_LIBRARY "libmpich.so.12"
+#endif
+
 struct sample {
     MPI_Datatype type;
     enum sample_kind {
