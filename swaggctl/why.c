@@ -13,13 +13,15 @@ static const double LATE_SHARE = 0.1, /* of the time, that all wait for one rank
     DROPPED_SHARE = 0.001,            /* of a job's packets, by the switch itself */
     BUSY_PERCENT = 95;                /* of an lcore that sums */
 enum {
-    SMALL_PACKET = 600 /* bytes of elements: in an Ethernet frame there is room for more than twice that */
+    LOST_LEAST = 5,     /* packets of a rank: fewer say nothing */
+    SMALL_PACKET = 600, /* bytes of elements: in an Ethernet frame there is room for more than twice that */
 };
 
 struct rank {
     int rank;
     const char *address;
-    double contributions, delayed_us, up, down, calls; /* between the looks */
+    double contributions, delayed_us, up, down; /* between the looks */
+    double a_call;                              /* contributions, since the job began; 0: not known */
     double window, stalled_ms;
     bool waiting;
 };
@@ -76,6 +78,7 @@ static const json_t *row_of(const json_t *rows, double rank)
 static struct rank see_rank(const json_t *now, const json_t *before)
 {
     const char *address = json_string_value(json_object_get(now, "address"));
+    const double calls = number(now, "calls"); /* of its last heartbeat */
 
     return (struct rank){.rank = (int)number(now, "rank"),
                          .address = address == NULL ? "?" : address,
@@ -83,7 +86,7 @@ static struct rank see_rank(const json_t *now, const json_t *before)
                          .delayed_us = growth(now, before, "delayed_us"),
                          .up = growth(now, before, "lost_up"),
                          .down = growth(now, before, "lost_down"),
-                         .calls = growth(now, before, "calls"),
+                         .a_call = calls > 0 ? number(now, "contributions") / calls : 0,
                          .window = number(now, "window"),
                          .stalled_ms = number(now, "stalled_ms"),
                          .waiting = json_is_true(json_object_get(now, "waiting"))};
@@ -240,7 +243,8 @@ static bool is_lost(struct why *why, const struct job *job, const struct rank *l
     const struct rank *worst = NULL;
 
     for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
-        if (lost_share(r) >= LOST_SHARE && (worst == NULL || lost_share(r) > lost_share(worst)))
+        if (r->up + r->down >= LOST_LEAST && lost_share(r) >= LOST_SHARE &&
+            (worst == NULL || lost_share(r) > lost_share(worst)))
             worst = r;
     if (worst == NULL || (latest != NULL && latest != worst))
         return false;
@@ -283,10 +287,10 @@ static double usual_delay(const struct job *job)
  */
 static double at_once(const struct rank *r)
 {
-    const double a_call = r->calls > 0 ? r->contributions / r->calls : r->contributions;
-    const double window = r->window > 0 ? r->window : a_call;
+    const double window = r->window > 0 ? r->window : r->contributions,
+                 n = r->a_call > 0 && r->a_call < window ? r->a_call : window;
 
-    return a_call < window && a_call >= 1 ? a_call : window >= 1 ? window : 1;
+    return n > 1 ? n : 1;
 }
 
 /* For how long all have waited for a rank, beside the punctual ones; s. */

@@ -122,8 +122,10 @@ TEST(short_calls_count_by_what_they_have)
 {
     struct scene s = healthy();
 
-    for (int r = 0; r < N; r++)
+    for (int r = 0; r < N; r++) {
         set_rank(&s, r, "contributions", 50100);
+        set_rank(&s, r, "calls", 50100);
+    }
     set_rank(&s, 1, "delayed_us", 100000 + 100 * 4000);
     expect(&s, WHY_RANK, 1, "about 38 %");
 }
@@ -167,6 +169,10 @@ TEST(the_link_that_loses_is_named)
     set_rank(&s, 1, "lost_up", 100);
     expect(&s, WHY_LINK, 1,
            "the link of rank 1 (10.77.0.1:5000) loses packets: 0.99 % of those to the switch, 0.00 %");
+    s = healthy();
+    set_rank(&s, 3, "contributions", 50300);
+    set_rank(&s, 3, "lost_down", 2);
+    expect(&s, WHY_NOTHING, -1, "nothing"); /* two packets of 300 are chance */
     s = healthy();
     set_rank(&s, 3, "lost_down", 50);
     expect(&s, WHY_LINK, 3, "0.50 % of those from it");
