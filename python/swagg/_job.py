@@ -138,6 +138,22 @@ class Job:
         """As allreduce, but only the root gets the result."""
         self._make(lambda: _swagg.swagg_reduce(self._open(), send, recv, count, type, op, root))
 
+    def broadcast(self, buffer: int, bytes: int, root: int = 0) -> None:
+        """Every rank's buffer becomes the root's."""
+        self._make(lambda: _swagg.swagg_broadcast(self._open(), buffer, bytes, root))
+
+    def allgather(self, send: int, recv: int, bytes: int) -> None:
+        """recv, of `size` blocks of so many bytes, has each rank's send, in their order; send may be where it goes."""
+        self._make(lambda: _swagg.swagg_allgather(self._open(), send, recv, bytes))
+
+    def reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM) -> None:
+        """recv, of count elements, is this rank's block of what allreduce gives of send, which has `size` of them."""
+        self._make(lambda: _swagg.swagg_reduce_scatter_block(self._open(), send, recv, count, type, op))
+
+    def barrier(self) -> None:
+        """Returns when all ranks have called it."""
+        self._make(lambda: _swagg.swagg_barrier(self._open()))
+
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
         buffers are in use until the future is done."""

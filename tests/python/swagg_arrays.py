@@ -52,6 +52,24 @@ def test_types(server):
     ranks.run(every_type, RANKS, server)
 
 
+def exchanges(rank, server):
+    with job(server, "exchanges", rank) as j:
+        whole = np.zeros(RANKS * 1000, dtype="i8")
+        mine = array("i8", rank)
+        j.allgather(mine.ctypes.data, whole.ctypes.data, mine.nbytes)
+        assert np.array_equal(whole, np.concatenate([array("i8", r) for r in range(RANKS)]))
+        part = np.zeros(1000, dtype="i8")
+        j.reduce_scatter(whole.ctypes.data, part.ctypes.data, part.size, swagg.Type.INT64)
+        assert np.array_equal(part, mine * RANKS)
+        j.broadcast(part.ctypes.data, part.nbytes, root=2)
+        assert np.array_equal(part, array("i8", 2) * RANKS)
+        j.barrier()
+
+
+def test_exchanges(server):
+    ranks.run(exchanges, RANKS, server)
+
+
 def shapes_and_ways(rank, server):
     with job(server, "ways", rank) as j:
         matrix = np.arange(12, dtype="f4").reshape(3, 4) + rank
@@ -159,4 +177,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_ways, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_exchanges, test_ways, test_mistakes, test_abort, test_one_raises))
