@@ -131,7 +131,7 @@ def answer(data):
 
     return (f"Ranks of one host are summed in memory first, so that a host sends each number once. With four ranks on each of four hosts, over links of 200 Mbit/s, an allreduce of 4 MiB takes "
             f"{ms('swagg'):.0f} ms, {ms('flat'):.0f} ms where each rank is for itself, and {ms('best'):.0f} ms with the best of Open MPI's. On one host alone nothing goes over a "
-            f"network, and an allreduce is {Sample(data['figures'][ONE_HOST[0].name]).median:.2f} times as fast as Open MPI's in the mean of all sizes. How it works: [hosts](../libswagg.md#several-ranks-on-a-host).")
+            f"network, and an allreduce is {Sample(data['figures'][ONE_HOST[0].name]).median:.2f} times as fast as Open MPI's in the mean of all sizes. How it works: [hosts](../libswagg.md#ranks-of-one-host).")
 
 
 def time_table(data):
