@@ -193,6 +193,21 @@ int client_compression_resolve(struct client_compression *out, const struct swag
     return SWAGG_OK;
 }
 
+/* What is decided chunk by chunk, or takes a table of all of the call. */
+static int check_switches(const struct client_options *o, const struct swagg_options *in)
+{
+    const char *what = in->compression != SWAGG_COMPRESSION_NONE ? "compression"
+                       : o->quorum                               ? "quorum"
+                                                                 : NULL;
+    if (o->in_switch.n < 2 || !what)
+        return SWAGG_OK;
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "options.%s and several switches in options.switch_ip exclude each other: leave it at its "
+        "default, or name one switch",
+        what);
+}
+
 static int check_name(const char *name)
 {
     if (!name || !*name)
@@ -279,7 +294,7 @@ static int resolve_addresses(struct client_options *out, const struct swagg_opti
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
     if (in->switch_ip)
-        rc = read_places(&out->in_switch, "switch", "switch_ip", 1, in->switch_ip);
+        rc = read_places(&out->in_switch, "switch", "switch_ip", SWAGG_SERVERS_MAX, in->switch_ip);
     if (rc < 0)
         return rc;
     return read_places(&out->in_servers, "parameter server", in->server_ip ? "server_ip" : "switch_ip",
@@ -395,7 +410,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_name(in->job)) || (rc = check_key_file(in->key_file)) ||
         (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) || (rc = check_together(in)) ||
-        (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) ||
+        (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) || (rc = check_switches(out, in)) ||
         (rc = client_compression_resolve(&out->compression, in)))
         return rc;
 
@@ -448,5 +463,7 @@ struct agg_wishes client_wishes(const struct client_options *o)
                                .per_rack = o->per_rack,
                                .near = o->near,
                                .servers = (uint8_t)o->in_servers.n,
-                               .list = places_hash(&o->in_servers)};
+                               .list = places_hash(&o->in_servers),
+                               .switches = (uint8_t)o->in_switch.n,
+                               .switch_list = places_hash(&o->in_switch)};
 }

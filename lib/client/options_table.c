@@ -37,7 +37,8 @@ enum { CLAMPED_ONE_IN_MOST = 1 << 20, PERCENT = 100, MTU_MAX = 65535 };
     }
 
 const struct option_field option_fields[] = {
-    TEXT(switch_ip, "the switch", .values = "IPv4 address", .otherwise = "required"),
+    TEXT(switch_ip, "the switch; or several, each of which sums a part of every call",
+         .values = "IPv4 address, or up to 16 with commas between them", .otherwise = "required"),
     WORD(
         protocol, protocols,
         "how tensors are summed: in slots of the switch's; by ATP's parameter server and the switches on the "

@@ -175,11 +175,13 @@ enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO =
 /* Begin with SWAGG_OPTIONS_DEFAULT. 0 or NULL stands for an option's default; "[same]" marks options that
  * must have the same value on every rank. An option out of its range is SWAGG_ERR_ARGUMENT. */
 struct swagg_options {
-    size_t struct_size;           /* of this struct as the caller knows it, so that it can grow */
-    const char *switch_ip;        /* dotted IPv4 of the switch; required, but for ATP with server_ip */
-    const char *job;              /* [same] name, 1..47 printable ASCII characters; required */
-    int rank, size;               /* 0 <= rank < size <= 1024; size [same]; required */
-    enum swagg_mode mode;         /* [same] */
+    size_t struct_size;    /* of this struct as the caller knows it, so that it can grow */
+    const char *switch_ip; /* dotted IPv4 of the switch; required, but for ATP with server_ip. Or of up to
+                              SWAGG_SERVERS_MAX, separated by commas, [same] and in the same order: each sums
+                              a part of every call */
+    const char *job;       /* [same] name, 1..47 printable ASCII characters; required */
+    int rank, size;        /* 0 <= rank < size <= 1024; size [same]; required */
+    enum swagg_mode mode;  /* [same] */
     enum swagg_checksum checksum; /* [same] */
     enum swagg_reduce_return reduce;
     int slots;  /* most slots that the switch is asked for, at least 2; 0 = 1024 */

@@ -74,13 +74,16 @@ TEST(terms_survive_the_wire)
                                 .compression = 0x01234567,
                                 .quorum = 0x0304,
                                 .wait_ms = 500,
-                                .empties = true};
+                                .empties = true,
+                                .place = 1,
+                                .places = 3,
+                                .list = 0x89abcdef};
     static const uint8_t bytes[SML_TERMS_BYTES] = {
-        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
-        0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
-        10,   0,    7,    9,    12,   0,    0,    0,    0,
-        0,    0,    0,    0,    0,    0,    0,    0, /* table */
-        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1};
+        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89, 0xab, 0xcd, 0xef, 20,   1,    0,
+        0,    1, /* up to keyed */
+        10,   0,    7,    9,    12,   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0,    0, /* table */
+        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,    1,    3,    0x89, 0xab, 0xcd, 0xef};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -93,14 +96,17 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
     CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties);
+    CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1; /* those of before contributions might be empty */
+    terms.bytes = SML_TERMS_BYTES - 6; /* those of before switches shared calls */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.empties && back.places == 0 && back.list == 0);
+    terms.bytes = SML_TERMS_BYTES - 7; /* those of before contributions might be empty */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.quorum == t.quorum && !back.empties);
-    terms.bytes = SML_TERMS_BYTES - 2; /* of before there were quorums */
+    terms.bytes = SML_TERMS_BYTES - 8; /* of before there were quorums */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
-    terms.bytes = SML_TERMS_BYTES - 6; /* of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 12; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);

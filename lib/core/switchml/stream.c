@@ -212,7 +212,7 @@ uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *
         return xfer_blocks_packets(&b);
     }
     const size_t element = element_of(s, call).out;
-    return xfer_chunk_count(s->cfg.chunk_bytes, element, call->count * element);
+    return xfer_chunk_count(s->cfg.chunk_bytes, element, sml_share_of(s, call->count).count * element);
 }
 
 /* Where its tensors are, and how many elements they have. */

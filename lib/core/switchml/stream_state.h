@@ -177,9 +177,35 @@ static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 {
     return cfg->format == XFER_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
 }
+/* Which of a call's elements this stream sums. */
+struct sml_share {
+    uint64_t first, count;
+};
+
+/* Shares begin where vectors do. The first is not less than the others. */
+enum { SML_SHARE_STEP = 16 };
+static inline uint64_t sml_share_first(const struct sml_stream *s, uint64_t count, unsigned place)
+{
+    const unsigned places = s->cfg.places;
+    const uint64_t even = count / places * place + count % places * place / places;
+    const uint64_t first = (even + SML_SHARE_STEP - 1) / SML_SHARE_STEP * SML_SHARE_STEP;
+
+    return first < count ? first : count;
+}
+static inline struct sml_share sml_share_of(const struct sml_stream *s, uint64_t count)
+{
+    if (s->cfg.places == 0)
+        return (struct sml_share){0, count};
+    const uint64_t first = sml_share_first(s, count, s->cfg.place);
+    return (struct sml_share){first, sml_share_first(s, count, s->cfg.place + 1u) - first};
+}
+
 static inline struct xfer_blocks sml_blocks_of(const struct sml_stream *s, const struct xfer_call *call)
 {
-    return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call);
+    struct xfer_call part = *call;
+
+    part.count = sml_share_of(s, call->count).count;
+    return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, &part);
 }
 /* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so
  * memory is prefetched a little before it is used. */

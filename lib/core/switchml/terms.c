@@ -75,6 +75,8 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){quorum_words(&a), quorum_words(&b)};
     else if (a.quorum != b.quorum || a.wait_ms != b.wait_ms)
         *d = (struct agg_difference){"one quorum and time to wait for the others", "another"};
+    else if (a.place != b.place || a.places != b.places || a.list != b.list)
+        *d = (struct agg_difference){"one list of switches that share calls", "another, or in another order"};
     else if (a.plain != b.plain)
         *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
     else
@@ -117,10 +119,11 @@ enum {
     TABLE = 17,
     COMPRESSION = TABLE + 1 + SML_INDICES_MAX,
     QUORUM = COMPRESSION + 4,
-    EMPTIES = QUORUM + 4
+    EMPTIES = QUORUM + 4,
+    PLACE = EMPTIES + 1,
 };
 
-static_assert((int)EMPTIES + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)PLACE + 6 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -161,6 +164,9 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be16(out->data + QUORUM, t->quorum);
     put_be16(out->data + QUORUM + 2, t->wait_ms);
     out->data[EMPTIES] = t->empties;
+    out->data[PLACE] = t->place;
+    out->data[PLACE + 1] = t->places;
+    put_be32(out->data + PLACE + 2, t->list);
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -192,6 +198,11 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->quorum = get_be16(in->data + QUORUM);
     t->wait_ms = get_be16(in->data + QUORUM + 2);
     t->empties = in->bytes > EMPTIES && in->data[EMPTIES] != 0;
+    if (in->bytes < SML_TERMS_BYTES)
+        return true;
+    t->place = in->data[PLACE];
+    t->places = in->data[PLACE + 1];
+    t->list = get_be32(in->data + PLACE + 2);
     return true;
 }
 
@@ -234,6 +245,8 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
     if (t.chunk_bytes < SML_MIN_CHUNK_BYTES || t.chunk_bytes > SML_MAX_CHUNK_BYTES || t.chunk_bytes % 4 != 0)
         return agg_refuse(why, "a chunk has %d to %d bytes, a multiple of 4, not %u", SML_MIN_CHUNK_BYTES,
                           SML_MAX_CHUNK_BYTES, t.chunk_bytes);
+    if (t.places != 0 ? t.place >= t.places : t.place != 0)
+        return agg_refuse(why, "place %u is none of %u switches that share calls", t.place, t.places);
     if (t.slots < NEW_JOB_SLOTS_MIN || t.slots > SML_MAX_SLOTS)
         return agg_refuse(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
     if (t.resumed != resumes)

@@ -36,6 +36,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false;
     if (!has_my_table(&job, &mine) || !has_my_quorum(&job, &mine))
         return false;
+    if (job.place != mine.place || job.places != mine.places || job.list != mine.list)
+        return false; /* a switch that knows of no others would add different elements of two ranks */
     if (job.empties ? !mine.empties : mine.resumed && mine.empties)
         return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
@@ -70,10 +72,15 @@ static size_t packet_bytes(unsigned mtu, enum xfer_checksum checksum)
     return SML_HEADER_BYTES + sml_worker_chunk_bytes(mtu, checksum) + xfer_trailer_bytes(checksum);
 }
 
+/* With several switches chunks lie elsewhere than whoever owns a block of a tensor thinks. */
+static bool may_be_empty(const struct agg_wishes *w)
+{
+    return w->format == XFER_FORMAT_TYPED && w->quorum == 0 && w->switches <= 1;
+}
+
 static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mtu, bool keyed)
 {
     struct agg_terms out;
-    (void)i; /* there is one switch */
     const struct sml_terms wish = {.format = w->format,
                                    .mode = w->format == XFER_FORMAT_INT32 ? XFER_ON_ARRIVAL : w->mode,
                                    .checksum = w->checksum,
@@ -85,7 +92,10 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .compression = w->compression,
                                    .quorum = w->quorum,
                                    .wait_ms = w->wait_ms,
-                                   .empties = w->format == XFER_FORMAT_TYPED && w->quorum == 0};
+                                   .empties = may_be_empty(w),
+                                   .place = (uint8_t)(w->switches > 1 ? i : 0),
+                                   .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
+                                   .list = w->switch_list};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -121,6 +131,8 @@ static struct sml_stream_config stream_config(const struct agg_stream_config *cf
         .shared = cfg->shared,
         .format = t.format,
         .look_up = t.table.code,
+        .place = t.place,
+        .places = t.places,
         .plain = t.plain,
         .quorum = t.quorum != 0,
         .empties = t.empties,

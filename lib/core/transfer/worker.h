@@ -35,6 +35,9 @@ struct agg_wishes {
     uint8_t per_rack, near; /* struct atp_topology */
     uint8_t servers;
     uint32_t list; /* a hash of them, in their order */
+    /* Where several switches share every call: */
+    uint8_t switches;
+    uint32_t switch_list; /* a hash of them, in their order; 0: there is one */
 };
 
 /* What is agreed on, whatever the protocol. */

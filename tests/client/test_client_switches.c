@@ -1,0 +1,232 @@
+/* libswagg with several switches, each of which sums a part of every call. */
+#include <arpa/inet.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crew.h"
+#include "options.h"
+#include "unit.h"
+
+enum { SWITCHES_MAX = 3 };
+
+/* Switches, and what a job calls them. */
+struct switches {
+    struct loop_switch *ls[SWITCHES_MAX];
+    int n;
+    char list[SWITCHES_MAX * INET_ADDRSTRLEN];
+};
+
+static struct switches start_with(const struct loop_switch_config *config, int n)
+{
+    struct switches s = {0};
+    for (; s.n < n; s.n++) {
+        s.ls[s.n] = loop_switch_start(config);
+        if (s.n > 0)
+            strcat(s.list, ",");
+        strcat(s.list, loop_switch_ip(s.ls[s.n]));
+    }
+    return s;
+}
+
+static struct switches start(int n)
+{
+    return start_with(&(struct loop_switch_config){.seed = seed}, n);
+}
+
+static void stop(struct switches *s)
+{
+    for (int i = 0; i < s->n; i++)
+        loop_switch_stop(s->ls[i]);
+}
+
+static struct crew crew_at_all(int size, const struct switches *s, const char *job, crew_fn *work, void *arg)
+{
+    return crew_at(size, s->list, job, work, arg);
+}
+
+/* From no element at all, and less than a step of elements, to hundreds of packets; to all, and to one. */
+static int sum_all_sizes(struct crew_member *m)
+{
+    static const size_t counts[] = {0, 1, 15, 16, 17, 32, 33, 340, 360, 700, 731, 5000, 70001};
+    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64, SWAGG_U8, SWAGG_C128};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
+        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
+            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
+                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+    return rc == 0 ? crew_sum_vector(m, 20, 423) : rc;
+}
+
+TEST(sums_are_those_of_one_switch)
+{
+    for (int n = 2; n <= SWITCHES_MAX; n++) {
+        struct switches s = start(n);
+        struct crew crew = crew_at_all(4, &s, "sizes", sum_all_sizes, NULL);
+        crew_succeed(&crew);
+        for (int i = 0; i < n; i++)
+            CU_ASSERT(loop_switch_packets(s.ls[i]) > 4 * 5 * 70001 / 365 / (unsigned)n);
+        stop(&s);
+    }
+}
+
+TEST(packets_are_lost_at_all_of_them)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
+    struct switches s = start_with(&(struct loop_switch_config){.seed = seed, .in = link, .out = link}, 2);
+    struct crew crew = crew_at_all(3, &s, "lossy", sum_all_sizes, NULL);
+    crew.options.reduce = SWAGG_REDUCE_BUFFERED;
+    crew_succeed(&crew);
+    stop(&s);
+}
+
+/* The exponent of each block goes ahead of it, to the same switch. */
+static int sum_scaled(struct crew_member *m)
+{
+    static const size_t counts[] = {1, 10, 40, 50000};
+    float *x = malloc(50000 * sizeof *x);
+    int rc = 0;
+    for (size_t call = 0; call < sizeof counts / sizeof *counts && rc == 0; call++) {
+        for (size_t i = 0; i < counts[call]; i++)
+            x[i] = (float)(i % 97) + (float)m->rank;
+        rc = swagg_allreduce(m->job, x, x, counts[call], SWAGG_F32, SWAGG_SUM);
+        for (size_t i = 0; i < counts[call] && rc == 0; i++)
+            if (x[i] < 3.0f * (float)(i % 97) + 3.0f - 0.1f || x[i] > 3.0f * (float)(i % 97) + 3.0f + 0.1f)
+                rc = WRONG_SUM;
+    }
+    free(x);
+    return rc;
+}
+
+TEST(scaled_numbers_are_summed)
+{
+    struct switches s = start(2);
+    for (enum swagg_numbers numbers = SWAGG_NUMBERS_INT32; numbers <= SWAGG_NUMBERS_FP16; numbers++) {
+        struct crew crew = crew_at_all(3, &s, "numbers", sum_scaled, NULL);
+        crew.options.numbers = numbers;
+        crew_succeed(&crew);
+    }
+    stop(&s);
+}
+
+/* What two ranks call differently is named as they called it, whole. */
+static int differ(struct crew_member *m)
+{
+    const struct tensor t = {.type = SWAGG_F32, .count = m->rank == 1 ? 5000 : 4000, .seed = seed};
+    return crew_sum(m, &t, -1, false);
+}
+
+TEST(different_calls_are_named)
+{
+    struct switches s = start(2);
+    struct crew crew = crew_at_all(3, &s, "mismatch", differ, NULL);
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++) {
+        const struct crew_member *m = &crew.member[r];
+        CU_ASSERT_EQUAL(m->opened < 0 ? m->opened : m->status, SWAGG_ERR_MISMATCH);
+        CU_ASSERT(says(m->error, "allreduce of 5000 float32"));
+        CU_ASSERT(says(m->error, "allreduce of 4000 float32"));
+    }
+    stop(&s);
+}
+
+/* Of two ranks one names them the other way round: then each switch would add different parts. Whoever comes
+ * second to a switch is refused there, and the other waits for him in vain. */
+static bool names_another_order(int deadline_ms)
+{
+    struct switches s = start(2);
+    char list[sizeof s.list];
+    snprintf(list, sizeof list, "%s,%s", loop_switch_ip(s.ls[1]), loop_switch_ip(s.ls[0]));
+    struct crew one = crew_at_all(2, &s, "order", sum_all_sizes, NULL), other = one;
+    one.absent = 1;
+    other.absent = 0;
+    other.options.switch_ip = list;
+    one.options.join_timeout_ms = other.options.join_timeout_ms = deadline_ms;
+    crew_start(&one);
+    crew_start(&other);
+    crew_join(&one);
+    crew_join(&other);
+    const bool named = strstr(one.member[0].error, "list of switches that share calls") ||
+                       strstr(other.member[1].error, "list of switches that share calls");
+    stop(&s);
+    return crew_told(&one, one.member[0].opened < 0 && other.member[1].opened < 0 && named);
+}
+
+TEST(another_order_is_refused)
+{
+    crew_give_up(names_another_order);
+}
+
+/* One of them is killed in the midst of calls, and started again. */
+static int sum_often(struct crew_member *m)
+{
+    int rc = 0;
+    for (int i = 0; i < 20 && rc == 0; i++)
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 20000, .seed = seed + (uint64_t)i}, -1,
+                      false);
+    return rc;
+}
+
+TEST(one_of_them_restarts)
+{
+    struct switches s = start(2);
+    struct crew crew = crew_at_all(3, &s, "restart", sum_often, NULL);
+    loop_switch_take(s.ls[1], 500);
+    crew_start(&crew);
+    loop_switch_restart_there(s.ls[1], 100, 0);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
+    stop(&s);
+}
+
+/* One is gone for good: nobody has a wrong sum, all are told which one. */
+static bool names_the_dead_switch(int deadline_ms)
+{
+    atomic_int calls = 0;
+    char dead[64];
+    bool named = true;
+    struct switches s = start(2);
+    struct crew crew = crew_at_all(3, &s, "dead", crew_sum_for_long, &calls);
+    crew.options.call_timeout_ms = deadline_ms;
+    crew_start(&crew);
+    crew_await(&crew, &calls, 6);
+    loop_switch_kill(s.ls[1]);
+    crew_join(&crew);
+    snprintf(dead, sizeof dead, "switch %s", loop_switch_ip(s.ls[1]));
+    for (int r = 0; r < crew.size; r++)
+        named = named && crew.member[r].status < 0 && strstr(crew.member[r].error, dead) != NULL;
+    loop_switch_revive(s.ls[1]);
+    stop(&s);
+    return crew_told(&crew, named);
+}
+
+TEST(one_that_is_gone_is_named)
+{
+    crew_give_up(names_the_dead_switch);
+}
+
+static void refuses(struct swagg_options options, const char *why)
+{
+    struct client_options resolved;
+    options.switch_ip = "10.0.0.1,10.0.0.2";
+    options.job = "refused";
+    options.size = 2;
+    CU_ASSERT_EQUAL(client_options_resolve(&resolved, &options), SWAGG_ERR_ARGUMENT);
+    CU_ASSERT(says(swagg_last_error(), why));
+}
+
+TEST(what_takes_one_switch_is_refused_with_several)
+{
+    struct swagg_options compressed = SWAGG_OPTIONS_DEFAULT, quorum = SWAGG_OPTIONS_DEFAULT;
+    compressed.compression = SWAGG_COMPRESSION_THC;
+    quorum.quorum = 1;
+    refuses(compressed, "options.compression and several switches");
+    refuses(quorum, "options.quorum and several switches");
+}
+
+int main(void)
+{
+    seed_from_environment();
+    return unit_main();
+}
