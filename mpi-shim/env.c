@@ -15,7 +15,7 @@ static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const fallbacks[] = {"error", "native", NULL};
 static const char *const switches[] = {"0", "1", NULL};
 
-enum form { WORD, NUMBER, ADDRESS, ADDRESSES, KEY_FILE, FILE_NAME };
+enum form { WORD, NUMBER, ADDRESSES, KEY_FILE, FILE_NAME };
 
 /* What else must be set for a variable to count. */
 enum partner { NO_PARTNER, ATP, THC };
@@ -34,7 +34,7 @@ struct variable {
 
 /* clang-format off */
 static const struct variable variables[] = {
-    {"SWAGG_SWITCH", "switch_ip", ADDRESS, NO_PARTNER, OWN(switch_ip), {.otherwise = "nothing is offloaded"}},
+    {"SWAGG_SWITCH", "switch_ip", ADDRESSES, NO_PARTNER, OWN(switch_ip), {.otherwise = "nothing is offloaded"}},
     {"SWAGG_PROTOCOL", "protocol", WORD, NO_PARTNER, 0, {0}},
     {"SWAGG_SERVER", "server_ip", ADDRESSES, ATP, OWN(server_ip), {0}},
     {"SWAGG_KEY_FILE", "key_file", KEY_FILE, NO_PARTNER, OWN(key_file), {0}},
@@ -137,14 +137,6 @@ static bool is_address(const char *value)
     return inet_pton(AF_INET, value, &address) == 1;
 }
 
-static int read_address(char ip[ADDRESS_MAX], const char *value)
-{
-    if (!is_address(value))
-        return -EINVAL;
-    snprintf(ip, ADDRESS_MAX, "%s", value);
-    return 0;
-}
-
 /* With commas between them. libswagg says what else is wrong with a list. */
 static int read_addresses(char list[ADDRESSES_MAX], const char *value)
 {
@@ -183,8 +175,6 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
         return read_word(s, v, value);
     case NUMBER:
         return read_number(s, v, value);
-    case ADDRESS:
-        return read_address((char *)s + v->offset, value);
     case ADDRESSES:
         return read_addresses((char *)s + v->offset, value);
     case KEY_FILE:
@@ -201,8 +191,6 @@ static void say_accepted(const struct variable *v, const char *value, FILE *out)
     if (v->form == KEY_FILE)
         fprintf(out, "a path of at most %zu characters, without spaces",
                 sizeof((struct settings *)0)->key_file - 1);
-    else if (v->form == ADDRESS)
-        fprintf(out, "an IPv4 address, like 10.0.0.254");
     else if (v->form == ADDRESSES)
         fprintf(out, "IPv4 addresses with commas between them, like 10.0.0.8,10.0.0.9, at most %d",
                 SWAGG_SERVERS_MAX);
@@ -354,7 +342,7 @@ static void write_variable(const struct settings *s, const struct variable *v, F
         fprintf(out, " %s=%s", v->name, field_of(v)->words[number_of(s, v)]);
     else if (v->form == NUMBER && number_of(s, v) >= field_of(v)->least) /* less: not set */
         fprintf(out, " %s=%" PRId64, v->name, number_of(s, v));
-    else if ((v->form == ADDRESS || v->form == ADDRESSES) && *((const char *)s + v->offset))
+    else if (v->form == ADDRESSES && *((const char *)s + v->offset))
         fprintf(out, " %s=%s", v->name, (const char *)s + v->offset);
     else if (v->form == KEY_FILE && *s->key_file)
         fprintf(out, " %s=%s", v->name, s->key_file);

@@ -22,8 +22,8 @@ enum { ADDRESS_MAX = 16, ADDRESSES_MAX = SWAGG_SERVERS_MAX * ADDRESS_MAX };
 
 struct settings {
     struct swagg_options options;  /* the library's, as far as the environment has them; no texts */
-    char switch_ip[ADDRESS_MAX];   /* dotted; empty: nothing goes to the switch. With ATP alone: the first
-                                      parameter server, if only these are named */
+    char switch_ip[ADDRESSES_MAX]; /* dotted, with commas between them; empty: nothing goes to the switch.
+                                      With ATP alone: the first parameter server, if only these are named */
     char server_ip[ADDRESSES_MAX]; /* dotted, with commas between them; empty: the switch is ATP's parameter
                                       server, too */
     char key_file[256];            /* a path; empty: there is none */

@@ -151,10 +151,13 @@ TEST(an_error_names_the_variable_and_what_it_takes)
     CU_ASSERT_EQUAL(read_one("SWAGG_WINDOW=many"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_WINDOW=many: use a number from 1 to 16384; K, M or G may follow");
     CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=switch.example"), -EINVAL);
-    CU_ASSERT_STRING_EQUAL(text, "SWAGG_SWITCH=switch.example: use an IPv4 address, like 10.0.0.254");
+    CU_ASSERT_STRING_EQUAL(text,
+                           "SWAGG_SWITCH=switch.example: use IPv4 addresses with commas between them, like "
+                           "10.0.0.8,10.0.0.9, at most 16");
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_SERVER=10.0.0: use IPv4 addresses with commas between them, like "
                                  "10.0.0.8,10.0.0.9, at most 16");
+    CU_ASSERT_EQUAL(read_one("SWAGG_SWITCH=10.0.1.254,10.0.2.254"), 0);
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8,"), -EINVAL);
     CU_ASSERT_EQUAL(read_one("SWAGG_SERVER=10.0.0.8, 10.0.0.9"), -EINVAL);
     CU_ASSERT_EQUAL(read_one("SWAGG_PROTOCOL=udp"), -EINVAL);
