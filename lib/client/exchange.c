@@ -14,6 +14,8 @@ static const char *missing(const struct swagg_job *job)
         return "its numbers travel scaled: open one with SWAGG_NUMBERS_NATIVE";
     if (job->options.quorum != 0)
         return "its calls end with a quorum of the ranks: open one without options.quorum";
+    if (job->part_count > 1)
+        return "several switches share its calls: open one with a single one in options.switch_ip";
     if (!job->terms.parts)
         return "a switch on its way, or a rank's libswagg, is too old: update it";
     return NULL;
