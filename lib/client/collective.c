@@ -7,6 +7,7 @@
 #include "await.h"
 #include "collective.h"
 #include "describe.h"
+#include "local/level.h"
 #include "monotonic.h"
 #include "overlap.h"
 
@@ -229,16 +230,15 @@ static void copy_segments(struct swagg_request *to, const struct ask *r)
 }
 
 /* Its time begins now. */
-static int append(struct swagg_job *job, struct swagg_request *request, uint64_t timeout_ns)
+static void stamp(struct swagg_job *job, struct swagg_request *request, uint64_t timeout_ns)
 {
     request->job = job;
     request->began = monotonic_ns();
     request->deadline = request->began + timeout_ns;
-    return requests_append(&job->requests, request);
 }
 
-/* Puts the call behind those that are in flight. */
-static int enqueue(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
+/* Makes a request of the call. */
+static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
 {
     int rc = requests_failure(&job->requests);
     if (rc < 0 || (rc = check(job, r, &request->call)) < 0)
@@ -248,17 +248,22 @@ static int enqueue(struct swagg_job *job, const struct ask *r, struct swagg_requ
     copy_segments(request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
     request->name = r->how ? r->how->name : 0;
-    return append(job, request,
-                  r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
-                                               : job->options.call_timeout_ns);
+    stamp(job, request,
+          r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
+                                       : job->options.call_timeout_ns);
+    return SWAGG_OK;
 }
 
 int collective_run(struct swagg_job *job, struct swagg_request *request)
 {
     struct swagg_request *only = request;
     int rc = requests_failure(&job->requests);
+    if (rc == SWAGG_OK && job->part_count == 0)
+        rc = client_fail(SWAGG_ERR_ARGUMENT,
+                         "without a switch there are only allreduce and reduce: set options.switch_ip");
+    stamp(job, request, job->options.call_timeout_ns);
     if (rc < 0 || (rc = check_length(job, &request->call)) < 0 ||
-        (rc = append(job, request, job->options.call_timeout_ns)) < 0) {
+        (rc = requests_append(&job->requests, request)) < 0) {
         requests_give(&job->requests, request);
         return rc;
     }
@@ -277,19 +282,39 @@ int collective_check_job(const struct swagg_job *job)
     return SWAGG_OK;
 }
 
-/* The call is posted, and waited for. */
+/* The call goes by the job's level within the host; or it is posted, behind those that are in flight, and
+ * waited for.
+ */
 static int collective(struct swagg_job *job, const struct ask *r)
 {
     struct swagg_request request = {0}, *only = &request;
     int rc = collective_check_job(job);
     if (rc < 0)
         return rc;
-    if ((rc = enqueue(job, r, &request)) < 0) {
+    rc = prepare(job, r, &request);
+    const bool by_level = rc == SWAGG_OK && level_takes(job, &request.call, request.compressed);
+    if (by_level)
+        rc = level_call(job, &request);
+    else if (rc == SWAGG_OK)
+        rc = requests_append(&job->requests, &request);
+    if (by_level || rc < 0) {
         requests_give(&job->requests, &request);
         return rc;
     }
     await_any(job, &only, 1);
     return await_end(&request);
+}
+
+/* Without a switch there is nobody to leave it to: it is made at once. */
+static int make_at_once(struct swagg_job *job, struct swagg_request *request)
+{
+    const int status = level_call(job, request);
+    const int rc = requests_append(&job->requests, request);
+    if (rc == SWAGG_OK) {
+        requests_begun(&job->requests, REQUEST_STREAMED);
+        requests_end(&job->requests, request, status, 0);
+    }
+    return rc;
 }
 
 static int post(struct swagg_job *job, const struct ask *r, struct swagg_request **out)
@@ -304,11 +329,14 @@ static int post(struct swagg_job *job, const struct ask *r, struct swagg_request
     if (!request)
         return client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
                            SWAGG_REQUESTS_MAX);
-    if ((rc = enqueue(job, r, request)) < 0) {
+    if ((rc = prepare(job, r, request)) == SWAGG_OK)
+        rc = job->part_count == 0 ? make_at_once(job, request) : requests_append(&job->requests, request);
+    if (rc < 0) {
         requests_give(&job->requests, request);
         return rc;
     }
-    await_push(job);
+    if (job->part_count > 0)
+        await_push(job);
     *out = request;
     return SWAGG_OK;
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "describe.h"
+#include "local/plan.h"
 #include "monotonic.h"
 
 int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
@@ -82,6 +83,9 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 void parts_stats(const struct swagg_job *job, struct xfer_stats *out)
 {
+    *out = (struct xfer_stats){0};
+    if (job->part_count == 0)
+        return;
     job->worker->stats(job->parts[0].stream, out);
     for (unsigned i = 1; i < job->part_count; i++) {
         struct xfer_stats s;
@@ -140,11 +144,27 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     return client_fail(status, "%s", job->failure_text);
 }
 
-int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text)
+/* What is said of the members of a rail's job is said of hosts. */
+static void name_hosts(const struct swagg_job *job, char text[CTL_TEXT_MAX])
 {
+    char named[CTL_TEXT_MAX];
+    if (!job->options.hosts)
+        return;
+    local_name_hosts(job->options.hosts, text, named, sizeof named);
+    memcpy(text, named, sizeof named);
+}
+
+int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *said)
+{
+    char text[CLIENT_TEXT_MAX];
+    snprintf(text, sizeof text, "%s", said);
+    if (job->options.hosts)
+        local_name_hosts(job->options.hosts, said, text, sizeof text);
     for (unsigned i = 0; i < job->part_count; i++)
         if (job->parts[i].membership_is_open)
             membership_abort(&job->parts[i].membership, reason, job->options.rank, text);
+    if (job->tell.others)
+        job->tell.others(job->tell.ctx, status, reason, job->options.rank, text);
     return job_fail(job, status, "%s", text);
 }
 
@@ -189,6 +209,8 @@ static void tell_others(struct job_part *part, const struct ctl_failure *f, cons
     for (unsigned i = 0; i < job->part_count; i++)
         if (&job->parts[i] != part && job->parts[i].membership_is_open)
             membership_abort(&job->parts[i].membership, (enum ctl_reason)f->reason, f->rank, text);
+    if (job->tell.others)
+        job->tell.others(job->tell.ctx, failure_status(job, f), (enum ctl_reason)f->reason, f->rank, text);
 }
 
 int job_fail_session(struct job_part *part, const struct ctl_session *session)
@@ -198,6 +220,8 @@ int job_fail_session(struct job_part *part, const struct ctl_session *session)
     char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];
     job->reason = (enum ctl_reason)f->reason;
     session_text(part, f, text);
+    if (f->reason != CTL_APPLICATION) /* which a peer has said, of ranks */
+        name_hosts(job, text);
     tell_others(part, f, text);
     if (!part->stream || !job->worker->buffered(part->stream))
         return job_fail(job, failure_status(job, f), "%s", text);

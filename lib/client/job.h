@@ -45,13 +45,30 @@ struct watch {
     uint64_t began; /* ... when it began to */
 };
 
+/* What is to be looked at now and then while a call waits: true, the job cannot go on. And who is to hear why
+ * a job has failed, besides those who hear it by its parts. Either may be NULL. */
+struct job_look {
+    bool (*at)(void *ctx);
+    void *ctx;
+};
+struct job_tell {
+    void (*others)(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text);
+    void *ctx;
+};
+
+struct level;
+
 struct swagg_job {
     struct client_options options;
     const struct agg_kernels *kernels;
     struct network *network; /* NULL: not open yet */
     pid_t owner;             /* a child that inherits the job by fork cannot use it */
     struct job_part *parts;  /* [part_count], one for each of the job's nodes */
-    unsigned part_count;
+    unsigned part_count;     /* 0: all ranks are on this host, and sum in its memory alone */
+    struct level *level;     /* by which calls go that it takes (local/level.h); NULL: there is none */
+    struct swagg_job *rail;  /* the level's, for totals; NULL: this rank has none */
+    struct job_look look;
+    struct job_tell tell;
     const struct agg_protocol *protocol;
     const struct agg_worker *worker; /* of the job's protocol */
     struct waker waker;              /* for the caller, who sleeps on it: the memberships ring it */
@@ -80,12 +97,14 @@ struct swagg_job {
     uint64_t call_ns;                         /* in which any of these was in flight */
     uint64_t busy_since;                      /* ... up to here it is counted */
     uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
-    struct waits waits;                       /* any thread may read it */
+    struct waits waits;                       /* any thread may read it; and ... */
+    struct waits local_waits;                 /* ... those in the host, by the job's level */
     struct {
         pthread_mutex_t lock;
         struct swagg_stats stats;
-        struct xfer_turnout turnout; /* of the last call that succeeded */
-    } shown;                         /* what any thread may see of the above while a call is in progress */
+        struct xfer_turnout turnout;              /* of the last call that succeeded */
+        uint64_t calls, elements, bytes, call_ns; /* of those by the job's level */
+    } shown; /* what any thread may see of the above while a call is in progress */
 };
 
 /* What struct agg_worker says of one stream, of all of a job's. An error of parts_begin leaves all of them as
@@ -145,6 +164,9 @@ struct agg_stream_config job_stream_config(const struct job_part *part, const st
 
 /* Notes who is in the sums of a call that has just succeeded. in: NULL, all ranks, for there is no quorum. */
 void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, const struct xfer_turnout *in);
+
+/* Counts a call that has succeeded by the job's level, in so many ns. Any thread, without the job's lock. */
+void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns);
 
 /* Shows other threads the job's totals as they are now. The stream is open. */
 void job_show(struct swagg_job *job);

@@ -10,7 +10,9 @@
 #include "drive.h"
 #include "kernels_chosen.h"
 #include "key_file.h"
+#include "local/level.h"
 #include "monotonic.h"
+#include "open.h"
 #include "path.h"
 #include "sodium_keys.h"
 #include "switchml/elements.h"
@@ -353,8 +355,10 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     const struct client_nodes *nodes =
         job->worker->at_servers ? &job->options.in_servers : &job->options.in_switch;
     job->part_count = nodes->n;
-    job->parts = calloc(nodes->n, sizeof *job->parts);
-    if (!job->parts || waits_open(&job->waits, options->size) < 0) {
+    job->parts = calloc(nodes->n + 1, sizeof *job->parts);
+    if (!job->parts || waits_open(&job->waits, options->size) < 0 ||
+        waits_open(&job->local_waits, options->size) < 0) {
+        waits_close(&job->waits);
         free(job->parts);
         free(job);
         return NULL;
@@ -387,9 +391,8 @@ static int start_progress_thread(struct swagg_job *job)
                : SWAGG_OK;
 }
 
-/* Opens the job by one protocol. *reason: why the switch has refused it. */
-static int open_job(struct swagg_job **out, const struct client_options *options,
-                    const struct agg_protocol *protocol, uint64_t deadline, enum ctl_reason *reason)
+int open_job(struct swagg_job **out, const struct client_options *options,
+             const struct agg_protocol *protocol, uint64_t deadline, enum ctl_reason *reason)
 {
     char why[KERNELS_WHY];
     const struct agg_kernels *kernels = kernels_chosen(why);
@@ -405,7 +408,7 @@ static int open_job(struct swagg_job **out, const struct client_options *options
     rc = rc < 0 ? job_fail(job, SWAGG_ERR_SYSTEM, "no pipe: %s", strerror(-rc)) : find_network(job);
     if (rc == SWAGG_OK)
         rc = open_all(job, deadline);
-    if (rc == SWAGG_OK && job->options.progress_thread)
+    if (rc == SWAGG_OK && job->options.progress_thread && job->part_count > 0)
         rc = start_progress_thread(job);
     *reason = job->reason; /* the membership thread may set it from here on */
     atomic_store(&job->busy, false);
@@ -414,33 +417,6 @@ static int open_job(struct swagg_job **out, const struct client_options *options
         *out = job;
     else
         swagg_close(job);
-    return rc;
-}
-
-/* The switch had no slots when all ranks were there, and has told all of them so: they all go on by ATP. */
-static int open_instead(struct swagg_job **out, const struct client_options *o, uint64_t deadline)
-{
-    enum ctl_reason reason;
-    logger_write(&o->log, SWAGG_LOG_INFO, "job '%s': goes by ATP, parameter server %s%s: %s", o->job,
-                 o->in_servers.at[0].text, o->in_servers.n > 1 ? " and others" : "", swagg_last_error());
-    return open_job(out, o, o->instead, deadline, &reason);
-}
-
-int swagg_open(struct swagg_job **out, const struct swagg_options *options)
-{
-    if (!out)
-        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
-    *out = NULL;
-    struct client_options resolved;
-    int rc = client_options_resolve(&resolved, options);
-    if (rc < 0)
-        return rc;
-    const uint64_t deadline = monotonic_ns() + resolved.join_timeout_ns;
-    enum ctl_reason reason;
-    rc = open_job(out, &resolved, resolved.protocol, deadline, &reason);
-    /* A rank whose time is over, while the switch still looked for slots, has not been told anything. */
-    if (rc == SWAGG_ERR_REFUSED && resolved.instead && reason == CTL_NO_SLOTS && monotonic_ns() < deadline)
-        rc = open_instead(out, &resolved, deadline);
     return rc;
 }
 
@@ -488,7 +464,7 @@ static bool is_leaving(struct job_part *part)
 /* Others may still need what this rank holds, if the switch has just restarted. */
 static void leave(struct swagg_job *job)
 {
-    const bool is_whole = job->parts[job->part_count - 1].stream != NULL;
+    const bool is_whole = job->part_count > 0 && job->parts[job->part_count - 1].stream != NULL;
     if (is_whole) {
         await_stop_thread(job);
         cancel(job);
@@ -529,6 +505,9 @@ void swagg_close(struct swagg_job *job)
 {
     if (!job)
         return;
+    level_leave(job); /* others hear that this rank has left from the board, before the switch tells them */
+    swagg_close(job->rail);
+    level_free(job->level);
     if (job->owner == getpid()) {
         leave(job);
         stop_threads(job);
@@ -543,6 +522,7 @@ void swagg_close(struct swagg_job *job)
     pthread_mutex_destroy(&job->between);
     pthread_mutex_destroy(&job->shown.lock);
     waits_close(&job->waits);
+    waits_close(&job->local_waits);
     compress_close(&job->compress);
     requests_close(&job->requests);
     free(job);

@@ -6,6 +6,7 @@
 
 #include "atp/topology.h"
 #include "describe.h"
+#include "local/plan.h"
 #include "monotonic.h"
 #include "options_table.h"
 #include "protocols.h"
@@ -286,10 +287,37 @@ static void resolve_protocol(struct client_options *out, const struct swagg_opti
     out->instead = either ? protocol_of(SWAGG_PROTOCOL_ATP) : NULL;
 }
 
+/* All ranks are said to be on this host: by their number, or since there is no word of a switch. Sums of
+ * fewer than all are a switch's. */
+static bool is_of_one_host(const struct swagg_options *in)
+{
+    const bool said = in->local_ranks ? in->local_ranks == in->size : !in->switch_ip && !in->server_ip;
+    return said && in->local == SWAGG_LOCAL_AUTO && !in->quorum && !in->quorum_percent;
+}
+
+/* Ranks that go on without some sums, each on its own, have no level within the host; nor have those at
+ * several switches with ATP, which are told apart by their numbers. */
+static int resolve_local(struct client_options *out, const struct swagg_options *in)
+{
+    const char *directory = in->local_directory ? in->local_directory : "";
+    const bool has_racks = in->protocol != SWAGG_PROTOCOL_SWITCHML && in->size > out->per_rack;
+    const bool flat =
+        in->local == SWAGG_LOCAL_OFF || in->size == 1 || out->quorum || in->best_effort_ms || has_racks;
+    if (strlen(directory) >= PATH_MAX)
+        return client_fail(SWAGG_ERR_ARGUMENT, "options.local_directory has %zu characters: at most %d fit",
+                           strlen(directory), PATH_MAX - 1);
+    memcpy(out->local.directory, directory, strlen(directory) + 1);
+    out->local.wish = flat ? 0 : 2 * LOCAL_VERSION;
+    return SWAGG_OK;
+}
+
 /* A switch may be a parameter server, too. */
 static int resolve_addresses(struct client_options *out, const struct swagg_options *in)
 {
     int rc = SWAGG_OK;
+    out->local.only = is_of_one_host(in);
+    if (out->local.only && !in->switch_ip)
+        return SWAGG_OK;
     if (!in->switch_ip && !(out->protocol->worker->at_servers && in->server_ip))
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "options.switch_ip is missing: set it to the switch's IPv4 address");
@@ -368,7 +396,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, unused_too) + sizeof(int) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, local_directory) + sizeof(char *) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -426,6 +454,8 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->slots = power_of_two_below((unsigned)number_of(in, "slots"));
     out->window = (uint16_t)in->window;
     resolve_racks(out, in);
+    if ((rc = resolve_local(out, in)))
+        return rc;
     out->mtu = (unsigned)in->mtu;
     out->join_timeout_ns = timeout_ns(in, "join_timeout_ms");
     out->call_timeout_ns = timeout_ns(in, "call_timeout_ms");
@@ -460,6 +490,7 @@ struct agg_wishes client_wishes(const struct client_options *o)
                                .compression = c->on ? c->one_in << 8 | (uint32_t)__builtin_ctz(c->block) : 0,
                                .quorum = o->quorum,
                                .wait_ms = o->quorum_wait_ms,
+                               .local = o->local.wish,
                                .per_rack = o->per_rack,
                                .near = o->near,
                                .servers = (uint8_t)o->in_servers.n,

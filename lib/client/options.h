@@ -47,6 +47,15 @@ struct client_port {
     unsigned mtu;                      /* of its IP packets, at most; 0: as usual */
 };
 
+/* The level within the host. */
+struct client_local {
+    uint8_t wish;             /* what the rank says of it (protocol/terms.h); 0: the job has none */
+    bool only;                /* all ranks are on this host: there is no word to the network */
+    char directory[PATH_MAX]; /* of the socket by which they meet; "": it has a name in no directory */
+};
+
+struct local_plan;
+
 struct client_options {
     struct client_nodes in_switch, in_servers; /* for jobs at one place; at servers (struct agg_worker) */
     const struct agg_protocol *protocol;
@@ -73,6 +82,8 @@ struct client_options {
     void *progress_ctx;
     struct describe_names names;
     char key_file[PATH_MAX]; /* "": none */
+    struct client_local local;
+    const struct local_plan *hosts; /* of a rail's job: its members are these hosts; else NULL */
 };
 
 /* 0, or SWAGG_ERR_ARGUMENT with the text set. */

@@ -16,6 +16,7 @@ static const char *const uplinks[] = {"configured", "none", NULL};
 static const char *const numbers[] = {"native", "int32", "fp16", NULL};
 static const char *const compressions[] = {"none", "thc", NULL};
 static const char *const progress_threads[] = {"off", "on", NULL};
+static const char *const locals[] = {"auto", "off", NULL};
 static const char *const feedbacks[] = {"tensor", "off", NULL};
 
 enum { CLAMPED_ONE_IN_MOST = 1 << 20, PERCENT = 100, MTU_MAX = 65535 };
@@ -98,6 +99,18 @@ const struct option_field option_fields[] = {
            "for ATP: how many ranks, in their order, are at one switch that sums"),
     NUMBER(server_rack, 1, ATP_LEVEL, 0,
            "for ATP: the parameter servers are at the switch of this rack's ranks", .otherwise = "none"),
+    WORD(local, locals,
+         "whether ranks of one host sum in its memory first, so that only one sum a host goes to the switch; "
+         "`off`: in the "
+         "order of ranks, wherever they run"),
+    NUMBER(local_ranks, 1, CTL_RANKS_MAX, 0,
+           "how many of the ranks run on this host. If it is all of them, nothing goes to the network",
+           .otherwise = "found out"),
+    TEXT(local_directory,
+         "where ranks of one host meet that are in different network namespaces, such as containers that "
+         "have this "
+         "directory in common",
+         .values = "a path", .otherwise = "none"),
     NUMBER(mtu, CLIENT_MTU_MIN, MTU_MAX, 0,
            "bytes of an IP packet, at most: to be set where the network takes long packets but loses them",
            .otherwise = "as much as gets through"),

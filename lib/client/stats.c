@@ -31,7 +31,7 @@ void job_show(struct swagg_job *job)
         .elements_per_packet = job->terms.chunk_bytes / 4,
         .resumed = resumed,
         .call_ns = job->call_ns,
-        .waited_ns = waits_total(&job->waits),
+        .waited_ns = waits_total(&job->waits) + waits_total(&job->local_waits),
         .compressed_calls = job->compress.calls,
         .compressed_elements = job->compress.total,
         .compression_error2 = job->compress.error2,
@@ -64,37 +64,6 @@ void job_begin_waits(struct swagg_job *job, uint64_t now)
     waits_begin(&job->waits, s.srtt_ns, parts_progress(job), now);
 }
 
-int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
-{
-    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
-        return client_fail(SWAGG_ERR_ARGUMENT, "%s",
-                           job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
-                                        : "job or stats is NULL");
-    const size_t size = stats->struct_size;
-    struct swagg_stats known;
-    if (pthread_mutex_trylock(&job->lock) == 0) {
-        job_show(job);
-        pthread_mutex_unlock(&job->lock);
-    }
-    pthread_mutex_lock(&job->shown.lock);
-    known = job->shown.stats;
-    pthread_mutex_unlock(&job->shown.lock);
-    for (unsigned i = 0; i < job->part_count; i++)
-        known.unproven_messages += membership_unproven(&job->parts[i].membership);
-    known.struct_size = size;
-    memset(stats, 0, size);
-    memcpy(stats, &known, size < sizeof known ? size : sizeof known);
-    return SWAGG_OK;
-}
-
-int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks)
-{
-    if (!job || ranks < 0 || (ranks > 0 && !waited_ns))
-        return client_fail(SWAGG_ERR_ARGUMENT, "%s", job ? "no room for the ranks' times" : "job is NULL");
-    waits_read(&job->waits, waited_ns, (unsigned)ranks);
-    return SWAGG_OK;
-}
-
 /* Without a quorum a sum has all ranks. */
 static struct xfer_turnout everybody(const struct swagg_job *job, uint64_t elements)
 {
@@ -111,6 +80,83 @@ static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfe
     if (!xfer_gives(call->collective, call->root, job->options.rank))
         return (struct xfer_turnout){0};
     return in ? *in : everybody(job, call->count);
+}
+
+/* What has gone by the job's rail is the job's; but its calls are parts of the job's calls. */
+static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
+{
+    struct swagg_stats rail = SWAGG_STATS_INIT;
+    if (!job->rail)
+        return;
+    swagg_get_stats(job->rail, &rail);
+    to->packets_sent += rail.packets_sent;
+    to->packets_received += rail.packets_received;
+    to->retransmitted += rail.retransmitted;
+    to->probes += rail.probes;
+    to->timeouts += rail.timeouts;
+    to->duplicates += rail.duplicates;
+    to->bad_packets += rail.bad_packets;
+    to->damaged_packets += rail.damaged_packets;
+    to->unproven_messages += rail.unproven_messages;
+    to->resumed += rail.resumed;
+    to->waited_ns += rail.waited_ns;
+    to->rtt_us = rail.rtt_us;
+    to->rto_us = rail.rto_us;
+    to->window = rail.window;
+    to->slots += rail.slots;
+}
+
+void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
+{
+    const struct xfer_turnout t = of_call(job, call, NULL);
+    pthread_mutex_lock(&job->shown.lock);
+    job->shown.calls++;
+    job->shown.elements += call->count;
+    job->shown.bytes += call->count * agg_element_size(call->type, call->op);
+    job->shown.call_ns += ns;
+    job->shown.turnout = t;
+    pthread_mutex_unlock(&job->shown.lock);
+}
+
+int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
+{
+    if (!job || !stats || stats->struct_size < sizeof stats->struct_size)
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s",
+                           job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
+                                        : "job or stats is NULL");
+    const size_t size = stats->struct_size;
+    struct swagg_stats known;
+    if (pthread_mutex_trylock(&job->lock) == 0) {
+        job_show(job);
+        pthread_mutex_unlock(&job->lock);
+    }
+    pthread_mutex_lock(&job->shown.lock);
+    known = job->shown.stats;
+    known.calls += job->shown.calls;
+    known.elements += job->shown.elements;
+    known.bytes += job->shown.bytes;
+    known.call_ns += job->shown.call_ns;
+    pthread_mutex_unlock(&job->shown.lock);
+    add_rail(job, &known);
+    for (unsigned i = 0; i < job->part_count; i++)
+        known.unproven_messages += membership_unproven(&job->parts[i].membership);
+    known.struct_size = size;
+    memset(stats, 0, size);
+    memcpy(stats, &known, size < sizeof known ? size : sizeof known);
+    return SWAGG_OK;
+}
+
+int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks)
+{
+    if (!job || ranks < 0 || (ranks > 0 && !waited_ns))
+        return client_fail(SWAGG_ERR_ARGUMENT, "%s", job ? "no room for the ranks' times" : "job is NULL");
+    uint64_t here[AGG_MAX_WORKERS];
+    const unsigned known = ranks < AGG_MAX_WORKERS ? (unsigned)ranks : AGG_MAX_WORKERS;
+    waits_read(&job->waits, waited_ns, (unsigned)ranks);
+    waits_read(&job->local_waits, here, known);
+    for (unsigned rank = 0; rank < known; rank++)
+        waited_ns[rank] += here[rank];
+    return SWAGG_OK;
 }
 
 void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, const struct xfer_turnout *in)

@@ -170,15 +170,21 @@ enum swagg_uplink {
     SWAGG_UPLINK_NONE = 1        /* not beyond the switch at switch_ip: all ranks must be at that one */
 };
 
+/* Whether ranks of one host sum in its memory before the switch does. */
+enum swagg_local {
+    SWAGG_LOCAL_AUTO = 0, /* yes, where they find one another. The default */
+    SWAGG_LOCAL_OFF = 1   /* no: each is summed by the switch, in the order of ranks wherever they run */
+};
+
 enum swagg_log_level { SWAGG_LOG_ERROR = 0, SWAGG_LOG_WARN = 1, SWAGG_LOG_INFO = 2, SWAGG_LOG_DEBUG = 3 };
 
 /* Begin with SWAGG_OPTIONS_DEFAULT. 0 or NULL stands for an option's default; "[same]" marks options that
  * must have the same value on every rank. An option out of its range is SWAGG_ERR_ARGUMENT. */
 struct swagg_options {
     size_t struct_size;    /* of this struct as the caller knows it, so that it can grow */
-    const char *switch_ip; /* dotted IPv4 of the switch; required, but for ATP with server_ip. Or of up to
-                              SWAGG_SERVERS_MAX, separated by commas, [same] and in the same order: each sums
-                              a part of every call */
+    const char *switch_ip; /* dotted IPv4 of the switch; required, but for ATP with server_ip, and where all
+                              ranks are on one host. Or of up to SWAGG_SERVERS_MAX, separated by commas,
+                              [same] and in the same order: each sums a part of every call */
     const char *job;       /* [same] name, 1..47 printable ASCII characters; required */
     int rank, size;        /* 0 <= rank < size <= 1024; size [same]; required */
     enum swagg_mode mode;  /* [same] */
@@ -259,7 +265,17 @@ struct swagg_options {
     const char *eal; /* with a device: further arguments of DPDK's EAL. */
 
     enum swagg_progress_thread progress_thread;
-    int unused_too; /* not read. The next option comes behind it: never where an older program has padding */
+    int unused_too; /* not read */
+
+    /* Ranks of one host sum in its memory first (docs/libswagg.md, "Ranks of one host"). */
+    enum swagg_local local; /* [same] */
+    int local_ranks; /* how many of the job's ranks run on this host, if the caller knows; 0: he does not. If
+                        it is size, or if there is no switch_ip, all are here, and no word goes to the network
+                      */
+    /* A directory by which ranks of one host find one another that are in different network namespaces, as in
+     * containers: the same one, in which all of them may make a socket. NULL: there is none. The next option
+     * comes behind this one: never where an older program has padding. */
+    const char *local_directory;
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 

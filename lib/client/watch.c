@@ -186,6 +186,8 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
     job_report(job, now);
     job_note_waits(job, now);
     job_show(job);
+    if (job->look.at && job->look.at(job->look.ctx))
+        return job_fail(job, SWAGG_ERR_ABORTED, "the job of which this is a rail has ended");
     const struct swagg_request *late = requests_overdue(&job->requests, now);
     if (late || now >= w->deadline)
         return fail_deadline(job, late, late ? late->began : w->began, now);

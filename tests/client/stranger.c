@@ -73,7 +73,7 @@ static struct ctl_message make_up(struct stranger *s)
     m.join.waited = rng_below(&s->random, 2);
     m.join.resume = !m.join.waited && rng_below(&s->random, 2);
     m.join.roster = rng_next(&s->random);
-    m.join.terms.data[ATP_TERMS_BYTES - 1] = m.join.resume;
+    m.join.terms.data[ATP_TERMS_BYTES - 2] = m.join.resume;
     return m;
 }
 

@@ -48,6 +48,7 @@ TEST(bad_options_are_named)
                {"checksum", good},  {"reduce", good},       {"answer_timeout", good},
                {"uplink", good}};
     bad[0].options.switch_ip = NULL;
+    bad[0].options.local = SWAGG_LOCAL_OFF; /* else all ranks are here */
     bad[1].options.switch_ip = "10.0.0.256";
     bad[2].options.job = NULL;
     bad[3].options.job = "";

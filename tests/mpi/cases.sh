@@ -12,6 +12,7 @@ trap 'rm -f "$out"' EXIT
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset "${!SWAGG_@}" # settings of the caller's do not count
+export SWAGG_LOCAL=off # ranks of one machine are to be summed by the switch: that is what is tested
 export SWAGG_MIN_BYTES=8K # what goes to the switch must not depend on how fast it is here
 export SWAGG_ANSWER_TIMEOUT_MS=300000 SWAGG_JOIN_TIMEOUT_MS=300000 # who is merely slow is not missing
 

@@ -66,14 +66,17 @@ TEST(bytes)
                                 .life = 0x0a0b0c0d,
                                 .first_sequence = 0x0e0f1011,
                                 .group = 0x12131415,
-                                .group_port = 0x1617};
+                                .group_port = 0x1617,
+                                .local = 3};
     struct agg_terms terms = built(&t);
     struct atp_terms parsed;
 
     CU_ASSERT(atp_terms_parse(&parsed, &terms));
-    CU_ASSERT(same(&parsed, &t));
+    CU_ASSERT(same(&parsed, &t) && parsed.local == 3);
     CU_ASSERT(terms.data[4] == 1 && terms.data[5] == 2 && terms.data[12] == 0x0a);
-    terms.bytes--; /* of an older version: they say nothing of checksums and keys */
+    terms.bytes--; /* of an older version: they say nothing of what ranks share */
+    CU_ASSERT(atp_terms_parse(&parsed, &terms) && parsed.resumed && parsed.local == 0);
+    terms.bytes--; /* of one before that: nothing of checksums and keys, either */
     CU_ASSERT(atp_terms_parse(&parsed, &terms));
     CU_ASSERT(parsed.group_port == 0x1617 && parsed.checksum == XFER_CHECKSUM_NONE && !parsed.keyed);
     terms.bytes = ATP_TERMS_BYTES_LEAST - 1;

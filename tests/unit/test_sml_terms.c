@@ -77,13 +77,14 @@ TEST(terms_survive_the_wire)
                                 .empties = true,
                                 .place = 1,
                                 .places = 3,
-                                .list = 0x89abcdef};
+                                .list = 0x89abcdef,
+                                .local = 3};
     static const uint8_t bytes[SML_TERMS_BYTES] = {
-        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89, 0xab, 0xcd, 0xef, 20,   1,    0,
-        0,    1, /* up to keyed */
-        10,   0,    7,    9,    12,   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
-        0,    0, /* table */
-        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,    1,    3,    0x89, 0xab, 0xcd, 0xef};
+        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89, 0xab, 0xcd, 0xef, 20,   1,    0,    0,
+        1, /* up to keyed */
+        10,   0,    7,    9,    12,   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0, /* table */
+        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,    1,    3,    0x89, 0xab, 0xcd, 0xef, 3};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -96,17 +97,19 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
     CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties);
-    CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list);
+    CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list && back.local == 3);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 6; /* those of before switches shared calls */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before ranks said whether they share memory */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.places == 3 && back.local == 0);
+    terms.bytes = SML_TERMS_BYTES - 7; /* of before switches shared calls */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.empties && back.places == 0 && back.list == 0);
-    terms.bytes = SML_TERMS_BYTES - 7; /* those of before contributions might be empty */
+    terms.bytes = SML_TERMS_BYTES - 8; /* of before contributions might be empty */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.quorum == t.quorum && !back.empties);
-    terms.bytes = SML_TERMS_BYTES - 8; /* of before there were quorums */
+    terms.bytes = SML_TERMS_BYTES - 9; /* of before there were quorums */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
-    terms.bytes = SML_TERMS_BYTES - 12; /* of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 13; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
@@ -627,4 +630,28 @@ TEST(a_rank_accepts_empty_contributions_as_it_wished)
     mine.resumed = true;
     wish = terms_of(mine);
     CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+}
+
+/* All that ranks say of it must be of one version; one that has found another tells it for all. */
+TEST(ranks_sum_in_shared_memory_if_all_know_it)
+{
+    static const struct {
+        uint8_t wish[3], granted;
+    } cases[] = {{{2, 2, 2}, 2}, {{2, 3, 2}, 3}, {{3, 3, 3}, 3}, {{2, 0, 3}, 0},
+                 {{0, 3, 3}, 0}, {{2, 4, 2}, 0}, {{0, 0, 0}, 0}, {{3, 5, 3}, 0}};
+    const struct agg_limits limits = {.payload_bytes = 1472};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct agg_terms wishes[3], granted;
+        struct agg_refusal why;
+        struct sml_terms t;
+        for (unsigned rank = 0; rank < 3; rank++)
+            wishes[rank] = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
+                                                       .mode = XFER_ORDERED,
+                                                       .slots = 64,
+                                                       .chunk_bytes = 1024,
+                                                       .local = cases[i].wish[rank]});
+        CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
+        CU_ASSERT(sml_terms_parse(&t, &granted) && t.local == cases[i].granted);
+    }
 }

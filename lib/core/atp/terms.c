@@ -12,6 +12,8 @@ const char *atp_mapping_name(enum atp_mapping mapping)
     return mapping_names[mapping];
 }
 
+enum { LOCAL = ATP_TERMS_BYTES - 1 }; /* where it is in the bytes */
+
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
 {
     *out = (struct agg_terms){
@@ -34,6 +36,7 @@ void atp_terms_build(struct agg_terms *out, const struct atp_terms *t)
     out->data[30] = (uint8_t)t->checksum;
     out->data[31] = t->keyed;
     out->data[32] = t->resumed;
+    out->data[LOCAL] = t->local;
 }
 
 bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
@@ -58,11 +61,12 @@ bool atp_terms_parse(struct atp_terms *t, const struct agg_terms *in)
         .list = get_be32(in->data + 26),
     };
     memcpy(&t->group, in->data + 20, sizeof t->group);
-    if (in->bytes < ATP_TERMS_BYTES)
+    if (in->bytes < LOCAL)
         return true;
     t->checksum = in->data[30];
     t->keyed = in->data[31] != 0;
     t->resumed = in->data[32] != 0;
+    t->local = in->bytes > LOCAL ? in->data[LOCAL] : 0;
     return true;
 }
 
@@ -236,6 +240,7 @@ bool atp_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             return false;
         if (chunk_bytes_wished(&t, atp_terms_seal(&job)) < job.chunk_bytes)
             job.chunk_bytes = chunk_bytes_wished(&t, atp_terms_seal(&job));
+        job.local = agg_local_of_both(job.local, t.local);
         while (window > t.window)
             window /= 2;
     }

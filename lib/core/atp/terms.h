@@ -7,7 +7,7 @@
 #include "transfer/blocks.h"
 #include "wire/transfer.h"
 
-enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 33, ATP_TERMS_BYTES_LEAST = 30 };
+enum { ATP_TERMS_VERSION = 1, ATP_TERMS_BYTES = 34, ATP_TERMS_BYTES_LEAST = 30 };
 enum { ATP_MIN_WINDOW = 16, ATP_MAX_WINDOW = 4096 };
 
 /* How a chunk gets its aggregator's index. */
@@ -37,6 +37,7 @@ struct atp_terms {
     bool resumed;  /* a wish: this rank was in the job before its server restarted; window and chunk_bytes are
                       exactly as they were, first_sequence is the oldest chunk whose result it lacks. Granted:
                       some rank was */
+    uint8_t local; /* agg_local_of_both */
     /* Granted: */
     uint32_t life, first_sequence;
     uint32_t group;      /* as in struct agg_limits: who hears it has results by it */
@@ -53,8 +54,8 @@ static inline enum xfer_checksum atp_terms_seal(const struct atp_terms *t)
 const char *atp_mapping_name(enum atp_mapping mapping);
 
 /* Big endian: mode, format, mapping, priority; window (2), chunk_bytes (2); per_rack, near, server, servers;
- * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed, resumed. t must be
- * within its types' ranges. */
+ * life (4), first_sequence (4); group (4), group_port (2), list (4); checksum, keyed, resumed, local. t must
+ * be within its types' ranges. */
 void atp_terms_build(struct agg_terms *out, const struct atp_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind

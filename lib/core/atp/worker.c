@@ -64,7 +64,8 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .servers = w->servers,
                                    .list = w->list,
                                    .checksum = w->checksum,
-                                   .keyed = keyed};
+                                   .keyed = keyed,
+                                   .local = w->local};
     atp_terms_build(&out, &wish);
     return out;
 }
@@ -87,7 +88,8 @@ static struct agg_granted terms(const struct agg_terms *granted)
                                                   "key (data_keys: false for the tenant lets them add)"
                                                 : NULL,
                                 .group = t.group,
-                                .group_port = t.group_port};
+                                .group_port = t.group_port,
+                                .local = t.local};
 }
 
 static struct atp_stream_config stream_config(const struct agg_stream_config *cfg)

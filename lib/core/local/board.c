@@ -10,20 +10,21 @@ static_assert(sizeof(struct local_word) + 2 * sizeof(struct local_order) <= 64,
 
 enum { PAGE = 4096, GRAIN = 1024 /* elements of a share */ };
 
-static size_t head_bytes(unsigned locals)
+size_t local_board_head(unsigned locals)
 {
     return (sizeof(struct local_board) + locals * sizeof(struct local_seat) + PAGE - 1) / PAGE * PAGE;
 }
 
 size_t local_board_bytes(unsigned locals, size_t block_bytes)
 {
-    return head_bytes(locals) + 2 * (locals + (size_t)1) * block_bytes;
+    return local_board_head(locals) + 2 * (locals + (size_t)1) * block_bytes;
 }
 
 /* Where a local rank's block is, or, of the one past the last, its sums. */
 static uint8_t *place_of(const struct local_member *m, unsigned local, uint32_t block)
 {
-    return (uint8_t *)m->board + head_bytes(m->locals) + (2 * (size_t)local + block % 2) * m->block_bytes;
+    return (uint8_t *)m->board + local_board_head(m->locals) +
+           (2 * (size_t)local + block % 2) * m->block_bytes;
 }
 
 static uint8_t *sums_of(const struct local_member *m, uint32_t block)
@@ -48,8 +49,7 @@ void local_member_init(struct local_member *m, const struct local_plan *plan, un
             m->rank_of[local++] = (uint16_t)other;
 }
 
-/* --- the arithmetic
- * ------------------------------------------------------------------------------------------- */
+/* --- the arithmetic --- */
 
 /* int32 travels in another order than that of most hosts, and so do kernels add it. Where signs do not
  * matter, those of uint32 do the same. */
@@ -120,8 +120,7 @@ static void add(struct local_member *m, uint8_t *out, uint32_t block, size_t at,
         divide(m, out, bytes);
 }
 
-/* --- where a call is
- * ------------------------------------------------------------------------------------------- */
+/* --- where a call is --- */
 
 enum phase { COPY_FIRST, GATHER, COPY_AHEAD, ADD, RAIL, TELL, COLLECT };
 
@@ -180,8 +179,7 @@ void local_begin(struct local_member *m, const struct xfer_call *call, const str
     choose_kernel(m);
 }
 
-/* --- steps
- * ----------------------------------------------------------------------------------------------------- */
+/* --- steps --- */
 
 static void store(struct local_word *word, uint32_t value, struct local_step *step)
 {
@@ -252,7 +250,10 @@ static enum local_next await(struct local_member *m, bool sums, struct local_ste
     step->rank = m->rank_of[m->next];
     if ((int32_t)(step->value - number(m, m->index)) > 0)
         return LOCAL_ON;
-    return left ? LOCAL_GONE : LOCAL_WAIT;
+    if (!left)
+        return LOCAL_WAIT;
+    /* it may have left because of a fault, which it saw */
+    return atomic_load_explicit(&m->board->fault.value, memory_order_acquire) != 0 ? LOCAL_FAULT : LOCAL_GONE;
 }
 
 static enum local_next gather(struct local_member *m, struct local_step *step)
@@ -403,8 +404,7 @@ struct ctl_ranks local_awaited(const struct local_member *m)
     return set;
 }
 
-/* --- seats and faults
- * ------------------------------------------------------------------------------------------- */
+/* --- seats and faults --- */
 
 struct local_word *local_sit(struct local_member *m, enum local_state state)
 {

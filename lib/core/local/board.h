@@ -28,7 +28,7 @@
  *
  * Nothing on the board is trusted to be in range: counters are compared, texts are bounded, lengths and
  * places are each rank's own. Pure: no clock, no system calls. A rank's struct local_member is one thread's
- * at a time; of the board, each word has one writer but for fault, hurry, and sleepers.
+ * at a time; of the board, each word has one writer but for fault and sleepers.
  */
 #ifndef SWAGG_CORE_LOCAL_BOARD_H
 #define SWAGG_CORE_LOCAL_BOARD_H
@@ -78,8 +78,7 @@ struct local_seat {
 struct local_board {
     alignas(64) struct local_word open; /* 1: all ranks that there will be have their seats */
     struct local_word fault;            /* a local rank, plus 1: see its seat; 0: all is well */
-    _Atomic uint32_t hurry; /* 1: some rank's time is over: who waits for other hosts is to say whom for */
-    uint64_t id;            /* whose memory it is; not 0 */
+    uint64_t id;                        /* whose memory it is; not 0 */
     struct local_seat seats[];
 };
 
@@ -90,6 +89,8 @@ enum { LOCAL_BLOCK_BYTES = 1 << 20, LOCAL_SMALL_BYTES = 1 << 13 };
 /* Bytes of the memory for so many ranks of a host, with blocks of so many bytes, a multiple of 4096. All zero
  * is how it begins, but for id. */
 size_t local_board_bytes(unsigned locals, size_t block_bytes);
+/* Of these, those that all ranks read and write before any call: up to the areas. */
+size_t local_board_head(unsigned locals);
 
 /* One rank of a host, with its call in progress. */
 struct local_member {

@@ -104,6 +104,13 @@ static unsigned number_at(const char *text, const char **end)
     return *end == text ? CTL_RANKS_MAX : n;
 }
 
+static bool begins_with(const char *text, const char *word)
+{
+    while (*word != '\0' && *text == *word)
+        text++, word++;
+    return *word == '\0';
+}
+
 /* "0, 2 and 5-7" (ctl_ranks_text) as hosts; returns where it ends. */
 static const char *put_hosts(struct writer *w, const struct local_plan *plan, const char *list)
 {
@@ -123,7 +130,7 @@ static const char *put_hosts(struct writer *w, const struct local_plan *plan, co
         }
         const char *next = end, *join = "";
         for (unsigned i = 0; i < 2; i++)
-            if (strncmp(end, between[i], strlen(between[i])) == 0 && end[strlen(between[i])] >= '0' &&
+            if (begins_with(end, between[i]) && end[strlen(between[i])] >= '0' &&
                 end[strlen(between[i])] <= '9')
                 next = end + strlen(join = between[i]);
         if (next == end)
@@ -139,7 +146,7 @@ static size_t ranks_word(const char *text)
     static const char *const words[] = {"ranks ", "rank "};
 
     for (unsigned i = 0; i < 2; i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
+        if (begins_with(text, words[i]))
             return strlen(words[i]);
     return 0;
 }

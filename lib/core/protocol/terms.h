@@ -61,6 +61,14 @@ struct agg_refusal {
     char text[AGG_TEXT_MAX];
 };
 
+/* What a rank says of memory that it shares with others: LOCAL_VERSION (local/plan.h) twice, and 1 more if it
+ * has found others; 0: it looks for none. Granted, of all ranks together: 0 if they differ in more than the
+ * last bit. */
+static inline uint8_t agg_local_of_both(uint8_t one, uint8_t other)
+{
+    return one >> 1 == other >> 1 ? one | other : 0;
+}
+
 /* Writes why something is not granted, and returns false. */
 __attribute__((format(printf, 2, 3))) bool agg_refuse(char why[AGG_TEXT_MAX], const char *format, ...);
 

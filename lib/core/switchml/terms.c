@@ -121,9 +121,10 @@ enum {
     QUORUM = COMPRESSION + 4,
     EMPTIES = QUORUM + 4,
     PLACE = EMPTIES + 1,
+    LOCAL = PLACE + 6
 };
 
-static_assert((int)PLACE + 6 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)LOCAL + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -167,6 +168,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[PLACE] = t->place;
     out->data[PLACE + 1] = t->places;
     put_be32(out->data + PLACE + 2, t->list);
+    out->data[LOCAL] = t->local;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -198,11 +200,12 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->quorum = get_be16(in->data + QUORUM);
     t->wait_ms = get_be16(in->data + QUORUM + 2);
     t->empties = in->bytes > EMPTIES && in->data[EMPTIES] != 0;
-    if (in->bytes < SML_TERMS_BYTES)
+    if (in->bytes < LOCAL)
         return true;
     t->place = in->data[PLACE];
     t->places = in->data[PLACE + 1];
     t->list = get_be32(in->data + PLACE + 2);
+    t->local = in->bytes > LOCAL ? in->data[LOCAL] : 0;
     return true;
 }
 
@@ -469,6 +472,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;
         job.empties &= t.empties;
+        job.local = agg_local_of_both(job.local, t.local);
         while (slots > t.slots)
             slots /= 2;
     }

@@ -5,7 +5,7 @@
 #include "protocol/terms.h"
 #include "switchml/pool.h"
 
-enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 49, SML_TERMS_BYTES_LEAST = 16 };
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 50, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
     enum xfer_format format;
@@ -36,6 +36,7 @@ struct sml_terms {
     uint8_t place, places; /* this is the place-th of so many switches that share every call's elements;
                               places 0: it is the only one */
     uint32_t list;         /* a hash of them, in their order, as this rank has named them; 0: the only one */
+    uint8_t local;         /* agg_local_of_both */
 };
 
 /* Under these terms, which are granted. */
@@ -46,7 +47,7 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
  * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4);
- * quorum (2), wait_ms (2); empties; place, places, list (4). t must be within its types' ranges. */
+ * quorum (2), wait_ms (2); empties; place, places, list (4); local. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind

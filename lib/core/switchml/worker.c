@@ -95,7 +95,8 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .empties = may_be_empty(w),
                                    .place = (uint8_t)(w->switches > 1 ? i : 0),
                                    .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
-                                   .list = w->switch_list};
+                                   .list = w->switch_list,
+                                   .local = w->local};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -115,7 +116,8 @@ static struct agg_granted terms(const struct agg_terms *granted)
                                 .keyed = t.keyed,
                                 .compressed = t.table.code != 0,
                                 .quorum = t.quorum != 0,
-                                .parts = t.empties};
+                                .parts = t.empties,
+                                .local = t.local};
 }
 
 static struct sml_stream_config stream_config(const struct agg_stream_config *cfg)

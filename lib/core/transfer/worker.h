@@ -31,6 +31,7 @@ struct agg_wishes {
     uint8_t sum_bits;
     uint32_t compression;     /* what else must be the same on all ranks */
     uint16_t quorum, wait_ms; /* 0: sums have all ranks */
+    uint8_t local;            /* agg_local_of_both */
     /* Where several servers share the job: */
     uint8_t per_rack, near; /* struct atp_topology */
     uint8_t servers;
@@ -51,7 +52,8 @@ struct agg_granted {
     uint16_t group_port;  /* host order */
     bool compressed;      /* there may be compressed calls, as wished */
     bool quorum;          /* sums may lack ranks */
-    bool parts; /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
+    bool parts;    /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
+    uint8_t local; /* agg_local_of_both, of all ranks */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */

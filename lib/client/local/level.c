@@ -1,0 +1,482 @@
+#include "local/level.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "await.h"
+#include "describe.h"
+#include "monotonic.h"
+
+enum {
+    SLICE_US =
+        500, /* of a sleep at first: after as long, who is awaited is looked at; swagg.h promises progress */
+    SLICE_MAX_MS = 50, /* of one, later */
+    HEAR_MS = 10,      /* between looks whether others have said why the job has ended */
+    GONE_MS = 100,     /* within which they say why one of them is gone */
+    WORLD_MS = 500,    /* within which the other ranks say why a rail has failed, as they know better */
+    OTHERS_MS = 700,   /* beyond the deadline, who waits for other hosts says for whom */
+    SLOTS_LEAST = 128, /* of a rail, unless the job has fewer */
+    STANDSTILL_MS = 1000,
+};
+
+/* --- how it comes to be --- */
+
+static bool look(void *ctx);
+static void tell(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text);
+
+int level_make(struct level **out, struct swagg_job *job, struct memory *memory, const uint64_t ids[])
+{
+    struct level *l = calloc(1, sizeof *l);
+    if (!l)
+        return -ENOMEM;
+    l->job = job;
+    local_plan_make(&l->plan, ids, job->options.size);
+    const unsigned locals = l->plan.locals[l->plan.host[job->options.rank]];
+    l->memory = *memory;
+    *memory = MEMORY_NONE;
+    const size_t bytes = local_board_bytes(locals, LOCAL_BLOCK_BYTES);
+    int rc = l->memory.board ? memory_map(&l->memory, bytes) : memory_make(&l->memory, bytes, bytes);
+    if (rc < 0) {
+        memory_close(&l->memory);
+        free(l);
+        return rc;
+    }
+    pthread_mutex_init(&l->lock, NULL);
+    local_member_init(&l->member, &l->plan, job->options.rank, l->memory.board, LOCAL_BLOCK_BYTES,
+                      job->kernels);
+    *out = l;
+    return 0;
+}
+
+bool level_has_rail(const struct level *l)
+{
+    return l->member.me < l->plan.rails;
+}
+
+/* What a rail warns of is about hosts. */
+static void log_of_rail(void *ctx, enum swagg_log_level severity, const char *line)
+{
+    struct level *l = ctx;
+    char text[CLIENT_TEXT_MAX];
+    if (severity <= SWAGG_LOG_WARN)
+        local_name_hosts(&l->plan, line, text, sizeof text);
+    l->rail_log.log(l->rail_log.ctx, severity, severity <= SWAGG_LOG_WARN ? text : line);
+}
+
+/* The job's slots are divided among its rails. */
+static uint16_t rail_slots(const struct level *l, unsigned slots)
+{
+    unsigned rails = 1;
+    while (rails < l->plan.rails)
+        rails *= 2;
+    const unsigned each = slots / rails, least = slots < SLOTS_LEAST ? slots : SLOTS_LEAST;
+    return (uint16_t)(each > least ? each : least);
+}
+
+void level_rail_options(struct level *l, struct client_options *o)
+{
+    *o = l->job->options;
+    local_rail_name(l->job->options.job, l->member.me, o->job);
+    o->rank = l->member.host;
+    o->size = l->plan.hosts;
+    o->slots = rail_slots(l, o->slots);
+    o->local = (struct client_local){0};
+    o->instead = NULL;
+    o->buffer_reduces = false;
+    o->compression = (struct client_compression){0};
+    o->progress_thread = false;
+    o->hosts = &l->plan;
+    l->rail_log = o->log;
+    if (o->log.log)
+        o->log = (struct logger){.log = log_of_rail, .ctx = l};
+}
+
+void level_begin(struct level *l, struct swagg_job *rail)
+{
+    l->rail = rail;
+    if (rail)
+        rail->look = (struct job_look){.at = look, .ctx = l};
+    pthread_mutex_lock(&l->job->lock);
+    l->job->tell = (struct job_tell){.others = tell, .ctx = l};
+    l->job->rail = rail;
+    l->job->level = l;
+    pthread_mutex_unlock(&l->job->lock);
+    memory_wake(local_sit(&l->member, LOCAL_SEATED));
+}
+
+/* --- how it ends --- */
+
+static void wake_if_asleep(struct local_word *word)
+{
+    if (atomic_load(&word->sleepers) > 0)
+        memory_wake(word);
+}
+
+static void wake_all(struct level *l)
+{
+    for (unsigned local = 0; local < l->member.locals; local++) {
+        wake_if_asleep(&l->memory.board->seats[local].in);
+        wake_if_asleep(&l->memory.board->seats[local].summed);
+    }
+    wake_if_asleep(&l->memory.board->fault);
+}
+
+/* In words that name ranks already. Who is in the rail hears it from its session. */
+static void abort_rail(struct level *l, const char *text)
+{
+    struct swagg_job *rail = l->rail;
+    if (!rail || atomic_exchange(&l->told, true))
+        return;
+    for (unsigned i = 0; i < rail->part_count; i++)
+        membership_abort(&rail->parts[i].membership, CTL_APPLICATION, rail->options.rank, text);
+}
+
+/* The job has failed: those of this host hear it by the board, those who wait in the rail by that. With the
+ * job's lock. */
+static void tell(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text)
+{
+    struct level *l = ctx;
+    struct local_fault fault = {.status = status, .reason = (uint16_t)reason, .rank = (uint16_t)rank};
+    snprintf(fault.text, sizeof fault.text, "%.*s", CTL_TEXT_MAX - 1, text);
+    local_raise(&l->member, &fault);
+    wake_all(l);
+    abort_rail(l, fault.text);
+}
+
+/* Ends the job, unless it has failed already; by whoever has its lock. Returns its failure. */
+static int fail(struct level *l, int status, enum ctl_reason reason, const char *text)
+{
+    struct swagg_job *job = l->job;
+    if (pthread_mutex_trylock(&job->lock) == 0) {
+        if (!job->failure)
+            job_fail_and_tell(job, status, reason, text);
+        pthread_mutex_unlock(&job->lock);
+    } else {
+        job_end(job, status, text);
+    }
+    return requests_failure(&job->requests);
+}
+
+/* Another's deadline is not this rank's. */
+static int follow_fault(struct level *l)
+{
+    struct local_fault fault = {.status = SWAGG_ERR_ABORTED};
+    local_faulted(&l->member, &fault);
+    if (fault.status >= 0 || fault.status == SWAGG_ERR_DEADLINE || fault.status == SWAGG_ERR_SYSTEM)
+        fault.status = SWAGG_ERR_ABORTED;
+    return fail(l, fault.status, (enum ctl_reason)fault.reason, fault.text);
+}
+
+/* Whether the job has failed; from the thread that is in a rail. */
+static bool look(void *ctx)
+{
+    struct level *l = ctx;
+    struct local_fault fault;
+    return local_faulted(&l->member, &fault) || requests_failure(&l->job->requests) < 0;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The job's failure, if others tell of one until then; or 0. */
+static int hear_others(struct level *l, uint64_t until)
+{
+    struct local_fault fault;
+    for (;;) {
+        const uint64_t now = monotonic_ns();
+        const int rc = requests_failure(&l->job->requests);
+        if (rc < 0)
+            return rc;
+        if (local_faulted(&l->member, &fault))
+            return follow_fault(l);
+        if (l->job->part_count == 0 || now >= until)
+            return 0;
+        memory_sleep(&l->memory.board->fault, 0, earlier(until - now, HEAR_MS * NS_PER_MS));
+    }
+}
+
+/* --- waiting --- */
+
+/* What a call has to do in time. */
+struct vigil {
+    const struct xfer_call *call;
+    uint64_t began, deadline;
+    uint64_t warn_after, warn_at;
+};
+
+/* " of host 1", where there are others. */
+enum { PLACE_MAX = 24 };
+static const char *place(const struct level *l, char text[PLACE_MAX])
+{
+    text[0] = '\0';
+    if (l->plan.hosts > 1)
+        snprintf(text, PLACE_MAX, " of host %u", l->member.host);
+    return text;
+}
+
+/* It may have gone because the job has failed, which it heard of before. */
+static int fail_gone(struct level *l, unsigned rank, const char *how)
+{
+    char text[CTL_TEXT_MAX], where[PLACE_MAX];
+    const int rc = hear_others(l, monotonic_ns() + GONE_MS * NS_PER_MS);
+    if (rc < 0)
+        return rc;
+    snprintf(text, sizeof text, "rank %u%s %s", rank, place(l, where), how);
+    return fail(l, SWAGG_ERR_LOST, CTL_RANK_LOST, text);
+}
+
+static void describe_wait(const struct level *l, const struct local_step *s, char *text, size_t bytes)
+{
+    const struct ctl_ranks missing = local_awaited(&l->member);
+    char ranks[CTL_RANKS_TEXT_MAX], where[PLACE_MAX];
+    snprintf(text, bytes, "waiting for %s%s%s", ctl_ranks_text(&missing, ranks), place(l, where),
+             s->sums ? l->plan.hosts > 1 ? " to hear from the other hosts" : " to add up" : "");
+}
+
+static int fail_deadline(struct level *l, const struct local_step *s, const struct vigil *v, uint64_t now)
+{
+    const struct swagg_job *job = l->job;
+    char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
+    describe_wait(l, s, wait, sizeof wait);
+    snprintf(text, sizeof text, "rank %u: %s: no sum within %.1f s: %s", job->options.rank,
+             describe_call(&job->options.names, v->call, call), (double)(now - v->began) / NS_PER_S, wait);
+    return fail(l, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
+}
+
+static void warn(const struct level *l, const struct local_step *s, struct vigil *v, uint64_t now)
+{
+    const struct swagg_job *job = l->job;
+    char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX];
+    describe_wait(l, s, wait, sizeof wait);
+    logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
+                 job->options.job, job->options.rank, (double)(now - v->began) / NS_PER_S,
+                 describe_call(&job->options.names, v->call, call), wait);
+    v->warn_after *= 2;
+    v->warn_at = v->began + v->warn_after;
+}
+
+static void note_waits(struct level *l, uint64_t since, uint64_t now)
+{
+    const struct ctl_ranks missing = local_awaited(&l->member);
+    uint16_t list[AGG_MAX_WORKERS];
+    unsigned n = 0;
+    for (unsigned rank = 0; rank < l->plan.ranks; rank++)
+        if (ctl_ranks_has(&missing, rank))
+            list[n++] = (uint16_t)rank;
+    waits_note(&l->job->local_waits, since, list, n, now);
+}
+
+static bool is_there(const struct local_step *s)
+{
+    return atomic_load_explicit(&s->word->value, memory_order_acquire) != s->value;
+}
+
+/* What is looked at now and then while a call waits. */
+static int check(struct level *l, const struct local_step *s, struct vigil *v, uint64_t since, uint64_t now)
+{
+    const int failed = requests_failure(&l->job->requests);
+    if (failed < 0 && !is_there(s))
+        return failed;
+    if (!own_fd_holds(&l->memory.file))
+        return fail(
+            l, SWAGG_ERR_SYSTEM, CTL_APPLICATION,
+            "this program has closed the memory that the ranks of its host share: a program that closes "
+            "descriptors it did not open must do so before swagg_open");
+    if (s->rank != l->job->options.rank && !memory_lives(&l->memory, s->rank) && !is_there(s))
+        return fail_gone(l, s->rank,
+                         "has died: its process has ended, or closed descriptors that are not its own");
+    note_waits(l, since, now);
+    if (now >= v->deadline + (s->sums && l->plan.hosts > 1 ? OTHERS_MS * NS_PER_MS : 0))
+        return fail_deadline(l, s, v, now);
+    if (now >= v->warn_at)
+        warn(l, s, v, now);
+    return SWAGG_OK;
+}
+
+static void let_others_progress(struct level *l, uint64_t now)
+{
+    const struct client_options *o = &l->job->options;
+    if (!o->progress || now < l->progress_at)
+        return;
+    o->progress(o->progress_ctx);
+    l->progress_at = monotonic_ns() + SLICE_US * NS_PER_US;
+}
+
+/* Looks again and again for a moment, as long as no other program wants the CPU. */
+static bool spin(struct level *l, const struct local_step *s, uint64_t *now)
+{
+    spin_begin(&l->spin, 0, *now);
+    while (spin_may(&l->spin, *now)) {
+        if (is_there(s))
+            return true;
+        sched_yield();
+        const uint64_t after = monotonic_ns();
+        spin_offered(&l->spin, *now, after);
+        let_others_progress(l, *now = after);
+    }
+    return is_there(s);
+}
+
+/* Until the word has changed, or there is something else to be seen. */
+static int wait_for(struct level *l, const struct local_step *s, struct vigil *v)
+{
+    uint64_t now = monotonic_ns(), slice = SLICE_US * NS_PER_US;
+    const uint64_t since = now;
+    if (spin(l, s, &now))
+        return SWAGG_OK;
+    waits_begin(&l->job->local_waits, 0, since, since);
+    while (!is_there(s)) {
+        struct local_fault fault;
+        if (local_faulted(&l->member, &fault))
+            return follow_fault(l);
+        let_others_progress(l, now);
+        const uint64_t until = now + slice;
+        memory_sleep(s->word, s->value, earlier(slice, v->deadline > now ? v->deadline - now : slice));
+        now = monotonic_ns();
+        if (now > until + STANDSTILL_MS * NS_PER_MS)
+            v->deadline += now - until;
+        if (now < until)
+            continue;
+        const int rc = check(l, s, v, since, now);
+        if (rc < 0)
+            return rc;
+        if (!l->job->options.progress)
+            slice = earlier(2 * slice, SLICE_MAX_MS * NS_PER_MS);
+    }
+    return SWAGG_OK;
+}
+
+/* --- calls --- */
+
+/* Why the rail has failed, as the other ranks say it; else in its own words, which name its job. */
+static int fail_rail(struct level *l, int status)
+{
+    const size_t before = strlen("job '': ") + strlen(l->rail->options.job);
+    char own[CLIENT_TEXT_MAX], text[CTL_TEXT_MAX];
+    snprintf(own, sizeof own, "%s", swagg_last_error());
+    const int rc = hear_others(l, monotonic_ns() + WORLD_MS * NS_PER_MS);
+    if (rc < 0)
+        return rc;
+    snprintf(text, sizeof text, "%.*s", CTL_TEXT_MAX - 1, strlen(own) > before ? own + before : own);
+    return fail(l, status, status == SWAGG_ERR_DEADLINE ? CTL_DEADLINE : CTL_APPLICATION, text);
+}
+
+static int sum_by_rail(struct level *l, const struct local_step *s, const struct swagg_request *of)
+{
+    struct swagg_job *rail = l->rail;
+    struct swagg_request request =
+                             {
+                                 .job = rail,
+                                 .call = s->call,
+                                 .only = {.in = s->elements, .out = s->elements, .count = s->call.count},
+                                 .segments = &request.only,
+                                 .n = 1,
+                                 .began = of->began,
+                                 .deadline = of->deadline,
+                             },
+                         *only = &request;
+    int rc = requests_append(&rail->requests, &request);
+    if (rc == SWAGG_OK) {
+        await_any(rail, &only, 1);
+        rc = await_end(&request);
+    }
+    return rc < 0 ? fail_rail(l, rc) : SWAGG_OK;
+}
+
+static int fail_mismatch(struct level *l, const struct local_step *s)
+{
+    const struct swagg_job *job = l->job;
+    const struct xfer_mismatch m = {.your_rank = job->options.rank,
+                                    .peer_rank = s->rank,
+                                    .opening = true,
+                                    .yours = l->member.call,
+                                    .peers = s->call};
+    char text[DESCRIBE_MISMATCH_MAX];
+    describe_mismatch(&job->options.names, &m, job->options.format, text);
+    return fail(l, SWAGG_ERR_MISMATCH, CTL_MISMATCH, text);
+}
+
+bool level_takes(const struct swagg_job *job, const struct xfer_call *call, bool compressed)
+{
+    return job->level && (job->part_count == 0 || !compressed) &&
+           (call->collective == XFER_ALLREDUCE || call->collective == XFER_REDUCE);
+}
+
+/* 1: it goes on. */
+static int step_on(struct level *l, const struct swagg_request *r, struct vigil *v)
+{
+    struct local_step s;
+    const enum local_next next = local_go(&l->member, &s);
+    int rc = SWAGG_OK;
+    if (s.wake)
+        memory_wake(s.wake);
+    switch (next) {
+    case LOCAL_ON:
+        return 1;
+    case LOCAL_DONE:
+        return 0;
+    case LOCAL_WAIT:
+        rc = wait_for(l, &s, v);
+        break;
+    case LOCAL_RAIL:
+        if ((rc = sum_by_rail(l, &s, r)) == SWAGG_OK)
+            local_railed(&l->member);
+        break;
+    case LOCAL_MISMATCH:
+        return fail_mismatch(l, &s);
+    case LOCAL_GONE:
+        return fail_gone(l, s.rank, "has left the job");
+    case LOCAL_FAULT:
+        return follow_fault(l);
+    }
+    return rc < 0 ? rc : 1;
+}
+
+int level_call(struct swagg_job *job, struct swagg_request *r)
+{
+    struct level *l = job->level;
+    struct vigil v = {.call = &r->call,
+                      .began = r->began,
+                      .deadline = r->deadline,
+                      .warn_after = job->options.warn_after_ns,
+                      .warn_at = r->began + job->options.warn_after_ns};
+    uint64_t elements;
+    int rc;
+    xfer_segments_measure(r->segments, r->n, agg_element_size(r->call.type, r->call.op), &elements);
+    pthread_mutex_lock(&l->lock);
+    local_begin(&l->member, &r->call, r->segments, r->n);
+    while ((rc = step_on(l, r, &v)) > 0)
+        ;
+    pthread_mutex_unlock(&l->lock);
+    if (rc == 0)
+        job_count(job, &r->call, monotonic_ns() - r->began);
+    return rc;
+}
+
+void level_leave(struct swagg_job *job)
+{
+    struct level *l = job->level;
+    if (!l || job->owner != getpid())
+        return;
+    pthread_mutex_lock(&job->lock);
+    job->tell = (struct job_tell){0};
+    pthread_mutex_unlock(&job->lock);
+    local_sit(&l->member, LOCAL_LEFT);
+    wake_all(l);
+}
+
+void level_free(struct level *l)
+{
+    if (!l)
+        return;
+    memory_close(&l->memory);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}

@@ -1,0 +1,405 @@
+#include "local/meeting.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "random/splitmix.h"
+
+enum {
+    ANSWER_MS = 5000,   /* a leader that is silent for so long is not waited for; nor one that comes */
+    ATTEMPTS = 200,     /* to lead or to meet who leads, ... */
+    ATTEMPT_MS = 1,     /* ... with such pauses: between its bind and its listen, or while it goes */
+    LOOK_EVERY_MS = 50, /* whether the leader lives */
+    MAGIC = 0x53574c31,
+};
+
+/* What two ranks say to each other, in this order. */
+struct hello {
+    uint32_t magic, version;
+    uint64_t job;
+    uint16_t rank, size;
+};
+
+enum verdict { WELCOME, OTHER_JOB, OTHER_VERSION, OTHER_USER, SAME_PROCESS };
+
+struct welcome { /* with the memory's descriptor, if it is that */
+    uint32_t magic, verdict;
+    uint32_t leader;
+};
+
+struct proof {
+    uint64_t id;
+};
+
+static const char *const verdicts[] = {
+    [OTHER_JOB] = "who leads there is in another job",
+    [OTHER_VERSION] = "who leads there has another version of libswagg",
+    [OTHER_USER] = "who leads there is another user's process",
+    [SAME_PROCESS] = "a rank of this very process leads there",
+};
+
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = splitmix_hash(hash ^ ((const uint8_t *)bytes)[i]);
+    return hash;
+}
+
+/* The same for all ranks of the job, and for no other job. */
+static uint64_t hash_of(const struct client_options *o)
+{
+    const uid_t user = geteuid();
+    uint64_t hash = hash_bytes(o->size, o->job, strlen(o->job));
+    hash = hash_bytes(hash, &user, sizeof user);
+    for (unsigned i = 0; i < o->in_switch.n; i++)
+        hash = hash_bytes(hash, &o->in_switch.at[i].ip, sizeof o->in_switch.at[i].ip);
+    for (unsigned i = 0; i < o->in_servers.n; i++)
+        hash = hash_bytes(hash, &o->in_servers.at[i].ip, sizeof o->in_servers.at[i].ip);
+    return hash;
+}
+
+/* Returns the address's length; 0: the directory's name is too long. */
+static socklen_t address_of(struct meeting *m, const char *directory, struct sockaddr_un *a)
+{
+    *a = (struct sockaddr_un){.sun_family = AF_UNIX};
+    const size_t before = offsetof(struct sockaddr_un, sun_path);
+    int n;
+    if (directory[0] == '\0') {
+        n = snprintf(a->sun_path + 1, sizeof a->sun_path - 1, "swagg-%016llx", (unsigned long long)m->job);
+        return (socklen_t)(before + 1 + (size_t)n);
+    }
+    n = snprintf(a->sun_path, sizeof a->sun_path, "%s/swagg-%016llx", directory, (unsigned long long)m->job);
+    if (n >= (int)sizeof a->sun_path)
+        return 0;
+    memcpy(m->path, a->sun_path, sizeof m->path);
+    return (socklen_t)sizeof *a;
+}
+
+static int open_socket(void)
+{
+    const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd >= 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    }
+    return fd;
+}
+
+static bool peer_of(int fd, struct ucred *peer)
+{
+    socklen_t bytes = sizeof *peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, peer, &bytes) == 0;
+}
+
+static bool say(int fd, const void *bytes, size_t n)
+{
+    return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n;
+}
+
+static bool hear(int fd, void *bytes, size_t n)
+{
+    return recv(fd, bytes, n, 0) == (ssize_t)n;
+}
+
+/* --- who leads --- */
+
+static enum verdict judge(const struct meeting *m, int fd, const struct hello *h)
+{
+    struct ucred peer;
+    if (!peer_of(fd, &peer) || peer.uid != geteuid())
+        return OTHER_USER;
+    if (peer.pid == getpid())
+        return SAME_PROCESS;
+    if (h->magic != MAGIC || h->version != LOCAL_VERSION)
+        return OTHER_VERSION;
+    return h->job == m->job && h->size == m->size && h->rank < m->size ? WELCOME : OTHER_JOB;
+}
+
+static bool say_welcome(const struct meeting *m, int fd, enum verdict verdict)
+{
+    struct welcome w = {.magic = MAGIC, .verdict = verdict, .leader = m->rank};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec bytes = {.iov_base = &w, .iov_len = sizeof w};
+    struct msghdr message = {.msg_iov = &bytes, .msg_iovlen = 1};
+    if (verdict == WELCOME) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+        *c = (struct cmsghdr){
+            .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int))};
+        memcpy(CMSG_DATA(c), &m->memory.file.fd, sizeof(int));
+    }
+    return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof w;
+}
+
+/* One who comes. He shows that he has mapped the memory, and hears that this was seen: after that he says so
+ * to the job's other ranks. */
+static void meet_one(const struct meeting *m, int fd)
+{
+    const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
+    struct hello h;
+    struct proof p;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (!hear(fd, &h, sizeof h))
+        return;
+    const enum verdict verdict = judge(m, fd, &h);
+    if (say_welcome(m, fd, verdict) && verdict == WELCOME && hear(fd, &p, sizeof p) &&
+        p.id == m->memory.board->id)
+        say(fd, &p, sizeof p);
+}
+
+static void *meet(void *arg)
+{
+    struct meeting *m = arg;
+    for (;;) {
+        struct pollfd fds[] = {{.fd = m->stop.sleeper.fd, .events = POLLIN},
+                               {.fd = m->listener, .events = POLLIN}};
+        poll(fds, 2, -1);
+        if (fds[0].revents)
+            return NULL;
+        const int fd = fds[1].revents ? accept4(m->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+        if (fd >= 0) {
+            meet_one(m, fd);
+            close(fd);
+        }
+    }
+}
+
+/* Signals are the application's business: this thread takes none. */
+static int start_thread(struct meeting *m)
+{
+    sigset_t all, before;
+    int rc = waker_open(&m->stop);
+    if (rc < 0)
+        return rc;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = -pthread_create(&m->thread, NULL, meet, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    m->thread_runs = rc == 0;
+    return rc;
+}
+
+static int lead(struct meeting *m)
+{
+    int rc =
+        memory_make(&m->memory, local_board_bytes(m->size, LOCAL_BLOCK_BYTES), local_board_head(m->size));
+    m->leads = true;
+    m->leader = m->rank;
+    if (rc == 0)
+        rc = memory_live_as(&m->memory, m->rank);
+    if (rc == 0 && listen(m->listener, SOMAXCONN) < 0)
+        rc = -errno;
+    return rc < 0 ? rc : start_thread(m);
+}
+
+/* --- who comes after --- */
+
+/* The leader's answer: its descriptor, or -1, and why. */
+static int hear_welcome(struct meeting *m, int fd)
+{
+    struct welcome w = {0};
+    union {
+        struct cmsghdr head;
+        char room[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec bytes = {.iov_base = &w, .iov_len = sizeof w};
+    struct msghdr message = {
+        .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    const ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+    int memory = -1;
+    if (n > 0 && c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&memory, CMSG_DATA(c), sizeof memory);
+    if (memory >= 0 && n == sizeof w && w.magic == MAGIC && w.verdict == WELCOME && w.leader < m->size) {
+        m->leader = (uint16_t)w.leader;
+        return memory;
+    }
+    if (memory >= 0)
+        close(memory);
+    if (n == sizeof w && w.magic == MAGIC && w.verdict < sizeof verdicts / sizeof *verdicts &&
+        verdicts[w.verdict])
+        snprintf(m->why, sizeof m->why, "%s", verdicts[w.verdict]);
+    else
+        snprintf(m->why, sizeof m->why, "who leads there has not answered within %d s", ANSWER_MS / 1000);
+    return -1;
+}
+
+/* This rank is to be seen living before it is believed. */
+static bool take_part(struct meeting *m, int fd)
+{
+    const struct hello h = {
+        .magic = MAGIC, .version = LOCAL_VERSION, .job = m->job, .rank = m->rank, .size = m->size};
+    struct ucred peer;
+    struct proof p;
+    if (!peer_of(fd, &peer) || peer.uid != geteuid()) {
+        snprintf(m->why, sizeof m->why, "%s", verdicts[OTHER_USER]);
+        return false;
+    }
+    const int memory = say(fd, &h, sizeof h) ? hear_welcome(m, fd) : -1;
+    if (memory < 0)
+        return false;
+    int rc = memory_take(&m->memory, memory, local_board_head(m->size));
+    if (rc == 0)
+        rc = memory_live_as(&m->memory, m->rank);
+    if (rc < 0) {
+        snprintf(m->why, sizeof m->why, "its memory cannot be mapped: %s", strerror(-rc));
+        return false;
+    }
+    p.id = m->memory.board->id;
+    if (p.id != 0 && say(fd, &p, sizeof p) && hear(fd, &p, sizeof p))
+        return true;
+    snprintf(m->why, sizeof m->why, "who leads there has gone");
+    return false;
+}
+
+/* --- either --- */
+
+/* A socket's file may be that of a leader that was killed. */
+static bool remove_stale(const struct meeting *m)
+{
+    return m->path[0] != '\0' && unlink(m->path) == 0;
+}
+
+/* True: it is known whether this rank leads, takes part or is alone. */
+static bool attempt(struct meeting *m, const struct sockaddr_un *address, socklen_t bytes, bool last)
+{
+    const int fd = open_socket();
+    int rc;
+    if (fd < 0) {
+        snprintf(m->why, sizeof m->why, "no socket: %s", strerror(errno));
+        return true;
+    }
+    if (bind(fd, (const struct sockaddr *)address, bytes) == 0) {
+        m->listener = fd;
+        if ((rc = lead(m)) < 0)
+            snprintf(m->why, sizeof m->why, "no memory to share: %s", strerror(-rc));
+        return true;
+    }
+    const int error = errno;
+    if (error == EADDRINUSE && connect(fd, (const struct sockaddr *)address, bytes) == 0)
+        take_part(m, fd);
+    else if (error == EADDRINUSE && errno == ECONNREFUSED && !last)
+        goto again;
+    else
+        snprintf(m->why, sizeof m->why, "%s: %s", error == EADDRINUSE ? "nobody leads" : "no socket's name",
+                 strerror(error == EADDRINUSE ? errno : error));
+    close(fd);
+    return true;
+again:
+    close(fd);
+    return false;
+}
+
+static void go_alone(struct meeting *m)
+{
+    meeting_end(m);
+    memory_close(&m->memory);
+}
+
+void meeting_begin(struct meeting *m, const struct client_options *o)
+{
+    struct sockaddr_un address;
+    *m = (struct meeting){.memory = MEMORY_NONE,
+                          .rank = o->rank,
+                          .size = o->size,
+                          .listener = -1,
+                          .stop = WAKER_NONE,
+                          .job = hash_of(o)};
+    const socklen_t bytes = address_of(m, o->local.directory, &address);
+    if (bytes == 0) {
+        snprintf(m->why, sizeof m->why, "the directory's name is too long for a socket in it");
+        return;
+    }
+    for (unsigned i = 0; !attempt(m, &address, bytes, i == ATTEMPTS); i++) {
+        const struct timespec pause = {.tv_nsec = ATTEMPT_MS * (long)NS_PER_MS};
+        nanosleep(&pause, NULL);
+        if (i == ATTEMPTS / 2)
+            remove_stale(m);
+    }
+    if (m->why[0] != '\0')
+        go_alone(m);
+}
+
+void meeting_end(struct meeting *m)
+{
+    if (m->thread_runs) {
+        waker_wake(&m->stop);
+        pthread_join(m->thread, NULL);
+        m->thread_runs = false;
+    }
+    waker_close(&m->stop);
+    if (m->listener >= 0) {
+        close(m->listener);
+        remove_stale(m);
+    }
+    m->listener = -1;
+}
+
+static struct ctl_ranks missing_of(const struct meeting *m)
+{
+    struct ctl_ranks set = {0};
+    for (unsigned rank = 0; rank < m->size; rank++)
+        if (atomic_load(&m->memory.board->seats[rank].state.value) == LOCAL_AWAITED)
+            ctl_ranks_add(&set, rank);
+    return set;
+}
+
+/* The word that changes when one more has come; NULL: all have. */
+static struct local_word *next_to_come(struct meeting *m)
+{
+    struct local_board *board = m->memory.board;
+    if (!m->leads)
+        return atomic_load(&board->open.value) ? NULL : &board->open;
+    for (unsigned rank = 0; rank < m->size; rank++)
+        if (atomic_load(&board->seats[rank].state.value) == LOCAL_AWAITED)
+            return &board->seats[rank].state;
+    return NULL;
+}
+
+/* Only when nobody else is met is the meeting open to those who have come: the next job of this name meets
+ * anew. */
+int meeting_of_all(struct meeting *m, uint64_t deadline, struct ctl_ranks *missing)
+{
+    struct local_board *board = m->memory.board;
+    struct local_word *word;
+    atomic_store(&board->seats[m->rank].state.value, LOCAL_SEATED);
+    memory_wake(&board->seats[m->rank].state);
+    while ((word = next_to_come(m)) != NULL) {
+        if (monotonic_ns() >= deadline) {
+            *missing = missing_of(m);
+            return -ETIMEDOUT;
+        }
+        memory_sleep(word, 0, LOOK_EVERY_MS * NS_PER_MS);
+        if (!m->leads && !memory_lives(&m->memory, m->leader) && next_to_come(m) != NULL) {
+            *missing = (struct ctl_ranks){0};
+            ctl_ranks_add(missing, m->leader);
+            return -ESRCH;
+        }
+    }
+    meeting_end(m);
+    if (m->leads) {
+        atomic_store(&board->open.value, 1);
+        memory_wake(&board->open);
+    }
+    return 0;
+}
+
+void meeting_close(struct meeting *m)
+{
+    meeting_end(m);
+    memory_close(&m->memory);
+}

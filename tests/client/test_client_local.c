@@ -1,0 +1,492 @@
+/* Ranks of one host sum in its memory, and hosts by rails. A rank is a process here; hosts are told apart by
+ * the directories in which their ranks meet, so nothing but files needs to be apart. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "random.h"
+#include "reference.h"
+#include "unit.h"
+
+enum { RANKS_MAX = 8, TEXT = 400 };
+
+/* What the processes tell the test. */
+struct told {
+    atomic_int calls; /* that rank 0 has made */
+    atomic_int gate;  /* ranks that have come to it */
+    struct {
+        int opened, status;
+        char text[TEXT];
+        char warned[TEXT]; /* the first line that the library has warned with */
+        struct swagg_stats stats;
+    } rank[RANKS_MAX];
+};
+
+struct ranks {
+    struct swagg_options options;
+    int size, host[RANKS_MAX];
+    int (*work)(struct crew_member *m, struct told *told);
+    int absent; /* this one never comes; -1: all do */
+    struct told *told;
+    pid_t pid[RANKS_MAX];
+};
+
+static char base[64];
+
+static void directory_of(int host, char path[128])
+{
+    snprintf(path, 128, "%s/%d", base, host);
+}
+
+static void make_directories(void)
+{
+    char path[128];
+    snprintf(base, sizeof base, "/tmp/swagg-local-XXXXXX");
+    if (!mkdtemp(base))
+        abort();
+    for (int host = 0; host < RANKS_MAX; host++) {
+        directory_of(host, path);
+        mkdir(path, 0700);
+    }
+}
+
+/* They are empty, whatever happened. */
+static void remove_directories(void)
+{
+    char path[128];
+    for (int host = 0; host < RANKS_MAX; host++) {
+        directory_of(host, path);
+        CU_ASSERT_EQUAL(rmdir(path), 0);
+    }
+    CU_ASSERT_EQUAL(rmdir(base), 0);
+}
+
+EACH_TEST(make_directories, remove_directories)
+
+/* ls NULL: there is no switch. */
+static struct ranks ranks_of(int size, const int host[], const struct loop_switch *ls, const char *job)
+{
+    struct ranks r = {.size = size, .absent = -1};
+    if (ls)
+        r.options = crew_of(size, ls, job, NULL, NULL).options;
+    else
+        r.options =
+            (struct swagg_options){.struct_size = sizeof r.options, .job = job, .join_timeout_ms = 300000};
+    memcpy(r.host, host, (size_t)size * sizeof *host);
+    r.told = mmap(NULL, sizeof *r.told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return r;
+}
+
+struct teller {
+    struct told *told;
+    int rank;
+};
+
+static void note_warning(void *ctx, enum swagg_log_level level, const char *line)
+{
+    const struct teller *t = ctx;
+    if (level <= SWAGG_LOG_WARN && t->told->rank[t->rank].warned[0] == '\0')
+        snprintf(t->told->rank[t->rank].warned, TEXT, "%s", line);
+}
+
+static void be_rank(struct ranks *r, int rank)
+{
+    char directory[128];
+    struct crew crew = {.size = r->size};
+    struct crew_member m = {.crew = &crew, .rank = rank};
+    struct teller teller = {r->told, rank};
+    struct swagg_options options = r->options;
+    closefrom(3); /* the switch's sockets are not to outlive it here */
+    options.rank = rank;
+    options.size = r->size;
+    directory_of(r->host[rank], directory);
+    options.local_directory = directory;
+    options.log = note_warning;
+    options.log_ctx = &teller;
+    int rc = r->told->rank[rank].opened = swagg_open(&m.job, &options);
+    if (rc == 0)
+        rc = r->work(&m, r->told);
+    snprintf(r->told->rank[rank].text, TEXT, "%s", rc < 0 ? swagg_last_error() : "");
+    r->told->rank[rank].status = rc;
+    r->told->rank[rank].stats = SWAGG_STATS_INIT;
+    if (m.job)
+        swagg_get_stats(m.job, &r->told->rank[rank].stats);
+    swagg_close(m.job);
+    _exit(0);
+}
+
+static void start(struct ranks *r)
+{
+    for (int rank = 0; rank < r->size; rank++)
+        if (rank != r->absent && (r->pid[rank] = fork()) == 0)
+            be_rank(r, rank);
+}
+
+static void await_all(struct ranks *r)
+{
+    for (int rank = 0; rank < r->size; rank++)
+        if (rank != r->absent)
+            waitpid(r->pid[rank], NULL, 0);
+}
+
+static void finish(struct ranks *r)
+{
+    munmap(r->told, sizeof *r->told);
+}
+
+static void expect_success(const struct ranks *r)
+{
+    for (int rank = 0; rank < r->size; rank++) {
+        CU_ASSERT_EQUAL(r->told->rank[rank].status, 0);
+        if (r->told->rank[rank].status != 0)
+            printf("\n    rank %d: %d: %s\n", rank, r->told->rank[rank].status, r->told->rank[rank].text);
+    }
+}
+
+static bool expect(const struct ranks *r, int rank, int status, const char *words)
+{
+    const bool is = r->told->rank[rank].status == status;
+    CU_ASSERT(is);
+    if (!is)
+        printf("\n    rank %d: %d: %s\n", rank, r->told->rank[rank].status, r->told->rank[rank].text);
+    CU_ASSERT(says(r->told->rank[rank].text, words));
+    return is;
+}
+
+static const struct {
+    int size, host[RANKS_MAX];
+} placements[] = {
+    {2, {0, 0}},          {4, {0, 0, 0, 0}}, {4, {0, 0, 1, 1}}, {6, {0, 1, 2, 2, 1, 0}},
+    {5, {0, 0, 0, 1, 2}}, {3, {0, 1, 2}},
+};
+enum { PLACEMENTS = sizeof placements / sizeof *placements };
+
+static int sum_all_pairs(struct crew_member *m, struct told *told)
+{
+    static const size_t counts[] = {0, 1, 45, 5000, 300003};
+    int rc = 0;
+    (void)told;
+    for (unsigned code = 0; (code = reference_next(code)) != 0;)
+        for (size_t c = (code + seed) % 3; rc == 0 && c < sizeof counts / sizeof *counts; c += 3) {
+            const struct tensor t = {.type = agg_code_type(code),
+                                     .op = agg_code_op(code),
+                                     .count = counts[c],
+                                     .seed = seed,
+                                     .round = true};
+            /* what is made up and compared here takes far longer than the call */
+            if (counts[c] > 1000 && (code / 3 + seed) % 8 != 0 && code != agg_code(SWAGG_F32, SWAGG_SUM))
+                continue;
+            /* averages of halves are rounded on each host (docs/libswagg.md) */
+            if (t.op == SWAGG_AVG && (t.type == SWAGG_F16 || t.type == SWAGG_BF16))
+                continue;
+            rc = crew_sum(m, &t, code % 5 == 2 ? (int)(code % (unsigned)m->crew->size) : -1, code % 2);
+        }
+    return rc == 0 ? crew_sum_vector(m, 50, 77) : rc;
+}
+
+TEST(every_operation_is_summed_wherever_ranks_are)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 0; p < PLACEMENTS; p++) {
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, ls, "pairs");
+        r.work = sum_all_pairs;
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+TEST(one_host_needs_no_switch)
+{
+    for (unsigned p = 0; p < 2; p++) {
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, NULL, "alone");
+        r.work = sum_all_pairs;
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        for (int rank = 0; rank < r.size; rank++)
+            CU_ASSERT_EQUAL(r.told->rank[rank].stats.packets_sent, 0);
+        finish(&r);
+    }
+}
+
+static int sum_one(struct crew_member *m, struct told *told)
+{
+    (void)told;
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1 << 20, .seed = seed, .round = true}, -1,
+                    false);
+}
+
+static uint64_t packets_of(const struct ranks *r)
+{
+    uint64_t packets = 0;
+    for (int rank = 0; rank < r->size; rank++)
+        packets += r->told->rank[rank].stats.packets_sent;
+    return packets;
+}
+
+TEST(a_host_sends_one_sum)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    uint64_t packets[2];
+    for (int off = 0; off < 2; off++) {
+        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "one sum");
+        r.work = sum_one;
+        r.options.local = off ? SWAGG_LOCAL_OFF : SWAGG_LOCAL_AUTO;
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        packets[off] = packets_of(&r);
+        finish(&r);
+    }
+    CU_ASSERT(packets[0] < packets[1] * 6 / 10);
+    loop_switch_stop(ls);
+}
+
+TEST(numbers_and_protocols_go_by_rails)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (enum swagg_numbers numbers = SWAGG_NUMBERS_INT32; numbers <= SWAGG_NUMBERS_FP16; numbers++) {
+        struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "numbers");
+        r.work = sum_one;
+        r.options.numbers = numbers;
+        start(&r);
+        await_all(&r);
+        for (int rank = 0; rank < 4; rank++) {
+            CU_ASSERT(r.told->rank[rank].status == 0 ||
+                      r.told->rank[rank].status == WRONG_SUM); /* it is rounded */
+            CU_ASSERT_EQUAL(r.told->rank[rank].opened, 0);
+        }
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int sum_for_long(struct crew_member *m, struct told *told)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0; i++) {
+        const struct tensor t = {.type = SWAGG_I32, .count = i % 3 ? 5 : 400000, .seed = seed};
+        rc = crew_sum(m, &t, -1, i % 2);
+        if (m->rank == 0)
+            atomic_fetch_add(&told->calls, 1);
+    }
+    return rc;
+}
+
+static void await_calls(const struct told *told, int calls)
+{
+    while (atomic_load(&told->calls) < calls)
+        sleep_ms(1);
+}
+
+static bool is_alone(const struct ranks *r, int rank)
+{
+    int here = 0;
+    for (int other = 0; other < r->size; other++)
+        here += r->host[other] == r->host[rank];
+    return here == 1;
+}
+
+/* At random moments. Nobody returns a wrong sum, everybody hears who it was. */
+TEST(who_is_killed_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    uint64_t rng = seed;
+    for (unsigned i = 0; i < 3 * PLACEMENTS; i++) {
+        const unsigned p = i % PLACEMENTS;
+        const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "killed");
+        char name[32];
+        if (is_alone(&r, dies)) { /* the switch is to miss it, as ever */
+            munmap(r.told, sizeof *r.told);
+            continue;
+        }
+        r.work = sum_for_long;
+        start(&r);
+        await_calls(r.told, 1 + (int)rng_below(&rng, 20));
+        sleep_ms((long)rng_below(&rng, 10));
+        kill(r.pid[dies], SIGKILL);
+        await_all(&r);
+        snprintf(name, sizeof name, "rank %d", dies);
+        for (int rank = 0; rank < r.size; rank++)
+            if (rank != dies)
+                expect(&r, rank, SWAGG_ERR_LOST, name);
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int sum_but_the_last(struct crew_member *m, struct told *told)
+{
+    int rc = 0;
+    if (m->rank == m->crew->size - 1)
+        while (atomic_load(&told->gate) < m->crew->size - 1)
+            sleep_ms(1);
+    else
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+    atomic_fetch_add(&told->gate, 1);
+    return rc;
+}
+
+TEST(who_is_late_is_named_at_the_deadline_and_before)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 1; p < 3; p++) {
+        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "late");
+        r.work = sum_but_the_last;
+        r.options.call_timeout_ms = 3000;
+        r.options.warn_after_ms = 500;
+        start(&r);
+        await_all(&r);
+        for (int rank = 0; rank < 3; rank++) {
+            const int status = r.told->rank[rank].status;
+            CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
+            CU_ASSERT(says(r.told->rank[rank].text, "rank 3"));
+        }
+        CU_ASSERT(says(r.told->rank[2].warned, p == 1 ? "rank 3" : "rank 3 of host 1"));
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int call_another(struct crew_member *m, struct told *told)
+{
+    (void)told;
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = m->rank == 1 ? 7 : 8, .seed = seed}, -1,
+                    false);
+}
+
+TEST(different_calls_are_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 0; p < 3; p++) {
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "other");
+        r.work = call_another;
+        start(&r);
+        await_all(&r);
+        for (int rank = 0; rank < r.size; rank++) {
+            expect(&r, rank, SWAGG_ERR_MISMATCH, "rank 1");
+            CU_ASSERT(says(r.told->rank[rank].text, "allreduce of 7 float32 (sum)"));
+            CU_ASSERT(says(r.told->rank[rank].text, "allreduce of 8 float32 (sum)"));
+        }
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int abort_it(struct crew_member *m, struct told *told)
+{
+    if (m->rank == m->crew->size - 1) {
+        swagg_abort(m->job, "the test wants it");
+        return 0;
+    }
+    (void)told;
+    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+static int leave(struct crew_member *m, struct told *told)
+{
+    (void)told;
+    return m->rank == 0
+               ? 0
+               : crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 1000, .seed = seed}, -1, false);
+}
+
+TEST(who_aborts_or_leaves_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 0; p < 3; p++) {
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "aborts");
+        const int last = r.size - 1;
+        char said[64];
+        r.work = abort_it;
+        start(&r);
+        await_all(&r);
+        snprintf(said, sizeof said, "rank %d aborted: the test wants it", last);
+        for (int rank = 0; rank < last; rank++)
+            expect(&r, rank, SWAGG_ERR_ABORTED, said);
+        finish(&r);
+
+        r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "leaves");
+        r.work = leave;
+        start(&r);
+        await_all(&r);
+        for (int rank = 1; rank < r.size; rank++)
+            expect(&r, rank, SWAGG_ERR_LOST, "rank 0");
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+TEST(who_does_not_come_is_named)
+{
+    struct ranks r = ranks_of(3, (int[]){0, 0, 0}, NULL, "absent");
+    r.work = sum_one;
+    r.absent = 1;
+    r.options.join_timeout_ms = 500;
+    start(&r);
+    await_all(&r);
+    for (int rank = 0; rank < 3; rank += 2)
+        expect(&r, rank, SWAGG_ERR_DEADLINE, "rank 1");
+    finish(&r);
+}
+
+static int sum_over_a_restart(struct crew_member *m, struct told *told)
+{
+    int rc = 0;
+    for (int i = 0; rc == 0 && i < 30; i++) {
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_I32, .count = 100000, .seed = seed}, -1, false);
+        if (m->rank == 0)
+            atomic_fetch_add(&told->calls, 1);
+    }
+    return rc;
+}
+
+TEST(a_restart_of_the_switch_is_not_noticed)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "restart");
+    r.work = sum_over_a_restart;
+    start(&r);
+    await_calls(r.told, 5);
+    loop_switch_kill(ls);
+    loop_switch_revive(ls);
+    await_all(&r);
+    expect_success(&r);
+    finish(&r);
+    loop_switch_stop(ls);
+}
+
+static int sum_little(struct crew_member *m, struct told *told)
+{
+    (void)told;
+    return crew_sum(m, &(struct tensor){.type = SWAGG_I32, .count = 5, .seed = seed}, -1, false);
+}
+
+/* One after the other, as fast as each rank can: no meeting is taken for the next one. */
+TEST(jobs_of_one_name_follow_one_another)
+{
+    for (int i = 0; i < 20; i++) {
+        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, NULL, "again");
+        r.work = sum_little;
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        finish(&r);
+    }
+}
+
+int main(void)
+{
+    seed_from_environment();
+    return unit_main();
+}
