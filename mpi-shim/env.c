@@ -50,6 +50,7 @@ static const struct variable variables[] = {
     {"SWAGG_COMPRESSION_BITS", "thc_bits", NUMBER, THC, 0, {0}},
     {"SWAGG_FEEDBACK", "feedback", WORD, THC, 0, {0}},
     {"SWAGG_UPLINK", "uplink", WORD, NO_PARTNER, 0, {0}},
+    {"SWAGG_LOCAL", "local", WORD, NO_PARTNER, 0, {0}},
     {"SWAGG_LOG", NULL, WORD, NO_PARTNER, OWN(log),
      {.words = levels, .otherwise = "`warn`",
       .meaning = "what is told on stderr; from `info` on, every rank has a summary, and rank 0 the "

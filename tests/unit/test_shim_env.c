@@ -238,10 +238,11 @@ TEST(what_is_written_is_read_back)
     char written[512];
     CU_ASSERT_EQUAL(read_one("HOME=/root"), 0);
     CU_ASSERT_EQUAL(settings_write(&s, written, sizeof written), 0);
-    CU_ASSERT_STRING_EQUAL(
-        written, " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
-                 " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor SWAGG_UPLINK=configured "
-                 "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
+    CU_ASSERT_STRING_EQUAL(written,
+                           " SWAGG_PROTOCOL=switchml SWAGG_MODE=ordered SWAGG_CHECKSUM=none"
+                           " SWAGG_NUMBERS=native SWAGG_COMPRESSION=none SWAGG_FEEDBACK=tensor "
+                           "SWAGG_UPLINK=configured SWAGG_LOCAL=auto "
+                           "SWAGG_LOG=warn SWAGG_REDUCE=complete SWAGG_FALLBACK=error SWAGG_DISABLE=0");
     char *environment[] = {"SWAGG_SWITCH=10.0.0.254",
                            "SWAGG_MIN_BYTES=64K",
                            "SWAGG_MODE=arrival",
