@@ -5,7 +5,7 @@ archive=$1
 
 allowed=(
     memcpy memmove memset memcmp # chunks, headers, bitmaps
-    strcmp strlen                # names of jobs and of kernels
+    strcmp strncmp strlen        # names of jobs and of kernels
     snprintf vsnprintf           # messages, into the caller's buffer
     __cpu_model __cpu_features2  # libgcc's: which vector kernels this CPU runs
     __popcountdi2                # libgcc's: ranks in a bitmap, where the CPU may lack the instruction

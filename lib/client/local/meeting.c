@@ -370,6 +370,21 @@ static struct local_word *next_to_come(struct meeting *m)
     return NULL;
 }
 
+static void proclaim(struct local_board *board, enum local_opening opening)
+{
+    atomic_store(&board->open.value, (uint32_t)opening);
+    memory_wake(&board->open);
+}
+
+/* Where the leader does, the others hear it before they see that it has gone. */
+static int give_up(struct meeting *m, struct ctl_ranks *missing)
+{
+    *missing = missing_of(m);
+    if (m->leads)
+        proclaim(m->memory.board, LOCAL_GIVEN_UP);
+    return -ETIMEDOUT;
+}
+
 /* Only when nobody else is met is the meeting open to those who have come: the next job of this name meets
  * anew. */
 int meeting_of_all(struct meeting *m, uint64_t deadline, struct ctl_ranks *missing)
@@ -379,10 +394,8 @@ int meeting_of_all(struct meeting *m, uint64_t deadline, struct ctl_ranks *missi
     atomic_store(&board->seats[m->rank].state.value, LOCAL_SEATED);
     memory_wake(&board->seats[m->rank].state);
     while ((word = next_to_come(m)) != NULL) {
-        if (monotonic_ns() >= deadline) {
-            *missing = missing_of(m);
-            return -ETIMEDOUT;
-        }
+        if (monotonic_ns() >= deadline)
+            return give_up(m, missing);
         memory_sleep(word, 0, LOOK_EVERY_MS * NS_PER_MS);
         if (!m->leads && !memory_lives(&m->memory, m->leader) && next_to_come(m) != NULL) {
             *missing = (struct ctl_ranks){0};
@@ -391,11 +404,9 @@ int meeting_of_all(struct meeting *m, uint64_t deadline, struct ctl_ranks *missi
         }
     }
     meeting_end(m);
-    if (m->leads) {
-        atomic_store(&board->open.value, 1);
-        memory_wake(&board->open);
-    }
-    return 0;
+    if (m->leads)
+        proclaim(board, LOCAL_OPEN);
+    return atomic_load(&board->open.value) == LOCAL_GIVEN_UP ? give_up(m, missing) : 0;
 }
 
 void meeting_close(struct meeting *m)

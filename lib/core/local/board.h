@@ -75,8 +75,11 @@ struct local_seat {
     alignas(64) struct local_fault fault; /* read by others once the board's has this rank's number */
 };
 
+/* Whether all ranks that there will be have their seats. */
+enum local_opening { LOCAL_CLOSED = 0, LOCAL_OPEN, LOCAL_GIVEN_UP };
+
 struct local_board {
-    alignas(64) struct local_word open; /* 1: all ranks that there will be have their seats */
+    alignas(64) struct local_word open; /* enum local_opening */
     struct local_word fault;            /* a local rank, plus 1: see its seat; 0: all is well */
     uint64_t id;                        /* whose memory it is; not 0 */
     struct local_seat seats[];
