@@ -251,6 +251,12 @@ step "a killed one's record of a network namespace goes with the namespace"
 records() { # of interface 77
     find /run/swagg -name "merging-*-77" -exec grep -lx "namespace $elsewhere" {} +
 }
+sees_all_processes() { # a sandbox may hide in which namespaces some are; then a record stays, to be safe
+    local process
+    for process in /proc/[0-9]*; do
+        readlink "$process/ns/net" >/dev/null || [ ! -d "$process" ] || return
+    done
+}
 starts_anew() {
     net_swagg_start "$NET_DIR/other.yaml"
     net_swagg_stop
@@ -271,7 +277,12 @@ expect_equal "records while the namespace is there" "$(records | wc -l)" 1
 rm -f "/run/swagg/$NET_ID-else.ctl"
 ip netns delete "$NET_ID-else"
 starts_anew
-expect_equal "records once it is gone" "$(records | wc -l)" 0
+if sees_all_processes; then
+    expect_equal "records once it is gone" "$(records | wc -l)" 0
+else
+    echo "  not checked: some processes here do not let root see their network namespace"
+    records | xargs -r rm -f
+fi
 
 step "an interface whose MTU is too small is refused, and it is said how to mend it"
 ip -n "$NET_ID-sw" link set p1 mtu 1400
