@@ -333,17 +333,15 @@ TEST(what_atp_has_not_is_refused)
                                        .job = "job",
                                        .size = 2,
                                        .protocol = SWAGG_PROTOCOL_ATP};
-    struct swagg_options bad[7] = {good, good, good, good, good, good, good};
-    static const char *const named[] = {"options.numbers",       "options.reduce",    "options.protocol",
-                                        "options.server_ip",     "options.switch_ip", "options.compression",
-                                        "options.ranks_per_rack"};
+    struct swagg_options bad[6] = {good, good, good, good, good, good};
+    static const char *const named[] = {"options.numbers",   "options.reduce",      "options.protocol",
+                                        "options.server_ip", "options.compression", "options.ranks_per_rack"};
     bad[0].checksum = SWAGG_CHECKSUM_CRC32C, bad[0].numbers = SWAGG_NUMBERS_FP16;
     bad[1].reduce = SWAGG_REDUCE_BUFFERED;
     bad[2].protocol = (enum swagg_protocol)3;
     bad[3].server_ip = "10.0.0";
-    bad[4].switch_ip = NULL;
-    bad[5].compression = SWAGG_COMPRESSION_THC;
-    bad[6].ranks_per_rack = 65;
+    bad[4].compression = SWAGG_COMPRESSION_THC;
+    bad[5].ranks_per_rack = 65;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct swagg_job *job;
         CU_ASSERT_EQUAL(swagg_open(&job, &bad[i]), SWAGG_ERR_ARGUMENT);

@@ -558,10 +558,10 @@ component)
     # It can be chosen, and left out; nobody is asked where nobody names a switch, and says why if asked.
     run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority -1 "$of_library-progress" || fail "failed with the component left out"
     says '^swagg' 0
-    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS && run_mpi "${shim[@]}" "$of_library-progress") ||
+    (unset SWAGG_LOCAL SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS && run_mpi "${shim[@]}" "$of_library-progress") ||
         fail "failed where nobody asked for swagg"
     says 'swagg' 0
-    (unset SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS &&
+    (unset SWAGG_LOCAL SWAGG_MIN_BYTES SWAGG_ANSWER_TIMEOUT_MS SWAGG_JOIN_TIMEOUT_MS &&
         run_mpi "${shim[@]}" --mca coll_base_verbose 1 "$of_library-progress") || fail "failed where somebody asks why"
     says 'coll:swagg: no switch is named' 4
     run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority 1 --mca coll_base_verbose 1 "$of_library-progress" ||

@@ -108,7 +108,6 @@ def mistakes(rank, server):
     raises(swagg.Error, 'did you mean "protocol"?', swagg.Job, protcol="atp")
     raises(swagg.Error, "must be one of switchml, atp, auto", swagg.Job, protocol="other")
     raises(swagg.Error, "it must be a number", swagg.Job, size="three")
-    raises(swagg.Error, "switch_ip is missing", swagg.Job, job="x", rank=0, size=1)
     with job(server, "mistakes", rank, call_timeout_ms=ranks.PATIENCE_S * 1000) as j:
         raises(TypeError, "cannot be summed", swagg.allreduce, j, np.array(["text"]))
         raises(TypeError, "has no band", swagg.allreduce, j, np.ones(3), "band")
