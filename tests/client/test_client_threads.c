@@ -24,9 +24,8 @@ static int one_sum(struct crew_member *m)
 /* The membership thread stands still, as it seems, from its first look at its socket on, until the thread
  * that opens the job has received what came there. */
 static struct {
-    bool on; /* set before there are other threads */
     pthread_t opener;
-    atomic_bool begun, over;
+    atomic_bool on, begun, over;
 } standstill;
 
 ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags)

@@ -6,7 +6,6 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 begin_with_swagg hosts "timers: {lost_after_ms: 10000}"
-PAIRS='((0,4),(1,5),(2,6),(3,7))' # who is on a host: floats are added rank after rank there, and then host after host
 
 step "eight ranks of an MPI program on four hosts: two on each, two rails"
 out=$(net_mpirun 8 -x "LD_PRELOAD=$NET_BUILD/mpi-shim/libswagg-mpi.so" -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_ANSWER_TIMEOUT_MS=60000 \
@@ -21,7 +20,7 @@ members() { # JOB: how many the switch has
 }
 
 step "swaggctl shows the job, and its rails, whose members are the hosts"
-ranks_start eight 8 --until-told --largest 300K --pause 5 --seed 3 --order "$PAIRS"
+ranks_start eight 8 --until-told --largest 300K --pause 5 --seed 3
 ranks_say 60 open
 expect_equal "ranks of the job" "$(members eight)" 8
 for rail in 0 1; do
@@ -46,7 +45,7 @@ shared() { # what of ranks' memory and meetings has a name
 # Its peers on the host see it at once, and tell the others.
 for dies in 5 0 7; do
     step "rank $dies is killed: all others are told which one, and nothing is left"
-    ranks_start "killed$dies" 8 --calls 1000000 --seed "$dies" --order "$PAIRS"
+    ranks_start "killed$dies" 8 --calls 1000000 --seed "$dies"
     ranks_say 60 open
     sums_go_on 200
     kill -KILL "${RANK_PID[dies]}"

@@ -57,9 +57,20 @@ rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
     RANK_PID[rank]=$!
 }
 
+# The order in which floats are added where hosts have several ranks: rank after rank on a host, then host after host.
+ranks_order() { # SIZE
+    local host order=""
+    for ((host = 0; host < NET_HOSTS && host < $1; host++)); do
+        order+=",($(seq -s, "$host" "$NET_HOSTS" $(($1 - 1))))"
+    done
+    echo "(${order:1})"
+}
+
+# Sums are expected in the order of hosts unless an --order is given.
 ranks_start() { # JOB SIZE [ARGUMENT...]
     local job=$1 size=$2 rank
     shift 2
+    [ "$size" -le "$NET_HOSTS" ] || set -- --order "$(ranks_order "$size")" "$@"
     RANK_PID=()
     for ((rank = 0; rank < size; rank++)); do
         rank_start "$job" "$rank" "$size" "$@"
