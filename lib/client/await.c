@@ -11,7 +11,14 @@ enum { PROGRESS_US = 500 }; /* between calls of options.progress of a thread tha
 struct wanted {
     struct swagg_request *const *requests;
     size_t n;
+    bool (*enough)(void *ctx); /* NULL: nothing else is wanted */
+    void *ctx;
 };
+
+static bool is_enough(const struct wanted *w)
+{
+    return w->enough && w->enough(w->ctx);
+}
 
 /* One that has ended; n: none has. With either lock. */
 static size_t find_ended(const struct wanted *w)
@@ -26,7 +33,7 @@ static bool has_ended(struct swagg_job *job, void *ctx)
 {
     const struct wanted *w = ctx;
     (void)job;
-    return find_ended(w) < w->n;
+    return find_ended(w) < w->n || is_enough(w);
 }
 
 /* With the lock of the requests: this thread drives no more. What was posted at the last moment is for
@@ -81,19 +88,25 @@ static void sleep_until_changed(struct swagg_job *job)
     pthread_mutex_lock(&q->lock);
 }
 
-size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n)
+size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[], size_t n,
+                    bool (*enough)(void *ctx), void *ctx)
 {
     struct requests *q = &job->requests;
-    struct wanted wanted = {requests, n};
+    struct wanted wanted = {requests, n, enough, ctx};
     size_t i;
     pthread_mutex_lock(&q->lock);
-    while ((i = find_ended(&wanted)) == n)
+    while ((i = find_ended(&wanted)) == n && !is_enough(&wanted))
         if (q->driving)
             sleep_until_changed(job);
         else
             drive_as_one(job, has_ended, &wanted, false);
     pthread_mutex_unlock(&q->lock);
     return i;
+}
+
+size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n)
+{
+    return await_any_or(job, requests, n, NULL, NULL);
 }
 
 void await_push(struct swagg_job *job)

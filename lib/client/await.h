@@ -7,6 +7,9 @@
 
 /* Returns when one of them has ended: which, of n; n > 0. */
 size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n);
+/* The same; or n, once `enough` says so, which is asked now and then. */
+size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[], size_t n,
+                    bool (*enough)(void *ctx), void *ctx);
 
 /* Has a posted call leave: what the window lets out, unless a thread drives already, which is told. */
 void await_push(struct swagg_job *job);

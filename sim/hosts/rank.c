@@ -224,6 +224,37 @@ static void succeed(struct hosts_rank *r)
     r->phase = RANK_COMPUTING;
 }
 
+/* --- the rail --- */
+
+/* One share after the other; that calls follow one another within a stream is simulated with the stream's own
+ * application. */
+static void feed_rail(struct hosts_rank *r)
+{
+    const struct local_step *share = &r->share[r->given % 2];
+
+    if (r->given != r->summed || r->given == r->asked)
+        return;
+    r->given++;
+    rail_sum(&r->rail, &share->call, share->elements, r->deadline);
+}
+
+static void ask_rail(struct hosts_rank *r)
+{
+    r->share[r->asked++ % 2] = r->step;
+    if (r->asked - r->told > 2)
+        oracle_fail(&r->world->oracle, "%s: more than two shares are being summed", r->name);
+    feed_rail(r);
+}
+
+/* Sleeps; the rail wakes it. */
+static void wait_for_rail(struct hosts_rank *r)
+{
+    if (r->rail_failed)
+        fail_by_rail(r);
+    else
+        soon(r, SLICE_MAX_MS * MS);
+}
+
 /* --- turns --- */
 
 /* Sleeps; who is awaited may be dead, time over, or the rail have failed. */
@@ -245,8 +276,14 @@ static void wait(struct hosts_rank *r)
 
 static void step(struct hosts_rank *r)
 {
+    feed_rail(r);
+    if (r->at_rail && r->summed != r->told) {
+        r->told++;
+        local_railed(&r->member);
+    }
     const enum local_next next = local_go(&r->member, &r->step);
 
+    r->at_rail = next == LOCAL_RAILING;
     if (next != LOCAL_WAIT)
         r->slice = SLICE_MIN_US * US;
     switch (next) {
@@ -254,10 +291,10 @@ static void step(struct hosts_rank *r)
         wait(r);
         return;
     case LOCAL_RAIL:
-        r->phase = RANK_RAILING;
-        r->summed = false;
-        soon(r, SLICE_MAX_MS * MS);
-        rail_sum(&r->rail, &r->step.call, r->step.elements, r->deadline);
+        ask_rail(r);
+        break;
+    case LOCAL_RAILING:
+        wait_for_rail(r);
         return;
     case LOCAL_DONE:
         succeed(r);
@@ -309,23 +346,6 @@ static void open(struct hosts_rank *r)
     }
 }
 
-static void look_at_rail(struct hosts_rank *r)
-{
-    struct local_fault fault;
-
-    if (r->summed) {
-        local_railed(&r->member);
-        r->phase = RANK_CALLING;
-        next_step(r);
-    } else if (local_faulted(&r->member, &fault)) {
-        fail(r, NULL);
-    } else if (r->rail_failed) {
-        fail_by_rail(r);
-    } else {
-        soon(r, SLICE_MAX_MS * MS);
-    }
-}
-
 static void on_turn(void *ctx, uint64_t at)
 {
     struct hosts_rank *r = ctx;
@@ -350,7 +370,7 @@ static void on_turn(void *ctx, uint64_t at)
             soon(r, r->world->scenario->compute_ns);
         break;
     default:
-        look_at_rail(r);
+        break;
     }
 }
 
@@ -359,7 +379,7 @@ static void on_rail(void *ctx, enum rail_said what)
     struct hosts_rank *r = ctx;
 
     r->open |= what == RAIL_OPEN;
-    r->summed |= what == RAIL_SUMMED;
+    r->summed += what == RAIL_SUMMED;
     r->rail_failed |= what == RAIL_FAILED;
     if (r->phase < RANK_OVER && r->phase != RANK_COMPUTING)
         soon(r, r->world->scenario->step_ns);

@@ -8,7 +8,7 @@
 #include "hosts/scenario.h"
 #include "local/board.h"
 
-enum rank_phase { RANK_OPENING, RANK_COMPUTING, RANK_CALLING, RANK_RAILING, RANK_OVER, RANK_DEAD };
+enum rank_phase { RANK_OPENING, RANK_COMPUTING, RANK_CALLING, RANK_OVER, RANK_DEAD };
 
 struct hosts_rank {
     struct hosts_world *world;
@@ -18,9 +18,12 @@ struct hosts_rank {
     uint64_t rng, wake_at, steps, deadline, slice;
     struct local_member member;
     struct local_step step;
-    bool has_rail, open, summed, rail_failed;
+    bool has_rail, open, rail_failed;
     struct rail rail;
-    unsigned call, begun; /* in progress, or next; calls that it has begun */
+    struct local_step share[2];          /* what the rail is to sum, of an even and an odd one */
+    unsigned asked, given, summed, told; /* so many shares: by the board, to the rail, by it, to the board */
+    bool at_rail;                        /* the board waits for it */
+    unsigned call, begun;                /* in progress, or next; calls that it has begun */
     bool failed;
     struct local_fault why;
     struct xfer_segment tensor;

@@ -13,6 +13,7 @@
  *   -DAHEAD       a rank copies a block in without waiting for what was in its place
  *   -DONE_PLACE   there is one place for blocks and sums, not two
  *   -DUNRAILED    a share is told before its rail is done
+ *   -DBLINDLY     the next block's share is added, while the rail sums, though not all ranks have copied it in
  *   -DUNCOMPARED  calls are not compared
  *   -DUNWATCHED   who waits does not see that the other is dead
  */
@@ -131,15 +132,15 @@ inline copy_in(index)
 }
 
 /* That all have come, and, at a call's first block, call the same. */
-inline gather()
+inline gather(b)
 {
     other = 0;
     do
     :: other < AWAITED ->
-        AWAIT(in, other, block + index);
+        AWAIT(in, other, block + b);
 #ifndef UNCOMPARED
         if
-        :: atomic { index == 0 && order[other * 2 + block % 2] != call -> raise(0); failed[me] = true; goto over }
+        :: atomic { b == 0 && order[other * 2 + block % 2] != call -> raise(0); failed[me] = true; goto over }
         :: else
         fi;
 #endif
@@ -149,19 +150,31 @@ inline gather()
     other = 0
 }
 
-inline check_areas()
+inline check_areas(b)
 {
     other = 0;
     do
-    :: other < N -> assert(area[AT(other, block + index)] == IS(block + index, call)); other++ /* what is added is whole */
+    :: other < N -> assert(area[AT(other, block + b)] == IS(block + b, call)); other++ /* what is added is whole */
     :: else -> break
     od;
     other = 0
 }
 
+inline add_share(b)
+{
+    STEP(check_areas(b); sums[AT(me, block + b)] = 0);
+    REST(check_areas(b))
+}
+
+#ifdef BLINDLY
+#define MAY_ADD(b) true
+#else
+#define MAY_ADD(b) ALL_IN(block + (b))
+#endif
+
 proctype rank(byte me)
 {
-    byte call, at, block, index, other, ahead;
+    byte call, at, block, index, added, other, ahead;
 
     do
     :: at == CALLS -> break
@@ -180,16 +193,16 @@ proctype rank(byte me)
             :: !differs -> differs = true; differing = at; call = (call == 1 -> SMALL : 1)
             fi;
 #endif
-            index = 0
+            index = 0; added = 0
         }
         copy_in(0);
         if
         :: LENGTH(call) == 1 && me >= SHARERS(call) && !ADDS_ALONE(call)
-        :: else -> gather()
+        :: else -> gather(0)
         fi;
         if
         :: ADDS_ALONE(call) ->
-            STEP(check_areas()); REST(check_areas())
+            STEP(check_areas(0)); REST(check_areas(0))
         :: else ->
             do
             :: index == LENGTH(call) -> break
@@ -210,27 +223,34 @@ proctype rank(byte me)
                 if
                 :: me < SHARERS(call) ->
                     if
-                    :: index > 0 -> gather()
-                    :: else
+                    :: added > index
+                    :: else ->
+                        if
+                        :: index > 0 -> gather(index)
+                        :: else
+                        fi;
+                        add_share(index);
+                        added = index + 1
                     fi;
-                    STEP(check_areas(); sums[AT(me, block + index)] = 0);
 #ifdef HOSTS
 #ifdef UNRAILED
                     summed[me] = block + index + 1;
 #endif
+                    /* The rail sums in place; meanwhile the next block may be added, and follows. */
                     if
-                    :: atomic { true -> check_areas() } /* added: now the rail sums in place */
-                    MAY_DIE
+                    :: atomic { added == index + 1 && added < LENGTH(call) && MAY_ADD(added) -> skip };
+                        add_share(added);
+                        added++
+                    :: true
+                    MAY_DIE OR_FAULT
                     fi;
                     if
                     :: atomic { give_ups < GIVE_UPS -> give_ups++; raise(0); failed[me] = true; goto over }
                     :: true
                     MAY_DIE
                     fi;
-                    REST(sums[AT(me, block + index)] = IS(block + index, call));
-#else
-                    REST(check_areas(); sums[AT(me, block + index)] = IS(block + index, call));
 #endif
+                    REST(sums[AT(me, block + index)] = IS(block + index, call));
                     STEP(summed[me] = block + index + 1; printf("rank %d has made its share of block %d\n", me, block + index))
                 :: else
                 fi;
@@ -258,12 +278,12 @@ proctype rank(byte me)
             :: ADDS_ALONE(call) || me >= SHARERS(call) -> summed[me] = block
             :: else
             fi;
-            at++; index = 0
+            at++; index = 0; added = 0
         }
     od;
 over:
     atomic {
-        call = 0; at = 0; block = 0; index = 0; other = 0; ahead = 0;
+        call = 0; at = 0; block = 0; index = 0; added = 0; other = 0; ahead = 0;
         if
         :: dead[me]
         :: else -> ended[me] = true; left[me] = true

@@ -18,6 +18,8 @@ struct rig {
     struct local_member member[RIG_RANKS];
     struct xfer_segment segments[RIG_RANKS][RIG_SEGMENTS];
     struct local_step step[RIG_RANKS];
+    struct local_step railing[RIG_RANKS][2]; /* what the rails have, an even and an odd share */
+    unsigned begun[RIG_RANKS], railed[RIG_RANKS], told[RIG_RANKS];
     enum local_next at[RIG_RANKS];
     bool dead[RIG_RANKS]; /* makes no more steps */
 };
@@ -59,28 +61,27 @@ static inline void rig_begin(struct rig *rig, unsigned rank, const struct xfer_c
     rig->at[rank] = LOCAL_ON;
 }
 
-/* Once all hosts have come to it, in what is the switch's way: host after host. */
+/* What all hosts have given to it, in what is the switch's way: host after host. */
 static inline void rig_rail(struct rig *rig, unsigned rail)
 {
     const void *in[RIG_RANKS];
-    unsigned rank[RIG_RANKS];
-    const struct local_step *first = NULL;
+    struct local_step *step[RIG_RANKS];
 
     for (unsigned host = 0; host < rig->plan.hosts; host++) {
-        rank[host] = local_plan_rank(&rig->plan, host, rail);
-        const struct local_step *step = &rig->step[rank[host]];
-        if (rig->at[rank[host]] != LOCAL_RAIL)
+        const unsigned rank = local_plan_rank(&rig->plan, host, rail);
+        if (rig->railed[rank] == rig->begun[rank])
             return;
-        first = first ? first : step;
-        CU_ASSERT_EQUAL(memcmp(&step->call, &first->call, sizeof step->call), 0);
-        in[host] = step->elements;
+        step[host] = &rig->railing[rank][rig->railed[rank] % 2];
+        CU_ASSERT_EQUAL(memcmp(&step[host]->call, &step[0]->call, sizeof step[0]->call), 0);
+        in[host] = step[host]->elements;
     }
-    const unsigned code = agg_code(first->call.type, first->call.op);
-    const size_t bytes = first->call.count * agg_code_bytes(code);
+    const struct xfer_call *call = &step[0]->call;
+    const unsigned code = agg_code(call->type, call->op);
+    const size_t bytes = call->count * agg_code_bytes(code);
     uint8_t *out = malloc(bytes + 1), *swapped[RIG_RANKS];
     for (unsigned host = 0; host < rig->plan.hosts; host++) {
         swapped[host] = malloc(bytes + 1);
-        agg_kernels_scalar.convert[first->call.type](swapped[host], in[host], bytes);
+        agg_kernels_scalar.convert[call->type](swapped[host], in[host], bytes);
         in[host] = swapped[host];
     }
     if (bytes > 0)
@@ -89,28 +90,45 @@ static inline void rig_rail(struct rig *rig, unsigned rail)
         !agg_is_wide(&agg_kernels_scalar.operations[code]))
         agg_kernels_scalar.operations[code].finish(out, out, rig->plan.hosts, bytes);
     for (unsigned host = 0; host < rig->plan.hosts; host++) {
-        if (xfer_gives(first->call.collective, first->call.root, host))
-            agg_kernels_scalar.convert[first->call.type](rig->step[rank[host]].elements, out, bytes);
+        if (xfer_gives(call->collective, call->root, host))
+            agg_kernels_scalar.convert[call->type](step[host]->elements, out, bytes);
         else
-            memset(rig->step[rank[host]].elements, 0xee, bytes);
-        local_railed(&rig->member[rank[host]]);
-        rig->at[rank[host]] = LOCAL_ON;
+            memset(step[host]->elements, 0xee, bytes);
+        rig->railed[local_plan_rank(&rig->plan, host, rail)]++;
         free(swapped[host]);
     }
     free(out);
 }
 
-/* One step of one rank; true: something was done. */
+static inline bool rig_waits(const struct rig *rig, unsigned rank)
+{
+    return rig->at[rank] == LOCAL_WAIT || rig->at[rank] == LOCAL_RAILING;
+}
+
+/* One step of one rank; true: something was done. The rail sums when it likes: told is how many shares of it
+ * the rank has been told of. */
 static inline bool rig_go(struct rig *rig, unsigned rank)
 {
     const enum local_next before = rig->at[rank];
+    struct local_member *m = &rig->member[rank];
+    bool told = false;
 
-    if (rig->dead[rank] || (before != LOCAL_ON && before != LOCAL_WAIT))
+    if (rig->dead[rank] || (before != LOCAL_ON && !rig_waits(rig, rank)))
         return false;
-    rig->at[rank] = local_go(&rig->member[rank], &rig->step[rank]);
-    if (rig->at[rank] == LOCAL_RAIL)
-        rig_rail(rig, rig->plan.number[rank]);
-    return before != LOCAL_WAIT || rig->at[rank] != LOCAL_WAIT;
+    if (before == LOCAL_RAILING && rig->told[rank] != rig->railed[rank]) {
+        rig->told[rank]++;
+        local_railed(m);
+        told = true;
+    }
+    rig->at[rank] = local_go(m, &rig->step[rank]);
+    if (rig->at[rank] == LOCAL_RAIL) {
+        rig->railing[rank][rig->begun[rank]++ % 2] = rig->step[rank];
+        CU_ASSERT(rig->begun[rank] - rig->told[rank] <= 2);
+        rig->at[rank] = LOCAL_ON;
+        rig_rail(rig, m->me);
+        return true;
+    }
+    return told || !rig_waits(rig, rank) || rig->at[rank] != before;
 }
 
 /* Steps of any rank, until nobody can make one. */

@@ -368,26 +368,50 @@ static int fail_rail(struct level *l, int status)
     return fail(l, status, status == SWAGG_ERR_DEADLINE ? CTL_DEADLINE : CTL_APPLICATION, text);
 }
 
-static int sum_by_rail(struct level *l, const struct local_step *s, const struct swagg_request *of)
+/* It follows what is being summed, in the same stream. */
+static int begin_rail(struct level *l, const struct local_step *s, const struct swagg_request *of)
 {
-    struct swagg_job *rail = l->rail;
-    struct swagg_request request =
-                             {
-                                 .job = rail,
-                                 .call = s->call,
-                                 .only = {.in = s->elements, .out = s->elements, .count = s->call.count},
-                                 .segments = &request.only,
-                                 .n = 1,
-                                 .began = of->began,
-                                 .deadline = of->deadline,
-                             },
-                         *only = &request;
-    int rc = requests_append(&rail->requests, &request);
-    if (rc == SWAGG_OK) {
-        await_any(rail, &only, 1);
-        rc = await_end(&request);
-    }
-    return rc < 0 ? fail_rail(l, rc) : SWAGG_OK;
+    struct swagg_request *r = &l->railing[l->begun % 2];
+    *r = (struct swagg_request){
+        .job = l->rail,
+        .call = s->call,
+        .only = {.in = s->elements, .out = s->elements, .count = s->call.count},
+        .segments = &r->only,
+        .n = 1,
+        .began = of->began,
+        .deadline = of->deadline,
+    };
+    const int rc = requests_append(&l->rail->requests, r);
+    if (rc < 0)
+        return fail_rail(l, rc);
+    l->begun++;
+    return SWAGG_OK;
+}
+
+static bool has_changed(void *ctx)
+{
+    const struct local_step *s = ctx;
+    return s->word && is_there(s);
+}
+
+/* Goes on with the rail until the oldest share is summed, or the word of the step has changed: 1 or 0, or the
+ * job's failure. */
+static int drive_rail(struct level *l, struct local_step *s)
+{
+    struct swagg_request *oldest = &l->railing[l->railed % 2];
+    if (await_any_or(l->rail, &oldest, 1, has_changed, s) > 0)
+        return 0;
+    l->railed++;
+    const int rc = await_end(oldest);
+    return rc < 0 ? fail_rail(l, rc) : 1;
+}
+
+/* A call that has failed leaves nothing in the rail, which has failed with it. */
+static void end_rail(struct level *l)
+{
+    struct local_step nothing = {0};
+    while (l->railed != l->begun)
+        (void)drive_rail(l, &nothing);
 }
 
 static int fail_mismatch(struct level *l, const struct local_step *s)
@@ -426,7 +450,10 @@ static int step_on(struct level *l, const struct swagg_request *r, struct vigil 
         rc = wait_for(l, &s, v);
         break;
     case LOCAL_RAIL:
-        if ((rc = sum_by_rail(l, &s, r)) == SWAGG_OK)
+        rc = begin_rail(l, &s, r);
+        break;
+    case LOCAL_RAILING:
+        if ((rc = drive_rail(l, &s)) > 0)
             local_railed(&l->member);
         break;
     case LOCAL_MISMATCH:
@@ -454,6 +481,7 @@ int level_call(struct swagg_job *job, struct swagg_request *r)
     local_begin(&l->member, &r->call, r->segments, r->n);
     while ((rc = step_on(l, r, &v)) > 0)
         ;
+    end_rail(l);
     pthread_mutex_unlock(&l->lock);
     if (rc == 0)
         job_count(job, &r->call, monotonic_ns() - r->began);

@@ -122,7 +122,7 @@ static void add(struct local_member *m, uint8_t *out, uint32_t block, size_t at,
 
 /* --- where a call is --- */
 
-enum phase { COPY_FIRST, GATHER, COPY_AHEAD, ADD, RAIL, TELL, COLLECT };
+enum phase { COPY_FIRST, GATHER, COPY_AHEAD, ADD, RAIL, RAILING, TELL, COLLECT };
 
 static uint32_t number(const struct local_member *m, uint64_t index)
 {
@@ -135,10 +135,10 @@ static size_t bytes_of(const struct local_member *m, uint64_t index)
     return left < m->block_bytes ? (size_t)left : m->block_bytes;
 }
 
-/* What this rank adds of the block at hand, in bytes. */
-static struct local_share my_share(const struct local_member *m)
+/* What this rank adds of a block, in bytes. */
+static struct local_share my_share(const struct local_member *m, uint64_t index)
 {
-    const struct local_share s = local_share_of(bytes_of(m, m->index) / m->element, m->adders, m->me, GRAIN);
+    const struct local_share s = local_share_of(bytes_of(m, index) / m->element, m->adders, m->me, GRAIN);
     return (struct local_share){s.first * m->element, s.count * m->element};
 }
 
@@ -170,7 +170,7 @@ void local_begin(struct local_member *m, const struct xfer_call *call, const str
     m->element = agg_element_size(call->type, call->op);
     m->bytes = call->count * m->element;
     m->blocks = m->bytes == 0 ? 1 : (m->bytes + m->block_bytes - 1) / m->block_bytes;
-    m->index = 0;
+    m->index = m->added = 0;
     m->takes = xfer_gives(call->collective, call->root, m->rank_of[m->me]);
     m->small = m->plan->hosts == 1 && is_small(m);
     m->adders = choose_adders(m);
@@ -238,8 +238,8 @@ static bool has_come(const struct local_word *word, uint32_t number)
     return (int32_t)(atomic_load_explicit(&word->value, memory_order_acquire) - number) > 0;
 }
 
-/* A rank is awaited, unless it has come meanwhile. */
-static enum local_next await(struct local_member *m, bool sums, struct local_step *step)
+/* A rank is awaited, unless it has come meanwhile: with this block, or its share of it. */
+static enum local_next await(struct local_member *m, uint64_t index, bool sums, struct local_step *step)
 {
     struct local_seat *seat = &m->board->seats[m->next];
     const bool left = atomic_load_explicit(&seat->state.value, memory_order_acquire) == LOCAL_LEFT;
@@ -248,7 +248,7 @@ static enum local_next await(struct local_member *m, bool sums, struct local_ste
     step->value = atomic_load_explicit(&step->word->value, memory_order_acquire);
     step->sums = sums;
     step->rank = m->rank_of[m->next];
-    if ((int32_t)(step->value - number(m, m->index)) > 0)
+    if ((int32_t)(step->value - number(m, index)) > 0)
         return LOCAL_ON;
     if (!left)
         return LOCAL_WAIT;
@@ -259,9 +259,9 @@ static enum local_next await(struct local_member *m, bool sums, struct local_ste
 static enum local_next gather(struct local_member *m, struct local_step *step)
 {
     for (; m->next < m->locals; m->next++) {
-        if (!has_come(&m->board->seats[m->next].in, number(m, m->index)))
-            return await(m, false, step);
-        const struct xfer_call other = m->index == 0 ? theirs(m, m->next) : m->call;
+        if (!has_come(&m->board->seats[m->next].in, number(m, m->added)))
+            return await(m, m->added, false, step);
+        const struct xfer_call other = m->added == 0 ? theirs(m, m->next) : m->call;
         if (!same_call(&m->call, &other)) {
             step->rank = m->rank_of[m->next];
             step->call = other;
@@ -293,14 +293,26 @@ static enum local_next end(struct local_member *m)
     return LOCAL_DONE;
 }
 
+/* Where the sums of its share of a block are. */
+static uint8_t *my_sums(const struct local_member *m, uint64_t index)
+{
+    return sums_of(m, number(m, index)) + my_share(m, index).first;
+}
+
+/* Whether the rail has the share of a block; that of an empty call has it, too, so that hosts wait for one
+ * another. */
+static bool goes_by_rail(const struct local_member *m, uint64_t index)
+{
+    return m->plan->hosts > 1 && (my_share(m, index).count > 0 || m->bytes == 0);
+}
+
 static enum local_next add_share(struct local_member *m)
 {
-    const struct local_share share = my_share(m);
-    uint8_t *sums = sums_of(m, number(m, m->index)) + share.first;
+    const struct local_share share = my_share(m, m->added);
 
     if (share.count > 0)
-        add(m, sums, number(m, m->index), share.first, share.count);
-    m->phase = m->plan->hosts == 1 || (share.count == 0 && m->bytes > 0) ? TELL : RAIL;
+        add(m, my_sums(m, m->added), number(m, m->added), share.first, share.count);
+    m->phase = RAIL;
     return LOCAL_ON;
 }
 
@@ -310,30 +322,56 @@ static uint16_t label_of(const struct local_member *m)
     uint64_t hash = splitmix_hash(m->call.count);
 
     hash = splitmix_hash(hash ^ ((uint64_t)m->call.root << 32 | m->call.seq));
-    return (uint16_t)splitmix_hash(hash ^ ((uint64_t)m->me << 48 | m->index));
+    return (uint16_t)splitmix_hash(hash ^ ((uint64_t)m->me << 48 | m->added));
 }
 
 static enum local_next ask_rail(struct local_member *m, struct local_step *step)
 {
-    const struct local_share share = my_share(m);
+    const uint64_t index = m->added;
+    const bool goes = goes_by_rail(m, index);
 
-    step->elements = sums_of(m, number(m, m->index)) + share.first;
-    step->call =
-        (struct xfer_call){.collective = m->call.collective,
-                           .type = m->call.type,
-                           .op = m->divides ? AGG_SUM : m->call.op,
-                           .root = m->call.collective == XFER_REDUCE ? m->plan->host[m->call.root] : 0,
-                           .count = share.count / m->element,
-                           .label = label_of(m)};
-    return LOCAL_RAIL;
+    if (goes) {
+        step->elements = my_sums(m, index);
+        step->call =
+            (struct xfer_call){.collective = m->call.collective,
+                               .type = m->call.type,
+                               .op = m->divides ? AGG_SUM : m->call.op,
+                               .root = m->call.collective == XFER_REDUCE ? m->plan->host[m->call.root] : 0,
+                               .count = my_share(m, index).count / m->element,
+                               .label = label_of(m)};
+    }
+    m->added++;
+    m->phase = RAILING;
+    return goes ? LOCAL_RAIL : LOCAL_ON;
+}
+
+/* While the rail sums the block at hand, the next one is added up and follows it, as soon as all ranks have
+ * copied it in. */
+static enum local_next go_ahead(struct local_member *m, struct local_step *step)
+{
+    enum local_next next;
+
+    step->word = NULL;
+    if (!goes_by_rail(m, m->index)) {
+        m->next = 0;
+        m->phase = TELL;
+        return LOCAL_ON;
+    }
+    if (m->added > m->index + 1 || m->added == m->blocks)
+        return LOCAL_RAILING;
+    next = gather(m, step);
+    if (next == LOCAL_DONE)
+        m->phase = ADD;
+    return next == LOCAL_DONE ? LOCAL_ON : next == LOCAL_WAIT ? LOCAL_RAILING : next;
 }
 
 void local_railed(struct local_member *m)
 {
-    const struct local_share share = my_share(m);
+    const size_t bytes = my_share(m, m->index).count;
 
-    if (m->divides && share.count > 0)
-        divide(m, sums_of(m, number(m, m->index)) + share.first, share.count);
+    if (m->divides && bytes > 0)
+        divide(m, my_sums(m, m->index), bytes);
+    m->next = 0;
     m->phase = TELL;
 }
 
@@ -341,7 +379,7 @@ static enum local_next collect(struct local_member *m, struct local_step *step)
 {
     for (; m->next < m->adders; m->next++)
         if (!has_come(&m->board->seats[m->next].summed, number(m, m->index)))
-            return await(m, true, step);
+            return await(m, m->index, true, step);
     const struct xfer_pieces block = pieces(m, true);
     if (m->takes && block.bytes > 0)
         xfer_pieces_scatter(&block, sums_of(m, number(m, m->index)), agg_convert_same);
@@ -370,17 +408,24 @@ enum local_next local_go(struct local_member *m, struct local_step *step)
             add_small(m);
             return end(m);
         }
-        m->phase = m->index == 0 ? COPY_AHEAD : ADD;
+        m->phase = m->added == 0 ? COPY_AHEAD : ADD;
         return LOCAL_ON;
     case COPY_AHEAD:
         if (m->index + 1 < m->blocks)
             copy_in(m, m->index + 1, step);
-        m->phase = !is_adder(m) ? COLLECT : m->index == 0 ? ADD : GATHER;
+        if (!is_adder(m))
+            m->phase = COLLECT;
+        else if (m->added > m->index)
+            m->phase = RAILING;
+        else
+            m->phase = m->index == 0 ? ADD : GATHER;
         return LOCAL_ON;
     case ADD:
         return add_share(m);
     case RAIL:
         return ask_rail(m, step);
+    case RAILING:
+        return go_ahead(m, step);
     case TELL:
         store(&m->board->seats[m->me].summed, number(m, m->index) + 1, step);
         m->phase = COLLECT;
@@ -398,7 +443,7 @@ struct ctl_ranks local_awaited(const struct local_member *m)
 
     for (unsigned local = 0; local < (sums ? m->adders : m->locals); local++) {
         const struct local_seat *seat = &m->board->seats[local];
-        if (!has_come(sums ? &seat->summed : &seat->in, number(m, m->index)))
+        if (sums ? !has_come(&seat->summed, number(m, m->index)) : !has_come(&seat->in, number(m, m->added)))
             ctl_ranks_add(&set, m->rank_of[local]);
     }
     return set;

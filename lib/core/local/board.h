@@ -3,9 +3,10 @@
  *
  * A call goes block by block. Each rank copies its block into its area of the memory; some of them, the
  * *adders*, sum a share of the block over all areas, in the order of local ranks; where the job has other
- * hosts, an adder's rail sums that share over the hosts; then each rank that is to have the sum copies it
- * out. A call that is small on a job's only host is shorter: each rank copies its tensor in, and adds up all
- * of them itself.
+ * hosts, an adder's rail sums that share over the hosts, while the ranks copy the next block in, and the
+ * adder adds that up, too, and hands it to its rail; then each rank that is to have the sum copies it out. A
+ * call that is small on a job's only host is shorter: each rank copies its tensor in, and adds up all of them
+ * itself.
  *
  * Steps. Each rank has two counters on the board, in and summed: the number of the first block that it has
  * not copied in, and of the first whose share it has not made. Both only grow, modulo 2^32, are stored with
@@ -14,7 +15,7 @@
  *   - areas and results have two places, for even and odd blocks;
  *   - an adder of block b has seen in > b of all ranks, and a rank copies b in once it has done with b - 1,
  *     or, within one call, once it has copied b - 1 in and done with b - 2. So nobody reads the results of
- *     b - 2 any more, in whose place those of b come;
+ *     b - 2 any more, in whose place those of b come, while the rails may still sum b - 1;
  *   - a rank copies b in once all adders have made their share of b - 2 (it has copied that out), or has seen
  *     in > b - 1 of all ranks, which then have done with b - 2: nobody reads its area of b - 2 any more.
  *
@@ -87,7 +88,7 @@ struct local_board {
 
 /* The usual bytes of a block; how long a call may be, and no longer than a block, that each rank adds up
  * itself, or that goes by one rail. */
-enum { LOCAL_BLOCK_BYTES = 1 << 20, LOCAL_SMALL_BYTES = 1 << 13 };
+enum { LOCAL_BLOCK_BYTES = 1 << 19, LOCAL_SMALL_BYTES = 1 << 13 };
 
 /* Bytes of the memory for so many ranks of a host, with blocks of so many bytes, a multiple of 4096. All zero
  * is how it begins, but for id. */
@@ -112,6 +113,7 @@ struct local_member {
     size_t segment_count, element;
     uint64_t bytes, blocks;
     uint64_t index; /* of the block at hand */
+    uint64_t added; /* an adder's: the first block whose share it has not added; its rail has those before */
     bool takes;     /* this rank is to have the sum */
     bool small;     /* each rank adds up all of it itself */
     uint8_t phase;
@@ -135,7 +137,9 @@ void local_begin(struct local_member *m, const struct xfer_call *call, const str
 enum local_next {
     LOCAL_ON,       /* call local_go again */
     LOCAL_WAIT,     /* sleep until the word changes */
-    LOCAL_RAIL,     /* sum a share over the hosts, then call local_railed */
+    LOCAL_RAIL,     /* begin to sum a share over the hosts, then call local_go again */
+    LOCAL_RAILING,  /* wait for the oldest share that is being summed, then call local_railed; or, once the
+                       word has changed, local_go */
     LOCAL_DONE,     /* the call is over */
     LOCAL_MISMATCH, /* another rank has called something else */
     LOCAL_GONE,     /* another rank has left, which is awaited */
@@ -144,7 +148,7 @@ enum local_next {
 
 struct local_step {
     struct local_word *wake; /* its sleepers are to be woken; NULL: nobody is */
-    struct local_word *word; /* LOCAL_WAIT: sleep as long as it has this value */
+    struct local_word *word; /* LOCAL_WAIT: sleep as long as it has this value; LOCAL_RAILING: may be NULL */
     uint32_t value;
     bool sums;     /* LOCAL_WAIT: what is awaited is the other's share, not its block */
     uint16_t rank; /* LOCAL_WAIT, MISMATCH, GONE: the job's, who is awaited or has left or called that */
@@ -155,7 +159,7 @@ struct local_step {
 /* Does the next piece of work, which is one copy or one sum, and says how to go on. */
 enum local_next local_go(struct local_member *m, struct local_step *step);
 
-/* The share is summed over the hosts. */
+/* The oldest share that is being summed over the hosts is; of two at most. */
 void local_railed(struct local_member *m);
 
 /* The ranks, the job's, whose step the call is waiting for. */
