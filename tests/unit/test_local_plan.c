@@ -75,6 +75,7 @@ TEST(members_of_a_rail_become_hosts)
         {"rank 1 has left", "host 1 (ranks 2 and 3) has left"},
         {"waiting for ranks 0 and 2", "waiting for host 0 (ranks 0 and 1) and host 2 (rank 4)"},
         {"ranks 0-2, then", "host 0 (ranks 0 and 1), host 1 (ranks 2 and 3), host 2 (rank 4), then"},
+        {"ranks 0, 1 and 2 more", "host 0 (ranks 0 and 1), host 1 (ranks 2 and 3) and 2 more"},
         {"host 1 (ranks 2 and 3) has left", "host 1 (ranks 2 and 3) has left"},
         {"rank 7 is none, rank x neither; no rank", "rank 7 is none, rank x neither; no rank"},
         {"rank 0, which", "host 0 (ranks 0 and 1), which"},

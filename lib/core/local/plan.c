@@ -106,16 +106,29 @@ static unsigned number_at(const char *text, const char **end)
 
 static bool begins_with(const char *text, const char *word)
 {
-    while (*word != '\0' && *text == *word)
-        text++, word++;
-    return *word == '\0';
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* What joins a list's next number to those before it; empty: there is none, "12 more" only counts. */
+static const char *join_at(const char *text)
+{
+    static const char *const between[] = {", ", " and "};
+    const char *end;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const char *const number = text + strlen(between[i]);
+        if (!begins_with(text, between[i]))
+            continue;
+        number_at(number, &end);
+        if (end > number && !begins_with(end, " more"))
+            return between[i];
+    }
+    return "";
 }
 
 /* "0, 2 and 5-7" (ctl_ranks_text) as hosts; returns where it ends. */
 static const char *put_hosts(struct writer *w, const struct local_plan *plan, const char *list)
 {
-    static const char *const between[] = {", ", " and "};
-
     for (const char *at = list;;) {
         const char *end;
         const unsigned first = number_at(at, &end);
@@ -128,15 +141,11 @@ static const char *put_hosts(struct writer *w, const struct local_plan *plan, co
             put(w, ", ", host > first ? 2 : 0);
             put_host(w, plan, host);
         }
-        const char *next = end, *join = "";
-        for (unsigned i = 0; i < 2; i++)
-            if (begins_with(end, between[i]) && end[strlen(between[i])] >= '0' &&
-                end[strlen(between[i])] <= '9')
-                next = end + strlen(join = between[i]);
-        if (next == end)
+        const char *const join = join_at(end);
+        if (*join == '\0')
             return end;
         put(w, join, strlen(join));
-        at = next;
+        at = end + strlen(join);
     }
 }
 
