@@ -179,19 +179,19 @@ void local_name_hosts(const struct local_plan *plan, const char *text, char *out
     }
 }
 
-const char *local_rail_name(const char *job, unsigned rail, char name[LOCAL_NAME_MAX])
+const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX])
 {
     enum { BEHIND = 8, HASH = 9 }; /* "~rail123", "~" and eight digits */
     const size_t length = strlen(job);
     uint64_t hash = length;
 
-    if (length + BEHIND < LOCAL_NAME_MAX) {
-        snprintf(name, LOCAL_NAME_MAX, "%s~rail%u", job, rail);
+    if (length + BEHIND < CTL_NAME_MAX) {
+        snprintf(name, CTL_NAME_MAX, "%s~rail%u", job, rail);
         return name;
     }
     for (size_t i = 0; i < length; i++)
         hash = splitmix_hash(hash ^ (uint8_t)job[i]);
-    snprintf(name, LOCAL_NAME_MAX, "%.*s~%08x~rail%u", LOCAL_NAME_MAX - 1 - BEHIND - HASH, job,
+    snprintf(name, CTL_NAME_MAX, "%.*s~%08x~rail%u", CTL_NAME_MAX - 1 - BEHIND - HASH, job,
              (unsigned)(uint32_t)hash, rail);
     return name;
 }

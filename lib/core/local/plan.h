@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/control.h"
 #include "wire/ranks.h"
 
 /* The version of what ranks of one host agree on (board.h: its layout, the length of a block, who sums what).
@@ -56,7 +57,6 @@ void local_name_hosts(const struct local_plan *plan, const char *text, char *out
 
 /* The name of a rail's job, of at most CTL_NAME_MAX - 1 characters: "train-1~rail0". A name that is too long
  * for that is cut, and gets a hash of the whole. */
-enum { LOCAL_NAME_MAX = 48 };
-const char *local_rail_name(const char *job, unsigned rail, char name[LOCAL_NAME_MAX]);
+const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX]);
 
 #endif
