@@ -3,6 +3,7 @@
 #define SWAGG_TESTS_FUZZ_GIVEN_H
 
 #include "fuzz.h"
+#include "kernels/kernels.h"
 #include "protocol/jobs.h"
 #include "protocol/protocol.h"
 #include "wire/switchml.h"
@@ -48,6 +49,20 @@ static inline void take_faults(struct input *in, uint8_t odd, struct sml_packet 
         p->size_code = take8(in) & 15;
     if (odd & 8)
         p->slot = take8(in);
+}
+
+/* Whether a contribution is as long as the first one; where empty ones count, as those that have elements:
+ * the first gets the length of the first that has any. skip: bytes before the elements. */
+static inline bool has_its_length(struct sml_packet *first, const struct sml_packet *p, size_t skip,
+                                  bool empties)
+{
+    if (p->body_bytes == first->body_bytes || !empties)
+        return p->body_bytes == first->body_bytes;
+    if (first->body_bytes == skip)
+        first->body_bytes = p->body_bytes;
+    else if (p->body_bytes != skip)
+        return false;
+    return agg_kernels_scalar.operations[p->e0].finish == NULL;
 }
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "carry.h"
 #include "fuzz.h"
+#include "given.h"
 #include "look_up.h"
 #include "reference.h"
 #include "switchml/labels.h"
@@ -142,19 +143,6 @@ static void reduce(const struct world *w, const struct slot *s, size_t skip, siz
         op->finish(out, out, n, bytes);
 }
 
-/* Whether the length of a contribution is that of the others; with empty ones those that have elements. */
-static bool has_its_length(const struct world *w, struct slot *s, const struct sml_packet *p, size_t skip)
-{
-    const bool empty = p->body_bytes == skip;
-    if (p->body_bytes == s->first.body_bytes || !w->terms.empties)
-        return p->body_bytes == s->first.body_bytes;
-    if (s->first.body_bytes == skip)
-        s->first.body_bytes = p->body_bytes;
-    else if (!empty)
-        return false;
-    return agg_kernels_scalar.operations[p->e0].finish == NULL;
-}
-
 /* A result without the sum is its header, with a checksum of its own. */
 static void check_ack(const struct world *w, const uint8_t *ack, size_t bytes, const uint8_t *result)
 {
@@ -223,7 +211,7 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t ra
         s->first.body = s->body[rank];
     }
     const size_t skip = p->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
-    REQUIRE(has_its_length(w, s, p, skip) && p->kind == s->first.kind);
+    REQUIRE(has_its_length(&s->first, p, skip, w->terms.empties) && p->kind == s->first.kind);
     s->order[s->contributed++] = rank;
     s->has[rank] = true;
     s->empty[rank] = w->terms.empties && p->body_bytes == skip;

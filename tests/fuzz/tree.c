@@ -96,18 +96,6 @@ static void note_want(const struct world *w, struct slot *s, uint16_t from, cons
     s->wanted[from] |= w->terms.format != XFER_FORMAT_TYPED || p->e1 & SML_FLAG_WANT;
 }
 
-/* Whether the length of a contribution is that of the others; with empty ones those that have elements. */
-static bool has_its_length(const struct world *w, struct slot *s, const struct sml_packet *p, size_t skip)
-{
-    if (p->body_bytes == s->first.body_bytes || !w->terms.empties)
-        return p->body_bytes == s->first.body_bytes;
-    if (s->first.body_bytes == skip)
-        s->first.body_bytes = p->body_bytes;
-    else if (p->body_bytes != skip)
-        return false;
-    return agg_kernels_scalar.operations[p->e0].finish == NULL;
-}
-
 static void note_contribution(const struct world *w, struct slot *s, uint16_t from,
                               const struct sml_packet *p)
 {
@@ -120,7 +108,7 @@ static void note_contribution(const struct world *w, struct slot *s, uint16_t fr
         s->first.body = s->body[from];
     }
     const size_t skip = p->kind == SML_OPEN ? XFER_CALL_BYTES : 0;
-    REQUIRE(has_its_length(w, s, p, skip) && p->kind == s->first.kind);
+    REQUIRE(has_its_length(&s->first, p, skip, w->terms.empties) && p->kind == s->first.kind);
     s->order[s->contributed++] = from;
     s->has[from] = true;
     s->empty[from] = w->terms.empties && p->body_bytes == skip;
