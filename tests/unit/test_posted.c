@@ -184,8 +184,11 @@ TEST(a_position_is_of_the_last_call_that_begins_there)
     CU_ASSERT_EQUAL(xfer_queue_find(&q, 13), 1);
     CU_ASSERT_EQUAL(xfer_queue_find(&q, 19), 1);
     CU_ASSERT_EQUAL(xfer_queue_find(&q, 1000), 2);
-    CU_ASSERT_EQUAL(xfer_queue_end(&q, UINT32_MAX, 30), 13);
-    CU_ASSERT_EQUAL(xfer_queue_end(&q, 2, 30), 30);
+    CU_ASSERT_EQUAL(xfer_queue_oldest_end(&q, 30), 10);
+    q.first = UINT32_MAX;
+    CU_ASSERT_EQUAL(xfer_queue_oldest_end(&q, 30), 13);
+    q.first = 2;
+    CU_ASSERT_EQUAL(xfer_queue_oldest_end(&q, 30), 30);
     CU_ASSERT(xfer_queue_room(0) == 1 && xfer_queue_room(64) == 64 && xfer_queue_room(3) == 0 &&
               xfer_queue_room(2 * XFER_CALLS_MAX) == 0);
 }

@@ -345,6 +345,11 @@ static struct atp_kept *kept_at(const struct atp_stream *s, uint64_t position)
     return &s->kept[position & (s->cfg.terms.window - 1u)];
 }
 
+const struct xfer_call *atp_call_at(const struct atp_stream *s, uint64_t position)
+{
+    return position < s->base ? &kept_at(s, position)->call : &atp_order_with(s, position)->call;
+}
+
 struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position)
 {
     if (position < s->base) {
@@ -388,7 +393,7 @@ static void keep(struct atp_stream *s, uint64_t end)
 void atp_end_if_done(struct atp_stream *s)
 {
     while (!xfer_queue_empty(&s->queue)) {
-        const uint64_t end = xfer_queue_end(&s->queue, s->queue.first, s->end);
+        const uint64_t end = xfer_queue_oldest_end(&s->queue, s->end);
 
         if (s->oldest < end)
             return;

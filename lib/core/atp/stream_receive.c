@@ -171,7 +171,7 @@ static enum xfer_receive on_parameter(struct atp_stream *s, uint64_t position, c
     if (!have)
         take(s, position, now);
     note_shared(s, position, p);
-    atp_group_note(s, p, atp_chunk_at(s, position).call->collective == XFER_ALLREDUCE, asked);
+    atp_group_note(s, p, atp_call_at(s, position)->collective == XFER_ALLREDUCE, asked);
     atp_end_if_done(s);
     return have ? XFER_RX_NEWS : XFER_RX_RESULT;
 }
@@ -251,7 +251,7 @@ static enum xfer_receive on_mismatch(struct atp_stream *s, uint64_t position, co
     if (!xfer_parse_mismatch(&m, body, bytes) || m.your_rank != s->cfg.rank || m.your_tag != p->sequence)
         return XFER_RX_BAD;
     if (m.yours.collective == 0) /* the chunk does not open its call */
-        m.yours = *atp_chunk_at(s, position).call;
+        m.yours = *atp_call_at(s, position);
     s->mismatch = m;
     s->mismatched = true;
     return XFER_RX_NEWS;

@@ -181,7 +181,9 @@ void atp_group_note(struct atp_stream *s, const struct atp_packet *p, bool for_a
 uint64_t atp_group_due(const struct atp_stream *s);
 struct atp_packet atp_group_tell(struct atp_stream *s, uint64_t now);
 
-/* The chunk at a position of a collective in progress, or at a kept one before them. */
+/* The chunk at a position of a collective in progress, or at a kept one before them; which call it is of,
+ * without a search for its elements. */
+const struct xfer_call *atp_call_at(const struct atp_stream *s, uint64_t position);
 struct atp_chunk atp_chunk_at(const struct atp_stream *s, uint64_t position);
 
 /* Ends the oldest collectives in progress if this rank is done with all of them: the tensors go back to the

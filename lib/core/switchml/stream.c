@@ -201,74 +201,97 @@ static struct sml_element element_of(const struct sml_stream *s, const struct xf
 {
     if (!xfer_has_exponents(s->cfg.format))
         return sml_element_of(agg_code(call->type, call->op));
-    const size_t element = sml_blocks_of(s, call).element;
+    const size_t element = xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, call).element;
     return (struct sml_element){element, element};
+}
+
+/* element: the call's. */
+static uint64_t packets(const struct sml_stream *s, const struct xfer_call *call,
+                        const struct sml_share *share, size_t element)
+{
+    if (xfer_has_exponents(s->cfg.format)) {
+        const struct xfer_blocks b = sml_blocks_of(s, call, share);
+        return xfer_blocks_packets(&b);
+    }
+    return xfer_chunk_count(s->cfg.chunk_bytes, element, share->count * element);
 }
 
 uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *call)
 {
-    if (xfer_has_exponents(s->cfg.format)) {
-        const struct xfer_blocks b = sml_blocks_of(s, call);
-        return xfer_blocks_packets(&b);
-    }
-    const size_t element = element_of(s, call).out;
-    return xfer_chunk_count(s->cfg.chunk_bytes, element, sml_share_of(s, call->count).count * element);
+    const struct sml_share share = sml_share_of(s, call->count);
+
+    return packets(s, call, &share, element_of(s, call).out);
 }
+
+/* A call that is to begin, as far as it is known. */
+struct beginning {
+    struct xfer_call call;
+    struct sml_element element;
+    struct sml_share share;
+    uint64_t packets;
+    struct xfer_segment *segments;
+    size_t n;
+    struct xfer_segment sum; /* as of struct sml_order */
+};
 
 /* Where its tensors are, and how many elements they have. */
-static int measure(const struct sml_stream *s, struct sml_order *o, struct xfer_segment segments[], size_t n)
+static int measure(const struct sml_stream *s, struct beginning *b)
 {
-    const struct sml_element element = o->element;
-
-    o->segments = segments;
-    o->segment_count = n;
-    if (!xfer_segments_measure(segments, n, element.in, &o->call.count))
+    b->element = element_of(s, &b->call);
+    if (!xfer_segments_measure(b->segments, b->n, b->element.in, &b->call.count))
         return -EOVERFLOW;
-    if (element.out != element.in) {
-        if (n != 1)
+    if (b->element.out != b->element.in) {
+        if (b->n != 1)
             return -EINVAL;
-        o->sum = segments[0];
-        if (!xfer_segments_measure(&o->sum, 1, element.out, &o->call.count))
+        b->sum = b->segments[0];
+        if (!xfer_segments_measure(&b->sum, 1, b->element.out, &b->call.count))
             return -EOVERFLOW;
     }
-    return sml_stream_packets(s, &o->call) > UINT64_C(1) << 31 ? -EOVERFLOW : 0;
+    b->share = sml_share_of(s, b->call.count);
+    b->packets = packets(s, &b->call, &b->share, b->element.out);
+    return b->packets > UINT64_C(1) << 31 ? -EOVERFLOW : 0;
 }
 
-/* Puts it behind the others. What its single tensors are is in its slot from here on. */
-static void append(struct sml_stream *s, const struct sml_order *order, bool single)
+/* Puts it behind the others. single: its segment is kept in its place, where the turnout of one that has
+ * ended was until now. */
+static void append(struct sml_stream *s, const struct beginning *b, bool single)
 {
-    const bool longer = order->element.out != order->element.in;
     struct sml_order *o = sml_order_at(s, s->queue.next);
 
-    *o = *order;
+    o->call = b->call;
     o->call.seq = s->queue.next;
+    o->element = b->element;
+    o->share = b->share;
+    o->owner_adds = s->cfg.empties && xfer_owner_adds(s->cfg.kernels, &b->call, s->cfg.workers);
+    if (single)
+        o->tensor = b->segments[0];
+    o->segments = single ? &o->tensor : b->segments;
+    o->segment_count = b->n;
+    o->sum = b->sum;
+    o->sums = b->element.out != b->element.in ? &o->sum : o->segments;
     o->base = s->end;
     o->roll = s->roll;
-    if (single)
-        o->segments = &o->tensor;
-    o->sums = longer ? &o->sum : o->segments;
     if (s->cfg.quorum)
         xfer_turnout_begin(&o->turnout);
     xfer_queue_begin(&s->queue, s->end);
-    s->end += sml_stream_packets(s, &o->call);
+    s->end += b->packets;
 }
 
-/* single: the segment is the order's tensor. */
-static int begin(struct sml_stream *s, struct sml_order *o, struct xfer_segment segments[], size_t n,
+static int begin(struct sml_stream *s, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                  bool single, uint64_t now)
 {
+    struct beginning b = {.call = *call, .segments = segments, .n = n};
+
     if (xfer_queue_full(&s->queue))
         return -EBUSY;
-    if (!call_ok(s, &o->call) || !segments_ok(s, &o->call, segments, n))
+    if (!call_ok(s, call) || !segments_ok(s, call, segments, n))
         return -EINVAL;
-    o->element = element_of(s, &o->call);
-    o->owner_adds = s->cfg.empties && xfer_owner_adds(s->cfg.kernels, &o->call, s->cfg.workers);
-    int rc = measure(s, o, segments, n);
+    int rc = measure(s, &b);
     if (rc < 0)
         return rc;
     if (xfer_queue_empty(&s->queue))
         s->progress = now;
-    append(s, o, single);
+    append(s, &b, single);
     sml_stream_end_if_done(s);
     sml_stream_skip(s, s->gone, now);
     return 0;
@@ -277,17 +300,15 @@ static int begin(struct sml_stream *s, struct sml_order *o, struct xfer_segment 
 int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
                               struct xfer_segment segments[], size_t n, uint64_t now)
 {
-    struct sml_order order = {.call = *call};
-
-    return begin(s, &order, segments, n, false, now);
+    return begin(s, call, segments, n, false, now);
 }
 
 int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const void *in, void *out,
                      uint64_t now)
 {
-    struct sml_order order = {.call = *call, .tensor = {.in = in, .out = out, .count = call->count}};
+    struct xfer_segment tensor = {.in = in, .out = out, .count = call->count};
 
-    return begin(s, &order, &order.tensor, 1, true, now);
+    return begin(s, call, &tensor, 1, true, now);
 }
 
 bool sml_stream_buffered(const struct sml_stream *s)

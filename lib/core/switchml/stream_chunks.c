@@ -13,9 +13,8 @@ struct xfer_scale sml_stream_scale(const struct sml_stream *s, uint64_t position
 /* The chunk of a position of a collective in progress, in a format with exponents. */
 static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position)
 {
-    const struct xfer_blocks b = sml_blocks_of(s, &o->call);
-    const struct sml_share share = sml_share_of(s, o->call.count);
-    const uint64_t first = share.first * b.element;
+    const struct xfer_blocks b = sml_blocks_of(s, &o->call, &o->share);
+    const uint64_t first = o->share.first * b.element;
     struct sml_chunk chunk = {.call = &o->call,
                               .lead = b.lead,
                               .wants = xfer_gives(o->call.collective, o->call.root, s->cfg.rank),
@@ -24,11 +23,11 @@ static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_or
     uint64_t offset;
     size_t bytes;
 
-    xfer_blocks_span(&b, share.count, i, &offset, &bytes);
+    xfer_blocks_span(&b, o->share.count, i, &offset, &bytes);
     chunk.result = xfer_segments_find(o->segments, o->segment_count, first + offset, bytes, true);
     chunk.elements = chunk.result;
     chunk.elements.out = sml_restores(s, position, &chunk);
-    xfer_blocks_span(&b, share.count, i + b.lead, &offset, &bytes);
+    xfer_blocks_span(&b, o->share.count, i + b.lead, &offset, &bytes);
     chunk.block =
         xfer_segments_find(o->segments, o->segment_count, first + offset, b.lead > 0 ? bytes : 0, false);
     return chunk;
@@ -38,14 +37,13 @@ static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_or
 static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position)
 {
     const struct sml_element e = o->element;
-    const struct sml_share share = sml_share_of(s, o->call.count);
     struct xfer_part part;
     struct sml_chunk chunk = {.call = &o->call, .opening = position == o->base};
     uint64_t offset;
     size_t bytes;
 
-    xfer_chunk_span(s->cfg.chunk_bytes, e.out, share.count * e.out, position - o->base, &offset, &bytes);
-    offset += share.first * e.out;
+    xfer_chunk_span(s->cfg.chunk_bytes, e.out, o->share.count * e.out, position - o->base, &offset, &bytes);
+    offset += o->share.first * e.out;
     chunk.result = xfer_segments_find(o->sums, o->segment_count, offset, bytes, true);
     part = xfer_part_in(&o->call, s->cfg.rank, o->owner_adds, &chunk.result);
     chunk.wants = part.gets;
@@ -127,7 +125,6 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     const struct sml_order *o = sml_oldest_order(s);
     const uint64_t end = sml_oldest_end(s);
     const size_t element = o->element.out;
-    const struct sml_share share = sml_share_of(s, o->call.count);
     uint64_t position = s->base + *from;
 
     if (position < s->oldest)
@@ -137,8 +134,8 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     if (position >= end)
         return false;
     *from = position - s->base + 1;
-    xfer_chunk_span(s->cfg.chunk_bytes, element, share.count * element, position - s->base, offset, bytes);
-    *offset += share.first * element;
+    xfer_chunk_span(s->cfg.chunk_bytes, element, o->share.count * element, position - s->base, offset, bytes);
+    *offset += o->share.first * element;
     return true;
 }
 

@@ -36,10 +36,16 @@ struct sml_kept {
     bool opening, wants, whole;
 };
 
+/* Which of a call's elements this stream sums. */
+struct sml_share {
+    uint64_t first, count;
+};
+
 /* A collective in progress. */
 struct sml_order {
     struct xfer_call call;
     struct sml_element element;
+    struct sml_share share;
     bool owner_adds;                     /* as xfer_owner_adds */
     const struct xfer_segment *segments; /* where contributions are; and sums, if they are as long */
     const struct xfer_segment *sums;     /* as many */
@@ -115,7 +121,7 @@ static inline struct sml_order *sml_oldest_order(const struct sml_stream *s)
 }
 static inline uint64_t sml_oldest_end(const struct sml_stream *s)
 {
-    return xfer_queue_end(&s->queue, s->queue.first, s->end);
+    return xfer_queue_oldest_end(&s->queue, s->end);
 }
 static inline struct sml_order *sml_order_with(const struct sml_stream *s, uint64_t position)
 {
@@ -177,11 +183,6 @@ static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 {
     return cfg->format == XFER_FORMAT_FP16 ? 2u * cfg->chunk_bytes : cfg->chunk_bytes;
 }
-/* Which of a call's elements this stream sums. */
-struct sml_share {
-    uint64_t first, count;
-};
-
 /* Shares begin where vectors do. The first is not less than the others. */
 enum { SML_SHARE_STEP = 16 };
 static inline uint64_t sml_share_first(const struct sml_stream *s, uint64_t count, unsigned place)
@@ -200,11 +201,13 @@ static inline struct sml_share sml_share_of(const struct sml_stream *s, uint64_t
     return (struct sml_share){first, sml_share_first(s, count, s->cfg.place + 1u) - first};
 }
 
-static inline struct xfer_blocks sml_blocks_of(const struct sml_stream *s, const struct xfer_call *call)
+/* share: this stream's of the call. */
+static inline struct xfer_blocks sml_blocks_of(const struct sml_stream *s, const struct xfer_call *call,
+                                               const struct sml_share *share)
 {
     struct xfer_call part = *call;
 
-    part.count = sml_share_of(s, call->count).count;
+    part.count = share->count;
     return xfer_blocks_of(s->cfg.format, s->cfg.chunk_bytes, s->cfg.slots, &part);
 }
 /* A tensor does not fit into the caches, and a chunk ends before the CPU has noticed a sequential access, so

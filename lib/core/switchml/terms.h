@@ -51,8 +51,8 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
- * `threads`, `keyed`, `compression`, `wait_ms` or `empties`, which is 0 then. Further bytes are ignored, so
- * that fields can be added. A format that is not known becomes XFER_FORMATS. */
+ * `threads`, `keyed`, `compression`, `wait_ms`, `empties` or `list`, which is 0 then. Further bytes are
+ * ignored, so that fields can be added. A format that is not known becomes XFER_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */

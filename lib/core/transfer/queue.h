@@ -64,10 +64,10 @@ static inline uint32_t xfer_queue_find(const struct xfer_queue *q, uint64_t posi
     return q->first + low;
 }
 
-/* Where one in progress ends; end: where the last does. */
-static inline uint64_t xfer_queue_end(const struct xfer_queue *q, uint32_t number, uint64_t end)
+/* Where the oldest in progress ends; end: where the last does. Not if it is empty. */
+static inline uint64_t xfer_queue_oldest_end(const struct xfer_queue *q, uint64_t end)
 {
-    return number + 1 == q->next ? end : q->base[xfer_queue_slot(q, number + 1)];
+    return q->first + 1 == q->next ? end : q->base[xfer_queue_slot(q, q->first + 1)];
 }
 
 #endif
