@@ -164,7 +164,7 @@ int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason,
         if (job->parts[i].membership_is_open)
             membership_abort(&job->parts[i].membership, reason, job->options.rank, text);
     if (job->tell.others)
-        job->tell.others(job->tell.ctx, status, reason, job->options.rank, text);
+        job->tell.others(job->tell.ctx, status, reason, text);
     return job_fail(job, status, "%s", text);
 }
 
@@ -210,7 +210,7 @@ static void tell_others(struct job_part *part, const struct ctl_failure *f, cons
         if (&job->parts[i] != part && job->parts[i].membership_is_open)
             membership_abort(&job->parts[i].membership, (enum ctl_reason)f->reason, f->rank, text);
     if (job->tell.others)
-        job->tell.others(job->tell.ctx, failure_status(job, f), (enum ctl_reason)f->reason, f->rank, text);
+        job->tell.others(job->tell.ctx, failure_status(job, f), (enum ctl_reason)f->reason, text);
 }
 
 int job_fail_session(struct job_part *part, const struct ctl_session *session)

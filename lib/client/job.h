@@ -52,7 +52,7 @@ struct job_look {
     void *ctx;
 };
 struct job_tell {
-    void (*others)(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text);
+    void (*others)(void *ctx, int status, enum ctl_reason reason, const char *text);
     void *ctx;
 };
 

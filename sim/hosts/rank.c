@@ -75,7 +75,7 @@ static void fail(struct hosts_rank *r, const struct local_fault *fault)
 __attribute__((format(printf, 3, 4))) static void fail_with(struct hosts_rank *r, enum ctl_reason reason,
                                                             const char *format, ...)
 {
-    struct local_fault fault = {.status = -1, .reason = (uint16_t)reason, .rank = (uint16_t)r->rank};
+    struct local_fault fault = {.status = -1, .reason = (uint16_t)reason};
     va_list args;
 
     va_start(args, format);

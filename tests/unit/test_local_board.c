@@ -183,8 +183,7 @@ TEST(who_dies_at_any_step_is_awaited_and_then_known)
     for (unsigned step = 0; step < 40; step++) {
         const struct placement *p = &placements[step % PLACEMENTS];
         const unsigned dies = (unsigned)rng_below(&rng, p->ranks);
-        struct local_fault fault = {
-            .status = -6, .reason = CTL_RANK_LOST, .rank = (uint16_t)dies, .text = "it died"};
+        struct local_fault fault = {.status = -6, .reason = CTL_RANK_LOST, .text = "it died"};
         unsigned last = dies;
         struct rig rig;
         rig_open(&rig, p->host, p->ranks, BLOCK);

@@ -27,7 +27,7 @@ enum {
 /* --- how it comes to be --- */
 
 static bool look(void *ctx);
-static void tell(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text);
+static void tell(void *ctx, int status, enum ctl_reason reason, const char *text);
 
 int level_make(struct level **out, struct swagg_job *job, struct memory *memory, const uint64_t ids[])
 {
@@ -138,10 +138,10 @@ static void abort_rail(struct level *l, const char *text)
 
 /* The job has failed: those of this host hear it by the board, those who wait in the rail by that. With the
  * job's lock. */
-static void tell(void *ctx, int status, enum ctl_reason reason, unsigned rank, const char *text)
+static void tell(void *ctx, int status, enum ctl_reason reason, const char *text)
 {
     struct level *l = ctx;
-    struct local_fault fault = {.status = status, .reason = (uint16_t)reason, .rank = (uint16_t)rank};
+    struct local_fault fault = {.status = status, .reason = (uint16_t)reason};
     snprintf(fault.text, sizeof fault.text, "%.*s", CTL_TEXT_MAX - 1, text);
     local_raise(&l->member, &fault);
     wake_all(l);

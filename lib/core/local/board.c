@@ -214,17 +214,15 @@ static struct xfer_call theirs(const struct local_member *m, unsigned local)
                               .count = o->count};
 }
 
-static struct xfer_pieces pieces(const struct local_member *m, bool out)
+static struct xfer_pieces pieces(const struct local_member *m, uint64_t index, bool out)
 {
-    return xfer_segments_find(m->segments, m->segment_count, m->index * m->block_bytes, bytes_of(m, m->index),
-                              out);
+    return xfer_segments_find(m->segments, m->segment_count, index * m->block_bytes, bytes_of(m, index), out);
 }
 
 static void copy_in(struct local_member *m, uint64_t index, struct local_step *step)
 {
     struct local_seat *seat = &m->board->seats[m->me];
-    const struct xfer_pieces block =
-        xfer_segments_find(m->segments, m->segment_count, index * m->block_bytes, bytes_of(m, index), false);
+    const struct xfer_pieces block = pieces(m, index, false);
 
     if (block.bytes > 0)
         xfer_pieces_gather(&block, place_of(m, m->me, number(m, index)), convert(m));
@@ -233,22 +231,36 @@ static void copy_in(struct local_member *m, uint64_t index, struct local_step *s
     store(&seat->in, number(m, index) + 1, step);
 }
 
-static bool has_come(const struct local_word *word, uint32_t number)
+/* The word that tells of a local rank's steps: of its shares, or of its blocks. */
+static struct local_word *steps_of(const struct local_member *m, unsigned local, bool sums)
 {
-    return (int32_t)(atomic_load_explicit(&word->value, memory_order_acquire) - number) > 0;
+    struct local_seat *seat = &m->board->seats[local];
+
+    return sums ? &seat->summed : &seat->in;
+}
+
+static bool is_beyond(uint32_t value, uint32_t number)
+{
+    return (int32_t)(value - number) > 0;
+}
+
+static bool has_come(const struct local_member *m, unsigned local, uint64_t index, bool sums)
+{
+    return is_beyond(atomic_load_explicit(&steps_of(m, local, sums)->value, memory_order_acquire),
+                     number(m, index));
 }
 
 /* A rank is awaited, unless it has come meanwhile: with this block, or its share of it. */
 static enum local_next await(struct local_member *m, uint64_t index, bool sums, struct local_step *step)
 {
-    struct local_seat *seat = &m->board->seats[m->next];
-    const bool left = atomic_load_explicit(&seat->state.value, memory_order_acquire) == LOCAL_LEFT;
+    const bool left =
+        atomic_load_explicit(&m->board->seats[m->next].state.value, memory_order_acquire) == LOCAL_LEFT;
 
-    step->word = sums ? &seat->summed : &seat->in;
+    step->word = steps_of(m, m->next, sums);
     step->value = atomic_load_explicit(&step->word->value, memory_order_acquire);
     step->sums = sums;
     step->rank = m->rank_of[m->next];
-    if ((int32_t)(step->value - number(m, index)) > 0)
+    if (is_beyond(step->value, number(m, index)))
         return LOCAL_ON;
     if (!left)
         return LOCAL_WAIT;
@@ -259,7 +271,7 @@ static enum local_next await(struct local_member *m, uint64_t index, bool sums, 
 static enum local_next gather(struct local_member *m, struct local_step *step)
 {
     for (; m->next < m->locals; m->next++) {
-        if (!has_come(&m->board->seats[m->next].in, number(m, m->added)))
+        if (!has_come(m, m->next, m->added, false))
             return await(m, m->added, false, step);
         const struct xfer_call other = m->added == 0 ? theirs(m, m->next) : m->call;
         if (!same_call(&m->call, &other)) {
@@ -274,7 +286,7 @@ static enum local_next gather(struct local_member *m, struct local_step *step)
 
 static void add_small(struct local_member *m)
 {
-    struct xfer_pieces rest = pieces(m, true);
+    struct xfer_pieces rest = pieces(m, m->index, true);
     size_t at = 0;
 
     if (!m->takes || rest.bytes == 0)
@@ -378,9 +390,9 @@ void local_railed(struct local_member *m)
 static enum local_next collect(struct local_member *m, struct local_step *step)
 {
     for (; m->next < m->adders; m->next++)
-        if (!has_come(&m->board->seats[m->next].summed, number(m, m->index)))
+        if (!has_come(m, m->next, m->index, true))
             return await(m, m->index, true, step);
-    const struct xfer_pieces block = pieces(m, true);
+    const struct xfer_pieces block = pieces(m, m->index, true);
     if (m->takes && block.bytes > 0)
         xfer_pieces_scatter(&block, sums_of(m, number(m, m->index)), agg_convert_same);
     m->next = 0;
@@ -441,11 +453,9 @@ struct ctl_ranks local_awaited(const struct local_member *m)
     const bool sums = m->phase == COLLECT;
     struct ctl_ranks set = {0};
 
-    for (unsigned local = 0; local < (sums ? m->adders : m->locals); local++) {
-        const struct local_seat *seat = &m->board->seats[local];
-        if (sums ? !has_come(&seat->summed, number(m, m->index)) : !has_come(&seat->in, number(m, m->added)))
+    for (unsigned local = 0; local < (sums ? m->adders : m->locals); local++)
+        if (!has_come(m, local, sums ? m->index : m->added, sums))
             ctl_ranks_add(&set, m->rank_of[local]);
-    }
     return set;
 }
 

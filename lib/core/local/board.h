@@ -52,10 +52,9 @@ struct local_word {
 
 /* Why the ranks of a host cannot go on. */
 struct local_fault {
-    int32_t status;  /* the caller's; not 0 */
-    uint16_t reason; /* enum ctl_reason */
-    uint16_t rank;   /* of the job: whom it is about */
-    char text[CTL_TEXT_MAX];
+    int32_t status;                     /* the caller's; not 0 */
+    uint16_t reason;                    /* enum ctl_reason */
+    alignas(4) char text[CTL_TEXT_MAX]; /* which names whom it is about */
 };
 
 /* A call as the others of the host are to see it. */
