@@ -59,11 +59,18 @@ def _run(function, rank, arguments, errors):
         sys.exit(1)
 
 
+CONTEXT = multiprocessing.get_context("spawn")
+
+
+def meeting(ranks):
+    """An argument for run(): its wait() returns when that many ranks are in it. A rank that has a call's result says nothing of the others'."""
+    return CONTEXT.Barrier(ranks, timeout=PATIENCE_S)
+
+
 def run(function, ranks, *arguments, killed=()):
     """function(rank, *arguments) in a process each. killed: ranks that end themselves by a signal."""
-    context = multiprocessing.get_context("spawn")
-    errors = context.Queue()
-    processes = [context.Process(target=_run, args=(function, rank, arguments, errors)) for rank in range(ranks)]
+    errors = CONTEXT.Queue()
+    processes = [CONTEXT.Process(target=_run, args=(function, rank, arguments, errors)) for rank in range(ranks)]
     for process in processes:
         process.start()
     for process in processes:

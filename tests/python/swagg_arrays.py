@@ -104,7 +104,7 @@ def raises(kind, words, call, *arguments, **named):
     raise AssertionError(f"no {kind.__name__}")
 
 
-def mistakes(rank, server):
+def mistakes(rank, server, meeting):
     raises(swagg.Error, 'did you mean "protocol"?', swagg.Job, protcol="atp")
     raises(swagg.Error, "must be one of switchml, atp, auto", swagg.Job, protocol="other")
     raises(swagg.Error, "it must be a number", swagg.Job, size="three")
@@ -114,13 +114,14 @@ def mistakes(rank, server):
         raises(ValueError, "there is no operation", swagg.allreduce, j, np.ones(3), "add")
         raises(ValueError, "out must be", swagg.allreduce, j, np.ones(3), "sum", np.ones(4))
         assert swagg.allreduce(j, np.ones(1))[0] == RANKS
+        meeting.wait()  # none is in that call still when the next one ends the job
         error = raises(swagg.Error, "", swagg.allreduce, j, np.ones(100 if rank else 200))
         assert error.status == swagg.Status.MISMATCH or error.status == swagg.Status.ABORTED, error
     raises(ValueError, "the job is closed", j.stats)
 
 
 def test_mistakes(server):
-    ranks.run(mistakes, RANKS, server)
+    ranks.run(mistakes, RANKS, server, ranks.meeting(RANKS))
 
 
 def one_raises(rank, server):
@@ -151,12 +152,13 @@ class Heard(logging.Handler):
             self.event.set()
 
 
-def abort_ends_a_call(rank, server):
+def abort_ends_a_call(rank, server, meeting):
     """At once, and that of another thread. Rank 2 does not make it."""
     heard = Heard("rank 0 aborted: no more")
     logging.getLogger("swagg").addHandler(heard)
     logging.getLogger("swagg").setLevel(logging.INFO)
     with job(server, "aborts", rank) as j:
+        meeting.wait()  # none is joining still
         if rank == 0:
             future = swagg.post_allreduce(j, np.ones(5))
             j.abort("no more")
@@ -168,7 +170,7 @@ def abort_ends_a_call(rank, server):
 
 
 def test_abort(server):
-    ranks.run(abort_ends_a_call, RANKS, server)
+    ranks.run(abort_ends_a_call, RANKS, server, ranks.meeting(RANKS))
 
 
 def test_one_raises(server):
