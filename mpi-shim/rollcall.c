@@ -37,8 +37,8 @@ void rollcall_publish(void)
 struct said {
     long format;
     const char *build;
-    const char *front; /* of this format only, as the rest */
-    struct settings settings;
+    const char *front;        /* of another format "" */
+    struct settings settings; /* of this format only */
 };
 
 static const char *next_line(char **rest, const char *otherwise)
@@ -53,6 +53,7 @@ static void read_text(struct said *said, char text[BOARD_TEXT_MAX])
     char *rest, *words[SETTINGS_MAX + 1] = {0}, unused[1];
     said->format = strtol(text, &rest, 10);
     said->build = next_line(&rest, "of an unknown build");
+    said->front = "";
     if (said->format != ROLLCALL_FORMAT)
         return;
     said->front = next_line(&rest, "");

@@ -423,6 +423,11 @@ roll_call)
         fail "failed where one rank has another build"
     says "^swagg\[0\]: Open MPI's own .*: rank 3 has swagg-mpi 9.9.9 \(format 77\), rank 0 has .* the same build"
     says '^swagg' 2
+    # Two of them that agree with one another.
+    run_mpi -n 2 -x "LD_PRELOAD=$PROGRAMS/mpi-other_build.so" "$of_library-progress" : -n 2 -x SWAGG_LOG=info "${with_shim[@]}" ||
+        fail "failed where the first ranks have another build"
+    says '^progress: rank [0-3], 0 wrong' 4
+    says '^swagg\[[23]\]: switch .*: offloaded 0 calls' 2
     run_mpi --mca pmix_base_collect_data 0 "${with_shim[@]}" || fail "failed where nothing can be known"
     says "^swagg\\[0\\]: Open MPI's own .*cannot be known: run without OMPI_MCA_pmix_base_async_modex"
     # A late rank is not an absent one, whatever the timeouts.
