@@ -116,7 +116,7 @@ bool session_start(int rank, int size, bool threads)
     if (rank == 0 && front.is_wanted())
         say_what_is_wrong(rc, text);
     summary_json = settings.summary_json;
-    if (size == 1)
+    if (size == 1 && front.is_wanted())
         say_alone();
     rollcall(&settings, size, &roll);
     if (!*settings.switch_ip && !front.is_wanted())

@@ -149,11 +149,11 @@ static int reduce(const void *send, void *recv, int count, MPI_Datatype type, MP
 #define COUNTED(name, small, parameters, arguments, count, type, op)                                         \
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
     {                                                                                                        \
-        (void)module;                                                                                        \
+        const swagg_module *m = (const swagg_module *)module;                                                \
         if (!is_open() || !session_enter())                                                                  \
-            return native_##small arguments;                                                                 \
+            return m->before.small(UNWRAP arguments, m->before.small##_module);                              \
         struct ledger_visit visit = session_count("MPI_" #name, count, type, op, NULL);                      \
-        int rc = native_##small arguments;                                                                   \
+        int rc = m->before.small(UNWRAP arguments, m->before.small##_module);                                \
         ledger_leave(visit, 0);                                                                              \
         session_leave();                                                                                     \
         return rc;                                                                                           \
