@@ -6,14 +6,14 @@
 
 #include "behind.h"
 #include "comm.h"
-#include "interpose.h"
+#include "front.h"
 #include "library.h"
 #include "offload.h"
 #include "report.h"
 #include "session.h"
 #include "special.h"
 
-/* --- for the front --- */
+/* --- the front: the state of a communicator is its attribute --- */
 
 static int keyval = MPI_KEYVAL_INVALID; /* the attribute of communicators that is their state */
 
@@ -24,12 +24,12 @@ static int on_delete(MPI_Comm comm, int key, void *state, void *unused)
     return MPI_SUCCESS;
 }
 
-void interpose_keep(MPI_Comm comm, struct shim_comm *state)
+static void keep(MPI_Comm comm, struct shim_comm *state)
 {
     PMPI_Comm_set_attr(comm, keyval, state);
 }
 
-struct shim_comm *interpose_kept(MPI_Comm comm)
+static struct shim_comm *kept(MPI_Comm comm)
 {
     void *state;
     int found;
@@ -37,20 +37,30 @@ struct shim_comm *interpose_kept(MPI_Comm comm)
     return found ? state : NULL;
 }
 
-void interpose_drop(MPI_Comm comm)
+static void drop(MPI_Comm comm)
 {
     PMPI_Comm_delete_attr(comm, keyval);
 }
 
-char *const *interpose_environment(void)
+static char *const *environment(void)
 {
     return environ;
 }
 
-bool interpose_is_wanted(void)
+static bool is_wanted(void)
 {
     return true;
 }
+
+const struct front front = {.name = special_name,
+                            .start_it = special_start_it,
+                            .native = &behind_pmpi.collectives,
+                            .environment = environment,
+                            .is_wanted = is_wanted,
+                            .keep = keep,
+                            .kept = kept,
+                            .drop = drop,
+                            .raise = special_raise};
 
 /* --- start and end --- */
 

@@ -2,13 +2,15 @@
 #include <stdlib.h>
 
 #include "behind.h"
-#include "front.h"
-#include "interpose.h"
 #include "library.h"
 #include "report.h"
 #include "rollcall.h"
 #include "session.h"
 #include "special.h"
+
+const char special_name[] = "preload for MPICH";
+const char special_start_it[] =
+    "mpiexec -genv LD_PRELOAD /path/to/libswagg-mpich.so -genv SWAGG_SWITCH ADDRESS";
 
 /* Handles of Open MPI are pointers, for which there is no room in MPICH's: its calls could not be passed on.
  */
@@ -29,7 +31,7 @@ bool special_is_left_alone(void)
 }
 
 /* The error handler is the program's, which may never return. */
-static int raise_error(MPI_Comm comm, int error, const char *function)
+int special_raise(MPI_Comm comm, int error, const char *function)
 {
     const bool before = session_step_out();
     (void)function; /* MPICH says it itself */
@@ -37,15 +39,3 @@ static int raise_error(MPI_Comm comm, int error, const char *function)
     session_step_in(before);
     return error;
 }
-
-const struct front front = {.name = "preload for MPICH",
-                            .start_it =
-                                "mpiexec -genv LD_PRELOAD /path/to/libswagg-mpich.so -genv SWAGG_SWITCH "
-                                "ADDRESS",
-                            .native = &behind_pmpi.collectives,
-                            .environment = interpose_environment,
-                            .is_wanted = interpose_is_wanted,
-                            .keep = interpose_keep,
-                            .kept = interpose_kept,
-                            .drop = interpose_drop,
-                            .raise = raise_error};

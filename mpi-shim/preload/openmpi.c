@@ -5,11 +5,12 @@
 
 #include "behind.h"
 #include "board/pmix.h"
-#include "front.h"
-#include "interpose.h"
 #include "rollcall.h"
 #include "session.h"
 #include "special.h"
+
+const char special_name[] = "preload";
+const char special_start_it[] = "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS";
 
 /* The component is there, too, and does all. */
 static bool left_to_component;
@@ -46,7 +47,7 @@ EXPORT pmix_status_t PMIx_Commit(void)
 /* By which function the error handler is told that the error has come; NULL: as Open MPI says. */
 static _Thread_local const char *failing;
 
-static int raise_error(MPI_Comm comm, int error, const char *function)
+int special_raise(MPI_Comm comm, int error, const char *function)
 {
     failing = function;
     PMPI_Comm_call_errhandler(comm, error);
@@ -72,16 +73,3 @@ int ompi_errhandler_invoke(void *handler, void *object, int type, int error, con
     session_step_in(before);
     return rc;
 }
-
-/* --- the front --- */
-
-const struct front front = {.name = "preload",
-                            .start_it =
-                                "mpirun -x LD_PRELOAD=/path/to/libswagg-mpi.so -x SWAGG_SWITCH=ADDRESS",
-                            .native = &behind_pmpi.collectives,
-                            .environment = interpose_environment,
-                            .is_wanted = interpose_is_wanted,
-                            .keep = interpose_keep,
-                            .kept = interpose_kept,
-                            .drop = interpose_drop,
-                            .raise = raise_error};

@@ -1,8 +1,14 @@
-/* What a preload for one MPI library does and others do not: openmpi.c, mpich.c, one of which it has. Its
- * front is there, too. */
+/* What a preload for one MPI library does and others do not: openmpi.c, mpich.c, one of which it has. */
 #pragma once
 
+#include <mpi.h>
 #include <stdbool.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* The same of its front (front.h). */
+extern const char special_name[], special_start_it[];
+int special_raise(MPI_Comm comm, int error, const char *function);
 
 /* Before MPI_Init is done. */
 void special_prepare(void);
