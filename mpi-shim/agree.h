@@ -1,4 +1,4 @@
-/* Agreement on an outcome, over Open MPI's own transport. */
+/* Agreement on an outcome, over the MPI library's own transport. */
 #pragma once
 
 #include <mpi.h>

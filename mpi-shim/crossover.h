@@ -1,20 +1,21 @@
-/* Which sizes the switch reduces faster than Open MPI's own collectives, by the times that both took. Pure:
- * what is measured, measure.h.
+/* Which sizes the switch reduces faster than the MPI library's own collectives, by the times that both took.
+ * Pure: what is measured, measure.h.
  *
  * Sizes are divided into ranges; one size is measured for each but the last, the first CROSSOVER_AT_ONCE of
- * them together, the others when they are needed. Open MPI is kept for a range unless the switch is clearly
- * faster. A range that is not measured yet, or for which there was too little time, goes the way of the
- * largest size that is known: what made one way faster there is likely to do so here. If none is known, it
- * goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range goes to the switch where
- * there was too little time: on a network so slow the rate of the links counts, which the switch needs least
- * of. */
+ * them together, the others when they are needed. The MPI library is kept for a range unless the switch is
+ * clearly faster. A range that is not measured yet, or for which there was too little time, goes the way of
+ * the largest size that is known: what made one way faster there is likely to do so here. If none is known,
+ * it goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range goes to the switch
+ * where there was too little time: on a network so slow the rate of the links counts, which the switch needs
+ * least of. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Below this a round trip through the switch was not reliably faster than Open MPI's few TCP messages. */
+/* Below this a round trip through the switch was not reliably faster than the MPI library's few TCP messages.
+ */
 enum { CROSSOVER_USUAL = 8192 };
 
 enum { CROSSOVER_SIZES = 8, CROSSOVER_AT_ONCE = 5 };

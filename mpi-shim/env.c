@@ -40,7 +40,7 @@ static const struct variable variables[] = {
     {"SWAGG_KEY_FILE", "key_file", KEY_FILE, NO_PARTNER, OWN(key_file), {0}},
     {"SWAGG_MIN_BYTES", NULL, NUMBER, NO_PARTNER, OWN(min_bytes),
      {.most = INT64_C(1) << 40, .otherwise = "measured",
-      .meaning = "smaller tensors stay with Open MPI, [see above](#which-size-goes-where)"}},
+      .meaning = "smaller tensors stay with the MPI library, [see above](#which-size-goes-where)"}},
     {"SWAGG_MODE", "mode", WORD, NO_PARTNER, 0, {0}},
     {"SWAGG_CHECKSUM", "checksum", WORD, NO_PARTNER, 0, {0}},
     {"SWAGG_NUMBERS", "numbers", WORD, NO_PARTNER, 0, {0}},

@@ -13,7 +13,7 @@
 
 enum fallback {
     FALLBACK_ERROR = 0,  /* an error in the switch is an MPI error */
-    FALLBACK_NATIVE = 1, /* all ranks redo that collective with Open MPI, and stay there */
+    FALLBACK_NATIVE = 1, /* all ranks redo that collective with the MPI library, and stay there */
 };
 
 enum { MIN_BYTES_MEASURED = -1 };
@@ -27,7 +27,7 @@ struct settings {
     char server_ip[ADDRESSES_MAX]; /* dotted, with commas between them; empty: the switch is ATP's parameter
                                       server, too */
     char key_file[256];            /* a path; empty: there is none */
-    int64_t min_bytes; /* tensors below stay with Open MPI; MIN_BYTES_MEASURED: what is measured counts */
+    int64_t min_bytes; /* tensors below stay with the MPI library; MIN_BYTES_MEASURED: as is measured */
     int64_t compression_min_bytes; /* 0 = libswagg's default */
     int64_t log;                   /* enum swagg_log_level */
     int64_t fallback;              /* enum fallback */

@@ -147,8 +147,8 @@ static int run_in_switch(const struct task *t, struct swagg_job *job)
 }
 
 /* Turns a call with a derived type that has only elements of a named type into a call with these elements.
- * Open MPI refuses MPI's operations on derived types; this way such a call has the same result, whether the
- * switch or Open MPI does it. */
+ * The MPI library refuses MPI's operations on derived types; this way such a call has the same result,
+ * whether the switch or the MPI library does it. */
 static void call_in_elements(struct task *t)
 {
     t->elements = t->call.count > 0 ? (size_t)t->call.count * t->what.per_item : 0;
@@ -188,8 +188,9 @@ static bool has_one_buffer(const struct collective *c)
     return receives(c) && c->send == c->recv && c->send;
 }
 
-/* Whether Open MPI refuses the arguments on this rank. With some of them a sum would be possible, but not on
- * all ranks. What Open MPI takes here is not wrong: the other ranks' part of the call waits for this one. */
+/* Whether the MPI library refuses the arguments on this rank. With some of them a sum would be possible, but
+ * not on all ranks. What the MPI library takes here is not wrong: the other ranks' part of the call waits for
+ * this one. */
 static bool is_wrong(const struct collective *c)
 {
     int size, between;
@@ -207,7 +208,7 @@ static bool is_wrong(const struct collective *c)
            (has_one_buffer(c) && !library_takes_one_buffer(c->reduce, c->count));
 }
 
-/* Ranks whose arguments are right wait for this one, as with Open MPI alone. */
+/* Ranks whose arguments are right wait for this one, as with the MPI library alone. */
 static int let_it_be_refused(const struct collective *c)
 {
     static _Atomic bool told;
@@ -331,7 +332,7 @@ static int offload_or_redo(const struct task *t, struct shim_comm *comm)
         tell_offloaded(c->reduce, t->bytes);
         return MPI_SUCCESS;
     }
-    if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which Open MPI does not notice */
+    if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which the MPI library does not notice */
         return fail(c, comm, o.status, o.text);
     say_redone(c->comm, &o);
     if (is_in_place(c) && team->saved) /* a rank that could not keep it has not begun */

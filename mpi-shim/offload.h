@@ -1,4 +1,4 @@
-/* One collective: to the switch or to Open MPI. */
+/* One collective: to the switch or to the MPI library. */
 #pragma once
 
 #include <mpi.h>
@@ -20,9 +20,9 @@ struct collective {
     const void *site; /* where it returns to */
 };
 
-/* Before offload_init, every collective goes to Open MPI. In all ranks, with the settings that they agreed
- * on, which must outlive all calls; MPI may not be called yet. `world` is how many ranks MPI_COMM_WORLD has;
- * threads: more than one may call MPI at once. */
+/* Before offload_init, every collective goes to the MPI library. In all ranks, with the settings that they
+ * agreed on, which must outlive all calls; MPI may not be called yet. `world` is how many ranks
+ * MPI_COMM_WORLD has; threads: more than one may call MPI at once. */
 void offload_init(const struct settings *s, int world, bool threads);
 
 /* Before MPI_Finalize, collective over MPI_COMM_WORLD. */

@@ -24,8 +24,8 @@ static struct team *list; /* those that others may join; the longest at rest is 
 
 /* --- its job in the switch: its options, and what is told of it (jobs.h) --- */
 
-/* While a collective of a team waits it is outside Open MPI; a peer may have to receive a message of ours
- * before it can join in. Any call that completes nothing lets Open MPI progress. */
+/* While a collective of a team waits it is outside the MPI library; a peer may have to receive a message of
+ * ours before it can join in. Any call that completes nothing lets the MPI library progress. */
 static void progress_open_mpi(void *unused)
 {
     int flag;
@@ -229,7 +229,8 @@ static enum swagg_log_level level_of(int status)
     return before & bit ? SWAGG_LOG_INFO : SWAGG_LOG_WARN;
 }
 
-/* All ranks try to join; unless all of them can, all stay with Open MPI. Returns what all agreed on. */
+/* All ranks try to join; unless all of them can, all stay with the MPI library. Returns what all agreed on.
+ */
 static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
 {
     char who[MPI_MAX_OBJECT_NAME];

@@ -17,7 +17,7 @@
 #include "swagg.h"
 
 struct team {
-    struct swagg_job *job; /* NULL: no service from the switch, Open MPI does it */
+    struct swagg_job *job; /* NULL: no service from the switch, the MPI library does it */
     bool broken;           /* a call failed, so no other can follow */
     void *saved;           /* input of an in-place collective that may have to be done again */
     size_t saved_size;
@@ -52,7 +52,7 @@ void team_measure(MPI_Comm comm, struct team *team, size_t bytes);
 /* comm is freed. */
 void team_leave(struct team *team);
 
-/* From now on Open MPI does what comes on the team's communicators. */
+/* From now on the MPI library does what comes on the team's communicators. */
 void team_go_native(struct team *team);
 
 /* Before a collective: gives the team the slots that its last tensor asked for. Returns an enum swagg_status;

@@ -107,7 +107,7 @@ static bool is_in_switch(MPI_Op op)
 #define LOGICAL    (BIT(LAND) | BIT(LOR) | BIT(LXOR))
 #define BITWISE    (BIT(BAND) | BIT(BOR) | BIT(BXOR))
 
-/* What the numbers of a type are; how wide they are, MPI_Type_size says, as Open MPI was built. */
+/* What the numbers of a type are; how wide they are, MPI_Type_size says, as the MPI library was built. */
 enum family { SIGNED, UNSIGNED, BOOLEAN, REAL, COMPLEX, FAMILIES };
 enum { WIDTH_MAX = 16 };
 

@@ -1,4 +1,4 @@
-/* Why a collective stays with Open MPI. All ranks come to the same answer for the same call. */
+/* Why a collective stays with the MPI library. All ranks come to the same answer for the same call. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,8 +7,8 @@ enum why {
     WHY_NOT = 0,    /* it does not: it goes to the switch */
     WHY_OFF,        /* no switch named, bad settings, or SWAGG_DISABLE */
     WHY_SMALL,      /* fewer bytes than SWAGG_MIN_BYTES */
-    WHY_FASTER,     /* of a size for which Open MPI is faster, as measured */
-    WHY_UNMEASURED, /* of a size that has not been measured, which goes to Open MPI meanwhile */
+    WHY_FASTER,     /* of a size for which the MPI library is faster, as measured */
+    WHY_UNMEASURED, /* of a size that has not been measured, which goes to the MPI library meanwhile */
     WHY_TYPE,       /* a type that the switch has not, or not with this operation */
     WHY_OPERATION,  /* an operation that the switch has not: the program's own, for one */
     WHY_NUMBERS, /* a type or operation that travels in native numbers only, and SWAGG_NUMBERS says otherwise
@@ -19,7 +19,7 @@ enum why {
     WHY_LATER,    /* with processes that were spawned or joined later, which may lack the shim */
     WHY_SWITCH,   /* the switch is not there, or said no, or was lost */
     WHY_EMPTY,    /* no elements */
-    WHY_ARGUMENT, /* arguments that Open MPI refuses; of this rank alone, as it may be */
+    WHY_ARGUMENT, /* arguments that the MPI library refuses; of this rank alone, as it may be */
     WHY_DEVICE,   /* a buffer in a GPU's memory; of this rank alone, as it may be */
     WHY_FUNCTION, /* a collective that is only counted */
     WHY_COUNT,
