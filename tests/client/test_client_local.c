@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -251,20 +252,43 @@ TEST(a_host_sends_one_sum)
     loop_switch_stop(ls);
 }
 
+/* Numbers that travel scaled are rounded; these are so round that little of them is lost. */
+static int sum_rounded(struct crew_member *m, struct told *told)
+{
+    enum { COUNT = 100003 };
+    float *x = malloc(COUNT * sizeof *x);
+    (void)told;
+    for (int i = 0; i < COUNT; i++)
+        x[i] = (float)((i + m->rank) % 8);
+    int rc = swagg_allreduce(m->job, x, x, COUNT, SWAGG_F32, SWAGG_SUM);
+    for (int i = 0; rc == 0 && i < COUNT; i++) {
+        float sum = 0;
+        for (int r = 0; r < m->crew->size; r++)
+            sum += (float)((i + r) % 8);
+        if (fabsf(x[i] - sum) > 0.1f)
+            rc = WRONG_SUM;
+    }
+    free(x);
+    return rc;
+}
+
 TEST(numbers_and_protocols_go_by_rails)
 {
+    static const struct {
+        enum swagg_numbers numbers;
+        enum swagg_protocol protocol;
+    } ways[] = {{SWAGG_NUMBERS_INT32, SWAGG_PROTOCOL_SWITCHML},
+                {SWAGG_NUMBERS_FP16, SWAGG_PROTOCOL_SWITCHML},
+                {SWAGG_NUMBERS_NATIVE, SWAGG_PROTOCOL_ATP}};
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    for (enum swagg_numbers numbers = SWAGG_NUMBERS_INT32; numbers <= SWAGG_NUMBERS_FP16; numbers++) {
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
         struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "numbers");
-        r.work = sum_one;
-        r.options.numbers = numbers;
+        r.work = sum_rounded;
+        r.options.numbers = ways[w].numbers;
+        r.options.protocol = ways[w].protocol;
         start(&r);
         await_all(&r);
-        for (int rank = 0; rank < 4; rank++) {
-            CU_ASSERT(r.told->rank[rank].status == 0 ||
-                      r.told->rank[rank].status == WRONG_SUM); /* it is rounded */
-            CU_ASSERT_EQUAL(r.told->rank[rank].opened, 0);
-        }
+        expect_success(&r);
         finish(&r);
     }
     loop_switch_stop(ls);
@@ -282,9 +306,19 @@ static int sum_for_long(struct crew_member *m, struct told *told)
     return rc;
 }
 
-static void await_calls(const struct told *told, int calls)
+static bool has_one_ended(const struct ranks *r)
 {
-    while (atomic_load(&told->calls) < calls)
+    siginfo_t info = {0};
+    for (int rank = 0; rank < r->size && info.si_pid == 0; rank++)
+        if (rank != r->absent)
+            waitid(P_PID, (id_t)r->pid[rank], &info, WEXITED | WNOHANG | WNOWAIT);
+    return info.si_pid != 0;
+}
+
+/* Or until one has ended, which none should: what the test expects of them then fails. */
+static void await_calls(const struct ranks *r, int calls)
+{
+    while (atomic_load(&r->told->calls) < calls && !has_one_ended(r))
         sleep_ms(1);
 }
 
@@ -312,7 +346,7 @@ TEST(who_is_killed_is_named)
         }
         r.work = sum_for_long;
         start(&r);
-        await_calls(r.told, 1 + (int)rng_below(&rng, 20));
+        await_calls(&r, 1 + (int)rng_below(&rng, 20));
         sleep_ms((long)rng_below(&rng, 10));
         kill(r.pid[dies], SIGKILL);
         await_all(&r);
@@ -457,7 +491,7 @@ TEST(a_restart_of_the_switch_is_not_noticed)
     struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "restart");
     r.work = sum_over_a_restart;
     start(&r);
-    await_calls(r.told, 5);
+    await_calls(&r, 5);
     loop_switch_kill(ls);
     loop_switch_revive(ls);
     await_all(&r);
