@@ -1,4 +1,4 @@
-"""Collectives in the switch and calls that are posted: what collectives.sh measured."""
+"""Calls that are posted, and go on while the program computes: what collectives.sh measured."""
 from functools import partial
 from statistics import median
 

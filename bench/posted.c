@@ -56,11 +56,6 @@ static int sum(const struct bench *b, size_t count)
     return swagg_allreduce(b->job, tensor, tensor, count, SWAGG_F32, SWAGG_MAX);
 }
 
-static int barrier(const struct bench *b)
-{
-    return sum(b, 0);
-}
-
 /* What the slowest rank has. */
 static int agree(const struct bench *b, double *x)
 {
@@ -112,7 +107,7 @@ static int take(const struct bench *b, enum what what)
 /* From a barrier to the last rank's end; in seconds. */
 static int measure(const struct bench *b, enum what what, double *took)
 {
-    int rc = barrier(b);
+    int rc = swagg_barrier(b->job);
     const double began = now_ns();
 
     if (rc < 0 || (rc = take(b, what)) < 0)
