@@ -524,6 +524,9 @@ void swagg_close(struct swagg_job *job)
     waits_close(&job->waits);
     waits_close(&job->local_waits);
     compress_close(&job->compress);
-    requests_close(&job->requests);
+    if (job->owner == getpid())
+        requests_close(&job->requests);
+    else
+        requests_abandon(&job->requests);
     free(job);
 }

@@ -21,6 +21,11 @@ void requests_close(struct requests *q)
     pthread_mutex_destroy(&q->lock);
 }
 
+void requests_abandon(struct requests *q)
+{
+    waker_close(&q->bell);
+}
+
 int requests_failure(struct requests *q)
 {
     int rc = SWAGG_OK;

@@ -63,6 +63,10 @@ struct requests {
 void requests_open(struct requests *q);
 void requests_close(struct requests *q);
 
+/* In a child that inherited the job by fork: closes its copies of the descriptors. Threads that it does not
+ * have may hold the lock here, or wait. */
+void requests_abandon(struct requests *q);
+
 /* The job's failure, which becomes this thread's last error; or 0. */
 int requests_failure(struct requests *q);
 

@@ -528,6 +528,40 @@ TEST(a_forked_child_cannot_disturb_the_job)
     loop_switch_stop(ls);
 }
 
+enum { HANGS_S = 60 };
+
+static int close_in_a_child(struct crew_member *m)
+{
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(HANGS_S);
+        swagg_close(m->job);
+        _exit(0);
+    }
+    waitpid(pid, &status, 0);
+    return status == 0 ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+}
+
+/* The library's threads, which mostly wait at this moment, are not in the child. */
+static int fork_beside_a_progress_thread(struct crew_member *m)
+{
+    int rc = SWAGG_OK;
+    for (int i = 0; i < 10 && rc == SWAGG_OK; i++)
+        if ((rc = one_sum(m)) == SWAGG_OK)
+            rc = close_in_a_child(m);
+    return rc == SWAGG_OK ? one_sum(m) : rc;
+}
+
+TEST(a_forked_child_can_close_a_job_with_a_progress_thread)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(1, ls, "fork", fork_beside_a_progress_thread, NULL);
+    crew.options.progress_thread = SWAGG_PROGRESS_THREAD_ON;
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 /* The switch */
 
 struct restarts {
