@@ -308,12 +308,9 @@ static int collective(struct swagg_job *job, const struct ask *r)
 /* Without a switch there is nobody to leave it to: it is made at once. */
 static int make_at_once(struct swagg_job *job, struct swagg_request *request)
 {
-    const int status = level_call(job, request);
-    const int rc = requests_append(&job->requests, request);
-    if (rc == SWAGG_OK) {
-        requests_begun(&job->requests, REQUEST_STREAMED);
-        requests_end(&job->requests, request, status, 0);
-    }
+    const int rc = level_call(job, request);
+    if (rc == SWAGG_OK)
+        requests_made(&job->requests, request);
     return rc;
 }
 

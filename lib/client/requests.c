@@ -148,6 +148,13 @@ void requests_end(struct requests *q, struct swagg_request *r, int status, int e
     pthread_mutex_unlock(&q->lock);
 }
 
+void requests_made(struct requests *q, struct swagg_request *r)
+{
+    pthread_mutex_lock(&q->lock);
+    note_end(q, r, SWAGG_OK, 0);
+    pthread_mutex_unlock(&q->lock);
+}
+
 void requests_fail(struct requests *q, int status, const char *text)
 {
     pthread_mutex_lock(&q->lock);

@@ -86,6 +86,9 @@ struct swagg_request *requests_queued(struct requests *q);
 void requests_begun(struct requests *q, enum request_state state);
 void requests_end(struct requests *q, struct swagg_request *r, int status, int error);
 
+/* A posted call that went another way, and never was behind others, has succeeded. */
+void requests_made(struct requests *q, struct swagg_request *r);
+
 /* The job has failed: all end with this status. */
 void requests_fail(struct requests *q, int status, const char *text);
 
