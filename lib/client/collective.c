@@ -258,9 +258,6 @@ int collective_run(struct swagg_job *job, struct swagg_request *request)
 {
     struct swagg_request *only = request;
     int rc = requests_failure(&job->requests);
-    if (rc == SWAGG_OK && job->part_count == 0)
-        rc = client_fail(SWAGG_ERR_ARGUMENT,
-                         "without a switch there are only allreduce and reduce: set options.switch_ip");
     stamp(job, request, job->options.call_timeout_ns);
     if (rc < 0 || (rc = check_length(job, &request->call)) < 0 ||
         (rc = requests_append(&job->requests, request)) < 0) {

@@ -8,6 +8,8 @@
 /* Why the job has none of them, as a clause. NULL: it has. */
 static const char *missing(const struct swagg_job *job)
 {
+    if (job->part_count == 0)
+        return "it has no switch: set options.switch_ip";
     if (job->worker->at_servers)
         return "it is summed by ATP: open one with SWAGG_PROTOCOL_SWITCHML";
     if (job->options.format != XFER_FORMAT_TYPED)
@@ -340,8 +342,8 @@ int swagg_reduce_scatter_block(struct swagg_job *job, const void *send, void *re
     return rc;
 }
 
-/* Where packets carry no calls of their own, and at servers, it is a sum of no elements, which takes a
- * packet, too. */
+/* Where packets carry no calls of their own, at servers, and without a switch, it is a sum of no elements,
+ * for which ranks wait, too. */
 int swagg_barrier(struct swagg_job *job)
 {
     struct swagg_request request = {0};
@@ -353,7 +355,7 @@ int swagg_barrier(struct swagg_job *job)
                                                "ranks: open one without options.quorum");
     if (job->options.format != XFER_FORMAT_TYPED)
         return swagg_allreduce(job, NULL, NULL, 0, SWAGG_F32, SWAGG_SUM);
-    if (job->worker->at_servers)
+    if (job->worker->at_servers || job->part_count == 0)
         return swagg_allreduce(job, NULL, NULL, 0, SWAGG_U8, SWAGG_BOR);
     if ((rc = collective_make_room(job, &request, 0)) < 0)
         return rc;

@@ -419,8 +419,8 @@ int swagg_reduce_scatter(struct swagg_job *job, const void *send, void *recv, co
 int swagg_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
                                enum swagg_type type, enum swagg_op op);
 
-/* Returns when all ranks have called it: a packet to the switch and one back. Every job without a quorum has
- * it. */
+/* Returns when all ranks have called it: a packet to the switch and one back, or none if all are on one host
+ * without a switch. Every job without a quorum has it. */
 int swagg_barrier(struct swagg_job *job);
 
 /* Names the tensor of the next compressed call, for the error feedback of programs that do not have each

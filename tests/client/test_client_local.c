@@ -219,6 +219,33 @@ TEST(one_host_needs_no_switch)
     }
 }
 
+enum { BARRIERS = 20, NOT_ALL = -101 };
+
+static int meet_and_ask(struct crew_member *m, struct told *told)
+{
+    const int size = m->crew->size;
+    char bytes[8] = {0};
+    int rc = 0;
+    for (int i = 1; i <= BARRIERS && rc == 0; i++) {
+        atomic_fetch_add(&told->gate, 1);
+        rc = swagg_barrier(m->job);
+        if (rc == 0 && atomic_load(&told->gate) < i * size)
+            rc = NOT_ALL;
+    }
+    return rc < 0 || swagg_has_exchanges(m->job) ? NOT_ALL : swagg_broadcast(m->job, bytes, sizeof bytes, 0);
+}
+
+TEST(one_host_meets_at_a_barrier_and_says_what_it_has_not)
+{
+    struct ranks r = ranks_of(placements[1].size, placements[1].host, NULL, "barrier");
+    r.work = meet_and_ask;
+    start(&r);
+    await_all(&r);
+    for (int rank = 0; rank < r.size; rank++)
+        expect(&r, rank, SWAGG_ERR_ARGUMENT, "no broadcast: it has no switch: set options.switch_ip");
+    finish(&r);
+}
+
 static int sum_one(struct crew_member *m, struct told *told)
 {
     (void)told;
