@@ -11,8 +11,8 @@
  * Every rank must make the same collective calls in the same order. Collectives are swagg_allreduce,
  * swagg_allreducev, swagg_reduce, swagg_synchronize, and those from swagg_broadcast to swagg_barrier, which
  * return by their deadlines, with the exact result or with an error; and swagg_post_allreduce, _allreducev
- * and _reduce, which return at once: the call goes on while the program does something else (swagg_test,
- * swagg_wait).
+ * and _reduce, which, where there is a switch, return at once: the call goes on while the program does
+ * something else (swagg_test, swagg_wait).
  *
  * Errors: functions that return int return SWAGG_OK or a negative enum swagg_status; swagg_last_error() has
  * what happened in words, and which ranks are missing. SWAGG_ERR_ARGUMENT and SWAGG_ERR_FULL change nothing:
@@ -23,9 +23,9 @@
  * Threads: any thread may make a job's collective calls, and several at once; a request is one thread's at a
  * time. But the order in which a job's calls are made is one, the same on every rank: threads that make calls
  * must agree on whose is next. swagg_close is for one thread, when no other is in a function with that job or
- * one of its requests. A job runs a thread of its own for heartbeats (with several parameter servers, one for
- * each), and another for posted calls, if options say so. A child process can only close a job that it
- * inherited by fork.
+ * one of its requests. A job runs a thread of its own for heartbeats with each of its switches or parameter
+ * servers, and as many again where ranks of one host sum first; and one for posted calls, if options say so.
+ * A job without a switch runs none. A child process can only close a job that it inherited by fork.
  *
  * Data: elements are in the host's byte order, addresses are text, times are in the unit that the name ends
  * with. The library writes nothing to stdout or stderr; messages go to swagg_options.log.
@@ -342,7 +342,8 @@ struct swagg_post {
  * not overlap what another sends or receives. how may be NULL. SWAGG_OK: *request is the caller's; else it is
  * NULL, and the call is not made. SWAGG_ERR_FULL: the ends of SWAGG_REQUESTS_MAX were not asked for yet.
  * Calls of a job end in the order in which they were made, and may be tested and waited for in any. A
- * deadline that passes ends the job, as in every collective. */
+ * deadline that passes ends the job, as in every collective. A job without a switch has nobody to leave a
+ * call to: there these functions make it, and return when it has ended. */
 int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count,
                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
                          struct swagg_request **request);
