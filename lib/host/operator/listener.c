@@ -22,10 +22,7 @@ static const char *directory(void)
 {
     const char *own = getenv("RUNTIME_DIRECTORY");
 
-    return own != NULL && strncmp(own, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)) == 0 &&
-                   strchr(own, ':') == NULL
-               ? own
-               : RUN_DIRECTORY;
+    return own != NULL && strncmp(own, RUN_DIRECTORY "/", sizeof(RUN_DIRECTORY)) == 0 ? own : RUN_DIRECTORY;
 }
 
 static int address_of(struct sockaddr_un *address, const char *path)
