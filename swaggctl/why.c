@@ -31,6 +31,7 @@ struct job {
     unsigned n;
     struct rank *rank;
     double contributions, up, down;
+    double usual; /* delay of the punctual ranks, us */
 };
 
 static const char *const words[WHY_CAUSES] = {
@@ -180,6 +181,15 @@ static const struct rank *longest_stalled(const struct job *job)
     return of;
 }
 
+/* Of some protocols, and without pool.delays, nobody counts what comes from which rank. */
+static bool is_not_noted(struct why *why, const struct job *job)
+{
+    return json_object_get(job->view, "contributions") == NULL &&
+           say(why, WHY_NOTHING,
+               "the switch does not note what comes from this job's ranks (its protocol, or pool.delays): "
+               "what slows it cannot be told");
+}
+
 /* Nothing has come, though somebody waits. */
 static bool stands_still(struct why *why, const struct job *job)
 {
@@ -221,8 +231,9 @@ static bool is_dropped(struct why *why, const struct job *job, const struct why_
     for (size_t i = 0; i < sizeof(drops) / sizeof(drops[0]); i++) {
         const double n = growth(is, was, drops[i].reason);
 
-        if (n <= DROPPED_SHARE * job->contributions)
-            continue;
+        if (n <= DROPPED_SHARE * job->contributions ||
+            (drops[i].cause == WHY_SHARE && job->up + job->down == 0))
+            continue; /* few, or another job's: drops are counted of all together */
         say(why, drops[i].cause, "the switch has dropped %.0f frames (%s): %s", n, drops[i].reason,
             drops[i].meaning);
         advise(why, drops[i].todo);
@@ -302,19 +313,18 @@ static double waited_s(const struct rank *r, double usual)
 /* The rank that has held up the others for longest; NULL: none for a part of the time that counts. */
 static const struct rank *latest_of(const struct job *job, double seconds)
 {
-    const double usual = usual_delay(job);
     const struct rank *latest = NULL;
 
     for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
-        if (waited_s(r, usual) >= LATE_SHARE * seconds &&
-            (latest == NULL || waited_s(r, usual) > waited_s(latest, usual)))
+        if (waited_s(r, job->usual) >= LATE_SHARE * seconds &&
+            (latest == NULL || waited_s(r, job->usual) > waited_s(latest, job->usual)))
             latest = r;
     return latest;
 }
 
 static bool is_late(struct why *why, const struct job *job, const struct rank *latest, double seconds)
 {
-    const double most = latest == NULL ? 0 : waited_s(latest, usual_delay(job));
+    const double most = latest == NULL ? 0 : waited_s(latest, job->usual);
 
     if (latest == NULL)
         return false;
@@ -377,12 +387,15 @@ static bool has_small_packets(struct why *why, const struct job *job)
 void why_decide(struct why *why, const struct why_look *before, const struct why_look *now, double seconds)
 {
     struct job job = see(before, now);
-    const struct rank *latest = latest_of(&job, seconds);
+    const struct rank *latest;
 
+    job.usual = usual_delay(&job);
+    latest = latest_of(&job, seconds);
     *why = (struct why){.rank = -1};
-    if (!does_not_run(why, &job) && !stands_still(why, &job) && !is_dropped(why, &job, before, now) &&
-        !is_lost(why, &job, latest) && !is_late(why, &job, latest, seconds) && !lacks_slots(why, &job) &&
-        !is_busy(why, now) && !has_small_packets(why, &job))
+    if (!does_not_run(why, &job) && !is_not_noted(why, &job) && !stands_still(why, &job) &&
+        !is_dropped(why, &job, before, now) && !is_lost(why, &job, latest) &&
+        !is_late(why, &job, latest, seconds) && !lacks_slots(why, &job) && !is_busy(why, now) &&
+        !has_small_packets(why, &job))
         say(why, WHY_NOTHING,
             "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "
             "lost or dropped",

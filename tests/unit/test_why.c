@@ -32,9 +32,9 @@ static json_t *ranks(long long contributions, long long delayed_us, long long ca
 static struct why_look look(long long contributions, long long delayed_us, long long calls)
 {
     return (struct why_look){
-        .job = answer(json_pack("{s:s, s:i, s:i, s:i, s:i, s:i, s:[], s:[]}", "state", "running", "size", N,
-                                "present", N, "slots", 1024, "chunk_bytes", 1408, "window_least", 64,
-                                "missing", "waits_for")),
+        .job = answer(json_pack("{s:s, s:i, s:i, s:I, s:i, s:i, s:i, s:[], s:[]}", "state", "running", "size",
+                                N, "present", N, "contributions", (json_int_t)(N * contributions), "slots",
+                                1024, "chunk_bytes", 1408, "window_least", 64, "missing", "waits_for")),
         .ranks = ranks(contributions, delayed_us, calls),
         .lcores = answer(json_pack("{s:[{s:i, s:i, s:i, s:i}]}", "lcores", "lcore", 1, "cpu", 1, "shards", 1,
                                    "busy_percent", 50)),
@@ -183,10 +183,31 @@ TEST(what_the_switch_drops_is_its_share_or_its_threads)
     struct scene s = healthy();
 
     set(s.now.drops, "over_share", json_integer(500));
+    set_rank(&s, 1, "lost_up", 3);
     expect(&s, WHY_SHARE, -1, "500 frames (over_share)");
     s = healthy();
     set(s.now.drops, "ring_full", json_integer(500));
     expect(&s, WHY_CPU, -1, "ring_full");
+}
+
+/* Drops are counted of all jobs together. */
+TEST(another_jobs_share_is_no_cause)
+{
+    struct scene s = healthy();
+
+    set(s.now.drops, "over_share", json_integer(500));
+    expect(&s, WHY_NOTHING, -1, "nothing holds it up");
+}
+
+/* pool.delays: false, or a protocol that does not count by rank. */
+TEST(a_job_of_which_nothing_is_noted_is_not_called_idle)
+{
+    struct scene s = healthy();
+
+    json_object_del(json_object_get(s.now.job, "view"), "contributions");
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50000);
+    expect(&s, WHY_NOTHING, -1, "does not note what comes from this job's ranks");
 }
 
 TEST(slots_that_are_all_under_way)
