@@ -16,10 +16,9 @@ static const char intro[] =
     "which they have something to say; so have jobs of different kinds.\n";
 
 static const char *const types[] = {
-    [VIEW_TEXT] = "text",   [VIEW_CHARS] = "text",  [VIEW_GAUGE] = "gauge", [VIEW_COUNTER] = "counter",
-    [VIEW_ID] = "number",   [VIEW_DELAYS] = "list", [VIEW_FLAG] = "flag",   [VIEW_NUMBERS] = "list",
-    [VIEW_TEXTS] = "list",  [VIEW_RANKS] = "list",  [VIEW_TERMS] = "terms", [VIEW_COUNTS] = "counter",
-    [VIEW_TABLE] = "table",
+    [VIEW_TEXT] = "text",  [VIEW_CHARS] = "text",  [VIEW_GAUGE] = "gauge",    [VIEW_COUNTER] = "counter",
+    [VIEW_ID] = "number",  [VIEW_DELAYS] = "list", [VIEW_FLAG] = "flag",      [VIEW_TEXTS] = "list",
+    [VIEW_RANKS] = "list", [VIEW_TERMS] = "terms", [VIEW_COUNTS] = "counter", [VIEW_TABLE] = "table",
 };
 
 static void print_fields(const char *table, const struct view_field *f)

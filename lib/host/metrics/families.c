@@ -215,15 +215,6 @@ static bool is_rate(const struct view_field *field)
     return n > 2 && strcmp(field->unit + n - 2, "/s") == 0;
 }
 
-static bool is_label(const struct view *view, const struct view_field *fields, const struct view_field *field)
-{
-    unsigned labels = 0;
-
-    while (labels < VIEW_LABELS_MAX && view->label[labels] != NULL)
-        labels++;
-    return (view->row == NULL || fields == view->row) && field < fields + labels;
-}
-
 /* --- samples --- */
 
 static bool is_of(const struct family *one, const struct families *f, const struct view_field *field)
@@ -331,7 +322,6 @@ static void add_sample(struct families *f, const struct view_field *field, const
     case VIEW_TEXT:
     case VIEW_CHARS:
     case VIEW_ID:
-    case VIEW_NUMBERS:
     case VIEW_TEXTS:
     case VIEW_TERMS:
     case VIEW_TABLE: /* say which it is, or are no numbers */
@@ -345,7 +335,7 @@ static void add_samples(struct families *f, const struct view_field *fields, con
 
     write_labels(labels, f, f->view->row == NULL || fields == f->view->row ? fields : NULL, from);
     for (const struct view_field *field = fields; field->name != NULL; field++)
-        if (view_has(field, from) && !is_label(f->view, fields, field) && !is_rate(field))
+        if (view_has(field, from) && !is_rate(field))
             add_sample(f, field, labels, (const char *)from + field->at);
 }
 
@@ -377,9 +367,12 @@ static const char *type_of(const struct view_field *field)
 
 char *families_text(const struct families *f, bool open, size_t *bytes)
 {
-    struct families whole = {.failed = f->failed};
+    struct families whole = {0};
     struct family text = {0};
 
+    *bytes = 0;
+    if (f->failed)
+        return NULL; /* a family may lack its text */
     for (const struct family *one = f->first; one != NULL; one = one->next) {
         const char *end = only_grows(one->field) && !open ? "_total" : "";
 

@@ -37,12 +37,12 @@ static void append(const struct sink *p, json_t *list, json_t *value)
         p->out->failed = true;
 }
 
-static json_t *numbers(const struct sink *p, const struct view_numbers *numbers)
+static json_t *delays(const struct sink *p, const struct view_delays *delays)
 {
     json_t *list = json_array();
 
-    for (unsigned i = 0; i < numbers->n; i++)
-        append(p, list, json_integer((json_int_t)numbers->of[i]));
+    for (unsigned i = 0; i < delays->n; i++)
+        append(p, list, json_integer((json_int_t)delays->of[i]));
     return list;
 }
 
@@ -78,7 +78,6 @@ static void put_terms(const struct sink *p, const struct view_terms *of)
 static void put_field(const struct sink *p, const struct view_field *f, const void *at)
 {
     const struct view_counts *counts = at;
-    const struct view_delays *delays = at;
 
     switch (f->type) {
     case VIEW_TEXT:
@@ -98,11 +97,8 @@ static void put_field(const struct sink *p, const struct view_field *f, const vo
     case VIEW_FLAG:
         put(p, f->name, json_boolean(*(const bool *)at));
         break;
-    case VIEW_NUMBERS:
-        put(p, f->name, numbers(p, at));
-        break;
     case VIEW_DELAYS:
-        put(p, f->name, numbers(p, &(struct view_numbers){delays->n, delays->of}));
+        put(p, f->name, delays(p, at));
         break;
     case VIEW_TEXTS:
         put(p, f->name, texts(p, at));

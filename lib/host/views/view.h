@@ -20,18 +20,12 @@ enum view_type {
     VIEW_ID,      /* uint64_t that says which, and not how much */
     VIEW_COUNTER, /* uint64_t that only grows, so that its growth in a second means something */
     VIEW_FLAG,    /* bool */
-    VIEW_NUMBERS, /* struct view_numbers, a list */
     VIEW_DELAYS,  /* struct view_delays, a list: how often something took how long (protocol/delays.h) */
     VIEW_TEXTS,   /* struct view_texts, a list */
     VIEW_RANKS,   /* struct view_ranks, a list of their numbers */
     VIEW_TERMS,   /* struct view_terms: the job's protocol, and what that lists of them */
     VIEW_COUNTS,  /* struct view_counts: counters that have names of their own */
     VIEW_TABLE,   /* nothing: the view's rows */
-};
-
-struct view_numbers {
-    unsigned n;
-    const uint64_t *of;
 };
 
 struct view_delays {
@@ -72,9 +66,9 @@ struct view_field {
     const char *meaning;
 };
 
-/* What the parameter of a view names. */
 enum { VIEW_LABELS_MAX = 2 };
 
+/* What the parameter of a view names. */
 enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };
 
 struct view {
