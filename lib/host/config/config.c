@@ -200,10 +200,9 @@ static void show_control_path(char text[SETTING_SHOWN_MAX], const void *configur
 /* Octal, as chmod takes it. */
 static void parse_mode(struct settings *s, const char *path, const char *text, void *mode)
 {
-    char *end;
-    const unsigned long value = strtoul(text, &end, 8);
+    const unsigned long value = strtoul(text, NULL, 8);
 
-    if (strspn(text, "01234567") != strlen(text) || *end != '\0' || value > MODE_MAX)
+    if (strspn(text, "01234567") != strlen(text) || value > MODE_MAX)
         settings_fault(s, path, "\"%s\" is no mode of a file: three octal digits, such as \"660\"", text);
     *(uint32_t *)mode = (uint32_t)value;
 }
@@ -234,8 +233,7 @@ static void parse_listen(struct settings *s, const char *path, const char *text,
     struct config_metrics *to = metrics;
     const char *colon = strrchr(text, ':');
     char alone[INET_ADDRSTRLEN];
-    char *end = NULL;
-    const unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, &end, 10);
+    const unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, NULL, 10);
 
     snprintf(alone, sizeof(alone), "%.*s", (int)(colon == NULL ? 0 : colon - text), text);
     if (colon == NULL || colon - text >= (ptrdiff_t)sizeof(alone) ||
