@@ -272,9 +272,7 @@ static void show(const struct show_parts *parts, const struct view *view, const 
         return;
     }
     view_begin(&out, view);
-    view_lock(parts);
     rc = view_gather(parts, view, name, &out);
-    view_unlock(parts);
     reply_view(reply, &out);
     if (rc == -ENOTUNIQ)
         ask_which(parts, name, reply);
@@ -284,13 +282,7 @@ static void show(const struct show_parts *parts, const struct view *view, const 
 
 int commands_view(void *context, const struct view *view, const char *name, struct view_out *out)
 {
-    const struct show_parts *parts = context;
-    int rc;
-
-    view_lock(parts);
-    rc = view_gather(parts, view, name, out);
-    view_unlock(parts);
-    return rc;
+    return view_gather(context, view, name, out);
 }
 
 static int find(const struct show_parts *parts, enum view_subject subject, const char *name)

@@ -115,10 +115,8 @@ static int answer(const struct view *view, const char *params, struct rte_tel_da
     struct view_out out;
     int rc;
 
-    view_lock(&shown.parts);
     view_begin(&out, view);
     rc = view_gather(&shown.parts, view, view->of == VIEW_OF_ALL ? NULL : params, &out);
-    view_unlock(&shown.parts);
     if (view_end(&out, &object, &counters) < 0)
         return -ENOMEM;
     if (rc == 0)

@@ -15,8 +15,12 @@ int view_gather(const struct show_parts *parts, const struct view *view, const c
         [VIEW_COUNTERS] = view_counters, [VIEW_VERDICTS] = view_verdicts, [VIEW_LCORES] = view_lcores,
         [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,
     };
+    int rc;
 
-    return gatherers[view - views](parts, name, out);
+    view_lock(parts);
+    rc = gatherers[view - views](parts, name, out);
+    view_unlock(parts);
+    return rc;
 }
 
 void view_lock(const struct show_parts *parts)

@@ -12,7 +12,7 @@
  * -ENOTUNIQ: there are several; -EINVAL: a name is needed. */
 typedef int view_fn(const struct show_parts *parts, const char *name, struct view_out *out);
 
-/* out has begun. */
+/* out has begun. Takes the lock itself. */
 int view_gather(const struct show_parts *parts, const struct view *view, const char *name,
                 struct view_out *out);
 
