@@ -223,7 +223,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct instance *)a)->name, ((const struct instance *)b)->name);
 }
 
-static void find_all(struct found *found)
+/* Those that answer; wanted: of this name, and nobody else is troubled; NULL: all. */
+static void find(struct found *found, const char *wanted)
 {
     glob_t paths = {0};
 
@@ -232,6 +233,7 @@ static void find_all(struct found *found)
     glob(INSTANCES_DIRECTORY "/*/*.ctl", GLOB_APPEND, NULL, &paths); /* services of other users */
     for (size_t i = 0; i < paths.gl_pathc && found->n < INSTANCES_MAX; i++)
         if (read_name(&found->instance[found->n], paths.gl_pathv[i]) &&
+            (wanted == NULL || strcmp(found->instance[found->n].name, wanted) == 0) &&
             is_alive(found->instance[found->n].path))
             found->n++;
     globfree(&paths);
@@ -242,7 +244,7 @@ void instances_visit(void (*visit)(const char *name))
 {
     struct found found;
 
-    find_all(&found);
+    find(&found, NULL);
     for (unsigned i = 0; i < found.n; i++)
         visit(found.instance[i].name);
 }
@@ -275,20 +277,6 @@ static int choose_of_several(struct instance *instance, const struct found *foun
     return -1;
 }
 
-/* Whether one of this name, a service of another user's, answers. */
-static bool find_named(struct instance *instance, const char *wanted)
-{
-    struct found found;
-
-    find_all(&found);
-    for (unsigned i = 0; i < found.n; i++)
-        if (strcmp(found.instance[i].name, wanted) == 0) {
-            *instance = found.instance[i];
-            return true;
-        }
-    return false;
-}
-
 static int name_instance(struct instance *instance, const char *wanted, char why[INSTANCE_WHY_MAX])
 {
     const bool is_path = strchr(wanted, '/') != NULL;
@@ -307,14 +295,14 @@ int instance_choose(struct instance *instance, const char *wanted, char why[INST
 {
     struct found found;
 
-    if (wanted != NULL && strchr(wanted, '/') == NULL && find_named(instance, wanted))
-        return 0;
-    if (wanted != NULL)
+    if (wanted != NULL && strchr(wanted, '/') != NULL)
         return name_instance(instance, wanted, why);
-    find_all(&found);
-    if (found.n > 1)
+    find(&found, wanted);
+    if (wanted != NULL && found.n == 0)
+        return name_instance(instance, wanted, why); /* to say what is wrong there */
+    if (wanted == NULL && found.n > 1)
         return choose_of_several(instance, &found, why);
-    if (found.n == 1) {
+    if (found.n > 0) {
         *instance = found.instance[0];
         return 0;
     }
