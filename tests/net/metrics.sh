@@ -59,8 +59,10 @@ print(len(live["ports"]), live["jobs"][-1]["name"], [rank["rank"] for rank in li
 
 step "bad requests get answers, and a scraper that reads nothing holds up nobody"
 scrape sw bad
-scrape sw hold & # connections that ask and do not read, until it is ended
+# Connections that ask and do not read, until it is ended.
+net_background "$NET_DIR/hold.log" ip netns exec "$NET_ID-sw" "$here/scraper.py" "127.0.0.1:$PORT" hold
 holder=$!
+net_until 60 "a scraper holds its places" grep -q held "$NET_DIR/hold.log"
 sums_go_on 100
 scrape sw get /metrics >"$NET_DIR/again.txt"
 expect_equal "ports" "$(value "$NET_DIR/again.txt" swagg_status_ports)" 4

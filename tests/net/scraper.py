@@ -57,6 +57,7 @@ def hold():
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
         connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 20)
         held.append(connection)
+    print("held", flush=True)
     signal.pause()
 
 
