@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """One who scrapes: scraper.py HOST:PORT get PATH | bad | hold"""
+import errno
 import http.client
 import signal
 import socket
@@ -21,14 +22,17 @@ def ask(method, path):
 def send(data):
     """What comes back until the other side closes."""
     with socket.create_connection(ADDRESS, timeout=PATIENCE_S) as connection:
-        connection.sendall(data)
-        connection.shutdown(socket.SHUT_WR)
         got = b""
         try:
+            connection.sendall(data)
+            connection.shutdown(socket.SHUT_WR)
             while piece := connection.recv(65536):
                 got += piece
-        except ConnectionResetError:
+        except ConnectionError:
             pass
+        except OSError as error:  # it was reset before the end was told
+            if error.errno != errno.ENOTCONN:
+                raise
         return got
 
 
