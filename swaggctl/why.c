@@ -116,7 +116,7 @@ static struct job see(const struct why_look *before, const struct why_look *now)
     return job;
 }
 
-/* --- what it may be, one after another; true: this is it --- */
+/* --- what it may be, one after another; true: it is said --- */
 
 __attribute__((format(printf, 3, 4))) static bool say(struct why *why, enum why_cause cause,
                                                       const char *format, ...)
@@ -384,21 +384,38 @@ static bool has_small_packets(struct why *why, const struct job *job)
     return true;
 }
 
-void why_decide(struct why *why, const struct why_look *before, const struct why_look *now, double seconds)
+/* All that holds up a job that runs. What is said of a link is not said again of its rank, which comes late
+ * for that. */
+static size_t find_causes(struct why whys[WHY_MOST], const struct job *job, const struct why_look *before,
+                          const struct why_look *now, double seconds)
+{
+    const struct rank *latest = latest_of(job, seconds);
+    size_t n = 0;
+
+    n += is_dropped(&whys[n], job, before, now);
+    n += is_lost(&whys[n], job, latest) || is_late(&whys[n], job, latest, seconds);
+    n += lacks_slots(&whys[n], job);
+    n += is_busy(&whys[n], now);
+    n += has_small_packets(&whys[n], job);
+    return n;
+}
+
+size_t why_decide(struct why whys[WHY_MOST], const struct why_look *before, const struct why_look *now,
+                  double seconds)
 {
     struct job job = see(before, now);
-    const struct rank *latest;
+    size_t n = 1;
 
     job.usual = usual_delay(&job);
-    latest = latest_of(&job, seconds);
-    *why = (struct why){.rank = -1};
-    if (!does_not_run(why, &job) && !is_not_noted(why, &job) && !stands_still(why, &job) &&
-        !is_dropped(why, &job, before, now) && !is_lost(why, &job, latest) &&
-        !is_late(why, &job, latest, seconds) && !lacks_slots(why, &job) && !is_busy(why, now) &&
-        !has_small_packets(why, &job))
-        say(why, WHY_NOTHING,
-            "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "
-            "lost or dropped",
-            job.contributions, seconds);
+    for (size_t i = 0; i < WHY_MOST; i++)
+        whys[i] = (struct why){.rank = -1};
+    if (!does_not_run(whys, &job) && !is_not_noted(whys, &job) && !stands_still(whys, &job))
+        n = find_causes(whys, &job, before, now, seconds);
+    if (n == 0)
+        n = say(whys, WHY_NOTHING,
+                "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "
+                "lost or dropped",
+                job.contributions, seconds);
     free(job.rank);
+    return n;
 }

@@ -1,12 +1,14 @@
-/* What slows a job now: one answer, from two looks at what a switch or server counts anyway.
+/* What slows a job now, from two looks at what a switch or server counts anyway.
  *
- * Pure: what was asked comes in as it was answered, and the answer is a cause with its evidence in words.
+ * Pure: what was asked comes in as it was answered, and the answer is a cause with its evidence in words, and
+ * other causes that hold besides.
  */
 #pragma once
 
 #include <jansson.h>
+#include <stddef.h>
 
-enum { WHY_TEXT_MAX = 512, WHY_TODO_MAX = 256 };
+enum { WHY_TEXT_MAX = 512, WHY_TODO_MAX = 256, WHY_MOST = 5 };
 
 enum why_cause {
     WHY_NOTHING,   /* it runs, and nothing holds it up; or it has nothing to do */
@@ -36,5 +38,7 @@ struct why {
 /* "rank", "link", ...: the cause in a word. */
 const char *why_word(enum why_cause cause);
 
-/* What happened between two looks, so many seconds apart. */
-void why_decide(struct why *why, const struct why_look *before, const struct why_look *now, double seconds);
+/* What happened between two looks, so many seconds apart. How many causes: at least one, WHY_NOTHING, or the
+ * one that counts most and those that would hold the job up without it. */
+size_t why_decide(struct why whys[WHY_MOST], const struct why_look *before, const struct why_look *now,
+                  double seconds);

@@ -57,23 +57,35 @@ static int look_at(const struct instance *instance, const char *called, struct w
     return look->ranks == NULL || look->lcores == NULL || look->drops == NULL ? EXIT_NO_SWITCH : EXIT_GOOD;
 }
 
-static void print(const struct why *why, bool json)
+static json_t *to_json(const struct why *why)
 {
-    json_t *object;
-
-    if (!json) {
-        printf("%s: %s\n", why_word(why->cause), why->text);
-        if (why->todo[0] != '\0')
-            printf("%s\n", why->todo);
-        return;
-    }
-    object =
+    json_t *object =
         json_pack("{s:s, s:s, s:s}", "cause", why_word(why->cause), "text", why->text, "todo", why->todo);
+
     if (why->rank >= 0)
         json_object_set_new(object, "rank", json_integer(why->rank));
+    return object;
+}
+
+static void print_json(const struct why whys[WHY_MOST], size_t n)
+{
+    json_t *object = to_json(&whys[0]), *also = json_array();
+
+    for (size_t i = 1; i < n; i++)
+        json_array_append_new(also, to_json(&whys[i]));
+    json_object_set_new(object, "also", also);
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(object);
+}
+
+static void print(const struct why whys[WHY_MOST], size_t n)
+{
+    for (const struct why *why = whys; why < whys + n; why++) {
+        printf("%s%s: %s\n", why > whys ? "also " : "", why_word(why->cause), why->text);
+        if (why->todo[0] != '\0')
+            printf("%s\n", why->todo);
+    }
 }
 
 int why_run(const struct instance *instance, const char *called, double seconds, bool json,
@@ -83,7 +95,7 @@ int why_run(const struct instance *instance, const char *called, double seconds,
                                    .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     struct why_look before, now = {0};
     const double from = seconds_now();
-    struct why decided;
+    struct why whys[WHY_MOST];
     int status = look_at(instance, called, &before, why);
 
     if (status == EXIT_GOOD) {
@@ -91,8 +103,12 @@ int why_run(const struct instance *instance, const char *called, double seconds,
         status = look_at(instance, called, &now, why);
     }
     if (status == EXIT_GOOD) {
-        why_decide(&decided, &before, &now, seconds_now() - from);
-        print(&decided, json);
+        const size_t n = why_decide(whys, &before, &now, seconds_now() - from);
+
+        if (json)
+            print_json(whys, n);
+        else
+            print(whys, n);
     }
     drop(&before);
     drop(&now);

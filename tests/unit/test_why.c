@@ -70,14 +70,14 @@ static void drop(const struct why_look *l)
 
 static void expect(const struct scene *s, enum why_cause cause, int rank, const char *words)
 {
-    struct why why;
+    struct why whys[WHY_MOST];
 
-    why_decide(&why, &s->before, &s->now, 1);
-    CU_ASSERT_EQUAL(why.cause, cause);
-    CU_ASSERT_EQUAL(why.rank, rank);
-    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, words));
-    if (why.cause != cause || strstr(why.text, words) == NULL)
-        printf("\n%s: %s\n", why_word(why.cause), why.text);
+    CU_ASSERT_EQUAL(why_decide(whys, &s->before, &s->now, 1), 1);
+    CU_ASSERT_EQUAL(whys[0].cause, cause);
+    CU_ASSERT_EQUAL(whys[0].rank, rank);
+    CU_ASSERT_PTR_NOT_NULL(strstr(whys[0].text, words));
+    if (whys[0].cause != cause || strstr(whys[0].text, words) == NULL)
+        printf("\n%s: %s\n", why_word(whys[0].cause), whys[0].text);
     drop(&s->before);
     drop(&s->now);
 }
@@ -259,18 +259,39 @@ TEST(ranks_that_are_nearly_as_late_as_one_another)
     expect(&s, WHY_NOTHING, -1, "nothing");
 }
 
+/* Whoever mends the first finds the next without asking again. */
+TEST(all_that_holds_is_told)
+{
+    static const enum why_cause causes[WHY_MOST] = {WHY_SHARE, WHY_LINK, WHY_SLOTS, WHY_CPU, WHY_MTU};
+    struct scene s = healthy();
+    struct why whys[WHY_MOST];
+
+    set(s.now.drops, "over_share", json_integer(500));
+    set_rank(&s, 2, "lost_up", 100);
+    set_rank(&s, 2, "delayed_us", 100000 + 100LL * 64 * 4000);
+    set(s.now.job, "slots", json_integer(64));
+    set(s.now.job, "chunk_bytes", json_integer(256));
+    json_object_set_new(json_array_get(json_object_get(json_object_get(s.now.lcores, "view"), "lcores"), 0),
+                        "busy_percent", json_integer(99));
+    CU_ASSERT_EQUAL(why_decide(whys, &s.before, &s.now, 1), WHY_MOST);
+    for (int i = 0; i < WHY_MOST; i++)
+        CU_ASSERT_EQUAL(whys[i].cause, causes[i]);
+    drop(&s.now);
+    drop(&s.before);
+}
+
 /* A host without these views, and a pool that notes no delays. */
 TEST(what_is_not_known_is_no_cause)
 {
     struct scene s = healthy();
-    struct why why;
+    struct why whys[WHY_MOST];
 
     drop(&s.now);
     drop(&s.before);
     s = (struct scene){{answer(json_pack("{s:s}", "state", "running")), NULL, NULL, NULL},
                        {answer(json_pack("{s:s}", "state", "running")), NULL, NULL, NULL}};
-    why_decide(&why, &s.before, &s.now, 1);
-    CU_ASSERT_EQUAL(why.cause, WHY_NOTHING);
+    CU_ASSERT_EQUAL(why_decide(whys, &s.before, &s.now, 1), 1);
+    CU_ASSERT_EQUAL(whys[0].cause, WHY_NOTHING);
     drop(&s.now);
     drop(&s.before);
 }
