@@ -93,13 +93,18 @@ size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[
 {
     struct requests *q = &job->requests;
     struct wanted wanted = {requests, n, enough, ctx};
+    bool slept = false;
     size_t i;
     pthread_mutex_lock(&q->lock);
-    while ((i = find_ended(&wanted)) == n && !is_enough(&wanted))
-        if (q->driving)
+    while ((i = find_ended(&wanted)) == n && !is_enough(&wanted)) {
+        slept = q->driving;
+        if (slept)
             sleep_until_changed(job);
         else
             drive_as_one(job, has_ended, &wanted, false);
+    }
+    if (slept && !q->driving) /* the driver may have handed over to this thread, which needs nothing more */
+        hand_over(job);
     pthread_mutex_unlock(&q->lock);
     return i;
 }
