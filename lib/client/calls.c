@@ -133,7 +133,7 @@ static int advance(struct swagg_job *job, struct swagg_request *r)
     }
     compress_encode(c);
     const struct xfer_call indices = compress_call_indices(c);
-    r->state = REQUEST_STREAMED;
+    requests_streamed(&job->requests, r);
     const int rc = begin_part(job, r, &indices, c->packed, c->sums, c->roll);
     return rc < 0 ? refuse(job, r, -rc) : SWAGG_OK;
 }

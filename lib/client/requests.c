@@ -110,11 +110,26 @@ struct swagg_request *requests_queued(struct requests *q)
     return r;
 }
 
+const struct swagg_request *requests_next(struct requests *q, const struct swagg_request *r)
+{
+    pthread_mutex_lock(&q->lock);
+    const struct swagg_request *next = r->next && r->next->state != REQUEST_QUEUED ? r->next : NULL;
+    pthread_mutex_unlock(&q->lock);
+    return next;
+}
+
 void requests_begun(struct requests *q, enum request_state state)
 {
     pthread_mutex_lock(&q->lock);
     q->queued->state = state;
     q->queued = q->queued->next;
+    pthread_mutex_unlock(&q->lock);
+}
+
+void requests_streamed(struct requests *q, struct swagg_request *r)
+{
+    pthread_mutex_lock(&q->lock);
+    r->state = REQUEST_STREAMED;
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -82,8 +82,13 @@ int requests_append(struct requests *q, struct swagg_request *r);
 struct swagg_request *requests_first(struct requests *q);
 struct swagg_request *requests_queued(struct requests *q);
 
-/* The streams have the first of those that were queued, or cannot have it; the oldest has ended. */
+/* The one behind it, if the streams have that, too; else NULL. */
+const struct swagg_request *requests_next(struct requests *q, const struct swagg_request *r);
+
+/* The streams have the first of those that were queued; they have a compressed one's indices; one has ended,
+ * or cannot be had. */
 void requests_begun(struct requests *q, enum request_state state);
+void requests_streamed(struct requests *q, struct swagg_request *r);
 void requests_end(struct requests *q, struct swagg_request *r, int status, int error);
 
 /* A posted call that went another way, and never was behind others, has succeeded. */

@@ -110,10 +110,10 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
 }
 
 /* Which chunk of the oldest call is missing first, counted from 1. */
-static uint64_t lacked_chunk(const struct swagg_job *job, const struct swagg_request *oldest)
+static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *oldest)
 {
     uint64_t left = parts_left(job);
-    for (const struct swagg_request *r = oldest->next; r && r->state != REQUEST_QUEUED; r = r->next)
+    for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));)
         left -= parts_packets(job, &r->streamed);
     return parts_packets(job, &oldest->streamed) - left + 1;
 }
