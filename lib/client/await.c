@@ -144,6 +144,17 @@ int await_end(struct swagg_request *r)
     return rc;
 }
 
+int await_call(struct swagg_request *r)
+{
+    const int rc = requests_append(&r->job->requests, r);
+    if (rc < 0) {
+        requests_give(&r->job->requests, r);
+        return rc;
+    }
+    await_any(r->job, &r, 1);
+    return await_end(r);
+}
+
 int await_look(struct swagg_request *r)
 {
     struct swagg_job *job = r->job;

@@ -19,6 +19,9 @@ void await_push(struct swagg_job *job);
 int await_look(struct swagg_request *r);
 int await_end(struct swagg_request *r);
 
+/* Puts a call that is not posted behind those in flight, and returns its end, as above. */
+int await_call(struct swagg_request *r);
+
 /* The job's progress thread: 0 or -errno. It ends before await_stop_thread returns. */
 int await_start_thread(struct swagg_job *job);
 void await_stop_thread(struct swagg_job *job);

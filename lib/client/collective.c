@@ -256,16 +256,12 @@ static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_requ
 
 int collective_run(struct swagg_job *job, struct swagg_request *request)
 {
-    struct swagg_request *only = request;
     int rc = requests_failure(&job->requests);
     stamp(job, request, job->options.call_timeout_ns);
-    if (rc < 0 || (rc = check_length(job, &request->call)) < 0 ||
-        (rc = requests_append(&job->requests, request)) < 0) {
-        requests_give(&job->requests, request);
-        return rc;
-    }
-    await_any(job, &only, 1);
-    return await_end(request);
+    if (rc == SWAGG_OK && (rc = check_length(job, &request->call)) == SWAGG_OK)
+        return await_call(request);
+    requests_give(&job->requests, request);
+    return rc;
 }
 
 int collective_check_job(const struct swagg_job *job)
@@ -284,22 +280,17 @@ int collective_check_job(const struct swagg_job *job)
  */
 static int collective(struct swagg_job *job, const struct ask *r)
 {
-    struct swagg_request request = {0}, *only = &request;
+    struct swagg_request request = {0};
     int rc = collective_check_job(job);
     if (rc < 0)
         return rc;
     rc = prepare(job, r, &request);
-    const bool by_level = rc == SWAGG_OK && level_takes(job, &request.call, request.compressed);
-    if (by_level)
+    if (rc == SWAGG_OK && !level_takes(job, &request.call, request.compressed))
+        return await_call(&request);
+    if (rc == SWAGG_OK)
         rc = level_call(job, &request);
-    else if (rc == SWAGG_OK)
-        rc = requests_append(&job->requests, &request);
-    if (by_level || rc < 0) {
-        requests_give(&job->requests, &request);
-        return rc;
-    }
-    await_any(job, &only, 1);
-    return await_end(&request);
+    requests_give(&job->requests, &request);
+    return rc;
 }
 
 /* Without a switch there is nobody to leave it to: it is made at once. */

@@ -16,25 +16,16 @@
 static int sum_floats(struct swagg_job *job, float *floats, size_t n)
 {
     const uint64_t now = monotonic_ns();
-    struct swagg_request request =
-                             {
-                                 .job = job,
-                                 .call = {.collective = XFER_ALLREDUCE,
-                                          .type = AGG_F32,
-                                          .op = AGG_SUM,
-                                          .count = n},
-                                 .only = {.in = floats, .out = floats, .count = n},
-                                 .segments = &request.only,
-                                 .n = 1,
-                                 .began = now,
-                                 .deadline = now + job->options.call_timeout_ns,
-                             },
-                         *only = &request;
-    const int rc = requests_append(&job->requests, &request);
-    if (rc < 0)
-        return rc;
-    await_any(job, &only, 1);
-    return await_end(&request);
+    struct swagg_request request = {
+        .job = job,
+        .call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = n},
+        .only = {.in = floats, .out = floats, .count = n},
+        .segments = &request.only,
+        .n = 1,
+        .began = now,
+        .deadline = now + job->options.call_timeout_ns,
+    };
+    return await_call(&request);
 }
 
 /* Tells all ranks whose memory each has mapped, byte by byte: numbers so small travel exactly however floats

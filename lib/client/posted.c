@@ -1,21 +1,12 @@
 /* What a program asks of the calls that it has posted. */
-#include <unistd.h>
-
 #include "await.h"
-
-static int check_request(const struct swagg_request *r)
-{
-    if (r->job->owner == getpid())
-        return SWAGG_OK;
-    return client_fail(SWAGG_ERR_ARGUMENT, "job '%s' was opened by process %d: after a fork, open another",
-                       r->job->options.job, (int)r->job->owner);
-}
+#include "collective.h"
 
 int swagg_test(struct swagg_request **request)
 {
     if (!request || !*request)
         return SWAGG_OK;
-    int rc = check_request(*request);
+    int rc = collective_check_job((*request)->job);
     if (rc < 0)
         return rc;
     rc = await_look(*request);
@@ -37,7 +28,7 @@ static int find_job(struct swagg_request *const requests[], size_t n, struct swa
     for (size_t i = 0; i < n; i++) {
         if (!requests[i])
             continue;
-        const int rc = check_request(requests[i]);
+        const int rc = collective_check_job(requests[i]->job);
         if (rc < 0)
             return rc;
         if (*job && *job != requests[i]->job)
