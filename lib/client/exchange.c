@@ -6,7 +6,7 @@
 #include "transfer/parts.h"
 
 /* Why the job has none of them, as a clause. NULL: it has. */
-static const char *missing(const struct swagg_job *job)
+static const char *missing(struct swagg_job *job)
 {
     if (job->part_count == 0)
         return "it has no switch: set options.switch_ip";
@@ -18,12 +18,12 @@ static const char *missing(const struct swagg_job *job)
         return "its calls end with a quorum of the ranks: open one without options.quorum";
     if (job->part_count > 1)
         return "several switches share its calls: open one with a single one in options.switch_ip";
-    if (!job->terms.parts)
+    if (!job_terms(job).parts)
         return "a switch on its way, or a rank's libswagg, is too old: update it";
     return NULL;
 }
 
-static int check(const struct swagg_job *job, const char *name)
+static int check(struct swagg_job *job, const char *name)
 {
     int rc = collective_check_job(job);
     if (rc < 0)
@@ -211,7 +211,7 @@ static int to_or_from_root(struct swagg_job *job, enum xfer_collective collectiv
     return collective_run(job, &request);
 }
 
-static int check_root_call(const struct swagg_job *job, const char *name, size_t bytes, int root)
+static int check_root_call(struct swagg_job *job, const char *name, size_t bytes, int root)
 {
     int rc = check(job, name);
     return rc < 0 || (rc = collective_check_root(job, root)) < 0 ? rc : check_blocks(job, bytes);
@@ -267,15 +267,16 @@ static void add_own(const struct agg_kernels *kernels, const struct xfer_call *c
 }
 
 /* Of what was not sent, because this rank owns it. */
-static void finish_own(const struct swagg_job *job, const struct xfer_call *call, size_t element,
+static void finish_own(struct swagg_job *job, const struct xfer_call *call, size_t element,
                        const uint8_t *send, uint8_t *recv, const size_t counts[])
 {
+    const struct agg_granted terms = job_terms(job);
     uint64_t before = 0, first, end;
-    if (!job->terms.parts || !xfer_owner_adds(job->kernels, call, (unsigned)job->options.size))
+    if (!terms.parts || !xfer_owner_adds(job->kernels, call, (unsigned)job->options.size))
         return;
     for (int r = 0; r < job->options.rank; r++)
         before += counts[r] * element;
-    xfer_own_chunks(job->terms.chunk_bytes, element, call->count * element, before,
+    xfer_own_chunks(terms.chunk_bytes, element, call->count * element, before,
                     before + counts[job->options.rank] * element, &first, &end);
     if (end > first)
         add_own(job->kernels, call, recv + (first - before), send + first, end - first);

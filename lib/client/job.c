@@ -268,6 +268,17 @@ static void merge_terms(struct swagg_job *job)
         if (t->chunk_bytes < job->terms.chunk_bytes)
             job->terms.chunk_bytes = t->chunk_bytes;
     }
+    pthread_mutex_lock(&job->shown.lock);
+    job->shown.terms = job->terms;
+    pthread_mutex_unlock(&job->shown.lock);
+}
+
+struct agg_granted job_terms(struct swagg_job *job)
+{
+    pthread_mutex_lock(&job->shown.lock);
+    const struct agg_granted terms = job->shown.terms;
+    pthread_mutex_unlock(&job->shown.lock);
+    return terms;
 }
 
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session)

@@ -104,6 +104,7 @@ struct swagg_job {
         struct swagg_stats stats;
         struct xfer_turnout turnout;              /* of the last call that succeeded */
         uint64_t calls, elements, bytes, call_ns; /* of those by the job's level */
+        struct agg_granted terms;
     } shown; /* what any thread may see of the above while a call is in progress */
 };
 
@@ -152,6 +153,9 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what);
 
 /* Takes over the terms that a part's session has agreed on with the switch. */
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session);
+
+/* The job's terms as they are now. Any thread, without the job's lock. */
+struct agg_granted job_terms(struct swagg_job *job);
 
 /* Joins the group that they name, in the place of one that was joined before. Where this host cannot hear it,
  * the server notices, and sends it results of its own. */
