@@ -98,7 +98,7 @@ static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
     to->bad_packets += rail.bad_packets;
     to->damaged_packets += rail.damaged_packets;
     to->unproven_messages += rail.unproven_messages;
-    to->resumed += rail.resumed;
+    to->resumed = rail.resumed > to->resumed ? rail.resumed : to->resumed; /* of the same switches */
     to->waited_ns += rail.waited_ns;
     to->rtt_us = rail.rtt_us;
     to->rto_us = rail.rto_us;

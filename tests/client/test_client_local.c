@@ -509,7 +509,7 @@ static int sum_over_a_restart(struct crew_member *m, struct told *told)
         if (m->rank == 0)
             atomic_fetch_add(&told->calls, 1);
     }
-    return rc;
+    return rc == 0 ? swagg_barrier(m->job) : rc; /* by the job itself */
 }
 
 TEST(a_restart_of_the_switch_is_not_noticed)
@@ -523,6 +523,8 @@ TEST(a_restart_of_the_switch_is_not_noticed)
     loop_switch_revive(ls);
     await_all(&r);
     expect_success(&r);
+    for (int rank = 0; rank < r.size; rank++)
+        CU_ASSERT(r.told->rank[rank].stats.resumed <= 1); /* by its rail and by the job itself */
     finish(&r);
     loop_switch_stop(ls);
 }
