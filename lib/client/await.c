@@ -1,10 +1,10 @@
 #include "await.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "drive.h"
 #include "monotonic.h"
+#include "own_thread.h"
 
 enum { PROGRESS_US = 500 }; /* between calls of options.progress of a thread that does not drive */
 
@@ -187,16 +187,11 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the application's business: this thread takes none. */
 int await_start_thread(struct swagg_job *job)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&job->progress_thread, NULL, run, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int rc = own_thread_start(&job->progress_thread, run, job);
     job->has_progress_thread = rc == 0;
-    return -rc;
+    return rc;
 }
 
 void await_stop_thread(struct swagg_job *job)

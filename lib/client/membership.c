@@ -2,12 +2,12 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "own_thread.h"
 #include "sodium_keys.h"
 
 enum {
@@ -143,17 +143,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the application's business: this thread takes none. */
-static int start_thread(struct membership *m)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&m->thread, NULL, run, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return -rc;
-}
-
 static int open_fds(struct membership *m, struct network *n, struct in_addr switch_ip,
                     struct sockaddr_in *local)
 {
@@ -199,7 +188,7 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
         m->credentials = credentials_of(parts->key, &local);
     config.credentials = parts->key ? &m->credentials : NULL;
     ctl_session_init(&m->session, &config, monotonic_ns());
-    if ((rc = start_thread(m)) < 0)
+    if ((rc = own_thread_start(&m->thread, run, m)) < 0)
         goto err;
     return 0;
 err:

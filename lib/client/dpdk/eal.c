@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
+
+#include "own_thread.h"
 
 enum {
     ARGUMENTS_MAX = 64,
@@ -148,18 +149,15 @@ static void *start(void *unused)
     return unused;
 }
 
-/* Signals are the application's: the EAL's threads, which inherit what is blocked here, take none. */
+/* The EAL's threads inherit from it that they take no signals. */
 static int start_in_a_thread(void)
 {
-    sigset_t all, before;
     pthread_t thread;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&thread, NULL, start, NULL);
-    if (rc == 0)
-        pthread_join(thread, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc == 0 ? eal.rc : -rc;
+    const int rc = own_thread_start(&thread, start, NULL);
+    if (rc < 0)
+        return rc;
+    pthread_join(thread, NULL);
+    return eal.rc;
 }
 
 static void try_once(const char *device, const char *arguments)

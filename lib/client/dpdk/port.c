@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "net/check.h"
 #include "net/icmp.h"
 #include "own_fd.h"
+#include "own_thread.h"
 
 enum {
     ENDS = 256,
@@ -321,16 +321,11 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the application's business. */
 static int start_thread(struct port *port)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&port->thread, NULL, run, port);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int rc = own_thread_start(&port->thread, run, port);
     port->has_thread = rc == 0;
-    return -rc;
+    return rc;
 }
 
 /* Opening and closing */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "own_thread.h"
 #include "random/splitmix.h"
 
 enum {
@@ -178,17 +178,12 @@ static void *meet(void *arg)
     }
 }
 
-/* Signals are the application's business: this thread takes none. */
 static int start_thread(struct meeting *m)
 {
-    sigset_t all, before;
     int rc = waker_open(&m->stop);
     if (rc < 0)
         return rc;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = -pthread_create(&m->thread, NULL, meet, m);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    rc = own_thread_start(&m->thread, meet, m);
     m->thread_runs = rc == 0;
     return rc;
 }
