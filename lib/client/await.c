@@ -129,17 +129,15 @@ void await_push(struct swagg_job *job)
 int await_end(struct swagg_request *r)
 {
     struct swagg_job *job = r->job;
+    const int rc = r->status;
     char call[DESCRIBE_CALL_MAX];
-    int rc = r->status;
-    describe_call(&job->options.names, &r->call, call);
     if (r->error)
         client_fail(rc, "the call cannot begin: %s", strerror(r->error));
-    else if (rc < 0) {
+    else if (rc < 0)
         requests_failure(&job->requests);
-        if (r->posted)
-            client_fail(rc, "%s; this was %s, which rank %u had posted", swagg_last_error(), call,
-                        job->options.rank);
-    }
+    if (rc < 0 && !r->error && r->posted)
+        client_fail(rc, "%s; this was %s, which rank %u had posted", swagg_last_error(),
+                    describe_call(&job->options.names, &r->call, call), job->options.rank);
     requests_give(&job->requests, r);
     return rc;
 }

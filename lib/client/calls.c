@@ -74,8 +74,10 @@ static int begin(struct swagg_job *job, struct swagg_request *r)
 
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
+    if (!r)
+        return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
-    return r && (r == oldest || (!r->compressed && !oldest->compressed)) &&
+    return (r == oldest || (!r->compressed && !oldest->compressed)) &&
            job->streamed - parts_ended(job) < SWAGG_REQUESTS_MAX;
 }
 
@@ -147,7 +149,8 @@ int calls_step(struct swagg_job *job)
 {
     struct swagg_request *r;
     int rc = SWAGG_OK;
-    if (calls_leave_at(job) <= monotonic_ns())
+    const uint64_t leave_at = calls_leave_at(job);
+    if (leave_at != UINT64_MAX && leave_at <= monotonic_ns())
         leave_late_sums(job);
     while (rc >= 0 && is_done(job, r = requests_first(&job->requests)))
         rc = advance(job, r);

@@ -191,9 +191,10 @@ static uint64_t progress_at(const struct swagg_job *job)
 
 /* Not more often than necessary, also in small calls one after the other: progress() may take system calls,
  * and give up the time slice. */
-static void let_others_progress(struct swagg_job *job, uint64_t now)
+static void let_others_progress(struct swagg_job *job)
 {
-    if (now < progress_at(job))
+    const uint64_t at = progress_at(job);
+    if (at == UINT64_MAX || monotonic_ns() < at)
         return;
     job->options.progress(job->options.progress_ctx);
     job->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
@@ -320,7 +321,7 @@ static int turn(struct swagg_job *job)
     if (rc < 0 || (rc = follow_changes(job)) != 0)
         return rc;
     rc = exchange(job);
-    let_others_progress(job, monotonic_ns());
+    let_others_progress(job);
     return rc;
 }
 
