@@ -51,7 +51,7 @@ struct crew crew_at(int size, const char *ip, const char *job, crew_fn *work, vo
 void crew_start(struct crew *crew);
 void crew_join(struct crew *crew);
 
-/* Both in one, with an assertion that all went well. For the main thread. */
+/* Both in one. Asserts nothing: see crew_succeed. */
 void crew_run(struct crew *crew);
 /* Waits until the rank's log has this text. */
 void crew_await_line(struct crew_member *m, const char *text);
@@ -66,6 +66,7 @@ void crew_give_up(crew_attempt_fn *attempt);
 /* swagg_open, with twice the answer_timeout_ms as long as none came: the switch stood still for so long. */
 int open_patiently(struct swagg_job **job, struct swagg_options *options);
 
+/* Asserts that all went well; the second runs the crew before. For the main thread. */
 void crew_expect_success(const struct crew *crew);
 void crew_succeed(struct crew *crew);
 

@@ -232,7 +232,7 @@ static void run(const char *job, crew_fn *work, bool thread, enum swagg_protocol
     crew.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
     crew.options.protocol = protocol;
     crew.options.reduce = reduce;
-    crew_run(&crew);
+    crew_succeed(&crew);
     loop_switch_stop(ls);
 }
 
