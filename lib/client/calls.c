@@ -22,7 +22,7 @@ static int begin_in_streams(struct swagg_job *job, struct swagg_request *r, cons
     r->number = job->streamed++;
     if (!job->calling) {
         job->busy_since = r->began > job->busy_since ? r->began : job->busy_since;
-        job->calling = true;
+        job->calling = job->fresh = true;
         watch_start(&job->watch, job, now);
         job_begin_waits(job, now);
     }

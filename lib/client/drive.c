@@ -285,13 +285,16 @@ static int for_all_parts(struct swagg_job *job, int (*step)(struct job_part *par
     return rc;
 }
 
-/* Receives and sends, both without waiting; returns how many packets came, or a status. */
+/* Receives and sends, both without waiting; returns how many packets came, or a status. A call that begins
+ * where none was in flight leaves at once: there is nothing to receive yet. */
 static int exchange(struct swagg_job *job)
 {
+    const bool fresh = job->fresh;
     int received = 0, rc = 0;
+    job->fresh = false;
     for (unsigned i = 0; i < job->part_count && rc >= 0; i++)
         if (has_work(&job->parts[i]))
-            received += rc = exchange_part(&job->parts[i]);
+            received += rc = fresh ? send_due(&job->parts[i], monotonic_ns()) : exchange_part(&job->parts[i]);
     return rc < 0 ? rc : received;
 }
 

@@ -84,6 +84,7 @@ struct swagg_job {
     pthread_mutex_t lock;
     struct agg_granted terms; /* of all parts: slots in all, the least chunks */
     bool calling;             /* the streams have calls in progress */
+    bool fresh;               /* ... of which the first has just begun: nothing can have come for it */
     uint32_t streamed;        /* calls that they were given */
     bool in_thread;           /* the driver is the progress thread */
     struct watch watch;

@@ -1,5 +1,6 @@
-/* What libswagg does where its threads get their CPU in an unlucky order, which is made here: its calls of
- * recv and pthread_join come by this file (--wrap). */
+/* What libswagg does where its threads get their CPU in an unlucky order, which is made here, and in which
+ * order it calls the system: its calls of recv and pthread_join, recvmmsg and sendmmsg come by this file
+ * (--wrap). */
 #include <dirent.h>
 #include <errno.h>
 #include <poll.h>
@@ -13,8 +14,12 @@
 
 ssize_t __real_recv(int fd, void *buffer, size_t bytes, int flags);
 int __real_pthread_join(pthread_t thread, void **result);
+int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
+int __real_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
 ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags);
 int __wrap_pthread_join(pthread_t thread, void **result);
+int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
+int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
 
 static int one_sum(struct crew_member *m)
 {
@@ -70,6 +75,45 @@ static bool opens_by_an_answer_that_waits(int deadline_ms)
 TEST(an_answer_that_waits_in_the_socket_counts)
 {
     crew_give_up(opens_by_an_answer_that_waits);
+}
+
+/* Of this thread, since its call began. */
+static _Thread_local struct {
+    unsigned sent, received_before;
+} order;
+
+int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
+{
+    order.sent++;
+    return __real_sendmmsg(fd, messages, n, flags);
+}
+
+int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout)
+{
+    order.received_before += order.sent == 0;
+    return __real_recvmmsg(fd, messages, n, flags, timeout);
+}
+
+static int sum_and_look(struct crew_member *m)
+{
+    for (int i = 0; i < 10; i++) {
+        float x = 1;
+        memset(&order, 0, sizeof order);
+        const int rc = swagg_allreduce(m->job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);
+        if (rc < 0)
+            return rc;
+        if (order.sent == 0 || order.received_before > 0)
+            return WRONG_SUM;
+    }
+    return SWAGG_OK;
+}
+
+TEST(a_call_leaves_before_its_sum_is_looked_for)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(1, ls, "order", sum_and_look, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
 }
 
 /* The descriptors that this process has open. */
