@@ -10,7 +10,7 @@ latest. Where numpy is missing, Job's own calls, which take addresses, are there
 from ._job import Error, Job, Op, Status, Type, element_size, version
 
 __all__ = ["Error", "Job", "Op", "Status", "Type", "element_size", "version", "allreduce", "allreduce_many", "reduce",
-           "post_allreduce"]
+           "post_allreduce", "broadcast", "allgather", "gather", "scatter", "reduce_scatter"]
 
 
 def __getattr__(name):

@@ -39,6 +39,22 @@ def _result(array: np.ndarray, out: Optional[np.ndarray]) -> np.ndarray:
     return out
 
 
+def _movable(array: np.ndarray) -> np.ndarray:
+    if array.dtype.hasobject:
+        raise TypeError(f"arrays of {array.dtype} cannot be sent")
+    return array
+
+
+def _in_place(array: np.ndarray, what: str) -> np.ndarray:
+    if not array.flags.c_contiguous or not array.flags.writeable:
+        raise ValueError(f"{what} must be a writable contiguous array")
+    return _movable(array)
+
+
+def _sent(array) -> np.ndarray:
+    return _movable(np.ascontiguousarray(array).reshape(np.shape(array)))
+
+
 def allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> np.ndarray:
     """op over all ranks' arrays, in a new array or in out, which may be the array itself."""
     array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
@@ -72,4 +88,46 @@ def reduce(job: Job, array, op: Union[Op, str] = "sum", root: int = 0) -> Option
     array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
     type, out = _type(array, op), _result(array, None) if job.rank == root else None
     job.reduce(array.ctypes.data, None if out is None else out.ctypes.data, array.size, type, op, root)
+    return out
+
+
+def broadcast(job: Job, array: np.ndarray, root: int = 0) -> np.ndarray:
+    """Every rank's array becomes the root's, in place."""
+    job.broadcast(_in_place(array, "what is broadcast").ctypes.data, array.nbytes, root)
+    return array
+
+
+def allgather(job: Job, array) -> np.ndarray:
+    """The ranks' arrays, of one shape, one behind the other in a new first dimension."""
+    array = _sent(array)
+    out = np.empty((job.size, *array.shape), array.dtype)
+    job.allgather(array.ctypes.data, out.ctypes.data, array.nbytes)
+    return out
+
+
+def gather(job: Job, array, root: int = 0) -> Optional[np.ndarray]:
+    """As allgather, but only the root gets the arrays; the others get None."""
+    array = _sent(array)
+    out = np.empty((job.size, *array.shape), array.dtype) if job.rank == root else None
+    job.gather(array.ctypes.data, None if out is None else out.ctypes.data, array.nbytes, root)
+    return out
+
+
+def scatter(job: Job, array, out: np.ndarray, root: int = 0) -> np.ndarray:
+    """out becomes this rank's part of the root's array, whose first dimension is that of the ranks; the others' is ignored."""
+    send = _sent(array) if job.rank == root else None
+    if send is not None and (send.dtype != out.dtype or send.shape != (job.size, *out.shape)):
+        raise ValueError(f"the root's array must be of {out.dtype} and shape {(job.size, *out.shape)}")
+    job.scatter(None if send is None else send.ctypes.data, _in_place(out, "out").ctypes.data, out.nbytes, root)
+    return out
+
+
+def reduce_scatter(job: Job, array, op: Union[Op, str] = "sum") -> np.ndarray:
+    """This rank's part of what allreduce gives, whose first dimension is divided among the ranks."""
+    array, op = np.ascontiguousarray(array), _op(op)
+    type = _type(array, op)
+    if array.shape[0] % job.size:
+        raise ValueError(f"{array.shape[0]} rows cannot be divided among {job.size} ranks")
+    out = np.empty((array.shape[0] // job.size, *array.shape[1:]), array.dtype)
+    job.reduce_scatter(array.ctypes.data, out.ctypes.data, out.size, type, op)
     return out

@@ -58,9 +58,10 @@ class Error(RuntimeError):
         return f"{_swagg.swagg_strerror(self.status).decode()}: {self.text}"
 
 
-def _check(status: int) -> None:
+def _check(status: int) -> int:
     if status < 0:
         raise Error(status, _swagg.swagg_last_error().decode())
+    return status
 
 
 def version() -> str:
@@ -86,7 +87,7 @@ class _Item:
     def __init__(self, future: "Future[Any]", call: Optional[Callable], post: Optional[Callable], then: Optional[Callable]):
         self.future, self.call, self.post, self.then = future, call, post, then
         self.request: Optional[ctypes.c_void_p] = None  # the library has it
-        self.error: Optional[Error] = None
+        self.error: Optional[Exception] = None  # it was not taken
 
 
 _open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
@@ -96,7 +97,7 @@ _open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
 def _leave() -> None:
     """The program ends: jobs that are idle are left properly. The peers of the others hear of a rank that is lost."""
     for job in list(_open_jobs):
-        if job._pending == 0:
+        if not job._posted:
             job.close()
 
 
@@ -120,7 +121,7 @@ class Job:
         self._making, self._ending, self._posting = threading.RLock(), threading.RLock(), threading.Condition()
         self._posted: "collections.deque[_Item]" = collections.deque()
         self._poster: Optional[threading.Thread] = None
-        self._pending, self._closing = 0, False
+        self._closing = False
         _check(_swagg.swagg_open_words(ctypes.byref(self._job), words, len(said), _write_log, None))
         self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
         _open_jobs.add(self)
@@ -146,6 +147,14 @@ class Job:
         """recv, of `size` blocks of so many bytes, has each rank's send, in their order; send may be where it goes."""
         self._make(lambda: _swagg.swagg_allgather(self._open(), send, recv, bytes))
 
+    def gather(self, send: int, recv: Optional[int], bytes: int, root: int = 0) -> None:
+        """As allgather, but only the root gets the blocks."""
+        self._make(lambda: _swagg.swagg_gather(self._open(), send, recv, bytes, root))
+
+    def scatter(self, send: Optional[int], recv: int, bytes: int, root: int = 0) -> None:
+        """recv, of so many bytes, is this rank's block of the root's send, which has `size` of them."""
+        self._make(lambda: _swagg.swagg_scatter(self._open(), send, recv, bytes, root))
+
     def reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM) -> None:
         """recv, of count elements, is this rank's block of what allreduce gives of send, which has `size` of them."""
         self._make(lambda: _swagg.swagg_reduce_scatter_block(self._open(), send, recv, count, type, op))
@@ -153,6 +162,10 @@ class Job:
     def barrier(self) -> None:
         """Returns when all ranks have called it."""
         self._make(lambda: _swagg.swagg_barrier(self._open()))
+
+    def has_exchanges(self) -> bool:
+        """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
+        return _check(_swagg.swagg_has_exchanges(self._open())) == 1
 
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
@@ -187,6 +200,13 @@ class Job:
         _check(_swagg.swagg_get_stats(self._open(), stats))
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
 
+    def waits(self) -> list[float]:
+        """How long this rank has waited for each of the ranks since the job was opened, in seconds: swagg_get_waits."""
+        waited_ns = (ctypes.c_uint64 * self.size)()
+        with self._ending:
+            _check(_swagg.swagg_get_waits(self._open(), waited_ns, self.size))
+        return [ns / 1e9 for ns in waited_ns]
+
     def abort(self, why: str = "") -> None:
         """Ends the job on all ranks: their calls fail with this text, and so do this rank's, at once. From any thread."""
         with self._ending:
@@ -194,15 +214,20 @@ class Job:
                 _swagg.swagg_abort(self._job, why.encode("utf-8", "replace"))
 
     def close(self) -> None:
-        """Waits for what was posted, leaves the job and frees everything. A second time: nothing."""
+        """Waits for what was posted, leaves the job and frees everything. A second time: nothing. In the job's own thread, where
+        destructors may run, it does not wait: that thread leaves the job when it has made what was posted."""
         if os.getpid() != self._process:
             return
         with self._posting:
             self._closing = True
-            poster, self._poster = self._poster, None
+            poster = self._poster
             self._posting.notify()
-        if poster is not None and poster is not threading.current_thread():  # a destructor may run there
+        if poster is None:
+            self._free()
+        elif not self.is_poster():
             poster.join()
+
+    def _free(self) -> None:
         with self._making:
             with self._ending:
                 job, self._job = self._job, ctypes.c_void_p()
@@ -246,7 +271,6 @@ class Job:
             if self._poster is None:
                 self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
                 self._poster.start()
-            self._pending += 1
             self._posted.append(_Item(future, call, post, then))
             self._hand_on()
             self._posting.notify()
@@ -260,13 +284,14 @@ class Job:
             if item.request is not None or item.error is not None:
                 continue
             request = ctypes.c_void_p()
-            status = item.post(ctypes.byref(request))
-            if status == Status.FULL:
-                return
-            if status < 0:
-                item.error = Error(status, _swagg.swagg_last_error().decode())
-            else:
+            try:
+                status = item.post(ctypes.byref(request))
+                if status == Status.FULL:
+                    return
+                _check(status)
                 item.request = request
+            except Exception as raised:
+                item.error = raised
 
     def _end(self, item: _Item):
         if item.call is not None:
@@ -282,7 +307,7 @@ class Job:
                 while not self._posted and not self._closing:
                     self._posting.wait()
                 if not self._posted:
-                    return
+                    break
                 item = self._posted[0]
                 self._hand_on()
             error = result = None
@@ -292,7 +317,6 @@ class Job:
                 error = raised
             with self._posting:
                 self._posted.popleft()
-                self._pending -= 1
                 self._hand_on()
             future = item.future
             del item  # before anybody hears of it: buffers, and what the call was of, are the caller's again
@@ -301,3 +325,4 @@ class Job:
             else:
                 future.set_exception(error)
             del future, error, result
+        self._free()

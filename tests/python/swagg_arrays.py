@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
+import ctypes
 import logging
 import sys
 import threading
@@ -54,15 +55,22 @@ def test_types(server):
 
 def exchanges(rank, server):
     with job(server, "exchanges", rank) as j:
-        whole = np.zeros(RANKS * 1000, dtype="i8")
-        mine = array("i8", rank)
-        j.allgather(mine.ctypes.data, whole.ctypes.data, mine.nbytes)
-        assert np.array_equal(whole, np.concatenate([array("i8", r) for r in range(RANKS)]))
-        part = np.zeros(1000, dtype="i8")
-        j.reduce_scatter(whole.ctypes.data, part.ctypes.data, part.size, swagg.Type.INT64)
+        assert j.has_exchanges()
+        all_arrays = np.stack([array("i8", r).reshape(20, 50) for r in range(RANKS)])
+        mine = all_arrays[rank].copy()
+        whole = swagg.allgather(j, mine.T)  # not contiguous
+        assert np.array_equal(whole, all_arrays.transpose(0, 2, 1))
+        part = swagg.reduce_scatter(j, all_arrays.reshape(RANKS * 20, 50))
         assert np.array_equal(part, mine * RANKS)
-        j.broadcast(part.ctypes.data, part.nbytes, root=2)
-        assert np.array_equal(part, array("i8", 2) * RANKS)
+        assert swagg.broadcast(j, part, root=2) is part and np.array_equal(part, all_arrays[2] * RANKS)
+        whole = swagg.gather(j, mine, root=1)
+        assert np.array_equal(whole, all_arrays) if rank == 1 else whole is None
+        assert np.array_equal(swagg.scatter(j, whole, np.zeros_like(mine), root=1), mine)
+        raises(ValueError, "writable contiguous", swagg.broadcast, j, mine.T)
+        raises(TypeError, "cannot be sent", swagg.allgather, j, np.array([None]))
+        raises(ValueError, "cannot be divided", swagg.reduce_scatter, j, np.ones(RANKS + 1))
+        words = np.array([f"from rank {rank}"])
+        assert swagg.broadcast(j, words, 2)[0] == "from rank 2"
         j.barrier()
 
 
@@ -93,6 +101,39 @@ def shapes_and_ways(rank, server):
 
 def test_ways(server):
     ranks.run(shapes_and_ways, RANKS, server)
+
+
+def closes(rank, server):
+    """A job's own thread may close it, and several threads at once: what was posted ends first, with its result."""
+    j = job(server, "closed by its thread", rank)
+    all_are_posted = threading.Event()
+    posted = [j.post(swagg.allreduce, j, np.ones(10)), j.post(lambda: all_are_posted.wait() and j.close()), *(swagg.post_allreduce(j, np.full(10, i)) for i in range(5))]
+    all_are_posted.set()
+    assert posted[0].result()[0] == RANKS and posted[1].result() is None
+    raises(ValueError, "the job is closed", lambda: [swagg.post_allreduce(j, np.ones(1)) for _ in range(10)])
+    assert [future.result(ranks.PATIENCE_S)[0] for future in posted[2:]] == [RANKS * i for i in range(5)]
+    j.close()
+    raises(ValueError, "the job is closed", j.waits)
+
+    j = job(server, "closed by several", rank)
+    posted = [swagg.post_allreduce(j, np.full(10, i)) for i in range(5)]
+    closers = [threading.Thread(target=j.close) for _ in range(4)]
+    for closer in closers:
+        closer.start()
+    for closer in closers:
+        closer.join()
+        assert all(future.done() for future in posted)
+        raises(ValueError, "the job is closed", j.stats)
+    assert [future.result()[0] for future in posted] == [RANKS * i for i in range(5)]
+
+    with job(server, "mistaken", rank) as j:
+        posted = [j.post_allreduce(1.5, 0, 1, swagg.Type.INT32), swagg.post_allreduce(j, np.ones(1))]
+        raises(ctypes.ArgumentError, "", posted[0].result, ranks.PATIENCE_S)
+        assert posted[1].result(ranks.PATIENCE_S)[0] == RANKS
+
+
+def test_closes(server):
+    ranks.run(closes, RANKS, server)
 
 
 def raises(kind, words, call, *arguments, **named):
@@ -178,4 +219,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_exchanges, test_ways, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_exchanges, test_ways, test_closes, test_mistakes, test_abort, test_one_raises))
