@@ -15,7 +15,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from .jobs import milliseconds, open_job
-from .tensors import Buffer, op_of, put, torch_future
+from .tensors import Buffer, op_of, post_allreduce_many, put, torch_future
 
 WORKS_KEPT = 8
 
@@ -105,23 +105,23 @@ class ProcessGroupSwagg(dist.ProcessGroup):
 
     # --- summed in the switch
 
-    def _all(self, ends: list[Future]) -> Future:
-        """Ends when all have."""
-        return self._job.post(lambda: [end.result() for end in ends]) if len(ends) != 1 else ends[0]
-
     def allreduce(self, tensors, opts=c10d.AllreduceOptions()):
         tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors  # as groups in C++ do, too
         if any(t.is_sparse for t in tensors):
             return self._gloo.allreduce(tensors, opts)
         op = op_of(getattr(opts, "reduceOp", opts))
         buffers = [Buffer(t, op) for t in tensors]
-        return self._begin(tensors, lambda: self._all([b.post_allreduce(self._job) for b in buffers]))
+        if len({b.type for b in buffers}) > 1:
+            raise TypeError(f"tensors of one call have one type; these have {', '.join(sorted({str(t.dtype) for t in tensors}))}")
+        return self._begin(tensors, lambda: post_allreduce_many(self._job, buffers))
 
     allreduce_coalesced = allreduce
 
     def reduce(self, tensors, opts=c10d.ReduceOptions()):
-        buffers = [Buffer(t, op_of(opts.reduceOp)) for t in tensors]
-        return self._begin(tensors, lambda: self._all([b.post_reduce(self._job, opts.rootRank) for b in buffers]))
+        if len(tensors) != 1:
+            raise ValueError("reduce takes one tensor of a rank")
+        buffer = Buffer(tensors[0], op_of(opts.reduceOp))
+        return self._begin(tensors, lambda: buffer.post_reduce(self._job, opts.rootRank))
 
     def _reduce_scatter_one(self, output, whole, op):
         """whole: the ranks' parts, one behind the other, in a tensor of ours."""

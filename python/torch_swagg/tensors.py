@@ -58,6 +58,19 @@ class Buffer:
             put(self.tensor, self.host)
 
 
+def post_allreduce_many(job: Job, buffers: list[Buffer]) -> Future:
+    """Of one type, and at least one: in one stream, in place."""
+    if len(buffers) == 1:
+        return buffers[0].post_allreduce(job)
+
+    def put_back():
+        for buffer in buffers:
+            buffer.put_back()
+
+    segments = [(b.host.data_ptr(), b.host.data_ptr(), b.host.numel()) for b in buffers]
+    return job.post_allreduce_many(segments, buffers[0].type, buffers[0].op, put_back)
+
+
 def torch_future(done: Future, value, tensors) -> torch.futures.Future:
     """torch's future of a call with tensors: value, or the call's error. torch's set_exception is Python's alone: who waits in C++, as DDP does, would
     take the exception for the value. What then() raises is an error there, too."""

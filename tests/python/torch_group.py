@@ -136,6 +136,14 @@ def everything_else(rank, server, file):
         dist.barrier()
         assert all(work.is_completed() and work.is_success() for work in works)
         assert torch.equal(works[3].get_future().wait()[0], torch.full((4000,), float(RANKS)))
+        many = [torch.full((2, 3), float(i + rank)).t() if i % 2 else torch.full((i,), float(i + rank)) for i in range(6)]
+        dist.all_reduce_coalesced(many)
+        assert all(torch.equal(t, torch.full_like(t, 3.0 * i + 3)) for i, t in enumerate(many))
+        try:
+            dist.distributed_c10d._get_default_group().allreduce_coalesced([torch.ones(1), torch.ones(1, dtype=torch.int32)])
+            raise AssertionError("two types in one call")
+        except TypeError as error:
+            assert "torch.float32, torch.int32" in str(error)
         pair = dist.new_group([0, 2])
         if rank != 1:
             two = torch.ones(3)
