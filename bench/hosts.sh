@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# script/bench hosts       several ranks a host, which swagg sums in memory first; one host without a network; beside the best of Open MPI
+# script/bench hosts       several ranks a host, which swagg sums in memory first; two links a host; one host without a network; beside the best of Open MPI
 # Takes 2 minutes a run and 2 once; a look takes 4.
 #
 # Measures: hosts.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,allreduce.json and DIRECTORY/RUN,one,VARIANT,PART.json, of which
@@ -34,6 +34,17 @@ on_hosts() { # SETTING RANKS TENSOR
     start_swagg 0
     [ "$ranks" = "$NET_HOSTS" ] || measure_offloaded "$setting,flat" allreduce "$3" -x SWAGG_LOCAL=off
     measure_offloaded "$setting,swagg" allreduce "$3"
+    net_swagg_stop
+}
+
+# Each host has two links, with a switch at each; a job takes the first, or both.
+on_two_links() {
+    local tensor="4M 3 1"
+    start_swagg 0
+    measure_offloaded "links,one" allreduce "$tensor"
+    net_second start_swagg 0
+    SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,two" allreduce "$tensor"
+    net_second net_swagg_stop
     net_swagg_stop
 }
 
@@ -79,11 +90,17 @@ on_one_host() {
 
 net_begin bench
 net_hosts 4
+net_second net_links
 for ((run = 1; run <= runs; run++)); do
     net_limit 200mbit
     on_hosts 200mbit 16 "$LIMITED_TENSOR"
     net_limit none
     on_hosts cpu 16 "$FREE_TENSOR"
     on_hosts cpu_1 4 "$FREE_TENSOR"
+    net_limit 100mbit
+    net_second net_limit 100mbit
+    ranks=4 on_two_links
+    net_limit none
+    net_second net_limit none
     on_one_host
 done

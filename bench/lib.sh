@@ -54,9 +54,9 @@ seconds() { # FILE
     python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))[0]["median_us"] / 1e6)' "$1"
 }
 
-# What mpirun is told, so that a program goes through the shim.
+# What mpirun is told, so that a program goes through the shim. SWITCHES: by which, unless it is the only one.
 offloading() {
-    printf -- '-x\nLD_PRELOAD=%s\n-x\nSWAGG_SWITCH=%s\n' "$SHIM" "$(net_switch_ip)"
+    printf -- '-x\nLD_PRELOAD=%s\n-x\nSWAGG_SWITCH=%s\n' "$SHIM" "${SWITCHES:-$(net_switch_ip)}"
 }
 
 # The same through the shim; the sums must have been the switch's, also where the shim would measure that Open MPI is faster.

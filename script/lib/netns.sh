@@ -15,6 +15,8 @@
 #     net_until 5 "host 2 is known" sh -c '...'               # bounded polling, for anything that takes time
 #     net_background "$NET_DIR/x.log" command args            # its words are in a new file, to be waited for
 #     net_swagg_stop                 # SIGTERM, and waits; net_swagg_kill: SIGKILL
+#     net_second net_links           # hosts get a second link each, 10.78.0.1..4 on eth1, to q0..q3 of a second switch, which is:
+#     net_second net_swagg_with      # what is said of the first switch and its links, of the second
 #
 # Scripts run under `set -euo pipefail`: the first command that fails ends the script. On the way out, also after a
 # signal, every process in the namespaces is ended, by its id, and the namespaces are deleted; after a failure the state
@@ -28,6 +30,9 @@
 
 NET_SUBNET=10.77.0
 NET_SWITCH_MAC=02:00:00:00:01:fe
+NET_LINK=eth0 # of a host
+NET_PORT_NAMES=p
+NET_DAEMON= # which one: what its names have behind $NET_ID
 NET_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
@@ -35,6 +40,7 @@ NET_HOSTS=0
 NET_STEP=
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
+NET_SECOND_PID=
 NET_SERVER=
 NET_SERVER_PID=()
 # A condition is waited for this long at least, whatever the caller says: a limit ends what hangs, it judges nothing. A machine
@@ -124,9 +130,9 @@ net_dump() {
         net_ctl fdb
     fi
     local log
-    for log in "$NET_DIR"/*.log; do
+    for log in "$NET_DIR"/*.log "$NET_DIR"/second/*.log; do
         [ -e "$log" ] || continue
-        echo "--- ${log##*/}, its last lines"
+        echo "--- ${log#"$NET_DIR/"}, its last lines"
         tail -n 60 "$log"
     done
 }
@@ -212,16 +218,32 @@ net_switch_ip() {
 }
 
 net_mac() { # HOST
-    printf '02:00:00:00:01:%02x\n' $(($1 + 1))
+    printf '%s:%02x\n' "${NET_SWITCH_MAC%:*}" $(($1 + 1))
 }
 
 net_hosts() { # COUNT [MTU]
     local mtu=${2:-1500} i
     for ((i = 0; i < $1; i++)); do
         net_add_namespace "h$i"
-        net_link "$i" "$mtu"
     done
     NET_HOSTS=$1
+    net_links "$mtu"
+}
+
+net_links() { # [MTU]
+    local i
+    for ((i = 0; i < NET_HOSTS; i++)); do
+        net_link "$i" "${1:-1500}"
+    done
+}
+
+# The same command for the second switch and the hosts' links to it. It has a scratch directory of its own.
+net_second() { # COMMAND...
+    local NET_DIR=$NET_DIR/second NET_SUBNET=10.78.0 NET_SWITCH_MAC=02:00:00:00:02:fe NET_LINK=eth1 NET_PORT_NAMES=q NET_DAEMON=-second
+    local NET_SWAGG_PID=$NET_SECOND_PID
+    mkdir -p "$NET_DIR"
+    "$@"
+    NET_SECOND_PID=$NET_SWAGG_PID
 }
 
 # Takes hosts and their links down, so that others can be made.
@@ -236,22 +258,22 @@ net_hosts_remove() {
 }
 
 net_has_no_link() { # HOST
-    ! ip -n "$NET_ID-sw" link show "p$1"
+    ! ip -n "$NET_ID-sw" link show "$NET_PORT_NAMES$1"
 }
 
 # A host's link to the switch; deleted (ip -n "$NET_ID-sw" link del pHOST), it can be made again.
 net_link() { # HOST [MTU]
     local mtu=${2:-1500}
-    ip link add eth0 netns "$NET_ID-h$1" mtu "$mtu" address "$(net_mac "$1")" type veth \
+    ip link add "$NET_LINK" netns "$NET_ID-h$1" mtu "$mtu" address "$(net_mac "$1")" type veth \
         peer name "new$1" netns "$NET_ID-sw" mtu "$mtu"
-    net_real_frames "$NET_ID-h$1" eth0
+    net_real_frames "$NET_ID-h$1" "$NET_LINK"
     net_real_frames "$NET_ID-sw" "new$1"
     # Who stands still is asked for his address once a second until he goes on: what is sent to him waits, and does not fail.
-    ip netns exec "$NET_ID-h$1" sysctl -qw net.ipv4.neigh.eth0.mcast_solicit=600 net.ipv4.neigh.eth0.mcast_resolicit=600
-    ip -n "$NET_ID-sw" link set "new$1" name "p$1" # a switch that waits for the name finds it ready
-    ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev eth0
-    ip -n "$NET_ID-h$1" link set eth0 up
-    ip -n "$NET_ID-sw" link set "p$1" up promisc on
+    ip netns exec "$NET_ID-h$1" sysctl -qw "net.ipv4.neigh.$NET_LINK.mcast_solicit=600" "net.ipv4.neigh.$NET_LINK.mcast_resolicit=600"
+    ip -n "$NET_ID-sw" link set "new$1" name "$NET_PORT_NAMES$1" # a switch that waits for the name finds it ready
+    ip -n "$NET_ID-h$1" addr add "$(net_ip "$1")/24" dev "$NET_LINK"
+    ip -n "$NET_ID-h$1" link set "$NET_LINK" up
+    ip -n "$NET_ID-sw" link set "$NET_PORT_NAMES$1" up promisc on
 }
 
 net_real_frames() { # NAMESPACE DEVICE
@@ -262,8 +284,8 @@ net_real_frames() { # NAMESPACE DEVICE
 net_limit() { # RATE [HOST]
     local i first=${2:-0} last=${2:-$((NET_HOSTS - 1))}
     for ((i = first; i <= last; i++)); do
-        net_limit_device "$1" "$NET_ID-h$i" eth0
-        net_limit_device "$1" "$NET_ID-sw" "p$i"
+        net_limit_device "$1" "$NET_ID-h$i" "$NET_LINK"
+        net_limit_device "$1" "$NET_ID-sw" "$NET_PORT_NAMES$i"
     done
 }
 
@@ -288,8 +310,8 @@ net_swagg_cpu() {
 # Bytes that have left the host (tx) or come to it over its link, which has a limit: whole frames, without their checksum. They are the
 # limit's counters, since those of a veth lack the Ethernet headers of what its peer merges.
 net_carried() { # HOST rx|tx
-    local where=("$NET_ID-h$1" eth0)
-    [ "$2" = tx ] || where=("$NET_ID-sw" "p$1")
+    local where=("$NET_ID-h$1" "$NET_LINK")
+    [ "$2" = tx ] || where=("$NET_ID-sw" "$NET_PORT_NAMES$1")
     tc -n "${where[0]}" -s -j qdisc show dev "${where[1]}" | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["bytes"])'
 }
 
@@ -382,10 +404,10 @@ net_swagg_config() { # FILE [YAML...]
 
 net_device() { # DRIVER PORT
     case $1 in
-    kernel) echo "kernel:p$2" ;;
+    kernel) echo "kernel:$NET_PORT_NAMES$2" ;;
     # With 512 places, the default, the rings overflow when the polling thread has to share its CPU.
-    net_af_packet) echo "$1$2,iface=p$2,framecnt=2048" ;;
-    *) echo "$1$2,iface=p$2" ;;
+    net_af_packet) echo "$1$2,iface=$NET_PORT_NAMES$2,framecnt=2048" ;;
+    *) echo "$1$2,iface=$NET_PORT_NAMES$2" ;;
     esac
 }
 
@@ -403,7 +425,7 @@ net_background() { # FILE COMMAND...
 net_swagg_start() { # CONFIGURATION [EAL ARGUMENT...]
     local config=$1
     shift
-    net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID" "$@"
+    net_background "$NET_DIR/swagg.log" ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" "$config" -- --file-prefix="$NET_ID$NET_DAEMON" "$@"
     NET_SWAGG_PID=$!
     net_until 20 "swagg is ready" net_swagg_ready_or_gone
     grep -q 'ready:' "$NET_DIR/swagg.log" || fail "swagg does not start"
@@ -442,12 +464,12 @@ net_gone() { # PID
 }
 
 net_telemetry() { # COMMAND [KEY...]
-    "$NET_LIB/telemetry.py" "$NET_ID" "$@"
+    "$NET_LIB/telemetry.py" "$NET_ID$NET_DAEMON" "$@"
 }
 
 # What swaggctl says of the switch.
 net_ctl() { # [OPTION...] COMMAND [ARGUMENT...]
-    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID" "$@"
+    "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID$NET_DAEMON" "$@"
 }
 
 # --- a server that sums -----------------------------------------------------------------------------------------
