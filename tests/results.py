@@ -126,6 +126,8 @@ def hosts_records(directory):
         for variant, seconds in (("openmpi", 2), ("ucx", 1), ("swagg", 1)):
             for part, kib in zip(hosts.PARTS, (4, 128, 4096)):
                 put(directory, f"{run},one,{variant},{part}.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
+        for variant, seconds in (("one", 2), ("two", 1)):
+            put(directory, f"{run},links,{variant},allreduce.json", [mpi_row(4096, seconds * run)])
     put(directory, "1,one,memory,shared.json", {"ranks": 4, "bytes": 10 << 20})
     for setting in hosts.SETTINGS:
         for variant in ("short_4", "short_han_1048576", "full_han_adapt_65536", "full_han_simple"):
