@@ -121,6 +121,8 @@ static const struct option_row rows[] = {
     {"server", 0, "IP[,IP...]", option_text, FIELD(options.server_ip), 0, 0,
      "ATP's parameter servers; default: the switch"},
     {"checksum", 0, "KIND", read_word, FIELD(options.checksum), 0, 0, "none, crc32c"},
+    {"local", 0, "WHAT", read_word, FIELD(options.local), 0, 0,
+     "auto, off: whether ranks of one host sum in its memory first"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), 0, INT32_MAX, "of the job"},
     {"window", 0, "N", option_int, FIELD(options.window), 0, INT32_MAX, "chunks on their way"},
