@@ -161,6 +161,26 @@ static void receive(struct loop_switch *ls, enum loop_port port)
             carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
 }
 
+/* Held to be read by a switch's thread while it works, and to be written by who forks: of a child's locks
+ * only libc's are sure to be open, and the address sanitizer's allocator is not libc's. */
+static pthread_rwlock_t working = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+static void before_fork(void)
+{
+    pthread_rwlock_wrlock(&working);
+}
+
+static void after_fork(void)
+{
+    pthread_rwlock_unlock(&working);
+}
+
+static void guard_forks(void)
+{
+    if ((errno = pthread_atfork(before_fork, after_fork, after_fork)))
+        die("pthread_atfork");
+}
+
 static void *run(void *arg)
 {
     struct loop_switch *ls = arg;
@@ -172,6 +192,7 @@ static void *run(void *arg)
     do {
         bool holds = ls->in.held || ls->out.held;
         poll(fds, LOOP_PORTS + 1, holds || jobs_tick ? HOLD_MS : TICK_MS);
+        pthread_rwlock_rdlock(&working);
         for (enum loop_port port = 0; port < LOOP_PORTS; port++)
             if (fds[port].revents)
                 receive(ls, port);
@@ -186,6 +207,7 @@ static void *run(void *arg)
             ctl_registry_tick(ls->life.registry, now);
             tick_at = now + TICK_MS * NS_PER_MS;
         }
+        pthread_rwlock_unlock(&working);
     } while (!fds[LOOP_PORTS].revents);
     return NULL;
 }
@@ -245,6 +267,8 @@ static void begin_life(struct loop_switch *ls)
 struct loop_switch *loop_switch_start(const struct loop_switch_config *config)
 {
     static atomic_uint made;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, guard_forks);
     struct loop_switch *ls = calloc(1, sizeof *ls);
     if (!ls)
         die("calloc");
