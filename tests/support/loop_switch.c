@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct loop_switch {
     char ip[INET_ADDRSTRLEN];
     int fd[LOOP_PORTS], stop_fd;
     pthread_t thread;
+    sem_t runs; /* posted by the thread: it has started */
     bool alive;
     unsigned to_ignore;
     enum ctl_type to_lose;
@@ -161,8 +163,9 @@ static void receive(struct loop_switch *ls, enum loop_port port)
             carry(ls, &ls->in, to_switch, port, &ls->peer[i], ls->buffer[i], ls->message[i].msg_len);
 }
 
-/* Held to be read by a switch's thread while it works, and to be written by who forks: of a child's locks
- * only libc's are sure to be open, and the address sanitizer's allocator is not libc's. */
+/* Held to be read by a switch's thread while it works, and to be written by who forks, which is after it has
+ * started: of a child's locks only libc's are sure to be open, and the address sanitizer's allocator is not
+ * libc's. */
 static pthread_rwlock_t working = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 
 static void before_fork(void)
@@ -189,6 +192,7 @@ static void *run(void *arg)
     bool jobs_tick = false;
     for (enum loop_port port = 0; port < LOOP_PORTS; port++)
         fds[port] = (struct pollfd){.fd = ls->fd[port], .events = POLLIN};
+    sem_post(&ls->runs);
     do {
         bool holds = ls->in.held || ls->out.held;
         poll(fds, LOOP_PORTS + 1, holds || jobs_tick ? HOLD_MS : TICK_MS);
@@ -261,6 +265,8 @@ static void begin_life(struct loop_switch *ls)
         die("eventfd");
     if ((errno = pthread_create(&ls->thread, NULL, run, ls)))
         die("pthread_create");
+    while (sem_wait(&ls->runs) < 0)
+        ;
     ls->alive = true;
 }
 
@@ -273,6 +279,7 @@ struct loop_switch *loop_switch_start(const struct loop_switch_config *config)
     if (!ls)
         die("calloc");
     ls->config = *config;
+    sem_init(&ls->runs, 0, 0);
     if (ls->config.lost_after_ms == 0)
         ls->config.lost_after_ms = LOST_AFTER_MS;
     do {
