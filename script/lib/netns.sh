@@ -30,6 +30,7 @@
 
 NET_SUBNET=10.77.0
 NET_SWITCH_MAC=02:00:00:00:01:fe
+NET_HOST_MAC=02:00:00:00:01: # how those of hosts begin
 NET_LINK=eth0 # of a host
 NET_PORT_NAMES=p
 NET_DAEMON= # which one: what its names have behind $NET_ID
@@ -218,7 +219,7 @@ net_switch_ip() {
 }
 
 net_mac() { # HOST
-    printf '%s:%02x\n' "${NET_SWITCH_MAC%:*}" $(($1 + 1))
+    printf '%s%02x\n' "$NET_HOST_MAC" $(($1 + 1))
 }
 
 net_hosts() { # COUNT [MTU]
@@ -239,7 +240,7 @@ net_links() { # [MTU]
 
 # The same command for the second switch and the hosts' links to it. It has a scratch directory of its own.
 net_second() { # COMMAND...
-    local NET_DIR=$NET_DIR/second NET_SUBNET=10.78.0 NET_SWITCH_MAC=02:00:00:00:02:fe NET_LINK=eth1 NET_PORT_NAMES=q NET_DAEMON=-second
+    local NET_DIR=$NET_DIR/second NET_SUBNET=10.78.0 NET_SWITCH_MAC=02:00:00:00:02:fe NET_HOST_MAC=02:00:00:00:02: NET_LINK=eth1 NET_PORT_NAMES=q NET_DAEMON=-second
     local NET_SWAGG_PID=$NET_SECOND_PID
     mkdir -p "$NET_DIR"
     "$@"
