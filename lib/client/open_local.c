@@ -92,9 +92,9 @@ static int grow(struct swagg_job *job, struct level *l, uint64_t deadline)
 {
     struct swagg_job *rail = NULL;
     char why[CTL_TEXT_MAX] = "";
-    if (l && open_rail(l, &rail, deadline) < 0)
+    if (open_rail(l, &rail, deadline) < 0)
         snprintf(why, sizeof why, "%.*s", CTL_TEXT_MAX - 1, swagg_last_error());
-    const int well = all_well(job, l && why[0] == '\0');
+    const int well = all_well(job, why[0] == '\0');
     if (well == 1) {
         level_begin(l, rail);
         log_level(l);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -25,6 +27,7 @@ struct told {
         int opened, status;
         char text[TEXT];
         char warned[TEXT]; /* the first line that the library has warned with */
+        char alone[TEXT];  /* the line that says why it shares no memory */
         struct swagg_stats stats;
     } rank[RANKS_MAX];
 };
@@ -34,6 +37,7 @@ struct ranks {
     int size, host[RANKS_MAX];
     int (*work)(struct crew_member *m, struct told *told);
     int absent; /* this one never comes; -1: all do */
+    int twin;   /* the process of this one is that of the next one, too; -1: of none */
     struct told *told;
     pid_t pid[RANKS_MAX];
 };
@@ -73,7 +77,7 @@ EACH_TEST(make_directories, remove_directories)
 /* ls NULL: there is no switch. */
 static struct ranks ranks_of(int size, const int host[], const struct loop_switch *ls, const char *job)
 {
-    struct ranks r = {.size = size, .absent = -1};
+    struct ranks r = {.size = size, .absent = -1, .twin = -1};
     if (ls)
         r.options = crew_of(size, ls, job, NULL, NULL).options;
     else
@@ -94,6 +98,8 @@ static void note_warning(void *ctx, enum swagg_log_level level, const char *line
     const struct teller *t = ctx;
     if (level <= SWAGG_LOG_WARN && t->told->rank[t->rank].warned[0] == '\0')
         snprintf(t->told->rank[t->rank].warned, TEXT, "%s", line);
+    if (strstr(line, "shares no memory"))
+        snprintf(t->told->rank[t->rank].alone, TEXT, "%s", line);
 }
 
 static void be_rank(struct ranks *r, int rank)
@@ -103,7 +109,6 @@ static void be_rank(struct ranks *r, int rank)
     struct crew_member m = {.crew = &crew, .rank = rank};
     struct teller teller = {r->told, rank};
     struct swagg_options options = r->options;
-    closefrom(3); /* the switch's sockets are not to outlive it here */
     options.rank = rank;
     options.size = r->size;
     directory_of(r->host[rank], directory);
@@ -119,20 +124,43 @@ static void be_rank(struct ranks *r, int rank)
     if (m.job)
         swagg_get_stats(m.job, &r->told->rank[rank].stats);
     swagg_close(m.job);
+}
+
+static void *be_twin(void *arg)
+{
+    struct ranks *r = arg;
+    be_rank(r, r->twin + 1);
+    return NULL;
+}
+
+static void be_process(struct ranks *r, int rank)
+{
+    pthread_t twin;
+    closefrom(3); /* the switch's sockets are not to outlive it here */
+    if (rank == r->twin && pthread_create(&twin, NULL, be_twin, r))
+        abort();
+    be_rank(r, rank);
+    if (rank == r->twin)
+        pthread_join(twin, NULL);
     _exit(0);
+}
+
+static bool has_process(const struct ranks *r, int rank)
+{
+    return rank != r->absent && (r->twin < 0 || rank != r->twin + 1);
 }
 
 static void start(struct ranks *r)
 {
     for (int rank = 0; rank < r->size; rank++)
-        if (rank != r->absent && (r->pid[rank] = fork()) == 0)
-            be_rank(r, rank);
+        if (has_process(r, rank) && (r->pid[rank] = fork()) == 0)
+            be_process(r, rank);
 }
 
 static void await_all(struct ranks *r)
 {
     for (int rank = 0; rank < r->size; rank++)
-        if (rank != r->absent)
+        if (has_process(r, rank))
             waitpid(r->pid[rank], NULL, 0);
 }
 
@@ -533,6 +561,75 @@ static int sum_little(struct crew_member *m, struct told *told)
 {
     (void)told;
     return crew_sum(m, &(struct tensor){.type = SWAGG_I32, .count = 5, .seed = seed}, -1, false);
+}
+
+enum { LATE_MS = 100 };
+
+/* Each rank is late in its turn, so that all others look whether it lives. */
+static int sum_in_turn(struct crew_member *m, struct told *told)
+{
+    int rc = SWAGG_OK;
+    for (int turn = 0; turn < m->crew->size && rc == SWAGG_OK; turn++) {
+        if (turn == m->rank)
+            poll(NULL, 0, LATE_MS);
+        rc = sum_little(m, told);
+    }
+    return rc;
+}
+
+/* The process's locks, by which others see that it lives, do not tell its ranks apart. */
+TEST(of_two_ranks_of_one_process_one_is_alone)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (int i = 0; i < 4; i++) {
+        struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, ls, "twins");
+        r.work = sum_in_turn;
+        r.twin = i % 3;
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        const char *first = r.told->rank[r.twin].alone, *second = r.told->rank[r.twin + 1].alone;
+        CU_ASSERT(says(first[0] ? first : second, "another rank of this very process is there"));
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static void await_a_file(const char *directory)
+{
+    for (;;) {
+        DIR *d = opendir(directory);
+        const struct dirent *entry;
+        bool any = false;
+        while (d && (entry = readdir(d)) != NULL)
+            any |= entry->d_name[0] != '.';
+        if (d)
+            closedir(d);
+        if (any)
+            return;
+        poll(NULL, 0, 1);
+    }
+}
+
+/* Its socket's file stays, and all who come find it at once. */
+TEST(a_leader_killed_before_the_others_came_is_replaced_by_one)
+{
+    for (int i = 0; i < 5; i++) {
+        struct ranks r = ranks_of(RANKS_MAX, (int[RANKS_MAX]){0}, NULL, "stale");
+        char directory[128];
+        int status;
+        r.work = sum_little;
+        directory_of(0, directory);
+        if ((r.pid[0] = fork()) == 0)
+            be_process(&r, 0);
+        await_a_file(directory);
+        kill(r.pid[0], SIGKILL);
+        waitpid(r.pid[0], &status, 0);
+        start(&r);
+        await_all(&r);
+        expect_success(&r);
+        finish(&r);
+    }
 }
 
 /* One after the other, as fast as each rank can: no meeting is taken for the next one. */

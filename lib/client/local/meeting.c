@@ -1,10 +1,13 @@
 #include "local/meeting.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,8 +18,7 @@
 
 enum {
     ANSWER_MS = 5000,   /* a leader that is silent for so long is not waited for; nor one that comes */
-    ATTEMPTS = 200,     /* to lead or to meet who leads, ... */
-    ATTEMPT_MS = 1,     /* ... with such pauses: between its bind and its listen, or while it goes */
+    ATTEMPT_MS = 1,     /* between attempts to lead or to meet who leads: it may be between bind and listen */
     LOOK_EVERY_MS = 50, /* whether the leader lives */
     MAGIC = 0x53574c31,
 };
@@ -43,7 +45,7 @@ static const char *const verdicts[] = {
     [OTHER_JOB] = "who leads there is in another job",
     [OTHER_VERSION] = "who leads there has another version of libswagg",
     [OTHER_USER] = "who leads there is another user's process",
-    [SAME_PROCESS] = "a rank of this very process leads there",
+    [SAME_PROCESS] = "another rank of this very process is there",
 };
 
 static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
@@ -112,16 +114,22 @@ static bool hear(int fd, void *bytes, size_t n)
 
 /* --- who leads --- */
 
-static enum verdict judge(const struct meeting *m, int fd, const struct hello *h)
+/* A process that cannot be seen from here, in another container, has number 0: it may be any. */
+static bool is_there(const struct meeting *m, pid_t process, unsigned as)
 {
-    struct ucred peer;
-    if (!peer_of(fd, &peer) || peer.uid != geteuid())
-        return OTHER_USER;
-    if (peer.pid == getpid())
-        return SAME_PROCESS;
+    for (unsigned rank = 0; rank < m->size; rank++)
+        if (m->processes[rank] == process && process != 0 && rank != as)
+            return true;
+    return false;
+}
+
+static enum verdict judge(const struct meeting *m, pid_t process, const struct hello *h)
+{
     if (h->magic != MAGIC || h->version != LOCAL_VERSION)
         return OTHER_VERSION;
-    return h->job == m->job && h->size == m->size && h->rank < m->size ? WELCOME : OTHER_JOB;
+    if (h->job != m->job || h->size != m->size || h->rank >= m->size)
+        return OTHER_JOB;
+    return is_there(m, process, h->rank) ? SAME_PROCESS : WELCOME;
 }
 
 static bool say_welcome(const struct meeting *m, int fd, enum verdict verdict)
@@ -145,20 +153,27 @@ static bool say_welcome(const struct meeting *m, int fd, enum verdict verdict)
 }
 
 /* One who comes. He shows that he has mapped the memory, and hears that this was seen: after that he says so
- * to the job's other ranks. */
-static void meet_one(const struct meeting *m, int fd)
+ * to the job's other ranks. Other users are not listened to. */
+static void meet_one(struct meeting *m, int fd)
 {
     const struct timeval patience = {.tv_sec = ANSWER_MS / 1000};
+    struct ucred peer;
     struct hello h;
     struct proof p;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (!peer_of(fd, &peer) || peer.uid != geteuid()) {
+        say_welcome(m, fd, OTHER_USER);
+        return;
+    }
     if (!hear(fd, &h, sizeof h))
         return;
-    const enum verdict verdict = judge(m, fd, &h);
+    const enum verdict verdict = judge(m, peer.pid, &h);
     if (say_welcome(m, fd, verdict) && verdict == WELCOME && hear(fd, &p, sizeof p) &&
-        p.id == m->memory.board->id)
+        p.id == m->memory.board->id) {
+        m->processes[h.rank] = peer.pid;
         say(fd, &p, sizeof p);
+    }
 }
 
 static void *meet(void *arg)
@@ -194,11 +209,17 @@ static int lead(struct meeting *m)
         memory_make(&m->memory, local_board_bytes(m->size, LOCAL_BLOCK_BYTES), local_board_head(m->size));
     m->leads = true;
     m->leader = m->rank;
+    m->processes = calloc(m->size, sizeof *m->processes);
+    if (rc == 0 && !m->processes)
+        rc = -ENOMEM;
     if (rc == 0)
         rc = memory_live_as(&m->memory, m->rank);
     if (rc == 0 && listen(m->listener, SOMAXCONN) < 0)
         rc = -errno;
-    return rc < 0 ? rc : start_thread(m);
+    if (rc < 0)
+        return rc;
+    m->processes[m->rank] = getpid();
+    return start_thread(m);
 }
 
 /* --- who comes after --- */
@@ -263,40 +284,81 @@ static bool take_part(struct meeting *m, int fd)
 
 /* --- either --- */
 
-/* A socket's file may be that of a leader that was killed. */
-static bool remove_stale(const struct meeting *m)
+/* A socket's file may be that of a leader that was killed. One process at a time looks, removes it and makes
+ * another one: none is removed that has just been made. Returns the lock; -1: another process has it, or
+ * errno says why there is none. */
+static int lock_directory(const char *directory)
 {
-    return m->path[0] != '\0' && unlink(m->path) == 0;
+    const int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    const int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
 }
 
-/* True: it is known whether this rank leads, takes part or is alone. */
-static bool attempt(struct meeting *m, const struct sockaddr_un *address, socklen_t bytes, bool last)
+/* Also for a child that was forked meanwhile. */
+static void unlock_directory(int fd)
 {
+    if (fd < 0)
+        return;
+    flock(fd, LOCK_UN);
+    close(fd);
+}
+
+enum place { LEADS, FOLLOWS, NOWHERE };
+
+/* NOWHERE: errno says why. With the directory's lock, if there is one. */
+static enum place find_place(const struct meeting *m, int fd, const struct sockaddr_un *address,
+                             socklen_t bytes)
+{
+    const struct sockaddr *at = (const struct sockaddr *)address;
+    if (bind(fd, at, bytes) == 0)
+        return LEADS;
+    if (errno != EADDRINUSE)
+        return NOWHERE;
+    if (connect(fd, at, bytes) == 0)
+        return FOLLOWS;
+    if (errno == ECONNREFUSED && m->path[0] != '\0' && unlink(m->path) == 0 && bind(fd, at, bytes) == 0)
+        return LEADS;
+    return NOWHERE;
+}
+
+static void become_leader(struct meeting *m, int fd)
+{
+    m->listener = fd;
+    const int rc = lead(m);
+    if (rc < 0)
+        snprintf(m->why, sizeof m->why, "no memory to share: %s", strerror(-rc));
+}
+
+/* True: it is known whether this rank leads, takes part or is alone; or m->why has become why that is not
+ * known yet. */
+static bool attempt(struct meeting *m, const char *directory, const struct sockaddr_un *address,
+                    socklen_t bytes)
+{
+    const int lock = m->path[0] != '\0' ? lock_directory(directory) : -1;
+    if (m->path[0] != '\0' && lock < 0) {
+        snprintf(m->why, sizeof m->why, "no lock on the directory %.100s: %s", directory, strerror(errno));
+        return errno != EWOULDBLOCK;
+    }
     const int fd = open_socket();
-    int rc;
-    if (fd < 0) {
-        snprintf(m->why, sizeof m->why, "no socket: %s", strerror(errno));
-        return true;
-    }
-    if (bind(fd, (const struct sockaddr *)address, bytes) == 0) {
-        m->listener = fd;
-        if ((rc = lead(m)) < 0)
-            snprintf(m->why, sizeof m->why, "no memory to share: %s", strerror(-rc));
-        return true;
-    }
+    const enum place place = fd < 0 ? NOWHERE : find_place(m, fd, address, bytes);
     const int error = errno;
-    if (error == EADDRINUSE && connect(fd, (const struct sockaddr *)address, bytes) == 0)
+    m->why[0] = '\0';
+    if (place == LEADS)
+        become_leader(m, fd);
+    unlock_directory(lock);
+    if (place == LEADS)
+        return true;
+    if (place == FOLLOWS)
         take_part(m, fd);
-    else if (error == EADDRINUSE && errno == ECONNREFUSED && !last)
-        goto again;
     else
-        snprintf(m->why, sizeof m->why, "%s: %s", error == EADDRINUSE ? "nobody leads" : "no socket's name",
-                 strerror(error == EADDRINUSE ? errno : error));
-    close(fd);
-    return true;
-again:
-    close(fd);
-    return false;
+        snprintf(m->why, sizeof m->why, "nobody leads, and this rank cannot: %s", strerror(error));
+    if (fd >= 0)
+        close(fd);
+    return place == FOLLOWS || error != ECONNREFUSED;
 }
 
 static void go_alone(struct meeting *m)
@@ -319,11 +381,10 @@ void meeting_begin(struct meeting *m, const struct client_options *o)
         snprintf(m->why, sizeof m->why, "the directory's name is too long for a socket in it");
         return;
     }
-    for (unsigned i = 0; !attempt(m, &address, bytes, i == ATTEMPTS); i++) {
+    const uint64_t until = monotonic_ns() + ANSWER_MS * NS_PER_MS;
+    while (!attempt(m, o->local.directory, &address, bytes) && monotonic_ns() < until) {
         const struct timespec pause = {.tv_nsec = ATTEMPT_MS * (long)NS_PER_MS};
         nanosleep(&pause, NULL);
-        if (i == ATTEMPTS / 2)
-            remove_stale(m);
     }
     if (m->why[0] != '\0')
         go_alone(m);
@@ -338,10 +399,13 @@ void meeting_end(struct meeting *m)
     }
     waker_close(&m->stop);
     if (m->listener >= 0) {
+        if (m->path[0] != '\0')
+            unlink(m->path); /* while it is ours: who finds nobody at it removes it */
         close(m->listener);
-        remove_stale(m);
     }
     m->listener = -1;
+    free(m->processes);
+    m->processes = NULL;
 }
 
 static struct ctl_ranks missing_of(const struct meeting *m)

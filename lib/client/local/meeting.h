@@ -11,6 +11,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "local/memory.h"
 #include "options.h"
@@ -26,7 +27,9 @@ struct meeting {
     struct waker stop;
     pthread_t thread;
     bool thread_runs;
-    uint64_t job;            /* a hash of what makes it another one */
+    pid_t
+        *processes; /* of the leader, for its thread: by rank, those that have come; 0: none that is known */
+    uint64_t job;   /* a hash of what makes it another one */
     char why[MEETING_WORDS]; /* why it is alone; "": nobody was there */
 };
 
@@ -36,9 +39,9 @@ void meeting_begin(struct meeting *m, const struct client_options *options);
 /* No others are met any more. */
 void meeting_end(struct meeting *m);
 
-/* All of the job's ranks are to come: waits for them until then (monotonic ns), while progress is called. 0;
- * or -ETIMEDOUT, and those in *missing have not come; or -ESRCH, and the leader, who is in *missing, has
- * ended. No others are met any more. */
+/* All of the job's ranks are to come: waits for them until then (monotonic ns). 0; or -ETIMEDOUT, and those
+ * in *missing have not come; or -ESRCH, and the leader, who is in *missing, has ended. No others are met any
+ * more. */
 int meeting_of_all(struct meeting *m, uint64_t deadline, struct ctl_ranks *missing);
 
 /* Gives up the memory, unless it was moved. */
