@@ -105,14 +105,13 @@ static void write_headers(const struct data *d, const struct xfer_send *p, void 
     frame_write_headers(out, &d->header[port], d->end.udp_port, &payload);
 }
 
-/* A packet that has its body in the caller's tensor, which the frame refers to; NULL: there is no buffer.
- * Sums of parts are those of the whole as long as the parts before have even lengths. */
-static struct rte_mbuf *frame_around(struct data *d, const struct xfer_send *p, const void *body)
+/* Makes the frame, which has room for the whole packet, one of a packet that has its body in the caller's
+ * tensor, to which it refers; NULL: there is no buffer for that, and no frame any more. Sums of parts are
+ * those of the whole as long as the parts before have even lengths. */
+static struct rte_mbuf *refer(struct data *d, const struct xfer_send *p, struct rte_mbuf *m, const void *body)
 {
-    struct rte_mbuf *m = port_frame(d->port, FRAME_HEADER_BYTES + p->head_bytes);
-    if (!m)
-        return NULL;
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
+    rte_pktmbuf_trim(m, (uint16_t)p->body_bytes);
     memcpy(f->payload, p->head, p->head_bytes);
     const uint32_t sum = (uint32_t)sum_of(d, p->head, p->head_bytes) + sum_of(d, body, p->body_bytes);
     write_headers(d, p, f, net_fold(sum));
@@ -138,10 +137,8 @@ static struct rte_mbuf *frame_of(struct data *d, const struct xfer_send *p)
     struct frame_udp *f = rte_pktmbuf_mtod(m, struct frame_udp *);
     uint8_t *place = f->payload + p->head_bytes;
     const void *body = xfer_send_body(p, place);
-    if (body != place && can_refer(d, p)) {
-        rte_pktmbuf_free(m);
-        return frame_around(d, p, body);
-    }
+    if (body != place && can_refer(d, p))
+        return refer(d, p, m, body);
     memcpy(f->payload, p->head, p->head_bytes);
     if (body != place)
         memcpy(place, body, p->body_bytes);

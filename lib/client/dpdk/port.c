@@ -47,7 +47,6 @@ struct port {
     struct in_addr address, gateway;
     uint32_t netmask;
     unsigned mtu;
-    uint64_t rx_offloads;
     const struct agg_kernels *kernels;
     struct rte_mempool *buffers;
     struct rte_mbuf_ext_shared_info elsewhere; /* of all memory that frames refer to and nobody frees */
@@ -522,11 +521,12 @@ static int make_and_open(struct port **out, const struct client_port *wish, char
     return 0;
 }
 
+/* Of the same name, whatever its arguments. */
 static struct port *find_port(const struct client_port *wish)
 {
-    const size_t name = strcspn(wish->device, ",") + 1; /* and what ends it: a comma, or nothing */
+    const size_t name = strcspn(wish->device, ",");
     for (struct port *port = ports.first; port; port = port->next)
-        if (strncmp(port->device, wish->device, name) == 0)
+        if (strcspn(port->device, ",") == name && memcmp(port->device, wish->device, name) == 0)
             return port;
     return NULL;
 }
@@ -542,6 +542,12 @@ static bool is_as_wished(const struct port *port, const struct client_port *wish
 static int share(struct port **out, struct port *port, const struct client_port *wish,
                  char why[NETWORK_WORDS])
 {
+    if (port->owner != getpid()) {
+        snprintf(why, NETWORK_WORDS,
+                 "the process that has forked this one has the device %.128s: open jobs in one of the two",
+                 port->device);
+        return -EBUSY;
+    }
     if (!is_as_wished(port, wish)) {
         snprintf(why, NETWORK_WORDS,
                  "another job of this process has the device %.128s, with other arguments, another "
