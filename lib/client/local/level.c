@@ -262,11 +262,14 @@ static void warn(const struct level *l, const struct local_step *s, struct vigil
     v->warn_at = v->began + v->warn_after;
 }
 
-static void note_waits(struct level *l, uint64_t since, uint64_t now)
+/* Who was awaited was missing up to now, also if he has just come. */
+static void note_waits(struct level *l, const struct local_step *s, uint64_t since, uint64_t now)
 {
-    const struct ctl_ranks missing = local_awaited(&l->member);
+    struct ctl_ranks missing = local_awaited(&l->member);
     uint16_t list[AGG_MAX_WORKERS];
     unsigned n = 0;
+    if (s->rank != l->job->options.rank)
+        ctl_ranks_add(&missing, s->rank);
     for (unsigned rank = 0; rank < l->plan.ranks; rank++)
         if (ctl_ranks_has(&missing, rank))
             list[n++] = (uint16_t)rank;
@@ -292,7 +295,7 @@ static int check(struct level *l, const struct local_step *s, struct vigil *v, u
     if (s->rank != l->job->options.rank && !memory_lives(&l->memory, s->rank) && !is_there(s))
         return fail_gone(l, s->rank,
                          "has died: its process has ended, or closed descriptors that are not its own");
-    note_waits(l, since, now);
+    note_waits(l, s, since, now);
     if (now >= v->deadline + (s->sums && l->plan.hosts > 1 ? OTHERS_MS * NS_PER_MS : 0))
         return fail_deadline(l, s, v, now);
     if (now >= v->warn_at)
@@ -337,8 +340,8 @@ static int wait_for(struct level *l, const struct local_step *s, struct vigil *v
         if (local_faulted(&l->member, &fault))
             return follow_fault(l);
         let_others_progress(l, now);
-        const uint64_t until = now + slice;
-        memory_sleep(s->word, s->value, earlier(slice, v->deadline > now ? v->deadline - now : slice));
+        const uint64_t until = now + earlier(slice, v->deadline > now ? v->deadline - now : slice);
+        memory_sleep(s->word, s->value, until - now);
         now = monotonic_ns();
         if (now > until + STANDSTILL_MS * NS_PER_MS)
             v->deadline += now - until;
@@ -350,6 +353,7 @@ static int wait_for(struct level *l, const struct local_step *s, struct vigil *v
         if (!l->job->options.progress)
             slice = earlier(2 * slice, SLICE_MAX_MS * NS_PER_MS);
     }
+    note_waits(l, s, since, now);
     return SWAGG_OK;
 }
 
