@@ -234,6 +234,28 @@ static bool delete_port_for_operator(void *reload, const char *name, char why[RE
     return rc == 0;
 }
 
+static bool add_job_for_operator(void *reload, const struct config_static *job, char why[REQUEST_TEXT_MAX])
+{
+    struct hearing h;
+    int rc;
+
+    hearing_begin(&h, why);
+    rc = reload_add_job(reload, job);
+    hearing_end(&h);
+    return rc == 0;
+}
+
+static bool delete_job_for_operator(void *reload, const char *name, char why[REQUEST_TEXT_MAX])
+{
+    struct hearing h;
+    int rc;
+
+    hearing_begin(&h, why);
+    rc = reload_delete_job(reload, name);
+    hearing_end(&h);
+    return rc == 0;
+}
+
 static struct action_parts changed(struct daemon *d, struct datapath *dp)
 {
     return (struct action_parts){.show = &d->shown,
@@ -245,6 +267,8 @@ static struct action_parts changed(struct daemon *d, struct datapath *dp)
                                  .impairing = d->impairing,
                                  .reloading = {.add_port = add_port_for_operator,
                                                .delete_port = delete_port_for_operator,
+                                               .add_job = add_job_for_operator,
+                                               .delete_job = delete_job_for_operator,
                                                .context = &d->reload}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "aggregate/jobs_share.h"
 #include "base/log.h"
@@ -17,7 +18,7 @@ static int align(void *context, struct config *next)
         return log_fail(-ENOSPC, "%s: ports: there are no more than %d, with those that would be removed",
                         r->common.file, SWAGG_MAX_PORTS);
     config_align_vlans(next, r->common.running);
-    return 0;
+    return config_keep_added(next, r->common.running);
 }
 
 /* Pools take their memory as jobs come. */
@@ -62,9 +63,9 @@ static int prepare_ports(struct reload *r, struct config *next)
     return rc < 0 ? rc : datapath_prepare_ports(r->dp, next, &r->ports);
 }
 
-static int prepare_static_jobs(struct reload *r, const struct registry_change *c)
+static int prepare_static_jobs(struct reload *r, const struct config *next, const int tenant[])
 {
-    const struct static_jobs_change change = {r->common.running, c->next, c->tenant};
+    const struct static_jobs_change change = {r->common.running, next, tenant};
     int rc = static_jobs_check_senders(&r->registrar->common, &change);
 
     if (rc < 0)
@@ -84,7 +85,7 @@ static int prepare(void *context, const struct registry_change *c)
         rc = prepare_ports(r, c->next);
     if (rc < 0)
         return rc;
-    rc = prepare_static_jobs(r, c);
+    rc = prepare_static_jobs(r, c->next, c->tenant);
     if (rc < 0)
         datapath_forget_ports(r->dp, &r->ports);
     return rc;
@@ -233,5 +234,69 @@ int reload_delete_port(struct reload *r, const char *name)
         log_error("port %s: a switch has at least one port", name);
     if (rc == 0)
         log_notice("port %s: removed by the operator", name);
+    return rc;
+}
+
+/* Static jobs become those of next, which is as the running configuration but for them. */
+static int change_jobs(struct reload *r, const struct config *next)
+{
+    struct config *running = r->common.running;
+    int same[CONFIG_TENANTS_MAX], rc;
+
+    for (int t = 0; t < CONFIG_TENANTS_MAX; t++)
+        same[t] = t;
+    rc = prepare_static_jobs(r, next, same);
+    if (rc < 0)
+        return rc;
+    view_lock(r->shown);
+    *running = *next;
+    jobs_follow(&r->dp->jobs, running, same);
+    static_jobs_commit(r->static_jobs, &r->jobs, running);
+    view_unlock(r->shown);
+    return 0;
+}
+
+int reload_add_job(struct reload *r, const struct config_static *job)
+{
+    struct config *next = malloc(sizeof(*next));
+    int rc = -ENOMEM;
+
+    if (next != NULL) {
+        *next = *r->common.running;
+        rc = config_add_static(next, job);
+    }
+    if (rc == 0)
+        rc = change_jobs(r, next);
+    if (rc == 0)
+        log_notice("job %s: added by the operator", job->name);
+    free(next);
+    return rc;
+}
+
+static void reset_job(struct static_jobs *s, const char *name)
+{
+    for (unsigned i = 0; i < s->n; i++)
+        if (strcmp(s->job[i].name, name) == 0)
+            static_jobs_reset(s, &s->job[i]);
+}
+
+int reload_delete_job(struct reload *r, const char *name)
+{
+    const int place = config_find(r->common.running, "static", name);
+    struct config *next;
+    int rc;
+
+    if (place < 0 || !r->common.running->static_job[place].added)
+        return log_fail(-EPERM, "job %s was not added by an operator: only such jobs are deleted", name);
+    next = malloc(sizeof(*next));
+    if (next == NULL)
+        return -ENOMEM;
+    *next = *r->common.running;
+    config_delete_static(next, (unsigned)place);
+    reset_job(r->static_jobs, name);
+    rc = change_jobs(r, next);
+    if (rc == 0)
+        log_notice("job %s: deleted by the operator", name);
+    free(next);
     return rc;
 }

@@ -14,6 +14,9 @@ enum { NAME_MAX = 128 };
 static const struct command written[] = {
     {"job drain", {ARGUMENT_JOB}, .help = "let a job come to its end: nobody else may join it"},
     {"job kill", {ARGUMENT_JOB}, .help = "end a job now; its workers are told"},
+    {"job add", {ARGUMENT_NEW_JOB, ARGUMENT_SETTINGS},
+     .help = "one more static job, of settings as in the configuration; workers='[{\"ip\": ..., \"mac\": ...}, ...]'"},
+    {"job del", {ARGUMENT_JOB}, .help = "delete a job that was added"},
     {"job reset", {ARGUMENT_JOB}, .help = "a job of the configuration forgets all that its workers have sent"},
     {"port add", {ARGUMENT_NEW_PORT, ARGUMENT_DEVICE, ARGUMENT_SETTINGS}, .optional = true,
      .help = "one more port, on a device as in the configuration: kernel:eth2, for instance"},
@@ -65,9 +68,10 @@ static const struct {
     [ARGUMENT_MAC] = {"mac", "MAC"},
     [ARGUMENT_DIRECTION] = {"direction", "rx|tx"},
     [ARGUMENT_NEW_PORT] = {"port", "NAME"},
+    [ARGUMENT_NEW_JOB] = {"job", "NAME"},
     [ARGUMENT_DEVICE] = {"device", "DEVICE"},
     [ARGUMENT_COMMAND] = {"", "COMMAND"},
-    [ARGUMENT_SETTINGS] = {"settings", "KEY=NUMBER..."},
+    [ARGUMENT_SETTINGS] = {"settings", "KEY=VALUE..."},
 };
 
 /* As many as the command's name has, one or two. */
@@ -206,8 +210,19 @@ bool command_acts(const struct command *c)
     return words_of(c) == 2 || strcmp(c->name, "reload") == 0;
 }
 
-/* What is no number, or one that JSON does not have (nan, inf), stays text, and the switch says what is wrong
- * with it. */
+/* A number, or a list in JSON. What is neither, or a number that JSON does not have (nan, inf), stays text;
+ * the switch says what is wrong with it. */
+static json_t *value_of(const char *text)
+{
+    json_t *list = text[0] == '[' ? json_loads(text, 0, NULL) : NULL;
+    char *end;
+    const double number = strtod(text, &end);
+
+    if (list != NULL)
+        return list;
+    return *text != '\0' && *end == '\0' && isfinite(number) ? json_real(number) : json_string(text);
+}
+
 static json_t *settings(char *const given[], unsigned n)
 {
     json_t *object = json_object();
@@ -215,13 +230,10 @@ static json_t *settings(char *const given[], unsigned n)
     for (unsigned i = 0; i < n; i++) {
         const size_t length = strcspn(given[i], "=");
         const char *value = given[i] + length + (given[i][length] == '=');
-        char key[64], *end;
-        const double number = strtod(value, &end);
+        char key[64];
 
         snprintf(key, sizeof(key), "%.*s", (int)length, given[i]);
-        json_object_set_new(object, key,
-                            *value != '\0' && *end == '\0' && isfinite(number) ? json_real(number)
-                                                                               : json_string(value));
+        json_object_set_new(object, key, value_of(value));
     }
     return object;
 }

@@ -17,9 +17,10 @@ enum command_argument {
     ARGUMENT_MAC,
     ARGUMENT_DIRECTION,
     ARGUMENT_NEW_PORT,
+    ARGUMENT_NEW_JOB,
     ARGUMENT_DEVICE,
     ARGUMENT_COMMAND,
-    ARGUMENT_SETTINGS, /* the last: any number of KEY=NUMBER */
+    ARGUMENT_SETTINGS, /* the last: any number of KEY=VALUE, most of them numbers */
     ARGUMENTS,
 };
 

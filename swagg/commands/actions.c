@@ -1,5 +1,6 @@
 #include "commands/actions.h"
 
+#include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,6 +149,146 @@ void port_delete(const struct action_parts *parts, const struct request *request
 
     (void)request;
     if (!parts->reloading.delete_port(parts->reloading.context, name, why))
+        reply_fail(reply, REPLY_REFUSED, "%s", why);
+}
+
+/* --- static jobs that are added and deleted --- */
+
+/* The request of the first has "job", its name, and "settings" as an item of the configuration's list
+ * static. */
+action_fn job_add, job_delete;
+
+/* Numbers that come as 128.0 are whole; what is not is left, and refused as in a file. */
+static void make_whole(json_t *settings)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe (settings, next, key, value)
+        if (json_is_real(value) && request_is_whole(json_real_value(value), 0, UINT32_MAX))
+            json_object_set_new(settings, key, json_integer((json_int_t)json_real_value(value)));
+}
+
+static json_t *address_text(uint32_t ip, unsigned prefix)
+{
+    const uint8_t *b = (const uint8_t *)&ip;
+
+    return json_sprintf("%u.%u.%u.%u/%u", b[0], b[1], b[2], b[3], prefix);
+}
+
+/* The switch's addresses, and a port that carries what they are in. */
+static void put_addresses(const struct config *running, json_t *whole, json_t *port)
+{
+    json_t *vlans = json_array(), *trunk = json_array();
+
+    for (unsigned v = 0; v < running->vlans; v++)
+        if (running->vlan[v].ip != 0) {
+            const struct config_vlan *vlan = &running->vlan[v];
+
+            json_array_append_new(trunk, json_integer(vlan->id));
+            json_array_append_new(
+                vlans, json_pack("{s:i, s:o}", "vlan", vlan->id, "ip", address_text(vlan->ip, vlan->prefix)));
+        }
+    if (json_array_size(vlans) > 0) {
+        json_object_set_new(whole, "switch", json_pack("{s:O}", "vlans", vlans));
+        json_object_set(port, "trunk", trunk);
+    } else if (running->has_ip) {
+        json_object_set_new(whole, "switch",
+                            json_pack("{s:o}", "ip", address_text(running->ip, running->prefix)));
+    }
+    json_decref(vlans);
+    json_decref(trunk);
+}
+
+/* Nobody joins this configuration's tenants: each has an address that is no other's. Without an address of
+ * the switch there are none. */
+static void put_tenants(const struct config *running, json_t *whole)
+{
+    json_t *tenants = json_array();
+
+    for (unsigned t = 0; t < running->tenants; t++)
+        json_array_append_new(tenants, json_pack("{s:s, s:[o]}", "name", running->tenant[t].name, "addresses",
+                                                 address_text(htonl(t + 1), 32)));
+    if (running->has_ip)
+        json_object_set(whole, "tenants", tenants);
+    json_decref(tenants);
+}
+
+/* A configuration of this job alone, as text; of the running one only what the job's own settings refer to.
+ */
+static char *text_of_job(const struct config *running, json_t *job)
+{
+    json_t *port = json_pack("{s:s}", "device", "kernel:eth0");
+    json_t *whole = json_pack("{s:i, s:{s:i}, s:[O], s:[O]}", "mtu", running->mtu, "timers", "lost_after_ms",
+                              running->timers.lost_after_ms, "ports", port, "static", job);
+    char *text;
+
+    put_tenants(running, whole);
+    put_addresses(running, whole, port);
+    text = json_dumps(whole, 0);
+    json_decref(port);
+    json_decref(whole);
+    return text;
+}
+
+/* Where the network of this VLAN is in the running configuration. */
+static uint8_t network_of(const struct config *running, const struct config *c, uint8_t network)
+{
+    uint8_t v = 0;
+
+    while (v < running->vlans && running->vlan[v].id != c->vlan[network].id)
+        v++;
+    return running->vlans == 0 ? 0 : v;
+}
+
+/* Checks the job as one of the configuration's. */
+static bool check_job(const struct config *running, json_t *item, struct config_static *job,
+                      struct reply *reply)
+{
+    struct config *c = malloc(sizeof(*c));
+    char *text = text_of_job(running, item);
+    bool good = false;
+
+    if (c != NULL && text != NULL)
+        good = config_load_text(c, "job add", text, complain, reply) == 0;
+    else
+        reply_fail(reply, REPLY_FAILED, "no memory");
+    if (good) {
+        *job = c->static_job[0];
+        job->network = network_of(running, c, job->network);
+        job->added = true;
+    }
+    free(text);
+    free(c);
+    return good;
+}
+
+void job_add(const struct action_parts *parts, const struct request *request, const char *name,
+             struct reply *reply)
+{
+    json_t *settings = json_object_get(request->body, "settings");
+    json_t *item = json_is_object(settings) ? json_deep_copy(settings) : json_object();
+    const char *called = request_text(request, "job");
+    char why[REQUEST_TEXT_MAX];
+    struct config_static job;
+
+    (void)name;
+    json_object_set_new(item, "name", json_string(called == NULL ? "" : called));
+    make_whole(item);
+    if (check_job(parts->common.reload->running, item, &job, reply) &&
+        !parts->reloading.add_job(parts->reloading.context, &job, why))
+        reply_fail(reply, REPLY_REFUSED, "%s", why);
+    json_decref(item);
+}
+
+void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
+                struct reply *reply)
+{
+    char why[REQUEST_TEXT_MAX];
+
+    (void)request;
+    if (!parts->reloading.delete_job(parts->reloading.context, name, why))
         reply_fail(reply, REPLY_REFUSED, "%s", why);
 }
 
@@ -377,6 +518,8 @@ static void delete_station(const struct action_parts *parts, const struct reques
 }
 
 static const struct action actions[] = {
+    {"job add", job_add, VIEW_OF_ALL, true},
+    {"job del", job_delete, VIEW_OF_JOB, false},
     {"job reset", reset_job, VIEW_OF_JOB, false},
     {"port add", port_add, VIEW_OF_ALL, true},
     {"port del", port_delete, VIEW_OF_PORT, false},

@@ -9,10 +9,13 @@
 #include "operator/common_commands.h"
 #include "show/views.h"
 
-/* Has the switch have a port more, or less (reload.h). False: it says why not, and nothing has changed. */
+/* Has the switch have a port or a static job more, or less (reload.h). False: it says why not, and nothing
+ * has changed. */
 struct reloading {
     bool (*add_port)(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX]);
     bool (*delete_port)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
+    bool (*add_job)(void *context, const struct config_static *job, char why[REQUEST_TEXT_MAX]);
+    bool (*delete_job)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
     void *context;
 };
 

@@ -81,6 +81,29 @@ expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name | xargs)" "[ trai
 clients_run 4000 "$THREADS" 1 "${FLOATS[@]}"
 [ "$(net_telemetry /swagg/verdicts send_one)" -gt 0 ] || fail "no result was lost"
 
+step "a job that an operator adds, and that is in no file"
+workers=
+for ((host = 0; host < WORKERS; host++)); do
+    workers+="{\"ip\": \"$(net_ip "$host")\", \"mac\": \"$(net_mac "$host")\", \"port\": 7000}, "
+done
+add_job() { # NAME SETTINGS...
+    net_ctl job add "$1" "workers=[${workers%, }]" elements=$ELEMENTS "${@:2}" 2>&1
+}
+expect_match "why it is not added" "$(add_job added slots=0)" 'static\[0\].slots: 0 is out of range'
+expect_match "why it is not added" "$(add_job training)" 'there is a job of this name'
+add_job added slots=$((2 * WINDOW))
+expect_match "why another is not added" "$(add_job second)" "the UDP ports from 7000 on of .* are job added's"
+expect_match "why a job of the file is not deleted" "$(net_ctl job del other 2>&1)" 'was not added by an operator'
+clients_run 7000 1 8 f2000 i1000
+clients_start 7000 1 9 f300 forever
+sums_go_on 200
+net_ctl reload >"$NET_DIR/reload.log" # the job outlives that
+sums_go_on 200
+kill -KILL "${RANK_PID[@]}"
+ranks_wait 10
+net_ctl job del added
+expect_equal "the jobs" "$(net_telemetry /swagg/jobs jobs/name | xargs)" "[ training, other, narrow ]"
+
 step "another job from the same hosts, strangers beside it"
 stranger 0 4004
 stranger 1 3999

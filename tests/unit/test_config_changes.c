@@ -1,6 +1,7 @@
 /* Two configurations compared, and the numbers of ports and tenants, which stay what they are. */
 #include "config/reload.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,4 +306,53 @@ TEST(there_may_be_too_many_tenants)
     next.tenants = CONFIG_TENANTS_MAX - 1;
     CU_ASSERT(config_keep_tenants(&next, &running, 1, number));
     CU_ASSERT(!config_keep_tenants(&next, &running, 3, number));
+}
+
+/* Static jobs that an operator added */
+
+static void add(const char *name, uint32_t ip, uint16_t port)
+{
+    struct config_static job = {.added = true, .threads = 2, .workers = 1, .tenant = 1};
+
+    strcpy(job.name, name);
+    job.worker[0] = (struct config_peer){.ip = ip, .port = port};
+    CU_ASSERT_EQUAL_FATAL(config_add_static(&running, &job), 0);
+}
+
+TEST(a_job_that_an_operator_added_outlives_another_configuration)
+{
+    describe(&running);
+    add("added", 1, 4000);
+    describe(&next);
+    strcpy(next.tenant[0].name, "second");
+    strcpy(next.tenant[1].name, "first");
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), 0);
+    CU_ASSERT_EQUAL_FATAL(next.static_jobs, 3);
+    CU_ASSERT_STRING_EQUAL(next.static_job[2].name, "added");
+    CU_ASSERT_EQUAL(next.static_job[2].tenant, 0);
+    config_delete_static(&next, 0);
+    CU_ASSERT_EQUAL(next.static_jobs, 2);
+    CU_ASSERT_STRING_EQUAL(next.static_job[1].name, "added");
+}
+
+TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
+{
+    describe(&running);
+    add("added", 1, 4000);
+    describe(&next);
+    strcpy(next.tenant[1].name, "other");
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EBUSY);
+    describe(&next);
+    strcpy(next.static_job[0].name, "added");
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EEXIST);
+    describe(&next);
+    next.static_job[0].threads = 1;
+    next.static_job[0].workers = 1;
+    next.static_job[0].worker[0] = (struct config_peer){.ip = 1, .port = 4001};
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EADDRINUSE);
+    next.static_job[0].worker[0].port = 4002;
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), 0);
+    describe(&next);
+    next.static_jobs = CONFIG_STATIC_JOBS_MAX;
+    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -ENOSPC);
 }

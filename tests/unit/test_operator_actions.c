@@ -18,8 +18,20 @@ static bool add_port(void *context, const struct config_port *port, char why[REQ
     return true;
 }
 
+static struct config_static job;
+
+static bool add_job(void *context, const struct config_static *added_job, char why[REQUEST_TEXT_MAX])
+{
+    (void)context;
+    (void)why;
+    job = *added_job;
+    adds++;
+    return true;
+}
+
 static const struct registry_reload reload = {.running = &running};
-static const struct action_parts parts = {.common.reload = &reload, .reloading = {.add_port = add_port}};
+static const struct action_parts parts = {.common.reload = &reload,
+                                          .reloading = {.add_port = add_port, .add_job = add_job}};
 
 static struct reply run(const char *action, const char *line)
 {
@@ -41,7 +53,8 @@ static struct reply run(const char *action, const char *line)
 /* A switch with VLAN 10. */
 static void describe(void)
 {
-    running = (struct config){.mtu = 1500, .ports = 1, .vlans = 1, .vlan = {{.id = 10}}};
+    running = (struct config){
+        .mtu = 1500, .ports = 1, .vlans = 1, .vlan = {{.id = 10}}, .timers.lost_after_ms = 100};
     strcpy(running.port[0].name, "h0");
     strcpy(running.port[0].device, "kernel:h0");
     running.port[0].rx_queues = running.port[0].tx_queues = 1;
@@ -80,6 +93,67 @@ TEST(a_port_s_numbers_are_not_cut)
     refuses("port add", ADD("\"vlan\": 10, \"tx_queues\": 17"), "out of range");
     refuses("port add", ADD("\"vlan\": \"10\""), "vlan: is not a number");
     refuses("port add", ADD("\"vlans\": 10"), "vlans: is no setting of a port");
+    CU_ASSERT_EQUAL(adds, 0);
+}
+
+#define JOB(settings)                                                                                        \
+    "{\"version\": 1, \"command\": \"job add\", \"job\": \"train\", "                                        \
+    "\"settings\": {\"workers\": [{\"ip\": \"10.0.0.1\", \"mac\": \"02:00:00:00:00:01\"}, "                  \
+    "{\"ip\": \"10.0.0.2\", \"mac\": \"02:00:00:00:00:02\", \"port\": 5000}] " settings "}}"
+
+/* The same with an address in two VLANs, and tenants. */
+static void describe_more(void)
+{
+    describe();
+    running.has_ip = true;
+    running.vlans = 3;
+    running.vlan[1] = (struct config_vlan){.id = 20, .ip = 0xfe01000a, .prefix = 24};
+    running.vlan[2] = (struct config_vlan){.id = 30, .ip = 0xfe00000a, .prefix = 24};
+    running.tenants = 2;
+    strcpy(running.tenant[0].name, "lab");
+    strcpy(running.tenant[1].name, "guest");
+    running.timers.lost_after_ms = 700;
+}
+
+TEST(a_job_is_added_as_the_configuration_s)
+{
+    describe_more();
+    CU_ASSERT_EQUAL(run("job add", JOB(", \"threads\": 2.0, \"slots\": 16, \"vlan\": 30, "
+                                       "\"tenant\": \"guest\""))
+                        .code,
+                    REPLY_OK);
+    CU_ASSERT_EQUAL_FATAL(adds, 1);
+    CU_ASSERT_STRING_EQUAL(job.name, "train");
+    CU_ASSERT(job.added);
+    CU_ASSERT_EQUAL(job.workers, 2);
+    CU_ASSERT_EQUAL(job.worker[0].port, 4000);
+    CU_ASSERT_EQUAL(job.worker[1].port, 5000);
+    CU_ASSERT_EQUAL(job.threads, 2);
+    CU_ASSERT_EQUAL(job.slots, 16);
+    CU_ASSERT_EQUAL(job.elements, 256);
+    CU_ASSERT_EQUAL(job.quiet_ms, 700);
+    CU_ASSERT_EQUAL(job.network, 2);
+    CU_ASSERT_EQUAL(job.tenant, 1);
+}
+
+TEST(a_job_is_refused_in_the_configuration_s_words)
+{
+    describe_more();
+    refuses("job add", JOB(", \"elements\": 100"), "static[0].elements: 100 is none of 32, 64, 128 and 256");
+    refuses("job add", JOB(", \"slots\": 1.5"), "static[0].slots");
+    refuses("job add", JOB(", \"thread\": 2"), "did you mean \"threads\"?");
+    refuses("job add", JOB(", \"tenant\": \"nobody\""), "no tenant is called \"nobody\"");
+    refuses("job add", JOB(", \"vlan\": 10"), "the switch has no address in VLAN 10");
+    refuses("job add", "{\"version\": 1, \"command\": \"job add\", \"job\": \"train\"}", "workers");
+    refuses("job add", "{\"version\": 1, \"command\": \"job add\", \"settings\": []}",
+            "static[0].workers: is missing");
+    refuses("job add",
+            "{\"version\": 1, \"command\": \"job add\", \"settings\": {\"workers\": [{\"ip\": \"10.0.0.1\", "
+            "\"mac\": \"02:00:00:00:00:01\"}]}}",
+            "static[0].name");
+    describe();
+    running.vlans = 0;
+    refuses("job add", JOB(""), "needs switch.ip");
     CU_ASSERT_EQUAL(adds, 0);
 }
 

@@ -181,6 +181,9 @@ TEST(command_lines_become_requests)
     EXPECT_REQUEST("{\"version\":1,\"command\":\"port add\",\"port\":\"h2\",\"device\":\"kernel:p2\","
                    "\"settings\":{\"vlan\":\"nan\",\"rx_queues\":\"1e999\"}}",
                    "port", "add", "h2", "kernel:p2", "vlan=nan", "rx_queues=1e999");
+    EXPECT_REQUEST("{\"version\":1,\"command\":\"job add\",\"job\":\"j\","
+                   "\"settings\":{\"slots\":8.0,\"workers\":[{\"ip\":\"10.0.0.1\"}],\"x\":\"[\"}}",
+                   "job", "add", "j", "slots=8", "workers=[{\"ip\": \"10.0.0.1\"}]", "x=[");
     EXPECT_REQUEST("{\"version\":1,\"command\":\"impair clear\",\"name\":\"h0\"}", "impair", "clear", "h0");
     EXPECT_REQUEST("", "impair", "set", "h0", "rx");
     EXPECT_REQUEST("", "job");
@@ -216,6 +219,6 @@ TEST(a_wrong_command_line_is_told_what_was_meant)
     EXPECT_REFUSAL("there is no command frobnicate; --help lists them", "frobnicate", "it");
     EXPECT_REFUSAL("usage: swaggctl job JOB", "job");
     EXPECT_REFUSAL("usage: swaggctl job kill JOB", "job", "kill", "j", "k");
-    EXPECT_REFUSAL("usage: swaggctl impair set PORT rx|tx KEY=NUMBER...", "impair", "set", "h0");
+    EXPECT_REFUSAL("usage: swaggctl impair set PORT rx|tx KEY=VALUE...", "impair", "set", "h0");
     EXPECT_REFUSAL("usage: swaggctl jobs", "jobs", "extra");
 }

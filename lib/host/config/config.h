@@ -194,6 +194,7 @@ struct config_static {
     bool ordered;              /* contributions are added in rank order; else on arrival */
     bool udp_checksum;         /* results have one; else 0 */
     int tenant;                /* by number; -1: nobody's */
+    bool added;                /* by an operator: it is in no file */
     struct agg_terms terms;    /* made from these keys, as if they had been granted */
     unsigned workers;
     struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */

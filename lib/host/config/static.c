@@ -84,6 +84,15 @@ static bool same_ports(const struct config_static *a, const struct config_peer *
            y->port < x->port + a->threads;
 }
 
+int config_find_same_ports(const struct config_static *job, const struct config_peer *worker,
+                           const struct config_static *others, unsigned workers)
+{
+    for (unsigned other = 0; other < workers; other++)
+        if (same_ports(job, worker, others, &others->worker[other]))
+            return (int)other;
+    return -1;
+}
+
 /* Reports a worker that has a port in common with an earlier one, of this job or of another. */
 static void check_distinct(struct settings *s, const struct config *c, unsigned i, unsigned rank,
                            const char *path)
@@ -91,15 +100,19 @@ static void check_distinct(struct settings *s, const struct config *c, unsigned 
     const struct config_static *job = &c->static_job[i];
     const uint8_t *ip = (const uint8_t *)&job->worker[rank].ip;
 
-    for (unsigned j = 0; j <= i; j++)
-        for (unsigned other = 0; other < (j < i ? c->static_job[j].workers : rank); other++)
-            if (same_ports(job, &job->worker[rank], &c->static_job[j], &c->static_job[j].worker[other])) {
-                settings_fault(s, path,
-                               "the UDP ports from %u on of %u.%u.%u.%u are static[%u].workers[%u]'s, too: "
-                               "each thread needs one of its own",
-                               job->worker[rank].port, ip[0], ip[1], ip[2], ip[3], j, other);
-                return;
-            }
+    for (unsigned j = 0; j <= i; j++) {
+        const struct config_static *others = &c->static_job[j];
+        const int other =
+            config_find_same_ports(job, &job->worker[rank], others, j < i ? others->workers : rank);
+
+        if (other >= 0) {
+            settings_fault(s, path,
+                           "the UDP ports from %u on of %u.%u.%u.%u are static[%u].workers[%d]'s, too: "
+                           "each thread needs one of its own",
+                           job->worker[rank].port, ip[0], ip[1], ip[2], ip[3], j, other);
+            return;
+        }
+    }
 }
 
 /* Turns the keys into the protocol's terms; done nowhere else. */
