@@ -7,11 +7,12 @@
 #include "front.h"
 #include "report.h"
 
-enum { RANKS_MAX = 1024 }; /* of swagg_options */
-
 /* So many calls of sizes below the usual ones are reason enough to join a job in the switch, and to measure.
  */
 enum { SMALL_CALLS = 100 };
+
+/* So many of the usual sizes are, where a program may make one at its start only: to broadcast its input. */
+enum { USUAL_CALLS = 5 };
 
 static const struct settings *settings;
 
@@ -51,7 +52,7 @@ void comm_gone(struct shim_comm *c)
 static bool is_within_world(MPI_Comm comm, int size)
 {
     MPI_Group group, world;
-    int ranks[RANKS_MAX], places[RANKS_MAX];
+    int ranks[COMM_RANKS_MAX], places[COMM_RANKS_MAX];
     bool within = true;
     for (int r = 0; r < size; r++)
         ranks[r] = r;
@@ -75,7 +76,7 @@ static enum why why_no_team(MPI_Comm comm)
         return WHY_INTERCOMMUNICATOR;
     if (size < 2)
         return WHY_ALONE;
-    if (size > RANKS_MAX)
+    if (size > COMM_RANKS_MAX)
         return WHY_CROWD;
     return is_within_world(comm, size) ? WHY_NOT : WHY_LATER;
 }
@@ -104,28 +105,38 @@ struct shim_comm *comm_state(MPI_Comm comm)
 }
 
 /* Whether its collectives of so many bytes are for the switch. */
-static bool is_for_switch(const struct shim_comm *c, bool reduce, size_t bytes)
+static bool is_for_switch(const struct shim_comm *c, enum crossing kind, size_t bytes)
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
         return (int64_t)bytes >= settings->min_bytes;
     if (!c->team || !c->team->job)
         return bytes >= CROSSOVER_USUAL;
-    const struct crossover *measured = &c->team->crossover;
-    return crossover_has(reduce ? measured->reduce : measured->allreduce, bytes);
+    return crossover_has(c->team->crossover[kind].ranges, bytes);
 }
 
 /* Of a collective that is not. */
-static enum why why_not_for_switch(const struct shim_comm *c, size_t bytes)
+static enum why why_not_for_switch(const struct shim_comm *c, enum crossing kind, size_t bytes)
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
         return WHY_SMALL;
-    return c->team && crossover_is_measured(&c->team->crossover, bytes) ? WHY_FASTER : WHY_UNMEASURED;
+    return c->team && crossover_is_measured(&c->team->crossover[kind], bytes) ? WHY_FASTER : WHY_UNMEASURED;
 }
 
-static bool is_time_to_measure(const struct shim_comm *c, size_t bytes)
+static void note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
+{
+    if (c->calls[kind] < SMALL_CALLS)
+        c->calls[kind] += bytes < CROSSOVER_USUAL ? 1 : SMALL_CALLS / USUAL_CALLS;
+}
+
+static bool is_worth_measuring(const struct shim_comm *c, enum crossing kind)
+{
+    return kind == CROSSING_ALLREDUCE || kind == CROSSING_REDUCE || c->calls[kind] >= SMALL_CALLS;
+}
+
+static bool is_time_to_measure(const struct shim_comm *c, enum crossing kind, size_t bytes)
 {
     return settings->min_bytes == MIN_BYTES_MEASURED && c->team && c->team->job &&
-           c->team->crossover.sizes < crossover_needs(bytes);
+           c->team->crossover[kind].sizes < crossover_needs(bytes) && is_worth_measuring(c, kind);
 }
 
 /* All ranks have made the same calls, and so come to the same answer. */
@@ -136,18 +147,21 @@ static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
     return !is_small || (settings->min_bytes == MIN_BYTES_MEASURED && ++c->small_calls >= SMALL_CALLS);
 }
 
-enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes)
+enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes)
 {
-    if (is_time_for_a_team(c, !is_for_switch(c, reduce, bytes))) {
+    note_call(c, kind, bytes);
+    if (is_time_for_a_team(c, !is_for_switch(c, kind, bytes))) {
         c->settled = true;
         c->no_team = why_no_team(c->handle);
         if (c->no_team == WHY_NOT)
             c->team = team_take(c->handle, bytes);
     }
-    if (is_time_to_measure(c, bytes))
-        team_measure(c->handle, c->team, bytes);
-    if (!is_for_switch(c, reduce, bytes))
-        return why_not_for_switch(c, bytes);
+    if (is_exchange && c->team && c->team->job && swagg_has_exchanges(c->team->job) != 1)
+        return WHY_JOB;
+    if (is_time_to_measure(c, kind, bytes))
+        team_measure(c->handle, c->team, kind, bytes);
+    if (!is_for_switch(c, kind, bytes))
+        return why_not_for_switch(c, kind, bytes);
     if (!c->team)
         return c->no_team;
     return c->team->job ? WHY_NOT : WHY_SWITCH;

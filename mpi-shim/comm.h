@@ -3,14 +3,18 @@
  *
  * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
  * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
- * the switch is faster. A program that makes many small ones has that measured, too. */
+ * the switch is faster: of allreduces and reduces at once, of each other kind when there have been some
+ * that are not small. A program that makes many small ones has that measured, too. */
 #pragma once
 
 #include <mpi.h>
 #include <stddef.h>
 
+#include "crossover.h"
 #include "team.h"
 #include "why.h"
+
+enum { COMM_RANKS_MAX = 1024 }; /* of one whose collectives go to the switch: as of swagg_options */
 
 struct shim_comm {
     MPI_Comm handle;
@@ -19,9 +23,10 @@ struct shim_comm {
     int error; /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
-    bool settled;         /* it has a team, or never will: */
-    enum why no_team;     /* why not */
-    unsigned small_calls; /* before that */
+    bool settled;              /* it has a team, or never will: */
+    enum why no_team;          /* why not */
+    unsigned small_calls;      /* before that */
+    unsigned calls[CROSSINGS]; /* of each kind, until there are enough to measure it: in small ones */
     struct shim_comm *next, **link;
 };
 
@@ -32,8 +37,9 @@ void comm_init(const struct settings *s, int world, bool threads);
 struct shim_comm *comm_state(MPI_Comm comm);
 
 /* For each collective of so many bytes that the switch could do, once: whether it goes there, and why not.
+ * is_exchange: not all jobs have it (swagg_has_exchanges).
  * May be collective over the communicator; all ranks come to the same answer. */
-enum why comm_way(struct shim_comm *c, bool reduce, size_t bytes);
+enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes);
 
 /* For the front: the communicator is being freed. */
 void comm_gone(struct shim_comm *c);

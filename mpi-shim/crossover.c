@@ -71,6 +71,15 @@ int64_t crossover_ranges(const enum way best[], unsigned known, bool time_was_up
     return ranges;
 }
 
+const char *const crossing_words[CROSSINGS] = {
+    [CROSSING_ALLREDUCE] = "allreduce",
+    [CROSSING_REDUCE] = "reduce",
+    [CROSSING_BCAST] = "bcast",
+    [CROSSING_ALLGATHER] = "allgather",
+    [CROSSING_REDUCE_SCATTER] = "reduce_scatter",
+    [CROSSING_BARRIER] = "barrier",
+};
+
 static bool has_range(int64_t ranges, unsigned range)
 {
     return ranges >> range & 1;

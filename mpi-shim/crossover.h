@@ -31,9 +31,24 @@ extern const double crossover_seconds[CROSSOVER_SIZES];
 /* The two ways that a collective can go. */
 enum way { WAY_LIBRARY, WAY_SWITCH, WAYS };
 
-/* The ranges of sizes that go to the switch: bit i for range i. */
+/* What is measured by itself. The sizes of an all-gather and of a reduce-scatter are those of all blocks; a
+ * barrier has one, no bytes. */
+enum crossing {
+    CROSSING_ALLREDUCE,
+    CROSSING_REDUCE,
+    CROSSING_BCAST,
+    CROSSING_ALLGATHER,
+    CROSSING_REDUCE_SCATTER,
+    CROSSING_BARRIER,
+    CROSSINGS
+};
+
+/* "allreduce" */
+extern const char *const crossing_words[CROSSINGS];
+
+/* What is known of one. Zero: nothing. */
 struct crossover {
-    int64_t allreduce, reduce;
+    int64_t ranges;   /* of sizes that go to the switch: bit i for range i */
     int64_t sizes;    /* the smallest ones that are measured, or were given up for want of time */
     int64_t measured; /* of these, the smallest ones that are measured */
 };

@@ -13,8 +13,8 @@ struct job_facts {
     char name[JOB_NAME_MAX]; /* in the switch */
     struct comm_label label; /* the communicator that it was made for; others may share it */
     int ranks;
-    int *in_world; /* [ranks]: which ranks of MPI_COMM_WORLD they are */
-    char allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT]; /* which sizes go to the switch */
+    int *in_world;                        /* [ranks]: which ranks of MPI_COMM_WORLD they are */
+    char ways[CROSSINGS][CROSSOVER_TEXT]; /* which sizes go to the switch */
 };
 
 /* `ranks` is how many MPI_COMM_WORLD has. */

@@ -5,13 +5,15 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "native.h"
 #include "swagg.h"
 
 /* Whether the library with this version, in its own words, is that one, or has its binary interface. */
 bool library_is(const char *version);
 
-/* Whether it takes one buffer to send from and to receive in, which MPI forbids. After MPI_Init. */
-bool library_takes_one_buffer(bool reduce, int count);
+/* Whether it takes one buffer to send from and to receive in, which MPI forbids, of so many elements in a
+ * function that has an operation. After MPI_Init. */
+bool library_takes_one_buffer(enum offered function, int count);
 
 /* Another library's launcher that has started this process together with others, if MPI_COMM_WORLD has one
  * rank: its name, and in *first whether this is the first of them. NULL: it does not look so. */

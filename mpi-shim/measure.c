@@ -2,15 +2,15 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "agree.h"
 #include "front.h"
 #include "random/splitmix.h"
 #include "report.h"
 
-enum kind { ALLREDUCE, REDUCE, KINDS };
-static const char *const functions[KINDS] = {"MPI_Allreduce", "MPI_Reduce"};
 static const char *const ways[WAYS] = {MPI_LIBRARY, "the switch"};
 
 /* --- one call --- */
@@ -18,43 +18,143 @@ static const char *const ways[WAYS] = {MPI_LIBRARY, "the switch"};
 struct bench {
     MPI_Comm comm;
     struct swagg_job *job;
+    bool agreed; /* see measure_crossover */
+    int ranks;
     float *send, *recv; /* of the largest size; floats, since all of SWAGG_NUMBERS carry their sum */
     bool failed;        /* the switch did, on this rank */
 };
 
-static void call(struct bench *b, enum kind kind, enum way way, int count)
+static void library_allreduce(struct bench *b, int count)
 {
-    int rc = 0;
-    if (way == WAY_LIBRARY && kind == ALLREDUCE)
-        front.native->Allreduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, b->comm);
-    else if (way == WAY_LIBRARY)
-        front.native->Reduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, 0, b->comm);
-    else if (kind == ALLREDUCE)
-        rc = swagg_allreduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM);
-    else
-        rc = swagg_reduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM, 0);
-    b->failed |= rc < 0;
+    front.native->Allreduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, b->comm);
+}
+
+static int switch_allreduce(struct bench *b, int count)
+{
+    return swagg_allreduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM);
+}
+
+static void library_reduce(struct bench *b, int count)
+{
+    front.native->Reduce(b->send, b->recv, count, MPI_FLOAT, MPI_SUM, 0, b->comm);
+}
+
+static int switch_reduce(struct bench *b, int count)
+{
+    return swagg_reduce(b->job, b->send, b->recv, (size_t)count, SWAGG_F32, SWAGG_SUM, 0);
+}
+
+static void library_bcast(struct bench *b, int count)
+{
+    front.native->Bcast(b->recv, count, MPI_FLOAT, 0, b->comm);
+}
+
+static int switch_bcast(struct bench *b, int count)
+{
+    return swagg_broadcast(b->job, b->recv, (size_t)count * sizeof *b->recv, 0);
+}
+
+static int block_of(const struct bench *b, int count)
+{
+    return count > b->ranks ? count / b->ranks : 1;
+}
+
+static void library_allgather(struct bench *b, int count)
+{
+    const int block = block_of(b, count);
+    front.native->Allgather(b->send, block, MPI_FLOAT, b->recv, block, MPI_FLOAT, b->comm);
+}
+
+static int switch_allgather(struct bench *b, int count)
+{
+    return swagg_allgather(b->job, b->send, b->recv, (size_t)block_of(b, count) * sizeof *b->send);
+}
+
+static void library_reduce_scatter(struct bench *b, int count)
+{
+    front.native->Reduce_scatter_block(b->send, b->recv, block_of(b, count), MPI_FLOAT, MPI_SUM, b->comm);
+}
+
+static int switch_reduce_scatter(struct bench *b, int count)
+{
+    return swagg_reduce_scatter_block(b->job, b->send, b->recv, (size_t)block_of(b, count), SWAGG_F32,
+                                      SWAGG_SUM);
+}
+
+static void library_barrier(struct bench *b, int count)
+{
+    (void)count;
+    front.native->Barrier(b->comm);
+}
+
+static int switch_barrier(struct bench *b, int count)
+{
+    (void)count;
+    return swagg_barrier(b->job);
+}
+
+static const struct {
+    const char *function;
+    void (*library)(struct bench *b, int count);
+    int (*in_switch)(struct bench *b, int count);
+} kinds[CROSSINGS] = {
+    [CROSSING_ALLREDUCE] = {"MPI_Allreduce", library_allreduce, switch_allreduce},
+    [CROSSING_REDUCE] = {"MPI_Reduce", library_reduce, switch_reduce},
+    [CROSSING_BCAST] = {"MPI_Bcast", library_bcast, switch_bcast},
+    [CROSSING_ALLGATHER] = {"MPI_Allgather", library_allgather, switch_allgather},
+    [CROSSING_REDUCE_SCATTER] = {"MPI_Reduce_scatter", library_reduce_scatter, switch_reduce_scatter},
+    [CROSSING_BARRIER] = {"MPI_Barrier", library_barrier, switch_barrier},
+};
+
+static void call(struct bench *b, enum crossing kind, enum way way, int count)
+{
+    if (way == WAY_LIBRARY) {
+        kinds[kind].library(b, count);
+        return;
+    }
+    b->failed |= kinds[kind].in_switch(b, count) < 0;
+    if (b->agreed)
+        agree(b->comm, &(struct outcome){.status = SWAGG_OK});
+}
+
+/* --- what is measured together: kinds from `first` on, before `end` --- */
+
+struct together {
+    int first, end;
+};
+
+static struct together measured_with(enum crossing kind)
+{
+    if (kind <= CROSSING_REDUCE)
+        return (struct together){CROSSING_ALLREDUCE, CROSSING_REDUCE + 1};
+    return (struct together){(int)kind, (int)kind + 1};
+}
+
+static size_t bytes_of(enum crossing kind, unsigned size)
+{
+    return kind == CROSSING_BARRIER ? 0 : crossover_sizes[size];
 }
 
 /* --- one round: each call once --- */
 
 struct round {
-    double seconds[KINDS][WAYS];
+    double seconds[CROSSINGS][WAYS];
     double elapsed; /* since the measurement began */
     double failed;
 };
 
 /* Every rank gets the times of the slowest, so that all draw the same conclusions. Ranks begin a call
  * together: none is charged for one that was late. The ways take turns at being the first. */
-static struct round run_round(struct bench *b, size_t bytes, bool switch_first, double began)
+static struct round run_round(struct bench *b, struct together these, unsigned size, bool switch_first,
+                              double began)
 {
-    struct round mine, slowest;
-    for (int kind = 0; kind < KINDS; kind++)
+    struct round mine = {0}, slowest;
+    for (int kind = these.first; kind < these.end; kind++)
         for (int turn = 0; turn < WAYS; turn++) {
             const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
             front.native->Barrier(b->comm);
             const double start = PMPI_Wtime();
-            call(b, (enum kind)kind, way, (int)(bytes / sizeof *b->send));
+            call(b, (enum crossing)kind, way, (int)(bytes_of((enum crossing)kind, size) / sizeof *b->send));
             mine.seconds[kind][way] = PMPI_Wtime() - start;
         }
     mine.elapsed = PMPI_Wtime() - began;
@@ -66,17 +166,18 @@ static struct round run_round(struct bench *b, size_t bytes, bool switch_first, 
 /* --- all sizes --- */
 
 struct result {
-    enum way best[KINDS][CROSSOVER_SIZES];
+    struct together these;
+    enum way best[CROSSINGS][CROSSOVER_SIZES];
     unsigned known; /* sizes */
     double elapsed;
     bool failed;
 };
 
-static void note_size(MPI_Comm comm, struct result *r, struct contest contests[KINDS])
+static void note_size(MPI_Comm comm, struct result *r, struct contest contests[CROSSINGS])
 {
     int rank;
     PMPI_Comm_rank(comm, &rank);
-    for (int kind = 0; kind < KINDS; kind++) {
+    for (int kind = r->these.first; kind < r->these.end; kind++) {
         struct contest *c = &contests[kind];
         const enum way best = contest_winner(c);
         r->best[kind][r->known] = best;
@@ -85,23 +186,24 @@ static void note_size(MPI_Comm comm, struct result *r, struct contest contests[K
                    "%s of %zu bytes: %.0f us with " MPI_LIBRARY
                    ", %.0f us through the switch: better by %s, in %u "
                    "rounds",
-                   functions[kind], crossover_sizes[r->known], contest_seconds(c, WAY_LIBRARY) * 1e6,
-                   contest_seconds(c, WAY_SWITCH) * 1e6, ways[best], c->rounds);
+                   kinds[kind].function, bytes_of((enum crossing)kind, r->known),
+                   contest_seconds(c, WAY_LIBRARY) * 1e6, contest_seconds(c, WAY_SWITCH) * 1e6, ways[best],
+                   c->rounds);
     }
     r->known++;
 }
 
-static bool all_decided(const struct contest contests[KINDS])
+static bool all_decided(struct together these, const struct contest contests[CROSSINGS])
 {
     bool all = true;
-    for (int kind = 0; kind < KINDS; kind++)
+    for (int kind = these.first; kind < these.end; kind++)
         all = all && contest_is_decided(&contests[kind]);
     return all;
 }
 
-static void note_round(struct contest contests[KINDS], const struct round *round)
+static void note_round(struct together these, struct contest contests[CROSSINGS], const struct round *round)
 {
-    for (int kind = 0; kind < KINDS; kind++)
+    for (int kind = these.first; kind < these.end; kind++)
         if (!contest_is_decided(&contests[kind]))
             contest_note(&contests[kind], round->seconds[kind]);
 }
@@ -110,63 +212,68 @@ static void note_round(struct contest contests[KINDS], const struct round *round
  * till then counts, if it is enough for a way to have won. */
 static bool run_size(struct bench *b, double began, struct result *r)
 {
-    struct contest contests[KINDS] = {0};
+    struct contest contests[CROSSINGS] = {0};
     double took = 0; /* by the last round */
     bool in_time = true;
-    for (unsigned i = 0; in_time && !all_decided(contests); i++) {
-        const struct round round = run_round(b, crossover_sizes[r->known], i % 2 == 1, began);
+    for (unsigned i = 0; in_time && !all_decided(r->these, contests); i++) {
+        const struct round round = run_round(b, r->these, r->known, i % 2 == 1, began);
         took = round.elapsed - r->elapsed;
         r->elapsed = round.elapsed;
         r->failed = round.failed != 0;
         if (r->failed)
             return false;
         if (i > 0)
-            note_round(contests, &round);
+            note_round(r->these, contests, &round);
         in_time = r->elapsed + took <= crossover_seconds[r->known];
     }
-    if (in_time || contests[ALLREDUCE].rounds >= CONTEST_LEAD)
+    if (in_time || contests[r->these.first].rounds >= CONTEST_LEAD)
         note_size(b->comm, r, contests);
     return in_time;
 }
 
-/* What is known already, and none of the rest. */
-static struct result result_of(const struct crossover *c)
+/* What is known already, and none of the rest. All that are measured together are known for as many sizes. */
+static struct result result_of(struct together these, const struct crossover all[CROSSINGS])
 {
-    struct result r = {.known = (unsigned)c->sizes};
-    for (unsigned i = 0; i < r.known; i++) {
-        r.best[ALLREDUCE][i] = crossover_has(c->allreduce, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
-        r.best[REDUCE][i] = crossover_has(c->reduce, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
-    }
+    struct result r = {.these = these, .known = (unsigned)all[these.first].sizes};
+    for (int kind = these.first; kind < these.end; kind++)
+        for (unsigned i = 0; i < r.known; i++)
+            r.best[kind][i] = crossover_has(all[kind].ranges, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
     return r;
 }
 
-static void run_sizes(MPI_Comm comm, struct swagg_job *job, unsigned sizes, struct result *r)
+static void run_sizes(MPI_Comm comm, struct swagg_job *job, bool agreed, unsigned sizes, struct result *r)
 {
     const size_t room = crossover_sizes[sizes - 1];
     struct bench b = {.comm = comm,
                       .job = job,
+                      .agreed = agreed,
                       .send = allocate_or_abort(comm, room, "a measurement"),
                       .recv = allocate_or_abort(comm, room, "a measurement")};
     const double began = PMPI_Wtime();
+    PMPI_Comm_size(comm, &b.ranks);
     while (r->known < sizes && run_size(&b, began, r))
         ;
     free(b.send);
     free(b.recv);
 }
 
-static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes, const struct crossover *c)
+static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes,
+                       const struct crossover all[CROSSINGS])
 {
-    char name[MPI_MAX_OBJECT_NAME], allreduce[CROSSOVER_TEXT], reduce[CROSSOVER_TEXT];
-    int rank, size;
+    char name[MPI_MAX_OBJECT_NAME], ranges[CROSSOVER_TEXT], told[2 * (CROSSOVER_TEXT + 40)];
+    int rank, size, used = 0;
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &size);
-    crossover_write(c->allreduce, allreduce);
-    crossover_write(c->reduce, reduce);
+    for (int kind = r->these.first; kind < r->these.end; kind++) {
+        crossover_write(all[kind].ranges, ranges);
+        used += snprintf(told + used, sizeof told - (size_t)used, "%s%s %s%s", used ? ", " : "",
+                         kinds[kind].function, used ? "" : "goes to the switch ", ranges);
+    }
     if (rank == 0)
         report(SWAGG_LOG_INFO,
-               "%s of %d ranks: MPI_Allreduce goes to the switch %s, MPI_Reduce %s: measured in %.0f ms, %u "
-               "of %d sizes%s (SWAGG_MIN_BYTES sets it without measuring)",
-               comm_name(comm, name), size, allreduce, reduce, r->elapsed * 1e3, r->known, (int)sizes,
+               "%s of %d ranks: %s: measured in %.0f ms, %u of %d sizes%s (SWAGG_MIN_BYTES sets it without "
+               "measuring)",
+               comm_name(comm, name), size, told, r->elapsed * 1e3, r->known, (int)sizes,
                r->failed          ? ", then the switch failed"
                : r->known < sizes ? ", then time was up"
                                   : "");
@@ -183,7 +290,8 @@ struct like {
     bool on_one_host;
 };
 
-static struct crossover known[SIZE_CLASSES][2]; /* [size_class][on_one_host], under the mutex */
+/* [size_class][on_one_host], under the mutex */
+static struct crossover known[SIZE_CLASSES][2][CROSSINGS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned size_class_of(MPI_Comm comm)
@@ -208,13 +316,13 @@ static int64_t host_number(void)
     return (int64_t)(hash >> 1);
 }
 
-/* Finds out what kind of communicator it is, and whether all its ranks know the crossover of such ones, by
- * one allreduce. They may have it from different communicators: then the lowest number
- * counts, which is as good as any. */
-static struct crossover ask_all(MPI_Comm comm, struct like *like)
+/* Finds out what kind of communicator it is, and whether all its ranks know the crossovers of such ones, by
+ * one allreduce. They may have them from different communicators: then the lowest number counts, which is as
+ * good as any. */
+static void ask_all(MPI_Comm comm, struct like *like, struct crossover all[CROSSINGS])
 {
     struct {
-        struct crossover here[2];
+        struct crossover here[2][CROSSINGS];
         int64_t host, minus_host;
     } mine, least;
     like->size_class = size_class_of(comm);
@@ -225,32 +333,43 @@ static struct crossover ask_all(MPI_Comm comm, struct like *like)
     mine.minus_host = -mine.host;
     front.native->Allreduce(&mine, &least, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
     like->on_one_host = least.host == -least.minus_host;
-    return least.here[like->on_one_host];
+    memcpy(all, least.here[like->on_one_host], sizeof least.here[0]);
 }
 
-static void keep(const struct like *like, struct crossover c)
+static void keep(const struct like *like, struct together these, const struct crossover all[CROSSINGS])
 {
     pthread_mutex_lock(&mutex);
-    known[like->size_class][like->on_one_host] = c;
+    for (int kind = these.first; kind < these.end; kind++)
+        known[like->size_class][like->on_one_host][kind] = all[kind];
     pthread_mutex_unlock(&mutex);
 }
 
-struct crossover measure_crossover(MPI_Comm comm, struct swagg_job *job, size_t bytes)
+void measure_crossover(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind, size_t bytes,
+                       struct crossover all[CROSSINGS])
 {
-    const unsigned sizes = crossover_needs(bytes);
+    const struct together these = measured_with(kind);
+    const unsigned sizes = kind == CROSSING_BARRIER ? 1 : crossover_needs(bytes);
     struct like like;
-    struct crossover c = ask_all(comm, &like);
-    if (c.sizes >= sizes)
-        return c;
-    struct result r = result_of(&c);
-    run_sizes(comm, job, sizes, &r);
+    struct crossover asked[CROSSINGS];
+    ask_all(comm, &like, asked);
+    const bool is_known = asked[kind].sizes >= sizes;
+    struct result r = result_of(these, asked);
+    if (!is_known)
+        run_sizes(comm, job, agreed, sizes, &r);
     const bool time_was_up = r.known < sizes;
-    c.allreduce = crossover_ranges(r.best[ALLREDUCE], r.known, time_was_up);
-    c.reduce = crossover_ranges(r.best[REDUCE], r.known, time_was_up);
-    c.measured = r.known;
-    c.sizes = time_was_up ? CROSSOVER_SIZES : sizes; /* larger ones would take longer still */
-    say_result(comm, &r, sizes, &c);
+    for (int k = these.first; k < these.end; k++) {
+        all[k] = asked[k];
+        if (!is_known)
+            all[k] = (struct crossover){
+                .ranges = crossover_ranges(r.best[k], r.known, time_was_up),
+                .measured = r.known,
+                /* larger ones would take longer still; there are none of a barrier */
+                .sizes = time_was_up || k == CROSSING_BARRIER ? CROSSOVER_SIZES : sizes,
+            };
+    }
+    if (is_known)
+        return;
+    say_result(comm, &r, sizes, all);
     if (!r.failed)
-        keep(&like, c);
-    return c;
+        keep(&like, these, all);
 }

@@ -1,7 +1,6 @@
 #include "offload.h"
 
 #include <dlfcn.h>
-#include <limits.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -17,6 +16,7 @@
 #include "front.h"
 #include "ledger.h"
 #include "library.h"
+#include "offers.h"
 #include "random/splitmix.h"
 #include "report.h"
 #include "tell.h"
@@ -91,44 +91,43 @@ bool offload_is_on(void)
 
 int offload_native(const struct collective *c)
 {
-    return c->reduce ? c->next->Reduce(c->send, c->recv, c->count, c->type, c->op, c->root, c->comm)
-                     : c->next->Allreduce(c->send, c->recv, c->count, c->type, c->op, c->comm);
+    switch (c->offered) {
+#define CALL(name, small, parameters, arguments, count, type, op, described, recalled)                       \
+    case OFFERED_##name:                                                                                     \
+        return c->next->name recalled;
+        OFFERED_COLLECTIVES(CALL)
+#undef CALL
+    case OFFERED_COUNT:
+        break;
+    }
+    return MPI_ERR_INTERN;
 }
 
 static const char *function_of(const struct collective *c)
 {
-    return c->reduce ? "MPI_Reduce" : "MPI_Allreduce";
+    return offers[c->offered].function;
 }
 
-static struct ledger_visit enter(const struct collective *c, enum why why)
+static struct ledger_visit enter(const struct task *t, enum why why)
 {
+    const struct collective *c = &t->call;
     const bool has_comm = settings && c->comm && c->comm != MPI_COMM_NULL;
-    int size = 0;
-    if (c->type && c->type != MPI_DATATYPE_NULL)
-        PMPI_Type_size(c->type, &size);
     return ledger_enter(&(struct call){.function = function_of(c),
                                        .why = why,
                                        .op = c->op,
                                        .type = c->type,
-                                       .bytes = c->count > 0 ? (size_t)c->count * (size_t)size : 0,
+                                       .bytes = t->mpi_bytes,
                                        .site = c->site,
                                        .label = has_comm ? &comm_state(c->comm)->label : NULL});
 }
 
-static int stay(const struct collective *c, enum why why)
+static int stay(const struct task *t, enum why why)
 {
-    struct ledger_visit visit = enter(c, why);
-    int rc = offload_native(c);
+    struct ledger_visit visit = enter(t, why);
+    int rc = offload_native(&t->call);
     ledger_leave(visit, 0);
     return rc;
 }
-
-/* A collective as the switch does it. */
-struct task {
-    struct collective call; /* of a named type */
-    struct reduction what;
-    size_t elements, bytes;
-};
 
 /* For error feedback: what one call site sends from one place is the same tensor each time. */
 static uint64_t tensor_of(const void *site, const void *send)
@@ -136,84 +135,50 @@ static uint64_t tensor_of(const void *site, const void *send)
     return splitmix_hash((uint64_t)(uintptr_t)site) ^ (uint64_t)(uintptr_t)send;
 }
 
-static int run_in_switch(const struct task *t, struct swagg_job *job)
+static int run_in_switch(struct task *t, struct swagg_job *job)
 {
     const struct collective *c = &t->call;
     const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    if (settings->options.compression != SWAGG_COMPRESSION_NONE)
+    if (settings->options.compression != SWAGG_COMPRESSION_NONE && c->op != MPI_OP_NULL)
         swagg_name_tensor(job, tensor_of(c->site, send));
-    return c->reduce ? swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root)
-                     : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
-}
-
-/* Turns a call with a derived type that has only elements of a named type into a call with these elements.
- * The MPI library refuses MPI's operations on derived types; this way such a call has the same result,
- * whether the switch or the MPI library does it. */
-static void call_in_elements(struct task *t)
-{
-    t->elements = t->call.count > 0 ? (size_t)t->call.count * t->what.per_item : 0;
-    t->bytes = t->elements * t->what.element_bytes;
-    if (t->call.count > 0 && t->elements <= INT_MAX) {
-        t->call.type = t->what.named;
-        t->call.count = (int)t->elements;
-    }
+    return offers[c->offered].run(t, job);
 }
 
 /* Whether it is something that the switch can do, and what. Depends only on what is the same on all ranks. */
 static enum why prepare(const struct collective *c, struct task *t)
 {
-    t->call = *c;
-    enum why why = types_reduction(c->type, c->op, &t->what);
-    if (t->what.named != MPI_DATATYPE_NULL)
-        call_in_elements(t);
-    if (why)
-        return why;
-    if (!swagg_numbers_carry((enum swagg_numbers)settings->options.numbers, t->what.type, t->what.op))
+    *t = (struct task){.call = *c, .refused = MPI_SUCCESS};
+    const enum why why = offers[c->offered].describe(t);
+    if (!settings) {
+        t->call = *c;
+        return WHY_OFF;
+    }
+    if ((why == WHY_NOT || why == WHY_EMPTY) && c->op != MPI_OP_NULL &&
+        !swagg_numbers_carry((enum swagg_numbers)settings->options.numbers, t->what.type, t->what.op))
         return WHY_NUMBERS;
-    return c->count >= 0 && t->elements == 0 ? WHY_EMPTY : WHY_NOT;
+    return why;
 }
 
-/* Whether this rank receives the result. Not for intercommunicators, which never go to the switch. */
-static bool receives(const struct collective *c)
-{
-    int rank;
-    if (!c->reduce)
-        return true;
-    PMPI_Comm_rank(c->comm, &rank);
-    return rank == c->root;
-}
-
-static bool has_one_buffer(const struct collective *c)
-{
-    return receives(c) && c->send == c->recv && c->send;
-}
-
-/* Whether the MPI library refuses the arguments on this rank. With some of them a sum would be possible, but
- * not on all ranks. What the MPI library takes here is not wrong: the other ranks' part of the call waits for
- * this one. */
+/* Whether the MPI library refuses the arguments on this rank. */
 static bool is_wrong(const struct collective *c)
 {
-    int size, between;
-    if (c->count < 0 || c->comm == MPI_COMM_NULL || !c->comm)
+    int rank, size, between;
+    if (c->comm == MPI_COMM_NULL || !c->comm)
         return true;
     PMPI_Comm_test_inter(c->comm, &between);
     if (between) /* has rules of its own, and never goes to the switch */
         return false;
-    if (c->reduce) {
-        PMPI_Comm_size(c->comm, &size);
-        if (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives(c)))
-            return true;
-    }
-    return (receives(c) && c->recv == MPI_IN_PLACE) ||
-           (has_one_buffer(c) && !library_takes_one_buffer(c->reduce, c->count));
+    PMPI_Comm_rank(c->comm, &rank);
+    PMPI_Comm_size(c->comm, &size);
+    return offers[c->offered].is_wrong(c, rank, size);
 }
 
 /* Ranks whose arguments are right wait for this one, as with the MPI library alone. */
-static int let_it_be_refused(const struct collective *c)
+static int let_it_be_refused(const struct task *t)
 {
     static _Atomic bool told;
     char text[MPI_MAX_ERROR_STRING];
-    int length, rc = stay(c, WHY_ARGUMENT);
+    int length, rc = stay(t, WHY_ARGUMENT);
     if (rc != MPI_SUCCESS && !told) {
         told = true;
         PMPI_Error_string(rc, text, &length);
@@ -221,19 +186,19 @@ static int let_it_be_refused(const struct collective *c)
                "this rank takes no part in an %s, whose arguments " MPI_LIBRARY
                " refuses here: %s; ranks whose "
                "arguments are right wait for it",
-               function_of(c), text);
+               function_of(&t->call), text);
     }
     return rc;
 }
 
 static bool uses_device(const struct collective *c)
 {
-    return (c->send != MPI_IN_PLACE && is_device_memory(c->send)) ||
-           (receives(c) && is_device_memory(c->recv));
+    return (c->send && c->send != MPI_IN_PLACE && is_device_memory(c->send)) ||
+           (c->recv && offers_receives(c) && is_device_memory(c->recv));
 }
 
 /* libswagg reads and writes buffers with the CPU. */
-static int leave_device_alone(const struct collective *c)
+static int leave_device_alone(const struct task *t)
 {
     static _Atomic bool told;
     int rank;
@@ -242,20 +207,34 @@ static int leave_device_alone(const struct collective *c)
         report(rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
                "%s of a buffer in a GPU's memory: such calls stay with " MPI_LIBRARY
                ", which must be built with "
-               "CUDA; to have them reduced in the switch, copy to host memory and back, on all ranks",
-               function_of(c));
-    return stay(c, WHY_DEVICE);
+               "CUDA; to have them go to the switch, copy to host memory and back, on all ranks",
+               function_of(&t->call));
+    return stay(t, WHY_DEVICE);
+}
+
+/* "MPI_Allreduce of 3 MPI_INT (MPI_SUM)" */
+static void write_call(const struct task *t, char *text, size_t size)
+{
+    char type[MPI_MAX_OBJECT_NAME];
+    int length, used = snprintf(text, size, "%s", function_of(&t->call));
+    if (t->call.type == MPI_DATATYPE_NULL)
+        return;
+    PMPI_Type_get_name(t->call.type, type, &length);
+    used += snprintf(text + used, size - (size_t)used, " of %zu %s",
+                     t->call.op == MPI_OP_NULL ? t->items : t->elements, type);
+    if (t->call.op != MPI_OP_NULL)
+        snprintf(text + used, size - (size_t)used, " (%s)", op_name(t->call.op));
 }
 
 /* Reports an error, to the user, and to the program through the communicator's error handler, which by
  * default ends it. */
-static int fail(const struct collective *c, struct shim_comm *comm, int status, const char *text)
+static int fail(const struct task *t, struct shim_comm *comm, int status, const char *text)
 {
-    char name[MPI_MAX_OBJECT_NAME], type[MPI_MAX_OBJECT_NAME], brief[MPI_MAX_ERROR_STRING];
-    int length;
-    PMPI_Type_get_name(c->type, type, &length);
-    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s of %d %s (%s) on %s failed: %s",
-           function_of(c), c->count, type, op_name(c->op), comm_name(c->comm, name), text);
+    const struct collective *c = &t->call;
+    char name[MPI_MAX_OBJECT_NAME], call[2 * MPI_MAX_OBJECT_NAME + 100], brief[MPI_MAX_ERROR_STRING];
+    write_call(t, call, sizeof call);
+    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s on %s failed: %s", call,
+           comm_name(c->comm, name), text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
     if (!comm->error)
         library_add_error(&comm->error);
@@ -268,13 +247,13 @@ static int fail(const struct collective *c, struct shim_comm *comm, int status, 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */
 static void note_size(const struct task *t, struct team *team)
 {
-    if (!t->call.reduce || settings->options.reduce != SWAGG_REDUCE_BUFFERED)
+    if (t->call.offered != OFFERED_Reduce || settings->options.reduce != SWAGG_REDUCE_BUFFERED)
         team_note_size(team, t->bytes);
 }
 
-static void try_switch(const struct task *t, struct team *team, struct outcome *o)
+static void try_switch(struct task *t, struct team *team, struct outcome *o)
 {
-    struct ledger_visit visit = enter(&t->call, WHY_NOT);
+    struct ledger_visit visit = enter(t, WHY_NOT);
     o->status = team_prepare(team);
     if (o->status == SWAGG_OK)
         o->status = run_in_switch(t, team->job);
@@ -297,9 +276,10 @@ static void say_redone(MPI_Comm comm, const struct outcome *o)
                comm_name(comm, name), o->rank, o->text);
 }
 
-static bool is_in_place(const struct collective *c)
+/* Whether its input is lost where it fails. */
+static bool overwrites_input(const struct collective *c)
 {
-    return c->send == MPI_IN_PLACE;
+    return c->send == MPI_IN_PLACE && c->op != MPI_OP_NULL;
 }
 
 static int save_input(const struct task *t, struct team *team)
@@ -317,57 +297,57 @@ static int save_input(const struct task *t, struct team *team)
 
 /* No rank returns before all of them know that all have the sum, since a rank that had gone on could not take
  * part in doing it again. The price is a small native allreduce for each call. */
-static int offload_or_redo(const struct task *t, struct shim_comm *comm)
+static int offload_or_redo(struct task *t, struct shim_comm *comm)
 {
     const struct collective *c = &t->call;
     struct team *team = comm->team;
     struct outcome o = {.status = SWAGG_ERR_SYSTEM,
                         .text = "no memory to keep the input of an in-place collective"};
-    if (is_in_place(c) && save_input(t, team) < 0)
+    if (overwrites_input(c) && save_input(t, team) < 0)
         swagg_abort(team->job, o.text);
     else
         try_switch(t, team, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
-        tell_offloaded(c->reduce, t->bytes);
-        return MPI_SUCCESS;
+        tell_offloaded(c->offered, t->bytes);
+        return t->refused;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which the MPI library does not notice */
-        return fail(c, comm, o.status, o.text);
+        return fail(t, comm, o.status, o.text);
     say_redone(c->comm, &o);
-    if (is_in_place(c) && team->saved) /* a rank that could not keep it has not begun */
+    if (overwrites_input(c) && team->saved) /* a rank that could not keep it has not begun */
         memcpy(c->recv, team->saved, t->bytes);
     team_go_native(team);
-    return stay(c, WHY_SWITCH);
+    return stay(t, WHY_SWITCH);
 }
 
-static int offload_or_fail(const struct task *t, struct shim_comm *comm)
+static int offload_or_fail(struct task *t, struct shim_comm *comm)
 {
     struct outcome o;
     try_switch(t, comm->team, &o);
+    if (t->refused != MPI_SUCCESS)
+        return t->refused;
     if (o.status < 0)
-        return fail(&t->call, comm, o.status, o.text);
-    tell_offloaded(t->call.reduce, t->bytes);
+        return fail(t, comm, o.status, o.text);
+    tell_offloaded(t->call.offered, t->bytes);
     return MPI_SUCCESS;
 }
 
 int offload_run(const struct collective *c)
 {
     struct task t;
-    if (!settings)
-        return stay(c, WHY_OFF);
     enum why why = prepare(c, &t);
     if (why)
-        return stay(&t.call, why);
+        return stay(&t, why);
     if (is_wrong(&t.call))
-        return let_it_be_refused(&t.call);
+        return let_it_be_refused(&t);
     struct shim_comm *comm = comm_state(t.call.comm);
-    why = comm_way(comm, c->reduce, t.bytes);
+    why = comm_way(comm, offers[c->offered].crossing, offers[c->offered].is_exchange, t.bytes);
     if (why)
-        return stay(&t.call, why);
+        return stay(&t, why);
     if (uses_device(&t.call))
-        return leave_device_alone(&t.call);
-    if (has_one_buffer(&t.call))
+        return leave_device_alone(&t);
+    if (offers_has_one_buffer(&t.call))
         t.call.send = MPI_IN_PLACE;
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t, comm) : offload_or_fail(&t, comm);
 }

@@ -1,24 +1,10 @@
 /* One collective: to the switch or to the MPI library. */
 #pragma once
 
-#include <mpi.h>
 #include <stdbool.h>
 
+#include "collective.h"
 #include "env.h"
-#include "native.h"
-
-struct collective {
-    const struct native *next; /* where it goes unless the switch takes it */
-    bool reduce;               /* MPI_Reduce; else MPI_Allreduce */
-    const void *send;
-    void *recv;
-    int count;
-    MPI_Datatype type;
-    MPI_Op op;
-    int root; /* of a reduce */
-    MPI_Comm comm;
-    const void *site; /* where it returns to */
-};
 
 /* Before offload_init, every collective goes to the MPI library. In all ranks, with the settings that they
  * agreed on, which must outlive all calls; MPI may not be called yet. `world` is how many ranks
@@ -31,6 +17,6 @@ void offload_exit(void);
 /* Whether collectives may go to the switch; the same on all ranks. */
 bool offload_is_on(void);
 
-/* These return what MPI_Allreduce and MPI_Reduce return. */
+/* These return what the function returns. */
 int offload_run(const struct collective *c);
 int offload_native(const struct collective *c);

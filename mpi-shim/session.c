@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "blocks.h"
 #include "front.h"
 #include "jobs.h"
 #include "library.h"
@@ -175,18 +176,15 @@ int session_collective(const struct collective *c)
     return rc;
 }
 
-struct ledger_visit session_count(const char *function, int count, MPI_Datatype type, MPI_Op op,
+struct ledger_visit session_count(const char *function, ptrdiff_t count, MPI_Datatype type, MPI_Op op,
                                   const void *site)
 {
-    int bytes = 0;
     if (!started)
         return (struct ledger_visit){0};
-    if (type && type != MPI_DATATYPE_NULL)
-        PMPI_Type_size(type, &bytes);
     return ledger_enter(&(struct call){.function = function,
                                        .why = WHY_FUNCTION,
                                        .op = op,
                                        .type = type,
-                                       .bytes = count > 0 ? (size_t)count * (size_t)bytes : 0,
+                                       .bytes = blocks_size(count > 0 ? (size_t)count : 0, type),
                                        .site = site});
 }

@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "ledger.h"
 #include "offload.h"
@@ -32,5 +33,5 @@ int session_collective(const struct collective *c);
 
 /* Counts a collective that is only passed on, until ledger_leave(). In between, the thread should be inside.
  */
-struct ledger_visit session_count(const char *function, int count, MPI_Datatype type, MPI_Op op,
+struct ledger_visit session_count(const char *function, ptrdiff_t count, MPI_Datatype type, MPI_Op op,
                                   const void *site);

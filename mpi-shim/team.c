@@ -86,16 +86,20 @@ static void note_job(struct team *team)
     jobs_enter(team->job, &team->facts);
 }
 
-static void measure(MPI_Comm comm, struct team *team, size_t bytes)
+static void write_ways(struct team *team)
 {
-    team->crossover = measure_crossover(comm, team->job, bytes);
-    crossover_write(team->crossover.allreduce, team->facts.allreduce);
-    crossover_write(team->crossover.reduce, team->facts.reduce);
+    for (int kind = 0; kind < CROSSINGS; kind++)
+        if (settings->min_bytes != MIN_BYTES_MEASURED)
+            snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "from %" PRId64 " bytes on",
+                     settings->min_bytes);
+        else if (team->crossover[kind].sizes > 0)
+            crossover_write(team->crossover[kind].ranges, team->facts.ways[kind]);
+        else
+            snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "not measured");
 }
 
-/* All ranks are in the team's first job: notes which ranks of MPI_COMM_WORLD they are, measures the crossover
- * for a call of so many bytes unless it is set, and notes the job. Collective over comm. */
-static void begin_job(MPI_Comm comm, struct team *team, size_t bytes)
+/* All ranks are in the team's first job: notes which ranks of MPI_COMM_WORLD they are, and the job. */
+static void begin_job(MPI_Comm comm, struct team *team)
 {
     struct job_facts *f = &team->facts;
     int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
@@ -109,12 +113,7 @@ static void begin_job(MPI_Comm comm, struct team *team, size_t bytes)
     PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
     PMPI_Group_free(&world);
     free(ranks);
-    if (settings->min_bytes == MIN_BYTES_MEASURED) {
-        measure(comm, team, bytes);
-    } else {
-        snprintf(f->allreduce, sizeof f->allreduce, "from %" PRId64 " bytes on", settings->min_bytes);
-        memcpy(f->reduce, f->allreduce, sizeof f->reduce);
-    }
+    write_ways(team);
     note_job(team);
 }
 
@@ -247,7 +246,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
         if (sharing)
             put_in_list(team);
-        begin_job(comm, team, bytes);
+        begin_job(comm, team);
         return SWAGG_OK;
     }
     team_go_native(team);
@@ -363,12 +362,13 @@ int team_prepare(struct team *team)
 
 /* Whatever becomes of that: all ranks measure together, and hear from one another if the switch has failed.
  */
-void team_measure(MPI_Comm comm, struct team *team, size_t bytes)
+void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes)
 {
     team_note_size(team, bytes);
     (void)team_prepare(team);
     jobs_leave(team->job);
-    measure(comm, team, bytes);
+    measure_crossover(comm, team->job, settings->fallback == FALLBACK_NATIVE, kind, bytes, team->crossover);
+    write_ways(team);
     note_job(team);
 }
 

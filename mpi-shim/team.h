@@ -32,22 +32,21 @@ struct team {
     unsigned generation;
     char name[48];
     struct job_facts facts;
-    struct crossover crossover; /* unless SWAGG_MIN_BYTES is set */
-    uint64_t waited_ns;         /* of the job's, so much is accounted for */
+    struct crossover crossover[CROSSINGS]; /* unless SWAGG_MIN_BYTES is set */
+    uint64_t waited_ns;                    /* of the job's, so much is accounted for */
     struct team *next;
 };
 
 /* *s must outlive all calls; threads: more than one may call MPI at once. */
 void team_init(const struct settings *s, bool threads);
 
-/* The team of comm, an intracommunicator, at a collective of so many bytes: one that is there, or a new one,
- * whose crossover is measured (measure.h). Collective over comm; all ranks come to the same answer. Never
- * NULL. */
+/* The team of comm, an intracommunicator, at a collective of so many bytes: one that is there, or a new one.
+ * Collective over comm; all ranks come to the same answer. Never NULL. */
 struct team *team_take(MPI_Comm comm, size_t bytes);
 
-/* Measures what a collective of so many bytes needs to know of the crossover, with the slots that it will
- * have. Collective over comm, a communicator of the team's; the team has a job. */
-void team_measure(MPI_Comm comm, struct team *team, size_t bytes);
+/* Measures what a collective of that kind and so many bytes needs to know of the crossover (measure.h), with
+ * the slots that it will have. Collective over comm, a communicator of the team's; the team has a job. */
+void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes);
 
 /* comm is freed. */
 void team_leave(struct team *team);

@@ -13,6 +13,7 @@
 #include "jobs.h"
 #include "ledger.h"
 #include "monotonic.h"
+#include "offers.h"
 #include "report.h"
 
 enum { LINE_MAX_BYTES = 600 };
@@ -43,13 +44,16 @@ static void tell_settings(const struct settings *s, say_fn *say)
 static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_stats *s)
 {
     say_fn *const *say = ctx;
-    char line[LINE_MAX_BYTES];
+    char ways[CROSSINGS * (CROSSOVER_TEXT + 20)] = "", line[LINE_MAX_BYTES / 2 + sizeof ways];
+    for (int kind = 0, used = 0; kind < CROSSINGS && used < (int)sizeof ways; kind++)
+        used += snprintf(ways + used, sizeof ways - (size_t)used, "%s%s %s", used ? ", " : "",
+                         crossing_words[kind], f->ways[kind]);
     snprintf(line, sizeof line,
              "job %s, made for %s: %" PRIu32 " slots of %" PRIu32 " bytes, window %" PRIu32
-             ", round trip %" PRIu64 " us; allreduce %s, reduce %s; %" PRIu64 " packets sent, %" PRIu64
-             " of them again, %" PRIu64 " probes; outlived %" PRIu32 " restarts of the switch",
-             f->name, f->label.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us, f->allreduce,
-             f->reduce, s->packets_sent, s->retransmitted, s->probes, s->resumed);
+             ", round trip %" PRIu64 " us; %s; %" PRIu64 " packets sent, %" PRIu64 " of them again, %" PRIu64
+             " probes; outlived %" PRIu32 " restarts of the switch",
+             f->name, f->label.text, s->slots, s->elements_per_packet * 4, s->window, s->rtt_us, ways,
+             s->packets_sent, s->retransmitted, s->probes, s->resumed);
     (*say)(line);
 }
 
@@ -127,11 +131,11 @@ void tell_table(const struct settings *s, say_fn *say)
     tell_waits(say);
 }
 
-static _Atomic uint64_t allreduces, reduces, bytes_offloaded, failures;
+static _Atomic uint64_t offloaded[OFFERED_COUNT], bytes_offloaded, failures;
 
-void tell_offloaded(bool reduce, size_t bytes)
+void tell_offloaded(enum offered function, size_t bytes)
 {
-    atomic_fetch_add(reduce ? &reduces : &allreduces, 1);
+    atomic_fetch_add(&offloaded[function], 1);
     atomic_fetch_add(&bytes_offloaded, bytes);
 }
 
@@ -179,20 +183,28 @@ static void write_label_groups(FILE *f, const char *before, ledger_label *label,
     fputs(after, f);
 }
 
+/* "allreduce 3, reduce 0, bcast 1": those two always, others where there are any. */
+static void write_offloaded(FILE *f)
+{
+    for (int function = 0; function < OFFERED_COUNT; function++)
+        if (offloaded[function] > 0 || function <= OFFERED_Reduce)
+            fprintf(f, "%s%s %" PRIu64, function ? ", " : "", offers[function].word, offloaded[function]);
+}
+
 void tell_summary(char *text, size_t size, const char *switch_ip)
 {
     FILE *f = fmemopen(text, size, "w");
-    uint64_t native = 0;
+    uint64_t native = 0, in_switch = 0;
     if (!f)
         return;
     for (int why = WHY_NOT + 1; why < WHY_FUNCTION; why++)
         native += ledger_calls(why);
-    fprintf(f,
-            "switch %s: offloaded %" PRIu64 " calls, %" PRIu64 " bytes (allreduce %" PRIu64
-            ", reduce %" PRIu64 "); "
-            "failed %" PRIu64 "; by " MPI_LIBRARY " %" PRIu64 " calls",
-            *switch_ip ? switch_ip : "none", allreduces + reduces, bytes_offloaded, allreduces, reduces,
-            failures, native);
+    for (int function = 0; function < OFFERED_COUNT; function++)
+        in_switch += offloaded[function];
+    fprintf(f, "switch %s: offloaded %" PRIu64 " calls, %" PRIu64 " bytes (", *switch_ip ? switch_ip : "none",
+            in_switch, bytes_offloaded);
+    write_offloaded(f);
+    fprintf(f, "); failed %" PRIu64 "; by " MPI_LIBRARY " %" PRIu64 " calls", failures, native);
     write_label_groups(f, " (", label_reason, native, ")");
     write_label_groups(f, "; not for the switch: ", label_function, ledger_calls(WHY_FUNCTION), "");
     fclose(f);
@@ -242,8 +254,8 @@ static void write_job(void *ctx, const struct job_facts *facts, const struct swa
     write_text(l->f, next_item(l), "name", facts->name);
     write_text(l->f, ", ", "communicator", facts->label.text);
     write_number(l->f, "ranks", (uint64_t)facts->ranks);
-    write_text(l->f, ", ", "allreduce", facts->allreduce);
-    write_text(l->f, ", ", "reduce", facts->reduce);
+    for (int kind = 0; kind < CROSSINGS; kind++)
+        write_text(l->f, ", ", crossing_words[kind], facts->ways[kind]);
     write_number(l->f, "slots", s->slots);
     write_number(l->f, "packet_bytes", s->elements_per_packet * UINT64_C(4));
     write_number(l->f, "window", s->window);

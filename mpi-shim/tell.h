@@ -2,14 +2,14 @@
  * file. Any thread may call, also while calls are in progress. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "env.h"
 #include "ledger.h"
+#include "native.h"
 
 /* Counts what was offloaded, or failed. */
-void tell_offloaded(bool reduce, size_t bytes);
+void tell_offloaded(enum offered function, size_t bytes);
 void tell_failed(void);
 
 /* The summary in one line. */

@@ -1,7 +1,5 @@
 #include "types.h"
 
-#include <stdbool.h>
-
 #include "contiguous.h"
 #include "library.h"
 #include "swagg.h"
@@ -281,4 +279,24 @@ enum why types_reduction(MPI_Datatype type, MPI_Op op, struct reduction *r)
     r->op = op_on(named, op);
     r->element_bytes = r->type && r->op ? swagg_element_size(r->type, r->op) : 0;
     return r->element_bytes ? WHY_NOT : WHY_TYPE;
+}
+
+static bool is_named(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner;
+    PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
+
+bool types_are_bytes(MPI_Datatype type)
+{
+    size_t count;
+    MPI_Aint low, extent;
+    int size;
+    const MPI_Datatype named = is_named(type) ? type : contiguous_of(type, &count);
+    if (named == MPI_DATATYPE_NULL)
+        return false;
+    PMPI_Type_get_extent(named, &low, &extent);
+    PMPI_Type_size(named, &size);
+    return low == 0 && extent == size;
 }

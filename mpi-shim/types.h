@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "swagg.h"
@@ -20,6 +21,10 @@ struct reduction {
  * the switch has it not; MPI_DATATYPE_NULL where there is none, or the operation is the program's own. Any
  * thread. */
 enum why types_reduction(MPI_Datatype type, MPI_Op op, struct reduction *r);
+
+/* Whether items of this type are bytes one after another: copied as they lie they are what MPI_Pack makes of
+ * them. Any thread. */
+bool types_are_bytes(MPI_Datatype type);
 
 /* For messages: "MPI_SUM", ..., "a user's operation". */
 const char *op_name(MPI_Op op);

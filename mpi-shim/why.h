@@ -18,6 +18,8 @@ enum why {
     WHY_CROWD,    /* of more ranks than a job may have */
     WHY_LATER,    /* with processes that were spawned or joined later, which may lack the shim */
     WHY_SWITCH,   /* the switch is not there, or said no, or was lost */
+    WHY_JOB,      /* a job that has not such collectives: by ATP, or with scaled numbers, for one */
+    WHY_LARGE,    /* more bytes than MPI_Pack takes */
     WHY_EMPTY,    /* no elements */
     WHY_ARGUMENT, /* arguments that the MPI library refuses; of this rank alone, as it may be */
     WHY_DEVICE,   /* a buffer in a GPU's memory; of this rank alone, as it may be */

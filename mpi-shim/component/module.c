@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "blocks.h"
 #include "comm.h"
 #include "front.h"
 #include "offload.h"
@@ -57,8 +58,6 @@ static void on_destruct(swagg_module *m)
 static OBJ_CLASS_INSTANCE(swagg_module, mca_coll_base_module_t, on_construct, on_destruct);
 
 /* --- as a front: Open MPI's own collectives, and what is kept of a communicator --- */
-
-#define UNWRAP(...) __VA_ARGS__
 
 /* A communicator without a module is one that never comes here. */
 #define NATIVE(name, small, parameters, arguments, ...)                                                      \
@@ -121,38 +120,24 @@ static bool is_open(void)
 }
 
 /* Which place in the program has called is not known here. */
-static int allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm,
-                     mca_coll_base_module_t *module)
-{
-    const struct collective call = {
-        .next = &native, .send = send, .recv = recv, .count = count, .type = type, .op = op, .comm = comm};
-    (void)module;
-    return is_open() ? session_collective(&call) : offload_native(&call);
-}
+#define OFFER(name, small, parameters, arguments, count, type, op, described, ...)                           \
+    static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
+    {                                                                                                        \
+        const swagg_module *m = (const swagg_module *)module;                                                \
+        return is_open() ? session_collective(&(struct collective){                                          \
+                               .next = &native, .offered = OFFERED_##name, UNWRAP described})                \
+                         : m->before.small(UNWRAP arguments, m->before.small##_module);                      \
+    }
+OFFERED_COLLECTIVES(OFFER)
+#undef OFFER
 
-static int reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, int root,
-                  MPI_Comm comm, mca_coll_base_module_t *module)
-{
-    const struct collective call = {.next = &native,
-                                    .reduce = true,
-                                    .send = send,
-                                    .recv = recv,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op,
-                                    .root = root,
-                                    .comm = comm};
-    (void)module;
-    return is_open() ? session_collective(&call) : offload_native(&call);
-}
-
-#define COUNTED(name, small, parameters, arguments, count, type, op)                                         \
+#define COUNTED(name, small, parameters, arguments, count, type, op, ...)                                    \
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
     {                                                                                                        \
         const swagg_module *m = (const swagg_module *)module;                                                \
         if (!is_open() || !session_enter())                                                                  \
             return m->before.small(UNWRAP arguments, m->before.small##_module);                              \
-        struct ledger_visit visit = session_count("MPI_" #name, count, type, op, NULL);                      \
+        struct ledger_visit visit = session_count("MPI_" #name, (ptrdiff_t)(count), type, op, NULL);         \
         int rc = m->before.small(UNWRAP arguments, m->before.small##_module);                                \
         ledger_leave(visit, 0);                                                                              \
         session_leave();                                                                                     \

@@ -12,9 +12,9 @@ bool library_is(const char *version)
     return false;
 }
 
-bool library_takes_one_buffer(bool reduce, int count)
+bool library_takes_one_buffer(enum offered function, int count)
 {
-    (void)reduce, (void)count;
+    (void)function, (void)count;
     return false;
 }
 

@@ -10,12 +10,13 @@ bool library_is(const char *version)
 }
 
 /* An allreduce of one element, and everything where Open MPI is told to check nothing. */
-bool library_takes_one_buffer(bool reduce, int count)
+bool library_takes_one_buffer(enum offered function, int count)
 {
     static const bool *_Atomic checks; /* MCA parameter mpi_param_check */
     if (!checks)
         checks = dlsym(RTLD_DEFAULT, "ompi_mpi_param_check");
-    return (!reduce && count <= 1) || (checks && !*checks);
+    return function == OFFERED_Reduce_scatter || function == OFFERED_Reduce_scatter_block ||
+           (function == OFFERED_Allreduce && count <= 1) || (checks && !*checks);
 }
 
 const char *library_other_launcher(bool *first)

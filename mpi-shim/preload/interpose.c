@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "behind.h"
+#include "blocks.h"
 #include "comm.h"
 #include "front.h"
 #include "library.h"
@@ -150,43 +151,23 @@ EXPORT int PMPI_Finalize(void)
 /* Each function under both its names, with the native one behind that. */
 #define BOTH(X, ...) X(MPI, behind_mpi, __VA_ARGS__) X(PMPI, behind_pmpi, __VA_ARGS__)
 
-#define ALLREDUCE(prefix, behind, ...)                                                                       \
-    EXPORT int prefix##_Allreduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,     \
-                                  MPI_Comm comm)                                                             \
+#define OFFERED_AS(prefix, behind, name, small, parameters, arguments, count, type, op, described, ...)      \
+    EXPORT int prefix##_##name parameters                                                                    \
     {                                                                                                        \
         return session_collective(&(struct collective){.next = &behind.collectives,                          \
-                                                       .send = send,                                         \
-                                                       .recv = recv,                                         \
-                                                       .count = count,                                       \
-                                                       .type = type,                                         \
-                                                       .op = op,                                             \
-                                                       .comm = comm,                                         \
+                                                       .offered = OFFERED_##name,                            \
+                                                       UNWRAP described,                                     \
                                                        .site = __builtin_return_address(0)});                \
     }
+#define OFFERED_BOTH(...) BOTH(OFFERED_AS, __VA_ARGS__)
 
-#define REDUCE(prefix, behind, ...)                                                                          \
-    EXPORT int prefix##_Reduce(const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op,        \
-                               int root, MPI_Comm comm)                                                      \
-    {                                                                                                        \
-        return session_collective(&(struct collective){.next = &behind.collectives,                          \
-                                                       .reduce = true,                                       \
-                                                       .send = send,                                         \
-                                                       .recv = recv,                                         \
-                                                       .count = count,                                       \
-                                                       .type = type,                                         \
-                                                       .op = op,                                             \
-                                                       .root = root,                                         \
-                                                       .comm = comm,                                         \
-                                                       .site = __builtin_return_address(0)});                \
-    }
-
-#define COUNTED(prefix, behind, name, small, parameters, arguments, count, type, op)                         \
+#define COUNTED(prefix, behind, name, small, parameters, arguments, count, type, op, ...)                    \
     EXPORT int prefix##_##name parameters                                                                    \
     {                                                                                                        \
         if (!session_enter())                                                                                \
             return behind.collectives.name arguments;                                                        \
         struct ledger_visit visit =                                                                          \
-            session_count("MPI_" #name, count, type, op, __builtin_return_address(0));                       \
+            session_count("MPI_" #name, (ptrdiff_t)(count), type, op, __builtin_return_address(0));          \
         int rc = behind.collectives.name arguments;                                                          \
         ledger_leave(visit, 0);                                                                              \
         session_leave();                                                                                     \
@@ -194,6 +175,5 @@ EXPORT int PMPI_Finalize(void)
     }
 #define COUNTED_BOTH(...) BOTH(COUNTED, __VA_ARGS__)
 
-BOTH(ALLREDUCE, )
-BOTH(REDUCE, )
+OFFERED_COLLECTIVES(OFFERED_BOTH)
 COUNTED_COLLECTIVES(COUNTED_BOTH)

@@ -1,5 +1,4 @@
-/* Collectives that the shim does not take, and reductions that stay with Open MPI, from one place or several.
- */
+/* Collectives that the shim takes and others, and some that stay with Open MPI, from one place or several. */
 #include <mpi.h>
 #include <stdio.h>
 
@@ -29,6 +28,8 @@ int main(int argc, char **argv)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     rc |= MPI_Ireduce(in, out, 4096, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    rc |= MPI_Gather(in, 1024, MPI_INT, out, 1024, MPI_INT, 0, MPI_COMM_WORLD);
+    rc |= MPI_Scan(in, out, 4096, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < 5; i++)
         rc |= MPI_Allreduce(&wide, &sum, 1, MPI_LONG_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     rc |= MPI_Reduce(&wide, &sum, 1, MPI_LONG_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);

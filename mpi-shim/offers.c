@@ -1,0 +1,380 @@
+#include "offers.h"
+
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocks.h"
+#include "comm.h"
+#include "library.h"
+#include "report.h"
+
+static bool has_type(MPI_Datatype type)
+{
+    return type && type != MPI_DATATYPE_NULL;
+}
+
+/* --- sums that every rank gets, or one --- */
+
+/* Turns a call with a derived type that has only elements of a named type into a call with these elements.
+ * The MPI library refuses MPI's operations on derived types; this way such a call has the same result,
+ * whether the switch or the MPI library does it. */
+static void call_in_elements(struct task *t)
+{
+    t->elements = t->items * t->what.per_item;
+    t->bytes = t->elements * t->what.element_bytes;
+    if (t->call.count > 0 && t->elements <= INT_MAX) {
+        t->call.type = t->what.named;
+        t->call.count = (int)t->elements;
+    }
+}
+
+static enum why describe_reduction(struct task *t)
+{
+    t->items = t->call.count > 0 ? (size_t)t->call.count : 0;
+    t->mpi_bytes = blocks_size(t->items, t->call.type);
+    const enum why why = types_reduction(t->call.type, t->call.op, &t->what);
+    if (t->what.named != MPI_DATATYPE_NULL)
+        call_in_elements(t);
+    if (why)
+        return why;
+    return t->call.count >= 0 && t->elements == 0 ? WHY_EMPTY : WHY_NOT;
+}
+
+bool offers_receives(const struct collective *c)
+{
+    int rank;
+    if (c->offered != OFFERED_Reduce)
+        return true;
+    PMPI_Comm_rank(c->comm, &rank);
+    return rank == c->root;
+}
+
+bool offers_has_one_buffer(const struct collective *c)
+{
+    return c->op != MPI_OP_NULL && c->send == c->recv && c->send && offers_receives(c);
+}
+
+/* With some of these a sum would be possible, but not on all ranks. What the MPI library takes here is not
+ * wrong: the other ranks' part of the call waits for this one. */
+static bool is_wrong_reduction(const struct collective *c, int rank, int size)
+{
+    const bool to_one = c->offered == OFFERED_Reduce, receives = !to_one || rank == c->root;
+    if (c->count < 0 ||
+        (to_one && (c->root < 0 || c->root >= size || (c->send == MPI_IN_PLACE && !receives))))
+        return true;
+    return (receives && c->recv == MPI_IN_PLACE) ||
+           (offers_has_one_buffer(c) && !library_takes_one_buffer(c->offered, c->count));
+}
+
+static int run_allreduce(struct task *t, struct swagg_job *job)
+{
+    const struct collective *c = &t->call;
+    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
+    return swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
+}
+
+static int run_reduce(struct task *t, struct swagg_job *job)
+{
+    const struct collective *c = &t->call;
+    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
+    return swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root);
+}
+
+/* --- sums of which every rank gets a block --- */
+
+/* Of a named type only: the MPI library refuses others, and those are never handed on in another shape. */
+static enum why describe_reduce_scatter(struct task *t)
+{
+    const struct collective *c = &t->call;
+    t->items = c->counts ? blocks_total(c->counts, c->comm) : blocks_alike(c->count, c->comm);
+    t->mpi_bytes = blocks_size(t->items, c->type);
+    const enum why why = types_reduction(c->type, c->op, &t->what);
+    t->elements = t->items;
+    t->bytes = t->items * t->what.element_bytes;
+    if (why)
+        return why;
+    if (t->what.named != c->type)
+        return WHY_TYPE;
+    return t->bytes == 0 && c->count >= 0 ? WHY_EMPTY : WHY_NOT;
+}
+
+static bool has_less_than_nothing(const int counts[], int size)
+{
+    for (int r = 0; r < size; r++)
+        if (counts[r] < 0)
+            return true;
+    return false;
+}
+
+static bool is_wrong_reduce_scatter(const struct collective *c, int rank, int size)
+{
+    (void)rank;
+    if (c->offered == OFFERED_Reduce_scatter && (!c->counts || has_less_than_nothing(c->counts, size)))
+        return true;
+    return c->count < 0 || c->recv == MPI_IN_PLACE ||
+           (offers_has_one_buffer(c) && !library_takes_one_buffer(c->offered, c->count));
+}
+
+static int run_reduce_scatter(struct task *t, struct swagg_job *job)
+{
+    const struct collective *c = &t->call;
+    size_t lengths[COMM_RANKS_MAX];
+    int size;
+    void *copy = NULL;
+    PMPI_Comm_size(c->comm, &size);
+    for (int r = 0; r < size; r++)
+        lengths[r] = (size_t)(c->counts ? c->counts[r] : c->count);
+    if (c->send == MPI_IN_PLACE) {
+        copy = allocate_or_abort(c->comm, t->bytes, "the input of an in-place collective");
+        memcpy(copy, c->recv, t->bytes);
+    }
+    int rc = swagg_reduce_scatter(job, copy ? copy : c->send, c->recv, lengths, t->what.type, t->what.op);
+    free(copy);
+    return rc;
+}
+
+/* --- copies. They travel without gaps, as bytes: what has gaps on this rank is packed --- */
+
+static enum why describe_copy(struct task *t, size_t items)
+{
+    t->items = items;
+    t->bytes = t->mpi_bytes = t->elements = blocks_size(items, t->call.type);
+    if (t->bytes > INT_MAX) /* of MPI_Pack */
+        return WHY_LARGE;
+    return t->bytes == 0 && t->call.count >= 0 ? WHY_EMPTY : WHY_NOT;
+}
+
+static enum why describe_bcast(struct task *t)
+{
+    return describe_copy(t, t->call.count > 0 ? (size_t)t->call.count : 0);
+}
+
+static enum why describe_allgather(struct task *t)
+{
+    const struct collective *c = &t->call;
+    return describe_copy(t, c->counts ? blocks_total(c->counts, c->comm) : blocks_alike(c->count, c->comm));
+}
+
+static bool is_nowhere(const void *buffer, MPI_Datatype type)
+{
+    return !buffer && types_are_bytes(type); /* others may have addresses of their own */
+}
+
+static bool is_wrong_bcast(const struct collective *c, int rank, int size)
+{
+    (void)rank;
+    return c->count < 0 || !has_type(c->type) || c->root < 0 || c->root >= size || c->recv == MPI_IN_PLACE ||
+           is_nowhere(c->recv, c->type);
+}
+
+/* MPICH packs nothing at MPI_BOTTOM, which is NULL. So many items there are one of another type here, which
+ * is as far away from them. */
+static char here;
+
+static MPI_Datatype seen_from_here(int count, MPI_Datatype type)
+{
+    MPI_Aint address, away;
+    MPI_Datatype seen;
+    PMPI_Get_address(&here, &address);
+    away = -address;
+    PMPI_Type_create_hindexed(1, &count, &away, type, &seen);
+    PMPI_Type_commit(&seen);
+    return seen;
+}
+
+static void pack(struct task *t, const void *from, int count, MPI_Datatype type, void *to)
+{
+    const int room = (int)blocks_size((size_t)count, type);
+    int at = 0;
+    if (from) {
+        t->refused = PMPI_Pack(from, count, type, to, room, &at, t->call.comm);
+        return;
+    }
+    MPI_Datatype seen = seen_from_here(count, type);
+    t->refused = PMPI_Pack(&here, 1, seen, to, room, &at, t->call.comm);
+    PMPI_Type_free(&seen);
+}
+
+static void unpack(struct task *t, const void *from, void *to, int count)
+{
+    const MPI_Datatype type = t->call.type;
+    const int length = (int)blocks_size((size_t)count, type);
+    int at = 0;
+    if (to) {
+        t->refused = PMPI_Unpack(from, length, &at, to, count, type, t->call.comm);
+        return;
+    }
+    MPI_Datatype seen = seen_from_here(count, type);
+    t->refused = PMPI_Unpack(from, length, &at, &here, 1, seen, t->call.comm);
+    PMPI_Type_free(&seen);
+}
+
+static int broadcast_packed(struct task *t, struct swagg_job *job, void *packed)
+{
+    const struct collective *c = &t->call;
+    int rank;
+    PMPI_Comm_rank(c->comm, &rank);
+    if (rank == c->root)
+        pack(t, c->recv, c->count, c->type, packed);
+    if (t->refused != MPI_SUCCESS)
+        return SWAGG_ERR_ARGUMENT;
+    const int rc = swagg_broadcast(job, packed, t->bytes, c->root);
+    if (rc == SWAGG_OK && rank != c->root)
+        unpack(t, packed, c->recv, c->count);
+    return rc;
+}
+
+static int run_bcast(struct task *t, struct swagg_job *job)
+{
+    const struct collective *c = &t->call;
+    if (types_are_bytes(c->type))
+        return swagg_broadcast(job, c->recv, t->bytes, c->root);
+    void *packed = allocate_or_abort(c->comm, t->bytes, "packed elements");
+    const int rc = broadcast_packed(t, job, packed);
+    free(packed);
+    return rc;
+}
+
+static int count_of(const struct collective *c, int rank)
+{
+    return c->counts ? c->counts[rank] : c->count;
+}
+
+/* In units of the type's extent. */
+static MPI_Aint place_of(const struct collective *c, int rank)
+{
+    return c->counts ? c->places[rank] : (MPI_Aint)rank * c->count;
+}
+
+static bool is_wrong_allgather(const struct collective *c, int rank, int size)
+{
+    if (!has_type(c->type) || c->recv == MPI_IN_PLACE || is_nowhere(c->recv, c->type) || c->count < 0)
+        return true;
+    if (c->offered == OFFERED_Allgatherv &&
+        (!c->counts || !c->places || has_less_than_nothing(c->counts, size)))
+        return true;
+    if (c->send == MPI_IN_PLACE)
+        return false;
+    return c->send_count < 0 || !has_type(c->send_type) ||
+           (c->send_count > 0 && is_nowhere(c->send, c->send_type)) ||
+           blocks_size((size_t)c->send_count, c->send_type) !=
+               blocks_size((size_t)count_of(c, rank), c->type);
+}
+
+/* Where blocks are received: at `base`, which is the program's buffer, or else to be unpacked from there. */
+struct blocks {
+    char *base;
+    bool packed;
+    int rank, size;
+    MPI_Aint extent;
+    size_t lengths[COMM_RANKS_MAX], offsets[COMM_RANKS_MAX]; /* bytes */
+};
+
+static char *place_in_program(const struct collective *c, const struct blocks *b, int rank)
+{
+    return (char *)c->recv + place_of(c, rank) * b->extent;
+}
+
+static void lay_out(const struct task *t, struct blocks *b)
+{
+    const struct collective *c = &t->call;
+    MPI_Aint low, first = INTPTR_MAX;
+    size_t end = 0;
+    PMPI_Comm_rank(c->comm, &b->rank);
+    PMPI_Comm_size(c->comm, &b->size);
+    PMPI_Type_get_extent(c->type, &low, &b->extent);
+    b->packed = !types_are_bytes(c->type);
+    for (int r = 0; r < b->size; r++)
+        if (count_of(c, r) > 0 && place_of(c, r) < first)
+            first = place_of(c, r);
+    for (int r = 0; r < b->size; r++) {
+        b->lengths[r] = blocks_size((size_t)count_of(c, r), c->type);
+        b->offsets[r] = b->packed           ? end
+                        : b->lengths[r] > 0 ? (size_t)((place_of(c, r) - first) * b->extent)
+                                            : 0;
+        end += b->lengths[r];
+    }
+    b->base = b->packed ? allocate_or_abort(c->comm, t->bytes, "packed elements")
+                        : (char *)c->recv + first * b->extent;
+}
+
+/* What this rank brings: without gaps, where it is or where it goes. */
+static const void *own_block(struct task *t, const struct blocks *b)
+{
+    const struct collective *c = &t->call;
+    char *own = b->base + b->offsets[b->rank];
+    if (b->lengths[b->rank] == 0)
+        return own;
+    if (c->send != MPI_IN_PLACE && types_are_bytes(c->send_type))
+        return c->send;
+    if (c->send != MPI_IN_PLACE)
+        pack(t, c->send, c->send_count, c->send_type, own);
+    else if (b->packed)
+        pack(t, place_in_program(c, b, b->rank), count_of(c, b->rank), c->type, own);
+    return own;
+}
+
+static int gather_blocks(struct task *t, struct swagg_job *job, const struct blocks *b)
+{
+    const void *own = own_block(t, b);
+    if (t->refused != MPI_SUCCESS)
+        return SWAGG_ERR_ARGUMENT;
+    const int rc = swagg_allgatherv(job, own, b->base, b->lengths, b->offsets);
+    if (rc != SWAGG_OK || !b->packed)
+        return rc;
+    for (int r = 0; r < b->size && t->refused == MPI_SUCCESS; r++)
+        if (b->lengths[r] > 0)
+            unpack(t, b->base + b->offsets[r], place_in_program(&t->call, b, r), count_of(&t->call, r));
+    return rc;
+}
+
+static int run_allgather(struct task *t, struct swagg_job *job)
+{
+    struct blocks b;
+    lay_out(t, &b);
+    const int rc = gather_blocks(t, job, &b);
+    if (b.packed)
+        free(b.base);
+    return rc;
+}
+
+/* --- nothing but an end that all wait for --- */
+
+static enum why describe_barrier(struct task *t)
+{
+    t->items = t->mpi_bytes = t->elements = t->bytes = 0;
+    return WHY_NOT;
+}
+
+static bool is_wrong_barrier(const struct collective *c, int rank, int size)
+{
+    (void)c, (void)rank, (void)size;
+    return false;
+}
+
+static int run_barrier(struct task *t, struct swagg_job *job)
+{
+    (void)t;
+    return swagg_barrier(job);
+}
+
+const struct offer offers[OFFERED_COUNT] = {
+    [OFFERED_Allreduce] = {"MPI_Allreduce", "allreduce", CROSSING_ALLREDUCE, false, describe_reduction,
+                           is_wrong_reduction, run_allreduce},
+    [OFFERED_Reduce] = {"MPI_Reduce", "reduce", CROSSING_REDUCE, false, describe_reduction,
+                        is_wrong_reduction, run_reduce},
+    [OFFERED_Bcast] = {"MPI_Bcast", "bcast", CROSSING_BCAST, true, describe_bcast, is_wrong_bcast, run_bcast},
+    [OFFERED_Allgather] = {"MPI_Allgather", "allgather", CROSSING_ALLGATHER, true, describe_allgather,
+                           is_wrong_allgather, run_allgather},
+    [OFFERED_Allgatherv] = {"MPI_Allgatherv", "allgatherv", CROSSING_ALLGATHER, true, describe_allgather,
+                            is_wrong_allgather, run_allgather},
+    [OFFERED_Reduce_scatter] = {"MPI_Reduce_scatter", "reduce_scatter", CROSSING_REDUCE_SCATTER, true,
+                                describe_reduce_scatter, is_wrong_reduce_scatter, run_reduce_scatter},
+    [OFFERED_Reduce_scatter_block] = {"MPI_Reduce_scatter_block", "reduce_scatter_block",
+                                      CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
+                                      is_wrong_reduce_scatter, run_reduce_scatter},
+    [OFFERED_Barrier] = {"MPI_Barrier", "barrier", CROSSING_BARRIER, false, describe_barrier,
+                         is_wrong_barrier, run_barrier},
+};
