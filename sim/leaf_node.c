@@ -88,12 +88,12 @@ static void release(void *ctx, const struct relay_job *job)
     free_job(ctx, job->entry.number);
 }
 
-static void event(void *ctx, const struct ctl_entry *job, const char *what)
+static void event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     const struct leaf_node *n = ctx;
 
     sim_trace(n->cfg.sim, "switch below", "job %s, epoch %u, at %u: %s", job->name, job->epoch, n->cfg.host,
-              what);
+              event->text);
 }
 
 static uint64_t next_random(void *ctx)

@@ -131,11 +131,11 @@ static void release(void *ctx, const struct ctl_entry *job)
     free_job(s, job->number);
 }
 
-static void event(void *ctx, const struct ctl_entry *job, const char *what)
+static void event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct switch_node *s = ctx;
 
-    sim_trace(s->sim, "switch", "job %s, epoch %u: %s", job->name, job->epoch, what);
+    sim_trace(s->sim, "switch", "job %s, epoch %u: %s", job->name, job->epoch, event->text);
     if (job->resumed && job->roster == SWITCH_NOBODYS_ROSTER)
         s->broken = "is resumed by somebody who was not in it";
 }

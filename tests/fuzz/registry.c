@@ -73,10 +73,11 @@ static void effect_release(void *ctx, const struct ctl_entry *job)
     prepared_release(&w->prepared, job);
 }
 
-static void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
+static void effect_event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct world *w = ctx;
-    REQUIRE(job->state != CTL_ENTRY_FREE && what[0]);
+    REQUIRE(job->state != CTL_ENTRY_FREE && event->text[0] &&
+            (event->rank < job->size || event->rank == CTL_NO_RANK));
     w->events++;
 }
 

@@ -16,6 +16,7 @@
  *   full, numberless          prepare says no from now on: there are no slots, no numbers
  *   roomy                     it says yes again
  *   hasty                     a new switch, to which a second is a long silence
+ *   strict 5                  a new switch, which ends jobs that wait 5 s for a rank that lives
  *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
  *   end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its end; without
  *                             more, tenant 0's job "t"
@@ -70,7 +71,7 @@ struct stage {
     bool loud, full, numberless, silent, slow, alone;
     uint64_t asked; /* the preparation that was put off last */
     struct ctl_prepared prepared;
-    uint64_t lost_after_ns;
+    uint64_t lost_after_ns, late_ends_ns;
     uint16_t payload_bytes;
     bool heard[26]; /* by process: its data packets */
     struct process processes[26];
@@ -186,11 +187,11 @@ static inline void effect_release(void *ctx, const struct ctl_entry *job)
     say(s, "  close\n");
 }
 
-static inline void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
+static inline void effect_event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct stage *s = ctx;
     if (s->loud)
-        say(s, "  job '%s': %s\n", job->name, what);
+        say(s, "  job '%s': %s\n", job->name, event->text);
 }
 
 /* Nobody may join the job called "closed", and all but process b the job called "picky". In jobs called
@@ -247,6 +248,7 @@ static inline void start_registry(struct stage *s)
         .tenants = tenants,
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
+        .late_ends_ns = s->late_ends_ns,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
                     effect_tenant_of, effect_is_taken, effect_moved, effect_heard},
@@ -485,6 +487,9 @@ static inline void do_line(struct stage *s, const char *line)
         s->full = s->numberless = false;
     else if (strcmp(verb, "hasty") == 0) {
         s->lost_after_ns = SECOND;
+        start_registry(s);
+    } else if (sscanf(line, "strict %lf", &seconds) == 1) {
+        s->late_ends_ns = (uint64_t)seconds * SECOND;
         start_registry(s);
     } else if (strcmp(verb, "narrow") == 0) {
         s->payload_bytes = 1000;

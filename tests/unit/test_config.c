@@ -27,6 +27,7 @@ TEST(defaults)
     CU_ASSERT_EQUAL(c.limits.workers, 64);
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 5000);
     CU_ASSERT_EQUAL(c.timers.forming_s, 600);
+    CU_ASSERT_EQUAL(c.timers.late_ends_s, 0);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 300);
     CU_ASSERT_EQUAL(c.memory.mode, CONFIG_MEMORY_AUTO);
     CU_ASSERT_EQUAL(c.memory.megabytes, 320);
@@ -93,7 +94,8 @@ TEST(every_key_arrives)
              "mtu: 9000\n"
              "pool: {slots_per_job: 1024, megabytes: 128, delays: false}\n"
              "limits: {jobs: 256, jobs_per_host: 32, workers: 2}\n"
-             "timers: {lost_after_ms: 1000, forming_s: 3600, mac_age_s: 60}\n"
+             "timers: {lost_after_ms: 1000, late_after_ms: 9999, late_ends_s: 10, forming_s: 3600, "
+             "mac_age_s: 60}\n"
              "memory: {mode: no-huge, megabytes: 0x200}\n"
              "idle: {spin: 5, max_sleep_us: 0}\n"
              "log_level: debug\n"
@@ -136,6 +138,8 @@ TEST(every_key_arrives)
     CU_ASSERT_EQUAL(c.limits.workers, 2);
     CU_ASSERT_EQUAL(c.timers.lost_after_ms, 1000);
     CU_ASSERT_EQUAL(c.timers.forming_s, 3600);
+    CU_ASSERT_EQUAL(c.timers.late_after_ms, 9999);
+    CU_ASSERT_EQUAL(c.timers.late_ends_s, 10);
     CU_ASSERT_EQUAL(c.limits.jobs_per_host, 32);
     CU_ASSERT(!c.pool.delays);
     CU_ASSERT_EQUAL(c.timers.mac_age_s, 60);

@@ -73,6 +73,10 @@ static const struct {
     {PORT "switch: {link_local: transparent}\n",
      "F:3: switch.link_local: transparent is for a switch with two ports, which stands for a cable; this one "
      "has 1: write stp, or drop\n"},
+    {PORT "timers: {late_after_ms: 5000, late_ends_s: 5}\n",
+     "F:3: timers.late_ends_s: 5 s is not longer than timers.late_after_ms, 5000: a late worker is named "
+     "first, "
+     "and ends its job later\n"},
     /* ports */
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "

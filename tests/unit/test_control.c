@@ -206,12 +206,12 @@ static void effect_release(void *ctx, const struct ctl_entry *job)
     w->pools_open--;
 }
 
-static void effect_event(void *ctx, const struct ctl_entry *job, const char *what)
+static void effect_event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct world *w = ctx;
     if (w->trace)
         printf("%9.3f  job '%s' %08x (%s): %s\n", (double)w->now / 1e9, job->name, job->epoch,
-               ctl_entry_state_name(job->state), what);
+               ctl_entry_state_name(job->state), event->text);
 }
 
 static uint64_t effect_random(void *ctx)

@@ -310,10 +310,94 @@ TEST(stalled_is_reported)
             "HEARTBEAT b calls=7 waiting stalled=0\n"
             "  b ALIVE\n"
             "wait 4\n"
-            "  job 't': rank 0 (10.0.0.1) has waited 4.2 s in collective 7, though all ranks are in it\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 4.2 s in collective 7, though all that are there are "
+            "in it\n"
             "HEARTBEAT a calls=8\n"
             "  a ALIVE\n"
+            "wait 1\n"
+            "  job 't': goes on, after 8.3 s of waiting\n"
+            "wait 1\n"
+            "HEARTBEAT a calls=9 waiting stalled=1900\n"
+            "  a ALIVE\n"
+            "wait 1\n"
+            "HEARTBEAT a calls=10\n"
+            "  a ALIVE\n"
             "wait 1\n");
+}
+
+/* Named ever more rarely, for as long as it lives, and never ended unless the configuration says so. */
+TEST(who_is_late_is_not_dead)
+{
+    play(4, "running 2\n"
+            "alive a b\n"
+            "loud\n"
+            "HEARTBEAT a calls=1 waiting stalled=3000\n"
+            "  a ALIVE\n"
+            "wait 5\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 3.0 s in collective 1 for rank 1 (10.0.0.2)\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 3.0 s in collective 1 for rank 1 (10.0.0.2)\n"
+            "HEARTBEAT a calls=1 waiting stalled=90000\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 5\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 90.0 s in collective 1 for rank 1 (10.0.0.2)\n"
+            "HEARTBEAT a calls=1 waiting stalled=4000000\n"
+            "  a ALIVE\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "wait 3\n"
+            "list\n"
+            "  running\n"
+            "HEARTBEAT b calls=1 waiting\n"
+            "  b ALIVE\n"
+            "HEARTBEAT a calls=2\n"
+            "  a ALIVE\n"
+            "wait 2\n"
+            "  job 't': goes on, after 12.1 s of waiting\n");
+}
+
+#define LATE_ENDS                                                                                            \
+    "rank 1 (10.0.0.2) late: others have waited 5.0 s in collective 1 (timers.late_ends_s in the switch's "  \
+    "configuration)"
+
+TEST(who_is_late_for_too_long_ends_the_job)
+{
+    play(4, "strict 5\n"
+            "running 3\n"
+            "alive a b c\n"
+            "wait 0.1\n"
+            "loud\n"
+            "HEARTBEAT a calls=1 waiting stalled=4900\n"
+            "  a ALIVE\n"
+            "HEARTBEAT c calls=1 waiting stalled=4800\n"
+            "  c ALIVE\n"
+            "wait 0.1\n"
+            "  job 't': rank 0 (10.0.0.1) has waited 4.9 s in collective 1 for rank 1 (10.0.0.2)\n"
+            "HEARTBEAT a calls=1 waiting stalled=5000\n"
+            "  a ALIVE\n"
+            "wait 0.1\n"
+            "  close\n"
+            "  job 't': failed (deadline): " LATE_ENDS "\n"
+            "  abc ABORTED deadline: " LATE_ENDS "\n");
+}
+
+/* However long they wait: it is for nobody that they do. */
+TEST(who_is_there_is_not_late)
+{
+    play(4,
+         "strict 5\n"
+         "running 2\n"
+         "alive a b\n"
+         "wait 0.1\n"
+         "loud\n"
+         "HEARTBEAT a calls=1 waiting stalled=60000\n"
+         "  a ALIVE\n"
+         "HEARTBEAT b calls=1 waiting stalled=60000\n"
+         "  b ALIVE\n"
+         "wait 1\n"
+         "  job 't': rank 0 (10.0.0.1) has waited 60.0 s in collective 1, though all that are there are in "
+         "it\n");
 }
 
 /* A JOIN that does not know the switch may be a late copy from before its restart: it changes nothing. */

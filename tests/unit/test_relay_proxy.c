@@ -167,10 +167,10 @@ static uint64_t root_random(void *ctx)
     return rng_next(&net.rng);
 }
 
-static void event(void *ctx, const struct ctl_entry *job, const char *what)
+static void event(void *ctx, const struct ctl_entry *job, const struct ctl_event *event)
 {
     (void)ctx, (void)job;
-    snprintf(net.text, sizeof(net.text), "%s", what);
+    snprintf(net.text, sizeof(net.text), "%s", event->text);
 }
 
 static void start_root(void)

@@ -7,6 +7,15 @@
 
 enum { CTL_LATER = 1 }; /* what prepare may answer */
 
+enum { CTL_NO_RANK = UINT16_MAX };
+
+/* What has become of a job. */
+struct ctl_event {
+    const char *text; /* a short sentence that does not name the job */
+    uint16_t rank;    /* that it is about; CTL_NO_RANK: none, or several */
+    bool warning;     /* somebody should look */
+};
+
 struct ctl_registry_actions {
     void *ctx;
     void (*send)(void *ctx, const struct ctl_endpoint *to, const uint8_t *payload, size_t bytes);
@@ -25,9 +34,8 @@ struct ctl_registry_actions {
     /* 64 random bits that nobody can foretell, from a generator made for secrets: an epoch or a first tag
      * that others could guess would let them interfere with a job that they are not in. */
     uint64_t (*random)(void *ctx);
-    /* For the log: something has changed. `what` is a short sentence that does not name the job. May be NULL.
-     */
-    void (*event)(void *ctx, const struct ctl_entry *job, const char *what);
+    /* For the log: something has changed. May be NULL. */
+    void (*event)(void *ctx, const struct ctl_entry *job, const struct ctl_event *event);
     /* The tenant whose process this is, at this address in a job of this name, now and later: a number that
      * only the caller understands. key: the tenant whose key it has, or CTL_NO_KEY. -1: it may not be in such
      * a job; text says why. May be NULL: the key alone says it, and everybody without one is tenant 0. */
@@ -87,6 +95,9 @@ struct ctl_registry_config {
     uint64_t boot_id;        /* random, not 0, and secret: ctl_guard_boot_id */
     uint64_t lost_after_ns;  /* 10 ms .. 1 h; 5 s is a good value */
     uint64_t forming_max_ns; /* how long a new job may take to form; 0: 10 minutes */
+    /* Ranks that live, and for which another one has waited for so long in a collective, are named in an
+     * event; 0: 2 s. And for so long: the job fails; 0: never. */
+    uint64_t late_after_ns, late_ends_ns;
     /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or
      * to as many as the protocol has; 0: to one. */
     uint8_t data_ports;

@@ -108,12 +108,13 @@ struct ctl_entry {
     bool no_room;    /* while FORMING: all are there, but there was no pool for them; failure says why */
     uint64_t roster; /* the exclusive or of its members' incarnations, from PREPARING on. Of a job that
                         resumes: what its members say it was, known from the first one on */
-    uint8_t secret[KEYS_SECRET_BYTES];   /* that its members and this switch share, if they have a key; from
-                                            PREPARING on. Not to be shown */
-    struct ctl_failure failure;          /* while FAILED, or no_room */
-    struct ctl_failure turned_away;      /* while it forms: who was refused last; reason CTL_OK: nobody */
-    uint64_t push_at, push_every;        /* the next repetition of READY or ABORTED */
-    uint64_t report_at, report_every;    /* the next event that names who is missing */
+    uint8_t secret[KEYS_SECRET_BYTES]; /* that its members and this switch share, if they have a key; from
+                                          PREPARING on. Not to be shown */
+    struct ctl_failure failure;        /* while FAILED, or no_room */
+    struct ctl_failure turned_away;    /* while it forms: who was refused last; reason CTL_OK: nobody */
+    uint64_t push_at, push_every;      /* the next repetition of READY or ABORTED */
+    uint64_t report_at, report_every;  /* the next event that names who is missing */
+    uint64_t late_since;               /* RUNNING: a rank, which was named, is late since then; 0: none is */
     const struct ctl_member *first_left; /* while RUNNING: of those that left, who left after the fewest
                                             collectives; NULL: nobody has */
     struct ctl_member *members;          /* by rank, `size` of them; the memory is the entry's for good */

@@ -65,6 +65,7 @@ static void enter(struct ctl_entry *job, enum ctl_entry_state state, uint64_t no
     job->push_at = now + job->push_every;
     job->report_every = REPORT_FIRST_MS * CTL_MS;
     job->report_at = now + job->report_every;
+    job->late_since = 0;
 }
 
 static bool is_epoch_of_a_job(const struct ctl_registry *r, uint32_t epoch)
@@ -191,8 +192,9 @@ static bool forget_waited(struct ctl_registry *r, struct ctl_entry *job)
         return false;
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].origin == CTL_WAITED) {
-            ctl_entry_event(
-                r, job, "rank %u is not, or may not be, the process that it was before the restart", rank);
+            ctl_entry_event_of(r, job, rank,
+                               "rank %u is not, or may not be, the process that it was before the restart",
+                               rank);
             ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT);
         }
     return true;
@@ -328,7 +330,7 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     release_pool(r, job);
     job->failure = *why;
     enter(job, CTL_ENTRY_FAILED, now);
-    ctl_entry_event(r, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
+    ctl_entry_warn(r, job, why->rank, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
     ctl_entry_push(r, job);
 }
 
@@ -345,10 +347,10 @@ void ctl_entry_heard_from(struct ctl_registry *r, struct ctl_entry *job, unsigne
     member->endpoint = *from;
     if (r->cfg.actions.moved)
         r->cfg.actions.moved(r->cfg.actions.ctx, job, rank);
-    ctl_entry_event(r, job,
-                    "rank %u speaks from MAC address %02x:%02x:%02x:%02x:%02x:%02x now: another router or "
-                    "network card has taken over",
-                    rank, m[0], m[1], m[2], m[3], m[4], m[5]);
+    ctl_entry_event_of(r, job, rank,
+                       "rank %u speaks from MAC address %02x:%02x:%02x:%02x:%02x:%02x now: another router or "
+                       "network card has taken over",
+                       rank, m[0], m[1], m[2], m[3], m[4], m[5]);
 }
 
 /* Their job does not resume any more; what they know of it finds another one, or founds it. */
@@ -368,7 +370,8 @@ bool ctl_entry_let_go(struct ctl_registry *r, struct ctl_entry *job)
         return true;
     for (unsigned rank = 0, size = job->size; rank < size; rank++)
         if (job->members[rank].state == CTL_MEMBER_JOINED && !job->members[rank].proven) {
-            ctl_entry_event(r, job, "rank %u is forgotten: it may not be one of those that came back", rank);
+            ctl_entry_event_of(r, job, rank,
+                               "rank %u is forgotten: it may not be one of those that came back", rank);
             if (!ctl_entry_part(r, job, rank, CTL_MEMBER_ABSENT))
                 return false;
         }

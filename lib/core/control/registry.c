@@ -312,7 +312,7 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
         return;
     }
     member->heartbeat = m->heartbeat;
-    ctl_entry_event(r, job, "rank %u has left", rank);
+    ctl_entry_event_of(r, job, rank, "rank %u has left", rank);
     bool forget = ctl_entry_is_forming(job) && (!job->resumed || may_not_be_in(job, rank));
     if (!forget && !ctl_entry_let_go(r, job))
         return;
@@ -374,7 +374,7 @@ static bool note_heard(struct ctl_registry *r, struct ctl_entry *job, const stru
     if (member->state == CTL_MEMBER_LOST && job->state == CTL_ENTRY_RUNNING) {
         member->state = CTL_MEMBER_JOINED;
         job->present++;
-        ctl_entry_event(r, job, "rank %u is heard again, and counts as there", head->rank);
+        ctl_entry_event_of(r, job, head->rank, "rank %u is heard again, and counts as there", head->rank);
     }
     if (head->type == CTL_JOIN || head->type == CTL_HEARTBEAT)
         settle_challenge(r, job, head->rank, now);

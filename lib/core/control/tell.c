@@ -85,16 +85,41 @@ void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned ran
     va_end(args);
 }
 
-void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...)
+static void tell_event(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank, bool warning,
+                       const char *format, va_list args)
 {
+    char text[CTL_TEXT_MAX + 100];
+    const struct ctl_event event = {.text = text, .rank = (uint16_t)rank, .warning = warning};
     if (!r->cfg.actions.event)
         return;
-    char text[CTL_TEXT_MAX + 100];
+    vsnprintf(text, sizeof text, format, args);
+    r->cfg.actions.event(r->cfg.actions.ctx, job, &event);
+}
+
+void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tell_event(r, job, CTL_NO_RANK, false, format, args);
     va_end(args);
-    r->cfg.actions.event(r->cfg.actions.ctx, job, text);
+}
+
+void ctl_entry_event_of(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank,
+                        const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tell_event(r, job, rank, false, format, args);
+    va_end(args);
+}
+
+void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank, const char *format,
+                    ...)
+{
+    va_list args;
+    va_start(args, format);
+    tell_event(r, job, rank, true, format, args);
+    va_end(args);
 }
 
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)

@@ -39,8 +39,14 @@ void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, c
 /* The job that it would found has no place, until one that resumes turns out not to. */
 void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head);
 
+/* Events of the job, of one of its ranks, and such that somebody should look (rank: or CTL_NO_RANK). */
 __attribute__((format(printf, 3, 4))) void
 ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void ctl_entry_event_of(struct ctl_registry *r,
+                                                              const struct ctl_entry *job, unsigned rank,
+                                                              const char *format, ...);
+__attribute__((format(printf, 4, 5))) void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job,
+                                                          unsigned rank, const char *format, ...);
 /* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
 

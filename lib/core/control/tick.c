@@ -5,7 +5,7 @@
 
 enum {
     PUSH_LAST_MS = 2000,
-    STALL_WORTH_A_WORD_MS = 2000,
+    LATE_AFTER_MS = 2000, /* unless the configuration says */
 };
 
 static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_entry *job)
@@ -66,8 +66,8 @@ static void lose_silent(struct ctl_registry *r, struct ctl_entry *job, const str
     const struct ctl_ranks lost = ctl_entry_in_state(job, CTL_MEMBER_LOST);
     const unsigned rest = job->size - ctl_ranks_count(&lost);
     if (rest >= ctl_entry_needs(job)) {
-        ctl_entry_event(r, job, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
-                        ctl_entry_who(job, silent, who), seconds, rest, job->size);
+        ctl_entry_warn(r, job, first, "%s lost: no sign of life for %.1f s; goes on with %u of %u ranks",
+                       ctl_entry_who(job, silent, who), seconds, rest, job->size);
         return;
     }
     struct ctl_failure why;
@@ -168,59 +168,121 @@ static void report_forming(struct ctl_registry *r, struct ctl_entry *job, uint64
                         (double)(now - job->since) / 1e9);
 }
 
+static uint64_t late_after(const struct ctl_registry *r)
+{
+    return r->cfg.late_after_ns ? r->cfg.late_after_ns : LATE_AFTER_MS * CTL_MS;
+}
+
 /* The member that has waited longest without progress; NULL if nobody has for long. */
-static const struct ctl_member *find_stalled(const struct ctl_entry *job)
+static const struct ctl_member *find_stalled(const struct ctl_registry *r, const struct ctl_entry *job)
 {
     const struct ctl_member *worst = NULL;
     for (unsigned rank = 0; rank < job->size; rank++) {
         const struct ctl_member *member = &job->members[rank];
         if (member->state == CTL_MEMBER_JOINED && member->heartbeat.waiting &&
-            member->heartbeat.stalled_ms >= STALL_WORTH_A_WORD_MS &&
+            member->heartbeat.stalled_ms * CTL_MS >= late_after(r) &&
             (!worst || member->heartbeat.stalled_ms > worst->heartbeat.stalled_ms))
             worst = member;
     }
     return worst;
 }
 
-static void report_stalled(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *stalled)
+/* Those that live, and are not yet in the collective that this one waits in. */
+static struct ctl_ranks awaited_by(const struct ctl_entry *job, const struct ctl_member *stalled)
+{
+    struct ctl_ranks awaited = {0};
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        const struct ctl_member *member = &job->members[rank];
+        int32_t behind = (int32_t)(stalled->heartbeat.calls - member->heartbeat.calls);
+        if (member->state == CTL_MEMBER_JOINED && (behind > 0 || (behind == 0 && !member->heartbeat.waiting)))
+            ctl_ranks_add(&awaited, rank);
+    }
+    return awaited;
+}
+
+/* CTL_NO_RANK, if it is not one alone. */
+static unsigned only_one(const struct ctl_entry *job, const struct ctl_ranks *set)
+{
+    unsigned rank = 0;
+    if (ctl_ranks_count(set) != 1)
+        return CTL_NO_RANK;
+    while (rank < job->size && !ctl_ranks_has(set, rank))
+        rank++;
+    return rank;
+}
+
+static void report_late(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *stalled,
+                        const struct ctl_ranks *late)
 {
     char who[CTL_WHO_MAX], whom[CTL_WHO_MAX];
-    struct ctl_ranks missing = {0};
-    for (unsigned rank = 0; rank < job->size; rank++) {
-        const struct ctl_heartbeat *h = &job->members[rank].heartbeat;
-        int32_t behind = (int32_t)(stalled->heartbeat.calls - h->calls);
-        if (behind > 0 || (behind == 0 && !h->waiting))
-            ctl_ranks_add(&missing, rank);
-    }
     unsigned waiter = (unsigned)(stalled - job->members);
     double seconds = stalled->heartbeat.stalled_ms / 1e3;
-    if (ctl_ranks_count(&missing) == 0)
-        ctl_entry_event(r, job, "%s has waited %.1f s in collective %u, though all ranks are in it",
-                        ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
+    if (ctl_ranks_count(late) == 0)
+        ctl_entry_warn(r, job, waiter,
+                       "%s has waited %.1f s in collective %u, though all that are there are in it",
+                       ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls);
     else
-        ctl_entry_event(r, job, "%s has waited %.1f s in collective %u for %s",
-                        ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
-                        ctl_entry_who(job, &missing, whom));
+        ctl_entry_warn(r, job, only_one(job, late), "%s has waited %.1f s in collective %u for %s",
+                       ctl_entry_who_is(job, waiter, who), seconds, stalled->heartbeat.calls,
+                       ctl_entry_who(job, late, whom));
 }
 
 /* Names who is missing, at growing intervals. */
-static void report(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+static void report(struct ctl_registry *r, struct ctl_entry *job, uint64_t now,
+                   const struct ctl_member *stalled, const struct ctl_ranks *late)
 {
-    const struct ctl_member *stalled = job->state == CTL_ENTRY_RUNNING ? find_stalled(job) : NULL;
-    if (job->state == CTL_ENTRY_RUNNING && !stalled) {
-        job->report_at = now;
-        job->report_every = STALL_WORTH_A_WORD_MS * CTL_MS;
-    }
     if (now < job->report_at)
         return;
     if (stalled)
-        report_stalled(r, job, stalled);
+        report_late(r, job, stalled, late);
     else if (ctl_entry_is_forming(job))
         report_forming(r, job, now);
     else
         return;
+    if (stalled && !job->late_since)
+        job->late_since = now - stalled->heartbeat.stalled_ms * CTL_MS;
     job->report_at = now + job->report_every;
     job->report_every *= 2;
+}
+
+/* Nobody waits for long. */
+static void report_progress(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    if (job->late_since)
+        ctl_entry_event(r, job, "goes on, after %.1f s of waiting", (double)(now - job->late_since) / 1e9);
+    job->late_since = 0;
+    job->report_at = now;
+    job->report_every = late_after(r);
+}
+
+/* Ranks that live may be late for as long as the configuration says. True: the job has failed. */
+static bool end_late(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_member *stalled,
+                     const struct ctl_ranks *late, uint64_t now)
+{
+    char who[CTL_WHO_MAX];
+    struct ctl_failure why;
+    if (!r->cfg.late_ends_ns || ctl_ranks_count(late) == 0 ||
+        stalled->heartbeat.stalled_ms * CTL_MS < r->cfg.late_ends_ns)
+        return false;
+    ctl_failure_set(&why, CTL_DEADLINE, only_one(job, late),
+                    "%s late: others have waited %.1f s in collective %u (timers.late_ends_s "
+                    "in the switch's configuration)",
+                    ctl_entry_who(job, late, who), stalled->heartbeat.stalled_ms / 1e3,
+                    stalled->heartbeat.calls);
+    ctl_entry_fail(r, job, &why, now);
+    return true;
+}
+
+static void check_late(struct ctl_registry *r, struct ctl_entry *job, uint64_t now)
+{
+    const struct ctl_member *stalled = job->state == CTL_ENTRY_RUNNING ? find_stalled(r, job) : NULL;
+    struct ctl_ranks late = {0};
+    if (stalled)
+        late = awaited_by(job, stalled);
+    else if (job->state == CTL_ENTRY_RUNNING)
+        report_progress(r, job, now);
+    if (!stalled || !end_late(r, job, stalled, &late, now))
+        report(r, job, now, stalled, &late);
 }
 
 void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
@@ -234,6 +296,6 @@ void ctl_registry_tick(struct ctl_registry *r, uint64_t now)
             continue;
         form(r, job, now);
         push_again(r, job, now);
-        report(r, job, now);
+        check_late(r, job, now);
     }
 }

@@ -195,6 +195,8 @@ void relay_send_message_up(const struct relay_proxy *p, const struct relay_route
 void relay_event(const struct relay_proxy *p, const struct relay_job *job, const char *format, ...)
 {
     char text[CTL_TEXT_MAX + 100];
+    const struct ctl_event event = {
+        .text = text, .rank = CTL_NO_RANK, .warning = job->entry.state == CTL_ENTRY_FAILED};
     va_list args;
 
     if (!p->cfg.actions.event)
@@ -202,7 +204,7 @@ void relay_event(const struct relay_proxy *p, const struct relay_job *job, const
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    p->cfg.actions.event(p->cfg.actions.ctx, &job->entry, text);
+    p->cfg.actions.event(p->cfg.actions.ctx, &job->entry, &event);
 }
 
 /* Whether it is in this life that the job is. Who has no key is in no job of those that have one. */

@@ -81,7 +81,7 @@ struct relay_actions {
      * says no, at once. */
     int (*prepare)(void *ctx, const struct relay_job *job, uint8_t *number, char text[CTL_TEXT_MAX]);
     void (*release)(void *ctx, const struct relay_job *job);
-    void (*event)(void *ctx, const struct ctl_entry *job, const char *what); /* may be NULL */
+    void (*event)(void *ctx, const struct ctl_entry *job, const struct ctl_event *event); /* may be NULL */
     /* RUNNING: this rank, or the switch above, speaks from another MAC address now; its endpoint has it
      * already. May be NULL. */
     void (*moved)(void *ctx, const struct relay_job *job, unsigned rank);

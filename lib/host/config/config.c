@@ -129,6 +129,19 @@ static const struct setting limits_fields[] = {
         .meaning =                                                                                           \
             "a worker that is silent for so long is lost, and its job fails with its rank in the message"    \
     }
+#define LATE_AFTER_MS                                                                                        \
+    {                                                                                                        \
+        .key = "late_after_ms", SETTING_NUMBER_AT(struct config_timers, late_after_ms, 100, 600000, 2000),   \
+        .unit = "ms",                                                                                        \
+        .meaning = "a worker that lives, and that others have waited for so long, is named in the log, and " \
+                   "again ever more rarely. [More](#late)"                                                   \
+    }
+#define LATE_ENDS_S                                                                                          \
+    {                                                                                                        \
+        .key = "late_ends_s", SETTING_NUMBER_AT(struct config_timers, late_ends_s, 0, 86400, 0),             \
+        .unit = "s",                                                                                         \
+        .meaning = "after so long its job fails, with its rank in the message; 0: never. [More](#late)"      \
+    }
 #define FORMING_S                                                                                            \
     {                                                                                                        \
         .key = "forming_s", SETTING_NUMBER_AT(struct config_timers, forming_s, 1, 86400, 600),               \
@@ -139,6 +152,8 @@ static const struct setting limits_fields[] = {
 /* clang-format off */
 static const struct setting timers_fields[] = {
     LOST_AFTER_MS,
+    LATE_AFTER_MS,
+    LATE_ENDS_S,
     FORMING_S,
     {.key = "mac_age_s", SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, 300), .unit = "s",
      .meaning = "a station that is silent for so long is forgotten, and frames to it are flooded again"},
@@ -350,7 +365,7 @@ static const struct setting switch_file[] = {
 };
 
 static const struct setting server_pool_fields[] = {SLOTS_PER_JOB, MEGABYTES, MEGABYTES_PER_JOB, DELAYS, {.key = NULL}};
-static const struct setting server_timers_fields[] = {LOST_AFTER_MS, FORMING_S, {.key = NULL}};
+static const struct setting server_timers_fields[] = {LOST_AFTER_MS, LATE_AFTER_MS, LATE_ENDS_S, FORMING_S, {.key = NULL}};
 
 static const struct setting server_file[] = {
     {.key = "server", .type = SETTING_GROUP, .required = true, .when = SETTING_RESTART,
@@ -421,6 +436,17 @@ static void check_link_local(struct settings *s, const struct config *c)
                        c->ports);
 }
 
+/* Somebody is to be able to look before it is too late. */
+static void check_late(struct settings *s, const struct config_timers *t)
+{
+    if (t->late_ends_s > 0 && t->late_ends_s * UINT64_C(1000) <= t->late_after_ms)
+        settings_fault(
+            s, "timers.late_ends_s",
+            "%u s is not longer than timers.late_after_ms, %u: a late worker is named first, and ends "
+            "its job later",
+            t->late_ends_s, t->late_after_ms);
+}
+
 static void check(struct settings *s, struct config *c)
 {
     c->has_mac = settings_has(s, "switch.mac");
@@ -429,6 +455,7 @@ static void check(struct settings *s, struct config *c)
     config_check_ports(s, c);
     config_check_vlans(s, c);
     check_link_local(s, c);
+    check_late(s, &c->timers);
     config_check_lcores(s, c);
     config_check_tenants(s, c);
     config_check_uplinks(s, c);

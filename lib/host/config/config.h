@@ -129,6 +129,8 @@ struct config_limits {
 
 struct config_timers {
     uint32_t lost_after_ms; /* silence after which a worker counts as lost */
+    uint32_t late_after_ms; /* others have waited for so long for a worker that lives: the log names it */
+    uint32_t late_ends_s;   /* and its job ends; 0: never */
     uint32_t forming_s;     /* how long a job may take to form */
     uint32_t mac_age_s;     /* silence after which the bridge forgets a station */
 };

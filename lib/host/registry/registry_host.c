@@ -20,12 +20,12 @@ static uint64_t random64(void *context)
     return secret64();
 }
 
-static void report(void *context, const struct ctl_entry *job, const char *what)
+static void report(void *context, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct registry_host *h = context;
 
     if (job_lines_admit(&h->lines, h->now))
-        log_notice("job %s: %s", job->name, what);
+        log_line(event->warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "job %s: %s", job->name, event->text);
 }
 
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
@@ -49,6 +49,8 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
         .tenants = h->tenant,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * UINT64_C(1000000000),
+        .late_after_ns = cfg->timers.late_after_ms * UINT64_C(1000000),
+        .late_ends_ns = cfg->timers.late_ends_s * UINT64_C(1000000000),
         .boot_id = p->boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = p->data_ports,
