@@ -152,6 +152,7 @@ PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-perf": "bench/swagg-perf",
     "swagg-ps": "server/swagg-ps",
+    "swagg-switchml-session": "session/swagg-switchml-session",
     "swagg-hostagg-worker": "traffic/swagg-hostagg-worker",
     "swagg-hostagg-host": "traffic/swagg-hostagg-host",
     "swagg-pcap": "traffic/swagg-pcap",

@@ -231,6 +231,8 @@ static const struct {
     {"lcore", "a Tofino has no polling threads"},
     {"impair set", "a Tofino does not impair its ports"},
     {"impair clear", "a Tofino does not impair its ports"},
+    {"job add", "static jobs are those of the file: change it, and start swagg-tofino again"},
+    {"job del", "static jobs are those of the file: change it, and start swagg-tofino again"},
     {"port add", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
     {"port del", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
 };

@@ -251,6 +251,8 @@ TEST(what_means_nothing_here_is_refused_with_the_reason)
 {
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
     expect_part(COMMAND("\"lcores\""), "{}", "lcores: a Tofino has no polling threads");
+    expect_part(COMMAND("\"job add\", \"job\": \"new\""), "{}", "static jobs are those of the file");
+    expect_part(COMMAND("\"job del\", \"name\": \"old\""), "{}", "static jobs are those of the file");
     expect_part(COMMAND("\"dance\""), "{}", "knows no command");
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Published SwitchML clients from their first call on: they ask swagg-switchml-session, which has the switch add a job for them. Two
+# sessions at once, workers that vanish, calls in a wrong order or without sense, and a controller that is started again.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+WINDOW=8 ELEMENTS=64 CONTROLLER_HOST=4
+CLIENT=$(dirname "${BASH_SOURCE[0]}")/session_client.py
+
+controller_start() { # OPTION...
+    net_background "$NET_DIR/controller.log" ip netns exec "$NET_ID-h$CONTROLLER_HOST" "$NET_BUILD/session/swagg-switchml-session" \
+        --switch="$NET_ID$NET_DAEMON" "$@"
+    CONTROLLER=$!
+    net_until 60 "the controller is ready" grep -q ready "$NET_DIR/controller.log"
+}
+
+controller_stop() {
+    kill -TERM "$CONTROLLER"
+    wait "$CONTROLLER"
+}
+
+controller_says() { # REGEX
+    net_until 60 "the controller says '$1'" grep -Eq "$1" "$NET_DIR/controller.log"
+}
+
+client() { # HOST ARGUMENT...
+    net_exec "$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" "${@:2}"
+}
+
+# A worker on a host; RANK_PID[HOST] is its process.
+worker_start() { # HOST RANK WORKERS SEED TENSOR...
+    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" "$2" "$3" \
+        "$SWITCH_MAC" "$(net_switch_ip)" 4000 2 "$WINDOW" "$ELEMENTS" "${@:4}"
+    RANK_PID[$1]=$!
+}
+
+stopping_start() { # HOST CALLS RANK WORKERS
+    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" stop "${@:2}"
+    RANK_PID[$1]=$!
+}
+
+jobs_are() { # NUMBER
+    [ "$(net_ctl --json jobs | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["jobs"]))')" = "$1" ]
+}
+
+workers_fail() { # REGEX HOST...
+    local host
+    for host in "${@:2}"; do
+        net_until 60 "the worker of host $host has ended" net_gone "${RANK_PID[host]}"
+        refuses wait "${RANK_PID[host]}"
+        expect_match "what the worker of host $host says" "$(rank_log "$host")" "$1"
+    done
+    RANK_PID=()
+}
+
+net_begin session
+net_hosts 5
+net_swagg_with "seed: 5"
+SWITCH_MAC=$(net_ctl --json status | python3 -c 'import json, sys; print(json.load(sys.stdin)["mac"])')
+
+step "a controller that cannot be"
+expect_end 2 'a setting is KEY=VALUE' "$NET_BUILD/session/swagg-switchml-session" threads
+expect_end 2 'invalid IPv4Address' "$NET_BUILD/session/swagg-switchml-session" --listen=::
+expect_end 2 'is no port' "$NET_BUILD/session/swagg-switchml-session" --port=70000
+expect_end 3 'the switch does not answer' "$NET_BUILD/session/swagg-switchml-session" --switch=/nowhere.ctl
+
+step "two sessions at once, of two workers and of two"
+controller_start --gone=2 --wait=30 threads=2 slots=$((2 * WINDOW))
+expect_end 1 'cannot listen .* TCP port 50099' ip netns exec "$NET_ID-h$CONTROLLER_HOST" "$NET_BUILD/session/swagg-switchml-session" \
+    --switch="$NET_ID$NET_DAEMON"
+worker_start 1 1 2 1 f3000 i1000 forever
+worker_start 0 0 2 1 f3000 i1000 forever
+ranks_say 60 "tensor 1 is right"
+worker_start 2 0 2 2 f5000 f1 i5000
+worker_start 3 1 2 2 f5000 f1 i5000
+net_until 60 "both jobs run" jobs_are 2
+for host in 2 3; do
+    net_until 60 "host $host has ended" net_gone "${RANK_PID[host]}"
+    wait "${RANK_PID[host]}" || fail "the worker of host $host: $(rank_log "$host")"
+    expect_match "what it says" "$(rank_log "$host")" "all right"
+    unset "RANK_PID[$host]"
+done
+net_until 60 "the second job has ended" jobs_are 1
+controller_says 'ends: its workers have gone'
+
+step "workers that are killed and start again are in another session at once"
+kill -KILL "${RANK_PID[@]}"
+ranks_wait 30
+RANK_PID=()
+worker_start 0 0 2 3 f300
+worker_start 1 1 2 3 f300
+ranks_succeed 60
+RANK_PID=()
+net_until 60 "no job is left" jobs_are 0
+
+step "a worker that vanishes before the session begins"
+for calls in 1 2; do
+    stopping_start 0 "$calls" 0 2
+    worker_start 1 1 2 4 f300
+    rank_says 60 0 stopped
+    rank_says 60 1 "calls Sync/Barrier"
+    kill -KILL "${RANK_PID[0]}"
+    wait "${RANK_PID[0]}" || true
+    workers_fail 'ABORTED: rank 0 has gone' 1
+done
+
+step "calls in a wrong order, and without sense"
+expect_end 1 'FAILED_PRECONDITION: Barrier before Broadcast' client 0 call Sync/Barrier 0802
+expect_end 1 'FAILED_PRECONDITION: UdpSession before Broadcast' client 0 call Session/UdpSession 0801
+expect_end 1 'INVALID_ARGUMENT: rank 2 is none of 2 workers' client 0 call Sync/Broadcast 10021802
+expect_end 1 'INVALID_ARGUMENT: 0 workers' client 0 call Sync/Broadcast ''
+expect_end 1 'INVALID_ARGUMENT: 1000 workers' client 0 call Sync/Broadcast 18e807
+expect_end 1 'INVALID_ARGUMENT: the root, rank 7' client 0 call Sync/Broadcast 18022007
+expect_end 1 'INVALID_ARGUMENT: this is no BroadcastRequest' client 0 call Sync/Broadcast ffffff
+expect_end 1 'RESOURCE_EXHAUSTED' client 0 call Sync/Broadcast "$(printf 'ab%.0s' {1..5000})"
+expect_end 1 'UNIMPLEMENTED: the switch has no RDMA' client 0 call Session/RdmaSession 0801
+expect_end 1 'UNIMPLEMENTED' client 0 call Session/Nothing 0801
+controller_stop
+
+step "what the switch refuses is what the workers hear, and who does not come is named"
+controller_start --gone=2 --wait=2 slots=0
+worker_start 0 0 1 5 f300
+workers_fail 'FAILED_PRECONDITION: the switch says: .*slots: 0 is out of range' 0
+worker_start 0 0 3 5 f300
+workers_fail 'DEADLINE_EXCEEDED: ranks 1, 2: not come within 2 s' 0
+controller_stop
+
+step "a controller that is started again finds its jobs"
+controller_start --gone=2 threads=2 slots=$((2 * WINDOW))
+worker_start 0 0 1 6 f3000 forever
+rank_says 60 0 "tensor 1 is right"
+controller_stop
+controller_start --gone=2 threads=2 slots=$((2 * WINDOW))
+controller_says 'is of an earlier process'
+rank_says 60 0 "tensor 5 is right"
+jobs_are 1 || fail "the job has ended"
+kill -KILL "${RANK_PID[0]}"
+ranks_wait 30
+worker_start 0 0 1 7 f300 # while the job of the first is there yet
+ranks_succeed 60
+net_until 60 "no job is left" jobs_are 0
+controller_stop
+net_swagg_stop

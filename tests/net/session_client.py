@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+"""Run in a host: asks for a session as the published SwitchML client does, message by message, written from their fields'
+numbers alone; then it is a worker of it (published.py), and hangs up when that ends.
+
+    session_client.py CONTROLLER RANK WORKERS SWITCH_MAC [published.py's arguments from SWITCH_IP on]
+    session_client.py CONTROLLER call METHOD HEX      one call with these bytes; prints its answer's
+    session_client.py CONTROLLER stop CALLS RANK WORKERS    so many of the calls, then it waits to be killed
+
+A call that fails ends it with status 1 and the error's words."""
+import ipaddress
+import os
+import runpy
+import subprocess
+import sys
+import time
+import uuid
+
+import grpc
+
+PACKET_SIZE = {32: 0, 64: 1, 128: 2, 256: 3}
+channel = grpc.insecure_channel(sys.argv[1])
+
+
+def varint(value):
+    out = b""
+    while value > 0x7F:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def message(**fields):
+    """Of numbers; field 5 is f5. What is 0 is left out."""
+    return b"".join(varint(int(name[1:]) << 3) + varint(value) for name, value in fields.items() if value != 0)
+
+
+def fields_of(data):
+    out, at = {}, 0
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        key = number()
+        out[key >> 3] = number()
+    return out
+
+
+def call(method, data=b""):
+    print(f"calls {method}", flush=True)
+    try:
+        answer = channel.unary_unary(f"/switchml_proto.{method}")(data)
+    except grpc.RpcError as error:
+        sys.exit(f"{method}: {error.code().name}: {error.details()}")
+    return answer
+
+
+def own_mac():
+    with open("/sys/class/net/eth0/address", encoding="ascii") as file:
+        return int(file.read().strip().replace(":", ""), 16)
+
+
+def own_ip():
+    words = subprocess.run(["ip", "-4", "-o", "addr", "show", "dev", "eth0"], check=True, capture_output=True, encoding="ascii").stdout.split()
+    return int(ipaddress.IPv4Address(words[words.index("inet") + 1].split("/")[0]))
+
+
+def calls(rank, workers, elements):
+    """The client's calls in its order; yields behind each, at the end the switch's address."""
+    session = fields_of(call("Sync/Broadcast", message(f1=uuid.uuid4().int >> 65 if rank == 0 else 0, f2=rank, f3=workers)))[1]
+    yield None
+    meet = "Sync/Barrier", message(f1=workers)
+    ask = "Session/UdpSession", message(f1=session, f2=rank, f3=workers, f4=own_mac(), f5=own_ip(), f7=PACKET_SIZE[elements])
+    answer = None
+    for method, data in (ask, meet, meet) if rank == 0 else (meet, ask, meet):
+        got = fields_of(call(method, data))
+        answer = got if data is ask[1] else answer
+        yield answer
+    if answer[1] != session:
+        sys.exit(f"the answer is of session {answer[1]:#x}, not {session:#x}")
+
+
+def main():
+    if sys.argv[2] == "call":
+        print("answer", call(sys.argv[3], bytes.fromhex(sys.argv[4])).hex())
+        return
+    if sys.argv[2] == "stop":
+        asked = calls(int(sys.argv[4]), int(sys.argv[5]), 64)
+        for _ in range(int(sys.argv[3])):
+            next(asked)
+        print("stopped", flush=True)
+        time.sleep(3600)
+    rank, workers, switch_mac, rest = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]
+    *_, answer = calls(rank, workers, int(rest[4]))
+    if answer[2] != int(switch_mac.replace(":", ""), 16) or answer[3] != int(ipaddress.IPv4Address(rest[0])):
+        sys.exit(f"the switch is said to be {answer[2]:012x}, {answer[3]:08x}")
+    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.py")
+    sys.argv = [worker, str(rank), str(workers), *rest]
+    runpy.run_path(worker)  # in this process, which has the connection
+
+
+main()
