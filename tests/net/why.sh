@@ -75,3 +75,16 @@ ranks_say 60 open
 why_is small mtu "packets carry [0-9]+ bytes"
 job_ends
 net_swagg_stop
+
+step "a rank that lives and is late is named in the log, and ends its job where the configuration says so"
+net_swagg_with "timers: {lost_after_ms: 15000, late_after_ms: 500, late_ends_s: 10}" # ranks tell how long they wait every 3 s
+for rank in 0 1 2 3; do
+    rank_start slow "$rank" 4 "${CALLS[@]}" --pause $((rank == 3 ? 600000 : 1))
+done
+slow_pid=${RANK_PID[3]}
+unset 'RANK_PID[3]'
+ranks_wait 60
+expect_told 'ranks? ([0-9, and]+ )?3 .*late: others have waited [0-9.]+ s .*timers.late_ends_s' 0 1 2
+expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'warning: job slow: rank [0-2] .* has waited [0-9.]+ s in collective [0-9]+ for ranks? ([0-9, and]+ )?3'
+kill -KILL "$slow_pid"
+net_swagg_stop
