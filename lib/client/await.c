@@ -69,7 +69,8 @@ static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, 
     hand_over(job);
 }
 
-/* With the same lock: another thread drives. Somebody else's progress may be what it waits for. */
+/* With the same lock: another thread drives, or there is nothing to drive. Somebody else's progress may be
+ * what it waits for. */
 static void sleep_until_changed(struct swagg_job *job)
 {
     struct requests *q = &job->requests;
@@ -89,7 +90,7 @@ static void sleep_until_changed(struct swagg_job *job)
 }
 
 size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[], size_t n,
-                    bool (*enough)(void *ctx), void *ctx)
+                    bool (*enough)(void *ctx), void *ctx, bool in_thread)
 {
     struct requests *q = &job->requests;
     struct wanted wanted = {requests, n, enough, ctx};
@@ -97,11 +98,11 @@ size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[
     size_t i;
     pthread_mutex_lock(&q->lock);
     while ((i = find_ended(&wanted)) == n && !is_enough(&wanted)) {
-        slept = q->driving;
+        slept = q->driving || !q->first; /* what the job's level has taken is not driven */
         if (slept)
             sleep_until_changed(job);
         else
-            drive_as_one(job, has_ended, &wanted, false);
+            drive_as_one(job, has_ended, &wanted, in_thread);
     }
     if (slept && !q->driving) /* the driver may have handed over to this thread, which needs nothing more */
         hand_over(job);
@@ -111,7 +112,7 @@ size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[
 
 size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n)
 {
-    return await_any_or(job, requests, n, NULL, NULL);
+    return await_any_or(job, requests, n, NULL, NULL, false);
 }
 
 void await_push(struct swagg_job *job)
@@ -158,7 +159,7 @@ int await_look(struct swagg_request *r)
     struct swagg_job *job = r->job;
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
-    if (r->state != REQUEST_ENDED && !q->driving && !job->has_progress_thread)
+    if (r->state != REQUEST_ENDED && !q->driving && q->first && !job->has_progress_thread)
         drive_as_one(job, NULL, NULL, false);
     const bool ended = r->state == REQUEST_ENDED;
     pthread_mutex_unlock(&q->lock);

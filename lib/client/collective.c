@@ -293,15 +293,6 @@ static int collective(struct swagg_job *job, const struct ask *r)
     return rc;
 }
 
-/* Without a switch there is nobody to leave it to: it is made at once. */
-static int make_at_once(struct swagg_job *job, struct swagg_request *request)
-{
-    const int rc = level_call(job, request);
-    if (rc == SWAGG_OK)
-        requests_made(&job->requests, request);
-    return rc;
-}
-
 static int post(struct swagg_job *job, const struct ask *r, struct swagg_request **out)
 {
     if (!out)
@@ -314,13 +305,15 @@ static int post(struct swagg_job *job, const struct ask *r, struct swagg_request
     if (!request)
         return client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
                            SWAGG_REQUESTS_MAX);
-    if ((rc = prepare(job, r, request)) == SWAGG_OK)
-        rc = job->part_count == 0 ? make_at_once(job, request) : requests_append(&job->requests, request);
+    const bool by_level =
+        (rc = prepare(job, r, request)) == SWAGG_OK && level_takes(job, &request->call, request->compressed);
+    if (rc == SWAGG_OK)
+        rc = by_level ? level_post(job, request) : requests_append(&job->requests, request);
     if (rc < 0) {
         requests_give(&job->requests, request);
         return rc;
     }
-    if (job->part_count > 0)
+    if (!by_level)
         await_push(job);
     *out = request;
     return SWAGG_OK;

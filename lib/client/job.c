@@ -378,6 +378,14 @@ void job_end(struct swagg_job *job, int status, const char *text)
     pthread_mutex_unlock(&job->lock);
 }
 
+void job_cancel(struct swagg_job *job, const struct xfer_call *oldest)
+{
+    char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u closed the job before %s, which it had posted, was complete",
+             job->options.rank, describe_call(&job->options.names, oldest, call));
+    job_end(job, SWAGG_ERR_ABORTED, text);
+}
+
 void swagg_abort(struct swagg_job *job, const char *why)
 {
     char text[CTL_TEXT_MAX];

@@ -142,6 +142,9 @@ int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason,
  * if it has failed already. */
 void job_end(struct swagg_job *job, int status, const char *text);
 
+/* The same: the program closes the job while this call, which it has posted, is in flight. */
+void job_cancel(struct swagg_job *job, const struct xfer_call *call);
+
 /* Does what job_end has asked for; the lock's holder looks now and then. 0, or the job's failure. */
 int job_check_end(struct swagg_job *job);
 

@@ -426,12 +426,8 @@ enum { LEAVE_WITHIN_MS = 1000, LOOK_EVERY_MS = 10 };
 static void cancel(struct swagg_job *job)
 {
     const struct swagg_request *oldest = requests_first(&job->requests);
-    char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];
-    if (!oldest)
-        return;
-    snprintf(text, sizeof text, "rank %u closed the job before %s, which it had posted, was complete",
-             job->options.rank, describe_call(&job->options.names, &oldest->call, call));
-    job_end(job, SWAGG_ERR_ABORTED, text);
+    if (oldest)
+        job_cancel(job, &oldest->call);
 }
 
 /* Buffered reduces still need this rank. If one fails, only the log can tell: there is no later call. */

@@ -138,7 +138,7 @@ static void note_end(struct requests *q, struct swagg_request *r, int status, in
 {
     r->status = status;
     r->error = error;
-    r->state = REQUEST_ENDED;
+    r->state = REQUEST_ENDED; /* who sees this sees the others */
     if (r->posted && q->ended++ == 0)
         waker_wake(&q->bell);
 }
@@ -163,10 +163,12 @@ void requests_end(struct requests *q, struct swagg_request *r, int status, int e
     pthread_mutex_unlock(&q->lock);
 }
 
-void requests_made(struct requests *q, struct swagg_request *r)
+void requests_made(struct requests *q, struct swagg_request *r, int status)
 {
     pthread_mutex_lock(&q->lock);
-    note_end(q, r, SWAGG_OK, 0);
+    note_end(q, r, status, 0);
+    if (q->waiting > 0)
+        pthread_cond_broadcast(&q->changed);
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -2,8 +2,8 @@
  * at a time, the driver (drive.h), has the job's lock, hands them to the streams in the order in which they
  * were posted, and ends them in that order.
  *
- * What says "driver" is written with both locks, the job's and this one, and read with either. Functions take
- * this one themselves. */
+ * What says "driver" is written with both locks, the job's and this one, and read with either; what is behind
+ * a state that says so, by whoever has seen that. Functions take this one themselves. */
 #pragma once
 
 #include <pthread.h>
@@ -31,8 +31,9 @@ struct swagg_request {
     bool compressed, posted; /* posted: the program has it until it was told its end */
     uint64_t name;           /* of the tensor, if it is compressed; 0: none */
     uint64_t began, deadline;
-    /* the driver's */
-    enum request_state state;
+    uint64_t turn; /* in the job's level, if that takes it (local/turns.h) */
+    /* the driver's; the end of one that the level has taken is its thread's */
+    _Atomic(enum request_state) state;
     struct xfer_call streamed; /* what the streams have of it now: itself, norms or indices */
     struct xfer_segment part;  /* ... of a compressed one */
     uint32_t number;           /* ... as the streams count calls */
@@ -91,8 +92,8 @@ void requests_begun(struct requests *q, enum request_state state);
 void requests_streamed(struct requests *q, struct swagg_request *r);
 void requests_end(struct requests *q, struct swagg_request *r, int status, int error);
 
-/* A posted call that went another way, and never was behind others, has succeeded. */
-void requests_made(struct requests *q, struct swagg_request *r);
+/* A posted call that went another way, and never was in flight here, has ended. */
+void requests_made(struct requests *q, struct swagg_request *r, int status);
 
 /* The job has failed: all end with this status. */
 void requests_fail(struct requests *q, int status, const char *text);

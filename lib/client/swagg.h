@@ -24,8 +24,8 @@
  * time. But the order in which a job's calls are made is one, the same on every rank: threads that make calls
  * must agree on whose is next. swagg_close is for one thread, when no other is in a function with that job or
  * one of its requests. A job runs a thread of its own for heartbeats with each of its switches or parameter
- * servers, and as many again where ranks of one host sum first; and one for posted calls, if options say so.
- * A job without a switch runs none. A child process can only close a job that it inherited by fork.
+ * servers, and as many again where ranks of one host sum first; and one for posted calls, if options say so,
+ * or where ranks of one host sum first. A child process can only close a job that it inherited by fork.
  *
  * Data: elements are in the host's byte order, addresses are text, times are in the unit that the name ends
  * with. The library writes nothing to stdout or stderr; messages go to swagg_options.log.

@@ -281,6 +281,40 @@ static int sum_one(struct crew_member *m, struct told *told)
                     false);
 }
 
+/* A call in flight. */
+struct flight {
+    struct tensor tensor;
+    int root; /* -1: an allreduce */
+    bool vector;
+    struct swagg_request *request;
+    unsigned char *send, *recv;
+};
+
+static int land(struct crew_member *m, struct flight *f, int rc)
+{
+    if (rc == 0 && (f->root < 0 || f->root == m->rank) &&
+        !tensor_is_result(&f->tensor, m->crew->size, f->recv))
+        rc = WRONG_SUM;
+    free(f->send);
+    free(f->recv);
+    return rc;
+}
+
+static int post_one(struct crew_member *m, struct told *told)
+{
+    struct flight f = {.root = -1};
+    (void)told;
+    f.tensor = (struct tensor){.type = SWAGG_F32, .count = 1 << 20, .seed = seed, .round = true};
+    f.send = malloc(f.tensor.count * sizeof(float));
+    f.recv = malloc(f.tensor.count * sizeof(float));
+    tensor_fill(&f.tensor, m->rank, f.send);
+    int rc =
+        swagg_post_allreduce(m->job, f.send, f.recv, f.tensor.count, SWAGG_F32, SWAGG_SUM, NULL, &f.request);
+    if (rc == 0)
+        rc = swagg_wait(&f.request);
+    return land(m, &f, rc);
+}
+
 static uint64_t packets_of(const struct ranks *r)
 {
     uint64_t packets = 0;
@@ -293,17 +327,18 @@ TEST(a_host_sends_one_sum)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t packets[2];
-    for (int off = 0; off < 2; off++) {
+    for (int i = 0; i < 4; i++) {
+        const bool off = i % 2;
         struct ranks r = ranks_of(4, (int[]){0, 0, 1, 1}, ls, "one sum");
-        r.work = sum_one;
+        r.work = i < 2 ? sum_one : post_one;
         r.options.local = off ? SWAGG_LOCAL_OFF : SWAGG_LOCAL_AUTO;
         start(&r);
         await_all(&r);
         expect_success(&r);
         packets[off] = packets_of(&r);
         finish(&r);
+        CU_ASSERT(!off || packets[0] < packets[1] * 6 / 10);
     }
-    CU_ASSERT(packets[0] < packets[1] * 6 / 10);
     loop_switch_stop(ls);
 }
 
@@ -447,6 +482,183 @@ TEST(who_is_late_is_named_at_the_deadline_and_before)
     loop_switch_stop(ls);
 }
 
+/* --- posted calls --- */
+
+enum { POSTS = 40, HELD = 12 };
+
+/* The same on all ranks. */
+static struct flight flight_of(unsigned i, int size)
+{
+    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64};
+    uint64_t random = seed + 7919 * i;
+    struct flight f = {.tensor = {.type = types[rng_below(&random, 3)],
+                                  .count = rng_magnitude(&random, 1, 400000),
+                                  .seed = seed + i,
+                                  .round = true}};
+    f.root = rng_below(&random, 4) == 0 ? (int)rng_below(&random, (uint64_t)size) : -1;
+    f.vector = rng_below(&random, 3) == 0;
+    return f;
+}
+
+static int take_off(struct crew_member *m, struct flight *f, unsigned i)
+{
+    *f = flight_of(i, m->crew->size);
+    const struct tensor *t = &f->tensor;
+    const size_t element = swagg_element_size(t->type, SWAGG_SUM), half = t->count / 2;
+    f->send = malloc(t->count * element + 1);
+    f->recv = malloc(t->count * element + 1);
+    tensor_fill(t, m->rank, f->send);
+    const struct swagg_segment pieces[] = {
+        {f->send, f->recv, half}, {f->send + half * element, f->recv + half * element, t->count - half}};
+    if (f->root >= 0)
+        return swagg_post_reduce(m->job, f->send, f->recv, t->count, t->type, SWAGG_SUM, f->root, NULL,
+                                 &f->request);
+    return f->vector ? swagg_post_allreducev(m->job, pieces, 2, t->type, SWAGG_SUM, NULL, &f->request)
+                     : swagg_post_allreduce(m->job, f->send, f->recv, t->count, t->type, SWAGG_SUM, NULL,
+                                            &f->request);
+}
+
+/* Ends one of those in flight, by one of the ways that there are; they move up. */
+static int land_one(struct crew_member *m, struct flight held[], unsigned *n, uint64_t *random)
+{
+    struct swagg_request *requests[HELD];
+    size_t which = rng_below(random, *n);
+    int rc;
+    if (rng_below(random, 3) == 0) {
+        for (unsigned i = 0; i < *n; i++)
+            requests[i] = held[i].request;
+        rc = swagg_wait_any(requests, *n, &which);
+    } else if (rng_below(random, 2) == 0) {
+        rc = swagg_wait(&held[which].request);
+    } else {
+        struct pollfd bell = {.fd = swagg_get_fd(m->job), .events = POLLIN};
+        while ((rc = swagg_test(&held[which].request)) == SWAGG_IN_PROGRESS)
+            poll(&bell, 1, 1);
+    }
+    rc = land(m, &held[which], rc);
+    held[which] = held[--*n];
+    return rc;
+}
+
+/* As many as there is room for, and blocking ones between them. */
+static int post_many(struct crew_member *m, struct told *told)
+{
+    struct flight held[HELD];
+    uint64_t random = seed + (uint64_t)m->rank;
+    unsigned n = 0;
+    int rc = 0;
+    for (unsigned i = 0; i < POSTS && rc == 0; i++) {
+        const struct flight blocking = flight_of(i, m->crew->size);
+        while (n == HELD && rc == 0)
+            rc = land_one(m, held, &n, &random);
+        if (rc == 0 && i % 8 == 5)
+            rc = crew_sum(m, &blocking.tensor, -1, i % 3 == 0);
+        else if (rc == 0 && (rc = take_off(m, &held[n], i)) == 0)
+            n++;
+        if (m->rank == 0)
+            atomic_fetch_add(&told->calls, 1);
+    }
+    while (n > 0 && rc == 0)
+        rc = land_one(m, held, &n, &random);
+    return rc;
+}
+
+TEST(posted_calls_go_by_the_level_too)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 0; p < PLACEMENTS; p++)
+        for (int thread = 0; thread < 2; thread++) {
+            struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "posted");
+            r.work = post_many;
+            r.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
+            start(&r);
+            await_all(&r);
+            expect_success(&r);
+            finish(&r);
+        }
+    loop_switch_stop(ls);
+}
+
+static int post_for_long(struct crew_member *m, struct told *told)
+{
+    int rc = 0;
+    while ((rc = post_many(m, told)) == 0)
+        ;
+    return rc;
+}
+
+TEST(who_is_killed_while_calls_are_posted_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    uint64_t rng = seed;
+    for (unsigned i = 0; i < 2 * PLACEMENTS; i++) {
+        const unsigned p = i % PLACEMENTS;
+        const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
+        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "killed");
+        char name[32];
+        if (is_alone(&r, dies)) {
+            finish(&r);
+            continue;
+        }
+        r.work = post_for_long;
+        start(&r);
+        await_calls(&r, 1 + (int)rng_below(&rng, 30));
+        sleep_ms((long)rng_below(&rng, 10));
+        kill(r.pid[dies], SIGKILL);
+        await_all(&r);
+        snprintf(name, sizeof name, "rank %d", dies);
+        for (int rank = 0; rank < r.size; rank++)
+            if (rank != dies)
+                expect(&r, rank, SWAGG_ERR_LOST, name);
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int close_before_the_end(struct crew_member *m, struct told *told)
+{
+    static float x[1000];
+    struct swagg_request *request;
+    if (m->rank == 0) { /* so that the call does not end before */
+        while (atomic_load(&told->gate) == 0)
+            sleep_ms(1);
+        const int rc = swagg_barrier(m->job);
+        return rc < 0 ? rc : swagg_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM);
+    }
+    int rc = swagg_post_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    if (m->rank == 1)
+        atomic_store(&told->gate, 1); /* and closes the job */
+    return rc < 0 || m->rank == 1 ? rc : swagg_wait(&request);
+}
+
+TEST(who_closes_with_a_call_posted_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (unsigned p = 1; p < 3; p++) {
+        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "closed");
+        r.work = close_before_the_end;
+        start(&r);
+        await_all(&r);
+        expect(&r, 1, SWAGG_OK, "");
+        for (int rank = 0; rank < 4; rank++)
+            if (rank != 1)
+                expect(&r, rank, SWAGG_ERR_ABORTED,
+                       "rank 1 closed the job before allreduce of 1000 float32 (sum)");
+        finish(&r);
+    }
+    loop_switch_stop(ls);
+}
+
+static int post_another(struct crew_member *m, struct told *told)
+{
+    static float x[8];
+    struct swagg_request *request;
+    (void)told;
+    const int rc =
+        swagg_post_allreduce(m->job, x, x, m->rank == 1 ? 7 : 8, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    return rc < 0 ? rc : swagg_wait(&request);
+}
+
 static int call_another(struct crew_member *m, struct told *told)
 {
     (void)told;
@@ -457,9 +669,10 @@ static int call_another(struct crew_member *m, struct told *told)
 TEST(different_calls_are_named)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    for (unsigned p = 0; p < 3; p++) {
+    for (unsigned i = 0; i < 6; i++) {
+        const unsigned p = i / 2;
         struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "other");
-        r.work = call_another;
+        r.work = i % 2 ? post_another : call_another;
         start(&r);
         await_all(&r);
         for (int rank = 0; rank < r.size; rank++) {
@@ -632,12 +845,22 @@ TEST(a_leader_killed_before_the_others_came_is_replaced_by_one)
     }
 }
 
-/* One after the other, as fast as each rank can: no meeting is taken for the next one. */
+static int post_little(struct crew_member *m, struct told *told)
+{
+    static float x[8];
+    struct swagg_request *request;
+    (void)told;
+    const int rc = swagg_post_allreduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    return rc < 0 ? rc : swagg_wait(&request);
+}
+
+/* One after the other, as fast as each rank can: no meeting is taken for the next one, and no call that has
+ * ended for one that is given up. */
 TEST(jobs_of_one_name_follow_one_another)
 {
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 40; i++) {
         struct ranks r = ranks_of(4, (int[]){0, 0, 0, 0}, NULL, "again");
-        r.work = sum_little;
+        r.work = i % 2 ? post_little : sum_little;
         start(&r);
         await_all(&r);
         expect_success(&r);

@@ -28,6 +28,7 @@ enum {
 
 static bool look(void *ctx);
 static void tell(void *ctx, int status, enum ctl_reason reason, const char *text);
+static const struct turns_posts posts;
 
 int level_make(struct level **out, struct swagg_job *job, struct memory *memory, const uint64_t ids[])
 {
@@ -46,7 +47,7 @@ int level_make(struct level **out, struct swagg_job *job, struct memory *memory,
         free(l);
         return rc;
     }
-    pthread_mutex_init(&l->lock, NULL);
+    turns_open(&l->turns, &posts, l);
     local_member_init(&l->member, &l->plan, job->options.rank, l->memory.board, LOCAL_BLOCK_BYTES,
                       job->kernels);
     *out = l;
@@ -207,7 +208,7 @@ static int hear_others(struct level *l, uint64_t until)
 /* What a call has to do in time. */
 struct vigil {
     const struct xfer_call *call;
-    uint64_t began, deadline;
+    uint64_t posted, began, deadline; /* began: its turn */
     uint64_t warn_after, warn_at;
 };
 
@@ -246,7 +247,7 @@ static int fail_deadline(struct level *l, const struct local_step *s, const stru
     char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
     describe_wait(l, s, wait, sizeof wait);
     snprintf(text, sizeof text, "rank %u: %s: no sum within %.1f s: %s", job->options.rank,
-             describe_call(&job->options.names, v->call, call), (double)(now - v->began) / NS_PER_S, wait);
+             describe_call(&job->options.names, v->call, call), (double)(now - v->posted) / NS_PER_S, wait);
     return fail(l, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 
@@ -306,15 +307,18 @@ static int check(struct level *l, const struct local_step *s, struct vigil *v, u
 static void let_others_progress(struct level *l, uint64_t now)
 {
     const struct client_options *o = &l->job->options;
-    if (!o->progress || now < l->progress_at)
+    if (!o->progress || l->in_thread || now < l->progress_at)
         return;
     o->progress(o->progress_ctx);
     l->progress_at = monotonic_ns() + SLICE_US * NS_PER_US;
 }
 
-/* Looks again and again for a moment, as long as no other program wants the CPU. */
+/* Looks again and again for a moment, as long as no other program wants the CPU. A thread of the library's
+ * leaves it to the program's. */
 static bool spin(struct level *l, const struct local_step *s, uint64_t *now)
 {
+    if (l->in_thread)
+        return is_there(s);
     spin_begin(&l->spin, 0, *now);
     while (spin_may(&l->spin, *now)) {
         if (is_there(s))
@@ -403,7 +407,7 @@ static bool has_changed(void *ctx)
 static int drive_rail(struct level *l, struct local_step *s)
 {
     struct swagg_request *oldest = &l->railing[l->railed % 2];
-    if (await_any_or(l->rail, &oldest, 1, has_changed, s) > 0)
+    if (await_any_or(l->rail, &oldest, 1, has_changed, s, l->in_thread) > 0)
         return 0;
     l->railed++;
     const int rc = await_end(oldest);
@@ -470,26 +474,63 @@ static int step_on(struct level *l, const struct swagg_request *r, struct vigil 
     return rc < 0 ? rc : 1;
 }
 
-int level_call(struct swagg_job *job, struct swagg_request *r)
+/* At its turn. */
+static int make(struct level *l, struct swagg_request *r, bool in_thread)
 {
-    struct level *l = job->level;
+    struct swagg_job *job = l->job;
+    const uint64_t now = monotonic_ns();
     struct vigil v = {.call = &r->call,
-                      .began = r->began,
+                      .posted = r->began,
+                      .began = now,
                       .deadline = r->deadline,
                       .warn_after = job->options.warn_after_ns,
-                      .warn_at = r->began + job->options.warn_after_ns};
+                      .warn_at = now + job->options.warn_after_ns};
     uint64_t elements;
-    int rc;
+    int rc = requests_failure(&job->requests);
+    if (rc < 0)
+        return rc;
+    l->in_thread = in_thread;
     xfer_segments_measure(r->segments, r->n, agg_element_size(r->call.type, r->call.op), &elements);
-    pthread_mutex_lock(&l->lock);
     local_begin(&l->member, &r->call, r->segments, r->n);
     while ((rc = step_on(l, r, &v)) > 0)
         ;
     end_rail(l);
-    pthread_mutex_unlock(&l->lock);
     if (rc == 0)
         job_count(job, &r->call, monotonic_ns() - r->began);
     return rc;
+}
+
+int level_call(struct swagg_job *job, struct swagg_request *r)
+{
+    struct level *l = job->level;
+    turns_take(&l->turns, job->options.progress, job->options.progress_ctx);
+    const int rc = make(l, r, false);
+    turns_over(&l->turns);
+    return rc;
+}
+
+static int make_posted(void *ctx, struct swagg_request *r)
+{
+    return make(ctx, r, true);
+}
+
+/* Who waits for it may be one who drives the job's other calls. */
+static void end_posted(void *ctx, struct swagg_request *r, int status)
+{
+    struct level *l = ctx;
+    requests_made(&l->job->requests, r, status);
+    waker_wake(&l->job->waker);
+}
+
+static const struct turns_posts posts = {make_posted, end_posted};
+
+int level_post(struct swagg_job *job, struct swagg_request *r)
+{
+    const int rc = turns_post(&job->level->turns, r);
+    if (rc == 0)
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_SYSTEM, "job '%s': rank %u: no thread for posted calls: %s",
+                       job->options.job, job->options.rank, strerror(-rc));
 }
 
 void level_leave(struct swagg_job *job)
@@ -497,6 +538,10 @@ void level_leave(struct swagg_job *job)
     struct level *l = job->level;
     if (!l || job->owner != getpid())
         return;
+    struct xfer_call oldest;
+    if (turns_posted(&l->turns, &oldest))
+        job_cancel(job, &oldest);
+    turns_close(&l->turns);
     pthread_mutex_lock(&job->lock);
     job->tell = (struct job_tell){0};
     pthread_mutex_unlock(&job->lock);
@@ -509,6 +554,5 @@ void level_free(struct level *l)
     if (!l)
         return;
     memory_close(&l->memory);
-    pthread_mutex_destroy(&l->lock);
     free(l);
 }

@@ -3,13 +3,12 @@
  * for calls that the level does not take, and by it every rank hears why the job has ended; but a job whose
  * ranks are all on one host needs no switch, and has no parts.
  *
- * What is posted goes by the job itself, as it overlaps with what the caller does meanwhile.
- *
  * One thread at a time, without the job's lock, unless a function says otherwise. */
 #pragma once
 
 #include "job.h"
 #include "local/memory.h"
+#include "local/turns.h"
 
 struct level {
     struct swagg_job *job; /* whose it is */
@@ -22,7 +21,8 @@ struct level {
     struct spin spin;
     uint64_t progress_at; /* options.progress is due */
     atomic_bool told;     /* the rail's members know why the job has ended */
-    pthread_mutex_t lock; /* one call at a time */
+    struct turns turns;   /* of calls */
+    bool in_thread;       /* the present one is made by a thread of the library's */
     struct logger rail_log;
 };
 
@@ -43,7 +43,12 @@ bool level_takes(const struct swagg_job *job, const struct xfer_call *call, bool
 /* Makes the call of a request that is in no queue: SWAGG_OK, or its status, with the text set. Any thread. */
 int level_call(struct swagg_job *job, struct swagg_request *request);
 
-/* Says that this rank has left, if the job has a level, and hears no more of the job. In a child that
+/* Has a posted one made, behind those that were made before: SWAGG_OK, and its end is told by the job's
+ * requests; or why it is not, with the text set. Any thread. */
+int level_post(struct swagg_job *job, struct swagg_request *request);
+
+/* Gives up what is posted and not complete, of which the others hear; says that this rank has left, if the
+ * job has a level, and hears no more of the job. In a child that
  * inherited it by fork nobody is told. */
 void level_leave(struct swagg_job *job);
 

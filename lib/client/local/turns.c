@@ -1,0 +1,128 @@
+#include "local/turns.h"
+
+#include <time.h>
+
+#include "monotonic.h"
+#include "own_thread.h"
+
+enum { PROGRESS_US = 500 }; /* between calls of progress */
+
+void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx)
+{
+    *t = (struct turns){.posts = posts, .ctx = ctx};
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->changed, NULL);
+}
+
+/* With the lock. */
+static void sleep_until_changed(struct turns *t, void (*progress)(void *ctx), void *ctx)
+{
+    const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
+    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    if (!progress) {
+        pthread_cond_wait(&t->changed, &t->lock);
+        return;
+    }
+    pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC, &at);
+    pthread_mutex_unlock(&t->lock);
+    progress(ctx);
+    pthread_mutex_lock(&t->lock);
+}
+
+void turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx)
+{
+    pthread_mutex_lock(&t->lock);
+    const uint64_t mine = t->taken++;
+    while (t->over != mine)
+        sleep_until_changed(t, progress, ctx);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void turns_over(struct turns *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->over++;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* With the lock: the next that was posted, at its turn; NULL: the thread is to end. */
+static struct swagg_request *next_posted(struct turns *t)
+{
+    struct swagg_request *r;
+    while (!(r = t->first) && !t->ending)
+        pthread_cond_wait(&t->changed, &t->lock);
+    if (!r)
+        return NULL;
+    while (t->over != r->turn)
+        pthread_cond_wait(&t->changed, &t->lock);
+    t->first = r->next;
+    t->oldest = r->call;
+    return r;
+}
+
+/* Who is told the end may close the job at once: by then nothing is posted any more. */
+static void *run(void *arg)
+{
+    struct turns *t = arg;
+    struct swagg_request *r;
+    pthread_mutex_lock(&t->lock);
+    while ((r = next_posted(t)) != NULL) {
+        t->posting = true;
+        pthread_mutex_unlock(&t->lock);
+        const int status = t->posts->make(t->ctx, r);
+        pthread_mutex_lock(&t->lock);
+        t->posting = false;
+        t->over++;
+        pthread_cond_broadcast(&t->changed);
+        pthread_mutex_unlock(&t->lock);
+        t->posts->end(t->ctx, r, status);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+int turns_post(struct turns *t, struct swagg_request *r)
+{
+    int rc = 0;
+    pthread_mutex_lock(&t->lock);
+    if (!t->has_thread) {
+        rc = own_thread_start(&t->thread, run, t);
+        t->has_thread = rc == 0;
+    }
+    if (rc == 0) {
+        r->turn = t->taken++;
+        r->next = NULL;
+        if (t->first)
+            t->last->next = r;
+        else
+            t->first = r;
+        t->last = r;
+        pthread_cond_broadcast(&t->changed);
+    }
+    pthread_mutex_unlock(&t->lock);
+    return rc;
+}
+
+bool turns_posted(struct turns *t, struct xfer_call *oldest)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool any = t->posting || t->first;
+    if (any)
+        *oldest = t->posting ? t->oldest : t->first->call;
+    pthread_mutex_unlock(&t->lock);
+    return any;
+}
+
+void turns_close(struct turns *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->ending = true;
+    pthread_cond_broadcast(&t->changed);
+    pthread_mutex_unlock(&t->lock);
+    if (t->has_thread)
+        pthread_join(t->thread, NULL);
+    pthread_cond_destroy(&t->changed);
+    pthread_mutex_destroy(&t->lock);
+}
