@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "flights.h"
 #include "random.h"
 #include "reference.h"
 #include "unit.h"
@@ -281,38 +281,17 @@ static int sum_one(struct crew_member *m, struct told *told)
                     false);
 }
 
-/* A call in flight. */
-struct flight {
-    struct tensor tensor;
-    int root; /* -1: an allreduce */
-    bool vector;
-    struct swagg_request *request;
-    unsigned char *send, *recv;
-};
-
-static int land(struct crew_member *m, struct flight *f, int rc)
-{
-    if (rc == 0 && (f->root < 0 || f->root == m->rank) &&
-        !tensor_is_result(&f->tensor, m->crew->size, f->recv))
-        rc = WRONG_SUM;
-    free(f->send);
-    free(f->recv);
-    return rc;
-}
-
 static int post_one(struct crew_member *m, struct told *told)
 {
-    struct flight f = {.root = -1};
+    const struct plan plan = {.tensor = {.type = SWAGG_F32, .count = 1 << 20, .seed = seed, .round = true},
+                              .root = -1};
+    struct flight f;
     (void)told;
-    f.tensor = (struct tensor){.type = SWAGG_F32, .count = 1 << 20, .seed = seed, .round = true};
-    f.send = malloc(f.tensor.count * sizeof(float));
-    f.recv = malloc(f.tensor.count * sizeof(float));
-    tensor_fill(&f.tensor, m->rank, f.send);
-    int rc =
-        swagg_post_allreduce(m->job, f.send, f.recv, f.tensor.count, SWAGG_F32, SWAGG_SUM, NULL, &f.request);
+    flight_begin(&f, &plan, m->rank);
+    int rc = flight_post(m->job, &f, NULL);
     if (rc == 0)
         rc = swagg_wait(&f.request);
-    return land(m, &f, rc);
+    return flight_end(&f, m, rc);
 }
 
 static uint64_t packets_of(const struct ranks *r)
@@ -421,20 +400,20 @@ static bool is_alone(const struct ranks *r, int rank)
 }
 
 /* At random moments. Nobody returns a wrong sum, everybody hears who it was. */
-TEST(who_is_killed_is_named)
+static void kill_in_calls(int (*work)(struct crew_member *m, struct told *told), unsigned rounds)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t rng = seed;
-    for (unsigned i = 0; i < 3 * PLACEMENTS; i++) {
+    for (unsigned i = 0; i < rounds * PLACEMENTS; i++) {
         const unsigned p = i % PLACEMENTS;
         const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
         struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "killed");
         char name[32];
         if (is_alone(&r, dies)) { /* the switch is to miss it, as ever */
-            munmap(r.told, sizeof *r.told);
+            finish(&r);
             continue;
         }
-        r.work = sum_for_long;
+        r.work = work;
         start(&r);
         await_calls(&r, 1 + (int)rng_below(&rng, 20));
         sleep_ms((long)rng_below(&rng, 10));
@@ -447,6 +426,11 @@ TEST(who_is_killed_is_named)
         finish(&r);
     }
     loop_switch_stop(ls);
+}
+
+TEST(who_is_killed_is_named)
+{
+    kill_in_calls(sum_for_long, 3);
 }
 
 static int sum_but_the_last(struct crew_member *m, struct told *told)
@@ -484,83 +468,9 @@ TEST(who_is_late_is_named_at_the_deadline_and_before)
 
 /* --- posted calls --- */
 
-enum { POSTS = 40, HELD = 12 };
-
-/* The same on all ranks. */
-static struct flight flight_of(unsigned i, int size)
-{
-    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64};
-    uint64_t random = seed + 7919 * i;
-    struct flight f = {.tensor = {.type = types[rng_below(&random, 3)],
-                                  .count = rng_magnitude(&random, 1, 400000),
-                                  .seed = seed + i,
-                                  .round = true}};
-    f.root = rng_below(&random, 4) == 0 ? (int)rng_below(&random, (uint64_t)size) : -1;
-    f.vector = rng_below(&random, 3) == 0;
-    return f;
-}
-
-static int take_off(struct crew_member *m, struct flight *f, unsigned i)
-{
-    *f = flight_of(i, m->crew->size);
-    const struct tensor *t = &f->tensor;
-    const size_t element = swagg_element_size(t->type, SWAGG_SUM), half = t->count / 2;
-    f->send = malloc(t->count * element + 1);
-    f->recv = malloc(t->count * element + 1);
-    tensor_fill(t, m->rank, f->send);
-    const struct swagg_segment pieces[] = {
-        {f->send, f->recv, half}, {f->send + half * element, f->recv + half * element, t->count - half}};
-    if (f->root >= 0)
-        return swagg_post_reduce(m->job, f->send, f->recv, t->count, t->type, SWAGG_SUM, f->root, NULL,
-                                 &f->request);
-    return f->vector ? swagg_post_allreducev(m->job, pieces, 2, t->type, SWAGG_SUM, NULL, &f->request)
-                     : swagg_post_allreduce(m->job, f->send, f->recv, t->count, t->type, SWAGG_SUM, NULL,
-                                            &f->request);
-}
-
-/* Ends one of those in flight, by one of the ways that there are; they move up. */
-static int land_one(struct crew_member *m, struct flight held[], unsigned *n, uint64_t *random)
-{
-    struct swagg_request *requests[HELD];
-    size_t which = rng_below(random, *n);
-    int rc;
-    if (rng_below(random, 3) == 0) {
-        for (unsigned i = 0; i < *n; i++)
-            requests[i] = held[i].request;
-        rc = swagg_wait_any(requests, *n, &which);
-    } else if (rng_below(random, 2) == 0) {
-        rc = swagg_wait(&held[which].request);
-    } else {
-        struct pollfd bell = {.fd = swagg_get_fd(m->job), .events = POLLIN};
-        while ((rc = swagg_test(&held[which].request)) == SWAGG_IN_PROGRESS)
-            poll(&bell, 1, 1);
-    }
-    rc = land(m, &held[which], rc);
-    held[which] = held[--*n];
-    return rc;
-}
-
-/* As many as there is room for, and blocking ones between them. */
 static int post_many(struct crew_member *m, struct told *told)
 {
-    struct flight held[HELD];
-    uint64_t random = seed + (uint64_t)m->rank;
-    unsigned n = 0;
-    int rc = 0;
-    for (unsigned i = 0; i < POSTS && rc == 0; i++) {
-        const struct flight blocking = flight_of(i, m->crew->size);
-        while (n == HELD && rc == 0)
-            rc = land_one(m, held, &n, &random);
-        if (rc == 0 && i % 8 == 5)
-            rc = crew_sum(m, &blocking.tensor, -1, i % 3 == 0);
-        else if (rc == 0 && (rc = take_off(m, &held[n], i)) == 0)
-            n++;
-        if (m->rank == 0)
-            atomic_fetch_add(&told->calls, 1);
-    }
-    while (n > 0 && rc == 0)
-        rc = land_one(m, held, &n, &random);
-    return rc;
+    return flights_beside_blocking(m, 40, 400000, &told->calls);
 }
 
 TEST(posted_calls_go_by_the_level_too)
@@ -589,30 +499,7 @@ static int post_for_long(struct crew_member *m, struct told *told)
 
 TEST(who_is_killed_while_calls_are_posted_is_named)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    uint64_t rng = seed;
-    for (unsigned i = 0; i < 2 * PLACEMENTS; i++) {
-        const unsigned p = i % PLACEMENTS;
-        const int dies = (int)rng_below(&rng, (uint64_t)placements[p].size);
-        struct ranks r = ranks_of(placements[p].size, placements[p].host, p < 2 ? NULL : ls, "killed");
-        char name[32];
-        if (is_alone(&r, dies)) {
-            finish(&r);
-            continue;
-        }
-        r.work = post_for_long;
-        start(&r);
-        await_calls(&r, 1 + (int)rng_below(&rng, 30));
-        sleep_ms((long)rng_below(&rng, 10));
-        kill(r.pid[dies], SIGKILL);
-        await_all(&r);
-        snprintf(name, sizeof name, "rank %d", dies);
-        for (int rank = 0; rank < r.size; rank++)
-            if (rank != dies)
-                expect(&r, rank, SWAGG_ERR_LOST, name);
-        finish(&r);
-    }
-    loop_switch_stop(ls);
+    kill_in_calls(post_for_long, 2);
 }
 
 static int close_before_the_end(struct crew_member *m, struct told *told)
@@ -649,14 +536,18 @@ TEST(who_closes_with_a_call_posted_is_named)
     loop_switch_stop(ls);
 }
 
-static int post_another(struct crew_member *m, struct told *told)
+static int post_and_wait(struct crew_member *m, size_t count)
 {
     static float x[8];
     struct swagg_request *request;
-    (void)told;
-    const int rc =
-        swagg_post_allreduce(m->job, x, x, m->rank == 1 ? 7 : 8, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    const int rc = swagg_post_allreduce(m->job, x, x, count, SWAGG_F32, SWAGG_SUM, NULL, &request);
     return rc < 0 ? rc : swagg_wait(&request);
+}
+
+static int post_another(struct crew_member *m, struct told *told)
+{
+    (void)told;
+    return post_and_wait(m, m->rank == 1 ? 7 : 8);
 }
 
 static int call_another(struct crew_member *m, struct told *told)
@@ -847,11 +738,8 @@ TEST(a_leader_killed_before_the_others_came_is_replaced_by_one)
 
 static int post_little(struct crew_member *m, struct told *told)
 {
-    static float x[8];
-    struct swagg_request *request;
     (void)told;
-    const int rc = swagg_post_allreduce(m->job, x, x, 8, SWAGG_F32, SWAGG_SUM, NULL, &request);
-    return rc < 0 ? rc : swagg_wait(&request);
+    return post_and_wait(m, 8);
 }
 
 /* One after the other, as fast as each rank can: no meeting is taken for the next one, and no call that has

@@ -6,111 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
+#include "flights.h"
 #include "random.h"
 #include "unit.h"
 
-enum { RANKS = 3, THREADS = 3, CALLS = 120, COUNT_MAX = 30000, HOLD = 20 };
-
-/* What every rank does as its call i, drawn from the seed. */
-struct plan {
-    struct tensor tensor;
-    int root;        /* -1: an allreduce */
-    bool blocking;   /* it is not posted */
-    bool vector;     /* in pieces */
-    unsigned thread; /* which makes it */
-};
-
-static struct plan plan_of(unsigned i)
-{
-    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_I32, SWAGG_F64};
-    uint64_t random = seed + 7919 * i;
-    struct plan p = {.tensor = {.type = types[rng_below(&random, 3)],
-                                .count = rng_magnitude(&random, 1, COUNT_MAX),
-                                .seed = seed + i,
-                                .round = true}};
-
-    p.root = rng_below(&random, 4) == 0 ? (int)rng_below(&random, RANKS) : -1;
-    p.blocking = rng_below(&random, 8) == 0;
-    p.vector = p.root < 0 && rng_below(&random, 3) == 0;
-    p.thread = (unsigned)rng_below(&random, THREADS);
-    return p;
-}
-
-/* A call that a thread has in flight. */
-struct flight {
-    struct plan plan;
-    struct swagg_request *request;
-    unsigned char *send, *recv;
-};
-
-static int post(struct swagg_job *job, struct flight *f, const struct swagg_post *how)
-{
-    const struct tensor *t = &f->plan.tensor;
-    const size_t element = swagg_element_size(t->type, SWAGG_SUM), half = t->count / 2;
-    const struct swagg_segment pieces[] = {
-        {f->send, f->recv, half}, {f->send + half * element, f->recv + half * element, t->count - half}};
-
-    if (f->plan.vector)
-        return swagg_post_allreducev(job, pieces, 2, t->type, SWAGG_SUM, how, &f->request);
-    return f->plan.root < 0
-               ? swagg_post_allreduce(job, f->send, f->recv, t->count, t->type, SWAGG_SUM, how, &f->request)
-               : swagg_post_reduce(job, f->send, f->recv, t->count, t->type, SWAGG_SUM, f->plan.root, how,
-                                   &f->request);
-}
-
-static int block(struct swagg_job *job, struct flight *f)
-{
-    const struct tensor *t = &f->plan.tensor;
-
-    return f->plan.root < 0 ? swagg_allreduce(job, f->send, f->recv, t->count, t->type, SWAGG_SUM)
-                            : swagg_reduce(job, f->send, f->recv, t->count, t->type, SWAGG_SUM, f->plan.root);
-}
-
-static void begin(struct flight *f, unsigned i, int rank)
-{
-    f->plan = plan_of(i);
-    f->send = malloc(f->plan.tensor.count * 8 + 1);
-    f->recv = malloc(f->plan.tensor.count * 8 + 1);
-    tensor_fill(&f->plan.tensor, rank, f->send);
-}
-
-static int end(struct flight *f, int rank, int rc)
-{
-    const bool receives = f->plan.root < 0 || f->plan.root == rank;
-
-    if (rc == 0 && receives && !tensor_is_result(&f->plan.tensor, RANKS, f->recv))
-        rc = WRONG_SUM;
-    free(f->send);
-    free(f->recv);
-    return rc;
-}
-
-/* Ends one of the thread's calls in flight, by one of the ways that there are; they move up. */
-static int end_one(struct crew_member *m, struct flight held[], unsigned *n, uint64_t *random)
-{
-    struct swagg_request *requests[HOLD];
-    size_t which = rng_below(random, *n);
-    int rc;
-
-    if (rng_below(random, 3) == 0) {
-        for (unsigned i = 0; i < *n; i++)
-            requests[i] = held[i].request;
-        rc = swagg_wait_any(requests, *n, &which);
-        if (which < *n)
-            held[which].request = requests[which];
-    } else if (rng_below(random, 2) == 0) {
-        rc = swagg_wait(&held[which].request);
-    } else {
-        while ((rc = swagg_test(&held[which].request)) == SWAGG_IN_PROGRESS)
-            sleep_ms(1);
-    }
-    if (held[which].request != NULL)
-        rc = WRONG_SUM;
-    rc = end(&held[which], m->rank, rc);
-    held[which] = held[--*n];
-    return rc;
-}
+enum { RANKS = 3, THREADS = 3, CALLS = 120, COUNT_MAX = 30000 };
 
 /* The threads of a rank take turns, in the order that the plan says. */
 struct turns {
@@ -159,7 +59,7 @@ static int make(struct worker *w, struct flight *f, unsigned i)
     struct crew_member *m = w->turns->m;
     int rc;
 
-    rc = post(m->job, f, NULL);
+    rc = flight_post(m->job, f, NULL);
     note(w, i + 1, rc);
     return rc == 0 && f->plan.blocking ? swagg_wait(&f->request) : rc;
 }
@@ -169,26 +69,27 @@ static void *work_in_turn(void *arg)
     struct worker *w = arg;
     struct crew_member *m = w->turns->m;
     uint64_t random = seed + (uint64_t)m->rank * 31 + w->index;
-    struct flight held[HOLD];
+    struct flight held[FLIGHTS_HELD];
     unsigned n = 0;
     int rc = 0;
 
     for (unsigned i = 0; i < CALLS && rc == 0; i++) {
-        if (plan_of(i).thread != w->index)
+        const struct plan plan = plan_of(i, RANKS, COUNT_MAX);
+        if (plan.random % THREADS != w->index)
             continue;
-        while (rc == 0 && (n == HOLD || (n > 0 && rng_below(&random, 3) == 0)))
-            rc = end_one(m, held, &n, &random);
+        while (rc == 0 && (n == FLIGHTS_HELD || (n > 0 && rng_below(&random, 3) == 0)))
+            rc = flight_end_one(m, held, &n, &random);
         if (rc < 0 || !await_turn(w->turns, i))
             break;
-        begin(&held[n], i, m->rank);
+        flight_begin(&held[n], &plan, m->rank);
         rc = make(w, &held[n], i);
         if (rc < 0 || held[n].plan.blocking)
-            rc = end(&held[n], m->rank, rc);
+            rc = flight_end(&held[n], m, rc);
         else
             n++;
     }
     while (n > 0) {
-        const int last = end_one(m, held, &n, &random);
+        const int last = flight_end_one(m, held, &n, &random);
         rc = rc < 0 ? rc : last;
     }
     note(w, 0, rc);
@@ -246,28 +147,7 @@ TEST(threads_post_in_turn)
 
 static int post_beside_blocking(struct crew_member *m)
 {
-    struct flight held[HOLD];
-    uint64_t random = seed + (uint64_t)m->rank;
-    unsigned n = 0;
-    int rc = 0;
-
-    for (unsigned i = 0; i < CALLS && rc == 0; i++) {
-        while (rc == 0 && (n == HOLD || (n > 0 && rng_below(&random, 3) == 0)))
-            rc = end_one(m, held, &n, &random);
-        if (rc < 0)
-            break;
-        begin(&held[n], i, m->rank);
-        rc = held[n].plan.blocking ? block(m->job, &held[n]) : post(m->job, &held[n], NULL);
-        if (rc < 0 || held[n].plan.blocking)
-            rc = end(&held[n], m->rank, rc);
-        else
-            n++;
-    }
-    while (n > 0) {
-        const int last = end_one(m, held, &n, &random);
-        rc = rc < 0 ? rc : last;
-    }
-    return rc;
+    return flights_beside_blocking(m, CALLS, COUNT_MAX, NULL);
 }
 
 /* The switch is killed and started again while they are in flight. */
