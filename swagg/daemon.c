@@ -212,50 +212,6 @@ static void open_reload(struct daemon *d, struct datapath *dp, const struct daem
     reload_init(&d->reload, cfg->file, cfg->running);
 }
 
-static bool add_port_for_operator(void *reload, const struct config_port *port, char why[REQUEST_TEXT_MAX])
-{
-    struct hearing h;
-    int rc;
-
-    hearing_begin(&h, why);
-    rc = reload_add_port(reload, port);
-    hearing_end(&h);
-    return rc == 0;
-}
-
-static bool delete_port_for_operator(void *reload, const char *name, char why[REQUEST_TEXT_MAX])
-{
-    struct hearing h;
-    int rc;
-
-    hearing_begin(&h, why);
-    rc = reload_delete_port(reload, name);
-    hearing_end(&h);
-    return rc == 0;
-}
-
-static bool add_job_for_operator(void *reload, const struct config_static *job, char why[REQUEST_TEXT_MAX])
-{
-    struct hearing h;
-    int rc;
-
-    hearing_begin(&h, why);
-    rc = reload_add_job(reload, job);
-    hearing_end(&h);
-    return rc == 0;
-}
-
-static bool delete_job_for_operator(void *reload, const char *name, char why[REQUEST_TEXT_MAX])
-{
-    struct hearing h;
-    int rc;
-
-    hearing_begin(&h, why);
-    rc = reload_delete_job(reload, name);
-    hearing_end(&h);
-    return rc == 0;
-}
-
 static struct action_parts changed(struct daemon *d, struct datapath *dp)
 {
     return (struct action_parts){.show = &d->shown,
@@ -265,11 +221,11 @@ static struct action_parts changed(struct daemon *d, struct datapath *dp)
                                  .bridge = dp->bridge,
                                  .rcu = dp->rcu,
                                  .impairing = d->impairing,
-                                 .reloading = {.add_port = add_port_for_operator,
-                                               .delete_port = delete_port_for_operator,
-                                               .add_job = add_job_for_operator,
-                                               .delete_job = delete_job_for_operator,
-                                               .context = &d->reload}};
+                                 .reloading = {.add_port = reload_add_port,
+                                               .delete_port = reload_delete_port,
+                                               .add_job = reload_add_job,
+                                               .delete_job = reload_delete_job,
+                                               .reload = &d->reload}};
 }
 
 static int start_control_thread(pthread_t *thread, void *(*run)(void *), void *argument)

@@ -3,10 +3,7 @@
 #include <string.h>
 
 #include "drive.h"
-#include "monotonic.h"
 #include "own_thread.h"
-
-enum { PROGRESS_US = 500 }; /* between calls of options.progress of a thread that does not drive */
 
 struct wanted {
     struct swagg_request *const *requests;
@@ -74,19 +71,10 @@ static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, 
 static void sleep_until_changed(struct swagg_job *job)
 {
     struct requests *q = &job->requests;
-    const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
     q->waiting++;
-    if (!job->options.progress)
-        pthread_cond_wait(&q->changed, &q->lock);
-    else
-        pthread_cond_clockwait(&q->changed, &q->lock, CLOCK_MONOTONIC, &at);
+    own_thread_wait(&q->changed, &q->lock, job->options.progress);
     q->waiting--;
-    if (!job->options.progress)
-        return;
-    pthread_mutex_unlock(&q->lock);
-    job->options.progress(job->options.progress_ctx);
-    pthread_mutex_lock(&q->lock);
+    own_thread_progress(&q->lock, job->options.progress, job->options.progress_ctx);
 }
 
 size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[], size_t n,

@@ -19,6 +19,24 @@ static void put_port(json_t *ports, const struct config_port *p)
                                            "rx_queues", p->rx_queues, "tx_queues", p->tx_queues));
 }
 
+/* To change what the switch has. What is logged meanwhile as wrong is why it is refused. */
+struct attempt {
+    struct hearing hearing;
+    char why[REQUEST_TEXT_MAX];
+};
+
+static void attempt_begin(struct attempt *a)
+{
+    hearing_begin(&a->hearing, a->why);
+}
+
+static void attempt_end(struct attempt *a, int rc, struct reply *reply)
+{
+    hearing_end(&a->hearing);
+    if (rc < 0)
+        reply_fail(reply, REPLY_REFUSED, "%s", a->why);
+}
+
 /* NULL: nothing is wrong. */
 static const char *wrong_with(const char *key, const json_t *value)
 {
@@ -125,7 +143,7 @@ void port_add(const struct action_parts *parts, const struct request *request, c
 {
     json_t *port = wanted_port(request, reply);
     struct config_port checked;
-    char why[REQUEST_TEXT_MAX];
+    struct attempt a;
     uint32_t vlan;
 
     (void)name;
@@ -136,8 +154,8 @@ void port_add(const struct action_parts *parts, const struct request *request, c
     if (check_switch(parts->common.reload->running, vlan, reply) &&
         check(parts->common.reload->running, port, &checked, reply)) {
         checked.vlan = vlan;
-        if (!parts->reloading.add_port(parts->reloading.context, &checked, why))
-            reply_fail(reply, REPLY_REFUSED, "%s", why);
+        attempt_begin(&a);
+        attempt_end(&a, parts->reloading.add_port(parts->reloading.reload, &checked), reply);
     }
     json_decref(port);
 }
@@ -145,11 +163,11 @@ void port_add(const struct action_parts *parts, const struct request *request, c
 void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
                  struct reply *reply)
 {
-    char why[REQUEST_TEXT_MAX];
+    struct attempt a;
 
     (void)request;
-    if (!parts->reloading.delete_port(parts->reloading.context, name, why))
-        reply_fail(reply, REPLY_REFUSED, "%s", why);
+    attempt_begin(&a);
+    attempt_end(&a, parts->reloading.delete_port(parts->reloading.reload, name), reply);
 }
 
 /* --- static jobs that are added and deleted --- */
@@ -270,26 +288,27 @@ void job_add(const struct action_parts *parts, const struct request *request, co
     json_t *settings = json_object_get(request->body, "settings");
     json_t *item = json_is_object(settings) ? json_deep_copy(settings) : json_object();
     const char *called = request_text(request, "job");
-    char why[REQUEST_TEXT_MAX];
+    struct attempt a;
     struct config_static job;
 
     (void)name;
     json_object_set_new(item, "name", json_string(called == NULL ? "" : called));
     make_whole(item);
-    if (check_job(parts->common.reload->running, item, &job, reply) &&
-        !parts->reloading.add_job(parts->reloading.context, &job, why))
-        reply_fail(reply, REPLY_REFUSED, "%s", why);
+    if (check_job(parts->common.reload->running, item, &job, reply)) {
+        attempt_begin(&a);
+        attempt_end(&a, parts->reloading.add_job(parts->reloading.reload, &job), reply);
+    }
     json_decref(item);
 }
 
 void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
                 struct reply *reply)
 {
-    char why[REQUEST_TEXT_MAX];
+    struct attempt a;
 
     (void)request;
-    if (!parts->reloading.delete_job(parts->reloading.context, name, why))
-        reply_fail(reply, REPLY_REFUSED, "%s", why);
+    attempt_begin(&a);
+    attempt_end(&a, parts->reloading.delete_job(parts->reloading.reload, name), reply);
 }
 
 /* --- impairments of a port --- */

@@ -9,14 +9,16 @@
 #include "operator/common_commands.h"
 #include "show/views.h"
 
-/* Has the switch have a port or a static job more, or less (reload.h). False: it says why not, and nothing
- * has changed. */
+struct reload;
+
+/* Has the switch have a port or a static job more, or less (reload.h): 0, or -errno after logging why not,
+ * and nothing has changed. */
 struct reloading {
-    bool (*add_port)(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX]);
-    bool (*delete_port)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
-    bool (*add_job)(void *context, const struct config_static *job, char why[REQUEST_TEXT_MAX]);
-    bool (*delete_job)(void *context, const char *name, char why[REQUEST_TEXT_MAX]);
-    void *context;
+    int (*add_port)(struct reload *r, const struct config_port *port);
+    int (*delete_port)(struct reload *r, const char *name);
+    int (*add_job)(struct reload *r, const struct config_static *job);
+    int (*delete_job)(struct reload *r, const char *name);
+    struct reload *reload;
 };
 
 /* What is changed; all of it outlives the operators' thread. */

@@ -9,24 +9,22 @@ static struct config running;
 static struct config_port added;
 static unsigned adds;
 
-static bool add_port(void *context, const struct config_port *port, char why[REQUEST_TEXT_MAX])
+static int add_port(struct reload *r, const struct config_port *port)
 {
-    (void)context;
-    (void)why;
+    (void)r;
     added = *port;
     adds++;
-    return true;
+    return 0;
 }
 
 static struct config_static job;
 
-static bool add_job(void *context, const struct config_static *added_job, char why[REQUEST_TEXT_MAX])
+static int add_job(struct reload *r, const struct config_static *added_job)
 {
-    (void)context;
-    (void)why;
+    (void)r;
     job = *added_job;
     adds++;
-    return true;
+    return 0;
 }
 
 static const struct registry_reload reload = {.running = &running};

@@ -1,11 +1,6 @@
 #include "local/turns.h"
 
-#include <time.h>
-
-#include "monotonic.h"
 #include "own_thread.h"
-
-enum { PROGRESS_US = 500 }; /* between calls of progress */
 
 void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx)
 {
@@ -14,27 +9,14 @@ void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx)
     pthread_cond_init(&t->changed, NULL);
 }
 
-/* With the lock. */
-static void sleep_until_changed(struct turns *t, void (*progress)(void *ctx), void *ctx)
-{
-    const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
-    if (!progress) {
-        pthread_cond_wait(&t->changed, &t->lock);
-        return;
-    }
-    pthread_cond_clockwait(&t->changed, &t->lock, CLOCK_MONOTONIC, &at);
-    pthread_mutex_unlock(&t->lock);
-    progress(ctx);
-    pthread_mutex_lock(&t->lock);
-}
-
 void turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx)
 {
     pthread_mutex_lock(&t->lock);
     const uint64_t mine = t->taken++;
-    while (t->over != mine)
-        sleep_until_changed(t, progress, ctx);
+    while (t->over != mine) {
+        own_thread_wait(&t->changed, &t->lock, progress);
+        own_thread_progress(&t->lock, progress, ctx);
+    }
     pthread_mutex_unlock(&t->lock);
 }
 
