@@ -94,16 +94,16 @@ static int switch_barrier(struct bench *b, int count)
 }
 
 static const struct {
-    const char *function;
+    enum offered function; /* that stands for it */
     void (*library)(struct bench *b, int count);
     int (*in_switch)(struct bench *b, int count);
 } kinds[CROSSINGS] = {
-    [CROSSING_ALLREDUCE] = {"MPI_Allreduce", library_allreduce, switch_allreduce},
-    [CROSSING_REDUCE] = {"MPI_Reduce", library_reduce, switch_reduce},
-    [CROSSING_BCAST] = {"MPI_Bcast", library_bcast, switch_bcast},
-    [CROSSING_ALLGATHER] = {"MPI_Allgather", library_allgather, switch_allgather},
-    [CROSSING_REDUCE_SCATTER] = {"MPI_Reduce_scatter", library_reduce_scatter, switch_reduce_scatter},
-    [CROSSING_BARRIER] = {"MPI_Barrier", library_barrier, switch_barrier},
+    [CROSSING_ALLREDUCE] = {OFFERED_Allreduce, library_allreduce, switch_allreduce},
+    [CROSSING_REDUCE] = {OFFERED_Reduce, library_reduce, switch_reduce},
+    [CROSSING_BCAST] = {OFFERED_Bcast, library_bcast, switch_bcast},
+    [CROSSING_ALLGATHER] = {OFFERED_Allgather, library_allgather, switch_allgather},
+    [CROSSING_REDUCE_SCATTER] = {OFFERED_Reduce_scatter, library_reduce_scatter, switch_reduce_scatter},
+    [CROSSING_BARRIER] = {OFFERED_Barrier, library_barrier, switch_barrier},
 };
 
 static void call(struct bench *b, enum crossing kind, enum way way, int count)
@@ -186,7 +186,7 @@ static void note_size(MPI_Comm comm, struct result *r, struct contest contests[C
                    "%s of %zu bytes: %.0f us with " MPI_LIBRARY
                    ", %.0f us through the switch: better by %s, in %u "
                    "rounds",
-                   kinds[kind].function, bytes_of((enum crossing)kind, r->known),
+                   offered_functions[kinds[kind].function], bytes_of((enum crossing)kind, r->known),
                    contest_seconds(c, WAY_LIBRARY) * 1e6, contest_seconds(c, WAY_SWITCH) * 1e6, ways[best],
                    c->rounds);
     }
@@ -267,7 +267,7 @@ static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes,
     for (int kind = r->these.first; kind < r->these.end; kind++) {
         crossover_write(all[kind].ranges, ranges);
         used += snprintf(told + used, sizeof told - (size_t)used, "%s%s %s%s", used ? ", " : "",
-                         kinds[kind].function, used ? "" : "goes to the switch ", ranges);
+                         offered_functions[kinds[kind].function], used ? "" : "goes to the switch ", ranges);
     }
     if (rank == 0)
         report(SWAGG_LOG_INFO,

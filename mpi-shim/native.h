@@ -126,3 +126,6 @@ enum offered {
 #undef NUMBER
         OFFERED_COUNT
 };
+
+/* "MPI_Allreduce", "allreduce" */
+extern const char *const offered_functions[OFFERED_COUNT], *const offered_words[OFFERED_COUNT];

@@ -360,21 +360,20 @@ static int run_barrier(struct task *t, struct swagg_job *job)
     return swagg_barrier(job);
 }
 
+#define FUNCTION(name, ...)    "MPI_" #name,
+#define WORD(name, small, ...) #small,
+const char *const offered_functions[OFFERED_COUNT] = {OFFERED_COLLECTIVES(FUNCTION)};
+const char *const offered_words[OFFERED_COUNT] = {OFFERED_COLLECTIVES(WORD)};
+
 const struct offer offers[OFFERED_COUNT] = {
-    [OFFERED_Allreduce] = {"MPI_Allreduce", "allreduce", CROSSING_ALLREDUCE, false, describe_reduction,
-                           is_wrong_reduction, run_allreduce},
-    [OFFERED_Reduce] = {"MPI_Reduce", "reduce", CROSSING_REDUCE, false, describe_reduction,
-                        is_wrong_reduction, run_reduce},
-    [OFFERED_Bcast] = {"MPI_Bcast", "bcast", CROSSING_BCAST, true, describe_bcast, is_wrong_bcast, run_bcast},
-    [OFFERED_Allgather] = {"MPI_Allgather", "allgather", CROSSING_ALLGATHER, true, describe_allgather,
-                           is_wrong_allgather, run_allgather},
-    [OFFERED_Allgatherv] = {"MPI_Allgatherv", "allgatherv", CROSSING_ALLGATHER, true, describe_allgather,
-                            is_wrong_allgather, run_allgather},
-    [OFFERED_Reduce_scatter] = {"MPI_Reduce_scatter", "reduce_scatter", CROSSING_REDUCE_SCATTER, true,
-                                describe_reduce_scatter, is_wrong_reduce_scatter, run_reduce_scatter},
-    [OFFERED_Reduce_scatter_block] = {"MPI_Reduce_scatter_block", "reduce_scatter_block",
-                                      CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
+    [OFFERED_Allreduce] = {CROSSING_ALLREDUCE, false, describe_reduction, is_wrong_reduction, run_allreduce},
+    [OFFERED_Reduce] = {CROSSING_REDUCE, false, describe_reduction, is_wrong_reduction, run_reduce},
+    [OFFERED_Bcast] = {CROSSING_BCAST, true, describe_bcast, is_wrong_bcast, run_bcast},
+    [OFFERED_Allgather] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, run_allgather},
+    [OFFERED_Allgatherv] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, run_allgather},
+    [OFFERED_Reduce_scatter] = {CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
+                                is_wrong_reduce_scatter, run_reduce_scatter},
+    [OFFERED_Reduce_scatter_block] = {CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
                                       is_wrong_reduce_scatter, run_reduce_scatter},
-    [OFFERED_Barrier] = {"MPI_Barrier", "barrier", CROSSING_BARRIER, false, describe_barrier,
-                         is_wrong_barrier, run_barrier},
+    [OFFERED_Barrier] = {CROSSING_BARRIER, false, describe_barrier, is_wrong_barrier, run_barrier},
 };

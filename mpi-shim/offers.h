@@ -22,8 +22,6 @@ struct task {
 };
 
 struct offer {
-    const char *function; /* "MPI_Allreduce" */
-    const char *word;     /* "allreduce" */
     enum crossing crossing;
     bool is_exchange; /* there only in jobs of which swagg_has_exchanges says so */
 

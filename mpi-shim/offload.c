@@ -105,7 +105,7 @@ int offload_native(const struct collective *c)
 
 static const char *function_of(const struct collective *c)
 {
-    return offers[c->offered].function;
+    return offered_functions[c->offered];
 }
 
 static struct ledger_visit enter(const struct task *t, enum why why)

@@ -188,7 +188,7 @@ static void write_offloaded(FILE *f)
 {
     for (int function = 0; function < OFFERED_COUNT; function++)
         if (offloaded[function] > 0 || function <= OFFERED_Reduce)
-            fprintf(f, "%s%s %" PRIu64, function ? ", " : "", offers[function].word, offloaded[function]);
+            fprintf(f, "%s%s %" PRIu64, function ? ", " : "", offered_words[function], offloaded[function]);
 }
 
 void tell_summary(char *text, size_t size, const char *switch_ip)
