@@ -48,10 +48,20 @@ int unit_main(void)
     return failures == 0 ? 0 : 1;
 }
 
-unsigned unit_cases(unsigned usual)
+static unsigned one_of(void)
 {
     const char *thin = getenv("UNIT_ONE_OF");
-    const unsigned one_of = thin != NULL ? (unsigned)strtoul(thin, NULL, 10) : 1;
+    const unsigned n = thin != NULL ? (unsigned)strtoul(thin, NULL, 10) : 1;
 
-    return one_of <= 1 ? usual : (usual + one_of - 1) / one_of;
+    return n > 1 ? n : 1;
+}
+
+unsigned unit_cases(unsigned usual)
+{
+    return (usual + one_of() - 1) / one_of();
+}
+
+bool unit_tries(unsigned nth)
+{
+    return nth % one_of() == 0;
 }

@@ -5,6 +5,7 @@
 #define SWAGG_TESTS_UNIT_H
 
 #include <CUnit/CUnit.h>
+#include <stdbool.h>
 
 /* Defines test_<name>(), which the program then runs. */
 #define TEST(name)                                                                                           \
@@ -33,5 +34,8 @@ int unit_main(void);
 /* Of so many random cases, those that are tried: all, or one of UNIT_ONE_OF in the environment, where each
  * takes many times as long (an emulator). */
 unsigned unit_cases(unsigned usual);
+
+/* The same of cases that are counted from 0: whether this is one that is tried. */
+bool unit_tries(unsigned nth);
 
 #endif
