@@ -25,6 +25,7 @@ mpich)
     shim=(-x "LD_PRELOAD=$MPICH_SHIM") of_library=$PROGRAMS/mpich library=MPICH front="preload for MPICH"
     # Where ranks of one host reduce in place to another root than 0, MPICH 4.0.2 is wrong by itself.
     export MPIR_CVAR_DEVICE_COLLECTIVES=none
+    export MPIR_CVAR_POLLS_BEFORE_YIELD=1 # four ranks wait by polling, on two CPUs
     ;;
 esac
 
@@ -132,9 +133,11 @@ reductions)
     says "offloaded 542 calls, .*; by Open MPI 1190 calls"
     ;;
 matrix)
-    # What Open MPI itself gives, and all of it from the switch. One case of 16, unless told otherwise. Without Open MPI's
-    # AVX operations, which limit some sums of 8 and 16 bits instead of wrapping around.
-    export MATRIX_ONE_OF=${MATRIX_ONE_OF:-16} OMPI_MCA_op=^avx
+    # What Open MPI itself gives, and all of it from the switch. One case of 16, unless told otherwise; of MPICH, whose ranks poll while
+    # they wait, one of 32. Without Open MPI's AVX operations, which limit some sums of 8 and 16 bits instead of wrapping around.
+    few=16
+    [ "$as" != mpich ] || few=32
+    export MATRIX_ONE_OF=${MATRIX_ONE_OF:-$few} OMPI_MCA_op=^avx
     for mode in ordered arrival; do
         run_shim "$on" SWAGG_MIN_BYTES=0 SWAGG_MTU=1500 SWAGG_MODE=$mode matrix || fail "failed in mode $mode"
         says '^matrix: rank [0-3]: [1-9][0-9]* cases, .* 0 wrong$' 4
@@ -171,10 +174,10 @@ atp)
     done
     run_shim SWAGG_SERVER="$SWITCH_IP" SWAGG_PROTOCOL=atp reductions || fail "failed with a server alone"
     says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
-    run_shim SWAGG_SERVER="$SWITCH_IP,127.0.0.1" SWAGG_ANSWER_TIMEOUT_MS=3000 SWAGG_PROTOCOL=atp reductions || fail "failed where a server is missing"
+    run_shim SWAGG_SERVER="$SWITCH_IP,127.0.0.1" SWAGG_ANSWER_TIMEOUT_MS=3000 SWAGG_PROTOCOL=atp progress || fail "failed where a server is missing"
     says "127\\.0\\.0\\.1 is there, but no swagg .*\\(SWAGG_SERVER=${SWITCH_IP//./\\.},127\\.0\\.0\\.1\\)"
-    run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 reductions || fail "failed where there is room"
-    says "offloaded 542 calls"
+    run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 progress || fail "failed where there is room"
+    says "offloaded 3 calls"
     # Where there is no room, and several servers share the job: two switches are as good as any.
     full="SWAGG_SWITCH=$FULL_SWITCH_IP"
     run_shim "$full" SWAGG_PROTOCOL=auto SWAGG_SERVER="$SWITCH_IP,$FULL_SWITCH_IP" SWAGG_LOG=info reductions || fail "failed where there is no room"
@@ -184,7 +187,7 @@ atp)
     run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with a CRC32C"
     says '^reductions: [1-9][0-9]* checks, 0 wrong$'
     says "offloaded 542 calls"
-    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_REDUCE=buffered reductions || fail "failed with two settings that exclude each other"
+    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_REDUCE=buffered progress || fail "failed with two settings that exclude each other"
     says "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL exclude each other"
     says "offloaded 0 calls"
     ;;
