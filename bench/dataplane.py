@@ -6,7 +6,7 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = rooms.SWITCH  # rooms.py
+MEASURES = (*rooms.SWITCH, "bench/lcore.c", "bench/prepared.c")  # rooms.py
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
@@ -33,10 +33,24 @@ A capture of the same job in a loop, read from memory by `net_pcap`, which copie
 send: what a frame costs where the device does next to nothing. The difference is what aggregation itself takes.
 """
 
+OVER_NOTHING = """
+One lcore of the daemon, in a program of its own (`bench-lcore`), over a device that moves data for nothing: it hands out frames
+that lie prepared in memory, and takes back what is sent. What a driver cannot do without is there: buffers are taken from the pool
+for those that came in, and sent ones are freed a ring later. The bound is measured in turns with it: the time that macswap takes
+over the same device (a loop that does what testpmd does to a frame), and that of a bare loop which reads a payload, adds it to a sum
+and writes that. Cold: before each pass of 2048 frames all buffers and slots are put out of every cache, so payloads, sums and
+headers come from memory. Warm: 128 frames, written just before. Checksums are compared by the device, as NICs do it, or by the
+switch, over the whole payload. A job of 8 workers, float32, on arrival; each chunk's contributions are as far apart as there are
+frames in a pass. Times are the thread's own. Gbit/s are those of the frames on the wire, without preambles and gaps.
+"""
+
 # Of the forwarding that is its peer: what swagg does, its name, the peer's.
 AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
 AIMED = {"192": (192, ">= 0.80"), "1076": (1076, ">= 0.90"), "1516": (1516, ">= 0.90"), "9000": (9018, ">= 0.90")}
+BOUND = (192, 1516, 9018)  # sizes of frames
 FIGURES = (
+    *(Figure(f"lcore_vs_bound_{size}", f"Over a device that moves data for nothing, all of it cold, the bound is {{:.2f}} of what one lcore takes for a frame of {size} bytes.", ">= 0.80")
+      for size in BOUND),
     *(Figure(f"agg_vs_forward_{name}", f"One lcore aggregates {{:.1%}} of the frames of {size} bytes that testpmd forwards.", aim)
       for name, (size, aim) in AIMED.items()),
     Figure("bridge_vs_forward_64", "One lcore switches {:.1%} of the frames of 64 bytes that testpmd forwards.", ">= 0.80"),
@@ -72,6 +86,12 @@ def replayed(rows, size):
     return {"size": size, "mpps": ours, "forwarded_mpps": theirs, "extra_ns": [1e3 / a - 1e3 / b for a, b in zip(ours, theirs)]}
 
 
+def over_nothing(rows, size, memory, checksums):
+    found = rows["lcore", f"{size},{memory},{checksums}"]
+    return {"size": size, "memory": memory, "checksums": checksums, "kernels": found[0]["kernels"],
+            **{name: [row[name] for row in found] for name in ("lcore_ns", "macswap_ns", "loop_ns", "vs_bound")}}
+
+
 def measured_rows(directory):
     return {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
 
@@ -85,6 +105,7 @@ def ways(directory):
 
     return {**{f"{name}_{size}": partial(shares, rows, *pair, size) for size in sorted(sizes)
                for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))},
+            **{f"lcore_vs_bound_{size}": lambda size=size: over_nothing(rows, size, "cold", "device")["vs_bound"] for size in BOUND},
             **{f"agg_vs_forward_{name}": partial(shares, rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()},
             "rate_n8_vs_n2": by_workers}
 
@@ -95,12 +116,14 @@ def collect(directory):
     sizes["replayed"] = sorted(set(sizes["replayed"]))
     return {
         "measured": records.measured(len(rows["swagg", "aggregated,1076"]), MEASURES), "figures": found(ways(directory)),
+        "over_nothing": [over_nothing(rows, size, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")
+                         for size in BOUND],
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
         "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
         "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],
         "open_loop": [offered(rows, load) for load in (50, 90, 0)],
         "replayed": [replayed(rows, size) for size in sizes["replayed"]],
-        "checked": sum(row.get("checked", 0) for (device, _), group in rows.items() for row in group if device == "swagg")}
+        "checked": sum(row.get("checked", 0) for (device, _), group in rows.items() for row in group if device in ("swagg", "lcore"))}
 
 
 def median(stored, digits=2):
@@ -136,6 +159,13 @@ def replay_table(data):
     return table(("frame", "aggregated, Mpps", "forwarded, Mpps", "difference, ns a frame (extremes)"), rows)
 
 
+def nothing_table(data):
+    rows = [(f"{row['memory']}, checksums by the {row['checksums']}", row["size"], median(row["lcore_ns"], 0),
+             f"{8 * row['size'] / Sample(row['lcore_ns']).median:.0f}", median(row["macswap_ns"], 0), median(row["loop_ns"], 0),
+             Sample(row["vs_bound"]).spread(2)) for row in data["over_nothing"]]
+    return table(("memory", "frame", "one lcore, ns a frame", "Gbit/s", "macswap, ns", "bare loop, ns", "bound by lcore (extremes)"), rows)
+
+
 def answer(data):
     aggregated, switched = ([Sample(row["share"]).median * 100 for row in data[what]] for what in ("aggregated", "switched"))
     return (f"On one lcore over memif, aggregation handles {min(aggregated):.0f} to {max(aggregated):.0f}% of the frames that testpmd "
@@ -143,8 +173,9 @@ def answer(data):
 
 
 def pages(data):
+    nothing = ["## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data)] if "over_nothing" in data else []
     return {"dataplane": "\n\n".join([
-        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), "## By size of the frames",
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, "## By size of the frames",
         size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), "## Open loop",
         OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
         READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}

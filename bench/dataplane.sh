@@ -21,6 +21,7 @@ if [ -n "${3:-}" ]; then
     seconds=0.3
 fi
 replayed=(192 1076 1516 9018)
+free=(192 1516 9018)
 loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
 NET_NAME=dataplane # for what is said before net_begin
@@ -125,9 +126,23 @@ END
     printf '  run %s: %-28s %s\n' "$run" "$2" "$(cat "$records/$run,$2.json")"
 }
 
+# One lcore and what bounds it, over a device that moves data for nothing.
+over_nothing() { # SIZE cold|warm device|switch
+    local record="lcore,$1,$2,$3"
+    "$NET_BUILD/bench/bench-lcore" "$1" "$2" "$3" -- --lcores "0@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
+        --log-level=error >"$records/$run,$record.json" || fail "the lcore was not measured"
+    printf '  run %s: %-28s %s\n' "$run" "$record" "$(cat "$records/$run,$record.json")"
+}
+
 net_begin dataplane
 take_hugepages
 for ((run = 1; run <= runs; run++)); do
+    for size in "${free[@]}"; do
+        for memory in cold warm; do
+            over_nothing "$size" "$memory" device
+            over_nothing "$size" "$memory" switch
+        done
+    done
     for size in "${sizes[@]}"; do
         aggregate aggregated 1 "$size" 8
         return_frames returned 1 "$size"

@@ -86,8 +86,8 @@ ROOMS = {
     "traffic/samples": [*CORE, "lib/kernels", "lib/command_line", "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/command_line", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/command_line", "lib/version", "traffic"],
-    # of the tests, the table of MPI's element types
-    "bench": [*CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
+    # of the daemon, an lcore on a device of the benchmark's; of the tests, the table of MPI's element types
+    "bench": ["swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
     # of the tests, their support: random numbers, memory, carrying out verdicts, the paper's switch
     "sim": [*CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "sim/curves", "sim/hosts", "sim/scale", "tests"],
     "sim/curves": ["lib/core/atp", "lib/version", "sim", "tests"],

@@ -3,6 +3,7 @@
 become data, a page and a plot. results.py TEMPORARY_DIRECTORY"""
 import contextlib
 import io
+import itertools
 import json
 import math
 import os
@@ -85,6 +86,9 @@ def dataplane_records(directory):
                     {"elements": 9, "answers_pps": rate, "idle": 0.5, "offered_pps": 1e6, "sent_pps": 1e6, "lost": 0, "answers": 9,
                      "checked": 1})
             put(directory, f"{run},{device},replayed,192.json", {"received_pps": rate})
+        for size, memory, checksums in itertools.product(dataplane.BOUND, ("cold", "warm"), ("device", "switch")):
+            put(directory, f"{run},lcore,{size},{memory},{checksums}.json",
+                {"kernels": "avx2", "lcore_ns": 200, "macswap_ns": 40, "loop_ns": 80, "vs_bound": 0.6, "checked": 1})
 
 
 def placement_records(directory):

@@ -1,0 +1,496 @@
+/* What one lcore of the daemon takes for a frame where the device moves data for nothing (prepared.h), beside
+ * a bound measured in the same run: the time that macswap takes over the same device, and that of a bare loop
+ * which reads a payload, adds it to a sum and writes that.
+ *
+ *     bench-lcore FRAME cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]
+ *
+ * FRAME: bytes on the wire, the FCS included. Cold: before each pass all buffers and all slots are put out of
+ * every cache, so that payloads, sums and headers come from memory, as with a NIC that knows no DDIO. Warm:
+ * as many frames as fit the second-level cache, written just before, as with one that has. device: checksums
+ * are compared by the device, as NICs do it; switch: by the switch.
+ *
+ * A job of 8 workers that send float32, to be added on arrival. Each worker is an eighth of the slots behind
+ * the one before, so that a chunk's contributions are as far apart as there are frames in a pass, and as many
+ * chunks are begun as completed in every burst. The three take turns, pass by pass; times are the thread's
+ * own, so that other programs take nothing from them. Of the answers that the device still has, each is
+ * compared after every pass. One JSON object to stdout, ns a frame; `vs_bound` is the median of the rounds'.
+ *
+ * Under callgrind, time_lcore is the function to count in. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_malloc.h>
+
+#include "aggregate/jobs.h"
+#include "kernels_chosen.h"
+#include "lcore/lcore.h"
+#include "prepared.h"
+#include "switchml/protocol.h"
+#include "switchml/terms.h"
+#include "timing.h"
+
+enum {
+    WORKERS = 8,
+    SLOTS_COLD = 2048,
+    SLOTS_WARM = 128,
+    ROUNDS = 31,
+    ROUNDS_MOST = 1000,
+    FCS = 4,
+    SENDER_PORT = 40000,
+    SPARE_BUFFERS = 2048,
+    CACHED_BUFFERS = 256, /* as the daemon has it */
+    STATIONS = 64,
+    VALUES = 8, /* the elements repeat */
+};
+
+static_assert((int)SLOTS_COLD <= (int)PREPARED_MOST, "a pass has a frame a slot");
+
+static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
+
+struct scene {
+    unsigned asked; /* bytes of the frame on the wire; its elements are whole ones, so it may be shorter */
+    unsigned frame_bytes, chunk_bytes, slots;
+    bool cold, compares;
+    uint8_t number;   /* the job's */
+    uint32_t pass;    /* of the workers */
+    uint8_t *payload; /* of a frame */
+    float *sums;      /* of the bare loop, a chunk a frame, in whole lines */
+    size_t sum_floats;
+    struct frame_header header[WORKERS];
+    struct rte_mempool *mbufs;
+    struct port port;
+    struct prepared device;
+    struct jobs jobs;
+    struct classifier classifier;
+    struct shards shards;
+    struct sighting claim;
+    struct loops loops;
+    struct inbox inbox;
+    void *bridge;
+    bool stop;
+    struct lcore lcore;
+};
+
+static _Noreturn void fail(const char *what)
+{
+    fprintf(stderr, "bench-lcore: %s\n", what);
+    exit(1);
+}
+
+static void *take(size_t bytes)
+{
+    void *memory = rte_zmalloc("bench", bytes, RTE_CACHE_LINE_SIZE);
+
+    if (memory == NULL)
+        fail("no memory");
+    return memory;
+}
+
+/* --- frames --- */
+
+static struct jobs_member member(unsigned rank)
+{
+    return (struct jobs_member){.mac = {{2, 0, 0, 0, 1, (uint8_t)rank}},
+                                .ip = rte_cpu_to_be_32(0x0A000001 + rank),
+                                .udp_port = RTE_BE16(SENDER_PORT)};
+}
+
+static void prepare_headers(struct scene *s)
+{
+    const struct frame_end to = {.mac = us.mac, .ip = us.ip, .port = RTE_BE16(SML_PORT_FIRST)};
+
+    for (unsigned rank = 0; rank < WORKERS; rank++) {
+        const struct jobs_member m = member(rank);
+        const struct frame_end from = {.mac = m.mac, .ip = m.ip, .port = m.udp_port};
+
+        frame_header_init(&s->header[rank], &from, &to);
+    }
+}
+
+static float element(unsigned rank, unsigned i)
+{
+    return (float)((rank + 1) * (i % VALUES + 1));
+}
+
+static void write_frame(struct scene *s, struct rte_mbuf *m, unsigned rank, uint32_t tag)
+{
+    const struct sml_packet p = {.kind = SML_DATA,
+                                 .size_code = SML_SIZE_AGREED,
+                                 .job = s->number,
+                                 .tag = tag,
+                                 .slot = sml_tag_slot(tag, s->slots),
+                                 .ver = sml_tag_ver(tag, s->slots),
+                                 .e0 = agg_code(AGG_F32, AGG_SUM),
+                                 .e1 = SML_FLAG_WANT};
+    struct frame_payload body;
+
+    sml_build_header(s->payload, &p);
+    for (unsigned i = 0; i < s->chunk_bytes / sizeof(float); i++) {
+        const float value = element(rank, i);
+
+        memcpy(s->payload + SML_HEADER_BYTES + i * sizeof(value), &value, sizeof(value));
+    }
+    body = frame_payload(s->payload, SML_HEADER_BYTES + s->chunk_bytes, s->jobs.kernels->ones_sum);
+    frame_write(rte_pktmbuf_append(m, (uint16_t)s->frame_bytes), &s->header[rank], RTE_BE16(SENDER_PORT),
+                &body);
+    if (s->compares)
+        m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+}
+
+/* Fills the device with the workers' next frames, or those of their last pass once more. */
+static void prepare(struct scene *s, uint32_t pass)
+{
+    const uint32_t behind = s->slots / WORKERS; /* chunks; as many steps are in a pass */
+    const unsigned begun = RTE_MIN(pass + 1, (uint32_t)WORKERS);
+    struct rte_mbuf **m = prepared_refill(&s->device, behind * begun);
+
+    if (m == NULL)
+        fail("too few buffers");
+    for (uint32_t step = 0; step < behind; step++)
+        for (unsigned rank = 0; rank < begun; rank++)
+            write_frame(s, *m++, rank, (pass - rank) * behind + step);
+}
+
+/* Whether it is the sum that a worker is to get, whichever. Its payload lies in the second segment, or behind
+ * the headers. */
+static bool is_right(const struct scene *s, const struct rte_mbuf *m)
+{
+    const uint8_t *payload = m->nb_segs == 2
+                                 ? rte_pktmbuf_mtod(m->next, const uint8_t *)
+                                 : rte_pktmbuf_mtod_offset(m, const uint8_t *, FRAME_HEADER_BYTES);
+    struct sml_packet p;
+
+    if (m->pkt_len != s->frame_bytes || sml_parse(&p, payload, SML_HEADER_BYTES + s->chunk_bytes) != SML_OK)
+        return false;
+    for (unsigned i = 0; i < s->chunk_bytes / sizeof(float); i++) {
+        float sum = 0, value;
+
+        for (unsigned rank = 0; rank < WORKERS; rank++)
+            sum += element(rank, i % VALUES);
+        memcpy(&value, p.body + i * sizeof(value), sizeof(value));
+        if (value != sum)
+            return false;
+    }
+    return true;
+}
+
+/* Returns how many answers it has compared. */
+static unsigned check(const struct scene *s)
+{
+    const unsigned n = RTE_MIN(s->slots, (unsigned)PREPARED_SENT); /* sent in the last pass */
+
+    for (unsigned i = 1; i <= n; i++)
+        if (!is_right(s, s->device.sent[(s->device.sends - i) & (PREPARED_SENT - 1)]))
+            fail("a wrong sum");
+    return n;
+}
+
+/* --- what is cold --- */
+
+static void put_out(const void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += RTE_CACHE_LINE_SIZE) {
+        const char *line = (const char *)memory + at;
+#if defined(__x86_64__)
+        __builtin_ia32_clflush(line);
+#else
+        __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
+#endif
+    }
+}
+
+static void put_out_buffers(struct rte_mempool *mbufs, void *unused, struct rte_mempool_memhdr *memory,
+                            unsigned index)
+{
+    (void)mbufs;
+    (void)unused;
+    (void)index;
+    put_out(memory->addr, memory->len);
+}
+
+static void cool(struct scene *s)
+{
+    const struct switch_job *job = jobs_find(&s->jobs, AGG_PROTOCOL_SWITCHML, s->number);
+
+    if (!s->cold)
+        return;
+    rte_mempool_mem_iter(s->mbufs, put_out_buffers, NULL);
+    put_out(job->common.pool, job->bytes);
+    put_out(s->sums, s->slots * s->sum_floats * sizeof(float));
+    rte_mb();
+}
+
+/* --- what takes turns; each returns ns a frame --- */
+
+static double own_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+NOT_INLINED static double time_lcore(struct scene *s)
+{
+    const double start = own_ns();
+
+    while (lcore_round(&s->lcore, rte_rdtsc()) > 0) {
+    }
+    return (own_ns() - start) / s->device.filled;
+}
+
+/* As testpmd does: the addresses in place, and what the frame asks of the device that sends it. */
+NOT_INLINED static double time_macswap(struct scene *s)
+{
+    const struct port *port = &s->port;
+    struct rte_mbuf *frames[RECEIVE_BURST];
+    const double start = own_ns();
+    uint16_t n;
+
+    while ((n = port->device->receive(port, 0, frames, RECEIVE_BURST)) > 0) {
+        for (unsigned i = 0; i < n; i++)
+            rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
+        for (unsigned i = 0; i < n; i++) {
+            struct net_ethernet *eth = rte_pktmbuf_mtod(frames[i], struct net_ethernet *);
+            const struct net_mac to = eth->dst_addr;
+
+            eth->dst_addr = eth->src_addr;
+            eth->src_addr = to;
+            frames[i]->ol_flags = 0;
+            frames[i]->tx_offload = 0;
+        }
+        port->device->send(port, 0, frames, n);
+    }
+    return (own_ns() - start) / s->device.filled;
+}
+
+__attribute__((target_clones("avx512f", "avx2", "default"))) static void add(float *sum, const float *payload,
+                                                                             size_t floats)
+{
+    for (size_t i = 0; i < floats; i++)
+        sum[i] += payload[i];
+}
+
+NOT_INLINED static double time_loop(struct scene *s)
+{
+    static const float *at[PREPARED_MOST];
+    const unsigned n = s->device.filled;
+    double start;
+
+    for (unsigned i = 0; i < n; i++)
+        at[i] =
+            rte_pktmbuf_mtod_offset(s->device.ready[i], const float *, FRAME_HEADER_BYTES + SML_HEADER_BYTES);
+    cool(s);
+    start = own_ns();
+    for (unsigned i = 0; i < n; i++)
+        add(s->sums + i * s->sum_floats, at[i], s->chunk_bytes / sizeof(float));
+    return (own_ns() - start) / n;
+}
+
+/* --- the switch --- */
+
+static void open_job(struct scene *s)
+{
+    static struct jobs_plan plan; /* large */
+    const struct sml_terms terms = {.format = XFER_FORMAT_TYPED,
+                                    .mode = XFER_ON_ARRIVAL,
+                                    .slots = (uint16_t)s->slots,
+                                    .chunk_bytes = (uint16_t)s->chunk_bytes};
+    char text[AGG_TEXT_MAX];
+
+    s->jobs = (struct jobs){.rcu = s->lcore.rcu,
+                            .kernels = kernels_or_exit(),
+                            .delays = true, /* as the daemon does by default */
+                            .bytes_max = SIZE_MAX,
+                            .frames_max = 4 * s->slots};
+    plan = (struct jobs_plan){
+        .protocol = &sml_protocol, .as_it_is = true, .size = WORKERS, .tenant = -1, .name = "bench"};
+    sml_terms_build(&plan.terms, &terms);
+    for (unsigned rank = 0; rank < WORKERS; rank++)
+        plan.member[rank] = member(rank);
+    if (jobs_open(&s->jobs, &plan, &us, &s->number, text) < 0)
+        fail(text);
+}
+
+static void classify(struct scene *s)
+{
+    static struct classifier_table t; /* large */
+    const struct classifier_rule data = {
+        .taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML, .key = sml_protocol.shard_key};
+
+    t = (struct classifier_table){.mac = us.mac, .ip = us.ip};
+    s->classifier.rcu = s->lcore.rcu;
+    if (!classifier_add_own(&t, SML_PORT_FIRST, SML_PORT_LAST, &data) ||
+        classifier_publish(&s->classifier, &t) < 0)
+        fail("no table of rules");
+}
+
+/* As datapath_lcores.c does it. */
+static void wire(struct scene *s)
+{
+    struct lcore *lc = &s->lcore;
+
+    s->shards = (struct shards){.n = 1, .owned = {1}};
+    s->loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
+    lc->pace = (struct lcore_pace){.cycles_per_ms = rte_get_tsc_hz() / 1000, .stall = UINT64_MAX};
+    lc->send = (struct send){.port = &s->port,
+                             .ports = 1,
+                             .counters = &lc->counters,
+                             .mbufs = s->mbufs,
+                             .own = 1,
+                             .for_others = 0};
+    lc->host = (struct host){.mac = us.mac,
+                             .ip = us.ip,
+                             .mbufs = s->mbufs,
+                             .ones_sum = s->jobs.kernels->ones_sum,
+                             .send = &lc->send,
+                             .counters = &lc->counters};
+    lc->engine =
+        (struct engine){.shards = &s->shards,
+                        .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol,
+                                                          .jobs = &s->jobs.running[AGG_PROTOCOL_SWITCHML]},
+                        .counters = &lc->counters,
+                        .jobs_running = &s->jobs.count,
+                        .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
+                        .egress = {.bridge = s->bridge,
+                                   .send = &lc->send,
+                                   .counters = &lc->counters,
+                                   .mbufs = s->mbufs,
+                                   .ones_sum = s->jobs.kernels->ones_sum,
+                                   .multi_segment = true},
+                        .strangers = {.boot_id = 77, .data_ports = 1}};
+    fair_init(&lc->engine.fair);
+    strangers_init(&lc->engine.strangers, 1);
+    lc->receive = (struct receive){.port = &s->port,
+                                   .mbufs = s->mbufs,
+                                   .classifier = &s->classifier,
+                                   .bridge = s->bridge,
+                                   .claim = &s->claim,
+                                   .loops = &s->loops,
+                                   .host = &lc->host,
+                                   .engine = &lc->engine,
+                                   .to_control = &s->inbox,
+                                   .send = &lc->send,
+                                   .counters = &lc->counters,
+                                   .queues = 1};
+    ctl_intake_rules_init(&s->inbox.rules, WORKERS, 1);
+    ctl_intake_init(&lc->receive.intake, &s->inbox.rules);
+}
+
+static void open_scene(struct scene *s)
+{
+    const unsigned room = RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(s->frame_bytes, 1024u);
+    const size_t rcu = rte_rcu_qsbr_get_memsize(1);
+
+    s->lcore.rcu = take(rcu);
+    s->bridge = take(bridge_footprint(STATIONS));
+    bridge_init(s->bridge, STATIONS, 1);
+    s->payload = take(SML_HEADER_BYTES + s->chunk_bytes);
+    s->sum_floats = RTE_ALIGN_CEIL(s->chunk_bytes, RTE_CACHE_LINE_SIZE) / sizeof(float);
+    s->sums = take(s->slots * s->sum_floats * sizeof(float));
+    s->mbufs = rte_pktmbuf_pool_create("mbufs", 4 * s->slots + SPARE_BUFFERS + PREPARED_SENT, CACHED_BUFFERS,
+                                       0, (uint16_t)room, SOCKET_ID_ANY);
+    if (s->mbufs == NULL || rte_rcu_qsbr_init(s->lcore.rcu, 1) != 0)
+        fail("no memory for buffers");
+    prepared_open(&s->port, &s->device, s->mbufs, (uint16_t)(s->frame_bytes + sizeof(struct net_tag)),
+                  s->compares);
+    open_job(s);
+    prepare_headers(s);
+    classify(s);
+    wire(s);
+}
+
+static void close_scene(struct scene *s)
+{
+    jobs_free(&s->jobs);
+    classifier_free(&s->classifier);
+    prepared_close(&s->device);
+    if (rte_mempool_in_use_count(s->mbufs) != 0)
+        fail("buffers are lost");
+}
+
+/* --- the measurement --- */
+
+static double lcore_pass(struct scene *s)
+{
+    double ns;
+
+    prepare(s, s->pass++);
+    cool(s);
+    ns = time_lcore(s);
+    if (s->lcore.counters.event[EVENT_GRADIENTS] == 0 || s->device.received != s->device.filled)
+        fail("the lcore has not handled the frames");
+    return ns;
+}
+
+static void measure(struct scene *s, unsigned rounds)
+{
+    static double lcore[ROUNDS_MOST], macswap[ROUNDS_MOST], loop[ROUNDS_MOST], vs_bound[ROUNDS_MOST];
+    unsigned checked = 0;
+
+    for (unsigned i = 0; i < 2 * WORKERS; i++)
+        lcore_pass(s);
+    for (unsigned i = 0; i < rounds; i++) {
+        lcore[i] = lcore_pass(s);
+        checked += check(s);
+        prepare(s, s->pass);
+        loop[i] = time_loop(s);
+        cool(s);
+        macswap[i] = time_macswap(s);
+        vs_bound[i] = (macswap[i] + loop[i]) / lcore[i];
+    }
+    printf("{\"frame\": %u, \"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"lcore_ns\": %.1f, "
+           "\"macswap_ns\": %.1f, \"loop_ns\": %.1f, \"vs_bound\": %.4f}\n",
+           s->asked, rounds, checked, s->jobs.kernels->name, median(lcore, rounds), median(macswap, rounds),
+           median(loop, rounds), median(vs_bound, rounds));
+}
+
+static void usage(void)
+{
+    fprintf(stderr, "usage: bench-lcore FRAME cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]\n");
+    exit(2);
+}
+
+/* One of two words. */
+static bool is_first(const char *word, const char *first, const char *second)
+{
+    if (strcmp(word, first) != 0 && strcmp(word, second) != 0)
+        usage();
+    return strcmp(word, first) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    static struct scene s;
+    static char *ordinary[] = {"bench-lcore", "--no-huge",         "--no-shconf", "--no-telemetry",
+                               "--no-pci",    "--log-level=error", "-m",          "512"};
+    int given = 0;
+    unsigned rounds = ROUNDS;
+
+    while (given < argc && strcmp(argv[given], "--") != 0)
+        given++;
+    if (given < 4 || given > 5)
+        usage();
+    s.asked = (unsigned)strtoul(argv[1], NULL, 10);
+    s.cold = is_first(argv[2], "cold", "warm");
+    s.compares = is_first(argv[3], "device", "switch");
+    if (given == 5)
+        rounds = (unsigned)strtoul(argv[4], NULL, 10);
+    if (rounds == 0 || rounds > ROUNDS_MOST || s.asked < 64 || s.asked > 9018)
+        usage();
+    s.slots = s.cold ? SLOTS_COLD : SLOTS_WARM;
+    s.chunk_bytes = (s.asked - FCS - FRAME_HEADER_BYTES - SML_HEADER_BYTES) / sizeof(float) * sizeof(float);
+    s.frame_bytes = FRAME_HEADER_BYTES + SML_HEADER_BYTES + s.chunk_bytes;
+    if ((given < argc ? rte_eal_init(argc - given, argv + given)
+                      : rte_eal_init(RTE_DIM(ordinary), ordinary)) < 0)
+        fail("EAL does not start");
+    open_scene(&s);
+    measure(&s, rounds);
+    close_scene(&s);
+    return 0;
+}
