@@ -1,10 +1,13 @@
 #!/usr/bin/python3
-"""Trains a network that reads digits, with DistributedDataParallel: train.py --backend swagg|gloo [--epochs N] [--model FILE].
+"""Trains a network that reads digits, with DistributedDataParallel: train.py --backend swagg|gloo [--epochs N] [--checkpoint FILE].
 
-For torchrun, or any launcher that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. With swagg, SWAGG_SWITCH is the switch's address."""
+For torchrun, or any launcher that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT. With swagg, SWAGG_SWITCH is the switch's address. A run
+that is started again, by torchrun's --max-restarts or by hand, goes on behind the last epoch of which its rank 0 finds the checkpoint."""
 import argparse
 import csv
 import gzip
+import hashlib
+import os
 import sys
 import time
 from pathlib import Path
@@ -41,13 +44,37 @@ def bar(part, width=20):
         sys.stderr.flush()
 
 
+def save(path, model, optimizer, epoch):
+    """Whoever dies meanwhile leaves the last one."""
+    part = path.with_suffix(".part")
+    torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": epoch}, part)
+    os.replace(part, path)
+
+
+def load(path, model, optimizer):
+    """The epochs that are behind them. Rank 0 alone need have the file."""
+    found = [torch.load(path) if path and dist.get_rank() == 0 and path.exists() else None]
+    dist.broadcast_object_list(found)
+    if found[0] is None:
+        return 0
+    model.load_state_dict(found[0]["model"])
+    optimizer.load_state_dict(found[0]["optimizer"])
+    return found[0]["epoch"]
+
+
+def digest(model):
+    """Of all its bits."""
+    return hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()[:16]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
     parser.add_argument("--backend", choices=("swagg", "gloo"), default="swagg")
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--batch", type=int, default=32, help="images of each rank in a step")
     parser.add_argument("--data", type=Path, default=DIGITS)
-    parser.add_argument("--model", type=Path, help="where rank 0 puts the trained network")
+    parser.add_argument("--checkpoint", type=Path, help="where rank 0 puts network and optimizer after each epoch")
+    parser.add_argument("--log", type=Path, help="where rank 0 puts a line for each epoch: seconds since the first began, loss, accuracy")
     options = parser.parse_args()
     if options.backend == "swagg":
         import torch_swagg  # noqa: F401 - the one line more
@@ -59,7 +86,10 @@ def main():
     batches = DataLoader(training, options.batch, sampler=sampler, drop_last=True)
     model = DistributedDataParallel(network())
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
-    for epoch in range(1, options.epochs + 1):
+    first, is_first_rank = load(options.checkpoint, model.module, optimizer), dist.get_rank() == 0
+    log = options.log.open("w", buffering=1) if is_first_rank and options.log else None
+    start = time.monotonic()
+    for epoch in range(first + 1, options.epochs + 1):
         sampler.set_epoch(epoch)
         began, total = time.monotonic(), torch.zeros(1)
         for step, (batch, answers) in enumerate(batches):
@@ -68,16 +98,23 @@ def main():
             loss.backward()
             optimizer.step()
             total += loss.detach()
-            if dist.get_rank() == 0:
+            if is_first_rank:
                 bar((step + 1) / len(batches))
-        took_ms = (time.monotonic() - began) * 1e3
+        now = time.monotonic()
         dist.all_reduce(total)
-        with torch.no_grad():
-            accuracy = (model.module(images).argmax(1) == shown).float().mean().item()
-        if dist.get_rank() == 0:
-            print(f"epoch {epoch:2}  loss {total.item() / len(batches) / dist.get_world_size():.4f}  accuracy {accuracy:.4f}  {took_ms:.0f} ms", flush=True)
-    if dist.get_rank() == 0 and options.model:
-        torch.save(model.module.state_dict(), options.model)
+        if is_first_rank:
+            mean = total.item() / len(batches) / dist.get_world_size()
+            with torch.no_grad():
+                accuracy = (model.module(images).argmax(1) == shown).float().mean().item()
+            print(f"epoch {epoch:2}  loss {mean:.4f}  accuracy {accuracy:.4f}  {(now - began) * 1e3:.0f} ms", flush=True)
+            if log:
+                log.write(f"{now - start:.3f},{mean:.6f},{accuracy:.6f}\n")
+            if options.checkpoint:
+                save(options.checkpoint, model.module, optimizer, epoch)
+    digests = [None] * dist.get_world_size()
+    dist.all_gather_object(digests, digest(model.module))
+    if is_first_rank:
+        print(f"model {digests[0]}, {'the same on all ranks' if len(set(digests)) == 1 else 'others on some ranks: ' + ', '.join(digests)}")
     dist.destroy_process_group()
 
 
