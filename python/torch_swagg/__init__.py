@@ -1,9 +1,9 @@
-"""swagg as a backend of torch.distributed: allreduce and reduce are summed in a swagg switch.
+"""swagg as a backend of torch.distributed: collectives go through a swagg switch, which sums.
 
     import torch_swagg
     torch.distributed.init_process_group("swagg")
 
-The environment says where the switch is (SWAGG_SWITCH, on rank 0 at least), and what else a job is to have, by the names of
+The environment says where the switch is (SWAGG_SWITCH, on one rank at least), and what else a job is to have, by the names of
 docs/libswagg.md: SWAGG_MODE=arrival, SWAGG_KEY_FILE=... torch_swagg.hooks has communication hooks for DistributedDataParallel over
 any backend.
 """

@@ -1,7 +1,8 @@
 """A process group of torch.distributed.
 
-Summed by the switch are allreduce, reduce and reduce_scatter (an allreduce of which each rank keeps its part). What adds nothing goes to
-gloo, which meets through the same store. Calls are posted in the order in which they were begun, and travel together."""
+Summed by the switch are allreduce, reduce and reduce_scatter. Broadcast, allgather, gather, scatter and barrier go through it, too, where the
+job has exchanges (swagg_has_exchanges); what it does not have goes to gloo, which meets through the same store. Calls of the job are made in the
+order in which they were begun; sums travel together."""
 from __future__ import annotations
 
 import collections
@@ -15,7 +16,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from .jobs import milliseconds, open_job
-from .tensors import Buffer, op_of, post_allreduce_many, put, torch_future
+from .tensors import Buffer, Elements, op_of, post_allreduce_many, put, torch_future
 
 WORKS_KEPT = 8
 
@@ -55,26 +56,32 @@ class SwaggWork(c10d.Work):
         self.wait()
 
 
+def _check_parts(one: torch.Tensor, parts: list[torch.Tensor], size: int) -> None:
+    if len(parts) != size or any(p.dtype != one.dtype or p.numel() != one.numel() for p in parts):
+        raise ValueError(f"the ranks' parts are {size} tensors of {one.numel()} elements of {one.dtype}")
+
+
 class ProcessGroupSwagg(dist.ProcessGroup):
     def __init__(self, store, rank: int, size: int, timeout: timedelta = timedelta(minutes=30)):
         super().__init__(rank, size)
         self._rank, self._size = rank, size
         self._gloo = c10d.ProcessGroupGloo(dist.PrefixStore("gloo", store), rank, size, timeout=timeout)
-        # Its barriers are begun by the job's thread, so they have a group of their own: gloo's calls have one order.
-        self._barriers = c10d.ProcessGroupGloo(dist.PrefixStore("barriers", store), rank, size, timeout=timeout)
         # Of a Python object that only C++ holds torch forgets what Python had added: those are kept that have not ended, and the latest.
         self._works: collections.deque = collections.deque()
         self._job = None
         if size > 1:
             ms = milliseconds(timeout)
 
-            def exchange(said):
-                if rank == 0:
-                    store.set("swagg", said)
-                return store.get("swagg").decode()
+            def told(said):
+                store.set(f"swagg/{rank}", said)
+                return (store.get(f"swagg/{r}").decode() for r in range(size))
 
-            self._job = open_job(exchange, rank, size, join_timeout_ms=ms, call_timeout_ms=ms)
+            self._job = open_job(told, rank, size, join_timeout_ms=ms, call_timeout_ms=ms)
             weakref.finalize(self, self._job.close).atexit = False  # swagg's own, then
+        self._exchanges = self._job is not None and self._job.has_exchanges()
+        if not self._exchanges:
+            # Its barriers are begun by the job's thread, so they have a group of their own: gloo's calls have one order.
+            self._barriers = c10d.ProcessGroupGloo(dist.PrefixStore("barriers", store), rank, size, timeout=timeout)
 
     def _begin(self, value, post: Callable[[], Future]) -> SwaggWork:
         """post() has the job begin the call; alone there is nothing to add."""
@@ -124,10 +131,18 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         return self._begin(tensors, lambda: buffer.post_reduce(self._job, opts.rootRank))
 
     def _reduce_scatter_one(self, output, whole, op):
-        """whole: the ranks' parts, one behind the other, in a tensor of ours."""
+        """whole: the ranks' parts, one behind the other."""
+        if output.dtype != whole.dtype or output.numel() * self._size != whole.numel():
+            raise ValueError(f"of {whole.numel()} elements of {whole.dtype} a rank gets {whole.numel() // self._size}, not {output.numel()} of {output.dtype}")
+        if self._exchanges:
+            send, part = Buffer(whole, op), Elements(output)
+            if send.address < part.address + part.bytes and part.address < send.address + send.bytes:
+                send = Buffer(whole.clone(), op)
+            return self._exchange([output], lambda: self._job.reduce_scatter(send.address, part.address, part.host.numel(), send.type, send.op), [part])
+        whole = whole.clone()
         buffer = Buffer(whole, op)
 
-        def part():
+        def part():  # of an allreduce
             buffer.put_back()
             put(output, whole.view(self._size, -1)[self._rank].view_as(output))
 
@@ -143,30 +158,97 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         return self._reduce_scatter_one(outputs[0], torch.cat([t.reshape(-1) for t in inputs[0]]), op_of(opts.reduceOp))
 
     def _reduce_scatter_base(self, output, input, opts=c10d.ReduceScatterOptions()):
-        if input.numel() != output.numel() * self._size:
-            raise ValueError(f"an input of {self._size} ranks' outputs has {output.numel() * self._size} elements, not {input.numel()}")
-        return self._reduce_scatter_one(output, input.reshape(-1).clone(), op_of(opts.reduceOp))
+        return self._reduce_scatter_one(output, input.reshape(-1), op_of(opts.reduceOp))
 
-    # --- by gloo
+    # --- copied by the switch, or by gloo
 
-    def allgather(self, outputs, inputs, opts=c10d.AllgatherOptions()):
-        return self._gloo.allgather(outputs, inputs, opts)
+    def _exchange(self, value, make: Callable[[], None], received: list[Elements]) -> SwaggWork:
+        """make() calls the job, in its thread, behind what was begun before."""
 
-    def _allgather_base(self, output, input, opts=c10d.AllgatherOptions()):
-        parts = list(output.view(self._size, -1).unbind(0))
-        return self._gloo.allgather([parts], [input.reshape(-1)], opts)
+        def whole():
+            make()
+            for elements in received:
+                elements.put_back()
 
-    def allgather_coalesced(self, outputs, inputs, opts=c10d.AllgatherOptions()):
-        return self._gloo.allgather_coalesced(outputs, inputs, opts)
+        return self._begin(value, lambda: self._job.post(whole))
 
     def broadcast(self, tensors, opts=c10d.BroadcastOptions()):
-        return self._gloo.broadcast(tensors, opts)
+        if not self._exchanges or any(t.is_sparse for t in tensors):
+            return self._gloo.broadcast(tensors, opts)
+        buffers = [Elements(t) for t in tensors]
+
+        def make():
+            for buffer in buffers:
+                self._job.broadcast(buffer.address, buffer.bytes, opts.rootRank)
+
+        return self._exchange(tensors, make, buffers)
+
+    def _allgather_each(self, pairs):
+        """pairs: a tensor and where the ranks' go, a tensor each."""
+        own = [Elements(one) for one, _ in pairs]
+        for one, parts in pairs:
+            _check_parts(one, parts, self._size)
+        all_ranks = [torch.empty((self._size, elements.host.numel()), dtype=elements.host.dtype) for elements in own]
+
+        def make():
+            for elements, whole in zip(own, all_ranks):
+                self._job.allgather(elements.address, whole.data_ptr(), elements.bytes)
+            for (_, parts), whole in zip(pairs, all_ranks):
+                for part, row in zip(parts, whole):
+                    put(part, row.view(part.shape))
+
+        return self._exchange([part for _, parts in pairs for part in parts], make, [])
+
+    def allgather(self, outputs, inputs, opts=c10d.AllgatherOptions()):
+        if not self._exchanges or any(t.is_sparse for t in inputs):
+            return self._gloo.allgather(outputs, inputs, opts)
+        return self._allgather_each(list(zip(inputs, outputs)))
+
+    def _allgather_base(self, output, input, opts=c10d.AllgatherOptions()):
+        if not self._exchanges:
+            parts = list(output.view(self._size, -1).unbind(0))
+            return self._gloo.allgather([parts], [input.reshape(-1)], opts)
+        if output.dtype != input.dtype or output.numel() != input.numel() * self._size:
+            raise ValueError(f"{self._size} ranks' inputs are {input.numel() * self._size} elements of {input.dtype}, not {output.numel()} of {output.dtype}")
+        own, whole = Elements(input), Elements(output)
+        return self._exchange([output], lambda: self._job.allgather(own.address, whole.address, own.bytes), [whole])
+
+    def allgather_coalesced(self, outputs, inputs, opts=c10d.AllgatherOptions()):
+        if not self._exchanges:
+            return self._gloo.allgather_coalesced(outputs, inputs, opts)
+        return self._allgather_each([(one, [parts[i] for parts in outputs]) for i, one in enumerate(inputs)])
 
     def gather(self, outputs, inputs, opts=c10d.GatherOptions()):
-        return self._gloo.gather(outputs, inputs, opts)
+        if not self._exchanges:
+            return self._gloo.gather(outputs, inputs, opts)
+        own, is_root = Elements(inputs[0]), self._rank == opts.rootRank
+        whole = torch.empty((self._size if is_root else 0, own.host.numel()), dtype=own.host.dtype)
+        if is_root:
+            _check_parts(inputs[0], outputs[0], self._size)
+
+        def make():
+            self._job.gather(own.address, whole.data_ptr() if is_root else None, own.bytes, opts.rootRank)
+            for part, row in zip(outputs[0] if is_root else (), whole):
+                put(part, row.view(part.shape))
+
+        return self._exchange(outputs[0] if is_root else [], make, [])
 
     def scatter(self, outputs, inputs, opts=c10d.ScatterOptions()):
-        return self._gloo.scatter(outputs, inputs, opts)
+        if not self._exchanges:
+            return self._gloo.scatter(outputs, inputs, opts)
+        own, whole = Elements(outputs[0]), None
+        if self._rank == opts.rootRank:
+            _check_parts(outputs[0], inputs[0], self._size)
+            whole = Elements(torch.cat([t.detach().reshape(-1) for t in inputs[0]]))
+        return self._exchange(outputs, lambda: self._job.scatter(whole and whole.address, own.address, own.bytes, opts.rootRank), [own])
+
+    def barrier(self, opts=c10d.BarrierOptions()):
+        """Behind the calls that have begun, as with other backends."""
+        if self._job is None:
+            return self._barriers.barrier(opts)
+        return self._begin([], lambda: self._job.post(self._job.barrier if self._exchanges else lambda: self._barriers.barrier(opts).wait()))
+
+    # --- by gloo
 
     def alltoall_base(self, output, input, output_splits, input_splits, opts=c10d.AllToAllOptions()):
         return self._gloo.alltoall_base(output, input, output_splits, input_splits, opts)
@@ -179,9 +261,3 @@ class ProcessGroupSwagg(dist.ProcessGroup):
 
     def recv_anysource(self, tensors, tag: int = 0):
         return self._gloo.recv_anysource(tensors, tag)
-
-    def barrier(self, opts=c10d.BarrierOptions()):
-        """Behind the calls that have begun, as with other backends."""
-        if self._job is None:
-            return self._barriers.barrier(opts)
-        return self._begin([], lambda: self._job.post(lambda: self._barriers.barrier(opts).wait()))

@@ -27,14 +27,13 @@ class SwaggState:
         key, ms = tuple(sorted(more.items())), milliseconds(dist.distributed_c10d.default_pg_timeout)
         if key not in self.jobs:
             options = {"join_timeout_ms": ms, "call_timeout_ms": ms, **self.options, **more}
-            self.jobs[key] = open_job(self._exchange, dist.get_rank(self.group), dist.get_world_size(self.group), **options)
+            self.jobs[key] = open_job(self._told, dist.get_rank(self.group), dist.get_world_size(self.group), **options)
         return self.jobs[key]
 
-    def _exchange(self, said):
-        box = [said]
-        first = 0 if self.group is None else dist.distributed_c10d.get_global_rank(self.group, 0)
-        dist.broadcast_object_list(box, src=first, group=self.group)
-        return box[0]
+    def _told(self, said):
+        texts = [None] * dist.get_world_size(self.group)
+        dist.all_gather_object(texts, said, group=self.group)
+        return texts
 
     def close(self) -> None:
         for job in self.jobs.values():

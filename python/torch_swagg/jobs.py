@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
+import time
 from datetime import timedelta
-from typing import Any, Callable
+from typing import Any, Callable, Iterable
 
-from swagg import Job
+from swagg import Error, Job, Status
 
 # Options that have a shorter name in the environment (docs/mpi.md).
 SHORTER = {"switch": "switch_ip", "server": "server_ip", "compression_bits": "thc_bits"}
@@ -16,7 +18,11 @@ OTHERS = {"library", "kernels", "log", "min_bytes", "compression_min_bytes", "fa
 # What the ranks agree on themselves.
 AGREED = {"job", "rank", "size"}
 OWN = ("key_file",)  # of each rank
+WHERE = ("switch_ip", "server_ip")
 MOST_MS = 2**31 - 1
+# How long torchrun's workers ask a switch that refuses them: those that they replace may have its room until it has missed them.
+REFUSED_S, AGAIN_S = 60, 0.5
+_log = logging.getLogger("swagg")
 
 
 def milliseconds(timeout: timedelta) -> int:
@@ -30,13 +36,27 @@ def options_of_environment() -> dict[str, str]:
     return {SHORTER.get(name, name): value for name, value in names.items() if name not in OTHERS | AGREED}
 
 
-def open_job(exchange: Callable[[Any], Any], rank: int, size: int, **options: Any) -> Job:
-    """exchange: gives all ranks what rank 0 hands to it. Rank 0's options count for all."""
+def _join(options: dict[str, Any]) -> Job:
+    end = time.monotonic() + (REFUSED_S if "TORCHELASTIC_RUN_ID" in os.environ else 0)
+    while True:
+        try:
+            return Job(**options)
+        except Error as error:
+            if error.status != Status.REFUSED or time.monotonic() >= end:
+                raise
+            _log.warning("%s; asking again, for the workers that were here before may not be missed yet", error)
+            time.sleep(AGAIN_S)
+
+
+def open_job(told: Callable[[str], Iterable[str]], rank: int, size: int, **options: Any) -> Job:
+    """told: hands a text to the other ranks, and gives all ranks' texts in the order of ranks, of which no more are asked for than
+    are needed. Rank 0's options count for all; if it does not know where the switch is, the first rank that does says so: after a
+    restart any host may have rank 0."""
     own = {**options_of_environment(), **{name: value for name, value in options.items() if value is not None}}
-    said = None
-    if rank == 0:
-        said = json.dumps({"job": f"torch-{secrets.token_hex(8)}", **{name: str(value) for name, value in own.items() if name not in OWN}})
-    said = json.loads(exchange(said))
-    if "switch_ip" not in said and "server_ip" not in said:  # all ranks see that
-        raise ValueError("where is the switch? Set SWAGG_SWITCH to its IPv4 address, on rank 0 at least")
-    return Job(**said, **{name: own.get(name) for name in OWN}, rank=rank, size=size)
+    shared = {name: str(value) for name, value in own.items() if name not in OWN and (rank == 0 or name in WHERE)}
+    said: dict[str, str] = {}
+    for text in told(json.dumps({"job": f"torch-{secrets.token_hex(8)}", **shared})):
+        said = {**json.loads(text), **said}
+        if any(name in said for name in WHERE):
+            return _join({**said, **{name: own.get(name) for name in OWN}, "rank": rank, "size": size})
+    raise ValueError("where is the switch? Set SWAGG_SWITCH to its IPv4 address, on one rank at least")  # all ranks see that

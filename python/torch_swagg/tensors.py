@@ -29,8 +29,21 @@ def put(tensor: torch.Tensor, value: torch.Tensor) -> None:
         tensor.detach().copy_(value)
 
 
-class Buffer:
-    """A tensor's elements in the host's memory, in one piece: the tensor itself, or a copy."""
+class Elements:
+    """A tensor's, in the host's memory, in one piece: the tensor itself, or a copy."""
+
+    def __init__(self, tensor: torch.Tensor):
+        self.tensor = tensor.detach()
+        self.host = self.tensor.cpu().contiguous()
+        self.address, self.bytes = self.host.data_ptr(), self.host.numel() * self.host.element_size()
+
+    def put_back(self) -> None:
+        if self.address != self.tensor.data_ptr():
+            put(self.tensor, self.host)
+
+
+class Buffer(Elements):
+    """Elements that are summed."""
 
     def __init__(self, tensor: torch.Tensor, op: Op):
         self.type, self.op = TYPES.get(tensor.dtype), op
@@ -38,24 +51,19 @@ class Buffer:
             self.op = OPS_OF_BOOL.get(op, op)
         if self.type is None or element_size(self.type, self.op) == 0:
             raise TypeError(f"swagg has no {op.name.lower()} of {tensor.dtype}")
-        self.tensor = tensor.detach()
-        self.host = self.tensor.cpu().contiguous()
+        super().__init__(tensor)
 
     def post_allreduce(self, job: Job, name: int = 0, then: Optional[Callable[[], Any]] = None) -> Future:
         """then: in the place of putting the sum back."""
-        return job.post_allreduce(self.host.data_ptr(), self.host.data_ptr(), self.host.numel(), self.type, self.op, name, then or self.put_back)
+        return job.post_allreduce(self.address, self.address, self.host.numel(), self.type, self.op, name, then or self.put_back)
 
     def post_reduce(self, job: Job, root: int) -> Future:
         is_root = job.rank == root
-        return job.post_reduce(self.host.data_ptr(), self.host.data_ptr() if is_root else None, self.host.numel(), self.type, self.op, root,
+        return job.post_reduce(self.address, self.address if is_root else None, self.host.numel(), self.type, self.op, root,
                                self.put_back if is_root else self.keep)
 
     def keep(self) -> None:
         """It lives as long as the call."""
-
-    def put_back(self) -> None:
-        if self.host.data_ptr() != self.tensor.data_ptr():
-            put(self.tensor, self.host)
 
 
 def post_allreduce_many(job: Job, buffers: list[Buffer]) -> Future:
@@ -67,7 +75,7 @@ def post_allreduce_many(job: Job, buffers: list[Buffer]) -> Future:
         for buffer in buffers:
             buffer.put_back()
 
-    segments = [(b.host.data_ptr(), b.host.data_ptr(), b.host.numel()) for b in buffers]
+    segments = [(b.address, b.address, b.host.numel()) for b in buffers]
     return job.post_allreduce_many(segments, buffers[0].type, buffers[0].op, put_back)
 
 

@@ -21,13 +21,16 @@ PATIENCE_S = 600  # for a machine that is busy, or stands still
 class Server:
     """swagg-ps, at an address of loopback that no other test has."""
 
-    def __init__(self, build, *lines):
+    made = 0
+
+    def __init__(self, build, *lines, jobs=64):
         self.folder = Path(tempfile.mkdtemp(prefix="swagg-python-"))
         pid = os.getpid()
-        self.address = f"127.{pid >> 16 & 63 | 64}.{pid >> 8 & 255}.{pid & 255 or 1}"
+        self.address = f"127.{(pid >> 16 & 63) + 64 * (1 + Server.made)}.{pid >> 8 & 255}.{pid & 255 or 1}"
+        Server.made += 1
         config = self.folder / "server.yaml"
         config.write_text("\n".join((f"server: {{ip: {self.address}, threads: 1}}", f"control: {{path: {self.folder}/ctl}}",
-                                     "limits: {jobs: 64, jobs_per_host: 64}", *lines, "")))
+                                     f"limits: {{jobs: {jobs}, jobs_per_host: {jobs}}}", *lines, "")))
         self.log = self.folder / "log"
         with self.log.open("w") as log:
             self.process = subprocess.Popen([build / "server/swagg-ps", config], stderr=log)

@@ -17,6 +17,7 @@ import swagg
 RANKS = 3
 IN_NUMPY = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "land": np.logical_and, "lor": np.logical_or,
             "lxor": np.logical_xor, "band": np.bitwise_and, "bor": np.bitwise_or, "bxor": np.bitwise_xor}
+LOCALS = ("auto", "off")  # ranks of one host sum in its memory, or each by itself, on the wire
 KINDS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", "c8", "c16")
 
 
@@ -36,17 +37,18 @@ def array(kind, rank, count=1000):
 
 
 def every_type(rank, server):
-    with job(server, "types", rank) as j:
-        for kind in KINDS:
-            all_arrays = [array(kind, r) for r in range(RANKS)]
-            for name, function in IN_NUMPY.items():
-                try:
-                    result = swagg.allreduce(j, all_arrays[rank], name)
-                except TypeError:
-                    continue
-                expected = function(function(all_arrays[0], all_arrays[1]), all_arrays[2]).astype(kind)
-                assert result.dtype == np.dtype(kind) and np.array_equal(result, expected), (kind, name, result, expected)
-        assert j.stats()["calls"] > len(KINDS) * 4
+    for local in LOCALS:
+        with job(server, f"types {local}", rank, local=local) as j:
+            for kind in KINDS:
+                all_arrays = [array(kind, r) for r in range(RANKS)]
+                for name, function in IN_NUMPY.items():
+                    try:
+                        result = swagg.allreduce(j, all_arrays[rank], name)
+                    except TypeError:
+                        continue
+                    expected = function(function(all_arrays[0], all_arrays[1]), all_arrays[2]).astype(kind)
+                    assert result.dtype == np.dtype(kind) and np.array_equal(result, expected), (kind, name, result, expected)
+            assert j.stats()["calls"] > len(KINDS) * 4
 
 
 def test_types(server):
@@ -79,24 +81,25 @@ def test_exchanges(server):
 
 
 def shapes_and_ways(rank, server):
-    with job(server, "ways", rank) as j:
-        matrix = np.arange(12, dtype="f4").reshape(3, 4) + rank
-        expected = np.arange(12, dtype="f4").reshape(3, 4) * 3 + 3
-        assert np.array_equal(swagg.allreduce(j, matrix), expected)
-        assert np.array_equal(swagg.allreduce(j, matrix.T), expected.T)  # not contiguous
-        assert swagg.allreduce(j, matrix, "avg", out=matrix) is matrix and np.array_equal(matrix, expected / 3)
-        assert swagg.allreduce(j, np.float64(rank), swagg.Op.MAX) == 2
-        assert swagg.allreduce(j, np.zeros(0, "i4")).size == 0
-        root = swagg.reduce(j, np.full(5, rank), root=1)
-        assert (root is None) == (rank != 1) and (root is None or np.array_equal(root, np.full(5, 3)))
-        posted = [swagg.post_allreduce(j, np.full(100 * i, i)) for i in range(20)]
-        assert np.array_equal(swagg.allreduce(j, np.ones(3, "i4")), [3, 3, 3])  # behind them
-        assert all(future.done() and np.array_equal(future.result(), np.full(100 * i, 3 * i)) for i, future in enumerate(posted))
-        # More than libswagg takes at once, and functions between them that make calls themselves: in one order on all ranks.
-        posted = [j.post(swagg.allreduce, j, np.full(10, i)) if i % 40 == 7 else swagg.post_allreduce(j, np.full(10 + i, i)) for i in range(200)]
-        assert all(np.array_equal(future.result(), np.full(10 if i % 40 == 7 else 10 + i, 3 * i)) for i, future in enumerate(posted))
-        many = swagg.allreduce_many(j, [np.ones(2), np.zeros((0, 3)), np.full((2, 2), 2.0)])
-        assert [m.tolist() for m in many] == [[3, 3], [], [[6, 6], [6, 6]]]
+    for local in LOCALS:
+        with job(server, f"ways {local}", rank, local=local) as j:
+            matrix = np.arange(12, dtype="f4").reshape(3, 4) + rank
+            expected = np.arange(12, dtype="f4").reshape(3, 4) * 3 + 3
+            assert np.array_equal(swagg.allreduce(j, matrix), expected)
+            assert np.array_equal(swagg.allreduce(j, matrix.T), expected.T)  # not contiguous
+            assert swagg.allreduce(j, matrix, "avg", out=matrix) is matrix and np.array_equal(matrix, expected / 3)
+            assert swagg.allreduce(j, np.float64(rank), swagg.Op.MAX) == 2
+            assert swagg.allreduce(j, np.zeros(0, "i4")).size == 0
+            root = swagg.reduce(j, np.full(5, rank), root=1)
+            assert (root is None) == (rank != 1) and (root is None or np.array_equal(root, np.full(5, 3)))
+            posted = [swagg.post_allreduce(j, np.full(100 * i, i)) for i in range(20)]
+            assert np.array_equal(swagg.allreduce(j, np.ones(3, "i4")), [3, 3, 3])  # behind them
+            assert all(future.done() and np.array_equal(future.result(), np.full(100 * i, 3 * i)) for i, future in enumerate(posted))
+            # More than libswagg takes at once, and functions between them that make calls themselves: in one order on all ranks.
+            posted = [j.post(swagg.allreduce, j, np.full(10, i)) if i % 40 == 7 else swagg.post_allreduce(j, np.full(10 + i, i)) for i in range(200)]
+            assert all(np.array_equal(future.result(), np.full(10 if i % 40 == 7 else 10 + i, 3 * i)) for i, future in enumerate(posted))
+            many = swagg.allreduce_many(j, [np.ones(2), np.zeros((0, 3)), np.full((2, 2), 2.0)])
+            assert [m.tolist() for m in many] == [[3, 3], [], [[6, 6], [6, 6]]]
 
 
 def test_ways(server):

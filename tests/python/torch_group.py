@@ -2,8 +2,13 @@
 """torch_swagg, as programs of PyTorch's see it: torch_group.py BUILD_DIRECTORY. Needs torch (script/test torch installs it).
 
 CREATIONS: how many process groups are made and ended, 60 unless it says more."""
+import contextlib
+import logging
 import os
+import re
 import signal
+import socket
+import subprocess
 import sys
 import tempfile
 from datetime import timedelta
@@ -15,6 +20,7 @@ import ranks
 if __name__ == "__main__":
     BUILD = ranks.build_directory()
 os.environ.update(OMP_NUM_THREADS="1", GLOO_SOCKET_IFNAME="lo")
+import swagg
 import torch
 import torch.distributed as dist
 import torch_swagg
@@ -25,6 +31,16 @@ RANKS = 3
 REDUCE = dist.ReduceOp
 DTYPES = (torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.float16, torch.bfloat16, torch.float32, torch.float64)
 INTEGERS = DTYPES[:5]
+# What a job is to have besides: ranks of one host sum in its memory, or each by itself, on the wire; the last has no exchanges.
+WAYS = {"": {}, "on the wire": {"SWAGG_LOCAL": "off"}, "by ATP": {"SWAGG_PROTOCOL": "atp", "SWAGG_LOCAL": "off"}}
+
+
+@contextlib.contextmanager
+def environment(settings):
+    os.environ.update(settings)
+    yield
+    for name in settings:
+        del os.environ[name]
 
 
 class Group:
@@ -65,35 +81,40 @@ def over_ranks(tensors, op):
 
 
 def sums(rank, server, file):
-    with Group(server, file, "swagg", rank):
-        for dtype in DTYPES:
-            all_tensors = [values(dtype, r) for r in range(RANKS)]
-            for op in (REDUCE.SUM, REDUCE.PRODUCT, REDUCE.MIN, REDUCE.MAX, REDUCE.BAND, REDUCE.BOR, REDUCE.BXOR):
-                if op in (REDUCE.BAND, REDUCE.BOR, REDUCE.BXOR) and dtype not in INTEGERS:
-                    continue
-                tensor, expected = all_tensors[rank].clone(), over_ranks(all_tensors, op)
-                dist.all_reduce(tensor, op=op)
-                assert torch.equal(tensor, expected), (dtype, op)
-                tensor = all_tensors[rank].clone()
-                dist.reduce(tensor, 1, op=op)
-                assert rank != 1 or torch.equal(tensor, expected), (dtype, op)
-        mean = torch.full((4,), float(rank))
-        dist.all_reduce(mean, op=REDUCE.AVG)
-        assert torch.equal(mean, torch.ones(4))
-        flags = torch.tensor([rank == 0, True, False])
-        dist.all_reduce(flags, op=REDUCE.MAX)
-        assert flags.tolist() == [True, True, False]
-        complex_ones = torch.ones(3, dtype=torch.complex64) * 1j
-        dist.all_reduce(complex_ones)
-        assert torch.equal(complex_ones, torch.full((3,), 3j))
-        turned = torch.arange(6.0).reshape(2, 3).t()
-        dist.all_reduce(turned)  # not contiguous
-        assert torch.equal(turned, 3 * torch.arange(6.0).reshape(2, 3).t())
-        try:
-            dist.all_reduce(torch.ones(2), op=REDUCE.BAND)
-            raise AssertionError("bits of floats")
-        except TypeError as error:
-            assert "no band of torch.float32" in str(error)
+    for way in ("", "on the wire"):
+        with environment(WAYS[way]), Group(server, file + way, "swagg", rank):
+            sums_of(rank)
+
+
+def sums_of(rank):
+    for dtype in DTYPES:
+        all_tensors = [values(dtype, r) for r in range(RANKS)]
+        for op in (REDUCE.SUM, REDUCE.PRODUCT, REDUCE.MIN, REDUCE.MAX, REDUCE.BAND, REDUCE.BOR, REDUCE.BXOR):
+            if op in (REDUCE.BAND, REDUCE.BOR, REDUCE.BXOR) and dtype not in INTEGERS:
+                continue
+            tensor, expected = all_tensors[rank].clone(), over_ranks(all_tensors, op)
+            dist.all_reduce(tensor, op=op)
+            assert torch.equal(tensor, expected), (dtype, op)
+            tensor = all_tensors[rank].clone()
+            dist.reduce(tensor, 1, op=op)
+            assert rank != 1 or torch.equal(tensor, expected), (dtype, op)
+    mean = torch.full((4,), float(rank))
+    dist.all_reduce(mean, op=REDUCE.AVG)
+    assert torch.equal(mean, torch.ones(4))
+    flags = torch.tensor([rank == 0, True, False])
+    dist.all_reduce(flags, op=REDUCE.MAX)
+    assert flags.tolist() == [True, True, False]
+    complex_ones = torch.ones(3, dtype=torch.complex64) * 1j
+    dist.all_reduce(complex_ones)
+    assert torch.equal(complex_ones, torch.full((3,), 3j))
+    turned = torch.arange(6.0).reshape(2, 3).t()
+    dist.all_reduce(turned)  # not contiguous
+    assert torch.equal(turned, 3 * torch.arange(6.0).reshape(2, 3).t())
+    try:
+        dist.all_reduce(torch.ones(2), op=REDUCE.BAND)
+        raise AssertionError("bits of floats")
+    except TypeError as error:
+        assert "no band of torch.float32" in str(error)
 
 
 def test_sums(server):
@@ -101,58 +122,111 @@ def test_sums(server):
 
 
 def everything_else(rank, server, file):
-    with Group(server, file, "swagg", rank):
-        own = torch.full((2,), float(rank))
-        all_ranks = [torch.full((2,), float(r)) for r in range(RANKS)]
-        there = own.clone()
-        dist.broadcast(there, 2)
-        assert torch.equal(there, all_ranks[2])
-        outs = [torch.zeros(2) for _ in range(RANKS)]
-        dist.all_gather(outs, own)
-        assert all(map(torch.equal, outs, all_ranks))
-        whole = torch.zeros(2 * RANKS)
-        dist.all_gather_into_tensor(whole, own)
-        assert torch.equal(whole, torch.cat(all_ranks))
-        part = torch.zeros(2)
-        dist.reduce_scatter(part, [own + r for r in range(RANKS)])
-        assert torch.equal(part, torch.full((2,), 3.0 + 3 * rank))
-        dist.reduce_scatter_tensor(part, torch.arange(2.0 * RANKS), op=REDUCE.AVG)
-        assert torch.equal(part, torch.arange(2.0) + 2 * rank)
-        dist.gather(own, outs if rank == 0 else None, 0)
-        dist.scatter(there, all_ranks if rank == 1 else None, 1)
-        assert torch.equal(there, own)
-        to, source = (rank + 1) % RANKS, (rank - 1) % RANKS
-        sending = dist.isend(own, to)
-        dist.recv(there, source)
-        sending.wait()
-        assert torch.equal(there, all_ranks[source])
-        exchanged = torch.zeros(RANKS)
-        dist.all_to_all_single(exchanged, torch.arange(float(RANKS)) + 10 * rank)
-        assert torch.equal(exchanged, torch.tensor([10.0 * r + rank for r in range(RANKS)]))
-        objects = [None] * RANKS
-        dist.all_gather_object(objects, {"rank": rank})
-        assert objects == [{"rank": r} for r in range(RANKS)]
-        works = [dist.all_reduce(torch.ones(1000 * i), async_op=True) for i in range(1, 30)]
-        dist.barrier()
-        assert all(work.is_completed() and work.is_success() for work in works)
-        assert torch.equal(works[3].get_future().wait()[0], torch.full((4000,), float(RANKS)))
-        many = [torch.full((2, 3), float(i + rank)).t() if i % 2 else torch.full((i,), float(i + rank)) for i in range(6)]
-        dist.all_reduce_coalesced(many)
-        assert all(torch.equal(t, torch.full_like(t, 3.0 * i + 3)) for i, t in enumerate(many))
-        try:
-            dist.distributed_c10d._get_default_group().allreduce_coalesced([torch.ones(1), torch.ones(1, dtype=torch.int32)])
-            raise AssertionError("two types in one call")
-        except TypeError as error:
-            assert "torch.float32, torch.int32" in str(error)
-        pair = dist.new_group([0, 2])
-        if rank != 1:
-            two = torch.ones(3)
-            dist.all_reduce(two, group=pair)
-            assert torch.equal(two, torch.full((3,), 2.0))
+    for way, settings in WAYS.items():
+        with environment(settings), Group(server, file + way, "swagg", rank):
+            everything_else_of(rank)
+            assert dist.distributed_c10d._get_default_group()._exchanges == (way != "by ATP")
+
+
+def everything_else_of(rank):
+    own = torch.full((2,), float(rank))
+    all_ranks = [torch.full((2,), float(r)) for r in range(RANKS)]
+    there = own.clone()
+    dist.broadcast(there, 2)
+    assert torch.equal(there, all_ranks[2])
+    outs = [torch.zeros(2) for _ in range(RANKS)]
+    dist.all_gather(outs, own)
+    assert all(map(torch.equal, outs, all_ranks))
+    whole = torch.zeros(2 * RANKS)
+    dist.all_gather_into_tensor(whole, own)
+    assert torch.equal(whole, torch.cat(all_ranks))
+    part = torch.zeros(2)
+    dist.reduce_scatter(part, [own + r for r in range(RANKS)])
+    assert torch.equal(part, torch.full((2,), 3.0 + 3 * rank))
+    dist.reduce_scatter_tensor(part, torch.arange(2.0 * RANKS), op=REDUCE.AVG)
+    assert torch.equal(part, torch.arange(2.0) + 2 * rank)
+    dist.gather(own, outs if rank == 0 else None, 0)
+    dist.scatter(there, all_ranks if rank == 1 else None, 1)
+    assert torch.equal(there, own)
+    to, source = (rank + 1) % RANKS, (rank - 1) % RANKS
+    sending = dist.isend(own, to)
+    dist.recv(there, source)
+    sending.wait()
+    assert torch.equal(there, all_ranks[source])
+    exchanged = torch.zeros(RANKS)
+    dist.all_to_all_single(exchanged, torch.arange(float(RANKS)) + 10 * rank)
+    assert torch.equal(exchanged, torch.tensor([10.0 * r + rank for r in range(RANKS)]))
+    objects = [None] * RANKS
+    dist.all_gather_object(objects, {"rank": rank})
+    assert objects == [{"rank": r} for r in range(RANKS)]
+    works = [dist.all_reduce(torch.ones(1000 * i), async_op=True) for i in range(1, 30)]
+    dist.barrier()
+    assert all(work.is_completed() and work.is_success() for work in works)
+    assert torch.equal(works[3].get_future().wait()[0], torch.full((4000,), float(RANKS)))
+    many = [torch.full((2, 3), float(i + rank)).t() if i % 2 else torch.full((i,), float(i + rank)) for i in range(6)]
+    dist.all_reduce_coalesced(many)
+    assert all(torch.equal(t, torch.full_like(t, 3.0 * i + 3)) for i, t in enumerate(many))
+    try:
+        dist.distributed_c10d._get_default_group().allreduce_coalesced([torch.ones(1), torch.ones(1, dtype=torch.int32)])
+        raise AssertionError("two types in one call")
+    except TypeError as error:
+        assert "torch.float32, torch.int32" in str(error)
+    pair = dist.new_group([0, 2])
+    if rank != 1:
+        two = torch.ones(3)
+        dist.all_reduce(two, group=pair)
+        assert torch.equal(two, torch.full((3,), 2.0))
 
 
 def test_everything_else(server):
     ranks.run(everything_else, RANKS, server, tempfile.mktemp())
+
+
+def bytes_by_gloo(rank, tensor, gloo):
+    """What each rank has: gloo lacks some types."""
+    flat = tensor.contiguous().reshape(-1)
+    own = flat.view(torch.uint8) if flat.dtype != torch.bool else flat.to(torch.uint8)
+    all_ranks = [torch.empty_like(own) for _ in range(RANKS)]
+    dist.all_gather(all_ranks, own, group=gloo)
+    return [(part.view(tensor.dtype) if tensor.dtype != torch.bool else part.bool()).reshape(tensor.shape) for part in all_ranks]
+
+
+def exchanges(rank, server, file):
+    """Of every type, contiguous or not: as gloo does it. Only the last rank knows where the switch is."""
+    with Group(server if rank == RANKS - 1 else "", file, "swagg", rank):
+        gloo, group = dist.new_group(backend="gloo"), dist.distributed_c10d._get_default_group()
+        for dtype in (*DTYPES, torch.bool, torch.complex64, torch.complex128):
+            for own in (values(dtype, rank), values(dtype, rank).t(), values(dtype, rank, (3000, 5))):
+                theirs = bytes_by_gloo(rank, own, gloo)
+                calls = group._job.stats()["calls"]
+                parts, gathered, scattered = ([torch.zeros_like(own) for _ in range(RANKS)] for _ in range(3))
+                there, whole, of_root = own.clone(), torch.zeros((RANKS, *own.shape), dtype=dtype), torch.zeros_like(own)
+                works = [dist.all_gather(parts, own, async_op=True), dist.broadcast(there, 1, async_op=True),
+                         dist.all_gather_into_tensor(whole, own.contiguous(), async_op=True),
+                         dist.gather(own, gathered if rank == 2 else None, 2, async_op=True),
+                         dist.scatter(of_root, theirs if rank == 0 else None, 0, async_op=True), dist.barrier(async_op=True)]
+                if dtype in DTYPES:
+                    works.append(dist.reduce_scatter(scattered[0], [own + r for r in range(RANKS)], async_op=True))
+                    flat = torch.cat([t.reshape(-1) for t in theirs])
+                    works.append(dist.reduce_scatter_tensor(flat[rank * own.numel():(rank + 1) * own.numel()], flat, async_op=True))  # in place
+                for work in works:
+                    work.wait()
+                assert all(map(torch.equal, parts, theirs)) and torch.equal(there, theirs[1]) and torch.equal(whole, torch.stack(theirs)), dtype
+                assert torch.equal(of_root, theirs[rank]) and (rank != 2 or all(map(torch.equal, gathered, theirs))), dtype
+                if dtype in DTYPES:
+                    assert torch.equal(scattered[0], over_ranks([t + rank for t in theirs], REDUCE.SUM)), dtype
+                    assert torch.equal(flat.view(RANKS, -1)[rank], theirs[rank].reshape(-1) * RANKS), dtype
+                assert group._job.stats()["calls"] == calls + len(works), dtype
+        for wrong in (lambda: dist.all_gather_into_tensor(torch.zeros(RANKS), torch.zeros(2)), lambda: dist.all_gather([torch.zeros(2, dtype=torch.int32)] * RANKS, torch.zeros(2))):
+            try:
+                wrong()
+                raise AssertionError("parts of another kind")
+            except (ValueError, RuntimeError):
+                pass
+
+
+def test_exchanges(server):
+    ranks.run(exchanges, RANKS, server, tempfile.mktemp())
 
 
 class Transformer(torch.nn.Module):
@@ -199,10 +273,11 @@ def train(network, batch, rank, hook=None, steps=5, uneven=False):
 
 def trainings(rank, server, file):
     """With each backend and hook; swagg's twice. Kept by rank 0 in FILE.way."""
-    for way in ("gloo", "swagg", "swagg again", "swagg_hook", "fp16_hook", "int32_hook", "thc_hook", "uneven gloo", "uneven swagg"):
+    for way in ("gloo", "swagg", "swagg again", "wire swagg", "swagg_hook", "fp16_hook", "int32_hook", "thc_hook", "uneven gloo", "uneven swagg"):
         hook = getattr(hooks, way, None)
         backend = "swagg" if way.split()[-1] in ("swagg", "again") else "gloo"
-        with Group(server, f"{file}.store.{way}", backend, rank):
+        on_the_wire = hook is not None or way == "wire swagg"
+        with environment(WAYS["on the wire"] if on_the_wire else {}), Group(server, f"{file}.store.{way}", backend, rank):
             weights = torch.cat([train(network, batch, rank, hook, uneven="uneven" in way) for network, batch in networks()])
             alike = [torch.empty_like(weights) for _ in range(RANKS)]
             dist.all_gather(alike, weights)
@@ -217,7 +292,7 @@ def test_trainings(server):
     ranks.run(trainings, RANKS, server, file)
     got = {path[len(file) + 1:]: torch.load(path) for path in map(str, Path(file).parent.glob(Path(file).name + ".*")) if ".store." not in path}
     assert torch.equal(got["swagg"], got["swagg again"]), "two runs differ"
-    for way, near in (("swagg", 1e-5), ("swagg_hook", 1e-5), ("int32_hook", 1e-4), ("fp16_hook", 1e-2), ("thc_hook", 0.3)):
+    for way, near in (("swagg", 1e-5), ("wire swagg", 1e-5), ("swagg_hook", 1e-5), ("int32_hook", 1e-4), ("fp16_hook", 1e-2), ("thc_hook", 0.3)):
         off = (got[way] - got["gloo"]).norm() / got["gloo"].norm()
         assert off < near and (way != "thc_hook" or off > 0), (way, off)
     assert torch.allclose(got["uneven swagg"], got["uneven gloo"], atol=1e-5)
@@ -241,7 +316,9 @@ def killed_in_backward(rank, server, file):
 
 
 def test_killed_in_backward(server):
-    ranks.run(killed_in_backward, RANKS, server, tempfile.mktemp(), killed=(1,))
+    for way in ("", "on the wire"):
+        with environment(WAYS[way]):
+            ranks.run(killed_in_backward, RANKS, server, tempfile.mktemp(), killed=(1,))
 
 
 def many_groups(rank, server, file):
@@ -265,6 +342,86 @@ def test_many_groups(server):
     ranks.run(many_groups, 2, server, tempfile.mktemp())
 
 
+class Leaves(logging.Handler):
+    """Leaves a job as soon as somebody says that he asks again for what it has."""
+
+    def __init__(self, job):
+        super().__init__()
+        self.job = job
+
+    def emit(self, record):
+        if "asking again" in record.getMessage():
+            self.job.close()
+
+
+def refused_at_first(rank, server, file, meeting):
+    os.environ["TORCHELASTIC_RUN_ID"] = "a run"
+    if rank == 0:
+        logging.getLogger("swagg").addHandler(Leaves(swagg.Job(switch_ip=server, job="those before", rank=0, size=1)))
+    meeting.wait()
+    with Group(server, file, "swagg", rank):
+        tensor = torch.ones(1)
+        dist.all_reduce(tensor)
+        assert tensor[0] == RANKS
+
+
+TRAIN, LIVES = ranks.ROOT / "python/examples/train.py", Path(__file__).parent / "lives.py"
+
+
+class Torchrun:
+    """train.py under torchrun, in lives.py."""
+
+    def __init__(self, server, checkpoint, fate, port, *options):
+        self.log = Path(f"{checkpoint}.{port}.{len(options)}.log")
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-W", "ignore", "-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint", f"127.0.0.1:{port}",
+                 "--monitor_interval", "0.2", "-r", "1", "-t", "1", "--log_dir", f"{checkpoint}.logs", *options, LIVES, fate, TRAIN, "--epochs", "6", "--checkpoint", checkpoint],
+                stdout=log, stderr=log, env={**os.environ, "SWAGG_SWITCH": server, "PYTHONPATH": str(ranks.ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"})
+
+    def said(self):
+        return self.log.read_text()
+
+    def end(self):
+        assert self.process.wait(ranks.PATIENCE_S) == 0, self.said()
+        return self.said()
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def models(said):
+    return re.findall("model ([0-9a-f]+), the same on all ranks", said)
+
+
+def test_torchrun(server):
+    """A worker is killed in the middle of an epoch: all are started again, join another job, go on, and end with the model of a run that
+    nothing has happened to. At a switch that has room for one job."""
+    alone = ranks.Server(BUILD, "timers: {lost_after_ms: 1000}", jobs=1)
+    ranks.run(refused_at_first, RANKS, alone.address, tempfile.mktemp(), ranks.meeting(RANKS))
+    with tempfile.TemporaryDirectory() as folder:
+        whole, killed = (Torchrun(alone.address, f"{folder}/{fate}", fate, free_port(), "--nproc_per_node", str(RANKS), "--max_restarts", "1").end()
+                         for fate in ("lives", "killed"))
+    assert "life 1 of 3 ranks" not in whole and "life 1 of 3 ranks" in killed, killed
+    assert models(whole) and models(whole) == models(killed), (whole, killed)
+    alone.end()
+
+
+def test_world_grows(server):
+    """Another host comes: all workers are started again, and have a job of the new size."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("--nnodes", "1:2", "--nproc_per_node", "2", "--rdzv_conf", "last_call_timeout=1")
+        port = free_port()
+        first = Torchrun(server, f"{folder}/one", "grows", port, *options)
+        ranks.wait_until(lambda: "waits for others" in first.said() or first.process.poll() is not None, "there are two ranks")
+        second = Torchrun(server, f"{folder}/two", "grows", port, *options)
+        said = first.end() + second.end()
+    assert "of 2 ranks" in said and "of 4 ranks" in said and len(models(said)) == 1, said
+
+
 def no_switch(rank, server, file):
     try:
         with Group("", file, "swagg", rank):
@@ -281,4 +438,4 @@ def test_no_switch(server):
 
 if __name__ == "__main__":
     ranks.main(ranks.Server(BUILD, "timers: {lost_after_ms: 1000}").address,
-               (test_sums, test_everything_else, test_trainings, test_killed_in_backward, test_many_groups, test_no_switch))
+               (test_sums, test_everything_else, test_exchanges, test_trainings, test_killed_in_backward, test_many_groups, test_no_switch, test_torchrun, test_world_grows))
