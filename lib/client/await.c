@@ -120,6 +120,8 @@ int await_end(struct swagg_request *r)
     struct swagg_job *job = r->job;
     const int rc = r->status;
     char call[DESCRIBE_CALL_MAX];
+    if (rc == SWAGG_OK && r->finish)
+        r->finish(r);
     if (r->error)
         client_fail(rc, "the call cannot begin: %s", strerror(r->error));
     else if (rc < 0)

@@ -198,8 +198,8 @@ int collective_check_root(const struct swagg_job *job, int root)
 static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *call)
 {
     uint64_t count = 0;
-    int rc = check_how(r->how);
-    if (rc < 0 || (rc = check_pair(r)) < 0 || (rc = check_numbers(job, r)) < 0)
+    int rc = check_pair(r);
+    if (rc < 0 || (rc = check_numbers(job, r)) < 0)
         return rc;
     if ((rc = collective_check_root(job, r->root)) < 0)
         return rc;
@@ -213,7 +213,7 @@ static int check(struct swagg_job *job, const struct ask *r, struct xfer_call *c
     return (rc = check_length(job, call)) < 0 ? rc : check_overlaps(job, r);
 }
 
-int collective_make_room(struct swagg_job *job, struct swagg_request *request, size_t n)
+static int make_room(struct swagg_job *job, struct swagg_request *request, size_t n)
 {
     request->segments = n > 1 ? calloc(n, sizeof *request->segments) : &request->only;
     request->n = n;
@@ -230,11 +230,12 @@ static void copy_segments(struct swagg_request *to, const struct ask *r)
 }
 
 /* Its time begins now. */
-static void stamp(struct swagg_job *job, struct swagg_request *request, uint64_t timeout_ns)
+static void stamp(struct swagg_job *job, struct swagg_request *request, const struct swagg_post *how)
 {
     request->job = job;
     request->began = monotonic_ns();
-    request->deadline = request->began + timeout_ns;
+    request->deadline = request->began + (how && how->timeout_ms ? (uint64_t)how->timeout_ms * NS_PER_MS
+                                                                 : job->options.call_timeout_ns);
 }
 
 /* Makes a request of the call. */
@@ -243,25 +244,13 @@ static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_requ
     int rc = requests_failure(&job->requests);
     if (rc < 0 || (rc = check(job, r, &request->call)) < 0)
         return rc;
-    if ((rc = collective_make_room(job, request, r->n)) < 0)
+    if ((rc = make_room(job, request, r->n)) < 0)
         return rc;
     copy_segments(request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
     request->name = r->how ? r->how->name : 0;
-    stamp(job, request,
-          r->how && r->how->timeout_ms ? (uint64_t)r->how->timeout_ms * NS_PER_MS
-                                       : job->options.call_timeout_ns);
+    stamp(job, request, r->how);
     return SWAGG_OK;
-}
-
-int collective_run(struct swagg_job *job, struct swagg_request *request)
-{
-    int rc = requests_failure(&job->requests);
-    stamp(job, request, job->options.call_timeout_ns);
-    if (rc == SWAGG_OK && (rc = check_length(job, &request->call)) == SWAGG_OK)
-        return await_call(request);
-    requests_give(&job->requests, request);
-    return rc;
 }
 
 int collective_check_job(const struct swagg_job *job)
@@ -275,13 +264,65 @@ int collective_check_job(const struct swagg_job *job)
     return SWAGG_OK;
 }
 
+int collective_check(const struct swagg_job *job, const struct posting *posting)
+{
+    if (posting && !posting->request)
+        return client_fail(SWAGG_ERR_ARGUMENT, "request is NULL");
+    if (posting)
+        *posting->request = NULL;
+    const int rc = collective_check_job(job);
+    return rc < 0 || !posting ? rc : check_how(posting->how);
+}
+
+/* Room for a posted one. */
+static int take(struct swagg_job *job, struct swagg_request **request)
+{
+    *request = requests_take(&job->requests);
+    return *request ? SWAGG_OK
+                    : client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
+                                  SWAGG_REQUESTS_MAX);
+}
+
+/* It is the caller's, and leaves. */
+static int hand_out(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
+{
+    const int rc = requests_append(&job->requests, request);
+    if (rc < 0) {
+        requests_give(&job->requests, request);
+        return rc;
+    }
+    await_push(job);
+    *posting->request = request;
+    return SWAGG_OK;
+}
+
+int collective_begin(struct swagg_job *job, const struct posting *posting, size_t n,
+                     struct swagg_request **request)
+{
+    int rc = posting ? take(job, request) : SWAGG_OK;
+    if (rc == SWAGG_OK && (rc = make_room(job, *request, n)) < 0)
+        requests_give(&job->requests, *request);
+    return rc;
+}
+
+int collective_run(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
+{
+    int rc = requests_failure(&job->requests);
+    stamp(job, request, posting ? posting->how : NULL);
+    if (rc < 0 || (rc = check_length(job, &request->call)) < 0) {
+        requests_give(&job->requests, request);
+        return rc;
+    }
+    return posting ? hand_out(job, posting, request) : await_call(request);
+}
+
 /* The call goes by the job's level within the host; or it is posted, behind those that are in flight, and
  * waited for.
  */
 static int collective(struct swagg_job *job, const struct ask *r)
 {
     struct swagg_request request = {0};
-    int rc = collective_check_job(job);
+    int rc = collective_check(job, NULL);
     if (rc < 0)
         return rc;
     rc = prepare(job, r, &request);
@@ -295,28 +336,28 @@ static int collective(struct swagg_job *job, const struct ask *r)
 
 static int post(struct swagg_job *job, const struct ask *r, struct swagg_request **out)
 {
-    if (!out)
-        return client_fail(SWAGG_ERR_ARGUMENT, "request is NULL");
-    *out = NULL;
-    int rc = collective_check_job(job);
-    if (rc < 0)
+    const struct posting posting = {r->how, out};
+    struct swagg_request *request;
+    int rc = collective_check(job, &posting);
+    if (rc < 0 || (rc = take(job, &request)) < 0)
         return rc;
-    struct swagg_request *request = requests_take(&job->requests);
-    if (!request)
-        return client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
-                           SWAGG_REQUESTS_MAX);
-    const bool by_level =
-        (rc = prepare(job, r, request)) == SWAGG_OK && level_takes(job, &request->call, request->compressed);
-    if (rc == SWAGG_OK)
-        rc = by_level ? level_post(job, request) : requests_append(&job->requests, request);
-    if (rc < 0) {
+    if ((rc = prepare(job, r, request)) == SWAGG_OK && !level_takes(job, &request->call, request->compressed))
+        return hand_out(job, &posting, request);
+    if (rc == SWAGG_OK && (rc = level_post(job, request)) == SWAGG_OK)
+        *out = request;
+    else
         requests_give(&job->requests, request);
-        return rc;
-    }
-    if (!by_level)
-        await_push(job);
-    *out = request;
-    return SWAGG_OK;
+    return rc;
+}
+
+int collective_of_nothing(struct swagg_job *job, enum swagg_type type, enum swagg_op op,
+                          const struct posting *posting)
+{
+    struct ask r = {.collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op};
+    if (!posting)
+        return collective(job, &r);
+    r.how = posting->how;
+    return post(job, &r, posting->request);
 }
 
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,

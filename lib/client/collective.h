@@ -4,15 +4,30 @@
 
 #include "job.h"
 
+/* How a call is posted, and where its request goes. NULL in its place: the call is waited for. */
+struct posting {
+    const struct swagg_post *how; /* NULL: as usual */
+    struct swagg_request **request;
+};
+
 /* SWAGG_OK, or SWAGG_ERR_ARGUMENT: job is NULL, or another process's. */
 int collective_check_job(const struct swagg_job *job);
+
+/* The same; and how it is posted. The caller has no request from here on, until there is one. */
+int collective_check(const struct swagg_job *job, const struct posting *posting);
 
 /* SWAGG_ERR_ARGUMENT, with a text: there is no such rank in the job. */
 int collective_check_root(const struct swagg_job *job, int root);
 
-/* Room for n segments; SWAGG_ERR_SYSTEM: the job cannot go on. */
-int collective_make_room(struct swagg_job *job, struct swagg_request *request, size_t n);
+/* A request with room for n segments: of one that is waited for it is what *request has, zeroed.
+ * SWAGG_ERR_FULL: as many are posted as may be; SWAGG_ERR_SYSTEM: the job cannot go on. */
+int collective_begin(struct swagg_job *job, const struct posting *posting, size_t n,
+                     struct swagg_request **request);
 
-/* Puts a call whose call and segments are filled in behind those in flight, waits for its end, and frees what
- * the request has. Any status. */
-int collective_run(struct swagg_job *job, struct swagg_request *request);
+/* Puts a call whose call and segments are filled in behind those in flight; and unless it is posted waits for
+ * its end, and frees what the request has. Any status. */
+int collective_run(struct swagg_job *job, const struct posting *posting, struct swagg_request *request);
+
+/* An allreduce of no elements. */
+int collective_of_nothing(struct swagg_job *job, enum swagg_type type, enum swagg_op op,
+                          const struct posting *posting);

@@ -23,9 +23,10 @@ static const char *missing(struct swagg_job *job)
     return NULL;
 }
 
-static int check(struct swagg_job *job, const char *name)
+/* What every one of them begins with. */
+static int check(struct swagg_job *job, const char *name, const struct posting *posting)
 {
-    int rc = collective_check_job(job);
+    int rc = collective_check(job, posting);
     if (rc < 0)
         return rc;
     const char *why = missing(job);
@@ -96,20 +97,33 @@ int swagg_has_exchanges(struct swagg_job *job)
     return rc < 0 ? rc : missing(job) == NULL;
 }
 
+static int broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root,
+                     const struct posting *posting)
+{
+    struct swagg_request own = {0}, *request = &own;
+    int rc = check(job, "broadcast", posting);
+    if (rc < 0 || (rc = collective_check_root(job, root)) < 0 ||
+        (rc = check_given("buffer", buffer, bytes)) < 0 ||
+        (rc = collective_begin(job, posting, 1, &request)) < 0)
+        return rc;
+    request->call = copy_of(XFER_BROADCAST, (uint32_t)root, bytes);
+    request->only.count = bytes;
+    if (root == job->options.rank)
+        request->only.in = buffer;
+    else
+        request->only.out = buffer;
+    return collective_run(job, posting, request);
+}
+
 int swagg_broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root)
 {
-    struct swagg_request request = {0};
-    int rc = check(job, "broadcast");
-    if (rc < 0 || (rc = collective_check_root(job, root)) < 0 ||
-        (rc = check_given("buffer", buffer, bytes)) < 0 || (rc = collective_make_room(job, &request, 1)) < 0)
-        return rc;
-    request.call = copy_of(XFER_BROADCAST, (uint32_t)root, bytes);
-    request.only.count = bytes;
-    if (root == job->options.rank)
-        request.only.in = buffer;
-    else
-        request.only.out = buffer;
-    return collective_run(job, &request);
+    return broadcast(job, buffer, bytes, root, NULL);
+}
+
+int swagg_post_broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root,
+                         const struct swagg_post *how, struct swagg_request **request)
+{
+    return broadcast(job, buffer, bytes, root, &(const struct posting){how, request});
 }
 
 /* The hash of the blocks' lengths, by which the ranks compare them. */
@@ -128,30 +142,30 @@ static int hash_blocks(struct swagg_job *job, const size_t lengths[], uint32_t *
 
 /* What a rank brings to an all-gather lies in recv already, with all the others that it gets. */
 static int gather_to_all(struct swagg_job *job, uint8_t *recv, const size_t bytes[], const size_t offsets[],
-                         size_t total)
+                         size_t total, const struct posting *posting)
 {
     const size_t n = (size_t)job->options.size, rank = (size_t)job->options.rank;
-    struct swagg_request request = {0};
+    struct swagg_request own = {0}, *request = &own;
     uint32_t hash = 0;
     size_t offset = 0;
     int rc = hash_blocks(job, bytes, &hash);
-    if (rc < 0 || (rc = collective_make_room(job, &request, n)) < 0)
+    if (rc < 0 || (rc = collective_begin(job, posting, n, &request)) < 0)
         return rc;
-    request.call = copy_of(XFER_ALLGATHER, hash, total);
+    request->call = copy_of(XFER_ALLGATHER, hash, total);
     for (size_t r = 0; r < n; r++) {
         uint8_t *at = bytes[r] > 0 ? recv + (offsets ? offsets[r] : offset) : NULL;
-        request.segments[r] =
+        request->segments[r] =
             (struct xfer_segment){.in = r == rank ? at : NULL, .out = at, .count = bytes[r]};
         offset += bytes[r];
     }
-    return collective_run(job, &request);
+    return collective_run(job, posting, request);
 }
 
-int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
-                     const size_t offsets[])
+static int allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                      const size_t offsets[], const struct posting *posting)
 {
     size_t total = 0, own = 0;
-    int rc = check(job, "allgather");
+    int rc = check(job, "allgather", posting);
     if (rc < 0 || (rc = check_lengths(job, "bytes", bytes, 1, &total)) < 0 ||
         (rc = check_given("recv", recv, total)) < 0 ||
         (rc = check_given("send", send, bytes[job->options.rank])) < 0)
@@ -167,22 +181,54 @@ int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const 
             return rc;
     }
     copy(at, send, mine);
-    return gather_to_all(job, recv, bytes, offsets, total);
+    return gather_to_all(job, recv, bytes, offsets, total, posting);
+}
+
+int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                     const size_t offsets[])
+{
+    return allgatherv(job, send, recv, bytes, offsets, NULL);
+}
+
+int swagg_post_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                          const size_t offsets[], const struct swagg_post *how,
+                          struct swagg_request **request)
+{
+    return allgatherv(job, send, recv, bytes, offsets, &(const struct posting){how, request});
+}
+
+/* Lengths that are all the same: NULL, there is no memory, and the text is set. */
+static size_t *alike(const struct swagg_job *job, size_t length)
+{
+    size_t *each = calloc((size_t)job->options.size, sizeof *each);
+    if (!each)
+        client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
+    for (int r = 0; each && r < job->options.size; r++)
+        each[r] = length;
+    return each;
+}
+
+static int allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes,
+                     const struct posting *posting)
+{
+    int rc = check(job, "allgather", posting);
+    if (rc < 0 || (rc = check_blocks(job, bytes)) < 0)
+        return rc;
+    size_t *each = alike(job, bytes);
+    rc = each ? allgatherv(job, send, recv, each, NULL, posting) : SWAGG_ERR_SYSTEM;
+    free(each);
+    return rc;
 }
 
 int swagg_allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes)
 {
-    int rc = check(job, "allgather");
-    if (rc < 0 || (rc = check_blocks(job, bytes)) < 0)
-        return rc;
-    size_t *each = calloc((size_t)job->options.size, sizeof *each);
-    if (!each)
-        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
-    for (int r = 0; r < job->options.size; r++)
-        each[r] = bytes;
-    rc = swagg_allgatherv(job, send, recv, each, NULL);
-    free(each);
-    return rc;
+    return allgather(job, send, recv, bytes, NULL);
+}
+
+int swagg_post_allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes,
+                         const struct swagg_post *how, struct swagg_request **request)
+{
+    return allgather(job, send, recv, bytes, &(const struct posting){how, request});
 }
 
 /* Blocks of one length, but for the root's, which does not travel: at the root they lie at `blocks`,
@@ -192,13 +238,13 @@ static int to_or_from_root(struct swagg_job *job, enum xfer_collective collectiv
 {
     const bool gathers = collective == XFER_GATHER, is_root = root == job->options.rank;
     const size_t n = (size_t)job->options.size;
-    struct swagg_request request = {0};
-    int rc = collective_make_room(job, &request, n);
+    struct swagg_request here = {0}, *request = &here;
+    int rc = collective_begin(job, NULL, n, &request);
     if (rc < 0)
         return rc;
-    request.call = copy_of(collective, (uint32_t)root, (n - 1) * bytes);
+    request->call = copy_of(collective, (uint32_t)root, (n - 1) * bytes);
     for (size_t r = 0; r < n; r++) {
-        struct xfer_segment *s = &request.segments[r];
+        struct xfer_segment *s = &request->segments[r];
         void *at = is_root && bytes > 0 ? (uint8_t *)blocks + r * bytes : NULL;
         s->count = r == (size_t)root ? 0 : bytes;
         if (r == (size_t)job->options.rank)
@@ -208,12 +254,12 @@ static int to_or_from_root(struct swagg_job *job, enum xfer_collective collectiv
         else
             s->in = at;
     }
-    return collective_run(job, &request);
+    return collective_run(job, NULL, request);
 }
 
 static int check_root_call(struct swagg_job *job, const char *name, size_t bytes, int root)
 {
-    int rc = check(job, name);
+    int rc = check(job, name, NULL);
     return rc < 0 || (rc = collective_check_root(job, root)) < 0 ? rc : check_blocks(job, bytes);
 }
 
@@ -266,20 +312,20 @@ static void add_own(const struct agg_kernels *kernels, const struct xfer_call *c
     }
 }
 
-/* Of what was not sent, because this rank owns it. */
-static void finish_own(struct swagg_job *job, const struct xfer_call *call, size_t element,
-                       const uint8_t *send, uint8_t *recv, const size_t counts[])
+/* The part of a reduce-scatter's sum that was not sent, because this rank owns it. */
+static void finish_own(struct swagg_request *r)
 {
-    const struct agg_granted terms = job_terms(job);
-    uint64_t before = 0, first, end;
-    if (!terms.parts || !xfer_owner_adds(job->kernels, call, (unsigned)job->options.size))
+    const struct swagg_job *job = r->job;
+    const struct agg_granted terms = job_terms(r->job);
+    const size_t element = agg_element_size(r->call.type, r->call.op);
+    uint64_t first, end;
+    if (!terms.parts || !xfer_owner_adds(job->kernels, &r->call, (unsigned)job->options.size))
         return;
-    for (int r = 0; r < job->options.rank; r++)
-        before += counts[r] * element;
-    xfer_own_chunks(terms.chunk_bytes, element, call->count * element, before,
-                    before + counts[job->options.rank] * element, &first, &end);
+    xfer_own_chunks(terms.chunk_bytes, element, r->call.count * element, r->own.before,
+                    r->own.before + r->own.bytes, &first, &end);
     if (end > first)
-        add_own(job->kernels, call, recv + (first - before), send + first, end - first);
+        add_own(job->kernels, &r->call, r->own.recv + (first - r->own.before), r->own.send + first,
+                end - first);
 }
 
 static int check_operation(int type, int op, size_t *element)
@@ -293,73 +339,106 @@ static int check_operation(int type, int op, size_t *element)
                        op, type);
 }
 
-int swagg_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
-                         enum swagg_type type, enum swagg_op op)
+static int reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                          enum swagg_type type, enum swagg_op op, const struct posting *posting)
 {
-    struct swagg_request request = {0};
+    struct swagg_request here = {0}, *request = &here;
     size_t element, total = 0, offset = 0;
     uint32_t hash = 0;
-    int rc = check(job, "reduce_scatter");
+    int rc = check(job, "reduce_scatter", posting);
     if (rc < 0 || (rc = check_operation((int)type, (int)op, &element)) < 0 ||
         (rc = check_lengths(job, "counts", counts, element, &total)) < 0)
         return rc;
     const size_t n = (size_t)job->options.size, mine = counts[job->options.rank] * element;
     if ((rc = check_given("send", send, total)) < 0 || (rc = check_given("recv", recv, mine)) < 0 ||
         (rc = check_apart(send, total, recv, mine)) < 0 || (rc = hash_blocks(job, counts, &hash)) < 0 ||
-        (rc = collective_make_room(job, &request, n)) < 0)
+        (rc = collective_begin(job, posting, n, &request)) < 0)
         return rc;
-    const struct xfer_call call = {.collective = XFER_REDUCE_SCATTER,
-                                   .type = (uint8_t)type,
-                                   .op = (uint8_t)op,
-                                   .root = hash,
-                                   .count = total / element};
-    request.call = call;
+    request->call = (struct xfer_call){.collective = XFER_REDUCE_SCATTER,
+                                       .type = (uint8_t)type,
+                                       .op = (uint8_t)op,
+                                       .root = hash,
+                                       .count = total / element};
+    request->finish = finish_own;
+    request->own = (struct request_own){.send = send, .recv = recv, .bytes = mine};
     for (size_t r = 0; r < n; r++) {
         const bool own = r == (size_t)job->options.rank;
-        request.segments[r] =
+        request->segments[r] =
             (struct xfer_segment){.in = counts[r] > 0 ? (const uint8_t *)send + offset : NULL,
                                   .out = own ? recv : NULL,
                                   .count = counts[r]};
+        if (own)
+            request->own.before = offset;
         offset += counts[r] * element;
     }
-    if ((rc = collective_run(job, &request)) == SWAGG_OK)
-        finish_own(job, &call, element, send, recv, counts);
+    return collective_run(job, posting, request);
+}
+
+int swagg_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                         enum swagg_type type, enum swagg_op op)
+{
+    return reduce_scatter(job, send, recv, counts, type, op, NULL);
+}
+
+int swagg_post_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                              enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                              struct swagg_request **request)
+{
+    return reduce_scatter(job, send, recv, counts, type, op, &(const struct posting){how, request});
+}
+
+static int reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
+                                enum swagg_type type, enum swagg_op op, const struct posting *posting)
+{
+    int rc = check(job, "reduce_scatter", posting);
+    if (rc < 0)
+        return rc;
+    size_t *each = alike(job, count);
+    rc = each ? reduce_scatter(job, send, recv, each, type, op, posting) : SWAGG_ERR_SYSTEM;
+    free(each);
     return rc;
 }
 
 int swagg_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
                                enum swagg_type type, enum swagg_op op)
 {
-    int rc = check(job, "reduce_scatter");
-    if (rc < 0)
-        return rc;
-    size_t *each = calloc((size_t)job->options.size, sizeof *each);
-    if (!each)
-        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
-    for (int r = 0; r < job->options.size; r++)
-        each[r] = count;
-    rc = swagg_reduce_scatter(job, send, recv, each, type, op);
-    free(each);
-    return rc;
+    return reduce_scatter_block(job, send, recv, count, type, op, NULL);
+}
+
+int swagg_post_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
+                                    enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                                    struct swagg_request **request)
+{
+    return reduce_scatter_block(job, send, recv, count, type, op, &(const struct posting){how, request});
 }
 
 /* Where packets carry no calls of their own, at servers, and without a switch, it is a sum of no elements,
  * for which ranks wait, too. */
-int swagg_barrier(struct swagg_job *job)
+static int barrier(struct swagg_job *job, const struct posting *posting)
 {
-    struct swagg_request request = {0};
-    int rc = collective_check_job(job);
+    struct swagg_request here = {0}, *request = &here;
+    int rc = collective_check(job, posting);
     if (rc < 0)
         return rc;
     if (job->options.quorum != 0)
         return client_fail(SWAGG_ERR_ARGUMENT, "this job has no barrier: its calls end with a quorum of the "
                                                "ranks: open one without options.quorum");
     if (job->options.format != XFER_FORMAT_TYPED)
-        return swagg_allreduce(job, NULL, NULL, 0, SWAGG_F32, SWAGG_SUM);
+        return collective_of_nothing(job, SWAGG_F32, SWAGG_SUM, posting);
     if (job->worker->at_servers || job->part_count == 0)
-        return swagg_allreduce(job, NULL, NULL, 0, SWAGG_U8, SWAGG_BOR);
-    if ((rc = collective_make_room(job, &request, 0)) < 0)
+        return collective_of_nothing(job, SWAGG_U8, SWAGG_BOR, posting);
+    if ((rc = collective_begin(job, posting, 0, &request)) < 0)
         return rc;
-    request.call = copy_of(XFER_BARRIER, 0, 0);
-    return collective_run(job, &request);
+    request->call = copy_of(XFER_BARRIER, 0, 0);
+    return collective_run(job, posting, request);
+}
+
+int swagg_barrier(struct swagg_job *job)
+{
+    return barrier(job, NULL);
+}
+
+int swagg_post_barrier(struct swagg_job *job, const struct swagg_post *how, struct swagg_request **request)
+{
+    return barrier(job, &(const struct posting){how, request});
 }

@@ -22,6 +22,13 @@ enum request_state {
     REQUEST_ENDED,
 };
 
+/* Of a reduce-scatter: what this rank adds to its block when that has come. Bytes. */
+struct request_own {
+    const uint8_t *send;
+    uint8_t *recv;
+    uint64_t before, bytes; /* the block, and what lies before it in send */
+};
+
 struct swagg_request {
     struct swagg_job *job;
     struct xfer_call call;         /* as it was made */
@@ -31,6 +38,9 @@ struct swagg_request {
     bool compressed, posted; /* posted: the program has it until it was told its end */
     uint64_t name;           /* of the tensor, if it is compressed; 0: none */
     uint64_t began, deadline;
+    void (*finish)(
+        struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */
+    struct request_own own;
     uint64_t turn; /* in the job's level, if that takes it (local/turns.h) */
     /* the driver's; the end of one that the level has taken is its thread's */
     _Atomic(enum request_state) state;

@@ -10,9 +10,9 @@
  *
  * Every rank must make the same collective calls in the same order. Collectives are swagg_allreduce,
  * swagg_allreducev, swagg_reduce, swagg_synchronize, and those from swagg_broadcast to swagg_barrier, which
- * return by their deadlines, with the exact result or with an error; and swagg_post_allreduce, _allreducev
- * and _reduce, which, where there is a switch, return at once: the call goes on while the program does
- * something else (swagg_test, swagg_wait).
+ * return by their deadlines, with the exact result or with an error; and swagg_post_allreduce and its kin,
+ * which, where there is a switch, return at once: the call goes on while the program does something else
+ * (swagg_test, swagg_wait).
  *
  * Errors: functions that return int return SWAGG_OK or a negative enum swagg_status; swagg_last_error() has
  * what happened in words, and which ranks are missing. SWAGG_ERR_ARGUMENT and SWAGG_ERR_FULL change nothing:
@@ -338,12 +338,12 @@ struct swagg_post {
 #define SWAGG_POST_DEFAULT SWAGG_SIZED(struct swagg_post)
 
 /* Like the functions of the same names, but they return before there is a result. send and recv are in use
- * until the call has ended, segments only until the function returns; what one call in flight receives must
- * not overlap what another sends or receives. how may be NULL. SWAGG_OK: *request is the caller's; else it is
- * NULL, and the call is not made. SWAGG_ERR_FULL: the ends of SWAGG_REQUESTS_MAX were not asked for yet.
- * Calls of a job end in the order in which they were made, and may be tested and waited for in any. A
- * deadline that passes ends the job, as in every collective. A job without a switch has nobody to leave a
- * call to: there these functions make it, and return when it has ended. */
+ * until the call has ended, segments, bytes, offsets and counts only until the function returns; what one
+ * call in flight receives must not overlap what another sends or receives. how may be NULL. SWAGG_OK:
+ * *request is the caller's; else it is NULL, and the call is not made. SWAGG_ERR_FULL: the ends of
+ * SWAGG_REQUESTS_MAX were not asked for yet. Calls of a job end in the order in which they were made, and may
+ * be tested and waited for in any. A deadline that passes ends the job, as in every collective. A job without
+ * a switch has nobody to leave a call to: there these functions make it, and return when it has ended. */
 int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count,
                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
                          struct swagg_request **request);
@@ -353,6 +353,21 @@ int swagg_post_allreducev(struct swagg_job *job, const struct swagg_segment *seg
 int swagg_post_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                       enum swagg_op op, int root, const struct swagg_post *how,
                       struct swagg_request **request);
+
+int swagg_post_broadcast(struct swagg_job *job, void *buffer, size_t bytes, int root,
+                         const struct swagg_post *how, struct swagg_request **request);
+int swagg_post_allgather(struct swagg_job *job, const void *send, void *recv, size_t bytes,
+                         const struct swagg_post *how, struct swagg_request **request);
+int swagg_post_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
+                          const size_t offsets[], const struct swagg_post *how,
+                          struct swagg_request **request);
+int swagg_post_reduce_scatter(struct swagg_job *job, const void *send, void *recv, const size_t counts[],
+                              enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                              struct swagg_request **request);
+int swagg_post_reduce_scatter_block(struct swagg_job *job, const void *send, void *recv, size_t count,
+                                    enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                                    struct swagg_request **request);
+int swagg_post_barrier(struct swagg_job *job, const struct swagg_post *how, struct swagg_request **request);
 
 /* Whether it has ended: how, or SWAGG_IN_PROGRESS. Does not wait; without progress_thread it goes on with the
  * job's calls. *request NULL: SWAGG_OK. */

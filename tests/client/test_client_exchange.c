@@ -26,7 +26,13 @@ static bool is_from(const uint8_t *at, int from, unsigned call, size_t bytes)
 
 struct buffers {
     uint8_t *send, *recv; /* of size * MOST bytes */
+    bool posted;          /* calls are posted, and waited for */
 };
+
+static int ended(int rc, struct swagg_request *request)
+{
+    return rc < 0 ? rc : swagg_wait(&request);
+}
 
 static int broadcast(struct crew_member *m, struct buffers *b, unsigned call, size_t bytes)
 {
@@ -34,7 +40,10 @@ static int broadcast(struct crew_member *m, struct buffers *b, unsigned call, si
 
     if (m->rank == root)
         fill(b->recv, root, call, bytes);
-    const int rc = swagg_broadcast(m->job, b->recv, bytes, root);
+    struct swagg_request *r = NULL;
+    int rc = b->posted ? swagg_post_broadcast(m->job, b->recv, bytes, root, NULL, &r)
+                       : swagg_broadcast(m->job, b->recv, bytes, root);
+    rc = ended(rc, r);
     return rc == 0 && !is_from(b->recv, root, call, bytes) ? WRONG_SUM : rc;
 }
 
@@ -51,7 +60,10 @@ static int allgather(struct crew_member *m, struct buffers *b, unsigned call, si
     uint8_t *own = call % 2 ? b->send : b->recv + (size_t)m->rank * bytes; /* where it goes */
 
     fill(own, m->rank, call, bytes);
-    const int rc = swagg_allgather(m->job, own, b->recv, bytes);
+    struct swagg_request *r = NULL;
+    int rc = b->posted ? swagg_post_allgather(m->job, own, b->recv, bytes, NULL, &r)
+                       : swagg_allgather(m->job, own, b->recv, bytes);
+    rc = ended(rc, r);
     return rc == 0 && !has_all(m, b->recv, call, bytes) ? WRONG_SUM : rc;
 }
 
@@ -66,7 +78,10 @@ static int allgatherv(struct crew_member *m, struct buffers *b, unsigned call, s
     }
     fill(b->send, m->rank, call, lengths[m->rank]);
     memset(b->recv, 0x77, (size_t)m->crew->size * MOST);
-    rc = swagg_allgatherv(m->job, b->send, b->recv, lengths, offsets);
+    struct swagg_request *request = NULL;
+    rc = b->posted ? swagg_post_allgatherv(m->job, b->send, b->recv, lengths, offsets, NULL, &request)
+                   : swagg_allgatherv(m->job, b->send, b->recv, lengths, offsets);
+    rc = ended(rc, request);
     for (int r = 0; r < m->crew->size && rc == 0; r++)
         if (!is_from(b->recv + offsets[r], r, call, lengths[r]) || b->recv[offsets[r] + lengths[r]] != 0x77)
             rc = WRONG_SUM;
@@ -116,9 +131,14 @@ static int reduce_scatter(struct crew_member *m, struct buffers *b, unsigned cal
     tensor_fill(&t, m->rank, b->send);
     rc = swagg_allreduce(m->job, b->send, b->recv, total, type, op);
     uint8_t *own = malloc(counts[m->rank] * element + 1);
-    if (rc == 0)
+    struct swagg_request *r = NULL;
+    if (rc == 0 && b->posted)
+        rc = call % 2 ? swagg_post_reduce_scatter_block(m->job, b->send, own, counts[0], type, op, NULL, &r)
+                      : swagg_post_reduce_scatter(m->job, b->send, own, counts, type, op, NULL, &r);
+    else if (rc == 0)
         rc = call % 2 ? swagg_reduce_scatter_block(m->job, b->send, own, counts[0], type, op)
                       : swagg_reduce_scatter(m->job, b->send, own, counts, type, op);
+    rc = ended(rc, r);
     if (rc == 0 && memcmp(own, b->recv + before * element, counts[m->rank] * element) != 0)
         rc = WRONG_SUM;
     free(own);
@@ -127,8 +147,11 @@ static int reduce_scatter(struct crew_member *m, struct buffers *b, unsigned cal
 
 static int barrier(struct crew_member *m, struct buffers *b, unsigned call, size_t bytes)
 {
-    (void)b, (void)call, (void)bytes;
-    return swagg_barrier(m->job);
+    struct swagg_request *r = NULL;
+
+    (void)call, (void)bytes;
+    const int rc = b->posted ? swagg_post_barrier(m->job, NULL, &r) : swagg_barrier(m->job);
+    return ended(rc, r);
 }
 
 static int exchange_all(struct crew_member *m)
@@ -137,7 +160,7 @@ static int exchange_all(struct crew_member *m)
         broadcast, allgather, allgatherv, gather, scatter, reduce_scatter, barrier};
     static const size_t lengths[] = {0, 1, 8, 360, 1439, 1440, 1441, 2900, 10007, MOST - 8};
     const size_t room = (size_t)m->crew->size * MOST;
-    struct buffers b = {malloc(room + CREW_MAX), malloc(room + CREW_MAX)};
+    struct buffers b = {malloc(room + CREW_MAX), malloc(room + CREW_MAX), m->crew->arg != NULL};
     unsigned number = 0;
     int rc = swagg_has_exchanges(m->job) == 1 ? 0 : WRONG_SUM;
 
@@ -170,6 +193,95 @@ TEST(exchanges_survive_losses)
     struct loop_switch *ls =
         loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
     struct crew crew = crew_of(3, ls, "lossy exchange", exchange_all, NULL);
+
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+TEST(exchanges_that_are_posted_are_the_same)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+
+    for (int size = 2; size <= 3; size++) {
+        struct crew crew = crew_of(size, ls, "posted exchange", exchange_all, ls);
+        crew.options.progress_thread = size % 2 ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
+        crew_succeed(&crew);
+    }
+    loop_switch_stop(ls);
+}
+
+/* A broadcast, a reduce-scatter, an all-gather, a barrier and a sum, all in flight. */
+enum { KINDS = 5, FLYING = 8 * KINDS, BLOCK = 2000 };
+
+struct flying {
+    struct swagg_request *request;
+    uint8_t block[BLOCK], blocks[CREW_MAX * BLOCK];
+};
+
+static int launch(struct crew_member *m, struct flying *f, unsigned i)
+{
+    const int root = (int)(i % (unsigned)m->crew->size);
+
+    fill(f->block, i % KINDS == 0 ? root : m->rank, i, BLOCK);
+    switch (i % KINDS) {
+    case 0:
+        if (m->rank != root)
+            memset(f->block, 0, BLOCK);
+        return swagg_post_broadcast(m->job, f->block, BLOCK, root, NULL, &f->request);
+    case 1:
+        for (int r = 0; r < m->crew->size; r++)
+            fill(f->blocks + r * BLOCK, r, i, BLOCK);
+        return swagg_post_reduce_scatter_block(m->job, f->blocks, f->block, BLOCK, SWAGG_U8, SWAGG_BOR, NULL,
+                                               &f->request);
+    case 2:
+        return swagg_post_allgather(m->job, f->block, f->blocks, BLOCK, NULL, &f->request);
+    case 3:
+        return swagg_post_barrier(m->job, NULL, &f->request);
+    default:
+        fill(f->block, 0, i, BLOCK);
+        return swagg_post_allreduce(m->job, f->block, f->blocks, BLOCK, SWAGG_U8, SWAGG_BOR, NULL,
+                                    &f->request);
+    }
+}
+
+static bool is_landed(const struct crew_member *m, const struct flying *f, unsigned i)
+{
+    switch (i % KINDS) {
+    case 0:
+        return is_from(f->block, (int)(i % (unsigned)m->crew->size), i, BLOCK);
+    case 1:
+        return is_from(f->block, m->rank, i, BLOCK);
+    case 2:
+        return has_all(m, f->blocks, i, BLOCK);
+    case 3:
+        return true;
+    default:
+        return is_from(f->blocks, 0, i, BLOCK);
+    }
+}
+
+static int fly(struct crew_member *m)
+{
+    struct flying *flying = calloc(FLYING, sizeof *flying);
+    int rc = 0;
+
+    for (unsigned i = 0; i < FLYING && rc == 0; i++)
+        rc = launch(m, &flying[i], i);
+    for (unsigned i = FLYING; i-- > 0 && rc == 0;) {
+        rc = swagg_wait(&flying[i].request);
+        if (rc == 0 && !is_landed(m, &flying[i], i))
+            rc = WRONG_SUM;
+    }
+    free(flying);
+    return rc;
+}
+
+TEST(exchanges_fly_beside_sums_and_land_in_any_order)
+{
+    struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.01}}};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
+    struct crew crew = crew_of(3, ls, "flying", fly, NULL);
 
     crew_succeed(&crew);
     loop_switch_stop(ls);
