@@ -156,9 +156,22 @@ static size_t ps_views_list(char *text, size_t room)
     size_t used = 0;
 
     for (const struct view *v = views; v < &views[VIEWS] && used < room; v++)
-        if (ps_view(v) != NULL)
+        if (ps_view(v) != NULL || history_has(v))
             used += (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", v->name);
     return used;
+}
+
+/* Of jobs that may be over. */
+static void show_history(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
+{
+    struct view_out out;
+    int rc;
+
+    view_begin(&out, view);
+    rc = history_show(ps->history, name, &out);
+    reply_view(reply, &out);
+    if (rc < 0)
+        reply_fail(reply, REPLY_UNKNOWN, "nothing is known of a job %s", name);
 }
 
 static void show(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
@@ -239,7 +252,9 @@ void commands_run(void *context, const struct request *request, struct reply *re
     struct errand errand = {ps, common_command_find(request->command), request, reply};
 
     (void)feed; /* nothing is captured here */
-    if (view != NULL && ps_view(view) != NULL)
+    if (view != NULL && history_has(view))
+        show_history(ps, view, request_text(request, "name"), reply);
+    else if (view != NULL && ps_view(view) != NULL)
         show(ps, view, request_text(request, "name"), reply);
     else if (errand.command == NULL)
         refuse(request, reply);

@@ -5,7 +5,7 @@
 #include "operator/server.h"
 #include "ps.h"
 
-/* metrics_host.view; context: struct ps. Any thread. */
+/* view_source.fill; context: struct ps. Any thread. */
 int commands_view(void *context, const struct view *view, const char *name, struct view_out *out);
 
 /* operators_host.run; context: struct ps. */

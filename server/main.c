@@ -28,15 +28,19 @@ static const struct option_row rows[] = {
 
 static int start_operators(struct operators **operators, struct ps *ps)
 {
-    const struct operators_host host = {
-        .kind = "server", .name = ps->name, .run = commands_run, .context = ps};
+    const struct operators_host host = {.kind = "server",
+                                        .name = ps->name,
+                                        .run = commands_run,
+                                        .context = ps,
+                                        .history = ps->history,
+                                        .views = {commands_view, ps}};
 
     return operators_start(operators, &host, &ps->cfg->control);
 }
 
 static int start_metrics(struct metrics **metrics, struct ps *ps)
 {
-    const struct metrics_host host = {.kind = "server", .view = commands_view, .context = ps};
+    const struct metrics_host host = {.kind = "server", .views = {commands_view, ps}};
 
     return metrics_start(metrics, &host, &ps->cfg->metrics);
 }

@@ -129,8 +129,11 @@ static unsigned threads_of(const struct config *cfg)
 
 static int open_registry(struct ps *ps)
 {
-    struct registry_host_parts parts = {
-        .kind = &kind, .cfg = ps->cfg, .boot_id = secret64() | 1, .data_ports = (uint8_t)ps->shards};
+    struct registry_host_parts parts = {.kind = &kind,
+                                        .cfg = ps->cfg,
+                                        .boot_id = secret64() | 1,
+                                        .data_ports = (uint8_t)ps->shards,
+                                        .history = ps->history};
     int rc;
 
     parts.protocols = agg_protocols(&parts.protocols_known);
@@ -173,6 +176,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
 
     ps->cfg = cfg;
     ps->started = clock_ns();
+    ps->history = history_new(NULL);
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;
     ps->jobs.threads = ps->shards;
@@ -185,6 +189,8 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->signal_fd = signals_open();
     ps->stop_fd = eventfd(0, EFD_CLOEXEC);
     ps->control_fd = ps->handoff.wake = -1;
+    if (ps->history == NULL)
+        return -ENOMEM;
     if (ps->signal_fd < 0 || ps->stop_fd < 0 || handoff_open(&ps->handoff) < 0)
         return -errno;
     if ((rc = choose_kernels(ps)) < 0 || (rc = open_registry(ps)) < 0 || (rc = start_shards(ps)) < 0)
@@ -206,6 +212,7 @@ void ps_close(struct ps *ps)
     jobs_free(&ps->jobs);
     reception_free(&ps->reception);
     registry_host_close(&ps->common);
+    history_free(ps->history);
     handoff_free(&ps->handoff);
     if (ps->control_fd >= 0)
         close(ps->control_fd);

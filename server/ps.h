@@ -16,6 +16,7 @@ struct ps {
     struct config *cfg; /* under the lock, once there are operators: another file may take its place */
     char name[CONFIG_NAME_MAX]; /* of this server, for operators */
     uint64_t started;
+    struct history *history;
     struct jobs jobs;
     unsigned shards;
     struct shard shard[CONFIG_SERVER_THREADS_MAX];

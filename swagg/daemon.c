@@ -1,5 +1,6 @@
 #include "daemon.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "control/control.h"
 #include "control/static_jobs.h"
 #include "eal.h"
+#include "history/history.h"
 #include "metrics/metrics.h"
 #include "operator/operators.h"
 #include "operator/reply.h"
@@ -91,6 +93,7 @@ static void banner_ready(const struct show_parts *parts)
 
 /* What the main lcore has beside the data path. */
 struct daemon {
+    struct history *history;
     struct uplinks uplinks;
     struct registrar *registrar;
     struct control *control;
@@ -126,6 +129,7 @@ static int open_registrar(struct daemon *d, struct datapath *dp, const struct co
                                     .jobs = &dp->jobs,
                                     .boot_id = secret64() | 1,
                                     .data_ports = dp->data_ports,
+                                    .history = d->history,
                                     .uplinks = &d->uplinks};
 
     parts.protocols = agg_protocols(&parts.protocols_known);
@@ -188,7 +192,8 @@ static struct show_parts shown(struct daemon *d, const struct datapath *dp, cons
                                .jobs = &dp->jobs,
                                .uplinks = &d->uplinks,
                                .registrar = d->registrar,
-                               .static_jobs = &d->static_jobs};
+                               .static_jobs = &d->static_jobs,
+                               .history = d->history};
 }
 
 static struct impairing impairing(struct datapath *dp)
@@ -244,6 +249,8 @@ static int start_operators(struct daemon *d, const struct config *running)
                                         .name = d->shown.name,
                                         .run = commands_run,
                                         .context = &d->commands,
+                                        .history = d->history,
+                                        .views = {commands_view, &d->shown},
                                         .start_thread = start_control_thread};
 
     d->commands = (struct commands){.parts = &d->changed, .main = &d->handoff};
@@ -253,18 +260,19 @@ static int start_operators(struct daemon *d, const struct config *running)
 static int start_metrics(struct daemon *d, const struct config *running)
 {
     const struct metrics_host host = {
-        .kind = "switch", .view = commands_view, .context = &d->shown, .start_thread = start_metrics_thread};
+        .kind = "switch", .views = {commands_view, &d->shown}, .start_thread = start_metrics_thread};
 
     return metrics_start(&d->metrics, &host, &running->metrics);
 }
 
 static int start(struct daemon *d, struct datapath *dp, const struct daemon_config *cfg)
 {
-    int rc;
+    int rc = -ENOMEM;
 
+    d->history = history_new(NULL);
     open_uplinks(d, dp, cfg->running);
-    rc = open_registrar(d, dp, cfg->running);
-
+    if (d->history != NULL)
+        rc = open_registrar(d, dp, cfg->running);
     if (rc == 0)
         rc = open_control(d, dp, cfg->running);
     if (rc == 0)
@@ -308,6 +316,7 @@ int daemon_run(struct datapath *dp, const struct daemon_config *cfg)
     static_jobs_close(&d.static_jobs);
     control_close(d.control);
     registrar_close(d.registrar);
+    history_free(d.history);
     handoff_free(&d.handoff);
     return rc;
 }

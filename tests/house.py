@@ -63,10 +63,11 @@ ROOMS = {
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
     "lib/host/impair": ["lib/core/random", "lib/host/base"],
     "lib/host/config": ["lib/core", *CORE, "lib/nearest", "lib/settings", "lib/host/base", "lib/host/impair"],
-    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/core/relay", "lib/keys", *HOST, "lib/host/views"],
+    "lib/host/registry": ["lib/core/share", "lib/core/protocol", "lib/core/control", "lib/core/relay", "lib/keys", *HOST, "lib/host/views", "lib/host/history"],
     "lib/host/views": ["lib/core/net", "lib/core/protocol", "lib/core/control"],
+    "lib/host/history": ["lib/core/control", "lib/host/views"],
     "lib/host/metrics": ["lib/core/protocol", "lib/host/base", "lib/host/config", "lib/host/views"],
-    "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views"],
+    "lib/host/operator": ["lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views", "lib/host/history"],
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
@@ -75,11 +76,11 @@ ROOMS = {
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/registry", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "lib/host/base"],
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],
-    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", *DAEMON, "swagg/bridge", "swagg/aggregate",
+    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", "lib/host/history", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/nearest", "lib/host/views", "lib/command_line", "lib/version"],
     "swagg": ["*"],  # puts the daemon together
-    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/metrics", "lib/host/views"],
+    "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/metrics", "lib/host/views", "lib/host/history"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],
     "traffic": [*CORE, "lib/reference", "lib/command_line", "lib/version"],
     "traffic/capture": ["lib/core", *CORE, "lib/command_line", "lib/version", "traffic"],
@@ -271,7 +272,7 @@ def check_callers():
 
 # --- clocks --------------------------------------------------------------------------------------------------------
 
-TIME_OF_DAY = ["lib/host/base/log.c", "swagg/commands/commands.c"]  # show it; whoever waits must not, for it may be set meanwhile
+TIME_OF_DAY = ["lib/host/base/log.c", "lib/host/history/history.c", "swagg/commands/commands.c"]  # show it; whoever waits must not, for it may be set meanwhile
 
 
 def check_clocks():

@@ -14,7 +14,7 @@ struct commands {
     struct handoff *main; /* where actions are run */
 };
 
-/* metrics_host.view; context: struct show_parts. Any thread. */
+/* view_source.fill; context: struct show_parts. Any thread. */
 int commands_view(void *context, const struct view *view, const char *name, struct view_out *out);
 
 /* operators_host.run; context: struct commands. */

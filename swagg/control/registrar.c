@@ -179,7 +179,8 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
                                                .protocols = parts->protocols,
                                                .protocols_known = parts->protocols_known,
                                                .boot_id = parts->boot_id,
-                                               .data_ports = parts->data_ports};
+                                               .data_ports = parts->data_ports,
+                                               .history = parts->history};
     struct registrar *r = calloc(1, sizeof(*r));
     int rc;
 

@@ -17,6 +17,7 @@ struct registrar_parts {
     unsigned protocols_known;                    /* how many, at least 1 */
     uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
     uint8_t data_ports;      /* to how many UDP ports workers are told to deal their packets (port/steer.h) */
+    struct history *history; /* of the switch */
     struct uplinks *uplinks; /* the configuration's; not used where it has none */
 };
 

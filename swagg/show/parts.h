@@ -25,4 +25,5 @@ struct show_parts {
     const struct uplinks *uplinks;
     struct registrar *registrar;
     const struct static_jobs *static_jobs;
+    struct history *history; /* NULL: there is none */
 };

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "history/history.h"
+
 int view_gather(const struct show_parts *parts, const struct view *view, const char *name,
                 struct view_out *out)
 {
@@ -13,7 +15,8 @@ int view_gather(const struct show_parts *parts, const struct view *view, const c
         [VIEW_TENANTS] = view_tenants,   [VIEW_UPLINKS] = view_uplinks,   [VIEW_SLOTS] = view_slots,
         [VIEW_SUMS] = view_sums,         [VIEW_FDB] = view_fdb,           [VIEW_DROPS] = view_drops,
         [VIEW_COUNTERS] = view_counters, [VIEW_VERDICTS] = view_verdicts, [VIEW_LCORES] = view_lcores,
-        [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,
+        [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,     [VIEW_HISTORY] = view_history,
+        [VIEW_EVENTS] = view_history,
     };
     int rc;
 
@@ -21,6 +24,11 @@ int view_gather(const struct show_parts *parts, const struct view *view, const c
     rc = gatherers[view - views](parts, name, out);
     view_unlock(parts);
     return rc;
+}
+
+int view_history(const struct show_parts *parts, const char *name, struct view_out *out)
+{
+    return history_show(parts->history, name, out);
 }
 
 void view_lock(const struct show_parts *parts)

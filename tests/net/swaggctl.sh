@@ -150,6 +150,10 @@ expect_equal "draining" "$(net_ctl -o draining job drained)" "draining  yes"
 stranger=$(net_exec 3 "$COLLECTIVES" --switch "$(net_switch_ip)" --job drained --rank 0 --size 2 --answer-timeout 300000 \
     --join-timeout 300000 --calls 1 2>&1 || true)
 expect_match "who comes late" "$stranger" "operator lets the job of this name come to its end"
+has_a_minute() {
+    [ "$(net_ctl -H -o bytes history drained | awk '{ sum += $1 } END { print sum + 0 }')" -gt 0 ]
+}
+net_until 20 "what it has summed is in its minute" has_a_minute
 
 step "a job is ended: its ranks are told"
 net_ctl job kill drained
@@ -186,6 +190,17 @@ expect_equal "the other one" "$(net_ctl -o state job guest/twin)" "state  formin
 net_ctl job kill guest/twin
 net_until 20 "guest's rank is told" grep -q "operator has ended the job" "$NET_DIR/twin1.log"
 wait "${twins[@]}" || true
+
+step "what was: jobs that began and ended, who was refused, what operators did; minutes of all jobs, and of one that is over"
+expect_match "events" "$(net_ctl events)" "Z +began +late +guest +"
+expect_match "a refusal" "$(net_ctl -H -o what,job,who events)" "refused +drained +$NET_SUBNET\.[0-9]+:[0-9]+"
+expect_match "an operator" "$(net_ctl -H -o what,who,text events)" "operated +root +log level level=debug"
+ctl_fails 1 -s "$NET_ID" port add h9 kernel:nix >/dev/null
+expect_match "one who did not succeed" "$(net_ctl -H -o what,who,text events)" "operated +root +port add port=h9 device=kernel:nix.*: not done: "
+expect_match "events of a job" "$(net_ctl -H -o what,job events late | xargs)" "^began late ended late$"
+expect_match "minutes of all jobs" "$(net_ctl -H -o jobs,bytes,latest_job history)" "1 +[1-9][0-9]+ +guest/drained"
+expect_match "a job that is over" "$(net_ctl -H -o job,tenant history drained | uniq)" "^drained +guest$"
+expect_match "a job that never was" "$(ctl_fails 1 -s "$NET_ID" history nix)" "there is no job nix"
 
 step "top on a terminal: all views, a pause, its end"
 "$here/terminal.py" 'status.*jobs.*ports.*h3 .*lcores.*q ends' ' ' 'paused' ' ' 'q ends' 'q' -- "$CTL" -s "$NET_ID" -n 0.1 top >"$NET_DIR/top.log"

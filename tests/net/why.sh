@@ -41,6 +41,7 @@ net_ctl impair clear h1
 net_ctl impair set h3 tx drop=0.03
 why_is train link "the link of rank 3 .* loses packets: .* [1-9][0-9.]* % of those from it"
 net_ctl impair clear h3
+expect_match "who lost most in a minute" "$(net_ctl -H -o lossy_rank history train | xargs)" "[13]"
 job_ends
 
 step "a rank that computes for longer than the others"
@@ -51,6 +52,7 @@ for rank in "${ranks[@]}"; do
 done
 ranks_say 60 open
 why_is late rank "rank 3 .* comes late"
+expect_equal "who was late most in a minute" "$(net_ctl -H -o latest_rank history late | tail -1)" 3
 job_ends
 
 step "what there is not"

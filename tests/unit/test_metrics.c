@@ -115,7 +115,7 @@ static int play(void *context, const struct view *view, const char *name, struct
 /* To be freed. */
 static char *collect(const struct played *p, unsigned ranks, bool open)
 {
-    const struct metrics_host host = {.view = play, .context = (void *)p};
+    const struct view_source host = {.fill = play, .context = (void *)p};
     size_t bytes = 0;
     char *text = metrics_collect(&host, ranks, open, &bytes);
 

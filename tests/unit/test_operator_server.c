@@ -59,11 +59,12 @@ static void close_stream(void *context)
 }
 
 /* "long" gets an answer that fits into no socket's buffer, "die" none. */
-static char *answer(void *context, const char *line, size_t bytes, struct server_feed *feed)
+static char *answer(void *context, uid_t user, const char *line, size_t bytes, struct server_feed *feed)
 {
     char *text = NULL;
 
     CU_ASSERT_PTR_EQUAL(context, &asked);
+    CU_ASSERT_EQUAL(user, geteuid());
     asked++;
     snprintf(last, sizeof(last), "%.*s", (int)bytes, line);
     if (strcmp(last, "die") == 0)

@@ -9,11 +9,19 @@ enum { CTL_LATER = 1 }; /* what prepare may answer */
 
 enum { CTL_NO_RANK = UINT16_MAX };
 
+enum ctl_event_kind {
+    CTL_EVENT_NOTE,
+    CTL_EVENT_WARNING, /* somebody should look */
+    CTL_EVENT_BEGINS,  /* the job runs from now on, perhaps again */
+    CTL_EVENT_ENDS,    /* without a failure */
+    CTL_EVENT_FAILS,
+};
+
 /* What has become of a job. */
 struct ctl_event {
+    enum ctl_event_kind kind;
     const char *text; /* a short sentence that does not name the job */
     uint16_t rank;    /* that it is about; CTL_NO_RANK: none, or several */
-    bool warning;     /* somebody should look */
 };
 
 struct ctl_registry_actions {
@@ -50,6 +58,9 @@ struct ctl_registry_actions {
     /* Whether, since this was last asked, data packets came of a member of a RUNNING job that sends for
      * itself: they show that it lives, as its HEARTBEATs do. May be NULL: these alone do. */
     bool (*heard)(void *ctx, const struct ctl_entry *job, unsigned rank);
+    /* A process was told REFUSED, and why. name: of the job that it means; "": not known. May be NULL. */
+    void (*refused)(void *ctx, const struct ctl_endpoint *from, const char *name,
+                    const struct ctl_failure *why);
 };
 
 enum { CTL_NO_KEY = -1 };

@@ -201,7 +201,7 @@ static bool is_too_late(struct ctl_registry *r, const struct ctl_endpoint *from,
                             "the job goes on with another process as rank %u", m->head.rank);
         else
             continue;
-        ctl_answer_refused(r, from, &m->head, &why);
+        ctl_answer_refused(r, from, &m->head, m->join.name, &why);
         return true;
     }
     return false;
@@ -220,7 +220,7 @@ static bool is_not_believed(struct ctl_registry *r, const struct ctl_endpoint *f
                     m->join.ticket == 0 ? "JOIN has no ticket, as of a library, or a switch below, that is "
                                           "older than this switch"
                                         : "ticket is not of this switch's secret (state)");
-    ctl_answer_refused(r, from, &m->head, &why);
+    ctl_answer_refused(r, from, &m->head, m->join.name, &why);
     return true;
 }
 
@@ -421,7 +421,7 @@ void ctl_join_anew(struct ctl_registry *r, int tenant, const struct ctl_endpoint
             if (origin != CTL_RESUMES && some_come_back(r))
                 ctl_answer_no_place(r, from, &m->head);
             else
-                ctl_answer_refused(r, from, &m->head, &why);
+                ctl_answer_refused(r, from, &m->head, m->join.name, &why);
             return;
         }
         ctl_entry_found(r, job, tenant, from, m, now);

@@ -162,7 +162,8 @@ void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned ra
 void ctl_entry_drop(struct ctl_registry *r, struct ctl_entry *job, const char *why)
 {
     release_pool(r, job);
-    ctl_entry_event(r, job, "%s", why);
+    ctl_entry_turns(r, job, job->state == CTL_ENTRY_FAILED ? CTL_EVENT_NOTE : CTL_EVENT_ENDS, CTL_NO_RANK,
+                    "%s", why);
     for (unsigned rank = 0; rank < job->size; rank++)
         if (job->members[rank].state != CTL_MEMBER_ABSENT)
             ctl_guard_note_gone(&r->guard, job->members[rank].incarnation);
@@ -330,7 +331,8 @@ void ctl_entry_fail(struct ctl_registry *r, struct ctl_entry *job, const struct 
     release_pool(r, job);
     job->failure = *why;
     enter(job, CTL_ENTRY_FAILED, now);
-    ctl_entry_warn(r, job, why->rank, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
+    ctl_entry_turns(r, job, CTL_EVENT_FAILS, why->rank, "failed (%s): %s", ctl_reason_name(why->reason),
+                    why->text);
     ctl_entry_push(r, job);
 }
 

@@ -201,12 +201,12 @@ static void on_join(struct ctl_registry *r, struct ctl_entry *job, const struct 
         job = ctl_join_follow(r, job, m->head.rank, tenant);
     if (tenant < 0) {
         note_not_admitted(r, from, m, &why);
-        ctl_answer_refused(r, from, &m->head, &why);
+        ctl_answer_refused(r, from, &m->head, m->join.name, &why);
     } else if (!knows_boot_id(r, from, m))
         answer(r, from, &m->head, CTL_PENDING); /* it may be a late copy from before a restart, or forged */
     else if (!job &&
              (is_retired(r, from, m, &why) || is_draining(r, tenant, m, &why) || is_taken(r, from, m, &why)))
-        ctl_answer_refused(r, from, &m->head, &why);
+        ctl_answer_refused(r, from, &m->head, m->join.name, &why);
     else if (job && join_recalled(r, job, from, m, now))
         return;
     else if (job && ctl_entry_is_forming(job))
@@ -355,7 +355,7 @@ static void settle_challenge(struct ctl_registry *r, struct ctl_entry *job, unsi
         return;
     struct ctl_failure why;
     ctl_admission_refusal(&r->cfg, job, rank, &why);
-    ctl_answer_refused(r, &c->endpoint, &c->head, &why);
+    ctl_answer_refused(r, &c->endpoint, &c->head, job->name, &why);
     note_turned_away(job, c->head.rank, &why);
     ctl_entry_event(r, job, "turned away: %s", why.text);
     *c = (struct ctl_challenge){0};

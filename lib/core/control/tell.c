@@ -85,11 +85,11 @@ void ctl_failure_set(struct ctl_failure *f, enum ctl_reason reason, unsigned ran
     va_end(args);
 }
 
-static void tell_event(struct ctl_registry *r, const struct ctl_entry *job, unsigned rank, bool warning,
-                       const char *format, va_list args)
+static void tell_event(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
+                       unsigned rank, const char *format, va_list args)
 {
     char text[CTL_TEXT_MAX + 100];
-    const struct ctl_event event = {.text = text, .rank = (uint16_t)rank, .warning = warning};
+    const struct ctl_event event = {.kind = kind, .text = text, .rank = (uint16_t)rank};
     if (!r->cfg.actions.event)
         return;
     vsnprintf(text, sizeof text, format, args);
@@ -100,7 +100,7 @@ void ctl_entry_event(struct ctl_registry *r, const struct ctl_entry *job, const 
 {
     va_list args;
     va_start(args, format);
-    tell_event(r, job, CTL_NO_RANK, false, format, args);
+    tell_event(r, job, CTL_EVENT_NOTE, CTL_NO_RANK, format, args);
     va_end(args);
 }
 
@@ -109,7 +109,7 @@ void ctl_entry_event_of(struct ctl_registry *r, const struct ctl_entry *job, uns
 {
     va_list args;
     va_start(args, format);
-    tell_event(r, job, rank, false, format, args);
+    tell_event(r, job, CTL_EVENT_NOTE, rank, format, args);
     va_end(args);
 }
 
@@ -118,7 +118,16 @@ void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job, unsigne
 {
     va_list args;
     va_start(args, format);
-    tell_event(r, job, rank, true, format, args);
+    tell_event(r, job, CTL_EVENT_WARNING, rank, format, args);
+    va_end(args);
+}
+
+void ctl_entry_turns(struct ctl_registry *r, const struct ctl_entry *job, enum ctl_event_kind kind,
+                     unsigned rank, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tell_event(r, job, kind, rank, format, args);
     va_end(args);
 }
 
@@ -135,8 +144,8 @@ void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job)
         else
             used +=
                 (size_t)snprintf(terms + used, sizeof terms - used, ", %s %u", list[i].name, list[i].number);
-    ctl_entry_event(r, job, "%s: %u ranks, number %u, %s%s", job->resumed ? "resumed" : "ready", job->size,
-                    job->number, job->protocol->name, terms);
+    ctl_entry_turns(r, job, CTL_EVENT_BEGINS, CTL_NO_RANK, "%s: %u ranks, number %u, %s%s",
+                    job->resumed ? "resumed" : "ready", job->size, job->number, job->protocol->name, terms);
 }
 
 void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -162,10 +171,12 @@ void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const 
 }
 
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_failure *why)
+                        const char *name, const struct ctl_failure *why)
 {
     struct ctl_message m = {.head.type = CTL_REFUSED, .failure = *why};
     ctl_answer(r, to, head, 0, &m);
+    if (r->cfg.actions.refused != NULL)
+        r->cfg.actions.refused(r->cfg.actions.ctx, to, name, why);
 }
 
 void ctl_answer_pending(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
@@ -218,7 +229,7 @@ void ctl_answer_unparsed(struct ctl_registry *r, const struct ctl_endpoint *to, 
                         ctl_type_name(head->type));
         break;
     }
-    ctl_answer_refused(r, to, head, &why);
+    ctl_answer_refused(r, to, head, "", &why);
 }
 
 void ctl_answer_no_place(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head)

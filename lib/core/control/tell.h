@@ -27,8 +27,9 @@ void ctl_answer(struct ctl_registry *r, const struct ctl_endpoint *to, const str
 /* The same under another boot id than this switch's. */
 void ctl_answer_as(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                    uint32_t epoch, struct ctl_message *m, uint64_t boot_id);
+/* name: of the job that it means; "": not known. */
 void ctl_answer_refused(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
-                        const struct ctl_failure *why);
+                        const char *name, const struct ctl_failure *why);
 /* REFUSED, and what is wrong with a message that cannot be read. */
 void ctl_answer_unparsed(struct ctl_registry *r, const struct ctl_endpoint *to, const struct ctl_head *head,
                          enum ctl_parse_error error);
@@ -47,6 +48,11 @@ __attribute__((format(printf, 4, 5))) void ctl_entry_event_of(struct ctl_registr
                                                               const char *format, ...);
 __attribute__((format(printf, 4, 5))) void ctl_entry_warn(struct ctl_registry *r, const struct ctl_entry *job,
                                                           unsigned rank, const char *format, ...);
+/* An event that begins or ends its life. */
+__attribute__((format(printf, 5, 6))) void ctl_entry_turns(struct ctl_registry *r,
+                                                           const struct ctl_entry *job,
+                                                           enum ctl_event_kind kind, unsigned rank,
+                                                           const char *format, ...);
 /* Logs that the job runs from now on, with its terms. */
 void ctl_entry_event_ready(struct ctl_registry *r, const struct ctl_entry *job);
 

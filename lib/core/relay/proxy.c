@@ -192,11 +192,11 @@ void relay_send_message_up(const struct relay_proxy *p, const struct relay_route
 
 /* Jobs */
 
-void relay_event(const struct relay_proxy *p, const struct relay_job *job, const char *format, ...)
+void relay_event(const struct relay_proxy *p, const struct relay_job *job, enum ctl_event_kind kind,
+                 const char *format, ...)
 {
     char text[CTL_TEXT_MAX + 100];
-    const struct ctl_event event = {
-        .text = text, .rank = CTL_NO_RANK, .warning = job->entry.state == CTL_ENTRY_FAILED};
+    const struct ctl_event event = {.kind = kind, .text = text, .rank = CTL_NO_RANK};
     va_list args;
 
     if (!p->cfg.actions.event)
@@ -260,14 +260,15 @@ void relay_close(struct relay_proxy *p, struct relay_job *job, const struct ctl_
     if (job->entry.state == CTL_ENTRY_RUNNING)
         p->cfg.actions.release(p->cfg.actions.ctx, job);
     if (why == NULL) {
-        relay_event(p, job, "over here: the switch above has ended this life of it, or all ranks have left");
+        relay_event(p, job, CTL_EVENT_ENDS,
+                    "over here: the switch above has ended this life of it, or all ranks have left");
         clear_job(job);
         return;
     }
     job->entry.state = CTL_ENTRY_FAILED;
     job->entry.since = now;
     job->entry.failure = *why;
-    relay_event(p, job, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
+    relay_event(p, job, CTL_EVENT_FAILS, "failed (%s): %s", ctl_reason_name(why->reason), why->text);
 }
 
 void relay_part(struct relay_proxy *p, struct relay_job *job, unsigned rank, enum ctl_member_state state,
@@ -450,7 +451,7 @@ static void run(struct relay_proxy *p, struct relay_job *job, uint8_t number, ui
     job->entry.since = now;
     job->entry.number = number;
     relay_event(
-        p, job,
+        p, job, CTL_EVENT_BEGINS,
         "%s: %u of its %u ranks come by this switch, number %u, number %u at switch %u.%u.%u.%u above",
         job->entry.resumed ? "resumed" : "ready", job->entry.present, job->entry.size, number,
         job->parent_number, ip[0], ip[1], ip[2], ip[3]);

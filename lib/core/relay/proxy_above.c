@@ -118,7 +118,7 @@ static void follow_parent(struct relay_proxy *p, struct relay_job *job, const st
     job->parent = *from;
     if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.parent_moved)
         p->cfg.actions.parent_moved(p->cfg.actions.ctx, job);
-    relay_event(p, job, "the switch above speaks from another MAC address now");
+    relay_event(p, job, CTL_EVENT_NOTE, "the switch above speaks from another MAC address now");
 }
 
 static void on_message(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,

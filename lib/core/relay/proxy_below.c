@@ -206,7 +206,7 @@ static void follow(struct relay_proxy *p, struct relay_route *route, struct rela
     job->entry.members[route->rank].endpoint = *from;
     if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.moved)
         p->cfg.actions.moved(p->cfg.actions.ctx, job, route->rank);
-    relay_event(p, job, "rank %u speaks from another MAC address now", route->rank);
+    relay_event(p, job, CTL_EVENT_NOTE, "rank %u speaks from another MAC address now", route->rank);
 }
 
 static void on_other(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,

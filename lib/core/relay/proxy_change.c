@@ -31,7 +31,8 @@ static void drain(struct relay_proxy *p, struct relay_job *job)
         return;
     }
     job->entry.draining = true;
-    relay_event(p, job, "the operator lets it come to its end: nobody else may join by this switch");
+    relay_event(p, job, CTL_EVENT_NOTE,
+                "the operator lets it come to its end: nobody else may join by this switch");
 }
 
 static bool for_jobs_of(struct relay_proxy *p, int tenant, const char *name, uint64_t now,

@@ -60,8 +60,9 @@ void relay_send_message_up(const struct relay_proxy *p, const struct relay_route
                            struct ctl_message *m);
 
 /* For the log. */
-__attribute__((format(printf, 3, 4))) void relay_event(const struct relay_proxy *p,
-                                                       const struct relay_job *job, const char *format, ...);
+__attribute__((format(printf, 4, 5))) void relay_event(const struct relay_proxy *p,
+                                                       const struct relay_job *job, enum ctl_event_kind kind,
+                                                       const char *format, ...);
 
 /* READY came for the route. */
 void relay_ready(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *parent,

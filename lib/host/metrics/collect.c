@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "metrics/families.h"
-#include "metrics/listed.h"
 #include "metrics/metrics.h"
+#include "views/listed.h"
 
 /* The latest ranks of a job. */
 struct latest {
@@ -43,7 +43,7 @@ static int by_rank(const void *a, const void *b)
     return (rank > other) - (rank < other);
 }
 
-static void take_ranks(const struct metrics_host *host, struct families *f, const struct listed_job *job,
+static void take_ranks(const struct view_source *host, struct families *f, const struct listed_job *job,
                        const char *const *labels, struct latest *latest)
 {
     const struct view *view = &views[VIEW_MEMBERS];
@@ -51,7 +51,7 @@ static void take_ranks(const struct metrics_host *host, struct families *f, cons
 
     latest->n = 0;
     view_visit(&out, view, choose_rank, latest);
-    if (host->view(host->context, view, job->call, &out) < 0)
+    if (host->fill(host->context, view, job->call, &out) < 0)
         return;
     qsort(latest->row, latest->n, sizeof(*latest->row), by_rank);
     families_take(f, view, labels, &out);
@@ -59,18 +59,18 @@ static void take_ranks(const struct metrics_host *host, struct families *f, cons
         families_row(f, &latest->row[i]);
 }
 
-static void take_job(const struct metrics_host *host, struct families *f, const struct listed_job *job,
+static void take_job(const struct view_source *host, struct families *f, const struct listed_job *job,
                      struct latest *latest)
 {
     const char *const labels[] = {"job_name", job->name, "tenant", job->tenant, NULL};
     struct view_out out;
 
     families_take(f, &views[VIEW_JOB], NULL, &out);
-    if (host->view(host->context, &views[VIEW_JOB], job->call, &out) == 0)
+    if (host->fill(host->context, &views[VIEW_JOB], job->call, &out) == 0)
         take_ranks(host, f, job, labels, latest);
 }
 
-static void take_jobs(const struct metrics_host *host, struct families *f, unsigned ranks,
+static void take_jobs(const struct view_source *host, struct families *f, unsigned ranks,
                       const struct listed_jobs *list)
 {
     struct latest latest = {0};
@@ -84,7 +84,7 @@ static void take_jobs(const struct metrics_host *host, struct families *f, unsig
     free(latest.row);
 }
 
-char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes)
+char *metrics_collect(const struct view_source *host, unsigned ranks, bool open, size_t *bytes)
 {
     struct listed_jobs *list = listed_jobs(host);
     struct families *f = families_new();
@@ -95,7 +95,7 @@ char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open
         if (views[i].metric == NULL || views[i].of == VIEW_OF_JOB)
             continue;
         families_take(f, &views[i], NULL, &out);
-        host->view(host->context, &views[i], NULL, &out);
+        host->fill(host->context, &views[i], NULL, &out);
     }
     if (f != NULL && list != NULL) {
         take_jobs(host, f, ranks, list);

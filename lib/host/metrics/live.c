@@ -3,20 +3,20 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "metrics/listed.h"
 #include "metrics/metrics.h"
+#include "views/listed.h"
 
 enum { JOBS_SHOWN = 64 };
 
 /* A view, of the job of this name; NULL: there is none. */
-static json_t *whole(const struct metrics_host *host, enum view_id id, const char *name)
+static json_t *whole(const struct view_source *host, enum view_id id, const char *name)
 {
     json_t *object, *counters;
     struct view_out out;
     int rc;
 
     view_begin(&out, &views[id]);
-    rc = host->view(host->context, &views[id], name, &out);
+    rc = host->fill(host->context, &views[id], name, &out);
     if (view_end(&out, &object, &counters) < 0)
         return NULL;
     json_decref(counters);
@@ -27,7 +27,7 @@ static json_t *whole(const struct metrics_host *host, enum view_id id, const cha
 }
 
 /* Of a view its table alone. */
-static json_t *rows_of(const struct metrics_host *host, enum view_id id, const char *name)
+static json_t *rows_of(const struct view_source *host, enum view_id id, const char *name)
 {
     json_t *object = whole(host, id, name), *rows = json_incref(json_object_get(object, views[id].name));
 
@@ -42,7 +42,7 @@ static void put(json_t *object, const char *key, json_t *value)
 }
 
 /* As many jobs, and ranks of them, as there is room for. */
-static json_t *jobs_of(const struct metrics_host *host, unsigned ranks)
+static json_t *jobs_of(const struct view_source *host, unsigned ranks)
 {
     struct listed_jobs *list = listed_jobs(host);
     json_t *jobs = json_array();
@@ -63,7 +63,7 @@ static json_t *jobs_of(const struct metrics_host *host, unsigned ranks)
     return jobs;
 }
 
-char *metrics_live(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes)
 {
     json_t *live = json_object();
     char *text;

@@ -21,17 +21,17 @@ extern const char _binary_page_html_start[], _binary_page_html_end[];
 /* What there is to read. */
 enum form { FORM_TEXT, FORM_OPEN, FORM_LIVE, FORM_PAGE, FORMS };
 
-static char *make_text(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+static char *make_text(const struct view_source *host, unsigned ranks, size_t *bytes)
 {
     return metrics_collect(host, ranks, false, bytes);
 }
 
-static char *make_open(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+static char *make_open(const struct view_source *host, unsigned ranks, size_t *bytes)
 {
     return metrics_collect(host, ranks, true, bytes);
 }
 
-static char *make_page(const struct metrics_host *host, unsigned ranks, size_t *bytes)
+static char *make_page(const struct view_source *host, unsigned ranks, size_t *bytes)
 {
     char *page = malloc((size_t)(_binary_page_html_end - _binary_page_html_start));
 
@@ -43,7 +43,7 @@ static char *make_page(const struct metrics_host *host, unsigned ranks, size_t *
 
 static const struct {
     const char *path, *type;
-    char *(*make)(const struct metrics_host *host, unsigned ranks, size_t *bytes);
+    char *(*make)(const struct view_source *host, unsigned ranks, size_t *bytes);
 } forms[FORMS] = {
     [FORM_TEXT] = {"/metrics", "text/plain; version=0.0.4; charset=utf-8", make_text},
     [FORM_OPEN] = {"/metrics", "application/openmetrics-text; version=1.0.0; charset=utf-8", make_open},
@@ -71,7 +71,7 @@ struct metrics {
 static struct MHD_Response *make(const struct metrics *m, enum form form)
 {
     size_t bytes = 0;
-    char *text = forms[form].make(&m->host, m->cfg.ranks, &bytes);
+    char *text = forms[form].make(&m->host.views, m->cfg.ranks, &bytes);
     struct MHD_Response *response =
         text == NULL ? NULL : MHD_create_response_from_buffer(bytes, text, MHD_RESPMEM_MUST_FREE);
 

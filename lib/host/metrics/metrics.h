@@ -21,11 +21,8 @@ struct metrics;
 
 /* Who is watched. */
 struct metrics_host {
-    const char *kind; /* "switch", for the log */
-    /* Fills a view, of the port or job of this name, if it has one; on the metrics' thread. 0; -ENOENT: it is
-     * not there; -EINVAL: this host has no such view. */
-    int (*view)(void *context, const struct view *view, const char *name, struct view_out *out);
-    void *context;
+    const char *kind;         /* "switch", for the log */
+    struct view_source views; /* are filled on the metrics' thread */
     /* Starts a thread. 0, or -errno. NULL: as pthread_create does. */
     int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);
 };
@@ -39,7 +36,7 @@ void metrics_stop(struct metrics *m);
 
 /* All metrics as text, in Prometheus's format, or with open in OpenMetrics; at most so many ranks of all jobs
  * have samples of their own: of each job those that are latest. To be freed. NULL: no memory. */
-char *metrics_collect(const struct metrics_host *host, unsigned ranks, bool open, size_t *bytes);
+char *metrics_collect(const struct view_source *host, unsigned ranks, bool open, size_t *bytes);
 
 /* What the page shows, as JSON: with so many ranks at most. To be freed. NULL: no memory. */
-char *metrics_live(const struct metrics_host *host, unsigned ranks, size_t *bytes);
+char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes);

@@ -1,6 +1,8 @@
 #include "operator/operators.h"
 
 #include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,15 +10,77 @@
 #include "base/log.h"
 #include "operator/listener.h"
 
+enum { LOOK_MS = 1000, WORDS_BYTES = 512 };
+
 struct operators {
     struct operators_host host;
     struct listener listener;
     struct server *server;
     pthread_t thread;
-    bool stop; /* atomic */
+    uint64_t looked_at; /* for the history */
+    bool stop;          /* atomic */
 };
 
-static char *answer(void *context, const char *line, size_t bytes, struct server_feed *feed)
+/* What was asked for, as it could be typed: "job kill name=train". */
+static void put_words(char words[WORDS_BYTES], const struct request *request)
+{
+    size_t used = (size_t)snprintf(words, WORDS_BYTES, "%s", request->command);
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (request->body, key, value) {
+        char *text;
+
+        if (strcmp(key, "version") == 0 || strcmp(key, "command") == 0 || used >= WORDS_BYTES)
+            continue;
+        text = json_is_string(value) ? strdup(json_string_value(value))
+                                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        used += (size_t)snprintf(words + used, WORDS_BYTES - used, " %s=%s", key, text == NULL ? "" : text);
+        free(text);
+    }
+}
+
+static const char *user_name(uid_t user, char text[LOGIN_NAME_MAX])
+{
+    char room[1024];
+    struct passwd entry, *found = NULL;
+
+    if (getpwuid_r(user, &entry, room, sizeof(room), &found) == 0 && found != NULL)
+        snprintf(text, LOGIN_NAME_MAX, "%s", found->pw_name);
+    else
+        snprintf(text, LOGIN_NAME_MAX, "user %u", (unsigned)user);
+    return text;
+}
+
+/* What was not understood has done nothing. */
+static bool is_notable(const struct request *request, const struct reply *reply)
+{
+    return views_find(request->command) == NULL &&
+           (reply->code == REPLY_OK || reply->code == REPLY_REFUSED || reply->code == REPLY_FAILED);
+}
+
+static void note(const struct operators *o, uid_t user, const struct request *request,
+                 const struct reply *reply)
+{
+    const char *job = strncmp(request->command, "job ", 4) == 0 ? request_text(request, "name") : NULL;
+    char tenant[REQUEST_BYTES_MAX] = "", who[LOGIN_NAME_MAX], words[WORDS_BYTES],
+         text[WORDS_BYTES + REQUEST_TEXT_MAX + 16];
+
+    if (!is_notable(request, reply))
+        return;
+    job = job == NULL ? "" : job;
+    if (strchr(job, '/') != NULL) {
+        snprintf(tenant, sizeof(tenant), "%.*s", (int)strcspn(job, "/"), job);
+        job = strchr(job, '/') + 1;
+    }
+    put_words(words, request);
+    snprintf(text, sizeof(text), "%s%s%s", words,
+             reply->code == REPLY_OK ? "" : ": not done: ", reply->code == REPLY_OK ? "" : reply->error);
+    history_note(o->host.history,
+                 &(struct history_note){HISTORY_OPERATED, job, tenant, user_name(user, who), text});
+}
+
+static char *answer(void *context, uid_t user, const char *line, size_t bytes, struct server_feed *feed)
 {
     const struct operators *o = context;
     struct reply reply = {.code = REPLY_OK};
@@ -27,17 +91,30 @@ static char *answer(void *context, const char *line, size_t bytes, struct server
         reply_fail(&reply, REPLY_BAD_REQUEST, "%s", why);
     } else {
         o->host.run(o->host.context, &request, &reply, feed);
+        note(o, user, &request, &reply);
         request_free(&request);
     }
     return reply_line(&reply, o->host.name);
+}
+
+static void look(struct operators *o)
+{
+    const uint64_t now = clock_ns();
+
+    if (now - o->looked_at < LOOK_MS * UINT64_C(1000000))
+        return;
+    o->looked_at = now;
+    history_look(o->host.history, &o->host.views);
 }
 
 static void *run(void *context)
 {
     struct operators *o = context;
 
-    while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED))
-        server_round(o->server, -1, clock_ns);
+    while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
+        server_round(o->server, o->host.history == NULL ? -1 : LOOK_MS, clock_ns);
+        look(o);
+    }
     return NULL;
 }
 

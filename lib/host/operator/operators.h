@@ -1,5 +1,6 @@
 /* The operators' thread: answers swaggctl on a socket (docs/configuration.md, "Operating it"), beside the
- * thread that serves workers, which is not held up. What can be asked is up to who starts it.
+ * thread that serves workers, which is not held up. What can be asked is up to who starts it. It also keeps
+ * the host's history: looks at its jobs once a second, and notes what operators ask for that is no view.
  *
  * No DPDK.
  */
@@ -8,6 +9,7 @@
 #include <pthread.h>
 
 #include "config/config.h"
+#include "history/history.h"
 #include "operator/reply.h"
 #include "operator/server.h"
 
@@ -21,6 +23,8 @@ struct operators_host {
      * follow it, the stream. On the operators' thread. */
     void (*run)(void *context, const struct request *request, struct reply *reply, struct server_feed *feed);
     void *context;
+    struct history *history; /* NULL: none is kept */
+    struct view_source views;
     /* Starts a thread. 0, or -errno. NULL: as pthread_create does. */
     int (*start_thread)(pthread_t *thread, void *(*main)(void *), void *argument);
 };

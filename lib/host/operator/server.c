@@ -146,7 +146,7 @@ static void answer_lines(struct server *s, struct client *c, uint64_t now)
 
     while (c->fd >= 0 && c->answer == NULL && c->feed.read == NULL &&
            (end = memchr(c->line, '\n', c->bytes)) != NULL) {
-        char *answer = s->answer(s->context, c->line, (size_t)(end - c->line), &c->feed);
+        char *answer = s->answer(s->context, c->who.uid, c->line, (size_t)(end - c->line), &c->feed);
 
         c->bytes -= (size_t)(end + 1 - c->line);
         memmove(c->line, end + 1, c->bytes);

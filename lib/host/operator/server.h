@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { SERVER_CLIENTS_MAX = 16, SERVER_FEED_BYTES = 1 << 17 };
 
@@ -27,10 +28,11 @@ struct server_feed {
     void *context;
 };
 
-/* Answers a line (without its end; may contain any bytes). The answer is freed by the server; NULL: none can
- * be made, and the client is cut off. *feed is all zero; if it is filled in, it follows the answer, and the
- * client can ask nothing more. */
-typedef char *server_answer(void *context, const char *line, size_t bytes, struct server_feed *feed);
+/* Answers a line (without its end; may contain any bytes) of a process of this user. The answer is freed by
+ * the server; NULL: none can be made, and the client is cut off. *feed is all zero; if it is filled in, it
+ * follows the answer, and the client can ask nothing more. */
+typedef char *server_answer(void *context, uid_t user, const char *line, size_t bytes,
+                            struct server_feed *feed);
 
 struct server;
 

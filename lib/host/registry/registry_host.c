@@ -23,9 +23,21 @@ static uint64_t random64(void *context)
 static void report(void *context, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct registry_host *h = context;
+    const bool warns = event->kind == CTL_EVENT_WARNING || event->kind == CTL_EVENT_FAILS;
 
     if (job_lines_admit(&h->lines, h->now))
-        log_line(event->warning ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "job %s: %s", job->name, event->text);
+        log_line(warns ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "job %s: %s", job->name, event->text);
+    history_note_job(h->parts.history, h->tenant[job->tenant].name, job, event);
+}
+
+static void refused(void *context, const struct ctl_endpoint *from, const char *name,
+                    const struct ctl_failure *why)
+{
+    const struct registry_host *h = context;
+    char who[VIEW_ADDRESS_MAX];
+
+    view_address(who, from->ip, from->udp_port, 1);
+    history_note(h->parts.history, &(struct history_note){HISTORY_REFUSED, name, "", who, why->text});
 }
 
 static int tenant_of(void *context, const struct ctl_endpoint *from, int key, const char *name,
@@ -66,6 +78,7 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
     config.actions.ctx = h;
     config.actions.random = random64;
     config.actions.event = report;
+    config.actions.refused = refused;
     config.actions.tenant_of = tenant_of;
     return config;
 }

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "history/history.h"
 #include "registry/job_lines.h"
 #include "registry/keyring.h"
 #include "registry/lasting.h"
@@ -42,9 +43,10 @@ struct registry_host_parts {
     const struct agg_protocol *const *protocols; /* that jobs may use */
     unsigned protocols_known;                    /* how many, at least 1 */
     uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
-    uint8_t data_ports;     /* to how many UDP ports workers are told to deal their packets */
-    uint16_t max_workers;   /* of a job; 0: limits.workers */
-    uint16_t payload_bytes; /* of the longest packet; 0: what mtu leaves */
+    uint8_t data_ports;      /* to how many UDP ports workers are told to deal their packets */
+    uint16_t max_workers;    /* of a job; 0: limits.workers */
+    uint16_t payload_bytes;  /* of the longest packet; 0: what mtu leaves */
+    struct history *history; /* that hears what becomes of jobs; outlives the host; NULL: nobody does */
 };
 
 struct registry_host {

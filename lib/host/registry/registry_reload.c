@@ -193,10 +193,12 @@ int registry_reload(struct registry_host *h, const struct registry_reload *how,
 void registry_reload_on_signal(struct registry_host *h, const struct registry_reload *how)
 {
     struct settings_changes *changes = malloc(sizeof(*changes));
+    struct history_note note = {HISTORY_OPERATED, "", "", "SIGHUP", "reload"};
 
     if (changes == NULL)
         log_error("reload: no memory");
-    else
-        registry_reload(h, how, changes);
+    else if (registry_reload(h, how, changes) < 0)
+        note.text = "reload: not done: the log says why";
+    history_note(h->parts.history, &note);
     free(changes);
 }

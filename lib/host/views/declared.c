@@ -37,6 +37,11 @@ const struct view views[VIEWS] = {
                     view_lcore_fields},
     [VIEW_MEMORY] = {"memory", VIEW_OF_ALL, true, "memory, packet buffers, frames that jobs keep",
                      view_memory_fields, .metric = "memory"},
+    [VIEW_HISTORY] = {"history", VIEW_OF_JOB, true, "the last day by minutes: goodput, losses, who was late",
+                      view_history_fields, view_history_row},
+    [VIEW_EVENTS] = {"events", VIEW_OF_JOB, true,
+                     "jobs that began, ended, failed; who was refused; what operators did",
+                     view_events_fields, view_events_row},
 };
 
 const struct view *views_find(const char *name)

@@ -29,6 +29,8 @@ enum view_id {
     VIEW_LCORES,
     VIEW_LCORE,
     VIEW_MEMORY,
+    VIEW_HISTORY,
+    VIEW_EVENTS,
     VIEWS
 };
 
@@ -495,6 +497,59 @@ static const struct view_field view_uplinks_row[] = {
     FIELD(uplink_view, VIEW_COUNTER, control_sent, "messages", "that went up"),
     FIELD(uplink_view, VIEW_COUNTER, control_received, "messages", "that came down"),
     FIELD(uplink_view, VIEW_GAUGE, heard_ms_ago, "ms", "since something came from it; 0: nothing has"),
+    END};
+
+/* --- what has been (history/history.h) --------------------------------------------------------------- */
+
+struct minute_view {
+    char time[VIEW_TIME_MAX];
+    bool whole, drops;
+    const char *job, *tenant, *latest_job, *lossy_job;
+    char latest_rank[VIEW_NUMBER_MAX], lossy_rank[VIEW_NUMBER_MAX];
+    uint64_t jobs, bytes, bytes_per_s, lost_up, lost_down, dropped, late_us_mean;
+};
+
+static const struct view_field view_history_fields[] = {
+    TABLE("history", "minutes of the last day in which something came, the one that goes on last"), END};
+
+static const struct view_field view_history_row[] = {
+    FIELD(minute_view, VIEW_CHARS, time, NULL, "when the minute began, UTC"),
+    FIELD(minute_view, VIEW_TEXT, job, NULL, "of minutes of a job: its name"),
+    FIELD(minute_view, VIEW_TEXT, tenant, NULL, "and whose it is"),
+    FIELD_IF(minute_view, whole, VIEW_GAUGE, jobs, NULL, "of which something came"),
+    FIELD(minute_view, VIEW_GAUGE, bytes, "bytes", "of contributions, without headers"),
+    FIELD(minute_view, VIEW_GAUGE, bytes_per_s, "bytes/s", "the same in a second, on average"),
+    FIELD(minute_view, VIEW_GAUGE, lost_up, "packets", "contributions that were lost on their way"),
+    FIELD(minute_view, VIEW_GAUGE, lost_down, "packets", "results that were"),
+    FIELD_IF(minute_view, drops, VIEW_GAUGE, dropped, "frames", "that the switch has dropped (`drops`)"),
+    FIELD(minute_view, VIEW_TEXT, latest_job, NULL,
+          "TENANT/JOB whose rank was late most in all; empty: none was"),
+    FIELD(minute_view, VIEW_CHARS, latest_rank, NULL, "that rank"),
+    FIELD(minute_view, VIEW_GAUGE, late_us_mean, "us", "how late it was on average"),
+    FIELD(minute_view, VIEW_TEXT, lossy_job, NULL,
+          "TENANT/JOB whose rank lost most; empty: nothing was lost"),
+    FIELD(minute_view, VIEW_CHARS, lossy_rank, NULL, "that rank"),
+    END};
+
+struct event_view {
+    char time[VIEW_TIME_MAX];
+    const char *what, *job, *tenant, *who, *text;
+    uint64_t times;
+};
+
+static const struct view_field view_events_fields[] = {
+    TABLE("events", "the last 256 of each kind, the oldest first"), END};
+
+static const struct view_field view_events_row[] = {
+    FIELD(event_view, VIEW_CHARS, time, NULL, "when, UTC; of what was the same several times, the last"),
+    FIELD(event_view, VIEW_TEXT, what, NULL,
+          "jobs have `began`, `ended`, `failed`, `warned`; a process was `refused`; the host was `operated`"),
+    FIELD(event_view, VIEW_TEXT, job, NULL, "that it is about; empty, as what follows, where there is none"),
+    FIELD(event_view, VIEW_TEXT, tenant, NULL, "whose job it is"),
+    FIELD(event_view, VIEW_TEXT, who, NULL,
+          "the rank that failed or is late; the address of the process that was refused; the user"),
+    FIELD(event_view, VIEW_GAUGE, times, "times", "that it was so, one behind the other"),
+    FIELD(event_view, VIEW_TEXT, text, NULL, "in words"),
     END};
 
 #undef FIELD

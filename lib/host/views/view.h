@@ -112,11 +112,19 @@ void view_fields(struct view_out *out, const void *fields);
  * release. -ENOMEM: there are none. */
 int view_end(struct view_out *out, json_t **view, json_t **counters);
 
+/* Who fills views. */
+struct view_source {
+    /* Of the port or job of this name, if it has one. 0; -ENOENT: it is not there; -EINVAL: there is no such
+     * view here. */
+    int (*fill)(void *context, const struct view *view, const char *name, struct view_out *out);
+    void *context;
+};
+
 /* The field that a key of the view, or with row of its table's rows, belongs to; NULL: terms and counters
  * with names of their own. */
 const struct view_field *view_field(const struct view_field *fields, const char *key);
 
 /* Addresses as texts. ip: network order; threads: at UDP ports from port on. */
-enum { VIEW_IP_MAX = 16, VIEW_ADDRESS_MAX = 32 };
+enum { VIEW_IP_MAX = 16, VIEW_ADDRESS_MAX = 32, VIEW_TIME_MAX = 24, VIEW_NUMBER_MAX = 24 };
 const char *view_ip(char text[VIEW_IP_MAX], uint32_t ip);
 const char *view_address(char text[VIEW_ADDRESS_MAX], uint32_t ip, unsigned port, unsigned threads);

@@ -1,7 +1,8 @@
-#include "metrics/listed.h"
+#include "views/listed.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void list_job(void *context, const struct view_field *fields, const void *from)
 {
@@ -19,7 +20,7 @@ static void list_job(void *context, const struct view_field *fields, const void 
     job->size = row->size;
 }
 
-struct listed_jobs *listed_jobs(const struct metrics_host *host)
+struct listed_jobs *listed_jobs(const struct view_source *host)
 {
     struct listed_jobs *list = calloc(1, sizeof(*list));
     struct view_out out;
@@ -27,6 +28,14 @@ struct listed_jobs *listed_jobs(const struct metrics_host *host)
     if (list == NULL)
         return NULL;
     view_visit(&out, &views[VIEW_JOBS], list_job, list);
-    host->view(host->context, &views[VIEW_JOBS], NULL, &out);
+    host->fill(host->context, &views[VIEW_JOBS], NULL, &out);
     return list;
+}
+
+bool listed_is_called(const char *name, const char *tenant, const char *called)
+{
+    const size_t n = strlen(tenant);
+
+    return strcmp(name, called) == 0 ||
+           (strncmp(tenant, called, n) == 0 && called[n] == '/' && strcmp(name, called + n + 1) == 0);
 }
