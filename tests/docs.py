@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import report
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "python", "script", "swagg", "swaggctl", "tests",
+TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "python", "replay", "script", "swagg", "swaggctl", "tests",
        "tofino", "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|XDG_RUNTIME_DIR|net_af_xdp\d|fail_over_mac|pktgen_config_ports|rte_bitmap_get|run_p4_tests|x_\w+")
@@ -152,6 +152,7 @@ PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-perf": "bench/swagg-perf",
     "swagg-ps": "server/swagg-ps",
+    "swagg-replay": "replay/swagg-replay",
     "swagg-switchml-session": "session/swagg-switchml-session",
     "swagg-hostagg-worker": "traffic/swagg-hostagg-worker",
     "swagg-hostagg-host": "traffic/swagg-hostagg-host",
@@ -159,6 +160,7 @@ PROGRAMS = {
     "swagg-thc-table": "traffic/swagg-thc-table",
     "swagg-sim": "sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
+    "mpi-replay": "replay/mpi-replay",
     "swagg-source": "traffic/swagg-source",
     "swaggctl": "swaggctl/swaggctl",
     "swagg-tofino": "tofino/swagg-tofino",

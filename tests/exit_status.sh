@@ -54,7 +54,7 @@ done
 expect 2 swagg four.yaml --file-prefix=four
 says err "an EAL argument without --"
 grep -q 'stands behind "--"' "$folder/err" || { cat "$folder/err" && status=1; }
-[ "${#program[@]}" -eq 15 ] || { echo "${#program[@]} programs, not 15" && status=1; }
+[ "${#program[@]}" -eq 16 ] || { echo "${#program[@]} programs, not 16" && status=1; }
 
 # Configurations, whether they are only checked or not; the files with keys that they name are a part of them.
 cat >"$folder/switch.yaml" <<'end'
@@ -163,6 +163,7 @@ expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
 expect 2 swagg-tofino --elements 32x --check "$folder/switch.yaml"
 expect 2 swagg-tofino --helper-timeout 10s --check "$folder/switch.yaml"
 expect 2 swagg-perf --rank 2 --size 2
+expect 2 swagg-replay vgg19.profile --rank 0
 expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
 expect 2 swagg-sim tat --loss 51
 expect 2 swagg-sim run --seeds many
@@ -196,5 +197,6 @@ grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat
 expect 1 swagg-sim atp --curves --small --json /nonexistent/file
 expect 1 swagg-sim tat --json /nonexistent/file
 expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file
+expect 1 swagg-replay /nonexistent/file --switch 127.0.0.1 --job none --rank 0 --size 1
 expect 3 swaggctl --switch /nonexistent status
 exit "$status"

@@ -87,6 +87,7 @@ ROOMS = {
     "traffic/samples": [*CORE, "lib/kernels", "lib/command_line", "lib/version", "traffic"],
     "traffic/thc": ["lib/core/thc", "lib/command_line", "lib/version", "traffic"],
     "traffic/source": [*CORE, "lib/reference", "lib/command_line", "lib/version", "traffic"],
+    "replay": ["lib/client", "lib/command_line", "lib/version"],
     # of the daemon, an lcore on a device of the benchmark's; of the tests, the table of MPI's element types
     "bench": ["swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
     # of the tests, their support: random numbers, memory, carrying out verdicts, the paper's switch
@@ -120,7 +121,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "tests/support", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "bench", "tests/unit",
+ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "tests/support", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "replay", "bench", "tests/unit",
          "sim", "tests/fuzz", "tests/client"]
 
 

@@ -45,6 +45,27 @@ for options in "" "--type half" "--type bfloat16" "--type int64 --op reduce" "--
     expect_equal "sizes in the table of swagg-perf $options" "$rows" 6
 done
 
+step "a model's training, replayed: gradients of its size, as they become ready"
+replay() { # RANK OPTION...
+    net_exec "$1" "$NET_BUILD/replay/swagg-replay" "$NET_ROOT/replay/profiles/ncf.profile" --switch "$(net_switch_ip)" --job replay \
+        --rank "$@" --size 2 --scale 100 -n 3 -w 0 -o answer_timeout_ms=300000 -o join_timeout_ms=300000 -o call_timeout_ms=300000 \
+        --json "$NET_DIR/replay.json" >"$NET_DIR/replay.$1.log" 2>&1 || fail "swagg-replay: $(cat "$NET_DIR/replay.$1.log")"
+}
+for options in "" "--bucket 1 -o numbers=int32" "-o compression=thc"; do
+    # shellcheck disable=SC2086 # one word an option
+    replay 1 $options &
+    peer=$!
+    # shellcheck disable=SC2086
+    replay 0 $options
+    wait $peer
+    python3 - "$NET_DIR/replay.json" <<'END' || fail "swagg-replay $options: $(cat "$NET_DIR/replay.json")"
+import json, sys
+said = json.load(open(sys.argv[1]))
+assert said["wrong"] == 0 and len(said["steps_ms"]) == 3 and said["calls"] >= 3, "sums, steps, calls"
+assert said["step_ms"] >= said["computing_ms"] >= 46 and said["step_ms"] >= said["communication_ms"] > said["overlap_ms"] >= 0, "times"
+END
+done
+
 step "a window of one and two slots"
 ranks_run narrow 4 --window 1 --sizes 1,5000
 ranks_run few 4 --slots 2 --sizes 1,5000
