@@ -20,7 +20,7 @@ enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTERS };
 
 struct arguments {
     const char *instance; /* --switch; NULL: not given */
-    bool json;
+    bool json, dry_run;
     struct print_style style;
     const char *file;            /* for a capture */
     const char *filter[FILTERS]; /* of a capture; NULL: not given */
@@ -63,6 +63,8 @@ static const struct option_row rows[] = {
     {"kind", 0, "KIND", option_text, FIELD(filter[FILTER_KIND]), 0, 0,
      "capture takes only frames of this kind: data, control or other"},
     {"snap", 0, "BYTES", option_number, FIELD(snap), 1, NUMBER_MAX, "how much of a frame capture keeps"},
+    {"dry-run", 0, NULL, option_flag, FIELD(dry_run), 0, 0,
+     "reload only tells what it would change, and what of it needs a restart"},
 };
 
 static const char intro[] = "usage: swaggctl [OPTION...] COMMAND [ARGUMENT...]\n"
@@ -119,6 +121,8 @@ static int parse(struct arguments *a, int argc, char *argv[])
     a->n = (unsigned)(argc - optind);
     if (a->json && a->style.only != NULL)
         return refuse_usage("--only chooses what is printed as text: leave it out, or --json");
+    if (a->dry_run && strcmp(a->words[0], "reload") != 0)
+        return refuse_usage("--dry-run is for reload: leave it out");
     if (misplaced(a) != NULL)
         return refuse_usage("--%s is for capture: leave it out, or name ports and jobs behind the command",
                             misplaced(a));
@@ -228,6 +232,8 @@ static int run(const struct arguments *cl, char *const words[], unsigned n, bool
     if (instance_choose(&instance, cl->instance, trouble) < 0)
         return fail(EXIT_NO_SWITCH, trouble);
     request = command_request(command, words + used, n - used);
+    if (cl->dry_run)
+        json_object_set_new(request, "dry_run", json_true());
     status =
         watch ? ask_again_and_again(cl, &instance, request) : ask_once(cl, &instance, request, used == 1);
     json_decref(request);

@@ -163,9 +163,12 @@ reaches 0 "$(net_switch_ip)"
 
 step "SIGHUP: a key that needs a restart is refused by its name, and so is all the rest"
 sed 's/^timers:.*/mtu: 1400\nidle: {spin: 77}/' "$NET_DIR/kept.yaml" >"$config"
+expect_equal "a reload that is only tried" "$(net_ctl -H -o key,from,to,for reload --dry-run | grep -E '^(mtu|idle.spin) ' | tr -s ' ')" \
+    $'mtu 1500 1400 restart\nidle.spin 1000 77 now'
 kill -HUP "$NET_SWAGG_PID"
 net_until 30 "the log tells" grep -q "$config: mtu: 1500 -> 1400 needs a restart" "$NET_DIR/swagg.log"
 refuses grep -q "reload: idle.spin" "$NET_DIR/swagg.log"
+expect_equal "events" "$(net_ctl -H -o what,who,text events | tail -1 | tr -s ' ')" "operated SIGHUP reload: not done: the log says why"
 
 step "SIGHUP: what is good counts, and is told"
 sed '$a idle: {spin: 77}' "$NET_DIR/kept.yaml" >"$config"

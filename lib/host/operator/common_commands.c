@@ -51,19 +51,19 @@ static void set_log_level(const struct common_host *h, const struct common_job *
 static void reload(const struct common_host *h, const struct common_job *job, const struct request *request,
                    struct reply *reply)
 {
+    const bool is_dry = json_is_true(json_object_get(request->body, "dry_run"));
     struct settings_changes *changes = malloc(sizeof(*changes));
     char why[REQUEST_TEXT_MAX];
     struct hearing hearing;
     int rc = -1;
 
     (void)job;
-    (void)request;
     hearing_begin(&hearing, why);
     if (changes != NULL)
-        rc = registry_reload(h->registry, h->reload, changes);
+        rc = (is_dry ? registry_reload_would : registry_reload)(h->registry, h->reload, changes);
     hearing_end(&hearing);
     if (rc == 0)
-        reply_changes(reply, changes);
+        reply_changes(reply, changes, !is_dry);
     else
         reply_fail(reply, REPLY_REFUSED, "%s", changes == NULL ? "no memory" : why);
     free(changes);

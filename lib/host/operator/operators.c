@@ -52,10 +52,10 @@ static const char *user_name(uid_t user, char text[LOGIN_NAME_MAX])
     return text;
 }
 
-/* What was not understood has done nothing. */
+/* What was not understood, or only tried, has done nothing. */
 static bool is_notable(const struct request *request, const struct reply *reply)
 {
-    return views_find(request->command) == NULL &&
+    return views_find(request->command) == NULL && !json_is_true(json_object_get(request->body, "dry_run")) &&
            (reply->code == REPLY_OK || reply->code == REPLY_REFUSED || reply->code == REPLY_FAILED);
 }
 

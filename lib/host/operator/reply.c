@@ -96,10 +96,12 @@ bool operator_mac_read(const struct request *request, uint8_t mac[OPERATOR_MAC_B
                       text == NULL ? "nothing" : text);
 }
 
-void reply_changes(struct reply *reply, const struct settings_changes *changes)
+void reply_changes(struct reply *reply, const struct settings_changes *changes, bool done)
 {
-    static const char *const when[SETTING_WHENS] = {
-        [SETTING_AT_ONCE] = "now", [SETTING_NEW_JOBS] = "new jobs", [SETTING_WHEN_QUIET] = "now"};
+    const char *const when[SETTING_WHENS] = {[SETTING_AT_ONCE] = "now",
+                                             [SETTING_NEW_JOBS] = "new jobs",
+                                             [SETTING_WHEN_QUIET] = done ? "now" : "quiet job",
+                                             [SETTING_RESTART] = "restart"};
     json_t *rows = json_array();
     int rc = 0;
 

@@ -49,8 +49,8 @@ void reply_view(struct reply *reply, struct view_out *out);
 /* The line, with its end: to be freed. NULL: no memory. Releases what the reply holds. */
 char *reply_line(struct reply *reply, const char *daemon);
 
-/* What a reload has changed, as an answer. */
-void reply_changes(struct reply *reply, const struct settings_changes *changes);
+/* What a reload has changed (done), or would change, as an answer. */
+void reply_changes(struct reply *reply, const struct settings_changes *changes, bool done);
 
 /* Reads the MAC address of a station, the request's "mac". False: there is none that can be read, and the
  * reply says so. */

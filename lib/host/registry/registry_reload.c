@@ -190,6 +190,19 @@ int registry_reload(struct registry_host *h, const struct registry_reload *how,
     return rc;
 }
 
+int registry_reload_would(struct registry_host *h, const struct registry_reload *how,
+                          struct settings_changes *changes)
+{
+    struct registry_change c = {.host = h, .list = changes, .next = malloc(sizeof(*c.next))};
+    int rc = c.next == NULL ? -ENOMEM : read_next(&c, how);
+
+    if (rc == 0)
+        rc = registry_change_prepare(&c);
+    registry_change_forget(&c);
+    free(c.next);
+    return rc;
+}
+
 void registry_reload_on_signal(struct registry_host *h, const struct registry_reload *how)
 {
     struct settings_changes *changes = malloc(sizeof(*changes));

@@ -46,7 +46,13 @@ struct registry_reload {
 int registry_reload(struct registry_host *h, const struct registry_reload *how,
                     struct settings_changes *changes);
 
-/* The same, where nobody looks at the changes. */
+/* What a reload would change, also what needs a restart, for which it would be refused. Nothing is changed,
+ * and what has to be made for it (devices, pools) is not tried. 0, or -errno after logging: the file is not
+ * good for what runs. */
+int registry_reload_would(struct registry_host *h, const struct registry_reload *how,
+                          struct settings_changes *changes);
+
+/* The same as registry_reload, where nobody looks at the changes. */
 void registry_reload_on_signal(struct registry_host *h, const struct registry_reload *how);
 
 /* The registry's part: checks that next has room for what is in use, reads its keys, and takes the memory; 0,
