@@ -80,8 +80,10 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
     }
     if (unlikely(tap != NULL))
         tap_take(tap, p, PCAPNG_RECEIVED, frames, n, r->now);
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
         rte_prefetch0(rte_pktmbuf_mtod(frames[i], const void *));
+        rte_mbuf_prefetch_part2(frames[i]); /* its pool, for when it is kept or freed */
+    }
     for (unsigned at = 0; at < n; at += RECEIVE_BURST)
         handle(r, p, frames + at, RTE_MIN(n - at, (unsigned)RECEIVE_BURST));
     return n;

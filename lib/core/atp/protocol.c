@@ -112,7 +112,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    agg_locate_burst(jobs, p, n, find);
+    agg_locate_burst(jobs, p, n, find, agg_fetch_packet);
 }
 
 static size_t refuse(const struct agg_packet *p, uint64_t boot_id, uint8_t out[AGG_ANSWER_BYTES])
@@ -140,7 +140,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    return agg_apply_burst(p, n, now, v, atp_reasons, apply_one);
+    return agg_apply_burst(p, n, now, v, atp_reasons, apply_one, agg_fetch_packet);
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)

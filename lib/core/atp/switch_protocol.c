@@ -72,7 +72,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    agg_locate_burst(jobs, p, n, find);
+    agg_locate_burst(jobs, p, n, find, agg_fetch_packet);
 }
 
 /* What is not ATP's goes on. */
@@ -91,7 +91,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    return agg_apply_burst(p, n, now, v, atp_switch_reasons, apply_one);
+    return agg_apply_burst(p, n, now, v, atp_switch_reasons, apply_one, agg_fetch_packet);
 }
 
 static bool tick(const struct agg_job *job, unsigned shard, unsigned shards, uint64_t now,

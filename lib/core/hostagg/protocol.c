@@ -94,7 +94,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 
 static void locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    agg_locate_burst(jobs, p, n, find);
+    agg_locate_burst(jobs, p, n, find, agg_fetch_packet);
 }
 
 /* What is none of ours is sent on. Nothing in such a pool depends on time. */
@@ -112,7 +112,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 static unsigned apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    return agg_apply_burst(p, n, now, v, hag_reasons, apply_one);
+    return agg_apply_burst(p, n, now, v, hag_reasons, apply_one, agg_fetch_packet);
 }
 
 const struct agg_protocol hag_protocol = {

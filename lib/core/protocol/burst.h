@@ -1,5 +1,8 @@
 /* How protocols go through a burst of packets (struct agg_protocol: locate, apply): one after another.
  * Inline, so that a protocol's own step is compiled into its loop.
+ *
+ * Memory is asked for before it is needed: the slots of a burst while it is located, and what a packet is
+ * added to, with its first lines, while those before it are applied. The hardware fetches what follows.
  */
 #ifndef SWAGG_CORE_PROTOCOL_BURST_H
 #define SWAGG_CORE_PROTOCOL_BURST_H
@@ -13,23 +16,55 @@ typedef uint8_t agg_locate_one(const struct agg_jobs *jobs, struct agg_packet *p
  */
 typedef bool agg_apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v);
 
-static inline __attribute__((always_inline)) void
-agg_locate_burst(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n, agg_locate_one *one)
+enum {
+    AGG_AHEAD = 2,        /* packets */
+    AGG_FETCHED = 16 * 64 /* bytes of a packet, and of a sum, at most */
+};
+
+/* Asks for the memory that applying the packet needs; it has been located. */
+typedef void agg_fetch_one(const struct agg_packet *p);
+
+/* The lines of these bytes, to be read, or to be read and written. */
+static inline __attribute__((always_inline)) void agg_fetch(const uint8_t *at, size_t bytes, const bool write)
+{
+    const uint8_t *end = at + (bytes < AGG_FETCHED ? bytes : AGG_FETCHED);
+
+    for (at -= (uintptr_t)at % 64; at < end; at += 64)
+        if (write)
+            __builtin_prefetch(at, 1);
+        else
+            __builtin_prefetch(at, 0);
+}
+
+/* For protocols that know no more: the packet. Its first line has been read. */
+static inline void agg_fetch_packet(const struct agg_packet *p)
+{
+    agg_fetch(p->payload, p->bytes, false);
+}
+
+static inline __attribute__((always_inline)) void agg_locate_burst(const struct agg_jobs *jobs,
+                                                                   struct agg_packet p[], unsigned n,
+                                                                   agg_locate_one *one, agg_fetch_one *fetch)
 {
     for (unsigned i = 0; i < n; i++)
         p[i].reason = one(jobs, &p[i]);
+    for (unsigned i = 0; i < n && i < AGG_AHEAD; i++)
+        fetch(&p[i]);
 }
 
 /* reason: the protocol's. */
-static inline __attribute__((always_inline)) unsigned agg_apply_burst(struct agg_packet p[], unsigned n,
-                                                                      uint64_t now, struct agg_verdict *v,
-                                                                      const struct agg_reason reason[],
-                                                                      agg_apply_one *one)
+static inline __attribute__((always_inline)) unsigned
+agg_apply_burst(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v,
+                const struct agg_reason reason[], agg_apply_one *one, agg_fetch_one *fetch)
 {
     unsigned i = 0;
 
-    while (i < n && !one(&p[i], now, v))
-        i++;
+    for (; i < n; i++) {
+        if (i + AGG_AHEAD < n)
+            fetch(&p[i + AGG_AHEAD]);
+        if (one(&p[i], now, v))
+            break;
+    }
     if (i == n) {
         i = n - 1;
         v->reason = p[i].reason;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "protocol/burst.h"
 #include "protocol/heard.h"
 #include "switchml/pool_arrivals.h"
 
@@ -181,6 +182,14 @@ bool sml_pool_heard(struct sml_pool *pool)
 void sml_slot_prefetch(const struct sml_slot *slot)
 {
     __builtin_prefetch(slot, 1);
+}
+
+void sml_pool_fetch(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
+{
+    const uint8_t *own = sml_slot_memory(pool, slot, p->ver);
+
+    agg_fetch(own - SML_LINE, 1, true); /* struct sml_result */
+    agg_fetch(slot->contributed > 0 ? slot->body[p->ver] : own, p->body_bytes, true);
 }
 
 uint16_t sml_pool_slots(const struct sml_pool *pool)

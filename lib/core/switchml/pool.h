@@ -77,6 +77,9 @@ struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
 struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p, unsigned thread);
 void sml_slot_prefetch(const struct sml_slot *slot);
 
+/* Between the two: asks for the memory that the packet is added to. The slot should have arrived. */
+void sml_pool_fetch(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p);
+
 /* Stage two: applies rank's packet to its slot. verdict->reason is an enum sml_reason; verdict->action, which
  * follows from it, is the caller's to fill in. The adapter determines rank < workers, which is not on the
  * wire. now: ns, of a monotonic clock; it says who is late, and changes no sum.

@@ -117,9 +117,16 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     return SML_HELD;
 }
 
+static inline void fetch(const struct agg_packet *p)
+{
+    agg_fetch_packet(p);
+    if (p->slot != NULL)
+        sml_pool_fetch(p->job->pool, p->slot, (const struct sml_packet *)p->parsed);
+}
+
 void sml_protocol_locate(const struct agg_jobs *jobs, struct agg_packet p[], unsigned n)
 {
-    agg_locate_burst(jobs, p, n, find);
+    agg_locate_burst(jobs, p, n, find, fetch);
 }
 
 bool sml_protocol_heard(void *pool)
@@ -154,7 +161,7 @@ static inline bool apply_one(struct agg_packet *p, uint64_t now, struct agg_verd
 
 unsigned sml_protocol_apply(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v)
 {
-    return agg_apply_burst(p, n, now, v, sml_reasons, apply_one);
+    return agg_apply_burst(p, n, now, v, sml_reasons, apply_one, fetch);
 }
 
 static bool view(const void *pool, uint32_t i, struct agg_slot_view *out)
