@@ -6,29 +6,65 @@
 #include "net/ecn.h"
 #include "port/frame.h"
 
-/* A frame with this payload: with a copy of its bytes, or with a reference to the buffer that they lie in,
- * which the caller has counted. NULL: no buffer is free, which is counted as a drop of this port. */
-static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct frame_header *h,
-                                   rte_be16_t from_port, const struct frame_payload *payload,
-                                   struct rte_mbuf *body)
+/* Makes a frame with this payload of an empty buffer: with a copy of its bytes, or with a reference to the
+ * buffer that they lie in, which the caller has counted. */
+static void fill_frame(const struct egress *e, struct rte_mbuf *m, const struct frame_header *h,
+                       rte_be16_t from_port, const struct frame_payload *payload, struct rte_mbuf *body)
 {
-    struct rte_mbuf *m = rte_pktmbuf_alloc(e->mbufs);
+    uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 
-    if (m == NULL) {
-        rte_pktmbuf_free(body);
-        count_drop(e->counters, port, DROP_NO_MBUF, 1);
-        return NULL;
-    }
-    frame_write_headers(rte_pktmbuf_append(m, FRAME_HEADER_BYTES), h, from_port, payload);
+    frame_write_headers(frame, h, from_port, payload);
     m->ol_flags = h->without_udp_sum ? 0 : e->mergeable;
+    m->pkt_len = FRAME_HEADER_BYTES + (uint32_t)payload->bytes;
+    m->data_len = FRAME_HEADER_BYTES;
     if (body == NULL) {
-        memcpy(rte_pktmbuf_append(m, (uint16_t)payload->bytes), payload->at, payload->bytes);
+        memcpy(frame + FRAME_HEADER_BYTES, payload->at, payload->bytes);
+        m->data_len = (uint16_t)m->pkt_len;
     } else {
         m->next = body;
         m->nb_segs = 2;
-        m->pkt_len += body->data_len;
     }
+}
+
+/* An empty buffer for a frame to this port; NULL: none is free, which is counted as a drop. */
+static struct rte_mbuf *take(struct egress *e, unsigned port)
+{
+    struct rte_mbuf *m = rte_pktmbuf_alloc(e->mbufs);
+
+    if (m == NULL)
+        count_drop(e->counters, port, DROP_NO_MBUF, 1);
     return m;
+}
+
+static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct frame_header *h,
+                                   rte_be16_t from_port, const struct frame_payload *payload)
+{
+    struct rte_mbuf *m = take(e, port);
+
+    if (m != NULL)
+        fill_frame(e, m, h, from_port, payload, NULL);
+    return m;
+}
+
+/* Empty buffers for frames that are made one after another, as they come from the pool: to be reset. */
+struct taken {
+    unsigned n;
+    struct rte_mbuf *m[32];
+};
+
+/* Takes buffers for so many frames, or some of them, and asks for their headers. There may be none. */
+static void take_many(const struct egress *e, struct taken *t, unsigned frames)
+{
+    const unsigned n = RTE_MIN(frames, (unsigned)RTE_DIM(t->m));
+
+    if (rte_mempool_get_bulk(e->mbufs, (void **)t->m, n) < 0)
+        return;
+    t->n = n;
+    for (unsigned i = 0; i < n; i++) {
+        rte_mbuf_prefetch_part1(t->m[i]);
+        rte_mbuf_prefetch_part2(t->m[i]);
+        rte_prefetch0((const uint8_t *)(t->m[i] + 1) + RTE_PKTMBUF_HEADROOM);
+    }
 }
 
 /* If the job's frames have no UDP checksum, nothing needs to be summed. */
@@ -47,19 +83,28 @@ static int port_of(const struct egress *e, const struct job_member *member)
     return known >= 0 || member->port == JOBS_PORT_UNKNOWN ? known : member->port;
 }
 
-static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
-                           const struct frame_payload *payload, struct rte_mbuf *body)
+/* The frame is for this member, whose port is known, or negative. */
+static void put(struct egress *e, const struct job_member *member, int port, struct rte_mbuf *m)
 {
-    const int port = port_of(e, member);
-    struct rte_mbuf *m = make_frame(e, RTE_MAX(port, 0), &member->header, from_port, payload, body);
-
-    if (m == NULL)
-        return;
     vlan_put(m, member->network);
     if (port >= 0)
         send_put(e->send, (unsigned)port, m);
     else
         forward_to_all(e->send, SEND_TO_ALL, m);
+}
+
+static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
+                           const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    const int port = port_of(e, member);
+    struct rte_mbuf *m = take(e, (unsigned)RTE_MAX(port, 0));
+
+    if (m == NULL) {
+        rte_pktmbuf_free(body);
+        return;
+    }
+    fill_frame(e, m, &member->header, from_port, payload, body);
+    put(e, member, port, m);
 }
 
 static uint16_t count_wanted(const struct agg_job *job, const struct agg_verdict *v)
@@ -95,34 +140,66 @@ static struct rte_mbuf *share_copy(struct egress *e, const struct frame_payload 
     return body;
 }
 
-/* A buffer with the sum, for frames to refer to; NULL: the sum is to be copied into each frame. */
-static struct rte_mbuf *share(struct egress *e, const struct agg_job *job, const struct frame_payload *sum,
-                              const struct agg_verdict *v)
+/* A buffer with the sum, for frames to refer to; NULL: the sum is to be copied into each frame. kept: that
+ * the sum lies in, or NULL. */
+static struct rte_mbuf *share(struct egress *e, const struct frame_payload *sum, struct rte_mbuf *kept,
+                              uint16_t wanted)
 {
-    uint16_t wanted;
-
     if (!e->multi_segment || sum->bytes < JOBS_ATTACH_FROM_BYTES)
         return NULL;
-    wanted = count_wanted(job, v);
-    return v->buffer != NULL ? share_kept(v->buffer, sum, wanted) : share_copy(e, sum, wanted);
+    return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(e, sum, wanted);
 }
 
+/* What the ranks of a job are sent after TO_ALL. */
+struct to_all {
+    const struct agg_verdict *v;
+    const struct job_member *member; /* by rank */
+    rte_be16_t from_port;
+    struct frame_payload sum, brief;
+    struct rte_mbuf *body; /* that the sum lies in, counted; NULL: it is copied */
+};
+
+/* To this rank, in a buffer that was taken, or, NULL, in one of its own. */
+static void send_to_rank(struct egress *e, const struct to_all *a, unsigned rank, struct rte_mbuf *m)
+{
+    const struct job_member *member = &a->member[rank];
+    const bool wants = agg_wants(a->v, rank);
+    const struct frame_payload *payload = wants ? &a->sum : &a->brief;
+    struct rte_mbuf *body = wants ? a->body : NULL;
+
+    if (m == NULL) {
+        send_to_member(e, member, a->from_port, payload, body);
+        return;
+    }
+    rte_pktmbuf_reset(m);
+    fill_frame(e, m, &member->header, a->from_port, payload, body);
+    put(e, member, port_of(e, member), m);
+}
+
+/* Buffers are asked for before the sum's checksum is made, and arrive meanwhile. */
 void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
                    const struct agg_verdict *v)
 {
     const struct switch_job *ours = jobs_of(job);
-    const struct frame_payload sum = payload_of(e, ours, v->payload, v->bytes);
-    const struct frame_payload brief = payload_of(e, ours, v->brief, v->brief_bytes);
-    const struct job_member *member = jobs_member(ours, thread, 0);
-    struct rte_mbuf *body = share(e, job, &sum, v);
+    const uint16_t wanted = count_wanted(job, v);
+    const unsigned frames = v->brief_bytes > 0 ? job->size : wanted;
+    struct to_all a = {.v = v, .member = jobs_member(ours, thread, 0), .from_port = from_port};
+    struct taken t = {0};
+    unsigned left = frames;
 
-    for (uint16_t rank = 0; rank < job->size; rank++) {
-        if (agg_wants(v, rank))
-            send_to_member(e, &member[rank], from_port, &sum, body);
-        else if (brief.bytes > 0)
-            send_to_member(e, &member[rank], from_port, &brief, NULL);
+    take_many(e, &t, left);
+    a.sum = payload_of(e, ours, v->payload, v->bytes);
+    a.brief = payload_of(e, ours, v->brief, v->brief_bytes);
+    a.body = share(e, &a.sum, v->buffer, wanted);
+    for (unsigned rank = 0; rank < job->size; rank++) {
+        if (!agg_wants(v, rank) && v->brief_bytes == 0)
+            continue;
+        if (t.n == 0)
+            take_many(e, &t, left);
+        send_to_rank(e, &a, rank, t.n > 0 ? t.m[--t.n] : NULL);
+        left--;
     }
-    count_event(e->counters, EVENT_RESULTS, brief.bytes > 0 ? job->size : count_wanted(job, v));
+    count_event(e->counters, EVENT_RESULTS, frames);
 }
 
 void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload, size_t bytes,
@@ -135,7 +212,7 @@ void egress_back(struct egress *e, const struct rte_mbuf *m, const void *payload
 
     frame_answer_ends(egress_frame(m), &from, &to);
     frame_header_init(&h, &from, &to);
-    answer = make_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body, NULL);
+    answer = make_frame(e, m->port, &h, egress_frame(m)->udp.dst_port, &body);
     if (answer != NULL) {
         vlan_put_like(answer, m);
         send_put(e->send, m->port, answer);
@@ -209,7 +286,7 @@ void egress_pass_on(struct egress *e, const struct rte_mbuf *m, const struct agg
 
     frame_answer_ends(f, &receiver, &sender);
     frame_header_init(&h, &sender, &receiver);
-    onward = make_frame(e, m->port, &h, from_port, &payload, NULL);
+    onward = make_frame(e, m->port, &h, from_port, &payload);
     if (onward == NULL)
         return;
     if (f->ip.type_of_service != 0)
@@ -235,7 +312,7 @@ void egress_send_as(struct egress *e, const struct agg_protocol *protocol, const
     struct rte_mbuf *m;
 
     frame_header_init(&h, &from, &to);
-    m = make_frame(e, (unsigned)RTE_MAX(port, 0), &h, from.port, &payload, NULL);
+    m = make_frame(e, (unsigned)RTE_MAX(port, 0), &h, from.port, &payload);
     if (m == NULL)
         return;
     if (protocol->mark != NULL)
