@@ -22,7 +22,9 @@ void sender_turn(struct sender *s)
     while (sml_stream_poll(s->stream, sim->now, &send)) {
         uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES];
         const size_t bytes = xfer_send_copy(&send, payload);
-        link_send(s->up, frame_new(s->rank, SML_PORT_FIRST, 0, payload, bytes, false));
+        struct frame *f = frame_new(s->rank, SML_PORT_FIRST, 0, payload, bytes, false);
+        f->filler = bytes > SML_HEADER_BYTES ? s->filler : 0;
+        link_send(s->up, f);
     }
     const uint64_t timer = sml_stream_timer(s->stream);
     if (timer < s->timer_at) {

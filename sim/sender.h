@@ -9,6 +9,7 @@ struct sender {
     struct sml_stream *stream; /* the owner's */
     struct link *up;
     unsigned rank;
+    uint16_t filler;   /* of frames with elements (link.h); 0 after sender_init */
     uint64_t timer_at; /* the stream's timer that is scheduled; UINT64_MAX: none */
 };
 

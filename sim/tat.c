@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "adder.h"
 #include "kernels_chosen.h"
 #include "memory.h"
 #include "paper_worker.h"
 #include "sender.h"
-#include "switchml/pool.h"
 
 enum { JOB = 1 };
 
@@ -29,7 +29,7 @@ struct tat_shard {
 struct tat_run {
     struct tat_config cfg;
     struct sim sim;
-    struct sml_pool *pool;
+    struct adder adder;
     struct tat_worker *workers;
     struct tat_shard shard[TAT_SHARDS_MAX];
     uint64_t rounds;   /* random numbers: when they end */
@@ -38,31 +38,6 @@ struct tat_run {
 };
 
 /* The switch */
-
-static void send_down(struct tat_run *run, unsigned rank, const uint8_t *payload, size_t bytes)
-{
-    link_send(&run->workers[rank].down, frame_new(rank, SML_PORT_FIRST, 0, payload, bytes, false));
-}
-
-static void at_shard(void *ctx, struct frame *f)
-{
-    struct tat_run *run = ctx;
-    struct sml_packet p;
-    struct agg_verdict v = {.reason = SML_DROP_BAD_SLOT};
-
-    if (sml_parse(&p, f->payload, f->bytes) == SML_OK) {
-        struct sml_slot *slot = sml_pool_locate(run->pool, &p, 0);
-        sml_pool_apply(run->pool, slot, (uint16_t)f->host, &p, NULL, 0, &v);
-    }
-    if (v.reason == SML_SEND_ALL)
-        for (unsigned r = 0; r < run->cfg.workers; r++)
-            send_down(run, r, v.payload, v.bytes);
-    else if (v.reason == SML_SEND_ONE)
-        send_down(run, f->host, v.payload, v.bytes);
-    else if (v.reason == SML_SEND_ANSWER)
-        send_down(run, f->host, v.payload, v.bytes);
-    frame_free(f);
-}
 
 static void at_switch(void *ctx, struct frame *f)
 {
@@ -77,9 +52,9 @@ static void at_switch(void *ctx, struct frame *f)
     link_send(&shard->wait, f);
 }
 
-static void open_pool(struct tat_run *run)
+static void open_adder(struct tat_run *run)
 {
-    struct sml_pool_config cfg = {
+    const struct sml_pool_config cfg = {
         .workers = (uint16_t)run->cfg.workers,
         .slots = run->cfg.slots,
         .chunk_bytes = run->cfg.chunk_bytes,
@@ -88,11 +63,8 @@ static void open_pool(struct tat_run *run)
         .mode = XFER_ON_ARRIVAL,
         .kernels = kernels_or_exit(),
     };
-    size_t bytes = sml_pool_footprint(&cfg);
 
-    if (bytes == 0)
-        sim_die("slots, workers or chunk bytes are out of range");
-    run->pool = sml_pool_init(memory_of(bytes), &cfg);
+    adder_open(&run->adder, &cfg, 0);
 }
 
 /* Our worker */
@@ -207,7 +179,7 @@ static void open_run(struct tat_run *run)
                                          .loss_ppm = run->cfg.loss_ppm};
 
     sim_init(&run->sim, NULL);
-    open_pool(run);
+    open_adder(run);
     run->count = run->cfg.tensor_bytes / sizeof(int32_t);
     run->in = memory_of(run->count * sizeof(int32_t));
     run->out = memory_of(run->count * sizeof(int32_t));
@@ -221,10 +193,11 @@ static void open_run(struct tat_run *run)
         link_init(&w->up, &run->sim, &rng, at_switch, run);
         link_init(&w->down, &run->sim, &rng, at_worker, w);
         w->up.quality = w->down.quality = quality;
+        run->adder.down[r] = &w->down;
     }
     run->rounds = rng_fork(&rng);
     for (unsigned i = 0; i < run->cfg.shards; i++)
-        link_init(&run->shard[i].wait, &run->sim, &rng, at_shard, run);
+        link_init(&run->shard[i].wait, &run->sim, &rng, adder_receive, &run->adder);
 }
 
 static void close_run(struct tat_run *run)
@@ -239,7 +212,7 @@ static void close_run(struct tat_run *run)
     for (unsigned i = 0; i < run->cfg.shards; i++)
         link_fini(&run->shard[i].wait);
     free(run->workers);
-    free(run->pool);
+    adder_close(&run->adder);
     free(run->in);
     free(run->out);
     sim_fini(&run->sim);
