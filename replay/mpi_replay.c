@@ -65,7 +65,8 @@ int main(int argc, char *argv[])
 {
     struct steps_calls calls = {.name = "MPI", .post = post, .rest = rest, .finish = finish, .sum = sum};
     struct steps_options steps = steps_defaults();
-    const struct option_group group = {steps_rows, STEPS_OPTIONS, &steps};
+    const struct option_group groups[] = {{steps_rows, STEPS_OPTIONS, &steps},
+                                          {schedule_rows, SCHEDULE_OPTIONS, &steps.how}};
 
     standard_streams_begin();
     MPI_Init(&argc, &argv);
@@ -74,8 +75,8 @@ int main(int argc, char *argv[])
     const struct command_line line = {.version = build_version,
                                       .intro = intro,
                                       .operands = "which profile?",
-                                      .groups = &group,
-                                      .count = 1,
+                                      .groups = groups,
+                                      .count = sizeof(groups) / sizeof(groups[0]),
                                       .is_silent = calls.rank != 0};
     int status = options_read(&line, argc, argv);
     if (status == OPTIONS_READ)

@@ -1,5 +1,6 @@
 #include "schedule.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static void add(struct schedule *s, const struct schedule_how *how, uint64_t bytes, double ms)
@@ -33,4 +34,15 @@ struct schedule *schedule_of(const struct profile *p, const struct schedule_how 
     }
     s->compute_s = ms / 1e3 / how->speed;
     return s;
+}
+
+void schedule_count(struct schedule_shares *shares, double began, double ended, double computed)
+{
+    const double from = fmax(began, shares->seen);
+
+    if (ended <= from)
+        return;
+    shares->communication += ended - from;
+    shares->overlap += fmax(0, fmin(ended, computed) - from);
+    shares->seen = ended;
 }

@@ -29,4 +29,15 @@ struct schedule {
  * more. */
 struct schedule *schedule_of(const struct profile *p, const struct schedule_how *how);
 
+/* How long some call of a step was under way, and how much of that while the model computed, in seconds.
+ * Begin with zeros. */
+struct schedule_shares {
+    double communication, overlap;
+    double seen; /* until then it has been counted */
+};
+
+/* Counts one more call; calls are counted in the order in which they began. computed: when the model had
+ * computed. All by the same clock, from 0 on. */
+void schedule_count(struct schedule_shares *shares, double began, double ended, double computed);
+
 #endif

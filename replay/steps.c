@@ -25,29 +25,11 @@ struct run {
 
 /* --- options --- */
 
-/* A positive number. */
-static bool read_factor(const struct option_row *row, const char *text, void *field)
-{
-    double *factor = field;
-    char *end;
-
-    *factor = strtod(text, &end);
-    if (end != text && *end == '\0' && *factor >= 1e-6 && *factor <= 1e6)
-        return true;
-    return complain("--%s: \"%s\" is not a number from 0.000001 to 1000000", row->name, text);
-}
-
 #define FIELD(member) offsetof(struct steps_options, member)
 
 const struct option_row steps_rows[STEPS_OPTIONS] = {
     {"steps", 'n', "N", option_unsigned, FIELD(steps), 1, STEPS_MOST, "that are timed; default 10"},
     {"warmups", 'w', "N", option_unsigned, FIELD(warmups), 0, STEPS_MOST, "steps before them; default 2"},
-    {"bucket", 0, "BYTES", option_bytes, FIELD(how.bucket_bytes), 0, 0,
-     "gradients are summed together up to about so many, with K, M or G; default: what the profile says, or "
-     "25M"},
-    {"scale", 0, "F", read_factor, FIELD(how.scale), 0, 0,
-     "so many times fewer bytes: for links that are so many times slower; default 1"},
-    {"speed", 0, "F", read_factor, FIELD(how.speed), 0, 0, "so many times as fast computing; default 1"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "rank 0 writes there what it prints, too"},
 };
 
@@ -99,30 +81,12 @@ static size_t count_wrong(const struct run *r)
 
 /* --- a step --- */
 
-/* How long of the step some call was under way; *overlap: while the model computed. */
-static double communication(const struct run *r, double computed, double *overlap)
-{
-    double sum = 0, seen = 0;
-
-    *overlap = 0;
-    for (unsigned i = 0; i < r->schedule->buckets; i++) {
-        const struct steps_bucket *b = &r->bucket[i];
-        const double from = fmax(b->began, seen);
-        if (b->ended <= from)
-            continue;
-        sum += b->ended - from;
-        *overlap += fmax(0, fmin(b->ended, computed) - from);
-        seen = b->ended;
-    }
-    return sum;
-}
-
 static int step(struct run *r, float seconds[WHATS])
 {
     const struct steps_calls *c = r->calls;
     const struct schedule *s = r->schedule;
     const double start = steps_now();
-    double overlap;
+    struct schedule_shares shares = {0};
     int ret = 0;
 
     for (unsigned i = 0; ret == 0 && i < s->buckets; i++) {
@@ -136,8 +100,10 @@ static int step(struct run *r, float seconds[WHATS])
     if (ret == 0)
         ret = c->finish(c->ctx);
     seconds[TIME] = (float)(steps_now() - start);
-    seconds[COMMUNICATION] = (float)communication(r, start + s->compute_s, &overlap);
-    seconds[OVERLAP] = (float)overlap;
+    for (unsigned i = 0; i < s->buckets; i++)
+        schedule_count(&shares, r->bucket[i].began, r->bucket[i].ended, start + s->compute_s);
+    seconds[COMMUNICATION] = (float)shares.communication;
+    seconds[OVERLAP] = (float)shares.overlap;
     return ret;
 }
 

@@ -6,8 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "command_line.h"
-#include "schedule.h"
+#include "schedule_options.h"
 
 struct steps_options {
     struct schedule_how how;
@@ -15,7 +14,7 @@ struct steps_options {
     unsigned steps, warmups;
 };
 
-enum { STEPS_OPTIONS = 6 };
+enum { STEPS_OPTIONS = 3 };
 extern const struct option_row steps_rows[STEPS_OPTIONS]; /* of struct steps_options */
 struct steps_options steps_defaults(void);
 

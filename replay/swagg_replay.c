@@ -233,6 +233,7 @@ int main(int argc, char *argv[])
     const struct option_group groups[] = {
         {library_rows, sizeof(library_rows) / sizeof(library_rows[0]), &library},
         {steps_rows, STEPS_OPTIONS, &steps},
+        {schedule_rows, SCHEDULE_OPTIONS, &steps.how},
     };
     const struct command_line line = {.version = swagg_version(),
                                       .intro = intro,

@@ -12,8 +12,10 @@
 #include "curves/curves.h"
 #include "hosts/run.h"
 #include "incast.h"
+#include "replay/table.h"
 #include "runner.h"
 #include "scale/scale.h"
+#include "schedule_options.h"
 #include "standard_streams.h"
 #include "tat_table.h"
 #include "version.h"
@@ -338,6 +340,41 @@ static int scale(int argc, char **argv)
     return status != OPTIONS_READ ? status : scale_command(&c);
 }
 
+/* swagg-sim replay */
+
+#define FIELD(member) offsetof(struct table_config, member)
+
+static const struct option_row replay_rows[] = {
+    {"gbps", 0, "N", option_factor, FIELD(gbps), 0, 0, "of the links; default 10"},
+    {"workers", 0, "N", option_unsigned, FIELD(workers), 2, AGG_MAX_WORKERS, "default 8"},
+    {"delay-us", 0, "N", option_unsigned, FIELD(delay_us), 0, 1000000, "of a link; default 5"},
+    {"slots", 0, "N", option_unsigned, FIELD(slots), 2, SML_MAX_SLOTS, "of the switch; default 1024"},
+    {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "the table, too"},
+};
+#undef FIELD
+
+static int replay(int argc, char **argv)
+{
+    struct table_config c = {
+        .how = SCHEDULE_HOW_DEFAULT, .gbps = 10, .workers = 8, .delay_us = 5, .slots = 1024};
+    const struct option_group groups[] = {{ROWS(replay_rows), &c}, {schedule_rows, SCHEDULE_OPTIONS, &c.how}};
+    const struct command_line line = {.intro = "usage: swagg-sim replay PROFILE... [OPTION...]\n"
+                                               "What a step of training would take, by the model's profile "
+                                               "(docs/replay.md).\n",
+                                      .operands = "which profile?",
+                                      .groups = groups,
+                                      .count = sizeof(groups) / sizeof(groups[0])};
+    const int status = options_read(&line, argc, argv);
+
+    if (status != OPTIONS_READ)
+        return status;
+    if ((c.slots & (c.slots - 1)) != 0)
+        return refuse_usage("--slots: %u is not a power of two", c.slots);
+    c.profiles = (const char *const *)&argv[optind];
+    c.n = (unsigned)(argc - optind);
+    return replay_table(&c);
+}
+
 static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
@@ -348,6 +385,7 @@ static const struct {
     {"atp", atp, "play scenarios of ATP; how its jobs share a link; curves at 100 Gb/s"},
     {"hosts", hosts, "play jobs whose ranks share hosts: deaths at any step, rails through a bad network"},
     {"incast", incast, "calls of many ranks behind one server's link"},
+    {"replay", replay, "what a step of training would take: with a switch that sums, and with the best ring"},
     {"scale", scale, "trees of switches with 240 and 3,600 workers"},
 };
 

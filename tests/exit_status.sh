@@ -166,6 +166,7 @@ expect 2 swagg-perf --rank 2 --size 2
 expect 2 swagg-replay vgg19.profile --rank 0
 expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
 expect 2 swagg-sim tat --loss 51
+expect 2 swagg-sim replay --slots 3 vgg19.profile
 expect 2 swagg-sim run --seeds many
 expect 2 swagg-pcap gen --workers none
 expect 2 swagg-thc-table --bits 9
@@ -196,6 +197,7 @@ expect 1 mpi-perf -b 8 -e 8 -n 1 --json /dev/full
 grep -q 'cannot write /dev/full: No space left on device' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 1 swagg-sim atp --curves --small --json /nonexistent/file
 expect 1 swagg-sim tat --json /nonexistent/file
+expect 1 swagg-sim replay /nonexistent/file
 expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file
 expect 1 swagg-replay /nonexistent/file --switch 127.0.0.1 --job none --rank 0 --size 1
 expect 3 swaggctl --switch /nonexistent status

@@ -91,9 +91,10 @@ ROOMS = {
     # of the daemon, an lcore on a device of the benchmark's; of the tests, the table of MPI's element types
     "bench": ["swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
     # of the tests, their support: random numbers, memory, carrying out verdicts, the paper's switch
-    "sim": [*CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "sim/curves", "sim/hosts", "sim/scale", "tests"],
+    "sim": [*CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "replay", "sim/curves", "sim/hosts", "sim/replay", "sim/scale", "tests"],
     "sim/curves": ["lib/core/atp", "lib/version", "sim", "tests"],
     "sim/hosts": [*CORE, "lib/core/control", "lib/kernels", "lib/reference", "sim", "tests"],
+    "sim/replay": [*CORE, "lib/kernels", "lib/command_line", "lib/version", "replay", "sim", "tests"],
     "sim/scale": [*CORE, "lib/kernels", "lib/version", "sim", "tests"],
     "tests": ["*"],
 }
