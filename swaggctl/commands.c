@@ -29,6 +29,7 @@ static const struct command written[] = {
     {"fdb flush", {ARGUMENT_PORT}, .optional = true, .help = "forget all stations, or those on a port"},
     {"fdb add", {ARGUMENT_MAC, ARGUMENT_PORT}, .help = "a station is on this port, whatever comes"},
     {"fdb del", {ARGUMENT_MAC}, .help = "a station that was added is learned again"},
+    {"config", .help = "what is in force, as a configuration file; what was not set is a comment with its default"},
     {"reload", .help = "have the switch read its configuration anew, and print what has changed"},
     {"log level", {ARGUMENT_LEVEL}, .help = "error, warning, notice, info or debug"},
     {"capture", .own = true, .help = "frames that pass the switch, into a file (pcapng), until it is interrupted"},

@@ -150,6 +150,8 @@ static int show(const struct arguments *cl, const json_t *answer)
         return fail(EXIT_BAD, error != NULL ? error : "the switch says no, and not why");
     if (view == NULL || cl->json)
         return EXIT_GOOD;
+    if (json_object_get(view, "configuration") != NULL) /* a file: as it is */
+        return fputs(json_string_value(json_object_get(view, "configuration")), stdout) < 0;
     if (print_lacks(view, &cl->style, why, sizeof(why)))
         return fail(EXIT_USAGE, why);
     if (print_is_empty(view) && isatty(STDOUT_FILENO))

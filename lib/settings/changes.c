@@ -44,8 +44,8 @@ static bool is_shown(const struct setting *setting)
                                      setting->type != SETTING_LIST);
 }
 
-static void show(char text[SETTING_SHOWN_MAX], const struct setting *setting, const void *configuration,
-                 const void *at)
+void setting_show(char text[SETTING_SHOWN_MAX], const struct setting *setting, const void *configuration,
+                  const void *at)
 {
     double share;
 
@@ -120,9 +120,9 @@ static void compare_value(struct settings_changes *changes, const struct setting
             continue;
         snprintf(change.key, sizeof(change.key), "%s", path);
         if (is_shown(setting)) {
-            show(text, setting, p->a, x);
+            setting_show(text, setting, p->a, x);
             snprintf(change.from, sizeof(change.from), "%.*s", SETTINGS_VALUE_MAX - 1, text);
-            show(text, setting, p->b, y);
+            setting_show(text, setting, p->b, y);
             snprintf(change.to, sizeof(change.to), "%.*s", SETTINGS_VALUE_MAX - 1, text);
         }
         settings_changes_add(changes, &change);

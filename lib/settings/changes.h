@@ -23,6 +23,10 @@ struct settings_changes {
 void settings_compare(struct settings_changes *changes, const struct setting *table, const void *running,
                       const void *next);
 
+/* A value in words, of its first characters; "-": nothing, or not shown. */
+void setting_show(char text[SETTING_SHOWN_MAX], const struct setting *setting, const void *configuration,
+                  const void *at);
+
 /* Lists one more. A key that has several values is listed once: another of the key before is left out. */
 void settings_changes_add(struct settings_changes *changes, const struct settings_change *change);
 

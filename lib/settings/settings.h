@@ -83,6 +83,8 @@ struct setting {
     /* Writes a value of this configuration; two that look the same are the same. NULL: by its type; of
      * SETTING_LATER and lists it is not shown. */
     void (*show)(char text[SETTING_SHOWN_MAX], const void *configuration, const void *value);
+    /* Of a list whose items lie nowhere as they were read: writes the i-th. False: there is none. */
+    bool (*show_item)(char text[SETTING_SHOWN_MAX], const void *configuration, const void *list, unsigned i);
 
     const struct setting *fields, *item;
     size_t stride;       /* from one item to the next */

@@ -37,10 +37,15 @@ void setting_parse_mac(struct settings *s, const char *path, const char *text, v
 
 void setting_show_mac(char text[SETTING_SHOWN_MAX], const void *configuration, const void *mac)
 {
+    static const uint8_t none[6];
     const uint8_t *b = mac;
 
     (void)configuration;
-    snprintf(text, SETTING_SHOWN_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
+    if (memcmp(b, none, sizeof(none)) == 0)
+        snprintf(text, SETTING_SHOWN_MAX, "-");
+    else
+        snprintf(text, SETTING_SHOWN_MAX, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4],
+                 b[5]);
 }
 
 /* Decimal digits only, least..32. */
@@ -118,5 +123,8 @@ void setting_show_ip(char text[SETTING_SHOWN_MAX], const void *configuration, co
     const uint8_t *b = ip;
 
     (void)configuration;
-    snprintf(text, SETTING_SHOWN_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+    if ((b[0] | b[1] | b[2] | b[3]) == 0)
+        snprintf(text, SETTING_SHOWN_MAX, "-");
+    else
+        snprintf(text, SETTING_SHOWN_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
 }

@@ -174,6 +174,13 @@ step "SIGHUP: what is good counts, and is told"
 sed '$a idle: {spin: 77}' "$NET_DIR/kept.yaml" >"$config"
 kill -HUP "$NET_SWAGG_PID"
 net_until 30 "the log tells" grep -q "reload: idle.spin: 1000 -> 77" "$NET_DIR/swagg.log"
+net_ctl log level info
+net_ctl config >"$NET_DIR/in-force.yaml"
+ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" --check "$NET_DIR/in-force.yaml" >/dev/null
+grep -qx "log_level: info" "$NET_DIR/in-force.yaml" || fail "the operator's level is not in what is in force"
+grep -qx "  spin: 77" "$NET_DIR/in-force.yaml" || fail "what was reloaded is not in what is in force"
+cp "$NET_DIR/in-force.yaml" "$config"
+expect_equal "what it would change" "$(net_ctl --json reload --dry-run | tr -d ' \n')" '{"changes":[]}'
 reaches 0 "$(net_switch_ip)"
 expect_equal "lines without a time" "$(grep -Evc '^[0-9-]{10}T[0-9:]{8}\.[0-9]{3}Z swagg: ' "$NET_DIR/swagg.log" || true)" 0
 net_swagg_stop

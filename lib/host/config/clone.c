@@ -17,7 +17,36 @@ static const struct setting_word byte_orders[] = {{"big", false}, {"little", tru
 static void parse_match(struct settings *s, const char *path, const char *text, void *match);
 
 static const struct setting worker = {
-    .type = SETTING_PARSED, .parse = setting_parse_mac, .kind = "MAC addresses"};
+    .type = SETTING_PARSED, .parse = setting_parse_mac, .show = setting_show_mac, .kind = "MAC addresses"};
+
+static uint8_t code_of(const void *terms)
+{
+    struct cln_terms t;
+
+    return cln_terms_parse(&t, terms) ? t.code : 0;
+}
+
+static void show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
+{
+    (void)configuration;
+    config_show_type(text, code_of(terms));
+}
+
+static void show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
+{
+    (void)configuration;
+    config_show_operation(text, code_of(terms));
+}
+
+static void show_match(char text[SETTING_SHOWN_MAX], const void *configuration, const void *match)
+{
+    const uint8_t *b = match;
+
+    (void)configuration;
+    snprintf(text, SETTING_SHOWN_MAX, "-");
+    for (unsigned i = 0; i < b[CLN_MATCH_MAX]; i++)
+        snprintf(text + 2 * i, SETTING_SHOWN_MAX - 2 * i, "%02x", b[i]);
+}
 
 /* Offsets and elements as in the paper. */
 /* clang-format off */
@@ -42,13 +71,14 @@ const struct setting config_clone_fields[] = {
     {.key = "elements", SETTING_NUMBER_AT(struct config_clone, elements, 1, CLN_MAX_CHUNK_BYTES, 32),
      .meaning = "in every frame"},
     {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
-     .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "float32",
+     .show = show_type, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "float32",
      .meaning = "of the elements, in the byte order of [protocol.md](protocol.md#elements)"},
     {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
-     .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
+     .show = show_operation, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
     {.key = "match_at", SETTING_NUMBER_AT(struct config_clone, match_at, 0, 9000, ETHERNET_BYTES),
      .meaning = "where `match` is looked for"},
     {.key = "match", .type = SETTING_PARSED, SETTING_AT(struct config_clone, match), .most = 63, .parse = parse_match,
+     .show = show_match,
      .kind = "1 to 8 bytes in hexadecimal digits",
      .meaning = "frames that have these bytes carry gradients; others of the flow are let alone. Without it all do"},
     {.key = "collector", .type = SETTING_GROUP, SETTING_AT(struct config_clone, collector),

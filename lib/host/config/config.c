@@ -13,6 +13,7 @@
 #include "config/config_parts.h"
 #include "settings/page.h"
 #include "settings/values.h"
+#include "settings/write.h"
 
 enum {
     MODE_MAX = 0777,
@@ -43,6 +44,14 @@ static_assert(offsetof(struct config, prefix) - offsetof(struct config, ip) ==
                       offsetof(struct setting_address, prefix),
               "an address and its prefix are written together");
 
+/* With VLANs it is the first one's, and said there. */
+static void show_switch_ip(char text[SETTING_SHOWN_MAX], const void *configuration, const void *address)
+{
+    setting_show_address(text, configuration, address);
+    if (((const struct config *)configuration)->vlans > 0)
+        snprintf(text, SETTING_SHOWN_MAX, "-");
+}
+
 /* clang-format off */
 static const struct setting vlan_fields[] = {
     {.key = "vlan", .required = true, SETTING_NUMBER_AT(struct config_vlan, id, 1, NET_VLAN_LAST, 0),
@@ -56,7 +65,8 @@ static const struct setting switch_fields[] = {
     {.key = "mac", SETTING_MAC, .when = SETTING_RESTART, SETTING_AT(struct config, mac),
      .usual = "derived from the first port's",
      .meaning = "frames to it are for the switch itself; all others are switched"},
-    {.key = "ip", SETTING_ADDRESS, .when = SETTING_RESTART, SETTING_AT(struct config, ip),
+    {.key = "ip", .type = SETTING_PARSED, .when = SETTING_RESTART, SETTING_AT(struct config, ip), .most = 63,
+     .parse = setting_parse_address, .show = show_switch_ip, .kind = "IPv4 address, optionally /prefix",
      .meaning = "the address that workers join and send to; it answers ARP and ping. Without it there is no aggregation"},
     {.key = "vlans", SETTING_LIST_AT(struct config, vlan, vlans, 1, CONFIG_VLANS_MAX), .when = SETTING_RESTART,
      .fields = vlan_fields, .meaning = "the switch's addresses, where ports carry [VLANs](#vlans)"},
@@ -386,6 +396,12 @@ static const struct setting server_file[] = {
 const struct setting *config_settings(const struct config *c)
 {
     return c->server.ip != 0 ? server_file : switch_file;
+}
+
+int config_write(FILE *to, const struct config *c)
+{
+    fputs("# What is in force. Keys behind a # were not set, and have these values.\n", to);
+    return settings_write(to, config_settings(c), c, sizeof(*c));
 }
 
 void config_print_settings(FILE *page)

@@ -380,6 +380,9 @@ const struct setting *config_settings(const struct config *c);
 /* All settings, in Markdown: tables of docs/configuration.md. */
 void config_print_settings(FILE *page);
 
+/* Writes it as a file that makes it again, with defaults as comments. 0, or -ENOMEM. */
+int config_write(FILE *to, const struct config *c);
+
 /* Whether a device (config_port.device) is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 bool config_is_chip_device(const char *device);

@@ -66,6 +66,16 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
     return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
 }
 
+void config_show_type(char text[SETTING_SHOWN_MAX], uint8_t code)
+{
+    snprintf(text, SETTING_SHOWN_MAX, "%s", code == 0 ? "-" : agg_type_name(agg_code_type(code)));
+}
+
+void config_show_operation(char text[SETTING_SHOWN_MAX], uint8_t code)
+{
+    snprintf(text, SETTING_SHOWN_MAX, "%s", code == 0 ? "-" : agg_op_name(agg_code_op(code)));
+}
+
 /* Replayed and static ones come first, in this order: a reload counts on it (swagg/control/static_jobs.c). */
 static const struct config_jobs_list *const lists[] = {
     &config_replay_jobs, &config_static_jobs, &config_hostagg_jobs, &config_clone_jobs, &config_atp_jobs};

@@ -30,6 +30,33 @@ static const struct setting queue_item = {.type = SETTING_LATER, .kind = "port n
 static const struct setting shard_item = {
     .type = SETTING_NUMBER, .bytes = sizeof(uint32_t), .most = UINT32_MAX};
 
+/* Of bits of ports, one word a queue, the i-th. */
+static bool show_queue(char text[SETTING_SHOWN_MAX], const void *configuration, const void *list, unsigned i)
+{
+    const struct config *c = configuration;
+    const uint64_t *ports = list;
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        for (uint64_t left = ports[q]; left != 0; left &= left - 1)
+            if (i-- == 0) {
+                snprintf(text, SETTING_SHOWN_MAX, "%s:%u", c->port[__builtin_ctzll(left)].name, q);
+                return true;
+            }
+    return false;
+}
+
+static bool show_shard(char text[SETTING_SHOWN_MAX], const void *configuration, const void *list, unsigned i)
+{
+    uint64_t left = *(const uint64_t *)list;
+
+    (void)configuration;
+    for (; i > 0 && left != 0; i--)
+        left &= left - 1;
+    if (left != 0)
+        snprintf(text, SETTING_SHOWN_MAX, "%d", __builtin_ctzll(left));
+    return left != 0;
+}
+
 /* The words of the lists are looked up. */
 /* clang-format off */
 const struct setting config_lcore_fields[] = {
@@ -37,12 +64,12 @@ const struct setting config_lcore_fields[] = {
      .when = SETTING_RESTART, .show = show_cpu, .kind = "number", .usual = "dealt out",
      .meaning = "the CPU that it runs on; threads may share one"},
     {.key = "rx", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, rx), .most = QUEUES_MAX,
-     .item = &queue_item, .kind = "port names, or `[all]`",
+     .item = &queue_item, .show_item = show_queue, .kind = "port names, or `[all]`",
      .meaning = "ports that it receives from: `p0:1` is queue 1 of `p0` alone, `all:1` that of every port that has it"},
     {.key = "tx", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, tx), .most = QUEUES_MAX,
-     .item = &queue_item, .kind = "port names, or `[all]`", .meaning = "ports that it sends to, likewise"},
+     .item = &queue_item, .show_item = show_queue, .kind = "port names, or `[all]`", .meaning = "ports that it sends to, likewise"},
     {.key = "aggregate", .type = SETTING_LIST, SETTING_AT(struct placement_lcore, shards), .most = SWAGG_MAX_SHARDS,
-     .item = &shard_item, .when = SETTING_RESTART, .kind = "numbers, 0..63",
+     .item = &shard_item, .show_item = show_shard, .when = SETTING_RESTART, .kind = "numbers, 0..63",
      .meaning = "shards that it sums; slot `i` of a job is of shard `i` modulo their number. Number them from 0 without gaps"},
     {.key = NULL},
 };

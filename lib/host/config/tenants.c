@@ -24,8 +24,12 @@ static const struct setting quota_fields[] = {
 
 static void parse_network(struct settings *s, const char *path, const char *text, void *network);
 
-static const struct setting network = {
-    .type = SETTING_PARSED, .parse = parse_network, .kind = "IPv4 addresses and networks"};
+static void show_network(char text[SETTING_SHOWN_MAX], const void *configuration, const void *network);
+
+static const struct setting network = {.type = SETTING_PARSED,
+                                       .parse = parse_network,
+                                       .show = show_network,
+                                       .kind = "IPv4 addresses and networks"};
 
 const struct setting config_pattern = {.type = SETTING_TEXT, .most = CONFIG_JOB_MAX - 1, .kind = "texts"};
 
@@ -78,6 +82,15 @@ static void parse_network(struct settings *s, const char *path, const char *text
         settings_fault(s, path, "%s/%u is a host in a network; write %s/%u for all of it, %s for the host",
                        alone, address.prefix, meant, address.prefix, alone);
     }
+}
+
+static void show_network(char text[SETTING_SHOWN_MAX], const void *configuration, const void *value)
+{
+    const struct config_network *n = value;
+    const uint8_t *b = (const uint8_t *)&n->network;
+
+    (void)configuration;
+    snprintf(text, SETTING_SHOWN_MAX, "%u.%u.%u.%u/%d", b[0], b[1], b[2], b[3], __builtin_popcount(n->mask));
 }
 
 void config_complete_patterns(struct config_patterns *patterns)

@@ -9,6 +9,20 @@
 
 static const struct setting tenant_name = {.type = SETTING_LATER};
 
+/* Of the tenants, the i-th whose bit is set; none of all that there can be. */
+static bool show_tenant(char text[SETTING_SHOWN_MAX], const void *configuration, const void *list, unsigned i)
+{
+    const struct config *c = configuration;
+    uint64_t left = *(const uint64_t *)list;
+
+    for (; i > 0; i--)
+        left &= left - 1;
+    if (left == 0 || *(const uint64_t *)list == UINT64_MAX)
+        return false;
+    snprintf(text, SETTING_SHOWN_MAX, "%s", c->tenant[__builtin_ctzll(left)].name);
+    return true;
+}
+
 /* clang-format off */
 const struct setting config_uplink_fields[] = {
     {.key = "parent", .type = SETTING_LATER, .required = true, .when = SETTING_RESTART,
@@ -21,7 +35,8 @@ const struct setting config_uplink_fields[] = {
      .item = &config_pattern, .when = SETTING_RESTART, .usual = "`[\"*\"]`",
      .meaning = "names of the jobs that go on, as in [`tenants`](#tenants-a-list-up-to-64)"},
     {.key = "tenants", .type = SETTING_LIST, .when = SETTING_RESTART, SETTING_AT(struct config_uplink, tenants),
-     .least = 1, .most = CONFIG_TENANTS_MAX, .item = &tenant_name, .kind = "names", .usual = "all",
+     .least = 1, .most = CONFIG_TENANTS_MAX, .item = &tenant_name, .show_item = show_tenant,
+     .kind = "names", .usual = "all",
      .meaning = "only jobs of these [tenants](#tenants-a-list-up-to-64)"},
     {.key = "key_file", .type = SETTING_TEXT, SETTING_AT(struct config_uplink, key_file), .most = CONFIG_FILE_MAX - 1,
      .meaning = "the file with a [key](#key-files) by which the parent knows this switch; without it jobs with keys are refused"},

@@ -1,5 +1,6 @@
 #include "operator/common_commands.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,11 +70,29 @@ static void reload(const struct common_host *h, const struct common_job *job, co
     free(changes);
 }
 
+static void show_config(const struct common_host *h, const struct common_job *job,
+                        const struct request *request, struct reply *reply)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    int rc = to == NULL ? -1 : config_write(to, h->reload->running);
+
+    (void)job;
+    (void)request;
+    if (to != NULL)
+        rc |= fclose(to);
+    reply->view = rc == 0 ? json_pack("{s:s,s:s}", "file", h->reload->file, "configuration", text) : NULL;
+    reply->counters = json_array();
+    free(text);
+    if (reply->view == NULL)
+        reply_fail(reply, REPLY_FAILED, "no memory for the answer");
+}
+
 const struct common_command common_commands[COMMON_COMMANDS] = {
-    {"job drain", true, drain_job},
-    {"job kill", true, kill_job},
-    {"log level", false, set_log_level},
-    {"reload", false, reload},
+    {"job drain", true, false, drain_job},      {"job kill", true, false, kill_job},
+    {"log level", false, false, set_log_level}, {"reload", false, false, reload},
+    {"config", false, true, show_config},
 };
 
 const struct common_command *common_command_find(const char *name)

@@ -24,12 +24,13 @@ struct common_job {
 struct common_command {
     const char *name;
     bool of_job; /* the request names one; else job is NULL */
+    bool looks;  /* it changes nothing */
     /* Fills the reply if it fails. */
     void (*run)(const struct common_host *h, const struct common_job *job, const struct request *request,
                 struct reply *reply);
 };
 
-enum { COMMON_COMMANDS = 4 };
+enum { COMMON_COMMANDS = 5 };
 extern const struct common_command common_commands[COMMON_COMMANDS];
 
 /* NULL: there is none of this name. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "operator/common_commands.h"
 #include "operator/listener.h"
 
 enum { LOOK_MS = 1000, WORDS_BYTES = 512 };
@@ -55,7 +56,10 @@ static const char *user_name(uid_t user, char text[LOGIN_NAME_MAX])
 /* What was not understood, or only tried, has done nothing. */
 static bool is_notable(const struct request *request, const struct reply *reply)
 {
-    return views_find(request->command) == NULL && !json_is_true(json_object_get(request->body, "dry_run")) &&
+    const struct common_command *common = common_command_find(request->command);
+
+    return views_find(request->command) == NULL && (common == NULL || !common->looks) &&
+           !json_is_true(json_object_get(request->body, "dry_run")) &&
            (reply->code == REPLY_OK || reply->code == REPLY_REFUSED || reply->code == REPLY_FAILED);
 }
 
