@@ -367,7 +367,7 @@ static int sum_for_long(struct crew_member *m, struct told *told)
 {
     int rc = 0;
     for (int i = 0; rc == 0; i++) {
-        const struct tensor t = {.type = SWAGG_I32, .count = i % 3 ? 5 : 400000, .seed = seed};
+        const struct tensor t = {.type = SWAGG_I32, .count = i % 3 ? 5 : 150000, .seed = seed};
         rc = crew_sum(m, &t, -1, i % 2);
         if (m->rank == 0)
             atomic_fetch_add(&told->calls, 1);
@@ -470,7 +470,7 @@ TEST(who_is_late_is_named_at_the_deadline_and_before)
 
 static int post_many(struct crew_member *m, struct told *told)
 {
-    return flights_beside_blocking(m, 40, 400000, &told->calls);
+    return flights_beside_blocking(m, 16, 200000, &told->calls);
 }
 
 TEST(posted_calls_go_by_the_level_too)

@@ -70,10 +70,11 @@ static void *work_in_turn(void *arg)
     struct crew_member *m = w->turns->m;
     uint64_t random = seed + (uint64_t)m->rank * 31 + w->index;
     struct flight held[FLIGHTS_HELD];
+    const unsigned calls = FLIGHTS_HELD + unit_cases(CALLS - FLIGHTS_HELD);
     unsigned n = 0;
     int rc = 0;
 
-    for (unsigned i = 0; i < CALLS && rc == 0; i++) {
+    for (unsigned i = 0; i < calls && rc == 0; i++) {
         const struct plan plan = plan_of(i, RANKS, COUNT_MAX);
         if (plan.random % THREADS != w->index)
             continue;

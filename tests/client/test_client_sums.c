@@ -52,9 +52,12 @@ static int compute_all_pairs(struct crew_member *m)
 {
     static const size_t counts[] = {1, 45, 1201};
     bool on_arrival = m->crew->options.mode == SWAGG_ON_ARRIVAL;
+    unsigned nth = 0;
     int rc = 0;
     for (unsigned code = 0; (code = reference_next(code)) != 0;)
         for (size_t c = 0; rc == 0 && c < sizeof counts / sizeof *counts; c++) {
+            if (!unit_tries(nth++))
+                continue;
             struct tensor tensor = {.type = agg_code_type(code),
                                     .op = agg_code_op(code),
                                     .count = counts[c],
