@@ -18,5 +18,6 @@ struct collective {
     MPI_Datatype send_type;
     const int *counts, *places; /* of each rank's block; NULL: blocks of `count`, one after another */
     MPI_Comm comm;
-    const void *site; /* where it returns to */
+    MPI_Request *request; /* of a non-blocking one; NULL: it is blocking */
+    const void *site;     /* where it returns to */
 };

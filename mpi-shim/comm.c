@@ -44,6 +44,8 @@ void comm_gone(struct shim_comm *c)
     take_from_list(c);
     if (c->team)
         team_leave(c->team);
+    if (c->posting)
+        team_leave(c->posting);
     free(c);
 }
 
@@ -144,7 +146,20 @@ static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
 {
     if (c->settled)
         return false;
-    return !is_small || (settings->min_bytes == MIN_BYTES_MEASURED && ++c->small_calls >= SMALL_CALLS);
+    return !is_small || (settings->min_bytes == MIN_BYTES_MEASURED &&
+                         (c->posts.wanted || ++c->small_calls >= SMALL_CALLS));
+}
+
+/* What the calls that were posted could not wait for. */
+static void catch_up(struct shim_comm *c)
+{
+    if (c->posts.wanted && !c->posts.settled) {
+        c->posts.settled = true;
+        c->posting = team_take(c->handle, c->posts.bytes, true);
+    }
+    for (int kind = 0; kind < CROSSINGS; kind++)
+        if (c->posts.made[kind] && is_time_to_measure(c, (enum crossing)kind, c->posts.most[kind]))
+            team_measure(c->handle, c->team, (enum crossing)kind, c->posts.most[kind]);
 }
 
 enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes)
@@ -154,8 +169,9 @@ enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, siz
         c->settled = true;
         c->no_team = why_no_team(c->handle);
         if (c->no_team == WHY_NOT)
-            c->team = team_take(c->handle, bytes);
+            c->team = team_take(c->handle, bytes, false);
     }
+    catch_up(c);
     if (is_exchange && c->team && c->team->job && swagg_has_exchanges(c->team->job) != 1)
         return WHY_JOB;
     if (is_time_to_measure(c, kind, bytes))
@@ -165,6 +181,44 @@ enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, siz
     if (!c->team)
         return c->no_team;
     return c->team->job ? WHY_NOT : WHY_SWITCH;
+}
+
+static void note_post(struct shim_comm *c, enum crossing kind, size_t bytes)
+{
+    note_call(c, kind, bytes);
+    c->posts.made[kind] = true;
+    if (bytes > c->posts.most[kind])
+        c->posts.most[kind] = bytes;
+    if (!c->settled && c->small_calls < SMALL_CALLS)
+        c->small_calls++;
+}
+
+/* One is for the switch. */
+static void want(struct shim_comm *c, size_t bytes)
+{
+    if (!c->posts.wanted)
+        c->posts.no_team = why_no_team(c->handle);
+    c->posts.settled = c->posts.settled || c->posts.no_team != WHY_NOT;
+    c->posts.wanted = true;
+    if (bytes > c->posts.bytes)
+        c->posts.bytes = bytes;
+}
+
+enum why comm_way_posted(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes)
+{
+    if (settings->fallback == FALLBACK_NATIVE)
+        return WHY_AGAIN;
+    note_post(c, kind, bytes);
+    if (!is_for_switch(c, kind, bytes))
+        return why_not_for_switch(c, kind, bytes);
+    want(c, bytes);
+    if (!c->posts.settled)
+        return WHY_POSTED;
+    if (!c->posting)
+        return c->posts.no_team;
+    if (!c->posting->job)
+        return WHY_SWITCH;
+    return is_exchange && swagg_has_exchanges(c->posting->job) != 1 ? WHY_JOB : WHY_NOT;
 }
 
 void comm_exit(void)

@@ -4,7 +4,8 @@
  * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
  * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
  * the switch is faster: of allreduces and reduces at once, of each other kind when there have been some
- * that are not small. A program that makes many small ones has that measured, too. */
+ * that are not small. A program that makes many small ones has that measured, too. Once a non-blocking
+ * collective was for the switch, the next blocking one also joins a job for those. */
 #pragma once
 
 #include <mpi.h>
@@ -20,13 +21,21 @@ struct shim_comm {
     MPI_Comm handle;
     struct team *team; /* NULL: none yet, or the switch takes no such communicator */
     struct comm_label label;
-    int error; /* an MPI error code that the shim has made for its texts; 0: not made yet */
+    struct team *posting; /* of its non-blocking calls; NULL: none */
+    int error;            /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
     bool settled;              /* it has a team, or never will: */
     enum why no_team;          /* why not */
     unsigned small_calls;      /* before that */
     unsigned calls[CROSSINGS]; /* of each kind, until there are enough to measure it: in small ones */
+    struct {
+        bool wanted, settled; /* some call was for the switch; there is a team, or never will be: */
+        enum why no_team;     /* why not */
+        size_t bytes;         /* the most of one that was */
+        bool made[CROSSINGS]; /* some were posted, of at most so many bytes: */
+        size_t most[CROSSINGS];
+    } posts;
     struct shim_comm *next, **link;
 };
 
@@ -40,6 +49,10 @@ struct shim_comm *comm_state(MPI_Comm comm);
  * is_exchange: not all jobs have it (swagg_has_exchanges).
  * May be collective over the communicator; all ranks come to the same answer. */
 enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes);
+
+/* The same of a non-blocking collective, which may not wait for other ranks. What it would have had to wait
+ * for, a job and what is measured, the communicator's next blocking collective sees to. */
+enum why comm_way_posted(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes);
 
 /* For the front: the communicator is being freed. */
 void comm_gone(struct shim_comm *c);

@@ -29,6 +29,13 @@ struct front {
     struct shim_comm *(*kept)(MPI_Comm comm);
     void (*drop)(MPI_Comm comm);
 
+    /* Non-blocking collectives that the switch does have requests of the front's. make_request() gives the
+     * program one, pending, which keeps its comm until the program was told of its end, and the call's types
+     * up to end_request(). That completes it, with MPI_SUCCESS or an error, from within the MPI library's
+     * progress, which calls posted_progress() (posted.h). NULL: such calls do not come here. */
+    void *(*make_request)(MPI_Comm comm, MPI_Request *request);
+    void (*end_request)(void *made, int error);
+
     /* In a call of `function` on comm: the error is the program's to handle. The last thing that is done in
      * the call, whose result it returns; the communicator may be gone when it does. */
     int (*raise)(MPI_Comm comm, int error, const char *function);

@@ -12,6 +12,7 @@ enum { JOB_NAME_MAX = 64 };
 struct job_facts {
     char name[JOB_NAME_MAX]; /* in the switch */
     struct comm_label label; /* the communicator that it was made for; others may share it */
+    bool posted;             /* it is for non-blocking calls, of that communicator alone */
     int ranks;
     int *in_world;                        /* [ranks]: which ranks of MPI_COMM_WORLD they are */
     char ways[CROSSINGS][CROSSOVER_TEXT]; /* which sizes go to the switch */

@@ -186,7 +186,7 @@ static void note_size(MPI_Comm comm, struct result *r, struct contest contests[C
                    "%s of %zu bytes: %.0f us with " MPI_LIBRARY
                    ", %.0f us through the switch: better by %s, in %u "
                    "rounds",
-                   offered_functions[kinds[kind].function], bytes_of((enum crossing)kind, r->known),
+                   offered_functions[BLOCKING][kinds[kind].function], bytes_of((enum crossing)kind, r->known),
                    contest_seconds(c, WAY_LIBRARY) * 1e6, contest_seconds(c, WAY_SWITCH) * 1e6, ways[best],
                    c->rounds);
     }
@@ -267,7 +267,8 @@ static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes,
     for (int kind = r->these.first; kind < r->these.end; kind++) {
         crossover_write(all[kind].ranges, ranges);
         used += snprintf(told + used, sizeof told - (size_t)used, "%s%s %s%s", used ? ", " : "",
-                         offered_functions[kinds[kind].function], used ? "" : "goes to the switch ", ranges);
+                         offered_functions[BLOCKING][kinds[kind].function], used ? "" : "goes to the switch ",
+                         ranges);
     }
     if (rank == 0)
         report(SWAGG_LOG_INFO,

@@ -109,8 +109,9 @@
     X(I##small, i##small, (UNWRAP parameters, MPI_Request *request), (UNWRAP arguments, request), __VA_ARGS__)
 
 #define OFFERED_COLLECTIVES(X) OFFERED(AS_IT_IS, X)
-#define COUNTED_COLLECTIVES(X) OTHERS(AS_IT_IS, X) OFFERED(NON_BLOCKING, X) OTHERS(NON_BLOCKING, X)
-#define COLLECTIVES(X) OFFERED_COLLECTIVES(X) COUNTED_COLLECTIVES(X)
+#define POSTED_COLLECTIVES(X)  OFFERED(NON_BLOCKING, X)
+#define COUNTED_COLLECTIVES(X) OTHERS(AS_IT_IS, X) OTHERS(NON_BLOCKING, X)
+#define COLLECTIVES(X) OFFERED_COLLECTIVES(X) POSTED_COLLECTIVES(X) COUNTED_COLLECTIVES(X)
 /* clang-format on */
 
 struct native {
@@ -127,5 +128,9 @@ enum offered {
         OFFERED_COUNT
 };
 
-/* "MPI_Allreduce", "allreduce" */
-extern const char *const offered_functions[OFFERED_COUNT], *const offered_words[OFFERED_COUNT];
+/* How one is called: its blocking function, or its non-blocking one. */
+enum { BLOCKING, POSTED, OFFERED_WAYS };
+
+/* "MPI_Allreduce" and "MPI_Iallreduce", "allreduce" and "iallreduce" */
+extern const char *const offered_functions[OFFERED_WAYS][OFFERED_COUNT];
+extern const char *const offered_words[OFFERED_WAYS][OFFERED_COUNT];

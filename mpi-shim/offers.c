@@ -68,18 +68,27 @@ static bool is_wrong_reduction(const struct collective *c, int rank, int size)
            (offers_has_one_buffer(c) && !library_takes_one_buffer(c->offered, c->count));
 }
 
-static int run_allreduce(struct task *t, struct swagg_job *job)
+static const void *input_of(const struct collective *c)
 {
-    const struct collective *c = &t->call;
-    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    return swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
+    return c->send == MPI_IN_PLACE ? c->recv : c->send;
 }
 
-static int run_reduce(struct task *t, struct swagg_job *job)
+static int begin_allreduce(struct task *t, struct swagg_job *job, struct swagg_request **posted)
 {
     const struct collective *c = &t->call;
-    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    return swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root);
+    const void *send = input_of(c);
+    return posted
+               ? swagg_post_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op, NULL, posted)
+               : swagg_allreduce(job, send, c->recv, t->elements, t->what.type, t->what.op);
+}
+
+static int begin_reduce(struct task *t, struct swagg_job *job, struct swagg_request **posted)
+{
+    const struct collective *c = &t->call;
+    const void *send = input_of(c);
+    return posted ? swagg_post_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root,
+                                      NULL, posted)
+                  : swagg_reduce(job, send, c->recv, t->elements, t->what.type, t->what.op, c->root);
 }
 
 /* --- sums of which every rank gets a block --- */
@@ -117,22 +126,20 @@ static bool is_wrong_reduce_scatter(const struct collective *c, int rank, int si
            (offers_has_one_buffer(c) && !library_takes_one_buffer(c->offered, c->count));
 }
 
-static int run_reduce_scatter(struct task *t, struct swagg_job *job)
+static int begin_reduce_scatter(struct task *t, struct swagg_job *job, struct swagg_request **posted)
 {
     const struct collective *c = &t->call;
     size_t lengths[COMM_RANKS_MAX];
-    int size;
-    void *copy = NULL;
-    PMPI_Comm_size(c->comm, &size);
-    for (int r = 0; r < size; r++)
+    for (int r = 0; r < t->size; r++)
         lengths[r] = (size_t)(c->counts ? c->counts[r] : c->count);
     if (c->send == MPI_IN_PLACE) {
-        copy = allocate_or_abort(c->comm, t->bytes, "the input of an in-place collective");
-        memcpy(copy, c->recv, t->bytes);
+        t->packed = allocate_or_abort(c->comm, t->bytes, "the input of an in-place collective");
+        memcpy(t->packed, c->recv, t->bytes);
     }
-    int rc = swagg_reduce_scatter(job, copy ? copy : c->send, c->recv, lengths, t->what.type, t->what.op);
-    free(copy);
-    return rc;
+    const void *send = t->packed ? t->packed : c->send;
+    return posted ? swagg_post_reduce_scatter(job, send, c->recv, lengths, t->what.type, t->what.op, NULL,
+                                              posted)
+                  : swagg_reduce_scatter(job, send, c->recv, lengths, t->what.type, t->what.op);
 }
 
 /* --- copies. They travel without gaps, as bytes: what has gaps on this rank is packed --- */
@@ -184,16 +191,22 @@ static MPI_Datatype seen_from_here(int count, MPI_Datatype type)
     return seen;
 }
 
+/* Whose error handler hears of it: what is wrong with a type shows when it is packed. */
+static MPI_Comm teller_of(const struct task *t)
+{
+    return t->call.request ? MPI_COMM_SELF : t->call.comm;
+}
+
 static void pack(struct task *t, const void *from, int count, MPI_Datatype type, void *to)
 {
     const int room = (int)blocks_size((size_t)count, type);
     int at = 0;
     if (from) {
-        t->refused = PMPI_Pack(from, count, type, to, room, &at, t->call.comm);
+        t->refused = PMPI_Pack(from, count, type, to, room, &at, teller_of(t));
         return;
     }
     MPI_Datatype seen = seen_from_here(count, type);
-    t->refused = PMPI_Pack(&here, 1, seen, to, room, &at, t->call.comm);
+    t->refused = PMPI_Pack(&here, 1, seen, to, room, &at, teller_of(t));
     PMPI_Type_free(&seen);
 }
 
@@ -203,38 +216,32 @@ static void unpack(struct task *t, const void *from, void *to, int count)
     const int length = (int)blocks_size((size_t)count, type);
     int at = 0;
     if (to) {
-        t->refused = PMPI_Unpack(from, length, &at, to, count, type, t->call.comm);
+        t->refused = PMPI_Unpack(from, length, &at, to, count, type, teller_of(t));
         return;
     }
     MPI_Datatype seen = seen_from_here(count, type);
-    t->refused = PMPI_Unpack(from, length, &at, &here, 1, seen, t->call.comm);
+    t->refused = PMPI_Unpack(from, length, &at, &here, 1, seen, teller_of(t));
     PMPI_Type_free(&seen);
 }
 
-static int broadcast_packed(struct task *t, struct swagg_job *job, void *packed)
+static int begin_bcast(struct task *t, struct swagg_job *job, struct swagg_request **posted)
 {
     const struct collective *c = &t->call;
-    int rank;
-    PMPI_Comm_rank(c->comm, &rank);
-    if (rank == c->root)
-        pack(t, c->recv, c->count, c->type, packed);
+    if (!types_are_bytes(c->type))
+        t->packed = allocate_or_abort(c->comm, t->bytes, "packed elements");
+    if (t->packed && t->rank == c->root)
+        pack(t, c->recv, c->count, c->type, t->packed);
     if (t->refused != MPI_SUCCESS)
         return SWAGG_ERR_ARGUMENT;
-    const int rc = swagg_broadcast(job, packed, t->bytes, c->root);
-    if (rc == SWAGG_OK && rank != c->root)
-        unpack(t, packed, c->recv, c->count);
-    return rc;
+    void *buffer = t->packed ? t->packed : c->recv;
+    return posted ? swagg_post_broadcast(job, buffer, t->bytes, c->root, NULL, posted)
+                  : swagg_broadcast(job, buffer, t->bytes, c->root);
 }
 
-static int run_bcast(struct task *t, struct swagg_job *job)
+static void unpack_bcast(struct task *t)
 {
-    const struct collective *c = &t->call;
-    if (types_are_bytes(c->type))
-        return swagg_broadcast(job, c->recv, t->bytes, c->root);
-    void *packed = allocate_or_abort(c->comm, t->bytes, "packed elements");
-    const int rc = broadcast_packed(t, job, packed);
-    free(packed);
-    return rc;
+    if (t->packed && t->rank != t->call.root)
+        unpack(t, t->packed, t->call.recv, t->call.count);
 }
 
 static int count_of(const struct collective *c, int rank)
@@ -263,81 +270,84 @@ static bool is_wrong_allgather(const struct collective *c, int rank, int size)
                blocks_size((size_t)count_of(c, rank), c->type);
 }
 
-/* Where blocks are received: at `base`, which is the program's buffer, or else to be unpacked from there. */
+/* Where blocks are received: at `base`, in the program's buffer, or else to be unpacked from there. */
 struct blocks {
     char *base;
-    bool packed;
-    int rank, size;
     MPI_Aint extent;
     size_t lengths[COMM_RANKS_MAX], offsets[COMM_RANKS_MAX]; /* bytes */
 };
 
-static char *place_in_program(const struct collective *c, const struct blocks *b, int rank)
+static MPI_Aint extent_of(MPI_Datatype type)
 {
-    return (char *)c->recv + place_of(c, rank) * b->extent;
+    MPI_Aint low, extent;
+    PMPI_Type_get_extent(type, &low, &extent);
+    return extent;
 }
 
-static void lay_out(const struct task *t, struct blocks *b)
+static char *place_in_program(const struct collective *c, MPI_Aint extent, int rank)
+{
+    return (char *)c->recv + place_of(c, rank) * extent;
+}
+
+static void lay_out(struct task *t, struct blocks *b)
 {
     const struct collective *c = &t->call;
-    MPI_Aint low, first = INTPTR_MAX;
+    MPI_Aint first = INTPTR_MAX;
     size_t end = 0;
-    PMPI_Comm_rank(c->comm, &b->rank);
-    PMPI_Comm_size(c->comm, &b->size);
-    PMPI_Type_get_extent(c->type, &low, &b->extent);
-    b->packed = !types_are_bytes(c->type);
-    for (int r = 0; r < b->size; r++)
+    b->extent = extent_of(c->type);
+    if (!types_are_bytes(c->type))
+        t->packed = allocate_or_abort(c->comm, t->bytes, "packed elements");
+    for (int r = 0; r < t->size; r++)
         if (count_of(c, r) > 0 && place_of(c, r) < first)
             first = place_of(c, r);
-    for (int r = 0; r < b->size; r++) {
+    for (int r = 0; r < t->size; r++) {
         b->lengths[r] = blocks_size((size_t)count_of(c, r), c->type);
-        b->offsets[r] = b->packed           ? end
+        b->offsets[r] = t->packed           ? end
                         : b->lengths[r] > 0 ? (size_t)((place_of(c, r) - first) * b->extent)
                                             : 0;
         end += b->lengths[r];
     }
-    b->base = b->packed ? allocate_or_abort(c->comm, t->bytes, "packed elements")
-                        : (char *)c->recv + first * b->extent;
+    b->base = t->packed ? t->packed : (char *)c->recv + first * b->extent;
 }
 
 /* What this rank brings: without gaps, where it is or where it goes. */
 static const void *own_block(struct task *t, const struct blocks *b)
 {
     const struct collective *c = &t->call;
-    char *own = b->base + b->offsets[b->rank];
-    if (b->lengths[b->rank] == 0)
+    char *own = b->base + b->offsets[t->rank];
+    if (b->lengths[t->rank] == 0)
         return own;
     if (c->send != MPI_IN_PLACE && types_are_bytes(c->send_type))
         return c->send;
     if (c->send != MPI_IN_PLACE)
         pack(t, c->send, c->send_count, c->send_type, own);
-    else if (b->packed)
-        pack(t, place_in_program(c, b, b->rank), count_of(c, b->rank), c->type, own);
+    else if (t->packed)
+        pack(t, place_in_program(c, b->extent, t->rank), count_of(c, t->rank), c->type, own);
     return own;
 }
 
-static int gather_blocks(struct task *t, struct swagg_job *job, const struct blocks *b)
-{
-    const void *own = own_block(t, b);
-    if (t->refused != MPI_SUCCESS)
-        return SWAGG_ERR_ARGUMENT;
-    const int rc = swagg_allgatherv(job, own, b->base, b->lengths, b->offsets);
-    if (rc != SWAGG_OK || !b->packed)
-        return rc;
-    for (int r = 0; r < b->size && t->refused == MPI_SUCCESS; r++)
-        if (b->lengths[r] > 0)
-            unpack(t, b->base + b->offsets[r], place_in_program(&t->call, b, r), count_of(&t->call, r));
-    return rc;
-}
-
-static int run_allgather(struct task *t, struct swagg_job *job)
+static int begin_allgather(struct task *t, struct swagg_job *job, struct swagg_request **posted)
 {
     struct blocks b;
     lay_out(t, &b);
-    const int rc = gather_blocks(t, job, &b);
-    if (b.packed)
-        free(b.base);
-    return rc;
+    const void *own = own_block(t, &b);
+    if (t->refused != MPI_SUCCESS)
+        return SWAGG_ERR_ARGUMENT;
+    return posted ? swagg_post_allgatherv(job, own, b.base, b.lengths, b.offsets, NULL, posted)
+                  : swagg_allgatherv(job, own, b.base, b.lengths, b.offsets);
+}
+
+static void unpack_allgather(struct task *t)
+{
+    const struct collective *c = &t->call;
+    const MPI_Aint extent = extent_of(c->type);
+    size_t at = 0;
+    for (int r = 0; t->packed && r < t->size && t->refused == MPI_SUCCESS; r++) {
+        const size_t length = blocks_size((size_t)count_of(c, r), c->type);
+        if (length > 0)
+            unpack(t, t->packed + at, place_in_program(c, extent, r), count_of(c, r));
+        at += length;
+    }
 }
 
 /* --- nothing but an end that all wait for --- */
@@ -354,26 +364,39 @@ static bool is_wrong_barrier(const struct collective *c, int rank, int size)
     return false;
 }
 
-static int run_barrier(struct task *t, struct swagg_job *job)
+static int begin_barrier(struct task *t, struct swagg_job *job, struct swagg_request **posted)
 {
     (void)t;
-    return swagg_barrier(job);
+    return posted ? swagg_post_barrier(job, NULL, posted) : swagg_barrier(job);
+}
+
+void offers_end(struct task *t, bool well)
+{
+    if (well && offers[t->call.offered].unpack)
+        offers[t->call.offered].unpack(t);
+    free(t->packed);
+    t->packed = NULL;
 }
 
 #define FUNCTION(name, ...)    "MPI_" #name,
 #define WORD(name, small, ...) #small,
-const char *const offered_functions[OFFERED_COUNT] = {OFFERED_COLLECTIVES(FUNCTION)};
-const char *const offered_words[OFFERED_COUNT] = {OFFERED_COLLECTIVES(WORD)};
+const char *const offered_functions[OFFERED_WAYS][OFFERED_COUNT] = {
+    [BLOCKING] = {OFFERED_COLLECTIVES(FUNCTION)}, [POSTED] = {POSTED_COLLECTIVES(FUNCTION)}};
+const char *const offered_words[OFFERED_WAYS][OFFERED_COUNT] = {
+    [BLOCKING] = {OFFERED_COLLECTIVES(WORD)}, [POSTED] = {POSTED_COLLECTIVES(WORD)}};
 
 const struct offer offers[OFFERED_COUNT] = {
-    [OFFERED_Allreduce] = {CROSSING_ALLREDUCE, false, describe_reduction, is_wrong_reduction, run_allreduce},
-    [OFFERED_Reduce] = {CROSSING_REDUCE, false, describe_reduction, is_wrong_reduction, run_reduce},
-    [OFFERED_Bcast] = {CROSSING_BCAST, true, describe_bcast, is_wrong_bcast, run_bcast},
-    [OFFERED_Allgather] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, run_allgather},
-    [OFFERED_Allgatherv] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, run_allgather},
+    [OFFERED_Allreduce] = {CROSSING_ALLREDUCE, false, describe_reduction, is_wrong_reduction, begin_allreduce,
+                           NULL},
+    [OFFERED_Reduce] = {CROSSING_REDUCE, false, describe_reduction, is_wrong_reduction, begin_reduce, NULL},
+    [OFFERED_Bcast] = {CROSSING_BCAST, true, describe_bcast, is_wrong_bcast, begin_bcast, unpack_bcast},
+    [OFFERED_Allgather] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, begin_allgather,
+                           unpack_allgather},
+    [OFFERED_Allgatherv] = {CROSSING_ALLGATHER, true, describe_allgather, is_wrong_allgather, begin_allgather,
+                            unpack_allgather},
     [OFFERED_Reduce_scatter] = {CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
-                                is_wrong_reduce_scatter, run_reduce_scatter},
+                                is_wrong_reduce_scatter, begin_reduce_scatter, NULL},
     [OFFERED_Reduce_scatter_block] = {CROSSING_REDUCE_SCATTER, true, describe_reduce_scatter,
-                                      is_wrong_reduce_scatter, run_reduce_scatter},
-    [OFFERED_Barrier] = {CROSSING_BARRIER, false, describe_barrier, is_wrong_barrier, run_barrier},
+                                      is_wrong_reduce_scatter, begin_reduce_scatter, NULL},
+    [OFFERED_Barrier] = {CROSSING_BARRIER, false, describe_barrier, is_wrong_barrier, begin_barrier, NULL},
 };

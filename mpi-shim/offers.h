@@ -18,7 +18,10 @@ struct task {
     size_t items;           /* of the program's type, in all blocks */
     size_t mpi_bytes;       /* of these, as MPI counts them: without gaps in them */
     size_t elements, bytes; /* as the switch has them; by the bytes is chosen where it goes */
-    int refused; /* of run(): the error of MPI_Pack or MPI_Unpack, which the program has been told */
+    int refused;            /* the error of MPI_Pack or MPI_Unpack, which the program has been told */
+    int rank, size; /* for begin(), in the communicator, whose handle the program may have freed by then */
+    char *packed;   /* from begin() to offers_end(), what libswagg has in the place of a buffer of the
+                       program's; NULL: nothing */
 };
 
 struct offer {
@@ -32,11 +35,18 @@ struct offer {
     /* Whether the MPI library refuses what this rank, of so many, brings to an intracommunicator. */
     bool (*is_wrong)(const struct collective *c, int rank, int size);
 
-    /* In the switch. Returns an enum swagg_status, which counts unless t->refused is set. */
-    int (*run)(struct task *t, struct swagg_job *job);
+    /* In the switch: waits for the end, or with `posted` leaves there a request of libswagg's. Returns an
+     * enum swagg_status, which counts unless t->refused is set. */
+    int (*begin)(struct task *t, struct swagg_job *job, struct swagg_request **posted);
+
+    /* After an end that was well: puts what has come where it belongs. NULL: it is there. */
+    void (*unpack)(struct task *t);
 };
 
 extern const struct offer offers[OFFERED_COUNT];
+
+/* After begin(), and once what was posted has ended: frees what it took. */
+void offers_end(struct task *t, bool well);
 
 /* Whether this rank receives anything. Not for intercommunicators. */
 bool offers_receives(const struct collective *c);

@@ -11,13 +11,14 @@
 #include <string.h>
 
 #include "agree.h"
+#include "attempt.h"
 #include "comm.h"
 #include "contiguous.h"
 #include "front.h"
 #include "ledger.h"
 #include "library.h"
 #include "offers.h"
-#include "random/splitmix.h"
+#include "posted.h"
 #include "report.h"
 #include "tell.h"
 #include "types.h"
@@ -72,15 +73,18 @@ static const struct settings *settings; /* NULL before offload_init() and after 
 void offload_init(const struct settings *s, int world, bool threads)
 {
     comm_init(s, world, threads);
+    attempt_init(s);
     settings = s;
 }
 
 void offload_exit(void)
 {
     if (settings) {
+        posted_give_up();
         comm_exit();
         contiguous_exit();
     }
+    attempt_init(NULL);
     settings = NULL;
 }
 
@@ -94,7 +98,7 @@ int offload_native(const struct collective *c)
     switch (c->offered) {
 #define CALL(name, small, parameters, arguments, count, type, op, described, recalled)                       \
     case OFFERED_##name:                                                                                     \
-        return c->next->name recalled;
+        return c->request ? c->next->I##small(UNWRAP recalled, c->request) : c->next->name recalled;
         OFFERED_COLLECTIVES(CALL)
 #undef CALL
     case OFFERED_COUNT:
@@ -103,45 +107,19 @@ int offload_native(const struct collective *c)
     return MPI_ERR_INTERN;
 }
 
-static const char *function_of(const struct collective *c)
-{
-    return offered_functions[c->offered];
-}
-
-static struct ledger_visit enter(const struct task *t, enum why why)
-{
-    const struct collective *c = &t->call;
-    const bool has_comm = settings && c->comm && c->comm != MPI_COMM_NULL;
-    return ledger_enter(&(struct call){.function = function_of(c),
-                                       .why = why,
-                                       .op = c->op,
-                                       .type = c->type,
-                                       .bytes = t->mpi_bytes,
-                                       .site = c->site,
-                                       .label = has_comm ? &comm_state(c->comm)->label : NULL});
-}
-
 static int stay(const struct task *t, enum why why)
 {
-    struct ledger_visit visit = enter(t, why);
+    struct ledger_visit visit = attempt_enter(t, why);
     int rc = offload_native(&t->call);
     ledger_leave(visit, 0);
     return rc;
 }
 
-/* For error feedback: what one call site sends from one place is the same tensor each time. */
-static uint64_t tensor_of(const void *site, const void *send)
-{
-    return splitmix_hash((uint64_t)(uintptr_t)site) ^ (uint64_t)(uintptr_t)send;
-}
-
 static int run_in_switch(struct task *t, struct swagg_job *job)
 {
-    const struct collective *c = &t->call;
-    const void *send = c->send == MPI_IN_PLACE ? c->recv : c->send;
-    if (settings->options.compression != SWAGG_COMPRESSION_NONE && c->op != MPI_OP_NULL)
-        swagg_name_tensor(job, tensor_of(c->site, send));
-    return offers[c->offered].run(t, job);
+    const int rc = attempt_begin(t, job, NULL);
+    offers_end(t, rc == SWAGG_OK);
+    return rc;
 }
 
 /* Whether it is something that the switch can do, and what. Depends only on what is the same on all ranks. */
@@ -186,7 +164,7 @@ static int let_it_be_refused(const struct task *t)
                "this rank takes no part in an %s, whose arguments " MPI_LIBRARY
                " refuses here: %s; ranks whose "
                "arguments are right wait for it",
-               function_of(&t->call), text);
+               attempt_function(&t->call), text);
     }
     return rc;
 }
@@ -208,22 +186,8 @@ static int leave_device_alone(const struct task *t)
                "%s of a buffer in a GPU's memory: such calls stay with " MPI_LIBRARY
                ", which must be built with "
                "CUDA; to have them go to the switch, copy to host memory and back, on all ranks",
-               function_of(&t->call));
+               attempt_function(&t->call));
     return stay(t, WHY_DEVICE);
-}
-
-/* "MPI_Allreduce of 3 MPI_INT (MPI_SUM)" */
-static void write_call(const struct task *t, char *text, size_t size)
-{
-    char type[MPI_MAX_OBJECT_NAME];
-    int length, used = snprintf(text, size, "%s", function_of(&t->call));
-    if (t->call.type == MPI_DATATYPE_NULL)
-        return;
-    PMPI_Type_get_name(t->call.type, type, &length);
-    used += snprintf(text + used, size - (size_t)used, " of %zu %s",
-                     t->call.op == MPI_OP_NULL ? t->items : t->elements, type);
-    if (t->call.op != MPI_OP_NULL)
-        snprintf(text + used, size - (size_t)used, " (%s)", op_name(t->call.op));
 }
 
 /* Reports an error, to the user, and to the program through the communicator's error handler, which by
@@ -231,17 +195,7 @@ static void write_call(const struct task *t, char *text, size_t size)
 static int fail(const struct task *t, struct shim_comm *comm, int status, const char *text)
 {
     const struct collective *c = &t->call;
-    char name[MPI_MAX_OBJECT_NAME], call[2 * MPI_MAX_OBJECT_NAME + 100], brief[MPI_MAX_ERROR_STRING];
-    write_call(t, call, sizeof call);
-    report(comm->team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s on %s failed: %s", call,
-           comm_name(c->comm, name), text);
-    snprintf(brief, sizeof brief, "swagg: %s", text);
-    if (!comm->error)
-        library_add_error(&comm->error);
-    PMPI_Add_error_string(comm->error, brief);
-    comm->team->broken |= status != SWAGG_ERR_ARGUMENT;
-    tell_failed();
-    return front.raise(c->comm, comm->error, function_of(c));
+    return front.raise(c->comm, attempt_error(t, comm, comm->team, status, text), attempt_function(c));
 }
 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */
@@ -253,7 +207,7 @@ static void note_size(const struct task *t, struct team *team)
 
 static void try_switch(struct task *t, struct team *team, struct outcome *o)
 {
-    struct ledger_visit visit = enter(t, WHY_NOT);
+    struct ledger_visit visit = attempt_enter(t, WHY_NOT);
     o->status = team_prepare(team);
     if (o->status == SWAGG_OK)
         o->status = run_in_switch(t, team->job);
@@ -309,7 +263,7 @@ static int offload_or_redo(struct task *t, struct shim_comm *comm)
         try_switch(t, team, &o);
     agree(c->comm, &o);
     if (o.status == SWAGG_OK) {
-        tell_offloaded(c->offered, t->bytes);
+        tell_offloaded(c->offered, BLOCKING, t->bytes);
         return t->refused;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which the MPI library does not notice */
@@ -329,7 +283,7 @@ static int offload_or_fail(struct task *t, struct shim_comm *comm)
         return t->refused;
     if (o.status < 0)
         return fail(t, comm, o.status, o.text);
-    tell_offloaded(t->call.offered, t->bytes);
+    tell_offloaded(t->call.offered, BLOCKING, t->bytes);
     return MPI_SUCCESS;
 }
 
@@ -342,12 +296,17 @@ int offload_run(const struct collective *c)
     if (is_wrong(&t.call))
         return let_it_be_refused(&t);
     struct shim_comm *comm = comm_state(t.call.comm);
-    why = comm_way(comm, offers[c->offered].crossing, offers[c->offered].is_exchange, t.bytes);
+    why = (c->request ? comm_way_posted : comm_way)(comm, offers[c->offered].crossing,
+                                                    offers[c->offered].is_exchange, t.bytes);
     if (why)
         return stay(&t, why);
     if (uses_device(&t.call))
         return leave_device_alone(&t);
     if (offers_has_one_buffer(&t.call))
         t.call.send = MPI_IN_PLACE;
+    PMPI_Comm_rank(t.call.comm, &t.rank);
+    PMPI_Comm_size(t.call.comm, &t.size);
+    if (c->request)
+        return posted_make(&t, comm);
     return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t, comm) : offload_or_fail(&t, comm);
 }

@@ -65,6 +65,10 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.progress = progress_open_mpi;
     options.type_name = type_in_mpi;
     options.op_name = op_in_mpi;
+    if (team->posts) {
+        options.progress_thread = SWAGG_PROGRESS_THREAD_ON;
+        options.reduce = SWAGG_REDUCE_COMPLETE;
+    }
     return swagg_open(job, &options);
 }
 
@@ -105,6 +109,7 @@ static void begin_job(MPI_Comm comm, struct team *team)
     int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
     MPI_Group world;
     f->ranks = team->size;
+    f->posted = team->posts;
     f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
     comm_label_of(comm, &f->label);
     for (int r = 0; r < team->size; r++)
@@ -244,7 +249,7 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     if (team->joined) {
         report(team->rank == 0 ? SWAGG_LOG_INFO : SWAGG_LOG_DEBUG, "%s: job %s of %d ranks at switch %s",
                comm_name(comm, who), team->name, team->size, settings->switch_ip);
-        if (sharing)
+        if (sharing && !team->posts)
             put_in_list(team);
         begin_job(comm, team);
         return SWAGG_OK;
@@ -260,14 +265,14 @@ static int open_together(MPI_Comm comm, struct team *team, size_t bytes)
     return o.status;
 }
 
-struct team *team_take(MPI_Comm comm, size_t bytes)
+struct team *team_take(MPI_Comm comm, size_t bytes, bool posts)
 {
     enum { NO_SWITCH, NO_TEAM, TEAM }; /* the least of all ranks' counts */
     static _Atomic bool absent;        /* once there was no switch, nobody waits for it again */
     int mine, all;
     MPI_Group group;
     PMPI_Comm_group(comm, &group);
-    struct team *team = sharing ? find(group) : NULL;
+    struct team *team = sharing && !posts ? find(group) : NULL;
     mine = absent ? NO_SWITCH : team && team->job && !team->broken ? TEAM : NO_TEAM;
     front.native->Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm);
     if (all == TEAM) {
@@ -278,6 +283,7 @@ struct team *team_take(MPI_Comm comm, size_t bytes)
     if (team)
         forget(team);
     team = create(comm, group);
+    team->posts = posts;
     if (all != NO_SWITCH && open_together(comm, team, bytes) == SWAGG_ERR_NO_SWITCH)
         absent = true;
     return team;

@@ -5,6 +5,9 @@
  * communicator of the same processes takes it up again, and only a few may rest. A team's job starts with as
  * few slots as the first tensor needs; when larger tensors come, a job with more slots replaces it.
  *
+ * Calls that are posted have a team of their own, of one communicator. Two ranks may post on one communicator
+ * and on another in different orders; and beside a posted call a blocking one may begin and end.
+ *
  * Calls on one team come from one thread at a time, as MPI wants it for a communicator. */
 #pragma once
 
@@ -25,6 +28,8 @@ struct team {
     /* team.c's own */
     MPI_Group group;
     _Atomic unsigned communicators; /* that use it; none: it rests */
+    bool posts;                     /* calls that are posted, on one communicator */
+    unsigned flying;                /* of these, so many are libswagg's now: posted.c's */
     bool shared;                    /* it is in the list of those that other communicators may join */
     bool may_grow;
     _Atomic bool joined; /* until then libswagg's warnings are hidden, since the shim gives one of its own */
@@ -41,8 +46,9 @@ struct team {
 void team_init(const struct settings *s, bool threads);
 
 /* The team of comm, an intracommunicator, at a collective of so many bytes: one that is there, or a new one.
+ * posts: for what is posted, which has an order only on its own communicator: a new one, and nobody else's.
  * Collective over comm; all ranks come to the same answer. Never NULL. */
-struct team *team_take(MPI_Comm comm, size_t bytes);
+struct team *team_take(MPI_Comm comm, size_t bytes, bool posts);
 
 /* Measures what a collective of that kind and so many bytes needs to know of the crossover (measure.h), with
  * the slots that it will have. Collective over comm, a communicator of the team's; the team has a job. */

@@ -45,7 +45,9 @@ static void tell_job(void *ctx, const struct job_facts *f, const struct swagg_st
 {
     say_fn *const *say = ctx;
     char ways[CROSSINGS * (CROSSOVER_TEXT + 20)] = "", line[LINE_MAX_BYTES / 2 + sizeof ways];
-    for (int kind = 0, used = 0; kind < CROSSINGS && used < (int)sizeof ways; kind++)
+    if (f->posted)
+        snprintf(ways, sizeof ways, "for non-blocking calls");
+    for (int kind = 0, used = 0; !f->posted && kind < CROSSINGS && used < (int)sizeof ways; kind++)
         used += snprintf(ways + used, sizeof ways - (size_t)used, "%s%s %s", used ? ", " : "",
                          crossing_words[kind], f->ways[kind]);
     snprintf(line, sizeof line,
@@ -131,11 +133,11 @@ void tell_table(const struct settings *s, say_fn *say)
     tell_waits(say);
 }
 
-static _Atomic uint64_t offloaded[OFFERED_COUNT], bytes_offloaded, failures;
+static _Atomic uint64_t offloaded[OFFERED_WAYS][OFFERED_COUNT], bytes_offloaded, failures;
 
-void tell_offloaded(enum offered function, size_t bytes)
+void tell_offloaded(enum offered function, int way, size_t bytes)
 {
-    atomic_fetch_add(&offloaded[function], 1);
+    atomic_fetch_add(&offloaded[way][function], 1);
     atomic_fetch_add(&bytes_offloaded, bytes);
 }
 
@@ -186,9 +188,11 @@ static void write_label_groups(FILE *f, const char *before, ledger_label *label,
 /* "allreduce 3, reduce 0, bcast 1": those two always, others where there are any. */
 static void write_offloaded(FILE *f)
 {
-    for (int function = 0; function < OFFERED_COUNT; function++)
-        if (offloaded[function] > 0 || function <= OFFERED_Reduce)
-            fprintf(f, "%s%s %" PRIu64, function ? ", " : "", offered_words[function], offloaded[function]);
+    for (int way = 0; way < OFFERED_WAYS; way++)
+        for (int function = 0; function < OFFERED_COUNT; function++)
+            if (offloaded[way][function] > 0 || (way == BLOCKING && function <= OFFERED_Reduce))
+                fprintf(f, "%s%s %" PRIu64, way || function ? ", " : "", offered_words[way][function],
+                        offloaded[way][function]);
 }
 
 void tell_summary(char *text, size_t size, const char *switch_ip)
@@ -200,7 +204,7 @@ void tell_summary(char *text, size_t size, const char *switch_ip)
     for (int why = WHY_NOT + 1; why < WHY_FUNCTION; why++)
         native += ledger_calls(why);
     for (int function = 0; function < OFFERED_COUNT; function++)
-        in_switch += offloaded[function];
+        in_switch += offloaded[BLOCKING][function] + offloaded[POSTED][function];
     fprintf(f, "switch %s: offloaded %" PRIu64 " calls, %" PRIu64 " bytes (", *switch_ip ? switch_ip : "none",
             in_switch, bytes_offloaded);
     write_offloaded(f);
@@ -254,7 +258,8 @@ static void write_job(void *ctx, const struct job_facts *facts, const struct swa
     write_text(l->f, next_item(l), "name", facts->name);
     write_text(l->f, ", ", "communicator", facts->label.text);
     write_number(l->f, "ranks", (uint64_t)facts->ranks);
-    for (int kind = 0; kind < CROSSINGS; kind++)
+    write_number(l->f, "posted", facts->posted);
+    for (int kind = 0; !facts->posted && kind < CROSSINGS; kind++)
         write_text(l->f, ", ", crossing_words[kind], facts->ways[kind]);
     write_number(l->f, "slots", s->slots);
     write_number(l->f, "packet_bytes", s->elements_per_packet * UINT64_C(4));

@@ -8,8 +8,8 @@
 #include "ledger.h"
 #include "native.h"
 
-/* Counts what was offloaded, or failed. */
-void tell_offloaded(enum offered function, size_t bytes);
+/* Counts what was offloaded, or failed. way: BLOCKING or POSTED. */
+void tell_offloaded(enum offered function, int way, size_t bytes);
 void tell_failed(void);
 
 /* The summary in one line. */

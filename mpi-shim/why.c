@@ -20,6 +20,8 @@ static const char *const texts[WHY_COUNT] = {
     [WHY_LATER] = "processes that were spawned or joined later",
     [WHY_SWITCH] = "no service from the switch",
     [WHY_JOB] = "not in a job with these settings",
+    [WHY_POSTED] = "non-blocking, before a blocking collective",
+    [WHY_AGAIN] = "non-blocking, with SWAGG_FALLBACK=native",
     [WHY_LARGE] = "of 2G or more",
     [WHY_EMPTY] = "no elements",
     [WHY_ARGUMENT] = "arguments that " MPI_LIBRARY " refuses",

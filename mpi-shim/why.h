@@ -19,6 +19,8 @@ enum why {
     WHY_LATER,    /* with processes that were spawned or joined later, which may lack the shim */
     WHY_SWITCH,   /* the switch is not there, or said no, or was lost */
     WHY_JOB,      /* a job that has not such collectives: by ATP, or with scaled numbers, for one */
+    WHY_POSTED,   /* non-blocking, and no blocking collective has joined a job for such calls yet */
+    WHY_AGAIN,    /* non-blocking, which nobody would do again if the switch failed, and all are to be */
     WHY_LARGE,    /* more bytes than MPI_Pack takes */
     WHY_EMPTY,    /* no elements */
     WHY_ARGUMENT, /* arguments that the MPI library refuses; of this rank alone, as it may be */

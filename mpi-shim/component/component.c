@@ -7,6 +7,7 @@
 #include "front.h"
 #include "module.h"
 #include "parameters.h"
+#include "pending.h"
 #include "report.h"
 #include "rollcall.h"
 #include "session.h"
@@ -84,6 +85,7 @@ static int on_finalize(MPI_Comm comm, int key, void *value, void *unused)
     session_enter();
     session_end();
     session_leave();
+    pending_exit();
     return MPI_SUCCESS;
 }
 

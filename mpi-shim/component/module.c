@@ -7,6 +7,7 @@
 #include "front.h"
 #include "offload.h"
 #include "parameters.h"
+#include "pending.h"
 #include "session.h"
 
 #include "ompi/communicator/communicator.h"
@@ -109,6 +110,8 @@ const struct front front = {.name = "component",
                             .keep = keep,
                             .kept = kept,
                             .drop = drop,
+                            .make_request = pending_make,
+                            .end_request = pending_end,
                             .raise = raise_error};
 
 /* --- the collectives --- */
@@ -130,6 +133,18 @@ static bool is_open(void)
     }
 OFFERED_COLLECTIVES(OFFER)
 #undef OFFER
+
+#define POST(name, small, parameters, arguments, count, type, op, described, ...)                            \
+    static int i##small(UNWRAP parameters, MPI_Request *request, mca_coll_base_module_t *module)             \
+    {                                                                                                        \
+        const swagg_module *m = (const swagg_module *)module;                                                \
+        return is_open()                                                                                     \
+                   ? session_collective(&(struct collective){                                                \
+                         .next = &native, .offered = OFFERED_##name, .request = request, UNWRAP described})  \
+                   : m->before.i##small(UNWRAP arguments, request, m->before.i##small##_module);             \
+    }
+OFFERED_COLLECTIVES(POST)
+#undef POST
 
 #define COUNTED(name, small, parameters, arguments, count, type, op, ...)                                    \
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
