@@ -35,7 +35,7 @@ static const struct command written[] = {
     {"capture", .own = true, .help = "frames that pass the switch, into a file (pcapng), until it is interrupted"},
     {"watch", {ARGUMENT_COMMAND}, .own = true, .help = "a view again and again, with rates a second in place of counters"},
     {"why", {ARGUMENT_JOB}, .own = true, .help = "what slows a job now: a rank, a link, the switch, slots, packets, or nothing"},
-    {"top", .own = true, .help = "the whole switch on a full screen, every second"},
+    {"top", .own = true, .help = "the whole switch on a full screen, every second: jobs by what they sum, who is late, losses, ports"},
     {"switches", .own = true, .help = "names of the switches that run here"},
 };
 /* clang-format on */

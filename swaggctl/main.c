@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "print.h"
 #include "standard_streams.h"
+#include "top.h"
 #include "version.h"
 #include "watch.h"
 #include "why_ask.h"
@@ -54,7 +55,7 @@ static const struct option_row rows[] = {
     {"every", 'n', "SECONDS", read_seconds, FIELD(every), 0, NUMBER_MAX,
      "how often watch and top look, and how long why does: 1 unless given"},
     {"times", 'c', "N", option_number, FIELD(times), 1, NUMBER_MAX,
-     "how often watch looks in all, or how many frames capture takes"},
+     "how often watch, or top without a terminal, looks in all; or how many frames capture takes"},
     {"write", 'w', "FILE", option_text, FIELD(file), 0, 0, "where capture writes to; - is standard output"},
     {"port", 0, "PORT", option_text, FIELD(filter[FILTER_PORT]), 0, 0,
      "capture takes only frames of this port"},
@@ -249,7 +250,7 @@ static int top(const struct arguments *cl)
 
     if (instance_choose(&instance, cl->instance, why) < 0)
         return fail(EXIT_NO_SWITCH, why);
-    return top_run(&instance, cl->every, why) == 0 ? EXIT_GOOD : fail(EXIT_USAGE, why);
+    return top_run(&instance, cl->every, (unsigned long)cl->times);
 }
 
 static int why(const struct arguments *cl)

@@ -1,6 +1,5 @@
 #include "watch.h"
 
-#include <ncurses.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 /* Rates need two answers: so long at most until there is something to see. */
 static const double FIRST_SECONDS = 1;
 
-static double seconds_now(void)
+double seconds_now(void)
 {
     struct timespec t;
 
@@ -21,7 +20,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void sleep_for(double seconds)
+void sleep_for(double seconds)
 {
     const struct timespec t = {.tv_sec = (time_t)seconds,
                                .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -122,155 +121,4 @@ int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX])
     }
     json_decref(before);
     return status;
-}
-
-/* --- several on a full screen --- */
-
-static const struct {
-    const char *view, *only; /* NULL: all columns */
-} shown[] = {
-    {"status", "name,version,up_s,ip,ports,ports_up,stations"},
-    {"jobs", NULL},
-    {"ports", "name,link,rx_frames/s,rx_bytes/s,tx_frames/s,tx_bytes/s,drops/s"},
-    {"lcores", NULL},
-};
-
-/* How soon the second answer is asked for, without which there are no rates. */
-static const double TOP_FIRST_SECONDS = 0.25;
-
-enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
-
-struct top {
-    const struct instance *instance;
-    json_t *before[SHOWN]; /* the last answers */
-    double asked_at;
-    char *text; /* what is on the screen, and beyond its end */
-    int first;  /* line on the screen */
-    bool paused;
-};
-
-/* Writes one view; false: no answer. */
-static bool write_view(struct top *t, unsigned i, FILE *to, double seconds)
-{
-    const struct print_style style = {.only = shown[i].only};
-    char why[INSTANCE_WHY_MAX];
-    json_t *request = ask_request(shown[i].view), *answer = ask(t->instance, request, why), *view;
-
-    json_decref(request);
-    if (answer == NULL) {
-        fprintf(to, "%s\n", why);
-        return false;
-    }
-    view = rates_view(answer, t->before[i], seconds, false);
-    fprintf(to, "%s\n", shown[i].view);
-    print_view(to, view, &style);
-    fputc('\n', to);
-    json_decref(view);
-    json_decref(t->before[i]);
-    t->before[i] = answer;
-    return true;
-}
-
-static void refresh_text(struct top *t)
-{
-    const double now = seconds_now();
-    size_t bytes;
-    FILE *to;
-
-    free(t->text);
-    t->text = NULL;
-    to = open_memstream(&t->text, &bytes);
-    if (to == NULL)
-        return;
-    for (unsigned i = 0; i < SHOWN && write_view(t, i, to, now - t->asked_at); i++)
-        ;
-    fclose(to);
-    t->asked_at = now;
-}
-
-static bool is_heading(const char *line, size_t length)
-{
-    for (unsigned i = 0; i < SHOWN; i++)
-        if (strlen(shown[i].view) == length && memcmp(shown[i].view, line, length) == 0)
-            return true;
-    return false;
-}
-
-static void draw(const struct top *t)
-{
-    int line = 0;
-
-    erase();
-    for (const char *at = t->text; at != NULL && *at != '\0'; line++) {
-        const size_t length = strcspn(at, "\n");
-
-        if (line >= t->first && line - t->first < LINES - 1) {
-            attrset(is_heading(at, length) ? A_BOLD : A_NORMAL);
-            mvaddnstr(line - t->first, 0, at, (int)length < COLS ? (int)length : COLS);
-        }
-        at += length + (at[length] == '\n');
-    }
-    attrset(A_REVERSE);
-    mvaddnstr(LINES - 1, 0,
-              t->paused ? "paused; space goes on, q ends" : "q ends, space pauses, arrows scroll", COLS);
-    attrset(A_NORMAL);
-    refresh();
-}
-
-/* False: the user has had enough. */
-static bool take_key(struct top *t, int key)
-{
-    switch (key) {
-    case 'q':
-    case 'Q':
-        return false;
-    case ' ':
-        t->paused = !t->paused;
-        break;
-    case KEY_DOWN:
-        t->first++;
-        break;
-    case KEY_UP:
-        t->first -= t->first > 0;
-        break;
-    case KEY_NPAGE:
-        t->first += LINES / 2;
-        break;
-    case KEY_PPAGE:
-        t->first = t->first > LINES / 2 ? t->first - LINES / 2 : 0;
-        break;
-    default:
-        break;
-    }
-    return true;
-}
-
-int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX])
-{
-    struct top t = {.instance = instance};
-    int key = ERR;
-
-    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
-        snprintf(why, INSTANCE_WHY_MAX, "top needs a terminal; without one, use watch");
-        return -1;
-    }
-    initscr();
-    cbreak();
-    noecho();
-    keypad(stdscr, TRUE);
-    curs_set(0);
-    timeout((int)(every * 1000));
-    refresh_text(&t); /* rates need two answers */
-    napms(every < TOP_FIRST_SECONDS ? (int)(every * 1000) : (int)(TOP_FIRST_SECONDS * 1000));
-    do {
-        if (key == ERR && !t.paused)
-            refresh_text(&t);
-        draw(&t);
-        key = getch();
-    } while (take_key(&t, key));
-    endwin();
-    for (unsigned i = 0; i < SHOWN; i++)
-        json_decref(t.before[i]);
-    free(t.text);
-    return 0;
 }

@@ -1,4 +1,4 @@
-/* A view again and again, with rates in place of counters; and several on a full screen. */
+/* A view again and again, with rates in place of counters. */
 #pragma once
 
 #include "ask.h"
@@ -19,6 +19,6 @@ struct watch {
  * what is to be shown of it. */
 int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX]);
 
-/* The whole switch on a full screen: itself, its jobs, ports and threads. Returns when the user ends it, by
- * q. 0, or -1: there is no terminal. */
-int top_run(const struct instance *instance, double every, char why[INSTANCE_WHY_MAX]);
+/* By a clock that nobody sets. */
+double seconds_now(void);
+void sleep_for(double seconds);

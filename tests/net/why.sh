@@ -53,6 +53,11 @@ done
 ranks_say 60 open
 why_is late rank "rank 3 .* comes late"
 expect_equal "who was late most in a minute" "$(net_ctl -H -o latest_rank history late | tail -1)" 3
+tops() {
+    net_ctl -n 1 -c 1 top </dev/null >"$NET_DIR/top.txt"
+    grep -Eq "^late +everybody +running +4/4 +[1-9][0-9]* +[0-9.]+ +3 +[1-9]" "$NET_DIR/top.txt"
+}
+net_until 60 "top names rank 3" tops
 job_ends
 
 step "what there is not"
