@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "random.h"
+#include "random/splitmix.h"
 #include "unit.h"
 
 static const char *const implementations[] = {"scalar", "avx2", "avx512", "neon"};
@@ -347,6 +348,57 @@ TEST(all_instruction_sets_have_the_same_bits)
         for (unsigned bits = 1; bits <= THC_MOST_BITS; bits++)
             for (unsigned round = 0; round < 20; round++)
                 compare(implementations[i], bits, &rng);
+    }
+}
+
+/* Floats that need no library to be the same everywhere: most between the bounds, some beyond, and some that
+ * are no numbers. */
+static void fill_odd(float *x, unsigned n, uint64_t *rng)
+{
+    static const float odd[] = {0, -0.f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN, 1e-42f};
+
+    for (unsigned i = 0; i < n; i++)
+        x[i] = i % 61 == 7 ? odd[rng_below(rng, sizeof odd / sizeof *odd)]
+                           : (float)((int64_t)(rng_next(rng) >> 40) - (1 << 23)) * 0x1p-19f;
+}
+
+static uint64_t hash_of(const uint8_t *bytes, size_t n)
+{
+    uint64_t hash = n;
+
+    for (size_t i = 0; i < n; i++)
+        hash = splitmix_hash(hash ^ bytes[i]);
+    return hash;
+}
+
+/* What travels for given floats, noted once: workers of all builds round alike. */
+TEST(rounding_is_as_it_was)
+{
+    static const struct {
+        uint8_t bits, granularity;
+        uint64_t hash;
+    } noted[] = {
+        {1, 1, UINT64_C(0x4a0d4b3bd2016197)},   {1, 255, UINT64_C(0xb46b50f1c7ad075c)},
+        {2, 3, UINT64_C(0xd3e6c08325e997a2)},   {2, 30, UINT64_C(0xf5da9ea311c01d32)},
+        {3, 7, UINT64_C(0x7f3c1091b5552276)},   {3, 100, UINT64_C(0x9ba4653b99101a0f)},
+        {4, 15, UINT64_C(0xc5aff6ca320e67df)},  {4, 30, UINT64_C(0x8bba0f77b4f199a8)},
+        {4, 255, UINT64_C(0x8c3bbf1b55214525)},
+    };
+
+    for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
+        uint64_t rng = rng_seed(11);
+        if (agg_kernels_get(implementations[i]) == NULL)
+            continue;
+        for (unsigned n = 0; n < sizeof noted / sizeof *noted; n++) {
+            const struct thc_codec c =
+                codec_of(noted[n].bits, noted[n].granularity, 1. / 32, BLOCK, implementations[i]);
+            float x[BLOCK];
+            uint8_t packed[BLOCK / 2] = {0};
+
+            fill_odd(x, BLOCK, &rng);
+            thc_encode(&c, packed, x, sqrtf(BLOCK) * 4, 77 * n);
+            CU_ASSERT_EQUAL(hash_of(packed, thc_packed_bytes(&c)), noted[n].hash);
+        }
     }
 }
 

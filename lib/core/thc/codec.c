@@ -15,16 +15,14 @@ const struct thc_loops *thc_loops_for(const struct agg_kernels *kernels)
 static void make_steps(struct thc_steps *s, const struct thc_table *t)
 {
     const unsigned last = (1u << t->bits) - 1;
-    unsigned index = 0;
 
     s->granularity = t->granularity;
-    for (unsigned place = 0; place <= t->granularity; place++) {
-        if (index + 1 < last && place == t->value[index + 1])
-            index++;
-        s->index[place] = (int32_t)index;
-        s->value[place] = t->value[index];
-        s->by_step[place] = 1.f / (float)(t->value[index + 1] - t->value[index]);
+    for (unsigned i = 0; i < last; i++) {
+        s->value[i] = t->value[i];
+        s->by_step[i] = 0x1p24f * (1.f / (float)(t->value[i + 1] - t->value[i]));
     }
+    for (unsigned i = 0; i < THC_MOST_VALUES - 2; i++)
+        memset(s->below[i], i + 1 < last ? t->value[i + 1] - 129 : INT8_MAX, sizeof s->below[i]);
 }
 
 static float by_root_of(uint32_t block)

@@ -4,7 +4,7 @@
 #include "thc/loops.h"
 
 #include <string.h>
-#if defined(__SSSE3__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
@@ -128,8 +128,11 @@ static float norm(const float *x, size_t n)
 
 /* --- indices --- */
 
+typedef int32_t ints32 __attribute__((vector_size(4 * LANES)));
+typedef int8_t ints8 __attribute__((vector_size(4 * LANES)));
+
 /* Every bit of the result depends on every bit of x. */
-INLINE uint32_t mix(uint32_t x)
+INLINE bits32 mix(bits32 x)
 {
     x = (x ^ x >> 16) * 0x7feb352du;
     x = (x ^ x >> 15) * 0x846ca68bu;
@@ -143,15 +146,101 @@ INLINE float clamped(float place, float most)
     return place < most ? place : most;
 }
 
+/* Of a table of 16, by LANES indices. */
+INLINE vector pick(const float table[THC_MOST_VALUES], const uint8_t *index)
+{
+#if defined(__AVX512F__)
+    const __m512i at = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)index));
+
+    return (vector)_mm512_permutexvar_ps(at, _mm512_loadu_ps(table));
+#elif defined(__AVX2__)
+    const __m256i at = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)index));
+    const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), at),
+                 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + LANES), at);
+
+    return (vector)_mm256_blendv_ps(low, high, (__m256)_mm256_slli_epi32(at, 28)); /* by their fourth bits */
+#else
+    return (vector){table[index[0]], table[index[1]], table[index[2]], table[index[3]]};
+#endif
+}
+
+enum { PARTS = 4 }; /* vectors of numbers whose bytes are one vector */
+
+/* Numbers that fit a byte with a sign, as bytes. */
+INLINE ints8 narrow(const ints32 v[PARTS])
+{
+#if defined(__AVX512F__)
+    ints8 bytes;
+
+    for (unsigned part = 0; part < PARTS; part++)
+        _mm_storeu_si128((__m128i *)&bytes + part, _mm512_cvtepi32_epi8((__m512i)v[part]));
+    return bytes;
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
+                  high = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
+
+    return (ints8)_mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high),
+                                              _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+#elif defined(__SSE2__)
+    return (ints8)_mm_packs_epi16(_mm_packs_epi32((__m128i)v[0], (__m128i)v[1]),
+                                  _mm_packs_epi32((__m128i)v[2], (__m128i)v[3]));
+#else
+    ints8 bytes;
+
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (int8_t)v[i / LANES][i % LANES];
+    return bytes;
+#endif
+}
+
+/* Of each place how many of the inner values are at or below it. */
+INLINE ints8 find_steps(const float *place, const struct thc_steps *s)
+{
+    ints32 at[PARTS];
+    ints8 bytes, count = {0};
+
+    for (unsigned part = 0; part < PARTS; part++)
+        at[part] = __builtin_convertvector(load(place + part * LANES), ints32) - 128;
+    bytes = narrow(at);
+    for (unsigned i = 0; i < THC_MOST_VALUES - 2; i++) {
+        ints8 below;
+
+        memcpy(&below, s->below[i], sizeof below);
+        count -= bytes > below;
+    }
+    return count;
+}
+
+/* Of each place, whose index is given: -1, if it becomes the next table value rather than that of its index.
+ * number: of the places, times the golden ratio, modulo 2^32. */
+INLINE ints8 draw(const uint8_t *index, const float *place, const struct thc_steps *s, uint32_t key,
+                  bits32 number)
+{
+    ints32 up[PARTS];
+
+    for (unsigned part = 0; part < PARTS; part++, number += LANES * 0x9e3779b9u) {
+        const vector random = __builtin_convertvector((ints32)(mix(number ^ key) >> 8), vector);
+        const uint8_t *at = index + part * LANES;
+
+        up[part] = random < (load(place + part * LANES) - pick(s->value, at)) * pick(s->by_step, at);
+    }
+    return narrow(up);
+}
+
+/* first: the number of x[0], modulo 2^32. */
 INLINE void round_group(uint8_t index[THC_GROUP], const float *x, const struct thc_steps *s, float factor,
                         uint32_t key, uint32_t first)
 {
-    for (uint32_t i = 0; i < THC_GROUP; i++) {
-        const float place = clamped(x[i] * factor + s->granularity / 2, s->granularity);
-        const int32_t step = (int32_t)place;
-        const float random = (float)(int32_t)(mix((first + i) * 0x9e3779b9u ^ key) >> 8) * 0x1p-24f;
+    float place[THC_GROUP];
 
-        index[i] = (uint8_t)(s->index[step] + (random < (place - s->value[step]) * s->by_step[step]));
+    for (unsigned i = 0; i < THC_GROUP; i++)
+        place[i] = clamped(x[i] * factor + s->granularity / 2, s->granularity);
+    for (unsigned i = 0; i < THC_GROUP; i += sizeof(ints8)) {
+        ints8 steps = find_steps(place + i, s);
+
+        memcpy(index + i, &steps, sizeof steps);
+        steps -= draw(index + i, place + i, s, key, (lane + (first + i)) * 0x9e3779b9u);
+        memcpy(index + i, &steps, sizeof steps);
     }
 }
 

@@ -12,13 +12,15 @@
 
 enum { THC_GROUP = 64 };
 
-/* What a table means for a number, by the value at or below its place between 0 and the granularity. */
+/* What a table means for a number: by the index of the last table value at or below its place between 0 and
+ * the granularity, or of the last but one for the granularity itself. */
 struct thc_steps {
     float granularity;
-    int32_t index[THC_MOST_GRANULARITY + 1]; /* of the last table value at or below; of the last but one for
-                                                the granularity itself */
-    float value[THC_MOST_GRANULARITY + 1];   /* that table value */
-    float by_step[THC_MOST_GRANULARITY + 1]; /* 1 / (the next table value - that one) */
+    /* of each value between the first and the last: 129 less than it, the largest place below, as a byte with
+     * a sign; for a group at once. Of those that there are not: 127, which is below nothing */
+    int8_t below[THC_MOST_VALUES - 2][THC_GROUP];
+    float value[THC_MOST_VALUES];   /* of an index: the table value */
+    float by_step[THC_MOST_VALUES]; /* 2^24 / (the next table value - that one) */
 };
 
 struct thc_loops {
