@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include "stderr_capture.h"
 #include "unit.h"
@@ -51,6 +54,50 @@ TEST(lines_of_libraries_go_the_same_way)
     fflush(stream);
     CU_ASSERT(matches(capture_take(), "^[^\n]*Z swagg: EAL: 1\n[^\n]*Z swagg: EAL: again\n$"));
     fclose(stream);
+}
+
+/* A journal that this test plays. */
+TEST(a_journal_gets_fields_and_stderr_what_it_does_not_take)
+{
+    const struct log_subject about = {.job = "train", .rank = "3", .reason = "rank lost"};
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    char stream[64], line[1024];
+    const int listener = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    struct stat st;
+    ssize_t n;
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/test_log_%d", getpid());
+    CU_ASSERT_EQUAL_FATAL(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    CU_ASSERT_EQUAL_FATAL(fstat(STDERR_FILENO, &st), 0);
+
+    setenv("JOURNAL_STREAM", "1:2", 1); /* another's: a service's stderr that was redirected */
+    log_to_journal(at.sun_path);
+    log_notice("not for it");
+    CU_ASSERT(matches(capture_take(), "swagg: not for it\n$"));
+
+    snprintf(stream, sizeof(stream), "%llu:%llu", (unsigned long long)st.st_dev,
+             (unsigned long long)st.st_ino);
+    setenv("JOURNAL_STREAM", stream, 1);
+    log_to_journal(at.sun_path);
+    log_about(LOG_LEVEL_WARNING, &about, "job %s: failed\nRANK=7", "train");
+    n = recv(listener, line, sizeof(line) - 1, 0);
+    CU_ASSERT_FATAL(n > 0);
+    line[n] = '\0';
+    CU_ASSERT_STRING_EQUAL(line, "MESSAGE=job train: failed RANK=7\nPRIORITY=4\nSYSLOG_IDENTIFIER=swagg\n"
+                                 "JOB=train\nRANK=3\nREASON=rank lost\n");
+    log_error("plain");
+    n = recv(listener, line, sizeof(line) - 1, 0);
+    CU_ASSERT_FATAL(n > 0);
+    line[n] = '\0';
+    CU_ASSERT_STRING_EQUAL(line, "MESSAGE=plain\nPRIORITY=3\nSYSLOG_IDENTIFIER=swagg\n");
+    CU_ASSERT_STRING_EQUAL(capture_take(), "");
+
+    close(listener);
+    unlink(at.sun_path);
+    log_notice("nobody is there");
+    CU_ASSERT(matches(capture_take(), "swagg: nobody is there\n$"));
+    unsetenv("JOURNAL_STREAM");
+    log_to_journal(at.sun_path);
 }
 
 /* Far more than a pipe holds. */

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/journal.h"
+
 enum { TEXT_MAX = 1024, LINE_MAX_BYTES = TEXT_MAX + 64 };
 
 /* A pipe that is writable takes PIPE_BUF bytes without waiting. */
@@ -23,6 +25,7 @@ static_assert(2 * (int)LINE_MAX_BYTES + 1 <= PIPE_BUF, "a line, and the one that
 static enum log_level threshold = LOG_LEVEL_INFO; /* atomic */
 static bool with_time;                            /* set before there are threads, as is: */
 static const char *program = "swagg";
+static struct journal journal = {.fd = -1};
 
 static struct {
     pthread_mutex_t lock;
@@ -52,6 +55,14 @@ const char *log_level_name(enum log_level level)
 void log_with_time(void)
 {
     with_time = true;
+    log_to_journal(JOURNAL_SOCKET);
+}
+
+void log_to_journal(const char *socket)
+{
+    if (journal.fd >= 0)
+        close(journal.fd);
+    journal_open(&journal, socket);
 }
 
 static size_t put_time(char *at, size_t room)
@@ -164,15 +175,37 @@ void log_listen(const struct log_listener *listener)
     listens = listener;
 }
 
-static void write_text(enum log_level level, const char *format, va_list args)
+/* The journal has times and levels of its own. */
+static bool tell_journal(enum log_level level, const struct log_subject *about, const char *text)
+{
+    static const char *const priority[LOG_LEVELS] = {"3", "4", "5", "6", "7"}; /* as syslog's */
+    const struct journal_field field[] = {
+        {"MESSAGE", text},        {"PRIORITY", priority[level]}, {"SYSLOG_IDENTIFIER", program},
+        {"JOB", about->job},      {"RANK", about->rank},         {"HOST", about->host},
+        {"REASON", about->reason}};
+
+    return journal_send(&journal, field, sizeof(field) / sizeof(field[0]));
+}
+
+static void put_text(enum log_level level, const struct log_subject *about, const char *text)
 {
     static const char *const prefix[] = {"error: ", "warning: ", "", "", "debug: "};
+
+    if (!tell_journal(level, about, text))
+        write_line(prefix[level], text);
+}
+
+static const struct log_subject nothing;
+
+static void write_text(enum log_level level, const struct log_subject *about, const char *format,
+                       va_list args)
+{
     char text[TEXT_MAX];
 
     if (level > log_get_level())
         return;
     vsnprintf(text, sizeof(text), format, args);
-    write_line(prefix[level], text);
+    put_text(level, about, text);
     if (level == LOG_LEVEL_ERROR && listens != NULL)
         listens->hear(listens->context, text);
 }
@@ -182,7 +215,16 @@ void log_line(enum log_level level, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_text(level, format, args);
+    write_text(level, &nothing, format, args);
+    va_end(args);
+}
+
+void log_about(enum log_level level, const struct log_subject *about, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_text(level, about, format, args);
     va_end(args);
 }
 
@@ -191,7 +233,7 @@ int log_fail(int rc, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    write_text(LOG_LEVEL_ERROR, format, args);
+    write_text(LOG_LEVEL_ERROR, &nothing, format, args);
     va_end(args);
     return rc;
 }
@@ -215,7 +257,7 @@ static ssize_t write_stream(void *cookie, const char *bytes, size_t n)
 
         snprintf(text, sizeof(text), "%.*s", (int)(stop - bytes), bytes);
         if (stop > bytes)
-            write_line("", text);
+            put_text(LOG_LEVEL_NOTICE, &nothing, text);
         bytes = stop + 1;
     }
     return (ssize_t)n;

@@ -2,6 +2,9 @@
  * which there is no room, in a terminal, a pipe, a socket or on a disk, is lost, and the next line that is
  * written tells how many were lost. A half of a line ends before it. SIGXFSZ and SIGPIPE should be ignored.
  * Lines are written at once, by the thread that logs them, so that the last one before a crash is there.
+ *
+ * Where stderr is systemd's journal lines go to that with fields (log_about); if it does not take one, to
+ * stderr, as elsewhere.
  */
 #pragma once
 
@@ -32,6 +35,9 @@ void log_program(const char *name);
  * called while there is only one thread. */
 void log_with_time(void);
 
+/* A part of that: with stderr the journal's, lines go to it by this socket. */
+void log_to_journal(const char *socket);
+
 /* Who else hears of errors. */
 struct log_listener {
     void (*hear)(void *context, const char *text);
@@ -42,6 +48,13 @@ struct log_listener {
 void log_listen(const struct log_listener *listener);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a line is about, as fields of a journal: JOB, RANK, HOST, REASON. */
+struct log_subject {
+    const char *job, *rank, *host, *reason; /* NULL: it has none */
+};
+void log_about(enum log_level level, const struct log_subject *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* An error; returns rc, so that `return log_fail(...)` reads well. */
 int log_fail(int rc, const char *format, ...) __attribute__((format(printf, 2, 3)));

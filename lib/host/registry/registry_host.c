@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -20,13 +21,30 @@ static uint64_t random64(void *context)
     return secret64();
 }
 
+static void log_job(enum log_level level, const struct ctl_entry *job, const struct ctl_event *event)
+{
+    struct log_subject about = {.job = job->name};
+    char rank[8], host[VIEW_IP_MAX];
+
+    if (event->rank < job->size) {
+        const struct ctl_member *m = &job->members[event->rank];
+
+        snprintf(rank, sizeof(rank), "%u", event->rank);
+        about.rank = rank;
+        about.host = view_ip(host, m->hops > 0 ? m->host : m->endpoint.ip);
+    }
+    if (event->kind == CTL_EVENT_FAILS)
+        about.reason = ctl_reason_name(job->failure.reason);
+    log_about(level, &about, "job %s: %s", job->name, event->text);
+}
+
 static void report(void *context, const struct ctl_entry *job, const struct ctl_event *event)
 {
     struct registry_host *h = context;
     const bool warns = event->kind == CTL_EVENT_WARNING || event->kind == CTL_EVENT_FAILS;
 
     if (job_lines_admit(&h->lines, h->now))
-        log_line(warns ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, "job %s: %s", job->name, event->text);
+        log_job(warns ? LOG_LEVEL_WARNING : LOG_LEVEL_NOTICE, job, event);
     history_note_job(h->parts.history, h->tenant[job->tenant].name, job, event);
 }
 
