@@ -82,13 +82,14 @@ TEST(what_is_missing_is_told)
 
 TEST(lines_and_layers_have_bounds)
 {
-    char *text = malloc(64 + 600);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
-    strcpy(text, MODEL "#");
-    memset(text + strlen(text), '-', 600);
-    text[64 + 599] = '\0';
+    enum { LONG = 600 };
+    static const char head[] = MODEL "#";
+    char text[sizeof(head) + LONG];
+
+    memcpy(text, head, sizeof(head));
+    memset(text + strlen(head), '-', LONG);
+    text[strlen(head) + LONG] = '\0';
     expect_refusal(text, ":2: the line has more than 510 bytes");
-    free(text);
 }
 
 TEST(gradients_are_ready_in_the_order_of_the_backward_pass)
@@ -115,6 +116,23 @@ TEST(gradients_are_ready_in_the_order_of_the_backward_pass)
         CU_ASSERT_EQUAL(s->bucket[i].elements, 1);
     free(s);
     profile_free(&p);
+}
+
+TEST(what_goes_on_at_once_is_counted_once)
+{
+    struct schedule_shares shares = {0};
+
+    schedule_count(&shares, 1, 3, 5);
+    schedule_count(&shares, 2, 4, 5);   /* behind the first one, which it waits for */
+    schedule_count(&shares, 3, 3.5, 5); /* has ended meanwhile */
+    CU_ASSERT_DOUBLE_EQUAL(shares.communication, 3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(shares.overlap, 3, 1e-12);
+    schedule_count(&shares, 4.5, 7, 5); /* after a pause, and beyond computing */
+    CU_ASSERT_DOUBLE_EQUAL(shares.communication, 5.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(shares.overlap, 3.5, 1e-12);
+    schedule_count(&shares, 8, 9, 5);
+    CU_ASSERT_DOUBLE_EQUAL(shares.communication, 6.5, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(shares.overlap, 3.5, 1e-12);
 }
 
 /* Those that come with swagg are whole, and have the bytes that the SwitchML paper's table 1 has, in MiB. */
