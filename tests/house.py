@@ -59,6 +59,7 @@ ROOMS = {
     "mpi-shim/board": ["mpi-shim"],
     "mpi-shim/library": ["mpi-shim", "lib/client"],
     "mpi-shim/examples": [],
+    "nccl": ["lib/client"],
     "docs/examples": ["lib/client"],
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
     "lib/host/impair": ["lib/core/random", "lib/host/base"],
@@ -123,7 +124,7 @@ def is_test(f):
 
 # Where the build looks, by who includes: the including room's own root comes first.
 ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "tests/support", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "replay", "bench", "tests/unit",
-         "sim", "tests/fuzz", "tests/client"]
+         "sim", "tests/fuzz", "tests/client", "nccl"]
 
 
 def included(f, name):
