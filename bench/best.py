@@ -8,6 +8,11 @@ ALGORITHMS = {
                   "6": "Rabenseifner's"},
     "reduce": {"1": "linear", "2": "chain", "3": "pipeline", "4": "binary tree", "5": "binomial tree", "6": "in-order binary tree",
                "7": "Rabenseifner's"},
+    "bcast": {"1": "linear", "2": "chain", "3": "pipeline", "4": "split binary tree", "5": "binary tree", "6": "binomial tree", "7": "k-nomial tree",
+              "8": "scatter, then all-gather", "9": "scatter, then all-gather in a ring"},
+    "allgather": {"1": "linear", "2": "Bruck's", "3": "recursive doubling", "4": "ring", "5": "neighbour exchange"},
+    "reduce_scatter": {"1": "reduce, then scatter", "2": "recursive halving", "3": "ring", "4": "butterfly"},
+    "barrier": {"1": "linear", "2": "double ring", "3": "recursive doubling", "4": "Bruck's", "6": "tree"},
 }
 HAN = {"han": "`han`", "han_adapt": "`han`, `adapt` between hosts", "han_simple": "`han`, simple"}
 CANDIDATE = re.compile(r"(short|full)_(\d+|han[a-z_]*?)(?:_(\d+))?")
@@ -16,7 +21,7 @@ CANDIDATE = re.compile(r"(short|full)_(\d+|han[a-z_]*?)(?:_(\d+))?")
 def candidates_of(reports):
     """As {setting, op, stage, algorithm, segment, seconds}"""
     found = []
-    for setting, variant, op, *_ in reports:
+    for setting, variant, op, *_ in (key for key in reports if len(key) >= 3):
         match = CANDIDATE.fullmatch(variant)
         if match:
             stage, algorithm, segment = match.groups()
@@ -38,5 +43,5 @@ def candidate_name(row):
 def tried_table(tried, settings):
     """settings: {name: what it is}"""
     rows = [(f"{row['op']}, {settings[row['setting']]}, {'4 MiB' if row['stage'] == 'short' else 'in full'}", candidate_name(row),
-             f"{row['seconds']:.3f}") for row in tried]
+             f"{row['seconds']:.{3 if row['seconds'] >= 0.01 else 6}f}") for row in tried]
     return table(("what", "algorithm", "seconds"), rows, "llr")

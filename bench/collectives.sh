@@ -1,29 +1,104 @@
 #!/usr/bin/env bash
-# script/bench collectives  calls that are posted: how much of one is hidden behind computing, and how fast eight small ones are
-# Takes 1 minutes a run and 0 once; a look takes 1.
+# script/bench collectives  broadcast, all-gather, reduce-scatter and barrier beside Open MPI's best; calls that are posted; the component beside the preload
+# Takes 4 minutes a run and 4 once; a look takes 4.
 #
-# Measures: collectives.sh RUNS DIRECTORY. Leaves DIRECTORY/RUN,LINKS,posted.json, of bench-posted, of which collectives.py makes figures.
+# Measures: collectives.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,VARIANT,OP.json, of mpi-perf, and RUN,LINKS,posted.json and
+# RUN,LINKS,WAY,small.json, of bench-posted, of which collectives.py makes figures.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=bench/best.sh
+. "$(dirname "${BASH_SOURCE[0]}")/best.sh"
 
 runs=$1
 records=$2
+quick=${3:-}
 rounds=5
+OPS=(bcast allgather reduce_scatter barrier)
+# Algorithms of coll_tuned's for several ranks, by number, those that cut tensors with a segment.
+declare -A CANDIDATES=(
+    [bcast]="1;2 65536;3 65536;4 65536;5 65536;6;7 65536;8;9"
+    [allgather]="1;2;3;4;5"
+    [reduce_scatter]="1;2;3;4"
+    [barrier]="1;2;3;4;6"
+)
+COPY="4M 3 1" BARRIER="4 300 30"
+[ -z "$quick" ] || CANDIDATES=([bcast]="3 65536;9" [allgather]="4" [reduce_scatter]="3" [barrier]="4") FINALISTS=1
+SIZES=("8 400 40" "4K 300 30" "256K 30 5" "4M 3 1")
+COMPONENT=(--mca mca_base_component_path "SYSTEM_DEFAULT:$NET_BUILD/mpi-shim")
+
+tensor_of() { # OP
+    [ "$1" = barrier ] && echo "$BARRIER" || echo "$COPY"
+}
+
+on_bridge() {
+    local op candidates
+    net_bridge
+    for op in "${OPS[@]}"; do
+        IFS=';' read -ra candidates <<<"${CANDIDATES[$op]}"
+        SHORT=$(tensor_of "$op")
+        search_and_measure "$op" "$SHORT" "${candidates[@]}"
+    done
+    net_bridge_remove
+}
+
+# All calls of it must have gone to the switch.
+measure_switched() { # VARIANT OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
+    [ ! -s "$(record_of "$setting,$1,$2")" ] || return 0
+    measure "$setting,$1" "$2" "$3" "${@:4}" -x SWAGG_MIN_BYTES=0 -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_FALLBACK=error
+    grep -q "offloaded .*[( ]$2 [1-9]" "$NET_DIR/mpi.log" || fail "the switch has done no $2: $(tail -n 5 "$NET_DIR/mpi.log")"
+}
+
+on_swagg() {
+    local op
+    for op in "${OPS[@]}"; do
+        measure_switched swagg "$op" "$(tensor_of "$op")" -x "LD_PRELOAD=$SHIM"
+    done
+}
+
+both_fronts() {
+    local size
+    for size in "${SIZES[@]}"; do
+        measure_switched "preload_${size%% *}" allreduce "$size" -x "LD_PRELOAD=$SHIM"
+        measure_switched "component_${size%% *}" allreduce "$size" "${COMPONENT[@]}"
+    done
+}
 
 rank() { # RANK
     net_exec "$1" "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$1" 4 "$rounds" >"$NET_DIR/rank$1.out" || return
     [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
 }
 
+# Two ranks a host.
+small_rank() { # WAY RANK
+    net_exec $(($2 / 2)) "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$2" 8 "$rounds" "$1" >"$NET_DIR/rank$2.out" || return
+    [ "$2" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
+}
+
+posted() {
+    record "$setting,posted" on_all_ranks 4 rank
+    printf '  run %s: posted, %s: %s\n' "$run" "$setting" "$(cat "$(record_of "$setting,posted")")"
+}
+
+posted_small() {
+    local way
+    for way in flat level; do
+        record "$setting,$way,small" on_all_ranks 8 small_rank "$way"
+        printf '  run %s: sixteen posted, %s: %s\n' "$run" "$way" "$(cat "$(record_of "$setting,$way,small")")"
+    done
+}
+
 net_begin bench
 net_hosts 4
 for ((run = 1; run <= runs; run++)); do
-    for links in 200mbit none; do
-        net_limit "$links"
+    for setting in 200mbit none; do
+        net_limit "$setting"
+        on_bridge
         start_swagg 0
-        record "$links,posted" on_all_ranks 4 rank
-        printf '  run %s: posted, %s: %s\n' "$run" "$links" "$(cat "$(record_of "$links,posted")")"
+        on_swagg
+        posted
+        [ "$setting" != none ] || both_fronts
+        [ "$setting" != none ] || posted_small
         net_swagg_stop
     done
 done

@@ -1,5 +1,5 @@
-/* How fast an MPI library reduces: a table in the form of nccl-tests, from plain MPI calls. Runs alike over
- * Open MPI and, with LD_PRELOAD of the shim, over swagg.
+/* How fast an MPI library's collectives are: a table in the form of nccl-tests, from plain MPI calls. Runs
+ * alike over Open MPI and, with LD_PRELOAD of the shim, over swagg.
  *
  * An iteration takes as long as its slowest rank; the table shows the median over the iterations, and the
  * extremes. Other ways to take the time: --time. */
@@ -19,7 +19,9 @@
 #include "standard_streams.h"
 #include "version.h"
 
-enum operation { ALLREDUCE, REDUCE };
+enum operation { ALLREDUCE, REDUCE, BCAST, ALLGATHER, REDUCE_SCATTER, BARRIER };
+static const char *const operations[] = {"allreduce",      "reduce",  "bcast", "allgather",
+                                         "reduce_scatter", "barrier", NULL};
 
 /* How the iterations are made and which time counts. */
 enum timing {
@@ -44,6 +46,8 @@ static const struct element elements[] = {
 /* The shim goes the same way with all sizes of such a range. */
 enum { SETTLE_FACTOR = 4 };
 
+enum { RANKS_MAX = 1024 };
+
 struct options {
     size_t begin, end, factor; /* tensor sizes in bytes */
     int iterations, warmups;
@@ -65,15 +69,13 @@ struct row {
 };
 
 static const char intro[] = "usage: mpi-perf [OPTION...]\n"
-                            "Times MPI_Allreduce or MPI_Reduce of growing sizes, and verifies the sums.\n";
+                            "Times one of MPI's collectives of growing sizes, and verifies what comes.\n";
 
 /* --- options --- */
 
 static bool read_operation(const struct option_row *row, const char *text, void *field)
 {
-    static const char *const words[] = {[ALLREDUCE] = "allreduce", [REDUCE] = "reduce", NULL};
-
-    return option_one_of(row, text, words, field);
+    return option_one_of(row, text, operations, field);
 }
 
 static bool read_timing(const struct option_row *row, const char *text, void *field)
@@ -104,7 +106,10 @@ static const struct option_row rows[] = {
     {"settle", 0, "MS", option_real, FIELD(settle), 0, INT32_MAX,
      "more of those for so long, at the first size and whenever it has grown fourfold: until the kernel has "
      "placed ranks anew (0)"},
-    {"op", 0, "OP", read_operation, FIELD(operation), 0, 0, "allreduce or reduce, to rank 0 (allreduce)"},
+    {"op", 0, "OP", read_operation, FIELD(operation), 0, 0,
+     "allreduce; reduce or bcast, of rank 0; allgather or reduce_scatter, whose sizes are those of all "
+     "blocks; "
+     "or barrier, which has none (allreduce)"},
     {"time", 0, "HOW", read_timing, FIELD(timing), 0, 0,
      "slowest: median of the slowest rank's; mean: of ranks and iterations; loop: calls without a barrier "
      "between them (slowest)"},
@@ -152,29 +157,96 @@ static long value(int r, size_t i)
     return (long)((i + 3 * (size_t)r) % 17);
 }
 
-static long count_wrong(const struct options *o, const void *sums, size_t count)
+/* Of what has a block for each rank. */
+static size_t block_of(const struct options *o, size_t count)
 {
-    long wrong = 0;
-    for (size_t i = 0; i < count; i++) {
-        long sum = 0;
-        for (int r = 0; r < o->ranks; r++)
-            sum += value(r, i);
-        wrong += o->element->get(sums, i) != sum;
+    return count / (size_t)o->ranks;
+}
+
+/* How many elements this rank receives. */
+static size_t received(const struct options *o, size_t count)
+{
+    switch (o->operation) {
+    case ALLREDUCE:
+        return count;
+    case REDUCE:
+        return o->rank == 0 ? count : 0;
+    case BCAST:
+        return o->rank == 0 ? 0 : count;
+    case ALLGATHER:
+        return block_of(o, count) * (size_t)o->ranks;
+    case REDUCE_SCATTER:
+        return block_of(o, count);
+    default:
+        return 0;
     }
+}
+
+static long sum_of(const struct options *o, size_t i)
+{
+    long sum = 0;
+    for (int r = 0; r < o->ranks; r++)
+        sum += value(r, i);
+    return sum;
+}
+
+/* What it is to receive in place i. */
+static long right(const struct options *o, size_t count, size_t i)
+{
+    const size_t block = block_of(o, count);
+    switch (o->operation) {
+    case BCAST:
+        return value(0, i);
+    case ALLGATHER:
+        return value((int)(i / block), i % block);
+    case REDUCE_SCATTER:
+        return sum_of(o, (size_t)o->rank * block + i);
+    default:
+        return sum_of(o, i);
+    }
+}
+
+static long count_wrong(const struct options *o, const void *recv, size_t count)
+{
+    const size_t n = received(o, count);
+    long wrong = 0;
+    for (size_t i = 0; i < n; i++)
+        wrong += o->element->get(recv, i) != right(o, count, i);
     return wrong;
 }
 
-static void reduce(const struct options *o, const void *send, void *recv, size_t count)
+static void scatter_sums(const struct options *o, const void *send, void *recv, int block)
 {
-    if (o->operation == ALLREDUCE)
-        MPI_Allreduce(send, recv, (int)count, o->element->type, MPI_SUM, MPI_COMM_WORLD);
-    else
-        MPI_Reduce(send, recv, (int)count, o->element->type, MPI_SUM, 0, MPI_COMM_WORLD);
+    static int counts[RANKS_MAX];
+    for (int r = 0; r < o->ranks; r++)
+        counts[r] = block;
+    MPI_Reduce_scatter(send, recv, counts, o->element->type, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static bool receives(const struct options *o)
+static void call(const struct options *o, void *send, void *recv, size_t count)
 {
-    return o->operation == ALLREDUCE || o->rank == 0;
+    const MPI_Datatype type = o->element->type;
+    const int block = (int)block_of(o, count);
+    switch (o->operation) {
+    case ALLREDUCE:
+        MPI_Allreduce(send, recv, (int)count, type, MPI_SUM, MPI_COMM_WORLD);
+        break;
+    case REDUCE:
+        MPI_Reduce(send, recv, (int)count, type, MPI_SUM, 0, MPI_COMM_WORLD);
+        break;
+    case BCAST:
+        MPI_Bcast(o->rank == 0 ? send : recv, (int)count, type, 0, MPI_COMM_WORLD);
+        break;
+    case ALLGATHER:
+        MPI_Allgather(send, block, type, recv, block, type, MPI_COMM_WORLD);
+        break;
+    case REDUCE_SCATTER:
+        scatter_sums(o, send, recv, block);
+        break;
+    default:
+        MPI_Barrier(MPI_COMM_WORLD);
+        break;
+    }
 }
 
 static int compare(const void *a, const void *b)
@@ -195,13 +267,13 @@ static void *buffer(size_t bytes)
 
 /* Where the kernel puts ranks follows from what they did before, and from what a switch did that shares their
  * CPUs: it may take some tenths of a second until they are where they stay. Rank 0 tells when time is up. */
-static void settle(const struct options *o, const struct row *row, const void *send, void *recv)
+static void settle(const struct options *o, const struct row *row, void *send, void *recv)
 {
     const double end = MPI_Wtime() + o->settle;
     int more = row->settles;
     while (more) {
         MPI_Barrier(MPI_COMM_WORLD);
-        reduce(o, send, recv, row->count);
+        call(o, send, recv, row->count);
         more = MPI_Wtime() < end;
         MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
@@ -216,7 +288,7 @@ static double cpu_seconds(void)
 }
 
 /* Each call by itself; leaves this rank's times. Returns how many sums were wrong. */
-static long time_calls(const struct options *o, const void *send, void *recv, struct row *row, double times[])
+static long time_calls(const struct options *o, void *send, void *recv, struct row *row, double times[])
 {
     long wrong = 0;
     for (int i = -o->warmups; i < o->iterations; i++) {
@@ -225,33 +297,32 @@ static long time_calls(const struct options *o, const void *send, void *recv, st
         memset(recv, 0xff, row->bytes);
         MPI_Barrier(MPI_COMM_WORLD);
         double cpu = cpu_seconds(), start = MPI_Wtime();
-        reduce(o, send, recv, row->count);
+        call(o, send, recv, row->count);
         if (i >= 0) {
             times[i] = MPI_Wtime() - start;
             row->cpu += (cpu_seconds() - cpu) / o->iterations;
         }
-        if (receives(o))
-            wrong += count_wrong(o, recv, row->count);
+        wrong += count_wrong(o, recv, row->count);
     }
     return wrong;
 }
 
 /* All calls together; every time is the mean of the loop. */
-static long time_loop(const struct options *o, const void *send, void *recv, struct row *row, double times[])
+static long time_loop(const struct options *o, void *send, void *recv, struct row *row, double times[])
 {
     for (int i = 0; i < o->warmups; i++)
-        reduce(o, send, recv, row->count);
+        call(o, send, recv, row->count);
     settle(o, row, send, recv);
     memset(recv, 0xff, row->bytes);
     MPI_Barrier(MPI_COMM_WORLD);
     double cpu = cpu_seconds(), start = MPI_Wtime();
     for (int i = 0; i < o->iterations; i++)
-        reduce(o, send, recv, row->count);
+        call(o, send, recv, row->count);
     row->cpu = (cpu_seconds() - cpu) / o->iterations;
     double mean = (MPI_Wtime() - start) / o->iterations;
     for (int i = 0; i < o->iterations; i++)
         times[i] = mean;
-    return receives(o) ? count_wrong(o, recv, row->count) : 0;
+    return count_wrong(o, recv, row->count);
 }
 
 /* The ranks' times to one of each iteration: their mean, or the slowest. */
@@ -298,11 +369,6 @@ static void measure(const struct options *o, struct row *row)
 
 /* --- output --- */
 
-static const char *operation_name(const struct options *o)
-{
-    return o->operation == ALLREDUCE ? "allreduce" : "reduce";
-}
-
 /* GB/s. Bus bandwidth as nccl-tests has it: what each link would carry under a ring. */
 static double algbw(const struct row *r)
 {
@@ -311,14 +377,23 @@ static double algbw(const struct row *r)
 
 static double busbw(const struct options *o, const struct row *r)
 {
-    return o->operation == ALLREDUCE ? algbw(r) * 2 * (o->ranks - 1) / o->ranks : algbw(r);
+    const double others = (double)(o->ranks - 1) / o->ranks;
+    switch (o->operation) {
+    case ALLREDUCE:
+        return algbw(r) * 2 * others;
+    case ALLGATHER:
+    case REDUCE_SCATTER:
+        return algbw(r) * others;
+    default:
+        return algbw(r);
+    }
 }
 
 static void print_head(const struct options *o)
 {
     static const char *const words[] = {"median of the slowest rank's", "mean of ranks and iterations",
                                         "mean of a loop without barriers, slowest rank's"};
-    printf("# %s, %d ranks, %d iterations after %d warm-ups; time: %s\n", operation_name(o), o->ranks,
+    printf("# %s, %d ranks, %d iterations after %d warm-ups; time: %s\n", operations[o->operation], o->ranks,
            o->iterations, o->warmups, words[o->timing]);
     printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "size", "count", "type", "redop", "root",
            "time", "algbw", "busbw", "#wrong", "min", "max");
@@ -326,11 +401,16 @@ static void print_head(const struct options *o)
            "(GB/s)", "(GB/s)", "", "(us)", "(us)");
 }
 
+static const char *redop_of(const struct options *o)
+{
+    return o->operation <= REDUCE || o->operation == REDUCE_SCATTER ? "sum" : "none";
+}
+
 static void print_row(const struct options *o, const struct row *r)
 {
     printf("%12zu %11zu %7s %6s %5d %11.1f %8.4f %8.4f %7ld %11.1f %11.1f\n", r->bytes, r->count,
-           o->element->name, "sum", o->operation == ALLREDUCE ? -1 : 0, r->time * 1e6, algbw(r), busbw(o, r),
-           r->wrong, r->min * 1e6, r->max * 1e6);
+           o->element->name, redop_of(o), o->operation == REDUCE || o->operation == BCAST ? 0 : -1,
+           r->time * 1e6, algbw(r), busbw(o, r), r->wrong, r->min * 1e6, r->max * 1e6);
     fflush(stdout);
 }
 
@@ -340,9 +420,9 @@ static void write_row(const struct options *o, const struct row *r, FILE *f, boo
             "%s  {\"op\": \"%s\", \"timing\": \"%s\", \"type\": \"%s\", \"ranks\": %d, "
             "\"bytes\": %zu, \"count\": %zu, \"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, "
             "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"cpu_us\": %.1f, \"wrong\": %ld}",
-            first ? "" : ",\n", operation_name(o), timings[o->timing], o->element->name, o->ranks, r->bytes,
-            r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r), r->cpu * 1e6,
-            r->wrong);
+            first ? "" : ",\n", operations[o->operation], timings[o->timing], o->element->name, o->ranks,
+            r->bytes, r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r),
+            r->cpu * 1e6, r->wrong);
 }
 
 static FILE *open_json(const struct options *o)
@@ -370,6 +450,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &o.ranks);
     read_options(&o, argc, argv);
+    if (o.ranks > RANKS_MAX) {
+        fprintf(stderr, "mpi-perf: %d ranks: it is for up to %d\n", o.ranks, RANKS_MAX);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     FILE *json = open_json(&o);
     if (o.rank == 0)
         print_head(&o);

@@ -120,6 +120,14 @@ def collectives_records(directory):
     for run in RUNS:
         for links in collectives.LINKS:
             put(directory, f"{run},{links},posted.json", {f"{what}_s": [run * s] for what, s in seconds.items()})
+            for op in (*collectives.OPS, "barrier"):
+                for variant, taken in (("openmpi", 3), ("best", 2), ("swagg", 1)):
+                    put(directory, f"{run},{links},{variant},{op}.json", [mpi_row(4096, taken * run)])
+        for size in collectives.SIZES:
+            for front in ("preload", "component"):
+                put(directory, f"{run},none,{front}_{size},allreduce.json", [mpi_row(4, run)])
+        for way, taken in (("flat", 1), ("level", 2)):
+            put(directory, f"{run},none,{way},small.json", {"sixteen_s": [taken * run]})
 
 
 def hosts_records(directory):
