@@ -63,13 +63,12 @@ static void write_call(const struct task *t, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, " (%s)", op_name(t->call.op));
 }
 
-int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, int status,
-                  const char *text)
+int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, const char *name,
+                  int status, const char *text)
 {
     char call[2 * MPI_MAX_OBJECT_NAME + 100], brief[MPI_MAX_ERROR_STRING];
     write_call(t, call, sizeof call);
-    report(team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s on %s failed: %s", call, comm->label.text,
-           text);
+    report(team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s on %s failed: %s", call, name, text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
     if (!comm->error)
         library_add_error(&comm->error);

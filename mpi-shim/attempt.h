@@ -22,6 +22,7 @@ struct ledger_visit attempt_enter(const struct task *t, enum why why);
 /* Begins it, as struct offer has it (offers.h). */
 int attempt_begin(struct task *t, struct swagg_job *job, struct swagg_request **posted);
 
-/* Reports that one has failed in the team's job: the error for the program. */
-int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, int status,
-                  const char *text);
+/* Reports that one has failed in the team's job, on a communicator of this name: the error for the program.
+ */
+int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, const char *name,
+                  int status, const char *text);

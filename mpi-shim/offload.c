@@ -195,7 +195,9 @@ static int leave_device_alone(const struct task *t)
 static int fail(const struct task *t, struct shim_comm *comm, int status, const char *text)
 {
     const struct collective *c = &t->call;
-    return front.raise(c->comm, attempt_error(t, comm, comm->team, status, text), attempt_function(c));
+    char name[MPI_MAX_OBJECT_NAME];
+    const int error = attempt_error(t, comm, comm->team, comm_name(c->comm, name), status, text);
+    return front.raise(c->comm, error, attempt_function(c));
 }
 
 /* Not after a buffered reduce: it returns before it is known whether all ranks called it. */

@@ -94,7 +94,7 @@ static void end(struct posted *p)
     else if (p->status == SWAGG_OK)
         tell_offloaded(t->call.offered, POSTED, t->bytes);
     else
-        error = attempt_error(t, p->comm, p->team, p->status, p->text);
+        error = attempt_error(t, p->comm, p->team, p->comm->label.text, p->status, p->text);
     atomic_fetch_sub(&pending, 1);
     front.end_request(p->made, error);
     free(p);
