@@ -1,26 +1,25 @@
-/* CRC32C by instructions that are optional in ARMv8.0 and always there from ARMv8.1 on. */
+/* CRC32C by instructions. */
 #include <arm_acle.h>
-#include <string.h>
-#include <sys/auxv.h>
 
 #include "wire/crc32c.h"
+#include "wire/crc_words_aarch64.h"
+
+static inline uint32_t take_word(uint32_t crc, uint64_t word)
+{
+    return __crc32cd(crc, word);
+}
+
+static inline uint32_t take_byte(uint32_t crc, uint8_t byte)
+{
+    return __crc32cb(crc, byte);
+}
 
 static uint32_t by_instruction(uint32_t crc, const void *bytes, size_t n)
 {
-    const uint8_t *at = bytes;
-    uint64_t word;
-
-    crc = ~crc;
-    for (; n >= sizeof(word); n -= sizeof(word), at += sizeof(word)) {
-        memcpy(&word, at, sizeof(word));
-        crc = __crc32cd(crc, word);
-    }
-    for (; n > 0; n--, at++)
-        crc = __crc32cb(crc, *at);
-    return ~crc;
+    return crc_by_words(crc, bytes, n, take_word, take_byte);
 }
 
 crc32c_fn *crc32c_vector(void)
 {
-    return getauxval(AT_HWCAP) & HWCAP_CRC32 ? by_instruction : NULL;
+    return crc_has_instructions() ? by_instruction : NULL;
 }

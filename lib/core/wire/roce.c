@@ -1,0 +1,131 @@
+#include "wire/roce.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "wire/bytes.h"
+#include "wire/crc32.h"
+
+/* Places in the BTH. */
+enum { FLAGS = 1, PARTITION = 2, BEFORE_QUEUE_PAIR = 4, QUEUE_PAIR = 5, NUMBER = 9 };
+
+enum {
+    MIGRATED = 0x40, /* as NICs set it when nothing migrates */
+    PAD_AND_VERSION = 0x3f,
+    PARTITION_DEFAULT = 0xffff,
+    FULL_MEMBER = 0x8000, /* the partition's highest bit */
+};
+
+/* Places in the IPv4 and UDP headers of what routers may change. */
+enum { TYPE_OF_SERVICE = 1, TIME_TO_LIVE = 8, IP_CHECKSUM = 10, UDP_CHECKSUM = 26 };
+
+static uint32_t get_be24(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 16 | get_be16(p + 1);
+}
+
+static void put_be24(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 16);
+    put_be16(p + 1, (uint16_t)v);
+}
+
+size_t roce_header_bytes(uint8_t opcode)
+{
+    return ROCE_BTH_BYTES + (roce_begins(opcode) ? ROCE_RETH_BYTES : 0u) +
+           (roce_has_immediate(opcode) ? ROCE_IMMEDIATE_BYTES : 0u);
+}
+
+enum roce_parse_error roce_parse(struct roce_packet *p, const uint8_t *payload, size_t bytes)
+{
+    const uint8_t *at = payload + ROCE_BTH_BYTES;
+
+    if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || bytes > UINT16_MAX)
+        return ROCE_TOO_SHORT;
+    if (payload[0] < ROCE_WRITE_FIRST || payload[0] > ROCE_WRITE_ONLY_IMMEDIATE)
+        return ROCE_NO_WRITE;
+    if ((payload[FLAGS] & PAD_AND_VERSION) != 0 ||
+        (get_be16(payload + PARTITION) | FULL_MEMBER) != PARTITION_DEFAULT)
+        return ROCE_BAD_HEADER;
+    if (bytes < roce_header_bytes(payload[0]) + ROCE_ICRC_BYTES)
+        return ROCE_TOO_SHORT;
+    *p = (struct roce_packet){.opcode = payload[0],
+                              .queue_pair = get_be24(payload + QUEUE_PAIR),
+                              .number = get_be24(payload + NUMBER)};
+    if (roce_begins(p->opcode)) {
+        p->address = get_be64(at);
+        p->key = get_be32(at + 8);
+        p->length = get_be32(at + 12);
+        at += ROCE_RETH_BYTES;
+    }
+    if (roce_has_immediate(p->opcode)) {
+        memcpy(p->immediate, at, ROCE_IMMEDIATE_BYTES);
+        at += ROCE_IMMEDIATE_BYTES;
+    }
+    p->body = at;
+    p->body_bytes = (uint16_t)(bytes - (size_t)(at - payload) - ROCE_ICRC_BYTES);
+    return ROCE_OK;
+}
+
+size_t roce_build_headers(uint8_t out[ROCE_HEADERS_MAX], const struct roce_packet *p)
+{
+    uint8_t *at = out + ROCE_BTH_BYTES;
+
+    memset(out, 0, ROCE_BTH_BYTES);
+    out[0] = p->opcode;
+    out[FLAGS] = MIGRATED;
+    put_be16(out + PARTITION, PARTITION_DEFAULT);
+    put_be24(out + QUEUE_PAIR, p->queue_pair);
+    put_be24(out + NUMBER, p->number);
+    if (roce_begins(p->opcode)) {
+        put_be64(at, p->address);
+        put_be32(at + 8, p->key);
+        put_be32(at + 12, p->length);
+        at += ROCE_RETH_BYTES;
+    }
+    if (roce_has_immediate(p->opcode))
+        memcpy(at, p->immediate, ROCE_IMMEDIATE_BYTES);
+    return roce_header_bytes(p->opcode);
+}
+
+uint32_t roce_crc_of_headers(const uint8_t *ip, size_t bytes)
+{
+    uint8_t masked[8 + ROCE_IP_UDP_BYTES + ROCE_HEADERS_MAX], *to = masked + 8;
+
+    memset(masked, 0xff, 8);
+    memcpy(to, ip, bytes);
+    to[TYPE_OF_SERVICE] = to[TIME_TO_LIVE] = 0xff;
+    memset(to + IP_CHECKSUM, 0xff, 2);
+    memset(to + UDP_CHECKSUM, 0xff, 2);
+    to[ROCE_IP_UDP_BYTES + BEFORE_QUEUE_PAIR] = 0xff;
+    return crc32_ieee(0, masked, 8 + bytes);
+}
+
+void roce_put_icrc(uint8_t out[ROCE_ICRC_BYTES], uint32_t crc)
+{
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "it is little endian");
+    memcpy(out, &crc, ROCE_ICRC_BYTES);
+}
+
+static void make_icrc(uint8_t icrc[ROCE_ICRC_BYTES], const uint8_t *ip, const uint8_t *payload, size_t bytes)
+{
+    uint8_t headers[ROCE_IP_UDP_BYTES + ROCE_BTH_BYTES];
+
+    memcpy(headers, ip, ROCE_IP_UDP_BYTES);
+    memcpy(headers + ROCE_IP_UDP_BYTES, payload, ROCE_BTH_BYTES);
+    roce_put_icrc(icrc, crc32_ieee(roce_crc_of_headers(headers, sizeof(headers)), payload + ROCE_BTH_BYTES,
+                                   bytes - ROCE_BTH_BYTES - ROCE_ICRC_BYTES));
+}
+
+void roce_seal(const uint8_t *ip, uint8_t *payload, size_t bytes)
+{
+    make_icrc(payload + bytes - ROCE_ICRC_BYTES, ip, payload, bytes);
+}
+
+bool roce_icrc_holds(const uint8_t *ip, const uint8_t *payload, size_t bytes)
+{
+    uint8_t icrc[ROCE_ICRC_BYTES];
+
+    make_icrc(icrc, ip, payload, bytes);
+    return memcmp(icrc, payload + bytes - ROCE_ICRC_BYTES, ROCE_ICRC_BYTES) == 0;
+}
