@@ -78,7 +78,7 @@ static void show_verdicts(const struct ps *ps, const struct ctl_entry *job, stru
 
     (void)job;
     for (unsigned p = 0; p < protocols; p++)
-        if (protocol[p]->udp_ports.first != 0)
+        if (shard_carries(protocol[p]))
             show_protocol(ps, protocol[p], out);
     view_fields(out, &shown);
 }

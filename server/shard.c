@@ -297,7 +297,7 @@ static int open_sources(struct shard *s, const struct config *cfg)
     for (unsigned p = 0; p < protocols; p++) {
         struct shard_source *source = &s->source[s->sources];
 
-        if (protocol[p]->udp_ports.first == 0)
+        if (!shard_carries(protocol[p]))
             continue;
         *source = (struct shard_source){.table = protocol[p], .jobs = &s->jobs->running[protocol[p]->id]};
         source->fd = shard_bind(cfg->server.ip, (uint16_t)(protocol[p]->udp_ports.first + s->number));

@@ -33,6 +33,12 @@ enum shard_count {
 
 const char *shard_count_name(enum shard_count count);
 
+/* A server has no jobs but those that somebody joins, at its own address. */
+static inline bool shard_carries(const struct agg_protocol *protocol)
+{
+    return protocol->udp_ports.first != 0 && protocol->worker != NULL;
+}
+
 enum { SHARD_SOURCES_MAX = 4, SHARD_BURST = 64 };
 
 /* Packets of a protocol. */

@@ -3,12 +3,13 @@
 #include "atp/protocol.h"
 #include "clone/protocol.h"
 #include "hostagg/protocol.h"
+#include "roce/protocol.h"
 #include "switchml/protocol.h"
 
 const struct agg_protocol *const *agg_protocols(unsigned *n)
 {
-    static const struct agg_protocol *const protocols[] = {&sml_protocol, &hag_protocol, &cln_protocol,
-                                                           &atp_protocol, &atp_switch_protocol};
+    static const struct agg_protocol *const protocols[] = {
+        &sml_protocol, &hag_protocol, &cln_protocol, &atp_protocol, &atp_switch_protocol, &rce_protocol};
 
     *n = sizeof protocols / sizeof *protocols;
     return protocols;

@@ -479,6 +479,24 @@ static void hostagg_seeds(void)
     save(&s, "hostagg", "runs");
 }
 
+/* Three workers by messages of four packets: some that are lost, copied, damaged and sent again, until their
+ * sums are there; a stranger. */
+static void roce_seeds(void)
+{
+    struct seed s = {0};
+
+    PUT(&s, 2, 2);
+    for (unsigned round = 0; round < 60; round++) {
+        for (uint8_t rank = 0; rank < 3; rank++)
+            PUT(&s, rank, 0, 0, 0);
+        if (round % 8 == 3)
+            PUT(&s, 0x45, 1, 0x46, 1, 0x55, 0, 0, 0x55, 0x70,
+                200); /* 0x46 is lost, 0x45 copied; time goes by */
+    }
+    PUT(&s, 0xe5, 40, 1, 4, 1, 2, 3, 4);
+    save(&s, "roce", "workers");
+}
+
 /* Two workers' frames: a sum, one that is late, one that makes room for a later one. */
 static void clone_seeds(void)
 {
@@ -620,6 +638,7 @@ int main(int argc, char **argv)
     session_seeds();
     atp_seeds();
     hostagg_seeds();
+    roce_seeds();
     clone_seeds();
     tree_seed("leaf", 0);
     tree_seed("leaf-resumed-kept", 4 + 8);

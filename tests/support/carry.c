@@ -129,6 +129,34 @@ static const struct agg_sender *member(const struct agg_job *job, unsigned rank)
     return &((const struct carry_job *)job)->member[rank];
 }
 
+static void send_wrapped(const struct agg_job *job, const struct agg_packet *answered,
+                         const struct agg_verdict *v, unsigned rank, carry_send_fn *send, void *ctx)
+{
+    uint8_t whole[CARRY_HEADERS_BYTES + 10000] = {0}, *payload = whole + CARRY_HEADERS_BYTES;
+    struct agg_wrapping w;
+
+    if (!job->protocol->wrap(job, (uint16_t)rank, v, &w))
+        return;
+    memcpy(payload, w.head, w.head_bytes);
+    memcpy(payload + w.head_bytes, v->payload, v->bytes);
+    job->protocol->seal(v, whole, CARRY_HEADERS_BYTES + w.head_bytes, payload + w.head_bytes + v->bytes);
+    send(ctx, job, answered,
+         &(struct carried){.rank = rank,
+                           .member = member(job, rank),
+                           .payload = payload,
+                           .bytes = w.head_bytes + v->bytes + w.tail_bytes});
+}
+
+static void wrapped_out(const struct agg_job *job, const struct agg_packet *answered,
+                        const struct agg_verdict *v, carry_send_fn *send, void *ctx)
+{
+    if (v->action == AGG_REPLY)
+        send_wrapped(job, answered, v, answered->rank, send, ctx);
+    for (unsigned rank = 0; v->action == AGG_TO_ALL && rank < job->size; rank++)
+        if (agg_wants(v, rank))
+            send_wrapped(job, answered, v, rank, send, ctx);
+}
+
 static void send_to_all(const struct agg_job *job, const struct agg_packet *answered,
                         const struct agg_verdict *v, carry_send_fn *send, void *ctx)
 {
@@ -166,6 +194,10 @@ void carry_out(const struct agg_job *job, const struct agg_packet *answered, con
 {
     struct carried what = {.payload = v->payload, .bytes = v->bytes, .buffer = v->buffer};
 
+    if (job != NULL && job->protocol->wrap != NULL) {
+        wrapped_out(job, answered, v, send, ctx);
+        return;
+    }
     switch (v->action) {
     case AGG_TO_ALL:
         send_to_all(job, answered, v, send, ctx);

@@ -47,6 +47,10 @@ struct carried {
     bool by_group; /* as one of the copies of a packet to the job's group */
 };
 
+/* In front of what a protocol has wrapped (agg_protocol.wrap) are as many zeros, in the place of IPv4's and
+ * UDP's headers. */
+enum { CARRY_HEADERS_BYTES = 20 + 8 };
+
 /* answered: the packet; NULL: what time has brought about. */
 typedef void carry_send_fn(void *ctx, const struct agg_job *job, const struct agg_packet *answered,
                            const struct carried *what);

@@ -31,6 +31,8 @@ enum {
     AGG_MAX_REASONS = 40,   /* of one protocol */
     AGG_PARSED_BYTES = 40,  /* for what a protocol has parsed of a packet */
     AGG_ANSWER_BYTES = 536, /* of the longest answer that does not lie in a slot */
+    AGG_HEAD_BYTES = 32,    /* of what a protocol puts in front of a payload, for its receiver alone, ... */
+    AGG_TAIL_BYTES = 4,     /* ... and behind it */
 };
 
 /* What is to be done with a packet. */
@@ -74,6 +76,8 @@ struct agg_packet {
     /* The caller's. */
     uint8_t *payload; /* untrusted; written to only where buffer or AGG_PASS_ON says so */
     size_t bytes;
+    const uint8_t *headers; /* of the datagram that payload is of, from IPv4's on, which has no options; NULL:
+                               the caller has not got them */
     struct agg_sender from;
     struct agg_sender to; /* of protocols whose packets are addressed to others; else not used */
     void *buffer; /* the caller's name for the memory that payload lies in, which the pool may keep and write
@@ -116,6 +120,12 @@ struct agg_verdict {
     uint8_t aside[AGG_ANSWER_BYTES]; /* for a second one, as with TO_PARENT */
 };
 
+/* What is around a verdict's payload in the packet to one rank. */
+struct agg_wrapping {
+    uint8_t head[AGG_HEAD_BYTES];
+    uint8_t head_bytes, tail_bytes;
+};
+
 /* After TO_ALL: whether this rank is to be sent payload, else brief. */
 static inline bool agg_wants(const struct agg_verdict *v, unsigned rank)
 {
@@ -128,13 +138,21 @@ static inline bool agg_grouped(const struct agg_verdict *v, unsigned rank)
     return v->grouped != NULL && ranks_has(v->grouped, rank) && ranks_has(v->wants, rank);
 }
 
+/* What a protocol has to know of the members of a job beyond their addresses, in the order of their ranks: in
+ * a form that the protocol says. */
+struct agg_particulars {
+    const void *at;
+    size_t bytes; /* of all; 0: there is nothing to know */
+};
+
 /* The state of one job, or of all jobs of a protocol that share one. */
 struct agg_pool_config {
-    uint8_t job;            /* number on the wire */
-    uint16_t workers;       /* 1 .. AGG_MAX_WORKERS; in a tree: contributors */
-    uint16_t shards;        /* that its packets are dealt to, by their number modulo this; 0: 1 */
-    bool delays;            /* keep what view_rank shows, if the protocol can */
-    struct agg_terms terms; /* granted */
+    uint8_t job;                        /* number on the wire */
+    uint16_t workers;                   /* 1 .. AGG_MAX_WORKERS; in a tree: contributors */
+    uint16_t shards;                    /* that its packets are dealt to, by their number modulo this; 0: 1 */
+    bool delays;                        /* keep what view_rank shows, if the protocol can */
+    struct agg_terms terms;             /* granted */
+    struct agg_particulars particulars; /* read by init only */
     const struct agg_kernels *kernels;
     const struct keys_secret *shared; /* by the job's members and the switch; read by footprint and init only.
                                          NULL: they share no secret */
@@ -200,6 +218,8 @@ struct agg_protocol {
     struct {
         uint16_t first, last;
     } transit_ports;
+    /* The UDP port by which its members are known, host order, whichever they send from; 0: by that one. */
+    uint16_t members_port;
     uint16_t header_bytes; /* of a packet, before its elements; a carrier best places it so that the elements
                               begin a cache line */
 
@@ -250,6 +270,14 @@ struct agg_protocol {
      * handled, at least one if n >= 1. All before the last are held or dropped, as their reasons tell. The
      * burst came at `now`. */
     unsigned (*apply)(struct agg_packet p[], unsigned n, uint64_t now, struct agg_verdict *v);
+    /* Of protocols whose packets to different ranks differ: after TO_ALL and REPLY, for each receiver in
+     * turn. wrap: what is around the payload; false: this rank is sent nothing now. seal: writes the tail;
+     * headers: from IPv4's on, as they will be sent, to the end of head. NULL: all are sent the payload as it
+     * is. */
+    bool (*wrap)(const struct agg_job *job, uint16_t rank, const struct agg_verdict *v,
+                 struct agg_wrapping *w);
+    void (*seal)(const struct agg_verdict *v, const uint8_t *headers, size_t bytes,
+                 uint8_t tail[AGG_TAIL_BYTES]);
     /* An answer for the sender of a packet that locate has refused as strange. boot_id: this switch's.
      * Returns its length; 0: there is none. The sender's address may be forged, so the caller must limit how
      * many answers it sends. NULL: this protocol refuses no packet as strange. */
@@ -280,6 +308,16 @@ static inline void agg_drain_nothing(void *pool, void (*release)(void *buffer))
 {
     (void)pool;
     (void)release;
+}
+
+/* Who has sent a packet to the switch, as the job's seats have him. */
+static inline struct agg_sender agg_seated(const struct agg_protocol *protocol, const struct agg_sender *from)
+{
+    struct agg_sender member = *from;
+
+    if (protocol->members_port != 0)
+        member.port = __builtin_bswap16(protocol->members_port);
+    return member;
 }
 
 /* The number by which a packet is dealt to a shard. 0 for a packet that is too short to have one: locate

@@ -16,6 +16,7 @@ enum agg_protocol_id {
     AGG_PROTOCOL_CLONE = 3,
     AGG_PROTOCOL_ATP = 4,        /* its parameter servers */
     AGG_PROTOCOL_ATP_SWITCH = 5, /* its switches */
+    AGG_PROTOCOL_ROCE = 6,       /* SwitchML by RDMA */
     AGG_PROTOCOL_IDS             /* greater than all */
 };
 
