@@ -133,6 +133,7 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
     } rest[] = {
         {"uplink", cfg->uplinks > 0},
         {"hostagg", cfg->hostagg_jobs > 0},
+        {"roce", cfg->roce_jobs > 0},
         {"clone", cfg->clone_jobs > 0},
         {"replay", cfg->replays > 0},
         {"vlans", cfg->vlans > 0},

@@ -93,6 +93,43 @@ static void put(struct egress *e, const struct job_member *member, int port, str
         forward_to_all(e->send, SEND_TO_ALL, m);
 }
 
+/* A packet that is different for each receiver; false: the protocol holds it back. */
+static bool send_wrapped(struct egress *e, const struct agg_job *job, unsigned thread, uint16_t rank,
+                         rte_be16_t from_port, const struct agg_verdict *v)
+{
+    const struct job_member *member = jobs_member(jobs_of(job), thread, rank);
+    const int port = port_of(e, member);
+    struct frame_payload whole = {0};
+    struct agg_wrapping w;
+    struct rte_mbuf *m;
+    struct frame_udp *f;
+
+    if (!job->protocol->wrap(job, rank, v, &w))
+        return false;
+    m = take(e, (unsigned)RTE_MAX(port, 0));
+    if (m == NULL)
+        return true;
+    whole.bytes = w.head_bytes + v->bytes + w.tail_bytes;
+    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + whole.bytes));
+    frame_write_headers(f, &member->header, from_port, &whole);
+    memcpy(f->payload, w.head, w.head_bytes);
+    memcpy(f->payload + w.head_bytes, v->payload, v->bytes);
+    job->protocol->seal(v, (const uint8_t *)&f->ip, sizeof(f->ip) + sizeof(f->udp) + w.head_bytes,
+                        f->payload + w.head_bytes + v->bytes);
+    put(e, member, port, m);
+    return true;
+}
+
+static void wrapped_to_all(struct egress *e, const struct agg_job *job, unsigned thread, rte_be16_t from_port,
+                           const struct agg_verdict *v)
+{
+    unsigned sent = 0;
+
+    for (uint16_t rank = 0; rank < job->size; rank++)
+        sent += agg_wants(v, rank) && send_wrapped(e, job, thread, rank, from_port, v);
+    count_event(e->counters, EVENT_RESULTS, sent);
+}
+
 static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
                            const struct frame_payload *payload, struct rte_mbuf *body)
 {
@@ -187,6 +224,10 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     struct taken t = {0};
     unsigned left = frames;
 
+    if (job->protocol->wrap != NULL) {
+        wrapped_to_all(e, job, thread, from_port, v);
+        return;
+    }
     take_many(e, &t, left);
     a.sum = payload_of(e, ours, v->payload, v->bytes);
     a.brief = payload_of(e, ours, v->brief, v->brief_bytes);
@@ -238,6 +279,11 @@ static void answer(struct egress *e, const struct agg_packet *p, const struct rt
 void egress_reply(struct egress *e, const struct agg_packet *p, const struct rte_mbuf *m,
                   const struct agg_verdict *v)
 {
+    if (p->job->protocol->wrap != NULL) {
+        if (send_wrapped(e, p->job, p->thread, p->rank, egress_frame(m)->udp.dst_port, v))
+            count_event(e->counters, EVENT_RESULTS, 1);
+        return;
+    }
     answer(e, p, m, v->payload, v->bytes, v->payload == v->answer ? EVENT_ANSWERS : EVENT_RESULTS);
 }
 

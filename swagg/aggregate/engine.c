@@ -46,8 +46,10 @@ static void present(const struct agg_protocol *table, struct agg_packet *p, stru
     if (table->frames) {
         p->from = agg_sender_of_mac(f->eth.src_addr.addr_bytes);
         p->from.network = (uint8_t)vlan_number(m);
+        p->headers = NULL;
         return;
     }
+    p->headers = (const uint8_t *)&f->ip;
     p->from.ip = f->ip.src_addr;
     p->from.port = f->udp.src_port;
     p->from.network = (uint8_t)vlan_number(m);

@@ -31,6 +31,7 @@ static void free_job(struct jobs *jobs, struct switch_job *job)
     rte_free(job->member);
     rte_free(job->parent);
     rte_free(job->lane);
+    rte_free((void *)job->made_of.particulars.at);
     rte_free(job);
 }
 
@@ -63,6 +64,17 @@ static void seat_members(struct switch_job *job, const struct jobs_plan *plan, c
     for (unsigned thread = 0; thread < threads_of(plan); thread++)
         for (unsigned rank = 0; rank < job->common.size; rank++)
             seat(job, &plan->member[rank], thread, us, rank, &job->member[thread * job->common.size + rank]);
+}
+
+/* For pools that are made anew. False: no memory. */
+static bool keep_particulars(struct switch_job *job, const struct agg_particulars *p)
+{
+    void *copy = p->bytes == 0 ? NULL : rte_malloc("particulars", p->bytes, RTE_CACHE_LINE_SIZE);
+
+    job->made_of.particulars = (struct agg_particulars){.at = copy, .bytes = copy == NULL ? 0 : p->bytes};
+    if (copy != NULL)
+        memcpy(copy, p->at, p->bytes);
+    return copy != NULL || p->bytes == 0;
 }
 
 static bool has_parent(const struct jobs_plan *plan)
@@ -146,7 +158,9 @@ static struct switch_job *make_job(struct jobs *jobs, const struct jobs_plan *pl
     job->made_of.tree = NULL;   /* the plan's */
     job->common.size = plan->size;
     job->ranks = plan->tree == NULL ? plan->size : plan->tree->ranks;
-    pool = make_parts(job, plan) ? rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE) : NULL;
+    pool = keep_particulars(job, &cfg->particulars) && make_parts(job, plan)
+               ? rte_malloc("pool", f->bytes, RTE_CACHE_LINE_SIZE)
+               : NULL;
     if (pool == NULL) {
         free_job(jobs, job);
         return NULL;
@@ -301,6 +315,7 @@ static int open_numbered(struct jobs *jobs, struct jobs_plan *plan, const struct
                                   .tree = plan->tree,
                                   .terms = plan->terms,
                                   .kernels = jobs->kernels,
+                                  .particulars = plan->particulars,
                                   .shared = plan->shared};
     struct agg_footprint wished;
     struct switch_job *job;

@@ -79,8 +79,8 @@ struct switch_job {
     struct job_rate rate; /* in a second; atomic, written by the main lcore (jobs_share.h) */
 
     /* The main lcore's. */
-    struct job_rate counted; /* in all, when its rate was noted last */
-    struct agg_pool_config made_of;
+    struct job_rate counted;        /* in all, when its rate was noted last */
+    struct agg_pool_config made_of; /* particulars: a copy, the job's own */
     char name[CONFIG_JOB_MAX];
     uint8_t network;  /* that all its members are in (port/vlans.h) */
     uint16_t ranks;   /* of the whole job, wherever they are */
@@ -185,9 +185,10 @@ struct jobs_plan {
     uint8_t threads;        /* of each member, from its UDP port on; 0 counts as 1 */
     rte_be16_t heard_from; /* the UDP port that members are sent packets from; 0: the one they have sent to */
     const struct keys_secret *shared; /* by its members; read by jobs_open only. NULL: they share no secret */
-    uint16_t size;                    /* members: ranks, in a tree contributors */
-    const struct agg_node *tree;      /* NULL: this is the job's only switch. Read by jobs_open only */
-    struct jobs_parent parent;        /* if the tree has one */
+    struct agg_particulars particulars; /* of its members; read by jobs_open only */
+    uint16_t size;                      /* members: ranks, in a tree contributors */
+    const struct agg_node *tree;        /* NULL: this is the job's only switch. Read by jobs_open only */
+    struct jobs_parent parent;          /* if the tree has one */
     char name[CONFIG_JOB_MAX];
     uint8_t network;                  /* as in struct switch_job */
     int tenant;                       /* as in struct switch_job */

@@ -64,15 +64,15 @@ static enum tap_kind kind_of(const struct frame_udp *f, size_t bytes)
 /* Whether a packet is from or to a member of the job. */
 static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f, size_t bytes)
 {
-    const struct agg_sender sender = {.ip = f->ip.src_addr,
-                                      .port = f->udp.src_port,
-                                      .network = filter->network},
-                            receiver = {
-                                .ip = f->ip.dst_addr, .port = f->udp.dst_port, .network = filter->network};
+    const struct agg_sender receiver = {
+        .ip = f->ip.dst_addr, .port = f->udp.dst_port, .network = filter->network};
     const struct agg_job *job = agg_jobs_find(filter->jobs, filter->job);
+    struct agg_sender sender = {.ip = f->ip.src_addr, .port = f->udp.src_port, .network = filter->network};
 
     if (job == NULL || job->seats == 0 || !is_udp(f, bytes))
         return false;
+    if (is_data_port(f->udp.dst_port))
+        sender = agg_seated(job->protocol, &sender);
     return agg_job_find(job, &sender) != NULL || agg_job_find(job, &receiver) != NULL;
 }
 

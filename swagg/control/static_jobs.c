@@ -37,6 +37,7 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
     job->quiet_ns = c.quiet_ms * UINT64_C(1000000);
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c.terms->protocol),
                                    .terms = *c.terms,
+                                   .particulars = c.particulars,
                                    .as_it_is = true,
                                    .is_static = !c.is_replay,
                                    .without_udp_sum = c.without_udp_sum,

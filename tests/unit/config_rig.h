@@ -63,8 +63,10 @@ static inline struct config good(const char *yaml)
     return *kept(yaml);
 }
 
-#define SWITCH          PORT "switch: {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
-#define WORKER_2        "{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}"
+#define SWITCH   PORT "switch: {ip: 10.0.0.1, mac: \"02:00:00:00:01:fe\"}\n"
+#define WORKER_2 "{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\"}"
+#define RDMA_2(queue_pairs)                                                                                  \
+    "{ip: 10.0.0.2, mac: \"02:00:00:00:00:02\", rkey: 7, queue_pairs: [" queue_pairs "]}"
 #define WORKER_3        "{ip: 10.0.0.3, mac: \"02:00:00:00:00:03\"}"
 #define PORT            "ports:\n  - device: net_af_packet0,iface=a\n"
 #define VLANS           "ports: [{device: kernel:a, trunk: [10, 30]}]\nswitch: {vlans: [{vlan: 10, ip: 10.0.0.1/24}]}\n"

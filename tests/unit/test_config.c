@@ -1,6 +1,7 @@
 /* Configurations: the value of every key, and what it is if nothing is said. */
 #include "clone/terms.h"
 #include "hostagg/terms.h"
+#include "roce/terms.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -150,6 +151,31 @@ TEST(every_key_arrives)
     CU_ASSERT_EQUAL(c.idle.until_due_us, 0);
     CU_ASSERT_EQUAL(c.log_level, CONFIG_LOG_DEBUG);
     CU_ASSERT_EQUAL(c.seed, UINT64_MAX);
+}
+
+TEST(a_job_of_rdma_clients_has_defaults)
+{
+    const struct config c = good(SWITCH "timers: {lost_after_ms: 3000}\nroce:\n  - workers:\n    - " RDMA_2(
+        "0x11-0x13, 7, 9-10") "\n"
+                              "    - {ip: 10.0.0.3, mac: \"02:00:00:00:00:03\", rkey: 0xffffffff, "
+                              "queue_pairs: [1-6]}\n");
+    const struct config_job job = config_job(&c, 0);
+    const struct config_member second = config_job_member(&c, &job, 1);
+    const struct rce_member *member = job.particulars.at;
+    struct rce_terms t;
+
+    CU_ASSERT_EQUAL_FATAL(c.roce_jobs, 1);
+    CU_ASSERT_STRING_EQUAL(job.name, "roce[0]");
+    CU_ASSERT_EQUAL(job.quiet_ms, 3000);
+    CU_ASSERT_EQUAL(job.members, 2);
+    CU_ASSERT_EQUAL(second.port, htons(4791));
+    CU_ASSERT(rce_terms_parse(&t, job.terms));
+    CU_ASSERT(t.queue_pairs == 6 && t.packet_bytes == 1024 && t.packets == 4);
+    CU_ASSERT_EQUAL(job.particulars.bytes, 2 * sizeof(*member));
+    CU_ASSERT(member[0].key == 7 && member[1].key == UINT32_MAX);
+    CU_ASSERT(member[0].queue_pair[0] == 17 && member[0].queue_pair[2] == 19 &&
+              member[0].queue_pair[3] == 7 && member[0].queue_pair[4] == 9 && member[0].queue_pair[5] == 10);
+    CU_ASSERT(member[1].queue_pair[0] == 1 && member[1].queue_pair[5] == 6);
 }
 
 TEST(a_host_addressed_job_has_defaults)

@@ -322,6 +322,33 @@ static const struct {
             "workers: [" WORKER_2 "]}]\n",
      "F:8: hostagg[0]: 32 slots were asked for, 28 of the 128 of tenant a are free (tenants[0].quota.slots): "
      "static[0] holds 100\n"},
+    /* RDMA clients */
+    {PORT "roce: [{workers: [" RDMA_2("0x11-0x14") "]}]\n",
+     "F:3: roce: needs switch.ip, the address that the packets are sent to\n"},
+    {SWITCH "mtu: 1000\nroce:\n  - name: x\n    workers:\n      - " RDMA_2("17-20") "\n      - " RDMA_2(
+         "1, 2, 9-10") "\n"
+                       "      - {ip: 10.0.0.3, mac: \"02:00:00:00:00:03\", rkey: 7, queue_pairs: [9-11]}\n"
+                       "  - {name: x, message_elements: 64, workers: [" RDMA_2("1-256") "]}\n",
+     "F:6: roce[0].packet_elements: 256 make packets of 1088 bytes, and mtu is 1000: raise it, or have fewer "
+     "elements\n"
+     "F:9: roce[0].workers[1]: 10.0.0.2 is roce[0].workers[0]'s, too\n"
+     "F:10: roce[0].workers[2].queue_pairs: are 3, and workers[0] has 4\n"
+     "F:11: roce[1].name: \"x\" is the name of roce[0] already\n"
+     "F:11: roce[1].message_elements: 64 are not 1 to 64 packets of 256\n"
+     "F:11: roce[1].packet_elements: 256 make packets of 1088 bytes, and mtu is 1000: raise it, or have "
+     "fewer "
+     "elements\n"
+     "F:11: roce[1].workers[0]: 10.0.0.2 is roce[0].workers[0]'s, too\n"},
+    {SWITCH "roce:\n  - {workers: [" RDMA_2("1-257") "]}\n  - {workers: [" RDMA_2(
+         "0x1000000") "]}\n"
+                      "  - {workers: [" RDMA_2("9-8") "]}\n  - {workers: [" RDMA_2("1 2") "]}\n",
+     "F:6: roce[1].workers[0].queue_pairs[0]: \"0x1000000\" is no number or range below 16777216, like "
+     "0x11-0x50 or 99\n"
+     "F:7: roce[2].workers[0].queue_pairs[0]: \"9-8\" is no number or range below 16777216, like 0x11-0x50 "
+     "or 99\n"
+     "F:8: roce[3].workers[0].queue_pairs[0]: \"1 2\" is no number or range below 16777216, like 0x11-0x50 "
+     "or 99\n"
+     "F:5: roce[0].workers[0].queue_pairs: are 257, and there are at most 256\n"},
     /* host-addressed jobs */
     {PORT "hostagg:\n  - {host: {ip: 10.0.0.9, mac: \"02:00:00:00:00:09\", port: 5000}, workers: [" WORKER_2
           "]}\n",
@@ -423,7 +450,7 @@ static const struct {
      "privileges, seed, "
      "static, "
      "hostagg, "
-     "clone, "
+     "clone, roce, "
      "replay\n"},
 };
 

@@ -369,6 +369,9 @@ static const struct setting switch_file[] = {
     {.key = "clone", SETTING_LIST_AT(struct config, clone, clone_jobs, 1, CONFIG_CLONE_JOBS_MAX), .named = true,
      .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART, .fields = config_clone_fields,
      .title = "`clone`: a list, 1 to 256"},
+    {.key = "roce", SETTING_LIST_AT(struct config, roce, roce_jobs, 1, CONFIG_ROCE_JOBS_MAX), .named = true,
+     .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART, .fields = config_roce_fields,
+     .title = "`roce`: a list, 1 to 4"},
     {.key = "replay", SETTING_LIST_AT(struct config, replay, replays, 1, CONFIG_REPLAYS_MAX), .when = SETTING_RESTART,
      .fields = config_replay_fields, .title = "`replay`: a list, 1 to 16"},
     {.key = NULL},
@@ -478,6 +481,7 @@ static void check(struct settings *s, struct config *c)
     config_check_static(s, c);
     config_check_hostagg(s, c);
     config_check_clone(s, c);
+    config_check_roce(s, c);
     config_check_replay(s, c);
     config_check_atp(s, c);
     config_check_jobs(s, c);

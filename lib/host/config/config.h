@@ -15,6 +15,7 @@
 #include "hostagg/pool.h"
 #include "impair/impair.h"
 #include "protocol/terms.h"
+#include "roce/pool.h"
 #include "settings/settings.h"
 #include "wire/switchml.h"
 
@@ -27,9 +28,10 @@ enum {
     CONFIG_STATIC_WORKERS_MAX = 256,
     CONFIG_HOSTAGG_JOBS_MAX = AGG_JOBS,
     CONFIG_CLONE_JOBS_MAX = AGG_JOBS,
+    CONFIG_ROCE_JOBS_MAX = 4,
     /* in all those lists, and the pool of ATP */
-    CONFIG_FIXED_JOBS_MAX =
-        CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX + 1,
+    CONFIG_FIXED_JOBS_MAX = CONFIG_REPLAYS_MAX + CONFIG_STATIC_JOBS_MAX + CONFIG_HOSTAGG_JOBS_MAX +
+                            CONFIG_CLONE_JOBS_MAX + CONFIG_ROCE_JOBS_MAX + 1,
     /* of packets to others, and of hosts' questions */
     CONFIG_FLOWS_MAX = 2 * CONFIG_HOSTAGG_JOBS_MAX + CONFIG_CLONE_JOBS_MAX,
     CONFIG_CLONE_WORKERS_MAX = 64,
@@ -240,6 +242,32 @@ struct config_clone {
     uint8_t worker[CONFIG_CLONE_WORKERS_MAX][6]; /* by number */
 };
 
+/* A worker of published SwitchML's RDMA clients. */
+struct config_rdma_peer {
+    uint8_t mac[6]; /* its router's, if there is one between */
+    uint32_t ip;    /* network order */
+    uint32_t rkey;
+    unsigned queue_pairs; /* in all these ranges */
+    unsigned ranges;
+    struct config_range {
+        uint32_t first, last; /* numbers of queue pairs */
+    } range[RCE_MAX_QUEUE_PAIRS];
+};
+
+/* A job of published SwitchML's RDMA clients, which do not join. */
+struct config_roce {
+    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
+    uint32_t packet_elements, message_elements;
+    uint32_t quiet_ms;      /* silence after which the job starts over */
+    uint32_t vlan;          /* that its workers are in; 0: the first in which the switch has an address */
+    uint8_t network;        /* the place of that in config.vlan */
+    int tenant;             /* by number; -1: nobody's */
+    struct agg_terms terms; /* made from these keys, as if they had been granted */
+    unsigned workers;
+    struct config_rdma_peer worker[RCE_MAX_WORKERS]; /* by rank */
+    struct rce_member member[RCE_MAX_WORKERS];       /* made from these */
+};
+
 /* The addresses whose masked value is network; network order. */
 struct config_network {
     uint32_t network, mask;
@@ -349,6 +377,9 @@ struct config {
     unsigned clone_jobs;
     struct config_clone clone[CONFIG_CLONE_JOBS_MAX];
 
+    unsigned roce_jobs;
+    struct config_roce roce[CONFIG_ROCE_JOBS_MAX];
+
     struct config_atp atp;
     struct config_server server;
 
@@ -425,6 +456,7 @@ struct config_job {
     bool host_asks;
     const uint8_t *station;
     uint16_t ether_type;
+    struct agg_particulars particulars; /* of its members; they lie in the configuration */
 };
 
 /* A member of such a job; network order. */

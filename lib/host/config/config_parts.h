@@ -9,7 +9,7 @@
 
 extern const struct setting config_port_fields[], config_lcore_fields[], config_tenant_fields[],
     config_uplink_fields[], config_static_fields[], config_hostagg_fields[], config_clone_fields[],
-    config_replay_fields[], config_atp_fields[], config_server_fields[];
+    config_roce_fields[], config_replay_fields[], config_atp_fields[], config_server_fields[];
 
 /* In this order, behind has_mac and has_ip. */
 void config_check_ports(struct settings *s, struct config *c);
@@ -21,6 +21,7 @@ void config_check_uplinks(struct settings *s, struct config *c);
 void config_check_static(struct settings *s, struct config *c);
 void config_check_hostagg(struct settings *s, struct config *c);
 void config_check_clone(struct settings *s, struct config *c);
+void config_check_roce(struct settings *s, struct config *c);
 void config_check_replay(struct settings *s, struct config *c);
 void config_check_atp(struct settings *s, struct config *c);
 /* That there is room for all jobs of the file, in the switch and in the quotas of their tenants. */
@@ -74,7 +75,7 @@ struct config_jobs_list {
                                    unsigned rank); /* NULL: no members */
 };
 extern const struct config_jobs_list config_replay_jobs, config_static_jobs, config_hostagg_jobs,
-    config_clone_jobs, config_atp_jobs;
+    config_clone_jobs, config_roce_jobs, config_atp_jobs;
 struct config_member config_member_of(const struct config_peer *peer);
 
 /* A station with a UDP port. */

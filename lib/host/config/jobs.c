@@ -77,8 +77,9 @@ void config_show_operation(char text[SETTING_SHOWN_MAX], uint8_t code)
 }
 
 /* Replayed and static ones come first, in this order: a reload counts on it (swagg/control/static_jobs.c). */
-static const struct config_jobs_list *const lists[] = {
-    &config_replay_jobs, &config_static_jobs, &config_hostagg_jobs, &config_clone_jobs, &config_atp_jobs};
+static const struct config_jobs_list *const lists[] = {&config_replay_jobs,  &config_static_jobs,
+                                                       &config_hostagg_jobs, &config_clone_jobs,
+                                                       &config_roce_jobs,    &config_atp_jobs};
 
 enum { LISTS = sizeof lists / sizeof *lists };
 

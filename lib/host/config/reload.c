@@ -117,6 +117,8 @@ void config_align_vlans(struct config *next, const struct config *running)
         next->hostagg[i].network = number[next->hostagg[i].network];
     for (unsigned i = 0; i < next->clone_jobs; i++)
         next->clone[i].network = number[next->clone[i].network];
+    for (unsigned i = 0; i < next->roce_jobs; i++)
+        next->roce[i].network = number[next->roce[i].network];
     memcpy(next->vlan, running->vlan, sizeof(next->vlan));
     next->vlans = running->vlans;
 }
