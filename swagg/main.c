@@ -14,6 +14,7 @@
 #include "pin.h"
 #include "port/linux/features.h"
 #include "privileges.h"
+#include "probe.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
 #include "show/views_page.h"
@@ -22,12 +23,12 @@
 
 struct arguments {
     const char *file;
-    bool check, settings, views;
+    bool check, probe, settings, views;
     char **eal; /* NULL-terminated, what follows "--" */
 };
 
 static const char intro[] =
-    "usage: swagg [--check] FILE [-- EAL arguments]\n"
+    "usage: swagg [--check | --probe] FILE [-- EAL arguments]\n"
     "An aggregation switch: switches frames between its ports, and sums gradient packets on their way.\n";
 
 static const struct option_row rows[] = {
@@ -35,6 +36,8 @@ static const struct option_row rows[] = {
     {"config", 'c', "FILE", option_text, offsetof(struct arguments, file), 0, 0, "the same"},
     {"check", 0, NULL, option_flag, offsetof(struct arguments, check), 0, 0,
      "only say whether the configuration is good"},
+    {"probe", 0, NULL, option_flag, offsetof(struct arguments, probe), 0, 0,
+     "only open the ports, and print what they are on this machine, as tables in Markdown"},
     {"settings", 0, NULL, option_flag, offsetof(struct arguments, settings), 0, 0,
      "print all settings of a configuration, as tables in Markdown"},
     {"views", 0, NULL, option_flag, offsetof(struct arguments, views), 0, 0,
@@ -129,7 +132,7 @@ static int start(struct config *cfg, const struct arguments *cl)
     log_notice("memory: %s", eal_memory());
     rc = datapath_open(&dp, cfg, &placement);
     if (rc == 0)
-        rc = daemon_run(dp, &config);
+        rc = cl->probe ? probe_print(dp, stdout) : daemon_run(dp, &config);
     datapath_close(dp);
     eal_stop();
     return rc == 0 ? EXIT_GOOD : EXIT_BAD;

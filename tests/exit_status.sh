@@ -126,6 +126,9 @@ done
 small "$needs" >"$folder/small.yaml"
 expect 0 swagg --check "$folder/small.yaml"
 grep -q 'devices of the ports .* was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+XDG_RUNTIME_DIR=$folder expect 0 swagg --probe "$folder/small.yaml" -- --file-prefix="small$$"
+grep -Eq '^\| port1 \| net_null1 \| net_null \| - \| up' "$folder/out" || { cat "$folder/out" && status=1; }
+grep -Eq '^\| 1 \| [0-9]+ \| [0-9]+ \| port0' "$folder/out" || { cat "$folder/out" && status=1; }
 XDG_RUNTIME_DIR=$folder "${program[swagg]}" "$folder/small.yaml" -- --file-prefix="small$$" 2>"$folder/small.log" &
 pid=$!
 while ! grep -q ready "$folder/small.log" && kill -0 "$pid"; do sleep 0.1; done

@@ -2,9 +2,9 @@
  * (docs/architecture.md has each kind's file). A kind is a constant table of functions. Its data is in
  * port->state and in each queue's `state`, which nobody else reads.
  *
- * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up` and `is_gone` by
- * anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore polls, and
- * meanwhile missed and follow. Those that may be NULL say so.
+ * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up`, `describe` and
+ * `is_gone` by anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore
+ * polls, and meanwhile missed and follow. Those that may be NULL say so.
  */
 #pragma once
 
@@ -36,6 +36,15 @@ struct port_resources {
                                   cache line */
 };
 
+/* What a device is and can, for people. */
+struct port_description {
+    const char *driver;
+    int node;                  /* NUMA; negative: unknown, or it is no hardware */
+    unsigned mbps;             /* of its link; 0: it is down, or its speed unknown */
+    uint16_t rx_most, tx_most; /* queues */
+    unsigned mtu_most;         /* as it says */
+};
+
 /* Frames that were not sent. */
 struct port_refused {
     unsigned full; /* too many waited */
@@ -63,6 +72,8 @@ struct port_device {
     uint64_t (*waiting)(const struct port *port, uint16_t queue);
     bool (*is_up)(const struct port *port); /* its link, as far as is known */
     void (*stats)(const struct port *port, struct port_stats *stats);
+    /* From open on. NULL: there is nothing to say but that it is the kernel's. */
+    void (*describe)(const struct port *port, struct port_description *d);
     /* After start: adds a rule that UDP packets to udp_port are received by this queue. 0, or -errno:
      * -ENOTSUP if the device takes no such rule, else the driver's; then *why (static) says more, or is NULL.
      * The function is NULL if the kind takes no rules. */

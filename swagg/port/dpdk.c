@@ -235,6 +235,24 @@ static void dpdk_stats(const struct port *port, struct port_stats *stats)
                                  .tx_errors = told.oerrors};
 }
 
+static void dpdk_describe(const struct port *port, struct port_description *d)
+{
+    struct rte_eth_dev_info info = {.driver_name = "?"};
+    struct rte_eth_link link = {0};
+
+    rte_eth_dev_info_get(id_of(port), &info);
+    rte_eth_link_get_nowait(id_of(port), &link);
+    *d = (struct port_description){
+        .driver = info.driver_name,
+        .node = is_virtual(port->device_name) ? SOCKET_ID_ANY : rte_eth_dev_socket_id(id_of(port)),
+        .mbps = link.link_status == RTE_ETH_LINK_UP && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN
+                    ? link.link_speed
+                    : 0,
+        .rx_most = info.max_rx_queues,
+        .tx_most = info.max_tx_queues,
+        .mtu_most = info.max_mtu};
+}
+
 static int dpdk_steer(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why)
 {
     const struct rte_flow_attr attr = {.ingress = 1};
@@ -299,6 +317,7 @@ const struct port_device port_dpdk = {.state_bytes = sizeof(struct dpdk_port),
                                       .send = dpdk_send,
                                       .is_up = dpdk_is_up,
                                       .stats = dpdk_stats,
+                                      .describe = dpdk_describe,
                                       .steer = dpdk_steer,
                                       .steer_no_more = dpdk_steer_no_more,
                                       .missed = dpdk_missed,

@@ -1,0 +1,158 @@
+#include "probe.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_lcore.h>
+#include <rte_version.h>
+#include <sys/utsname.h>
+
+#include "eal.h"
+#include "version.h"
+
+enum { LINKS_TURNS = 30, LINKS_TURN_US = 100000 };
+
+static bool all_up(const struct datapath *dp)
+{
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1)
+        if (!port_is_up(&dp->port[rte_bsf64(left)]))
+            return false;
+    return true;
+}
+
+static void await_links(const struct datapath *dp)
+{
+    for (unsigned turn = 0; turn < LINKS_TURNS && !all_up(dp); turn++)
+        usleep(LINKS_TURN_US);
+}
+
+static struct port_description describe(const struct port *port)
+{
+    struct port_description d = {.driver = "the kernel's", .node = SOCKET_ID_ANY};
+
+    if (port->device->describe != NULL)
+        port->device->describe(port, &d);
+    return d;
+}
+
+static void print_machine(const struct datapath *dp, FILE *to)
+{
+    struct utsname os = {0};
+
+    uname(&os);
+    fprintf(to, "swagg %s, %s, %s %s, kernels %s, memory %s\n\n", build_version, rte_version(), os.sysname,
+            os.release, dp->jobs.kernels->name, eal_memory());
+}
+
+/* "-" for what is unknown. */
+static const char *number(char text[16], long n, long least)
+{
+    snprintf(text, 16, "%ld", n);
+    return n < least ? "-" : text;
+}
+
+static const char *link_of(char text[32], const struct port *port, const struct port_description *d)
+{
+    if (!port_is_up(port))
+        return "down";
+    if (d->mbps == 0)
+        return "up";
+    snprintf(text, 32, "up, %g Gbit/s", d->mbps / 1e3);
+    return text;
+}
+
+static const char *checksums_of(const struct port *port)
+{
+    const bool ip = port->rx_checksums & RTE_MBUF_F_RX_IP_CKSUM_MASK,
+               udp = port->rx_checksums & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+
+    return ip && udp ? "IPv4, UDP" : ip ? "IPv4" : udp ? "UDP" : "none";
+}
+
+static void print_port(const struct port *port, FILE *to)
+{
+    const struct port_description d = describe(port);
+    const struct net_mac *m = &port->mac;
+    const uint8_t *a = m->addr_bytes;
+    char node[16], rx[16], tx[16], mtu[16], link[32];
+
+    fprintf(to,
+            "| %s | %s | %s | %s | %s | %02x:%02x:%02x:%02x:%02x:%02x | %u (%s) | %u (%s) | %u (%s) | %s | "
+            "%s | %s |\n",
+            port->name, port->device_name, d.driver, number(node, d.node, 0), link_of(link, port, &d), a[0],
+            a[1], a[2], a[3], a[4], a[5], port->max_frame - FRAME_PORT_BYTES, number(mtu, d.mtu_most, 1),
+            port->rx_queues, number(rx, d.rx_most, 1), port->tx_queues, number(tx, d.tx_most, 1),
+            port->multi_segment ? "several" : "one", checksums_of(port), port->hashes ? "yes" : "no");
+}
+
+static void print_ports(const struct datapath *dp, FILE *to)
+{
+    fprintf(to, "| port | device | driver | NUMA node | link | MAC | MTU (at most) | rx queues (at most) | "
+                "tx queues (at "
+                "most) | segments | compares | spreads by a hash |\n"
+                "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1)
+        print_port(&dp->port[rte_bsf64(left)], to);
+}
+
+/* Whether an lcore of the placement has a queue of the port, to receive from or to send to. */
+static bool polls(const struct placement_lcore *l, unsigned port)
+{
+    uint64_t ports = 0;
+
+    for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
+        ports |= l->rx[q] | l->tx[q];
+    return ports >> port & 1;
+}
+
+static int node_of(unsigned lcore)
+{
+    return (int)rte_lcore_to_socket_id(lcore + 1); /* as eal.c numbers them */
+}
+
+static void print_lcores(const struct datapath *dp, FILE *to)
+{
+    fprintf(to, "\n| lcore | CPU | NUMA node | ports | shards |\n|---|---|---|---|---|\n");
+    for (unsigned i = 0; i < dp->placement.lcores; i++) {
+        const struct placement_lcore *l = &dp->placement.lcore[i];
+
+        fprintf(to, "| %u | %d | %d |", i + 1, l->cpu, node_of(i));
+        for (uint64_t left = dp->ports; left != 0; left &= left - 1)
+            if (polls(l, rte_bsf64(left)))
+                fprintf(to, " %s", dp->port[rte_bsf64(left)].name);
+        fprintf(to, " | %d |\n", __builtin_popcountll(l->shards));
+    }
+}
+
+/* An lcore that works across costs half of what it could do, or more. */
+static void print_across(const struct datapath *dp, FILE *to)
+{
+    for (uint64_t left = dp->ports; left != 0; left &= left - 1) {
+        const struct port *port = &dp->port[rte_bsf64(left)];
+        const int node = describe(port).node;
+
+        for (unsigned i = 0; node >= 0 && i < dp->placement.lcores; i++)
+            if (polls(&dp->placement.lcore[i], rte_bsf64(left)) && node_of(i) != node)
+                fprintf(to,
+                        "\nlcore %u polls port %s across NUMA nodes (%d and %d): in `lcores`, give it a CPU "
+                        "of node %d "
+                        "(`lscpu -e=cpu,node` lists them)\n",
+                        i + 1, port->name, node_of(i), node, node);
+    }
+}
+
+int probe_print(struct datapath *dp, FILE *to)
+{
+    int rc = 0;
+
+    for (uint64_t left = dp->ports; left != 0 && rc == 0; left &= left - 1)
+        rc = port_start(&dp->port[rte_bsf64(left)]);
+    if (rc < 0)
+        return rc;
+    await_links(dp);
+    print_machine(dp, to);
+    print_ports(dp, to);
+    print_lcores(dp, to);
+    print_across(dp, to);
+    return 0;
+}
