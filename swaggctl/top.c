@@ -176,6 +176,10 @@ static bool write_view(struct top *t, unsigned i, FILE *to, double seconds)
         fprintf(to, "%s\n", why);
         return false;
     }
+    if (!json_is_true(json_object_get(answer, "ok"))) { /* a server has no ports */
+        json_decref(answer);
+        return true;
+    }
     view = rates_view(answer, t->before[i], seconds, false);
     if (strcmp(shown[i].view, "jobs") == 0) {
         jobs = jobs_of(t, view, seconds);

@@ -82,5 +82,13 @@ ranks_say 60 open
 net_until 60 "rank 2 has contributed" has_histogram h3 server.txt served 2
 expect_equal "who is late, by swaggctl" "$(net_server_ctl -H -o rank ranks served)" $'0\n1\n2'
 expect_match "ranks" "$(net_server_ctl -j ranks served)" "late_us_log2"
+server_has_a_minute() {
+    net_server_ctl -H -o job,bytes history served | grep -q "^served  [1-9]"
+}
+net_until 20 "its minute" server_has_a_minute
+expect_match "events" "$(net_server_ctl -H -o what,job events)" "^began +served"
+expect_equal "sections of top" "$(net_server_ctl -c 1 -n 0.1 top </dev/null | grep -Ex '[a-z]+' | xargs)" "status jobs"
+net_server_ctl config >"$NET_DIR/served.yaml"
+"$NET_BUILD/server/swagg-ps" --check "$NET_DIR/served.yaml" >/dev/null
 job_ends
 net_server_end TERM
