@@ -110,8 +110,7 @@ class Job:
 
     Blocking calls take the addresses of buffers in the host's byte order; arrays are taken by the functions of the
     package. Calls from several threads wait for each other. What is posted is done in the order in which it was posted, and
-    blocking calls wait until all that is done: calls of post_allreduce() and post_reduce() travel at the same time, the function of
-    post() is called by a thread of the job's when what was posted before has ended. A child process has no part in a job that was
+    blocking calls wait until all that is done: calls of post_allreduce() and its kin travel at the same time, the function of post() is called by a thread of the job's when what was posted before has ended. A child process has no part in a job that was
     opened before the fork: it opens another."""
 
     def __init__(self, **options: Any):
@@ -189,6 +188,23 @@ class Job:
                     then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
         """The same of reduce."""
         return self._post(None, lambda request: _swagg.swagg_post_reduce(self._open(), send, recv, count, type, op, root, None, request), then)
+
+    def post_broadcast(self, buffer: int, bytes: int, root: int = 0, then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """The same of broadcast."""
+        return self._post(None, lambda request: _swagg.swagg_post_broadcast(self._open(), buffer, bytes, root, None, request), then)
+
+    def post_allgather(self, send: int, recv: int, bytes: int, then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """The same of allgather."""
+        return self._post(None, lambda request: _swagg.swagg_post_allgather(self._open(), send, recv, bytes, None, request), then)
+
+    def post_reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM,
+                            then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+        """The same of reduce_scatter."""
+        return self._post(None, lambda request: _swagg.swagg_post_reduce_scatter_block(self._open(), send, recv, count, type, op, None, request), then)
+
+    def post_barrier(self) -> "Future[Any]":
+        """The same of barrier."""
+        return self._post(None, lambda request: _swagg.swagg_post_barrier(self._open(), None, request), None)
 
     def is_poster(self) -> bool:
         """Whether this is the thread that makes posted calls: nothing that is posted is done before it goes on."""

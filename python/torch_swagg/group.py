@@ -2,7 +2,7 @@
 
 Summed by the switch are allreduce, reduce and reduce_scatter. Broadcast, allgather, gather, scatter and barrier go through it, too, where the
 job has exchanges (swagg_has_exchanges); what it does not have goes to gloo, which meets through the same store. Calls of the job are made in the
-order in which they were begun; sums travel together."""
+order in which they were begun, and travel together, but for gathers and scatters."""
 from __future__ import annotations
 
 import collections
@@ -59,6 +59,11 @@ class SwaggWork(c10d.Work):
 def _check_parts(one: torch.Tensor, parts: list[torch.Tensor], size: int) -> None:
     if len(parts) != size or any(p.dtype != one.dtype or p.numel() != one.numel() for p in parts):
         raise ValueError(f"the ranks' parts are {size} tensors of {one.numel()} elements of {one.dtype}")
+
+
+def _put_rows(parts: list[torch.Tensor], whole) -> None:
+    for part, row in zip(parts, whole if parts else ()):
+        put(part, row.view(part.shape))
 
 
 class ProcessGroupSwagg(dist.ProcessGroup):
@@ -138,7 +143,12 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             send, part = Buffer(whole, op), Elements(output)
             if send.address < part.address + part.bytes and part.address < send.address + send.bytes:
                 send = Buffer(whole.clone(), op)
-            return self._exchange([output], lambda: self._job.reduce_scatter(send.address, part.address, part.host.numel(), send.type, send.op), [part])
+
+            def put_back():
+                part.put_back()
+                return send  # which has lived as long as the call
+
+            return self._begin([output], lambda: self._job.post_reduce_scatter(send.address, part.address, part.host.numel(), send.type, send.op, put_back))
         whole = whole.clone()
         buffer = Buffer(whole, op)
 
@@ -175,34 +185,29 @@ class ProcessGroupSwagg(dist.ProcessGroup):
     def broadcast(self, tensors, opts=c10d.BroadcastOptions()):
         if not self._exchanges or any(t.is_sparse for t in tensors):
             return self._gloo.broadcast(tensors, opts)
-        buffers = [Elements(t) for t in tensors]
+        if len(tensors) != 1:
+            raise ValueError("broadcast takes one tensor of a rank")
+        whole = Elements(tensors[0])
+        return self._begin(tensors, lambda: self._job.post_broadcast(whole.address, whole.bytes, opts.rootRank, whole.put_back))
 
-        def make():
-            for buffer in buffers:
-                self._job.broadcast(buffer.address, buffer.bytes, opts.rootRank)
-
-        return self._exchange(tensors, make, buffers)
-
-    def _allgather_each(self, pairs):
-        """pairs: a tensor and where the ranks' go, a tensor each."""
-        own = [Elements(one) for one, _ in pairs]
-        for one, parts in pairs:
-            _check_parts(one, parts, self._size)
-        all_ranks = [torch.empty((self._size, elements.host.numel()), dtype=elements.host.dtype) for elements in own]
-
-        def make():
-            for elements, whole in zip(own, all_ranks):
-                self._job.allgather(elements.address, whole.data_ptr(), elements.bytes)
-            for (_, parts), whole in zip(pairs, all_ranks):
-                for part, row in zip(parts, whole):
-                    put(part, row.view(part.shape))
-
-        return self._exchange([part for _, parts in pairs for part in parts], make, [])
+    def _parts_of(self, one, parts):
+        """What a rank brings to an allgather or a gather, and the room for what all ranks bring; parts: where that goes in the end."""
+        _check_parts(one, parts, self._size)
+        own = Elements(one)
+        return own, torch.empty((self._size, own.host.numel()), dtype=own.host.dtype)
 
     def allgather(self, outputs, inputs, opts=c10d.AllgatherOptions()):
         if not self._exchanges or any(t.is_sparse for t in inputs):
             return self._gloo.allgather(outputs, inputs, opts)
-        return self._allgather_each(list(zip(inputs, outputs)))
+        if len(inputs) != 1:
+            raise ValueError("all_gather takes one tensor of a rank")
+        own, whole = self._parts_of(inputs[0], outputs[0])
+
+        def put_back():
+            _put_rows(outputs[0], whole)
+            return own  # which has lived as long as the call
+
+        return self._begin(outputs[0], lambda: self._job.post_allgather(own.address, whole.data_ptr(), own.bytes, put_back))
 
     def _allgather_base(self, output, input, opts=c10d.AllgatherOptions()):
         if not self._exchanges:
@@ -211,27 +216,38 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         if output.dtype != input.dtype or output.numel() != input.numel() * self._size:
             raise ValueError(f"{self._size} ranks' inputs are {input.numel() * self._size} elements of {input.dtype}, not {output.numel()} of {output.dtype}")
         own, whole = Elements(input), Elements(output)
-        return self._exchange([output], lambda: self._job.allgather(own.address, whole.address, own.bytes), [whole])
+
+        def put_back():
+            whole.put_back()
+            return own  # which has lived as long as the call
+
+        return self._begin([output], lambda: self._job.post_allgather(own.address, whole.address, own.bytes, put_back))
 
     def allgather_coalesced(self, outputs, inputs, opts=c10d.AllgatherOptions()):
         if not self._exchanges:
             return self._gloo.allgather_coalesced(outputs, inputs, opts)
-        return self._allgather_each([(one, [parts[i] for parts in outputs]) for i, one in enumerate(inputs)])
+        lists = [[parts[i] for parts in outputs] for i in range(len(inputs))]
+        pairs = [self._parts_of(one, parts) for one, parts in zip(inputs, lists)]
+
+        def make():
+            for parts, (own, whole) in zip(lists, pairs):
+                self._job.allgather(own.address, whole.data_ptr(), own.bytes)
+                _put_rows(parts, whole)
+
+        return self._exchange([part for parts in outputs for part in parts], make, [])
 
     def gather(self, outputs, inputs, opts=c10d.GatherOptions()):
         if not self._exchanges:
             return self._gloo.gather(outputs, inputs, opts)
-        own, is_root = Elements(inputs[0]), self._rank == opts.rootRank
-        whole = torch.empty((self._size if is_root else 0, own.host.numel()), dtype=own.host.dtype)
-        if is_root:
-            _check_parts(inputs[0], outputs[0], self._size)
+        is_root = self._rank == opts.rootRank
+        parts = outputs[0] if is_root else []
+        own, whole = self._parts_of(inputs[0], parts) if is_root else (Elements(inputs[0]), None)
 
         def make():
             self._job.gather(own.address, whole.data_ptr() if is_root else None, own.bytes, opts.rootRank)
-            for part, row in zip(outputs[0] if is_root else (), whole):
-                put(part, row.view(part.shape))
+            _put_rows(parts, whole)
 
-        return self._exchange(outputs[0] if is_root else [], make, [])
+        return self._exchange(parts, make, [])
 
     def scatter(self, outputs, inputs, opts=c10d.ScatterOptions()):
         if not self._exchanges:
@@ -246,7 +262,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         """Behind the calls that have begun, as with other backends."""
         if self._job is None:
             return self._barriers.barrier(opts)
-        return self._begin([], lambda: self._job.post(self._job.barrier if self._exchanges else lambda: self._barriers.barrier(opts).wait()))
+        return self._begin([], lambda: self._job.post_barrier() if self._exchanges else self._job.post(lambda: self._barriers.barrier(opts).wait()))
 
     # --- by gloo
 
