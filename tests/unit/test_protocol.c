@@ -54,7 +54,7 @@ TEST(protocols_are_found_by_number)
 {
     CU_ASSERT_PTR_EQUAL(agg_protocol_find(AGG_PROTOCOL_SWITCHML), &sml_protocol);
     CU_ASSERT_PTR_NULL(agg_protocol_find(0));
-    CU_ASSERT_PTR_NULL(agg_protocol_find(AGG_PROTOCOL_ATP_SWITCH + 1));
+    CU_ASSERT_PTR_NULL(agg_protocol_find(AGG_PROTOCOL_IDS));
 }
 
 TEST(shard_keys_are_read_within_the_payload)
