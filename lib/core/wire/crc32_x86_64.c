@@ -42,11 +42,12 @@ VECTOR static uint32_t divide(__m128i lane)
 
 VECTOR static uint32_t by_folding(uint32_t crc, const void *bytes, size_t n)
 {
-    const uint8_t *at = bytes, *end = at + n;
+    const uint8_t *at = bytes, *end;
     __m128i lane[LANES];
 
     if (n < LANES * LANE)
         return crc32_ieee_scalar(crc, bytes, n);
+    end = at + n;
     for (unsigned l = 0; l < LANES; l++, at += LANE)
         lane[l] = load(at);
     lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)~crc));
