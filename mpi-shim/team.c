@@ -26,10 +26,12 @@ static struct team *list; /* those that others may join; the longest at rest is 
 
 /* While a collective of a team waits it is outside the MPI library; a peer may have to receive a message of
  * ours before it can join in. Any call that completes nothing lets the MPI library progress. */
-static void progress_open_mpi(void *unused)
+static void progress_open_mpi(void *ctx)
 {
+    const struct team *team = ctx;
     int flag;
-    (void)unused;
+    if (team->posts && team->joined) /* nobody waits in there any more */
+        return;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
 }
 
@@ -63,6 +65,7 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
     options.log = log_line;
     options.log_ctx = team;
     options.progress = progress_open_mpi;
+    options.progress_ctx = team;
     options.type_name = type_in_mpi;
     options.op_name = op_in_mpi;
     if (team->posts) {

@@ -1,5 +1,8 @@
 #include "module.h"
 
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "blocks.h"
@@ -134,11 +137,26 @@ static bool is_open(void)
 OFFERED_COLLECTIVES(OFFER)
 #undef OFFER
 
+/* Whether the program has called, by MPI's function. Open MPI makes such calls itself where it makes a
+ * communicator, some of them from its progress: at another moment on each rank, so they have no place in the
+ * program's order. */
+static bool is_of_program(const void *site, const void *_Atomic *known)
+{
+    Dl_info caller;
+    if (site == *known)
+        return true;
+    if (!dladdr(site, &caller) || !caller.dli_sname || !strstr(caller.dli_sname, "MPI_I"))
+        return false;
+    *known = site;
+    return true;
+}
+
 #define POST(name, small, parameters, arguments, count, type, op, described, ...)                            \
     static int i##small(UNWRAP parameters, MPI_Request *request, mca_coll_base_module_t *module)             \
     {                                                                                                        \
+        static const void *_Atomic known;                                                                    \
         const swagg_module *m = (const swagg_module *)module;                                                \
-        return is_open()                                                                                     \
+        return is_open() && is_of_program(__builtin_return_address(0), &known)                               \
                    ? session_collective(&(struct collective){                                                \
                          .next = &native, .offered = OFFERED_##name, .request = request, UNWRAP described})  \
                    : m->before.i##small(UNWRAP arguments, request, m->before.i##small##_module);             \
