@@ -6,7 +6,9 @@ each with a UDP port and slots of its own. Sums tensors of floats (f) and of int
     published.py RANK WORKERS SWITCH_IP FIRST_PORT THREADS WINDOW ELEMENTS SEED {f|i}NUMBER... [forever]
 
 A thread has WINDOW packets in flight and the slots 2 * WINDOW * thread .. + WINDOW - 1. Each worker can compute everybody's
-numbers from SEED. Sums of floats must be within n / f of the exact ones (theorem 1), f = (2^31 - 1) / (n * 2^e)."""
+numbers from SEED. It sums in place, as that client may: a result overwrites the numbers that it is the sum of, and a packet
+that is sent again is built from what the tensor holds then. Sums of floats must be within n / f of the exact ones (theorem 1),
+f = (2^31 - 1) / (n * 2^e)."""
 import itertools
 import math
 import random
@@ -64,7 +66,7 @@ class Thread:
         self.blocks = [data[i : i + elements] for i in range(0, len(data), elements)]
         self.batch = min(window, len(self.blocks))
         self.total = len(self.blocks) + (self.batch if kind == "f" else 0)
-        self.sums, self.exponents = [None] * len(self.blocks), [None] * len(self.blocks)
+        self.exponents = [None] * len(self.blocks)
         self.received, self.waiting, self.next = set(), {}, 0
         self.send_more()
 
@@ -98,21 +100,21 @@ class Thread:
 
     def send_more(self):
         while self.next < self.total and self.may_send(self.next):
-            self.waiting[self.next] = [self.payload(self.next), 0, 0.02]
+            self.waiting[self.next] = [0, 0.02]
             self.send(self.next)
             self.next += 1
 
     def send(self, packet):
-        payload, at, timeout = self.waiting[packet]
-        self.waiting[packet] = [payload, time.monotonic() + timeout, min(2 * timeout, 0.3)]
+        _, timeout = self.waiting[packet]
+        self.waiting[packet] = [time.monotonic() + timeout, min(2 * timeout, 0.3)]
         try:
-            self.socket.send(payload)
+            self.socket.send(self.payload(packet))
         except OSError:
             pass  # as if it were lost
 
     def send_again(self):
         now = time.monotonic()
-        for packet in [p for p, (_, due, _) in self.waiting.items() if due <= now]:
+        for packet in [p for p, (due, _) in self.waiting.items() if due <= now]:
             self.resent += 1
             self.send(packet)
 
@@ -139,13 +141,13 @@ class Thread:
         del self.waiting[packet]
         numbers = struct.unpack(f">{elements}i", got[10:])
         if self.kind == "i":
-            self.sums[packet] = numbers
+            self.blocks[packet] = numbers[: len(self.blocks[packet])]
         else:
             if packet < len(self.blocks):
                 self.exponents[packet] = e
             if packet >= self.batch:
                 b = packet - self.batch
-                self.sums[b] = [q / scale(self.exponents[b]) for q in numbers]
+                self.blocks[b] = [q / scale(self.exponents[b]) for q in numbers[: len(self.blocks[b])]]
         self.send_more()
 
     def end(self):
@@ -169,7 +171,7 @@ def check(job, thread, inputs):
             if thread.exponents[b] != e:
                 sys.exit(f"rank {rank}, tensor {job}: block {b} has exponent {thread.exponents[b]}, not {e}")
         for i, numbers in enumerate(zip(*part)):
-            got = thread.sums[b][i]
+            got = thread.blocks[b][i]
             if thread.kind == "i":
                 right = (sum(numbers) + 2**31) % 2**32 - 2**31 == got
             else:
