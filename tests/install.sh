@@ -102,6 +102,33 @@ for compile in "cc -std=c99" "c++ -x c++ -std=c++11" "c++ -x c++ -std=c++20"; do
     fi
 done
 
+# The header for SwitchML's published library builds with this DPDK, and tells the library, which asks whether a packet has come by
+# comparing with 1, so of every one. Of glog it needs one function.
+mkdir "$scratch/glog"
+echo 'namespace google { inline bool IsGoogleLoggingInitialized() { return true; } }' >"$scratch/glog/logging.h"
+cat >"$scratch/published.cc" <<'end'
+#include <rte_bitmap.h>
+int main()
+{
+    enum { PACKETS = 656 };
+    alignas(64) static uint8_t memory[4096];
+    rte_bitmap *came = rte_bitmap_init(PACKETS, memory, sizeof memory);
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        if (rte_bitmap_get(came, i) != 0)
+            return 1;
+        rte_bitmap_set(came, i);
+        if (!(rte_bitmap_get(came, i) == 1))
+            return 2;
+    }
+    return 0;
+}
+end
+read -ra flags <<<"$(pkg-config --cflags --libs libdpdk)"
+if ! { c++ -std=c++17 -w -I"$scratch" -include docs/examples/switchml-on-dpdk-22.h "$scratch/published.cc" "${flags[@]}" \
+    -o "$scratch/published" && "$scratch/published"; }; then
+    wrong "switchml-on-dpdk-22.h: not for this DPDK, or a packet that has come is taken for one that has not: exit status $?"
+fi
+
 for unit in "$prefix"/lib/systemd/system/*.service; do
     while read -r program; do
         [ -x "$scratch$program" ] || [ -x "$program" ] || wrong "${unit##*/} runs $program, which is not there"

@@ -1,8 +1,10 @@
 /* SwitchML's published client library was written for DPDK 19.11. This header, included before each of its
  * files (g++ -include), makes it one of DPDK 22.11's, and of ports that have neither flow rules nor checksum
- * offload, such as net_af_packet: see docs/published.md. Not a line of the library is changed. */
+ * offload, such as net_af_packet: see docs/published.md. It mends one fault of the library's (has_come), and
+ * changes not a line of it. */
 #pragma once
 
+#include <rte_bitmap.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_ip.h>
@@ -97,6 +99,14 @@ static inline int dev_start(uint16_t port)
     return rc;
 }
 
+/* The library compares what rte_bitmap_get returns with 1, but that is the bit where it lies in its word, not
+ * 0 or 1: it took a packet that came twice for another packet, and held a tensor for complete that was not.
+ */
+static inline bool has_come(rte_bitmap *packets, uint32_t i)
+{
+    return rte_bitmap_get(packets, i) != 0;
+}
+
 static inline int succeed(...)
 {
     return 0;
@@ -112,6 +122,7 @@ static inline rte_flow *a_rule(...)
 
 using switchml_on_dpdk_22::RTE_FDIR_NO_REPORT_STATUS;
 using switchml_on_dpdk_22::RTE_FDIR_PBALLOC_64K;
+#define rte_bitmap_get    switchml_on_dpdk_22::has_come
 #define rte_eth_conf      switchml_on_dpdk_22::conf
 #define rte_eth_rxmode    switchml_on_dpdk_22::rxmode
 #define rte_ether_hdr     switchml_on_dpdk_22::ether_hdr
