@@ -338,7 +338,7 @@ def many_groups(rank, server, file):
             del group
             if i == 9:
                 before = held()
-        assert held() <= before, (before, held())
+        ranks.wait_until(lambda: held() <= before, f"{held()} are {before} again")  # a group's thread may end a moment after it
 
 
 def test_many_groups(server):
