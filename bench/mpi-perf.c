@@ -128,7 +128,17 @@ static void print_settings(void)
         option_print_row(name, field, otherwise);
 }
 
-/* Ends the program unless they are good. Rank 0 says what is wrong. */
+/* As the launchers of Open MPI and MPICH say it, before MPI does. */
+static int launched_rank(void)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (rank == NULL)
+        rank = getenv("PMI_RANK");
+    return rank != NULL ? atoi(rank) : 0;
+}
+
+/* Ends the program unless they are good. Rank 0 says what is wrong. Help takes no MPI, which needs a machine
+ * that can start ranks. */
 static void read_options(struct options *o, int argc, char **argv)
 {
     const struct option_group group = {rows, sizeof rows / sizeof rows[0], o};
@@ -140,10 +150,8 @@ static void read_options(struct options *o, int argc, char **argv)
             print_settings();
         status = EXIT_GOOD;
     }
-    if (status != OPTIONS_READ) {
-        MPI_Finalize();
+    if (status != OPTIONS_READ)
         exit(status);
-    }
     o->settle /= 1e3;
     if (o->begin < o->element->size)
         o->begin = o->element->size;
@@ -440,16 +448,21 @@ static FILE *open_json(const struct options *o)
 
 int main(int argc, char **argv)
 {
-    struct options o = {
-        .begin = 8, .end = 16 << 20, .factor = 2, .iterations = 20, .warmups = 5, .element = &elements[0]};
+    struct options o = {.begin = 8,
+                        .end = 16 << 20,
+                        .factor = 2,
+                        .iterations = 20,
+                        .warmups = 5,
+                        .element = &elements[0],
+                        .rank = launched_rank()};
     size_t settled = 0; /* the last size before which ranks did */
     long wrong = 0;
     bool unwritten = false;
     standard_streams_begin();
+    read_options(&o, argc, argv);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &o.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &o.ranks);
-    read_options(&o, argc, argv);
     if (o.ranks > RANKS_MAX) {
         fprintf(stderr, "mpi-perf: %d ranks: it is for up to %d\n", o.ranks, RANKS_MAX);
         MPI_Abort(MPI_COMM_WORLD, 2);
