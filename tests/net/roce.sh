@@ -47,8 +47,8 @@ net_hosts 4
 step "messages of four packets, lossy links, shards on two lcores"
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.005, reorder_by: 4}, tx: {drop: 0.01}}" \
     net_swagg_with "seed: 5" "$(sed -n '/^lcores:/,/^$/p' "$NET_ROOT/conf/separate-threads.yaml")" "roce:" "$(roce_job training "quiet_ms: 600000")"
-workers_run 4 256 1 40 1 13
-MESSAGES=$((40 + 1 + 13))
+workers_run 4 256 1 16 1 5
+MESSAGES=$((16 + 1 + 5))
 expect_equal "packets summed" "$(verdicts send_all)" $((4 * MESSAGES))
 [ "$(verdicts send_one)" -gt 0 ] || fail "no sum was lost"
 [ "$(verdicts drop_out_of_order)" -gt 0 ] || fail "no packet of a message was lost"
