@@ -17,27 +17,29 @@ static int device_count;
 static nccl_logger_fn *logger;
 static pthread_once_t found_once = PTHREAD_ONCE_INIT;
 
-enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
+static void say(enum nccl_log_level level, unsigned long about, const char *format, va_list arguments)
 {
     char line[LINE_MAX_BYTES];
+    vsnprintf(line, sizeof line, format, arguments);
+    if (logger)
+        logger(level, about, "swagg", 0, "swagg: %s", line);
+}
+
+enum nccl_result nccl_fail(enum nccl_result result, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    say(NCCL_LOG_WARN, NCCL_LOG_NET, format, arguments);
     va_end(arguments);
-    if (logger)
-        logger(NCCL_LOG_WARN, NCCL_LOG_NET, "swagg", 0, "swagg: %s", line);
     return result;
 }
 
 void nccl_tell(const char *format, ...)
 {
-    char line[LINE_MAX_BYTES];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
+    say(NCCL_LOG_INFO, NCCL_LOG_INIT | NCCL_LOG_NET, format, arguments);
     va_end(arguments);
-    if (logger)
-        logger(NCCL_LOG_INFO, NCCL_LOG_INIT | NCCL_LOG_NET, "swagg", 0, "swagg: %s", line);
 }
 
 /* Whether one of the words of a list, separated by commas, is the name, or how it begins. */

@@ -35,7 +35,7 @@ const struct option_row steps_rows[STEPS_OPTIONS] = {
 
 struct steps_options steps_defaults(void)
 {
-    return (struct steps_options){.how = {.scale = 1, .speed = 1}, .steps = 10, .warmups = 2};
+    return (struct steps_options){.how = SCHEDULE_HOW_DEFAULT, .steps = 10, .warmups = 2};
 }
 
 /* --- time --- */

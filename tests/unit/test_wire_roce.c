@@ -4,11 +4,14 @@
 
 #include <string.h>
 
+#include "crc_by_definition.h"
 #include "random.h"
 #include "unit.h"
 #include "wire/crc32.h"
 
 enum { BODY = 128, BYTES_MAX = 4200 };
+
+#define POLYNOMIAL UINT32_C(0xedb88320)
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -180,19 +183,6 @@ TEST(numbers_go_round)
     CU_ASSERT_EQUAL(roce_ahead(0x800000, 0), -0x800000);
 }
 
-/* By long division, a bit at a time. */
-static uint32_t by_definition(const uint8_t *bytes, size_t n)
-{
-    uint32_t crc = UINT32_MAX;
-
-    for (size_t i = 0; i < n; i++) {
-        crc ^= bytes[i];
-        for (unsigned bit = 0; bit < 8; bit++)
-            crc = crc & 1 ? crc >> 1 ^ UINT32_C(0xedb88320) : crc >> 1;
-    }
-    return ~crc;
-}
-
 /* Any length at any alignment, whole, in two pieces, and joined from two that were summed apart. */
 TEST(crcs_are_those_of_the_definition)
 {
@@ -210,7 +200,7 @@ TEST(crcs_are_those_of_the_definition)
 
         for (size_t i = 0; i < bytes; i++)
             at[i] = (uint8_t)rng_next(&rng);
-        const uint32_t want = by_definition(at, bytes);
+        const uint32_t want = crc_by_definition(POLYNOMIAL, at, bytes);
         for (unsigned i = 0; i < COUNT(crc); i++) {
             if (crc[i] == NULL)
                 continue;

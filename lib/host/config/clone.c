@@ -19,25 +19,6 @@ static void parse_match(struct settings *s, const char *path, const char *text, 
 static const struct setting worker = {
     .type = SETTING_PARSED, .parse = setting_parse_mac, .show = setting_show_mac, .kind = "MAC addresses"};
 
-static uint8_t code_of(const void *terms)
-{
-    struct cln_terms t;
-
-    return cln_terms_parse(&t, terms) ? t.code : 0;
-}
-
-static void show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
-{
-    (void)configuration;
-    config_show_type(text, code_of(terms));
-}
-
-static void show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
-{
-    (void)configuration;
-    config_show_operation(text, code_of(terms));
-}
-
 static void show_match(char text[SETTING_SHOWN_MAX], const void *configuration, const void *match)
 {
     const uint8_t *b = match;
@@ -71,10 +52,10 @@ const struct setting config_clone_fields[] = {
     {.key = "elements", SETTING_NUMBER_AT(struct config_clone, elements, 1, CLN_MAX_CHUNK_BYTES, 32),
      .meaning = "in every frame"},
     {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
-     .show = show_type, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "float32",
+     .show = config_show_type, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "float32",
      .meaning = "of the elements, in the byte order of [protocol.md](protocol.md#elements)"},
     {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
-     .show = show_operation, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
+     .show = config_show_operation, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
     {.key = "match_at", SETTING_NUMBER_AT(struct config_clone, match_at, 0, 9000, ETHERNET_BYTES),
      .meaning = "where `match` is looked for"},
     {.key = "match", .type = SETTING_PARSED, SETTING_AT(struct config_clone, match), .most = 63, .parse = parse_match,

@@ -87,9 +87,9 @@ void config_check_peer(struct settings *s, const struct config *c, const char *p
 /* Type and operation of a job's elements in one byte (kernels.h), from the words of item i of a list; float32
  * and sum where they are absent. 0: they do not go together, which was reported. */
 uint8_t config_find_code(struct settings *s, const char *list, unsigned i);
-/* The words of such a byte; "-" of 0. */
-void config_show_type(char text[SETTING_SHOWN_MAX], uint8_t code);
-void config_show_operation(char text[SETTING_SHOWN_MAX], uint8_t code);
+/* Of a setting whose value is the job's terms: the word of its type, or operation; "-": there are none. */
+void config_show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms);
+void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms);
 
 /* The first of so many workers of a static job that has a UDP port in common with this one of another; -1:
  * none has. */

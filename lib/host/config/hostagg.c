@@ -12,25 +12,6 @@ enum { HEADERS_BYTES = 20 + 8 + HAG_HEADER_BYTES /* IPv4, UDP, ours */ };
 static const struct setting_word host_answers[] = {
     {"completion", HAG_HOST_HEARS}, {"sums", HAG_HOST_GETS_SUMS}, {"nothing", HAG_HOST_ABSENT}, {NULL, 0}};
 
-static uint8_t code_of(const void *terms)
-{
-    struct hag_terms t;
-
-    return hag_terms_parse(&t, terms) ? t.code : 0;
-}
-
-static void show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
-{
-    (void)configuration;
-    config_show_type(text, code_of(terms));
-}
-
-static void show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
-{
-    (void)configuration;
-    config_show_operation(text, code_of(terms));
-}
-
 /* clang-format off */
 const struct setting config_hostagg_fields[] = {
     {.key = "name", .type = SETTING_NAME, SETTING_AT(struct config_hostagg, name), .most = CONFIG_JOB_MAX - 1,
@@ -52,10 +33,10 @@ const struct setting config_hostagg_fields[] = {
      .usual = "as many as `mtu` allows",
      .meaning = "in a packet, at most, in 8,960 bytes: 365 of 4 bytes at `mtu: 1500`, 366 at 1502, which makes frames of 1516 bytes"},
     {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, terms), .most = 15,
-     .show = show_type, .kind = "float16 to float64, bfloat16, int8 to int64, uint8 to uint64, bool, complex64, complex128",
+     .show = config_show_type, .kind = "float16 to float64, bfloat16, int8 to int64, uint8 to uint64, bool, complex64, complex128",
      .usual = "float32", .meaning = "of the elements"},
     {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, terms), .most = 15,
-     .show = show_operation, .kind = "sum, prod, min, max, avg, land, lor, lxor, band, bor, bxor, minloc, maxloc, minpair, maxpair",
+     .show = config_show_operation, .kind = "sum, prod, min, max, avg, land, lor, lxor, band, bor, bxor, minloc, maxloc, minpair, maxpair",
      .usual = "sum", .meaning = "where the type has it ([kernels](results/kernels.md))"},
     CONFIG_JOB_TENANT(struct config_hostagg, SETTING_AT_ONCE),
     CONFIG_JOB_VLAN(

@@ -66,14 +66,29 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
     return type == 0 || op == 0 || agg_element_size(type, op) == 0 ? 0 : agg_code(type, op);
 }
 
-void config_show_type(char text[SETTING_SHOWN_MAX], uint8_t code)
+/* One of the terms, as their protocol has it in words. */
+static void show_term(char text[SETTING_SHOWN_MAX], const struct agg_terms *terms, const char *name)
 {
-    snprintf(text, SETTING_SHOWN_MAX, "%s", code == 0 ? "-" : agg_type_name(agg_code_type(code)));
+    const struct agg_protocol *protocol = agg_protocol_find(terms->protocol);
+    struct agg_term list[AGG_LISTED_TERMS];
+    const unsigned n = protocol != NULL ? protocol->list(terms, list) : 0;
+
+    snprintf(text, SETTING_SHOWN_MAX, "-");
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            snprintf(text, SETTING_SHOWN_MAX, "%s", list[i].word);
 }
 
-void config_show_operation(char text[SETTING_SHOWN_MAX], uint8_t code)
+void config_show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
 {
-    snprintf(text, SETTING_SHOWN_MAX, "%s", code == 0 ? "-" : agg_op_name(agg_code_op(code)));
+    (void)configuration;
+    show_term(text, terms, "type");
+}
+
+void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms)
+{
+    (void)configuration;
+    show_term(text, terms, "operation");
 }
 
 /* Replayed and static ones come first, in this order: a reload counts on it (swagg/control/static_jobs.c). */
