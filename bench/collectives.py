@@ -27,16 +27,16 @@ on each host, which sum there before ([ranks of one host](../libswagg.md#ranks-o
 **The component beside the preload**: allreduces of MPI programs, over links without a limit.
 """
 LINKS = {"200mbit": "200 Mbit/s", "none": "no limit"}
-OPS = {"bcast": ("broadcast", 1), "allgather": ("all-gather", 0.75), "reduce_scatter": ("reduce-scatter", 0.75)}  # what the fullest link carries of all bytes
+OPS = {"bcast": ("a broadcast", 1), "allgather": ("an all-gather", 0.75), "reduce_scatter": ("a reduce-scatter", 0.75)}  # what the fullest link carries of all bytes
 VARIANTS = {"openmpi": "Open MPI, as it chooses", "best": "Open MPI, its best", "swagg": "swagg"}
 SIZES = {"8": "8 bytes", "4K": "4 KiB", "256K": "256 KiB", "4M": "4 MiB"}
 WHATS = {"call": "a call of 16 MiB", "asleep": "computing elsewhere", "asleep_both": "both", "busy": "computing on the same CPUs", "busy_both": "both",
          "one": "a call of 2 MiB", "eight": "eight calls of 256 KiB, posted"}
 FASTER = "{:.2f} times as fast as Open MPI's best"
 FIGURES = (
-    *(Figure(f"{op}_200mbit_vs_best", f"Over links of 200 Mbit/s a {name} of 4 MiB is {FASTER}.", ">= 1.0") for op, (name, _) in OPS.items()),
-    *(Figure(f"{op}_200mbit_wire_share", f"It uses {{:.1%}} of the wire: a {name}.", first_screen=False) for op, (name, _) in OPS.items()),
-    *(Figure(f"{op}_cpu_vs_best", f"Over links without a limit a {name} of 4 MiB is {FASTER}.", first_screen=False) for op, (name, _) in OPS.items()),
+    *(Figure(f"{op}_200mbit_vs_best", f"Over links of 200 Mbit/s {name} of 4 MiB is {FASTER}.", ">= 1.0") for op, (name, _) in OPS.items()),
+    *(Figure(f"{op}_200mbit_wire_share", f"It uses {{:.1%}} of the wire: {name}.", first_screen=False) for op, (name, _) in OPS.items()),
+    *(Figure(f"{op}_cpu_vs_best", f"Over links without a limit {name} of 4 MiB is {FASTER}.", first_screen=False) for op, (name, _) in OPS.items()),
     Figure("barrier_vs_openmpi", "Over links of 200 Mbit/s a barrier is {:.2f} times as fast as Open MPI's.", ">= 1.3"),
     Figure("barrier_200mbit_vs_best", f"It is {FASTER}.", first_screen=False),
     Figure("barrier_cpu_vs_best", f"Over links without a limit a barrier is {FASTER}.", first_screen=False),
@@ -113,13 +113,13 @@ def answer(data):
     said = [f"{value['overlap']:.0%} of an allreduce of 16 MiB is hidden behind computing elsewhere, and eight posted calls of 256 KiB "
             f"have {value['eight_in_flight']:.2f} times the goodput of one of 2 MiB ([posted calls](../libswagg.md#posted-calls))."]
     if "barrier_vs_openmpi" in value:
-        times = ", ".join(f"a {name} {value[f'{op}_200mbit_vs_best']:.2f} times" for op, (name, _) in OPS.items())
+        times = ", ".join(f"{name} {value[f'{op}_200mbit_vs_best']:.2f} times" for op, (name, _) in OPS.items())
         said.insert(0, f"of 4 MiB, {times} as fast as Open MPI's best; a barrier {value['barrier_vs_openmpi']:.2f} times as fast as Open MPI's.")
     return "Over links of 200 Mbit/s " + " ".join(said)
 
 
 def beside_table(data):
-    rows = [(LINKS[row["links"]], OPS.get(row["op"], (row["op"],))[0], VARIANTS[row["variant"]], f"{1e3 * Sample(row['seconds']).median:.3f}") for row in data["beside"]]
+    rows = [(LINKS[row["links"]], OPS.get(row["op"], (row["op"],))[0].split()[-1], VARIANTS[row["variant"]], f"{1e3 * Sample(row['seconds']).median:.3f}") for row in data["beside"]]
     return table(("links", "what", "by", "time (ms)"), rows, "lllr")
 
 
