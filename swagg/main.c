@@ -1,9 +1,11 @@
 /* swagg: the command line, and what is set up before the data path. */
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "command_line.h"
@@ -29,6 +31,7 @@ struct arguments {
 
 static const char intro[] =
     "usage: swagg [--check | --probe] FILE [-- EAL arguments]\n"
+    "       swagg doctor [OPTION...] [FILE]\n"
     "An aggregation switch: switches frames between its ports, and sums gradient packets on their way.\n";
 
 static const struct option_row rows[] = {
@@ -138,12 +141,38 @@ static int start(struct config *cfg, const struct arguments *cl)
     return rc == 0 ? EXIT_GOOD : EXIT_BAD;
 }
 
+/* `swagg doctor ...` is `swagg-doctor --switch ...` of this build: beside this program, or where it was
+ * built, or anywhere on the path. Returns only if there is none. */
+static int become_doctor(char *argv[])
+{
+    static char name[] = "swagg-doctor", as_switch[] = "--switch";
+    char beside[PATH_MAX + sizeof("/../doctor/swagg-doctor")];
+    const ssize_t n = readlink("/proc/self/exe", beside, PATH_MAX);
+    char *end;
+
+    argv[0] = name;
+    argv[1] = as_switch;
+    if (n > 0) {
+        beside[n] = '\0';
+        end = strrchr(beside, '/');
+        strcpy(end, "/swagg-doctor");
+        execv(beside, argv);
+        strcpy(end, "/../doctor/swagg-doctor");
+        execv(beside, argv);
+    }
+    execvp(name, argv);
+    complain("there is no swagg-doctor: %s", strerror(errno));
+    return EXIT_BAD;
+}
+
 int main(int argc, char *argv[])
 {
     static struct config cfg; /* large */
     struct arguments cl;
 
     standard_streams_begin();
+    if (argc > 1 && strcmp(argv[1], "doctor") == 0)
+        return become_doctor(argv);
     const int status = parse_command_line(&cl, argc, argv);
     if (status != OPTIONS_READ)
         return status;

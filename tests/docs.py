@@ -150,6 +150,7 @@ def check_names(page, place, line):
 
 PROGRAMS = {
     "swagg": "swagg/swagg",
+    "swagg-doctor": "doctor/swagg-doctor",
     "swagg-perf": "bench/swagg-perf",
     "swagg-ps": "server/swagg-ps",
     "swagg-replay": "replay/swagg-replay",

@@ -54,7 +54,7 @@ done
 expect 2 swagg four.yaml --file-prefix=four
 says err "an EAL argument without --"
 grep -q 'stands behind "--"' "$folder/err" || { cat "$folder/err" && status=1; }
-[ "${#program[@]}" -eq 16 ] || { echo "${#program[@]} programs, not 16" && status=1; }
+[ "${#program[@]}" -eq 17 ] || { echo "${#program[@]} programs, not 17" && status=1; }
 
 # Configurations, whether they are only checked or not; the files with keys that they name are a part of them.
 cat >"$folder/switch.yaml" <<'end'

@@ -31,8 +31,16 @@ commands() {
     "$build/swaggctl/swaggctl" --help | sed -nE '/^commands:/,/^$/s/^  ([^ ]+( [^ ]+)*)  +(.*)$/.TP\n.B \1\n\u\3./p' | sed 's/-/\\-/g'
 }
 
+# What the doctor looks at, likewise.
+# shellcheck disable=SC2317 # part calls it
+topics() {
+    "$build/doctor/swagg-doctor" --help | sed -nE '/^topics:/,/^$/s/^  ([a-z]+) +(.*)$/.TP\n.B \1\n\u\2./p' | sed 's/-/\\-/g'
+}
+
 part swagg/swagg.8 '.SH OPTIONS' .SH "$build/swagg/swagg" --help=man
 part server/swagg-ps.8 '.SH OPTIONS' .SH "$build/server/swagg-ps" --help=man
+part doctor/swagg-doctor.8 '.SH OPTIONS' .SH "$build/doctor/swagg-doctor" --help=man
+part doctor/swagg-doctor.8 '.SH TOPICS' .SH topics
 part swaggctl/swaggctl.1 '.SH OPTIONS' .SH "$build/swaggctl/swaggctl" --help=man
 part swaggctl/swaggctl.1 '.SH COMMANDS' .SH commands
 part docs/views.md '# What there is to see' '# ' "$build/swagg/swagg" --views

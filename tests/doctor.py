@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""swagg-doctor on machines that are not this one: doctor.py PROGRAM. Copies of /proc and /sys with faults, which it must find, and without."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAM = sys.argv[1]
+
+
+def write(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text.startswith("-> "):
+            path.symlink_to(text[3:])
+        else:
+            path.write_text(text + "\n")
+
+
+def look(folder, *arguments):
+    """(exit status, {(level, topic, about): what was seen, and what to type})"""
+    said = subprocess.run([PROGRAM, "--json", "--below", str(folder), *arguments], stdout=subprocess.PIPE, text=True, timeout=300, check=False)
+    told = json.loads(said.stdout)
+    assert told["faults"] == sum(f["level"] == "fault" for f in told["findings"]), told
+    return said.returncode, [(f["level"], f["topic"], f["about"], f["saw"] + " | " + f["type"]) for f in told["findings"]]
+
+
+def expect(findings, level, topic, words):
+    assert any(f[0] == level and f[1] == topic and words in f[3] for f in findings), (level, topic, words, findings)
+
+
+NIC = "sys/bus/pci/devices/0000:03:00.0/"
+PAGES = "sys/kernel/mm/hugepages/hugepages-2048kB/"
+CPU = "sys/devices/system/cpu/"
+GOOD = {
+    NIC + "driver": "-> ../../../../bus/pci/drivers/vfio-pci", NIC + "numa_node": "0",
+    "sys/devices/system/node/node0/cpulist": "0-1023", "sys/devices/system/node/node1/cpulist": "5000",
+    "sys/kernel/iommu_groups/7/type": "DMA",
+    PAGES + "nr_hugepages": "4096", PAGES + "free_hugepages": "4096",
+    CPU + "isolated": "1-3", **{f"{CPU}cpu{n}/cpufreq/scaling_governor": "performance" for n in range(64)},
+    "proc/loadavg": "0.01 0.02 0.03 1/100 1",
+}
+BAD = GOOD | {
+    NIC + "driver": "-> ../../../../bus/pci/drivers/ixgbe", NIC + "numa_node": "1",
+    PAGES + "nr_hugepages": "3",
+    **{f"{CPU}cpu{n}/cpufreq/scaling_governor": "powersave" for n in range(64)},
+    "proc/loadavg": "100000 0.02 0.03 1/100 1",
+}
+CONFIGURATION = 'switch: {mac: "02:00:00:00:00:fe", ip: 10.77.0.254}\nports: [{device: "0000:03:00.0"}]\nmemory: {megabytes: 512}\n'
+TOPICS = "cpus,numa,memory,devices"
+
+with tempfile.TemporaryDirectory() as name:
+    top = Path(name)
+    (top / "switch.yaml").write_text(CONFIGURATION)
+    arguments = ["--switch", "--only", TOPICS, str(top / "switch.yaml")]
+    write(top / "good", GOOD)
+    status, found = look(top / "good", *arguments)
+    assert status == 0, found
+    expect(found, "ok", "devices", "bound to vfio-pci")
+    expect(found, "ok", "devices", "IOMMU is on")
+    expect(found, "ok", "memory", "4096 hugepages")
+    expect(found, "ok", "cpus", 'governor is "performance"')
+    expect(found, "ok", "cpus", "isolated: 1-3")
+    expect(found, "ok", "numa", "at node 0")
+    assert not [f for f in found if f[0] in ("warning", "fault")], found
+
+    write(top / "bad", BAD)
+    status, found = look(top / "bad", *arguments)
+    assert status == 1, found
+    expect(found, "fault", "devices", "the kernel's driver ixgbe has it, and DPDK cannot | modprobe vfio-pci; dpdk-devbind.py --bind=vfio-pci 0000:03:00.0")
+    expect(found, "warning", "numa", "at node 1")
+    expect(found, "warning", "memory", "3 hugepages of 2 MB; memory: 512 MB wants 256. Without them there are more TLB misses | sysctl -w vm.nr_hugepages=256")
+    expect(found, "warning", "cpus", '"powersave": their clock is low')
+    expect(found, "warning", "cpus", "running threads: ranks wait")
+
+    (top / "bad/sys/kernel/iommu_groups/7/type").unlink()
+    (top / "bad/sys/kernel/iommu_groups/7").rmdir()
+    (top / "bad" / NIC / "driver").unlink()
+    (top / "bad" / NIC / "driver").symlink_to("../../../../bus/pci/drivers/vfio-pci")
+    status, found = look(top / "bad", *arguments)
+    assert status == 1, found
+    expect(found, "fault", "devices", "the IOMMU is off")
+
+    # Warnings alone are no fault, unless they are to be.
+    (top / "switch.yaml").write_text(CONFIGURATION)
+    for strict, wanted in [([], 0), (["--strict"], 1)]:
+        status, found = look(top / "bad", *strict, "--switch", "--only", "memory,cpus", str(top / "switch.yaml"))
+        assert status == wanted and any(f[0] == "warning" for f in found), (status, found)
