@@ -12,6 +12,7 @@
 #include "curves/curves.h"
 #include "hosts/run.h"
 #include "incast.h"
+#include "rdma.h"
 #include "replay/table.h"
 #include "runner.h"
 #include "scale/scale.h"
@@ -269,16 +270,16 @@ static int atp(int argc, char **argv)
     return (a.measure ? atp_measure_table() : atp_run(a.first, a.count)) ? EXIT_GOOD : EXIT_BAD;
 }
 
-/* swagg-sim hosts */
+/* swagg-sim hosts, swagg-sim rdma */
 
-struct hosts_arguments {
+struct seeds_arguments {
     uint64_t first, count;
     bool trace;
 };
 
-#define FIELD(member) offsetof(struct hosts_arguments, member)
+#define FIELD(member) offsetof(struct seeds_arguments, member)
 
-static const struct option_row hosts_rows[] = {
+static const struct option_row seeds_rows[] = {
     {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX, "how many scenarios; default 1000"},
     {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
     {"trace", 0, NULL, option_flag, FIELD(trace), 0, 0, "show what happens"},
@@ -287,14 +288,26 @@ static const struct option_row hosts_rows[] = {
 
 static int hosts(int argc, char **argv)
 {
-    struct hosts_arguments a = {.first = 1, .count = 1000};
+    struct seeds_arguments a = {.first = 1, .count = 1000};
     const int status = read_line("usage: swagg-sim hosts [OPTION...]\n"
                                  "Plays jobs whose ranks sum in the memory of their hosts first.\n",
-                                 ROWS(hosts_rows), &a, argc, argv);
+                                 ROWS(seeds_rows), &a, argc, argv);
 
     if (status != OPTIONS_READ)
         return status;
     return hosts_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+}
+
+static int rdma(int argc, char **argv)
+{
+    struct seeds_arguments a = {.first = 1, .count = 1000};
+    const int status = read_line("usage: swagg-sim rdma [OPTION...]\n"
+                                 "Plays jobs of workers with RDMA: messages that a lost packet voids.\n",
+                                 ROWS(seeds_rows), &a, argc, argv);
+
+    if (status != OPTIONS_READ)
+        return status;
+    return rdma_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim incast */
@@ -384,6 +397,7 @@ static const struct {
     {"tat", tat, "time of an allreduce: our timer beside the paper's"},
     {"atp", atp, "play scenarios of ATP; how its jobs share a link; curves at 100 Gb/s"},
     {"hosts", hosts, "play jobs whose ranks share hosts: deaths at any step, rails through a bad network"},
+    {"rdma", rdma, "play jobs of workers with RDMA, whose messages a lost packet voids"},
     {"incast", incast, "calls of many ranks behind one server's link"},
     {"replay", replay, "what a step of training would take: with a switch that sums, and with the best ring"},
     {"scale", scale, "trees of switches with 240 and 3,600 workers"},

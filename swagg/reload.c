@@ -18,7 +18,7 @@ static int align(void *context, struct config *next)
         return log_fail(-ENOSPC, "%s: ports: there are no more than %d, with those that would be removed",
                         r->common.file, SWAGG_MAX_PORTS);
     config_align_vlans(next, r->common.running);
-    return config_keep_added(next, r->common.running);
+    return config_take_added(next, r->common.running);
 }
 
 /* Pools take their memory as jobs come. */
@@ -256,19 +256,25 @@ static int change_jobs(struct reload *r, const struct config *next)
     return 0;
 }
 
-int reload_add_job(struct reload *r, const struct config_static *job)
+/* The job is added, or deleted, in a copy of the running configuration. NULL: no memory. */
+static struct config *copy_running(const struct reload *r)
 {
     struct config *next = malloc(sizeof(*next));
-    int rc = -ENOMEM;
 
-    if (next != NULL) {
+    if (next != NULL)
         *next = *r->common.running;
-        rc = config_add_static(next, job);
-    }
+    return next;
+}
+
+int reload_add_job(struct reload *r, const struct config *alone, const char *name)
+{
+    struct config *next = copy_running(r);
+    int rc = next == NULL ? -ENOMEM : config_take_added(next, alone);
+
     if (rc == 0)
         rc = change_jobs(r, next);
     if (rc == 0)
-        log_notice("job %s: added by the operator", job->name);
+        log_notice("job %s: added by the operator", name);
     free(next);
     return rc;
 }
@@ -282,19 +288,13 @@ static void reset_job(struct static_jobs *s, const char *name)
 
 int reload_delete_job(struct reload *r, const char *name)
 {
-    const int place = config_find(r->common.running, "static", name);
-    struct config *next;
-    int rc;
+    struct config *next = copy_running(r);
+    int rc = next == NULL ? -ENOMEM : config_delete_added(next, name);
 
-    if (place < 0 || !r->common.running->static_job[place].added)
-        return log_fail(-EPERM, "job %s was not added by an operator: only such jobs are deleted", name);
-    next = malloc(sizeof(*next));
-    if (next == NULL)
-        return -ENOMEM;
-    *next = *r->common.running;
-    config_delete_static(next, (unsigned)place);
-    reset_job(r->static_jobs, name);
-    rc = change_jobs(r, next);
+    if (rc == 0) {
+        reset_job(r->static_jobs, name);
+        rc = change_jobs(r, next);
+    }
     if (rc == 0)
         log_notice("job %s: deleted by the operator", name);
     free(next);

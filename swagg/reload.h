@@ -35,8 +35,9 @@ void reload_init(struct reload *r, const char *file, struct config *running);
 int reload_add_port(struct reload *r, const struct config_port *port);
 int reload_delete_port(struct reload *r, const char *name);
 
-/* One more static job, which was checked as the configuration's are, but for what it has in common with
- * others. It stays when the file is read again. 0, or -errno after logging. */
-int reload_add_job(struct reload *r, const struct config_static *job);
+/* The job that was added in this configuration, which has it alone: of its list `static` or `roce`, and
+ * checked but for what it has in common with others. It stays when the file is read again. 0, or -errno after
+ * logging. */
+int reload_add_job(struct reload *r, const struct config *alone, const char *name);
 /* One less, whatever it is at: only those that were added. */
 int reload_delete_job(struct reload *r, const char *name);

@@ -170,10 +170,10 @@ void port_delete(const struct action_parts *parts, const struct request *request
     attempt_end(&a, parts->reloading.delete_port(parts->reloading.reload, name), reply);
 }
 
-/* --- static jobs that are added and deleted --- */
+/* --- jobs that nobody joins, added and deleted --- */
 
-/* The request of the first has "job", its name, and "settings" as an item of the configuration's list
- * static. */
+/* The request of the first has "job", its name, and "settings" as an item of the configuration's list static;
+ * or of that which "list" among them names. */
 action_fn job_add, job_delete;
 
 /* Numbers that come as 128.0 are whole; what is not is left, and refused as in a file. */
@@ -235,11 +235,11 @@ static void put_tenants(const struct config *running, json_t *whole)
 
 /* A configuration of this job alone, as text; of the running one only what the job's own settings refer to.
  */
-static char *text_of_job(const struct config *running, json_t *job)
+static char *text_of_job(const struct config *running, const char *list, json_t *job)
 {
     json_t *port = json_pack("{s:s}", "device", "kernel:eth0");
     json_t *whole = json_pack("{s:i, s:{s:i}, s:[O], s:[O]}", "mtu", running->mtu, "timers", "lost_after_ms",
-                              running->timers.lost_after_ms, "ports", port, "static", job);
+                              running->timers.lost_after_ms, "ports", port, list, job);
     char *text;
 
     put_tenants(running, whole);
@@ -260,26 +260,53 @@ static uint8_t network_of(const struct config *running, const struct config *c, 
     return running->vlans == 0 ? 0 : v;
 }
 
-/* Checks the job as one of the configuration's. */
-static bool check_job(const struct config *running, json_t *item, struct config_static *job,
-                      struct reply *reply)
+/* The job is one that the operator has added to the running configuration. */
+static void mark_added(const struct config *running, struct config *alone)
 {
-    struct config *c = malloc(sizeof(*c));
-    char *text = text_of_job(running, item);
+    if (alone->static_jobs > 0) {
+        alone->static_job[0].network = network_of(running, alone, alone->static_job[0].network);
+        alone->static_job[0].added = true;
+    } else {
+        alone->roce[0].network = network_of(running, alone, alone->roce[0].network);
+        alone->roce[0].added = true;
+    }
+}
+
+/* Checks the job as one of the configuration's; returns that of it alone. NULL: the reply says why not. */
+static struct config *check_job(const struct config *running, const char *list, json_t *item,
+                                struct reply *reply)
+{
+    struct config *alone = malloc(sizeof(*alone));
+    char *text = text_of_job(running, list, item);
     bool good = false;
 
-    if (c != NULL && text != NULL)
-        good = config_load_text(c, "job add", text, complain, reply) == 0;
+    if (alone != NULL && text != NULL)
+        good = config_load_text(alone, "job add", text, complain, reply) == 0;
     else
         reply_fail(reply, REPLY_FAILED, "no memory");
-    if (good) {
-        *job = c->static_job[0];
-        job->network = network_of(running, c, job->network);
-        job->added = true;
-    }
     free(text);
-    free(c);
-    return good;
+    if (good) {
+        mark_added(running, alone);
+        return alone;
+    }
+    free(alone);
+    return NULL;
+}
+
+/* The list that the job is to be in, which is taken out of its settings. NULL: the reply says why not. */
+static const char *take_list(json_t *item, struct reply *reply)
+{
+    static const char *const lists[] = {"static", "roce"};
+    const json_t *said = json_object_get(item, "list");
+    const char *name = said == NULL ? lists[0] : json_is_string(said) ? json_string_value(said) : "";
+
+    for (unsigned l = 0; l < sizeof(lists) / sizeof(lists[0]); l++)
+        if (strcmp(name, lists[l]) == 0) {
+            json_object_del(item, "list");
+            return lists[l];
+        }
+    reply_fail(reply, REPLY_BAD_REQUEST, "list: is none that jobs can be added to; there are: static, roce");
+    return NULL;
 }
 
 void job_add(const struct action_parts *parts, const struct request *request, const char *name,
@@ -288,16 +315,20 @@ void job_add(const struct action_parts *parts, const struct request *request, co
     json_t *settings = json_object_get(request->body, "settings");
     json_t *item = json_is_object(settings) ? json_deep_copy(settings) : json_object();
     const char *called = request_text(request, "job");
+    const char *list = take_list(item, reply);
+    struct config *alone = NULL;
     struct attempt a;
-    struct config_static job;
 
     (void)name;
     json_object_set_new(item, "name", json_string(called == NULL ? "" : called));
     make_whole(item);
-    if (check_job(parts->common.reload->running, item, &job, reply)) {
+    if (list != NULL)
+        alone = check_job(parts->common.reload->running, list, item, reply);
+    if (alone != NULL) {
         attempt_begin(&a);
-        attempt_end(&a, parts->reloading.add_job(parts->reloading.reload, &job), reply);
+        attempt_end(&a, parts->reloading.add_job(parts->reloading.reload, alone, called), reply);
     }
+    free(alone);
     json_decref(item);
 }
 

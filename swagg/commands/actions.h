@@ -11,12 +11,12 @@
 
 struct reload;
 
-/* Has the switch have a port or a static job more, or less (reload.h): 0, or -errno after logging why not,
- * and nothing has changed. */
+/* Has the switch have a port, or a job that nobody joins, more or less (reload.h): 0, or -errno after logging
+ * why not, and nothing has changed. */
 struct reloading {
     int (*add_port)(struct reload *r, const struct config_port *port);
     int (*delete_port)(struct reload *r, const char *name);
-    int (*add_job)(struct reload *r, const struct config_static *job);
+    int (*add_job)(struct reload *r, const struct config *alone, const char *name);
     int (*delete_job)(struct reload *r, const char *name);
     struct reload *reload;
 };

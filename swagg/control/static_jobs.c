@@ -34,6 +34,7 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
         snprintf(job->name, sizeof(job->name), "%s[%u]", c.name, c.place);
     else
         snprintf(job->name, sizeof(job->name), "%s", c.name);
+    job->list = c.list;
     job->quiet_ns = c.quiet_ms * UINT64_C(1000000);
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c.terms->protocol),
                                    .terms = *c.terms,
@@ -116,26 +117,30 @@ void static_jobs_close(struct static_jobs *s)
 
 /* Another configuration */
 
-/* The place of job n until now; -1: it is new, or another than it was. Only those of `static` may be. */
+/* Lists whose jobs may come, go and be others while the switch runs. */
+static bool may_change(const char *list)
+{
+    return strcmp(list, "static") == 0 || strcmp(list, "roce") == 0;
+}
+
+/* The place of job n until now; -1: it is new, or another than it was. */
 static int place_until_now(const struct config *running, const struct config *cfg, unsigned n)
 {
-    const unsigned i = n - cfg->replays;
-    int was;
+    const struct config_job job = config_job(cfg, n);
+    int was = (int)job.place;
 
-    if (n < cfg->replays)
-        return (int)n;
-    if (i >= cfg->static_jobs)
-        return (int)(n - cfg->static_jobs + running->static_jobs);
-    was = config_find(running, "static", cfg->static_job[i].name);
-    if (was < 0 || settings_item_differs(config_settings(running), "static", running, (unsigned)was, cfg, i,
-                                         SETTING_WHEN_QUIET))
-        return -1;
-    return (int)running->replays + was;
+    if (may_change(job.list)) {
+        was = config_find(running, job.list, job.name);
+        if (was < 0 || settings_item_differs(config_settings(running), job.list, running, (unsigned)was, cfg,
+                                             job.place, SETTING_WHEN_QUIET))
+            return -1;
+    }
+    return (int)config_job_number(running, job.list, (unsigned)was);
 }
 
 static bool is_new(const struct static_jobs_change *change, unsigned i)
 {
-    return place_until_now(change->running, change->next, change->next->replays + i) < 0;
+    return place_until_now(change->running, change->next, config_job_number(change->next, "static", i)) < 0;
 }
 
 /* Beside ranks that have joined: no packet may belong to two jobs. */
@@ -196,12 +201,11 @@ static int check_quiet(const struct static_jobs *s, const struct static_jobs_nex
 {
     for (unsigned n = 0; n < s->n; n++)
         if (!next->stays[n] && s->job[n].worked)
-            return log_fail(
-                -EBUSY,
-                "static[%s]: the job is at work, and can be changed or taken out only while it is "
-                "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
-                "(swaggctl job reset)",
-                s->job[n].name, s->job[n].quiet_ns / 1000000);
+            return log_fail(-EBUSY,
+                            "%s[%s]: the job is at work, and can be changed or taken out only while it is "
+                            "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
+                            "(swaggctl job reset)",
+                            s->job[n].list, s->job[n].name, s->job[n].quiet_ns / 1000000);
     return 0;
 }
 

@@ -18,6 +18,7 @@
 
 struct static_job {
     char name[CONFIG_JOB_MAX]; /* by default static[0], ..., replay[0], ..., as in messages */
+    const char *list;          /* of the configuration, that it is in */
     uint8_t number;
     struct jobs_plan plan;
     uint64_t quiet_ns;           /* 0: it never starts over */
@@ -45,7 +46,7 @@ int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t n
 /* Frees the descriptions; the jobs themselves end with jobs_free. */
 void static_jobs_close(struct static_jobs *s);
 
-/* Another configuration, in two steps. Its replayed jobs and those of `hostagg` are those until now. */
+/* Another configuration, in two steps. Its jobs are those until now, but for those of `static` and `roce`. */
 struct static_jobs_change {
     const struct config *running, *next;
     const int *tenant; /* by the number until now: that in next (config/reload.h) */

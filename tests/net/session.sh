@@ -84,6 +84,22 @@ done
 net_until 60 "the second job has ended" jobs_are 1
 controller_says 'ends: its workers have gone'
 
+step "two workers with RDMA beside them, whose queue pairs and keys become a job's"
+rdma_worker_start() { # HOST RANK PACKETS TENSOR...
+    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" rdma "$2" 2 \
+        "$SWITCH_MAC" "$(net_switch_ip)" 4 "$3" 64 9 "${@:4}"
+    RANK_PID[$1]=$!
+}
+rdma_worker_start 2 0 4 9 3
+rdma_worker_start 3 1 4 9 3
+for host in 2 3; do
+    net_until 60 "host $host has ended" net_gone "${RANK_PID[host]}"
+    wait "${RANK_PID[host]}" || fail "the worker of host $host: $(rank_log "$host")"
+    expect_match "what it says" "$(rank_log "$host")" "2 tensors are right"
+    unset "RANK_PID[$host]"
+done
+net_until 60 "the job of these has ended" jobs_are 1
+
 step "workers that are killed and start again are in another session at once"
 kill -KILL "${RANK_PID[@]}"
 ranks_wait 30
@@ -93,6 +109,11 @@ worker_start 1 1 2 3 f300
 ranks_succeed 60
 RANK_PID=()
 net_until 60 "no job is left" jobs_are 0
+
+step "two workers with RDMA whose messages differ"
+rdma_worker_start 2 0 4 1
+rdma_worker_start 3 1 2 1
+workers_fail 'INVALID_ARGUMENT: rank [01] has RDMA messages of (128|256) elements in packets of 64, others' 2 3
 
 step "a worker that vanishes before the session begins"
 for calls in 1 2; do
@@ -114,7 +135,7 @@ expect_end 1 'INVALID_ARGUMENT: 1000 workers' client 0 call Sync/Broadcast 18e80
 expect_end 1 'INVALID_ARGUMENT: the root, rank 7' client 0 call Sync/Broadcast 18022007
 expect_end 1 'INVALID_ARGUMENT: this is no BroadcastRequest' client 0 call Sync/Broadcast ffffff
 expect_end 1 'RESOURCE_EXHAUSTED' client 0 call Sync/Broadcast "$(printf 'ab%.0s' {1..5000})"
-expect_end 1 'UNIMPLEMENTED: the switch has no RDMA' client 0 call Session/RdmaSession 0801
+expect_end 1 'FAILED_PRECONDITION: RdmaSession before Broadcast' client 0 call Session/RdmaSession 0801
 expect_end 1 'UNIMPLEMENTED' client 0 call Session/Nothing 0801
 controller_stop
 

@@ -3,6 +3,7 @@
 numbers alone; then it is a worker of it (published.py), and hangs up when that ends.
 
     session_client.py CONTROLLER RANK WORKERS SWITCH_MAC [published.py's arguments from SWITCH_IP on]
+    session_client.py CONTROLLER rdma RANK WORKERS SWITCH_MAC [roce.py's arguments from SWITCH_IP on]
     session_client.py CONTROLLER call METHOD HEX      one call with these bytes; prints its answer's
     session_client.py CONTROLLER stop CALLS RANK WORKERS    so many of the calls, then it waits to be killed
 
@@ -30,8 +31,15 @@ def varint(value):
 
 
 def message(**fields):
-    """Of numbers; field 5 is f5. What is 0 is left out."""
-    return b"".join(varint(int(name[1:]) << 3) + varint(value) for name, value in fields.items() if value != 0)
+    """Of numbers, and lists of them; field 5 is f5. What is 0 is left out."""
+    out = b""
+    for name, value in fields.items():
+        if isinstance(value, list):
+            packed = b"".join(varint(number) for number in value)
+            out += varint(int(name[1:]) << 3 | 2) + varint(len(packed)) + packed
+        elif value != 0:
+            out += varint(int(name[1:]) << 3) + varint(value)
+    return out
 
 
 def fields_of(data):
@@ -50,7 +58,13 @@ def fields_of(data):
 
     while at < len(data):
         key = number()
-        out[key >> 3] = number()
+        if key & 7 == 2:
+            end = number() + at
+            out[key >> 3] = []
+            while at < end:
+                out[key >> 3].append(number())
+        else:
+            out[key >> 3] = number()
     return out
 
 
@@ -73,12 +87,18 @@ def own_ip():
     return int(ipaddress.IPv4Address(words[words.index("inet") + 1].split("/")[0]))
 
 
-def calls(rank, workers, elements):
-    """The client's calls in its order; yields behind each, at the end the switch's address."""
+def calls(rank, workers, elements, rdma=None):
+    """The client's calls in its order; yields behind each, at the end the switch's answer. rdma: rkey, queue pairs, message's bytes."""
     session = fields_of(call("Sync/Broadcast", message(f1=uuid.uuid4().int >> 65 if rank == 0 else 0, f2=rank, f3=workers)))[1]
     yield None
     meet = "Sync/Barrier", message(f1=workers)
     ask = "Session/UdpSession", message(f1=session, f2=rank, f3=workers, f4=own_mac(), f5=own_ip(), f7=PACKET_SIZE[elements])
+    if rdma is not None:
+        key, pairs, length = rdma
+        ask = "Session/RdmaSession", message(
+            f1=session & 0xFFFFFFFF, f2=rank, f3=workers, f4=own_mac(), f5=own_ip(), f6=key, f7=PACKET_SIZE[elements], f8=length,
+            f9=pairs, f10=[number // 2 for number in pairs])
+        session &= 0xFFFFFFFF
     answer = None
     for method, data in (ask, meet, meet) if rank == 0 else (meet, ask, meet):
         got = fields_of(call(method, data))
@@ -86,6 +106,30 @@ def calls(rank, workers, elements):
         yield answer
     if answer[1] != session:
         sys.exit(f"the answer is of session {answer[1]:#x}, not {session:#x}")
+
+
+def check_switch(answer, switch_mac, switch_ip):
+    if answer[2] != int(switch_mac.replace(":", ""), 16) or answer[3] != int(ipaddress.IPv4Address(switch_ip)):
+        sys.exit(f"the switch is said to be {answer[2]:012x}, {answer[3]:08x}")
+
+
+def become(worker, arguments):
+    """In this process, which has the connection."""
+    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), worker)
+    sys.argv = [worker, *arguments]
+    runpy.run_path(worker)
+
+
+def be_rdma_worker(rank, workers, switch_mac, rest):
+    """As roce.py has its key and queue pairs."""
+    pairs, packets, elements = (int(argument) for argument in rest[1:4])
+    own = [0x100 * (rank + 1) + i for i in range(pairs)]
+    *_, answer = calls(rank, workers, elements, (0x7000 + rank, own, packets * elements * 4))
+    check_switch(answer, switch_mac, rest[0])
+    expected = (0x7000 + rank, [0x800000 | rank << 16 | i for i in range(pairs)], [0] * pairs)
+    if (answer[4], answer[5], answer[6]) != expected:
+        sys.exit(f"the switch's key, queue pairs and numbers are {answer}, not {expected}")
+    become("roce.py", [str(rank), str(workers), rest[0], switch_mac, *rest[1:]])
 
 
 def main():
@@ -98,13 +142,13 @@ def main():
             next(asked)
         print("stopped", flush=True)
         time.sleep(3600)
+    if sys.argv[2] == "rdma":
+        be_rdma_worker(int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6:])
+        return
     rank, workers, switch_mac, rest = int(sys.argv[2]), int(sys.argv[3]), sys.argv[4], sys.argv[5:]
     *_, answer = calls(rank, workers, int(rest[4]))
-    if answer[2] != int(switch_mac.replace(":", ""), 16) or answer[3] != int(ipaddress.IPv4Address(rest[0])):
-        sys.exit(f"the switch is said to be {answer[2]:012x}, {answer[3]:08x}")
-    worker = os.path.join(os.path.dirname(os.path.abspath(__file__)), "published.py")
-    sys.argv = [worker, str(rank), str(workers), *rest]
-    runpy.run_path(worker)  # in this process, which has the connection
+    check_switch(answer, switch_mac, rest[0])
+    become("published.py", [str(rank), str(workers), *rest])
 
 
 main()

@@ -312,11 +312,11 @@ TEST(there_may_be_too_many_tenants)
 
 static void add(const char *name, uint32_t ip, uint16_t port)
 {
-    struct config_static job = {.added = true, .threads = 2, .workers = 1, .tenant = 1};
+    struct config_static *job = &running.static_job[running.static_jobs++];
 
-    strcpy(job.name, name);
-    job.worker[0] = (struct config_peer){.ip = ip, .port = port};
-    CU_ASSERT_EQUAL_FATAL(config_add_static(&running, &job), 0);
+    *job = (struct config_static){.added = true, .threads = 2, .workers = 1, .tenant = 1};
+    strcpy(job->name, name);
+    job->worker[0] = (struct config_peer){.ip = ip, .port = port};
 }
 
 TEST(a_job_that_an_operator_added_outlives_another_configuration)
@@ -326,13 +326,14 @@ TEST(a_job_that_an_operator_added_outlives_another_configuration)
     describe(&next);
     strcpy(next.tenant[0].name, "second");
     strcpy(next.tenant[1].name, "first");
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), 0);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
     CU_ASSERT_EQUAL_FATAL(next.static_jobs, 3);
     CU_ASSERT_STRING_EQUAL(next.static_job[2].name, "added");
     CU_ASSERT_EQUAL(next.static_job[2].tenant, 0);
-    config_delete_static(&next, 0);
+    CU_ASSERT_EQUAL(config_delete_added(&next, "first"), -EPERM);
+    CU_ASSERT_EQUAL(config_delete_added(&next, "added"), 0);
     CU_ASSERT_EQUAL(next.static_jobs, 2);
-    CU_ASSERT_STRING_EQUAL(next.static_job[1].name, "added");
+    CU_ASSERT_EQUAL(config_delete_added(&next, "added"), -EPERM);
 }
 
 TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
@@ -341,18 +342,51 @@ TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
     add("added", 1, 4000);
     describe(&next);
     strcpy(next.tenant[1].name, "other");
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EBUSY);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EBUSY);
     describe(&next);
     strcpy(next.static_job[0].name, "added");
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EEXIST);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
     describe(&next);
     next.static_job[0].threads = 1;
     next.static_job[0].workers = 1;
     next.static_job[0].worker[0] = (struct config_peer){.ip = 1, .port = 4001};
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -EADDRINUSE);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EADDRINUSE);
     next.static_job[0].worker[0].port = 4002;
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), 0);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
     describe(&next);
     next.static_jobs = CONFIG_STATIC_JOBS_MAX;
-    CU_ASSERT_EQUAL(config_keep_added(&next, &running), -ENOSPC);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -ENOSPC);
+}
+
+TEST(so_does_one_of_rdma_clients)
+{
+    describe(&running);
+    running.roce_jobs = 2;
+    running.roce[0] =
+        (struct config_roce){.name = "file's", .workers = 1, .worker = {{.ip = 1}}, .tenant = -1};
+    running.roce[1] = (struct config_roce){
+        .name = "added", .workers = 1, .worker = {{.ip = 2}}, .tenant = 1, .added = true};
+    describe(&next);
+    strcpy(next.tenant[0].name, "second");
+    strcpy(next.tenant[1].name, "first");
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
+    CU_ASSERT_EQUAL_FATAL(next.roce_jobs, 1);
+    CU_ASSERT_STRING_EQUAL(next.roce[0].name, "added");
+    CU_ASSERT_EQUAL(next.roce[0].tenant, 0);
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
+    strcpy(next.roce[0].name, "other");
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EADDRINUSE);
+    next.roce[0].worker[0].ip = 3;
+    strcpy(next.static_job[0].name, "added");
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
+    strcpy(next.static_job[0].name, "first");
+    CU_ASSERT_EQUAL_FATAL(config_take_added(&next, &running), 0);
+    CU_ASSERT_EQUAL(config_delete_added(&next, "other"), 0);
+    CU_ASSERT_EQUAL(config_delete_added(&next, "added"), 0);
+    CU_ASSERT_EQUAL(next.roce_jobs, 0);
+    strcpy(next.tenant[0].name, "third");
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -EBUSY);
+    describe(&next);
+    next.roce_jobs = CONFIG_ROCE_JOBS_MAX;
+    CU_ASSERT_EQUAL(config_take_added(&next, &running), -ENOSPC);
 }

@@ -18,11 +18,15 @@ static int add_port(struct reload *r, const struct config_port *port)
 }
 
 static struct config_static job;
+static struct config_roce rdma_job;
 
-static int add_job(struct reload *r, const struct config_static *added_job)
+static int add_job(struct reload *r, const struct config *alone, const char *name)
 {
     (void)r;
-    job = *added_job;
+    CU_ASSERT_EQUAL(alone->static_jobs + alone->roce_jobs, 1);
+    job = alone->static_job[0];
+    rdma_job = alone->roce[0];
+    CU_ASSERT_STRING_EQUAL(name, alone->static_jobs > 0 ? job.name : rdma_job.name);
     adds++;
     return 0;
 }
@@ -153,6 +157,39 @@ TEST(a_job_is_refused_in_the_configuration_s_words)
     running.vlans = 0;
     refuses("job add", JOB(""), "needs switch.ip");
     CU_ASSERT_EQUAL(adds, 0);
+}
+
+#define RDMA_JOB(settings)                                                                                   \
+    "{\"version\": 1, \"command\": \"job add\", \"job\": \"train\", \"settings\": {\"list\": \"roce\", "     \
+    "\"workers\": [{\"ip\": \"10.0.0.1\", \"mac\": \"02:00:00:00:00:01\", \"rkey\": 7, \"queue_pairs\": "    \
+    "[17, 18]}, "                                                                                            \
+    "{\"ip\": \"10.0.0.2\", \"mac\": \"02:00:00:00:00:02\", \"rkey\": 4294967295, "                          \
+    "\"queue_pairs\": [\"0x21-0x22\"]}] " settings "}}"
+
+TEST(a_job_of_rdma_clients_is_added_to_the_list_that_is_named)
+{
+    describe_more();
+    CU_ASSERT_EQUAL(
+        run("job add", RDMA_JOB(", \"packet_elements\": 64.0, \"vlan\": 30, \"tenant\": \"lab\"")).code,
+        REPLY_OK);
+    CU_ASSERT_EQUAL_FATAL(adds, 1);
+    CU_ASSERT_STRING_EQUAL(rdma_job.name, "train");
+    CU_ASSERT(rdma_job.added);
+    CU_ASSERT_EQUAL(rdma_job.workers, 2);
+    CU_ASSERT_EQUAL(rdma_job.member[0].queue_pair[1], 18);
+    CU_ASSERT_EQUAL(rdma_job.member[1].queue_pair[0], 0x21);
+    CU_ASSERT_EQUAL(rdma_job.member[1].key, UINT32_MAX);
+    CU_ASSERT_EQUAL(rdma_job.packet_elements, 64);
+    CU_ASSERT_EQUAL(rdma_job.message_elements, 1024);
+    CU_ASSERT_EQUAL(rdma_job.quiet_ms, 700);
+    CU_ASSERT_EQUAL(rdma_job.network, 2);
+    CU_ASSERT_EQUAL(rdma_job.tenant, 0);
+    refuses("job add", RDMA_JOB(", \"threads\": 2"), "threads");
+    refuses("job add", RDMA_JOB(", \"message_elements\": 32"),
+            "roce[0].message_elements: 32 are not 1 to 64");
+    refuses("job add", "{\"version\": 1, \"command\": \"job add\", \"settings\": {\"list\": \"clone\"}}",
+            "list: is none that jobs can be added to; there are: static, roce");
+    CU_ASSERT_EQUAL(adds, 1);
 }
 
 TEST(an_impairment_s_numbers_are_not_cut)

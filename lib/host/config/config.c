@@ -370,7 +370,7 @@ static const struct setting switch_file[] = {
      .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART, .fields = config_clone_fields,
      .title = "`clone`: a list, 1 to 256"},
     {.key = "roce", SETTING_LIST_AT(struct config, roce, roce_jobs, 1, CONFIG_ROCE_JOBS_MAX), .named = true,
-     .when = SETTING_RESTART, .arrives = SETTING_RESTART, .leaves = SETTING_RESTART, .fields = config_roce_fields,
+     .leaves = SETTING_WHEN_QUIET, .fields = config_roce_fields,
      .title = "`roce`: a list, 1 to 4"},
     {.key = "replay", SETTING_LIST_AT(struct config, replay, replays, 1, CONFIG_REPLAYS_MAX), .when = SETTING_RESTART,
      .fields = config_replay_fields, .title = "`replay`: a list, 1 to 16"},

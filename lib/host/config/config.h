@@ -262,6 +262,7 @@ struct config_roce {
     uint32_t vlan;          /* that its workers are in; 0: the first in which the switch has an address */
     uint8_t network;        /* the place of that in config.vlan */
     int tenant;             /* by number; -1: nobody's */
+    bool added;             /* by an operator: it is in no file */
     struct agg_terms terms; /* made from these keys, as if they had been granted */
     unsigned workers;
     struct config_rdma_peer worker[RCE_MAX_WORKERS]; /* by rank */
@@ -471,6 +472,8 @@ struct config_member {
  * its member of this rank. */
 unsigned config_jobs(const struct config *c);
 struct config_job config_job(const struct config *c, unsigned i);
+/* Which of all such jobs the one in this place of the list is. */
+unsigned config_job_number(const struct config *c, const char *list, unsigned place);
 struct config_member config_job_member(const struct config *c, const struct config_job *job, unsigned rank);
 
 /* How many of them are this tenant's. */

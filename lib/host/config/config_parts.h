@@ -95,3 +95,6 @@ void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configurati
  * none has. */
 int config_find_same_ports(const struct config_static *job, const struct config_peer *worker,
                            const struct config_static *others, unsigned workers);
+/* The same of RDMA clients, which are known by their addresses alone. */
+int config_find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
+                             const struct config_roce *others, unsigned workers);

@@ -91,7 +91,7 @@ void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configurati
     show_term(text, terms, "operation");
 }
 
-/* Replayed and static ones come first, in this order: a reload counts on it (swagg/control/static_jobs.c). */
+/* Replayed ones come first: their numbers on the wire depend on it. */
 static const struct config_jobs_list *const lists[] = {&config_replay_jobs,  &config_static_jobs,
                                                        &config_hostagg_jobs, &config_clone_jobs,
                                                        &config_roce_jobs,    &config_atp_jobs};
@@ -128,6 +128,15 @@ struct config_job config_job(const struct config *c, unsigned i)
     job.name = (*list)->title;
     (*list)->job(c, i, &job);
     return job;
+}
+
+unsigned config_job_number(const struct config *c, const char *list, unsigned place)
+{
+    unsigned n = place;
+
+    for (unsigned l = 0; strcmp(lists[l]->key, list) != 0; l++)
+        n += jobs_in(c, lists[l]);
+    return n;
 }
 
 struct config_member config_job_member(const struct config *c, const struct config_job *job, unsigned rank)

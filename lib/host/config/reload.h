@@ -22,18 +22,18 @@ void config_align_vlans(struct config *next, const struct config *running);
 bool config_keep_tenants(struct config *next, const struct config *running, uint64_t with_jobs,
                          int number[CONFIG_TENANTS_MAX]);
 
-/* One more static job, whose item was checked by itself: its name and its workers' UDP ports must be no
- * other's. 0, or after logging -ENOSPC, -EEXIST, -EADDRINUSE. */
-int config_add_static(struct config *c, const struct config_static *job);
-/* One less: that in this place. */
-void config_delete_static(struct config *c, unsigned place);
-/* Static jobs of running that an operator added become next's, too. After config_align_vlans. 0, or as
- * config_add_static; -EBUSY: next has their tenant no more. */
-int config_keep_added(struct config *next, const struct config *running);
+/* Jobs of `from` that an operator has added, be they of its list `static` or `roce`, become next's, too:
+ * those of the running configuration, or one that was just checked by itself. Their names and their workers'
+ * UDP ports, or addresses, must be no other's. After config_align_vlans. 0, or after logging -ENOSPC,
+ * -EEXIST, -EADDRINUSE; -EBUSY: next has their tenant no more. */
+int config_take_added(struct config *next, const struct config *from);
+/* One less, that of this name. -EPERM: no operator has added such a one. */
+int config_delete_added(struct config *c, const char *name);
 
 /* Lists what is different. The ports of next have the numbers that they have in running. */
 void config_compare(struct settings_changes *changes, const struct config *running,
                     const struct config *next);
 
-/* The number of the item of this name in a list of them: "ports", "tenants", "static"; -1: there is none. */
+/* The number of the item of this name in a list of them: "ports", "tenants", "static", "roce"; -1: there is
+ * none. */
 int config_find(const struct config *c, const char *list, const char *name);

@@ -34,19 +34,19 @@ static const struct setting worker_fields[] = {
 };
 
 const struct setting config_roce_fields[] = {
-    {.key = "name", .type = SETTING_NAME, SETTING_AT(struct config_roce, name), .most = CONFIG_JOB_MAX - 1,
-     .usual = "`roce[0]`, ...", .meaning = "as logs, telemetry and `swaggctl` call the job"},
+    {.key = "name", .type = SETTING_NAME, .when = SETTING_WHEN_QUIET, SETTING_AT(struct config_roce, name),
+     .most = CONFIG_JOB_MAX - 1, .usual = "`roce[0]`, ...", .meaning = "as logs, telemetry and `swaggctl` call the job"},
     {.key = "workers", SETTING_LIST_AT(struct config_roce, worker, workers, 1, RCE_MAX_WORKERS),
-     .required = true, .fields = worker_fields, .meaning = "the workers, in the order of their ranks"},
+     .required = true, .when = SETTING_WHEN_QUIET, .fields = worker_fields, .meaning = "the workers, in the order of their ranks"},
     {.key = "packet_elements", SETTING_NUMBER_AT(struct config_roce, packet_elements, 32, 256, 256), .power_of_two = true,
-     .meaning = "in each packet (`packet_numel`): the MTU of the workers' queue pairs has 4 bytes for each"},
+     .when = SETTING_WHEN_QUIET, .meaning = "in each packet (`packet_numel`): the MTU of the workers' queue pairs has 4 bytes for each"},
     {.key = "message_elements", SETTING_NUMBER_AT(struct config_roce, message_elements, 32, 16384, 1024), .power_of_two = true,
-     .meaning = "in each message (`msg_numel`): 1 to 64 packets"},
+     .when = SETTING_WHEN_QUIET, .meaning = "in each message (`msg_numel`): 1 to 64 packets"},
     {.key = "quiet_ms", SETTING_NUMBER_AT(struct config_roce, quiet_ms, 100, 600000, 0), .unit = "ms",
      .usual = "`timers.lost_after_ms`",
      .meaning = "when for so long nothing was heard that belongs to what the job is doing, it starts over: workers that were started anew wait for so long"},
-    CONFIG_JOB_TENANT(struct config_roce, SETTING_AT_ONCE),
-    CONFIG_JOB_VLAN(struct config_roce, SETTING_AT_ONCE, "that its workers are in"),
+    CONFIG_JOB_TENANT(struct config_roce, SETTING_WHEN_QUIET),
+    CONFIG_JOB_VLAN(struct config_roce, SETTING_WHEN_QUIET, "that its workers are in"),
     {.key = NULL},
 };
 /* clang-format on */
@@ -123,6 +123,15 @@ static void check_lengths(struct settings *s, const struct config *c, const stru
                        r->packet_elements, bytes, c->mtu);
 }
 
+int config_find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
+                             const struct config_roce *others, unsigned workers)
+{
+    for (unsigned other = 0; other < workers; other++)
+        if (others->network == job->network && others->worker[other].ip == worker->ip)
+            return (int)other;
+    return -1;
+}
+
 /* Workers are known by their addresses: no two of this network may have the same. Reports one that is an
  * earlier worker's, of this job or of another. */
 static void check_distinct(struct settings *s, const struct config *c, unsigned i, unsigned rank,
@@ -131,13 +140,17 @@ static void check_distinct(struct settings *s, const struct config *c, unsigned 
     const struct config_roce *r = &c->roce[i];
     const uint8_t *ip = (const uint8_t *)&r->worker[rank].ip;
 
-    for (unsigned j = 0; j <= i; j++)
-        for (unsigned other = 0; other < (j < i ? c->roce[j].workers : rank); other++)
-            if (c->roce[j].network == r->network && c->roce[j].worker[other].ip == r->worker[rank].ip) {
-                settings_fault(s, path, "%u.%u.%u.%u is roce[%u].workers[%u]'s, too", ip[0], ip[1], ip[2],
-                               ip[3], j, other);
-                return;
-            }
+    for (unsigned j = 0; j <= i; j++) {
+        const struct config_roce *others = &c->roce[j];
+        const int other =
+            config_find_same_address(r, &r->worker[rank], others, j < i ? others->workers : rank);
+
+        if (other >= 0) {
+            settings_fault(s, path, "%u.%u.%u.%u is roce[%u].workers[%d]'s, too", ip[0], ip[1], ip[2], ip[3],
+                           j, other);
+            return;
+        }
+    }
 }
 
 static void check_worker(struct settings *s, const struct config *c, unsigned i, unsigned rank)

@@ -1,0 +1,28 @@
+/* SwitchML by RDMA over a bad network (docs/protocol.md, "SwitchML by RDMA"): the real pool, and real workers
+ * with the NIC of an unreliable connection. A packet that is lost voids its message, and only the worker's
+ * time-out has it sent again. Workers are killed in their midst and start anew after a pause in which the job
+ * is left alone, and so is the switch. */
+#ifndef SWAGG_SIM_RDMA_H
+#define SWAGG_SIM_RDMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct rdma_result {
+    bool failed;
+    char text[160]; /* what was wrong */
+    uint64_t tensors, again,
+        voided;               /* summed on a worker; messages that workers sent again; sums not in order */
+    uint64_t killed, renewed; /* runs that were; times that slots started over */
+    uint64_t events, frames, lost, damaged, simulated_ns;
+    uint64_t digest; /* of all that workers got */
+};
+
+/* What a seed stands for. */
+struct rdma_result rdma_play(uint64_t seed, FILE *trace);
+
+/* So many seeds; prints each failure, and what happened in all. False: one has failed. */
+bool rdma_run(uint64_t first, uint64_t count, bool trace);
+
+#endif
