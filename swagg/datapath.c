@@ -18,6 +18,7 @@
 #include "bridge/switch_mac.h"
 #include "datapath_make.h"
 #include "kernels_chosen.h"
+#include "port/buffers.h"
 #include "port/linux/rivals.h"
 #include "port/linux/rx.h"
 #include "port/linux/tx.h"
@@ -52,23 +53,6 @@ static unsigned count_mbufs(const struct config *cfg, unsigned lcores)
            (lcores + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
 }
 
-/* NULL: no memory. Where virtual addresses are what devices use, a buffer may cross pages, else each would
- * take whole ones. */
-static struct rte_mempool *make_buffers(const char *name, unsigned n, unsigned cache, uint16_t bytes)
-{
-    const struct rte_pktmbuf_pool_private room = {.mbuf_data_room_size = bytes};
-    const unsigned flags = rte_eal_iova_mode() == RTE_IOVA_VA ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
-
-    return rte_mempool_create(name, n - 1, sizeof(struct rte_mbuf) + bytes, cache, sizeof(room),
-                              rte_pktmbuf_pool_init, (void *)&room, rte_pktmbuf_init, NULL, SOCKET_ID_ANY,
-                              flags);
-}
-
-static size_t buffers_bytes(unsigned n, uint16_t bytes)
-{
-    return (size_t)n * rte_mempool_calc_obj_size(sizeof(struct rte_mbuf) + bytes, 0, NULL);
-}
-
 unsigned datapath_megabytes(const struct config *cfg, unsigned lcores)
 {
     const size_t buffers = buffers_bytes(count_mbufs(cfg, lcores), port_buffer_bytes(cfg->mtu));
@@ -84,7 +68,7 @@ static int make_mbufs(struct datapath *dp, const struct config *cfg)
     const unsigned n = count_mbufs(cfg, dp->lcores.n);
     const uint16_t bytes = port_buffer_bytes(cfg->mtu);
 
-    dp->mbufs = make_buffers("mbufs", n, DATAPATH_MBUF_CACHE, bytes);
+    dp->mbufs = buffers_make("mbufs", n, DATAPATH_MBUF_CACHE, bytes);
     for (unsigned p = 0; p < cfg->ports; p++)
         dp->port_mbufs[p] = dp->mbufs;
     if (dp->mbufs != NULL)
@@ -276,7 +260,7 @@ static void carry_merged(struct datapath *dp, const struct config *cfg)
     buffers = queues * LINUX_RX_LONG_BUFFERS;
     if (datapath_free_megabytes() >=
         cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
-        dp->long_buffers = make_buffers("long_buffers", buffers, 0, LINUX_RX_LONG_BYTES);
+        dp->long_buffers = buffers_make("long_buffers", buffers, 0, LINUX_RX_LONG_BYTES);
     if (dp->long_buffers == NULL) {
         log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
                  "memory.megabytes");
@@ -307,7 +291,7 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
     if (datapath_free_megabytes() + (dp->jobs.bytes >> 20) >=
         cfg->pool.megabytes + (buffers_bytes(DATAPATH_MBUFS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
         dp->port_mbufs[p] =
-            make_buffers(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE, port_buffer_bytes(cfg->mtu));
+            buffers_make(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE, port_buffer_bytes(cfg->mtu));
     if (dp->port_mbufs[p] == NULL)
         log_error("port %s: no memory for %d packet buffers beside pool.megabytes: memory.megabytes (now %u) "
                   "would have to be more, which needs a restart",
