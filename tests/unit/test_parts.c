@@ -97,6 +97,42 @@ TEST(own_chunks_are_those_within_the_block)
     }
 }
 
+/* All chunks leave, each once; and any stretches of as many columns as there are have one of each. */
+TEST(chunks_leave_interleaved)
+{
+    enum { MOST = 700 };
+    uint64_t random = rng_seed(10);
+
+    for (unsigned i = 0; i < unit_cases(2000); i++) {
+        const unsigned ranks = 1 + (unsigned)rng_below(&random, 20);
+        const uint64_t chunks = 1 + rng_below(&random, MOST);
+        const uint64_t column = xfer_interleaved_column(XFER_ALLGATHER, chunks, ranks);
+        bool left[MOST] = {0};
+
+        CU_ASSERT_FATAL(column % XFER_STRETCH == 0 && column * ranks <= chunks &&
+                        chunks - column * ranks < (uint64_t)XFER_STRETCH * ranks);
+        CU_ASSERT_EQUAL(xfer_interleaved(0, column, ranks), 0); /* the one that opens the call */
+        for (uint64_t at = 0; at < chunks; at++) {
+            const uint64_t chunk = xfer_interleaved(at, column, ranks);
+            CU_ASSERT_FATAL(chunk < chunks && !left[chunk]);
+            CU_ASSERT_FATAL(at < column * ranks ? chunk / column == at / XFER_STRETCH % ranks : chunk == at);
+            left[chunk] = true;
+        }
+    }
+    CU_ASSERT_EQUAL(xfer_interleaved(8, 16, 3), 16);
+    CU_ASSERT_EQUAL(xfer_interleaved(33, 16, 3), 25); /* docs/protocol.md */
+}
+
+TEST(blocks_alone_are_interleaved)
+{
+    CU_ASSERT(xfer_interleaved_column(XFER_REDUCE_SCATTER, 100, 4) == 24);
+    CU_ASSERT(xfer_interleaved_column(XFER_GATHER, 100, 4) == 24 &&
+              xfer_interleaved_column(XFER_SCATTER, 100, 4) == 24);
+    CU_ASSERT(xfer_interleaved_column(XFER_BROADCAST, 100, 4) == 0 &&
+              xfer_interleaved_column(XFER_ALLREDUCE, 100, 4) == 0);
+    CU_ASSERT(xfer_interleaved_column(XFER_ALLGATHER, 31, 4) == 0);
+}
+
 /* docs/protocol.md: CRC32C of the lengths in eight bytes each, big endian. */
 TEST(blocks_are_compared_by_their_lengths)
 {

@@ -96,7 +96,7 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(back.first_tag == t.first_tag && back.tag_bits == t.tag_bits && back.plain && back.keyed);
     CU_ASSERT(back.table.code == 10 && back.compression == t.compression);
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
-    CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties);
+    CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties && !back.interleaved);
     CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list && back.local == 3);
 
     terms.bytes++; /* a later version may append */
@@ -609,6 +609,49 @@ TEST(contributions_may_be_empty_where_all_ranks_wish_so)
         wishes[r].format = XFER_FORMAT_FP16;
     }
     CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && !granted.empties);
+}
+
+/* An older switch grants contributions that may be empty, and no more. */
+TEST(blocks_are_interleaved_where_all_ranks_and_the_switch_know_it)
+{
+    const struct agg_limits limits = {.random = 7};
+    struct sml_terms wishes[RANKS], granted;
+    struct agg_terms wire;
+    struct agg_refusal why;
+
+    for (unsigned r = 0; r < RANKS; r++) {
+        wishes[r] = usual;
+        wishes[r].empties = wishes[r].interleaved = true;
+    }
+    wire = terms_of(wishes[0]);
+    CU_ASSERT_EQUAL(wire.data[42], 2);
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties && granted.interleaved);
+    wishes[2].interleaved = false;
+    wire = terms_of(wishes[2]);
+    CU_ASSERT_EQUAL(wire.data[42], 1);
+    CU_ASSERT(grant_by(&limits, wishes, &granted, &why) && granted.empties && !granted.interleaved);
+}
+
+/* Ranks that go on must not lay out a call in another way than those that begin. */
+TEST(a_rank_accepts_interleaved_blocks_as_it_wished)
+{
+    struct sml_terms mine = usual, job = usual;
+    struct agg_terms wish, granted;
+    uint32_t progress;
+
+    mine.empties = job.empties = job.interleaved = true;
+    wish = terms_of(mine);
+    granted = terms_of(job);
+    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+    mine.interleaved = true;
+    wish = terms_of(mine);
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    job.interleaved = false;
+    granted = terms_of(job);
+    CU_ASSERT(sml_worker.accept(&wish, &granted, &progress));
+    mine.resumed = true;
+    wish = terms_of(mine);
+    CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
 }
 
 /* A rank does not take what it has not wished for, nor goes on without what its calls may need. */

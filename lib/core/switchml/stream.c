@@ -49,7 +49,7 @@ static bool quorum_ok(const struct sml_stream_config *c)
 
 static bool empties_ok(const struct sml_stream_config *c)
 {
-    return !c->empties || (c->format == XFER_FORMAT_TYPED && !c->quorum);
+    return c->empties ? c->format == XFER_FORMAT_TYPED && !c->quorum : !c->interleaved;
 }
 
 static bool config_ok(const struct sml_stream_config *c)
@@ -270,6 +270,8 @@ static void append(struct sml_stream *s, const struct beginning *b, bool single)
     o->sum = b->sum;
     o->sums = b->element.out != b->element.in ? &o->sum : o->segments;
     o->base = s->end;
+    o->column =
+        s->cfg.interleaved ? xfer_interleaved_column(b->call.collective, b->packets, s->cfg.workers) : 0;
     o->roll = s->roll;
     if (s->cfg.quorum)
         xfer_turnout_begin(&o->turnout);

@@ -38,8 +38,9 @@ struct sml_stream_config {
     /* The stream sums the place-th part of every call's elements, of so many; places 0: all of them. Those of
      * all places are given the same tensors. */
     uint8_t place, places;
-    bool quorum;  /* typed: results may lack ranks, and name those that are in them */
-    bool empties; /* typed: contributions may have no elements, so there are the calls of parts.h */
+    bool quorum;      /* typed: results may lack ranks, and name those that are in them */
+    bool empties;     /* typed: contributions may have no elements, so there are the calls of parts.h */
+    bool interleaved; /* ... whose chunks leave as xfer_interleaved says */
     uint32_t first_tag;
     /* A reduce whose sum this rank does not want is DONE as soon as the stream has copies of everything that
      * the switch has not acknowledged, instead of when it is complete. Takes twice the memory for kept

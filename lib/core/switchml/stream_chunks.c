@@ -33,6 +33,17 @@ static struct sml_chunk block_at(const struct sml_stream *s, const struct sml_or
     return chunk;
 }
 
+/* The bytes of the call's tensor that the packet of a position carries. */
+static void span_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position,
+                    uint64_t *offset, size_t *bytes)
+{
+    const size_t element = o->element.out;
+
+    xfer_chunk_span(s->cfg.chunk_bytes, element, o->share.count * element,
+                    xfer_interleaved(position - o->base, o->column, s->cfg.workers), offset, bytes);
+    *offset += o->share.first * element;
+}
+
 /* The same in a typed job. A chunk is so long that its sum has room. */
 static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_order *o, uint64_t position)
 {
@@ -42,8 +53,7 @@ static struct sml_chunk chunk_at(const struct sml_stream *s, const struct sml_or
     uint64_t offset;
     size_t bytes;
 
-    xfer_chunk_span(s->cfg.chunk_bytes, e.out, o->share.count * e.out, position - o->base, &offset, &bytes);
-    offset += o->share.first * e.out;
+    span_at(s, o, position, &offset, &bytes);
     chunk.result = xfer_segments_find(o->sums, o->segment_count, offset, bytes, true);
     part = xfer_part_in(&o->call, s->cfg.rank, o->owner_adds, &chunk.result);
     chunk.wants = part.gets;
@@ -124,7 +134,6 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
 
     const struct sml_order *o = sml_oldest_order(s);
     const uint64_t end = sml_oldest_end(s);
-    const size_t element = o->element.out;
     uint64_t position = s->base + *from;
 
     if (position < s->oldest)
@@ -134,8 +143,7 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     if (position >= end)
         return false;
     *from = position - s->base + 1;
-    xfer_chunk_span(s->cfg.chunk_bytes, element, o->share.count * element, position - s->base, offset, bytes);
-    *offset += o->share.first * element;
+    span_at(s, o, position, offset, bytes);
     return true;
 }
 

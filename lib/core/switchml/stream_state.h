@@ -53,6 +53,7 @@ struct sml_order {
     struct xfer_segment tensor; /* the only segment, if the caller has given no array */
     struct xfer_segment sum;    /* the only one of sums, if they are longer */
     uint64_t base;              /* its first position */
+    uint64_t column;            /* as xfer_interleaved */
     struct xfer_roll *roll;     /* with a quorum; NULL: not wanted */
     struct xfer_turnout turnout;
 };

@@ -124,6 +124,8 @@ enum {
     LOCAL = PLACE + 6
 };
 
+enum { EMPTIES_INTERLEAVED = 2 }; /* at EMPTIES */
+
 static_assert((int)LOCAL + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
@@ -164,7 +166,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be32(out->data + COMPRESSION, t->compression);
     put_be16(out->data + QUORUM, t->quorum);
     put_be16(out->data + QUORUM + 2, t->wait_ms);
-    out->data[EMPTIES] = t->empties;
+    out->data[EMPTIES] = t->empties && t->interleaved ? EMPTIES_INTERLEAVED : t->empties;
     out->data[PLACE] = t->place;
     out->data[PLACE + 1] = t->places;
     put_be32(out->data + PLACE + 2, t->list);
@@ -199,7 +201,10 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         return true;
     t->quorum = get_be16(in->data + QUORUM);
     t->wait_ms = get_be16(in->data + QUORUM + 2);
-    t->empties = in->bytes > EMPTIES && in->data[EMPTIES] != 0;
+    if (in->bytes > EMPTIES) {
+        t->empties = in->data[EMPTIES] != 0;
+        t->interleaved = in->data[EMPTIES] >= EMPTIES_INTERLEAVED;
+    }
     if (in->bytes < LOCAL)
         return true;
     t->place = in->data[PLACE];
@@ -467,11 +472,12 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             job.keyed = t.keyed && limits->passed_on;
             job.chunk_bytes =
                 chunk_bytes_that_fit(limits->payload_bytes, limits->keyed ? XFER_CHECKSUM_KEYED : t.checksum);
-            job.empties = t.format == XFER_FORMAT_TYPED && t.quorum == 0;
+            job.empties = job.interleaved = t.format == XFER_FORMAT_TYPED && t.quorum == 0;
         }
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;
         job.empties &= t.empties;
+        job.interleaved &= t.interleaved;
         job.local = agg_local_of_both(job.local, t.local);
         while (slots > t.slots)
             slots /= 2;

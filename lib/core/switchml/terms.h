@@ -33,6 +33,8 @@ struct sml_terms {
     uint16_t wait_ms; /* ... once the first of them has waited so long for the others */
     bool empties; /* a wish: this rank's contributions may lack elements, as broadcasts need it. Granted: all
                      ranks wished so, and the switch takes them */
+    bool interleaved; /* with empties. A wish: this rank knows xfer_interleaved. Granted: so chunks leave; all
+                         ranks wished so */
     uint8_t place, places; /* this is the place-th of so many switches that share every call's elements;
                               places 0: it is the only one */
     uint32_t list;         /* a hash of them, in their order, as this rank has named them; 0: the only one */
@@ -47,7 +49,8 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
  * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4);
- * quorum (2), wait_ms (2); empties; place, places, list (4); local. t must be within its types' ranges. */
+ * quorum (2), wait_ms (2); empties (2: and interleaved; who does not know that reads 1); place, places, list
+ * (4); local. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind

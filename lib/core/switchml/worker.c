@@ -40,6 +40,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false; /* a switch that knows of no others would add different elements of two ranks */
     if (job.empties ? !mine.empties : mine.resumed && mine.empties)
         return false;
+    if (job.interleaved ? !mine.interleaved : mine.resumed && mine.interleaved)
+        return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;
     *progress = job.first_tag;
@@ -93,6 +95,7 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .quorum = w->quorum,
                                    .wait_ms = w->wait_ms,
                                    .empties = may_be_empty(w),
+                                   .interleaved = may_be_empty(w),
                                    .place = (uint8_t)(w->switches > 1 ? i : 0),
                                    .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
                                    .list = w->switch_list,
@@ -138,6 +141,7 @@ static struct sml_stream_config stream_config(const struct agg_stream_config *cf
         .plain = t.plain,
         .quorum = t.quorum != 0,
         .empties = t.empties,
+        .interleaved = t.interleaved,
         .first_tag = t.first_tag,
         .buffer_reduces = cfg->wishes.buffer_reduces,
         .may_leave = cfg->wishes.may_leave,

@@ -67,6 +67,23 @@ void xfer_own_chunks(size_t chunk_bytes, size_t element, uint64_t tensor_bytes, 
         *first = *end = block_end;
 }
 
+uint64_t xfer_interleaved_column(uint8_t collective, uint64_t chunks, unsigned ranks)
+{
+    const bool interleaves =
+        xfer_has_blocks(collective) || collective == XFER_GATHER || collective == XFER_SCATTER;
+
+    return interleaves ? chunks / (XFER_STRETCH * (uint64_t)ranks) * XFER_STRETCH : 0;
+}
+
+uint64_t xfer_interleaved(uint64_t i, uint64_t column, unsigned ranks)
+{
+    const uint64_t stretch = i / XFER_STRETCH;
+
+    if (i >= column * ranks)
+        return i;
+    return stretch % ranks * column + stretch / ranks * XFER_STRETCH + i % XFER_STRETCH;
+}
+
 uint32_t xfer_blocks_hash(const uint64_t lengths[], size_t n)
 {
     uint32_t hash = 0;
