@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import report
 BUILD = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build"
 PAGES = [ROOT / "README.md", ROOT / "pktgen-profiles/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TOP = {"bench", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "python", "replay", "script", "swagg", "swaggctl", "tests",
+TOP = {"bench", "doctor", "wireshark", "conf", "docs", "lib", "mpi-shim", "p4", "pktgen-profiles", "python", "replay", "script", "swagg", "swaggctl", "tests",
        "tofino", "traffic"}
 # Names that are others': Open MPI's, the kernel's, DPDK's, Pktgen's; x_ stands for any part of the core.
 OTHERS = re.compile(r"P?MPI_\w+|mpif\.h|CAP_\w+|TPACKET_\w+|rmem_max|XDG_RUNTIME_DIR|net_af_xdp\d|fail_over_mac|pktgen_config_ports|rte_bitmap_get|run_p4_tests|x_\w+")
@@ -169,7 +169,7 @@ PROGRAMS = {
 # Tools of others: the package of Debian's that script/bootstrap installs. None: part of any Debian, or said not to be.
 TOOLS = {"dpdk-telemetry.py": "dpdk-dev", "dpdk-testpmd": "dpdk-dev", "dpdk-devbind.py": "dpdk", "ethtool": "ethtool",
          "mpirun": "openmpi-bin", "meson": "meson", "ninja": "ninja-build", "cc": "build-essential", "ip": "iproute2",
-         "tc": "iproute2", "tcpdump": None, "grep": None, "sysctl": None, "taskset": None, "echo": None, "nice": None,
+         "tc": "iproute2", "tcpdump": None, "tshark": "tshark", "grep": None, "sysctl": None, "taskset": None, "echo": None, "nice": None,
          "modprobe": None, "sudo": None, "pktgen": None}
 
 
