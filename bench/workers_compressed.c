@@ -96,7 +96,7 @@ static void deliver(struct workers *w, struct compress *c, uint64_t elements)
 static void begin(struct compress *c, struct xfer_segment *gradient, const struct network *n)
 {
     *gradient = (struct xfer_segment){.in = n->gradient, .out = n->gradient, .count = n->parameters};
-    if (!compress_begin(c, gradient, 1, false, chunk_bytes()))
+    if (!compress_begin(c, gradient, 1, false, chunk_bytes(), &(struct compress_how){0}))
         abort(); /* no memory */
 }
 

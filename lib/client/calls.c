@@ -42,8 +42,7 @@ static int begin_part(struct swagg_job *job, struct swagg_request *r, const stru
 static int begin_compressed(struct swagg_job *job, struct swagg_request *r)
 {
     struct compress *c = &job->compress;
-    c->name = r->name;
-    if (!compress_begin(c, r->segments, r->n, r->call.op == SWAGG_AVG, job->terms.chunk_bytes))
+    if (!compress_begin(c, r->segments, r->n, r->call.op == SWAGG_AVG, job->terms.chunk_bytes, &r->how))
         return -ENOMEM;
     const struct xfer_call norms = compress_call_norms(c);
     return begin_part(job, r, &norms, c->norms, c->norms, c->norm_roll);

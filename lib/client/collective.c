@@ -176,12 +176,15 @@ static int check_length(const struct swagg_job *job, const struct xfer_call *cal
                        call->count);
 }
 
+/* Of an older program's struct swagg_post. */
+enum { HOW_BYTES_LEAST = offsetof(struct swagg_post, left_out) };
+
 static int check_how(const struct swagg_post *how)
 {
-    if (!how || (how->struct_size >= sizeof *how && how->timeout_ms >= 0))
+    if (!how || (how->struct_size >= HOW_BYTES_LEAST && how->timeout_ms >= 0))
         return SWAGG_OK;
     return client_fail(SWAGG_ERR_ARGUMENT, "%s",
-                       how->struct_size < sizeof *how
+                       how->struct_size < HOW_BYTES_LEAST
                            ? "how.struct_size is not set: begin with SWAGG_POST_DEFAULT"
                            : "how.timeout_ms is negative");
 }
@@ -238,6 +241,18 @@ static void stamp(struct swagg_job *job, struct swagg_request *request, const st
                                                                  : job->options.call_timeout_ns);
 }
 
+/* What the caller says of a compressed call's error feedback. */
+static void note_feedback(struct swagg_request *request, const struct swagg_post *how)
+{
+    if (!how)
+        return;
+    request->how.name = how->name;
+    if (how->struct_size >= sizeof *how) {
+        request->how.left_out = how->left_out;
+        request->how.round = how->round;
+    }
+}
+
 /* Makes a request of the call. */
 static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
 {
@@ -248,7 +263,7 @@ static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_requ
         return rc;
     copy_segments(request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
-    request->name = r->how ? r->how->name : 0;
+    note_feedback(request, r->how);
     stamp(job, request, r->how);
     return SWAGG_OK;
 }

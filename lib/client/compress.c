@@ -182,18 +182,28 @@ static void gather(struct compress *c, const struct thc_part *p)
         c->block[i] += c->left_out[p->at + i];
 }
 
-static struct feedback_key key_of(const struct compress *c)
+static struct feedback_key key_of(const struct compress *c, uint64_t name)
 {
     size_t first = 0;
     while (first + 1 < c->segment_count && c->segments[first].count == 0)
         first++;
-    return (struct feedback_key){.named = c->name != 0,
-                                 .who = c->name != 0 ? c->name : (uint64_t)(uintptr_t)c->segments[first].in,
+    return (struct feedback_key){.named = name != 0,
+                                 .who = name != 0 ? name : (uint64_t)(uintptr_t)c->segments[first].in,
                                  .floats = c->floats};
 }
 
+static float *left_out_of(struct compress *c, const struct compress_how *how)
+{
+    if (!c->options.feedback)
+        return NULL;
+    if (how->left_out)
+        return how->left_out;
+    const struct feedback_key key = key_of(c, how->name);
+    return feedback_of(&c->feedback, &key);
+}
+
 bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n, bool average,
-                    size_t chunk_bytes)
+                    size_t chunk_bytes, const struct compress_how *how)
 {
     c->chunk_bytes = chunk_bytes;
     c->segments = segments;
@@ -203,10 +213,8 @@ bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n
     c->parts = thc_parts(c->floats, c->options.block);
     if (!make_all_room(c))
         return false;
-    const struct feedback_key key = key_of(c);
-    c->left_out = c->options.feedback ? feedback_of(&c->feedback, &key) : NULL;
-    c->name = 0;
-    c->round++;
+    c->left_out = left_out_of(c, how);
+    c->round = how->round ? how->round : c->round + 1;
     c->misses = false;
 
     uint64_t k = 0;

@@ -39,8 +39,7 @@ struct compress {
     uint16_t rank, ranks;
     struct thc_codec codec; /* its block is that of the part at hand */
     struct feedback feedback;
-    uint64_t name;  /* of the next call's tensor; 0: it has none */
-    uint64_t round; /* calls so far */
+    uint64_t round; /* the last call's number */
     /* Of the call at hand; the memory stays for the next. */
     struct xfer_segment *segments; /* the caller's, measured in floats */
     size_t segment_count;
@@ -75,10 +74,17 @@ void compress_close(struct compress *c);
 /* Whether a call is compressed; all ranks say the same. */
 bool compress_takes(const struct compress *c, const struct xfer_call *call);
 
+/* What a call says of its error feedback: struct swagg_post. */
+struct compress_how {
+    uint64_t name;   /* of the tensor; 0: it has none */
+    float *left_out; /* the caller's memory for it; NULL: as the options have it */
+    uint64_t round;  /* the call's number, the same on every rank; 0: the next */
+};
+
 /* segments are the caller's until the call is over. chunk_bytes: of the job's packets. False: there is no
  * memory. */
 bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n, bool average,
-                    size_t chunk_bytes);
+                    size_t chunk_bytes, const struct compress_how *how);
 
 /* The two calls of the stream; the norms are of compress_begin, and become the largest in place. */
 struct xfer_call compress_call_norms(const struct compress *c);

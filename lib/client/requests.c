@@ -79,7 +79,7 @@ int requests_append(struct requests *q, struct swagg_request *r)
     const int rc = q->failure ? client_fail(q->failure, "%s", q->failure_text) : SWAGG_OK;
     if (rc == SWAGG_OK) {
         if (r->compressed) {
-            r->name = r->name ? r->name : q->name;
+            r->how.name = r->how.name ? r->how.name : q->name;
             q->name = 0;
         }
         if (q->last)

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "compress.h"
 #include "describe.h"
 #include "own_fd.h"
 #include "swagg.h"
@@ -36,7 +37,7 @@ struct swagg_request {
     struct xfer_segment *segments; /* [n] */
     size_t n;
     bool compressed, posted; /* posted: the program has it until it was told its end */
-    uint64_t name;           /* of the tensor, if it is compressed; 0: none */
+    struct compress_how how;
     uint64_t began, deadline;
     void (*finish)(
         struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */

@@ -334,6 +334,13 @@ struct swagg_post {
     size_t struct_size;
     int timeout_ms; /* from now on; 0 = call_timeout_ms */
     uint64_t name;  /* as swagg_name_tensor, for this call; 0: what that has said */
+    /* Of a compressed call, for programs that keep error feedback themselves, such as in checkpoints
+     * (docs/libswagg.md, "Compressed sums"). */
+    float *left_out; /* [count] what this rank's calls before have left out of the tensor, zeros at first; the
+                        call adds it, and leaves there what it leaves out itself. In use as send is. Not
+                        touched by other calls, or if options.feedback is off. NULL: the library keeps it */
+    uint64_t round;  /* [same] the call's number, from which its random numbers follow; 0: that of the
+                        compressed call before it, plus 1. The job's first has 1 */
 };
 #define SWAGG_POST_DEFAULT SWAGG_SIZED(struct swagg_post)
 

@@ -222,6 +222,74 @@ TEST(errors_are_fed_back)
     loop_switch_stop(ls);
 }
 
+enum { RELAY_FLOATS = 5000, RELAY_CALLS = 6 };
+
+/* Calls whose feedback the program keeps, and which go on where those of another job have ended. */
+struct relay {
+    int from, to; /* of RELAY_CALLS */
+    float *left_out[CREW_MAX], *last[CREW_MAX];
+};
+
+static int run_relay(struct crew_member *m)
+{
+    const struct relay *relay = m->crew->arg;
+    struct swagg_post how = SWAGG_POST_DEFAULT;
+    float in[RELAY_FLOATS];
+    int rc = 0;
+
+    how.left_out = relay->left_out[m->rank];
+    for (int call = relay->from; call < relay->to && rc == 0; call++) {
+        struct swagg_request *request;
+        for (size_t i = 0; i < RELAY_FLOATS; i++)
+            in[i] = element_of(m->rank, i + (size_t)call);
+        how.round = (uint64_t)call + 1;
+        rc = swagg_post_allreduce(m->job, in, relay->last[m->rank], RELAY_FLOATS, SWAGG_F32, SWAGG_SUM, &how,
+                                  &request);
+        rc = rc == 0 ? swagg_wait(&request) : rc;
+    }
+    return rc;
+}
+
+static void play_relay(struct relay *relay, struct loop_switch *ls, int from, int to)
+{
+    struct crew crew = crew_of(3, ls, "relay", run_relay, relay);
+
+    relay->from = from;
+    relay->to = to;
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.compressed_calls, to - from);
+    CU_ASSERT_EQUAL(crew.member[0].stats.feedback_bytes, 0);
+}
+
+/* With the feedback of the calls before, and their count, another job's sums and feedback are, bit for bit,
+ * those of a job that has made all the calls. */
+TEST(feedback_goes_on_in_another_job)
+{
+    struct loop_switch *ls = start();
+    struct relay whole = {0}, halves = {0};
+    const size_t bytes = RELAY_FLOATS * sizeof(float);
+
+    for (int r = 0; r < 3; r++)
+        for (int k = 0; k < 2; k++) {
+            struct relay *relay = k ? &whole : &halves;
+            relay->left_out[r] = calloc(1, bytes);
+            relay->last[r] = calloc(1, bytes);
+        }
+    play_relay(&whole, ls, 0, RELAY_CALLS);
+    play_relay(&halves, ls, 0, RELAY_CALLS / 2);
+    CU_ASSERT_NOT_EQUAL(memcmp(whole.last[0], halves.last[0], bytes), 0);
+    play_relay(&halves, ls, RELAY_CALLS / 2, RELAY_CALLS);
+    for (int r = 0; r < 3; r++) {
+        CU_ASSERT_EQUAL(memcmp(whole.last[r], halves.last[r], bytes), 0);
+        CU_ASSERT_EQUAL(memcmp(whole.left_out[r], halves.left_out[r], bytes), 0);
+        CU_ASSERT(whole.left_out[r][0] != 0);
+        free(whole.left_out[r]), free(whole.last[r]), free(halves.left_out[r]), free(halves.last[r]);
+    }
+    loop_switch_stop(ls);
+}
+
 /* Its block is no number on any rank, and the next call knows nothing of it. */
 TEST(a_nan_spoils_its_block_only)
 {

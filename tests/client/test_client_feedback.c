@@ -49,7 +49,8 @@ static void contribute(struct crew *crew, unsigned r)
         crew->contributed[i] += (double)k->in[i];
     }
     k->segment = (struct xfer_segment){.in = k->in, .out = k->out, .count = FLOATS};
-    CU_ASSERT_FATAL(compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES));
+    CU_ASSERT_FATAL(
+        compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES, &(struct compress_how){0}));
 }
 
 static void agree_on_norms(struct crew *crew)
@@ -191,7 +192,8 @@ TEST(the_second_call_makes_good_for_the_first)
 
     const uint32_t whole = thc_part_at(FLOATS, c->options.block, 0).block;
     k->in[whole - 1] = NAN;
-    CU_ASSERT_FATAL(whole < FLOATS && compress_begin(c, &k->segment, 1, false, CHUNK_BYTES));
+    CU_ASSERT_FATAL(whole < FLOATS &&
+                    compress_begin(c, &k->segment, 1, false, CHUNK_BYTES, &(struct compress_how){0}));
     compress_encode(c);
     CU_ASSERT_EQUAL(memcmp(c->left_out, zeros, whole * sizeof(float)), 0);
     CU_ASSERT(square_of(c->left_out + whole, zeros, FLOATS - whole) > 0);
