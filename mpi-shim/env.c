@@ -22,7 +22,6 @@ enum partner { NO_PARTNER, ATP, THC };
 static const char *const partners[] = {[ATP] = "SWAGG_PROTOCOL=atp or auto", [THC] = "SWAGG_COMPRESSION=thc"};
 
 struct variable {
-    const char *name;
     const char *option; /* of the library, whose table has it; NULL: the shim's own */
     enum form form;
     enum partner partner;
@@ -34,43 +33,45 @@ struct variable {
 
 /* clang-format off */
 static const struct variable variables[] = {
-    {"SWAGG_SWITCH", "switch_ip", ADDRESSES, NO_PARTNER, OWN(switch_ip), {.otherwise = "nothing is offloaded"}},
-    {"SWAGG_PROTOCOL", "protocol", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_SERVER", "server_ip", ADDRESSES, ATP, OWN(server_ip), {0}},
-    {"SWAGG_KEY_FILE", "key_file", KEY_FILE, NO_PARTNER, OWN(key_file), {0}},
-    {"SWAGG_MIN_BYTES", NULL, NUMBER, NO_PARTNER, OWN(min_bytes),
-     {.most = INT64_C(1) << 40, .otherwise = "measured",
+    {"switch_ip", ADDRESSES, NO_PARTNER, OWN(switch_ip), {.otherwise = "nothing is offloaded"}},
+    {"protocol", WORD, NO_PARTNER, 0, {0}},
+    {"server_ip", ADDRESSES, ATP, OWN(server_ip), {0}},
+    {"key_file", KEY_FILE, NO_PARTNER, OWN(key_file), {0}},
+    {NULL, NUMBER, NO_PARTNER, OWN(min_bytes),
+     {.variable = "SWAGG_MIN_BYTES", .most = INT64_C(1) << 40, .otherwise = "measured",
       .meaning = "smaller tensors stay with the MPI library, [see above](#which-size-goes-where)"}},
-    {"SWAGG_MODE", "mode", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_CHECKSUM", "checksum", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_NUMBERS", "numbers", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_COMPRESSION", "compression", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_COMPRESSION_MIN_BYTES", NULL, NUMBER, THC, OWN(compression_min_bytes),
-     {.least = 4, .most = INT64_C(1) << 32, .otherwise = "64K", .meaning = "smaller sums stay exact"}},
-    {"SWAGG_COMPRESSION_BITS", "thc_bits", NUMBER, THC, 0, {0}},
-    {"SWAGG_FEEDBACK", "feedback", WORD, THC, 0, {0}},
-    {"SWAGG_UPLINK", "uplink", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_LOCAL", "local", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_LOG", NULL, WORD, NO_PARTNER, OWN(log),
-     {.words = levels, .otherwise = "`warn`",
+    {"mode", WORD, NO_PARTNER, 0, {0}},
+    {"checksum", WORD, NO_PARTNER, 0, {0}},
+    {"numbers", WORD, NO_PARTNER, 0, {0}},
+    {"compression", WORD, NO_PARTNER, 0, {0}},
+    {NULL, NUMBER, THC, OWN(compression_min_bytes),
+     {.variable = "SWAGG_COMPRESSION_MIN_BYTES", .least = 4, .most = INT64_C(1) << 32, .otherwise = "64K",
+      .meaning = "smaller sums stay exact"}},
+    {"thc_bits", NUMBER, THC, 0, {0}},
+    {"feedback", WORD, THC, 0, {0}},
+    {"uplink", WORD, NO_PARTNER, 0, {0}},
+    {"local", WORD, NO_PARTNER, 0, {0}},
+    {NULL, WORD, NO_PARTNER, OWN(log),
+     {.variable = "SWAGG_LOG", .words = levels, .otherwise = "`warn`",
       .meaning = "what is told on stderr; from `info` on, every rank has a summary, and rank 0 the "
                  "[table](#why-it-is-fast-or-not)"}},
-    {"SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
-    {"SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
-    {"SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
-    {"SWAGG_WINDOW", "window", NUMBER, NO_PARTNER, 0, {0}},
-    {"SWAGG_RANKS_PER_RACK", "ranks_per_rack", NUMBER, ATP, 0, {0}},
-    {"SWAGG_SERVER_RACK", "server_rack", NUMBER, ATP, 0, {0}},
-    {"SWAGG_MTU", "mtu", NUMBER, NO_PARTNER, 0, {0}},
-    {"SWAGG_SLOTS", "slots", NUMBER, NO_PARTNER, 0, {.otherwise = "64, 256 or 1024, by the tensors' size"}},
-    {"SWAGG_REDUCE", "reduce", WORD, NO_PARTNER, 0, {0}},
-    {"SWAGG_FALLBACK", NULL, WORD, NO_PARTNER, OWN(fallback),
-     {.words = fallbacks, .meaning = "what an error of the switch in mid-run leads to, see below"}},
-    {"SWAGG_DISABLE", NULL, WORD, NO_PARTNER, OWN(disable),
-     {.words = switches, .meaning = "1: this rank's shim only passes calls on, and says nothing; to the others it is a rank "
-                 "without the shim"}},
-    {"SWAGG_SUMMARY_JSON", NULL, FILE_NAME, NO_PARTNER, OWN(summary_json),
-     {.form = OPTION_TEXT, .values = "file name", .otherwise = "none",
+    {"join_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"call_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"answer_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"window", NUMBER, NO_PARTNER, 0, {0}},
+    {"ranks_per_rack", NUMBER, ATP, 0, {0}},
+    {"server_rack", NUMBER, ATP, 0, {0}},
+    {"mtu", NUMBER, NO_PARTNER, 0, {0}},
+    {"slots", NUMBER, NO_PARTNER, 0, {.otherwise = "64, 256 or 1024, by the tensors' size"}},
+    {"reduce", WORD, NO_PARTNER, 0, {0}},
+    {NULL, WORD, NO_PARTNER, OWN(fallback),
+     {.variable = "SWAGG_FALLBACK", .words = fallbacks,
+      .meaning = "what an error of the switch in mid-run leads to, see below"}},
+    {NULL, WORD, NO_PARTNER, OWN(disable),
+     {.variable = "SWAGG_DISABLE", .words = switches,
+      .meaning = "1: this rank's shim only passes calls on, and says nothing; to the others it is a rank without the shim"}},
+    {NULL, FILE_NAME, NO_PARTNER, OWN(summary_json),
+     {.variable = "SWAGG_SUMMARY_JSON", .form = OPTION_TEXT, .values = "file name", .otherwise = "none",
       .meaning = "the table as JSON; `%r` in the name is the rank, without it rank 0 alone writes"}},
 };
 /* clang-format on */
@@ -79,6 +80,11 @@ enum { VARIABLES = sizeof variables / sizeof variables[0], PREFIX = sizeof "SWAG
 static const struct option_field *field_of(const struct variable *v)
 {
     return v->option ? option_field_named(v->option) : &v->own;
+}
+
+static const char *name_of(const struct variable *v)
+{
+    return field_of(v)->variable;
 }
 
 static void put_number(struct settings *s, const struct variable *v, int64_t number)
@@ -98,9 +104,9 @@ static int64_t number_of(const struct settings *s, const struct variable *v)
 
 static const struct variable *find(const char *name, size_t length)
 {
-    for (size_t i = 0; i < VARIABLES; i++)
-        if (strlen(variables[i].name) == length && memcmp(variables[i].name, name, length) == 0)
-            return &variables[i];
+    for (const struct variable *v = variables; v < variables + VARIABLES; v++)
+        if (strlen(name_of(v)) == length && memcmp(name_of(v), name, length) == 0)
+            return v;
     return NULL;
 }
 
@@ -188,7 +194,7 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
 
 static void say_accepted(const struct variable *v, const char *value, FILE *out)
 {
-    fprintf(out, "%s=%s: use ", v->name, value);
+    fprintf(out, "%s=%s: use ", name_of(v), value);
     if (v->form == KEY_FILE)
         fprintf(out, "a path of at most %zu characters, without spaces",
                 sizeof((struct settings *)0)->key_file - 1);
@@ -211,7 +217,7 @@ static void say_unknown(const char *name, FILE *out)
     snprintf(rest, sizeof rest, "%.*s", (int)strcspn(name + PREFIX, "="), name + PREFIX);
     struct nearest meant = nearest_to(rest);
     for (size_t i = 0; i < VARIABLES; i++)
-        nearest_offer(&meant, variables[i].name + PREFIX);
+        nearest_offer(&meant, name_of(&variables[i]) + PREFIX);
     fprintf(out, "SWAGG_%s is not a setting and was ignored; ", rest);
     if (meant.best) {
         fprintf(out, "did you mean SWAGG_%s?", meant.best);
@@ -219,7 +225,7 @@ static void say_unknown(const char *name, FILE *out)
     }
     fprintf(out, "there are");
     for (size_t i = 0; i < VARIABLES; i++)
-        fprintf(out, " %s", variables[i].name);
+        fprintf(out, " %s", name_of(&variables[i]));
 }
 
 static bool counts(const struct settings *s, const struct variable *v)
@@ -306,7 +312,7 @@ static void say(const struct reading *r, const char *both, FILE *out)
     else if (r->unknown)
         say_unknown(r->unknown, out);
     else if (without)
-        fprintf(out, "%s counts with %s only, and was ignored", without->name, partners[without->partner]);
+        fprintf(out, "%s counts with %s only, and was ignored", name_of(without), partners[without->partner]);
 }
 
 int settings_read(struct settings *s, char *const environment[], char *text, size_t size)
@@ -340,13 +346,13 @@ int settings_read(struct settings *s, char *const environment[], char *text, siz
 static void write_variable(const struct settings *s, const struct variable *v, FILE *out)
 {
     if (v->form == WORD)
-        fprintf(out, " %s=%s", v->name, field_of(v)->words[number_of(s, v)]);
+        fprintf(out, " %s=%s", name_of(v), field_of(v)->words[number_of(s, v)]);
     else if (v->form == NUMBER && number_of(s, v) >= field_of(v)->least) /* less: not set */
-        fprintf(out, " %s=%" PRId64, v->name, number_of(s, v));
+        fprintf(out, " %s=%" PRId64, name_of(v), number_of(s, v));
     else if (v->form == ADDRESSES && *((const char *)s + v->offset))
-        fprintf(out, " %s=%s", v->name, (const char *)s + v->offset);
+        fprintf(out, " %s=%s", name_of(v), (const char *)s + v->offset);
     else if (v->form == KEY_FILE && *s->key_file)
-        fprintf(out, " %s=%s", v->name, s->key_file);
+        fprintf(out, " %s=%s", name_of(v), s->key_file);
 }
 
 int settings_write(const struct settings *s, char *text, size_t size)
@@ -365,7 +371,7 @@ bool settings_row(size_t i, const char **name, const struct option_field **field
 {
     if (i >= VARIABLES)
         return false;
-    *name = variables[i].name;
+    *name = name_of(&variables[i]);
     *field = field_of(&variables[i]);
     *otherwise = variables[i].own.otherwise;
     return true;

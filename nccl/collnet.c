@@ -1,12 +1,14 @@
 /* ncclCollNetPlugin_v8: NCCL's sums go through a switch, each comm a job of its own.
  *
- * All calls are posted allreduces, so that many are in flight: an all-gather is one of the window, to which
- * each rank brings its own bytes and zeros; a reduce-scatter one of which each rank keeps its own. */
+ * All calls are posted, so that many are in flight. Where a job has no exchanges (swagg_has_exchanges) an
+ * all-gather is an allreduce of the window, to which each rank brings its own bytes and zeros; a
+ * reduce-scatter one of which each rank keeps its own. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #include "devices.h"
 #include "swagg.h"
@@ -25,7 +27,8 @@ struct call {
     bool used;
     struct swagg_request *request;
     size_t bytes;
-    uint8_t *whole;  /* of a reduce-scatter: where its window's sums go; to be freed */
+    /* of a reduce-scatter that is an allreduce */
+    uint8_t *whole;  /* where its window's sums go; to be freed */
     uint8_t *own_at; /* of these, this rank's */
     void *recv;
     size_t own_bytes;
@@ -33,28 +36,13 @@ struct call {
 
 struct comm {
     struct swagg_job *job;
+    bool exchanges; /* the job has them */
     size_t rank, ranks;
     struct call calls[NCCL_REQUESTS_MAX];
+    size_t parts[]; /* [ranks] of the window at hand, each rank's */
 };
 
-/* Options that every rank's environment may have. */
-static const char *const settings[][2] = {
-    {"SWAGG_KEY_FILE", "key_file"},
-    {"SWAGG_MODE", "mode"},
-    {"SWAGG_CHECKSUM", "checksum"},
-    {"SWAGG_NUMBERS", "numbers"},
-    {"SWAGG_PROTOCOL", "protocol"},
-    {"SWAGG_SERVER", "server_ip"},
-    {"SWAGG_SLOTS", "slots"},
-    {"SWAGG_WINDOW", "window"},
-    {"SWAGG_MTU", "mtu"},
-    {"SWAGG_JOIN_TIMEOUT_MS", "join_timeout_ms"},
-    {"SWAGG_CALL_TIMEOUT_MS", "call_timeout_ms"},
-    {"SWAGG_ANSWER_TIMEOUT_MS", "answer_timeout_ms"},
-    {"SWAGG_LOCAL", "local"},
-    {"SWAGG_LOCAL_DIRECTORY", "local_directory"},
-};
-enum { SETTINGS = sizeof settings / sizeof *settings, AGREED = 5 };
+enum { ENVIRONMENT_MAX = 64, AGREED = 5 };
 
 static void write_log(void *ctx, enum swagg_log_level level, const char *line)
 {
@@ -90,21 +78,28 @@ static enum nccl_result close_listening(void *listening)
     return NCCL_SUCCESS;
 }
 
+/* Options of this rank's environment. Returns how many there are. */
+static size_t read_environment(struct swagg_word words[ENVIRONMENT_MAX])
+{
+    size_t n = 0;
+    for (char *const *entry = environ; *entry && n < ENVIRONMENT_MAX; entry++) {
+        const char *option = swagg_option_of_variable(*entry), *equals = strchr(*entry, '=');
+        if (option && equals && equals[1])
+            words[n++] = (struct swagg_word){option, equals + 1};
+    }
+    return n;
+}
+
 /* Waits until all ranks have called it. */
 static enum nccl_result connect_all(void *nccl_handles[], int ranks, int rank, void *listening, void **comm)
 {
     struct handle *const *handles = (struct handle *const *)nccl_handles;
-    struct swagg_word words[SETTINGS + AGREED];
+    struct swagg_word words[ENVIRONMENT_MAX + AGREED];
     char number[2][16];
     const char *where = "";
-    size_t n = 0;
+    size_t n = read_environment(words);
     (void)listening;
     *comm = NULL;
-    for (size_t i = 0; i < SETTINGS; i++) {
-        const char *value = getenv(settings[i][0]);
-        if (value && *value)
-            words[n++] = (struct swagg_word){settings[i][1], value};
-    }
     for (int r = ranks - 1; r >= 0; r--)
         where = handles[r]->where[0] ? handles[r]->where : where;
     if (!*where && !getenv("SWAGG_SERVER"))
@@ -119,7 +114,7 @@ static enum nccl_result connect_all(void *nccl_handles[], int ranks, int rank, v
     words[n++] = (struct swagg_word){"size", number[1]};
     words[n++] = (struct swagg_word){"progress_thread", "on"}; /* NCCL asks when it likes */
 
-    struct comm *c = calloc(1, sizeof *c);
+    struct comm *c = calloc(1, sizeof *c + (size_t)ranks * sizeof c->parts[0]);
     if (!c)
         return nccl_fail(NCCL_SYSTEM_ERROR, "no memory for a job");
     c->rank = (size_t)rank;
@@ -128,6 +123,7 @@ static enum nccl_result connect_all(void *nccl_handles[], int ranks, int rank, v
         free(c);
         return nccl_fail(NCCL_SYSTEM_ERROR, "no service from the switch: %s", swagg_last_error());
     }
+    c->exchanges = swagg_has_exchanges(c->job) == 1;
     nccl_tell("rank %d of %d has joined job %s at the switch %s", rank, ranks, handles[0]->job, where);
     *comm = c;
     return NCCL_SUCCESS;
@@ -173,27 +169,20 @@ static enum nccl_result reduce_support(enum nccl_type type, enum nccl_op op, int
     return NCCL_SUCCESS;
 }
 
-static struct call *unused_call(struct comm *c)
+/* NULL: as many are under way as may be. */
+static struct call *unused_call(struct comm *c, size_t bytes)
 {
     for (size_t i = 0; i < NCCL_REQUESTS_MAX; i++)
-        if (!c->calls[i].used)
+        if (!c->calls[i].used) {
+            c->calls[i] = (struct call){.comm = c, .bytes = bytes};
             return &c->calls[i];
+        }
     return NULL;
 }
 
-/* `made`: what is to be known of it. No room is no request: NCCL asks again. */
-static enum nccl_result post(struct comm *c, const struct call *made, const void *send, void *recv,
-                             size_t count, enum swagg_type type, enum swagg_op op, void **request)
+/* rc: of posting it. No room is no request: NCCL asks again. */
+static enum nccl_result posted(struct call *call, int rc, void **request)
 {
-    struct call *call = unused_call(c);
-    *request = NULL;
-    if (!call) {
-        free(made->whole);
-        return NCCL_SUCCESS;
-    }
-    *call = *made;
-    call->comm = c;
-    const int rc = swagg_post_allreduce(c->job, send, recv, count, type, op, NULL, &call->request);
     if (rc < 0) {
         free(call->whole);
         call->whole = NULL;
@@ -209,6 +198,7 @@ static enum nccl_result post(struct comm *c, const struct call *made, const void
 static enum nccl_result iallreduce(void *comm, void *send, void *recv, int count, enum nccl_type type,
                                    enum nccl_op op, void *send_mr, void *recv_mr, void **request)
 {
+    struct comm *c = comm;
     enum swagg_type t;
     enum swagg_op o;
     (void)send_mr, (void)recv_mr;
@@ -216,22 +206,25 @@ static enum nccl_result iallreduce(void *comm, void *send, void *recv, int count
     if (count < 0 || !translate(type, op, &t, &o))
         return nccl_fail(NCCL_INVALID_ARGUMENT, "no sum of %d elements of type %d by operation %d", count,
                          (int)type, (int)op);
-    const struct call call = {.bytes = (size_t)count * swagg_element_size(t, o)};
-    return post(comm, &call, send, recv, (size_t)count, t, o, request);
+    struct call *call = unused_call(c, (size_t)count * swagg_element_size(t, o));
+    if (!call)
+        return NCCL_SUCCESS;
+    return posted(call, swagg_post_allreduce(c->job, send, recv, (size_t)count, t, o, NULL, &call->request),
+                  request);
 }
 
-/* Of the window: where this rank's bytes begin in it, and how many there are. */
-static void own_part(const struct comm *c, size_t bytes_per_rank, size_t offset, size_t bytes, size_t *begin,
-                     size_t *length)
+/* Of the window: how much of it is each rank's, in elements of so many bytes. */
+static void divide_window(struct comm *c, size_t bytes_per_rank, size_t offset, size_t bytes, size_t element)
 {
-    const size_t first = c->rank * bytes_per_rank, end = first + bytes_per_rank, window_end = offset + bytes;
-    const size_t from = first > offset ? first : offset, to = end < window_end ? end : window_end;
-    *begin = from < to ? from - offset : 0;
-    *length = from < to ? to - from : 0;
+    for (size_t r = 0; r < c->ranks; r++) {
+        const size_t first = r * bytes_per_rank, end = first + bytes_per_rank, window_end = offset + bytes;
+        const size_t from = first > offset ? first : offset, to = end < window_end ? end : window_end;
+        c->parts[r] = from < to ? (to - from) / element : 0;
+    }
 }
 
 static enum nccl_result check_window(const struct comm *c, int parts, const struct nccl_part *part,
-                                     size_t bytes_per_rank, size_t offset, size_t bytes)
+                                     size_t bytes_per_rank, size_t offset, size_t bytes, size_t element)
 {
     if (parts != 1 || part->size < bytes)
         return nccl_fail(NCCL_INVALID_ARGUMENT, "a window of %zu bytes in %d parts, the first of %u bytes",
@@ -239,7 +232,31 @@ static enum nccl_result check_window(const struct comm *c, int parts, const stru
     if (offset > c->ranks * bytes_per_rank || bytes > c->ranks * bytes_per_rank - offset)
         return nccl_fail(NCCL_INVALID_ARGUMENT, "a window of %zu bytes at %zu, of %zu ranks' %zu", bytes,
                          offset, c->ranks, bytes_per_rank);
+    if (bytes_per_rank % element != 0 || offset % element != 0 || bytes % element != 0)
+        return nccl_fail(NCCL_INVALID_ARGUMENT,
+                         "a window of %zu bytes at %zu, of ranks' %zu, cuts elements of %zu bytes", bytes,
+                         offset, bytes_per_rank, element);
     return NCCL_SUCCESS;
+}
+
+/* Where this rank's part of the window begins, in elements. */
+static size_t own_begin(const struct comm *c)
+{
+    size_t before = 0;
+    for (size_t r = 0; r < c->rank; r++)
+        before += c->parts[r];
+    return before;
+}
+
+static int gather_by_sum(struct comm *c, const void *send, uint8_t *window, size_t bytes,
+                         struct swagg_request **request)
+{
+    const size_t begin = own_begin(c), length = c->parts[c->rank];
+    if (length > 0)
+        memmove(window + begin, send, length);
+    memset(window, 0, begin);
+    memset(window + begin + length, 0, bytes - begin - length);
+    return swagg_post_allreduce(c->job, window, window, bytes, SWAGG_U8, SWAGG_BOR, NULL, request);
 }
 
 static enum nccl_result iallgather(void *comm, void *send, int parts, struct nccl_part *part,
@@ -247,20 +264,32 @@ static enum nccl_result iallgather(void *comm, void *send, int parts, struct ncc
                                    void *send_mr, void **request)
 {
     struct comm *c = comm;
-    size_t begin, length;
     (void)send_mr;
     *request = NULL;
-    const enum nccl_result wrong = check_window(c, parts, part, bytes_per_rank, window_offset, window_bytes);
-    if (wrong || !unused_call(c))
+    const enum nccl_result wrong =
+        check_window(c, parts, part, bytes_per_rank, window_offset, window_bytes, 1);
+    struct call *call = wrong ? NULL : unused_call(c, window_bytes);
+    if (!call)
         return wrong;
-    own_part(c, bytes_per_rank, window_offset, window_bytes, &begin, &length);
-    uint8_t *window = part->address;
-    if (length > 0)
-        memmove(window + begin, send, length);
-    memset(window, 0, begin);
-    memset(window + begin + length, 0, window_bytes - begin - length);
-    const struct call call = {.bytes = window_bytes};
-    return post(c, &call, window, window, window_bytes, SWAGG_U8, SWAGG_BOR, request);
+    divide_window(c, bytes_per_rank, window_offset, window_bytes, 1);
+    const int rc = c->exchanges ? swagg_post_allgatherv(c->job, send, part->address, c->parts, NULL, NULL,
+                                                        &call->request)
+                                : gather_by_sum(c, send, part->address, window_bytes, &call->request);
+    return posted(call, rc, request);
+}
+
+static int scatter_by_sum(struct comm *c, struct call *call, const void *window, void *recv,
+                          enum swagg_type type, enum swagg_op op)
+{
+    const size_t element = swagg_element_size(type, op);
+    call->whole = malloc(call->bytes + !call->bytes);
+    if (!call->whole)
+        return SWAGG_ERR_SYSTEM;
+    call->own_at = call->whole + own_begin(c) * element;
+    call->own_bytes = c->parts[c->rank] * element;
+    call->recv = recv;
+    return swagg_post_allreduce(c->job, window, call->whole, call->bytes / element, type, op, NULL,
+                                &call->request);
 }
 
 static enum nccl_result ireducescatter(void *comm, int parts, struct nccl_part *part, void *recv,
@@ -270,21 +299,21 @@ static enum nccl_result ireducescatter(void *comm, int parts, struct nccl_part *
     struct comm *c = comm;
     enum swagg_type t;
     enum swagg_op o;
-    size_t begin;
     (void)recv_mr;
     *request = NULL;
-    const enum nccl_result wrong = check_window(c, parts, part, bytes_per_rank, window_offset, window_bytes);
-    if (wrong)
+    if (!translate(type, op, &t, &o))
+        return nccl_fail(NCCL_INVALID_ARGUMENT, "no sum of type %d by operation %d", (int)type, (int)op);
+    const size_t element = swagg_element_size(t, o);
+    const enum nccl_result wrong =
+        check_window(c, parts, part, bytes_per_rank, window_offset, window_bytes, element);
+    struct call *call = wrong ? NULL : unused_call(c, window_bytes);
+    if (!call)
         return wrong;
-    if (!translate(type, op, &t, &o) || window_bytes % swagg_element_size(t, o) != 0)
-        return nccl_fail(NCCL_INVALID_ARGUMENT, "no sum of %zu bytes of type %d by operation %d",
-                         window_bytes, (int)type, (int)op);
-    struct call call = {.bytes = window_bytes, .recv = recv, .whole = malloc(window_bytes + !window_bytes)};
-    if (!call.whole)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no memory for a window of %zu bytes", window_bytes);
-    own_part(c, bytes_per_rank, window_offset, window_bytes, &begin, &call.own_bytes);
-    call.own_at = call.whole + begin;
-    return post(c, &call, part->address, call.whole, window_bytes / swagg_element_size(t, o), t, o, request);
+    divide_window(c, bytes_per_rank, window_offset, window_bytes, element);
+    const int rc = c->exchanges ? swagg_post_reduce_scatter(c->job, part->address, recv, c->parts, t, o, NULL,
+                                                            &call->request)
+                                : scatter_by_sum(c, call, part->address, recv, t, o);
+    return posted(call, rc, request);
 }
 
 /* The host's memory has what was received. */

@@ -13,8 +13,9 @@ enum option_form {
 };
 
 struct option_field {
-    const char *name; /* in struct swagg_options; NULL: the table ends */
-    size_t offset;    /* in it */
+    const char *name;     /* in struct swagg_options; NULL: the table ends */
+    const char *variable; /* of the environment; NULL: it is for callers alone */
+    size_t offset;        /* in it */
     enum option_form form;
     const char *const *words; /* up to NULL; the first is the default */
     /* Of a number; most 0: they depend on other options. */

@@ -298,6 +298,11 @@ struct swagg_word {
 int swagg_open_words(struct swagg_job **job, const struct swagg_word *words, size_t n,
                      void (*log)(void *ctx, enum swagg_log_level level, const char *line), void *log_ctx);
 
+/* The option that a variable of the environment stands for with all that reads options from there, such as
+ * libswagg-mpi.so: "SWAGG_SWITCH" is "switch_ip", and so is "SWAGG_SWITCH=10.0.0.254", as in environ. A
+ * constant string; NULL: none. Any thread. */
+const char *swagg_option_of_variable(const char *variable);
+
 /* On every rank, recv[i] = op over all ranks' send[i]. count: elements of swagg_element_size(type, op) bytes;
  * may be 0. An operation that the type does not have (docs/libswagg.md has the table) is SWAGG_ERR_ARGUMENT.
  * send may equal recv; otherwise they must not overlap. Both stay the caller's, and are in use until the call

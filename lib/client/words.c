@@ -76,6 +76,15 @@ static int read_option(struct swagg_options *to, const struct swagg_word *w)
     return SWAGG_OK;
 }
 
+const char *swagg_option_of_variable(const char *variable)
+{
+    const size_t length = variable ? strcspn(variable, "=") : 0;
+    for (const struct option_field *f = option_fields; f->name; f++)
+        if (f->variable && strlen(f->variable) == length && memcmp(f->variable, variable, length) == 0)
+            return f->name;
+    return NULL;
+}
+
 int swagg_open_words(struct swagg_job **job, const struct swagg_word *words, size_t n,
                      void (*log)(void *ctx, enum swagg_log_level level, const char *line), void *log_ctx)
 {

@@ -7,9 +7,9 @@
 Every rank makes the same calls in the same order. A call returns the exact result or raises swagg.Error, by its deadline at the
 latest. Where numpy is missing, Job's own calls, which take addresses, are there all the same.
 """
-from ._job import Error, Job, Op, Status, Type, element_size, version
+from ._job import Error, Job, Op, Status, Type, element_size, option_of_variable, version
 
-__all__ = ["Error", "Job", "Op", "Status", "Type", "element_size", "version", "allreduce", "allreduce_many", "reduce",
+__all__ = ["Error", "Job", "Op", "Status", "Type", "element_size", "option_of_variable", "version", "allreduce", "allreduce_many", "reduce",
            "post_allreduce", "broadcast", "allgather", "gather", "scatter", "reduce_scatter"]
 
 

@@ -9,14 +9,12 @@ import time
 from datetime import timedelta
 from typing import Any, Callable, Iterable
 
-from swagg import Error, Job, Status
+from swagg import Error, Job, Status, option_of_variable
 
-# Options that have a shorter name in the environment (docs/mpi.md).
-SHORTER = {"switch": "switch_ip", "server": "server_ip", "compression_bits": "thc_bits"}
-# Of this package, and of libswagg-mpi.so.
-OTHERS = {"library", "kernels", "log", "min_bytes", "compression_min_bytes", "fallback", "disable", "summary_json", "report"}
+# Variables of this package, and of libswagg-mpi.so.
+OTHERS = {"SWAGG_" + name for name in ("LIBRARY", "KERNELS", "LOG", "MIN_BYTES", "COMPRESSION_MIN_BYTES", "FALLBACK", "DISABLE", "SUMMARY_JSON", "REPORT")}
 # What the ranks agree on themselves.
-AGREED = {"job", "rank", "size"}
+AGREED = {"SWAGG_JOB", "SWAGG_RANK", "SWAGG_SIZE"}
 OWN = ("key_file",)  # of each rank
 WHERE = ("switch_ip", "server_ip")
 MOST_MS = 2**31 - 1
@@ -31,9 +29,9 @@ def milliseconds(timeout: timedelta) -> int:
 
 
 def options_of_environment() -> dict[str, str]:
-    """SWAGG_MODE=arrival is {"mode": "arrival"}; an empty one is none."""
-    names = {name[len("SWAGG_"):].lower(): value for name, value in os.environ.items() if name.startswith("SWAGG_") and value}
-    return {SHORTER.get(name, name): value for name, value in names.items() if name not in OTHERS | AGREED}
+    """SWAGG_MODE=arrival is {"mode": "arrival"}; an empty one is none. What stands for no option is one that libswagg does not know, and says so."""
+    said = {name: value for name, value in os.environ.items() if name.startswith("SWAGG_") and value and name not in OTHERS | AGREED}
+    return {option_of_variable(name) or name[len("SWAGG_"):].lower(): value for name, value in said.items()}
 
 
 def _join(options: dict[str, Any]) -> Job:

@@ -366,6 +366,8 @@ static int windows(int rank, void *comms[COMMS])
             wrong += got[i - own_begin] != RANKS * all[i];
         wrong += coll->iallgather(comms[0], own, 1, &part, 4 * EACH, offset, bytes + 4 * RANKS * EACH, NULL,
                                   &request) != NCCL_INVALID_ARGUMENT;
+        wrong += coll->ireducescatter(comms[0], 1, &part, got, 4 * EACH, offset, bytes - 1, NCCL_INT32,
+                                      NCCL_SUM, NULL, &request) != NCCL_INVALID_ARGUMENT;
     }
     return wrong;
 }
@@ -378,6 +380,18 @@ static int sums(int rank, void *comms[COMMS])
 TEST(sums_are_right)
 {
     CU_ASSERT_EQUAL(on_all_ranks(sums), 0);
+}
+
+/* In a job that has no exchanges; and another option comes from the environment by the name that it has
+ * everywhere. */
+TEST(windows_are_summed_where_nothing_is_exchanged)
+{
+    setenv("SWAGG_PROTOCOL", "atp", 1);
+    CU_ASSERT_EQUAL(on_all_ranks(windows), 0);
+    setenv("SWAGG_PROTOCOL", "tap", 1);
+    CU_ASSERT(on_all_ranks(windows) > 0);
+    CU_ASSERT(has_warned("options.protocol is \"tap\""));
+    unsetenv("SWAGG_PROTOCOL");
 }
 
 /* Rank 2 makes its first call, and leaves. */

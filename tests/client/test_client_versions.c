@@ -91,6 +91,29 @@ TEST(so_much_of_the_statistics_is_written_as_the_caller_knows)
     loop_switch_stop(ls);
 }
 
+/* What an older program does not know is not looked at. */
+TEST(a_shorter_how_is_taken)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct swagg_options o = good(ls);
+    struct swagg_post how = SWAGG_POST_DEFAULT;
+    struct swagg_request *request;
+    struct swagg_job *job;
+    float x[64] = {1};
+    o.compression = SWAGG_COMPRESSION_THC;
+    o.compress_least = 64;
+    how.left_out = (float *)1;
+    how.struct_size = offsetof(struct swagg_post, left_out);
+    CU_ASSERT_EQUAL_FATAL(swagg_open(&job, &o), SWAGG_OK);
+    CU_ASSERT_EQUAL(swagg_post_allreduce(job, x, x, 64, SWAGG_F32, SWAGG_SUM, &how, &request), SWAGG_OK);
+    CU_ASSERT_EQUAL(swagg_wait(&request), SWAGG_OK);
+    how.struct_size--;
+    CU_ASSERT_EQUAL(swagg_post_allreduce(job, x, x, 64, SWAGG_F32, SWAGG_SUM, &how, &request),
+                    SWAGG_ERR_ARGUMENT);
+    swagg_close(job);
+    loop_switch_stop(ls);
+}
+
 TEST(the_version_is_one_word)
 {
     CU_ASSERT(strncmp(swagg_version(), "0.", 2) == 0 && strchr(swagg_version(), '+') != NULL);
@@ -133,6 +156,17 @@ TEST(options_in_words_need_no_struct)
     }
     CU_ASSERT_EQUAL(open_with(NULL, 1), SWAGG_ERR_ARGUMENT);
     loop_switch_stop(ls);
+}
+
+TEST(options_have_variables)
+{
+    CU_ASSERT_STRING_EQUAL(swagg_option_of_variable("SWAGG_SWITCH"), "switch_ip");
+    CU_ASSERT_STRING_EQUAL(swagg_option_of_variable("SWAGG_MODE=arrival"), "mode");
+    CU_ASSERT_STRING_EQUAL(swagg_option_of_variable("SWAGG_FEEDBACK_BYTES="), "feedback_bytes");
+    static const char *const others[] = {"SWAGG_JOB", "SWAGG_SWITC", "SWAGG_SWITCHES", "SWAGG_", "MODE",
+                                         "",          NULL};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        CU_ASSERT_PTR_NULL(swagg_option_of_variable(others[i]));
 }
 
 int main(void)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "swagg.h"
 #include "unit.h"
@@ -119,6 +120,22 @@ TEST(what_cannot_go_together)
     CU_ASSERT_EQUAL(s.options.reduce, SWAGG_REDUCE_BUFFERED);
     CU_ASSERT_EQUAL(read_one("SWAGG_REDUCE=early"), -EINVAL);
     CU_ASSERT_STRING_EQUAL(text, "SWAGG_REDUCE=early: use complete or buffered");
+}
+
+/* Pages say how a variable is called. */
+TEST(variables_are_options_in_capitals)
+{
+    static const char *const others[][2] = {
+        {"switch_ip", "SWAGG_SWITCH"}, {"server_ip", "SWAGG_SERVER"}, {"thc_bits", "SWAGG_COMPRESSION_BITS"}};
+    for (const struct option_field *f = option_fields; f->name; f++) {
+        size_t i = 0;
+        while (i < 3 && strcmp(f->name, others[i][0]) != 0)
+            i++;
+        if (i < 3)
+            CU_ASSERT_STRING_EQUAL(f->variable, others[i][1]);
+        if (i == 3 && f->variable)
+            CU_ASSERT(strncmp(f->variable, "SWAGG_", 6) == 0 && strcasecmp(f->variable + 6, f->name) == 0);
+    }
 }
 
 TEST(numbers)
