@@ -52,12 +52,12 @@ def _in_place(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _sent(array) -> np.ndarray:
-    return _movable(np.ascontiguousarray(array).reshape(np.shape(array)))
+    return _movable(np.asarray(array, order="C"))
 
 
 def allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> np.ndarray:
     """op over all ranks' arrays, in a new array or in out, which may be the array itself."""
-    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    array, op = np.asarray(array, order="C"), _op(op)
     type, out = _type(array, op), _result(array, out)
     job.allreduce(array.ctypes.data, out.ctypes.data, array.size, type, op)
     return out
@@ -66,7 +66,7 @@ def allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndar
 def post_allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np.ndarray] = None) -> "Future[np.ndarray]":
     """allreduce that goes on while the program does something else, together with others that were posted. The array and out are in use
     until the future is done."""
-    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    array, op = np.asarray(array, order="C"), _op(op)
     type, out = _type(array, op), _result(array, out)
     return job.post_allreduce(array.ctypes.data, out.ctypes.data, array.size, type, op, then=lambda: (array, out)[1])
 
@@ -74,7 +74,7 @@ def post_allreduce(job: Job, array, op: Union[Op, str] = "sum", out: Optional[np
 def allreduce_many(job: Job, arrays: Sequence, op: Union[Op, str] = "sum") -> list[np.ndarray]:
     """allreduce of several arrays of one type in one stream: small ones share packets, and none waits for the one before it."""
     op = _op(op)
-    arrays = [np.ascontiguousarray(a).reshape(np.shape(a)) for a in arrays]
+    arrays = [np.asarray(a, order="C") for a in arrays]
     if len({a.dtype for a in arrays}) > 1:
         raise TypeError(f"arrays of one call have one type; these have {', '.join(sorted({str(a.dtype) for a in arrays}))}")
     results = [_result(a, None) for a in arrays]
@@ -85,7 +85,7 @@ def allreduce_many(job: Job, arrays: Sequence, op: Union[Op, str] = "sum") -> li
 
 def reduce(job: Job, array, op: Union[Op, str] = "sum", root: int = 0) -> Optional[np.ndarray]:
     """As allreduce, but only the root gets the result; the others get None."""
-    array, op = np.ascontiguousarray(array).reshape(np.shape(array)), _op(op)
+    array, op = np.asarray(array, order="C"), _op(op)
     type, out = _type(array, op), _result(array, None) if job.rank == root else None
     job.reduce(array.ctypes.data, None if out is None else out.ctypes.data, array.size, type, op, root)
     return out
@@ -124,7 +124,7 @@ def scatter(job: Job, array, out: np.ndarray, root: int = 0) -> np.ndarray:
 
 def reduce_scatter(job: Job, array, op: Union[Op, str] = "sum") -> np.ndarray:
     """This rank's part of what allreduce gives, whose first dimension is divided among the ranks."""
-    array, op = np.ascontiguousarray(array), _op(op)
+    array, op = np.asarray(array, order="C"), _op(op)
     type = _type(array, op)
     if array.shape[0] % job.size:
         raise ValueError(f"{array.shape[0]} rows cannot be divided among {job.size} ranks")

@@ -5,6 +5,7 @@ import atexit
 import collections
 import ctypes
 import enum
+import functools
 import logging
 import os
 import threading
@@ -69,6 +70,13 @@ def version() -> str:
     return _swagg.swagg_version().decode()
 
 
+def option_of_variable(variable: str) -> Optional[str]:
+    """The option for which a variable of the environment stands: "SWAGG_SWITCH" is "switch_ip". None: for none."""
+    option = _swagg.swagg_option_of_variable(variable.encode())
+    return option and option.decode()
+
+
+@functools.lru_cache(maxsize=None)
 def element_size(type: Type, op: Op = Op.SUM) -> int:
     """Bytes of an element; 0: the type does not have this operation."""
     return _swagg.swagg_element_size(type, op)
@@ -172,10 +180,11 @@ class Job:
         return self._post(lambda: call(*arguments), None, None)
 
     def post_allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0,
-                       then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+                       then: Optional[Callable[[], Any]] = None, left_out: Optional[int] = None, round: int = 0) -> "Future[Any]":
         """allreduce that goes on while the program does something else; the buffers are in use until the future is done. Its
-        result is that of then(), which the job's thread calls when the sum is there."""
-        how = _library.Post(struct_size=ctypes.sizeof(_library.Post), name=name)
+        result is that of then(), which the job's thread calls when the sum is there. left_out, round: of a compressed call whose
+        feedback the program keeps (struct swagg_post)."""
+        how = _library.Post(ctypes.sizeof(_library.Post), 0, name, left_out, round)
         return self._post(None, lambda request: _swagg.swagg_post_allreduce(self._open(), send, recv, count, type, op, how, request), then)
 
     def post_allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM,

@@ -24,7 +24,8 @@ class Segment(ctypes.Structure):
 class Post(ctypes.Structure):
     """struct swagg_post"""
 
-    _fields_ = [("struct_size", ctypes.c_size_t), ("timeout_ms", ctypes.c_int), ("name", ctypes.c_uint64)]
+    _fields_ = [("struct_size", ctypes.c_size_t), ("timeout_ms", ctypes.c_int), ("name", ctypes.c_uint64),
+                ("left_out", ctypes.c_void_p), ("round", ctypes.c_uint64)]
 
 
 class Stats(ctypes.Structure):
@@ -73,6 +74,7 @@ def load():
             ("swagg_name_tensor", number, (job, ctypes.c_uint64)),
             ("swagg_abort", None, (job, ctypes.c_char_p)),
             ("swagg_close", None, (job,)),
+            ("swagg_option_of_variable", ctypes.c_char_p, (ctypes.c_char_p,)),
             ("swagg_element_size", size, (number, number)),
             ("swagg_get_stats", number, (job, ctypes.POINTER(Stats))),
             ("swagg_get_waits", number, (job, ctypes.POINTER(ctypes.c_uint64), number)),

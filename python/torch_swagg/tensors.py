@@ -53,9 +53,9 @@ class Buffer(Elements):
             raise TypeError(f"swagg has no {op.name.lower()} of {tensor.dtype}")
         super().__init__(tensor)
 
-    def post_allreduce(self, job: Job, name: int = 0, then: Optional[Callable[[], Any]] = None) -> Future:
+    def post_allreduce(self, job: Job, then: Optional[Callable[[], Any]] = None, **how: Any) -> Future:
         """then: in the place of putting the sum back."""
-        return job.post_allreduce(self.address, self.address, self.host.numel(), self.type, self.op, name, then or self.put_back)
+        return job.post_allreduce(self.address, self.address, self.host.numel(), self.type, self.op, then=then or self.put_back, **how)
 
     def post_reduce(self, job: Job, root: int) -> Future:
         is_root = job.rank == root

@@ -301,6 +301,82 @@ def test_trainings(server):
     assert torch.allclose(got["uneven swagg"], got["uneven gloo"], atol=1e-5)
 
 
+def watched_thc_hook(state, bucket):
+    """What was left out of a parameter stays with it when buckets are made anew. state.began: whether anything was left out before the first call."""
+    kept = state.feedback
+    state.job(numbers="native", compression="thc")
+    state.began = vars(state).get("began", any(part.any() for part in kept.parts.values()))
+    before = {p: kept.parts[n].clone() for p, n in kept.numbers.items() if n in kept.parts}
+    for p, part in zip(bucket.parameters(), kept.of(bucket).split([p.numel() for p in bucket.parameters()])):
+        assert p not in before or torch.equal(part, before[p])
+    return hooks.thc_hook(state, bucket)
+
+
+STEPS = 6
+
+
+def go_on(rank, checkpoint, first, last, anew=False, whose=None):
+    """Steps of a training, from the checkpoint of those before on and to the next, if there is one. anew: buckets are made anew after the first step. whose: left-outs
+    this rank finds; None: nobody's."""
+    network, batch = next(networks())
+    model = DistributedDataParallel(network, bucket_cap_mb=0.01, find_unused_parameters=not anew)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    state = hooks.SwaggState(compress_least=64)
+    if first > 0:
+        model.load_state_dict(torch.load(f"{checkpoint}.{rank}.model")), optimizer.load_state_dict(torch.load(f"{checkpoint}.{rank}.optimizer"))
+        if whose is not None and rank == 0:
+            state = torch.load(f"{checkpoint}.{whose}.pickled")
+        elif whose is not None:
+            state.load_state_dict(torch.load(f"{checkpoint}.{whose}.state"))
+    model.register_comm_hook(state, watched_thc_hook)
+    for step in range(first, last):
+        generator = torch.Generator().manual_seed(100 * step + rank)
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(batch(generator)), torch.arange(4) + rank).backward()
+        optimizer.step()
+    left_out = state.state_dict()
+    assert state.began == (whose == rank)
+    assert len(left_out["left_out"]) == len(list(model.parameters())) and any(part.any() for part in left_out["left_out"])
+    if checkpoint:
+        for what, value in (("model", model.state_dict()), ("optimizer", optimizer.state_dict()), ("state", left_out), ("pickled", state)):
+            torch.save(value, f"{checkpoint}.{rank}.{what}")
+    state.close()
+    weights = torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+    alike = [torch.empty_like(weights) for _ in range(RANKS)]
+    dist.all_gather(alike, weights)
+    assert all(torch.equal(a, weights) for a in alike), "ranks have other models"
+    return weights, left_out["left_out"]
+
+
+def before_the_pause(rank, server, file):
+    with Group(server, f"{file}.before", "gloo", rank):
+        torch.save(go_on(rank, None, 0, STEPS), f"{file}.{rank}.whole")
+        go_on(rank, None, 0, 3, anew=True)
+        go_on(rank, file, 0, STEPS // 2)
+
+
+def behind_the_pause(rank, server, file):
+    with Group(server, f"{file}.behind", "gloo", rank):
+        weights, left_out = go_on(rank, file, STEPS // 2, STEPS, whose=rank)
+        whole_weights, whole_left_out = torch.load(f"{file}.{rank}.whole")
+        assert torch.equal(weights, whole_weights) and all(map(torch.equal, left_out, whole_left_out))
+
+
+def with_what_is_left(rank, server, file):
+    """A rank without its checkpoint, and one with another's, begin at zero; all the same ranks understand one another."""
+    with Group(server, f"{file}.lost", "gloo", rank):
+        go_on(rank, file, STEPS // 2, STEPS, anew=True, whose=(0, 0, None)[rank])
+
+
+def test_checkpoints(server):
+    """With what was left out of gradients, a training that goes on in other processes is one that was never stopped, bit for bit."""
+    file = tempfile.mktemp()
+    with environment(WAYS["on the wire"]):
+        ranks.run(before_the_pause, RANKS, server, file)
+        for work in (behind_the_pause, with_what_is_left):
+            ranks.run(work, RANKS, server, file)
+
+
 def killed_in_backward(rank, server, file):
     try:
         with Group(server, file, "swagg", rank, timeout_s=ranks.PATIENCE_S):
@@ -441,4 +517,4 @@ def test_no_switch(server):
 
 if __name__ == "__main__":
     ranks.main(ranks.Server(BUILD, "timers: {lost_after_ms: 1000}").address,
-               (test_sums, test_everything_else, test_exchanges, test_trainings, test_killed_in_backward, test_many_groups, test_no_switch, test_torchrun, test_world_grows))
+               (test_sums, test_everything_else, test_exchanges, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_torchrun, test_world_grows))
