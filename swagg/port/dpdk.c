@@ -111,6 +111,19 @@ static int check_queues(const struct port *port, const struct rte_eth_dev_info *
                     port->name, info->max_rx_queues, info->max_tx_queues, port->rx_queues, port->tx_queues);
 }
 
+/* Which checksums the device is to compare. A virtual machine's frames may come without one. If these drivers
+ * are asked to compare, they hand such frames over as they are; if not, there is a checksum, which a frame
+ * that is switched needs. */
+static uint64_t checksums_wanted(const struct rte_eth_dev_info *info)
+{
+    static const char *const never[] = {"net_vhost", "net_virtio", "net_virtio_user", "net_vmxnet3"};
+
+    for (unsigned i = 0; i < RTE_DIM(never); i++)
+        if (strcmp(info->driver_name, never[i]) == 0)
+            return 0;
+    return info->rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+}
+
 static uint64_t checksum_flags(uint64_t rx_offloads)
 {
     return (rx_offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM ? RTE_MBUF_F_RX_IP_CKSUM_MASK : 0) |
@@ -144,8 +157,7 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
         if (rc < 0)
             return rc;
         choose_hash(port, &conf, &info);
-        conf.rxmode.offloads =
-            info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
+        conf.rxmode.offloads = checksums_wanted(&info);
         port->rx_checksums = checksum_flags(conf.rxmode.offloads);
         conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
         port->multi_segment = conf.txmode.offloads != 0;
