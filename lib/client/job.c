@@ -131,6 +131,15 @@ const char *part_name(const struct job_part *part, char text[PART_NAME_MAX])
 
 enum { SERVER_WORDS = 24 }; /* "parameter server", and what is around it and its address */
 
+static void tell_ended(struct swagg_job *job, int status, const char *text)
+{
+    events_tell(&job->events, &(struct swagg_event){.struct_size = sizeof(struct swagg_event),
+                                                    .kind = SWAGG_EVENT_ENDED,
+                                                    .text = text,
+                                                    .ends_in_ms = -1,
+                                                    .status = status});
+}
+
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
 {
     char text[CLIENT_TEXT_MAX - 2 * CTL_NAME_MAX]; /* leaves room for the job's name */
@@ -141,6 +150,7 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     job->failure = status;
     snprintf(job->failure_text, sizeof job->failure_text, "job '%s': %s", job->options.job, text);
     requests_fail(&job->requests, status, job->failure_text);
+    tell_ended(job, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);
 }
 
@@ -211,6 +221,53 @@ static void tell_others(struct job_part *part, const struct ctl_failure *f, cons
             membership_abort(&job->parts[i].membership, (enum ctl_reason)f->reason, f->rank, text);
     if (job->tell.others)
         job->tell.others(job->tell.ctx, failure_status(job, f), (enum ctl_reason)f->reason, text);
+}
+
+static int milliseconds(uint64_t ns)
+{
+    return ns / NS_PER_MS < INT_MAX ? (int)(ns / NS_PER_MS) : INT_MAX;
+}
+
+void job_hear(struct job_part *part, enum membership_news news, const struct ctl_session *session)
+{
+    static const char *const happened[] = {[MEMBERSHIP_SILENT] = "is silent",
+                                           [MEMBERSHIP_RESTARTED] = "has restarted",
+                                           [MEMBERSHIP_BACK] = "is there again"};
+    struct swagg_job *job = part->job;
+    char text[CLIENT_TEXT_MAX], said[CTL_TEXT_MAX];
+    if (news == MEMBERSHIP_FAILED) {
+        snprintf(text, sizeof text, "job '%s': %s", job->options.job,
+                 session_text(part, &session->failure, said));
+        tell_ended(job, failure_status(job, &session->failure), text);
+        return;
+    }
+    snprintf(text, sizeof text, "job '%s': rank %u: the %s %s %s", job->options.job, job->options.rank,
+             part->node->what, part->node->text, happened[news]);
+    events_tell(&job->events,
+                &(struct swagg_event){
+                    .struct_size = sizeof(struct swagg_event),
+                    .kind = news == MEMBERSHIP_BACK ? SWAGG_EVENT_SWITCH_FOUND : SWAGG_EVENT_SWITCH_LOST,
+                    .text = text,
+                    .node = part->node->text,
+                    .waited_ms = news == MEMBERSHIP_BACK ? 0 : milliseconds(ctl_session_silence(session)),
+                    .ends_in_ms = -1});
+}
+
+void job_tell_late(struct swagg_job *job, const char *text, const struct ctl_ranks *missing, uint64_t since,
+                   uint64_t now, uint64_t deadline)
+{
+    int ranks[AGG_MAX_WORKERS], n = 0;
+    for (unsigned rank = 0; rank < job->options.size; rank++)
+        if (ctl_ranks_has(missing, rank))
+            ranks[n++] = (int)rank;
+    events_tell(&job->events,
+                &(struct swagg_event){.struct_size = sizeof(struct swagg_event),
+                                      .kind = SWAGG_EVENT_LATE,
+                                      .text = text,
+                                      .ranks = ranks,
+                                      .rank_count = n,
+                                      .waited_ms = milliseconds(now - since),
+                                      .ends_in_ms = milliseconds(deadline > now ? deadline - now : 0)});
 }
 
 int job_fail_session(struct job_part *part, const struct ctl_session *session)

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "compress.h"
+#include "events.h"
 #include "membership.h"
 #include "network.h"
 #include "options.h"
@@ -67,6 +68,7 @@ struct swagg_job {
     unsigned part_count;     /* 0: all ranks are on this host, and sum in its memory alone */
     struct level *level;     /* by which calls go that it takes (local/level.h); NULL: there is none */
     struct swagg_job *rail;  /* the level's, for totals; NULL: this rank has none */
+    struct events events;    /* what the program is told; of a rail nobody is told anything */
     struct job_look look;
     struct job_tell tell;
     const struct agg_protocol *protocol;
@@ -151,6 +153,14 @@ int job_check_end(struct swagg_job *job);
 /* The same for a part's session that has failed, with the text from the switch or from a peer; those who have
  * to do with the job's other parts are told. */
 int job_fail_session(struct job_part *part, const struct ctl_session *session);
+
+/* What a part's session has met with, for the program. Of the membership's thread. */
+void job_hear(struct job_part *part, enum membership_news news, const struct ctl_session *session);
+
+/* A call waits, says this text, for these ranks. now: ns, as since, when anything came last, and the deadline
+ * that will end the job. Whatever locks the caller has. */
+void job_tell_late(struct swagg_job *job, const char *text, const struct ctl_ranks *missing, uint64_t since,
+                   uint64_t now, uint64_t deadline);
 
 /* The application has closed a descriptor of the job's, or given its number to another file. */
 int job_fail_fds_closed(struct swagg_job *job, const char *what);

@@ -104,6 +104,20 @@ static bool announce(struct membership *m)
     return news;
 }
 
+/* What has changed for the program; 0: nothing. */
+static enum membership_news look_for_news(struct membership *m, const struct ctl_session *s, bool changed)
+{
+    const bool silent =
+        s->state == CTL_SESSION_READY && ctl_session_silence(s) > s->ready.lost_after_ms * NS_PER_MS / 2;
+    const bool lost = silent || s->state == CTL_SESSION_REJOINING;
+    if (changed && s->state == CTL_SESSION_FAILED)
+        return MEMBERSHIP_FAILED;
+    if (lost == m->lost || (!lost && s->state != CTL_SESSION_READY))
+        return 0;
+    m->lost = lost;
+    return silent ? MEMBERSHIP_SILENT : lost ? MEMBERSHIP_RESTARTED : MEMBERSHIP_BACK;
+}
+
 /* One turn of the session; returns when the next is due. The log is the caller's code and is called without
  * the lock. */
 static uint64_t turn(struct membership *m)
@@ -112,13 +126,16 @@ static uint64_t turn(struct membership *m)
     pthread_mutex_lock(&m->lock);
     receive_all(m);
     send_due(m, monotonic_ns());
-    bool news = announce(m);
-    if (news)
+    bool changed = announce(m);
+    enum membership_news news = look_for_news(m, &m->session, changed);
+    if (changed || news)
         copy = m->session;
     uint64_t next = is_held_back(m) ? UINT64_MAX : ctl_session_timer(&m->session);
     pthread_mutex_unlock(&m->lock);
-    if (news)
+    if (changed)
         log_news(m, &copy);
+    if (news)
+        m->hearer.hear(m->hearer.ctx, news, &copy);
     return next;
 }
 
@@ -175,6 +192,7 @@ int membership_open(struct membership *m, const struct membership_parts *parts)
     *m = (struct membership){.log = parts->log,
                              .worker = parts->worker,
                              .guest = parts->guest,
+                             .hearer = parts->hearer,
                              .socket = OWN_FD_NONE,
                              .wake_thread = WAKER_NONE,
                              .wake_caller = parts->wake_caller,

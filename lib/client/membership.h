@@ -28,6 +28,20 @@ struct membership_guest {
     void *ctx;
 };
 
+/* What the program may want to know of a session. */
+enum membership_news {
+    MEMBERSHIP_SILENT = 1, /* half of the time after which the switch takes this rank for lost */
+    MEMBERSHIP_RESTARTED,
+    MEMBERSHIP_BACK, /* after one of these */
+    MEMBERSHIP_FAILED,
+};
+
+/* Whom it is told, by the membership's thread, without any lock. */
+struct membership_hearer {
+    void (*hear)(void *ctx, enum membership_news news, const struct ctl_session *session);
+    void *ctx;
+};
+
 struct membership {
     struct own_fd socket;
     struct ctl_credentials credentials; /* that the session refers to */
@@ -37,6 +51,8 @@ struct membership {
     const struct logger *log;
     const struct agg_worker *worker;
     struct membership_guest guest;
+    struct membership_hearer hearer;
+    bool lost; /* it was told that the switch is silent, or has restarted; the thread's own */
     pthread_t thread;
     atomic_bool changed, stop;
     pthread_mutex_t lock;
@@ -62,6 +78,7 @@ struct membership_parts {
     const struct agg_worker *worker; /* of the job's protocol */
     const struct logger *log;
     struct membership_guest guest;
+    struct membership_hearer hearer;
     /* rung when there is something for the caller; other memberships may share it */
     struct waker *wake_caller;
 };

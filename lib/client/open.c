@@ -137,6 +137,11 @@ static int read_key(struct swagg_job *job, struct keys_key *key)
     return 1;
 }
 
+static void hear(void *ctx, enum membership_news news, const struct ctl_session *session)
+{
+    job_hear(ctx, news, session);
+}
+
 static int join_begin(struct job_part *part, uint64_t deadline)
 {
     struct swagg_job *job = part->job;
@@ -177,6 +182,7 @@ static int join_begin(struct job_part *part, uint64_t deadline)
                                            .worker = job->worker,
                                            .log = &o->log,
                                            .guest = guest,
+                                           .hearer = {hear, part},
                                            .wake_caller = &job->waker};
     int rc = membership_open(&part->membership, &parts);
     keys_erase(&key, sizeof key);
@@ -368,6 +374,7 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     job->kernels = kernels;
     job->owner = getpid();
     job->waker = WAKER_NONE;
+    events_open(&job->events);
     requests_open(&job->requests);
     compress_open(&job->compress, &job->options, job->kernels);
     pthread_mutex_init(&job->lock, NULL);
@@ -519,10 +526,20 @@ void swagg_close(struct swagg_job *job)
     pthread_mutex_destroy(&job->shown.lock);
     waits_close(&job->waits);
     waits_close(&job->local_waits);
+    events_close(&job->events);
     compress_close(&job->compress);
     if (job->owner == getpid())
         requests_close(&job->requests);
     else
         requests_abandon(&job->requests);
     free(job);
+}
+
+int swagg_on_event(struct swagg_job *job, void (*event)(void *ctx, const struct swagg_event *event),
+                   void *ctx)
+{
+    if (!job || job->owner != getpid())
+        return client_fail(SWAGG_ERR_ARGUMENT, job ? "the job is another process's" : "job is NULL");
+    events_on(&job->events, event, ctx);
+    return SWAGG_OK;
 }

@@ -475,6 +475,37 @@ struct swagg_turnout {
  * is NULL, or struct_size is not set. */
 int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 
+/* What a program may want to know before a call returns, or between two. */
+enum swagg_event_kind {
+    SWAGG_EVENT_LATE = 1, /* a call of this rank's waits, warn_after_ms already: for whom, how long, and
+                             when that ends the job. Again after twice as long, and so on */
+    SWAGG_EVENT_SWITCH_LOST = 2,  /* the switch has been silent for half the time after which it would take
+                                     this  rank for lost, or has restarted. Nothing has failed yet */
+    SWAGG_EVENT_SWITCH_FOUND = 3, /* it answers again, and the job goes on */
+    SWAGG_EVENT_ENDED = 4 /* the job has failed: the next call, or the one in progress, says so. Once */
+};
+struct swagg_event {
+    size_t struct_size; /* of this struct as the library knows it */
+    enum swagg_event_kind kind;
+    const char
+        *text; /* all of it in words, as in the log; like the pointers below, until the function returns */
+    const char *node; /* LOST, FOUND: which switch, or parameter server: its address; else NULL */
+    const int *ranks; /* LATE: those that are missing, as the switch said last; where ranks of one host sum
+                         first, the one on this host that is. ENDED: NULL */
+    int rank_count;   /* 0: it has not said, or is silent itself */
+    int waited_ms;    /* LATE: since anything came. LOST: for how long the switch has been silent */
+    int ends_in_ms;   /* LATE: then the call's deadline ends the job; else -1 */
+    int status;       /* ENDED: enum swagg_status of the calls that fail; else 0 */
+};
+
+/* From now on event is called with ctx; NULL: no more. Once this has returned the one before is not called
+ * any more. It is called by the thread that notices, which is one in a call of this job's, the job's own, or
+ * its progress thread; never by two at once. It must return soon, for packets wait meanwhile, and must not
+ * use this job. A job that is closed has not ended in this sense. Any thread may call this until swagg_close.
+ * SWAGG_ERR_ARGUMENT: job is NULL, or of another process. */
+int swagg_on_event(struct swagg_job *job, void (*event)(void *ctx, const struct swagg_event *event),
+                   void *ctx);
+
 /* Ends the job on all ranks: the peers' calls fail with SWAGG_ERR_ABORTED and this text, and so do this
  * rank's, those that are in progress at once. why may be NULL, and is copied. Any thread may call this until
  * swagg_close. Not from log or progress. */

@@ -80,16 +80,23 @@ static void describe_rejoin(const struct job_part *part, const struct ctl_sessio
                                                             : "the ranks");
 }
 
+/* Whom the switch waits for, as it said last. */
+static struct ctl_ranks missing_ranks(const struct job_part *part)
+{
+    uint16_t list[AGG_MAX_WORKERS];
+    struct ctl_ranks missing = {0};
+    for (unsigned n = part->job->worker->missing(part->stream, list, AGG_MAX_WORKERS); n > 0; n--)
+        ctl_ranks_add(&missing, list[n - 1]);
+    return missing;
+}
+
 /* Whom or what this rank waits for, as far as it knows. */
 static const char *describe_wait(const struct job_part *part, const struct ctl_session *session,
                                  char text[WAIT_TEXT_MAX])
 {
     const struct client_node *node = part->node;
-    uint16_t list[AGG_MAX_WORKERS];
-    struct ctl_ranks missing = {0};
+    const struct ctl_ranks missing = missing_ranks(part);
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
-    for (unsigned n = part->job->worker->missing(part->stream, list, AGG_MAX_WORKERS); n > 0; n--)
-        ctl_ranks_add(&missing, list[n - 1]);
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);
     if (is_silent(session))
@@ -159,10 +166,15 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
     if (now - since < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {
-        char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX];
-        logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
-                     job->options.job, job->options.rank, (double)(now - since) / NS_PER_S,
-                     describe_late(job, NULL, late), describe_wait(blamed, &session, wait));
+        char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
+        struct ctl_ranks missing = {0};
+        snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
+                 job->options.rank, (double)(now - since) / NS_PER_S, describe_late(job, NULL, late),
+                 describe_wait(blamed, &session, wait));
+        logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
+        if (!is_silent(&session) && session.state == CTL_SESSION_READY && unanswered(blamed) == 0)
+            missing = missing_ranks(blamed); /* else whom it named before is no news */
+        job_tell_late(job, text, &missing, since, now, watch_deadline(w, job));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }

@@ -253,12 +253,15 @@ static int fail_deadline(struct level *l, const struct local_step *s, const stru
 
 static void warn(const struct level *l, const struct local_step *s, struct vigil *v, uint64_t now)
 {
-    const struct swagg_job *job = l->job;
-    char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX];
+    struct swagg_job *job = l->job;
+    const struct ctl_ranks missing = local_awaited(&l->member);
+    char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
     describe_wait(l, s, wait, sizeof wait);
-    logger_write(&job->options.log, SWAGG_LOG_WARN, "job '%s': rank %u: nothing for %.1f s, %s: %s",
-                 job->options.job, job->options.rank, (double)(now - v->began) / NS_PER_S,
-                 describe_call(&job->options.names, v->call, call), wait);
+    snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
+             job->options.rank, (double)(now - v->began) / NS_PER_S,
+             describe_call(&job->options.names, v->call, call), wait);
+    logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
+    job_tell_late(job, text, &missing, v->began, now, v->deadline);
     v->warn_after *= 2;
     v->warn_at = v->began + v->warn_after;
 }
