@@ -170,11 +170,12 @@ enum { PARTS = 4 }; /* vectors of numbers whose bytes are one vector */
 INLINE ints8 narrow(const ints32 v[PARTS])
 {
 #if defined(__AVX512F__)
-    ints8 bytes;
+    const __m512i low = _mm512_packs_epi32((__m512i)v[0], (__m512i)v[1]),
+                  high = _mm512_packs_epi32((__m512i)v[2], (__m512i)v[3]);
 
-    for (unsigned part = 0; part < PARTS; part++)
-        _mm_storeu_si128((__m128i *)&bytes + part, _mm512_cvtepi32_epi8((__m512i)v[part]));
-    return bytes;
+    return (ints8)_mm512_permutexvar_epi32(
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15),
+        _mm512_packs_epi16(low, high));
 #elif defined(__AVX2__)
     const __m256i low = _mm256_packs_epi32((__m256i)v[0], (__m256i)v[1]),
                   high = _mm256_packs_epi32((__m256i)v[2], (__m256i)v[3]);
@@ -193,6 +194,17 @@ INLINE ints8 narrow(const ints32 v[PARTS])
 #endif
 }
 
+/* count, and one more where a number is above. */
+INLINE ints8 count_above(ints8 count, ints8 number, ints8 than)
+{
+#if defined(__AVX512F__)
+    return (ints8)_mm512_mask_sub_epi8((__m512i)count, _mm512_cmpgt_epi8_mask((__m512i)number, (__m512i)than),
+                                       (__m512i)count, _mm512_set1_epi8(-1));
+#else
+    return count - (number > than);
+#endif
+}
+
 /* Of each place how many of the inner values are at or below it. */
 INLINE ints8 find_steps(const float *place, const struct thc_steps *s)
 {
@@ -206,7 +218,7 @@ INLINE ints8 find_steps(const float *place, const struct thc_steps *s)
         ints8 below;
 
         memcpy(&below, s->below[i], sizeof below);
-        count -= bytes > below;
+        count = count_above(count, bytes, below);
     }
     return count;
 }
