@@ -13,17 +13,6 @@ static const enum drop drop_of[] = {
     [NET_UDP_CHECKSUM] = DROP_UDP_CHECKSUM,
 };
 
-enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_found *found,
-                           agg_ones_sum_fn *ones_sum)
-{
-    const struct frame_udp *f = frame;
-    const enum net_fault fault = net_check_ipv4(&f->ip, bytes - sizeof(f->eth), found->ip);
-
-    if (fault != NET_OK || f->ip.next_proto_id != NET_PROTOCOL_UDP)
-        return fault;
-    return net_check_udp(&f->ip, &f->udp, found->udp, ones_sum);
-}
-
 /* Whose a packet is counts more than what is wrong with the datagram in it. */
 enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip)
 {

@@ -18,8 +18,16 @@ struct frame_found {
 
 /* What is wrong with a frame that has a whole Ethernet header with type IPv4: with the packet, and if its
  * protocol is UDP, with the datagram. ones_sum: from any struct agg_kernels. */
-enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_found *found,
-                           agg_ones_sum_fn *ones_sum);
+static inline enum net_fault frame_check(const void *frame, size_t bytes, const struct frame_found *found,
+                                         agg_ones_sum_fn *ones_sum)
+{
+    const struct frame_udp *f = frame;
+    const enum net_fault fault = net_check_ipv4(&f->ip, bytes - sizeof(f->eth), found->ip);
+
+    if (fault != NET_OK || f->ip.next_proto_id != NET_PROTOCOL_UDP)
+        return fault;
+    return net_check_udp(&f->ip, &f->udp, found->udp, ones_sum);
+}
 
 /* Why such a frame to the switch itself, in which frame_check has found this, goes no further; DROP_REASONS:
  * it does, and its protocol is UDP or ICMP. our_ip: the switch's; 0: it has none. */

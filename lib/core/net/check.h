@@ -1,9 +1,11 @@
-/* Checked reading of IPv4 and UDP: what is wrong with a packet, by name. Pure and reentrant. */
+/* Checked reading of IPv4 and UDP: what is wrong with a packet, by name. Pure and reentrant; inline, as it is
+ * asked about every packet. */
 #ifndef SWAGG_CORE_NET_CHECK_H
 #define SWAGG_CORE_NET_CHECK_H
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
+#include "net/sum.h"
 
 /* NET_OK, or the first thing that is wrong. */
 enum net_fault {
@@ -23,12 +25,59 @@ enum net_fault {
  */
 enum net_found { NET_NOT_COMPARED, NET_GOOD, NET_BAD };
 
+static inline bool net_ip_checksum_holds(const struct net_ipv4 *ip, enum net_found checksum)
+{
+    if (checksum != NET_NOT_COMPARED)
+        return checksum == NET_GOOD;
+    return net_ipv4_sum(ip) == NET_SUM_RIGHT;
+}
+
 /* room: bytes from ip to the frame's end; the packet may be shorter. */
-enum net_fault net_check_ipv4(const struct net_ipv4 *ip, size_t room, enum net_found checksum);
+static inline enum net_fault net_check_ipv4(const struct net_ipv4 *ip, size_t room, enum net_found checksum)
+{
+    size_t header, total;
+
+    if (room < sizeof(*ip))
+        return NET_IP_SHORT;
+    header = net_ipv4_header_bytes(ip);
+    total = net16(ip->total_length);
+    if (ip->version_ihl >> 4 != 4)
+        return NET_IP_VERSION;
+    if (header < sizeof(*ip))
+        return NET_IP_HEADER_LENGTH;
+    if (total < header)
+        return NET_IP_TOTAL_LENGTH;
+    if (total > room)
+        return NET_IP_SHORT;
+    if (header > sizeof(*ip))
+        return NET_IP_OPTIONS;
+    if (!net_ip_checksum_holds(ip, checksum))
+        return NET_IP_CHECKSUM;
+    if (ip->fragment_offset & net16(NET_IPV4_MORE_FRAGMENTS | NET_IPV4_OFFSET_MASK))
+        return NET_IP_FRAGMENT;
+    return NET_OK;
+}
+
+static inline bool net_udp_checksum_holds(const struct net_ipv4 *ip, const struct net_udp *udp,
+                                          enum net_found checksum, agg_ones_sum_fn *ones_sum)
+{
+    if (checksum != NET_NOT_COMPARED)
+        return checksum == NET_GOOD;
+    return net_udp_sum(ip, udp, ones_sum) == NET_SUM_RIGHT;
+}
 
 /* udp: what follows an IPv4 header that net_check_ipv4 has passed and whose protocol is UDP. A checksum of
  * zero means that there is none, whatever the device says. */
-enum net_fault net_check_udp(const struct net_ipv4 *ip, const struct net_udp *udp, enum net_found checksum,
-                             agg_ones_sum_fn *ones_sum);
+static inline enum net_fault net_check_udp(const struct net_ipv4 *ip, const struct net_udp *udp,
+                                           enum net_found checksum, agg_ones_sum_fn *ones_sum)
+{
+    const size_t total = net16(ip->total_length) - sizeof(*ip);
+
+    if (total < sizeof(*udp) || net16(udp->dgram_len) != total)
+        return NET_UDP_LENGTH;
+    if (udp->dgram_cksum != 0 && !net_udp_checksum_holds(ip, udp, checksum, ones_sum))
+        return NET_UDP_CHECKSUM;
+    return NET_OK;
+}
 
 #endif
