@@ -301,7 +301,7 @@ static void sort(struct engine *e, burst_handler *handle, struct rte_mbuf *frame
     unsigned from = 0;
 
     for (unsigned i = 1; i <= n; i++)
-        if (i == n || *source_of(frames[i]) != *source_of(frames[from])) {
+        if (i == n || i - from == ENGINE_AT_ONCE || *source_of(frames[i]) != *source_of(frames[from])) {
             handle(e, *source_of(frames[from]), frames + from, i - from);
             from = i;
         }

@@ -20,6 +20,7 @@
 
 enum {
     ENGINE_BURST = 64,
+    ENGINE_AT_ONCE = 16, /* packets that are located, then applied: as many as a core fetches lines at once */
     ENGINE_SERVE = 4 * ENGINE_BURST, /* of the frames that wait, about so many are handled in a round */
     ENGINE_RING_SIZE = 2048,
     ENGINE_TICK_NS = 1000000, /* between two ticks of a pool; more where the lcore stands still */

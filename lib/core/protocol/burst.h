@@ -17,8 +17,8 @@ typedef uint8_t agg_locate_one(const struct agg_jobs *jobs, struct agg_packet *p
 typedef bool agg_apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v);
 
 enum {
-    AGG_AHEAD = 2,        /* packets */
-    AGG_FETCHED = 16 * 64 /* bytes of a packet, and of a sum, at most */
+    AGG_AHEAD = 4,       /* packets */
+    AGG_FETCHED = 4 * 64 /* bytes of a packet, and of a sum, at most: so many have the hardware go on */
 };
 
 /* Asks for the memory that applying the packet needs; it has been located. */
