@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # script/bench collectives  broadcast, all-gather, reduce-scatter and barrier beside Open MPI's best; calls that are posted; the component beside the preload
-# Takes 4 minutes a run and 4 once; a look takes 4.
+# Takes 6 minutes a run and 4 once; a look takes 5.
 #
 # Measures: collectives.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,VARIANT,OP.json, of mpi-perf, and RUN,LINKS,posted.json and
-# RUN,LINKS,WAY,small.json, of bench-posted, of which collectives.py makes figures.
+# RUN,LINKS,WAY,small.json, of bench-posted, and RUN,LINKS,PLACE,RANGE,OP.json, of mpi-perf, of which collectives.py makes figures.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -64,6 +64,36 @@ both_fronts() {
     done
 }
 
+# All sizes, each of which the shim lets go where it finds it to be faster; and natively, in the same place.
+RANGES=("small 16 64K 8 60 100" "large 256K 4M 4 8 4") # their names, sizes, factor, calls, warm-ups
+SETTLE=400
+[ -z "$quick" ] || RANGES=("small 16 8K 8 20 20") SETTLE=100
+measure_ranges() { # PLACE [MPIRUN OPTION...]
+    local place=$1 op range name begin end factor calls warmups
+    shift
+    for range in "${RANGES[@]}"; do
+        read -r name begin end factor calls warmups <<<"$range"
+        for op in "${OPS[@]}"; do
+            [ "$op" != barrier ] || end=$begin
+            [ "$op,$name" != barrier,large ] || continue
+            record "$setting,$place,$name,$op" net_mpirun 4 "$@" -- "$MPI_PERF" --op "$op" -b "$begin" -e "$end" -f "$factor" -n "$calls" -w "$warmups" \
+                --settle "$SETTLE" --json "$NET_DIR/new.json"
+        done
+        printf '  run %s: %s, %s sizes\n' "$run" "$place" "$name"
+    done
+}
+
+beside_bridge() {
+    local options
+    mapfile -t options < <(offloading)
+    net_bridge_with_cable 1500
+    net_swagg_beside 1500
+    measure_ranges native
+    measure_ranges beside "${options[@]}"
+    net_swagg_stop
+    net_bridge_with_cable_remove
+}
+
 rank() { # RANK
     net_exec "$1" "$NET_BUILD/bench/bench-posted" "$(net_switch_ip)" "$1" 4 "$rounds" >"$NET_DIR/rank$1.out" || return
     [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
@@ -100,5 +130,6 @@ for ((run = 1; run <= runs; run++)); do
         [ "$setting" != none ] || both_fronts
         [ "$setting" != none ] || posted_small
         net_swagg_stop
+        [ "$setting" != none ] || beside_bridge
     done
 done

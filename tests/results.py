@@ -126,6 +126,9 @@ def collectives_records(directory):
         for size in collectives.SIZES:
             for front in ("preload", "component"):
                 put(directory, f"{run},none,{front}_{size},allreduce.json", [mpi_row(4, run)])
+        for place, taken in (("native", 1), ("beside", 2)):
+            for op in (*collectives.OPS, "barrier"):
+                put(directory, f"{run},none,{place},small,{op}.json", [mpi_row(1, taken), mpi_row(4, taken)])
         for way, taken in (("flat", 1), ("level", 2)):
             put(directory, f"{run},none,{way},small.json", {"sixteen_s": [taken * run]})
 
