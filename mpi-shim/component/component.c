@@ -8,6 +8,7 @@
 #include "module.h"
 #include "parameters.h"
 #include "pending.h"
+#include "persistent.h"
 #include "report.h"
 #include "rollcall.h"
 #include "session.h"
@@ -86,6 +87,7 @@ static int on_finalize(MPI_Comm comm, int key, void *value, void *unused)
     session_end();
     session_leave();
     pending_exit();
+    persistent_exit();
     return MPI_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include "offload.h"
 #include "parameters.h"
 #include "pending.h"
+#include "persistent.h"
 #include "session.h"
 
 #include "ompi/communicator/communicator.h"
@@ -164,6 +165,17 @@ static bool is_of_program(const void *site, const void *_Atomic *known)
 OFFERED_COLLECTIVES(POST)
 #undef POST
 
+#define KEEP(name, small, parameters, arguments, count, type, op, described, ...)                            \
+    static int small##_init(UNWRAP parameters, struct ompi_info_t *info, MPI_Request *request,               \
+                            mca_coll_base_module_t *module)                                                  \
+    {                                                                                                        \
+        (void)info, (void)module;                                                                            \
+        return persistent_make(                                                                              \
+            &(struct collective){.next = &native, .offered = OFFERED_##name, UNWRAP described}, request);    \
+    }
+OFFERED_COLLECTIVES(KEEP)
+#undef KEEP
+
 #define COUNTED(name, small, parameters, arguments, count, type, op, ...)                                    \
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
     {                                                                                                        \
@@ -214,6 +226,9 @@ mca_coll_base_module_t *module_create(void)
     m->super.coll_module_enable = enable;
 #define OFFER(name, small, ...) m->super.coll_##small = small;
     COLLECTIVES(OFFER)
+#undef OFFER
+#define OFFER(name, small, ...) m->super.coll_##small##_init = small##_init;
+    OFFERED_COLLECTIVES(OFFER)
 #undef OFFER
     return &m->super;
 }

@@ -21,9 +21,7 @@ static int progress(void)
     return (int)posted_progress();
 }
 
-/* By MPI_Wait and its kin, when they have told its end; if that is an error, after the communicator's error
- * handler was called. */
-static int free_request(ompi_request_t **request)
+int pending_free(MPI_Request *request)
 {
     ompi_request_t *r = *request;
     struct ompi_communicator_t *comm = r->req_mpi_object.comm;
@@ -36,22 +34,30 @@ static int free_request(ompi_request_t **request)
     return OMPI_SUCCESS;
 }
 
-void *pending_make(MPI_Comm comm, MPI_Request *request)
+MPI_Request pending_new(MPI_Comm comm, bool persistent)
 {
     ompi_request_t *r = (ompi_request_t *)opal_obj_new(&ompi_coll_base_nbc_request_t_class);
-    if (!r) {
-        report(SWAGG_LOG_ERROR, "no memory for a request: the program cannot go on");
-        PMPI_Abort(comm, 1);
-    }
-    OMPI_REQUEST_INIT(r, false);
+    if (!r)
+        return NULL;
+    OMPI_REQUEST_INIT(r, persistent);
     r->req_type = OMPI_REQUEST_COLL;
-    r->req_state = OMPI_REQUEST_ACTIVE;
     r->req_status = ompi_status_empty;
-    r->req_free = free_request;
+    r->req_free = pending_free;
     r->req_mpi_object.comm = comm;
     OBJ_RETAIN(comm);
     if (!atomic_exchange(&registered, true))
         opal_progress_register(progress);
+    return r;
+}
+
+void *pending_make(MPI_Comm comm, MPI_Request *request)
+{
+    ompi_request_t *r = pending_new(comm, false);
+    if (!r) {
+        report(SWAGG_LOG_ERROR, "no memory for a request: the program cannot go on");
+        PMPI_Abort(comm, 1);
+    }
+    r->req_state = OMPI_REQUEST_ACTIVE;
     return *request = r;
 }
 

@@ -3,6 +3,14 @@
 #pragma once
 
 #include <mpi.h>
+#include <stdbool.h>
+
+/* One of a collective on comm, which it keeps; inactive. NULL: no memory. */
+MPI_Request pending_new(MPI_Comm comm, bool persistent);
+
+/* How it is freed: by MPI_Wait and its kin, when they have told its end; if that is an error, after the
+ * communicator's error handler was called. */
+int pending_free(MPI_Request *request);
 
 /* As struct front has them (front.h). */
 void *pending_make(MPI_Comm comm, MPI_Request *request);

@@ -190,6 +190,16 @@ posted)
     run_mpi "${shim[@]}" -x "$on" "$of_library-posted" mismatch || fail "failed where calls differ"
     says '^posted: rank [0-3]: first error: swagg: ranks called different collectives: .*allreduce of 2500 MPI_INT' 4
     ;;
+persistent)
+    # As natively, bit for bit. All but what came before the first blocking collective for the switch went there, as non-blocking calls.
+    run_native persistent || fail "failed natively"
+    digests=$(grep '^persistent' "$out" | sort)
+    run_shim "$on" SWAGG_MIN_BYTES=0 persistent || fail "failed with the shim"
+    diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests than natively (<)"
+    says 'offloaded [1-9][0-9]* calls, .*iallreduce [1-6], ireduce [1-6], ibcast [1-6], iallgather [1-6], iallgatherv [1-6], ireduce_scatter [1-6], ireduce_scatter_block [1-6], ibarrier [1-6].*; failed 0'
+    run_shim persistent || fail "failed without a switch"
+    diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests without a switch than natively (<)"
+    ;;
 atp)
     # The switch as parameter server; in order, and as they come.
     for mode in ordered arrival; do
