@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "drive.h"
+#include "lanes.h"
 #include "own_thread.h"
 
 struct wanted {
@@ -135,7 +136,7 @@ int await_end(struct swagg_request *r)
 
 int await_call(struct swagg_request *r)
 {
-    const int rc = requests_append(&r->job->requests, r);
+    const int rc = lanes_append(r->job, r);
     if (rc < 0) {
         requests_give(&r->job->requests, r);
         return rc;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "lanes.h"
 #include "monotonic.h"
 #include "watch.h"
 
@@ -141,7 +142,8 @@ static int advance(struct swagg_job *job, struct swagg_request *r)
 
 static bool is_done(const struct swagg_job *job, const struct swagg_request *r)
 {
-    return r && r->state != REQUEST_QUEUED && (int32_t)(parts_ended(job) - r->number) > 0;
+    return r && r->state != REQUEST_QUEUED && (int32_t)(parts_ended(job) - r->number) > 0 &&
+           lanes_are_through(r);
 }
 
 int calls_step(struct swagg_job *job)

@@ -7,6 +7,7 @@
 #include "await.h"
 #include "collective.h"
 #include "describe.h"
+#include "lanes.h"
 #include "local/level.h"
 #include "monotonic.h"
 #include "overlap.h"
@@ -301,7 +302,7 @@ static int take(struct swagg_job *job, struct swagg_request **request)
 /* It is the caller's, and leaves. */
 static int hand_out(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
-    const int rc = requests_append(&job->requests, request);
+    const int rc = lanes_append(job, request);
     if (rc < 0) {
         requests_give(&job->requests, request);
         return rc;

@@ -9,6 +9,7 @@
 
 #include "calls.h"
 #include "describe.h"
+#include "lanes.h"
 #include "monotonic.h"
 #include "watch.h"
 
@@ -184,6 +185,26 @@ static int fail_mismatch(struct job_part *part)
     return rc < 0 ? rc : job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
+static enum ctl_reason reason_of(int status)
+{
+    return status == SWAGG_ERR_DEADLINE   ? CTL_DEADLINE
+           : status == SWAGG_ERR_MISMATCH ? CTL_MISMATCH
+           : status == SWAGG_ERR_LOST     ? CTL_RANK_LOST
+                                          : CTL_APPLICATION;
+}
+
+/* A lane that cannot go on ends the job. If it was a peer that ended the lane, then he says so in this job,
+ * too, and in it what it is about. */
+static int check_lanes(struct swagg_job *job)
+{
+    char text[CTL_TEXT_MAX];
+    int status;
+    if (!lanes_failed(job, &status, text))
+        return SWAGG_OK;
+    const int rc = status == SWAGG_ERR_ABORTED ? hear_peers(job) : SWAGG_OK;
+    return rc < 0 ? rc : job_fail_and_tell(job, status, reason_of(status), text);
+}
+
 static uint64_t progress_at(const struct swagg_job *job)
 {
     return job->options.progress && !job->in_thread ? job->progress_at : UINT64_MAX;
@@ -320,8 +341,8 @@ static int look_at(struct job_part *part)
  * or changed, or a status. */
 static int turn(struct swagg_job *job)
 {
-    int rc = for_all_parts(job, look_at);
-    if (rc < 0 || (rc = follow_changes(job)) != 0)
+    int rc = check_lanes(job);
+    if (rc < 0 || (rc = for_all_parts(job, look_at)) < 0 || (rc = follow_changes(job)) != 0)
         return rc;
     rc = exchange(job);
     let_others_progress(job);
@@ -431,6 +452,8 @@ static int exchange_between_calls(struct job_part *part)
 {
     struct swagg_job *job = part->job;
     int rc = check_part(part);
+    if (rc >= 0)
+        rc = check_lanes(job);
     bool buffered = job->worker->buffered(part->stream);
     if (rc >= 0)
         rc = follow(part);

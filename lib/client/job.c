@@ -149,6 +149,8 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     va_end(args);
     job->failure = status;
     snprintf(job->failure_text, sizeof job->failure_text, "job '%s': %s", job->options.job, text);
+    if (job->quell.others) /* before tensors are the caller's again */
+        job->quell.others(job->quell.ctx, text);
     requests_fail(&job->requests, status, job->failure_text);
     tell_ended(job, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);

@@ -46,8 +46,9 @@ struct watch {
     uint64_t began; /* ... when it began to */
 };
 
-/* What is to be looked at now and then while a call waits: true, the job cannot go on. And who is to hear why
- * a job has failed, besides those who hear it by its parts. Either may be NULL. */
+/* What is to be looked at now and then while a call waits: true, the job cannot go on. Who is to hear why
+ * a job has failed, besides those who hear it by its parts. And what has other threads let go of the tensors
+ * of its calls, before these end. All may be NULL. */
 struct job_look {
     bool (*at)(void *ctx);
     void *ctx;
@@ -57,7 +58,13 @@ struct job_tell {
     void *ctx;
 };
 
+struct job_quell {
+    void (*others)(void *ctx, const char *text);
+    void *ctx;
+};
+
 struct level;
+struct lanes;
 
 struct swagg_job {
     struct client_options options;
@@ -67,10 +74,12 @@ struct swagg_job {
     struct job_part *parts;  /* [part_count], one for each of the job's nodes */
     unsigned part_count;     /* 0: all ranks are on this host, and sum in its memory alone */
     struct level *level;     /* by which calls go that it takes (local/level.h); NULL: there is none */
+    struct lanes *lanes;     /* its threads beyond the first (lanes.h); NULL: it has none */
     struct swagg_job *rail;  /* the level's, for totals; NULL: this rank has none */
     struct events events;    /* what the program is told; of a rail nobody is told anything */
     struct job_look look;
     struct job_tell tell;
+    struct job_quell quell;
     const struct agg_protocol *protocol;
     const struct agg_worker *worker; /* of the job's protocol */
     struct waker waker;              /* for the caller, who sleeps on it: the memberships ring it */

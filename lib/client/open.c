@@ -10,6 +10,7 @@
 #include "drive.h"
 #include "kernels_chosen.h"
 #include "key_file.h"
+#include "lanes.h"
 #include "local/level.h"
 #include "monotonic.h"
 #include "open.h"
@@ -150,7 +151,8 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     int keys = read_key(job, &key);
     if (keys < 0)
         return keys;
-    const struct agg_wishes wishes = client_wishes(o);
+    struct agg_wishes wishes = client_wishes(o);
+    wishes.lanes = (uint8_t)lanes_wished(job);
     struct ctl_session_config config = {
         .rank = o->rank,
         .size = o->size,
@@ -504,12 +506,25 @@ static void close_part(struct job_part *part)
     free(part->stream_memory);
 }
 
+void open_close_lanes(struct lanes *l)
+{
+    for (unsigned i = 0; i < l->n; i++)
+        swagg_close(l->lane[i]);
+    pthread_mutex_destroy(&l->order);
+    free(l);
+}
+
 void swagg_close(struct swagg_job *job)
 {
     if (!job)
         return;
     level_leave(job); /* others hear that this rank has left from the board, before the switch tells them */
     swagg_close(job->rail);
+    struct lanes *lanes = job->lanes;
+    if (lanes) {
+        lanes_begin(job, NULL);
+        open_close_lanes(lanes);
+    }
     level_free(job->level);
     if (job->owner == getpid()) {
         leave(job);

@@ -1,32 +1,15 @@
 /* How swagg_open goes about it: the ranks of a host meet, the job is opened, and it gets its level within the
- * host (local/level.h), if it is to have one. */
+ * host (local/level.h), or lanes for its threads (lanes.h), if it is to have them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "await.h"
-#include "drive.h"
+#include "accord.h"
 #include "local/level.h"
 #include "local/meeting.h"
 #include "monotonic.h"
 #include "open.h"
-
-/* Sums floats over all ranks, by the job as it is: its first calls. */
-static int sum_floats(struct swagg_job *job, float *floats, size_t n)
-{
-    const uint64_t now = monotonic_ns();
-    struct swagg_request request = {
-        .job = job,
-        .call = {.collective = XFER_ALLREDUCE, .type = AGG_F32, .op = AGG_SUM, .count = n},
-        .only = {.in = floats, .out = floats, .count = n},
-        .segments = &request.only,
-        .n = 1,
-        .began = now,
-        .deadline = now + job->options.call_timeout_ns,
-    };
-    return await_call(&request);
-}
 
 /* Tells all ranks whose memory each has mapped, byte by byte: numbers so small travel exactly however floats
  * do. */
@@ -41,7 +24,7 @@ static int exchange(struct swagg_job *job, uint64_t mine, uint64_t ids[])
     }
     for (unsigned i = 0; i < BYTES; i++)
         bytes[job->options.rank * BYTES + i] = (float)(mine >> 8 * i & 0xff);
-    const int rc = sum_floats(job, bytes, (size_t)ranks * BYTES);
+    const int rc = accord_sum(job, bytes, (size_t)ranks * BYTES);
     for (unsigned rank = 0; rank < ranks; rank++) {
         ids[rank] = 0;
         for (unsigned i = 0; i < BYTES; i++)
@@ -49,14 +32,6 @@ static int exchange(struct swagg_job *job, uint64_t mine, uint64_t ids[])
     }
     free(bytes);
     return rc;
-}
-
-/* Whether all ranks say that all is well: 1 or 0, or a failure. */
-static int all_well(struct swagg_job *job, bool well)
-{
-    float amiss = well ? 0 : 1;
-    const int rc = sum_floats(job, &amiss, 1);
-    return rc < 0 ? rc : amiss == 0;
 }
 
 /* One rank says it for all who have nothing to say themselves. */
@@ -94,7 +69,7 @@ static int grow(struct swagg_job *job, struct level *l, uint64_t deadline)
     char why[CTL_TEXT_MAX] = "";
     if (open_rail(l, &rail, deadline) < 0)
         snprintf(why, sizeof why, "%.*s", CTL_TEXT_MAX - 1, swagg_last_error());
-    const int well = all_well(job, why[0] == '\0');
+    const int well = accord_all_well(job, why[0] == '\0');
     if (well == 1) {
         level_begin(l, rail);
         log_level(l);
@@ -115,15 +90,6 @@ static bool is_agreed(const struct swagg_job *job)
     return true;
 }
 
-/* What was summed up to here was nobody's call. */
-static void forget_calls(struct swagg_job *job)
-{
-    drive_lock(job);
-    job->calls = job->elements = job->bytes = job->call_ns = 0;
-    job_show(job);
-    drive_unlock(job);
-}
-
 /* Gives a job that has just been opened its level within the host, if the ranks' terms say so; all ranks come
  * to the same. An error ends the job; that there is no level is none. */
 static int open_level(struct swagg_job *job, struct meeting *meeting, uint64_t deadline)
@@ -139,13 +105,13 @@ static int open_level(struct swagg_job *job, struct meeting *meeting, uint64_t d
     if (rc < 0)
         return rc;
     const int made = level_make(&l, job, &meeting->memory, ids);
-    if ((rc = all_well(job, made == 0)) == 1)
+    if ((rc = accord_all_well(job, made == 0)) == 1)
         rc = grow(job, l, deadline);
     else if (rc == 0)
         log_flat(job, made < 0 ? strerror(-made) : "");
     if (!job->level)
         level_free(l);
-    forget_calls(job);
+    accord_forget(job);
     return rc < 0 ? rc : SWAGG_OK;
 }
 
@@ -255,6 +221,11 @@ int swagg_open(struct swagg_job **out, const struct swagg_options *options)
     const uint64_t deadline = monotonic_ns() + resolved.join_timeout_ns;
     if (resolved.local.only)
         return open_on_one_host(out, &resolved, deadline);
-    return resolved.local.wish ? open_and_level(out, &resolved, deadline)
-                               : open_at_nodes(out, &resolved, deadline);
+    rc = resolved.local.wish ? open_and_level(out, &resolved, deadline)
+                             : open_at_nodes(out, &resolved, deadline);
+    if (rc == SWAGG_OK && (rc = open_lanes(*out, deadline)) < 0) {
+        swagg_close(*out);
+        *out = NULL;
+    }
+    return rc;
 }

@@ -396,7 +396,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, local_directory) + sizeof(char *) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, unused_three) + sizeof(int) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -456,6 +456,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     resolve_racks(out, in);
     if ((rc = resolve_local(out, in)))
         return rc;
+    out->threads = (unsigned)in->threads;
     out->mtu = (unsigned)in->mtu;
     out->join_timeout_ns = timeout_ns(in, "join_timeout_ms");
     out->call_timeout_ns = timeout_ns(in, "call_timeout_ms");

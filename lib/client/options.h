@@ -25,7 +25,7 @@ struct client_nodes {
     struct client_node at[SWAGG_SERVERS_MAX];
 };
 
-enum { CLIENT_ARGUMENTS_MAX = 512 };
+enum { CLIENT_ARGUMENTS_MAX = 512, CLIENT_THREADS_MAX = 8 };
 
 /* How calls are compressed. */
 struct client_compression {
@@ -74,6 +74,7 @@ struct client_options {
     uint16_t window;                 /* 0: up to the slots */
     uint8_t per_rack;                /* 1..64 */
     uint8_t near;                    /* the parameter servers' rack, from 0 on; ATP_NOT_NEAR: none */
+    unsigned threads;                /* that share calls; 0: as measured */
     unsigned mtu;                    /* 0: the path's */
     struct client_port port;
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns;

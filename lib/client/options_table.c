@@ -118,6 +118,9 @@ const struct option_field option_fields[] = {
          "have this "
          "directory in common",
          .values = "a path", .otherwise = "none"),
+    NUMBER(threads, "SWAGG_THREADS", 1, CLIENT_THREADS_MAX, 0,
+           "of this rank that share long calls, each with sockets of its own; the least of all ranks' counts",
+           .otherwise = "by the link and the CPUs"),
     NUMBER(mtu, "SWAGG_MTU", CLIENT_MTU_MIN, MTU_MAX, 0,
            "bytes of an IP packet, at most: to be set where the network takes long packets but loses them",
            .otherwise = "as much as gets through"),

@@ -61,6 +61,11 @@ static void free_segments(struct swagg_request *r)
 void requests_give(struct requests *q, struct swagg_request *r)
 {
     free_segments(r);
+    for (unsigned i = 0; i < r->share_count; i++)
+        free_segments(&r->shares[i]);
+    free(r->shares);
+    r->shares = NULL;
+    r->share_count = 0;
     if (!r->posted)
         return;
     pthread_mutex_lock(&q->lock);
@@ -138,8 +143,12 @@ static void note_end(struct requests *q, struct swagg_request *r, int status, in
 {
     r->status = status;
     r->error = error;
-    r->state = REQUEST_ENDED; /* who sees this sees the others */
-    if (r->posted && q->ended++ == 0)
+    void (*told)(struct swagg_job * whole) = r->told;
+    struct swagg_job *whole = r->share_of;
+    r->state = REQUEST_ENDED; /* who sees this sees the others; and may give a share back */
+    if (told)
+        told(whole);
+    else if (r->posted && q->ended++ == 0)
         waker_wake(&q->bell);
 }
 

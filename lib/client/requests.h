@@ -42,7 +42,11 @@ struct swagg_request {
     void (*finish)(
         struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */
     struct request_own own;
-    uint64_t turn; /* in the job's level, if that takes it (local/turns.h) */
+    uint64_t turn;                /* in the job's level, if that takes it (local/turns.h) */
+    struct swagg_request *shares; /* [share_count], of the job's lanes (lanes.h) */
+    unsigned share_count;
+    void (*told)(struct swagg_job *whole); /* ... is told when it has ended */
+    struct swagg_job *share_of;            /* of a share: the job whose call it is; else NULL */
     /* the driver's; the end of one that the level has taken is its thread's */
     _Atomic(enum request_state) state;
     struct xfer_call streamed; /* what the streams have of it now: itself, norms or indices */

@@ -2,7 +2,7 @@
  * now and then, under a lock of their own. */
 #include <string.h>
 
-#include "job.h"
+#include "lanes.h"
 #include "protocol/ranks.h"
 
 void job_show(struct swagg_job *job)
@@ -82,6 +82,25 @@ static struct xfer_turnout of_call(const struct swagg_job *job, const struct xfe
     return in ? *in : everybody(job, call->count);
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void add_packets(struct swagg_stats *to, const struct swagg_stats *of)
+{
+    to->packets_sent += of->packets_sent;
+    to->packets_received += of->packets_received;
+    to->retransmitted += of->retransmitted;
+    to->probes += of->probes;
+    to->timeouts += of->timeouts;
+    to->duplicates += of->duplicates;
+    to->bad_packets += of->bad_packets;
+    to->damaged_packets += of->damaged_packets;
+    to->unproven_messages += of->unproven_messages;
+    to->resumed = larger(to->resumed, of->resumed); /* of the same switches */
+}
+
 /* What has gone by the job's rail is the job's; but its calls are parts of the job's calls. */
 static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
 {
@@ -89,21 +108,26 @@ static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
     if (!job->rail)
         return;
     swagg_get_stats(job->rail, &rail);
-    to->packets_sent += rail.packets_sent;
-    to->packets_received += rail.packets_received;
-    to->retransmitted += rail.retransmitted;
-    to->probes += rail.probes;
-    to->timeouts += rail.timeouts;
-    to->duplicates += rail.duplicates;
-    to->bad_packets += rail.bad_packets;
-    to->damaged_packets += rail.damaged_packets;
-    to->unproven_messages += rail.unproven_messages;
-    to->resumed = rail.resumed > to->resumed ? rail.resumed : to->resumed; /* of the same switches */
+    add_packets(to, &rail);
     to->waited_ns += rail.waited_ns;
     to->rtt_us = rail.rtt_us;
     to->rto_us = rail.rto_us;
     to->window = rail.window;
     to->slots += rail.slots;
+}
+
+/* What has gone by other threads; waits are for the same ranks. */
+static void add_lanes(const struct swagg_job *job, struct swagg_stats *to)
+{
+    for (unsigned i = 0; job->lanes && i < job->lanes->n; i++) {
+        struct swagg_stats lane = SWAGG_STATS_INIT;
+        swagg_get_stats(job->lanes->lane[i], &lane);
+        add_packets(to, &lane);
+        to->rtt_us = larger(to->rtt_us, lane.rtt_us);
+        to->rto_us = larger(to->rto_us, lane.rto_us);
+        to->waited_ns = larger(to->waited_ns, lane.waited_ns);
+        to->window += lane.window;
+    }
 }
 
 void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
@@ -138,6 +162,7 @@ int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
     known.call_ns += job->shown.call_ns;
     pthread_mutex_unlock(&job->shown.lock);
     add_rail(job, &known);
+    add_lanes(job, &known);
     for (unsigned i = 0; i < job->part_count; i++)
         known.unproven_messages += membership_unproven(&job->parts[i].membership);
     known.struct_size = size;

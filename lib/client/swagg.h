@@ -276,6 +276,11 @@ struct swagg_options {
      * containers: the same one, in which all of them may make a socket. NULL: there is none. The next option
      * comes behind this one: never where an older program has padding. */
     const char *local_directory;
+
+    int threads; /* of this rank that share long calls, each with sockets of its own; the least of all ranks'
+                    counts. 0: as many as the link is worth and the process has CPUs for (docs/libswagg.md,
+                    "Threads of a rank") */
+    int unused_three; /* not read */
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "describe.h"
+#include "lanes.h"
 #include "monotonic.h"
 
 enum {
@@ -200,6 +201,11 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
     job_show(job);
     if (job->look.at && job->look.at(job->look.ctx))
         return job_fail(job, SWAGG_ERR_ABORTED, "the job of which this is a rail has ended");
+    int lanes;
+    if (lanes_are_late(job, now, &lanes)) {
+        w->tick_at = now + TICK_MS * NS_PER_MS;
+        return lanes;
+    }
     const struct swagg_request *late = requests_overdue(&job->requests, now);
     if (late || now >= w->deadline)
         return fail_deadline(job, late, late ? late->began : w->began, now);

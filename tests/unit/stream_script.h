@@ -91,7 +91,7 @@ static inline void script_begin(struct script *sc, enum xfer_collective collecti
         sc->in[i] = (int32_t)i + 1;
         sc->out[i] = -1;
     }
-    sc->call = (struct xfer_call){sc->call.seq + 1, collective, AGG_I32, AGG_SUM, root, count, 0};
+    sc->call = (struct xfer_call){sc->call.seq + 1, collective, AGG_I32, AGG_SUM, root, count, 0, 0, 0};
     sc->base = sc->next_base;
     SCRIPT_CHECK(sc, sc->base < SCRIPT_CHUNKS_MAX);
     sc->opening[sc->base % SCRIPT_CHUNKS_MAX] = true;

@@ -78,13 +78,15 @@ TEST(terms_survive_the_wire)
                                 .place = 1,
                                 .places = 3,
                                 .list = 0x89abcdef,
-                                .local = 3};
+                                .local = 3,
+                                .lanes = 5};
     static const uint8_t bytes[SML_TERMS_BYTES] = {
-        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89, 0xab, 0xcd, 0xef, 20,   1,    0,    0,
-        1, /* up to keyed */
-        10,   0,    7,    9,    12,   0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
-        0, /* table */
-        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,    1,    3,    0x89, 0xab, 0xcd, 0xef, 3};
+        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
+        0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
+        10,   0,    7,    9,    12,   0,    0,    0,    0,
+        0,    0,    0,    0,    0,    0,    0,    0, /* table */
+        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,
+        1,    3,    0x89, 0xab, 0xcd, 0xef, 3,    5};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -98,18 +100,21 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
     CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties && !back.interleaved);
     CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list && back.local == 3);
+    CU_ASSERT_EQUAL(back.lanes, 5);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1; /* those of before ranks said whether they share memory */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before threads shared calls */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.local == 3 && back.lanes == 0);
+    terms.bytes = SML_TERMS_BYTES - 2; /* of before ranks said whether they share memory */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.places == 3 && back.local == 0);
-    terms.bytes = SML_TERMS_BYTES - 7; /* of before switches shared calls */
+    terms.bytes = SML_TERMS_BYTES - 8; /* of before switches shared calls */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.empties && back.places == 0 && back.list == 0);
-    terms.bytes = SML_TERMS_BYTES - 8; /* of before contributions might be empty */
+    terms.bytes = SML_TERMS_BYTES - 9; /* of before contributions might be empty */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.quorum == t.quorum && !back.empties);
-    terms.bytes = SML_TERMS_BYTES - 9; /* of before there were quorums */
+    terms.bytes = SML_TERMS_BYTES - 10; /* of before there were quorums */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
-    terms.bytes = SML_TERMS_BYTES - 13; /* of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 14; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
@@ -673,6 +678,29 @@ TEST(a_rank_accepts_empty_contributions_as_it_wished)
     mine.resumed = true;
     wish = terms_of(mine);
     CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
+}
+
+/* Ranks of older versions, which say nothing of threads, share calls among none. */
+TEST(the_least_count_of_threads_holds)
+{
+    static const struct {
+        uint8_t wish[3], granted;
+    } cases[] = {{{4, 2, 8}, 2}, {{1, 8, 8}, 1}, {{8, 8, 0}, 0}, {{0, 0, 0}, 0}, {{3, 3, 3}, 3}};
+    const struct agg_limits limits = {.payload_bytes = 1472};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct agg_terms wishes[3], granted;
+        struct agg_refusal why;
+        struct sml_terms t;
+        for (unsigned rank = 0; rank < 3; rank++)
+            wishes[rank] = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
+                                                       .mode = XFER_ORDERED,
+                                                       .slots = 64,
+                                                       .chunk_bytes = 1024,
+                                                       .lanes = cases[i].wish[rank]});
+        CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
+        CU_ASSERT(sml_terms_parse(&t, &granted) && t.lanes == cases[i].granted);
+    }
 }
 
 /* All that ranks say of it must be of one version; one that has found another tells it for all. */

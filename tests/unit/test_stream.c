@@ -387,21 +387,21 @@ TEST(only_sound_calls_begin)
         void *out;
         int rc;
     } cases[] = {
-        {{0, 0, AGG_I32, AGG_SUM, 0, 4, 0}, x, x, -EINVAL},
-        {{0, 3, AGG_I32, AGG_SUM, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, 0, AGG_SUM, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_TYPES, AGG_SUM, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, 0, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, AGG_OPS, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_F32, AGG_BAND, 0, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 1, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 2, 4, 0}, x, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4, 0}, NULL, x, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4, 0}, x, NULL, -EINVAL},
-        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, UINT64_MAX / 2, 0}, x, x, -EOVERFLOW},
-        {{0, XFER_ALLREDUCE, AGG_F64, AGG_SUM, 0, UINT64_C(1) << 40, 0}, x, x, -EOVERFLOW},
-        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4, 0}, x, NULL, 0},
-        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4, 0}, x, NULL, -EBUSY},
+        {{0, 0, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, 3, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, 0, AGG_SUM, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_TYPES, AGG_SUM, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, 0, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_OPS, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_F32, AGG_BAND, 0, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 1, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 2, 4, 0, 0, 0}, x, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, NULL, x, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, x, NULL, -EINVAL},
+        {{0, XFER_ALLREDUCE, AGG_I32, AGG_SUM, 0, UINT64_MAX / 2, 0, 0, 0}, x, x, -EOVERFLOW},
+        {{0, XFER_ALLREDUCE, AGG_F64, AGG_SUM, 0, UINT64_C(1) << 40, 0, 0, 0}, x, x, -EOVERFLOW},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, x, NULL, 0},
+        {{0, XFER_REDUCE, AGG_I32, AGG_SUM, 0, 4, 0, 0, 0}, x, NULL, -EBUSY},
     };
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         sc.line_number = i;

@@ -179,19 +179,26 @@ void local_name_hosts(const struct local_plan *plan, const char *text, char *out
     }
 }
 
-const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX])
+const char *local_job_name(const char *job, const char *kind, unsigned number, char name[CTL_NAME_MAX])
 {
-    enum { BEHIND = 8, HASH = 9 }; /* "~rail123", "~" and eight digits */
+    enum { DIGITS = 3, HASH = 9 }; /* "123", "~" and eight digits */
+    const size_t behind = 1 + strlen(kind) + DIGITS;
     const size_t length = strlen(job);
     uint64_t hash = length;
 
-    if (length + BEHIND < CTL_NAME_MAX) {
-        snprintf(name, CTL_NAME_MAX, "%s~rail%u", job, rail);
+    if (length + behind < CTL_NAME_MAX) {
+        memcpy(name, job, length);
+        snprintf(name + length, CTL_NAME_MAX - length, "~%s%u", kind, number);
         return name;
     }
     for (size_t i = 0; i < length; i++)
         hash = splitmix_hash(hash ^ (uint8_t)job[i]);
-    snprintf(name, CTL_NAME_MAX, "%.*s~%08x~rail%u", CTL_NAME_MAX - 1 - BEHIND - HASH, job,
-             (unsigned)(uint32_t)hash, rail);
+    snprintf(name, CTL_NAME_MAX, "%.*s~%08x~%s%u", (int)(CTL_NAME_MAX - 1 - behind - HASH), job,
+             (unsigned)(uint32_t)hash, kind, number);
     return name;
+}
+
+const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX])
+{
+    return local_job_name(job, "rail", rail, name);
 }

@@ -218,7 +218,7 @@ static uint64_t packets(const struct sml_stream *s, const struct xfer_call *call
 
 uint64_t sml_stream_packets(const struct sml_stream *s, const struct xfer_call *call)
 {
-    const struct sml_share share = sml_share_of(s, call->count);
+    const struct sml_share share = sml_share_of(s, call);
 
     return packets(s, call, &share, element_of(s, call).out);
 }
@@ -247,7 +247,7 @@ static int measure(const struct sml_stream *s, struct beginning *b)
         if (!xfer_segments_measure(&b->sum, 1, b->element.out, &b->call.count))
             return -EOVERFLOW;
     }
-    b->share = sml_share_of(s, b->call.count);
+    b->share = sml_share_of(s, &b->call);
     b->packets = packets(s, &b->call, &b->share, b->element.out);
     return b->packets > UINT64_C(1) << 31 ? -EOVERFLOW : 0;
 }

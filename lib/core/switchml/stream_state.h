@@ -186,20 +186,20 @@ static inline size_t sml_kept_bytes(const struct sml_stream_config *cfg)
 }
 /* Shares begin where vectors do. The first is not less than the others. */
 enum { SML_SHARE_STEP = 16 };
-static inline uint64_t sml_share_first(const struct sml_stream *s, uint64_t count, unsigned place)
+static inline uint64_t sml_share_first(uint64_t count, unsigned place, unsigned places)
 {
-    const unsigned places = s->cfg.places;
     const uint64_t even = count / places * place + count % places * place / places;
     const uint64_t first = (even + SML_SHARE_STEP - 1) / SML_SHARE_STEP * SML_SHARE_STEP;
 
     return first < count ? first : count;
 }
-static inline struct sml_share sml_share_of(const struct sml_stream *s, uint64_t count)
+static inline struct sml_share sml_share_of(const struct sml_stream *s, const struct xfer_call *call)
 {
-    if (s->cfg.places == 0)
-        return (struct sml_share){0, count};
-    const uint64_t first = sml_share_first(s, count, s->cfg.place);
-    return (struct sml_share){first, sml_share_first(s, count, s->cfg.place + 1u) - first};
+    const unsigned here = s->cfg.places ? s->cfg.places : 1,
+                   places = here * (call->shares ? call->shares : 1);
+    const unsigned place = call->share * here + s->cfg.place;
+    const uint64_t first = sml_share_first(call->count, place, places);
+    return (struct sml_share){first, sml_share_first(call->count, place + 1, places) - first};
 }
 
 /* share: this stream's of the call. */

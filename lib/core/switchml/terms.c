@@ -121,12 +121,13 @@ enum {
     QUORUM = COMPRESSION + 4,
     EMPTIES = QUORUM + 4,
     PLACE = EMPTIES + 1,
-    LOCAL = PLACE + 6
+    LOCAL = PLACE + 6,
+    LANES
 };
 
 enum { EMPTIES_INTERLEAVED = 2 }; /* at EMPTIES */
 
-static_assert((int)LOCAL + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)LANES + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -171,6 +172,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[PLACE + 1] = t->places;
     put_be32(out->data + PLACE + 2, t->list);
     out->data[LOCAL] = t->local;
+    out->data[LANES] = t->lanes;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -211,6 +213,7 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->places = in->data[PLACE + 1];
     t->list = get_be32(in->data + PLACE + 2);
     t->local = in->bytes > LOCAL ? in->data[LOCAL] : 0;
+    t->lanes = in->bytes > LANES ? in->data[LANES] : 0;
     return true;
 }
 
@@ -479,6 +482,8 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         job.empties &= t.empties;
         job.interleaved &= t.interleaved;
         job.local = agg_local_of_both(job.local, t.local);
+        if (t.lanes < job.lanes)
+            job.lanes = t.lanes;
         while (slots > t.slots)
             slots /= 2;
     }

@@ -99,7 +99,8 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .place = (uint8_t)(w->switches > 1 ? i : 0),
                                    .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
                                    .list = w->switch_list,
-                                   .local = w->local};
+                                   .local = w->local,
+                                   .lanes = w->lanes};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -120,7 +121,8 @@ static struct agg_granted terms(const struct agg_terms *granted)
                                 .compressed = t.table.code != 0,
                                 .quorum = t.quorum != 0,
                                 .parts = t.empties,
-                                .local = t.local};
+                                .local = t.local,
+                                .lanes = t.lanes};
 }
 
 static struct sml_stream_config stream_config(const struct agg_stream_config *cfg)

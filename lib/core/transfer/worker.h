@@ -32,6 +32,7 @@ struct agg_wishes {
     uint32_t compression;     /* what else must be the same on all ranks */
     uint16_t quorum, wait_ms; /* 0: sums have all ranks */
     uint8_t local;            /* agg_local_of_both */
+    uint8_t lanes;            /* so many threads of this rank would share calls; 0: they cannot */
     /* Where several servers share the job: */
     uint8_t per_rack, near; /* struct atp_topology */
     uint8_t servers;
@@ -54,6 +55,7 @@ struct agg_granted {
     bool quorum;          /* sums may lack ranks */
     bool parts;    /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
     uint8_t local; /* agg_local_of_both, of all ranks */
+    uint8_t lanes; /* so many threads of each can share calls; 0: some rank does not know how */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */

@@ -115,6 +115,8 @@ struct xfer_call {
     uint64_t count; /* elements, less than 2^48 */
     uint16_t
         label; /* what the ranks must agree on besides, if the call is a part of another (local/board.h) */
+    /* Not on the wire: whose stream this is sums the share-th of so many; shares 0: all of it. */
+    uint8_t share, shares;
 };
 
 /* Two ranks have called different things: both sides of the mismatch; "you" is the rank that receives it.

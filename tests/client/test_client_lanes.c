@@ -1,0 +1,252 @@
+/* libswagg with several threads a rank, each of which sums a share of long calls through a job of its own. */
+#include <linux/filter.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "crew.h"
+#include "lanes.h"
+#include "unit.h"
+
+enum { SHORT = 1000, LONG = 70001 }; /* elements of float: beyond 256 KiB threads share them */
+
+static struct crew crew_with(int size, const struct loop_switch *ls, const char *job, int threads,
+                             crew_fn *work)
+{
+    struct crew crew = crew_of(size, ls, job, work, NULL);
+    crew.options.threads = threads;
+    return crew;
+}
+
+static bool is_shared_by(const struct crew *crew, int threads)
+{
+    char line[64];
+    bool shared = true;
+    snprintf(line, sizeof line, "%d threads share its calls", threads);
+    for (int rank = 0; rank < crew->size; rank++)
+        shared = shared && strstr(crew->member[rank].log, line) != NULL;
+    return shared;
+}
+
+/* Short and long ones by turns; ordered sums of floats are those of ranks in order, bit by bit. */
+static int sum_all_sizes(struct crew_member *m)
+{
+    static const size_t counts[] = {0, SHORT, LONG, LONG + 16, 1};
+    static const enum swagg_type types[] = {SWAGG_F32, SWAGG_F64, SWAGG_C128};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
+        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
+            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
+                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+    return rc == 0 ? crew_sum_vector(m, 20, 4230) : rc;
+}
+
+TEST(sums_are_those_of_one_thread)
+{
+    for (int threads = 2; threads <= 4; threads += 2) {
+        struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+        struct crew crew = crew_with(3, ls, "sizes", threads, sum_all_sizes);
+        crew_succeed(&crew);
+        CU_ASSERT(is_shared_by(&crew, threads));
+        loop_switch_stop(ls);
+    }
+}
+
+TEST(packets_are_lost)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.02}}};
+    struct loop_switch *ls =
+        loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
+    struct crew crew = crew_with(3, ls, "lossy", 3, sum_all_sizes);
+    crew.options.reduce = SWAGG_REDUCE_BUFFERED;
+    crew_succeed(&crew);
+    CU_ASSERT(crew.member[1].stats.retransmitted > 0);
+    loop_switch_stop(ls);
+}
+
+/* Many are in flight at once, long and short ones, and end in their order. */
+static int post_many(struct crew_member *m)
+{
+    enum { CALLS = 12 };
+    struct swagg_request *r[CALLS];
+    float *x[CALLS];
+    int rc = 0, posted = 0;
+    while (posted < CALLS && rc == 0) {
+        const size_t count = posted % 3 ? LONG : SHORT;
+        x[posted] = malloc(count * sizeof(float));
+        for (size_t i = 0; i < count; i++)
+            x[posted][i] = (float)((i + (size_t)posted) % 97) + (float)m->rank;
+        rc =
+            swagg_post_allreduce(m->job, x[posted], x[posted], count, SWAGG_F32, SWAGG_SUM, NULL, &r[posted]);
+        posted++;
+    }
+    rc = rc == 0 ? swagg_wait_all(r, (size_t)posted) : rc;
+    for (int call = 0; call < posted; call++) {
+        for (size_t i = 0; i < (call % 3 ? LONG : SHORT) && rc == 0; i++)
+            if (x[call][i] != 3.0f * (float)((i + (size_t)call) % 97) + 3.0f)
+                rc = WRONG_SUM;
+        free(x[call]);
+    }
+    return rc;
+}
+
+TEST(posted_calls_are_shared)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (int progress = 0; progress < 2; progress++) {
+        struct crew crew = crew_with(3, ls, "posted", 2, post_many);
+        crew.options.progress_thread = progress ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
+        crew_succeed(&crew);
+    }
+    loop_switch_stop(ls);
+}
+
+TEST(the_least_of_all_counts_holds)
+{
+    static const struct {
+        int of_others, of_one, held;
+    } cases[] = {{4, 2, 2}, {2, 1, 0}, {1, 4, 0}};
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct crew others = crew_with(2, ls, "counts", cases[i].of_others, sum_all_sizes);
+        struct crew one = crew_with(2, ls, "counts", cases[i].of_one, sum_all_sizes);
+        others.absent = 1;
+        one.absent = 0;
+        crew_start(&others);
+        crew_start(&one);
+        crew_join(&others);
+        crew_join(&one);
+        CU_ASSERT(others.member[0].opened == 0 && others.member[0].status == 0);
+        CU_ASSERT(one.member[1].opened == 0 && one.member[1].status == 0);
+        const char *log = others.member[0].log;
+        CU_ASSERT(cases[i].held ? strstr(log, "2 threads share") != NULL
+                                : strstr(log, "threads share") == NULL);
+    }
+    loop_switch_stop(ls);
+}
+
+static int differ(struct crew_member *m)
+{
+    const struct tensor t = {.type = SWAGG_F32, .count = m->rank == 1 ? 2 * LONG : LONG, .seed = seed};
+    return crew_sum(m, &t, -1, false);
+}
+
+/* Whichever thread meets it first. */
+TEST(different_calls_are_named_whole)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "mismatch", 3, differ);
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++) {
+        const struct crew_member *m = &crew.member[r];
+        CU_ASSERT_EQUAL(m->opened < 0 ? m->opened : m->status, SWAGG_ERR_MISMATCH);
+        CU_ASSERT(says(m->error, "allreduce of 140002 float32"));
+        CU_ASSERT(says(m->error, "allreduce of 70001 float32"));
+    }
+    loop_switch_stop(ls);
+}
+
+static int sum_often(struct crew_member *m)
+{
+    int rc = 0;
+    for (int i = 0; i < 12 && rc == 0; i++)
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed + (uint64_t)i}, -1,
+                      false);
+    return rc;
+}
+
+TEST(the_switch_restarts)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "restart", 2, sum_often);
+    loop_switch_take(ls, 500);
+    crew_start(&crew);
+    loop_switch_restart_there(ls, 100, 0);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].stats.resumed, 1);
+    loop_switch_stop(ls);
+}
+
+/* One thread of rank 1 hears nothing any more. */
+static int sum_with_a_deaf_thread(struct crew_member *m)
+{
+    static struct sock_filter nothing = {.code = BPF_RET | BPF_K};
+    const struct sock_fprog filter = {.len = 1, .filter = &nothing};
+    int rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed}, -1, false);
+    if (m->rank == 1) {
+        const struct swagg_job *lane = m->job->lanes->lane[0];
+        setsockopt(lane->parts[0].transport->socket.fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+    }
+    for (int i = 0; i < 1000 && rc == 0; i++)
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed}, -1, false);
+    return rc;
+}
+
+/* All are told which thread it is, and have no wrong sum. */
+static bool names_the_thread(int deadline_ms)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "deaf", 2, sum_with_a_deaf_thread);
+    crew.options.call_timeout_ms = deadline_ms;
+    crew_run(&crew);
+    bool named = true;
+    for (int r = 0; r < crew.size; r++)
+        named = named && crew.member[r].status < 0 && crew.member[r].status != WRONG_SUM &&
+                strstr(crew.member[r].error, "thread 1: rank ") != NULL;
+    loop_switch_stop(ls);
+    return crew_told(&crew, named);
+}
+
+TEST(a_thread_that_hears_nothing_is_named)
+{
+    crew_give_up(names_the_thread);
+}
+
+/* The last rank leaves while the others are in a long call. */
+static int leave(struct crew_member *m)
+{
+    int rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed}, -1, false);
+    return rc < 0 || m->rank == 2
+               ? rc
+               : crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = LONG, .seed = seed}, -1, false);
+}
+
+TEST(a_rank_that_leaves_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "left", 2, leave);
+    crew_run(&crew);
+    for (int r = 0; r < 2; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_LOST);
+        CU_ASSERT(says(crew.member[r].error, "rank 2"));
+    }
+    loop_switch_stop(ls);
+}
+
+/* What is posted is given up when the job is closed, by all threads. */
+static int close_early(struct crew_member *m)
+{
+    static float x[3][LONG];
+    struct swagg_request *r;
+    return m->rank == 0
+               ? 0
+               : swagg_post_allreduce(m->job, x[m->rank], x[m->rank], LONG, SWAGG_F32, SWAGG_SUM, NULL, &r);
+}
+
+TEST(a_job_may_be_closed_in_the_midst)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "closed", 3, close_early);
+    crew_run(&crew);
+    for (int r = 0; r < 3; r++)
+        CU_ASSERT_EQUAL(crew.member[r].opened, 0);
+    loop_switch_stop(ls);
+}
+
+int main(void)
+{
+    seed_from_environment();
+    return unit_main();
+}
