@@ -19,5 +19,5 @@ _swagg() {
     [[ -n $choices && $word == -* ]] || mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -f -- "$word")
 }
 
-complete -o filenames -F _swagg swagg swagg-ps swagg-doctor swagg-switchml-session swagg-tofino swagg-perf swagg-replay swagg-sim swagg-pcap swagg-source swagg-thc-table \
+complete -o filenames -F _swagg swagg swagg-ps swagg-doctor swagg-mpi-proxy swagg-switchml-session swagg-tofino swagg-perf swagg-replay swagg-sim swagg-pcap swagg-source swagg-thc-table \
     swagg-hostagg-worker swagg-hostagg-host

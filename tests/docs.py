@@ -151,6 +151,7 @@ def check_names(page, place, line):
 PROGRAMS = {
     "swagg": "swagg/swagg",
     "swagg-doctor": "doctor/swagg-doctor",
+    "swagg-mpi-proxy": "mpi-proxy/swagg-mpi-proxy",
     "swagg-perf": "bench/swagg-perf",
     "swagg-ps": "server/swagg-ps",
     "swagg-replay": "replay/swagg-replay",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 600, 60  # but for tests
 
 NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
-CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/transfer", "lib/core/switchml", "lib/core/atp", "lib/core/gather", "lib/core/hostagg", "lib/core/clone", "lib/core/roce", "lib/core/thc", "lib/core/relay", "lib/core/local"]
+CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/transfer", "lib/core/switchml", "lib/core/atp", "lib/core/gather", "lib/core/hostagg", "lib/core/clone", "lib/core/roce", "lib/core/thc", "lib/core/relay", "lib/core/local", "lib/core/mpitcp"]
 HOST = ["lib/host/base", "lib/host/impair", "lib/host/config"]
 DAEMON = [*HOST, "swagg/port"]
 
@@ -40,6 +40,7 @@ ROOMS = {
     "lib/core/clone": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/gather"],
     "lib/core/hostagg": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/gather"],
     "lib/core/roce": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/switchml"],
+    "lib/core/mpitcp": ["lib/core/kernels", "lib/core/wire"],
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/transfer", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/random", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/protocol", "lib/core/transfer"],
@@ -60,6 +61,7 @@ ROOMS = {
     "mpi-shim/board": ["mpi-shim"],
     "mpi-shim/library": ["mpi-shim", "lib/client"],
     "mpi-shim/examples": [],
+    "mpi-proxy": ["lib/core/kernels", "lib/core/mpitcp", "lib/core/wire", "lib/kernels", "lib/command_line", "lib/version"],
     "nccl": ["lib/client"],
     "docs/examples": ["lib/client"],
     "lib/host/base": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/wire"],  # the list of protocols, whose reasons are counted
@@ -125,7 +127,7 @@ def is_test(f):
 # --- includes ------------------------------------------------------------------------------------------------------
 
 # Where the build looks, by who includes: the including room's own root comes first.
-ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "tests/support", "server", "tofino", "mpi-shim", "tests/mpi", "traffic", "replay", "bench", "tests/unit",
+ROOTS = ["lib", "lib/core", "lib/kernels", "lib/keys", "lib/client", "lib/reference", "lib/nearest", "lib/version", "lib/command_line", "lib/host", "swagg", "swaggctl", "tests/support", "server", "tofino", "mpi-shim", "mpi-proxy", "tests/mpi", "traffic", "replay", "bench", "tests/unit",
          "sim", "tests/fuzz", "tests/client", "nccl", "doctor"]
 
 

@@ -479,6 +479,26 @@ static void hostagg_seeds(void)
     save(&s, "hostagg", "runs");
 }
 
+/* As mpitcp.c reads it: ranks speak in turn, in pieces of up to 80 bytes. */
+static void mpitcp_seed(const char *name, uint8_t how)
+{
+    struct seed s = {0};
+
+    PUT(&s, how);
+    for (unsigned round = 0; round < 90; round++)
+        for (uint8_t who = 0; who < 4; who++)
+            PUT(&s, who, (uint8_t)(11 + 23 * round % 70));
+    save(&s, "mpitcp", name);
+}
+
+static void mpitcp_seeds(void)
+{
+    mpitcp_seed("neutral", 0);
+    mpitcp_seed("kept", 9);
+    mpitcp_seed("fragments", 2);
+    mpitcp_seed("different", 4);
+}
+
 /* Three workers by messages of four packets: some that are lost, copied, damaged and sent again, until their
  * sums are there; a stranger. */
 static void roce_seeds(void)
@@ -638,6 +658,7 @@ int main(int argc, char **argv)
     session_seeds();
     atp_seeds();
     hostagg_seeds();
+    mpitcp_seeds();
     roce_seeds();
     clone_seeds();
     tree_seed("leaf", 0);
