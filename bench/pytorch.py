@@ -1,4 +1,4 @@
-"""A step of training with PyTorch, and a call from Python: what pytorch.sh measured."""
+"""A step of training with PyTorch, a call from Python, and one by NCCL's plugin: what pytorch.sh measured."""
 from functools import partial
 from statistics import median
 
@@ -7,14 +7,16 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, bars
 
-MEASURES = (*rooms.WORKERS, "python")  # rooms.py
+MEASURES = (*rooms.WORKERS, "python", "nccl")  # rooms.py
 
 READING = """
 Four hosts, one rank each, on veths; MTU 1500, segmentation offloads off. The model is four layers of 1,250 x 1,250 floats, 25 MB of gradients, on two
 examples, so that a step is communication for the most part: forward, backward, and DistributedDataParallel's average of all gradients, from a barrier on, on
 rank 0. Debian's PyTorch 1.13.1, a thread a rank. gloo goes over a Linux bridge between the same hosts, with the same limits; swagg is the hosts' only switch, with `swagg` as backend,
 or one of its hooks. All ways take turns in each run, and a ratio is taken within each run, of the medians of its steps. Debian has no
-MPI backend of PyTorch. Calls are allreduces without a limit on the links, from Python with numpy and from C with `swagg-perf`.
+MPI backend of PyTorch. Calls are allreduces without a limit on the links, from Python with numpy and from C with `swagg-perf`, 200 each, on the ranks' average. By NCCL's
+plugin (`bench-nccl`) an allreduce, an all-gather and a reduce-scatter of 4 MiB are called through its table as NCCL does it, in turn with the same calls of libswagg by the same processes; NCCL itself
+takes no part.
 """
 WAYS = {"gloo": "gloo", "swagg": "swagg", "swagg+fp16_hook": "swagg, `fp16_hook`", "swagg+thc_hook": "swagg, `thc_hook`"}
 LINKS = {"200mbit": "200 Mbit/s", "none": "no limit"}
@@ -26,6 +28,10 @@ FIGURES = (
     Figure("ddp_wire_share_200mbit", "In a step over links of 200 Mbit/s gradients get {:.1%} of what framing leaves of the link.", ">= 0.95"),
     Figure("python_call_1m_vs_c", "An allreduce of 1 MiB from Python takes {:.2f} times as long as from C.", "<= 1.05"),
     Figure("python_call_8_us", "An allreduce of 8 bytes from Python takes {:.0f} us.", first_screen=False),
+    Figure("python_call_8_more_us", "That is {:.0f} us more than from C.", first_screen=False),
+    Figure("nccl_plugin_vs_libswagg", "An allreduce of 4 MiB by NCCL's plugin is {:.2f} times as fast as by libswagg.", ">= 0.95", first_screen=False),
+    Figure("nccl_plugin_allgather_vs_libswagg", "An all-gather of 4 MiB by NCCL's plugin is {:.2f} times as fast as by libswagg.", first_screen=False),
+    Figure("nccl_plugin_reduce_scatter_vs_libswagg", "A reduce-scatter of 4 MiB by NCCL's plugin is {:.2f} times as fast as by libswagg.", first_screen=False),
 )
 # Of a frame of 1,514 bytes and what is between two (preamble, check sequence, gap: not counted by the limit of a veth) 1,460 are numbers.
 FRAMING = 1460 / 1514
@@ -38,6 +44,12 @@ def steps(directory):
 
 def seconds(group):
     return [median(row["step_s"]) for row in group]
+
+
+def by_plugin(directory, what):
+    """How many times as fast as libswagg, by the medians of each run."""
+    runs = records.reports(directory)["nccl",]
+    return [median(run[f"{what}_libswagg_s"]) / median(run[f"{what}_table_s"]) for run in runs]
 
 
 def ways(directory):
@@ -55,7 +67,10 @@ def ways(directory):
     return {"ddp_step_200mbit_vs_gloo": partial(ratio, "200mbit", "swagg"), "ddp_step_200mbit_thc_vs_gloo": partial(ratio, "200mbit", "swagg+thc_hook"),
             "ddp_step_200mbit_fp16_vs_gloo": partial(ratio, "200mbit", "swagg+fp16_hook"), "ddp_step_cpu_vs_gloo": partial(ratio, "none", "swagg"),
             "ddp_wire_share_200mbit": lambda: [row["gradient_bytes"] / median(row["step_s"]) / RATE / FRAMING for row in rows["200mbit", "swagg"]],
-            "python_call_1m_vs_c": lambda: records.ratios(in_python(1 << 20), in_c(1 << 20)), "python_call_8_us": lambda: in_python(8)}
+            "python_call_1m_vs_c": lambda: records.ratios(in_python(1 << 20), in_c(1 << 20)), "python_call_8_us": lambda: in_python(8),
+            "python_call_8_more_us": lambda: [python - c for python, c in zip(in_python(8), in_c(8))],
+            "nccl_plugin_vs_libswagg": lambda: by_plugin(directory, "allreduce"), "nccl_plugin_allgather_vs_libswagg": lambda: by_plugin(directory, "allgather"),
+            "nccl_plugin_reduce_scatter_vs_libswagg": lambda: by_plugin(directory, "reduce_scatter")}
 
 
 def collect(directory):

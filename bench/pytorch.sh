@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# script/bench pytorch     a step of PyTorch's DistributedDataParallel through swagg and through gloo, and a call from Python beside one from C
+# script/bench pytorch     a step of PyTorch's DistributedDataParallel through swagg and through gloo, and a call from Python, or by NCCL's plugin, beside one from C
 # Takes 3 minutes a run and 0 once; a look takes 3.
 #
-# Measures: pytorch.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,WAY.json, of bench/parts/ddp_rank.py, and DIRECTORY/RUN,calls,LANGUAGE.json. All ways take
-# turns in each run: gloo over a Linux bridge, swagg as the hosts' only switch.
+# Measures: pytorch.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,WAY.json, of bench/parts/ddp_rank.py, DIRECTORY/RUN,calls,LANGUAGE.json, and
+# DIRECTORY/RUN,nccl.json, of bench-nccl. All ways take turns in each run: gloo over a Linux bridge, swagg as the hosts' only switch.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -26,9 +26,14 @@ measure_step() { # LINKS WAY
 }
 
 perf() { # RANK
-    net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --size 4 -b 8 -e 1M -f 128K -n 30 -w 3 \
+    net_exec "$1" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job perf --size 4 -b 8 -e 1M -f 128K -n 200 -w 10 \
         --json "$NET_DIR/perf.json" --rank "$1"
     [ "$1" != 0 ] || mv "$NET_DIR/perf.json" "$NET_DIR/new.json"
+}
+
+nccl() { # RANK
+    net_exec "$1" "$NET_BUILD/bench/bench-nccl" "$(net_switch_ip)" "$1" 4 10 >"$NET_DIR/rank$1.out"
+    [ "$1" != 0 ] || mv "$NET_DIR/rank0.out" "$NET_DIR/new.json"
 }
 
 net_begin bench
@@ -46,6 +51,7 @@ for ((run = 1; run <= runs; run++)); do
         if [ "$links" = none ]; then
             record calls,python on_all_ranks 4 rank calls
             record calls,c on_all_ranks 4 perf
+            record nccl on_all_ranks 4 nccl
         fi
         net_swagg_stop
     done

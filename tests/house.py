@@ -94,7 +94,7 @@ ROOMS = {
     "traffic/source": [*CORE, "lib/reference", "lib/command_line", "lib/version", "traffic"],
     "replay": ["lib/client", "lib/command_line", "lib/version"],
     # of the daemon, an lcore on a device of the benchmark's; of the tests, the table of MPI's element types
-    "bench": ["swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "tests"],
+    "bench": ["swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "nccl", "tests"],
     # of the tests, their support: random numbers, memory, carrying out verdicts, the paper's switch
     "sim": [*CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "replay", "sim/curves", "sim/hosts", "sim/replay", "sim/scale", "tests"],
     "sim/curves": ["lib/core/atp", "lib/version", "sim", "tests"],

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """One rank of a training with DistributedDataParallel whose steps are timed: ddp_rank.py BACKEND[+HOOK] STEPS RANK RANKS MASTER SWITCH. Rank 0 prints
-{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take, {"call_us": {bytes: mean}}."""
+{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take on the ranks' average, {"call_us": {bytes: mean}}."""
 import json
 import os
 import statistics
@@ -12,7 +12,7 @@ sys.path[0] = os.path.join(ROOT, "python")
 sys.dont_write_bytecode = True
 
 WIDTH, DEPTH, BATCH = 1250, 4, 2  # 6.25 million floats, 25 MB of gradients, which take little to compute
-CALLS, WARM_UPS = {8: 30, 1 << 20: 30}, 3  # as pytorch.sh has swagg-perf make
+SIZES, CALLS, WARM_UPS = (8, 1 << 20), 200, 10  # as pytorch.sh has swagg-perf make
 PORT = 29500
 
 
@@ -48,14 +48,16 @@ def calls(rank, ranks, switch):
     import swagg
     mean = {}
     with swagg.Job(switch_ip=switch, job="calls", rank=rank, size=ranks) as job:
-        for size, count in CALLS.items():
-            array, out, took = numpy.ones(size // 4, "f4"), numpy.empty(size // 4, "f4"), []
-            for call in range(-WARM_UPS, count):
+        for size in SIZES:
+            array, out, took = numpy.ones(size // 4, "f4"), numpy.zeros(size // 4, "f4"), []
+            for call in range(-WARM_UPS, CALLS):
+                if call == 0:
+                    job.barrier()
                 began = time.monotonic()
                 swagg.allreduce(job, array, "sum", out)
                 if call >= 0:
                     took.append(time.monotonic() - began)
-            mean[size] = statistics.mean(took) * 1e6
+            mean[size] = float(swagg.allreduce(job, numpy.array([statistics.mean(took) * 1e6]), "avg")[0])
     return {"call_us": mean}
 
 
