@@ -123,6 +123,8 @@ int main(int argc, char *argv[])
         return 2;
     }
     setenv("SWAGG_SWITCH", argv[1], 1);
+    setenv("SWAGG_LOCAL", "off", 1); /* each rank is a host, as NCCL has it */
+    o.local = SWAGG_LOCAL_OFF;
     o.switch_ip = argv[1];
     o.job = "nccl";
     o.rank = atoi(argv[2]);
