@@ -136,11 +136,12 @@ int main(int argc, char *argv[])
     if (rc == SWAGG_OK)
         rc = connect_all(&b);
     for (int i = -1; rc >= 0 && i < rounds; i++) /* the first finds the windows */
-        for (enum what what = 0; rc >= 0 && what < WHATS; what++) {
-            rc = measure(&b, what, by_libswagg, i < 0 ? &unused : &seconds[what][0][i]);
-            if (rc >= 0)
-                rc = measure(&b, what, by_table, i < 0 ? &unused : &seconds[what][1][i]);
-        }
+        for (enum what what = 0; rc >= 0 && what < WHATS; what++)
+            for (int turn = 0; rc >= 0 && turn < 2; turn++) {
+                const int way = (i + turn) & 1; /* each is the first in half of the rounds */
+                rc =
+                    measure(&b, what, way ? by_table : by_libswagg, i < 0 ? &unused : &seconds[what][way][i]);
+            }
     if (rc < 0)
         fprintf(stderr, "bench-nccl: %s: %s\n", swagg_strerror(rc), swagg_last_error());
     else if (o.rank == 0)
