@@ -2,6 +2,8 @@
 """The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
 import ctypes
 import logging
+import os
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -25,6 +27,27 @@ def test_version(server):
     """What pip sees is what the library is."""
     said = (ranks.ROOT / "python/pyproject.toml").read_text()
     assert f'version = "{swagg.version().split("+")[0]}"' in said, swagg.version()
+
+
+IN_THE_WHEEL = """
+import base64, hashlib, importlib.metadata, os, swagg, sys
+assert swagg.__file__.startswith(sys.path[1]), (swagg.__file__, sys.path)
+assert importlib.metadata.version("swagg") == swagg.version().split("+")[0]
+listed = importlib.metadata.files("swagg")
+for path in listed:
+    if path.hash is not None:
+        assert base64.urlsafe_b64encode(hashlib.sha256(path.read_binary()).digest()).rstrip(b"=").decode() == path.hash.value, path
+assert {"swagg/_job.py", "torch_swagg/group.py", "swagg_profile/__init__.py"} <= {str(path) for path in listed}
+entry, = importlib.metadata.entry_points(group="torch.backends")
+assert entry.load().__name__ == "autoload"
+"""
+
+
+def test_wheel(server):
+    """It has what is here, and says what pip and torch ask; where there is no libswagg, or no torch, torch is none the worse for it."""
+    wheel, = (BUILD / "python").glob("*.whl")
+    for code, more in ((IN_THE_WHEEL, {}), ("import torch_swagg_autoload; torch_swagg_autoload.autoload()", {"SWAGG_LIBRARY": "/nowhere.so"})):
+        subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(wheel), **more})
 
 
 def job(server, name, rank, **options):
@@ -222,4 +245,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_types, test_exchanges, test_ways, test_closes, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_mistakes, test_abort, test_one_raises))

@@ -501,6 +501,12 @@ def test_world_grows(server):
     assert "of 2 ranks" in said and "of 4 ranks" in said and len(models(said)) == 1, said
 
 
+def test_autoload(server):
+    """A torch that looks for backends, from 2.5 on, finds this one."""
+    code = 'import torch, torch_swagg_autoload; torch_swagg_autoload.autoload(); assert hasattr(torch.distributed.Backend, "SWAGG")'
+    subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "PYTHONPATH": str(ranks.ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
 def no_switch(rank, server, file):
     try:
         with Group("", file, "swagg", rank):
@@ -517,4 +523,4 @@ def test_no_switch(server):
 
 if __name__ == "__main__":
     ranks.main(ranks.Server(BUILD, "timers: {lost_after_ms: 1000}").address,
-               (test_sums, test_everything_else, test_exchanges, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_torchrun, test_world_grows))
+               (test_sums, test_everything_else, test_exchanges, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_autoload, test_torchrun, test_world_grows))
