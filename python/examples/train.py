@@ -5,6 +5,7 @@ For torchrun, or any launcher that sets RANK, WORLD_SIZE, MASTER_ADDR and MASTER
 that is started again, by torchrun's --max-restarts or by hand, goes on behind the last epoch of which its rank 0 finds the checkpoint."""
 import argparse
 import csv
+import gc
 import gzip
 import hashlib
 import os
@@ -67,19 +68,7 @@ def digest(model):
     return hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest()[:16]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
-    parser.add_argument("--backend", choices=("swagg", "gloo"), default="swagg")
-    parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--batch", type=int, default=32, help="images of each rank in a step")
-    parser.add_argument("--data", type=Path, default=DIGITS)
-    parser.add_argument("--checkpoint", type=Path, help="where rank 0 puts network and optimizer after each epoch")
-    parser.add_argument("--log", type=Path, help="where rank 0 puts a line for each epoch: seconds since the first began, loss, accuracy")
-    options = parser.parse_args()
-    if options.backend == "swagg":
-        import torch_swagg  # noqa: F401 - the one line more
-
-    dist.init_process_group(options.backend)
+def train(options):
     torch.manual_seed(0)
     training, (images, shown) = digits(options.data)
     sampler = DistributedSampler(training, seed=1)
@@ -115,6 +104,23 @@ def main():
     dist.all_gather_object(digests, digest(model.module))
     if is_first_rank:
         print(f"model {digests[0]}, {'the same on all ranks' if len(set(digests)) == 1 else 'others on some ranks: ' + ', '.join(digests)}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split(":")[0])
+    parser.add_argument("--backend", choices=("swagg", "gloo"), default="swagg")
+    parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=32, help="images of each rank in a step")
+    parser.add_argument("--data", type=Path, default=DIGITS)
+    parser.add_argument("--checkpoint", type=Path, help="where rank 0 puts network and optimizer after each epoch")
+    parser.add_argument("--log", type=Path, help="where rank 0 puts a line for each epoch: seconds since the first began, loss, accuracy")
+    options = parser.parse_args()
+    if options.backend == "swagg":
+        import torch_swagg  # noqa: F401 - the one line more
+
+    dist.init_process_group(options.backend)
+    train(options)
+    gc.collect()  # torch 1.13 may wait for itself for ever where a model is the last that holds a group of gloo's
     dist.destroy_process_group()
 
 
