@@ -40,7 +40,7 @@ _swaggctl() {
             switch=(--switch "${COMP_WORDS[i + 1]}")
             i=$((i + 1))
             ;;
-        -o | --only | -n | --every | -c | --times | -w | --write | --port | --job | --kind | --snap) i=$((i + 1)) ;;
+        -o | --only | -n | --every | -c | --times | -w | --write | --port | --job | --rank | --kind | --reason | --snap) i=$((i + 1)) ;;
         -* | watch) ;;
         *) words+=("${COMP_WORDS[i]}") ;;
         esac
@@ -49,9 +49,10 @@ _swaggctl() {
     -s | --switch) choices=$(swaggctl switches 2>/dev/null) ;;
     --port) choices=$(_swaggctl_may PORT) ;;
     --job) choices=$(_swaggctl_may JOB) ;;
+    --reason) choices=$(swaggctl "${switch[@]}" --json drops 2>/dev/null </dev/null | grep -oE '"[a-z_]+": *[0-9]' | grep -oE '[a-z_]+') ;;
     --kind) choices="data control other" ;;
     -w | --write) choices=$(compgen -f -- "$word") ;;
-    -o | --only | -n | --every | -c | --times | --snap) return ;;
+    -o | --only | -n | --every | -c | --times | --rank | --snap) return ;;
     *)
         if [[ $word == -* ]]; then
             choices=$(swaggctl --help | grep -oE -- '--[a-z-]+')

@@ -17,7 +17,7 @@
 #include "why_ask.h"
 
 /* What a capture takes. */
-enum filter { FILTER_PORT, FILTER_JOB, FILTER_KIND, FILTERS };
+enum filter { FILTER_PORT, FILTER_JOB, FILTER_RANK, FILTER_KIND, FILTER_REASON, FILTERS };
 
 struct arguments {
     const char *instance; /* --switch; NULL: not given */
@@ -61,6 +61,10 @@ static const struct option_row rows[] = {
      "capture takes only frames of this port"},
     {"job", 0, "JOB", option_text, FIELD(filter[FILTER_JOB]), 0, 0,
      "capture takes only gradient packets of this job"},
+    {"rank", 0, "RANK", option_text, FIELD(filter[FILTER_RANK]), 0, 0,
+     "capture takes only those of this rank of the job"},
+    {"reason", 0, "REASON", option_text, FIELD(filter[FILTER_REASON]), 0, 0,
+     "capture takes only received frames that are dropped for this reason, as swaggctl drops has it"},
     {"kind", 0, "KIND", option_text, FIELD(filter[FILTER_KIND]), 0, 0,
      "capture takes only frames of this kind: data, control or other"},
     {"snap", 0, "BYTES", option_number, FIELD(snap), 1, NUMBER_MAX, "how much of a frame capture keeps"},
@@ -87,9 +91,8 @@ static void print_commands(void)
 
 /* Of the request for a capture. */
 static const char *const filters[FILTERS] = {
-    [FILTER_PORT] = "port",
-    [FILTER_JOB] = "job",
-    [FILTER_KIND] = "kind",
+    [FILTER_PORT] = "port",     [FILTER_JOB] = "job",   [FILTER_RANK] = "rank",
+    [FILTER_REASON] = "reason", [FILTER_KIND] = "kind",
 };
 
 /* The option that only a capture heeds, and is given although the command is another; NULL: there is none. */

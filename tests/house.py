@@ -75,7 +75,7 @@ ROOMS = {
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],
     "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
-    "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge"],
+    "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge", "swagg/capture"],
     "swagg/lcore": ["lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "lib/host/registry", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/registry", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "lib/host/base"],

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "capture/tap.h"
 #include "net/ecn.h"
 #include "net/udp_frame.h"
 #include "protocol/heard.h"
@@ -95,6 +96,12 @@ static rte_be16_t heard_from(const struct agg_job *job, rte_be16_t addressed)
     return jobs_of(job)->heard_from != 0 ? jobs_of(job)->heard_from : addressed;
 }
 
+static void count_and_show(struct engine *e, unsigned why, const struct rte_mbuf *m)
+{
+    count_drop(e->counters, m->port, why, 1);
+    tap_dropped(port_tap(&e->egress.send->port[m->port]), m->port, why, m, e->now);
+}
+
 /* A packet of no job: path probes are answered, others told that there is no such job. What comes from a
  * parent is not answered: it is none of this life's. */
 static void refuse(struct engine *e, const struct engine_source *source, const struct agg_packet *p,
@@ -109,7 +116,7 @@ static void refuse(struct engine *e, const struct engine_source *source, const s
         egress_back(&e->egress, m, p->payload, bytes, EVENT_PATH_ANSWERS);
         return;
     case STRANGERS_PATH_RATE:
-        count_drop(e->counters, m->port, DROP_PATH_RATE, 1);
+        count_and_show(e, DROP_PATH_RATE, m);
         return;
     case STRANGERS_REJECT:
         egress_back(&e->egress, m, reject, bytes, EVENT_REJECTS);
@@ -118,7 +125,7 @@ static void refuse(struct engine *e, const struct engine_source *source, const s
     case STRANGERS_SILENT:
         break;
     }
-    count_drop(e->counters, m->port, drop_kind(source->table->id, p->reason), 1);
+    count_and_show(e, drop_kind(source->table->id, p->reason), m);
 }
 
 /* Finds the packets' jobs, members and slots. */
@@ -266,7 +273,7 @@ static bool is_its_turn(struct engine *e, const struct agg_protocol *table, cons
     if (quantum == 0 || fair_pass(&e->fair, flow, quantum, m))
         return true;
     if (!fair_put(&e->fair, flow, m)) {
-        count_drop(e->counters, m->port, DROP_OVER_SHARE, 1);
+        count_and_show(e, DROP_OVER_SHARE, m);
         rte_pktmbuf_free(m);
     }
     return false;
@@ -358,7 +365,7 @@ static void work_off(struct engine *e, unsigned owner)
     }
     taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
     for (unsigned i = taken; i < n; i++)
-        count_drop(e->counters, frames[i]->port, DROP_RING_FULL, 1);
+        count_and_show(e, DROP_RING_FULL, frames[i]);
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
     if (e->shards->bell[owner] != NULL)
         bell_ring(e->shards->bell[owner]);

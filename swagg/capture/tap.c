@@ -61,6 +61,12 @@ static enum tap_kind kind_of(const struct frame_udp *f, size_t bytes)
     return TAP_OTHER;
 }
 
+/* Whether this is a member that is asked for. */
+static bool is_wanted(const struct tap_filter *filter, const struct agg_seat *seat)
+{
+    return seat != NULL && (filter->rank == 0 || seat->rank + 1u == filter->rank);
+}
+
 /* Whether a packet is from or to a member of the job. */
 static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f, size_t bytes)
 {
@@ -73,7 +79,7 @@ static bool is_of_job(const struct tap_filter *filter, const struct frame_udp *f
         return false;
     if (is_data_port(f->udp.dst_port))
         sender = agg_seated(job->protocol, &sender);
-    return agg_job_find(job, &sender) != NULL || agg_job_find(job, &receiver) != NULL;
+    return is_wanted(filter, agg_job_find(job, &sender)) || is_wanted(filter, agg_job_find(job, &receiver));
 }
 
 static bool passes(const struct tap_filter *filter, const struct rte_mbuf *m)
@@ -124,9 +130,16 @@ static void take(struct tap *tap, unsigned port, unsigned direction, const struc
 void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbuf *const frames[], unsigned n,
               uint64_t now)
 {
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n && !tap->filter.dropped; i++)
         if (passes(&tap->filter, frames[i]))
             take(tap, port, direction, frames[i], now);
+}
+
+void tap_take_dropped(struct tap *tap, unsigned port, unsigned reason, const struct rte_mbuf *frame,
+                      uint64_t now)
+{
+    if (tap->filter.dropped && tap->filter.reason == reason && passes(&tap->filter, frame))
+        take(tap, port, PCAPNG_RECEIVED, frame, now);
 }
 
 struct tap_frame *tap_next(struct tap *tap)

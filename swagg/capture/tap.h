@@ -7,9 +7,12 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <rte_mbuf.h>
 
 #include "base/limits.h"
+#include "capture/pcapng.h"
 #include "capture/records.h"
 #include "protocol/jobs.h"
 
@@ -25,7 +28,10 @@ struct tap_filter {
     unsigned kinds;              /* a sum of tap_kind */
     const struct agg_jobs *jobs; /* NULL: of any job or none; else data packets, at whatever UDP port ... */
     unsigned job;                /* ... from and to members of the job with this number ... */
-    uint8_t network;             /* ... in this network (struct agg_sender) */
+    uint8_t network;             /* ... in this network (struct agg_sender); ... */
+    unsigned rank;               /* ... but for 0, of the rank that is one less */
+    bool dropped;                /* only what tap_dropped tells of, ... */
+    unsigned reason;             /* ... for this reason (kinds of drops, base/counters.h) */
 };
 
 struct tap_frame {
@@ -52,6 +58,17 @@ void tap_free(struct tap *tap);
 /* For the polling lcores: copies those of the frames that the filter lets pass. now: TSC. */
 void tap_take(struct tap *tap, unsigned port, unsigned direction, struct rte_mbuf *const frames[], unsigned n,
               uint64_t now);
+
+/* For the polling lcores: copies a frame that one of them is about to drop for this reason, if the filter
+ * asks for such. tap: NULL, nearly always. */
+void tap_take_dropped(struct tap *tap, unsigned port, unsigned reason, const struct rte_mbuf *frame,
+                      uint64_t now);
+static inline void tap_dropped(struct tap *tap, unsigned port, unsigned reason, const struct rte_mbuf *frame,
+                               uint64_t now)
+{
+    if (unlikely(tap != NULL))
+        tap_take_dropped(tap, port, reason, frame, now);
+}
 
 /* The next frame that was taken, to be given back before the one behind it; NULL: there is none. */
 struct tap_frame *tap_next(struct tap *tap);

@@ -179,6 +179,39 @@ static bool choose_kind(const struct request *request, struct tap_filter *filter
                       name);
 }
 
+/* Of a job's members; where one joined that is a switch, of its ranks the least. */
+static bool choose_rank(const struct request *request, struct tap_filter *filter, struct reply *reply)
+{
+    const char *text = request_text(request, "rank");
+    char *end;
+
+    if (text == NULL)
+        return true;
+    const unsigned long rank = strtoul(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || *end != '\0' || rank >= AGG_MAX_WORKERS)
+        return reply_fail(reply, REPLY_BAD_REQUEST, "%s is no rank", text);
+    if (filter->jobs == NULL)
+        return reply_fail(reply, REPLY_BAD_REQUEST, "rank %lu of which job? Say --job, too", rank);
+    filter->rank = (unsigned)rank + 1;
+    return true;
+}
+
+static bool choose_reason(const struct request *request, struct tap_filter *filter, struct reply *reply)
+{
+    const char *name = request_text(request, "reason");
+
+    if (name == NULL)
+        return true;
+    for (unsigned kind = 0; kind < DROP_KINDS; kind++)
+        if (drop_name(kind) != NULL && strcmp(drop_name(kind), name) == 0) {
+            filter->dropped = true;
+            filter->reason = kind;
+            return true;
+        }
+    return reply_fail(reply, REPLY_BAD_REQUEST, "%s is no reason of a drop: swaggctl drops has them", name);
+}
+
 static bool choose_snap(const struct request *request, uint32_t *snap, struct reply *reply)
 {
     const json_t *wanted = json_object_get(request->body, "snap");
@@ -190,8 +223,9 @@ static bool choose_snap(const struct request *request, uint32_t *snap, struct re
     return reply_fail(reply, REPLY_BAD_REQUEST, "a frame's bytes to be kept are %d..%d", SNAP_MIN, SNAP_MAX);
 }
 
-/* Begins what the request asks for ("port", "job", "kind": optional; "snap": bytes of a frame at most) and
- * fills in *feed; or the reply, if it cannot. Ports on which somebody captures already are refused. */
+/* Begins what the request asks for ("port", "job", "kind", "rank", "reason": optional; "snap": bytes of a
+ * frame at most) and fills in *feed; or the reply, if it cannot. Ports on which somebody captures already are
+ * refused. */
 static void capture_open(const struct action_parts *parts, const struct request *request, struct reply *reply,
                          struct server_feed *feed)
 {
@@ -201,7 +235,8 @@ static void capture_open(const struct action_parts *parts, const struct request 
     uint32_t snap;
 
     if (!choose_ports(parts, request, &ports, reply) || !choose_job(parts, request, &filter, reply) ||
-        !choose_kind(request, &filter, reply) || !choose_snap(request, &snap, reply))
+        !choose_kind(request, &filter, reply) || !choose_rank(request, &filter, reply) ||
+        !choose_reason(request, &filter, reply) || !choose_snap(request, &snap, reply))
         return;
     c = calloc(1, sizeof(*c));
     if (c != NULL)

@@ -27,6 +27,7 @@ static void drop(struct receive *r, unsigned port, struct facts *const burst[], 
 {
     for (unsigned i = 0; i < n; i++) {
         count_drop(r->counters, port, burst[i]->why, burst[i]->frames);
+        tap_dropped(port_tap(&r->port[port]), port, burst[i]->why, burst[i]->m, r->now);
         rte_pktmbuf_free(burst[i]->m);
     }
 }
@@ -71,6 +72,8 @@ static unsigned poll_queue(struct receive *r, unsigned p, uint16_t q)
         if (impair != NULL)
             impair_mbufs_flush(impair); /* or they are due for ever, and the lcore never naps */
         count_drop(r->counters, p, closed, n);
+        for (unsigned i = 0; i < n; i++)
+            tap_dropped(tap, p, closed, received[i], r->now);
         rte_pktmbuf_free_bulk(received, n);
         return n;
     }

@@ -267,6 +267,26 @@ captured
 expect_equal "exit statuses of the ranks" "${RANK_STATUS[*]}" "0 0"
 [ "$frames" -gt 20 ] || fail "$frames frames of forty collectives"
 expect_equal "jobs that frames are of" "$("$PCAP" show "$NET_DIR/watched.pcapng" | grep -o ' job [0-9]*' | sort -u)" " job $number"
+step "... of one rank, and what is dropped for a reason"
+ranks_start ranked 2 --until-told --largest 5000 --pause 20
+ranks_say 60 open
+captures ranked.pcapng --job ranked --rank 1
+has_frames() { [ "$(stat -c %s "$NET_DIR/ranked.pcapng")" -gt 20000 ]; }
+net_until 60 "frames of rank 1 come" has_frames
+captured
+expect_equal "hosts that frames are from and to" "$("$PCAP" show "$NET_DIR/ranked.pcapng" | grep -oE '[0-9.]+:[0-9]+ > [0-9.]+' | grep -oE '[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' | sort -u | xargs)" "$(net_ip 1) $(net_switch_ip)"
+captures dropped.pcapng --reason sml_bad_kind
+for port in 48864 7; do # no gradient, and what is dropped for another reason
+    net_exec 2 "$here/letter.py" write 7777 ff "$(net_switch_ip)" "$port"
+done
+is_dropped() { [ "$(net_ctl -H -o sml_bad_kind drops | awk '{ print $2 }')" -gt 0 ]; }
+net_until 60 "it is dropped" is_dropped
+job_ends
+captured
+expect_equal "frames that were dropped for that reason, and no others" "$frames" 1
+expect_match "a rank without a job" "$(ctl_fails 1 -s "$NET_ID" capture --rank 1 -w /dev/null)" "of which job"
+expect_match "no reason" "$(ctl_fails 1 -s "$NET_ID" capture --reason nix -w /dev/null)" "no reason of a drop"
+
 "$CTL" -s "$NET_ID" capture --times 4 --write - 2>"$NET_DIR/capture.log" >"$NET_DIR/four.pcapng" &
 capture=$!
 net_until 20 "the capture has begun" test -s "$NET_DIR/four.pcapng"

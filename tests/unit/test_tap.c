@@ -113,8 +113,48 @@ TEST(a_job_is_known_by_its_members)
     tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
     CU_ASSERT_EQUAL(tap->port[0].seen, 2);
     CU_ASSERT_EQUAL(taken(), 2);
+    tap->filter.rank = seat->rank + 1u;
+    tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
+    CU_ASSERT_EQUAL(taken(), 2);
+    tap->filter.rank = seat->rank + 2u;
+    tap_take(tap, 0, PCAPNG_RECEIVED, m, 3, 0);
+    CU_ASSERT_EQUAL(taken(), 0);
     rte_pktmbuf_free_bulk(m, 3);
     tap_free(tap);
+    rig_close();
+}
+
+/* How many of two frames are captured that are dropped for this reason: no gradient packet, to the port of
+ * such, and a datagram to a port that nobody has. */
+static unsigned captured_as(unsigned reason)
+{
+    const struct tap_filter filter = {.kinds = TAP_ALL, .dropped = true, .reason = reason};
+    unsigned n;
+
+    tap = tap_new(&filter, SNAP, 1 << 20);
+    rig_port[0].tap = tap;
+    rig_receive(0, frame_to(sml_protocol.udp_ports.first));
+    rig_receive(0, frame_to(7));
+    n = taken();
+    rig_port[0].tap = NULL;
+    tap_free(tap);
+    return n;
+}
+
+TEST(frames_that_are_dropped_are_captured_by_reason)
+{
+    unsigned found = 0;
+
+    rig_open();
+    for (unsigned kind = 0; kind < DROP_KINDS; kind++) {
+        const unsigned n = captured_as(kind);
+
+        if (n > 0)
+            CU_ASSERT(strcmp(drop_name(kind), "sml_bad_kind") == 0 ||
+                      strcmp(drop_name(kind), "udp_port") == 0);
+        found += n;
+    }
+    CU_ASSERT_EQUAL(found, 2);
     rig_close();
 }
 
