@@ -16,17 +16,23 @@
 
 #define SYS_NET "/sys/class/net/%s/"
 
-/* Asks its driver. */
-static bool ask_driver(const char *name, void *what)
+/* Asks the kernel: /sys may be that of another network namespace, as in a container. */
+static bool ask(const char *name, unsigned long what, struct ifreq *request)
 {
-    struct ifreq request = {.ifr_data = what};
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-    snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
-    const bool good = fd >= 0 && ioctl(fd, SIOCETHTOOL, &request) == 0;
+    snprintf(request->ifr_name, sizeof(request->ifr_name), "%s", name);
+    const bool good = fd >= 0 && ioctl(fd, what, request) == 0;
     if (fd >= 0)
         close(fd);
     return good;
+}
+
+static bool ask_driver(const char *name, void *what)
+{
+    struct ifreq request = {.ifr_data = what};
+
+    return ask(name, SIOCETHTOOL, &request);
 }
 
 static void rings(struct findings *f, const char *name)
@@ -105,14 +111,13 @@ static void of_a_switch(struct findings *f, const char *name)
 
 static void link_and_mtu(struct findings *f, const char *name, unsigned has, unsigned wanted)
 {
-    char state[32];
-
-    sysfile_line(state, sizeof(state), SYS_NET "operstate", name);
+    struct ifreq request = {0};
     const long mbps = sysfile_number(-1, SYS_NET "speed", name);
-    const bool up = sysfile_number(0, SYS_NET "carrier", name) == 1;
+    const bool known = ask(name, SIOCGIFFLAGS, &request);
 
-    if (!up)
-        finding_type(found(f, FINDING_FAULT, "interface", name, "no link (%s)", state),
+    if (known && !(request.ifr_flags & IFF_RUNNING))
+        finding_type(found(f, FINDING_FAULT, "interface", name, "no link: %s",
+                           request.ifr_flags & IFF_UP ? "nothing is at the other end" : "it is down"),
                      "ip link set %s up, and look at the cable", name);
     else if (mbps > 0)
         found(f, FINDING_OK, "interface", name, "link up, %ld Mbit/s, mtu %u", mbps, has);
@@ -126,12 +131,14 @@ static void link_and_mtu(struct findings *f, const char *name, unsigned has, uns
 
 unsigned interface_look(struct findings *f, const char *name, enum interface_use use, unsigned mtu)
 {
-    const unsigned has = (unsigned)sysfile_number(0, SYS_NET "mtu", name);
+    struct ifreq request = {0};
 
-    if (has == 0) {
+    if (!ask(name, SIOCGIFMTU, &request)) {
         finding_type(found(f, FINDING_FAULT, "interface", name, "there is no such interface"), "ip link");
         return 0;
     }
+    const unsigned has = (unsigned)request.ifr_mtu;
+
     link_and_mtu(f, name, has, mtu);
     rings(f, name);
     offloads(f, name, use);

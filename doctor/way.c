@@ -23,7 +23,7 @@ enum {
     HEADERS = 28, /* IPv4 and UDP */
     ROUND_MS = 50,
     IN_FLIGHT = 8,
-    BEHIND = 64,         /* answers to later questions, after which an earlier one is lost */
+    BEHIND = 8,          /* answers to later questions, after which an earlier one is lost */
     CONTROL_ENOUGH = 20, /* answers without one from a data port: it is closed */
     GAP_NS = 500000,     /* between questions: the switch answers an address 2,500 a second */
     FEW_LOST = 5,        /* that say nothing */
@@ -298,12 +298,21 @@ static void tell_mtu(const struct way *w)
 /* --- losses --- */
 
 struct count {
-    uint64_t *sent_at;                 /* of each question; 0: it has its answer */
-    uint64_t *took;                    /* ns, of each answer */
-    unsigned asked, answered, settled; /* before `settled`, all have their answer or are lost */
-    uint64_t heard;                    /* when an answer came last */
+    uint64_t *sent_at; /* of each question; 0: it has its answer */
+    uint64_t *took;    /* ns, of each answer */
+    unsigned asked, answered;
+    unsigned settled; /* before this one, all have their answer or are given up */
+    unsigned given_up;
+    uint64_t heard; /* when an answer came last */
 };
 
+static void settle(struct count *c, unsigned up_to)
+{
+    while (c->settled < c->asked && (c->sent_at[c->settled] == 0 || c->settled < up_to))
+        c->given_up += c->sent_at[c->settled++] != 0;
+}
+
+/* What was given up may be answered late: then it is not lost. */
 static void take_answers(struct way *w, struct count *c, size_t bytes)
 {
     struct path_answer a;
@@ -317,34 +326,40 @@ static void take_answers(struct way *w, struct count *c, size_t bytes)
             continue;
         c->took[c->answered++] = c->heard - c->sent_at[tag];
         c->sent_at[tag] = 0;
-        while (c->settled < c->asked && (c->sent_at[c->settled] == 0 || c->settled + BEHIND < tag))
-            c->settled++;
+        c->given_up -= tag < c->settled;
+        settle(c, tag > BEHIND ? tag - BEHIND : 0);
     }
 }
 
-/* Few are in flight at any time, so that what is lost is not lost for want of room. */
+/* No more are under way than the switch answers at once, also if it stood still: so none is lost for want of
+ * room. */
+static bool may_ask(const struct way *w, const struct count *c)
+{
+    return c->asked < w->wish->questions && c->asked - c->answered - c->given_up < IN_FLIGHT;
+}
+
 static void ask_many(struct way *w, struct count *c, size_t bytes)
 {
     const uint64_t patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
     uint64_t next = now_ns();
 
     c->heard = next;
-    while (c->settled < w->wish->questions) {
+    while (c->answered < w->wish->questions) {
         const uint64_t now = now_ns();
-        const bool room = c->asked < w->wish->questions && c->asked - c->settled < IN_FLIGHT + BEHIND;
+        const bool room = may_ask(w, c), all = c->asked == w->wish->questions;
 
-        if (now - c->heard > patience)
+        if (now - c->heard > (all ? patience / 4 : patience))
             return;
+        if (!room && !all && now - c->heard > patience / 4)
+            settle(c, c->asked);
         if (room && now >= next) {
             c->sent_at[c->asked] = now;
+            ask_data(w, c->asked % w->ports, bytes, (uint16_t)c->asked);
             c->asked++;
-            ask_data(w, (c->asked - 1) % w->ports, bytes, (uint16_t)(c->asked - 1));
             next = now + GAP_NS;
         }
         await(w, room ? next : now + ROUND_MS * NS_PER_MS);
         take_answers(w, c, bytes);
-        if (c->asked == w->wish->questions && c->answered == c->asked)
-            return;
     }
 }
 
