@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 import allreduce
 import atp
 import atp_sim
+import case3
 import collectives
 import dataplane
 import hosts
@@ -295,13 +296,21 @@ def replay_records(directory):
                 put(directory, f"{run},{model},{way}.json", {"step_ms": 22 if way == "swagg" else 44, "communication_ms": 20, "overlap_ms": 2})
 
 
+def case3_records(directory):
+    for run in RUNS:
+        for size, _ in case3.SIZES.values():
+            for way, taken in (("linear", 3), ("linear_proxy", 2), ("pipeline", 1), ("chosen", 3), ("sends", 6), ("sends_proxy", 5)):
+                put(directory, f"{run},{size},{way}.json", [{"bytes": size, "median_us": 1e5 * taken * run, "wrong": 0, "into_root": taken * size}])
+
+
 # The figure that each of them must come to.
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
             "placement": ("placement_p_2x_9018", 2), "idle": ("idle_cpu_default", 0.04), "core": ("apply_vs_loop_1024", 2),
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
             "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4),
-            "pytorch": ("ddp_step_200mbit_vs_gloo", 2), "hosts": ("hosts_4x4_200mbit_vs_flat", 4), "collectives": ("overlap", 0.5), "replay": ("replay_vgg19_hosts_off", 0.1)}
+            "pytorch": ("ddp_step_200mbit_vs_gloo", 2), "hosts": ("hosts_4x4_200mbit_vs_flat", 4), "collectives": ("overlap", 0.5), "replay": ("replay_vgg19_hosts_off", 0.1),
+            "case3": ("case3_10m_vs_linear", 1.5)}
 
 
 def run_report(*arguments):

@@ -31,6 +31,14 @@ proxy_routes() {
     ip netns exec "$NET_ID-sw" sh -e "$NET_DIR/routes"
 }
 
+# They go by the kernel's routes again.
+proxy_routes_end() {
+    local rule
+    for rule in 30000 30001; do
+        while ip -n "$NET_ID-sw" rule del pref "$rule" 2>/dev/null; do :; done
+    done
+}
+
 proxy_start() { # OPTION...
     proxy_command
     "${PROXY[@]}" "$@" >"$NET_DIR/proxy.log" 2>&1 </dev/null &
