@@ -15,9 +15,11 @@ MEASURES = (*rooms.MPI, "lib/core/local")  # rooms.py
 SETTINGS = {"200mbit": "four ranks on each of four hosts, 4 MiB, links of 200 Mbit/s", "cpu": "four ranks on each of four hosts, 16 MiB, links without a limit",
             "cpu_1": "one rank on each of four hosts, 16 MiB, links without a limit"}
 VARIANTS = {"openmpi": "Open MPI", "best": "the best of Open MPI's", "flat": "swagg, each rank for itself", "swagg": "swagg"}
+THREADS = {"threads_200mbit": "links of 200 Mbit/s, 4 MiB", "threads_cpu": "links without a limit, 16 MiB"}
 LINKS = {"one": "one link, one switch", "two": "two links, a switch at each"}
 ONE = {"openmpi": "Open MPI", "ucx": "Open MPI over UCX", "swagg": "swagg"}
 PARTS = ("small", "middle", "large")
+RANKS_OF_CPU_1 = 4
 TENSOR = 16 << 20  # of the memory's record
 
 READING = """
@@ -30,6 +32,9 @@ to swagg (`SWAGG_MIN_BYTES`), with its defaults, or with `SWAGG_LOCAL=off`. All 
 CPU time is user's and system's of all ranks together, with all their threads, for a call. Open MPI's ranks poll while they wait, so that waiting counts, too. The switch's own is beside it: it is another machine in life.
 
 Two links: each of the four hosts has another one, in a subnet of its own, to a second switch on the same CPUs (`SWAGG_SWITCH` names both).
+
+Threads: one rank on each of four hosts, with `SWAGG_THREADS` of 1, 2 and 4; with the switch there are then up to 17 threads on the CPUs. Gbit/s a core are the bits of the tensors of all ranks, which go
+up and come down once each, by the CPU time of all ranks.
 
 One host: four ranks, 8 bytes to 64 MiB, the median of 200 calls up to 32 KiB, of 20 up to 2 MiB, and of 3 beyond, as Open MPI chooses its algorithms. Over UCX it has
 that one's shared memory (`pml ucx`, `UCX_TLS=self,sm`). The mean over the sizes is geometric; the worst size is the least of the medians of all sizes.
@@ -55,9 +60,12 @@ ONE_HOST = (
     Figure("one_host_vs_ucx", f"Beside Open MPI over UCX's shared memory it is {FASTER} that, in the mean."),
     Figure("one_host_worst_vs_ucx", f"Beside UCX, the size that compares worst is {FASTER} it.", first_screen=False),
 )
+THREADS_FLAT = Figure("threads_flat", f"With two threads a rank, links of 200 Mbit/s that one fills, an allreduce of 4 MiB is {FASTER} with one.", ">= 0.95")
+THREADS_CPU = Figure("threads_cpu_2_vs_1", f"With two threads a rank, links without a limit, hosts and switch on the same CPUs, an allreduce of 16 MiB is {FASTER} with one.", first_screen=False)
+SOCKETS = Figure("rank_gbits_per_core_sockets", "By the kernel's sockets a rank sums {:.2f} Gbit/s for each CPU that it keeps busy, links without a limit.", first_screen=False)
 TWO_LINKS = Figure("two_links_vs_one", f"With two links of 100 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB is {FASTER} with one of them.", ">= 1.9")
 SHARED = Figure("host_shared_bytes_per_rank_and_tensor", "Ranks of one host share memory that is, for each of four, {:.2f} times a tensor of 16 MiB.", first_screen=False)
-FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), TWO_LINKS, *ONE_HOST, SHARED)
+FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), THREADS_FLAT, THREADS_CPU, SOCKETS, TWO_LINKS, *ONE_HOST, SHARED)
 
 
 def calls(reports):
@@ -68,6 +76,11 @@ def calls(reports):
 def links_of(reports):
     """{variant: [milliseconds, one a run]}"""
     return {variant: [rows[0]["median_us"] / 1e3 for rows in reports["links", variant, "allreduce"]] for variant in LINKS}
+
+
+def threads_of(reports):
+    """{(setting, threads): [milliseconds, one a run]}"""
+    return {key[:2]: [rows[0]["median_us"] / 1e3 for rows in runs] for key, runs in reports.items() if key[0] in THREADS}
 
 
 def sizes_of(reports):
@@ -99,6 +112,13 @@ def ways(directory):
     def two_links():
         return records.ratios(*links_of(reports).values())
 
+    def threads(setting):
+        times = threads_of(reports)
+        return records.ratios(*(times[setting, count] for count in ("1", "2")))
+
+    def sockets():
+        return [row["bytes"] * 8 * RANKS_OF_CPU_1 / row["cpu_us"] / 1e3 for row in rows["cpu_1", "swagg"]]
+
     def cpu(setting):
         return ratio(setting, "best", "swagg", "cpu_us")
 
@@ -121,7 +141,7 @@ def ways(directory):
         return memory["bytes"] / memory["ranks"] / TENSOR
 
     made = {figure.name: partial(ratio, *what) for figure, *what in RATIOS} | {figure.name: partial(cpu, *what) for figure, *what in CPU}
-    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: two_links, SHARED.name: shared}
+    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: two_links, THREADS_FLAT.name: partial(threads, "threads_200mbit"), THREADS_CPU.name: partial(threads, "threads_cpu"), SOCKETS.name: sockets, SHARED.name: shared}
     return made | {figure.name: partial(way, peer) for figure, (way, peer) in
                    zip(ONE_HOST, ((mean, "openmpi"), (worst, "openmpi"), (mean, "ucx"), (worst, "ucx")))}
 
@@ -133,6 +153,7 @@ def collect(directory):
                                                         (("ms", "median_us"), ("hosts_cpu_ms", "cpu_us"), ("switch_cpu_ms", "switch_cpu_us"))}}
              for setting in SETTINGS for variant in VARIANTS if (setting, variant) in rows]
     return {"measured": records.measured(len(rows["200mbit", "swagg"]), MEASURES), "figures": found(ways(directory)), "times": times, "links": links_of(reports),
+            "threads": [{"setting": setting, "threads": int(count), "ms": ms} for (setting, count), ms in sorted(threads_of(reports).items())],
             "sizes": [{"bytes": size, **us} for size, us in sizes_of(reports).items()], "memory": reports["one", "memory", "shared"][0],
             "tried": best.candidates_of(reports)}
 
@@ -156,6 +177,11 @@ def link_table(data):
     return table(("what", "time (ms), median (extremes)"), [(LINKS[variant], Sample(ms).spread(1)) for variant, ms in data["links"].items()], "lr")
 
 
+def thread_table(data):
+    rows = [(THREADS[row["setting"]], row["threads"], Sample(row["ms"]).spread(1)) for row in data.get("threads", ())]
+    return table(("where", "threads of a rank", "time (ms), median (extremes)"), rows, "lrr")
+
+
 def size_table(data):
     rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.1f}" for variant in ONE),
              *(f"{Sample(records.ratios(row[peer], row['swagg'])).median:.2f}" for peer in ("openmpi", "ucx"))) for row in data["sizes"]]
@@ -167,9 +193,13 @@ def memory_line(data):
     return f"Ranks of a host share {memory['bytes'] / (1 << 20):.1f} MiB, of whatever length tensors are: {memory['bytes'] / memory['ranks'] / (1 << 20):.1f} MiB for each of {memory['ranks']}."
 
 
+def threads_part(data):
+    return ("One rank on each of four hosts:", thread_table(data)) if data.get("threads") else ()
+
+
 def pages(data):
     return {"hosts": "\n\n".join([answer(data), "![Times of an allreduce of four ranks on each of four hosts](hosts.svg)", figure_table(FIGURES, data), time_table(data),
-                                  "One rank on each of four hosts with two links of 100 Mbit/s, 4 MiB:", link_table(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
+                                  "One rank on each of four hosts with two links of 100 Mbit/s, 4 MiB:", link_table(data), *threads_part(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
                                   best.tried_table(data["tried"], SETTINGS), "## How it is measured", READING.strip()])}
 
 

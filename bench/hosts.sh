@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# script/bench hosts       several ranks a host, which swagg sums in memory first; two links a host; one host without a network; beside the best of Open MPI
+# script/bench hosts       several ranks a host, which swagg sums in memory first; two links a host; threads of a rank; one host without a network; beside the best of Open MPI
 # Takes 2 minutes a run and 2 once; a look takes 4.
 #
 # Measures: hosts.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,allreduce.json and DIRECTORY/RUN,one,VARIANT,PART.json, of which
@@ -45,6 +45,17 @@ on_two_links() {
     net_second start_swagg 0
     SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,two" allreduce "$tensor"
     net_second net_swagg_stop
+    net_swagg_stop
+}
+
+# A rank a host, with so many threads each.
+on_threads() { # SETTING TENSOR THREADS...
+    local setting=$1 tensor=$2 threads
+    shift 2
+    start_swagg 0
+    for threads in "$@"; do
+        measure_offloaded "$setting,$threads" allreduce "$tensor" -x "SWAGG_THREADS=$threads"
+    done
     net_swagg_stop
 }
 
@@ -94,7 +105,9 @@ net_second net_links
 for ((run = 1; run <= runs; run++)); do
     net_limit 200mbit
     on_hosts 200mbit 16 "$LIMITED_TENSOR"
+    ranks=4 on_threads threads_200mbit "$LIMITED_TENSOR" 1 2
     net_limit none
+    ranks=4 on_threads threads_cpu "$FREE_TENSOR" 1 2 4
     on_hosts cpu 16 "$FREE_TENSOR"
     on_hosts cpu_1 4 "$FREE_TENSOR"
     net_limit 100mbit
