@@ -433,6 +433,38 @@ TEST(who_is_killed_is_named)
     kill_in_calls(sum_for_long, 3);
 }
 
+/* Names in a directory of the system that speak of swagg. */
+static int named_in(const char *path)
+{
+    int n = 0;
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d));)
+        n += strstr(e->d_name, "swagg") != NULL;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* All ranks at once, at random moments of their calls. What their directories have is looked at, too. */
+TEST(nothing_is_left_of_ranks_that_are_killed)
+{
+    static const int here[RANKS_MAX] = {0};
+    const int before = named_in("/dev/shm");
+    uint64_t rng = seed;
+    for (unsigned i = 0; i < unit_cases(25); i++) {
+        struct ranks r = ranks_of(4, here, NULL, "shm");
+        r.work = sum_for_long;
+        start(&r);
+        await_calls(&r, 1 + (int)rng_below(&rng, 20));
+        sleep_ms((long)rng_below(&rng, 10));
+        for (int rank = 0; rank < r.size; rank++)
+            kill(r.pid[rank], SIGKILL);
+        await_all(&r);
+        finish(&r);
+    }
+    CU_ASSERT_EQUAL(named_in("/dev/shm"), before);
+}
+
 static int sum_but_the_last(struct crew_member *m, struct told *told)
 {
     int rc = 0;
