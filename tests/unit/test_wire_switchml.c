@@ -197,7 +197,7 @@ TEST(random_bytes_are_parsed_or_refused_within_their_length)
 }
 
 static const struct xfer_call call = {0x01020304, XFER_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x334455667788),
-                                      0x1122};
+                                      0x1122,     0,           0};
 
 /* Builds a packet with a checksum from this sender, its header and body apart, and returns its length. */
 static size_t build_checked(uint8_t *out, enum sml_kind kind, size_t body_bytes, uint16_t sender)
