@@ -240,8 +240,10 @@ TEST(a_job_may_be_closed_in_the_midst)
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_with(3, ls, "closed", 3, close_early);
     crew_run(&crew);
-    for (int r = 0; r < 3; r++)
-        CU_ASSERT_EQUAL(crew.member[r].opened, 0);
+    for (int r = 0; r < 3; r++) { /* who is still in swagg_open hears that another has closed the job */
+        const int opened = crew.member[r].opened;
+        CU_ASSERT(opened == 0 || opened == SWAGG_ERR_ABORTED || opened == SWAGG_ERR_LOST);
+    }
     loop_switch_stop(ls);
 }
 
