@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "operator/common_commands.h"
 #include "protocols.h"
+#include "registry/registry_reserve.h"
 #include "version.h"
 #include "views/declared.h"
 
@@ -138,13 +139,19 @@ static void show_tenants(const struct ps *ps, const struct ctl_entry *job, struc
     }
 }
 
+static void show_reserved(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    (void)job;
+    registry_show_reserved(&ps->common, out);
+}
+
 /* NULL: a server has no such view. */
 static ps_view_fn *ps_view(const struct view *view)
 {
     static ps_view_fn *const shown[VIEWS] = {
-        [VIEW_STATUS] = show_status,     [VIEW_JOBS] = show_jobs,       [VIEW_JOB] = show_job,
-        [VIEW_MEMBERS] = show_ranks,     [VIEW_TENANTS] = show_tenants, [VIEW_COUNTERS] = show_counters,
-        [VIEW_VERDICTS] = show_verdicts,
+        [VIEW_STATUS] = show_status,     [VIEW_JOBS] = show_jobs,         [VIEW_JOB] = show_job,
+        [VIEW_MEMBERS] = show_ranks,     [VIEW_TENANTS] = show_tenants,   [VIEW_COUNTERS] = show_counters,
+        [VIEW_VERDICTS] = show_verdicts, [VIEW_RESERVED] = show_reserved,
     };
 
     return shown[view - views];

@@ -74,8 +74,11 @@ static void seat_members(struct server_job *job, const struct ctl_entry *joined)
 
 static struct room_job asks_for(const struct ctl_entry *joined, const struct agg_footprint *f)
 {
-    return (struct room_job){
-        .tenant = joined->tenant, .founder = ctl_entry_debtor(joined), .slots = f->slots, .bytes = f->bytes};
+    return (struct room_job){.name = joined->name,
+                             .tenant = joined->tenant,
+                             .founder = ctl_entry_debtor(joined),
+                             .slots = f->slots,
+                             .bytes = f->bytes};
 }
 
 /* NULL: no memory. */
@@ -129,22 +132,30 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
     return n;
 }
 
-static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, const struct agg_footprint *f,
-                     char text[CTL_TEXT_MAX])
+bool jobs_have_room_for(const struct jobs *jobs, const struct room_job *asked, char text[AGG_TEXT_MAX])
 {
-    struct room_job running[EVERY_JOB];
-    const struct room_job asked = asks_for(joined, f);
+    struct room_job running[EVERY_JOB + RESERVED_MAX];
+    unsigned n = list(jobs, running);
+    const uint64_t kept = reserved_append(jobs->reserved, asked, running, &n);
     const struct config *cfg = jobs->cfg;
     const struct room room = {.whose = "the server",
                               .bytes = (uint64_t)cfg->pool.megabytes << 20,
-                              .held = jobs->bytes,
+                              .held = jobs->bytes + kept,
                               .bytes_a_job = (uint64_t)cfg->pool.megabytes_per_job << 20,
                               .tenants = cfg->tenants + cfg->leaving,
                               .tenant = cfg->tenant,
-                              .jobs = list(jobs, running),
+                              .jobs = n,
                               .job = running};
 
-    return room_for(&room, &asked, text);
+    return room_for(&room, asked, text);
+}
+
+static bool has_room(const struct jobs *jobs, const struct ctl_entry *joined, const struct agg_footprint *f,
+                     char text[CTL_TEXT_MAX])
+{
+    const struct room_job asked = asks_for(joined, f);
+
+    return jobs_have_room_for(jobs, &asked, text);
 }
 
 /* Makes the pool, with lower terms as long as there is no room for it. NULL: none fits. */

@@ -11,7 +11,7 @@
 #include <netinet/in.h>
 #include <stdatomic.h>
 
-#include "config/room.h"
+#include "config/reserved.h"
 #include "control/registry.h"
 
 struct jobs_turn {
@@ -35,7 +35,8 @@ struct jobs {
     /* The main thread's. */
     const struct config *cfg; /* read when a job opens: it may become another (jobs_follow) */
     const struct agg_kernels *kernels;
-    size_t bytes; /* of all pools */
+    const struct reserved *reserved; /* room that is kept for jobs */
+    size_t bytes;                    /* of all pools */
     uint64_t closes;
     uint64_t closed_at[AGG_PROTOCOL_IDS][AGG_JOBS]; /* closes when the number was freed; 0: never used */
 };
@@ -60,6 +61,9 @@ static inline void jobs_leave(struct jobs *jobs, unsigned thread)
 int jobs_open(struct jobs *jobs, const struct ctl_entry *joined, struct agg_terms *terms, uint8_t *number,
               char text[CTL_TEXT_MAX]);
 void jobs_close(struct jobs *jobs, const struct agg_protocol *protocol, uint8_t number);
+
+/* registry_host_kind.has_room. */
+bool jobs_have_room_for(const struct jobs *jobs, const struct room_job *asked, char text[AGG_TEXT_MAX]);
 
 /* ctl_registry_actions.heard. */
 bool jobs_heard(const struct jobs *jobs, const struct ctl_entry *joined, unsigned rank);

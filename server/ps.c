@@ -51,8 +51,14 @@ static bool heard(void *context, const struct ctl_entry *job, unsigned rank)
     return jobs_heard(&ps->jobs, job, rank);
 }
 
+static bool has_room(const struct registry_host *h, const struct room_job *asked, char text[AGG_TEXT_MAX])
+{
+    return jobs_have_room_for(&((const struct ps *)h)->jobs, asked, text);
+}
+
 static const struct registry_host_kind kind = {
-    .actions = {.send = send_message, .prepare = prepare_job, .release = release, .heard = heard}};
+    .actions = {.send = send_message, .prepare = prepare_job, .release = release, .heard = heard},
+    .has_room = has_room};
 
 /* --- another configuration ----------------------------------------------------------------------------- */
 
@@ -179,6 +185,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->history = history_new(NULL);
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;
+    ps->jobs.reserved = &ps->common.reserved;
     ps->jobs.threads = ps->shards;
     ps->reload =
         (struct registry_reload){.file = file, .running = cfg, .context = ps, .load = load, .commit = commit};

@@ -104,6 +104,8 @@ struct jobs_quota {
     const struct config_tenant *tenant; /* by number */
 };
 
+struct reserved;
+
 struct jobs {
     struct agg_jobs
         running[COUNTED_PROTOCOLS]; /* by enum agg_protocol_id; every one in a struct switch_job */
@@ -123,7 +125,8 @@ struct jobs {
     uint32_t frames_max;     /* that all pools together may keep */
     uint32_t frames;         /* of these, given out or still kept, when they were last divided; atomic */
     struct jobs_quota quota;
-    uint64_t rated_at; /* jobs_share.h */
+    const struct reserved *reserved; /* room that is kept for jobs; NULL: none */
+    uint64_t rated_at;               /* jobs_share.h */
 };
 
 /* The job around what its protocol sees of it. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "aggregate/fair.h"
-#include "config/room.h"
+#include "config/reserved.h"
 #include "share/divide.h"
 
 enum { SECOND_NS = 1000000000, EVERY_JOB = COUNTED_PROTOCOLS * JOBS_MAX };
@@ -215,23 +215,34 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
     return n;
 }
 
-bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f,
-                    char text[AGG_TEXT_MAX])
+bool jobs_have_room_for(const struct jobs *jobs, const struct room_job *asked, char text[AGG_TEXT_MAX])
 {
-    struct room_job running[EVERY_JOB];
-    const struct room_job asked = {
-        .tenant = plan->tenant, .founder = plan->founder, .slots = f->slots, .bytes = f->bytes};
+    struct room_job running[EVERY_JOB + RESERVED_MAX];
+    unsigned n = list(jobs, running);
+    const uint64_t kept = jobs->reserved == NULL ? 0 : reserved_append(jobs->reserved, asked, running, &n);
     const struct room room = {.whose = "the switch",
                               .bytes = jobs->bytes_max,
-                              .held = jobs->bytes,
+                              .held = jobs->bytes + kept,
                               .slots = jobs->quota.slots,
                               .bytes_a_job = jobs->quota.bytes_a_job,
                               .tenants = jobs->quota.tenants,
                               .tenant = jobs->quota.tenant,
-                              .jobs = list(jobs, running),
+                              .jobs = n,
                               .job = running};
 
-    return room_for(&room, &asked, text);
+    return room_for(&room, asked, text);
+}
+
+bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f,
+                    char text[AGG_TEXT_MAX])
+{
+    const struct room_job asked = {.name = plan->name,
+                                   .tenant = plan->tenant,
+                                   .founder = plan->founder,
+                                   .slots = f->slots,
+                                   .bytes = f->bytes};
+
+    return jobs_have_room_for(jobs, &asked, text);
 }
 
 /* Of all members, since the job began. */

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "aggregate/jobs.h"
+#include "config/room.h"
 
 /* Takes what jobs may hold from the configuration, which outlives them: pool, tenants. Jobs that run keep
  * what they have. */
@@ -34,7 +35,11 @@ void jobs_divide_frames(struct jobs *jobs);
 /* How many frames the job keeps now. Any thread. */
 uint32_t jobs_kept_frames(const struct switch_job *job);
 
-/* Whether the quotas have room for such a pool. If not, text, unless NULL, says which has none, and who holds
+/* Whether the quotas have room for such a job beside those that run and what is reserved for others. If not,
+ * text, unless NULL, says which has none, and who holds that. */
+bool jobs_have_room_for(const struct jobs *jobs, const struct room_job *asked, char text[AGG_TEXT_MAX]);
+
+/* The same of such a pool. If not, text, unless NULL, says which has none, and who holds
  * that. */
 bool jobs_have_room(const struct jobs *jobs, const struct jobs_plan *plan, const struct agg_footprint *f,
                     char text[AGG_TEXT_MAX]);

@@ -157,6 +157,11 @@ static void set_keyed(const struct registrar *r)
         uplinks_set_keyed(r->parts.uplinks, u, r->common.keyring.uplink[u].keys > 0);
 }
 
+static bool has_room(const struct registry_host *h, const struct room_job *asked, char text[AGG_TEXT_MAX])
+{
+    return jobs_have_room_for(((const struct registrar *)h)->parts.jobs, asked, text);
+}
+
 static const struct registry_host_kind kind = {.actions = {.send = send_message,
                                                            .prepare = prepare,
                                                            .release = release,
@@ -170,7 +175,8 @@ static const struct registry_host_kind kind = {.actions = {.send = send_message,
                                                          .parent_moved = parent_moved,
                                                          .proven = proven,
                                                          .payload_bytes = payload_bytes},
-                                               .rounds = rounds};
+                                               .rounds = rounds,
+                                               .has_room = has_room};
 
 int registrar_open(struct registrar **out, const struct registrar_parts *parts, const struct config *cfg)
 {
@@ -197,6 +203,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
         registrar_close(r);
         return rc;
     }
+    parts->jobs->reserved = &r->common.reserved;
     set_keyed(r);
     *out = r;
     return 0;

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "protocols.h"
+#include "registry/registry_reserve.h"
 #include "show/shown_jobs.h"
 #include "show/views.h"
 #include "version.h"
@@ -203,6 +204,17 @@ static void add_job(void *context, const struct shown_job *shown)
     of->slots += job->slots;
     of->pool_bytes += job->bytes;
     of->kept_frames += jobs_kept_frames(job);
+}
+
+int view_reserved(const struct show_parts *parts, const char *params, struct view_out *out)
+{
+    struct registry_host *h = &parts->registrar->common;
+
+    (void)params;
+    pthread_mutex_lock(&h->lock);
+    registry_show_reserved(h, out);
+    pthread_mutex_unlock(&h->lock);
+    return 0;
 }
 
 int view_tenants(const struct show_parts *parts, const char *params, struct view_out *out)

@@ -155,6 +155,16 @@ has_a_minute() {
 }
 net_until 20 "what it has summed is in its minute" has_a_minute
 
+step "room is kept for a job that is not there yet, and is free again"
+net_ctl job reserve soon tenant=guest job='awaited*' ranks=2 slots=100 for=600
+expect_equal "reserved" "$(net_ctl -H -o name,job,tenant,ranks,slots,jobs reserved | xargs)" "soon awaited* guest 2 128 0"
+expect_match "another of this name" "$(ctl_fails 1 -s "$NET_ID" job reserve soon tenant=guest ranks=2)" "there is a reservation of this name"
+expect_match "whose" "$(ctl_fails 1 -s "$NET_ID" job reserve later ranks=2)" "Say tenant=NAME"
+net_ctl job release soon
+expect_equal "reserved" "$(net_ctl -H reserved)" ""
+expect_match "once more" "$(ctl_fails 1 -s "$NET_ID" job release soon)" "there is no reservation soon"
+expect_match "what operators did" "$(net_ctl -H events)" "job reserve job=soon"
+
 step "a job is ended: its ranks are told"
 net_ctl job kill drained
 rank_says 20 1 "operator has ended the job"

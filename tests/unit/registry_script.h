@@ -15,6 +15,7 @@
  *   prepared, lacking         what was put off last is ready; or there is no room for it
  *   full, numberless          prepare says no from now on: there are no slots, no numbers
  *   roomy                     it says yes again
+ *   reserved                  from now on a place is kept for tenant 0's job "reserved"
  *   hasty                     a new switch, to which a second is a long silence
  *   strict 5                  a new switch, which ends jobs that wait 5 s for a rank that lives
  *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
@@ -68,7 +69,7 @@ struct stage {
     struct ctl_registry *registry;
     uint64_t now, boot_id, random;
     unsigned max_jobs;
-    bool loud, full, numberless, silent, slow, alone;
+    bool loud, full, numberless, silent, slow, alone, reserved;
     uint64_t asked; /* the preparation that was put off last */
     struct ctl_prepared prepared;
     uint64_t lost_after_ns, late_ends_ns;
@@ -208,6 +209,13 @@ static inline int effect_tenant_of(void *ctx, const struct ctl_endpoint *from, i
     return !((struct stage *)ctx)->alone && strncmp(name, "shared", 6) == 0 && ip[3] % 2 == 1;
 }
 
+static inline unsigned effect_kept(void *ctx, int tenant, const char *name, bool of_tenant)
+{
+    const struct stage *s = ctx;
+    const bool its = tenant == 0 && strcmp(name, "reserved") == 0;
+    return s->reserved && !its && (tenant == 0 || !of_tenant);
+}
+
 enum { FIXED_PORT = 4000 /* of a job that nobody joins, at every host */ };
 
 static inline bool effect_is_taken(void *ctx, const struct ctl_endpoint *from, uint16_t data_port,
@@ -251,7 +259,7 @@ static inline void start_registry(struct stage *s)
         .late_ends_ns = s->late_ends_ns,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
-                    effect_tenant_of, effect_is_taken, effect_moved, effect_heard},
+                    effect_tenant_of, effect_is_taken, effect_moved, effect_heard, .kept = effect_kept},
     };
     free(s->registry);
     s->registry = ctl_registry_init(malloc(ctl_registry_footprint(&cfg)), &cfg);
@@ -483,6 +491,8 @@ static inline void do_line(struct stage *s, const char *line)
         s->full = true;
     else if (strcmp(verb, "numberless") == 0)
         s->numberless = true;
+    else if (strcmp(verb, "reserved") == 0)
+        s->reserved = true;
     else if (strcmp(verb, "roomy") == 0)
         s->full = s->numberless = false;
     else if (strcmp(verb, "hasty") == 0) {

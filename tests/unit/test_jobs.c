@@ -9,6 +9,7 @@
 #include <rte_mbuf.h>
 
 #include "aggregate/jobs_share.h"
+#include "config/reserved.h"
 #include "kernels_chosen.h"
 #include "small_eal.h"
 #include "switchml/pool.h"
@@ -290,6 +291,23 @@ TEST(a_job_gets_the_slots_that_quotas_leave)
     CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS);
     jobs.quota.slots = 3 * SLOTS - 2;
     CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 4);
+}
+
+TEST(a_job_does_not_get_what_is_reserved_for_another)
+{
+    static struct reserved reserved = {
+        .n = 1, .at = {{.name = "soon", .pattern = "awaited", .slots = SLOTS / 2, .bytes = 1 << 10}}};
+    uint16_t slots;
+    uint8_t number;
+
+    set_up(2);
+    jobs.reserved = &reserved;
+    jobs.quota.slots = SLOTS;
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
+    CU_ASSERT_EQUAL(open_job(&slots, &number), -ENOSPC);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "job holds 32, soon 32"));
+    strcpy(wish.name, "awaited");
+    CU_ASSERT(open_job(&slots, &number) == 0 && slots == SLOTS / 2);
 }
 
 TEST(a_job_gets_no_more_memory_than_one_job_or_its_tenant_may_have)

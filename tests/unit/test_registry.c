@@ -400,6 +400,20 @@ TEST(a_tenant_has_no_more_jobs_than_its_quota)
             "  e READY 128 slots 1460 bytes\n");
 }
 
+TEST(a_place_that_is_kept_is_only_for_whom_it_is_kept)
+{
+    play(2, "reserved\n"
+            "JOIN a 0/1 job=x\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes\n"
+            "JOIN b 0/1 job=y\n"
+            "  b REFUSED no jobs: the switch has 1 jobs and 1 places that are reserved, as many as its "
+            "limits.jobs allows: x\n"
+            "JOIN c 0/1 job=reserved\n"
+            "  open\n"
+            "  c READY 128 slots 1460 bytes\n");
+}
+
 TEST(jobs_side_by_side)
 {
     play(2, "JOIN a 0/1 job=x\n"

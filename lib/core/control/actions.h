@@ -61,6 +61,9 @@ struct ctl_registry_actions {
     /* A process was told REFUSED, and why. name: of the job that it means; "": not known. May be NULL. */
     void (*refused)(void *ctx, const struct ctl_endpoint *from, const char *name,
                     const struct ctl_failure *why);
+    /* How many entries are kept for jobs that are not there yet, and that this tenant's job of this name may
+     * not have; of_tenant: only those for jobs of the same tenant. May be NULL: none. */
+    unsigned (*kept)(void *ctx, int tenant, const char *name, bool of_tenant);
 };
 
 enum { CTL_NO_KEY = -1 };

@@ -17,6 +17,7 @@ enum scope { OF_ALL, OF_TENANT, OF_HOST, OF_HOST_BELOW };
 struct founder {
     int tenant;
     uint32_t ip, below;
+    const char *name; /* of the job; NULL where it does not matter */
 };
 
 static bool counts(const struct ctl_entry *job, enum scope scope, const struct founder *f)
@@ -30,6 +31,14 @@ static unsigned elsewhere(const struct ctl_registry *r, enum scope scope, const 
 {
     bool known = scope == OF_TENANT && (unsigned)f->tenant < r->cfg.tenants_known;
     return known ? r->cfg.tenants[f->tenant].elsewhere : 0;
+}
+
+/* Entries that are free, and not for this one. */
+static unsigned kept(const struct ctl_registry *r, enum scope scope, const struct founder *f)
+{
+    const struct ctl_registry_actions *a = &r->cfg.actions;
+    return a->kept && f->name && scope <= OF_TENANT ? a->kept(a->ctx, f->tenant, f->name, scope == OF_TENANT)
+                                                    : 0;
 }
 
 static unsigned held(const struct ctl_registry *r, enum scope scope, const struct founder *f)
@@ -62,7 +71,7 @@ static unsigned bound(const struct ctl_registry *r, enum scope scope, const stru
 static enum scope reached(const struct ctl_registry *r, const struct founder *f)
 {
     for (enum scope scope = OF_TENANT; scope <= OF_HOST; scope++)
-        if (held(r, scope, f) >= bound(r, scope, f))
+        if (held(r, scope, f) + kept(r, scope, f) >= bound(r, scope, f))
             return scope;
     return OF_ALL;
 }
@@ -146,7 +155,10 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
                    struct ctl_failure *why)
 {
     const uint8_t *ip = (const uint8_t *)&f->ip;
-    unsigned most = bound(r, scope, f);
+    unsigned most = bound(r, scope, f), reserved = kept(r, scope, f);
+    char and_kept[48] = "";
+    if (reserved > 0)
+        snprintf(and_kept, sizeof and_kept, " and %u places that are reserved", reserved);
     if (scope == OF_HOST)
         ctl_failure_set(
             why, CTL_NO_JOBS, rank,
@@ -154,11 +166,11 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
             ip[1], ip[2], ip[3], most);
     else if (scope == OF_TENANT)
         ctl_failure_set(why, CTL_NO_JOBS, rank,
-                        "tenant %s has %u jobs, as many as the switch's tenants[%d].quota.jobs allows",
-                        r->cfg.tenants[f->tenant].name, most, f->tenant);
+                        "tenant %s has %u jobs%s, as many as the switch's tenants[%d].quota.jobs allows",
+                        r->cfg.tenants[f->tenant].name, most - reserved, and_kept, f->tenant);
     else
-        ctl_failure_set(why, CTL_NO_JOBS, rank, "the switch has %u jobs, as many as its limits.jobs allows",
-                        most);
+        ctl_failure_set(why, CTL_NO_JOBS, rank, "the switch has %u jobs%s, as many as its limits.jobs allows",
+                        most - reserved, and_kept);
     list_jobs(r, scope, f, why->text);
 }
 
@@ -167,9 +179,11 @@ static void refuse(const struct ctl_registry *r, enum scope scope, const struct 
 static struct ctl_entry *find_place(struct ctl_registry *r, int tenant, const struct ctl_endpoint *from,
                                     const struct ctl_message *m, uint64_t now, struct ctl_failure *why)
 {
-    const struct founder f = {.tenant = tenant, .ip = from->ip, .below = m->join.hops > 0 ? m->join.host : 0};
+    const struct founder f = {
+        .tenant = tenant, .ip = from->ip, .below = m->join.hops > 0 ? m->join.host : 0, .name = m->join.name};
     const enum scope own = reached(r, &f);
-    struct ctl_entry *job = own == OF_ALL ? find_unused(r) : NULL;
+    const bool is_left = held(r, OF_ALL, &f) + kept(r, OF_ALL, &f) < bound(r, OF_ALL, &f);
+    struct ctl_entry *job = own == OF_ALL && is_left ? find_unused(r) : NULL;
     if (!job)
         job = find_yielding(r, &f, own, m->join.resume && ctl_entry_old_go_first(r, now));
     if (!job)

@@ -8,6 +8,13 @@
 #include "base/log.h"
 #include "operator/reply.h"
 
+enum {
+    RESERVE_SLOTS = 1024, /* as many as libswagg asks for */
+    RESERVE_SLOTS_MOST = 1 << 16,
+    RESERVE_S = 600,
+    RESERVE_S_MOST = 366 * 24 * 3600
+};
+
 static void end_job(const struct common_host *h, const struct common_job *job, enum registry_host_end how,
                     struct reply *reply)
 {
@@ -89,10 +96,108 @@ static void show_config(const struct common_host *h, const struct common_job *jo
         reply_fail(reply, REPLY_FAILED, "no memory for the answer");
 }
 
+/* Fills in number, where the settings have one. False: it is out of range; the reply says so. */
+static bool take_number(json_t *settings, const char *key, uint32_t most, uint32_t *number,
+                        struct reply *reply)
+{
+    const json_t *value = json_object_get(settings, key);
+
+    if (value == NULL)
+        return true;
+    if (!json_is_number(value) || !request_is_whole(json_number_value(value), 1, most))
+        return reply_fail(reply, REPLY_BAD_REQUEST, "%s: 1 to %u", key, most);
+    *number = (uint32_t)json_number_value(value);
+    return true;
+}
+
+static bool take_text(json_t *settings, const char *key, const char *otherwise, char text[CONFIG_JOB_MAX],
+                      struct reply *reply)
+{
+    const json_t *value = json_object_get(settings, key);
+    const char *said = value == NULL ? otherwise : json_string_value(value);
+    bool good = said != NULL && strlen(said) < CONFIG_JOB_MAX;
+
+    for (const char *c = said; good && *c != '\0'; c++)
+        good = *c > ' ' && *c != 0x7f;
+    if (!good)
+        return reply_fail(reply, REPLY_BAD_REQUEST, "%s: a text to %d characters without spaces", key,
+                          CONFIG_JOB_MAX - 1);
+    snprintf(text, CONFIG_JOB_MAX, "%s", said);
+    return true;
+}
+
+/* Where there is one tenant it need not be named. */
+static bool take_tenant(const struct config *cfg, json_t *settings, int *tenant, struct reply *reply)
+{
+    char name[CONFIG_JOB_MAX];
+
+    *tenant = cfg->tenants == 1 ? 0 : -1;
+    if (json_object_get(settings, "tenant") == NULL && *tenant == 0)
+        return true;
+    if (!take_text(settings, "tenant", "", name, reply))
+        return false;
+    *tenant = config_find(cfg, "tenants", name);
+    if (*tenant < 0)
+        return reply_fail(reply, REPLY_BAD_REQUEST,
+                          name[0] == '\0' ? "whose jobs? Say tenant=NAME%s" : "no tenant is called %s", name);
+    return true;
+}
+
+static bool knows_all(json_t *settings, struct reply *reply)
+{
+    static const char *const known[] = {"tenant", "ranks", "slots", "job", "for"};
+    const char *key;
+    json_t *value;
+
+    json_object_foreach (settings, key, value) {
+        bool is_known = false;
+
+        for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+            is_known |= strcmp(key, known[i]) == 0;
+        if (!is_known)
+            return reply_fail(reply, REPLY_BAD_REQUEST,
+                              "%s is nothing of a reservation: there are tenant, ranks, slots, job, for",
+                              key);
+    }
+    return true;
+}
+
+static void reserve(const struct common_host *h, const struct common_job *job, const struct request *request,
+                    struct reply *reply)
+{
+    json_t *settings = json_object_get(request->body, "settings");
+    struct reservation r = {.slots = RESERVE_SLOTS};
+    uint32_t seconds = RESERVE_S;
+    char why[AGG_TEXT_MAX];
+
+    (void)job;
+    if (!take_text(request->body, "job", NULL, r.name, reply) || !knows_all(settings, reply) ||
+        !take_tenant(h->reload->running, settings, &r.tenant, reply) ||
+        !take_text(settings, "job", r.name, r.pattern, reply) ||
+        !take_number(settings, "ranks", CTL_RANKS_MAX, &r.ranks, reply) ||
+        !take_number(settings, "slots", RESERVE_SLOTS_MOST, &r.slots, reply) ||
+        !take_number(settings, "for", RESERVE_S_MOST, &seconds, reply))
+        return;
+    if (!registry_host_reserve(h->registry, &r, seconds, clock_ns(), why))
+        reply_fail(reply, REPLY_REFUSED, "%s: %s", r.name, why);
+}
+
+static void release(const struct common_host *h, const struct common_job *job, const struct request *request,
+                    struct reply *reply)
+{
+    char name[CONFIG_JOB_MAX];
+
+    (void)job;
+    if (take_text(request->body, "job", NULL, name, reply) &&
+        !registry_host_release(h->registry, name, clock_ns()))
+        reply_fail(reply, REPLY_UNKNOWN, "there is no reservation %s: swaggctl reserved lists them", name);
+}
+
 const struct common_command common_commands[COMMON_COMMANDS] = {
     {"job drain", true, false, drain_job},      {"job kill", true, false, kill_job},
     {"log level", false, false, set_log_level}, {"reload", false, false, reload},
-    {"config", false, true, show_config},
+    {"config", false, true, show_config},       {"job reserve", false, false, reserve},
+    {"job release", false, false, release},
 };
 
 const struct common_command *common_command_find(const char *name)

@@ -30,7 +30,7 @@ struct common_command {
                 struct reply *reply);
 };
 
-enum { COMMON_COMMANDS = 5 };
+enum { COMMON_COMMANDS = 7 };
 extern const struct common_command common_commands[COMMON_COMMANDS];
 
 /* NULL: there is none of this name. */

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/secret.h"
+#include "registry/registry_reserve.h"
 #include "registry/tenants.h"
 #include "registry/terms.h"
 #include "sodium_keys.h"
@@ -98,6 +99,7 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
     config.actions.event = report;
     config.actions.refused = refused;
     config.actions.tenant_of = tenant_of;
+    config.actions.kept = registry_kept;
     return config;
 }
 
@@ -219,6 +221,7 @@ void registry_host_tick(struct registry_host *h, uint64_t now)
     registry_host_enter(h, 0, now);
     ctl_registry_tick(h->registry, h->now);
     relays_tick(h->relays, h->now);
+    registry_expire(h);
     if (job_lines_left_out(&h->lines, h->now, text))
         log_notice("%s", text);
     registry_host_leave(h);
@@ -236,6 +239,27 @@ bool registry_host_end(struct registry_host *h, enum registry_host_end how, int 
     else
         any = ctl_registry_drain(h->registry, tenant, name, h->now) ||
               relays_drain(h->relays, tenant, name, h->now);
+    registry_host_leave(h);
+    return any;
+}
+
+bool registry_host_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
+                           uint64_t now, char text[AGG_TEXT_MAX])
+{
+    bool done;
+
+    registry_host_enter(h, 0, now);
+    done = registry_reserve(h, wanted, seconds, text);
+    registry_host_leave(h);
+    return done;
+}
+
+bool registry_host_release(struct registry_host *h, const char *name, uint64_t now)
+{
+    bool any;
+
+    registry_host_enter(h, 0, now);
+    any = reserved_drop(&h->reserved, name);
     registry_host_leave(h);
     return any;
 }

@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 
+#include "config/reserved.h"
 #include "history/history.h"
 #include "registry/job_lines.h"
 #include "registry/keyring.h"
@@ -35,6 +36,9 @@ struct registry_host_kind {
      * many threads there are. NULL: the caller's rounds say enough. */
     unsigned (*rounds)(const struct registry_host *h, uint64_t rounds[SWAGG_MAX_LCORES], uint64_t now);
     void (*changed)(struct registry_host *h); /* the registry may have changed; under the lock */
+    /* Whether there is room for such a job beside those that run and what is reserved; if not, text, unless
+     * NULL, says what lacks. NULL: nothing can be reserved here. */
+    bool (*has_room)(const struct registry_host *h, const struct room_job *asked, char text[AGG_TEXT_MAX]);
 };
 
 struct registry_host_parts {
@@ -63,6 +67,7 @@ struct registry_host {
     void *memory; /* the registry's */
     struct ctl_registry *registry;
     struct relays *relays; /* NULL: all jobs have their root here */
+    struct reserved reserved;
 };
 
 /* Reads the keys and what outlives a restart, and takes the memory. 0, or -errno after logging;
@@ -109,6 +114,13 @@ void registry_host_cut(struct registry_host *h, ctl_is_there *is_there, const vo
  */
 bool registry_host_end(struct registry_host *h, enum registry_host_end how, int tenant, const char *name,
                        uint64_t now);
+
+/* Keeps room for seconds. wanted: what its job is to have; bytes and until are filled in here. False: there
+ * is none; text says why. */
+bool registry_host_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
+                           uint64_t now, char text[AGG_TEXT_MAX]);
+/* False: there is no reservation of this name. */
+bool registry_host_release(struct registry_host *h, const char *name, uint64_t now);
 
 /* The tenants whom jobs belong to: bit t is that of tenant t. */
 uint64_t registry_host_tenants(const struct registry_host *h);

@@ -97,6 +97,7 @@ void registry_change_take(struct registry_change *c)
     h->memory = c->memory;
     c->memory = NULL;
     relays_follow(h->relays, c->tenant);
+    reserved_follow(&h->reserved, c->tenant);
 }
 
 void registry_change_forget(struct registry_change *c)

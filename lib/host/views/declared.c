@@ -16,6 +16,8 @@ const struct view views[VIEWS] = {
                       view_ranks_fields, view_ranks_row, .metric = "rank", .label = {"rank"}},
     [VIEW_TENANTS] = {"tenants", VIEW_OF_ALL, true, "what each tenant has of the switch, and its quotas",
                       view_tenants_fields, view_tenants_row, .metric = "tenant", .label = {"tenant"}},
+    [VIEW_RESERVED] = {"reserved", VIEW_OF_ALL, true, "room that is kept for jobs which are not there yet",
+                       view_reserved_fields, view_reserved_row},
     [VIEW_UPLINKS] = {"uplinks", VIEW_OF_ALL, true, "switches above this one, and what goes to them",
                       view_uplinks_fields, view_uplinks_row, .metric = "uplink", .label = {"parent"}},
     [VIEW_SLOTS] = {"slots", VIEW_OF_JOB, false, "slots of a job that wait for contributions",

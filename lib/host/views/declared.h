@@ -19,6 +19,7 @@ enum view_id {
     VIEW_JOB,
     VIEW_MEMBERS,
     VIEW_TENANTS,
+    VIEW_RESERVED,
     VIEW_UPLINKS,
     VIEW_SLOTS,
     VIEW_SUMS,
@@ -468,6 +469,24 @@ static const struct view_field view_tenants_row[] = {
     FIELD_IF(tenant_view, holds, VIEW_GAUGE, pool_bytes_quota, "bytes", "that they may have"),
     FIELD_IF(tenant_view, keeps, VIEW_GAUGE, kept_frames, "frames", "that its jobs keep"),
     FIELD_IF(tenant_view, keeps, VIEW_GAUGE, kept_frames_quota, "frames", "that they may keep"),
+    END};
+
+struct reserved_view {
+    const char *name, *job, *tenant;
+    uint64_t ranks, slots, bytes, jobs, left_s;
+};
+
+static const struct view_field view_reserved_fields[] = {TABLE("reserved", "the reservations"), END};
+
+static const struct view_field view_reserved_row[] = {
+    FIELD(reserved_view, VIEW_TEXT, name, NULL, "its own, by which it is released"),
+    FIELD(reserved_view, VIEW_TEXT, job, NULL, "names of jobs that it is for"),
+    FIELD(reserved_view, VIEW_TEXT, tenant, NULL, "whose jobs"),
+    FIELD(reserved_view, VIEW_GAUGE, ranks, "ranks", "of the job that was thought of"),
+    FIELD(reserved_view, VIEW_GAUGE, slots, NULL, "that are kept, with those that its jobs have"),
+    FIELD(reserved_view, VIEW_GAUGE, bytes, "bytes", "of their memory"),
+    FIELD(reserved_view, VIEW_GAUGE, jobs, NULL, "that are there and may use it"),
+    FIELD(reserved_view, VIEW_GAUGE, left_s, "s", "until it ends"),
     END};
 
 /* --- switches above ---------------------------------------------------------------------------------- */

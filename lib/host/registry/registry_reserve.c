@@ -1,0 +1,126 @@
+#include "registry/registry_reserve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+enum { LIVE_MAX = 3 * AGG_JOBS, SECOND_NS = 1000000000 };
+
+static void add_live(const struct ctl_entry *job, struct room_job to[LIVE_MAX], unsigned *n)
+{
+    if (ctl_entry_is_live(job) && *n < LIVE_MAX)
+        to[(*n)++] = (struct room_job){.name = job->name, .tenant = job->tenant};
+}
+
+/* Jobs that have a place, those that form included. */
+static unsigned list_live(const struct registry_host *h, struct room_job to[LIVE_MAX])
+{
+    const struct relay_job *relayed;
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < h->config.max_jobs; i++)
+        add_live(ctl_registry_entry(h->registry, i), to, &n);
+    for (unsigned i = 0; (relayed = relays_job(h->relays, i)) != NULL; i++)
+        add_live(&relayed->entry, to, &n);
+    return n;
+}
+
+unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant)
+{
+    const struct registry_host *h = host;
+    const struct room_job asked = {.name = name, .tenant = tenant};
+    struct room_job live[LIVE_MAX];
+
+    return h->reserved.n == 0
+               ? 0
+               : reserved_places(&h->reserved, &asked, of_tenant ? tenant : -1, live, list_live(h, live));
+}
+
+/* Whether there is one more place, of all and of the tenant's. */
+static bool has_place(const struct registry_host *h, int tenant, char text[AGG_TEXT_MAX])
+{
+    const struct ctl_tenant *t = &h->tenant[tenant];
+    struct room_job live[LIVE_MAX];
+    const unsigned n = list_live(h, live);
+    unsigned its = t->elsewhere + registry_kept((void *)h, tenant, NULL, true);
+
+    for (unsigned i = 0; i < n; i++)
+        its += live[i].tenant == tenant;
+    if (n + registry_kept((void *)h, tenant, NULL, false) >= h->config.max_jobs)
+        snprintf(text, AGG_TEXT_MAX, "no place is left of limits.jobs, %u", h->config.max_jobs);
+    else if (t->jobs != 0 && its >= t->jobs)
+        snprintf(text, AGG_TEXT_MAX, "no place is left of tenants[%d].quota.jobs, %u", tenant, t->jobs);
+    else
+        return true;
+    return false;
+}
+
+/* Fills in what it takes. */
+static bool has_room(const struct registry_host *h, struct reservation *wanted, char text[AGG_TEXT_MAX])
+{
+    const struct config *cfg = h->parts.cfg;
+    struct room_job asked = {.tenant = wanted->tenant};
+
+    if (h->parts.kind->has_room == NULL)
+        snprintf(text, AGG_TEXT_MAX, "nothing can be reserved here: the chip's tables are no pool");
+    else if (wanted->ranks < 1 || wanted->ranks > ctl_registry_workers(&h->config))
+        snprintf(text, AGG_TEXT_MAX, "ranks: 1 to %u (limits.workers)", ctl_registry_workers(&h->config));
+    else if (wanted->slots < 2 || !reserved_measure(cfg, wanted) || wanted->slots > cfg->pool.slots_per_job)
+        snprintf(text, AGG_TEXT_MAX, "slots: 2 to %u (pool.slots_per_job)", cfg->pool.slots_per_job);
+    else if (has_place(h, wanted->tenant, text)) {
+        asked.slots = wanted->slots;
+        asked.bytes = wanted->bytes;
+        return h->parts.kind->has_room(h, &asked, text);
+    }
+    return false;
+}
+
+bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
+                      char text[AGG_TEXT_MAX])
+{
+    struct reservation r = *wanted;
+    int rc;
+
+    if (!has_room(h, &r, text))
+        return false;
+    r.until = h->now + seconds * UINT64_C(1000000000);
+    rc = reserved_add(&h->reserved, &r);
+    if (rc < 0)
+        snprintf(text, AGG_TEXT_MAX, "%s",
+                 rc == -EEXIST ? "there is a reservation of this name" : "no more reservations are possible");
+    return rc == 0;
+}
+
+void registry_expire(struct registry_host *h)
+{
+    struct reservation gone;
+
+    while (reserved_expire(&h->reserved, h->now, &gone)) {
+        log_notice("reservation %s: its time is over", gone.name);
+        history_note(h->parts.history,
+                     &(struct history_note){HISTORY_ENDED, gone.name, h->tenant[gone.tenant].name, "",
+                                            "the reservation's time is over"});
+    }
+}
+
+void registry_show_reserved(const struct registry_host *h, struct view_out *out)
+{
+    for (unsigned i = 0; i < h->reserved.n; i++) {
+        const struct reservation *r = &h->reserved.at[i];
+        struct room_job live[LIVE_MAX];
+        const unsigned n = list_live(h, live);
+        struct reserved_view row = {.name = r->name,
+                                    .job = r->pattern,
+                                    .tenant = h->tenant[r->tenant].name,
+                                    .ranks = r->ranks,
+                                    .slots = r->slots,
+                                    .bytes = r->bytes,
+                                    .left_s = r->until > h->now ? (r->until - h->now) / SECOND_NS : 0};
+
+        for (unsigned j = 0; j < n; j++)
+            row.jobs += reserved_is_for(r, &live[j]);
+        view_row(out, &row);
+    }
+}

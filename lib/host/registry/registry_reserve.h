@@ -1,0 +1,22 @@
+/* Room kept for jobs that are not there yet (config/reserved.h), on a host that jobs join. Part of
+ * registry_host.h: all is under its lock, and its thread's, but for registry_show_reserved, which any may
+ * call that has the lock.
+ */
+#ifndef SWAGG_REGISTRY_REGISTRY_RESERVE_H
+#define SWAGG_REGISTRY_REGISTRY_RESERVE_H
+
+#include "registry/registry_host.h"
+
+/* ctl_registry_actions.kept. */
+unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant);
+
+/* As registry_host_reserve. */
+bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
+                      char text[AGG_TEXT_MAX]);
+
+/* Drops those whose time is over. */
+void registry_expire(struct registry_host *h);
+
+void registry_show_reserved(const struct registry_host *h, struct view_out *out);
+
+#endif

@@ -1,0 +1,178 @@
+/* Room that is kept for jobs which are not there yet: what others find of it, and what its own jobs take. */
+#include "config/reserved.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "unit.h"
+
+enum { LAB, GUEST, TENANTS };
+
+static struct config_tenant tenant[TENANTS] = {{.name = "lab"}, {.name = "guest"}};
+static struct reserved reserved;
+static struct room_job job[8 + RESERVED_MAX];
+static unsigned jobs;
+static char text[AGG_TEXT_MAX];
+
+static void reserve(const char *name, const char *pattern, int of, uint32_t slots)
+{
+    struct reservation r = {.tenant = of, .slots = slots, .bytes = slots * 10u, .until = 100};
+
+    snprintf(r.name, sizeof(r.name), "%s", name);
+    snprintf(r.pattern, sizeof(r.pattern), "%s", pattern);
+    CU_ASSERT_EQUAL(reserved_add(&reserved, &r), 0);
+}
+
+static void runs(const char *name, int of, uint64_t slots)
+{
+    job[jobs++] = (struct room_job){.name = name, .tenant = of, .slots = slots, .bytes = slots * 10};
+}
+
+static void set_up(void)
+{
+    memset(&reserved, 0, sizeof(reserved));
+    jobs = 0;
+}
+
+/* Whether there is room for it among 1000 slots. */
+static bool fits(const char *name, int of, uint64_t slots)
+{
+    const struct room_job asked = {.name = name, .tenant = of, .slots = slots, .bytes = slots * 10};
+    unsigned n = jobs;
+    const uint64_t kept = reserved_append(&reserved, &asked, job, &n);
+    uint64_t held = kept;
+    struct room room = {.whose = "the switch",
+                        .bytes = 1000000,
+                        .slots = 1000,
+                        .tenants = TENANTS,
+                        .tenant = tenant,
+                        .jobs = n,
+                        .job = job};
+
+    for (unsigned i = 0; i < jobs; i++)
+        held += job[i].bytes;
+    room.held = held;
+    text[0] = '\0';
+    return room_for(&room, &asked, text);
+}
+
+static unsigned places(const char *name, int of, bool of_tenant)
+{
+    const struct room_job asked = {.name = name, .tenant = of};
+
+    return reserved_places(&reserved, &asked, of_tenant ? of : -1, job, jobs);
+}
+
+TEST(others_do_not_get_what_is_kept)
+{
+    set_up();
+    reserve("slurm-7", "mpi-*", LAB, 600);
+    CU_ASSERT(fits("mpi-1", LAB, 1000));
+    CU_ASSERT(!fits("mpi-1", GUEST, 401));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "slurm-7 holds 600"));
+    CU_ASSERT(fits("mpi-1", GUEST, 400));
+    CU_ASSERT(!fits("torch-1", LAB, 401));
+    CU_ASSERT(!fits(NULL, LAB, 401)); /* another reservation */
+}
+
+TEST(a_tenant_s_quota_counts_what_is_kept)
+{
+    set_up();
+    reserve("a", "a", LAB, 600);
+    tenant[LAB].quota.slots = 800;
+    CU_ASSERT(!fits("b", LAB, 201));
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "tenants[0].quota.slots"));
+    CU_ASSERT(fits("b", LAB, 200));
+    CU_ASSERT(fits("a", LAB, 800));
+    tenant[LAB].quota.slots = 0;
+}
+
+TEST(its_jobs_take_from_it_and_give_back)
+{
+    set_up();
+    reserve("a", "a*", LAB, 600);
+    runs("a1", LAB, 500);
+    CU_ASSERT(fits("b", GUEST, 400));
+    CU_ASSERT(!fits("b", GUEST, 401));
+    runs("a2", LAB, 300); /* 200 more than is kept */
+    CU_ASSERT(fits("b", GUEST, 200));
+    CU_ASSERT(!fits("b", GUEST, 201));
+    jobs = 0;
+    CU_ASSERT(!fits("b", GUEST, 401));
+}
+
+TEST(reservations_for_the_same_jobs_are_one)
+{
+    set_up();
+    reserve("a", "*", LAB, 200);
+    reserve("b", "*", LAB, 300);
+    runs("x", LAB, 400);
+    CU_ASSERT(fits("y", GUEST, 500));
+    CU_ASSERT(!fits("y", GUEST, 501));
+    CU_ASSERT_EQUAL(places("y", GUEST, false), 1); /* x has the other */
+}
+
+TEST(a_place_is_kept_until_a_job_has_it)
+{
+    set_up();
+    reserve("a", "a", LAB, 2);
+    CU_ASSERT_EQUAL(places("a", LAB, false), 0);
+    CU_ASSERT_EQUAL(places("b", LAB, false), 1);
+    CU_ASSERT_EQUAL(places("b", LAB, true), 1);
+    CU_ASSERT_EQUAL(places("a", GUEST, false), 1);
+    CU_ASSERT_EQUAL(places("a", GUEST, true), 0); /* lab's quota is not its own */
+    runs("a", LAB, 0);
+    CU_ASSERT_EQUAL(places("b", LAB, false), 0);
+}
+
+TEST(it_ends_by_its_name_its_time_or_with_its_tenant)
+{
+    const int tenants[TENANTS] = {[LAB] = -1, [GUEST] = LAB};
+    const struct reservation again = {.name = "a"};
+    struct reservation gone;
+
+    set_up();
+    reserve("a", "a", LAB, 600);
+    CU_ASSERT_EQUAL(reserved_add(&reserved, &again), -EEXIST);
+    CU_ASSERT(!reserved_drop(&reserved, "b"));
+    CU_ASSERT(reserved_drop(&reserved, "a"));
+    CU_ASSERT(fits("b", GUEST, 1000));
+    reserve("a", "a", LAB, 600);
+    CU_ASSERT(!reserved_expire(&reserved, 99, &gone));
+    CU_ASSERT(reserved_expire(&reserved, 100, &gone));
+    CU_ASSERT_STRING_EQUAL(gone.name, "a");
+    CU_ASSERT_EQUAL(reserved.n, 0);
+    reserve("a", "a", LAB, 600);
+    reserve("g", "g", GUEST, 100);
+    reserved_follow(&reserved, tenants);
+    CU_ASSERT_EQUAL_FATAL(reserved.n, 1);
+    CU_ASSERT_STRING_EQUAL(reserved.at[0].name, "g");
+    CU_ASSERT_EQUAL(reserved.at[0].tenant, LAB);
+}
+
+TEST(there_are_no_more_than_a_table_has)
+{
+    struct reservation r = {.name = ""};
+
+    set_up();
+    for (unsigned i = 0; i < RESERVED_MAX; i++) {
+        snprintf(r.name, sizeof(r.name), "%u", i);
+        CU_ASSERT_EQUAL(reserved_add(&reserved, &r), 0);
+    }
+    strcpy(r.name, "more");
+    CU_ASSERT_EQUAL(reserved_add(&reserved, &r), -ENOSPC);
+}
+
+TEST(slots_are_measured_as_a_job_s)
+{
+    const struct config cfg = {.mtu = 1500};
+    struct reservation two = {.ranks = 2, .slots = 100}, four = {.ranks = 4, .slots = 100},
+                       many = {.ranks = 2, .slots = 1 << 20};
+
+    CU_ASSERT(reserved_measure(&cfg, &two) && reserved_measure(&cfg, &four));
+    CU_ASSERT_EQUAL(two.slots, 128);
+    CU_ASSERT(two.bytes > 128 * 1400);
+    CU_ASSERT(four.bytes > two.bytes);
+    CU_ASSERT(!reserved_measure(&cfg, &many));
+}
