@@ -146,6 +146,8 @@ def hosts_records(directory):
                 put(directory, f"{run},one,{variant},{part}.json", [mpi_row(kib, seconds), mpi_row(4 * kib, seconds)])
         for variant, seconds in (("one", 2), ("two", 1)):
             put(directory, f"{run},links,{variant},allreduce.json", [mpi_row(4096, seconds * run)])
+        for setting, count in itertools.product(hosts.THREADS, (1, 2, 4)):
+            put(directory, f"{run},{setting},{count},allreduce.json", [mpi_row(4096, run)])
     put(directory, "1,one,memory,shared.json", {"ranks": 4, "bytes": 10 << 20})
     for setting in hosts.SETTINGS:
         for variant in ("short_4", "short_han_1048576", "full_han_adapt_65536", "full_han_simple"):
