@@ -23,7 +23,7 @@ import overview
 import records
 import rooms
 
-BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp", "atp_sim", "pytorch", "hosts", "collectives", "replay", "case3")  # in the order of the first screen
+BENCHES = ("allreduce", "reduce", "loss", "dataplane", "placement", "idle", "core", "numbers", "thc", "tenancy", "switches", "atp", "atp_sim", "pytorch", "hosts", "collectives", "replay", "case3", "operate")  # in the order of the first screen
 
 
 def module_of(name):

@@ -29,6 +29,7 @@ import hosts
 import idle
 import loss
 import numbers_bench
+import operate
 import placement
 import plot
 import pytorch
@@ -38,7 +39,7 @@ import report
 import rooms
 import thc
 from figures import Figure, Sample
-from parts import atp_forwarding, atp_loss, case1, one_lcore
+from parts import atp_forwarding, atp_loss, case1, one_lcore, why
 
 RUNS = (1, 2, 3)
 
@@ -305,6 +306,20 @@ def case3_records(directory):
                 put(directory, f"{run},{size},{way}.json", [{"bytes": size, "median_us": 1e5 * taken * run, "wrong": 0, "into_root": taken * size}])
 
 
+def operate_records(directory):
+    """Of twenty faults nineteen are named."""
+    faults = [{"kind": kind, "strength": strength, "named": "yes"} for kind in why.KINDS if kind != "healthy" for strength in range(1, 5)]
+    faults[0]["named"] = "rank"
+    put(directory, "1,why,all.json", [*faults, *({"kind": "healthy", "strength": at, "named": "yes"} for at in range(20))])
+    for run in RUNS:
+        for turn in (1, 2):
+            for what in ("with", "without"):
+                put(directory, f"{run},metrics_cost,{what},{turn}.json", [{"mean_us": 1000, "wrong": 0}])
+        for what in ("some", "all"):
+            put(directory, f"{run},scrape,{what}.json", {"ms": [40, 50], "bytes": 9, "kib_before": 1, "kib_warm": 2, "kib_after": 2})
+        put(directory, f"{run},restart,all.json", {"call_s": [0.1, 0.1, 0.1, 2], "wrong": 0, "resumed": 1, "down_s": [1]})
+
+
 # The figure that each of them must come to.
 EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loop_buffered_512k_vs_openmpi", 2),
             "loss": ("loss_inflation_1pct", 1.1), "dataplane": ("agg_vs_forward_1076", 0.5),
@@ -312,7 +327,7 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "numbers": ("worst_size_vs_openmpi", 1), "thc": ("thc_vs_float_tat", 4), "tenancy": ("skew_cost", 0.75),
             "switches": ("case1_vs_host", 3), "atp": ("atp_dynamic_vs_static", 1.5), "atp_sim": ("atp_sim_control_on_vs_off", 4),
             "pytorch": ("ddp_step_200mbit_vs_gloo", 2), "hosts": ("hosts_4x4_200mbit_vs_flat", 4), "collectives": ("overlap", 0.5), "replay": ("replay_vgg19_hosts_off", 0.1),
-            "case3": ("case3_10m_vs_linear", 1.5)}
+            "case3": ("case3_10m_vs_linear", 1.5), "operate": ("why_faults_named", 19)}
 
 
 def run_report(*arguments):

@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of operate.sh and parts.sh
+# What a job has of a switch that is scraped each second, beside the same without: allreduces of 4 MiB by four hosts, CPUs the limit. Who
+# scrapes is on the same CPUs. Both take turns.
+
+metrics_cost() {
+    local turn turns=4 calls=120 first
+    [ -z "$quick" ] || turns=1 calls=40
+    net_hosts 4
+    net_swagg_with "metrics: {listen: \"127.0.0.1:$METRICS_PORT\"}"
+    on_all_ranks 4 metrics_cost_perf 20 "$NET_DIR/new.json" # so that nobody is the first
+    for ((turn = 1; turn <= turns; turn++)); do
+        first=$(((run + turn) % 2))
+        [ "$first" = 0 ] || metrics_cost_without
+        metrics_cost_with
+        [ "$first" = 1 ] || metrics_cost_without
+    done
+    net_swagg_stop
+}
+
+metrics_cost_perf() { # CALLS FILE RANK
+    net_exec "$3" "$NET_BUILD/bench/swagg-perf" --switch "$(net_switch_ip)" --job goodput --size 4 -b 4M -e 4M -n "$1" -w 2 --json "$2" --rank "$3" \
+        >"$NET_DIR/perf$3.log" 2>&1 || fail "metrics_cost: $(cat "$NET_DIR/perf$3.log")"
+}
+
+metrics_cost_turn() { # WHAT
+    local file=$records/$run,metrics_cost,$1,$turn.json
+    on_all_ranks 4 metrics_cost_perf "$calls" "$file"
+    printf '  run %s: metrics_cost, %-8s %s\n' "$run" "$1" "$(cut -c1-120 "$file" | tr -d '\n')"
+}
+
+metrics_cost_without() {
+    metrics_cost_turn without
+}
+
+metrics_cost_with() {
+    local scraper
+    net_background "$NET_DIR/scraping.log" ip netns exec "$NET_ID-sw" "$NET_ROOT/bench/parts/scraping.py" "127.0.0.1:$METRICS_PORT" 1 0
+    scraper=$!
+    metrics_cost_turn with
+    kill "$scraper"
+    wait "$scraper" 2>/dev/null && fail "nobody has scraped: $(cat "$NET_DIR/scraping.log")"
+    return 0
+}
