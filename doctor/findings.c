@@ -130,7 +130,7 @@ void findings_print(const struct findings *f, bool all, FILE *to)
         if (x->type[0] != '\0')
             fprintf(to, "%-8s %-13s -> %s\n", "", "", x->type);
     }
-    fprintf(to, "%u faults, %u warnings; %u well, %u not looked at\n", f->count[FINDING_FAULT],
+    fprintf(to, "faults: %u, warnings: %u, well: %u, not looked at: %u\n", f->count[FINDING_FAULT],
             f->count[FINDING_WARNING], f->count[FINDING_OK], f->count[FINDING_SKIPPED]);
 }
 
