@@ -12,6 +12,8 @@ why() {
     net_swagg_with
     why_job 0 --largest 20000 --pause 100
     why_healthy "$healthy"
+    why_job_ends
+    why_job 0 --largest 200K --pause 20 # of so few packets that hardly one is lost nobody can tell
     for strength in "${strengths[@]}"; do
         why_link rx "$strength"
         why_link tx "$strength"
