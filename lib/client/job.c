@@ -131,15 +131,6 @@ const char *part_name(const struct job_part *part, char text[PART_NAME_MAX])
 
 enum { SERVER_WORDS = 24 }; /* "parameter server", and what is around it and its address */
 
-static void tell_ended(struct swagg_job *job, int status, const char *text)
-{
-    events_tell(&job->events, &(struct swagg_event){.struct_size = sizeof(struct swagg_event),
-                                                    .kind = SWAGG_EVENT_ENDED,
-                                                    .text = text,
-                                                    .ends_in_ms = -1,
-                                                    .status = status});
-}
-
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
 {
     char text[CLIENT_TEXT_MAX - 2 * CTL_NAME_MAX]; /* leaves room for the job's name */
@@ -152,7 +143,7 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     if (job->quell.others) /* before tensors are the caller's again */
         job->quell.others(job->quell.ctx, text);
     requests_fail(&job->requests, status, job->failure_text);
-    tell_ended(job, status, job->failure_text);
+    events_end(&job->events, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);
 }
 
@@ -240,7 +231,7 @@ void job_hear(struct job_part *part, enum membership_news news, const struct ctl
     if (news == MEMBERSHIP_FAILED) {
         snprintf(text, sizeof text, "job '%s': %s", job->options.job,
                  session_text(part, &session->failure, said));
-        tell_ended(job, failure_status(job, &session->failure), text);
+        events_end(&job->events, failure_status(job, &session->failure), text);
         return;
     }
     snprintf(text, sizeof text, "job '%s': rank %u: the %s %s %s", job->options.job, job->options.rank,

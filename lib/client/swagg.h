@@ -506,7 +506,8 @@ struct swagg_event {
 /* From now on event is called with ctx; NULL: no more. Once this has returned the one before is not called
  * any more. It is called by the thread that notices, which is one in a call of this job's, the job's own, or
  * its progress thread; never by two at once. It must return soon, for packets wait meanwhile, and must not
- * use this job. A job that is closed has not ended in this sense. Any thread may call this until swagg_close.
+ * use this job. A job that is closed has not ended in this sense; of one that had ended before, it is told
+ * before this returns. Any thread may call this until swagg_close.
  * SWAGG_ERR_ARGUMENT: job is NULL, or of another process. */
 int swagg_on_event(struct swagg_job *job, void (*event)(void *ctx, const struct swagg_event *event),
                    void *ctx);

@@ -18,6 +18,7 @@ struct told {
     char text[256];
 };
 static struct told told[RANKS];
+static atomic_int in; /* ranks that have left swagg_open */
 
 static void on_event(void *ctx, const struct swagg_event *e)
 {
@@ -39,6 +40,7 @@ static void on_event(void *ctx, const struct swagg_event *e)
 static void forget(void)
 {
     memset(told, 0, sizeof told);
+    atomic_store(&in, 0);
 }
 
 static void await_event(int rank, enum swagg_event_kind kind)
@@ -116,15 +118,26 @@ TEST(that_the_switch_is_lost_and_found_is_told_between_calls)
     loop_switch_stop(box);
 }
 
-/* One gives up; the others hear of it without a call. */
+static const struct tensor small = {.type = SWAGG_F32, .count = 10, .seed = 1};
+
+/* One gives up, when all have left swagg_open, where they would hear of it otherwise. */
+static void give_up(struct crew_member *m)
+{
+    atomic_fetch_add(&in, 1);
+    while (m->rank == LATE && atomic_load(&in) < RANKS)
+        sleep_ms(1);
+    if (m->rank == LATE)
+        swagg_abort(m->job, "no more of it");
+}
+
+/* The others hear of it without a call. */
 static int end_without_a_call(struct crew_member *m)
 {
     if (swagg_on_event(m->job, on_event, &told[m->rank]) < 0)
         return -1;
-    if (m->rank == LATE)
-        swagg_abort(m->job, "no more of it");
+    give_up(m);
     await_event(m->rank, SWAGG_EVENT_ENDED);
-    return crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 10, .seed = seed}, -1, true);
+    return crew_sum(m, &small, -1, true);
 }
 
 TEST(that_the_job_has_ended_is_told_once_without_a_call)
@@ -141,6 +154,28 @@ TEST(that_the_job_has_ended_is_told_once_without_a_call)
         CU_ASSERT(says(told[r].text, "no more of it"));
     }
     CU_ASSERT(all_is_well());
+}
+
+static int ask_when_it_has_ended(struct crew_member *m)
+{
+    give_up(m);
+    int rc = crew_sum(m, &small, -1, true);
+    swagg_on_event(m->job, on_event, &told[m->rank]);
+    return rc;
+}
+
+TEST(who_asks_after_the_end_is_told_it_at_once)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(RANKS, ls, "ended", ask_when_it_has_ended, NULL);
+    forget();
+    crew_run(&crew);
+    loop_switch_stop(ls);
+    for (int r = 0; r < RANKS; r++) {
+        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_ABORTED);
+        CU_ASSERT_EQUAL(told[r].times[SWAGG_EVENT_ENDED], 1);
+        CU_ASSERT(says(told[r].text, "no more of it"));
+    }
 }
 
 TEST(a_job_that_there_is_not_tells_nothing)
