@@ -510,8 +510,9 @@ ENDLESS = """#!/usr/bin/env bash
 set -euo pipefail
 trap 'echo cleaned up; exit 143' TERM
 cp "$RECORDS"/1,*.json "$2"
+sleep 1000 & # which wait leaves for the trap, as no command in the foreground is left
 touch "$RECORDS/measuring"
-sleep 1000
+wait
 """
 
 
