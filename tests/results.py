@@ -510,7 +510,7 @@ ENDLESS = """#!/usr/bin/env bash
 set -euo pipefail
 trap 'echo cleaned up; exit 143' TERM
 cp "$RECORDS"/1,*.json "$2"
-sleep 1000 & # which wait leaves for the trap, as no command in the foreground is left
+sleep 1000 & # bash hears of a signal while it waits, not while a command runs
 touch "$RECORDS/measuring"
 wait
 """
