@@ -506,6 +506,7 @@ local switchml_terms = layout(ctl, "swagg_control.terms", {
     { 43, 1, "place", "Place among switches", "uint" },
     { 44, 1, "places", "Switches", "uint" },
     { 49, 1, "local", "Memory shared by ranks", "uint" },
+    { 50, 1, "lanes", "Threads of a rank", "uint" },
 })
 local atp_terms = layout(ctl, "swagg_control.atp_terms", {
     { 0, 1, "mode", "Mode", "uint", modes },

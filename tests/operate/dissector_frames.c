@@ -322,7 +322,8 @@ static const struct sml_terms some_terms = {.format = XFER_FORMAT_INT32,
                                             .place = 6,
                                             .places = 7,
                                             .list = 308,
-                                            .local = 3};
+                                            .local = 3,
+                                            .lanes = 5};
 
 static void expect_terms(void)
 {
@@ -345,6 +346,7 @@ static void expect_terms(void)
     expect("swagg_control.terms.place", "6");
     expect("swagg_control.terms.places", "7");
     expect("swagg_control.terms.local", "3");
+    expect("swagg_control.terms.lanes", "5");
 }
 
 static void joins(void)
