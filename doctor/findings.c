@@ -130,8 +130,8 @@ void findings_print(const struct findings *f, bool all, FILE *to)
         if (x->type[0] != '\0')
             fprintf(to, "%-8s %-13s -> %s\n", "", "", x->type);
     }
-    fprintf(to, "faults: %u, warnings: %u, well: %u, not looked at: %u\n", f->count[FINDING_FAULT],
-            f->count[FINDING_WARNING], f->count[FINDING_OK], f->count[FINDING_SKIPPED]);
+    fprintf(to, "well: %u, not looked at: %u, warnings: %u, faults: %u\n", f->count[FINDING_OK],
+            f->count[FINDING_SKIPPED], f->count[FINDING_WARNING], f->count[FINDING_FAULT]);
 }
 
 void findings_print_json(const struct findings *f, FILE *to)
