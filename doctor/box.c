@@ -139,10 +139,9 @@ static void ports(struct findings *f, const struct config *cfg)
     permissions(f, kernel_ports, own_ports);
 }
 
-static struct findings *list; /* of visit_running, which has no context */
-
-static void visit_running(const char *name)
+static void visit_running(void *context, const char *name)
 {
+    struct findings *f = context;
     char why[INSTANCE_WHY_MAX];
     struct instance instance;
     json_t *request = ask_request("status"), *answer = NULL;
@@ -152,11 +151,11 @@ static void visit_running(const char *name)
     const char *version = json_string_value(json_object_get(json_object_get(answer, "data"), "version"));
 
     if (version == NULL)
-        found(list, FINDING_SKIPPED, "versions", name, "it does not tell its version to this user");
+        found(f, FINDING_SKIPPED, "versions", name, "it does not tell its version to this user");
     else if (strcmp(version, build_version) == 0)
-        found(list, FINDING_OK, "versions", name, "%s runs, and is installed", version);
+        found(f, FINDING_OK, "versions", name, "%s runs, and is installed", version);
     else
-        finding_type(found(list, FINDING_WARNING, "versions", name, "%s runs, and %s is installed", version,
+        finding_type(found(f, FINDING_WARNING, "versions", name, "%s runs, and %s is installed", version,
                            build_version),
                      "systemctl restart swagg@%s: jobs go on", name);
     json_decref(answer);
@@ -167,9 +166,8 @@ static void running(struct findings *f)
 {
     const unsigned before = f->n;
 
-    list = f;
     if (findings_want(f, "versions"))
-        instances_visit(visit_running);
+        instances_visit(visit_running, f);
     if (f->n == before)
         found(f, FINDING_SKIPPED, "versions", NULL, "no swagg runs here; %s is installed", build_version);
 }

@@ -17,13 +17,13 @@ enum {
     FIRST_PAIR = 0x100, /* of worker 0; the others' are as many further on */
     KEY = 0x7000,
     SOURCE_PORT = 49152,
-    TICK_NS = 10000000,   /* of the switch */
-    QUIET_NS = 200000000, /* the job starts over when nothing was heard for so long */
-    PAUSE_NS = 400000000, /* between runs; longer than that, and than any packet is under way */
-    CALM_NS = 1000000000, /* from then on no link does anything wrong */
-    HELD_NS = 3000000,    /* packets that are held back */
-    END_NS = 60 * INT64_C(1000000000) / 2,
 };
+#define TICK_NS  (10 * MS)    /* of the switch */
+#define QUIET_NS (200 * MS)   /* the job starts over when nothing was heard for so long */
+#define PAUSE_NS (400 * MS)   /* between runs; longer than that, and than any packet is under way */
+#define CALM_NS  (1000 * MS)  /* from then on no link does anything wrong */
+#define HELD_NS  (3 * MS)     /* packets that are held back */
+#define END_NS   (30000 * MS) /* of simulated time, at most */
 
 struct rdma;
 
@@ -426,7 +426,7 @@ struct rdma_result rdma_play(uint64_t seed, FILE *trace)
     while (w->run < w->runs && !w->result.failed) {
         if (!sim_step(&w->sim))
             fail(w, "nothing is left to happen, and the sums are not there");
-        else if (w->sim.now > (uint64_t)END_NS)
+        else if (w->sim.now > END_NS)
             fail(w, "the sums do not come");
     }
     close_world(w);

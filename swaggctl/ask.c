@@ -240,13 +240,13 @@ static void find(struct found *found, const char *wanted)
     qsort(found->instance, found->n, sizeof(found->instance[0]), by_name);
 }
 
-void instances_visit(void (*visit)(const char *name))
+void instances_visit(void (*visit)(void *context, const char *name), void *context)
 {
     struct found found;
 
     find(&found, NULL);
     for (unsigned i = 0; i < found.n; i++)
-        visit(found.instance[i].name);
+        visit(context, found.instance[i].name);
 }
 
 static int ask_which(struct instance *instance, const struct found *found)

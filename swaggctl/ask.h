@@ -25,7 +25,7 @@ int instance_choose(struct instance *instance, const char *wanted, char why[INST
 int instance_connect(const struct instance *instance, char why[INSTANCE_WHY_MAX]);
 
 /* Calls visit with the name of every switch that runs and lets us connect. */
-void instances_visit(void (*visit)(const char *name));
+void instances_visit(void (*visit)(void *context, const char *name), void *context);
 
 /* Connects, and asks. The answer is an object, the caller's to release; NULL: why says what is wrong. request
  * is not taken over. */

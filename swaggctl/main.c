@@ -299,15 +299,16 @@ static int capture(const struct arguments *cl)
     return status == 0 ? EXIT_GOOD : fail(status, why);
 }
 
-static void print_name(const char *name)
+static void print_name(void *unused, const char *name)
 {
+    (void)unused;
     puts(name);
 }
 
 static int switches(const struct arguments *cl)
 {
     (void)cl;
-    instances_visit(print_name);
+    instances_visit(print_name, NULL);
     return EXIT_GOOD;
 }
 

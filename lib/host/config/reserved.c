@@ -6,12 +6,11 @@
 
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
-
-enum { IPV4_AND_UDP_BYTES = 20 + 8 };
+#include "transfer/worker.h"
 
 bool reserved_measure(const struct config *cfg, struct reservation *r)
 {
-    const struct agg_limits limits = {.payload_bytes = (uint16_t)(cfg->mtu - IPV4_AND_UDP_BYTES)};
+    const struct agg_limits limits = {.payload_bytes = (uint16_t)(cfg->mtu - AGG_IP_UDP_BYTES)};
     struct sml_terms wish = {
         .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .chunk_bytes = SML_MAX_CHUNK_BYTES, .slots = 2};
     struct agg_pool_config pool = {.workers = (uint16_t)r->ranks, .delays = cfg->pool.delays};

@@ -136,11 +136,10 @@ static bool take_tenant(const struct config *cfg, json_t *settings, int *tenant,
         return true;
     if (!take_text(settings, "tenant", "", name, reply))
         return false;
+    if (name[0] == '\0')
+        return reply_fail(reply, REPLY_BAD_REQUEST, "whose jobs? Say tenant=NAME");
     *tenant = config_find(cfg, "tenants", name);
-    if (*tenant < 0)
-        return reply_fail(reply, REPLY_BAD_REQUEST,
-                          name[0] == '\0' ? "whose jobs? Say tenant=NAME%s" : "no tenant is called %s", name);
-    return true;
+    return *tenant >= 0 || reply_fail(reply, REPLY_BAD_REQUEST, "no tenant is called %s", name);
 }
 
 static bool knows_all(json_t *settings, struct reply *reply)

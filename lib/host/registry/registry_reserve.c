@@ -85,7 +85,7 @@ bool registry_reserve(struct registry_host *h, const struct reservation *wanted,
 
     if (!has_room(h, &r, text))
         return false;
-    r.until = h->now + seconds * UINT64_C(1000000000);
+    r.until = h->now + (uint64_t)seconds * SECOND_NS;
     rc = reserved_add(&h->reserved, &r);
     if (rc < 0)
         snprintf(text, AGG_TEXT_MAX, "%s",
