@@ -13,6 +13,7 @@
 #include <net/if.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "interface.h"
 #include "wire/control.h"
 #include "wire/path.h"
@@ -47,14 +48,6 @@ struct way {
     unsigned ports;         /* for data, as an answer has it; 0: none came */
     struct path_lengths lengths;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 static struct sockaddr_in port_of(const struct way *w, unsigned port)
 {
@@ -168,7 +161,7 @@ static size_t hear_data(struct way *w, struct path_answer *a)
 static void await(const struct way *w, uint64_t until)
 {
     struct pollfd fds[] = {{.fd = w->data, .events = POLLIN}, {.fd = w->control, .events = POLLIN}};
-    const uint64_t now = now_ns();
+    const uint64_t now = clock_ns();
     const struct timespec wait = {.tv_sec = (time_t)((until > now ? until - now : 0) / NS_PER_S),
                                   .tv_nsec = (long)((until > now ? until - now : 0) % NS_PER_S)};
 
@@ -193,13 +186,13 @@ static void choose_lengths(struct way *w)
 /* Until each of its questions has an answer, its time is up, or it is known which lengths get through. */
 static void ask_until_it_answers(struct way *w)
 {
-    const uint64_t began = now_ns(), patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
+    const uint64_t began = clock_ns(), patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
     struct path_answer a;
     size_t bytes;
     uint64_t rounds = 0;
 
     while (!path_lengths_are_settled(&w->lengths) || w->version == 0) {
-        const uint64_t now = now_ns();
+        const uint64_t now = clock_ns();
 
         if ((now - began >= patience && rounds * ROUND_MS * NS_PER_MS >= patience) ||
             (w->ports == 0 && w->heard_control >= CONTROL_ENOUGH))
@@ -214,7 +207,7 @@ static void ask_until_it_answers(struct way *w)
         hear_control(w);
         while ((bytes = hear_data(w, &a)) > 0)
             path_lengths_answered(&w->lengths, bytes, (uint16_t)a.tag);
-        if (now_ns() < now + ROUND_MS * NS_PER_MS && !(w->version != 0 && w->ports != 0))
+        if (clock_ns() < now + ROUND_MS * NS_PER_MS && !(w->version != 0 && w->ports != 0))
             usleep(ROUND_MS * 1000);
         rounds++;
     }
@@ -321,7 +314,7 @@ static void take_answers(struct way *w, struct count *c, size_t bytes)
     while ((came = hear_data(w, &a)) > 0) {
         const uint16_t tag = (uint16_t)a.tag;
 
-        c->heard = now_ns();
+        c->heard = clock_ns();
         if (came != bytes || tag >= c->asked || c->sent_at[tag] == 0)
             continue;
         c->took[c->answered++] = c->heard - c->sent_at[tag];
@@ -341,11 +334,11 @@ static bool may_ask(const struct way *w, const struct count *c)
 static void ask_many(struct way *w, struct count *c, size_t bytes)
 {
     const uint64_t patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
-    uint64_t next = now_ns();
+    uint64_t next = clock_ns();
 
     c->heard = next;
     while (c->answered < w->wish->questions) {
-        const uint64_t now = now_ns();
+        const uint64_t now = clock_ns();
         const bool room = may_ask(w, c), all = c->asked == w->wish->questions;
 
         if (now - c->heard > (all ? patience / 4 : patience))

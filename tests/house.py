@@ -83,7 +83,7 @@ ROOMS = {
     "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", "lib/host/history", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/nearest", "lib/host/views", "lib/command_line", "lib/version"],
-    "doctor": ["lib/core/wire", "lib/client", "lib/command_line", "lib/version", "lib/host/config", "swaggctl"],
+    "doctor": ["lib/core/wire", "lib/client", "lib/command_line", "lib/version", "lib/host/base", "lib/host/config", "swaggctl"],
     "swagg": ["*"],  # puts the daemon together
     "server": ["lib/core", *CORE, "lib/core/control", "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/metrics", "lib/host/views", "lib/host/history"],
     "tofino": [*CORE, "lib/core/control", "lib/keys", "lib/command_line", "lib/version", *HOST, "lib/host/registry", "lib/host/operator", "lib/host/views"],

@@ -74,6 +74,14 @@ unsigned lanes_wished(const struct swagg_job *job)
     return o->threads ? o->threads : worthwhile(job);
 }
 
+unsigned lanes_agreed(const struct swagg_job *job)
+{
+    unsigned all = CLIENT_THREADS_MAX;
+    for (unsigned i = 0; i < job->part_count; i++)
+        all = least(all, job->parts[i].terms.lanes);
+    return all;
+}
+
 /* --- calls --- */
 
 static bool is_shared(const struct swagg_job *job, const struct swagg_request *r)

@@ -18,6 +18,9 @@ struct lanes {
  * process has CPUs for. 1 where calls cannot be shared. Once the transports are open. */
 unsigned lanes_wished(const struct swagg_job *job);
 
+/* The least that any of the job's ranks has wished, by what its switches have granted. */
+unsigned lanes_agreed(const struct swagg_job *job);
+
 /* requests_append, to the lanes, too, if they share the call. Any thread. */
 int lanes_append(struct swagg_job *job, struct swagg_request *r);
 

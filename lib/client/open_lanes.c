@@ -9,26 +9,14 @@
 
 enum { SLOTS_LEAST = 128 }; /* of a lane, unless the job has fewer */
 
-static unsigned least(unsigned a, unsigned b)
-{
-    return a < b ? a : b;
-}
-
-static unsigned agreed(const struct swagg_job *job)
-{
-    unsigned all = CLIENT_THREADS_MAX;
-    for (unsigned i = 0; i < job->part_count; i++)
-        all = least(all, job->parts[i].terms.lanes);
-    return all;
-}
-
 /* The job's slots are divided. */
 static uint16_t slots_each(unsigned slots, unsigned threads)
 {
+    const unsigned least = slots < SLOTS_LEAST ? slots : SLOTS_LEAST;
     unsigned each = slots;
     while (each * threads > slots && each > 2)
         each /= 2;
-    return (uint16_t)(each > SLOTS_LEAST ? each : least(slots, SLOTS_LEAST));
+    return (uint16_t)(each > least ? each : least);
 }
 
 static void lane_options(const struct swagg_job *job, unsigned thread, unsigned threads,
@@ -77,7 +65,7 @@ static void log_alone(const struct swagg_job *job, const char *why)
 int open_lanes(struct swagg_job *job, uint64_t deadline)
 {
     char why[CTL_TEXT_MAX] = "";
-    const unsigned threads = job->part_count > 0 && !job->level ? agreed(job) : 1;
+    const unsigned threads = job->part_count > 0 && !job->level ? lanes_agreed(job) : 1;
     if (threads < 2)
         return SWAGG_OK;
     struct lanes *l = make(job, threads, deadline, why);

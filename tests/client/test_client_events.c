@@ -140,10 +140,11 @@ static int end_without_a_call(struct crew_member *m)
     return crew_sum(m, &small, -1, true);
 }
 
-TEST(that_the_job_has_ended_is_told_once_without_a_call)
+/* Plays this, in which one gives up; each is told so once. */
+static void play_the_end(crew_fn *work)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(RANKS, ls, "ends", end_without_a_call, NULL);
+    struct crew crew = crew_of(RANKS, ls, "ends", work, NULL);
     forget();
     crew_run(&crew);
     loop_switch_stop(ls);
@@ -156,6 +157,11 @@ TEST(that_the_job_has_ended_is_told_once_without_a_call)
     CU_ASSERT(all_is_well());
 }
 
+TEST(that_the_job_has_ended_is_told_once_without_a_call)
+{
+    play_the_end(end_without_a_call);
+}
+
 static int ask_when_it_has_ended(struct crew_member *m)
 {
     give_up(m);
@@ -166,16 +172,7 @@ static int ask_when_it_has_ended(struct crew_member *m)
 
 TEST(who_asks_after_the_end_is_told_it_at_once)
 {
-    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct crew crew = crew_of(RANKS, ls, "ended", ask_when_it_has_ended, NULL);
-    forget();
-    crew_run(&crew);
-    loop_switch_stop(ls);
-    for (int r = 0; r < RANKS; r++) {
-        CU_ASSERT_EQUAL(crew.member[r].status, SWAGG_ERR_ABORTED);
-        CU_ASSERT_EQUAL(told[r].times[SWAGG_EVENT_ENDED], 1);
-        CU_ASSERT(says(told[r].text, "no more of it"));
-    }
+    play_the_end(ask_when_it_has_ended);
 }
 
 TEST(a_job_that_there_is_not_tells_nothing)
