@@ -484,16 +484,17 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout);
 enum swagg_event_kind {
     SWAGG_EVENT_LATE = 1, /* a call of this rank's waits, warn_after_ms already: for whom, how long, and
                              when that ends the job. Again after twice as long, and so on */
-    SWAGG_EVENT_SWITCH_LOST = 2,  /* the switch has been silent for half the time after which it would take
-                                     this  rank for lost, or has restarted. Nothing has failed yet */
+    /* The switch has been silent for half the time after which it would take this rank for lost, or has
+     * restarted. Nothing has failed yet. */
+    SWAGG_EVENT_SWITCH_LOST = 2,
     SWAGG_EVENT_SWITCH_FOUND = 3, /* it answers again, and the job goes on */
     SWAGG_EVENT_ENDED = 4 /* the job has failed: the next call, or the one in progress, says so. Once */
 };
 struct swagg_event {
     size_t struct_size; /* of this struct as the library knows it */
     enum swagg_event_kind kind;
-    const char
-        *text; /* all of it in words, as in the log; like the pointers below, until the function returns */
+    const char *text; /* all of it in words, as in the log; like the pointers below, until the function
+                         returns */
     const char *node; /* LOST, FOUND: which switch, or parameter server: its address; else NULL */
     const int *ranks; /* LATE: those that are missing, as the switch said last; where ranks of one host sum
                          first, the one on this host that is. ENDED: NULL */
