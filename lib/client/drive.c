@@ -185,14 +185,6 @@ static int fail_mismatch(struct job_part *part)
     return rc < 0 ? rc : job_fail_and_tell(job, SWAGG_ERR_MISMATCH, CTL_MISMATCH, mismatch);
 }
 
-static enum ctl_reason reason_of(int status)
-{
-    return status == SWAGG_ERR_DEADLINE   ? CTL_DEADLINE
-           : status == SWAGG_ERR_MISMATCH ? CTL_MISMATCH
-           : status == SWAGG_ERR_LOST     ? CTL_RANK_LOST
-                                          : CTL_APPLICATION;
-}
-
 /* A lane that cannot go on ends the job. If it was a peer that ended the lane, then he says so in this job,
  * too, and in it what it is about. */
 static int check_lanes(struct swagg_job *job)
@@ -202,7 +194,7 @@ static int check_lanes(struct swagg_job *job)
     if (!lanes_failed(job, &status, text))
         return SWAGG_OK;
     const int rc = status == SWAGG_ERR_ABORTED ? hear_peers(job) : SWAGG_OK;
-    return rc < 0 ? rc : job_fail_and_tell(job, status, reason_of(status), text);
+    return rc < 0 ? rc : job_fail_and_tell(job, status, job_reason_of(status), text);
 }
 
 static uint64_t progress_at(const struct swagg_job *job)

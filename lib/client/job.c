@@ -157,6 +157,14 @@ static void name_hosts(const struct swagg_job *job, char text[CTL_TEXT_MAX])
     memcpy(text, named, sizeof named);
 }
 
+enum ctl_reason job_reason_of(int status)
+{
+    return status == SWAGG_ERR_DEADLINE   ? CTL_DEADLINE
+           : status == SWAGG_ERR_MISMATCH ? CTL_MISMATCH
+           : status == SWAGG_ERR_LOST     ? CTL_RANK_LOST
+                                          : CTL_APPLICATION;
+}
+
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *said)
 {
     char text[CLIENT_TEXT_MAX];
@@ -409,7 +417,7 @@ int job_check_end(struct swagg_job *job)
     const int status = q->abort_status;
     memcpy(text, q->abort_text, sizeof text);
     pthread_mutex_unlock(&q->lock);
-    return job_fail_and_tell(job, status, CTL_APPLICATION, text);
+    return job_fail_and_tell(job, status, job_reason_of(status), text);
 }
 
 void job_end(struct swagg_job *job, int status, const char *text)

@@ -149,6 +149,10 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
 /* The same; the peers are told, in the same words. */
 int job_fail_and_tell(struct swagg_job *job, int status, enum ctl_reason reason, const char *text);
 
+/* With which reason the peers are told, so that they return the same status; but for a deadline, which is
+ * this rank's alone. */
+enum ctl_reason job_reason_of(int status);
+
 /* The same from a thread that does not have the job's lock: whoever has it ends the job at once. Does nothing
  * if it has failed already. */
 void job_end(struct swagg_job *job, int status, const char *text);

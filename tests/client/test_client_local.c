@@ -534,6 +534,44 @@ TEST(who_is_killed_while_calls_are_posted_is_named)
     kill_in_calls(post_for_long, 2);
 }
 
+/* All but rank 1 post a call, which is the level's, and drive another, which is not: rank 1 comes to neither.
+ */
+static int drive_beside_the_level(struct crew_member *m, struct told *told)
+{
+    static float x[1000], y[1000];
+    struct swagg_request *request;
+    int rc = swagg_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM);
+    if (m->rank == 1)
+        for (;;)
+            pause();
+    if (rc == 0)
+        rc = swagg_post_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    if (rc < 0)
+        return rc;
+    atomic_fetch_add(&told->calls, 1);
+    rc = swagg_broadcast(m->job, y, sizeof y, 1);
+    const int posted = swagg_wait(&request);
+    return rc < 0 ? rc : posted;
+}
+
+/* Who misses it is then not the thread that has the job. */
+TEST(who_is_killed_while_another_call_is_driven_is_named)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct ranks r = ranks_of(4, placements[2].host, ls, "driven");
+    r.work = drive_beside_the_level;
+    start(&r);
+    await_calls(&r, 3);
+    sleep_ms(100); /* most are in the second by then */
+    kill(r.pid[1], SIGKILL);
+    await_all(&r);
+    for (int rank = 0; rank < r.size; rank++)
+        if (rank != 1)
+            expect(&r, rank, SWAGG_ERR_LOST, "rank 1");
+    finish(&r);
+    loop_switch_stop(ls);
+}
+
 static int close_before_the_end(struct crew_member *m, struct told *told)
 {
     static float x[1000];

@@ -376,7 +376,7 @@ static int fail_rail(struct level *l, int status)
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%.*s", CTL_TEXT_MAX - 1, strlen(own) > before ? own + before : own);
-    return fail(l, status, status == SWAGG_ERR_DEADLINE ? CTL_DEADLINE : CTL_APPLICATION, text);
+    return fail(l, status, job_reason_of(status), text);
 }
 
 /* It follows what is being summed, in the same stream. */
