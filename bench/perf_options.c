@@ -125,6 +125,8 @@ static const struct option_row rows[] = {
      "auto, off: whether ranks of one host sum in its memory first"},
     {"key-file", 0, "FILE", option_text, FIELD(options.key_file), 0, 0, "with the key of the job's tenant"},
     {"slots", 0, "N", option_int, FIELD(options.slots), 0, INT32_MAX, "of the job"},
+    {"threads", 0, "N", option_int, FIELD(options.threads), 0, INT32_MAX,
+     "of this rank, that share its long calls; default: as many as its link is worth"},
     {"window", 0, "N", option_int, FIELD(options.window), 0, INT32_MAX, "chunks on their way"},
     {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), 0, INT32_MAX, "of the path to the switch"},
     {"transport", 0, "WHAT", option_text, FIELD(options.transport), 0, 0,

@@ -68,3 +68,12 @@ TEST(how_long_to_wait_for_an_answer_is_the_librarys_option)
     CU_ASSERT_EQUAL(p.options.answer_timeout_ms, 300000);
     CU_ASSERT_EQUAL(p.options.join_timeout_ms, 60000);
 }
+
+TEST(threads_are_the_librarys_option)
+{
+    CU_ASSERT_EQUAL_FATAL(parse(WHOLE " --threads 4"), OPTIONS_READ);
+    CU_ASSERT_EQUAL(p.options.threads, 4);
+    CU_ASSERT_EQUAL_FATAL(parse(WHOLE), OPTIONS_READ);
+    CU_ASSERT_EQUAL(p.options.threads, 0);
+    expect_refusal(WHOLE " --threads many", "--threads");
+}
