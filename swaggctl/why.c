@@ -9,7 +9,10 @@
 /* From where on something counts. */
 static const double LATE_SHARE = 0.1, /* of the time, that all wait for one rank */
     LATE_TIMES = 2,                   /* what punctual ranks are */
+    MOST_OF = 0.5,                    /* of the time, or of what was late */
     LOST_SHARE = 0.001,               /* of a rank's packets */
+    LOST_TIMES = 4,                   /* what others ask for once more */
+    LOST_BY_ALL = 0.01,               /* of all ranks' packets */
     DROPPED_SHARE = 0.001,            /* of a job's packets, by the switch itself */
     BUSY_PERCENT = 95;                /* of an lcore that sums */
 enum {
@@ -22,6 +25,7 @@ struct rank {
     const char *address;
     double contributions, delayed_us, up, down; /* between the looks */
     double a_call;                              /* contributions, since the job began; 0: not known */
+    double lost;                                /* of up and down what its link has lost */
     double window, stalled_ms;
     bool waiting;
 };
@@ -31,7 +35,8 @@ struct job {
     unsigned n;
     struct rank *rank;
     double contributions, up, down;
-    double usual; /* delay of the punctual ranks, us */
+    double usual;   /* delay of the punctual ranks, us */
+    double seconds; /* between the looks */
 };
 
 static const char *const words[WHY_CAUSES] = {
@@ -242,54 +247,100 @@ static bool is_dropped(struct why *why, const struct job *job, const struct why_
     return false;
 }
 
-static double lost_share(const struct rank *r)
-{
-    return r->contributions > 0 ? (r->up + r->down) / (r->contributions + r->up) : 0;
-}
-
-/* Where another rank comes late, those that wait for it ask for results that are on their way, which looks
- * like losses. */
-static bool is_lost(struct why *why, const struct job *job, const struct rank *latest)
-{
-    const struct rank *worst = NULL;
-
-    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
-        if (r->up + r->down >= LOST_LEAST && lost_share(r) >= LOST_SHARE &&
-            (worst == NULL || lost_share(r) > lost_share(worst)))
-            worst = r;
-    if (worst == NULL || (latest != NULL && latest != worst))
-        return false;
-    why->rank = worst->rank;
-    say(why, WHY_LINK,
-        "the link of rank %d (%s) loses packets: %.2f %% of those to the switch, %.2f %% of those from it, "
-        "where the "
-        "whole job loses %.2f %%",
-        worst->rank, worst->address, 100 * worst->up / (worst->contributions + worst->up),
-        100 * worst->down / (worst->contributions + worst->up),
-        100 * (job->up + job->down) / (job->contributions + job->up));
-    advise(why,
-           "look at cable, card and switches between: ethtool -S on that host, swaggctl port of its port");
-    return true;
-}
-
-static int by_delay(const void *a, const void *b)
+static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
     return (x > y) - (x < y);
 }
 
+/* What is told of each rank, the least first; to be freed. NULL: no memory, or no ranks. */
+static double *sorted(const struct job *job, double (*told)(const struct rank *r))
+{
+    double *of = job->n == 0 ? NULL : malloc(job->n * sizeof(*of));
+
+    for (unsigned i = 0; of != NULL && i < job->n; i++)
+        of[i] = told(&job->rank[i]);
+    if (of != NULL)
+        qsort(of, job->n, sizeof(*of), by_size);
+    return of;
+}
+
+/* --- losses --- */
+
+static double up_share(const struct rank *r)
+{
+    return r->contributions > 0 ? r->up / (r->contributions + r->up) : 0;
+}
+
+static double down_share(const struct rank *r)
+{
+    return r->contributions > 0 ? r->down / (r->contributions + r->up) : 0;
+}
+
+/* What ranks' links have lost. A contribution that the rank says it has sent, and that has not come, is lost.
+ * A result that it asks for once more may also be on its way yet: so ask all ranks where results are late,
+ * because there are few slots, or because they wait for somebody, or for a CPU. Hence these count where the
+ * rank asks for many more than half of the others do, or where those ask for so many that no delay explains
+ * it. */
+static void note_losses(struct job *job)
+{
+    double *shares = sorted(job, down_share);
+    const unsigned middle = job->n < 2 ? 0 : (job->n - 2) / 2; /* of the others */
+
+    for (struct rank *r = job->rank; shares != NULL && r < job->rank + job->n; r++) {
+        const double own = down_share(r), others = job->n < 2 ? 0 : shares[middle + (own <= shares[middle])];
+
+        r->lost = r->up + (own >= LOST_TIMES * others || others >= LOST_BY_ALL ? r->down : 0);
+    }
+    free(shares);
+}
+
+static double lost_share(const struct rank *r)
+{
+    return r->contributions > 0 ? r->lost / (r->contributions + r->up) : 0;
+}
+
+/* The rank whose link loses most; NULL: none loses what counts. */
+static const struct rank *lossiest_of(const struct job *job)
+{
+    const struct rank *worst = NULL;
+
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
+        if (r->lost >= LOST_LEAST && lost_share(r) >= LOST_SHARE &&
+            (worst == NULL || lost_share(r) > lost_share(worst)))
+            worst = r;
+    return worst;
+}
+
+static bool is_lost(struct why *why, const struct job *job, const struct rank *lossiest)
+{
+    if (lossiest == NULL)
+        return false;
+    why->rank = lossiest->rank;
+    say(why, WHY_LINK,
+        "the link of rank %d (%s) loses packets: %.2f %% of those to the switch, %.2f %% of those from it, "
+        "where the whole job loses %.2f %%",
+        lossiest->rank, lossiest->address, 100 * up_share(lossiest), 100 * down_share(lossiest),
+        100 * (job->up + job->down) / (job->contributions + job->up));
+    advise(why,
+           "look at cable, card and switches between: ethtool -S on that host, swaggctl port of its port");
+    return true;
+}
+
+/* --- who is late --- */
+
+static double delay_of(const struct rank *r)
+{
+    return r->delayed_us;
+}
+
 /* What the punctual ranks are late: that of which a quarter is less late. */
 static double usual_delay(const struct job *job)
 {
-    double *delays = calloc(job->n + 1, sizeof(*delays)), usual = 0;
+    double *delays = sorted(job, delay_of);
+    const double usual = delays == NULL ? 0 : delays[(job->n - 1) / 4];
 
-    for (unsigned i = 0; delays != NULL && i < job->n; i++)
-        delays[i] = job->rank[i].delayed_us;
-    if (delays != NULL && job->n > 0) {
-        qsort(delays, job->n, sizeof(*delays), by_delay);
-        usual = delays[(job->n - 1) / 4];
-    }
     free(delays);
     return usual;
 }
@@ -304,36 +355,34 @@ static double at_once(const struct rank *r)
     return n > 1 ? n : 1;
 }
 
-/* For how long all have waited for a rank, beside the punctual ones; s. */
-static double waited_s(const struct rank *r, double usual)
+/* For which part of the time all have waited for a rank, beside the punctual ones. */
+static double waited(const struct job *job, const struct rank *r)
 {
-    return r->delayed_us >= LATE_TIMES * usual ? (r->delayed_us - usual) / at_once(r) / 1e6 : 0;
+    const double part = (r->delayed_us - job->usual) / at_once(r) / 1e6 / job->seconds;
+
+    return r->delayed_us < LATE_TIMES * job->usual ? 0 : part < 1 ? part : 1;
 }
 
 /* The rank that has held up the others for longest; NULL: none for a part of the time that counts. */
-static const struct rank *latest_of(const struct job *job, double seconds)
+static const struct rank *latest_of(const struct job *job)
 {
     const struct rank *latest = NULL;
 
     for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
-        if (waited_s(r, job->usual) >= LATE_SHARE * seconds &&
-            (latest == NULL || waited_s(r, job->usual) > waited_s(latest, job->usual)))
+        if (waited(job, r) >= LATE_SHARE && (latest == NULL || r->delayed_us > latest->delayed_us))
             latest = r;
     return latest;
 }
 
-static bool is_late(struct why *why, const struct job *job, const struct rank *latest, double seconds)
+static bool is_late(struct why *why, const struct job *job, const struct rank *latest)
 {
-    const double most = latest == NULL ? 0 : waited_s(latest, job->usual);
-
     if (latest == NULL)
         return false;
     why->rank = latest->rank;
     say(why, WHY_RANK,
         "rank %d (%s) comes late: others wait for it about %.0f %% of the time; its contributions are %.1f "
-        "ms later "
-        "than the first one's on average",
-        latest->rank, latest->address, most > seconds ? 100 : 100 * most / seconds,
+        "ms later than the first one's on average",
+        latest->rank, latest->address, 100 * waited(job, latest),
         latest->delayed_us / latest->contributions / 1000);
     advise(
         why,
@@ -384,17 +433,32 @@ static bool has_small_packets(struct why *why, const struct job *job)
     return true;
 }
 
-/* All that holds up a job that runs. What is said of a link is not said again of its rank, which comes late
- * for that. */
-static size_t find_causes(struct why whys[WHY_MOST], const struct job *job, const struct why_look *before,
-                          const struct why_look *now, double seconds)
+/* Whether what a rank's link has lost may be why it is late: a loss holds up what is on its way with it, and
+ * no more. */
+static bool is_late_for_losses(const struct rank *r)
 {
-    const struct rank *latest = latest_of(job, seconds);
+    return r->lost * at_once(r) >= MOST_OF * r->contributions;
+}
+
+/* All that holds up a job that runs, what costs most first, as far as that can be told. Who is waited for
+ * most of the time costs most. More slots would hide most of the rest, where all are on their way. A loss
+ * costs two round trips of one slot; it also makes ranks late, which late ranks do not do to links. What is
+ * said of a link is not said again of its rank, if that may be late for the losses, or is little late. */
+static size_t find_causes(struct why whys[WHY_MOST], const struct job *job, const struct why_look *before,
+                          const struct why_look *now)
+{
+    const struct rank *latest = latest_of(job), *lossiest = lossiest_of(job);
+    bool mostly;
     size_t n = 0;
 
+    if (latest != NULL && latest == lossiest && (waited(job, latest) < MOST_OF || is_late_for_losses(latest)))
+        latest = NULL;
+    mostly = latest != NULL && waited(job, latest) >= MOST_OF;
     n += is_dropped(&whys[n], job, before, now);
-    n += is_lost(&whys[n], job, latest) || is_late(&whys[n], job, latest, seconds);
+    n += mostly && is_late(&whys[n], job, latest);
     n += lacks_slots(&whys[n], job);
+    n += is_lost(&whys[n], job, lossiest);
+    n += !mostly && is_late(&whys[n], job, latest);
     n += is_busy(&whys[n], now);
     n += has_small_packets(&whys[n], job);
     return n;
@@ -406,11 +470,13 @@ size_t why_decide(struct why whys[WHY_MOST], const struct why_look *before, cons
     struct job job = see(before, now);
     size_t n = 1;
 
+    job.seconds = seconds;
     job.usual = usual_delay(&job);
+    note_losses(&job);
     for (size_t i = 0; i < WHY_MOST; i++)
         whys[i] = (struct why){.rank = -1};
     if (!does_not_run(whys, &job) && !is_not_noted(whys, &job) && !stands_still(whys, &job))
-        n = find_causes(whys, &job, before, now, seconds);
+        n = find_causes(whys, &job, before, now);
     if (n == 0)
         n = say(whys, WHY_NOTHING,
                 "nothing holds it up: %.0f packets of its ranks were summed in %.1f s, none is late, "

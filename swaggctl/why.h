@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-enum { WHY_TEXT_MAX = 512, WHY_TODO_MAX = 256, WHY_MOST = 5 };
+enum { WHY_TEXT_MAX = 512, WHY_TODO_MAX = 256, WHY_MOST = 6 };
 
 enum why_cause {
     WHY_NOTHING,   /* it runs, and nothing holds it up; or it has nothing to do */
