@@ -39,6 +39,7 @@ NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
 NET_HOSTS=0
 NET_STEP=
+NET_REASON='a command failed' # unless it said why
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
 NET_SECOND_PID=
@@ -80,7 +81,12 @@ net_end() {
     set +e
     if [ "$status" -ne 0 ]; then
         printf '%s: failed (status %s)%s\n' "$NET_NAME" "$status" "${NET_STEP:+ in step: $NET_STEP}" >&2
-        [ "$status" -gt 128 ] || net_dump >&2
+        if [ "$status" -le 128 ]; then
+            net_dump >&2
+            # Once more, in the end: who sees only that of a long log sees why.
+            printf -- '--- the reason\n%s\n%s: failed%s: %s\n' "$(tail -n 40 <<<"$NET_REASON")" "$NET_NAME" \
+                "${NET_STEP:+ in step: $NET_STEP}" "${NET_REASON%%$'\n'*}" >&2
+        fi
     fi
     net_clear "$NET_ID"
     $NET_AT_END
@@ -147,7 +153,8 @@ step() { # TITLE: what the following commands show
 
 # Fails the script with a reason.
 fail() { # REASON
-    printf '%s: %s\n' "$NET_NAME" "$*" >&2
+    NET_REASON=$*
+    printf '%s: %s\n' "$NET_NAME" "$NET_REASON" >&2
     exit 1
 }
 
