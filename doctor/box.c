@@ -1,4 +1,6 @@
 #include "box.h"
+#include "base/nodes.h"
+#include "base/sysfiles.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #include "config/config.h"
 #include "interface.h"
 #include "machine.h"
-#include "sysfiles.h"
 #include "version.h"
 
 static void on_report(void *context, const char *message)
@@ -107,7 +108,7 @@ static void nic(struct findings *f, const char *device)
     }
     sysfile_link(driver, sizeof(driver), "/sys/bus/pci/devices/%s/driver", address);
     bound_to(f, address, driver);
-    machine_node(f, address, sysfile_number(-1, "/sys/bus/pci/devices/%s/numa_node", address));
+    machine_node(f, address, node_of_pci(address));
 }
 
 /* --- the whole --- */

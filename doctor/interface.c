@@ -1,4 +1,6 @@
 #include "interface.h"
+#include "base/nodes.h"
+#include "base/sysfiles.h"
 
 #include <ifaddrs.h>
 #include <stdint.h>
@@ -12,7 +14,6 @@
 #include <sys/socket.h>
 
 #include "machine.h"
-#include "sysfiles.h"
 
 #define SYS_NET "/sys/class/net/%s/"
 
@@ -145,6 +146,6 @@ unsigned interface_look(struct findings *f, const char *name, enum interface_use
     losses(f, name);
     if (use == INTERFACE_OF_A_SWITCH)
         of_a_switch(f, name);
-    machine_node(f, name, sysfile_number(-1, SYS_NET "device/numa_node", name));
+    machine_node(f, name, node_of_interface(name));
     return has;
 }

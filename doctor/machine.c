@@ -1,4 +1,5 @@
 #include "machine.h"
+#include "base/sysfiles.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -8,8 +9,6 @@
 
 #include <sys/resource.h>
 #include <sys/timex.h>
-
-#include "sysfiles.h"
 
 enum { MANY_CPUS = 1024, HUGEPAGE_KB = 2048 };
 
@@ -159,14 +158,14 @@ void machine_locked(struct findings *f)
                      "ulimit -l unlimited (LimitMEMLOCK=infinity of a unit)");
 }
 
-void machine_node(struct findings *f, const char *about, long node)
+void machine_node(struct findings *f, const char *about, int node)
 {
     char list[256];
     cpu_set_t mine;
 
     if (!findings_want(f, "numa"))
         return;
-    if (node < 0 || !sysfile_line(list, sizeof(list), "/sys/devices/system/node/node%ld/cpulist", node)) {
+    if (node < 0 || !sysfile_line(list, sizeof(list), "/sys/devices/system/node/node%d/cpulist", node)) {
         found(f, FINDING_OK, "numa", about, "at no node of its own");
         return;
     }
@@ -174,10 +173,10 @@ void machine_node(struct findings *f, const char *about, long node)
     sched_getaffinity(0, sizeof(mine), &mine);
     for (unsigned cpu = 0; cpu < MANY_CPUS; cpu++)
         if (may_use(cpu, &mine) && sysfile_list_has(list, cpu)) {
-            found(f, FINDING_OK, "numa", about, "at node %ld, as are CPUs that may be used", node);
+            found(f, FINDING_OK, "numa", about, "at node %d, as are CPUs that may be used", node);
             return;
         }
     finding_type(found(f, FINDING_WARNING, "numa", about,
-                       "at node %ld, and no CPU that this process may use is: each packet crosses", node),
-                 "numactl --cpunodebind=%ld PROGRAM (a switch: CPUs %s in lcores)", node, list);
+                       "at node %d, and no CPU that this process may use is: each packet crosses", node),
+                 "numactl --cpunodebind=%d PROGRAM (a switch: CPUs %s in lcores)", node, list);
 }

@@ -17,4 +17,4 @@ void machine_hugepages(struct findings *f, unsigned megabytes, bool required);
 void machine_locked(struct findings *f);
 
 /* An interface's or a device's node, beside the CPUs that this process may use. node: -1 is unknown. */
-void machine_node(struct findings *f, const char *about, long node);
+void machine_node(struct findings *f, const char *about, int node);

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <swagg.h>
 
+#include "base/sysfiles.h"
 #include "box.h"
 #include "command_line.h"
 #include "findings.h"
@@ -13,7 +14,6 @@
 #include "machine.h"
 #include "rate.h"
 #include "standard_streams.h"
-#include "sysfiles.h"
 #include "version.h"
 #include "way.h"
 

@@ -7,6 +7,7 @@
 
 #include "base/cpu_claims.h"
 #include "base/log.h"
+#include "base/nodes.h"
 
 /* The CPUs of this process, and the polling threads of others on them. */
 struct cpus {
@@ -59,6 +60,38 @@ static void tell_shared(const struct cpus *c, const struct placement *p, const s
     }
 }
 
+static int node_of_port(const struct config_port *port)
+{
+    char address[CONFIG_DEVICE_MAX];
+
+    if (config_is_kernel_device(port->device))
+        return node_of_interface(port->device + strlen(CONFIG_KERNEL_DEVICE));
+    snprintf(address, sizeof(address), "%.*s", (int)strcspn(port->device, ","), port->device);
+    return node_of_pci(address);
+}
+
+static bool polls(const struct placement_lcore *l, unsigned port)
+{
+    return placement_rx_queue(l, port) >= 0 || placement_tx_queue(l, port) >= 0;
+}
+
+/* Each packet that crosses costs a thread half of what it could do, or more. One line for each of the
+ * threads. */
+static void tell_across(const struct placement *p, const struct config *cfg)
+{
+    for (unsigned l = 0; l < p->lcores; l++)
+        for (unsigned port = 0; port < cfg->ports; port++) {
+            const int node = node_of_port(&cfg->port[port]), cpu = p->lcore[l].cpu;
+
+            if (node < 0 || !polls(&p->lcore[l], port) || node_has_cpu(node, cpu))
+                continue;
+            log_warning("lcores[%u]: CPU %d polls port %s across NUMA nodes, which is slower: the port is on "
+                        "node %d; give it one of that node's CPUs (lscpu -e=cpu,node lists them)",
+                        l, cpu, cfg->port[port].name, node);
+            break;
+        }
+}
+
 static void claim(int fd, const struct placement *p)
 {
     for (unsigned l = 0; l < p->lcores; l++) {
@@ -83,10 +116,33 @@ static unsigned usable_cpus(int cpu[CPU_SETSIZE])
     return n;
 }
 
-/* fd < 0: nothing is known of others. */
-static void look(struct cpus *c, int fd)
+/* The NUMA node that most ports are on, the first port's among equals; negative: no port is on any. */
+static int node_of_ports(const struct config *cfg)
+{
+    int node[SWAGG_MAX_PORTS], best = -1;
+    unsigned most = 0;
+
+    for (unsigned p = 0; p < cfg->ports; p++)
+        node[p] = node_of_port(&cfg->port[p]);
+    for (unsigned p = 0; p < cfg->ports; p++) {
+        unsigned same = 0;
+
+        for (unsigned q = 0; q < cfg->ports; q++)
+            same += node[q] == node[p];
+        if (node[p] >= 0 && same > most) {
+            most = same;
+            best = node[p];
+        }
+    }
+    return best;
+}
+
+/* Those near the ports come first, so that threads are there, and with them the memory: DPDK takes it where
+ * the threads are, and first where the main one is. fd < 0: nothing is known of others. */
+static void look(struct cpus *c, const struct config *cfg, int fd)
 {
     c->n = usable_cpus(c->cpu);
+    node_first(node_of_ports(cfg), c->cpu, c->n);
     memset(c->others, 0, sizeof(c->others));
     for (unsigned i = 0; i < c->n && fd >= 0; i++)
         c->others[i] = cpu_claims_of_others(fd, c->cpu[i], &c->holder[i]);
@@ -110,7 +166,7 @@ bool pin_check(const struct config *cfg, unsigned *lcores)
     struct placement written;
     int stray;
 
-    look(&c, -1);
+    look(&c, cfg, -1);
     write_placement(&written, cfg, &c);
     *lcores = written.lcores;
     placement_pin(&written, c.cpu, c.n, c.others);
@@ -136,7 +192,7 @@ int pin_lcores(struct placement *placement, const struct config *cfg, bool alone
             CPU_CLAIMS_FILE);
     else if (fd < 0 && !alone)
         log_info("cannot learn on which CPUs others poll: %s: %s", CPU_CLAIMS_FILE, strerror(-fd));
-    look(&c, fd);
+    look(&c, cfg, fd);
     write_placement(&written, cfg, &c);
     *placement = written;
     placement_pin(placement, c.cpu, c.n, c.others);
@@ -145,5 +201,7 @@ int pin_lcores(struct placement *placement, const struct config *cfg, bool alone
         cpu_claims_settle(fd);
     }
     tell_shared(&c, placement, &written);
+    if (!alone)
+        tell_across(placement, cfg);
     return c.cpu[0];
 }

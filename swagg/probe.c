@@ -124,23 +124,6 @@ static void print_lcores(const struct datapath *dp, FILE *to)
     }
 }
 
-/* An lcore that works across costs half of what it could do, or more. */
-static void print_across(const struct datapath *dp, FILE *to)
-{
-    for (uint64_t left = dp->ports; left != 0; left &= left - 1) {
-        const struct port *port = &dp->port[rte_bsf64(left)];
-        const int node = describe(port).node;
-
-        for (unsigned i = 0; node >= 0 && i < dp->placement.lcores; i++)
-            if (polls(&dp->placement.lcore[i], rte_bsf64(left)) && node_of(i) != node)
-                fprintf(to,
-                        "\nlcore %u polls port %s across NUMA nodes (%d and %d): in `lcores`, give it a CPU "
-                        "of node %d "
-                        "(`lscpu -e=cpu,node` lists them)\n",
-                        i + 1, port->name, node_of(i), node, node);
-    }
-}
-
 int probe_print(struct datapath *dp, FILE *to)
 {
     int rc = 0;
@@ -153,6 +136,5 @@ int probe_print(struct datapath *dp, FILE *to)
     print_machine(dp, to);
     print_ports(dp, to);
     print_lcores(dp, to);
-    print_across(dp, to);
     return 0;
 }

@@ -17,6 +17,21 @@ for device in kernel net_af_packet net_pcap; do
     net_swagg_stop
 done
 
+# /sys as of a machine whose port p0 is on a NUMA node of its own, without CPUs. Only the command sees it.
+on_another_node() { # COMMAND...
+    # shellcheck disable=SC2016 # for the inner shell
+    ip netns exec "$NET_ID-sw" unshare --mount sh -ec '
+        mount -t tmpfs nodes /sys/devices/system/node
+        mount -t tmpfs nic "$(readlink -f /sys/class/net/p0)"
+        mkdir /sys/class/net/p0/device
+        echo 7 >/sys/class/net/p0/device/numa_node
+        exec "$@"' sh "$@"
+}
+
+step "a port on another NUMA node than the CPUs: the log says so"
+net_swagg_config "$NET_DIR/swagg.yaml"
+expect_end 0 'CPU [0-9]+ polls port h0 across NUMA nodes.* node 7;' on_another_node "$NET_BUILD/swagg/swagg" --probe "$NET_DIR/swagg.yaml"
+
 # The hosts' ends of its devices take the place of the veths.
 host_takes_tap() { # HOST
     ip -n "$NET_ID-sw" link set "p$1" netns "$NET_ID-h$1"

@@ -1,8 +1,7 @@
-/* Rules of packet filters, as nft and iptables-save list them; lists of CPUs; names of topics. */
+/* Rules of packet filters, as nft and iptables-save list them; names of topics. */
 
 #include "findings.h"
 #include "firewall.h"
-#include "sysfiles.h"
 #include "unit.h"
 
 TEST(rules_that_drop_our_packets_are_known)
@@ -36,16 +35,6 @@ TEST(rules_that_drop_our_packets_are_known)
 
     for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         CU_ASSERT_EQUAL(firewall_line(lines[i].line), lines[i].is);
-}
-
-TEST(lists_of_cpus_are_read)
-{
-    CU_ASSERT_TRUE(sysfile_list_has("0-3,8", 0));
-    CU_ASSERT_TRUE(sysfile_list_has("0-3,8", 3));
-    CU_ASSERT_TRUE(sysfile_list_has("0-3,8", 8));
-    CU_ASSERT_FALSE(sysfile_list_has("0-3,8", 4));
-    CU_ASSERT_FALSE(sysfile_list_has("", 0));
-    CU_ASSERT_FALSE(sysfile_list_has("1,x", 2));
 }
 
 TEST(topics_are_names_between_commas)
