@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "command_line.h"
 #include "config/config.h"
+#include "config/reserved.h"
 #include "daemon.h"
 #include "eal.h"
 #include "lcore/lcore.h"
@@ -106,11 +107,25 @@ static bool fits_machine(const struct config *cfg, char *const eal[])
     return eal_memory_fits(cfg, datapath_megabytes(cfg, lcores), eal) && cpus;
 }
 
+/* What an ordinary job will take of the pool: one of few ranks, and one of many. */
+static void say_room(const struct config *cfg, const char *file)
+{
+    struct reservation few = {.ranks = 8, .slots = cfg->pool.slots_per_job},
+                       many = {.ranks = 64, .slots = cfg->pool.slots_per_job};
+
+    if (cfg->has_ip && reserved_measure(cfg, &few) && reserved_measure(cfg, &many))
+        printf("%s: with %u slots a job of %u ranks takes %.1f MB of pool.megabytes (%u), one of %u ranks "
+               "%.1f MB; where so much is not free, it gets half as many slots, and so on\n",
+               file, few.slots, few.ranks, (double)few.bytes / (1 << 20), cfg->pool.megabytes, many.ranks,
+               (double)many.bytes / (1 << 20));
+}
+
 static int say_good(const struct config *cfg, const char *file)
 {
     printf("%s: good: %u port%s, %s; whether the devices of the ports are there was not checked\n", file,
            cfg->ports, cfg->ports == 1 ? "" : "s",
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
+    say_room(cfg, file);
     return EXIT_GOOD;
 }
 

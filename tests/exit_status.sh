@@ -126,6 +126,9 @@ done
 small "$needs" >"$folder/small.yaml"
 expect 0 swagg --check "$folder/small.yaml"
 grep -q 'devices of the ports .* was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+printf 'switch: {ip: 10.0.0.1}\nports: [{device: net_null0}]\n' >"$folder/room.yaml"
+expect 0 swagg --check "$folder/room.yaml" # swaggctl reserved says the same of such a job
+grep -Eq 'with 1024 slots a job of 8 ranks takes [0-9.]+ MB of pool.megabytes \(64\), one of 64 ranks' "$folder/out" || { cat "$folder/out" && status=1; }
 XDG_RUNTIME_DIR=$folder expect 0 swagg --probe "$folder/small.yaml" -- --file-prefix="small$$"
 grep -Eq '^\| port1 \| net_null1 \| net_null \| - \| up' "$folder/out" || { cat "$folder/out" && status=1; }
 grep -Eq '^\| 1 \| [0-9]+ \| [0-9]+ \| port0' "$folder/out" || { cat "$folder/out" && status=1; }
