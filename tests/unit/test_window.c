@@ -246,3 +246,47 @@ TEST(restart_goes_back_to_the_start)
     xfer_window_restart(&w, position - 100);
     CU_ASSERT_EQUAL(w.size, 32);
 }
+
+/* Threads of a rank. Together they queue as much as one would. */
+TEST(windows_that_share_a_link_share_its_queue)
+{
+    const struct path p = {100 * US, 1200}; /* holds 83 */
+
+    for (uint32_t shares = 0; shares <= 8; shares++) {
+        const uint32_t queue = 256 / (shares > 0 ? shares : 1);
+        struct xfer_window w;
+        uint64_t position = 0;
+
+        xfer_window_init(&w, 512, 1024);
+        xfer_window_share(&w, shares, true, position);
+        round_trips(100, &w, &p, &position, 0);
+        CU_ASSERT(w.size >= 83 + queue - 8);
+        CU_ASSERT(w.size <= 83 + queue + 8);
+    }
+}
+
+/* What one has queued when nothing is in flight would come before what the others send. */
+TEST(windows_that_share_a_link_begin_without_a_queue)
+{
+    static const struct {
+        struct path path;
+        uint32_t begin;
+    } cases[] = {{{300 * 1000, 60 * 1000}, 16}, {{100 * 1000, 1200}, 83}};
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct xfer_window w;
+        uint64_t position = 0;
+
+        xfer_window_init(&w, 512, 1024);
+        round_trips(100, &w, &cases[i].path, &position, 0);
+        const uint32_t settled = w.size;
+        xfer_window_share(&w, 1, true, position);
+        CU_ASSERT_EQUAL(w.size, settled);
+        xfer_window_share(&w, 2, false, position);
+        CU_ASSERT_EQUAL(w.size, settled);
+        xfer_window_share(&w, 2, true, position);
+        CU_ASSERT(w.size >= cases[i].begin - 1 && w.size <= cases[i].begin);
+        round_trips(4, &w, &cases[i].path, &position, 0);
+        CU_ASSERT(w.size >= cases[i].begin + 100);
+    }
+}

@@ -293,6 +293,7 @@ static int begin(struct sml_stream *s, const struct xfer_call *call, struct xfer
         return rc;
     if (xfer_queue_empty(&s->queue))
         s->progress = now;
+    xfer_window_share(&s->window, call->shares, s->in_flight == 0, s->next);
     append(s, &b, single);
     sml_stream_end_if_done(s);
     sml_stream_skip(s, s->gone, now);

@@ -38,6 +38,7 @@ void xfer_window_init(struct xfer_window *w, uint32_t ceiling, uint32_t slots)
 {
     w->ceiling = ceiling;
     w->slots = slots;
+    w->shares = 1;
     w->careful = 0;
     w->floor = min32(FLOOR, ceiling);
     w->start = min32(START, ceiling);
@@ -47,8 +48,23 @@ void xfer_window_init(struct xfer_window *w, uint32_t ceiling, uint32_t slots)
 void xfer_window_restart(struct xfer_window *w, uint64_t next)
 {
     w->size = w->start;
+    w->held = 0;
     w->bearable = w->ceiling;
     w->delivered = w->lost = 0;
+    start_round(w, next);
+}
+
+static uint32_t max32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+void xfer_window_share(struct xfer_window *w, uint32_t shares, bool idle, uint64_t next)
+{
+    w->shares = max32(shares, 1);
+    if (!idle || w->shares == 1)
+        return;
+    w->size = clamp(w, min32(w->size, max32(w->held, w->start / w->shares)));
     start_round(w, next);
 }
 
@@ -65,7 +81,7 @@ static uint32_t queue(const struct xfer_window *w, uint32_t held)
     uint32_t room = roomy(w) > held ? roomy(w) - held : 0;
 
     room = in_time < room ? (uint32_t)in_time : room;
-    return room < QUEUE_MIN ? QUEUE_MIN : min32(room, QUEUE_MAX);
+    return max32(QUEUE_MIN / w->shares, min32(room, QUEUE_MAX / w->shares));
 }
 
 /* How many packets the path itself holds, as far as this round tells. */
@@ -129,7 +145,7 @@ void xfer_window_result(struct xfer_window *w, uint64_t position, uint64_t next,
     if (position < w->round_end)
         return;
 
-    const uint32_t held = held_by_path(w, base_ns);
+    const uint32_t held = w->held = held_by_path(w, base_ns);
     learn(w, held);
     w->size = clamp(w, judge(w, held));
     if (w->lossy)

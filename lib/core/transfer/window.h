@@ -12,6 +12,11 @@
  * stream and do not count here, unless there are so many that a queue on the way must have been full. That is
  * remembered: the window stays below, and tries more little by little, as TCP does.
  *
+ * Threads of a rank have a stream each, and one link: they share the queue, and what they begin with. Each
+ * rank's threads begin a call in another order. If each sent a whole window at once, one rank's link would
+ * carry the chunks of one thread first, another's those of another, and no sum would be complete before both
+ * had passed. So after a pause they begin with what the path itself holds, and queue by and by.
+ *
  * Pure; times in nanoseconds; positions are the stream's running chunk numbers.
  */
 #ifndef SWAGG_CORE_TRANSFER_WINDOW_H
@@ -25,6 +30,8 @@ struct xfer_window {
     uint32_t floor, start, ceiling;
     uint32_t bearable; /* at most ceiling: less, where more was lost than happens by chance */
     uint32_t slots;
+    uint32_t shares;          /* windows that share a link's queue */
+    uint32_t held;            /* what the path itself holds, as the last round told */
     uint32_t careful;         /* rounds for which losses are still expected */
     uint64_t round_end;       /* the round ends with the result of a chunk from here on */
     uint64_t round_rtt;       /* its smallest sample; 0: none */
@@ -38,6 +45,9 @@ void xfer_window_init(struct xfer_window *w, uint32_t ceiling, uint32_t slots);
 
 /* Back to the start, after the path was interrupted. next: the next new chunk's position. */
 void xfer_window_restart(struct xfer_window *w, uint64_t next);
+
+/* From here on so many windows share the link's queue. idle: nothing is in flight. next as above. */
+void xfer_window_share(struct xfer_window *w, uint32_t shares, bool idle, uint64_t next);
 
 /* The stream could have sent more than the window allows. */
 static inline void xfer_window_full(struct xfer_window *w)
