@@ -11,13 +11,18 @@
 
 enum { JOB = 1 };
 
+struct tat_thread {
+    struct sml_stream *stream;
+    struct sender sender;
+};
+
 struct tat_worker {
     struct tat_run *run;
     unsigned rank;
     struct link up, down;
-    struct sml_stream *stream; /* ours */
+    struct tat_thread thread[TAT_THREADS_MAX]; /* ours */
+    unsigned begun;                            /* calls */
     struct paper_worker paper;
-    struct sender sender; /* ours */
 };
 
 /* A thread that looks at its packets now and then; what comes meanwhile waits. */
@@ -29,7 +34,7 @@ struct tat_shard {
 struct tat_run {
     struct tat_config cfg;
     struct sim sim;
-    struct adder adder;
+    struct adder adder[TAT_THREADS_MAX];
     struct tat_worker *workers;
     struct tat_shard shard[TAT_SHARDS_MAX];
     uint64_t rounds;   /* random numbers: when they end */
@@ -52,19 +57,48 @@ static void at_switch(void *ctx, struct frame *f)
     link_send(&shard->wait, f);
 }
 
-static void open_adder(struct tat_run *run)
+/* Of the packet's thread, which its job tells; what is no packet of a job is for the first to drop. */
+static unsigned thread_of(const struct tat_run *run, const struct frame *f)
+{
+    struct sml_packet p;
+    const bool known =
+        sml_parse(&p, f->payload, f->bytes) == SML_OK && p.job >= JOB && p.job < JOB + run->cfg.threads;
+
+    return known ? (unsigned)(p.job - JOB) : 0;
+}
+
+static void at_pool(void *ctx, struct frame *f)
+{
+    struct tat_run *run = ctx;
+
+    adder_receive(&run->adder[thread_of(run, f)], f);
+}
+
+/* A power of two. */
+static uint16_t slots_each(const struct tat_config *cfg)
+{
+    uint16_t each = cfg->slots;
+
+    while (each * cfg->threads > cfg->slots && each > 2)
+        each /= 2;
+    return each;
+}
+
+static void open_adder(struct tat_run *run, unsigned thread)
 {
     const struct sml_pool_config cfg = {
         .workers = (uint16_t)run->cfg.workers,
-        .slots = run->cfg.slots,
+        .slots = slots_each(&run->cfg),
         .chunk_bytes = run->cfg.chunk_bytes,
-        .job = JOB,
+        .job = (uint8_t)(JOB + thread),
         .format = run->cfg.kind == TAT_PAPER ? XFER_FORMAT_INT32 : XFER_FORMAT_TYPED,
         .mode = XFER_ON_ARRIVAL,
         .kernels = kernels_or_exit(),
     };
 
-    adder_open(&run->adder, &cfg, 0);
+    adder_open(&run->adder[thread], &cfg, 0);
+    for (unsigned r = 0; r < run->cfg.workers; r++)
+        run->adder[thread].down[r] = &run->workers[r].down;
 }
 
 /* Our worker */
@@ -76,26 +110,55 @@ static void send_up(void *ctx, const uint8_t *payload, size_t bytes)
     link_send(&w->up, frame_new(w->rank, SML_PORT_FIRST, 0, payload, bytes, false));
 }
 
-static void start_stream(struct tat_worker *w)
+static void open_stream(struct tat_worker *w, unsigned thread)
 {
     const struct tat_config *cfg = &w->run->cfg;
+    struct tat_thread *t = &w->thread[thread];
     struct sml_stream_config sc = {
         .rank = (uint16_t)w->rank,
         .workers = (uint16_t)cfg->workers,
-        .slots = cfg->slots,
+        .slots = slots_each(cfg),
         .format = XFER_FORMAT_TYPED,
         .chunk_bytes = cfg->chunk_bytes,
-        .job = JOB,
+        .job = (uint8_t)(JOB + thread),
         .kernels = kernels_or_exit(),
     };
-    struct xfer_call call = {
-        .collective = XFER_ALLREDUCE, .type = AGG_I32, .op = AGG_SUM, .count = w->run->count};
 
-    w->stream = sml_stream_init(memory_of(sml_stream_footprint(&sc)), &sc);
-    if (sml_stream_begin(w->stream, &call, w->run->in, w->run->out, w->run->sim.now) != 0)
+    t->stream = sml_stream_init(memory_of(sml_stream_footprint(&sc)), &sc);
+    sender_init(&t->sender, t->stream, &w->up, w->rank);
+}
+
+static void begin_share(struct tat_worker *w, unsigned thread)
+{
+    const struct tat_run *run = w->run;
+    const struct xfer_call call = {.collective = XFER_ALLREDUCE,
+                                   .type = AGG_I32,
+                                   .op = AGG_SUM,
+                                   .count = run->count,
+                                   .share = (uint8_t)thread,
+                                   .shares = (uint8_t)run->cfg.threads};
+
+    if (sml_stream_begin(w->thread[thread].stream, &call, run->in, run->out, run->sim.now) != 0)
         sim_die("the collective cannot begin");
-    sender_init(&w->sender, w->stream, &w->up, w->rank);
-    sender_turn(&w->sender);
+    sender_turn(&w->thread[thread].sender);
+}
+
+/* Each worker's threads wake in another order. */
+static void begin_call(struct tat_worker *w)
+{
+    const unsigned threads = w->run->cfg.threads;
+
+    w->begun++;
+    for (unsigned i = 0; i < threads; i++)
+        begin_share(w, (w->rank + i) % threads);
+}
+
+static bool is_through(const struct tat_worker *w)
+{
+    for (unsigned i = 0; i < w->run->cfg.threads; i++)
+        if (sml_stream_status(w->thread[i].stream) != XFER_DONE)
+            return false;
+    return true;
 }
 
 /* Either */
@@ -107,8 +170,11 @@ static void at_worker(void *ctx, struct frame *f)
     if (w->run->cfg.kind == TAT_PAPER) {
         paper_worker_receive(&w->paper, f->payload, f->bytes);
     } else {
-        sml_stream_receive(w->stream, f->payload, f->bytes, w->run->sim.now);
-        sender_turn(&w->sender);
+        struct tat_thread *t = &w->thread[thread_of(w->run, f)];
+        sml_stream_receive(t->stream, f->payload, f->bytes, w->run->sim.now);
+        sender_turn(&t->sender);
+        if (is_through(w) && w->begun < w->run->cfg.calls)
+            begin_call(w);
     }
     frame_free(f);
 }
@@ -118,7 +184,9 @@ static void start_worker(struct tat_worker *w)
     const struct tat_config *cfg = &w->run->cfg;
 
     if (cfg->kind == TAT_OURS) {
-        start_stream(w);
+        for (unsigned i = 0; i < cfg->threads; i++)
+            open_stream(w, i);
+        begin_call(w);
         return;
     }
     struct paper_worker_config pc = {
@@ -140,7 +208,7 @@ static bool all_done(const struct tat_run *run)
     for (unsigned r = 0; r < run->cfg.workers; r++) {
         const struct tat_worker *w = &run->workers[r];
         if (run->cfg.kind == TAT_PAPER ? !paper_worker_done(&w->paper)
-                                       : sml_stream_status(w->stream) != XFER_DONE)
+                                       : w->begun < run->cfg.calls || !is_through(w))
             return false;
     }
     return true;
@@ -152,9 +220,9 @@ static void count_packets(const struct tat_run *run, struct tat_result *result)
         const struct tat_worker *w = &run->workers[r];
         result->packets += w->up.stats.sent;
         result->retransmitted += w->paper.retransmitted;
-        if (w->stream != NULL) {
+        for (unsigned i = 0; i < run->cfg.threads && w->thread[i].stream != NULL; i++) {
             struct xfer_stats stats;
-            sml_stream_stats(w->stream, &stats);
+            sml_stream_stats(w->thread[i].stream, &stats);
             result->retransmitted += stats.retransmitted;
             result->probes += stats.probes;
         }
@@ -179,7 +247,6 @@ static void open_run(struct tat_run *run)
                                          .loss_ppm = run->cfg.loss_ppm};
 
     sim_init(&run->sim, NULL);
-    open_adder(run);
     run->count = run->cfg.tensor_bytes / sizeof(int32_t);
     run->in = memory_of(run->count * sizeof(int32_t));
     run->out = memory_of(run->count * sizeof(int32_t));
@@ -193,11 +260,12 @@ static void open_run(struct tat_run *run)
         link_init(&w->up, &run->sim, &rng, at_switch, run);
         link_init(&w->down, &run->sim, &rng, at_worker, w);
         w->up.quality = w->down.quality = quality;
-        run->adder.down[r] = &w->down;
     }
+    for (unsigned i = 0; i < run->cfg.threads; i++)
+        open_adder(run, i);
     run->rounds = rng_fork(&rng);
     for (unsigned i = 0; i < run->cfg.shards; i++)
-        link_init(&run->shard[i].wait, &run->sim, &rng, adder_receive, &run->adder);
+        link_init(&run->shard[i].wait, &run->sim, &rng, at_pool, run);
 }
 
 static void close_run(struct tat_run *run)
@@ -207,12 +275,14 @@ static void close_run(struct tat_run *run)
         link_fini(&w->up);
         link_fini(&w->down);
         paper_worker_fini(&w->paper);
-        free(w->stream);
+        for (unsigned t = 0; t < run->cfg.threads; t++)
+            free(w->thread[t].stream);
     }
     for (unsigned i = 0; i < run->cfg.shards; i++)
         link_fini(&run->shard[i].wait);
     free(run->workers);
-    adder_close(&run->adder);
+    for (unsigned i = 0; i < run->cfg.threads; i++)
+        adder_close(&run->adder[i]);
     free(run->in);
     free(run->out);
     sim_fini(&run->sim);
@@ -223,13 +293,15 @@ struct tat_result tat_run(const struct tat_config *cfg)
     struct tat_run run = {.cfg = *cfg};
     struct tat_result result = {.exact = true};
 
+    if (cfg->kind == TAT_PAPER)
+        run.cfg.threads = run.cfg.calls = 1;
     open_run(&run);
     for (unsigned r = 0; r < cfg->workers; r++)
         start_worker(&run.workers[r]);
     while (!all_done(&run))
         if (!sim_step(&run.sim))
             sim_die("nothing is left to happen, and the sum is not there");
-    result.seconds = (double)run.sim.now / (double)S;
+    result.seconds = (double)run.sim.now / (double)S / run.cfg.calls;
     result.wire_share = ideal_seconds(&run) / result.seconds;
     for (uint64_t i = 0; i < run.count; i++)
         result.exact &= run.out[i] == (int32_t)((uint32_t)run.in[i] * cfg->workers);

@@ -7,13 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TAT_SHARDS_MAX = 64 };
+enum { TAT_SHARDS_MAX = 64, TAT_THREADS_MAX = 8 };
 
 enum tat_worker_kind { TAT_OURS, TAT_PAPER };
 
 struct tat_config {
     enum tat_worker_kind kind;
     unsigned workers;
+    unsigned
+        threads; /* of each, that share its link and its calls: a job each, with a part of the slots. Ours */
+    unsigned calls; /* one after the other. Ours */
     uint64_t tensor_bytes;
     uint16_t slots, chunk_bytes;
     uint64_t bits_per_s;
@@ -27,7 +30,7 @@ struct tat_config {
 };
 
 struct tat_result {
-    double seconds;    /* until the last worker is done */
+    double seconds;    /* until the last worker is done, of a call */
     double wire_share; /* goodput / what the framing allows */
     uint64_t packets;  /* sent by all workers */
     uint64_t retransmitted, probes;

@@ -69,9 +69,12 @@ bool tat_table(const struct tat_table_config *cfg)
 
     printf(
         "%u workers, %.1f MB each, %u slots of %u bytes, %.1f us one way, queues of %u KB, the paper's timer "
-        "is %.1f ms, medians of %u\n\n",
+        "is %.1f ms, medians of %u",
         b->workers, (double)b->tensor_bytes / 1e6, b->slots, b->chunk_bytes, (double)b->delay_ns / 1e3,
         b->queue_bytes >> 10, (double)b->paper_timeout_ns / 1e6, cfg->runs);
+    if (b->threads > 1 || b->calls > 1)
+        printf("; ours: %u threads each, %u calls", b->threads, b->calls);
+    printf("\n\n");
     printf(" Gb/s    loss %%  timer      TAT ms  inflation    wire    packets    resent   probes\n");
     if (cfg->json != NULL)
         fprintf(cfg->json, "{\n  \"sim_workers\": %u", b->workers);

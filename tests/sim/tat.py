@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Plays `swagg-sim tat` where a fixed timer is shorter than the queue before a link: tat.py SWAGG_SIM
+"""Plays `swagg-sim tat`: tat.py SWAGG_SIM
 
-All is sent again and again then, and has to fit into the queues, so into bounded memory."""
+Where a fixed timer is shorter than the queue before a link, all is sent again and again, and has to fit into the queues, so into
+bounded memory. Where one thread fills a link, several that share it are as fast."""
 import resource
 import subprocess
 import sys
@@ -13,12 +14,26 @@ def bound():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def main():
-    said = subprocess.run([sys.argv[1], "tat", "--gbps", "1", "--workers", "16", "--mb", "2", "--loss", "1", "--runs", "1"],
+def rows(kind, *options):
+    said = subprocess.run([sys.argv[1], "tat", "--gbps", "1", "--loss", "1", "--runs", "1", *options],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=bound)
     assert said.returncode == 0, said.stdout
-    rows = [line.split() for line in said.stdout.splitlines() if " paper " in line]
-    assert len(rows) == 2 and all(int(row[7]) > int(row[6]) / 2 for row in rows), said.stdout  # most is sent again
+    found = [line.split() for line in said.stdout.splitlines() if f" {kind} " in line]
+    assert len(found) == 2, said.stdout
+    return found
+
+
+def milliseconds(threads):
+    return [float(row[3]) for row in rows("ours", "--mb", "4", "--slots", "1024", "--delay-us", "50", "--calls", "5", "--threads", str(threads))]
+
+
+def main():
+    for row in rows("paper", "--workers", "16", "--mb", "2"):
+        assert int(row[7]) > int(row[6]) / 2, row  # most is sent again
+    alone = milliseconds(1)
+    for threads in (2, 4):
+        shared = milliseconds(threads)
+        assert all(ms <= 1.05 * one for ms, one in zip(shared, alone)), (threads, shared, alone)
 
 
 main()
