@@ -21,14 +21,15 @@ static double tame_float(unsigned code, unsigned type, uint64_t random)
 static void put_float(unsigned type, char *p, double x)
 {
     const float f = (float)x;
-    const uint16_t h = half_put(half_of(type), x);
 
-    if (type == AGG_F32)
+    if (type == AGG_F32) {
         memcpy(p, &f, sizeof f);
-    else if (type == AGG_F64)
+    } else if (type == AGG_F64) {
         memcpy(p, &x, sizeof x);
-    else
+    } else {
+        const uint16_t h = half_put(half_of(type), x);
         memcpy(p, &h, sizeof h);
+    }
 }
 
 static void put_tame(unsigned code, unsigned type, uint64_t random, char *p)
@@ -49,7 +50,7 @@ static void put_special(unsigned type, uint64_t random, char *p)
     const uint64_t bits = integers[random % 4] ^ (random >> 32 & 1 ? sign : 0);
 
     if (integer_bytes(type) != 0 || random >> 33 & 1)
-        memcpy(p, &bits, bytes);
+        copy_number(p, &bits, bytes);
     else
         put_float(type, p, floats[random % 7]);
 }
@@ -64,7 +65,7 @@ static void put_number(unsigned code, unsigned type, uint64_t *state, bool tame,
     else if (kind % 4 == 1)
         put_special(type, random, p);
     else
-        memcpy(p, &random, part_bytes(type));
+        copy_number(p, &random, part_bytes(type));
 }
 
 void reference_fill(unsigned code, uint64_t *state, bool tame, void *elements, size_t count)
@@ -74,8 +75,9 @@ void reference_fill(unsigned code, uint64_t *state, bool tame, void *elements, s
     char *p = elements;
 
     for (size_t i = 0; i < count; i++, p += bytes) {
-        uint64_t padding[2] = {splitmix_next(state), splitmix_next(state)};
-        memcpy(p, padding, bytes);
+        const uint64_t padding[2] = {splitmix_next(state), splitmix_next(state)};
+        if (parts == 2)
+            memcpy(p, padding, bytes);
         put_number(code, types[0], state, tame, p);
         if (parts == 2)
             put_number(code, types[1], state, tame, p + bytes / 2);

@@ -20,21 +20,53 @@ static inline bool integer_is_signed(unsigned type)
     return type == AGG_I8 || type == AGG_I16 || type == AGG_I32 || type == AGG_I64;
 }
 
+/* memcpy of a number. Of a length that the compiler does not know, that is a call, and to read eight bytes
+ * after it has written one waits for the memory. */
+static inline void copy_number(void *to, const void *from, size_t bytes)
+{
+    switch (bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    default:
+        memcpy(to, from, 8);
+        break;
+    }
+}
+
 /* In 64 bits, with its sign; what is written is cut off. */
 static inline uint64_t integer_get(unsigned type, const void *p)
 {
-    unsigned bits = 8 * integer_bytes(type);
-    uint64_t x = 0;
+    uint8_t x8;
+    uint16_t x16;
+    uint32_t x32;
+    uint64_t x64;
 
-    memcpy(&x, p, integer_bytes(type));
-    if (integer_is_signed(type) && bits < 64 && x >> (bits - 1))
-        x |= UINT64_MAX << bits;
-    return x;
+    switch (integer_bytes(type)) {
+    case 1:
+        memcpy(&x8, p, sizeof x8);
+        return integer_is_signed(type) ? (uint64_t)(int8_t)x8 : x8;
+    case 2:
+        memcpy(&x16, p, sizeof x16);
+        return integer_is_signed(type) ? (uint64_t)(int16_t)x16 : x16;
+    case 4:
+        memcpy(&x32, p, sizeof x32);
+        return integer_is_signed(type) ? (uint64_t)(int32_t)x32 : x32;
+    default:
+        memcpy(&x64, p, sizeof x64);
+        return x64;
+    }
 }
 
 static inline void integer_put(unsigned type, void *p, uint64_t x)
 {
-    memcpy(p, &x, integer_bytes(type));
+    copy_number(p, &x, integer_bytes(type));
 }
 
 /* Floats of 16 bits: of so many digits, the last of them worth at least 2^least. */
