@@ -73,11 +73,6 @@ static const char *const type_names[] = {
 static const char intro[] = "usage: collectives --switch IP --job NAME --rank R --size N [OPTION...]\n"
                             "Sizes are in elements, with K or M.\n";
 
-static uint64_t random_bits(const struct call *c, int rank, size_t i)
-{
-    return splitmix_hash(c->seed ^ splitmix_hash((uint64_t)rank << 48 ^ i));
-}
-
 /* Floats of many magnitudes, so that another order of additions gives other bits; small whole numbers where
  * the order is not promised. */
 static double random_number(const struct plan *p, uint64_t bits)
@@ -89,8 +84,10 @@ static double random_number(const struct plan *p, uint64_t bits)
 
 static void contribution(const struct plan *p, const struct call *c, int rank, void *out)
 {
+    uint64_t of_rank = splitmix_hash(c->seed ^ splitmix_hash((uint64_t)rank));
+
     for (size_t i = 0; i < c->count; i++) {
-        uint64_t bits = random_bits(c, rank, i);
+        uint64_t bits = splitmix_hash(of_rank + i);
 
         switch (c->type) {
         case SWAGG_I32:
