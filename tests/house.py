@@ -272,8 +272,8 @@ def check_callers():
             where[word].add(f)
     for f in FILES:
         for name in offered(f) if f.endswith(".h") else []:
-            own = {g for g in where[name] if g == f or re.search(rf"^[A-Za-z_][^;=]*\b{name}\([^;]*\)\n\{{", CODE[g], re.M)}
-            if where[name] == own and len(re.findall(rf"\b{name}\b", CODE[f])) == 1:
+            defined = re.compile(rf"^[A-Za-z_][^;=]*\b{name}\([^;]*\)\n\{{", re.M)
+            if all(g == f or defined.search(CODE[g]) for g in where[name]) and len(re.findall(rf"\b{name}\b", CODE[f])) == 1:
                 complain(f, f"{name}() is used by no other file: make it static where it is defined, or take it out")
 
 
