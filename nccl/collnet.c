@@ -78,16 +78,32 @@ static enum nccl_result close_listening(void *listening)
     return NCCL_SUCCESS;
 }
 
-/* Options of this rank's environment. Returns how many there are. */
-static size_t read_environment(struct swagg_word words[ENVIRONMENT_MAX])
+/* By which sums may be without some ranks: nothing in NCCL's table could say so. */
+static bool leaves_ranks_out(const char *option)
 {
-    size_t n = 0;
-    for (char *const *entry = environ; *entry && n < ENVIRONMENT_MAX; entry++) {
+    return strncmp(option, "quorum", strlen("quorum")) == 0 || strcmp(option, "best_effort_ms") == 0;
+}
+
+/* Options of this rank's environment; *n: how many. */
+static enum nccl_result read_environment(struct swagg_word words[ENVIRONMENT_MAX], size_t *n)
+{
+    bool compressed = false, feedback = false;
+    for (char *const *entry = environ; *entry && *n < ENVIRONMENT_MAX - 1; entry++) {
         const char *option = swagg_option_of_variable(*entry), *equals = strchr(*entry, '=');
-        if (option && equals && equals[1])
-            words[n++] = (struct swagg_word){option, equals + 1};
+        if (!option || !equals || !equals[1])
+            continue;
+        if (leaves_ranks_out(option))
+            return nccl_fail(
+                NCCL_INVALID_USAGE,
+                "%.*s: a sum could be without some ranks, and NCCL has no way to be told: unset it",
+                (int)(equals - *entry), *entry);
+        compressed |= strcmp(option, "compression") == 0;
+        feedback |= strcmp(option, "feedback") == 0;
+        words[(*n)++] = (struct swagg_word){option, equals + 1};
     }
-    return n;
+    if (compressed && !feedback)
+        words[(*n)++] = (struct swagg_word){"feedback", "off"}; /* buffers hold now this tensor, now that */
+    return NCCL_SUCCESS;
 }
 
 /* Waits until all ranks have called it. */
@@ -97,9 +113,12 @@ static enum nccl_result connect_all(void *nccl_handles[], int ranks, int rank, v
     struct swagg_word words[ENVIRONMENT_MAX + AGREED];
     char number[2][16];
     const char *where = "";
-    size_t n = read_environment(words);
+    size_t n = 0;
     (void)listening;
     *comm = NULL;
+    const enum nccl_result good = read_environment(words, &n);
+    if (good != NCCL_SUCCESS)
+        return good;
     for (int r = ranks - 1; r >= 0; r--)
         where = handles[r]->where[0] ? handles[r]->where : where;
     if (!*where && !getenv("SWAGG_SERVER"))

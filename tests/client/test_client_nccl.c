@@ -421,6 +421,15 @@ TEST(failures_of_sums_are_told)
     CU_ASSERT_EQUAL(coll->connect(handles, 1, 0, listening, &comm), NCCL_INVALID_USAGE);
     CU_ASSERT(has_warned("Set SWAGG_SWITCH"));
     setenv("SWAGG_SWITCH", ps.ip, 1);
+    setenv("SWAGG_QUORUM", "1", 1);
+    CU_ASSERT_EQUAL(coll->connect(handles, 1, 0, listening, &comm), NCCL_INVALID_USAGE);
+    CU_ASSERT(has_warned("SWAGG_QUORUM: a sum could be without some ranks"));
+    unsetenv("SWAGG_QUORUM");
+    setenv("SWAGG_COMPRESSION", "thc", 1); /* needs no word about feedback */
+    CU_ASSERT_EQUAL(coll->listen(0, handle, &listening), NCCL_SUCCESS);
+    CU_ASSERT_EQUAL(coll->connect(handles, 1, 0, listening, &comm), NCCL_SUCCESS);
+    CU_ASSERT_EQUAL(coll->close_coll(comm), NCCL_SUCCESS);
+    unsetenv("SWAGG_COMPRESSION");
 }
 
 int main(int argc, char **argv)
