@@ -9,13 +9,28 @@
 struct visit {
     shown_job_visitor *visitor;
     void *context;
+    const char *called; /* of those that this may call; NULL: of all */
+    size_t called_bytes;
 };
+
+/* Whether a job of this name may be meant, of whatever tenant. Cheap, for every job is asked when one is
+ * looked for. */
+static bool may_be_called(const struct visit *v, const char *name)
+{
+    const size_t n = v->called == NULL ? 0 : strlen(name);
+
+    return n <= v->called_bytes && (n == 0 || memcmp(v->called + v->called_bytes - n, name, n) == 0);
+}
 
 static void visit_joined(void *context, const struct registry_job *found)
 {
     const struct ctl_entry *job = found->entry;
     const struct visit *v = context;
-    const struct shown_job shown = {
+    struct shown_job shown;
+
+    if (!may_be_called(v, job->name))
+        return;
+    shown = (struct shown_job){
         .name = job->name,
         .tenant = job->tenant,
         .network = job->network,
@@ -32,7 +47,6 @@ static void visit_joined(void *context, const struct registry_job *found)
         .joined = job,
         .relayed = found->relayed,
     };
-
     v->visitor(v->context, &shown);
 }
 
@@ -57,13 +71,16 @@ static void visit_static(const struct visit *v, const struct static_job *job, ui
     v->visitor(v->context, &shown);
 }
 
+static void visit_all(const struct show_parts *parts, struct visit *visit)
+{
+    registry_host_visit(&parts->registrar->common, visit_joined, visit);
+    for (unsigned i = 0; i < parts->static_jobs->n; i++)
+        visit_static(visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
+}
+
 void shown_jobs_visit(const struct show_parts *parts, shown_job_visitor *visitor, void *context)
 {
-    struct visit visit = {.visitor = visitor, .context = context};
-
-    registry_host_visit(&parts->registrar->common, visit_joined, &visit);
-    for (unsigned i = 0; i < parts->static_jobs->n; i++)
-        visit_static(&visit, &parts->static_jobs->job[i], counter_read(&parts->static_jobs->now));
+    visit_all(parts, &(struct visit){.visitor = visitor, .context = context});
 }
 
 const struct switch_job *shown_job_running(const struct show_parts *parts, const struct shown_job *job)
@@ -180,12 +197,14 @@ int shown_jobs_find(const struct show_parts *parts, const char *called, shown_jo
                     void *context)
 {
     struct search s = {.parts = parts, .called = called, .visit = {.visitor = visit, .context = context}};
+    struct visit looking = {look_at, &s, called, strlen(called)},
+                 finding = {visit_found, &s, called, strlen(called)};
 
-    shown_jobs_visit(parts, look_at, &s);
+    visit_all(parts, &looking);
     if (s.several)
         return -ENOTUNIQ;
     if (s.fit != FITS_NOT)
-        shown_jobs_visit(parts, visit_found, &s);
+        visit_all(parts, &finding);
     return s.visited ? 0 : -ENOENT; /* it may have ended in between */
 }
 

@@ -77,6 +77,9 @@ static void play_ranks(struct view_out *out)
         struct rank_view row = {
             .rank = r, .joined = true, .state = "joined", .delays_noted = true, .contributions = 3};
 
+        row.delayed_us = r == 63 ? UINT64_MAX : r * UINT64_C(10250);
+        row.heard_ms_ago = r;
+
         row.delays[1] = 1;
         row.delays[11] = 2;
         row.late_us_log2 = (struct view_delays){12, row.delays, r * UINT64_C(1000000)};
@@ -173,6 +176,28 @@ TEST(delays_are_a_histogram_in_seconds)
     expect(text, line);
     expect(text, "swagg_rank_late_seconds_sum{job_name=\"j0\",tenant=\"lab\",rank=\"7\"} 0.007\n"
                  "swagg_rank_late_seconds_count{job_name=\"j0\",tenant=\"lab\",rank=\"7\"} 3\n");
+    free(text);
+}
+
+TEST(times_are_told_exactly_in_seconds)
+{
+    char *text = collect(&(struct played){.jobs = 1}, 64, false), line[160];
+    const struct {
+        unsigned rank;
+        const char *delayed, *heard;
+    } told[] = {
+        {0, "0", "0"}, {1, "0.01025", "0.001"}, {40, "0.41", "0.04"}, {63, "18446744073709.551615", "0.063"}};
+
+    for (unsigned i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
+        const char *of = "job_name=\"j0\",tenant=\"lab\",rank=";
+
+        snprintf(line, sizeof(line), "\nswagg_rank_delayed_seconds_total{%s\"%u\"} %s\n", of, told[i].rank,
+                 told[i].delayed);
+        expect(text, line);
+        snprintf(line, sizeof(line), "\nswagg_rank_heard_ago_seconds{%s\"%u\"} %s\n", of, told[i].rank,
+                 told[i].heard);
+        expect(text, line);
+    }
     free(text);
 }
 

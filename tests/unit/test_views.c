@@ -1,4 +1,5 @@
 /* A view that is declared and filled: what comes out under its keys, in order, as JSON and as telemetry. */
+#include <arpa/inet.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,4 +99,14 @@ TEST(a_list_that_is_too_long_for_telemetry_ends_with_a_whole_item)
     expect_cell(100, 131, "129 130 ..."); /* and not "13" */
     expect_cell(100, 999, "129 130 ...");
     expect_cell(1000, 1099, "1022 1023 ...");
+}
+
+TEST(addresses_as_texts)
+{
+    char ip[VIEW_IP_MAX], address[VIEW_ADDRESS_MAX];
+
+    CU_ASSERT_STRING_EQUAL(view_ip(ip, 0), "0.0.0.0");
+    CU_ASSERT_STRING_EQUAL(view_ip(ip, inet_addr("255.255.255.255")), "255.255.255.255");
+    CU_ASSERT_STRING_EQUAL(view_address(address, inet_addr("10.77.0.109"), 5000, 1), "10.77.0.109:5000");
+    CU_ASSERT_STRING_EQUAL(view_address(address, inet_addr("10.0.0.1"), 65000, 16), "10.0.0.1:65000-65015");
 }

@@ -9,7 +9,16 @@
 #include "protocol/delays.h"
 #include "protocol/ranks.h"
 
-enum { NAME_MAX_BYTES = 96, LABELS_BYTES = 1024, FIRST_BYTES = 512 };
+enum {
+    NAME_MAX_BYTES = 96,
+    LABELS_BYTES = 1024,
+    FIRST_BYTES = 512,
+    DIGITS_MAX = 20, /* of a uint64_t */
+    /* A histogram has every other bucket of AGG_DELAY_BUCKETS: each reaches four times as far as the one
+     * before. The last one has no end. */
+    ENDS = AGG_DELAY_BUCKETS / 2 - 1,
+    END_BYTES = 16,
+};
 
 /* The samples of one field so far. */
 struct family {
@@ -26,15 +35,19 @@ struct families {
     struct family *recent; /* fields come in order, so that the next one is near */
     const struct view *view;
     const char *const *outer;
-    bool failed; /* for want of memory */
+    char end_of[ENDS][END_BYTES]; /* of a histogram's buckets, s */
+    bool failed;                  /* for want of memory */
 };
 
 struct families *families_new(void)
 {
     struct families *f = calloc(1, sizeof(*f));
 
-    if (f != NULL)
-        f->end = &f->first;
+    if (f == NULL)
+        return NULL;
+    f->end = &f->first;
+    for (unsigned i = 0; i < ENDS; i++)
+        snprintf(f->end_of[i], END_BYTES, "%.9g", (double)agg_delay_bucket_from(2 * i + 2) / 1e9);
     return f;
 }
 
@@ -89,6 +102,40 @@ __attribute__((format(printf, 3, 4))) static void add(struct families *f, struct
     to->used += (size_t)n;
 }
 
+/* A scrape has some hundred thousand numbers, so that their parts are put together without formats. */
+static void put_bytes(struct families *f, struct family *to, const char *text, size_t bytes)
+{
+    if (!make_room(f, to, bytes + 1))
+        return;
+    memcpy(to->text + to->used, text, bytes);
+    to->used += bytes;
+    to->text[to->used] = '\0';
+}
+
+static void put(struct families *f, struct family *to, const char *text)
+{
+    put_bytes(f, to, text, strlen(text));
+}
+
+/* n, of which so many digits are behind the point; without zeros at their end. The line ends behind it. */
+static void put_number(struct families *f, struct family *to, uint64_t n, unsigned behind)
+{
+    char text[DIGITS_MAX + 3], *at = text + sizeof(text);
+
+    *--at = '\n';
+    for (; behind > 0 && n % 10 == 0; behind--)
+        n /= 10;
+    if (behind > 0) {
+        for (; behind > 0; behind--, n /= 10)
+            *--at = (char)('0' + n % 10);
+        *--at = '.';
+    }
+    do
+        *--at = (char)('0' + n % 10);
+    while ((n /= 10) != 0);
+    put_bytes(f, to, at, (size_t)(text + sizeof(text) - at));
+}
+
 /* --- names --- */
 
 /* In what a field's number is told: base units, as Prometheus's users expect. */
@@ -96,14 +143,14 @@ struct scale {
     const char *unit;    /* of the field */
     const char *word;    /* in its name */
     const char *instead; /* at the name's end */
-    double factor;
+    unsigned behind;     /* the point: digits */
 };
 
 static const struct scale scales[] = {
-    {"s", "s", "seconds", 1},
-    {"ms", "ms", "seconds", 1e-3},
-    {"us", "us", "seconds", 1e-6},
-    {"percent", "percent", "ratio", 1e-2},
+    {"s", "s", "seconds", 0},
+    {"ms", "ms", "seconds", 3},
+    {"us", "us", "seconds", 6},
+    {"percent", "percent", "ratio", 2},
 };
 
 static const struct scale *scale_of(const struct view_field *field)
@@ -245,7 +292,21 @@ static struct family *family_of(struct families *f, const struct view_field *fie
     return one;
 }
 
-/* labels: without their end, or "{" if there are none. */
+/* A name with these labels, without their end, or "{" if there are none. */
+static void begin_sample(struct families *f, struct family *to, const char *end, const char *labels)
+{
+    put(f, to, to->name);
+    put(f, to, end);
+    if (labels[1] != '\0')
+        put(f, to, labels);
+}
+
+static void end_sample(struct families *f, struct family *to, const char *labels, uint64_t n, unsigned behind)
+{
+    put(f, to, labels[1] == '\0' ? " " : "} ");
+    put_number(f, to, n, behind);
+}
+
 static void add_number(struct families *f, const struct view_field *field, const char *labels, uint64_t n)
 {
     const struct scale *scale = scale_of(field);
@@ -253,12 +314,8 @@ static void add_number(struct families *f, const struct view_field *field, const
 
     if (to == NULL)
         return;
-    add(f, to, "%s%s%s%s", to->name, only_grows(field) ? "_total" : "", labels[1] == '\0' ? "" : labels,
-        labels[1] == '\0' ? " " : "} ");
-    if (scale != NULL && scale->factor != 1)
-        add(f, to, "%.10g\n", (double)n * scale->factor);
-    else
-        add(f, to, "%" PRIu64 "\n", n);
+    begin_sample(f, to, only_grows(field) ? "_total" : "", labels);
+    end_sample(f, to, labels, n, scale == NULL ? 0 : scale->behind);
 }
 
 static void add_counts(struct families *f, const struct view_field *field, const char *labels,
@@ -274,25 +331,35 @@ static void add_counts(struct families *f, const struct view_field *field, const
     }
 }
 
-/* Every other bucket: each then reaches four times as far as the one before. */
+static void add_bucket(struct families *f, struct family *to, const char *labels, const char *end, uint64_t n)
+{
+    put(f, to, to->name);
+    put(f, to, "_bucket");
+    put(f, to, labels);
+    put(f, to, labels[1] == '\0' ? "le=\"" : ",le=\"");
+    put(f, to, end);
+    put(f, to, "\"} ");
+    put_number(f, to, n, 0);
+}
+
 static void add_delays(struct families *f, const struct view_field *field, const char *labels,
                        const struct view_delays *delays)
 {
     struct family *to = family_of(f, field);
-    const char *comma = labels[1] == '\0' ? "" : ",";
     uint64_t n = 0;
 
     if (to == NULL)
         return;
     for (unsigned i = 0; i < AGG_DELAY_BUCKETS; i++) {
         n += i < delays->n ? delays->of[i] : 0;
-        if (i % 2 == 1 && i + 1 < AGG_DELAY_BUCKETS)
-            add(f, to, "%s_bucket%s%sle=\"%.9g\"} %" PRIu64 "\n", to->name, labels, comma,
-                (double)agg_delay_bucket_from(i + 1) / 1e9, n);
+        if (i % 2 == 1 && i / 2 < ENDS)
+            add_bucket(f, to, labels, f->end_of[i / 2], n);
     }
-    add(f, to, "%s_bucket%s%sle=\"+Inf\"} %" PRIu64 "\n", to->name, labels, comma, n);
-    add(f, to, "%s_sum%s} %.10g\n%s_count%s} %" PRIu64 "\n", to->name, labels, (double)delays->sum_ns / 1e9,
-        to->name, labels, n);
+    add_bucket(f, to, labels, "+Inf", n);
+    begin_sample(f, to, "_sum", labels);
+    end_sample(f, to, labels, delays->sum_ns, 9);
+    begin_sample(f, to, "_count", labels);
+    end_sample(f, to, labels, n, 0);
 }
 
 static uint64_t count_ranks(const struct view_ranks *ranks)
@@ -380,10 +447,7 @@ char *families_text(const struct families *f, bool open, size_t *bytes)
             one->field->meaning, one->field->unit != NULL && scale_of(one->field) == NULL ? "; " : "",
             one->field->unit != NULL && scale_of(one->field) == NULL ? one->field->unit : "", one->name, end,
             type_of(one->field));
-        if (make_room(&whole, &text, one->used + 1)) {
-            memcpy(text.text + text.used, one->text, one->used + 1);
-            text.used += one->used;
-        }
+        put_bytes(&whole, &text, one->text, one->used);
     }
     if (open)
         add(&whole, &text, "# EOF\n");

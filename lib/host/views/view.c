@@ -202,20 +202,43 @@ const struct view_field *view_field(const struct view_field *f, const char *key)
     return f->name == NULL ? NULL : f;
 }
 
-const char *view_ip(char text[VIEW_IP_MAX], uint32_t ip)
+/* n in decimal; returns its end. A table has an address in each row, so that this is done without a format.
+ */
+static char *write_number(char *to, unsigned n)
+{
+    if (n >= 10)
+        to = write_number(to, n / 10);
+    *to = (char)('0' + n % 10);
+    return to + 1;
+}
+
+static char *write_ip(char *to, uint32_t ip)
 {
     const uint8_t *b = (const uint8_t *)&ip;
 
-    snprintf(text, VIEW_IP_MAX, "%u.%u.%u.%u", b[0], b[1], b[2], b[3]);
+    for (unsigned i = 0; i < 4; i++) {
+        to = write_number(to, b[i]);
+        *to++ = i < 3 ? '.' : '\0';
+    }
+    return to - 1;
+}
+
+const char *view_ip(char text[VIEW_IP_MAX], uint32_t ip)
+{
+    write_ip(text, ip);
     return text;
 }
 
 const char *view_address(char text[VIEW_ADDRESS_MAX], uint32_t ip, unsigned port, unsigned threads)
 {
-    char host[VIEW_IP_MAX];
-    const int n = snprintf(text, VIEW_ADDRESS_MAX, "%s:%u", view_ip(host, ip), port);
+    char *end = write_ip(text, ip);
 
-    if (threads > 1)
-        snprintf(text + n, VIEW_ADDRESS_MAX - (size_t)n, "-%u", port + threads - 1);
+    *end++ = ':';
+    end = write_number(end, port);
+    if (threads > 1) {
+        *end++ = '-';
+        end = write_number(end, port + threads - 1);
+    }
+    *end = '\0';
     return text;
 }
