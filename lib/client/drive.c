@@ -145,6 +145,7 @@ static int check_part(struct job_part *part)
 enum {
     PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
     PEERS_WORD_MS = 200,
+    PEERS_LOOK_MS = 10,
     NAP_SHARE = 8,     /* of the time for which a polled transport has had nothing ... */
     NAP_LEAST_US = 20, /* ... unless that is less: then others are offered the CPU */
     NAP_MOST_US = 500,
@@ -156,20 +157,26 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Waits a moment, within the calls' deadlines, for a peer to abort the job; 0 if none does. */
+/* Waits a moment, within the calls' deadlines, for a peer to abort the job; 0 if none does. While the machine
+ * stands still none can: each look counts for no longer than it was to take. */
 static int hear_peers(struct swagg_job *job)
 {
-    const uint64_t until =
-        earlier(monotonic_ns() + PEERS_WORD_MS * NS_PER_MS, watch_deadline(&job->watch, job));
+    uint64_t began = monotonic_ns(), slice;
+    uint64_t patience =
+        earlier(PEERS_WORD_MS * NS_PER_MS, ns_between(began, watch_deadline(&job->watch, job)));
     struct ctl_session session;
     do {
-        waker_wait(&job->waker, until);
+        slice = earlier(patience, PEERS_LOOK_MS * NS_PER_MS);
+        waker_wait(&job->waker, began + slice);
         for (unsigned i = 0; i < job->part_count; i++) {
             membership_look(&job->parts[i].membership, &session);
             if (session.state == CTL_SESSION_FAILED)
                 return job_fail_session(&job->parts[i], &session);
         }
-    } while (monotonic_ns() < until);
+        const uint64_t now = monotonic_ns();
+        patience -= earlier(ns_between(began, now), slice);
+        began = now;
+    } while (patience > 0);
     return 0;
 }
 

@@ -186,20 +186,22 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The job's failure, if others tell of one until then; or 0. */
-static int hear_others(struct level *l, uint64_t until)
+/* The job's failure, if others tell of one within so long; or 0. While the machine stands still nobody can:
+ * each look counts for no longer than it was to take. */
+static int hear_others(struct level *l, uint64_t patience)
 {
     struct local_fault fault;
     for (;;) {
-        const uint64_t now = monotonic_ns();
         const int rc = requests_failure(&l->job->requests);
         if (rc < 0)
             return rc;
         if (local_faulted(&l->member, &fault))
             return follow_fault(l);
-        if (l->job->part_count == 0 || now >= until)
+        if (l->job->part_count == 0 || patience == 0)
             return 0;
-        memory_sleep(&l->memory.board->fault, 0, earlier(until - now, HEAR_MS * NS_PER_MS));
+        const uint64_t slice = earlier(patience, HEAR_MS * NS_PER_MS), began = monotonic_ns();
+        memory_sleep(&l->memory.board->fault, 0, slice);
+        patience -= earlier(ns_between(began, monotonic_ns()), slice);
     }
 }
 
@@ -226,7 +228,7 @@ static const char *place(const struct level *l, char text[PLACE_MAX])
 static int fail_gone(struct level *l, unsigned rank, const char *how)
 {
     char text[CTL_TEXT_MAX], where[PLACE_MAX];
-    const int rc = hear_others(l, monotonic_ns() + GONE_MS * NS_PER_MS);
+    const int rc = hear_others(l, GONE_MS * NS_PER_MS);
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "rank %u%s %s", rank, place(l, where), how);
@@ -372,7 +374,7 @@ static int fail_rail(struct level *l, int status)
     const size_t before = strlen("job '': ") + strlen(l->rail->options.job);
     char own[CLIENT_TEXT_MAX], text[CTL_TEXT_MAX];
     snprintf(own, sizeof own, "%s", swagg_last_error());
-    const int rc = hear_others(l, monotonic_ns() + WORLD_MS * NS_PER_MS);
+    const int rc = hear_others(l, WORLD_MS * NS_PER_MS);
     if (rc < 0)
         return rc;
     snprintf(text, sizeof text, "%.*s", CTL_TEXT_MAX - 1, strlen(own) > before ? own + before : own);
