@@ -415,6 +415,7 @@ static const struct option_row rows[] = {
     {"checksum", 0, "KIND", option_checksum, AT(options.checksum), 0, 0, "none or crc32c"},
     {"uplink", 0, "HOW", option_uplink, AT(options.uplink), 0, 0, "configured or none"},
     {"key-file", 0, "FILE", option_text, AT(options.key_file), 0, 0, ""},
+    {"threads", 0, "N", option_int, AT(options.threads), 0, INT_MAX, "of the rank, which share a call"},
     {"window", 0, "N", option_int, AT(options.window), 0, INT_MAX, ""},
     {"slots", 0, "N", option_int, AT(options.slots), 0, INT_MAX, ""},
     {"mtu", 0, "BYTES", option_int, AT(options.mtu), 0, INT_MAX, ""},

@@ -171,8 +171,8 @@ for _ in {1..10}; do # until the machine lets rank 0 stand still for no more tha
 done
 expect_match "what rank 0 says" "$(rank_log 0)" '[1-9][0-9]* calls lack ranks, [0-9]* this one, 0 are missed'
 
-open_for_restarts() { # JOB
-    ranks_start "$1" 4 --until-told --largest 600K --pause 5 --seed 9
+open_for_restarts() { # JOB [ARGUMENT...]
+    ranks_start "$1" 4 --until-told --largest 600K --pause 5 --seed 9 "${@:2}"
     ranks_say 10 open # a switch that is away for seconds before that is none
 }
 
@@ -190,8 +190,8 @@ step "a switch that is killed and comes back in the middle of collectives: nobod
 open_for_restarts restart
 restarts_are_not_noticed
 
-step "the same, while a stranger joins under the job's name each 50 ms"
-open_for_restarts beset
+step "the same with ranks of three threads, while a stranger joins under the job's name each 50 ms"
+open_for_restarts beset --threads 3
 ip netns exec "$NET_ID-h3" "$(dirname "${BASH_SOURCE[0]}")/stranger.py" "$(net_switch_ip)" beset 4 &
 stranger=$!
 restarts_are_not_noticed
