@@ -23,6 +23,7 @@ struct workers_config {
 struct worker {
     struct learner learner;
     struct compress compress;
+    struct compress_call *call; /* in progress */
 };
 
 struct workers {

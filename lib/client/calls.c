@@ -32,21 +32,38 @@ static int begin_in_streams(struct swagg_job *job, struct swagg_request *r, cons
     return SWAGG_OK;
 }
 
-/* One of the two calls of the stream that a compressed one is. */
-static int begin_part(struct swagg_job *job, struct swagg_request *r, const struct xfer_call *call,
-                      const void *in, void *out, struct xfer_roll *roll)
+/* Whether compressed calls go one by one: a stream may end such a call before all of its indices are there.
+ */
+static bool compresses_alone(const struct swagg_job *job)
 {
-    r->part = (struct xfer_segment){.in = in, .out = out, .count = call->count};
-    return begin_in_streams(job, r, call, &r->part, 1, roll);
+    return job->terms.quorum || job->options.compression.patience_ns > 0;
 }
 
-static int begin_compressed(struct swagg_job *job, struct swagg_request *r)
+/* The first of the two calls of the stream that a compressed one is. */
+static int begin_norms(struct swagg_job *job, struct swagg_request *r)
 {
     struct compress *c = &job->compress;
-    if (!compress_begin(c, r->segments, r->n, r->call.op == SWAGG_AVG, job->terms.chunk_bytes, &r->how))
+    struct compress_call *call =
+        compress_begin(c, r->segments, r->n, r->call.op == SWAGG_AVG, job->terms.chunk_bytes, &r->how);
+    if (!call)
         return -ENOMEM;
-    const struct xfer_call norms = compress_call_norms(c);
-    return begin_part(job, r, &norms, c->norms, c->norms, c->norm_roll);
+    if (compresses_alone(job))
+        compress_norm(c, call, UINT64_MAX);
+    r->compressing = call;
+    r->norms = compress_call_norms(call);
+    r->parts[0] = (struct xfer_segment){.in = call->norms, .out = call->norms, .count = r->norms.count};
+    const int rc = begin_in_streams(job, r, &r->norms, &r->parts[0], 1, call->norm_roll);
+    if (rc < 0) {
+        compress_give_up(call);
+        return rc;
+    }
+    r->norms_number = r->number;
+    job->compressed[job->compressed[0] ? 1 : 0] = r;
+    if (compresses_alone(job))
+        return SWAGG_OK;
+    job->worker->hold(job->parts[0].stream, 0);
+    job->computing = true;
+    return SWAGG_OK;
 }
 
 /* The streams do not have it, nor anything that was posted behind it. */
@@ -58,8 +75,8 @@ static int refuse(struct swagg_job *job, struct swagg_request *r, int error)
 
 static int begin(struct swagg_job *job, struct swagg_request *r)
 {
-    const int rc = r->compressed ? begin_compressed(job, r)
-                                 : begin_in_streams(job, r, &r->call, r->segments, r->n, NULL);
+    const int rc =
+        r->compressed ? begin_norms(job, r) : begin_in_streams(job, r, &r->call, r->segments, r->n, NULL);
     char text[CTL_TEXT_MAX];
     if (rc == SWAGG_OK) {
         requests_begun(&job->requests, r->compressed ? REQUEST_NORMS : REQUEST_STREAMED);
@@ -72,23 +89,37 @@ static int begin(struct swagg_job *job, struct swagg_request *r)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
+/* The compressed call, if there is one, whose indices are not all there yet: nothing goes before these. */
+static struct swagg_request *encoding(const struct swagg_job *job)
+{
+    for (unsigned i = 0; i < COMPRESS_CALLS; i++) {
+        struct swagg_request *r = job->compressed[i];
+        if (r && !compress_is_through(r->compressing, &r->compressing->encoded))
+            return r;
+    }
+    return NULL;
+}
+
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
-    if (!r)
+    if (!r || job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
         return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
-    return (r == oldest || (!r->compressed && !oldest->compressed)) &&
-           job->streamed - parts_ended(job) < SWAGG_REQUESTS_MAX;
+    if (r == oldest)
+        return true;
+    if (compresses_alone(job))
+        return !r->compressed && !oldest->compressed;
+    return !encoding(job) && (!r->compressed || compress_has_room(&job->compress));
 }
 
 /* What has not come counts as zeros; the stream sees to it behind this call, for the other ranks. */
 static void leave_late_sums(struct swagg_job *job)
 {
-    const size_t element = sml_element_of(compress_call_indices(&job->compress).type).out;
+    const size_t element = sml_element_of(job->compressed[0]->streamed.type).out;
     uint64_t from = 0, offset;
     size_t bytes;
     while (job->worker->lacks(job->parts[0].stream, &from, &offset, &bytes))
-        compress_miss(&job->compress, offset / element, bytes / element);
+        compress_miss(job->compressed[0]->compressing, offset / element, bytes / element);
     job->worker->leave(job->parts[0].stream);
 }
 
@@ -108,10 +139,12 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
 {
     const struct xfer_turnout *turnout =
         job->terms.quorum ? job->worker->turnout(job->parts[0].stream, r->number) : NULL;
-    if (r->compressed)
-        compress_decode(&job->compress, turnout);
-    if (r->compressed && turnout)
-        turnout = &job->compress.turnout;
+    if (r->compressed) {
+        compress_end(&job->compress, r->compressing, turnout);
+        job->compressed[0] = job->compressed[1];
+        job->compressed[1] = NULL;
+        turnout = turnout ? &job->compress.turnout : NULL;
+    }
     const uint64_t now = monotonic_ns();
     job->calls++;
     job->call_ns += now - job->busy_since;
@@ -125,25 +158,80 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
     requests_end(&job->requests, r, SWAGG_OK, 0);
 }
 
-/* The streams are done with what they had of it. */
-static int advance(struct swagg_job *job, struct swagg_request *r)
+/* Of one that goes alone, when its norms are there. */
+static void compute_alone(struct swagg_job *job, struct swagg_request *r)
 {
-    struct compress *c = &job->compress;
-    if (r->state == REQUEST_STREAMED) {
-        finish(job, r);
-        return SWAGG_OK;
-    }
-    compress_encode(c);
-    const struct xfer_call indices = compress_call_indices(c);
-    requests_streamed(&job->requests, r);
-    const int rc = begin_part(job, r, &indices, c->packed, c->sums, c->roll);
-    return rc < 0 ? refuse(job, r, -rc) : SWAGG_OK;
+    if (r->state != REQUEST_NORMS || (int32_t)(parts_ended(job) - r->norms_number) <= 0)
+        return;
+    compress_encode(&job->compress, r->compressing, UINT64_MAX, UINT64_MAX);
+    job->computing = true;
 }
 
+enum { AT_ONCE = 16384 }; /* floats: some tens of microseconds, for which packets wait */
+
+/* Computes what is next of it, as far as that may be now. */
+static void compute(struct swagg_job *job, struct swagg_request *r)
+{
+    const struct agg_worker *worker = job->worker;
+    void *stream = job->parts[0].stream;
+    struct compress_call *call = r->compressing;
+    const uint64_t before = call->normed.floats + call->encoded.floats + call->decoded.floats;
+    if (!compress_is_through(call, &call->normed)) {
+        compress_norm(&job->compress, call, AT_ONCE);
+        worker->hold(stream, call->normed.parts);
+    } else if (!compress_is_through(call, &call->encoded)) {
+        compress_encode(&job->compress, call, worker->arrived(stream, r->norms_number), AT_ONCE);
+        worker->hold(stream, call->encoded.floats / SML_GROUP);
+    } else {
+        compress_decode(&job->compress, call, worker->arrived(stream, r->number), AT_ONCE);
+    }
+    job->computing = call->normed.floats + call->encoded.floats + call->decoded.floats > before;
+}
+
+/* Indices first, since the wire waits for them; then the oldest one's sums. */
+static void compute_some(struct swagg_job *job)
+{
+    struct swagg_request *oldest = job->compressed[0], *first = encoding(job);
+    job->computing = false;
+    if (oldest && compresses_alone(job)) {
+        compute_alone(job, oldest);
+        return;
+    }
+    if (first)
+        compute(job, first);
+    if (oldest && oldest != first && !job->computing)
+        compute(job, oldest);
+}
+
+/* Whether the second call of the stream may begin, which a compressed one has. */
+static bool may_begin_indices(const struct swagg_job *job, const struct swagg_request *r)
+{
+    const struct compress_call *call = r ? r->compressing : NULL;
+    return r && r->state == REQUEST_NORMS &&
+           compress_is_through(call, compresses_alone(job) ? &call->encoded : &call->normed);
+}
+
+static int begin_indices(struct swagg_job *job, struct swagg_request *r)
+{
+    const struct compress_call *call = r->compressing;
+    const struct xfer_call indices = compress_call_indices(&job->compress, call);
+    r->parts[1] = (struct xfer_segment){.in = call->packed, .out = call->sums, .count = indices.count};
+    const int rc = begin_in_streams(job, r, &indices, &r->parts[1], 1, call->roll);
+    if (rc < 0)
+        return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, "a compressed call cannot go on");
+    requests_streamed(&job->requests, r);
+    if (!compresses_alone(job))
+        job->worker->hold(job->parts[0].stream, 0);
+    return SWAGG_OK;
+}
+
+/* All results are there, and what is to be made of them. */
 static bool is_done(const struct swagg_job *job, const struct swagg_request *r)
 {
-    return r && r->state != REQUEST_QUEUED && (int32_t)(parts_ended(job) - r->number) > 0 &&
-           lanes_are_through(r);
+    if (!r || r->state != REQUEST_STREAMED || (int32_t)(parts_ended(job) - r->number) <= 0)
+        return false;
+    return lanes_are_through(r) && (!r->compressed || compresses_alone(job) ||
+                                    compress_is_through(r->compressing, &r->compressing->decoded));
 }
 
 int calls_step(struct swagg_job *job)
@@ -153,8 +241,12 @@ int calls_step(struct swagg_job *job)
     const uint64_t leave_at = calls_leave_at(job);
     if (leave_at != UINT64_MAX && leave_at <= monotonic_ns())
         leave_late_sums(job);
+    compute_some(job);
+    for (unsigned i = 0; i < COMPRESS_CALLS && rc >= 0; i++)
+        if (may_begin_indices(job, job->compressed[i]))
+            rc = begin_indices(job, job->compressed[i]);
     while (rc >= 0 && is_done(job, r = requests_first(&job->requests)))
-        rc = advance(job, r);
+        finish(job, r);
     while (rc >= 0 && may_begin(job, r = requests_queued(&job->requests)))
         rc = begin(job, r);
     return rc;

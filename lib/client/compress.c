@@ -106,12 +106,14 @@ void compress_close(struct compress *c)
 {
     feedback_forget_all(&c->feedback);
     free(c->block);
-    free(c->norms);
-    free(c->packed);
-    free(c->sums);
-    free(c->missed);
-    free(c->norm_roll);
-    free(c->roll);
+    for (struct compress_call *call = c->call; call < c->call + COMPRESS_CALLS; call++) {
+        free(call->norms);
+        free(call->packed);
+        free(call->sums);
+        free(call->missed);
+        free(call->norm_roll);
+        free(call->roll);
+    }
 }
 
 bool compress_takes(const struct compress *c, const struct xfer_call *call)
@@ -125,9 +127,9 @@ static uint8_t code_of(const struct compress *c)
     return sml_table_of(&c->options.table, c->options.sum_bits).code;
 }
 
-static uint64_t elements_of(const struct compress *c)
+static uint64_t elements_of(const struct compress_call *call)
 {
-    return thc_filled(c->floats) / SML_GROUP;
+    return thc_filled(call->floats) / SML_GROUP;
 }
 
 /* Makes room for so many bytes, if there is less. What was there is lost. */
@@ -142,115 +144,159 @@ static bool make_room(void **at, size_t *room, size_t bytes)
 }
 
 /* One for each chunk of the two calls. */
-static bool make_rolls(struct compress *c)
+static bool make_rolls(const struct compress *c, struct compress_call *call)
 {
-    const size_t out = sml_element_of(code_of(c)).out;
-    const uint64_t norms = xfer_chunk_count(c->chunk_bytes, sizeof(float), c->parts * sizeof(float)),
-                   sums = xfer_chunk_count(c->chunk_bytes, out, elements_of(c) * out);
-    if (!make_room((void **)&c->norm_roll, &c->norm_roll_room, norms * sizeof *c->roll) ||
-        !make_room((void **)&c->roll, &c->roll_room, sums * sizeof *c->roll))
+    const size_t out = sml_element_of(code_of(c)).out, one = sizeof(struct xfer_roll);
+    const uint64_t norms = xfer_chunk_count(c->chunk_bytes, sizeof(float), call->parts * sizeof(float)),
+                   sums = xfer_chunk_count(c->chunk_bytes, out, elements_of(call) * out);
+    if (!make_room((void **)&call->norm_roll, &call->norm_roll_room, norms * one) ||
+        !make_room((void **)&call->roll, &call->roll_room, sums * one))
         return false;
-    memset(c->norm_roll, 0, norms * sizeof *c->roll);
-    memset(c->roll, 0, sums * sizeof *c->roll); /* a call may end without some (compress_miss) */
+    memset(call->norm_roll, 0, norms * one);
+    memset(call->roll, 0, sums * one); /* a call may end without some (compress_miss) */
     return true;
 }
 
-static bool make_all_room(struct compress *c)
+static bool make_all_room(struct compress *c, struct compress_call *call)
 {
     const struct sml_element e = sml_element_of(code_of(c));
-    const size_t block = thc_part_at(c->floats, c->options.block, 0).block;
+    const size_t block = thc_part_at(call->floats, c->options.block, 0).block;
     return make_room((void **)&c->block, &c->block_room, block * sizeof(float)) &&
-           make_room((void **)&c->norms, &c->norms_room, c->parts * sizeof(float)) &&
-           make_room((void **)&c->packed, &c->packed_room, elements_of(c) * e.in) &&
-           make_room((void **)&c->sums, &c->sums_room, elements_of(c) * e.out) &&
-           make_room((void **)&c->missed, &c->missed_room, elements_of(c)) && (!c->quorum || make_rolls(c));
+           make_room((void **)&call->norms, &call->norms_room, call->parts * sizeof(float)) &&
+           make_room((void **)&call->packed, &call->packed_room, elements_of(call) * e.in) &&
+           make_room((void **)&call->sums, &call->sums_room, elements_of(call) * e.out) &&
+           make_room((void **)&call->missed, &call->missed_room, elements_of(call)) &&
+           (!c->quorum || make_rolls(c, call));
 }
 
-static struct xfer_pieces pieces_of(const struct compress *c, const struct thc_part *p, bool out)
+static struct xfer_pieces pieces_of(const struct compress_call *call, const struct thc_part *p, bool out)
 {
-    return xfer_segments_find(c->segments, c->segment_count, p->at * sizeof(float), p->used * sizeof(float),
-                              out);
+    return xfer_segments_find(call->segments, call->segment_count, p->at * sizeof(float),
+                              p->used * sizeof(float), out);
 }
 
 /* The part of the tensor, and what was left out of it before, in c->block. */
-static void gather(struct compress *c, const struct thc_part *p)
+static void gather(struct compress *c, const struct compress_call *call, const struct thc_part *p)
 {
-    const struct xfer_pieces pieces = pieces_of(c, p, false);
+    const struct xfer_pieces pieces = pieces_of(call, p, false);
     xfer_pieces_gather(&pieces, c->block, agg_convert_same);
     memset(c->block + p->used, 0, (p->block - p->used) * sizeof(float));
-    for (uint32_t i = 0; c->left_out && i < p->used; i++)
-        c->block[i] += c->left_out[p->at + i];
+    for (uint32_t i = 0; call->left_out && i < p->used; i++)
+        c->block[i] += call->left_out[p->at + i];
 }
 
-static struct feedback_key key_of(const struct compress *c, uint64_t name)
+static struct feedback_key key_of(const struct compress_call *call, uint64_t name)
 {
     size_t first = 0;
-    while (first + 1 < c->segment_count && c->segments[first].count == 0)
+    while (first + 1 < call->segment_count && call->segments[first].count == 0)
         first++;
     return (struct feedback_key){.named = name != 0,
-                                 .who = name != 0 ? name : (uint64_t)(uintptr_t)c->segments[first].in,
-                                 .floats = c->floats};
+                                 .who = name != 0 ? name : (uint64_t)(uintptr_t)call->segments[first].in,
+                                 .floats = call->floats};
 }
 
-static float *left_out_of(struct compress *c, const struct compress_how *how)
+/* That of another call, which has its indices, may be forgotten for it. */
+static float *left_out_of(struct compress *c, const struct compress_call *call,
+                          const struct compress_how *how)
 {
     if (!c->options.feedback)
         return NULL;
     if (how->left_out)
         return how->left_out;
-    const struct feedback_key key = key_of(c, how->name);
+    const struct feedback_key key = key_of(call, how->name);
     return feedback_of(&c->feedback, &key);
 }
 
-bool compress_begin(struct compress *c, struct xfer_segment segments[], size_t n, bool average,
-                    size_t chunk_bytes, const struct compress_how *how)
+/* Whose memory was used before, if that is free. */
+static struct compress_call *find_room(struct compress *c)
 {
+    for (struct compress_call *call = c->call; call < c->call + COMPRESS_CALLS; call++)
+        if (!call->taken)
+            return call;
+    return NULL;
+}
+
+bool compress_has_room(const struct compress *c)
+{
+    return !c->call[0].taken || !c->call[1].taken;
+}
+
+struct compress_call *compress_begin(struct compress *c, struct xfer_segment segments[], size_t n,
+                                     bool average, size_t chunk_bytes, const struct compress_how *how)
+{
+    struct compress_call *call = find_room(c);
+    if (!call)
+        return NULL;
     c->chunk_bytes = chunk_bytes;
-    c->segments = segments;
-    c->segment_count = n;
-    c->average = average;
-    xfer_segments_measure(segments, n, sizeof(float), &c->floats);
-    c->parts = thc_parts(c->floats, c->options.block);
-    if (!make_all_room(c))
-        return false;
-    c->left_out = left_out_of(c, how);
-    c->round = how->round ? how->round : c->round + 1;
-    c->misses = false;
-
-    uint64_t k = 0;
-    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
-        p = thc_part_at(c->floats, c->options.block, p.at);
-        gather(c, &p);
-        thc_codec_resize(&c->codec, p.block);
-        const float norm = thc_norm(&c->codec, c->block);
-        c->norms[k] = norm < INFINITY ? norm : INFINITY; /* a NaN would not be the largest */
-    }
-    return true;
+    call->segments = segments;
+    call->segment_count = n;
+    call->average = average;
+    xfer_segments_measure(segments, n, sizeof(float), &call->floats);
+    call->parts = thc_parts(call->floats, c->options.block);
+    if (!make_all_room(c, call))
+        return NULL;
+    call->normed = call->encoded = call->decoded = (struct compress_pass){0};
+    call->left_out = left_out_of(c, call, how);
+    call->round = c->round = how->round ? how->round : c->round + 1;
+    call->misses = false;
+    call->taken = true;
+    return call;
 }
 
-struct xfer_call compress_call_norms(const struct compress *c)
+struct xfer_call compress_call_norms(const struct compress_call *call)
 {
-    return (struct xfer_call){.collective = XFER_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = c->parts};
+    return (struct xfer_call){.collective = XFER_NORMS, .type = AGG_F32, .op = AGG_MAX, .count = call->parts};
 }
 
-struct xfer_call compress_call_indices(const struct compress *c)
+struct xfer_call compress_call_indices(const struct compress *c, const struct compress_call *call)
 {
     return (struct xfer_call){.collective = XFER_ALLREDUCE,
                               .type = code_of(c),
                               .op = SML_LOOK_UP,
-                              .root = (uint32_t)(thc_filled(c->floats) - c->floats) +
-                                      (c->average ? SML_MEANS : 0),
-                              .count = elements_of(c)};
+                              .root = (uint32_t)(thc_filled(call->floats) - call->floats) +
+                                      (call->average ? SML_MEANS : 0),
+                              .count = elements_of(call)};
+}
+
+/* What a pass does with block k. */
+typedef void part_fn(struct compress *c, struct compress_call *call, const struct thc_part *p, uint64_t k);
+
+/* Goes on with a pass, to the end of the first so many blocks or floats at most. */
+static void go_on(struct compress *c, struct compress_call *call, struct compress_pass *pass,
+                  struct compress_pass most, uint64_t floats, part_fn *each)
+{
+    const uint64_t from = pass->floats;
+    while (pass->parts < call->parts && pass->parts < most.parts && pass->floats - from < floats) {
+        const struct thc_part p = thc_part_at(call->floats, c->options.block, pass->floats);
+        if (p.block > most.floats - pass->floats)
+            return;
+        thc_codec_resize(&c->codec, p.block);
+        each(c, call, &p, pass->parts);
+        pass->parts++;
+        pass->floats += p.block;
+    }
+}
+
+static void norm_part(struct compress *c, struct compress_call *call, const struct thc_part *p, uint64_t k)
+{
+    gather(c, call, p);
+    const float norm = thc_norm(&c->codec, c->block);
+    call->norms[k] = norm < INFINITY ? norm : INFINITY; /* a NaN would not be the largest */
+}
+
+void compress_norm(struct compress *c, struct compress_call *call, uint64_t floats)
+{
+    go_on(c, call, &call->normed, (struct compress_pass){UINT64_MAX, UINT64_MAX}, floats, norm_part);
 }
 
 /* The signs of a block, which all ranks share, and what each rounds by, which they do not. */
-static uint64_t signs_of(const struct compress *c, uint64_t k)
+static uint64_t signs_of(const struct compress_call *call, uint64_t k)
 {
-    return splitmix_hash(c->round) + k;
+    return splitmix_hash(call->round) + k;
 }
-static uint32_t rounding_of(const struct compress *c, uint64_t k)
+static uint32_t rounding_of(const struct compress *c, const struct compress_call *call, uint64_t k)
 {
-    return (uint32_t)splitmix_hash(splitmix_hash(c->round << 16 | c->rank) + k);
+    return (uint32_t)splitmix_hash(splitmix_hash(call->round << 16 | c->rank) + k);
 }
 
 static double squared(float x)
@@ -260,9 +306,9 @@ static double squared(float x)
 
 /* What is in c->block is left out of the tensor now, and is not what was left out before, which has gone with
  * it: by the difference this rank's part of the sum errs. */
-static void leave_out(struct compress *c, const struct thc_part *p)
+static void leave_out(struct compress *c, const struct compress_call *call, const struct thc_part *p)
 {
-    float *restrict left_out = c->left_out + p->at, *restrict block = c->block;
+    float *restrict left_out = call->left_out + p->at, *restrict block = c->block;
     for (uint32_t i = 0; i < p->used; i++) {
         const float now = block[i];
         block[i] -= left_out[i];
@@ -272,47 +318,48 @@ static void leave_out(struct compress *c, const struct thc_part *p)
     c->error2 += squared(thc_norm(&c->codec, block));
 }
 
-/* Block k has a norm that is one. */
-static void encode_part(struct compress *c, const struct thc_part *p, uint64_t k, uint8_t *packed)
+/* The block has a norm that is one. */
+static void encode_numbers(struct compress *c, const struct compress_call *call, const struct thc_part *p,
+                           uint64_t k, uint8_t *packed)
 {
-    gather(c, p);
-    if (!(thc_transform(&c->codec, c->block, signs_of(c, k)) <
+    gather(c, call, p);
+    if (!(thc_transform(&c->codec, c->block, signs_of(call, k)) <
           INFINITY)) /* others agreed without this rank */
         memset(c->block, 0, p->block * sizeof(float));
-    thc_encode(&c->codec, packed, c->block, c->norms[k], rounding_of(c, k));
-    thc_subtract(&c->codec, c->block, packed, c->norms[k]);
-    if (!c->left_out) {
+    thc_encode(&c->codec, packed, c->block, call->norms[k], rounding_of(c, call, k));
+    thc_subtract(&c->codec, c->block, packed, call->norms[k]);
+    if (!call->left_out) {
         c->error2 += squared(thc_norm(&c->codec, c->block));
         return;
     }
-    thc_transform_back(&c->codec, c->block, signs_of(c, k));
-    leave_out(c, p);
+    thc_transform_back(&c->codec, c->block, signs_of(call, k));
+    leave_out(c, call, p);
 }
 
-void compress_encode(struct compress *c)
+static void encode_part(struct compress *c, struct compress_call *call, const struct thc_part *p, uint64_t k)
 {
     const size_t in = sml_element_of(code_of(c)).in;
-    uint64_t k = 0;
-    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
-        p = thc_part_at(c->floats, c->options.block, p.at);
-        uint8_t *packed = c->packed + p.at / SML_GROUP * in;
-        thc_codec_resize(&c->codec, p.block);
-        if (c->norms[k] < INFINITY) {
-            encode_part(c, &p, k, packed);
-            continue;
-        }
-        memset(packed, 0, p.block / SML_GROUP * in);
-        if (c->left_out)
-            memset(c->left_out + p.at, 0, p.used * sizeof(float));
+    uint8_t *packed = call->packed + p->at / SML_GROUP * in;
+    if (call->norms[k] < INFINITY) {
+        encode_numbers(c, call, p, k, packed);
+        return;
     }
+    memset(packed, 0, p->block / SML_GROUP * in);
+    if (call->left_out)
+        memset(call->left_out + p->at, 0, p->used * sizeof(float));
 }
 
-void compress_miss(struct compress *c, uint64_t at, uint64_t n)
+void compress_encode(struct compress *c, struct compress_call *call, uint64_t norms, uint64_t floats)
 {
-    if (!c->misses)
-        memset(c->missed, 0, elements_of(c));
-    c->misses = true;
-    memset(c->missed + at, 1, n);
+    go_on(c, call, &call->encoded, (struct compress_pass){norms, UINT64_MAX}, floats, encode_part);
+}
+
+void compress_miss(struct compress_call *call, uint64_t at, uint64_t n)
+{
+    if (!call->misses)
+        memset(call->missed, 0, elements_of(call));
+    call->misses = true;
+    memset(call->missed + at, 1, n);
 }
 
 /* With a quorum each chunk of indices may be summed over other ranks, as its roll says; and what of this
@@ -325,34 +372,24 @@ struct piece {
     struct xfer_roll roll;
 };
 
-static size_t in_first(const struct compress *c, size_t element)
-{
-    return xfer_chunk_open_bytes(c->chunk_bytes, element) / element;
-}
-
-/* The chunk of a call that has element i. */
-static uint64_t chunk_of(const struct compress *c, size_t element, uint64_t i)
-{
-    const size_t first = in_first(c, element);
-    return i < first ? 0 : 1 + (i - first) / (xfer_chunk_data_bytes(c->chunk_bytes, element) / element);
-}
-
-static struct piece piece_at(const struct compress *c, const struct thc_part *p, uint32_t from)
+static struct piece piece_at(const struct compress *c, const struct compress_call *call,
+                             const struct thc_part *p, uint32_t from)
 {
     if (!c->quorum)
         return (struct piece){.floats = p->block - from, .roll = {.ranks = c->ranks & 0x7fff, .mine = 1}};
     const size_t out = c->options.sum_bits / 8 * (size_t)SML_GROUP;
-    const uint64_t chunk = chunk_of(c, out, (p->at + from) / SML_GROUP);
-    const uint64_t ends = in_first(c, out) + chunk * (xfer_chunk_data_bytes(c->chunk_bytes, out) / out);
+    const uint64_t chunk = xfer_chunk_with(c->chunk_bytes, out, (p->at + from) / SML_GROUP);
+    const uint64_t ends = xfer_chunk_open_bytes(c->chunk_bytes, out) / out +
+                          chunk * (xfer_chunk_data_bytes(c->chunk_bytes, out) / out);
     const uint64_t rest = ends * SML_GROUP - p->at - from;
     return (struct piece){.floats = rest < p->block - from ? (uint32_t)rest : p->block - from,
-                          .roll = c->roll[chunk]};
+                          .roll = call->roll[chunk]};
 }
 
 /* Whether the norm of block k could not be had. */
-static bool norm_is_missed(const struct compress *c, uint64_t k)
+static bool norm_is_missed(const struct compress *c, const struct compress_call *call, uint64_t k)
 {
-    return c->quorum && c->norm_roll[chunk_of(c, sizeof(float), k)].ranks == 0;
+    return c->quorum && call->norm_roll[xfer_chunk_with(c->chunk_bytes, sizeof(float), k)].ranks == 0;
 }
 
 /* As xfer_turnout_add, whose maps the stream has. */
@@ -369,11 +406,12 @@ static void note(struct compress *c, struct xfer_roll roll, uint64_t floats)
 }
 
 /* Adds block k to the turnout. */
-static void note_turnout(struct compress *c, const struct thc_part *p, uint64_t k)
+static void note_turnout(struct compress *c, const struct compress_call *call, const struct thc_part *p,
+                         uint64_t k)
 {
     for (uint32_t at = 0; c->quorum && at < p->used;) {
-        struct piece piece = piece_at(c, p, at);
-        if (norm_is_missed(c, k))
+        struct piece piece = piece_at(c, call, p, at);
+        if (norm_is_missed(c, call, k))
             piece.roll = (struct xfer_roll){0};
         note(c, piece.roll, piece.floats < p->used - at ? piece.floats : p->used - at);
         at += piece.floats;
@@ -381,23 +419,24 @@ static void note_turnout(struct compress *c, const struct thc_part *p, uint64_t 
 }
 
 /* Whether this rank has not waited for the sum: its contribution still reaches the others. */
-static bool is_left_behind(const struct compress *c, const struct thc_part *p, uint32_t at)
+static bool is_left_behind(const struct compress_call *call, const struct thc_part *p, uint32_t at)
 {
-    return c->misses && c->missed[(p->at + at) / SML_GROUP];
+    return call->misses && call->missed[(p->at + at) / SML_GROUP];
 }
 
-/* Has the error feedback keep what is in no sum of block k, whose signs these are. Uses c->block. */
-static void give_back(struct compress *c, const struct thc_part *p, uint64_t k, uint64_t signs)
+/* Has the error feedback keep what is in no sum of block k. Uses c->block. */
+static void give_back(struct compress *c, const struct compress_call *call, const struct thc_part *p,
+                      uint64_t k)
 {
     const size_t in = (size_t)SML_GROUP / 8 * c->options.table.bits;
     bool any = false;
-    if (!c->quorum || !c->left_out || !(c->norms[k] < INFINITY))
+    if (!c->quorum || !call->left_out || !(call->norms[k] < INFINITY))
         return;
     memset(c->block, 0, p->block * sizeof(float));
-    thc_subtract(&c->codec, c->block, c->packed + p->at / SML_GROUP * in, c->norms[k]);
+    thc_subtract(&c->codec, c->block, call->packed + p->at / SML_GROUP * in, call->norms[k]);
     for (uint32_t at = 0; at < p->block;) {
-        const struct piece piece = piece_at(c, p, at);
-        if (piece.roll.mine || is_left_behind(c, p, at))
+        const struct piece piece = piece_at(c, call, p, at);
+        if (piece.roll.mine || is_left_behind(call, p, at))
             memset(c->block + at, 0, piece.floats * sizeof(float));
         else
             any = true;
@@ -405,14 +444,14 @@ static void give_back(struct compress *c, const struct thc_part *p, uint64_t k, 
     }
     if (!any)
         return;
-    thc_transform_back(&c->codec, c->block, signs);
+    thc_transform_back(&c->codec, c->block, signs_of(call, k));
     for (uint32_t i = 0; i < p->used; i++)
-        c->left_out[p->at + i] -= c->block[i];
+        call->left_out[p->at + i] -= c->block[i];
 }
 
-static void leave_out_missed(struct compress *c, const struct thc_part *p)
+static void leave_out_missed(struct compress *c, const struct compress_call *call, const struct thc_part *p)
 {
-    const uint8_t *missed = c->missed + p->at / SML_GROUP;
+    const uint8_t *missed = call->missed + p->at / SML_GROUP;
     for (uint32_t i = 0; i < p->block / SML_GROUP; i++)
         if (missed[i]) {
             memset(c->block + i * SML_GROUP, 0, SML_GROUP * sizeof(float));
@@ -420,54 +459,68 @@ static void leave_out_missed(struct compress *c, const struct thc_part *p)
         }
 }
 
-/* A piece of a block, still transformed: the sum of its ranks, or their mean. The codec's decoding gives the
+/* A piece of block k, still transformed: the sum of its ranks, or their mean. The codec's decoding gives the
  * mean. */
-static void decode_piece(struct compress *c, uint32_t at, const struct piece *piece, const uint8_t *sums,
-                         float norm)
+static void decode_piece(struct compress *c, const struct compress_call *call, uint32_t at,
+                         const struct piece *piece, const uint8_t *sums, uint64_t k)
 {
     const unsigned ranks = piece->roll.ranks;
+    const float norm = call->norms[k];
     if (ranks == 0)
         memset(c->block + at, 0, piece->floats * sizeof(float));
     else
         thc_decode(&c->codec, c->block + at, sums + at * (c->options.sum_bits / 8u), c->options.sum_bits,
-                   piece->floats, ranks, c->average ? norm : norm * (float)ranks);
+                   piece->floats, ranks, call->average ? norm : norm * (float)ranks);
 }
 
-static void decode_part(struct compress *c, const struct thc_part *p, uint64_t k, const uint8_t *sums)
+static void decode_numbers(struct compress *c, const struct compress_call *call, const struct thc_part *p,
+                           uint64_t k)
 {
+    const uint8_t *sums = call->sums + p->at / SML_GROUP * sml_element_of(code_of(c)).out;
     for (uint32_t at = 0; at < p->block;) {
-        const struct piece piece = piece_at(c, p, at);
-        decode_piece(c, at, &piece, sums, c->norms[k]);
+        const struct piece piece = piece_at(c, call, p, at);
+        decode_piece(c, call, at, &piece, sums, k);
         at += piece.floats;
     }
-    if (c->misses)
-        leave_out_missed(c, p);
-    c->sum2 += squared(thc_norm(&c->codec, c->block)) * (c->average ? squared(c->ranks) : 1);
-    thc_transform_back(&c->codec, c->block, signs_of(c, k));
+    if (call->misses)
+        leave_out_missed(c, call, p);
+    c->sum2 += squared(thc_norm(&c->codec, c->block)) * (call->average ? squared(c->ranks) : 1);
+    thc_transform_back(&c->codec, c->block, signs_of(call, k));
 }
 
-void compress_decode(struct compress *c, const struct xfer_turnout *with_them)
+static void decode_part(struct compress *c, struct compress_call *call, const struct thc_part *p, uint64_t k)
 {
-    const size_t out = sml_element_of(code_of(c)).out;
-    uint64_t k = 0;
+    if (call->norms[k] < INFINITY)
+        decode_numbers(c, call, p, k);
+    else
+        for (uint32_t i = 0; i < p->used; i++)
+            c->block[i] = NAN;
+    const struct xfer_pieces pieces = pieces_of(call, p, true);
+    xfer_pieces_scatter(&pieces, c->block, agg_convert_same);
+    note_turnout(c, call, p, k);
+    give_back(c, call, p, k);
+}
+
+void compress_decode(struct compress *c, struct compress_call *call, uint64_t sums, uint64_t floats)
+{
+    const uint64_t come = sums < elements_of(call) ? sums * SML_GROUP : UINT64_MAX;
+    go_on(c, call, &call->decoded, (struct compress_pass){UINT64_MAX, come}, floats, decode_part);
+}
+
+void compress_end(struct compress *c, struct compress_call *call, const struct xfer_turnout *with_them)
+{
     if (with_them) {
         c->turnout = *with_them;
         c->turnout.elements = c->turnout.partial = c->turnout.left_out = c->turnout.missed = 0;
     }
-    for (struct thc_part p = {0}; k < c->parts; k++, p.at += p.block) {
-        p = thc_part_at(c->floats, c->options.block, p.at);
-        thc_codec_resize(&c->codec, p.block);
-        if (c->norms[k] < INFINITY)
-            decode_part(c, &p, k, c->sums + p.at / SML_GROUP * out);
-        else
-            for (uint32_t i = 0; i < p.used; i++)
-                c->block[i] = NAN;
-        const struct xfer_pieces pieces = pieces_of(c, &p, true);
-        xfer_pieces_scatter(&pieces, c->block, agg_convert_same);
-        note_turnout(c, &p, k);
-        give_back(c, &p, k, signs_of(c, k));
-    }
+    compress_decode(c, call, UINT64_MAX, UINT64_MAX);
     c->calls++;
-    c->missed_calls += c->misses;
-    c->total += c->floats;
+    c->missed_calls += call->misses;
+    c->total += call->floats;
+    call->taken = false;
+}
+
+void compress_give_up(struct compress_call *call)
+{
+    call->taken = false;
 }

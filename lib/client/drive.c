@@ -380,7 +380,7 @@ int drive_until(struct swagg_job *job, drive_over_fn *over, void *ctx)
     while (rc >= 0 && (rc = job_check_end(job)) == 0 && (rc = calls_step(job)) == 0 && !over(job, ctx)) {
         const int news = turn(job);
         rc = news < 0 ? news : keep_time(job);
-        if (rc >= 0 && news == 0)
+        if (rc >= 0 && news == 0 && !job->computing)
             idle(job);
     }
     /* What the window lets out of buffered reduces leaves at once; the membership thread sees to the rest. */
@@ -407,9 +407,8 @@ void drive_unlock(struct swagg_job *job)
 {
     atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
     for (struct job_part *part = job->parts; part < job->parts + job->part_count; part++)
-        if (job->worker->timer(part->stream) !=
-            UINT64_MAX)                         /* others still need this rank: from here on ... */
-            membership_wake(&part->membership); /* ... the membership thread sees to it */
+        if (job->computing || job->worker->timer(part->stream) != UINT64_MAX) /* from here on ... */
+            membership_wake(&part->membership); /* ... the membership thread sees to what others need */
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -465,7 +464,7 @@ static int exchange_between_calls(struct job_part *part)
         rc = calls_step(job);
     if (rc < 0 && buffered) /* there may be no later call to tell */
         logger_write(&job->options.log, SWAGG_LOG_ERROR, "%s", job->failure_text);
-    return rc < 0 ? rc : job->streamed != streamed;
+    return rc < 0 ? rc : job->computing || job->streamed != streamed;
 }
 
 /* Of the membership threads one at a time, so that they do not find the lock taken by one another. */

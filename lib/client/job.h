@@ -104,10 +104,12 @@ struct swagg_job {
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
     int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
-    struct compress compress;                 /* of compressed calls */
-    uint64_t calls, elements, bytes;          /* of calls that succeeded */
-    uint64_t call_ns;                         /* in which any of these was in flight */
-    uint64_t busy_since;                      /* ... up to here it is counted */
+    struct compress compress;                         /* of compressed calls */
+    struct swagg_request *compressed[COMPRESS_CALLS]; /* those in flight, the oldest first; NULL: no more */
+    bool computing;                  /* calls_step has just computed some of these, and may go on at once */
+    uint64_t calls, elements, bytes; /* of calls that succeeded */
+    uint64_t call_ns;                /* in which any of these was in flight */
+    uint64_t busy_since;             /* ... up to here it is counted */
     uint64_t partial_calls, left_out, missed; /* calls whose sums lack ranks; elements of them all */
     struct waits waits;                       /* any thread may read it; and ... */
     struct waits local_waits;                 /* ... those in the host, by the job's level */

@@ -19,7 +19,7 @@
 enum request_state {
     REQUEST_QUEUED,   /* the streams do not have it yet */
     REQUEST_NORMS,    /* they have the norms of a compressed one */
-    REQUEST_STREAMED, /* they have it, or a compressed one's indices */
+    REQUEST_STREAMED, /* they have it, or a compressed one's indices, too */
     REQUEST_ENDED,
 };
 
@@ -49,11 +49,14 @@ struct swagg_request {
     struct swagg_job *share_of;            /* of a share: the job whose call it is; else NULL */
     /* the driver's; the end of one that the level has taken is its thread's */
     _Atomic(enum request_state) state;
-    struct xfer_call streamed; /* what the streams have of it now: itself, norms or indices */
-    struct xfer_segment part;  /* ... of a compressed one */
-    uint32_t number;           /* ... as the streams count calls */
-    int status;                /* once it has ended */
-    int error;                 /* SWAGG_ERR_ARGUMENT: what the streams say, an errno; else 0 */
+    struct xfer_call streamed;    /* the last that the streams have of it: itself, norms or indices */
+    uint32_t number;              /* ... as they count calls */
+    struct xfer_call norms;       /* of a compressed one: the first that they have of it */
+    uint32_t norms_number;        /* ... as number */
+    struct xfer_segment parts[2]; /* ... where these are, and its indices */
+    struct compress_call *compressing;
+    int status; /* once it has ended */
+    int error;  /* SWAGG_ERR_ARGUMENT: what the streams say, an errno; else 0 */
     struct swagg_request *next;
 };
 

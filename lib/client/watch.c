@@ -117,13 +117,31 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     return text;
 }
 
-/* Which chunk of the oldest call is missing first, counted from 1. */
+static bool has_indices(const struct swagg_request *r)
+{
+    return r->compressed && r->state == REQUEST_STREAMED;
+}
+
+/* What the streams lack of the oldest call: of a compressed one its norms first. */
+static const struct xfer_call *lacked_call(struct swagg_job *job, const struct swagg_request *oldest)
+{
+    return oldest->compressed && (int32_t)(parts_ended(job) - oldest->norms_number) <= 0 ? &oldest->norms
+                                                                                         : &oldest->streamed;
+}
+
+/* Which chunk of that is missing first, counted from 1. */
 static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *oldest)
 {
+    const struct xfer_call *lacked = lacked_call(job, oldest);
     uint64_t left = parts_left(job);
-    for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));)
+    if (has_indices(oldest) && lacked == &oldest->norms)
+        left -= parts_packets(job, &oldest->streamed);
+    for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));) {
         left -= parts_packets(job, &r->streamed);
-    return parts_packets(job, &oldest->streamed) - left + 1;
+        if (has_indices(r))
+            left -= parts_packets(job, &r->norms);
+    }
+    return parts_packets(job, lacked) - left + 1;
 }
 
 /* What is being waited for: the oldest call's sum, or a reduce before it from which this rank has returned.
@@ -139,12 +157,12 @@ static const char *describe_late(struct swagg_job *job, const struct swagg_reque
                  describe_call(names, job->worker->oldest_call(job->parts[0].stream), call));
     else if (of && of != oldest)
         snprintf(text, LATE_TEXT_MAX, "%s: behind %s, which has no sum for chunk %" PRIu64 " of %" PRIu64,
-                 describe_call(names, &of->call, late), describe_call(names, &oldest->streamed, call),
-                 lacked_chunk(job, oldest), parts_packets(job, &oldest->streamed));
+                 describe_call(names, &of->call, late), describe_call(names, lacked_call(job, oldest), call),
+                 lacked_chunk(job, oldest), parts_packets(job, lacked_call(job, oldest)));
     else
         snprintf(text, LATE_TEXT_MAX, "%s: no sum for chunk %" PRIu64 " of %" PRIu64,
-                 describe_call(names, &oldest->streamed, call), lacked_chunk(job, oldest),
-                 parts_packets(job, &oldest->streamed));
+                 describe_call(names, lacked_call(job, oldest), call), lacked_chunk(job, oldest),
+                 parts_packets(job, lacked_call(job, oldest)));
     return text;
 }
 

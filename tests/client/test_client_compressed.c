@@ -375,6 +375,179 @@ TEST(losses_and_restarts_do_not_spoil_them)
     loop_switch_stop(good);
 }
 
+/* Calls of several lengths. Some are of the same tensor, so that one needs what the other leaves out; one is
+ * so short that it is exact. */
+static const size_t fleet_lengths[] = {50021, 1000, 200000, 50021, 5, 70000, 200000, 4096};
+enum { FLEET = sizeof fleet_lengths / sizeof *fleet_lengths, FLEET_MOST = 200000, FLEET_RANKS = 3 };
+
+struct fleet {
+    bool one_by_one; /* each is waited for before the next is posted */
+    float *in[FLEET_RANKS], *out[FLEET_RANKS][FLEET], *left_out[FLEET_RANKS];
+};
+
+static int post_fleet(struct crew_member *m)
+{
+    struct fleet *f = m->crew->arg;
+    struct swagg_request *requests[FLEET] = {0};
+    int rc = 0;
+
+    for (int i = 0; i < FLEET && rc == 0; i++) {
+        struct swagg_post how = SWAGG_POST_DEFAULT;
+        how.left_out = i == 5 ? f->left_out[m->rank] : NULL;
+        rc = swagg_post_allreduce(m->job, f->in[m->rank], f->out[m->rank][i], fleet_lengths[i], SWAGG_F32,
+                                  i % 3 == 2 ? SWAGG_AVG : SWAGG_SUM, &how, &requests[i]);
+        if (rc == 0 && f->one_by_one)
+            rc = swagg_wait(&requests[i]);
+    }
+    return rc == 0 ? swagg_wait_all(requests, FLEET) : rc;
+}
+
+static void fleet_open(struct fleet *f)
+{
+    for (int r = 0; r < FLEET_RANKS; r++) {
+        f->in[r] = malloc(FLEET_MOST * sizeof(float));
+        for (size_t i = 0; i < FLEET_MOST; i++)
+            f->in[r][i] = element_of(r, i);
+        f->left_out[r] = calloc(FLEET_MOST, sizeof(float));
+        for (int i = 0; i < FLEET; i++)
+            f->out[r][i] = calloc(FLEET_MOST, sizeof(float));
+    }
+}
+
+static void fleet_close(struct fleet *f)
+{
+    for (int r = 0; r < FLEET_RANKS; r++) {
+        for (int i = 0; i < FLEET; i++)
+            free(f->out[r][i]);
+        free(f->left_out[r]);
+        free(f->in[r]);
+    }
+}
+
+/* That they are the same bits: sums, what they leave out, and what is measured. */
+static void fleets_agree(const struct fleet *f, const struct crew *crew, const struct fleet *other,
+                         const struct crew *theirs)
+{
+    for (int r = 0; r < FLEET_RANKS; r++) {
+        const struct swagg_stats *a = &crew->member[r].stats, *b = &theirs->member[r].stats;
+        for (int i = 0; i < FLEET; i++)
+            CU_ASSERT_EQUAL(memcmp(f->out[r][i], other->out[0][i], fleet_lengths[i] * sizeof(float)), 0);
+        CU_ASSERT_EQUAL(memcmp(f->left_out[r], other->left_out[r], FLEET_MOST * sizeof(float)), 0);
+        CU_ASSERT(a->compression_error2 == b->compression_error2 &&
+                  a->compression_sum2 == b->compression_sum2);
+        CU_ASSERT_EQUAL(a->compressed_calls, FLEET - 1);
+        CU_ASSERT_EQUAL(b->compressed_calls, FLEET - 1);
+    }
+}
+
+static struct crew fleet_crew(struct loop_switch *ls, const char *job, struct fleet *f, bool thread)
+{
+    struct crew crew = crew_of(FLEET_RANKS, ls, job, post_fleet, f);
+
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew.options.progress_thread = thread ? SWAGG_PROGRESS_THREAD_ON : SWAGG_PROGRESS_THREAD_OFF;
+    return crew;
+}
+
+/* Calls that are in flight together give the bits of calls that go one by one: on a good network, a bad one,
+ * and where the switch is killed meanwhile. */
+TEST(those_in_flight_give_the_same_bits)
+{
+    const struct impair_config bad = {.rate = {[IMPAIR_DROP] = {.probability = 0.02},
+                                               [IMPAIR_DUPLICATE] = {.probability = 0.02},
+                                               [IMPAIR_REORDER] = {.probability = 0.02}},
+                                      .hold_frames = 5};
+    struct loop_switch *good = start(), *lossy = loop_switch_start(&(struct loop_switch_config){
+                                            .seed = seed, .in = bad, .out = bad});
+    struct fleet alone = {.one_by_one = true};
+    struct crew right = fleet_crew(good, "alone", &alone, false);
+
+    fleet_open(&alone);
+    crew_succeed(&right);
+    for (int k = 0; k < 4; k++) {
+        struct fleet f = {0};
+        struct crew crew = fleet_crew(k == 1 || k == 2 ? lossy : good, "together", &f, k == 2);
+        fleet_open(&f);
+        if (k == 3)
+            loop_switch_take(good, 300);
+        crew_start(&crew);
+        if (k == 3) {
+            loop_switch_restart_there(good, 0, 200);
+            loop_switch_restart_there(good, 0, 0);
+        }
+        crew_join(&crew);
+        crew_expect_success(&crew);
+        fleets_agree(&f, &crew, &alone, &right);
+        CU_ASSERT_EQUAL(crew.member[0].stats.resumed > 0, k == 3);
+        fleet_close(&f);
+    }
+    fleet_close(&alone);
+    loop_switch_stop(lossy);
+    loop_switch_stop(good);
+}
+
+enum { PAIRS = 20 };
+
+/* Packets that were sent once. */
+static uint64_t first_packets(struct crew_member *m)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+
+    swagg_get_stats(m->job, &stats);
+    return stats.packets_sent - stats.retransmitted - stats.probes;
+}
+
+/* Waits for its end. more: so many packets and one were sent before that. Rank 1 keeps the others waiting. */
+static int await_first(struct crew_member *m, struct swagg_request **first, uint64_t packets, bool *more)
+{
+    int rc;
+
+    do {
+        const bool beyond = first_packets(m) > packets;
+        if (m->rank == 1)
+            sleep_ms(1);
+        rc = swagg_test(first);
+        *more |= beyond && rc == SWAGG_IN_PROGRESS;
+    } while (rc == SWAGG_IN_PROGRESS);
+    return rc;
+}
+
+static int post_pairs(struct crew_member *m)
+{
+    static float in[2][LEAST], out[2][2][LEAST];
+    bool *seen = m->crew->arg;
+    uint64_t of_one = UINT32_MAX;
+    int rc = 0;
+
+    for (int i = 0; i <= PAIRS && rc == 0; i++) {
+        struct swagg_request *pair[2] = {0};
+        const uint64_t before = first_packets(m);
+        for (int k = 0; k < (i == 0 ? 1 : 2) && rc == 0; k++)
+            rc = swagg_post_allreduce(m->job, in[m->rank], out[m->rank][k], LEAST, SWAGG_F32, SWAGG_SUM, NULL,
+                                      &pair[k]);
+        if (rc == 0)
+            rc = await_first(m, &pair[0], before + of_one, &seen[m->rank]);
+        of_one = i == 0 ? first_packets(m) - before : of_one;
+        rc = rc == 0 ? swagg_wait_all(pair, 2) : rc;
+    }
+    return rc;
+}
+
+/* The second of two has sent its norms while the first still lacks sums. */
+TEST(the_next_ones_norms_do_not_wait_for_sums)
+{
+    struct loop_switch *ls = start();
+    bool seen[2] = {false};
+    struct crew crew = crew_of(2, ls, "pairs", post_pairs, seen);
+
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.compress_least = LEAST;
+    crew_succeed(&crew);
+    CU_ASSERT(seen[0]);
+    loop_switch_stop(ls);
+}
+
 enum { EPOCHS = 4, STEPS = 6, MODEL = 60021 };
 
 /* Each rank steps by what it gets, and now and then all make their models the same. */

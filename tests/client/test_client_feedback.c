@@ -16,6 +16,7 @@ enum { RANKS = 4, FLOATS = 3000, CALLS = 12, CHUNK_BYTES = 212, CHUNKS_MAX = 64 
 
 struct rank {
     struct compress compress;
+    struct compress_call *call; /* the last */
     float in[FLOATS], out[FLOATS];
     struct xfer_segment segment;
 };
@@ -40,6 +41,25 @@ static void open_ranks(struct crew *crew)
     }
 }
 
+static void begin(struct rank *k)
+{
+    k->call = compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES, &(struct compress_how){0});
+    CU_ASSERT_FATAL(k->call != NULL);
+    compress_norm(&k->compress, k->call, UINT64_MAX);
+}
+
+static void encode(struct rank *k)
+{
+    compress_encode(&k->compress, k->call, UINT64_MAX, UINT64_MAX);
+}
+
+/* Of a call that ends without sums. */
+static void encode_only(struct rank *k)
+{
+    encode(k);
+    compress_give_up(k->call);
+}
+
 static void contribute(struct crew *crew, unsigned r)
 {
     struct rank *k = &crew->rank[r];
@@ -49,27 +69,26 @@ static void contribute(struct crew *crew, unsigned r)
         crew->contributed[i] += (double)k->in[i];
     }
     k->segment = (struct xfer_segment){.in = k->in, .out = k->out, .count = FLOATS};
-    CU_ASSERT_FATAL(
-        compress_begin(&k->compress, &k->segment, 1, false, CHUNK_BYTES, &(struct compress_how){0}));
+    begin(k);
 }
 
 static void agree_on_norms(struct crew *crew)
 {
-    const struct compress *first = &crew->rank[0].compress;
+    const struct compress_call *first = crew->rank[0].call;
     float largest[FLOATS] = {0};
 
     for (uint64_t k = 0; k < first->parts; k++)
         for (unsigned r = 0; r < RANKS; r++) {
-            const float norm = crew->rank[r].compress.norms[k];
+            const float norm = crew->rank[r].call->norms[k];
             largest[k] = norm > largest[k] ? norm : largest[k];
         }
     for (unsigned r = 0; r < RANKS; r++) {
-        struct compress *c = &crew->rank[r].compress;
+        struct compress_call *c = crew->rank[r].call;
         const uint64_t chunks = xfer_chunk_count(CHUNK_BYTES, sizeof(float), c->parts * sizeof(float));
         memcpy(c->norms, largest, c->parts * sizeof(float));
         for (uint64_t i = 0; i < chunks; i++)
             c->norm_roll[i] = (struct xfer_roll){.ranks = RANKS, .mine = 1};
-        compress_encode(c);
+        encode(&crew->rank[r]);
     }
 }
 
@@ -84,9 +103,9 @@ static void sum_chunk(struct crew *crew, uint64_t chunk, uint64_t from, uint64_t
 
     for (unsigned r = 0; r < RANKS; r++)
         if (names >> r & 1)
-            look_up_add(&table, sums, crew->rank[r].compress.packed + from * e.in, elements);
+            look_up_add(&table, sums, crew->rank[r].call->packed + from * e.in, elements);
     for (unsigned r = 0; r < RANKS; r++) {
-        struct compress *c = &crew->rank[r].compress;
+        struct compress_call *c = crew->rank[r].call;
         const bool has = r == 0 || rng_below(&crew->random, 3) > 0;
         memcpy(c->sums + from * e.out, sums, elements * e.out);
         c->roll[chunk] =
@@ -96,7 +115,7 @@ static void sum_chunk(struct crew *crew, uint64_t chunk, uint64_t from, uint64_t
 
 static void sum(struct crew *crew)
 {
-    const struct xfer_call call = compress_call_indices(&crew->rank[0].compress);
+    const struct xfer_call call = compress_call_indices(&crew->rank[0].compress, crew->rank[0].call);
     const size_t out = sml_element_of(call.type).out;
     const uint64_t chunks = xfer_chunk_count(CHUNK_BYTES, out, call.count * out);
 
@@ -107,7 +126,7 @@ static void sum(struct crew *crew)
         sum_chunk(crew, i, offset / out, bytes / out);
     }
     for (unsigned r = 0; r < RANKS; r++)
-        compress_decode(&crew->rank[r].compress, &(struct xfer_turnout){0});
+        compress_end(&crew->rank[r].compress, crew->rank[r].call, &(struct xfer_turnout){0});
     for (unsigned i = 0; i < FLOATS; i++)
         crew->summed[i] += (double)crew->rank[0].out[i];
 }
@@ -128,7 +147,7 @@ TEST(nothing_is_lost_and_nothing_counts_twice)
     for (unsigned i = 0; i < FLOATS; i++) {
         double all = crew->summed[i];
         for (unsigned r = 0; r < RANKS; r++)
-            all += (double)crew->rank[r].compress.left_out[i];
+            all += (double)crew->rank[r].call->left_out[i];
         const double error = fabs(all - crew->contributed[i]);
         worst = error > worst ? error : worst;
     }
@@ -151,12 +170,12 @@ static double square_of(const float *x, const float *y, size_t n)
 /* The norms of a tensor's second call are those of what is sent: with what the first has left out. */
 static void check_norms(const struct rank *k, const float *left_out)
 {
-    const struct compress *c = &k->compress;
+    const struct compress_call *c = k->call;
     uint64_t part = 0;
 
     for (struct thc_part p = {0}; part < c->parts; part++, p.at += p.block) {
         double sum = 0;
-        p = thc_part_at(FLOATS, c->options.block, p.at);
+        p = thc_part_at(FLOATS, k->compress.options.block, p.at);
         for (uint32_t i = 0; i < p.used; i++) {
             const double sent = (double)k->in[p.at + i] + (double)left_out[p.at + i];
             sum += sent * sent;
@@ -173,30 +192,30 @@ TEST(the_second_call_makes_good_for_the_first)
     static float before[FLOATS];
     struct crew *crew = calloc(1, sizeof *crew);
     struct rank *k = &crew->rank[0];
-    struct compress *c = &k->compress;
+    const struct compress *c = &k->compress;
 
     crew->random = rng_seed(1);
     open_ranks(crew);
     contribute(crew, 0);
-    compress_encode(c);
-    memcpy(before, c->left_out, sizeof before);
+    encode_only(k);
+    memcpy(before, k->call->left_out, sizeof before);
     const double first = square_of(before, zeros, FLOATS);
     CU_ASSERT(first > 1);
     CU_ASSERT_DOUBLE_EQUAL(c->error2, first, first / 1e5);
 
     contribute(crew, 0);
     check_norms(k, before);
-    compress_encode(c);
-    const double second = square_of(c->left_out, before, FLOATS);
+    encode_only(k);
+    const double second = square_of(k->call->left_out, before, FLOATS);
     CU_ASSERT_DOUBLE_EQUAL(c->error2 - first, second, second / 1e5);
 
     const uint32_t whole = thc_part_at(FLOATS, c->options.block, 0).block;
     k->in[whole - 1] = NAN;
-    CU_ASSERT_FATAL(whole < FLOATS &&
-                    compress_begin(c, &k->segment, 1, false, CHUNK_BYTES, &(struct compress_how){0}));
-    compress_encode(c);
-    CU_ASSERT_EQUAL(memcmp(c->left_out, zeros, whole * sizeof(float)), 0);
-    CU_ASSERT(square_of(c->left_out + whole, zeros, FLOATS - whole) > 0);
+    CU_ASSERT_FATAL(whole < FLOATS);
+    begin(k);
+    encode_only(k);
+    CU_ASSERT_EQUAL(memcmp(k->call->left_out, zeros, whole * sizeof(float)), 0);
+    CU_ASSERT(square_of(k->call->left_out + whole, zeros, FLOATS - whole) > 0);
     for (unsigned r = 0; r < RANKS; r++)
         compress_close(&crew->rank[r].compress);
     free(crew);

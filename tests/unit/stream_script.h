@@ -17,6 +17,8 @@
  *   oldest CHUNK
  *   left CHUNKS COMPLETED                chunks that this rank is not done with; calls that are complete
  *   lacks CHUNK ...                      of the collective in progress
+ *   hold ELEMENTS | hold none            of the newest collective only the first so many may leave
+ *   arrived ELEMENTS | arrived all       so many of the newest, from the first on, have their sums
  *   leave | stay                         leaves the collective; or must not
  *   resume JOB CHUNK RESULT              RESULT: ok or gone
  *   job JOB                              the number that packets bear from here on, both ways
@@ -304,6 +306,11 @@ static inline void script_step(struct script *sc)
         SCRIPT_CHECK(sc, sml_stream_completed(sc->stream) == number[2]);
     } else if (strcmp(word[0], "lacks") == 0) {
         script_expect_lacks(sc, number + 1, words - 1);
+    } else if (strcmp(word[0], "hold") == 0) {
+        sml_stream_hold(sc->stream, strcmp(word[1], "none") == 0 ? UINT64_MAX : number[1]);
+    } else if (strcmp(word[0], "arrived") == 0) {
+        SCRIPT_CHECK(sc, sml_stream_arrived(sc->stream, sc->call.seq) ==
+                             (strcmp(word[1], "all") == 0 ? UINT64_MAX : number[1]));
     } else if (strcmp(word[0], "leave") == 0 || strcmp(word[0], "stay") == 0) {
         SCRIPT_CHECK(sc, sml_stream_leave(sc->stream) == (word[0][0] == 'l'));
     } else if (strcmp(word[0], "resume") == 0) {

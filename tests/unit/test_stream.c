@@ -18,6 +18,25 @@ TEST(collectives_follow_each_other_through_the_slots)
            "< result 4 = result", "status done", "sum");
 }
 
+/* Chunks have 11 elements, and then 16. */
+TEST(what_is_held_leaves_when_it_may)
+{
+    SCRIPT("open 0 2 8 8", "allreduce 60", "hold 0", "idle", "arrived 0", "hold 10", "idle", "hold 11",
+           "> open 0 want", "idle", "timer 20000", "hold 43", "> data 1 want", "> data 2 want", "idle",
+           "at 100", "< result 1 = result", "arrived 0", "< result 0 = result", "arrived 27",
+           "< result 2 = result", "arrived 43", "timer never", "status running", "hold none", "> data 3 want",
+           "> data 4 want", "idle", "< result 3 = result", "arrived 59", "< result 4 = result", "arrived all",
+           "sum", "status done");
+}
+
+/* What has left before leaves again; what is held does not. */
+TEST(what_is_held_waits_for_a_restart_too)
+{
+    SCRIPT("open 0 2 8 8", "allreduce 60", "hold 27", "> open 0 want", "> data 1 want", "idle", "at 100",
+           "< result 0 = result", "arrived 11", "resume 8 0 ok", "job 8", "> restore 0", "> data 1 want",
+           "idle", "hold none", "> data 2 want", "> data 3 want", "> data 4 want", "idle");
+}
+
 TEST(an_empty_tensor_still_meets_its_peers)
 {
     SCRIPT("open 0 2 4 4", "allreduce 0", "> open 0 want", "idle", "status running", "< result 0 = result",

@@ -135,6 +135,7 @@ struct sml_stream *sml_stream_init(void *mem, const struct sml_stream_config *cf
     begin_life(s, s->shared, cfg->shared);
     s->cfg.shared = NULL;
     s->base = s->end = s->head = s->next = s->oldest = s->sent_end = s->shared;
+    s->held = UINT64_MAX;
     s->fresh = s->repeated = s->due = SML_LIST_EMPTY;
 
     xfer_rtt_init(&s->rtt, cfg->rto_first_ns, cfg->rto_min_ns, cfg->rto_max_ns);

@@ -147,6 +147,29 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     return true;
 }
 
+void sml_stream_hold(struct sml_stream *s, uint64_t elements)
+{
+    const struct sml_order *newest = sml_order_at(s, s->queue.next - 1);
+
+    s->held = UINT64_MAX;
+    if (elements < newest->share.count)
+        s->held = newest->base + xfer_chunk_with(s->cfg.chunk_bytes, newest->element.out, elements);
+}
+
+uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number)
+{
+    const struct sml_order *o = sml_order_at(s, number);
+    uint64_t offset;
+    size_t bytes;
+
+    if ((int32_t)(number - s->queue.first) < 0)
+        return UINT64_MAX;
+    if (s->oldest <= o->base)
+        return 0;
+    span_at(s, o, s->oldest, &offset, &bytes);
+    return offset / o->element.out;
+}
+
 /* Whether what is missing up to the end of the oldest is all of collectives that were left. */
 static bool lacks_others_only(const struct sml_stream *s, uint64_t end)
 {

@@ -237,7 +237,8 @@ static bool may_send_next(struct sml_stream *s)
 {
     while (s->next < s->end && s->next < s->head + s->cfg.slots && sml_flight_of(s, s->next)->settled)
         s->next++;
-    if (s->next == s->end || s->next == s->head + s->cfg.slots || !has_its_exponent(s, s->next))
+    if (s->next == s->end || s->next >= s->held || s->next == s->head + s->cfg.slots ||
+        !has_its_exponent(s, s->next))
         return false;
     if (s->in_flight >= s->window.size) {
         xfer_window_full(&s->window);

@@ -80,6 +80,7 @@ struct sml_stream {
     uint64_t base, end;       /* equal if none is in progress */
 
     uint64_t head, next, oldest;
+    uint64_t held;     /* positions from this one on may not leave yet; UINT64_MAX: all may */
     uint64_t shared;   /* every rank has the results of all positions before this one */
     uint64_t sent_end; /* one past the last position ever sent */
 

@@ -194,6 +194,16 @@ static uint64_t rest(const void *stream, uint64_t now)
     return sml_stream_rest(stream, now);
 }
 
+static void hold(void *stream, uint64_t elements)
+{
+    sml_stream_hold(stream, elements);
+}
+
+static uint64_t arrived(const void *stream, uint32_t number)
+{
+    return sml_stream_arrived(stream, number);
+}
+
 static const struct xfer_turnout *turnout(const void *stream, uint32_t number)
 {
     return sml_stream_turnout(stream, number);
@@ -218,6 +228,8 @@ const struct agg_worker sml_worker = {
     .lacks = lacks,
     .leave = leave,
     .rest = rest,
+    .hold = hold,
+    .arrived = arrived,
     .turnout = turnout,
     .call_roll = call_roll,
 };

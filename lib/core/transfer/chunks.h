@@ -25,4 +25,7 @@ uint64_t xfer_chunk_count(size_t chunk_bytes, size_t element, uint64_t tensor_by
 void xfer_chunk_span(size_t chunk_bytes, size_t element, uint64_t tensor_bytes, uint64_t c, uint64_t *offset,
                      size_t *bytes);
 
+/* The chunk that has element i. */
+uint64_t xfer_chunk_with(size_t chunk_bytes, size_t element, uint64_t i);
+
 #endif

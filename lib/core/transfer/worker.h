@@ -110,6 +110,9 @@ struct agg_worker {
     uint64_t (*packets)(const void *stream, const struct xfer_call *call);
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
     void (*stats)(const void *stream, struct xfer_stats *out);
+    /* NULL, both: there are no compressed calls. Where there are, a job has one place. */
+    void (*hold)(void *stream, uint64_t elements);
+    uint64_t (*arrived)(const void *stream, uint32_t number);
     /* NULL, both: there is never a quorum. */
     const struct xfer_turnout *(*turnout)(const void *stream, uint32_t number);
     void (*call_roll)(void *stream, struct xfer_roll roll[]);
