@@ -70,6 +70,18 @@ kill "$holder"
 job_ends
 net_swagg_stop
 
+step "what is reserved outlives a restart, and is told"
+net_swagg_with "state: $NET_DIR" "metrics: {listen: \"127.0.0.1:$PORT\"}"
+net_ctl job reserve soon job='awaited*' ranks=2 slots=100 for=86400
+net_ctl job reserve late ranks=4 for=86400
+net_ctl job release late
+net_swagg_kill
+net_swagg_start "$NET_DIR/swagg.yaml"
+expect_equal "reserved" "$(net_ctl -H -o name,job,tenant,ranks,slots,jobs reserved | xargs)" "soon awaited* everybody 2 128 0"
+scrape sw get /metrics >"$NET_DIR/reserved.txt"
+expect_equal "slots" "$(value "$NET_DIR/reserved.txt" 'swagg_reserved_slots{reservation="soon",jobs="awaited*",tenant="everybody"}')" 128
+net_swagg_stop
+
 step "a server tells the same of its jobs"
 net_bridge
 net_server_start 3 "metrics: {listen: \"127.0.0.1:$PORT\"}"

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "registry/reserved_file.h"
 #include "unit.h"
 
 enum { LAB, GUEST, TENANTS };
@@ -175,4 +178,94 @@ TEST(slots_are_measured_as_a_job_s)
     CU_ASSERT(two.bytes > 128 * 1400);
     CU_ASSERT(four.bytes > two.bytes);
     CU_ASSERT(!reserved_measure(&cfg, &many));
+}
+
+/* --- what outlives a restart --- */
+
+static struct config lasting = {
+    .mtu = 1500, .pool.slots_per_job = 1024, .limits.workers = 8, .tenants = TENANTS};
+
+/* In a folder of the test's own, of a host at this address. */
+static void begin_lasting(char folder[], uint32_t ip)
+{
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(folder));
+    snprintf(lasting.state, sizeof(lasting.state), "%s", folder);
+    lasting.ip = ip;
+    strcpy(lasting.tenant[LAB].name, "lab");
+    strcpy(lasting.tenant[GUEST].name, "guest");
+}
+
+static void end_lasting(const char *name)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/%s", lasting.state, name);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(rmdir(lasting.state), 0);
+}
+
+static void make(const char *name, int tenant_of_it, uint32_t ranks, uint64_t until_s)
+{
+    struct reservation r = {
+        .tenant = tenant_of_it, .ranks = ranks, .slots = 128, .until = until_s * 1000000000};
+
+    snprintf(r.name, sizeof(r.name), "%s", name);
+    snprintf(r.pattern, sizeof(r.pattern), "%s-*", name);
+    CU_ASSERT_EQUAL(reserved_add(&reserved, &r), 0);
+}
+
+TEST(they_outlive_a_restart)
+{
+    static struct reserved again;
+    char folder[] = "/tmp/test_reserved.XXXXXX";
+
+    set_up();
+    begin_lasting(folder, 0x0100007f);
+    make("a", LAB, 2, 1000);
+    make("over", LAB, 2, 100);
+    make("many", LAB, 9, 1000);
+    make("g", GUEST, 4, 2000);
+    reserved_file_write(&reserved, &lasting, 100 * UINT64_C(1000000000));
+    strcpy(lasting.tenant[GUEST].name, "lab"); /* numbers change, and one is gone */
+    strcpy(lasting.tenant[LAB].name, "other");
+    reserved_file_read(&again, &lasting, 7 * UINT64_C(1000000000));
+    CU_ASSERT_EQUAL_FATAL(again.n, 1);
+    CU_ASSERT_STRING_EQUAL(again.at[0].name, "a");
+    CU_ASSERT_STRING_EQUAL(again.at[0].pattern, "a-*");
+    CU_ASSERT_EQUAL(again.at[0].tenant, GUEST);
+    CU_ASSERT_EQUAL(again.at[0].ranks, 2);
+    CU_ASSERT_EQUAL(again.at[0].slots, 128);
+    CU_ASSERT(again.at[0].bytes > 128 * 1400);
+    CU_ASSERT(again.at[0].until > 600 * UINT64_C(1000000000) &&
+              again.at[0].until <= 907 * UINT64_C(1000000000)); /* 900 s were left */
+    lasting.ip = 0x0200007f;                                    /* another host's folder, too */
+    again.n = 0;
+    reserved_file_read(&again, &lasting, 0);
+    CU_ASSERT_EQUAL(again.n, 0);
+    end_lasting("reserved-127.0.0.1.json");
+}
+
+TEST(a_file_that_is_not_theirs_reserves_nothing)
+{
+    static const char *const texts[] = {"", "{", "{}", "[1, {}]",
+                                        "[{\"name\": \"a\", \"until\": 99999999999}]"};
+    char folder[] = "/tmp/test_reserved.XXXXXX", path[512];
+
+    set_up();
+    begin_lasting(folder, 0x0100007f);
+    snprintf(path, sizeof(path), "%s/reserved-127.0.0.1.json", folder);
+    for (unsigned i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        FILE *f = fopen(path, "w");
+
+        CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+        fputs(texts[i], f);
+        fclose(f);
+        reserved_file_read(&reserved, &lasting, 0);
+        CU_ASSERT_EQUAL(reserved.n, 0);
+    }
+    end_lasting("reserved-127.0.0.1.json");
+    lasting.state[0] = '\0'; /* no folder, no file */
+    reserved_file_write(&reserved, &lasting, 0);
+    reserved_file_read(&reserved, &lasting, 0);
+    CU_ASSERT_EQUAL(reserved.n, 0);
 }

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "registry/registry_reserve.h"
+#include "registry/reserved_file.h"
 #include "registry/tenants.h"
 #include "registry/terms.h"
 #include "sodium_keys.h"
@@ -146,6 +147,8 @@ int registry_host_open(struct registry_host *h, const struct registry_host_parts
     h->has_lasting = cfg->state[0] != '\0';
     if (h->has_lasting && lasting_open(&h->lasting, cfg->state) < 0)
         return -EINVAL;
+    if (parts->kind->has_room != NULL)
+        reserved_file_read(&h->reserved, cfg, now);
     h->config = registry_host_config(h, cfg, &h->keyring);
     h->memory = registry_host_memory(&h->config);
     return h->memory == NULL ? -ENOMEM : 0;
@@ -259,7 +262,7 @@ bool registry_host_release(struct registry_host *h, const char *name, uint64_t n
     bool any;
 
     registry_host_enter(h, 0, now);
-    any = reserved_drop(&h->reserved, name);
+    any = registry_release(h, name);
     registry_host_leave(h);
     return any;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "registry/reserved_file.h"
 
 enum { LIVE_MAX = 3 * AGG_JOBS, SECOND_NS = 1000000000 };
 
@@ -90,12 +91,29 @@ bool registry_reserve(struct registry_host *h, const struct reservation *wanted,
     if (rc < 0)
         snprintf(text, AGG_TEXT_MAX, "%s",
                  rc == -EEXIST ? "there is a reservation of this name" : "no more reservations are possible");
+    else
+        registry_reserved_keep(h);
     return rc == 0;
+}
+
+bool registry_release(struct registry_host *h, const char *name)
+{
+    const bool any = reserved_drop(&h->reserved, name);
+
+    if (any)
+        registry_reserved_keep(h);
+    return any;
+}
+
+void registry_reserved_keep(const struct registry_host *h)
+{
+    reserved_file_write(&h->reserved, h->parts.cfg, h->now);
 }
 
 void registry_expire(struct registry_host *h)
 {
     struct reservation gone;
+    const unsigned before = h->reserved.n;
 
     while (reserved_expire(&h->reserved, h->now, &gone)) {
         log_notice("reservation %s: its time is over", gone.name);
@@ -103,6 +121,8 @@ void registry_expire(struct registry_host *h)
                      &(struct history_note){HISTORY_ENDED, gone.name, h->tenant[gone.tenant].name, "",
                                             "the reservation's time is over"});
     }
+    if (h->reserved.n != before)
+        registry_reserved_keep(h);
 }
 
 void registry_show_reserved(const struct registry_host *h, struct view_out *out)

@@ -14,6 +14,12 @@ unsigned registry_kept(void *host, int tenant, const char *name, bool of_tenant)
 bool registry_reserve(struct registry_host *h, const struct reservation *wanted, uint32_t seconds,
                       char text[AGG_TEXT_MAX]);
 
+/* As registry_host_release. */
+bool registry_release(struct registry_host *h, const char *name);
+
+/* They have changed: the next start is to know them (registry/reserved_file.h). */
+void registry_reserved_keep(const struct registry_host *h);
+
 /* Drops those whose time is over. */
 void registry_expire(struct registry_host *h);
 

@@ -66,7 +66,7 @@ struct view_field {
     const char *meaning;
 };
 
-enum { VIEW_LABELS_MAX = 2 };
+enum { VIEW_LABELS_MAX = 3 };
 
 /* What the parameter of a view names. */
 enum view_subject { VIEW_OF_ALL /* no parameter */, VIEW_OF_PORT, VIEW_OF_LCORE, VIEW_OF_JOB, VIEW_SUBJECTS };

@@ -1,0 +1,148 @@
+#include "registry/reserved_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/log.h"
+#include "config/reload.h"
+#include "views/view.h"
+
+enum { SECOND_NS = 1000000000, FILE_MAX = 256 << 10 };
+
+static const char layout[] = "{s:s, s:s, s:s, s:I, s:I, s:I}";
+
+static const char *path_of(char path[PATH_MAX], const struct config *cfg)
+{
+    char ip[VIEW_IP_MAX];
+
+    snprintf(path, PATH_MAX, "%s/reserved-%s.json", cfg->state,
+             view_ip(ip, cfg->server.ip != 0 ? cfg->server.ip : cfg->ip));
+    return path;
+}
+
+/* --- writing --- */
+
+static json_t *to_json(const struct reserved *r, const struct config *cfg, uint64_t now)
+{
+    json_t *all = json_array();
+
+    for (const struct reservation *one = r->at; one < r->at + r->n; one++) {
+        const json_int_t left = one->until > now ? (json_int_t)((one->until - now) / SECOND_NS) : 0;
+
+        json_array_append_new(all, json_pack(layout, "name", one->name, "job", one->pattern, "tenant",
+                                             cfg->tenant[one->tenant].name, "ranks", (json_int_t)one->ranks,
+                                             "slots", (json_int_t)one->slots, "until",
+                                             (json_int_t)time(NULL) + left));
+    }
+    return all;
+}
+
+/* 0, or -errno. */
+static int write_file(const char *path, const json_t *all)
+{
+    char fresh[PATH_MAX + 8];
+    int fd, rc;
+
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return -errno;
+    errno = EIO; /* of a short write */
+    rc = json_dumpfd(all, fd, JSON_INDENT(1)) < 0 ? -errno : 0;
+    if (close(fd) < 0 && rc == 0)
+        rc = -errno;
+    if (rc == 0 && rename(fresh, path) < 0)
+        rc = -errno;
+    if (rc < 0)
+        unlink(fresh);
+    return rc;
+}
+
+void reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now)
+{
+    char path[PATH_MAX];
+    json_t *all;
+    int rc;
+
+    if (cfg->state[0] == '\0')
+        return;
+    all = to_json(r, cfg, now);
+    rc = all == NULL ? -ENOMEM : write_file(path_of(path, cfg), all);
+    json_decref(all);
+    if (rc < 0)
+        log_warning("state: %s cannot be written: %s: the next start does not know what is reserved now",
+                    path, strerror(-rc));
+}
+
+/* --- reading --- */
+
+/* NULL: there is none, or none that this has written, which is logged. */
+static json_t *read_file(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    char text[FILE_MAX];
+    json_t *all = NULL;
+    ssize_t n;
+
+    if (fd < 0 && errno == ENOENT)
+        return NULL;
+    n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+    if (n >= 0)
+        all = json_loadb(text, (size_t)n, 0, NULL);
+    if (!json_is_array(all))
+        log_warning("state: %s is not what swagg has written: nothing is reserved", path);
+    if (fd >= 0)
+        close(fd);
+    return all;
+}
+
+/* NULL, or why it cannot be. */
+static const char *take(struct reserved *r, const struct config *cfg, json_t *from, uint64_t left_s,
+                        uint64_t now)
+{
+    struct reservation one = {.until = now + left_s * SECOND_NS};
+    const char *name, *pattern, *tenant;
+    json_int_t ranks, slots, until;
+
+    if (json_unpack(from, layout, "name", &name, "job", &pattern, "tenant", &tenant, "ranks", &ranks, "slots",
+                    &slots, "until", &until) != 0 ||
+        strlen(name) >= sizeof(one.name) || strlen(pattern) >= sizeof(one.pattern))
+        return "it is not what swagg has written";
+    snprintf(one.name, sizeof(one.name), "%s", name);
+    snprintf(one.pattern, sizeof(one.pattern), "%s", pattern);
+    one.tenant = config_find(cfg, "tenants", tenant);
+    one.ranks = ranks < 1 || ranks > cfg->limits.workers ? 0 : (uint32_t)ranks;
+    one.slots = slots < 2 || slots > cfg->pool.slots_per_job ? 0 : (uint32_t)slots;
+    if (one.tenant < 0)
+        return "its tenant is gone";
+    if (one.ranks == 0 || one.slots == 0 || !reserved_measure(cfg, &one))
+        return "it has more ranks or slots than limits.workers or pool.slots_per_job";
+    return reserved_add(r, &one) < 0 ? "there are more than there can be" : NULL;
+}
+
+void reserved_file_read(struct reserved *r, const struct config *cfg, uint64_t now)
+{
+    char path[PATH_MAX];
+    json_t *all, *one;
+    size_t i;
+
+    if (cfg->state[0] == '\0')
+        return;
+    all = read_file(path_of(path, cfg));
+    json_array_foreach (all, i, one) {
+        const json_int_t left = json_integer_value(json_object_get(one, "until")) - (json_int_t)time(NULL);
+        const char *name = json_string_value(json_object_get(one, "name")),
+                   *why = left <= 0 ? "its time is over" : take(r, cfg, one, (uint64_t)left, now);
+
+        if (why != NULL)
+            log_notice("reservation %s: %s", name == NULL ? "?" : name, why);
+    }
+    json_decref(all);
+}

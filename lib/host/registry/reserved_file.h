@@ -1,0 +1,18 @@
+/* Reservations (config/reserved.h) that outlive their host: a file in the folder that `state` names. Several
+ * hosts may share the folder, so each has a file of its own, called by the address that workers send to.
+ * Times are kept by the wall clock, tenants by name. Nothing is done where there is no such folder.
+ */
+#ifndef SWAGG_REGISTRY_RESERVED_FILE_H
+#define SWAGG_REGISTRY_RESERVED_FILE_H
+
+#include "config/reserved.h"
+
+/* Whole or not at all; not waited for until it is on the disk, since whoever reserves must not hold up
+ * members of jobs. Logs what goes wrong. now: by the clock of until. */
+void reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now);
+
+/* Fills in those whose time is not over, measured anew; logs which are dropped otherwise, and why. A file
+ * that is not there has none. */
+void reserved_file_read(struct reserved *r, const struct config *cfg, uint64_t now);
+
+#endif
