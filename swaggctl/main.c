@@ -21,7 +21,7 @@ enum filter { FILTER_PORT, FILTER_JOB, FILTER_RANK, FILTER_KIND, FILTER_REASON, 
 
 struct arguments {
     const char *instance; /* --switch; NULL: not given */
-    bool json, dry_run;
+    bool json, dry_run, all;
     struct print_style style;
     const char *file;            /* for a capture */
     const char *filter[FILTERS]; /* of a capture; NULL: not given */
@@ -51,6 +51,8 @@ static const struct option_row rows[] = {
     {"json", 'j', NULL, option_flag, FIELD(json), 0, 0, "print JSON: one object, or with watch one a line"},
     {"only", 'o', "KEY,...", option_text, FIELD(style.only), 0, 0,
      "print only these keys or columns, in this order"},
+    {"all", 'a', NULL, option_flag, FIELD(all), 0, 0,
+     "print counters that are 0, too, which are left out on a terminal; elsewhere all are there"},
     {"no-header", 'H', NULL, option_flag, FIELD(style.no_header), 0, 0, "print no header above tables"},
     {"every", 'n', "SECONDS", read_seconds, FIELD(every), 0, NUMBER_MAX,
      "how often watch and top look, and how long why does: 1 unless given"},
@@ -144,8 +146,11 @@ static int show(const struct arguments *cl, const json_t *answer)
 {
     const json_t *view = json_object_get(answer, "view");
     const char *error = json_string_value(json_object_get(answer, "error"));
+    struct print_style style = cl->style;
     char why[1280];
 
+    if (!cl->all && style.only == NULL && isatty(STDOUT_FILENO))
+        style.spared = json_object_get(answer, "counters");
     if (cl->json)
         json_dumpf(view != NULL ? view : answer, stdout, JSON_INDENT(2));
     if (cl->json)
@@ -160,7 +165,7 @@ static int show(const struct arguments *cl, const json_t *answer)
         return fail(EXIT_USAGE, why);
     if (print_is_empty(view) && isatty(STDOUT_FILENO))
         puts("none");
-    print_view(stdout, view, &cl->style);
+    print_view(stdout, view, &style);
     return EXIT_GOOD;
 }
 

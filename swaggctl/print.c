@@ -165,21 +165,106 @@ bool print_is_empty(const json_t *view)
     return json_object_size(view) == 1 && json_is_array(value) && json_array_size(value) == 0;
 }
 
-void print_view(FILE *to, const json_t *view, const struct print_style *style)
+/* Whether it is one of these, which are told by their paths. */
+static bool is_counter(const json_t *counters, const char *table, const char *key)
 {
-    json_t *chosen, *value;
-    const char *key;
-    bool below;
+    char path[2 * KEY_MAX];
+    const json_t *counter;
+    size_t i;
 
-    if (print_is_empty(view))
-        return;
-    chosen = choose(view, style->only);
-    below = print_values(to, chosen);
+    snprintf(path, sizeof(path), "%s%s%s", table, table[0] != '\0' ? "/" : "", key);
+    json_array_foreach (counters, i, counter)
+        if (strcmp(json_string_value(counter) != NULL ? json_string_value(counter) : "", path) == 0)
+            return true;
+    return false;
+}
+
+static bool is_zero(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) == 0;
+}
+
+static bool is_zero_in_all(const json_t *rows, const char *column)
+{
+    const json_t *row;
+    size_t i;
+
+    json_array_foreach (rows, i, row)
+        if (!is_zero(json_object_get(row, column)))
+            return false;
+    return true;
+}
+
+/* Takes the columns of these counters out of the table's rows that are 0 in all. Returns how many. */
+static unsigned spare_columns(json_t *rows, const char *table, const json_t *counters)
+{
+    json_t *columns = json_copy(json_array_get(rows, 0)), *first, *row;
+    unsigned n = 0;
+    const char *key;
+    size_t i;
+
+    json_object_foreach (columns, key, first) {
+        if (!is_counter(counters, table, key) || !is_zero_in_all(rows, key))
+            continue;
+        json_array_foreach (rows, i, row)
+            json_object_del(row, key);
+        n++;
+    }
+    json_decref(columns);
+    return n;
+}
+
+/* The same of the view and its tables. */
+static unsigned spare(json_t *view, const json_t *counters)
+{
+    const char *key;
+    void *next;
+    json_t *value;
+    unsigned n = 0;
+
+    json_object_foreach_safe (view, next, key, value) {
+        if (is_table(value)) {
+            n += spare_columns(value, key, counters);
+        } else if (is_counter(counters, "", key) && is_zero(value)) {
+            json_object_del(view, key);
+            n++;
+        }
+    }
+    return n;
+}
+
+static bool print_all(FILE *to, const json_t *view, const struct print_style *style)
+{
+    json_t *chosen = choose(view, style->only), *value;
+    const char *key;
+    bool below = print_values(to, chosen);
+
     json_decref(chosen);
     json_object_foreach ((json_t *)view, key, value) {
         if (is_table(value))
             below = print_chosen_table(to, value, style, below);
     }
+    return below;
+}
+
+void print_view(FILE *to, const json_t *view, const struct print_style *style)
+{
+    json_t *rest;
+    unsigned spared;
+    bool below;
+
+    if (print_is_empty(view))
+        return;
+    if (style->spared == NULL) {
+        print_all(to, view, style);
+        return;
+    }
+    rest = json_deep_copy(view);
+    spared = spare(rest, style->spared);
+    below = print_all(to, rest, style);
+    json_decref(rest);
+    if (spared > 0)
+        fprintf(to, "%scounters that are 0, left out: %u (--all shows them)\n", below ? "\n" : "", spared);
 }
 
 static bool has(const json_t *view, const char *wanted)
@@ -245,19 +330,6 @@ struct rates {
     bool beside;
 };
 
-static bool is_counter(const struct rates *r, const char *table, const char *key)
-{
-    char path[256];
-    const json_t *counter;
-    size_t i;
-
-    snprintf(path, sizeof(path), "%s%s%s", table, table[0] != '\0' ? "/" : "", key);
-    json_array_foreach (r->counters, i, counter)
-        if (strcmp(json_string_value(counter) != NULL ? json_string_value(counter) : "", path) == 0)
-            return true;
-    return false;
-}
-
 static double growth(const json_t *now, const json_t *before, double seconds)
 {
     const json_int_t is = json_integer_value(now), was = json_integer_value(before);
@@ -305,7 +377,7 @@ static json_t *rate_object(const struct rates *r, const char *table, const json_
             json_object_set_new(rated, key, rate_table(r, key, value, was));
             continue;
         }
-        if (!is_counter(r, table, key)) {
+        if (!is_counter(r->counters, table, key)) {
             json_object_set(rated, key, value);
             continue;
         }

@@ -11,6 +11,9 @@
 struct print_style {
     bool no_header;
     const char *only; /* "rx_frames,name": these keys or columns in this order; NULL: all */
+    /* Counters, by their paths (KEY, TABLE/KEY), of which those that are 0, in all rows of a table, are left
+     * out; a line says how many. NULL: none are. */
+    const json_t *spared;
 };
 
 void print_view(FILE *to, const json_t *view, const struct print_style *style);

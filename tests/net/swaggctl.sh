@@ -45,6 +45,9 @@ expect_match "fdb" "$(net_ctl fdb)" "$(net_mac 0) +h0 "
 step "jobs, job, ranks, slots of a job whose rank 1 is missing"
 expect_equal "jobs" "$(net_ctl jobs)" ""
 expect_match "jobs, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" jobs)" "^none"
+expect_match "drops, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" drops)" "counters that are 0, left out: [1-9]"
+expect_match "all of them" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" --all drops)" "runt +0"
+expect_match "elsewhere" "$(net_ctl drops)" "runt +0"
 rank_start late 0 3 --calls 3 --largest 5000
 rank_start late 2 3 --calls 3 --largest 5000
 net_until 20 "two ranks are there" prints = "present  2" net_ctl -H -o present job late

@@ -222,3 +222,24 @@ TEST(a_wrong_command_line_is_told_what_was_meant)
     EXPECT_REFUSAL("usage: swaggctl impair set PORT rx|tx KEY=VALUE...", "impair", "set", "h0");
     EXPECT_REFUSAL("usage: swaggctl jobs", "jobs", "extra");
 }
+
+TEST(counters_that_are_0_are_spared)
+{
+    json_t *counters = json_pack("[s, s, s, s]", "runt", "oversize", "ports/rx_errors", "ports/tx_errors");
+    const struct print_style style = {.spared = counters};
+
+    expect_text("{\"runt\": 0, \"oversize\": 3, \"level\": 0}", &style,
+                "oversize  3\n"
+                "level     0\n"
+                "\ncounters that are 0, left out: 1 (--all shows them)\n");
+    expect_text("{\"runt\": 0}", &style, "counters that are 0, left out: 1 (--all shows them)\n");
+    expect_text("{\"oversize\": 3}", &style, "oversize  3\n");
+    expect_text("{\"ports\": [{\"name\": \"a\", \"rx_errors\": 0, \"tx_errors\": 0, \"queues\": 0}, "
+                "{\"name\": \"b\", \"rx_errors\": 2, \"tx_errors\": 0, \"queues\": 0}]}",
+                &style,
+                "name  rx_errors  queues\n"
+                "a             0       0\n"
+                "b             2       0\n"
+                "\ncounters that are 0, left out: 1 (--all shows them)\n");
+    json_decref(counters);
+}
