@@ -45,8 +45,10 @@ static unsigned below(unsigned n)
 
 static void fill(uint8_t *p, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)rng_next(&rng);
+    for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+        const uint64_t bits = rng_next(&rng);
+        memcpy(p + i, &bits, n - i < sizeof bits ? n - i : sizeof bits);
+    }
 }
 
 /* Of the part of a frame behind its IP header. */
