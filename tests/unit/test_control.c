@@ -179,10 +179,11 @@ static void give_back(struct world *w, struct later *l)
 static void answer_late(struct world *w)
 {
     for (unsigned i = 0; i < LATER_MAX; i++) {
-        struct later l = w->later[i];
-        if (l.preparation == 0 || l.due > w->now)
+        struct later *at = &w->later[i];
+        if (at->preparation == 0 || at->due > w->now)
             continue;
-        w->later[i] = (struct later){0};
+        const struct later l = *at;
+        *at = (struct later){0};
         ctl_registry_prepared(w->registry, l.preparation, &l.answer, w->now);
     }
 }
