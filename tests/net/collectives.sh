@@ -14,7 +14,7 @@ step "sizes around every edge: none, one element, a chunk less or more, a window
 ranks_run edges 4 --sizes 0,1,2,3,31,32,33,359,360,361,364,365,366,725,730,731,1000,4099,65537,186881,200003
 
 step "tens of mebibytes"
-ranks_run large 4 --sizes 10M --seed 2
+ranks_run large 4 --sizes 3M --seed 2
 
 step "whatever comes"
 ranks_run mixed 4 --calls 300 --largest 200K --seed 3
