@@ -6,31 +6,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "digest.h"
+
 enum { ITEMS_MAX = 6000, INTS = 4 * 4 * ITEMS_MAX, ROOM = INTS * (int)sizeof(int) };
 static int32_t in[INTS], out[INTS];
 static int rank, size; /* in the communicator */
-static uint64_t digest = UINT64_C(14695981039346656037);
 static int errors;
 
-static void note(const void *bytes, size_t n)
-{
-    for (size_t at = 0; at < n; at += sizeof(uint64_t)) {
-        uint64_t word = 0;
-        memcpy(&word, (const char *)bytes + at, n - at < sizeof word ? n - at : sizeof word);
-        digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        digest ^= digest >> 32;
-    }
-}
-
-/* Round numbers, small enough to be added as floats; for doubles the bytes are any. */
-static void fill(void)
+static void fill_anew(void)
 {
     static int round;
-    round++;
-    for (int i = 0; i < INTS; i++) {
-        in[i] = (i * 7 + rank * 13 + round) % 1009;
-        out[i] = -1;
-    }
+    fill(in, out, INTS, rank, ++round);
 }
 
 static void done(int rc)
@@ -92,9 +78,9 @@ static void broadcast(MPI_Comm comm, int n, int mixed)
 {
     for (int root = 0; root < size; root++) {
         const struct form f = form_of(rank + root, n, mixed);
-        fill();
+        fill_anew();
         done(MPI_Bcast(in, f.count, f.type, root, comm));
-        fill();
+        fill_anew();
         done(MPI_Bcast(in, n, MPI_DOUBLE_INT, root, comm));
     }
 }
@@ -103,9 +89,9 @@ static void gather(MPI_Comm comm, int n, int mixed)
 {
     const struct form f = form_of(rank, n, mixed), g = form_of(rank + 1, n, mixed);
     int counts[4], places[4], at = 0;
-    fill();
+    fill_anew();
     done(MPI_Allgather(in, f.count, f.type, out, g.count, g.type, comm));
-    fill();
+    fill_anew();
     done(MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, g.count, g.type, comm));
     /* Blocks of n, 0, n / 2 and 1 items, the last one first, with a hole between them. */
     for (int r = size - 1; r >= 0; r--) {
@@ -113,13 +99,13 @@ static void gather(MPI_Comm comm, int n, int mixed)
         places[r] = at;
         at += counts[r] + 1;
     }
-    fill();
+    fill_anew();
     done(MPI_Allgatherv(in, counts[rank], MPI_DOUBLE, out, counts, places, MPI_DOUBLE, comm));
-    fill();
+    fill_anew();
     done(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, counts, places, types[2], comm));
     for (int r = 0; r < size; r++)
         places[r] -= at;
-    fill();
+    fill_anew();
     done(MPI_Allgatherv(in, 2 * counts[rank], MPI_INT, (double *)out + at, counts, places, types[3], comm));
 }
 
@@ -128,15 +114,15 @@ static void scatter_sums(MPI_Comm comm, int n)
     int counts[4];
     for (int r = 0; r < size; r++)
         counts[r] = r == 1 ? 0 : n / (r + 1);
-    fill();
+    fill_anew();
     done(MPI_Reduce_scatter_block(in, out, n, MPI_INT, MPI_SUM, comm));
-    fill();
+    fill_anew();
     done(MPI_Reduce_scatter_block(MPI_IN_PLACE, in, n, MPI_INT, MPI_BXOR, comm));
-    fill();
+    fill_anew();
     done(MPI_Reduce_scatter(in, counts[rank] > 0 ? out : NULL, counts, MPI_INT, MPI_MAX, comm));
-    fill();
+    fill_anew();
     done(MPI_Reduce_scatter(MPI_IN_PLACE, in, counts, MPI_INT16_T, MPI_SUM, comm));
-    fill();
+    fill_anew();
     for (int i = 0; i < size * n; i++)
         ((float *)in)[i] = (float)(i % 100 + rank);
     done(MPI_Reduce_scatter_block(in, out, n, MPI_FLOAT, MPI_SUM, comm));
@@ -151,7 +137,7 @@ static void broadcast_from_anywhere(MPI_Comm comm)
     MPI_Get_address(out, &at[1]);
     MPI_Type_create_hindexed(2, (int[]){3000, 2000}, at, MPI_INT, &type);
     MPI_Type_commit(&type);
-    fill();
+    fill_anew();
     done(MPI_Bcast(MPI_BOTTOM, 1, type, size - 1, comm));
     MPI_Type_free(&type);
 }
@@ -161,11 +147,11 @@ static void broadcast_packed(MPI_Comm comm)
 {
     static char packed[ROOM];
     int at = 0, n = ITEMS_MAX;
-    fill();
+    fill_anew();
     MPI_Pack(in, n, MPI_INT, packed, sizeof packed, &at, comm);
     done(MPI_Bcast(packed, at, MPI_PACKED, 0, comm));
     note(packed, (size_t)at);
-    fill();
+    fill_anew();
     done(MPI_Bcast(in, 3000, MPI_WCHAR, size - 1, comm));
 }
 
@@ -179,7 +165,7 @@ static void gather_from_anywhere(MPI_Comm comm)
     MPI_Type_create_hindexed(1, (int[]){3000}, &at, MPI_INT, &type);
     MPI_Type_create_resized(type, 0, 4000 * sizeof(int), &wide);
     MPI_Type_commit(&wide);
-    fill();
+    fill_anew();
     done(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, MPI_BOTTOM, counts, places, wide, comm));
     MPI_Type_free(&wide);
     MPI_Type_free(&type);

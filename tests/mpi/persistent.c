@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "digest.h"
+
 enum { KINDS = 8, ROUNDS = 6, ITEMS = 3000, INTS = 4 * ITEMS };
 
 static struct call {
@@ -16,23 +18,6 @@ static struct call {
 } calls[KINDS];
 static MPI_Request requests[KINDS];
 static int rank, size, errors;
-static uint64_t digest = UINT64_C(14695981039346656037);
-
-static void note(const int32_t *ints)
-{
-    for (int i = 0; i < INTS; i++) {
-        digest = (digest ^ (uint32_t)ints[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        digest ^= digest >> 32;
-    }
-}
-
-static void fill(struct call *c, int number)
-{
-    for (int i = 0; i < INTS; i++) {
-        c->in[i] = (i * 7 + rank * 13 + number) % 1009;
-        c->out[i] = -1;
-    }
-}
 
 /* Of ints two by two; it is freed before the call is started. */
 static int make_of_pairs(struct call *c, MPI_Request *r)
@@ -96,7 +81,7 @@ static void complete(int round)
 static void run(int round)
 {
     for (int k = 0; k < KINDS; k++)
-        fill(&calls[k], round * KINDS + k);
+        fill(calls[k].in, calls[k].out, INTS, rank, round * KINDS + k);
     if (round % 2 == 0)
         errors += MPI_Startall(KINDS, requests) != MPI_SUCCESS;
     for (int k = 0; round % 2 != 0 && k < KINDS; k++)
@@ -105,8 +90,8 @@ static void run(int round)
         MPI_Barrier(MPI_COMM_WORLD);
     complete(round);
     for (int k = 0; k < KINDS; k++) {
-        note(calls[k].in);
-        note(calls[k].out);
+        note(calls[k].in, sizeof calls[k].in);
+        note(calls[k].out, sizeof calls[k].out);
     }
 }
 

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "digest.h"
+
 enum { KINDS = 9, EACH = 5 * KINDS, CALLS = 2 * EACH, MESSAGES = 2, REQUESTS = CALLS + MESSAGES };
 enum { ITEMS_MAX = 3000, INTS = 4 * 2 * ITEMS_MAX };
 
@@ -21,22 +23,10 @@ static struct call {
 } calls[REQUESTS];
 static MPI_Request requests[REQUESTS];
 static int rank, size, errors;
-static uint64_t digest = UINT64_C(14695981039346656037);
 
-static void note(const int32_t *ints)
+static void prepare(struct call *c, int number)
 {
-    for (int i = 0; i < INTS; i++) {
-        digest = (digest ^ (uint32_t)ints[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        digest ^= digest >> 32;
-    }
-}
-
-static void fill(struct call *c, int number)
-{
-    for (int i = 0; i < INTS; i++) {
-        c->in[i] = (i * 7 + rank * 13 + number) % 1009;
-        c->out[i] = -1;
-    }
+    fill(c->in, c->out, INTS, rank, number);
     for (int r = 0; r < 4; r++) {
         c->counts[r] = r == 1 ? 0 : ITEMS_MAX / (r + 1);
         c->places[r] = r * ITEMS_MAX;
@@ -72,7 +62,7 @@ static int post(struct call *c, int number, MPI_Comm comm, MPI_Request *r)
 {
     static const int sizes[] = {4, 1500, ITEMS_MAX, 600};
     const int n = sizes[number % 4], root = number % size;
-    fill(c, number);
+    prepare(c, number);
     switch (number % KINDS) {
     case 0:
         return MPI_Iallreduce(c->in, c->out, n, MPI_INT, MPI_SUM, comm, r);
@@ -101,7 +91,7 @@ static void post_messages(void)
 {
     struct call *c = &calls[CALLS];
     const int other = rank ^ 1;
-    fill(c, 1);
+    prepare(c, 1);
     errors += MPI_Irecv(c->out, INTS, MPI_INT, other, 5, MPI_COMM_WORLD, &requests[CALLS]) != MPI_SUCCESS;
     errors += MPI_Isend(c->in, INTS, MPI_INT, other, 5, MPI_COMM_WORLD, &requests[CALLS + 1]) != MPI_SUCCESS;
 }
@@ -191,8 +181,8 @@ static void complete(int way)
         break;
     }
     for (int i = 0; i < REQUESTS; i++) {
-        note(calls[i].in);
-        note(calls[i].out);
+        note(calls[i].in, sizeof calls[i].in);
+        note(calls[i].out, sizeof calls[i].out);
     }
 }
 
@@ -211,7 +201,7 @@ static void round_of(int way, MPI_Comm one, MPI_Comm other)
         if (second == 0)
             errors += MPI_Allreduce(calls[0].counts, sum, 4, MPI_INT, MPI_SUM, one) != MPI_SUCCESS;
     }
-    note(sum);
+    note(sum, sizeof sum);
     post_messages();
     complete(way);
 }
