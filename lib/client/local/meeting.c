@@ -28,7 +28,9 @@ struct hello {
     uint32_t magic, version;
     uint64_t job;
     uint16_t rank, size;
+    uint32_t zero;
 };
+static_assert(sizeof(struct hello) == 24, "no bytes that nobody writes");
 
 enum verdict { WELCOME, OTHER_JOB, OTHER_VERSION, OTHER_USER, SAME_PROCESS };
 
