@@ -253,3 +253,8 @@ json_t *command_request(const struct command *c, char *const given[], unsigned n
         json_object_set_new(request, arguments[ARGUMENT_SETTINGS].key, settings(given + texts, n - texts));
     return request;
 }
+
+const struct view *command_view(const json_t *request)
+{
+    return views_find(json_string_value(json_object_get(request, "command")));
+}

@@ -49,5 +49,8 @@ bool command_acts(const struct command *command);
 /* The request for it; to be released. */
 json_t *command_request(const struct command *command, char *const arguments[], unsigned n);
 
+/* What the request shows; NULL: it is not for a view. */
+const struct view *command_view(const json_t *request);
+
 /* "port NAME": what is typed. */
 void command_usage(char *text, size_t room, const struct command *command);

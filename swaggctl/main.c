@@ -52,7 +52,7 @@ static const struct option_row rows[] = {
     {"only", 'o', "KEY,...", option_text, FIELD(style.only), 0, 0,
      "print only these keys or columns, in this order"},
     {"all", 'a', NULL, option_flag, FIELD(all), 0, 0,
-     "print counters that are 0, too, which are left out on a terminal; elsewhere all are there"},
+     "print all as it is: on a terminal counters that are 0 are left out, and bytes and times are rounded"},
     {"no-header", 'H', NULL, option_flag, FIELD(style.no_header), 0, 0, "print no header above tables"},
     {"every", 'n', "SECONDS", read_seconds, FIELD(every), 0, NUMBER_MAX,
      "how often watch and top look, and how long why does: 1 unless given"},
@@ -141,8 +141,15 @@ static int fail(int status, const char *why)
     return status;
 }
 
+/* For a reader: others get all that there is, as it is. */
+static void read_easily(struct print_style *style, const json_t *request, const json_t *answer)
+{
+    style->view = command_view(request);
+    style->spared = json_object_get(answer, "counters");
+}
+
 /* Prints what the switch has answered. */
-static int show(const struct arguments *cl, const json_t *answer)
+static int show(const struct arguments *cl, const json_t *request, const json_t *answer)
 {
     const json_t *view = json_object_get(answer, "view");
     const char *error = json_string_value(json_object_get(answer, "error"));
@@ -150,7 +157,7 @@ static int show(const struct arguments *cl, const json_t *answer)
     char why[1280];
 
     if (!cl->all && style.only == NULL && isatty(STDOUT_FILENO))
-        style.spared = json_object_get(answer, "counters");
+        read_easily(&style, request, answer);
     if (cl->json)
         json_dumpf(view != NULL ? view : answer, stdout, JSON_INDENT(2));
     if (cl->json)
@@ -207,7 +214,7 @@ static int ask_once(const struct arguments *cl, const struct instance *instance,
     if (choices != NULL)
         status = ask_each(cl, instance, request, choices, is_view);
     if (status < 0)
-        status = show(cl, answer);
+        status = show(cl, request, answer);
     json_decref(answer);
     return status;
 }

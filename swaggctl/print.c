@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "views/view.h"
+
 enum { CELL_MAX = 4096, KEY_MAX = 128, KNOWN_MAX = 1024 };
 
 static bool is_table(const json_t *value)
@@ -10,10 +12,54 @@ static bool is_table(const json_t *value)
     return json_is_array(value) && json_is_object(json_array_get(value, 0));
 }
 
-static void write_scalar(char *cell, size_t room, const json_t *value)
+/* --- numbers with units --- */
+
+/* Steps from unit to unit, each so many times the one before. */
+struct step {
+    double times;
+    const char *unit;
+};
+
+static const struct scale {
+    const char *unit; /* of the field */
+    struct step step[7];
+} scales[] = {
+    {"bytes", {{1, "B"}, {1000, "kB"}, {1000, "MB"}, {1000, "GB"}, {1000, "TB"}, {1000, "PB"}}},
+    {"bytes/s", {{1, "B/s"}, {1000, "kB/s"}, {1000, "MB/s"}, {1000, "GB/s"}, {1000, "TB/s"}}},
+    {"us", {{1, "us"}, {1000, "ms"}, {1000, "s"}, {60, "min"}, {60, "h"}, {24, "d"}}},
+    {"ms", {{1, "ms"}, {1000, "s"}, {60, "min"}, {60, "h"}, {24, "d"}}},
+    {"s", {{1, "s"}, {60, "min"}, {60, "h"}, {24, "d"}}},
+};
+
+/* NULL: a number of this key is shown as it is. */
+static const struct scale *scale_of(const struct view_field *fields, const char *key)
+{
+    const struct view_field *f = fields == NULL ? NULL : view_field(fields, key);
+
+    for (unsigned i = 0; f != NULL && f->unit != NULL && i < sizeof(scales) / sizeof(scales[0]); i++)
+        if (strcmp(scales[i].unit, f->unit) == 0)
+            return &scales[i];
+    return NULL;
+}
+
+/* Whole numbers stay whole up to where the next unit has two digits, so that an MTU is 1500 B. */
+static void write_scaled(char *cell, size_t room, double n, const struct scale *scale)
+{
+    const struct step *step = scale->step;
+
+    for (; step[1].unit != NULL && n >= 10 * step[1].times; step++)
+        n /= step[1].times;
+    snprintf(cell, room, "%.*f %s", step != scale->step && n < 99.95 ? 1 : 0, n, step->unit);
+}
+
+/* --- cells --- */
+
+static void write_scalar(char *cell, size_t room, const json_t *value, const struct scale *scale)
 {
     if (json_is_string(value))
         snprintf(cell, room, "%s", json_string_value(value));
+    else if (json_is_integer(value) && scale != NULL)
+        write_scaled(cell, room, (double)json_integer_value(value), scale);
     else if (json_is_integer(value))
         snprintf(cell, room, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
@@ -24,19 +70,22 @@ static void write_scalar(char *cell, size_t room, const json_t *value)
         cell[0] = '\0';
 }
 
-static const char *write_cell(char cell[CELL_MAX], const json_t *value)
+/* fields: what the key may be one of; NULL: numbers are shown as they are. */
+static const char *write_cell(char cell[CELL_MAX], const json_t *value, const struct view_field *fields,
+                              const char *key)
 {
+    const struct scale *scale = scale_of(fields, key);
     const json_t *item;
     size_t i, used = 0;
 
     cell[0] = '\0';
     if (!json_is_array(value))
-        write_scalar(cell, CELL_MAX, value);
+        write_scalar(cell, CELL_MAX, value, scale);
     else
         json_array_foreach (value, i, item) {
             if (i > 0 && used < CELL_MAX - 1)
                 cell[used++] = ',';
-            write_scalar(cell + used, CELL_MAX - used, item);
+            write_scalar(cell + used, CELL_MAX - used, item, scale);
             used += strlen(cell + used);
         }
     if (cell[0] == '\0')
@@ -61,7 +110,7 @@ static json_t *choose(const json_t *object, const char *only)
 }
 
 /* Returns whether there was any. */
-static bool print_values(FILE *to, const json_t *chosen)
+static bool print_values(FILE *to, const json_t *chosen, const struct view_field *fields)
 {
     char cell[CELL_MAX];
     int width = 0;
@@ -76,7 +125,7 @@ static bool print_values(FILE *to, const json_t *chosen)
     json_object_foreach ((json_t *)chosen, key, value) {
         if (is_table(value))
             continue;
-        fprintf(to, "%-*s  %s\n", width, key, write_cell(cell, value));
+        fprintf(to, "%-*s  %s\n", width, key, write_cell(cell, value, fields, key));
         any = true;
     }
     return any;
@@ -94,7 +143,8 @@ static void print_cell(FILE *to, const char *text, int width, bool number, bool 
 }
 
 /* How wide the column is, which is headed so, or with NULL by nothing. */
-static int measure(const json_t *table, const char *column, const char *heading)
+static int measure(const json_t *table, const char *column, const char *heading,
+                   const struct view_field *fields)
 {
     int width = heading == NULL ? 0 : (int)strlen(heading);
     char cell[CELL_MAX];
@@ -102,7 +152,7 @@ static int measure(const json_t *table, const char *column, const char *heading)
     size_t r;
 
     json_array_foreach (table, r, row) {
-        const int n = (int)strlen(write_cell(cell, json_object_get(row, column)));
+        const int n = (int)strlen(write_cell(cell, json_object_get(row, column), fields, column));
 
         if (n > width)
             width = n;
@@ -111,7 +161,8 @@ static int measure(const json_t *table, const char *column, const char *heading)
 }
 
 /* row NULL: the header. width: of each column, by its name. */
-static void print_row(FILE *to, const json_t *row, const json_t *columns, const json_t *width)
+static void print_row(FILE *to, const json_t *row, const json_t *columns, const json_t *width,
+                      const struct view_field *fields)
 {
     size_t left = json_object_size(columns);
     char cell[CELL_MAX];
@@ -121,25 +172,27 @@ static void print_row(FILE *to, const json_t *row, const json_t *columns, const 
     json_object_foreach ((json_t *)columns, key, first) {
         const json_t *value = row == NULL ? first : json_object_get(row, key);
 
-        print_cell(to, row == NULL ? key : write_cell(cell, value),
+        print_cell(to, row == NULL ? key : write_cell(cell, value, fields, key),
                    (int)json_integer_value(json_object_get(width, key)), json_is_number(value), --left == 0);
     }
     fputc('\n', to);
 }
 
-static void print_table(FILE *to, const json_t *table, const json_t *columns, bool header)
+static void print_table(FILE *to, const json_t *table, const json_t *columns, const struct print_style *style)
 {
+    const struct view_field *fields = style->view == NULL ? NULL : style->view->row;
     json_t *width = json_object(), *value;
     const json_t *row;
     const char *key;
     size_t r;
 
     json_object_foreach ((json_t *)columns, key, value)
-        json_object_set_new(width, key, json_integer(measure(table, key, header ? key : NULL)));
-    if (header)
-        print_row(to, NULL, columns, width);
+        json_object_set_new(width, key,
+                            json_integer(measure(table, key, style->no_header ? NULL : key, fields)));
+    if (!style->no_header)
+        print_row(to, NULL, columns, width, fields);
     json_array_foreach (table, r, row)
-        print_row(to, row, columns, width);
+        print_row(to, row, columns, width, fields);
     json_decref(width);
 }
 
@@ -152,7 +205,7 @@ static bool print_chosen_table(FILE *to, const json_t *table, const struct print
     if (any && below)
         fputc('\n', to);
     if (any)
-        print_table(to, table, columns, !style->no_header);
+        print_table(to, table, columns, style);
     json_decref(columns);
     return any || below;
 }
@@ -237,7 +290,7 @@ static bool print_all(FILE *to, const json_t *view, const struct print_style *st
 {
     json_t *chosen = choose(view, style->only), *value;
     const char *key;
-    bool below = print_values(to, chosen);
+    bool below = print_values(to, chosen, style->view == NULL ? NULL : style->view->fields);
 
     json_decref(chosen);
     json_object_foreach ((json_t *)view, key, value) {

@@ -14,6 +14,8 @@ struct print_style {
     /* Counters, by their paths (KEY, TABLE/KEY), of which those that are 0, in all rows of a table, are left
      * out; a line says how many. NULL: none are. */
     const json_t *spared;
+    const struct view
+        *view; /* whose bytes and times are shown in units that are read easily; NULL: as they are */
 };
 
 void print_view(FILE *to, const json_t *view, const struct print_style *style);

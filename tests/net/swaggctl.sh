@@ -46,6 +46,8 @@ step "jobs, job, ranks, slots of a job whose rank 1 is missing"
 expect_equal "jobs" "$(net_ctl jobs)" ""
 expect_match "jobs, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" jobs)" "^none"
 expect_match "drops, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" drops)" "counters that are 0, left out: [1-9]"
+expect_match "memory, on a terminal" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" memory)" "pool_bytes +[0-9.]+ MB"
+expect_match "memory, elsewhere" "$(net_ctl memory)" "pool_bytes +[0-9]{7,}"
 expect_match "all of them" "$("$here/terminal.py" -- "$CTL" -s "$NET_ID" --all drops)" "runt +0"
 expect_match "elsewhere" "$(net_ctl drops)" "runt +0"
 rank_start late 0 3 --calls 3 --largest 5000

@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "print.h"
 #include "unit.h"
+#include "views/view.h"
 
 static void expect_text(const char *view_text, const struct print_style *style, const char *expected)
 {
@@ -55,6 +56,33 @@ TEST(tables_have_columns)
                 "name   frames  rx\n"
                 "a           7  x,y\n"
                 "long  1234567  -\n");
+}
+
+TEST(bytes_and_times_have_units_that_are_read_easily)
+{
+    static const struct view_field fields[] = {
+        {.name = "memory", .unit = "bytes"}, {.name = "up", .unit = "s"}, {NULL}};
+    static const struct view_field row[] = {{.name = "sent", .unit = "bytes"},
+                                            {.name = "late", .unit = "us"},
+                                            {.name = "rate", .unit = "bytes/s"},
+                                            {.name = "n", .unit = "frames"},
+                                            {NULL}};
+    static const struct view view = {.name = "v", .fields = fields, .row = row};
+    const struct print_style style = {.view = &view};
+
+    expect_text("{\"memory\": 999, \"up\": 200000, \"other\": 12345, \"t\": ["
+                "{\"sent\": 1460, \"late\": 999, \"rate\": 12345678, \"n\": 1234567}, "
+                "{\"sent\": 99960, \"late\": 61000000, \"rate\": 0, \"n\": 1}, "
+                "{\"sent\": 1844674407370955161, \"late\": 1234, \"rate\": 9996000, \"n\": 0}]}",
+                &style,
+                "memory  999 B\n"
+                "up      55.6 h\n"
+                "other   12345\n"
+                "\n"
+                "   sent     late       rate        n\n"
+                " 1460 B   999 us  12.3 MB/s  1234567\n"
+                " 100 kB   61.0 s      0 B/s        1\n"
+                "1845 PB  1234 us  9996 kB/s        0\n");
 }
 
 TEST(a_table_follows_the_values)
