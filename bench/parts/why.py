@@ -10,7 +10,7 @@ KINDS = {"link_rx": ("a link that loses packets on the way to the switch", "1%, 
          "mtu": ("packets that are too small", "MTU 520, 440, 360, 280"), "healthy": ("nothing", "20 times")}
 
 READING = """
-**Why.** A job of four ranks on four hosts makes random collectives (`tests/collectives`) of up to 20,000 elements, 100 ms apart, or 1 ms where a rank is to be late; of up to 200,000, 20 ms apart,
+**Why.** A job of four ranks on four hosts makes random collectives (`tests/net/collectives.c`) of up to 20,000 elements, 100 ms apart, or 1 ms where a rank is to be late; of up to 200,000, 20 ms apart,
 where a link is to lose some, and on end where slots are to be few. Losses are the switch's own (`swaggctl impair`). `swaggctl why` looks for 2 s, once a fault; it counts if the first cause that it names is the right one, with the right rank. On a
 machine with other work ranks are late for that, and it says so. Measured in the first run only.
 """
