@@ -207,7 +207,7 @@ static float *left_out_of(struct compress *c, const struct compress_call *call,
     return feedback_of(&c->feedback, &key);
 }
 
-/* Whose memory was used before, if that is free. */
+/* One that no call on its way has. */
 static struct compress_call *find_room(struct compress *c)
 {
     for (struct compress_call *call = c->call; call < c->call + COMPRESS_CALLS; call++)

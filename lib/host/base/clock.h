@@ -4,10 +4,12 @@
 #include <stdint.h>
 #include <time.h>
 
+#define SECOND_NS UINT64_C(1000000000)
+
 static inline uint64_t clock_ns(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }

@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "registry/reserved_file.h"
 
-enum { LIVE_MAX = 3 * AGG_JOBS, SECOND_NS = 1000000000 };
+enum { LIVE_MAX = 3 * AGG_JOBS };
 
 static void add_live(const struct ctl_entry *job, struct room_job to[LIVE_MAX], unsigned *n)
 {

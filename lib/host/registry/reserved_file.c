@@ -10,11 +10,12 @@
 
 #include <jansson.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "config/reload.h"
 #include "views/view.h"
 
-enum { SECOND_NS = 1000000000, FILE_MAX = 256 << 10 };
+enum { FILE_MAX = 256 << 10 };
 
 static const char layout[] = "{s:s, s:s, s:s, s:I, s:I, s:I}";
 
