@@ -1,18 +1,18 @@
 #include "comm.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "front.h"
 #include "report.h"
 
-/* So many calls of sizes below the usual ones are reason enough to join a job in the switch, and to measure.
- */
-enum { SMALL_CALLS = 100 };
-
-/* So many of the usual sizes are, where a program may make one at its start only: to broadcast its input. */
-enum { USUAL_CALLS = 5 };
+/* A kind and size is measured at its fourth call, since a program may make some at its start only, and again
+ * at the thousandth, ten thousandth...: that costs a fortieth of their time, or where one way is several
+ * times as slow as the other, a little more. */
+enum { FIRST_DUE = 4, DUE_AGAIN = 1000, DUE_GROWS = 10 };
 
 static const struct settings *settings;
 
@@ -111,9 +111,7 @@ static bool is_for_switch(const struct shim_comm *c, enum crossing kind, size_t 
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
         return (int64_t)bytes >= settings->min_bytes;
-    if (!c->team || !c->team->job)
-        return bytes >= CROSSOVER_USUAL;
-    return crossover_has(c->team->crossover[kind].ranges, bytes);
+    return crossover_way(&c->ways[kind], bytes) == WAY_SWITCH;
 }
 
 /* Of a collective that is not. */
@@ -121,33 +119,42 @@ static enum why why_not_for_switch(const struct shim_comm *c, enum crossing kind
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
         return WHY_SMALL;
-    return c->team && crossover_is_measured(&c->team->crossover[kind], bytes) ? WHY_FASTER : WHY_UNMEASURED;
+    return crossover_is_measured(&c->ways[kind], crossover_size(bytes)) ? WHY_FASTER : WHY_UNMEASURED;
 }
 
-static void note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
+/* Whether it is time to measure, at a call that is counted here. */
+static bool note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
 {
-    if (c->calls[kind] < SMALL_CALLS)
-        c->calls[kind] += bytes < CROSSOVER_USUAL ? 1 : SMALL_CALLS / USUAL_CALLS;
+    struct use *u = &c->uses[kind][crossover_size(bytes)];
+    if (u->calls < UINT_MAX)
+        u->calls++;
+    return settings->min_bytes == MIN_BYTES_MEASURED && u->calls >= (u->due ? u->due : FIRST_DUE);
 }
 
-static bool is_worth_measuring(const struct shim_comm *c, enum crossing kind)
+/* What is due and not known. */
+static void measure(struct shim_comm *c, enum crossing kind, size_t bytes)
 {
-    return kind == CROSSING_ALLREDUCE || kind == CROSSING_REDUCE || c->calls[kind] >= SMALL_CALLS;
+    const unsigned size = crossover_size(bytes);
+    struct use *u = &c->uses[kind][size];
+    const bool again = u->due != 0;
+    u->due = !again ? DUE_AGAIN : u->due < UINT_MAX / DUE_GROWS ? u->due * DUE_GROWS : UINT_MAX;
+    if (again || !crossover_is_settled(&c->team->crossover[kind], size))
+        team_measure(c->handle, c->team, kind, bytes, again);
 }
 
-static bool is_time_to_measure(const struct shim_comm *c, enum crossing kind, size_t bytes)
+static bool has_job(const struct shim_comm *c)
 {
-    return settings->min_bytes == MIN_BYTES_MEASURED && c->team && c->team->job &&
-           c->team->crossover[kind].sizes < crossover_needs(bytes) && is_worth_measuring(c, kind);
+    return c->team && c->team->job;
 }
 
-/* All ranks have made the same calls, and so come to the same answer. */
-static bool is_time_for_a_team(struct shim_comm *c, bool is_small)
+/* By a call that is for the switch, or shall be measured, or after some that were posted. All ranks have made
+ * the same calls, and so come to the same answer. */
+static void settle(struct shim_comm *c, size_t bytes)
 {
-    if (c->settled)
-        return false;
-    return !is_small || (settings->min_bytes == MIN_BYTES_MEASURED &&
-                         (c->posts.wanted || ++c->small_calls >= SMALL_CALLS));
+    c->settled = true;
+    c->no_team = why_no_team(c->handle);
+    if (c->no_team == WHY_NOT)
+        c->team = team_take(c->handle, bytes, false);
 }
 
 /* What the calls that were posted could not wait for. */
@@ -157,40 +164,34 @@ static void catch_up(struct shim_comm *c)
         c->posts.settled = true;
         c->posting = team_take(c->handle, c->posts.bytes, true);
     }
+    if (!c->posts.due || !has_job(c))
+        return;
+    c->posts.due = false;
     for (int kind = 0; kind < CROSSINGS; kind++)
-        if (c->posts.made[kind] && is_time_to_measure(c, (enum crossing)kind, c->posts.most[kind]))
-            team_measure(c->handle, c->team, (enum crossing)kind, c->posts.most[kind]);
+        for (unsigned size = 0; size < CROSSOVER_SIZES; size++) {
+            const struct use *u = &c->uses[kind][size];
+            if (u->calls >= (u->due ? u->due : FIRST_DUE))
+                measure(c, (enum crossing)kind, crossover_sizes[size]);
+        }
 }
 
 enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes)
 {
-    note_call(c, kind, bytes);
-    if (is_time_for_a_team(c, !is_for_switch(c, kind, bytes))) {
-        c->settled = true;
-        c->no_team = why_no_team(c->handle);
-        if (c->no_team == WHY_NOT)
-            c->team = team_take(c->handle, bytes, false);
-    }
+    const bool due = note_call(c, kind, bytes);
+    if (!c->settled && (due || c->posts.due || is_for_switch(c, kind, bytes)))
+        settle(c, bytes);
     catch_up(c);
-    if (is_exchange && c->team && c->team->job && swagg_has_exchanges(c->team->job) != 1)
+    if (is_exchange && has_job(c) && swagg_has_exchanges(c->team->job) != 1)
         return WHY_JOB;
-    if (is_time_to_measure(c, kind, bytes))
-        team_measure(c->handle, c->team, kind, bytes);
+    if (due && has_job(c))
+        measure(c, kind, bytes);
+    if (has_job(c))
+        memcpy(c->ways, c->team->crossover, sizeof c->ways);
     if (!is_for_switch(c, kind, bytes))
         return why_not_for_switch(c, kind, bytes);
     if (!c->team)
         return c->no_team;
     return c->team->job ? WHY_NOT : WHY_SWITCH;
-}
-
-static void note_post(struct shim_comm *c, enum crossing kind, size_t bytes)
-{
-    note_call(c, kind, bytes);
-    c->posts.made[kind] = true;
-    if (bytes > c->posts.most[kind])
-        c->posts.most[kind] = bytes;
-    if (!c->settled && c->small_calls < SMALL_CALLS)
-        c->small_calls++;
 }
 
 /* One is for the switch. */
@@ -208,7 +209,7 @@ enum why comm_way_posted(struct shim_comm *c, enum crossing kind, bool is_exchan
 {
     if (settings->fallback == FALLBACK_NATIVE)
         return WHY_AGAIN;
-    note_post(c, kind, bytes);
+    c->posts.due |= note_call(c, kind, bytes);
     if (!is_for_switch(c, kind, bytes))
         return why_not_for_switch(c, kind, bytes);
     want(c, bytes);

@@ -1,11 +1,11 @@
 /* The shim's state of a communicator. Its front keeps it (front.h), from the first collective that could be
  * offloaded until the communicator is freed, or MPI_Finalize.
  *
- * A communicator gets a team, which all its ranks join together, by its first collective that is not small:
- * of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Then it is measured from which size on
- * the switch is faster: of allreduces and reduces at once, of each other kind when there have been some
- * that are not small. A program that makes many small ones has that measured, too. Once a non-blocking
- * collective was for the switch, the next blocking one also joins a job for those. */
+ * A communicator gets a team, which all its ranks join together, by its first collective that is for the
+ * switch: of SWAGG_MIN_BYTES, or if that is not set, of CROSSOVER_USUAL bytes. Which kinds and sizes are
+ * faster there is measured for each by itself, after a few calls of it, whose job also is joined for that;
+ * and again after many, since a network may change. Once a non-blocking collective was for the switch, the
+ * next blocking one also joins a job for those. */
 #pragma once
 
 #include <mpi.h>
@@ -25,16 +25,19 @@ struct shim_comm {
     int error;            /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
-    bool settled;              /* it has a team, or never will: */
-    enum why no_team;          /* why not */
-    unsigned small_calls;      /* before that */
-    unsigned calls[CROSSINGS]; /* of each kind, until there are enough to measure it: in small ones */
+    bool settled;     /* it has a team, or never will: */
+    enum why no_team; /* why not */
+    /* What is known of it, as its last blocking collective found it: its team's other communicators may come
+     * to know more between two that are posted here, and not on all ranks between the same two. */
+    struct crossover ways[CROSSINGS];
+    struct use {
+        unsigned calls, due; /* it is measured at the call with this number; 0: at the usual one */
+    } uses[CROSSINGS][CROSSOVER_SIZES];
     struct {
         bool wanted, settled; /* some call was for the switch; there is a team, or never will be: */
         enum why no_team;     /* why not */
         size_t bytes;         /* the most of one that was */
-        bool made[CROSSINGS]; /* some were posted, of at most so many bytes: */
-        size_t most[CROSSINGS];
+        bool due;             /* something is to be measured by the next blocking collective */
     } posts;
     struct shim_comm *next, **link;
 };

@@ -5,7 +5,7 @@
 
 const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
 
-const double crossover_seconds[CROSSOVER_SIZES] = {0.3, 0.3, 0.3, 0.3, 0.3, 0.4, 0.7, 1.5};
+const double crossover_seconds[CROSSOVER_SIZES] = {0.1, 0.1, 0.1, 0.1, 0.2, 0.4, 0.7, 1.5};
 
 /* Of the library's time; the switch must take less, so that chance seldom decides. */
 static const double CLEARLY = 0.95;
@@ -48,29 +48,6 @@ static size_t range_from(unsigned range)
     return range < CROSSOVER_SIZES ? crossover_sizes[range] / 2 : crossover_sizes[CROSSOVER_SIZES - 1] * 2;
 }
 
-static enum way usual_way(unsigned range)
-{
-    return range_from(range) >= CROSSOVER_USUAL ? WAY_SWITCH : WAY_LIBRARY;
-}
-
-static enum way way_of(unsigned range, const enum way best[], unsigned known, bool time_was_up)
-{
-    if (range < known)
-        return best[range];
-    if (range == CROSSOVER_SIZES && time_was_up)
-        return WAY_SWITCH;
-    return known > 0 ? best[known - 1] : usual_way(range);
-}
-
-int64_t crossover_ranges(const enum way best[], unsigned known, bool time_was_up)
-{
-    int64_t ranges = 0;
-    for (unsigned i = 0; i <= CROSSOVER_SIZES; i++)
-        if (way_of(i, best, known, time_was_up) == WAY_SWITCH)
-            ranges |= INT64_C(1) << i;
-    return ranges;
-}
-
 const char *const crossing_words[CROSSINGS] = {
     [CROSSING_ALLREDUCE] = "allreduce",
     [CROSSING_REDUCE] = "reduce",
@@ -80,11 +57,6 @@ const char *const crossing_words[CROSSINGS] = {
     [CROSSING_BARRIER] = "barrier",
 };
 
-static bool has_range(int64_t ranges, unsigned range)
-{
-    return ranges >> range & 1;
-}
-
 static unsigned range_of(size_t bytes)
 {
     unsigned range = CROSSOVER_SIZES;
@@ -93,23 +65,59 @@ static unsigned range_of(size_t bytes)
     return range;
 }
 
-unsigned crossover_needs(size_t bytes)
+unsigned crossover_size(size_t bytes)
 {
     const unsigned range = range_of(bytes);
-    if (range < CROSSOVER_AT_ONCE)
-        return CROSSOVER_AT_ONCE;
-    return range < CROSSOVER_SIZES ? range + 1 : CROSSOVER_SIZES;
+    return range < CROSSOVER_SIZES ? range : CROSSOVER_SIZES - 1;
 }
 
-bool crossover_has(int64_t ranges, size_t bytes)
+static bool has(int64_t sizes, unsigned size)
 {
-    return has_range(ranges, range_of(bytes));
+    return sizes >> size & 1;
 }
 
-bool crossover_is_measured(const struct crossover *c, size_t bytes)
+void crossover_note(struct crossover *c, unsigned size, enum way best)
 {
-    const unsigned range = range_of(bytes);
-    return (range < CROSSOVER_SIZES ? range : CROSSOVER_SIZES - 1) < c->measured;
+    for (int way = 0; way < WAYS; way++)
+        c->better[way] &= ~(INT64_C(1) << size);
+    c->better[best] |= INT64_C(1) << size;
+}
+
+void crossover_give_up(struct crossover *c, unsigned size)
+{
+    for (; size < CROSSOVER_SIZES; size++)
+        c->given_up |= INT64_C(1) << size;
+}
+
+bool crossover_is_measured(const struct crossover *c, unsigned size)
+{
+    return has(c->better[WAY_LIBRARY] | c->better[WAY_SWITCH], size);
+}
+
+bool crossover_is_settled(const struct crossover *c, unsigned size)
+{
+    return has(c->given_up, size) || crossover_is_measured(c, size);
+}
+
+static enum way usual_way(unsigned range)
+{
+    return range_from(range) >= CROSSOVER_USUAL ? WAY_SWITCH : WAY_LIBRARY;
+}
+
+static enum way way_of(const struct crossover *c, unsigned range)
+{
+    const unsigned last = CROSSOVER_SIZES - 1;
+    if (range > last && !crossover_is_measured(c, last) && has(c->given_up, last))
+        return WAY_SWITCH;
+    for (unsigned known = range > last ? last + 1 : range + 1; known-- > 0;)
+        if (crossover_is_measured(c, known))
+            return has(c->better[WAY_SWITCH], known) ? WAY_SWITCH : WAY_LIBRARY;
+    return usual_way(range);
+}
+
+enum way crossover_way(const struct crossover *c, size_t bytes)
+{
+    return way_of(c, range_of(bytes));
 }
 
 /* Bytes in words. */
@@ -142,13 +150,13 @@ static int write_run(unsigned first, unsigned end, char *text, size_t room)
                     in_words(range_from(end)).text);
 }
 
-void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT])
+void crossover_write(const struct crossover *c, char text[CROSSOVER_TEXT])
 {
     size_t used = 0;
     unsigned first = 0, end;
     snprintf(text, CROSSOVER_TEXT, "never"); /* any range takes its place */
     while (first <= CROSSOVER_SIZES) {
-        for (end = first; end <= CROSSOVER_SIZES && has_range(ranges, end); end++)
+        for (end = first; end <= CROSSOVER_SIZES && way_of(c, end) == WAY_SWITCH; end++)
             ;
         if (end > first) {
             used += (size_t)snprintf(text + used, CROSSOVER_TEXT - used, "%s", used > 0 ? " and " : "");

@@ -1,13 +1,12 @@
 /* Which sizes the switch reduces faster than the MPI library's own collectives, by the times that both took.
  * Pure: what is measured, measure.h.
  *
- * Sizes are divided into ranges; one size is measured for each but the last, the first CROSSOVER_AT_ONCE of
- * them together, the others when they are needed. The MPI library is kept for a range unless the switch is
- * clearly faster. A range that is not measured yet, or for which there was too little time, goes the way of
- * the largest size that is known: what made one way faster there is likely to do so here. If none is known,
- * it goes the way that is usual: to the switch from CROSSOVER_USUAL on. The last range goes to the switch
- * where there was too little time: on a network so slow the rate of the links counts, which the switch needs
- * least of. */
+ * Sizes are divided into ranges; one size is measured for each but the last, when calls of about that size
+ * have come. The MPI library is kept for a range unless the switch is clearly faster. A range that is not
+ * measured yet, or that takes too long to measure, goes the way of the next smaller one that is: what made
+ * one way faster there is likely to do so here. If there is none, it goes the way that is usual: to the
+ * switch from CROSSOVER_USUAL on. The last range goes the way of the one before it, but to the switch where
+ * that takes too long: on a network so slow the rate of the links counts, which the switch needs least of. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,14 +17,13 @@
  */
 enum { CROSSOVER_USUAL = 8192 };
 
-enum { CROSSOVER_SIZES = 8, CROSSOVER_AT_ONCE = 5 };
+enum { CROSSOVER_SIZES = 8 };
 
 /* The bytes that are measured, ascending. The range of each begins at the half of it, the first range at 0,
  * and each ends where the next one begins. */
 extern const size_t crossover_sizes[CROSSOVER_SIZES];
 
-/* Seconds since a measurement began, until when each size must be measured. Later than that it is given up,
- * and so are the larger ones. A size for which calls take longer has longer. */
+/* Seconds in which each is measured, if not sooner: then it is given up, and so are the larger ones. */
 extern const double crossover_seconds[CROSSOVER_SIZES];
 
 /* The two ways that a collective can go. */
@@ -46,11 +44,10 @@ enum crossing {
 /* "allreduce" */
 extern const char *const crossing_words[CROSSINGS];
 
-/* What is known of one. Zero: nothing. */
+/* What is known of one: bit i for range i. Zero: nothing. */
 struct crossover {
-    int64_t ranges;   /* of sizes that go to the switch: bit i for range i */
-    int64_t sizes;    /* the smallest ones that are measured, or were given up for want of time */
-    int64_t measured; /* of these, the smallest ones that are measured */
+    int64_t better[WAYS]; /* it is measured, and this way is the better one */
+    int64_t given_up;     /* measuring it takes too long */
 };
 
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
@@ -75,19 +72,22 @@ enum way contest_winner(const struct contest *c);
 /* The median of a way's times, at least one. Sorts them. */
 double contest_seconds(struct contest *c, enum way way);
 
-/* The ranges for the switch, by what is best for the `known` smallest of crossover_sizes; time_was_up: the
- * others are given up, and not only left for later. */
-int64_t crossover_ranges(const enum way best[], unsigned known, bool time_was_up);
+/* The size that is measured for so many bytes: its place in crossover_sizes. */
+unsigned crossover_size(size_t bytes);
 
-/* How many sizes must be measured before a call of so many bytes, those that are included. */
-unsigned crossover_needs(size_t bytes);
+/* What was measured of one of these sizes. */
+void crossover_note(struct crossover *c, unsigned size, enum way best);
 
-/* Whether so many bytes are in one of these ranges. */
-bool crossover_has(int64_t ranges, size_t bytes);
+/* There was too little time for this size; larger ones would take longer still. */
+void crossover_give_up(struct crossover *c, unsigned size);
 
-/* Whether the way of so many bytes is what was measured for their range, or for the largest size. */
-bool crossover_is_measured(const struct crossover *c, size_t bytes);
+/* Whether nothing is left to be found out of one of these sizes; whether it was measured. */
+bool crossover_is_settled(const struct crossover *c, unsigned size);
+bool crossover_is_measured(const struct crossover *c, unsigned size);
 
-/* "below 512 bytes and from 128K on", "always", "never" */
+/* Where so many bytes go. */
+enum way crossover_way(const struct crossover *c, size_t bytes);
+
+/* Which sizes go to the switch: "below 512 bytes and from 128K on", "always", "never" */
 enum { CROSSOVER_TEXT = 96 };
-void crossover_write(int64_t ranges, char text[CROSSOVER_TEXT]);
+void crossover_write(const struct crossover *c, char text[CROSSOVER_TEXT]);

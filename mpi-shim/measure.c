@@ -11,8 +11,6 @@
 #include "random/splitmix.h"
 #include "report.h"
 
-static const char *const ways[WAYS] = {MPI_LIBRARY, "the switch"};
-
 /* --- one call --- */
 
 struct bench {
@@ -117,167 +115,91 @@ static void call(struct bench *b, enum crossing kind, enum way way, int count)
         agree(b->comm, &(struct outcome){.status = SWAGG_OK});
 }
 
-/* --- what is measured together: kinds from `first` on, before `end` --- */
-
-struct together {
-    int first, end;
-};
-
-static struct together measured_with(enum crossing kind)
-{
-    if (kind <= CROSSING_REDUCE)
-        return (struct together){CROSSING_ALLREDUCE, CROSSING_REDUCE + 1};
-    return (struct together){(int)kind, (int)kind + 1};
-}
+/* --- rounds: each way once --- */
 
 static size_t bytes_of(enum crossing kind, unsigned size)
 {
     return kind == CROSSING_BARRIER ? 0 : crossover_sizes[size];
 }
 
-/* --- one round: each call once --- */
+/* Ranks begin a call together: none is charged for one that was late. The ways take turns at being the first.
+ */
+static void run_round(struct bench *b, enum crossing kind, size_t bytes, bool switch_first,
+                      double seconds[WAYS])
+{
+    for (int turn = 0; turn < WAYS; turn++) {
+        const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
+        front.native->Barrier(b->comm);
+        const double start = PMPI_Wtime();
+        call(b, kind, way, (int)(bytes / sizeof *b->send));
+        seconds[way] = PMPI_Wtime() - start;
+    }
+}
 
-struct round {
-    double seconds[CROSSINGS][WAYS];
+/* Rounds that are run before ranks tell one another how long they took. */
+struct rounds {
+    double seconds[CONTEST_LEAD][WAYS];
     double elapsed; /* since the measurement began */
     double failed;
 };
 
-/* Every rank gets the times of the slowest, so that all draw the same conclusions. Ranks begin a call
- * together: none is charged for one that was late. The ways take turns at being the first. */
-static struct round run_round(struct bench *b, struct together these, unsigned size, bool switch_first,
-                              double began)
+/* Every rank gets the times of the slowest, so that all draw the same conclusions. */
+static struct rounds run_rounds(struct bench *b, enum crossing kind, size_t bytes, unsigned n, double began)
 {
-    struct round mine = {0}, slowest;
-    for (int kind = these.first; kind < these.end; kind++)
-        for (int turn = 0; turn < WAYS; turn++) {
-            const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
-            front.native->Barrier(b->comm);
-            const double start = PMPI_Wtime();
-            call(b, (enum crossing)kind, way, (int)(bytes_of((enum crossing)kind, size) / sizeof *b->send));
-            mine.seconds[kind][way] = PMPI_Wtime() - start;
-        }
+    struct rounds mine = {0}, slowest;
+    for (unsigned i = 0; i < n; i++)
+        run_round(b, kind, bytes, i % 2 == 1, mine.seconds[i]);
     mine.elapsed = PMPI_Wtime() - began;
     mine.failed = b->failed;
     front.native->Allreduce(&mine, &slowest, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX, b->comm);
     return slowest;
 }
 
-/* --- all sizes --- */
+/* --- one size --- */
 
 struct result {
-    struct together these;
-    enum way best[CROSSINGS][CROSSOVER_SIZES];
-    unsigned known; /* sizes */
+    struct contest contest;
     double elapsed;
-    bool failed;
+    bool in_time, failed;
 };
 
-static void note_size(MPI_Comm comm, struct result *r, struct contest contests[CROSSINGS])
+/* One round to warm up, and as many as it takes: at a time as many as may decide it, or where these might
+ * take too long, one. Ends when time is up, or the switch failed. */
+static struct result run_size(struct bench *b, enum crossing kind, unsigned size)
 {
-    int rank;
-    PMPI_Comm_rank(comm, &rank);
-    for (int kind = r->these.first; kind < r->these.end; kind++) {
-        struct contest *c = &contests[kind];
-        const enum way best = contest_winner(c);
-        r->best[kind][r->known] = best;
-        if (rank == 0)
-            report(SWAGG_LOG_DEBUG,
-                   "%s of %zu bytes: %.0f us with " MPI_LIBRARY
-                   ", %.0f us through the switch: better by %s, in %u "
-                   "rounds",
-                   offered_functions[BLOCKING][kinds[kind].function], bytes_of((enum crossing)kind, r->known),
-                   contest_seconds(c, WAY_LIBRARY) * 1e6, contest_seconds(c, WAY_SWITCH) * 1e6, ways[best],
-                   c->rounds);
+    const size_t bytes = bytes_of(kind, size);
+    const double began = PMPI_Wtime();
+    struct result r = {.in_time = true};
+    unsigned n = 1;
+    for (bool warm = false; r.in_time && !r.failed && !contest_is_decided(&r.contest); warm = true) {
+        const struct rounds rounds = run_rounds(b, kind, bytes, n, began);
+        const double took = (rounds.elapsed - r.elapsed) / n;
+        r.elapsed = rounds.elapsed;
+        r.failed = rounds.failed != 0;
+        for (unsigned i = 0; warm && i < n && !contest_is_decided(&r.contest); i++)
+            contest_note(&r.contest, rounds.seconds[i]);
+        n = CONTEST_LEAD - (unsigned)abs(r.contest.lead);
+        if (r.elapsed + n * took > crossover_seconds[size])
+            n = 1;
+        r.in_time = r.elapsed + took <= crossover_seconds[size];
     }
-    r->known++;
-}
-
-static bool all_decided(struct together these, const struct contest contests[CROSSINGS])
-{
-    bool all = true;
-    for (int kind = these.first; kind < these.end; kind++)
-        all = all && contest_is_decided(&contests[kind]);
-    return all;
-}
-
-static void note_round(struct together these, struct contest contests[CROSSINGS], const struct round *round)
-{
-    for (int kind = these.first; kind < these.end; kind++)
-        if (!contest_is_decided(&contests[kind]))
-            contest_note(&contests[kind], round->seconds[kind]);
-}
-
-/* One round to warm up, and as many as it takes; false: time was up, or the switch failed. What was measured
- * till then counts, if it is enough for a way to have won. */
-static bool run_size(struct bench *b, double began, struct result *r)
-{
-    struct contest contests[CROSSINGS] = {0};
-    double took = 0; /* by the last round */
-    bool in_time = true;
-    for (unsigned i = 0; in_time && !all_decided(r->these, contests); i++) {
-        const struct round round = run_round(b, r->these, r->known, i % 2 == 1, began);
-        took = round.elapsed - r->elapsed;
-        r->elapsed = round.elapsed;
-        r->failed = round.failed != 0;
-        if (r->failed)
-            return false;
-        if (i > 0)
-            note_round(r->these, contests, &round);
-        in_time = r->elapsed + took <= crossover_seconds[r->known];
-    }
-    if (in_time || contests[r->these.first].rounds >= CONTEST_LEAD)
-        note_size(b->comm, r, contests);
-    return in_time;
-}
-
-/* What is known already, and none of the rest. All that are measured together are known for as many sizes. */
-static struct result result_of(struct together these, const struct crossover all[CROSSINGS])
-{
-    struct result r = {.these = these, .known = (unsigned)all[these.first].sizes};
-    for (int kind = these.first; kind < these.end; kind++)
-        for (unsigned i = 0; i < r.known; i++)
-            r.best[kind][i] = crossover_has(all[kind].ranges, crossover_sizes[i]) ? WAY_SWITCH : WAY_LIBRARY;
     return r;
 }
 
-static void run_sizes(MPI_Comm comm, struct swagg_job *job, bool agreed, unsigned sizes, struct result *r)
+static struct result run_bench(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind,
+                               unsigned size)
 {
-    const size_t room = crossover_sizes[sizes - 1];
-    struct bench b = {.comm = comm,
-                      .job = job,
-                      .agreed = agreed,
-                      .send = allocate_or_abort(comm, room, "a measurement"),
-                      .recv = allocate_or_abort(comm, room, "a measurement")};
-    const double began = PMPI_Wtime();
+    const size_t room = crossover_sizes[size];
+    struct bench b = {.comm = comm, .job = job, .agreed = agreed};
     PMPI_Comm_size(comm, &b.ranks);
-    while (r->known < sizes && run_size(&b, began, r))
-        ;
+    /* Of few bytes each of an all-gather's blocks has one element. */
+    const size_t blocks = (size_t)b.ranks * sizeof *b.recv;
+    b.send = allocate_or_abort(comm, room > blocks ? room : blocks, "a measurement");
+    b.recv = allocate_or_abort(comm, room > blocks ? room : blocks, "a measurement");
+    const struct result r = run_size(&b, kind, size);
     free(b.send);
     free(b.recv);
-}
-
-static void say_result(MPI_Comm comm, const struct result *r, unsigned sizes,
-                       const struct crossover all[CROSSINGS])
-{
-    char name[MPI_MAX_OBJECT_NAME], ranges[CROSSOVER_TEXT], told[2 * (CROSSOVER_TEXT + 40)];
-    int rank, size, used = 0;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &size);
-    for (int kind = r->these.first; kind < r->these.end; kind++) {
-        crossover_write(all[kind].ranges, ranges);
-        used += snprintf(told + used, sizeof told - (size_t)used, "%s%s %s%s", used ? ", " : "",
-                         offered_functions[BLOCKING][kinds[kind].function], used ? "" : "goes to the switch ",
-                         ranges);
-    }
-    if (rank == 0)
-        report(SWAGG_LOG_INFO,
-               "%s of %d ranks: %s: measured in %.0f ms, %u of %d sizes%s (SWAGG_MIN_BYTES sets it without "
-               "measuring)",
-               comm_name(comm, name), size, told, r->elapsed * 1e3, r->known, (int)sizes,
-               r->failed          ? ", then the switch failed"
-               : r->known < sizes ? ", then time was up"
-                                  : "");
+    return r;
 }
 
 /* --- what is known of communicators that are alike --- */
@@ -305,7 +227,7 @@ static unsigned size_class_of(MPI_Comm comm)
     return class;
 }
 
-/* A number that stands for the host, not below 0. */
+/* A number that stands for the host. */
 static int64_t host_number(void)
 {
     char name[MPI_MAX_PROCESSOR_NAME];
@@ -314,63 +236,86 @@ static int64_t host_number(void)
     PMPI_Get_processor_name(name, &length);
     for (int i = 0; i < length; i++)
         hash = splitmix_hash(hash ^ (unsigned char)name[i]);
-    return (int64_t)(hash >> 1);
+    return (int64_t)hash;
 }
 
-/* Finds out what kind of communicator it is, and whether all its ranks know the crossovers of such ones, by
- * one allreduce. They may have them from different communicators: then the lowest number counts, which is as
- * good as any. */
-static void ask_all(MPI_Comm comm, struct like *like, struct crossover all[CROSSINGS])
+/* Finds out what kind of communicator it is, and what all its ranks know of such ones, by one allreduce. They
+ * may know it from different communicators: what they differ in, none of them knows. */
+static struct crossover ask_all(MPI_Comm comm, enum crossing kind, struct like *like)
 {
     struct {
-        struct crossover here[2][CROSSINGS];
-        int64_t host, minus_host;
-    } mine, least;
+        struct crossover here[2];
+        int64_t host, not_host;
+    } mine, all;
     like->size_class = size_class_of(comm);
     pthread_mutex_lock(&mutex);
-    memcpy(mine.here, known[like->size_class], sizeof mine.here);
+    for (int on_one = 0; on_one < 2; on_one++)
+        mine.here[on_one] = known[like->size_class][on_one][kind];
     pthread_mutex_unlock(&mutex);
     mine.host = host_number();
-    mine.minus_host = -mine.host;
-    front.native->Allreduce(&mine, &least, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_MIN, comm);
-    like->on_one_host = least.host == -least.minus_host;
-    memcpy(all, least.here[like->on_one_host], sizeof least.here[0]);
+    mine.not_host = ~mine.host;
+    front.native->Allreduce(&mine, &all, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_BAND, comm);
+    like->on_one_host = (all.host | all.not_host) == -1; /* each bit is the same on all */
+    return all.here[like->on_one_host];
 }
 
-static void keep(const struct like *like, struct together these, const struct crossover all[CROSSINGS])
+static void keep(const struct like *like, enum crossing kind, const struct crossover *c)
 {
     pthread_mutex_lock(&mutex);
-    for (int kind = these.first; kind < these.end; kind++)
-        known[like->size_class][like->on_one_host][kind] = all[kind];
+    known[like->size_class][like->on_one_host][kind] = *c;
     pthread_mutex_unlock(&mutex);
 }
 
-void measure_crossover(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind, size_t bytes,
-                       struct crossover all[CROSSINGS])
+/* --- all of it --- */
+
+static void say_result(MPI_Comm comm, enum crossing kind, unsigned size, struct result *r,
+                       const struct crossover *c)
 {
-    const struct together these = measured_with(kind);
-    const unsigned sizes = kind == CROSSING_BARRIER ? 1 : crossover_needs(bytes);
+    char name[MPI_MAX_OBJECT_NAME], ranges[CROSSOVER_TEXT], times[120] = "";
+    int rank, ranks;
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    crossover_write(c, ranges);
+    if (r->contest.rounds > 0)
+        snprintf(times, sizeof times,
+                 ": %zu bytes took %.0f us with " MPI_LIBRARY ", %.0f us through the switch, in %u rounds",
+                 bytes_of(kind, size), contest_seconds(&r->contest, WAY_LIBRARY) * 1e6,
+                 contest_seconds(&r->contest, WAY_SWITCH) * 1e6, r->contest.rounds);
+    if (rank == 0)
+        report(SWAGG_LOG_INFO,
+               "%s of %d ranks: %s goes to the switch %s: measured in %.1f ms%s%s (SWAGG_MIN_BYTES sets it "
+               "without measuring)",
+               comm_name(comm, name), ranks, offered_functions[BLOCKING][kinds[kind].function], ranges,
+               r->elapsed * 1e3, times,
+               r->failed    ? ", then the switch failed"
+               : r->in_time ? ""
+                            : ", then time was up");
+}
+
+/* Of what was measured until time was up counts what is enough for a way to have won. */
+static void draw_conclusions(const struct result *r, unsigned size, struct crossover *c)
+{
+    if (r->contest.rounds >= CONTEST_LEAD)
+        crossover_note(c, size, contest_winner(&r->contest));
+    else
+        crossover_give_up(c, size);
+}
+
+void measure_crossover(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind, unsigned size,
+                       bool again, struct crossover *c)
+{
     struct like like;
-    struct crossover asked[CROSSINGS];
-    ask_all(comm, &like, asked);
-    const bool is_known = asked[kind].sizes >= sizes;
-    struct result r = result_of(these, asked);
-    if (!is_known)
-        run_sizes(comm, job, agreed, sizes, &r);
-    const bool time_was_up = r.known < sizes;
-    for (int k = these.first; k < these.end; k++) {
-        all[k] = asked[k];
-        if (!is_known)
-            all[k] = (struct crossover){
-                .ranges = crossover_ranges(r.best[k], r.known, time_was_up),
-                .measured = r.known,
-                /* larger ones would take longer still; there are none of a barrier */
-                .sizes = time_was_up || k == CROSSING_BARRIER ? CROSSOVER_SIZES : sizes,
-            };
-    }
-    if (is_known)
+    const struct crossover asked = ask_all(comm, kind, &like);
+    for (unsigned i = 0; i < CROSSOVER_SIZES; i++)
+        if (crossover_is_measured(&asked, i) && !crossover_is_settled(c, i))
+            crossover_note(c, i, asked.better[WAY_SWITCH] >> i & 1 ? WAY_SWITCH : WAY_LIBRARY);
+    c->given_up |= asked.given_up;
+    if (!again && crossover_is_settled(c, size))
         return;
-    say_result(comm, &r, sizes, all);
-    if (!r.failed)
-        keep(&like, these, all);
+    struct result r = run_bench(comm, job, agreed, kind, size);
+    if (!r.failed) {
+        draw_conclusions(&r, size, c);
+        keep(&like, kind, c);
+    }
+    say_result(comm, kind, size, &r, c);
 }

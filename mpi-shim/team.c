@@ -99,10 +99,10 @@ static void write_ways(struct team *team)
         if (settings->min_bytes != MIN_BYTES_MEASURED)
             snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "from %" PRId64 " bytes on",
                      settings->min_bytes);
-        else if (team->crossover[kind].sizes > 0)
-            crossover_write(team->crossover[kind].ranges, team->facts.ways[kind]);
+        else if (team->crossover[kind].better[WAY_LIBRARY] | team->crossover[kind].better[WAY_SWITCH])
+            crossover_write(&team->crossover[kind], team->facts.ways[kind]);
         else
-            snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "not measured");
+            snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "not measured yet");
 }
 
 /* All ranks are in the team's first job: notes which ranks of MPI_COMM_WORLD they are, and the job. */
@@ -371,12 +371,13 @@ int team_prepare(struct team *team)
 
 /* Whatever becomes of that: all ranks measure together, and hear from one another if the switch has failed.
  */
-void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes)
+void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes, bool again)
 {
     team_note_size(team, bytes);
     (void)team_prepare(team);
     jobs_leave(team->job);
-    measure_crossover(comm, team->job, settings->fallback == FALLBACK_NATIVE, kind, bytes, team->crossover);
+    measure_crossover(comm, team->job, settings->fallback == FALLBACK_NATIVE, kind, crossover_size(bytes),
+                      again, &team->crossover[kind]);
     write_ways(team);
     note_job(team);
 }

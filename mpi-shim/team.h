@@ -50,9 +50,10 @@ void team_init(const struct settings *s, bool threads);
  * Collective over comm; all ranks come to the same answer. Never NULL. */
 struct team *team_take(MPI_Comm comm, size_t bytes, bool posts);
 
-/* Measures what a collective of that kind and so many bytes needs to know of the crossover (measure.h), with
- * the slots that it will have. Collective over comm, a communicator of the team's; the team has a job. */
-void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes);
+/* Finds out for calls of that kind and of about so many bytes which way is faster, with the slots that they
+ * will have; `again`: whatever is known of it (measure.h). Collective over comm, a communicator of the
+ * team's; the team has a job. */
+void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes, bool again);
 
 /* comm is freed. */
 void team_leave(struct team *team);

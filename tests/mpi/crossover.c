@@ -1,9 +1,10 @@
 /* Many small reductions, then some of each size, first of all ranks and then of the same ranks backwards.
- * "crossover small" makes the small ones only. */
+ * With a number: only so many small ones. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { SMALL_CALLS = 150, TIMES = 3, LARGEST = 8 << 20 };
+enum { SMALL_CALLS = 150, TIMES = 6, LARGEST = 8 << 20 };
 
 static int tensor[LARGEST / sizeof(int)], sums[LARGEST / sizeof(int)];
 static int rank, size, wrong;
@@ -28,7 +29,7 @@ static void all_sizes(MPI_Comm comm)
     for (size_t bytes = LARGEST; bytes >= 512; bytes /= 4)
         for (int i = 0; i < TIMES; i++) {
             reduce(bytes, -1, comm);
-            reduce(bytes, i, comm);
+            reduce(bytes, i % size, comm);
         }
 }
 
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; i < SMALL_CALLS; i++)
+    for (int i = argc > 1 ? atoi(argv[1]) : SMALL_CALLS; i > 0; i--)
         reduce(8, -1, MPI_COMM_WORLD);
     if (argc == 1) {
         all_sizes(MPI_COMM_WORLD);

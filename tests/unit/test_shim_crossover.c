@@ -19,15 +19,30 @@ static struct contest contest_of(const double seconds[][WAYS], unsigned n)
 
 TEST(measured)
 {
-    const struct crossover none = {0}, first = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_AT_ONCE},
-                           all = {.sizes = CROSSOVER_SIZES, .measured = CROSSOVER_SIZES};
+    struct crossover c = {0};
 
-    CU_ASSERT(!crossover_is_measured(&none, 8));
-    CU_ASSERT(crossover_is_measured(&first, 8));
-    CU_ASSERT(crossover_is_measured(&first, (128 << 10) - 1));
-    CU_ASSERT(!crossover_is_measured(&first, 128 << 10));
-    CU_ASSERT(!crossover_is_measured(&first, SIZE_MAX));
-    CU_ASSERT(crossover_is_measured(&all, SIZE_MAX));
+    CU_ASSERT(!crossover_is_measured(&c, 0));
+    CU_ASSERT(!crossover_is_settled(&c, 0));
+    crossover_note(&c, 2, S);
+    CU_ASSERT(crossover_is_measured(&c, 2));
+    CU_ASSERT(!crossover_is_settled(&c, 1));
+    crossover_give_up(&c, 5);
+    CU_ASSERT(!crossover_is_settled(&c, 4));
+    CU_ASSERT(crossover_is_settled(&c, 5) && crossover_is_settled(&c, CROSSOVER_SIZES - 1));
+    CU_ASSERT(!crossover_is_measured(&c, 5));
+}
+
+/* As where the network has changed. */
+TEST(what_is_measured_again_counts)
+{
+    struct crossover c = {0};
+    crossover_note(&c, 2, S);
+    crossover_note(&c, 2, L);
+    CU_ASSERT_EQUAL(crossover_way(&c, 4096), L);
+    crossover_note(&c, 2, S);
+    CU_ASSERT_EQUAL(crossover_way(&c, 4096), S);
+    crossover_give_up(&c, 2); /* there was no time for it again */
+    CU_ASSERT_EQUAL(crossover_way(&c, 4096), S);
 }
 
 TEST(open_mpi_unless_the_switch_is_clearly_faster)
@@ -63,11 +78,23 @@ TEST(a_contest_ends)
     CU_ASSERT_EQUAL(contest_winner(&even), S); /* by 8 to 7 */
 }
 
-/* The sizes for the switch, by what is best for the smallest of those that are measured. */
+/* What is known where the smallest sizes are measured, with these ways as the better ones. */
+static struct crossover known_of(const enum way best[], unsigned known, bool time_was_up)
+{
+    struct crossover c = {0};
+    for (unsigned i = 0; i < known; i++)
+        crossover_note(&c, i, best[i]);
+    if (time_was_up)
+        crossover_give_up(&c, known);
+    return c;
+}
+
+/* The sizes for the switch. */
 static const char *words(const enum way best[], unsigned known, bool time_was_up)
 {
     static char text[CROSSOVER_TEXT];
-    crossover_write(crossover_ranges(best, known, time_was_up), text);
+    const struct crossover c = known_of(best, known, time_was_up);
+    crossover_write(&c, text);
     return text;
 }
 
@@ -109,8 +136,14 @@ TEST(the_largest_sizes_are_for_the_switch_where_time_was_up)
 }
 
 /* Where time was up, or where a size is measured when it comes. */
-TEST(sizes_that_are_not_known_go_the_way_of_the_largest_known_one)
+TEST(sizes_that_are_not_known_go_the_way_of_the_next_smaller_known_one)
 {
+    struct crossover c = {0};
+    char text[CROSSOVER_TEXT];
+    crossover_note(&c, 1, S);
+    crossover_note(&c, 5, L);
+    crossover_write(&c, text);
+    CU_ASSERT_STRING_EQUAL(text, "from 512 bytes to 128K"); /* below as usual: there is none smaller */
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, S, L}, 6), "from 32K to 128K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S}, 3), "from 2K on");
@@ -127,13 +160,13 @@ TEST(larger_sizes_have_longer)
 {
     for (unsigned i = 1; i < CROSSOVER_SIZES; i++)
         CU_ASSERT(crossover_seconds[i] >= crossover_seconds[i - 1]);
-    CU_ASSERT(crossover_seconds[CROSSOVER_AT_ONCE - 1] <= 0.3);
+    CU_ASSERT(crossover_seconds[0] <= 0.1);
     CU_ASSERT(crossover_seconds[CROSSOVER_SIZES - 1] <= 2);
 }
 
 TEST(a_size_is_in_the_range_of_the_measured_one_next_to_it)
 {
-    const int64_t ranges = crossover_ranges((enum way[]){L, S, L, S, L}, 5, true);
+    const struct crossover c = known_of((enum way[]){L, S, L, S, L}, 5, true), none = {0};
     const struct {
         size_t bytes;
         bool to_switch;
@@ -141,18 +174,16 @@ TEST(a_size_is_in_the_range_of_the_measured_one_next_to_it)
                  {8191, false},   {8192, true},           {32767, true},   {32768, false},  {131071, false},
                  {131072, false}, {(8 << 20) - 1, false}, {8 << 20, true}, {SIZE_MAX, true}};
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        CU_ASSERT_EQUAL(crossover_has(ranges, sizes[i].bytes), sizes[i].to_switch);
-    CU_ASSERT(!crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL - 1));
-    CU_ASSERT(crossover_has(crossover_ranges(NULL, 0, true), CROSSOVER_USUAL));
+        CU_ASSERT_EQUAL(crossover_way(&c, sizes[i].bytes), sizes[i].to_switch ? S : L);
+    CU_ASSERT_EQUAL(crossover_way(&none, CROSSOVER_USUAL - 1), L);
+    CU_ASSERT_EQUAL(crossover_way(&none, CROSSOVER_USUAL), S);
 }
 
-TEST(larger_sizes_are_measured_when_they_are_needed)
+TEST(for_each_size_one_is_measured)
 {
-    CU_ASSERT_EQUAL(crossover_needs(8), CROSSOVER_AT_ONCE);
-    CU_ASSERT_EQUAL(crossover_needs((128 << 10) - 1), CROSSOVER_AT_ONCE);
-    CU_ASSERT_EQUAL(crossover_needs(128 << 10), 6);
-    CU_ASSERT_EQUAL(crossover_needs(512 << 10), 7);
-    CU_ASSERT_EQUAL(crossover_needs(2 << 20), 8);
-    CU_ASSERT_EQUAL(crossover_needs(8 << 20), 8); /* like 4M */
-    CU_ASSERT_EQUAL(crossover_needs(SIZE_MAX), 8);
+    CU_ASSERT_EQUAL(crossover_size(0), 0);
+    CU_ASSERT_EQUAL(crossover_size(511), 0);
+    CU_ASSERT_EQUAL(crossover_size(512), 1);
+    CU_ASSERT_EQUAL(crossover_size(2 << 20), 7);
+    CU_ASSERT_EQUAL(crossover_size(SIZE_MAX), 7); /* like 4M */
 }
