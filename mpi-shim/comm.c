@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "front.h"
+#include "measure.h"
 #include "report.h"
 
 /* A kind and size is measured at its fourth call, since a program may make some at its start only, and again
@@ -88,6 +89,8 @@ static struct shim_comm *create(MPI_Comm comm)
     struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
     comm_label_of(comm, &c->label);
+    if (settings->min_bytes == MIN_BYTES_MEASURED && measure_remembers() && why_no_team(comm) == WHY_NOT)
+        measure_recall(comm, c->ways);
     put_in_list(c);
     front.keep(comm, c);
     return c;
@@ -119,16 +122,31 @@ static enum why why_not_for_switch(const struct shim_comm *c, enum crossing kind
 {
     if (settings->min_bytes != MIN_BYTES_MEASURED)
         return WHY_SMALL;
-    return crossover_is_measured(&c->ways[kind], crossover_size(bytes)) ? WHY_FASTER : WHY_UNMEASURED;
+    const unsigned size = crossover_size(bytes);
+    const struct crossover *known = &c->ways[kind];
+    if (!crossover_is_measured(known, size))
+        return WHY_UNMEASURED;
+    return known->kept >> size & 1 ? WHY_KEPT : WHY_FASTER;
+}
+
+static bool is_due(const struct use *u)
+{
+    return u->calls >= (u->due ? u->due : FIRST_DUE);
 }
 
 /* Whether it is time to measure, at a call that is counted here. */
 static bool note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
 {
-    struct use *u = &c->uses[kind][crossover_size(bytes)];
+    const unsigned size = crossover_size(bytes);
+    struct use *u = &c->uses[kind][size];
     if (u->calls < UINT_MAX)
         u->calls++;
-    return settings->min_bytes == MIN_BYTES_MEASURED && u->calls >= (u->due ? u->due : FIRST_DUE);
+    if (settings->min_bytes != MIN_BYTES_MEASURED || !is_due(u))
+        return false;
+    if (u->due != 0 || !crossover_is_settled(&c->ways[kind], size))
+        return true;
+    u->due = DUE_AGAIN;
+    return false;
 }
 
 /* What is due and not known. */
@@ -168,11 +186,9 @@ static void catch_up(struct shim_comm *c)
         return;
     c->posts.due = false;
     for (int kind = 0; kind < CROSSINGS; kind++)
-        for (unsigned size = 0; size < CROSSOVER_SIZES; size++) {
-            const struct use *u = &c->uses[kind][size];
-            if (u->calls >= (u->due ? u->due : FIRST_DUE))
+        for (unsigned size = 0; size < CROSSOVER_SIZES; size++)
+            if (is_due(&c->uses[kind][size]))
                 measure(c, (enum crossing)kind, crossover_sizes[size]);
-        }
 }
 
 enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, size_t bytes)

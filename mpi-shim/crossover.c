@@ -5,7 +5,7 @@
 
 const size_t crossover_sizes[CROSSOVER_SIZES] = {256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304};
 
-const double crossover_seconds[CROSSOVER_SIZES] = {0.1, 0.1, 0.1, 0.1, 0.2, 0.4, 0.7, 1.5};
+const double crossover_seconds[CROSSOVER_SIZES] = {0.3, 0.3, 0.3, 0.3, 0.3, 0.4, 0.7, 1.5};
 
 /* Of the library's time; the switch must take less, so that chance seldom decides. */
 static const double CLEARLY = 0.95;
@@ -81,12 +81,22 @@ void crossover_note(struct crossover *c, unsigned size, enum way best)
     for (int way = 0; way < WAYS; way++)
         c->better[way] &= ~(INT64_C(1) << size);
     c->better[best] |= INT64_C(1) << size;
+    c->kept &= ~(INT64_C(1) << size);
 }
 
 void crossover_give_up(struct crossover *c, unsigned size)
 {
     for (; size < CROSSOVER_SIZES; size++)
         c->given_up |= INT64_C(1) << size;
+}
+
+void crossover_add(struct crossover *c, const struct crossover *other)
+{
+    const int64_t here = c->better[WAY_LIBRARY] | c->better[WAY_SWITCH] | c->given_up;
+    for (int way = 0; way < WAYS; way++)
+        c->better[way] |= other->better[way] & ~here;
+    c->given_up |= other->given_up & ~here;
+    c->kept |= other->kept & ~here;
 }
 
 bool crossover_is_measured(const struct crossover *c, unsigned size)
@@ -150,18 +160,30 @@ static int write_run(unsigned first, unsigned end, char *text, size_t room)
                     in_words(range_from(end)).text);
 }
 
-void crossover_write(const struct crossover *c, char text[CROSSOVER_TEXT])
+static size_t write_ways(const struct crossover *c, char *text, size_t room)
 {
     size_t used = 0;
     unsigned first = 0, end;
-    snprintf(text, CROSSOVER_TEXT, "never"); /* any range takes its place */
     while (first <= CROSSOVER_SIZES) {
         for (end = first; end <= CROSSOVER_SIZES && way_of(c, end) == WAY_SWITCH; end++)
             ;
         if (end > first) {
-            used += (size_t)snprintf(text + used, CROSSOVER_TEXT - used, "%s", used > 0 ? " and " : "");
-            used += (size_t)write_run(first, end, text + used, CROSSOVER_TEXT - used);
+            used += (size_t)snprintf(text + used, room - used, "%s", used > 0 ? " and " : "");
+            used += (size_t)write_run(first, end, text + used, room - used);
         }
         first = end + 1;
     }
+    return used > 0 ? used : (size_t)snprintf(text, room, "never");
+}
+
+void crossover_write(const struct crossover *c, char text[CROSSOVER_TEXT])
+{
+    const int64_t measured = c->better[WAY_LIBRARY] | c->better[WAY_SWITCH];
+    if (!measured && !c->given_up) {
+        snprintf(text, CROSSOVER_TEXT, "not measured yet");
+        return;
+    }
+    const size_t used = write_ways(c, text, CROSSOVER_TEXT);
+    if (c->kept)
+        snprintf(text + used, CROSSOVER_TEXT - used, " (%skept)", c->kept == measured ? "" : "partly ");
 }

@@ -48,6 +48,7 @@ extern const char *const crossing_words[CROSSINGS];
 struct crossover {
     int64_t better[WAYS]; /* it is measured, and this way is the better one */
     int64_t given_up;     /* measuring it takes too long */
+    int64_t kept;         /* that it is measured was so in an earlier run only */
 };
 
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
@@ -81,6 +82,9 @@ void crossover_note(struct crossover *c, unsigned size, enum way best);
 /* There was too little time for this size; larger ones would take longer still. */
 void crossover_give_up(struct crossover *c, unsigned size);
 
+/* Takes over what another one has as measured or given up of sizes that are not settled here. */
+void crossover_add(struct crossover *c, const struct crossover *other);
+
 /* Whether nothing is left to be found out of one of these sizes; whether it was measured. */
 bool crossover_is_settled(const struct crossover *c, unsigned size);
 bool crossover_is_measured(const struct crossover *c, unsigned size);
@@ -88,6 +92,7 @@ bool crossover_is_measured(const struct crossover *c, unsigned size);
 /* Where so many bytes go. */
 enum way crossover_way(const struct crossover *c, size_t bytes);
 
-/* Which sizes go to the switch: "below 512 bytes and from 128K on", "always", "never" */
-enum { CROSSOVER_TEXT = 96 };
+/* Which sizes go to the switch: "below 512 bytes and from 128K on", "always", "never (kept)", "always (partly
+ * kept)", "not measured yet" */
+enum { CROSSOVER_TEXT = 112 };
 void crossover_write(const struct crossover *c, char text[CROSSOVER_TEXT]);

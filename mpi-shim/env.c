@@ -73,6 +73,9 @@ static const struct variable variables[] = {
     {NULL, FILE_NAME, NO_PARTNER, OWN(summary_json),
      {.variable = "SWAGG_SUMMARY_JSON", .form = OPTION_TEXT, .values = "file name", .otherwise = "none",
       .meaning = "the table as JSON; `%r` in the name is the rank, without it rank 0 alone writes"}},
+    {NULL, FILE_NAME, NO_PARTNER, OWN(choices),
+     {.variable = "SWAGG_CHOICES", .form = OPTION_TEXT, .values = "file name", .otherwise = "none",
+      .meaning = "where rank 0 keeps what was [measured](#choices-kept-between-runs), for later runs"}},
 };
 /* clang-format on */
 enum { VARIABLES = sizeof variables / sizeof variables[0], PREFIX = sizeof "SWAGG_" - 1 };
@@ -187,7 +190,7 @@ static int read_variable(struct settings *s, const struct variable *v, const cha
     case KEY_FILE:
         return read_key_file(s, value);
     case FILE_NAME:
-        s->summary_json = value;
+        *(const char **)((char *)s + v->offset) = value;
     }
     return 0;
 }

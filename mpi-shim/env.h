@@ -1,7 +1,7 @@
 /* Settings of the shim, from the environment.
  *
  * Rank 0's environment counts: the roll call (rollcall.h) hands its settings to all ranks, so that all decide
- * alike. Only SWAGG_DISABLE and SWAGG_SUMMARY_JSON count for the rank that has them. */
+ * alike. Only SWAGG_DISABLE, SWAGG_SUMMARY_JSON and SWAGG_CHOICES count for the rank that has them. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,6 +33,7 @@ struct settings {
     int64_t fallback;              /* enum fallback */
     int64_t disable;               /* 1: this rank's shim does nothing and says nothing */
     const char *summary_json;      /* the pattern of a file's name, in the environment; NULL: none */
+    const char *choices;           /* a file's name, in the environment; NULL: none */
 };
 
 /* Reads the SWAGG_ variables of `environment` (NULL-terminated, as in environ). Returns 0, with a warning or

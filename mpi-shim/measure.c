@@ -8,8 +8,8 @@
 
 #include "agree.h"
 #include "front.h"
-#include "random/splitmix.h"
 #include "report.h"
+#include "rollcall.h"
 
 /* --- one call --- */
 
@@ -204,66 +204,85 @@ static struct result run_bench(MPI_Comm comm, struct swagg_job *job, bool agreed
 
 /* --- what is known of communicators that are alike --- */
 
-enum { SIZE_CLASSES = 32 };
-
-/* Of a communicator's kind: how many ranks it has, to the next power of two, and whether all are on one host.
- */
-struct like {
-    unsigned size_class;
-    bool on_one_host;
-};
-
-/* [size_class][on_one_host], under the mutex */
-static struct crossover known[SIZE_CLASSES][2][CROSSINGS];
+static struct choices known; /* by this run; under the mutex */
+static struct choices kept;  /* of earlier ones */
+static bool has_kept;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static unsigned size_class_of(MPI_Comm comm)
+static bool is_on_one_host(MPI_Comm comm, int size)
 {
-    unsigned class = 0;
+    MPI_Group group, world;
+    int *ranks = allocate_or_abort(comm, 2 * (size_t)size * sizeof *ranks, "a list of ranks"),
+        *places = ranks + size;
+    bool one = true;
+    for (int r = 0; r < size; r++)
+        ranks[r] = r;
+    PMPI_Comm_group(comm, &group);
+    PMPI_Comm_group(MPI_COMM_WORLD, &world);
+    PMPI_Group_translate_ranks(group, size, ranks, world, places);
+    for (int r = 1; r < size; r++)
+        one = one && rollcall_host(places[r]) == rollcall_host(places[0]);
+    PMPI_Group_free(&world);
+    PMPI_Group_free(&group);
+    free(ranks);
+    return one;
+}
+
+static struct like like_of(MPI_Comm comm)
+{
+    struct like like = {0};
     int size;
     PMPI_Comm_size(comm, &size);
-    while (1 << class < size)
-        class ++;
-    return class;
+    while (1 << like.size_class < size)
+        like.size_class++;
+    like.on_one_host = is_on_one_host(comm, size);
+    return like;
 }
 
-/* A number that stands for the host. */
-static int64_t host_number(void)
+/* What all ranks know of communicators like this one, by one allreduce. They may know it from different
+ * communicators: what they differ in, none of them knows. */
+static struct crossover ask_all(MPI_Comm comm, const struct like *like, enum crossing kind)
 {
-    char name[MPI_MAX_PROCESSOR_NAME];
-    int length;
-    uint64_t hash = 0;
-    PMPI_Get_processor_name(name, &length);
-    for (int i = 0; i < length; i++)
-        hash = splitmix_hash(hash ^ (unsigned char)name[i]);
-    return (int64_t)hash;
-}
-
-/* Finds out what kind of communicator it is, and what all its ranks know of such ones, by one allreduce. They
- * may know it from different communicators: what they differ in, none of them knows. */
-static struct crossover ask_all(MPI_Comm comm, enum crossing kind, struct like *like)
-{
-    struct {
-        struct crossover here[2];
-        int64_t host, not_host;
-    } mine, all;
-    like->size_class = size_class_of(comm);
+    struct crossover mine, all;
     pthread_mutex_lock(&mutex);
-    for (int on_one = 0; on_one < 2; on_one++)
-        mine.here[on_one] = known[like->size_class][on_one][kind];
+    mine = known.of[like->size_class][like->on_one_host][kind];
     pthread_mutex_unlock(&mutex);
-    mine.host = host_number();
-    mine.not_host = ~mine.host;
     front.native->Allreduce(&mine, &all, sizeof mine / sizeof(int64_t), MPI_INT64_T, MPI_BAND, comm);
-    like->on_one_host = (all.host | all.not_host) == -1; /* each bit is the same on all */
-    return all.here[like->on_one_host];
+    return all;
 }
 
-static void keep(const struct like *like, enum crossing kind, const struct crossover *c)
+static bool is_empty(const struct choices *c)
+{
+    static const struct choices nothing;
+    return memcmp(c, &nothing, sizeof nothing) == 0;
+}
+
+void measure_remember(const struct choices *c)
+{
+    kept = *c;
+    has_kept = !is_empty(c);
+}
+
+bool measure_remembers(void)
+{
+    return has_kept;
+}
+
+void measure_recall(MPI_Comm comm, struct crossover all[CROSSINGS])
+{
+    if (!has_kept)
+        return;
+    const struct like like = like_of(comm);
+    for (int kind = 0; kind < CROSSINGS; kind++)
+        crossover_add(&all[kind], &kept.of[like.size_class][like.on_one_host][kind]);
+}
+
+bool measure_choices(struct choices *c)
 {
     pthread_mutex_lock(&mutex);
-    known[like->size_class][like->on_one_host][kind] = *c;
+    *c = known;
     pthread_mutex_unlock(&mutex);
+    return !is_empty(c);
 }
 
 /* --- all of it --- */
@@ -304,18 +323,17 @@ static void draw_conclusions(const struct result *r, unsigned size, struct cross
 void measure_crossover(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind, unsigned size,
                        bool again, struct crossover *c)
 {
-    struct like like;
-    const struct crossover asked = ask_all(comm, kind, &like);
-    for (unsigned i = 0; i < CROSSOVER_SIZES; i++)
-        if (crossover_is_measured(&asked, i) && !crossover_is_settled(c, i))
-            crossover_note(c, i, asked.better[WAY_SWITCH] >> i & 1 ? WAY_SWITCH : WAY_LIBRARY);
-    c->given_up |= asked.given_up;
+    const struct like like = like_of(comm);
+    const struct crossover asked = ask_all(comm, &like, kind);
+    crossover_add(c, &asked);
     if (!again && crossover_is_settled(c, size))
         return;
     struct result r = run_bench(comm, job, agreed, kind, size);
     if (!r.failed) {
         draw_conclusions(&r, size, c);
-        keep(&like, kind, c);
+        pthread_mutex_lock(&mutex);
+        draw_conclusions(&r, size, &known.of[like.size_class][like.on_one_host][kind]);
+        pthread_mutex_unlock(&mutex);
     }
     say_result(comm, kind, size, &r, c);
 }

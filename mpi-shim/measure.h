@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "crossover.h"
+#include "kept.h"
 #include "swagg.h"
 
 /* Adds to *c what is found out of crossover_sizes[size]. Collective over comm, whose ranks are those of job
@@ -18,3 +19,16 @@
  * be measured by different threads at once. */
 void measure_crossover(MPI_Comm comm, struct swagg_job *job, bool agreed, enum crossing kind, unsigned size,
                        bool again, struct crossover *c);
+
+/* What earlier runs have measured, the same on all ranks (kept.h): before the first communicator. */
+void measure_remember(const struct choices *kept);
+
+/* Whether there is any. */
+bool measure_remembers(void);
+
+/* Adds to all[] what of that is known of communicators like comm, whose ranks are of MPI_COMM_WORLD, 1024 at
+ * most. */
+void measure_recall(MPI_Comm comm, struct crossover all[CROSSINGS]);
+
+/* What this run has measured, of all communicators that this rank is in. False: nothing. */
+bool measure_choices(struct choices *c);

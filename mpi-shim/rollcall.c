@@ -1,22 +1,43 @@
 #include "rollcall.h"
 
+#include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "board.h"
+#include "choices.h"
 #include "front.h"
+#include "random/splitmix.h"
+#include "report.h"
 #include "swagg.h"
 
 enum { SETTINGS_MAX = 32 };
 
 static bool published;
+static uint64_t *hosts; /* of all ranks */
 
-/* The format, the build, the front and the settings, a line each. */
+/* By its name. */
+static uint64_t own_host(void)
+{
+    char name[HOST_NAME_MAX + 1] = "";
+    uint64_t hash = 0;
+    gethostname(name, HOST_NAME_MAX);
+    for (const char *c = name; *c; c++)
+        hash = splitmix_hash(hash ^ (unsigned char)*c);
+    return hash;
+}
+
+/* The format, the build, the front, the host, what is kept and the settings, a line each. */
 static void write_text(const struct settings *s, char text[BOARD_TEXT_MAX])
 {
-    int used = snprintf(text, BOARD_TEXT_MAX, "%d\n%s\n%s\n", ROLLCALL_FORMAT, swagg_version(), front.name);
+    char kept[KEPT_PACKED_MAX];
+    choices_read(s, kept);
+    int used = snprintf(text, BOARD_TEXT_MAX, "%d\n%s\n%s\n%" PRIx64 "\n%s\n", ROLLCALL_FORMAT,
+                        swagg_version(), front.name, own_host(), *kept ? kept : "-");
     settings_write(s, text + used, (size_t)(BOARD_TEXT_MAX - used));
 }
 
@@ -37,8 +58,10 @@ void rollcall_publish(void)
 struct said {
     long format;
     const char *build;
-    const char *front;        /* of another format "" */
-    struct settings settings; /* of this format only */
+    const char *front; /* of another format "" */
+    uint64_t host;     /* of this format only, all of these */
+    const char *kept;
+    struct settings settings;
 };
 
 static const char *next_line(char **rest, const char *otherwise)
@@ -57,6 +80,8 @@ static void read_text(struct said *said, char text[BOARD_TEXT_MAX])
     if (said->format != ROLLCALL_FORMAT)
         return;
     said->front = next_line(&rest, "");
+    said->host = strtoull(next_line(&rest, "0"), NULL, 16);
+    said->kept = next_line(&rest, "-");
     for (int i = 0; i < SETTINGS_MAX && (words[i] = strtok_r(NULL, " ", &rest)); i++)
         ;
     settings_read(&said->settings, words, unused, sizeof unused);
@@ -88,8 +113,11 @@ static void compare(struct settings *s, int size, struct roll *roll)
         first++;
     roll->speaker = first;
     read_text(&lowest, first_text);
-    if (lowest.format == ROLLCALL_FORMAT)
+    if (lowest.format == ROLLCALL_FORMAT) {
         *s = lowest.settings;
+        kept_unpack(lowest.kept, &roll->kept);
+    }
+    hosts[first] = lowest.host;
     for (int r = first ? 0 : 1; r < size; r++) {
         if (!board_read(r, text)) {
             snprintf(roll->trouble, sizeof roll->trouble,
@@ -98,6 +126,7 @@ static void compare(struct settings *s, int size, struct roll *roll)
             return;
         }
         read_text(&other, text);
+        hosts[r] = other.host;
         if (differ(first, &lowest, r, &other, roll->trouble, sizeof roll->trouble))
             return;
     }
@@ -108,10 +137,16 @@ void rollcall(struct settings *s, int size, struct roll *roll)
     *roll = (struct roll){0};
     if (size == 1)
         return;
+    hosts = allocate_or_abort(MPI_COMM_WORLD, (size_t)size * sizeof *hosts, "a list of hosts");
     const char *why_not = published ? board_is_unreliable() : board_is_missing();
     if (why_not)
         snprintf(roll->trouble, sizeof roll->trouble, "whether all ranks have the shim cannot be known%s%s",
                  published ? ": " : ", since ", why_not);
     else
         compare(s, size, roll);
+}
+
+uint64_t rollcall_host(int rank)
+{
+    return hosts[rank];
 }

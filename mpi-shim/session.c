@@ -1,16 +1,18 @@
 #include "session.h"
 
 #include "blocks.h"
+#include "choices.h"
 #include "front.h"
 #include "jobs.h"
 #include "library.h"
+#include "measure.h"
 #include "report.h"
 #include "rollcall.h"
 #include "tell.h"
 #include "usr1.h"
 
 static struct settings settings;
-static const char *summary_json; /* this rank's own setting */
+static const char *summary_json, *choices; /* this rank's own settings */
 static int own_rank;
 static bool started; /* in a rank that takes part */
 
@@ -81,7 +83,10 @@ static void say_new_kind(const struct ledger_kind *kind)
 static void start_offload(const struct roll *roll, const char *mistake, int size, bool threads)
 {
     if (!*roll->trouble && *settings.switch_ip) {
+        measure_remember(&roll->kept);
         offload_init(&settings, size, threads);
+        if (choices)
+            choices_tell(choices);
         return;
     }
     why_note(WHY_OFF, "%s",
@@ -117,6 +122,7 @@ bool session_start(int rank, int size, bool threads)
     if (rank == 0 && front.is_wanted())
         say_what_is_wrong(rc, text);
     summary_json = settings.summary_json;
+    choices = rank == 0 ? settings.choices : NULL;
     if (size == 1 && front.is_wanted())
         say_alone();
     rollcall(&settings, size, &roll);
@@ -157,11 +163,19 @@ static void say_summary(void)
     write_json();
 }
 
+static void keep_choices(void)
+{
+    struct choices measured;
+    if (choices && measure_choices(&measured))
+        choices_write(choices, &measured);
+}
+
 void session_end(void)
 {
     if (started) {
         usr1_stop();
         say_summary();
+        keep_choices();
         offload_exit();
     }
     started = false;

@@ -99,10 +99,8 @@ static void write_ways(struct team *team)
         if (settings->min_bytes != MIN_BYTES_MEASURED)
             snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "from %" PRId64 " bytes on",
                      settings->min_bytes);
-        else if (team->crossover[kind].better[WAY_LIBRARY] | team->crossover[kind].better[WAY_SWITCH])
-            crossover_write(&team->crossover[kind], team->facts.ways[kind]);
         else
-            snprintf(team->facts.ways[kind], CROSSOVER_TEXT, "not measured yet");
+            crossover_write(&team->crossover[kind], team->facts.ways[kind]);
 }
 
 /* All ranks are in the team's first job: notes which ranks of MPI_COMM_WORLD they are, and the job. */
@@ -121,6 +119,7 @@ static void begin_job(MPI_Comm comm, struct team *team)
     PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
     PMPI_Group_free(&world);
     free(ranks);
+    measure_recall(comm, team->crossover);
     write_ways(team);
     note_job(team);
 }

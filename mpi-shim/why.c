@@ -10,6 +10,7 @@ static const char *const texts[WHY_COUNT] = {
     [WHY_OFF] = "offload is off",
     [WHY_SMALL] = "below SWAGG_MIN_BYTES",
     [WHY_FASTER] = "faster with " MPI_LIBRARY,
+    [WHY_KEPT] = "faster with " MPI_LIBRARY " in an earlier run",
     [WHY_UNMEASURED] = "not measured yet",
     [WHY_TYPE] = "not in the switch with this type",
     [WHY_OPERATION] = "an operation that the switch has not",

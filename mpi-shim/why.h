@@ -8,6 +8,7 @@ enum why {
     WHY_OFF,        /* no switch named, bad settings, or SWAGG_DISABLE */
     WHY_SMALL,      /* fewer bytes than SWAGG_MIN_BYTES */
     WHY_FASTER,     /* of a size for which the MPI library is faster, as measured */
+    WHY_KEPT,       /* as was measured in an earlier run */
     WHY_UNMEASURED, /* of a size that has not been measured, which goes to the MPI library meanwhile */
     WHY_TYPE,       /* a type that the switch has not, or not with this operation */
     WHY_OPERATION,  /* an operation that the switch has not: the program's own, for one */
