@@ -136,6 +136,8 @@ static const struct option_row rows[] = {
     {"eal", 0, "WORDS", option_text, FIELD(options.eal), 0, 0, "with a device: further arguments of DPDK's"},
     {"answer-timeout", 0, "MS", option_int, FIELD(options.answer_timeout_ms), 0, INT32_MAX,
      "of the switch's first answer; default 3000"},
+    {"link-timeout", 0, "MS", option_int, FIELD(options.link_timeout_ms), 0, INT32_MAX,
+     "of one of several switches, which is then done without; default 10000"},
     {"timeout", 0, "MS", read_timeout, 0, 0, INT32_MAX, "of joining and of each call"},
     {"options", 0, NULL, print_options, 0, 0, 0,
      "prints the library's options, as docs/libswagg.md has them, and ends"},

@@ -58,6 +58,7 @@ static const struct variable variables[] = {
     {"join_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
     {"call_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
     {"answer_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
+    {"link_timeout_ms", NUMBER, NO_PARTNER, 0, {0}},
     {"window", NUMBER, NO_PARTNER, 0, {0}},
     {"ranks_per_rack", NUMBER, ATP, 0, {0}},
     {"server_rack", NUMBER, ATP, 0, {0}},

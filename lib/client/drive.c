@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "describe.h"
 #include "lanes.h"
+#include "links.h"
 #include "monotonic.h"
 #include "watch.h"
 
@@ -119,7 +120,8 @@ static int follow(struct job_part *part)
     case CTL_SESSION_REJOINING:
         return part->rejoining ? SWAGG_OK : prepare_to_rejoin(part);
     case CTL_SESSION_FAILED:
-        return job_fail_session(part, &session);
+        return links_outlive(part, &session) ? links_give_up(part->job, part->node, session.failure.text)
+                                             : job_fail_session(part, &session);
     default:
         return SWAGG_OK;
     }
@@ -357,6 +359,8 @@ static int keep_time(struct swagg_job *job)
     int rc = calls_step(job);
     if (rc >= 0)
         rc = for_all_parts(job, check_part);
+    if (rc >= 0)
+        rc = links_look(job, now);
     return rc < 0 ? rc : watch_tick(&job->watch, job, now);
 }
 
@@ -452,6 +456,8 @@ static int exchange_between_calls(struct job_part *part)
     int rc = check_part(part);
     if (rc >= 0)
         rc = check_lanes(job);
+    if (rc >= 0)
+        rc = links_look(job, monotonic_ns());
     bool buffered = job->worker->buffered(part->stream);
     if (rc >= 0)
         rc = follow(part);
@@ -495,7 +501,7 @@ bool drive_is_needed(struct job_part *part)
     membership_look(&part->membership, &session);
     pthread_mutex_lock(&job->lock);
     bool needed = session.state == CTL_SESSION_REJOINING || session.generation != part->generation ||
-                  job->worker->timer(part->stream) != UINT64_MAX;
+                  part->rejoining || job->worker->timer(part->stream) != UINT64_MAX;
     needed = needed && job->failure == 0;
     pthread_mutex_unlock(&job->lock);
     return needed;

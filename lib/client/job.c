@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "describe.h"
@@ -224,6 +225,21 @@ static void tell_others(struct job_part *part, const struct ctl_failure *f, cons
         job->tell.others(job->tell.ctx, failure_status(job, f), (enum ctl_reason)f->reason, text);
 }
 
+bool job_has_links(const struct swagg_job *job)
+{
+    return job->part_count > 1 && job->worker->move;
+}
+
+unsigned job_links_lost(const struct swagg_job *job)
+{
+    return (unsigned)__builtin_popcount(atomic_load(&job->links_lost));
+}
+
+bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session)
+{
+    return job_has_links(job) && session->failure.reason == CTL_RANK_LOST;
+}
+
 static int milliseconds(uint64_t ns)
 {
     return ns / NS_PER_MS < INT_MAX ? (int)(ns / NS_PER_MS) : INT_MAX;
@@ -236,6 +252,8 @@ void job_hear(struct job_part *part, enum membership_news news, const struct ctl
                                            [MEMBERSHIP_BACK] = "is there again"};
     struct swagg_job *job = part->job;
     char text[CLIENT_TEXT_MAX], said[CTL_TEXT_MAX];
+    if (news == MEMBERSHIP_FAILED && job_may_outlive(job, session))
+        return;
     if (news == MEMBERSHIP_FAILED) {
         snprintf(text, sizeof text, "job '%s': %s", job->options.job,
                  session_text(part, &session->failure, said));
@@ -342,7 +360,8 @@ struct agg_granted job_terms(struct swagg_job *job)
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
 {
     struct swagg_job *job = part->job;
-    part->terms = job->worker->terms(&session->ready.terms); /* which the session has accepted */
+    part->granted = session->ready.terms;
+    part->terms = job->worker->terms(&part->granted); /* which the session has accepted */
     merge_terms(job);
     int rc = check_terms(part);
     if (rc < 0)
@@ -355,6 +374,48 @@ int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
                         r->data_port, r->data_port + r->data_ports - 1, part->node->what, part->node->text,
                         strerror(-rc));
     return SWAGG_OK;
+}
+
+int job_open_transport(struct job_part *part, const struct client_node *node, unsigned mtu,
+                       struct transport **out)
+{
+    const struct swagg_job *job = part->job;
+    const struct transport_config config = {.switch_ip = node->ip,
+                                            .port = job->protocol->udp_ports.first,
+                                            .key = job->protocol->shard_key,
+                                            .mark = job->protocol->mark,
+                                            .note_group = job->protocol->note_group,
+                                            .mtu = mtu,
+                                            .packet_max =
+                                                job->worker->packet_bytes(mtu, job->options.checksum),
+                                            .checksum = job->options.checksum};
+    return job->network->ops->transport(job->network, out, &config);
+}
+
+static uint64_t random_not_zero(void)
+{
+    uint64_t x = 0;
+    while (x == 0)
+        if (getrandom(&x, sizeof x, 0) < 0)
+            x = monotonic_ns() ^ (uint64_t)getpid() << 32;
+    return x;
+}
+
+struct ctl_session_config job_session_config(const struct swagg_job *job, const char *name,
+                                             uint64_t join_within_ns)
+{
+    const struct client_options *o = &job->options;
+    struct ctl_session_config config = {
+        .rank = o->rank,
+        .size = o->size,
+        .incarnation = random_not_zero(),
+        .join = {.root_here = o->one_switch},
+        .worker = job->worker,
+        .join_deadline_ns = join_within_ns,
+        .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
+    };
+    snprintf(config.join.name, sizeof config.join.name, "%s", name);
+    return config;
 }
 
 void job_join_group(struct job_part *part)

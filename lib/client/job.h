@@ -23,8 +23,9 @@
  * packets and congestion control; a call is complete when all streams are done with it. */
 struct job_part {
     struct swagg_job *job;
-    unsigned index;                 /* which of the job's nodes it is */
-    const struct client_node *node; /* of the job's options */
+    unsigned index; /* which of the job's nodes it is for */
+    const struct client_node
+        *_Atomic node; /* of the job's options: that one, or who does its work (links.h) */
     struct membership membership;
     bool membership_is_open;
     struct transport *transport; /* what follows is under the job's lock */
@@ -32,7 +33,9 @@ struct job_part {
     void *stream;             /* the protocol's */
     struct agg_granted terms; /* as the session has them now */
     unsigned generation;      /* of the session: the one that the stream works under */
+    struct agg_terms granted; /* the same, as the switch has said them */
     bool rejoining;           /* the switch has restarted: nothing is received until the job is joined anew */
+    uint64_t silent_ns;       /* its node has been, while another answered (links.h) */
     bool rejected;            /* so the stream was when it was last looked at */
     uint32_t resumed;
 };
@@ -99,6 +102,8 @@ struct swagg_job {
     uint32_t streamed;        /* calls that they were given */
     bool in_thread;           /* the driver is the progress thread */
     struct watch watch;
+    atomic_uint links_lost;   /* links.h: bit i, the job does without node i */
+    uint64_t links_looked_at; /* ... when they were looked at last */
     struct spin spin;
     uint64_t progress_at;   /* when options.progress is due */
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
@@ -169,6 +174,12 @@ int job_check_end(struct swagg_job *job);
  * to do with the job's other parts are told. */
 int job_fail_session(struct job_part *part, const struct ctl_session *session);
 
+/* Whether one of the job's switches may go on for another; how many it does without; and whether a session
+ * that has failed so may end no more than the use of one, which links.h decides. Any thread. */
+bool job_has_links(const struct swagg_job *job);
+unsigned job_links_lost(const struct swagg_job *job);
+bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session);
+
 /* What a part's session has met with, for the program. Of the membership's thread. */
 void job_hear(struct job_part *part, enum membership_news news, const struct ctl_session *session);
 
@@ -179,6 +190,15 @@ void job_tell_late(struct swagg_job *job, const char *text, const struct ctl_ran
 
 /* The application has closed a descriptor of the job's, or given its number to another file. */
 int job_fail_fds_closed(struct swagg_job *job, const char *what);
+
+/* A transport to this node for packets as long as those that the part has, or on a path that takes so many
+ * bytes of an IP packet. 0, or -errno. */
+int job_open_transport(struct job_part *part, const struct client_node *node, unsigned mtu,
+                       struct transport **out);
+
+/* What all sessions of the job's have in common. Of join: all but its terms and data_port. */
+struct ctl_session_config job_session_config(const struct swagg_job *job, const char *name,
+                                             uint64_t join_within_ns);
 
 /* Takes over the terms that a part's session has agreed on with the switch. */
 int job_adopt_terms(struct job_part *part, const struct ctl_session *session);

@@ -58,7 +58,7 @@ static void receive_all(struct membership *m)
     }
 }
 
-static void log_news(const struct membership *m, const struct ctl_session *s)
+static void log_news(const struct membership *m, const struct client_node *node, const struct ctl_session *s)
 {
     const struct logger *log = m->log;
     struct agg_granted terms;
@@ -67,17 +67,17 @@ static void log_news(const struct membership *m, const struct ctl_session *s)
         terms = m->worker->terms(&s->ready.terms);
         logger_write(log, SWAGG_LOG_INFO,
                      "job '%s': rank %u of %u is in: %s %s, epoch %u, %u slots, %u bytes a packet%s",
-                     s->cfg.join.name, s->cfg.rank, s->cfg.size, m->node->what, m->node->text, s->epoch,
+                     s->cfg.join.name, s->cfg.rank, s->cfg.size, node->what, node->text, s->epoch,
                      terms.slots, terms.chunk_bytes, terms.keyed ? ", keyed" : "");
         /* The same for all ranks, whose logs may be one terminal: one of them warns. */
         if (terms.unhelped != NULL)
             logger_write(log, s->cfg.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
-                         "job '%s': the parameter server %s alone adds: %s", s->cfg.join.name, m->node->text,
+                         "job '%s': the parameter server %s alone adds: %s", s->cfg.join.name, node->text,
                          terms.unhelped);
         break;
     case CTL_SESSION_REJOINING:
         logger_write(log, SWAGG_LOG_WARN, "job '%s': the %s %s has restarted; rank %u joins again",
-                     s->cfg.join.name, m->node->what, m->node->text, s->cfg.rank);
+                     s->cfg.join.name, node->what, node->text, s->cfg.rank);
         break;
     case CTL_SESSION_FAILED:
         /* The caller's next call reports it, too. */
@@ -131,12 +131,23 @@ static uint64_t turn(struct membership *m)
     if (changed || news)
         copy = m->session;
     uint64_t next = is_held_back(m) ? UINT64_MAX : ctl_session_timer(&m->session);
+    const struct client_node *node = m->node;
     pthread_mutex_unlock(&m->lock);
     if (changed)
-        log_news(m, &copy);
+        log_news(m, node, &copy);
     if (news)
         m->hearer.hear(m->hearer.ctx, news, &copy);
     return next;
+}
+
+/* What the thread sleeps on. */
+static void look_for(struct membership *m, bool guest_waits, struct pollfd fds[3])
+{
+    pthread_mutex_lock(&m->lock);
+    fds[0] = (struct pollfd){.fd = m->socket.fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = m->wake_thread.sleeper.fd, .events = POLLIN};
+    fds[2] = (struct pollfd){.fd = guest_waits ? m->guest.fd : -1, .events = POLLIN};
+    pthread_mutex_unlock(&m->lock);
 }
 
 static void *run(void *arg)
@@ -146,10 +157,8 @@ static void *run(void *arg)
         uint64_t next = turn(m), guest_next = m->guest.turn(m->guest.ctx), now = monotonic_ns();
         if (membership_fds_are_closed(m))
             break;
-        bool guest_waits = guest_next != UINT64_MAX;
-        struct pollfd fds[] = {{.fd = m->socket.fd, .events = POLLIN},
-                               {.fd = m->wake_thread.sleeper.fd, .events = POLLIN},
-                               {.fd = guest_waits ? m->guest.fd : -1, .events = POLLIN}};
+        struct pollfd fds[3];
+        look_for(m, guest_next != UINT64_MAX, fds);
         next = next < guest_next ? next : guest_next;
         uint64_t latest = now + SLEEP_MAX_MS * NS_PER_MS;
         struct timespec timeout = timespec_until(next < latest ? next : latest, now);
@@ -160,11 +169,16 @@ static void *run(void *arg)
     return NULL;
 }
 
+static int connect_to(struct network *n, struct in_addr switch_ip, struct sockaddr_in *local)
+{
+    const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
+    return n->ops->connect(n, &to, local);
+}
+
 static int open_fds(struct membership *m, struct network *n, struct in_addr switch_ip,
                     struct sockaddr_in *local)
 {
-    const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr = switch_ip, .sin_port = htons(CTL_PORT)};
-    int fd = n->ops->connect(n, &to, local);
+    int fd = connect_to(n, switch_ip, local);
     if (fd < 0)
         return fd;
     m->socket = own_fd_of(fd);
@@ -213,6 +227,41 @@ err:
     close_fds(m);
     pthread_mutex_destroy(&m->lock);
     return rc;
+}
+
+/* Sends what the caller has told the session at once, so that it goes out even if the process ends right
+ * after. */
+static void unlock_and_send(struct membership *m)
+{
+    send_due(m, monotonic_ns());
+    pthread_mutex_unlock(&m->lock);
+    waker_wake(&m->wake_thread);
+}
+
+int membership_move(struct membership *m, struct network *network, const struct client_node *to,
+                    const struct ctl_session_config *config, const struct ctl_failure *why, int guest_fd)
+{
+    struct ctl_session_config here = *config;
+    struct sockaddr_in local;
+    int fd = connect_to(network, to->ip, &local);
+    if (fd < 0)
+        return fd;
+    pthread_mutex_lock(&m->lock);
+    ctl_session_abort(&m->session, why, monotonic_ns());
+    m->streaming = false;
+    send_due(m, monotonic_ns());
+    own_fd_close(&m->socket);
+    m->socket = own_fd_of(fd);
+    m->guest.fd = guest_fd;
+    m->node = to;
+    m->lost = false;
+    m->trouble = 0;
+    here.credentials = m->session.cfg.credentials;
+    if (here.credentials)
+        m->credentials = credentials_of(&m->credentials.key, &local);
+    ctl_session_init(&m->session, &here, monotonic_ns());
+    unlock_and_send(m);
+    return 0;
 }
 
 void membership_stop(struct membership *m)
@@ -280,15 +329,6 @@ bool membership_fds_are_closed(struct membership *m)
 
 void membership_wake(struct membership *m)
 {
-    waker_wake(&m->wake_thread);
-}
-
-/* Sends what the caller has told the session at once, so that it goes out even if the process ends right
- * after. */
-static void unlock_and_send(struct membership *m)
-{
-    send_due(m, monotonic_ns());
-    pthread_mutex_unlock(&m->lock);
     waker_wake(&m->wake_thread);
 }
 

@@ -43,7 +43,8 @@ struct membership_hearer {
 };
 
 struct membership {
-    struct own_fd socket;
+    struct own_fd
+        socket; /* under the lock, like the next and the guest's fd, once membership_move may be called */
     struct ctl_credentials credentials; /* that the session refers to */
     struct waker wake_thread;
     struct waker *wake_caller; /* the job's */
@@ -52,7 +53,7 @@ struct membership {
     const struct agg_worker *worker;
     struct membership_guest guest;
     struct membership_hearer hearer;
-    bool lost; /* it was told that the switch is silent, or has restarted; the thread's own */
+    bool lost; /* it was told that the switch is silent, or has restarted; under the lock */
     pthread_t thread;
     atomic_bool changed, stop;
     pthread_mutex_t lock;
@@ -86,6 +87,12 @@ struct membership_parts {
 /* Opens the control socket and begins to join. Returns 0 or -errno; after an error membership_close is not to
  * be called. */
 int membership_open(struct membership *m, const struct membership_parts *parts);
+
+/* Leaves the switch for another, where it joins anew by this session: the former hears why, if it still
+ * hears, and nothing of what it says counts any more. The thread stays, and may be the one that calls this.
+ * fd: in the place of the guest's. 0, or -errno, which changes nothing. */
+int membership_move(struct membership *m, struct network *network, const struct client_node *to,
+                    const struct ctl_session_config *config, const struct ctl_failure *why, int fd);
 
 /* Ends the thread; returns when it has ended. All functions may still be called. */
 void membership_stop(struct membership *m);

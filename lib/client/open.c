@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "await.h"
@@ -97,31 +96,11 @@ static int find_mtu(struct job_part *part, uint64_t deadline)
 
 static int join_find(struct job_part *part, uint64_t deadline)
 {
-    const struct swagg_job *job = part->job;
-    const struct client_options *o = &job->options;
     int mtu = find_mtu(part, deadline);
     if (mtu < 0)
         return mtu;
-    const struct transport_config config = {.switch_ip = part->node->ip,
-                                            .port = job->protocol->udp_ports.first,
-                                            .key = job->protocol->shard_key,
-                                            .mark = job->protocol->mark,
-                                            .note_group = job->protocol->note_group,
-                                            .mtu = (unsigned)mtu,
-                                            .packet_max =
-                                                job->worker->packet_bytes((unsigned)mtu, o->checksum),
-                                            .checksum = o->checksum};
-    int rc = job->network->ops->transport(job->network, &part->transport, &config);
+    int rc = job_open_transport(part, part->node, (unsigned)mtu, &part->transport);
     return rc < 0 ? fail_socket(part, -rc) : SWAGG_OK;
-}
-
-static uint64_t random_not_zero(void)
-{
-    uint64_t x = 0;
-    while (x == 0)
-        if (getrandom(&x, sizeof x, 0) < 0)
-            x = monotonic_ns() ^ (uint64_t)getpid() << 32;
-    return x;
 }
 
 /* The key to join with. 1: there is one; 0: none; or the job's failure. */
@@ -143,6 +122,17 @@ static void hear(void *ctx, enum membership_news news, const struct ctl_session 
     job_hear(ctx, news, session);
 }
 
+/* Where one switch may go on for another, packets are no longer than either path takes. */
+static unsigned shared_mtu(const struct job_part *part)
+{
+    const struct swagg_job *job = part->job;
+    unsigned mtu = part->transport->mtu;
+    for (unsigned i = 0; i < job->part_count && job->worker->move; i++)
+        if (job->parts[i].transport->mtu < mtu)
+            mtu = job->parts[i].transport->mtu;
+    return mtu;
+}
+
 static int join_begin(struct job_part *part, uint64_t deadline)
 {
     struct swagg_job *job = part->job;
@@ -153,20 +143,9 @@ static int join_begin(struct job_part *part, uint64_t deadline)
         return keys;
     struct agg_wishes wishes = client_wishes(o);
     wishes.lanes = (uint8_t)lanes_wished(job);
-    struct ctl_session_config config = {
-        .rank = o->rank,
-        .size = o->size,
-        .incarnation = random_not_zero(),
-        .join =
-            {
-                .data_port = part->transport->local_port,
-                .root_here = job->options.one_switch,
-                .terms = job->worker->wish(&wishes, part->index, part->transport->mtu, keys),
-            },
-        .worker = job->worker,
-        .join_deadline_ns = ns_between(monotonic_ns(), deadline),
-        .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
-    };
+    struct ctl_session_config config = job_session_config(job, o->job, ns_between(monotonic_ns(), deadline));
+    config.join.data_port = part->transport->local_port;
+    config.join.terms = job->worker->wish(&wishes, part->index, shared_mtu(part), keys);
     if (o->compression.on &&
         sml_worker_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)
         return job_fail(
@@ -174,7 +153,6 @@ static int join_begin(struct job_part *part, uint64_t deadline)
             "options.compression takes packets of %d bytes at least, the path carries %u: raise its MTU or "
             "options.mtu",
             CLIENT_MTU_MIN + SML_LOOK_UP_CHUNK_MIN - SML_MIN_CHUNK_BYTES, part->transport->mtu);
-    memcpy(config.join.name, o->job, sizeof config.join.name);
     struct membership_guest guest = {
         .fd = part->transport->socket.fd, .turn = drive_between_calls, .ctx = part};
     const struct membership_parts parts = {.network = job->network,

@@ -396,7 +396,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, unused_three) + sizeof(int) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, unused_four) + sizeof(int) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -462,6 +462,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
     out->call_timeout_ns = timeout_ns(in, "call_timeout_ms");
     out->warn_after_ns = timeout_ns(in, "warn_after_ms");
     out->answer_timeout_ns = timeout_ns(in, "answer_timeout_ms");
+    out->link_timeout_ns = timeout_ns(in, "link_timeout_ms");
     out->progress = in->progress;
     out->progress_ctx = in->progress_ctx;
     if (in->type_name && in->op_name)

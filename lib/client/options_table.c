@@ -146,6 +146,8 @@ const struct option_field option_fields[] = {
     NUMBER(answer_timeout_ms, "SWAGG_ANSWER_TIMEOUT_MS", 1, INT32_MAX, 3000,
            "a switch that is silent for so long when ranks join is not there; more where it shares its CPUs "
            "and may stand still for seconds"),
+    NUMBER(link_timeout_ms, "SWAGG_LINK_TIMEOUT_MS", 1, INT32_MAX, 10000,
+           "of several switches one that is silent for so long, while another answers, is done without"),
     {0},
 };
 

@@ -42,6 +42,7 @@ void job_show(struct swagg_job *job)
         .feedback_forgotten = job->compress.feedback.forgotten,
         .partial_calls = job->partial_calls,
         .left_out_elements = job->left_out,
+        .links_lost = job_links_lost(job),
     };
     pthread_mutex_lock(&job->shown.lock);
     job->shown.stats = now;
@@ -99,6 +100,7 @@ static void add_packets(struct swagg_stats *to, const struct swagg_stats *of)
     to->damaged_packets += of->damaged_packets;
     to->unproven_messages += of->unproven_messages;
     to->resumed = larger(to->resumed, of->resumed); /* of the same switches */
+    to->links_lost = larger(to->links_lost, of->links_lost);
 }
 
 /* What has gone by the job's rail is the job's; but its calls are parts of the job's calls. */

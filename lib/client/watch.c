@@ -13,6 +13,7 @@ enum {
     WAIT_TEXT_MAX = 400,
     LATE_TEXT_MAX = 2 * DESCRIBE_CALL_MAX + 64,
     UNANSWERED_MANY = 3, /* questions: one or two are lost on the way */
+    JOINS_SILENT_MS = 3 * CTL_JOIN_INTERVAL_MAX_MS,
 };
 
 void watch_start(struct watch *w, const struct swagg_job *job, uint64_t now)
@@ -37,10 +38,11 @@ uint64_t watch_deadline(const struct watch *w, struct swagg_job *job)
     return deadline < w->deadline ? deadline : w->deadline;
 }
 
-/* For two heartbeats it has not answered. */
+/* For two heartbeats it has not answered; one that goes on for another, while it was asked to three times. */
 static bool is_silent(const struct ctl_session *session)
 {
-    return ctl_session_silence(session) > session->ready.lost_after_ms * NS_PER_MS / 2;
+    const uint64_t ms = session->generation > 0 ? session->ready.lost_after_ms / 2 : JOINS_SILENT_MS;
+    return ctl_session_silence(session) > ms * NS_PER_MS;
 }
 
 /* What this rank has asked about its oldest chunk, and what came back. If it is nothing, then whom the switch
@@ -49,7 +51,14 @@ static unsigned unanswered(const struct job_part *part)
 {
     struct xfer_stats stats;
     part->job->worker->stats(part->stream, &stats);
-    return stats.unanswered >= UNANSWERED_MANY ? stats.unanswered : 0;
+    return stats.unanswered >= UNANSWERED_MANY && !part->rejoining ? stats.unanswered : 0;
+}
+
+bool watch_is_answered(struct job_part *part)
+{
+    struct ctl_session session;
+    membership_look(&part->membership, &session);
+    return session.state != CTL_SESSION_REJOINING && !is_silent(&session) && unanswered(part) == 0;
 }
 
 /* The part that keeps the call from its end, with its session: one whose switch is silent, else the slowest.
@@ -70,13 +79,14 @@ static void describe_rejoin(const struct job_part *part, const struct ctl_sessio
                             char text[WAIT_TEXT_MAX])
 {
     const struct client_node *node = part->node;
+    const char *why = session->state == CTL_SESSION_JOINING ? "is to go on for another" : "has restarted";
     char names[CTL_RANKS_TEXT_MAX];
     if (session->pending.no_room || session->refusal.reason != CTL_OK)
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and has no room for the job yet", node->what,
-                 node->text);
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s %s and has no room for the job yet", node->what, node->text,
+                 why);
     else
-        snprintf(text, WAIT_TEXT_MAX, "the %s %s has restarted and waits for %s to join again", node->what,
-                 node->text,
+        snprintf(text, WAIT_TEXT_MAX, "the %s %s %s and waits for %s to join again", node->what, node->text,
+                 why,
                  ctl_ranks_count(&session->pending.missing) ? ctl_ranks_text(&session->pending.missing, names)
                                                             : "the ranks");
 }
@@ -103,7 +113,7 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     if (is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
                  (double)ctl_session_silence(session) / NS_PER_S);
-    else if (session->state == CTL_SESSION_REJOINING)
+    else if (session->state == CTL_SESSION_REJOINING || session->state == CTL_SESSION_JOINING)
         describe_rejoin(part, session, text);
     else if (in_vain > 0)
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has not answered this rank's last %u questions%s%s%s",

@@ -10,6 +10,10 @@ void watch_start(struct watch *w, const struct swagg_job *job, uint64_t now);
 /* A thread drives again: that no tick came meanwhile does not say that the process stood still. */
 void watch_go_on(struct watch *w, uint64_t now);
 
+/* Whether the part's switch has answered lately what this rank has sent it, and all ranks are in the job
+ * there if they were. */
+bool watch_is_answered(struct job_part *part);
+
 /* The earliest deadline of all calls in flight. */
 uint64_t watch_deadline(const struct watch *w, struct swagg_job *job);
 

@@ -426,6 +426,7 @@ static const struct option_row rows[] = {
     {"call-timeout", 0, "MS", option_int, AT(options.call_timeout_ms), 0, INT_MAX, ""},
     {"join-timeout", 0, "MS", option_int, AT(options.join_timeout_ms), 0, INT_MAX, ""},
     {"answer-timeout", 0, "MS", option_int, AT(options.answer_timeout_ms), 0, INT_MAX, ""},
+    {"link-timeout", 0, "MS", option_int, AT(options.link_timeout_ms), 0, INT_MAX, ""},
     {"quorum", 0, "N", option_int, AT(options.quorum), 0, INT_MAX, "ranks"},
     {"quorum-wait", 0, "MS", option_int, AT(options.quorum_wait_ms), 0, INT_MAX, ""},
 };

@@ -53,7 +53,7 @@ rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
     local host=$1 job=$2 rank=$3 size=$4
     shift 4
     net_background "$NET_DIR/rank$rank.log" ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(rank_switch "$rank")" --job "$job" \
-        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@"
+        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 --link-timeout 300000 "$@"
     RANK_PID[rank]=$!
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Hosts with two links, each to a switch of its own: every call is shared between them, also where hosts have several ranks. Links lose
-# frames, a switch restarts; one that does not come back is named.
+# frames, a switch restarts, the cable of a host is pulled, a switch does not come back: the other goes on. The last one is named.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -58,10 +58,49 @@ sums_go_on 200
 job_ends
 expect_match "what rank 0 says" "$(rank_log 0)" '1 resumed'
 
-step "a switch that does not come back is named"
-ranks_start gone 4 --calls 1000000 --call-timeout 20000
+cut() { # HOST: its second link
+    ip -n "$NET_ID-h$1" link set eth1 down
+}
+
+mend() { # HOST
+    ip -n "$NET_ID-h$1" link set eth1 up
+}
+
+step "the cable of one host to the second switch is pulled in the midst of calls: the first goes on with its part"
+ranks_start cut 4 --until-told --largest 300K --pause 5 --seed 5 --link-timeout 2000
+ranks_say 60 open
+sums_go_on 200
+cut 1
+ranks_say 60 'does without the switch'
+sums_go_on 200
+job_ends
+mend 1
+
+step "two ranks a host: their rails do so, too"
+ranks_start rails 8 --until-told --largest 300K --pause 5 --seed 4 --link-timeout 2000
+ranks_say 60 open
+sums_go_on 200
+cut 2
+ranks_say 60 'does without the switch'
+sums_go_on 200
+job_ends
+
+mend 2
+
+step "a rank that is killed is named, however many links there are"
+ranks_start killed 4 --calls 1000000
+ranks_say 60 open
+sums_go_on 200
+kill -KILL "${RANK_PID[2]}"
+ranks_wait 120
+expect_told 'rank 2' 0 1 3
+
+step "so is the second switch done without, and the first that does not come back either is named"
+ranks_start gone 4 --calls 1000000 --call-timeout 40000 --link-timeout 2000
 ranks_say 60 open
 net_second net_swagg_kill
+ranks_say 60 'does without the switch'
+sums_go_on 200
+net_swagg_kill
 ranks_wait 120
-expect_told "$(net_second net_switch_ip | sed 's/\./\\./g')" 0 1 2 3
-net_swagg_stop
+expect_told "$(net_switch_ip | sed 's/\./\\./g')" 0 1 2 3

@@ -548,6 +548,28 @@ TEST(a_rank_that_a_quorum_may_have_left_behind_cannot_begin)
     CU_ASSERT(grant(wishes, 1472, &t, &why) && t.first_tag == 100);
 }
 
+/* New to the switch, though its ranks are in the midst of it; and after that as any other. */
+TEST(a_job_may_come_from_another_switch)
+{
+    struct sml_terms mine = usual_but_resumed(true), t;
+    struct agg_terms from_there, granted;
+    struct agg_difference d;
+    struct agg_refusal why;
+    char text[AGG_TEXT_MAX];
+
+    mine.slots = 64;
+    const struct agg_terms there = terms_of(mine), newcomer = terms_of(usual);
+    from_there = sml_worker.move(&there, 77);
+    CU_ASSERT(sml_protocol.check(&from_there, false, text));
+    CU_ASSERT(!sml_protocol.check(&from_there, true, text));
+    CU_ASSERT(sml_protocol.differ(&newcomer, &from_there, &d));
+    const struct agg_terms wishes[] = {sml_worker.move(&there, 80), from_there};
+    CU_ASSERT(sml_protocol.grant(wishes, 2, &(struct agg_limits){0}, &granted, &why));
+    CU_ASSERT(sml_terms_parse(&t, &granted) && t.resumed && !t.moved && t.first_tag == 77 && t.slots == 64);
+    from_there = sml_worker.resume(&granted, 90);
+    CU_ASSERT(sml_protocol.check(&from_there, true, text));
+}
+
 TEST(terms_are_lowered_by_halves_but_not_of_a_resumed_job)
 {
     struct agg_terms terms = terms_of(usual_but_slots(8));

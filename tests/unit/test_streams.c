@@ -1,6 +1,7 @@
 /* Properties of streams and pool together: n real streams and a real pool exchange packets through a bag,
  * from which they are drawn in any order, never, or several times, after any delay. Whatever happens, every
- * rank ends with the exact sums. In small runs the switch is killed at every step, and joined anew. */
+ * rank ends with the exact sums. In small runs the switch is killed at every step, and joined anew; or
+ * another goes on in its place, to which ranks come one by one while the first still sums for the others. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -57,6 +58,9 @@ struct world {
     uint64_t digest[CALLS_MAX]; /* of the first rank's result; 0: no rank has one yet */
     struct rank ranks[RANKS_MAX];
     struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
+    bool moves;            /* ... nor down, but left, at the steps at which it would die */
+    struct sml_pool *left; /* of that switch; NULL: there was none */
+    uint8_t left_job;
     uint64_t now;
     unsigned steps, restart_at, again_at; /* the switch dies at these steps; 0: never */
     struct bag bag;
@@ -320,13 +324,14 @@ static void at_switch(struct world *w, const struct bag_packet *in)
         fail(w, "a malformed packet");
         return;
     }
-    if (w->pool == NULL || p.job != w->cfg.job) {
-        if (chance(w, 50))
+    struct sml_pool *pool = p.job == w->cfg.job ? w->pool : p.job == w->left_job ? w->left : NULL;
+    if (pool == NULL) {
+        if (!w->moves && chance(w, 50))
             reject(w, in->rank, p);
         return;
     }
-    struct sml_slot *slot = sml_pool_locate(w->pool, &p, 0);
-    sml_pool_apply(w->pool, slot, in->rank, &p, NULL, 0, &v);
+    struct sml_slot *slot = sml_pool_locate(pool, &p, 0);
+    sml_pool_apply(pool, slot, in->rank, &p, NULL, 0, &v);
     switch (v.reason) {
     case SML_SEND_ALL:
     case SML_RESTORED:
@@ -368,7 +373,9 @@ static void open_pool(struct world *w)
 
 static void kill_switch(struct world *w)
 {
-    free(w->pool);
+    free(w->moves ? w->left : w->pool);
+    w->left = w->moves ? w->pool : NULL;
+    w->left_job = w->cfg.job;
     w->pool = NULL;
     for (unsigned r = 0; r < w->cfg.workers; r++)
         w->ranks[r].joined = w->ranks[r].resumed = false;
@@ -491,9 +498,12 @@ static void choose_calls(struct world *w, unsigned chunks_max)
 /* What a job's packets carry. */
 enum what { TYPED, COMPRESSED, INT32, FP16, PARTED };
 
+/* How a job loses its switch. */
+enum way { DIES, IS_LEFT };
+
 /* Plays the run that the seed decides; returns the steps it took, 0 on failure. */
-static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
-                     unsigned again_at)
+static unsigned play_by(enum way way, enum what what, uint64_t seed, unsigned chunks_max, unsigned loss,
+                        unsigned restart_at, unsigned again_at)
 {
     const enum xfer_format format = what == INT32  ? XFER_FORMAT_INT32
                                     : what == FP16 ? XFER_FORMAT_FP16
@@ -503,6 +513,7 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
 
     w->seed = w->random = seed;
     w->shared.library = &toy_library;
+    w->moves = way == IS_LEFT;
     w->loss = loss;
     w->restart_at = restart_at;
     w->again_at = again_at;
@@ -559,8 +570,15 @@ static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigne
     for (unsigned r = 0; r < w->cfg.workers; r++)
         free(w->ranks[r].stream);
     free(w->pool);
+    free(w->left);
     free(w);
     return steps;
+}
+
+static unsigned play(enum what what, uint64_t seed, unsigned chunks_max, unsigned loss, unsigned restart_at,
+                     unsigned again_at)
+{
+    return play_by(DIES, what, seed, chunks_max, loss, restart_at, again_at);
 }
 
 enum { LONG_SLOTS = 256, LONG_WINDOW = 16, LONG_COUNT = 16 * 1000 };
@@ -654,6 +672,19 @@ TEST(a_switch_may_die_at_any_step)
 TEST(a_switch_may_die_again_before_all_is_restored)
 {
     let_die_again(TYPED, 25);
+}
+
+/* Its sums still reach ranks that have not left it yet, when others have. */
+TEST(another_switch_may_go_on_from_any_step)
+{
+    for (uint64_t seed = 1; seed <= unit_cases(8); seed++) {
+        unsigned steps = play(TYPED, seed, 6, 10, 0, 0);
+        CU_ASSERT_FATAL(steps > 0);
+        for (unsigned at = 1; at < steps; at++)
+            CU_ASSERT_FATAL(play_by(IS_LEFT, TYPED, seed, 6, 10, at, 0) > 0);
+        for (unsigned gap = 1; gap < 400; gap += 7)
+            CU_ASSERT_FATAL(play_by(IS_LEFT, INT32, seed, 6, 10, 20 + gap % 97, 20 + gap % 97 + gap) > 0);
+    }
 }
 
 TEST(scaled_sums_are_right_and_alike_whatever_the_network_does)

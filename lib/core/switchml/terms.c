@@ -29,6 +29,11 @@ static const char *plain_words(bool plain)
     return plain ? "published packets only" : "packets of all kinds";
 }
 
+static const char *moved_words(bool moved)
+{
+    return moved ? "to go on with a job of another switch's" : "a job of this switch's";
+}
+
 static const char *keyed_words(bool keyed)
 {
     return keyed ? "keyed" : "not keyed";
@@ -77,6 +82,8 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){"one quorum and time to wait for the others", "another"};
     else if (a.place != b.place || a.places != b.places || a.list != b.list)
         *d = (struct agg_difference){"one list of switches that share calls", "another, or in another order"};
+    else if (a.moved != b.moved)
+        *d = (struct agg_difference){moved_words(a.moved), moved_words(b.moved)};
     else if (a.plain != b.plain)
         *d = (struct agg_difference){plain_words(a.plain), plain_words(b.plain)};
     else
@@ -127,6 +134,8 @@ enum {
 
 enum { EMPTIES_INTERLEAVED = 2 }; /* at EMPTIES */
 
+enum { RESUMED = 3, RESUMED_MOVED = 2 }; /* where that is; at RESUMED */
+
 static_assert((int)LANES + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
@@ -153,7 +162,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     out->data[0] = format_codes[t->format];
     out->data[1] = (uint8_t)t->mode;
     out->data[2] = (uint8_t)t->checksum;
-    out->data[3] = t->resumed;
+    out->data[RESUMED] = t->resumed && t->moved ? RESUMED_MOVED : t->resumed;
     put_be16(out->data + 4, t->slots);
     put_be16(out->data + 6, t->chunk_bytes);
     put_be32(out->data + 8, t->first_tag);
@@ -184,7 +193,8 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
         .format = format_of_code(in->data[0]),
         .mode = in->data[1],
         .checksum = in->data[2],
-        .resumed = in->data[3] != 0,
+        .resumed = in->data[RESUMED] != 0,
+        .moved = in->data[RESUMED] == RESUMED_MOVED,
         .slots = get_be16(in->data + 4),
         .chunk_bytes = get_be16(in->data + 6),
         .first_tag = get_be32(in->data + 8),
@@ -260,7 +270,7 @@ bool sml_terms_check(const struct agg_terms *wish, bool resumes, char why[AGG_TE
         return agg_refuse(why, "place %u is none of %u switches that share calls", t.place, t.places);
     if (t.slots < NEW_JOB_SLOTS_MIN || t.slots > SML_MAX_SLOTS)
         return agg_refuse(why, "a job has %d to %d slots, not %u", NEW_JOB_SLOTS_MIN, SML_MAX_SLOTS, t.slots);
-    if (t.resumed != resumes)
+    if (t.moved ? resumes : t.resumed != resumes)
         return agg_refuse(why, "the terms are those of a rank that %s, the rank %s",
                           t.resumed ? "resumes" : "is new", resumes ? "resumes" : "is new");
     if (t.resumed && !is_power_of_two(t.slots))
@@ -336,6 +346,7 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
         newest = ahead > newest ? ahead : newest;
     }
     *granted = first;
+    granted->moved = false; /* from here on it is this switch's */
     if (!can_all_start_there(wish, n, first.quorum, why))
         return false;
     if (first.quorum != 0 && newest - oldest > first.slots) {

@@ -15,6 +15,7 @@ struct sml_terms {
     uint16_t slots;
     uint16_t chunk_bytes; /* a wish: at most. Of a rank that resumes: exactly */
     bool resumed; /* a wish: this rank was in the job before the switch restarted. Granted: some rank was */
+    bool moved;   /* a wish, if resumed: the job comes from another switch, and is new to this one */
     /* a wish, if resumed: the oldest chunk whose result this rank lacks. Granted: the first */
     uint32_t first_tag;
     uint8_t tag_bits; /* as in switchml/pool.h; no rank may wish for other than 0 */
@@ -48,10 +49,10 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
     return t->keyed ? XFER_CHECKSUM_KEYED : t->checksum;
 }
 
-/* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed; slots (2), chunk_bytes (2);
- * first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16); compression (4);
- * quorum (2), wait_ms (2); empties (2: and interleaved; who does not know that reads 1); place, places, list
- * (4); local; lanes. t must be within its types' ranges. */
+/* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed (2: and moved); slots (2),
+ * chunk_bytes (2); first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16);
+ * compression (4); quorum (2), wait_ms (2); empties (2: and interleaved; who does not know that reads 1);
+ * place, places, list (4); local; lanes. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind

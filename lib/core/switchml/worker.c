@@ -49,17 +49,28 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
            job.chunk_bytes >= SML_MIN_CHUNK_BYTES && job.chunk_bytes <= mine.chunk_bytes;
 }
 
-static struct agg_terms resume(const struct agg_terms *granted, uint32_t progress)
+static struct agg_terms go_on_wish(const struct agg_terms *granted, uint32_t progress, bool moved)
 {
     struct agg_terms wish = *granted;
     struct sml_terms job;
 
     if (sml_terms_parse(&job, granted)) {
         job.resumed = true;
+        job.moved = moved;
         job.first_tag = progress;
         sml_terms_build(&wish, &job);
     }
     return wish;
+}
+
+static struct agg_terms resume(const struct agg_terms *granted, uint32_t progress)
+{
+    return go_on_wish(granted, progress, false);
+}
+
+static struct agg_terms move(const struct agg_terms *granted, uint32_t progress)
+{
+    return go_on_wish(granted, progress, true);
 }
 
 uint16_t sml_worker_chunk_bytes(unsigned mtu, enum xfer_checksum checksum)
@@ -217,6 +228,7 @@ static void call_roll(void *stream, struct xfer_roll roll[])
 const struct agg_worker sml_worker = {
     .accept = accept,
     .resume = resume,
+    .move = move,
     .packet_bytes = packet_bytes,
     .wish = wish,
     .terms = terms,

@@ -76,6 +76,9 @@ struct agg_worker {
     bool (*accept)(const struct agg_terms *wish, const struct agg_terms *granted, uint32_t *progress);
     /* After a restart of the switch: the wish of a rank that has come this far in a job with these terms. */
     struct agg_terms (*resume)(const struct agg_terms *granted, uint32_t progress);
+    /* The same at another switch, which goes on with the job in the place of one that is given up. NULL: none
+     * can. */
+    struct agg_terms (*move)(const struct agg_terms *granted, uint32_t progress);
     /* Bytes of the longest UDP payload that a job sends on a path with this MTU. */
     size_t (*packet_bytes)(unsigned mtu, enum xfer_checksum checksum);
     /* What to wish for from the i-th of the job's places. */
