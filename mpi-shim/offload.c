@@ -55,13 +55,12 @@ static pointer_get_attribute *find_driver(void)
     return *(pointer_get_attribute **)&symbol;
 }
 
-/* Whether this is memory of a CUDA GPU. It is not if the program has not loaded CUDA's driver. Managed memory
- * does not count, since the CPU can read it, too. Any thread. */
-static bool is_device_memory(const void *buffer)
+/* Whether this is memory of a CUDA GPU, as its driver says. Managed memory does not count, since the CPU can
+ * read it, too. Any thread. */
+static bool is_device_memory(pointer_get_attribute *get, const void *buffer)
 {
-    pointer_get_attribute *get = find_driver();
     uint64_t type = 0, managed = 0; /* the driver writes as much of them as it needs */
-    return get && get(&type, ATTRIBUTE_MEMORY_TYPE, (uintptr_t)buffer) == SUCCESS &&
+    return get(&type, ATTRIBUTE_MEMORY_TYPE, (uintptr_t)buffer) == SUCCESS &&
            (uint32_t)type == MEMORY_TYPE_DEVICE &&
            (get(&managed, ATTRIBUTE_IS_MANAGED, (uintptr_t)buffer) != SUCCESS || !(uint8_t)managed);
 }
@@ -171,8 +170,9 @@ static int let_it_be_refused(const struct task *t)
 
 static bool uses_device(const struct collective *c)
 {
-    return (c->send && c->send != MPI_IN_PLACE && is_device_memory(c->send)) ||
-           (c->recv && offers_receives(c) && is_device_memory(c->recv));
+    pointer_get_attribute *get = find_driver();
+    return get && ((c->send && c->send != MPI_IN_PLACE && is_device_memory(get, c->send)) ||
+                   (c->recv && offers_receives(c) && is_device_memory(get, c->recv)));
 }
 
 /* libswagg reads and writes buffers with the CPU. */

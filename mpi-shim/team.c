@@ -13,6 +13,7 @@
 #include "measure.h"
 #include "report.h"
 #include "types.h"
+#include "waited.h"
 #include "why.h"
 
 enum { TEAMS_AT_REST = 4 };
@@ -77,11 +78,9 @@ static int open_job(struct team *team, struct swagg_job **job, int slots)
 
 uint64_t team_waited(struct team *team)
 {
-    struct swagg_stats stats = SWAGG_STATS_INIT;
-    swagg_get_stats(team->job, &stats);
     const uint64_t before = team->waited_ns;
-    team->waited_ns = stats.waited_ns;
-    return stats.waited_ns - before;
+    team->waited_ns = job_waited(team->job);
+    return team->waited_ns - before;
 }
 
 /* The shim's own calls so far count for nobody. */

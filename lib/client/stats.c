@@ -4,6 +4,7 @@
 
 #include "lanes.h"
 #include "protocol/ranks.h"
+#include "waited.h"
 
 void job_show(struct swagg_job *job)
 {
@@ -31,7 +32,6 @@ void job_show(struct swagg_job *job)
         .elements_per_packet = job->terms.chunk_bytes / 4,
         .resumed = resumed,
         .call_ns = job->call_ns,
-        .waited_ns = waits_total(&job->waits) + waits_total(&job->local_waits),
         .compressed_calls = job->compress.calls,
         .compressed_elements = job->compress.total,
         .compression_error2 = job->compress.error2,
@@ -111,14 +111,13 @@ static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
         return;
     swagg_get_stats(job->rail, &rail);
     add_packets(to, &rail);
-    to->waited_ns += rail.waited_ns;
     to->rtt_us = rail.rtt_us;
     to->rto_us = rail.rto_us;
     to->window = rail.window;
     to->slots += rail.slots;
 }
 
-/* What has gone by other threads; waits are for the same ranks. */
+/* What has gone by other threads. */
 static void add_lanes(const struct swagg_job *job, struct swagg_stats *to)
 {
     for (unsigned i = 0; job->lanes && i < job->lanes->n; i++) {
@@ -127,9 +126,19 @@ static void add_lanes(const struct swagg_job *job, struct swagg_stats *to)
         add_packets(to, &lane);
         to->rtt_us = larger(to->rtt_us, lane.rtt_us);
         to->rto_us = larger(to->rto_us, lane.rto_us);
-        to->waited_ns = larger(to->waited_ns, lane.waited_ns);
         to->window += lane.window;
     }
+}
+
+/* Those of other threads are for the same ranks. */
+uint64_t job_waited(struct swagg_job *job)
+{
+    uint64_t ns = waits_total(&job->waits) + waits_total(&job->local_waits);
+    if (job->rail)
+        ns += job_waited(job->rail);
+    for (unsigned i = 0; job->lanes && i < job->lanes->n; i++)
+        ns = larger(ns, job_waited(job->lanes->lane[i]));
+    return ns;
 }
 
 void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
@@ -167,6 +176,7 @@ int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
     add_lanes(job, &known);
     for (unsigned i = 0; i < job->part_count; i++)
         known.unproven_messages += membership_unproven(&job->parts[i].membership);
+    known.waited_ns = job_waited(job);
     known.struct_size = size;
     memset(stats, 0, size);
     memcpy(stats, &known, size < sizeof known ? size : sizeof known);
