@@ -12,14 +12,14 @@ uint32_t crc32_ieee(uint32_t crc, const void *bytes, size_t n)
     return fastest != NULL ? fastest(crc, bytes, n) : crc32_ieee_scalar(crc, bytes, n);
 }
 
-/* The product of two remainders, modulo the divisor. */
+/* The product of two remainders, modulo the divisor. Their bits are anything, so nothing branches on them. */
 static uint32_t product(uint32_t a, uint32_t b)
 {
     uint32_t sum = 0;
 
     for (; a != 0; a <<= 1) {
-        sum ^= a & ONE ? b : 0;
-        b = b & 1 ? b >> 1 ^ DIVISOR : b >> 1;
+        sum ^= b & -(a >> 31);
+        b = b >> 1 ^ (DIVISOR & -(b & 1));
     }
     return sum;
 }

@@ -40,25 +40,43 @@ VECTOR static uint32_t divide(__m128i lane)
     return (uint32_t)_mm_extract_epi32(_mm_xor_si128(lane, _mm_clmulepi64_si128(q, by, 0x00)), 1);
 }
 
-VECTOR static uint32_t by_folding(uint32_t crc, const void *bytes, size_t n)
+/* The first lane of what begins at `at`, behind bytes whose CRC is crc. */
+VECTOR static inline __m128i begin(uint32_t crc, const uint8_t *at)
 {
-    const uint8_t *at = bytes, *end;
-    __m128i lane[LANES];
+    return _mm_xor_si128(load(at), _mm_cvtsi32_si128((int)~crc));
+}
 
-    if (n < LANES * LANE)
-        return crc32_ieee_scalar(crc, bytes, n);
-    end = at + n;
-    for (unsigned l = 0; l < LANES; l++, at += LANE)
-        lane[l] = load(at);
-    lane[0] = _mm_xor_si128(lane[0], _mm_cvtsi32_si128((int)~crc));
-    for (; end - at >= LANES * LANE; at += LANES * LANE)
+/* Folds all whole blocks of four lanes, one at least, onto one lane. */
+VECTOR static __m128i fold_blocks(uint32_t crc, const uint8_t **at, const uint8_t *end)
+{
+    __m128i lane[LANES] = {begin(crc, *at)};
+
+    for (unsigned l = 1; l < LANES; l++)
+        lane[l] = load(*at + l * LANE);
+    for (*at += LANES * LANE; end - *at >= LANES * LANE; *at += LANES * LANE)
         for (unsigned l = 0; l < LANES; l++)
-            lane[l] = fold(lane[l], load(at + l * LANE), load(past_64));
+            lane[l] = fold(lane[l], load(*at + l * LANE), load(past_64));
     for (unsigned l = 1; l < LANES; l++)
         lane[0] = fold(lane[0], lane[l], load(past_16));
+    return lane[0];
+}
+
+VECTOR static uint32_t by_folding(uint32_t crc, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes, *end = at + n;
+    __m128i lane;
+
+    if (n < LANE)
+        return crc32_ieee_scalar(crc, bytes, n);
+    if (n < LANES * LANE) { /* headers, too, are worth it */
+        lane = begin(crc, at);
+        at += LANE;
+    } else {
+        lane = fold_blocks(crc, &at, end);
+    }
     for (; end - at >= LANE; at += LANE)
-        lane[0] = fold(lane[0], load(at), load(past_16));
-    return crc32_ieee_scalar(~divide(lane[0]), at, (size_t)(end - at));
+        lane = fold(lane, load(at), load(past_16));
+    return crc32_ieee_scalar(~divide(lane), at, (size_t)(end - at));
 }
 
 crc32_fn *crc32_ieee_vector(void)
