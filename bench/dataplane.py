@@ -6,7 +6,7 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = (*rooms.SWITCH, "bench/lcore.c", "bench/prepared.c")  # rooms.py
+MEASURES = (*rooms.SWITCH, "bench/lcore.c", "bench/lcore_packets.c", "bench/prepared.c")  # rooms.py
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
@@ -44,6 +44,13 @@ switch, over the whole payload. A job of 8 workers, float32, on arrival; each ch
 frames in a pass. Times are the thread's own. Gbit/s are those of the frames on the wire, without preambles and gaps.
 """
 
+BY_RDMA = """
+The same program with [SwitchML by RDMA](../protocol.md#switchml-by-rdma) and with SwitchML by UDP, in turns: 8 workers, int32 as published
+workers send it, 1,024 bytes of it in a packet, messages of 16 packets. By RDMA the switch compares the ICRC of each packet, which no NIC does for
+it, and makes one for each that it sends; a sum is copied for each receiver, between headers and ICRC. By UDP, checksums are compared as the first column says, and
+receivers share a sum.
+"""
+
 # Of the forwarding that is its peer: what swagg does, its name, the peer's.
 AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
 AIMED = {"192": (192, ">= 0.80"), "1076": (1076, ">= 0.90"), "1516": (1516, ">= 0.90"), "9000": (9018, ">= 0.90")}
@@ -51,6 +58,7 @@ BOUND = (192, 1516, 9018)  # sizes of frames
 FIGURES = (
     *(Figure(f"lcore_vs_bound_{size}", f"Over a device that moves data for nothing, all of it cold, the bound is {{:.2f}} of what one lcore takes for a frame of {size} bytes.", ">= 0.80")
       for size in BOUND),
+    Figure("lcore_roce_vs_udp", "There it handles {:.2f} times as many frames a second of SwitchML by RDMA as by UDP, of the same payload."),
     *(Figure(f"agg_vs_forward_{name}", f"One lcore aggregates {{:.1%}} of the frames of {size} bytes that testpmd forwards.", aim)
       for name, (size, aim) in AIMED.items()),
     Figure("bridge_vs_forward_64", "One lcore switches {:.1%} of the frames of 64 bytes that testpmd forwards.", ">= 0.80"),
@@ -92,6 +100,11 @@ def over_nothing(rows, size, memory, checksums):
             **{name: [row[name] for row in found] for name in ("lcore_ns", "macswap_ns", "loop_ns", "vs_bound")}}
 
 
+def by_rdma(rows, memory, checksums):
+    found = rows["lcore", f"roce,{memory},{checksums}"]
+    return {"memory": memory, "checksums": checksums, **{name: [row[name] for row in found] for name in ("roce_ns", "udp_ns", "vs_udp")}}
+
+
 def measured_rows(directory):
     return {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
 
@@ -106,6 +119,7 @@ def ways(directory):
     return {**{f"{name}_{size}": partial(shares, rows, *pair, size) for size in sorted(sizes)
                for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))},
             **{f"lcore_vs_bound_{size}": lambda size=size: over_nothing(rows, size, "cold", "device")["vs_bound"] for size in BOUND},
+            "lcore_roce_vs_udp": lambda: by_rdma(rows, "cold", "device")["vs_udp"],
             **{f"agg_vs_forward_{name}": partial(shares, rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()},
             "rate_n8_vs_n2": by_workers}
 
@@ -118,6 +132,7 @@ def collect(directory):
         "measured": records.measured(len(rows["swagg", "aggregated,1076"]), MEASURES), "figures": found(ways(directory)),
         "over_nothing": [over_nothing(rows, size, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")
                          for size in BOUND],
+        "by_rdma": [by_rdma(rows, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")],
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
         "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
         "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],
@@ -166,6 +181,12 @@ def nothing_table(data):
     return table(("memory", "frame", "one lcore, ns a frame", "Gbit/s", "macswap, ns", "bare loop, ns", "bound by lcore (extremes)"), rows)
 
 
+def rdma_table(data):
+    rows = [(f"{row['memory']}, checksums by the {row['checksums']}", median(row["roce_ns"], 0), median(row["udp_ns"], 0), Sample(row["vs_udp"]).spread(2))
+            for row in data["by_rdma"]]
+    return table(("memory", "by RDMA, ns a frame", "by UDP, ns a frame", "frames a second, RDMA by UDP (extremes)"), rows)
+
+
 def answer(data):
     aggregated, switched = ([Sample(row["share"]).median * 100 for row in data[what]] for what in ("aggregated", "switched"))
     return (f"On one lcore over memif, aggregation handles {min(aggregated):.0f} to {max(aggregated):.0f}% of the frames that testpmd "
@@ -174,8 +195,9 @@ def answer(data):
 
 def pages(data):
     nothing = ["## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data)] if "over_nothing" in data else []
+    rdma = ["## SwitchML by RDMA", BY_RDMA.strip(), rdma_table(data)] if "by_rdma" in data else []
     return {"dataplane": "\n\n".join([
-        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, "## By size of the frames",
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *rdma, "## By size of the frames",
         size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), "## Open loop",
         OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
         READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}

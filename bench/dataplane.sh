@@ -127,7 +127,7 @@ END
 }
 
 # One lcore and what bounds it, over a device that moves data for nothing.
-over_nothing() { # SIZE cold|warm device|switch
+over_nothing() { # SIZE|roce cold|warm device|switch
     local record="lcore,$1,$2,$3"
     "$NET_BUILD/bench/bench-lcore" "$1" "$2" "$3" -- --lcores "0@$dut_cpu" "${eal_memory[@]}" --no-pci --no-telemetry \
         --log-level=error >"$records/$run,$record.json" || fail "the lcore was not measured"
@@ -137,7 +137,7 @@ over_nothing() { # SIZE cold|warm device|switch
 net_begin dataplane
 take_hugepages
 for ((run = 1; run <= runs; run++)); do
-    for size in "${free[@]}"; do
+    for size in "${free[@]}" roce; do
         for memory in cold warm; do
             over_nothing "$size" "$memory" device
             over_nothing "$size" "$memory" switch

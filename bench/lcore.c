@@ -2,9 +2,11 @@
  * a bound measured in the same run: the time that macswap takes over the same device, and that of a bare loop
  * which reads a payload, adds it to a sum and writes that.
  *
- *     bench-lcore FRAME cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]
+ *     bench-lcore FRAME|roce cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]
  *
- * FRAME: bytes on the wire, the FCS included. Cold: before each pass all buffers and all slots are put out of
+ * FRAME: bytes on the wire, the FCS included. roce: not beside that bound, but what it takes for a frame of
+ * SwitchML by RDMA beside one of SwitchML by UDP, both with the longest payload that the former can have, of
+ * int32, as published workers send it. Cold: before each pass all buffers and all slots are put out of
  * every cache, so that payloads, sums and headers come from memory, as with a NIC that knows no DDIO; but for
  * headers of what the lcore has had just before, to send it or to free it. Warm:
  * as many frames as fit the second-level cache, written just before, as with one that has. device: checksums
@@ -14,7 +16,8 @@
  * the one before, so that a chunk's contributions are as far apart as there are frames in a pass, and as many
  * chunks are begun as completed in every burst. The three take turns, pass by pass; times are the thread's
  * own, so that other programs take nothing from them. Of the answers that the device still has, each is
- * compared after every pass. One JSON object to stdout, ns a frame; `vs_bound` is the median of the rounds'.
+ * compared after every pass. One JSON object to stdout, ns a frame; `vs_bound` and `vs_udp` are medians of
+ * the rounds'. (By RDMA, messages have 16 packets, and their ICRCs are compared by the switch in any case.)
  *
  * Under callgrind, time_lcore is the function to count in. */
 #include <errno.h>
@@ -30,19 +33,18 @@
 #include "aggregate/jobs.h"
 #include "kernels_chosen.h"
 #include "lcore/lcore.h"
+#include "lcore_packets.h"
 #include "prepared.h"
-#include "switchml/protocol.h"
-#include "switchml/terms.h"
+#include "roce/pool.h"
 #include "timing.h"
 
 enum {
-    WORKERS = 8,
+    WORKERS = PACKETS_WORKERS,
     SLOTS_COLD = 2048,
     SLOTS_WARM = 128,
     ROUNDS = 31,
     ROUNDS_MOST = 1000,
     FCS = 4,
-    SENDER_PORT = 40000,
     SPARE_BUFFERS = 2048,
     CACHED_BUFFERS = 256, /* as the daemon has it */
     STATIONS = 64,
@@ -54,8 +56,8 @@ static_assert((int)SLOTS_COLD <= (int)PREPARED_MOST, "a pass has a frame a slot"
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 
 struct scene {
-    unsigned asked; /* bytes of the frame on the wire; its elements are whole ones, so it may be shorter */
-    unsigned frame_bytes, chunk_bytes, slots;
+    const struct packets *packets;
+    unsigned frame_bytes, chunk_bytes, slots; /* of the longest frame, without the FCS; of elements */
     bool cold, compares;
     uint8_t number;   /* the job's */
     uint32_t pass;    /* of the workers */
@@ -94,51 +96,51 @@ static void *take(size_t bytes)
 
 /* --- frames --- */
 
-static struct jobs_member member(unsigned rank)
+static struct jobs_member member(const struct scene *s, unsigned rank)
 {
     return (struct jobs_member){.mac = {{2, 0, 0, 0, 1, (uint8_t)rank}},
                                 .ip = rte_cpu_to_be_32(0x0A000001 + rank),
-                                .udp_port = RTE_BE16(SENDER_PORT)};
+                                .udp_port = rte_cpu_to_be_16(s->packets->from_port)};
 }
 
 static void prepare_headers(struct scene *s)
 {
-    const struct frame_end to = {.mac = us.mac, .ip = us.ip, .port = RTE_BE16(SML_PORT_FIRST)};
+    const struct frame_end to = {
+        .mac = us.mac, .ip = us.ip, .port = rte_cpu_to_be_16(s->packets->protocol->udp_ports.first)};
 
     for (unsigned rank = 0; rank < WORKERS; rank++) {
-        const struct jobs_member m = member(rank);
+        const struct jobs_member m = member(s, rank);
         const struct frame_end from = {.mac = m.mac, .ip = m.ip, .port = m.udp_port};
 
         frame_header_init(&s->header[rank], &from, &to);
+        s->header[rank].without_udp_sum = s->packets->seals;
     }
 }
 
-static float element(unsigned rank, unsigned i)
+static uint32_t element(unsigned rank, unsigned i)
 {
-    return (float)((rank + 1) * (i % VALUES + 1));
+    return (rank + 1) * (i % VALUES + 1);
 }
 
 static void write_frame(struct scene *s, struct rte_mbuf *m, unsigned rank, uint32_t tag)
 {
-    const struct sml_packet p = {.kind = SML_DATA,
-                                 .size_code = SML_SIZE_AGREED,
-                                 .job = s->number,
-                                 .tag = tag,
-                                 .slot = sml_tag_slot(tag, s->slots),
-                                 .ver = sml_tag_ver(tag, s->slots),
-                                 .e0 = agg_code(AGG_F32, AGG_SUM),
-                                 .e1 = SML_FLAG_WANT};
+    const struct packets_chunk chunk = {
+        .rank = rank, .tag = tag, .slots = s->slots, .element_bytes = s->chunk_bytes, .job = s->number};
+    const size_t head = s->packets->begin(s->payload, &chunk);
     struct frame_payload body;
+    struct frame_udp *f;
 
-    sml_build_header(s->payload, &p);
-    for (unsigned i = 0; i < s->chunk_bytes / sizeof(float); i++) {
-        const float value = element(rank, i);
+    for (unsigned i = 0; i < s->chunk_bytes / sizeof(uint32_t); i++) {
+        const uint32_t value = s->packets->form(element(rank, i));
 
-        memcpy(s->payload + SML_HEADER_BYTES + i * sizeof(value), &value, sizeof(value));
+        memcpy(s->payload + head + i * sizeof(value), &value, sizeof(value));
     }
-    body = frame_payload(s->payload, SML_HEADER_BYTES + s->chunk_bytes, s->jobs.kernels->ones_sum);
-    frame_write(rte_pktmbuf_append(m, (uint16_t)s->frame_bytes), &s->header[rank], RTE_BE16(SENDER_PORT),
-                &body);
+    body =
+        frame_payload(s->payload, head + s->chunk_bytes + s->packets->tail_bytes, s->jobs.kernels->ones_sum);
+    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + body.bytes));
+    frame_write(f, &s->header[rank], rte_cpu_to_be_16(s->packets->from_port), &body);
+    if (s->packets->seals)
+        roce_seal((const uint8_t *)&f->ip, f->payload, body.bytes);
     if (s->compares)
         m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
 }
@@ -164,17 +166,17 @@ static bool is_right(const struct scene *s, const struct rte_mbuf *m)
     const uint8_t *payload = m->nb_segs == 2
                                  ? rte_pktmbuf_mtod(m->next, const uint8_t *)
                                  : rte_pktmbuf_mtod_offset(m, const uint8_t *, FRAME_HEADER_BYTES);
-    struct sml_packet p;
+    const uint8_t *elements = s->packets->elements(payload, m->pkt_len - FRAME_HEADER_BYTES, s->chunk_bytes);
 
-    if (m->pkt_len != s->frame_bytes || sml_parse(&p, payload, SML_HEADER_BYTES + s->chunk_bytes) != SML_OK)
+    if (elements == NULL)
         return false;
-    for (unsigned i = 0; i < s->chunk_bytes / sizeof(float); i++) {
-        float sum = 0, value;
+    for (unsigned i = 0; i < s->chunk_bytes / sizeof(uint32_t); i++) {
+        uint32_t sum = 0, value;
 
         for (unsigned rank = 0; rank < WORKERS; rank++)
-            sum += element(rank, i % VALUES);
-        memcpy(&value, p.body + i * sizeof(value), sizeof(value));
-        if (value != sum)
+            sum += element(rank, i);
+        memcpy(&value, elements + i * sizeof(value), sizeof(value));
+        if (value != s->packets->form(sum))
             return false;
     }
     return true;
@@ -226,7 +228,7 @@ static void bring_in(struct rte_mbuf *const m[], unsigned n)
  * next to be given out. */
 static void cool(struct scene *s)
 {
-    const struct switch_job *job = jobs_find(&s->jobs, AGG_PROTOCOL_SWITCHML, s->number);
+    const struct switch_job *job = jobs_find(&s->jobs, s->packets->protocol->id, s->number);
     struct rte_mbuf *next[CACHED_BUFFERS];
 
     if (!s->cold)
@@ -300,8 +302,8 @@ NOT_INLINED static double time_loop(struct scene *s)
     double start;
 
     for (unsigned i = 0; i < n; i++)
-        at[i] =
-            rte_pktmbuf_mtod_offset(s->device.ready[i], const float *, FRAME_HEADER_BYTES + SML_HEADER_BYTES);
+        at[i] = rte_pktmbuf_mtod_offset(s->device.ready[i], const float *,
+                                        FRAME_HEADER_BYTES + s->packets->head_bytes);
     cool(s);
     start = own_ns();
     for (unsigned i = 0; i < n; i++)
@@ -314,10 +316,6 @@ NOT_INLINED static double time_loop(struct scene *s)
 static void open_job(struct scene *s)
 {
     static struct jobs_plan plan; /* large */
-    const struct sml_terms terms = {.format = XFER_FORMAT_TYPED,
-                                    .mode = XFER_ON_ARRIVAL,
-                                    .slots = (uint16_t)s->slots,
-                                    .chunk_bytes = (uint16_t)s->chunk_bytes};
     char text[AGG_TEXT_MAX];
 
     s->jobs = (struct jobs){.rcu = s->lcore.rcu,
@@ -326,10 +324,10 @@ static void open_job(struct scene *s)
                             .bytes_max = SIZE_MAX,
                             .frames_max = 4 * s->slots};
     plan = (struct jobs_plan){
-        .protocol = &sml_protocol, .as_it_is = true, .size = WORKERS, .tenant = -1, .name = "bench"};
-    sml_terms_build(&plan.terms, &terms);
+        .protocol = s->packets->protocol, .as_it_is = true, .size = WORKERS, .tenant = -1, .name = "bench"};
+    s->packets->plan(&plan, s->slots, s->chunk_bytes);
     for (unsigned rank = 0; rank < WORKERS; rank++)
-        plan.member[rank] = member(rank);
+        plan.member[rank] = member(s, rank);
     if (jobs_open(&s->jobs, &plan, &us, &s->number, text) < 0)
         fail(text);
 }
@@ -337,12 +335,13 @@ static void open_job(struct scene *s)
 static void classify(struct scene *s)
 {
     static struct classifier_table t; /* large */
+    const struct agg_protocol *protocol = s->packets->protocol;
     const struct classifier_rule data = {
-        .taker = CLASSIFIER_PROTOCOL, .protocol = AGG_PROTOCOL_SWITCHML, .key = sml_protocol.shard_key};
+        .taker = CLASSIFIER_PROTOCOL, .protocol = protocol->id, .key = protocol->shard_key};
 
     t = (struct classifier_table){.mac = us.mac, .ip = us.ip};
     s->classifier.rcu = s->lcore.rcu;
-    if (!classifier_add_own(&t, SML_PORT_FIRST, SML_PORT_LAST, &data) ||
+    if (!classifier_add_own(&t, protocol->udp_ports.first, protocol->udp_ports.last, &data) ||
         classifier_publish(&s->classifier, &t) < 0)
         fail("no table of rules");
 }
@@ -350,6 +349,7 @@ static void classify(struct scene *s)
 /* As datapath_lcores.c does it. */
 static void wire(struct scene *s)
 {
+    const struct agg_protocol *protocol = s->packets->protocol;
     struct lcore *lc = &s->lcore;
 
     s->shards = (struct shards){.n = 1, .owned = {1}};
@@ -367,20 +367,19 @@ static void wire(struct scene *s)
                              .ones_sum = s->jobs.kernels->ones_sum,
                              .send = &lc->send,
                              .counters = &lc->counters};
-    lc->engine =
-        (struct engine){.shards = &s->shards,
-                        .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol,
-                                                          .jobs = &s->jobs.running[AGG_PROTOCOL_SWITCHML]},
-                        .counters = &lc->counters,
-                        .jobs_running = &s->jobs.count,
-                        .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
-                        .egress = {.bridge = s->bridge,
-                                   .send = &lc->send,
-                                   .counters = &lc->counters,
-                                   .mbufs = s->mbufs,
-                                   .ones_sum = s->jobs.kernels->ones_sum,
-                                   .multi_segment = true},
-                        .strangers = {.boot_id = 77, .data_ports = 1}};
+    lc->engine = (struct engine){.shards = &s->shards,
+                                 .counters = &lc->counters,
+                                 .jobs_running = &s->jobs.count,
+                                 .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
+                                 .egress = {.bridge = s->bridge,
+                                            .send = &lc->send,
+                                            .counters = &lc->counters,
+                                            .mbufs = s->mbufs,
+                                            .ones_sum = s->jobs.kernels->ones_sum,
+                                            .multi_segment = true},
+                                 .strangers = {.boot_id = 77, .data_ports = 1}};
+    lc->engine.source[protocol->id].table = protocol;
+    lc->engine.source[protocol->id].jobs = &s->jobs.running[protocol->id];
     fair_init(&lc->engine.fair);
     strangers_init(&lc->engine.strangers, 1);
     lc->receive = (struct receive){.port = &s->port,
@@ -407,11 +406,11 @@ static void open_scene(struct scene *s)
     s->lcore.rcu = take(rcu);
     s->bridge = take(bridge_footprint(STATIONS));
     bridge_init(s->bridge, STATIONS, 1);
-    s->payload = take(SML_HEADER_BYTES + s->chunk_bytes);
+    s->payload = take(s->frame_bytes);
     s->sum_floats = RTE_ALIGN_CEIL(s->chunk_bytes, RTE_CACHE_LINE_SIZE) / sizeof(float);
     s->sums = take(s->slots * s->sum_floats * sizeof(float));
-    s->mbufs = rte_pktmbuf_pool_create("mbufs", 4 * s->slots + SPARE_BUFFERS + PREPARED_SENT, CACHED_BUFFERS,
-                                       0, (uint16_t)room, SOCKET_ID_ANY);
+    s->mbufs = rte_pktmbuf_pool_create(s->packets->name, 4 * s->slots + SPARE_BUFFERS + PREPARED_SENT,
+                                       CACHED_BUFFERS, 0, (uint16_t)room, SOCKET_ID_ANY);
     if (s->mbufs == NULL || rte_rcu_qsbr_init(s->lcore.rcu, 1) != 0)
         fail("no memory for buffers");
     prepared_open(&s->port, &s->device, s->mbufs, (uint16_t)(s->frame_bytes + sizeof(struct net_tag)),
@@ -445,7 +444,8 @@ static double lcore_pass(struct scene *s)
     return ns;
 }
 
-static void measure(struct scene *s, unsigned rounds)
+/* frame: as it was asked for; its elements are whole ones, so it may be shorter. */
+static void measure(struct scene *s, unsigned frame, unsigned rounds)
 {
     static double lcore[ROUNDS_MOST], macswap[ROUNDS_MOST], loop[ROUNDS_MOST], vs_bound[ROUNDS_MOST];
     unsigned checked = 0;
@@ -463,13 +463,35 @@ static void measure(struct scene *s, unsigned rounds)
     }
     printf("{\"frame\": %u, \"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"lcore_ns\": %.1f, "
            "\"macswap_ns\": %.1f, \"loop_ns\": %.1f, \"vs_bound\": %.4f}\n",
-           s->asked, rounds, checked, s->jobs.kernels->name, median(lcore, rounds), median(macswap, rounds),
+           frame, rounds, checked, s->jobs.kernels->name, median(lcore, rounds), median(macswap, rounds),
            median(loop, rounds), median(vs_bound, rounds));
+}
+
+static void compare(struct scene *roce, struct scene *udp, unsigned rounds)
+{
+    static double roce_ns[ROUNDS_MOST], udp_ns[ROUNDS_MOST], vs_udp[ROUNDS_MOST];
+    unsigned checked = 0;
+
+    for (unsigned i = 0; i < 2 * WORKERS; i++) {
+        lcore_pass(roce);
+        lcore_pass(udp);
+    }
+    for (unsigned i = 0; i < rounds; i++) {
+        roce_ns[i] = lcore_pass(roce);
+        checked += check(roce);
+        udp_ns[i] = lcore_pass(udp);
+        checked += check(udp);
+        vs_udp[i] = udp_ns[i] / roce_ns[i];
+    }
+    printf("{\"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"payload\": %u, \"roce_ns\": %.1f, "
+           "\"udp_ns\": %.1f, \"vs_udp\": %.4f}\n",
+           rounds, checked, roce->jobs.kernels->name, roce->chunk_bytes, median(roce_ns, rounds),
+           median(udp_ns, rounds), median(vs_udp, rounds));
 }
 
 static void usage(void)
 {
-    fprintf(stderr, "usage: bench-lcore FRAME cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]\n");
+    fprintf(stderr, "usage: bench-lcore FRAME|roce cold|warm device|switch [ROUNDS] [-- EAL OPTIONS]\n");
     exit(2);
 }
 
@@ -481,33 +503,60 @@ static bool is_first(const char *word, const char *first, const char *second)
     return strcmp(word, first) == 0;
 }
 
-int main(int argc, char **argv)
+/* As the command line has it, with so many bytes of elements in a frame. */
+static void describe(struct scene *s, const struct packets *packets, unsigned chunk_bytes, char *const argv[])
 {
-    static struct scene s;
+    s->packets = packets;
+    s->chunk_bytes = chunk_bytes;
+    s->cold = is_first(argv[2], "cold", "warm");
+    s->compares = is_first(argv[3], "device", "switch");
+    s->slots = s->cold ? SLOTS_COLD : SLOTS_WARM;
+    s->frame_bytes = FRAME_HEADER_BYTES + packets->head_bytes + chunk_bytes + packets->tail_bytes;
+}
+
+/* A chunk's elements of a frame of so many bytes. */
+static unsigned room_for_floats(unsigned frame)
+{
+    return (frame - FCS - FRAME_HEADER_BYTES - packets_float32.head_bytes) / sizeof(float) * sizeof(float);
+}
+
+static void start_eal(int argc, char *argv[])
+{
     static char *ordinary[] = {"bench-lcore", "--no-huge",         "--no-shconf", "--no-telemetry",
                                "--no-pci",    "--log-level=error", "-m",          "512"};
+
+    if ((argc > 0 ? rte_eal_init(argc, argv) : rte_eal_init(RTE_DIM(ordinary), ordinary)) < 0)
+        fail("EAL does not start");
+}
+
+int main(int argc, char **argv)
+{
+    static struct scene s, peer; /* large */
     int given = 0;
-    unsigned rounds = ROUNDS;
+    unsigned rounds = ROUNDS, frame;
 
     while (given < argc && strcmp(argv[given], "--") != 0)
         given++;
     if (given < 4 || given > 5)
         usage();
-    s.asked = (unsigned)strtoul(argv[1], NULL, 10);
-    s.cold = is_first(argv[2], "cold", "warm");
-    s.compares = is_first(argv[3], "device", "switch");
+    const bool of_roce = strcmp(argv[1], "roce") == 0;
+    frame = (unsigned)strtoul(argv[1], NULL, 10);
     if (given == 5)
         rounds = (unsigned)strtoul(argv[4], NULL, 10);
-    if (rounds == 0 || rounds > ROUNDS_MOST || s.asked < 64 || s.asked > 9018)
+    if (rounds == 0 || rounds > ROUNDS_MOST || (!of_roce && (frame < 64 || frame > 9018)))
         usage();
-    s.slots = s.cold ? SLOTS_COLD : SLOTS_WARM;
-    s.chunk_bytes = (s.asked - FCS - FRAME_HEADER_BYTES - SML_HEADER_BYTES) / sizeof(float) * sizeof(float);
-    s.frame_bytes = FRAME_HEADER_BYTES + SML_HEADER_BYTES + s.chunk_bytes;
-    if ((given < argc ? rte_eal_init(argc - given, argv + given)
-                      : rte_eal_init(RTE_DIM(ordinary), ordinary)) < 0)
-        fail("EAL does not start");
+    describe(&s, of_roce ? &packets_roce : &packets_float32,
+             of_roce ? RCE_MAX_PACKET_BYTES : room_for_floats(frame), argv);
+    describe(&peer, &packets_int32, RCE_MAX_PACKET_BYTES, argv);
+    start_eal(argc - given, argv + given);
     open_scene(&s);
-    measure(&s, rounds);
+    if (of_roce) {
+        open_scene(&peer);
+        compare(&s, &peer, rounds);
+        close_scene(&peer);
+    } else {
+        measure(&s, frame, rounds);
+    }
     close_scene(&s);
     return 0;
 }

@@ -92,6 +92,8 @@ def dataplane_records(directory):
         for size, memory, checksums in itertools.product(dataplane.BOUND, ("cold", "warm"), ("device", "switch")):
             put(directory, f"{run},lcore,{size},{memory},{checksums}.json",
                 {"kernels": "avx2", "lcore_ns": 200, "macswap_ns": 40, "loop_ns": 80, "vs_bound": 0.6, "checked": 1})
+        for memory, checksums in itertools.product(("cold", "warm"), ("device", "switch")):
+            put(directory, f"{run},lcore,roce,{memory},{checksums}.json", {"roce_ns": 400, "udp_ns": 200, "vs_udp": 0.5, "checked": 1})
 
 
 def placement_records(directory):
