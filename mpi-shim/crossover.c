@@ -16,12 +16,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static bool is_clearly_faster(const double seconds[WAYS])
+{
+    return seconds[WAY_SWITCH] < CLEARLY * seconds[WAY_LIBRARY];
+}
+
 void contest_note(struct contest *c, const double seconds[WAYS])
 {
     for (int way = 0; way < WAYS; way++)
         c->seconds[way][c->rounds] = seconds[way];
     c->rounds++;
-    c->lead += seconds[WAY_SWITCH] < CLEARLY * seconds[WAY_LIBRARY] ? 1 : -1;
+    c->lead += is_clearly_faster(seconds) ? 1 : -1;
 }
 
 bool contest_is_decided(const struct contest *c)
@@ -29,15 +34,17 @@ bool contest_is_decided(const struct contest *c)
     return abs(c->lead) >= CONTEST_LEAD || c->rounds == CONTEST_ROUNDS;
 }
 
-enum way contest_winner(const struct contest *c)
-{
-    return c->lead > 0 ? WAY_SWITCH : WAY_LIBRARY;
-}
-
 double contest_seconds(struct contest *c, enum way way)
 {
     qsort(c->seconds[way], c->rounds, sizeof c->seconds[way][0], compare);
     return c->seconds[way][c->rounds / 2];
+}
+
+enum way contest_winner(struct contest *c)
+{
+    const double medians[WAYS] = {contest_seconds(c, WAY_LIBRARY), contest_seconds(c, WAY_SWITCH)};
+    const bool is_switchs = c->lead > 0 && (c->lead >= CONTEST_LEAD || is_clearly_faster(medians));
+    return is_switchs ? WAY_SWITCH : WAY_LIBRARY;
 }
 
 /* Where a range begins. */

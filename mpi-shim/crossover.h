@@ -44,6 +44,12 @@ enum crossing {
 /* "allreduce" */
 extern const char *const crossing_words[CROSSINGS];
 
+/* Whether not all jobs have it (swagg_has_exchanges). */
+static inline bool crossing_is_exchange(enum crossing kind)
+{
+    return kind == CROSSING_BCAST || kind == CROSSING_ALLGATHER || kind == CROSSING_REDUCE_SCATTER;
+}
+
 /* What is known of one: bit i for range i. Zero: nothing. */
 struct crossover {
     int64_t better[WAYS]; /* it is measured, and this way is the better one */
@@ -53,8 +59,9 @@ struct crossover {
 
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
  * clearly faster. The way that leads by CONTEST_LEAD rounds is the better one; where both are about as fast
- * that may take long, and then the most rounds of CONTEST_ROUNDS count. So a few rounds that were held up
- * decide nothing, and what is clear is known soon. Zero before the first round. */
+ * that may take long, and then the switch must have the most rounds of CONTEST_ROUNDS, and the clearly lower
+ * median. So a few rounds that were held up decide nothing, and what is clear is known soon. Zero before the
+ * first round. */
 enum { CONTEST_LEAD = 5, CONTEST_ROUNDS = 15 };
 struct contest {
     unsigned rounds;
@@ -67,8 +74,8 @@ void contest_note(struct contest *c, const double seconds[WAYS]);
 
 bool contest_is_decided(const struct contest *c);
 
-/* Of one that is decided. */
-enum way contest_winner(const struct contest *c);
+/* Of one that is decided. Sorts the times. */
+enum way contest_winner(struct contest *c);
 
 /* The median of a way's times, at least one. Sorts them. */
 double contest_seconds(struct contest *c, enum way way);

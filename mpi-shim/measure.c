@@ -312,7 +312,7 @@ static void say_result(MPI_Comm comm, enum crossing kind, unsigned size, struct 
 }
 
 /* Of what was measured until time was up counts what is enough for a way to have won. */
-static void draw_conclusions(const struct result *r, unsigned size, struct crossover *c)
+static void draw_conclusions(struct result *r, unsigned size, struct crossover *c)
 {
     if (r->contest.rounds >= CONTEST_LEAD)
         crossover_note(c, size, contest_winner(&r->contest));

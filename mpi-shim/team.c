@@ -371,6 +371,8 @@ int team_prepare(struct team *team)
  */
 void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes, bool again)
 {
+    if (crossing_is_exchange(kind) && swagg_has_exchanges(team->job) != 1)
+        return; /* it has been posted, and stays with the MPI library */
     team_note_size(team, bytes);
     (void)team_prepare(team);
     jobs_leave(team->job);
