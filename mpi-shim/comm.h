@@ -21,8 +21,9 @@ struct shim_comm {
     MPI_Comm handle;
     struct team *team; /* NULL: none yet, or the switch takes no such communicator */
     struct comm_label label;
-    struct team *posting; /* of its non-blocking calls; NULL: none */
-    int error;            /* an MPI error code that the shim has made for its texts; 0: not made yet */
+    struct team *posting;       /* of its non-blocking calls; NULL: none */
+    _Atomic unsigned in_flight; /* of these; posted.c's */
+    int error;                  /* an MPI error code that the shim has made for its texts; 0: not made yet */
 
     /* comm.c's own */
     bool settled;     /* it has a team, or never will: */

@@ -8,6 +8,7 @@
 
 #include "native.h"
 
+struct collective;
 struct shim_comm;
 
 struct front {
@@ -31,9 +32,10 @@ struct front {
 
     /* Non-blocking collectives that the switch does have requests of the front's. make_request() gives the
      * program one, pending, which keeps its comm until the program was told of its end, and the call's types
-     * up to end_request(). That completes it, with MPI_SUCCESS or an error, from within the MPI library's
-     * progress, which calls posted_progress() (posted.h). NULL: such calls do not come here. */
-    void *(*make_request)(MPI_Comm comm, MPI_Request *request);
+     * up to end_request(): if the program may free those it puts others into the call. end_request()
+     * completes it, with MPI_SUCCESS or an error, from within posted_progress() (posted.h), which the front
+     * calls while the MPI library progresses. */
+    void *(*make_request)(struct collective *call);
     void (*end_request)(void *made, int error);
 
     /* In a call of `function` on comm: the error is the program's to handle. The last thing that is done in

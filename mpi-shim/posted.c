@@ -1,6 +1,8 @@
 #include "posted.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +99,7 @@ static void end(struct posted *p)
         error = attempt_error(t, p->comm, p->team, p->comm->label.text, p->status, p->text);
     atomic_fetch_sub(&pending, 1);
     front.end_request(p->made, error);
+    atomic_fetch_sub(&p->comm->in_flight, 1);
     free(p);
 }
 
@@ -105,8 +108,9 @@ int posted_make(const struct task *t, struct shim_comm *comm)
     struct posted *p = allocate_or_abort(t->call.comm, sizeof *p, "a non-blocking collective");
     p->task = *t;
     p->comm = comm;
+    atomic_fetch_add(&comm->in_flight, 1);
     p->team = comm->posting;
-    p->made = front.make_request(t->call.comm, t->call.request);
+    p->made = front.make_request(&p->task.call);
     p->visit = attempt_enter(t, WHY_NOT);
     pthread_mutex_lock(&lock);
     bool behind = false;
@@ -134,6 +138,42 @@ unsigned posted_progress(void)
         ended = next;
     }
     return n;
+}
+
+/* Those descriptors that tell of calls' ends; a job that closes meanwhile does no harm. */
+static nfds_t descriptors(struct pollfd fds[], nfds_t most)
+{
+    const struct team *before = NULL;
+    nfds_t n = 0;
+    pthread_mutex_lock(&lock);
+    for (const struct posted *p = first; p && n < most; p = p->next) {
+        if (p->left && p->team != before)
+            fds[n++] = (struct pollfd){.fd = swagg_get_fd(p->team->job), .events = POLLIN};
+        before = p->team;
+    }
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+void posted_doze(void)
+{
+    struct pollfd fds[16];
+    const struct timespec little = {.tv_nsec = 50000};
+    if (atomic_load(&pending) == 0)
+        sched_yield();
+    else
+        ppoll(fds, descriptors(fds, sizeof fds / sizeof fds[0]), &little, NULL);
+}
+
+/* Other ranks may want the MPI library to progress before they make the same calls. */
+void posted_settle(const struct shim_comm *comm)
+{
+    int flag;
+    while (atomic_load(&comm->in_flight) > 0) {
+        posted_progress();
+        PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        posted_doze();
+    }
 }
 
 void posted_give_up(void)

@@ -13,5 +13,12 @@ int posted_make(const struct task *t, struct shim_comm *comm);
  * not wait, and does nothing while another thread is in it. */
 unsigned posted_progress(void);
 
+/* Waits until a call may have ended that is libswagg's, but not long: the MPI library wants to progress. Lets
+ * others have the CPU if there is none. */
+void posted_doze(void);
+
+/* Waits until all those of a communicator have ended. */
+void posted_settle(const struct shim_comm *comm);
+
 /* Before MPI_Finalize: ends all that the program has left, with an error. */
 void posted_give_up(void);

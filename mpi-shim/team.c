@@ -11,6 +11,7 @@
 #include "agree.h"
 #include "front.h"
 #include "measure.h"
+#include "posted.h"
 #include "report.h"
 #include "types.h"
 #include "waited.h"
@@ -34,6 +35,7 @@ static void progress_open_mpi(void *ctx)
     if (team->posts && team->joined) /* nobody waits in there any more */
         return;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    posted_progress();
 }
 
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)

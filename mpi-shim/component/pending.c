@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "collective.h"
 #include "posted.h"
 #include "report.h"
 
@@ -50,15 +51,15 @@ MPI_Request pending_new(MPI_Comm comm, bool persistent)
     return r;
 }
 
-void *pending_make(MPI_Comm comm, MPI_Request *request)
+void *pending_make(struct collective *call)
 {
-    ompi_request_t *r = pending_new(comm, false);
+    ompi_request_t *r = pending_new(call->comm, false);
     if (!r) {
         report(SWAGG_LOG_ERROR, "no memory for a request: the program cannot go on");
-        PMPI_Abort(comm, 1);
+        PMPI_Abort(call->comm, 1);
     }
     r->req_state = OMPI_REQUEST_ACTIVE;
-    return *request = r;
+    return *call->request = r;
 }
 
 void pending_end(void *made, int error)

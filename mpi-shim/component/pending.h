@@ -5,6 +5,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+struct collective;
+
 /* One of a collective on comm, which it keeps; inactive. NULL: no memory. */
 MPI_Request pending_new(MPI_Comm comm, bool persistent);
 
@@ -13,7 +15,7 @@ MPI_Request pending_new(MPI_Comm comm, bool persistent);
 int pending_free(MPI_Request *request);
 
 /* As struct front has them (front.h). */
-void *pending_make(MPI_Comm comm, MPI_Request *request);
+void *pending_make(struct collective *call);
 void pending_end(void *made, int error);
 
 /* Open MPI's progress comes here no more. */

@@ -30,6 +30,17 @@ __attribute__((constructor)) static void find_all(void)
     find(&behind_pmpi.collectives.name, "PMPI_" #name);
     COLLECTIVES(FIND)
 #undef FIND
+#define FIND(name, ...)                                                                                      \
+    find(&behind_mpi.name, "MPI_" #name);                                                                    \
+    find(&behind_pmpi.name, "PMPI_" #name);
+    REQUESTS(FIND)
+#undef FIND
+#define FIND(prefix, behind, name, ...)                                                                      \
+    *(void **)&behind.persistent.name = dlsym(RTLD_NEXT, #prefix "_" #name "_init");
+#define FIND_BOTH(...) BOTH_PERSISTENT(FIND, __VA_ARGS__)
+    OFFERED_COLLECTIVES(FIND_BOTH)
+#undef FIND_BOTH
+#undef FIND
     find(&get_library_version, "PMPI_Get_library_version");
 }
 

@@ -8,8 +8,11 @@
 #include "blocks.h"
 #include "comm.h"
 #include "front.h"
+#include "handles.h"
 #include "library.h"
 #include "offload.h"
+#include "persistent.h"
+#include "posted.h"
 #include "report.h"
 #include "session.h"
 #include "special.h"
@@ -18,9 +21,13 @@
 
 static int keyval = MPI_KEYVAL_INVALID; /* the attribute of communicators that is their state */
 
+/* Its calls that were posted end before it does: every rank has made them, or will before it comes here. */
 static int on_delete(MPI_Comm comm, int key, void *state, void *unused)
 {
-    (void)comm, (void)key, (void)unused;
+    (void)key, (void)unused;
+    posted_settle(state);
+    handles_comm_gone(comm);
+    persistent_comm_gone(comm);
     comm_gone(state);
     return MPI_SUCCESS;
 }
@@ -61,6 +68,8 @@ const struct front front = {.name = special_name,
                             .keep = keep,
                             .kept = kept,
                             .drop = drop,
+                            .make_request = handles_make,
+                            .end_request = handles_end,
                             .raise = special_raise};
 
 /* --- start and end --- */
@@ -148,9 +157,6 @@ EXPORT int PMPI_Finalize(void)
     return finalize(&behind_pmpi);
 }
 
-/* Each function under both its names, with the native one behind that. */
-#define BOTH(X, ...) X(MPI, behind_mpi, __VA_ARGS__) X(PMPI, behind_pmpi, __VA_ARGS__)
-
 #define OFFERED_AS(prefix, behind, name, small, parameters, arguments, count, type, op, described, ...)      \
     EXPORT int prefix##_##name parameters                                                                    \
     {                                                                                                        \
@@ -160,6 +166,17 @@ EXPORT int PMPI_Finalize(void)
                                                        .site = __builtin_return_address(0)});                \
     }
 #define OFFERED_BOTH(...) BOTH(OFFERED_AS, __VA_ARGS__)
+
+#define POSTED_AS(prefix, behind, name, small, parameters, arguments, count, type, op, described, ...)       \
+    EXPORT int prefix##_I##small(UNWRAP parameters, MPI_Request *request)                                    \
+    {                                                                                                        \
+        return session_collective(&(struct collective){.next = &behind.collectives,                          \
+                                                       .offered = OFFERED_##name,                            \
+                                                       .request = request,                                   \
+                                                       UNWRAP described,                                     \
+                                                       .site = __builtin_return_address(0)});                \
+    }
+#define POSTED_BOTH(...) BOTH(POSTED_AS, __VA_ARGS__)
 
 #define COUNTED(prefix, behind, name, small, parameters, arguments, count, type, op, ...)                    \
     EXPORT int prefix##_##name parameters                                                                    \
@@ -176,5 +193,5 @@ EXPORT int PMPI_Finalize(void)
 #define COUNTED_BOTH(...) BOTH(COUNTED, __VA_ARGS__)
 
 OFFERED_COLLECTIVES(OFFERED_BOTH)
-POSTED_COLLECTIVES(COUNTED_BOTH)
+OFFERED_COLLECTIVES(POSTED_BOTH)
 COUNTED_COLLECTIVES(COUNTED_BOTH)

@@ -192,11 +192,13 @@ posted)
     ;;
 persistent)
     # As natively, bit for bit. All but what came before the first blocking collective for the switch went there, as non-blocking calls.
-    run_native persistent || fail "failed natively"
+    # MPICH 4.0.2's own are wrong: what comes at a second start is the first one's, in part. So Open MPI says what is right.
+    as=${as/mpich/preload} run_mpi "$PROGRAMS/mpi-persistent" || fail "failed natively"
     digests=$(grep '^persistent' "$out" | sort)
     run_shim "$on" SWAGG_MIN_BYTES=0 persistent || fail "failed with the shim"
     diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests than natively (<)"
     says 'offloaded [1-9][0-9]* calls, .*iallreduce [1-6], ireduce [1-6], ibcast [1-6], iallgather [1-6], iallgatherv [1-6], ireduce_scatter [1-6], ireduce_scatter_block [1-6], ibarrier [1-6].*; failed 0'
+    [ "$as" != mpich ] || exit 0
     run_shim persistent || fail "failed without a switch"
     diff <(printf '%s\n' "$digests") <(grep '^persistent' "$out" | sort) || fail "other digests without a switch than natively (<)"
     ;;
@@ -261,10 +263,7 @@ counted)
     trap 'rm -rf "$out" "$dir"' EXIT
     run_shim "$on" SWAGG_LOG=info "SWAGG_SUMMARY_JSON=$dir/%r.json" counted || fail "failed with the shim"
     says '^counted: rank [0-3]: right$' 4
-    # What is posted before a blocking collective is only counted by the preload.
-    posted="" native=15 later="MPI_Iallreduce 1$(sites 1), MPI_Ireduce 1$(sites 1), "
-    [ "$as" != component ] || posted=", non-blocking, before a blocking collective 2" native=17 later=""
-    says "^swagg\[0\]: .* offloaded 5 calls, 131072 bytes \(allreduce 1, reduce 0, bcast 1, allgather 1, reduce_scatter 1, reduce_scatter_block 1\); failed 0; by Open MPI $native calls \(below SWAGG_MIN_BYTES 9$(sites 3), MPI_SUM of MPI_LONG_DOUBLE 6$(sites 2)$posted\); not for the switch: MPI_Gather 1$(sites 1), ${later}MPI_Scan 1$(sites 1)\$"
+    says "^swagg\[0\]: .* offloaded 5 calls, 131072 bytes \(allreduce 1, reduce 0, bcast 1, allgather 1, reduce_scatter 1, reduce_scatter_block 1\); failed 0; by Open MPI 17 calls \(below SWAGG_MIN_BYTES 9$(sites 3), MPI_SUM of MPI_LONG_DOUBLE 6$(sites 2), non-blocking, before a blocking collective 2$(sites 2)\); not for the switch: MPI_Gather 1$(sites 1), MPI_Scan 1$(sites 1)\$"
     says "^swagg\[[0-3]\]: swagg-mpi .*, $front\$" 4
     # What a component is not told is from how many places a program calls.
     kinds "$dir/0.json" | if [ "$as" = component ]; then awk -F '|' -v OFS='|' '$8 == 0 { $8 = $2 == "" && $1 == "MPI_Barrier" ? 3 : 1 } 1'; else cat; fi >"$out"

@@ -1,10 +1,15 @@
-/* Persistent collectives, which Open MPI 4.1 has as an extension: each is started several times, with other
- * numbers in its buffers, alone or with all the others, beside blocking calls, and completed by MPI's
- * functions in turn. Prints a digest of all that was received: natively and through the switch it must be the
- * same. */
+/* Persistent collectives, which MPICH 4.0 has as MPI-4 does and Open MPI 4.1 as an extension: each is started
+ * several times, with other numbers in its buffers, alone or with all the others, beside blocking calls, and
+ * completed by MPI's functions in turn. Prints a digest of all that was received: natively and through the
+ * switch it must be the same. */
 #include <mpi.h>
 
+#ifdef OPEN_MPI
 #include <mpi-ext.h>
+#define PERSISTENT(name) MPIX_##name##_init
+#else
+#define PERSISTENT(name) MPI_##name##_init
+#endif
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,8 +30,8 @@ static int make_of_pairs(struct call *c, MPI_Request *r)
     MPI_Datatype pair;
     MPI_Type_contiguous(2, MPI_INT, &pair);
     MPI_Type_commit(&pair);
-    const int rc = MPIX_Allgather_init(c->in, ITEMS / 2, pair, c->out, ITEMS / 2, pair, MPI_COMM_WORLD,
-                                       MPI_INFO_NULL, r);
+    const int rc = PERSISTENT(Allgather)(c->in, ITEMS / 2, pair, c->out, ITEMS / 2, pair, MPI_COMM_WORLD,
+                                         MPI_INFO_NULL, r);
     MPI_Type_free(&pair);
     return rc;
 }
@@ -40,23 +45,24 @@ static int make(struct call *c, int kind, MPI_Request *r)
     }
     switch (kind) {
     case 0:
-        return MPIX_Allreduce_init(c->in, c->out, ITEMS, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Allreduce)(c->in, c->out, ITEMS, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, r);
     case 1:
-        return MPIX_Reduce_init(c->in, c->out, ITEMS, MPI_INT, MPI_MAX, 2, comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Reduce)(c->in, c->out, ITEMS, MPI_INT, MPI_MAX, 2, comm, MPI_INFO_NULL, r);
     case 2:
-        return MPIX_Bcast_init(c->in, ITEMS, MPI_INT, 1, comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Bcast)(c->in, ITEMS, MPI_INT, 1, comm, MPI_INFO_NULL, r);
     case 3:
         return make_of_pairs(c, r);
     case 4:
-        return MPIX_Allgatherv_init(c->in, c->counts[rank], MPI_INT, c->out, c->counts, c->places, MPI_INT,
-                                    comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Allgatherv)(c->in, c->counts[rank], MPI_INT, c->out, c->counts, c->places, MPI_INT,
+                                      comm, MPI_INFO_NULL, r);
     case 5:
-        return MPIX_Reduce_scatter_init(c->in, c->out, c->counts, MPI_INT, MPI_BXOR, comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Reduce_scatter)(c->in, c->out, c->counts, MPI_INT, MPI_BXOR, comm, MPI_INFO_NULL,
+                                          r);
     case 6:
-        return MPIX_Reduce_scatter_block_init(MPI_IN_PLACE, c->in, ITEMS, MPI_INT, MPI_SUM, comm,
-                                              MPI_INFO_NULL, r);
+        return PERSISTENT(Reduce_scatter_block)(MPI_IN_PLACE, c->in, ITEMS, MPI_INT, MPI_SUM, comm,
+                                                MPI_INFO_NULL, r);
     default:
-        return MPIX_Barrier_init(comm, MPI_INFO_NULL, r);
+        return PERSISTENT(Barrier)(comm, MPI_INFO_NULL, r);
     }
 }
 
