@@ -183,12 +183,15 @@ posted)
     # Where nobody could do a call again.
     run_shim "$on" SWAGG_FALLBACK=native counted || fail "failed with SWAGG_FALLBACK=native"
     says 'by Open MPI .*non-blocking, with SWAGG_FALLBACK=native 2'
+    # Of an error the communicator's handler hears; Open MPI 4.1, which tells it of the component's, takes MPI_COMM_WORLD's.
+    heard="0 heard by MPI_COMM_WORLD's handler"
+    [ "$as" != component ] || heard=${heard/0/2}
     # A rank that does not come is named by the deadline; ranks that post different calls hear of both.
     run_mpi "${shim[@]}" -x "$on" -x SWAGG_CALL_TIMEOUT_MS=2000 "$of_library-posted" missing || fail "failed where a rank is missing"
-    says '^posted: rank [013]: first error: swagg: .*ranks? .*2' 3
-    says '^swagg\[[0-3]\]: MPI_Iallreduce of 3000 MPI_INT \(MPI_SUM\) on MPI_COMM_WORLD of 4 ranks failed: ' 3
+    says "^posted: rank [013]: 0 errors, $heard, first error: swagg: .*ranks? .*2" 3
+    says '^swagg\[[0-3]\]: MPI_Iallreduce of 3000 MPI_INT \(MPI_SUM\) on apart of 4 ranks failed: ' 3
     run_mpi "${shim[@]}" -x "$on" "$of_library-posted" mismatch || fail "failed where calls differ"
-    says '^posted: rank [0-3]: first error: swagg: ranks called different collectives: .*allreduce of 2500 MPI_INT' 4
+    says "^posted: rank [0-3]: 0 errors, $heard, first error: swagg: ranks called different collectives: .*allreduce of 2500 MPI_INT" 4
     ;;
 persistent)
     # As natively, bit for bit. All but what came before the first blocking collective for the switch went there, as non-blocking calls.

@@ -4,8 +4,9 @@
  * the switch it must be the same.
  *
  * With an argument: a communicator is freed while its calls are in flight, which Open MPI's own may not
- * outlive ("freed"); or one rank does not post ("missing"), or another thing than the others ("mismatch");
- * errors are returned, and the first is printed. */
+ * outlive ("freed"); or one rank does not post ("missing"), or another thing than the others ("mismatch"):
+ * what statuses, error codes and the communicator's own error handler say is looked at, and the first error
+ * is printed. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -244,24 +245,86 @@ static void all(int early)
     printf("posted: rank %d: %d errors, digest %016llx\n", rank, errors, (unsigned long long)digest);
 }
 
+static int handled, by_world; /* errors that a handler heard of; of these, MPI_COMM_WORLD's */
+
+static void handle(MPI_Comm *comm, int *code, ...)
+{
+    (void)code;
+    handled++;
+    by_world += *comm == MPI_COMM_WORLD;
+}
+
+static MPI_Comm with_handler(void)
+{
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(handle, &handler);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm); /* with the same handler */
+    MPI_Comm_set_name(comm, "apart");
+    return comm;
+}
+
+static int is_empty(MPI_Status *status)
+{
+    int count, cancelled;
+    MPI_Get_count(status, MPI_INT, &count);
+    MPI_Test_cancelled(status, &cancelled);
+    return status->MPI_SOURCE == MPI_ANY_SOURCE && status->MPI_TAG == MPI_ANY_TAG && count == 0 && !cancelled;
+}
+
+static void sum(struct call *c, int n, MPI_Comm comm, MPI_Request *r)
+{
+    errors += MPI_Iallreduce(c->in, c->out, n, MPI_INT, MPI_SUM, comm, r) != MPI_SUCCESS;
+}
+
+/* Some that succeed: what is said of them. */
+static void succeed(MPI_Comm comm)
+{
+    MPI_Status status;
+    int flag = 0;
+    for (int turn = 0; turn < 2; turn++) {
+        sum(&calls[0], 3000, comm, requests);
+        if (turn == 1)
+            MPI_Cancel(requests); /* it cannot be */
+        while (turn == 1 && !flag)
+            errors += MPI_Request_get_status(requests[0], &flag, &status) != MPI_SUCCESS;
+        errors += MPI_Wait(requests, &status) != MPI_SUCCESS || requests[0] != MPI_REQUEST_NULL;
+        MPI_Barrier(comm); /* joins a job at the first turn */
+    }
+    errors += !is_empty(&status);
+}
+
+/* Two that fail, together with a message that does not, then one alone. Returns the first's error. */
+static int fail(int n, MPI_Comm comm)
+{
+    MPI_Status statuses[4];
+    int in = 1, out = 0;
+    sum(&calls[0], n, comm, &requests[0]);
+    sum(&calls[1], n, comm, &requests[1]);
+    MPI_Irecv(&in, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &requests[2]);
+    MPI_Isend(&out, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &requests[3]);
+    errors += MPI_Waitall(4, requests, statuses) != MPI_ERR_IN_STATUS;
+    errors += statuses[2].MPI_ERROR != MPI_SUCCESS || statuses[2].MPI_SOURCE != rank || in != 0;
+    errors += statuses[3].MPI_ERROR != MPI_SUCCESS || statuses[1].MPI_ERROR == MPI_SUCCESS;
+    errors += !is_empty(&statuses[0]) || handled != 1;
+    sum(&calls[0], n, comm, &requests[0]);
+    errors += MPI_Wait(&requests[0], MPI_STATUS_IGNORE) == MPI_SUCCESS || handled != 2;
+    return statuses[0].MPI_ERROR;
+}
+
 static void err(int is_mismatch)
 {
-    struct call *c = &calls[0];
     char text[MPI_MAX_ERROR_STRING] = "none";
-    int length, rc = MPI_SUCCESS;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int turn = 0; turn < 2; turn++) {
-        const int n = is_mismatch && turn == 1 && rank == 1 ? 2500 : 3000;
-        if (turn == 1 && !is_mismatch && rank == 2)
-            break;
-        rc = MPI_Iallreduce(c->in, c->out, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD, requests);
-        rc = rc == MPI_SUCCESS ? MPI_Wait(requests, MPI_STATUS_IGNORE) : rc;
-        if (turn == 0)
-            MPI_Barrier(MPI_COMM_WORLD);
-    }
-    if (rc != MPI_SUCCESS)
-        MPI_Error_string(rc, text, &length);
-    printf("posted: rank %d: first error: %s\n", rank, text);
+    int length;
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm comm = with_handler();
+    succeed(comm);
+    if (is_mismatch || rank != 2)
+        MPI_Error_string(fail(is_mismatch && rank == 1 ? 2500 : 3000, comm), text, &length);
+    printf("posted: rank %d: %d errors, %d heard by MPI_COMM_WORLD's handler, first error: %s\n", rank,
+           errors, by_world, text);
 }
 
 int main(int argc, char **argv)
