@@ -90,6 +90,7 @@ static void start(void)
     PMPI_Query_thread(&threads);
     PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_delete, &keyval, NULL);
     session_start(rank, size, threads == MPI_THREAD_MULTIPLE);
+    special_progress(true);
 }
 
 static int init(const struct behind *next, int *argc, char ***argv)
@@ -120,6 +121,7 @@ static int finalize(const struct behind *next)
 {
     if (session_enter()) {
         session_end();
+        special_progress(false);
         if (keyval != MPI_KEYVAL_INVALID)
             PMPI_Comm_free_keyval(&keyval);
         session_leave();

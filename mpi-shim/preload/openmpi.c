@@ -5,6 +5,7 @@
 
 #include "behind.h"
 #include "board/pmix.h"
+#include "posted.h"
 #include "rollcall.h"
 #include "session.h"
 #include "special.h"
@@ -30,6 +31,20 @@ bool special_is_left_alone(void)
 void special_prepare(void)
 {
     /* The roll call begins later, in PMIx_Commit. */
+}
+
+static int go_on(void)
+{
+    return (int)posted_progress();
+}
+
+/* Functions of Open MPI's for its own parts. */
+void special_progress(bool goes_on)
+{
+    int (*change)(int (*)(void));
+    *(void **)&change = dlsym(RTLD_DEFAULT, goes_on ? "opal_progress_register" : "opal_progress_unregister");
+    if (change)
+        change(go_on);
 }
 
 /* Open MPI calls this once in MPI_Init, when it has published everything that other ranks need, to exchange

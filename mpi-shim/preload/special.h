@@ -15,3 +15,7 @@ void special_prepare(void);
 
 /* After it: whether the program is served in another way, and the preload has nothing to do. */
 bool special_is_left_alone(void);
+
+/* Whether what is posted goes on whenever the library progresses, from now on; where the library has no place
+ * for that it goes on in the preload's own functions only. */
+void special_progress(bool goes_on);
