@@ -38,6 +38,10 @@ struct front {
     void *(*make_request)(struct collective *call);
     void (*end_request)(void *made, int error);
 
+    /* While a blocking collective waits, after the MPI library has progressed: goes on with what is posted.
+     * NULL: it has done so. */
+    void (*progress)(void);
+
     /* In a call of `function` on comm: the error is the program's to handle. The last thing that is done in
      * the call, whose result it returns; the communicator may be gone when it does. */
     int (*raise)(MPI_Comm comm, int error, const char *function);

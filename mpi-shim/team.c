@@ -11,7 +11,6 @@
 #include "agree.h"
 #include "front.h"
 #include "measure.h"
-#include "posted.h"
 #include "report.h"
 #include "types.h"
 #include "waited.h"
@@ -35,7 +34,8 @@ static void progress_open_mpi(void *ctx)
     if (team->posts && team->joined) /* nobody waits in there any more */
         return;
     PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
-    posted_progress();
+    if (front.progress)
+        front.progress();
 }
 
 static void log_line(void *ctx, enum swagg_log_level level, const char *line)

@@ -1,15 +1,16 @@
 /* Requests of the program's that the MPI library knows nothing more of than that they are there: generalized
- * ones (MPI_Grequest_start), which lie in one array with any others. Here they are made and ended, and the
- * functions that complete requests stand in the place of the library's: they go on with what is posted, and
- * tell its errors. */
+ * ones (MPI_Grequest_start), which lie in one array with any others. The library is never told that one has
+ * failed: it would tell the handler of another communicator. Whoever has asked it takes the error from here.
+ */
 #pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 struct collective;
 
-/* As many requests as there are that these functions must look for; none: they only pass on. */
+/* As many requests as there are that whoever completes requests must look for. */
 extern atomic_uint handles_watched;
 
 /* As struct front has them (front.h). */
@@ -23,3 +24,10 @@ void handles_drop_types(struct collective *c);
 
 /* A communicator is being freed, whose calls have ended: errors that were not told yet go elsewhere. */
 void handles_comm_gone(MPI_Comm comm);
+
+/* After the library's function: the first error that it would have told this thread of, once, and on which
+ * communicator; MPI_SUCCESS: none. */
+int handles_failure(MPI_Comm *comm);
+
+/* Puts the error of one that has failed where MPI has it. Whether it was one. */
+bool handles_clear(MPI_Status *status);

@@ -60,6 +60,11 @@ static bool is_wanted(void)
     return true;
 }
 
+static void go_on(void)
+{
+    posted_progress();
+}
+
 const struct front front = {.name = special_name,
                             .start_it = special_start_it,
                             .native = &behind_pmpi.collectives,
@@ -70,6 +75,7 @@ const struct front front = {.name = special_name,
                             .drop = drop,
                             .make_request = handles_make,
                             .end_request = handles_end,
+                            .progress = go_on,
                             .raise = special_raise};
 
 /* --- start and end --- */
