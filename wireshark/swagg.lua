@@ -507,6 +507,7 @@ local switchml_terms = layout(ctl, "swagg_control.terms", {
     { 44, 1, "places", "Switches", "uint" },
     { 49, 1, "local", "Memory shared by ranks", "uint" },
     { 50, 1, "lanes", "Threads of a rank", "uint" },
+    { 51, 1, "rated", "Shares by measure", "uint" },
 })
 local atp_terms = layout(ctl, "swagg_control.atp_terms", {
     { 0, 1, "mode", "Mode", "uint", modes },

@@ -6,6 +6,7 @@
 
 #include "lanes.h"
 #include "monotonic.h"
+#include "rates.h"
 #include "watch.h"
 
 /* A call for the streams, of a request. roll: of compressed ones, with a quorum. SWAGG_OK; -errno: they do
@@ -16,6 +17,8 @@ static int begin_in_streams(struct swagg_job *job, struct swagg_request *r, cons
     const uint64_t now = monotonic_ns();
     if (job->terms.quorum)
         job->worker->call_roll(job->parts[0].stream, roll);
+    for (unsigned i = 0; i < job->part_count; i++)
+        rates_note_begin(&job->parts[i], call, now);
     const int rc = parts_begin(job, call, segments, n, now);
     if (rc < 0)
         return rc;
@@ -73,6 +76,16 @@ static int refuse(struct swagg_job *job, struct swagg_request *r, int error)
     return SWAGG_OK;
 }
 
+/* Behind some calls the ranks agree on how the next ones are divided. */
+static int agree_behind(struct swagg_job *job, const struct xfer_call *call)
+{
+    struct swagg_request *r = rates_due(job, call);
+    const int rc = r ? begin_in_streams(job, r, &r->call, &r->only, 1, NULL) : SWAGG_OK;
+    return rc < 0 ? job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION,
+                                      "the ranks cannot agree on how fast their links are")
+                  : SWAGG_OK;
+}
+
 static int begin(struct swagg_job *job, struct swagg_request *r)
 {
     const int rc =
@@ -80,7 +93,7 @@ static int begin(struct swagg_job *job, struct swagg_request *r)
     char text[CTL_TEXT_MAX];
     if (rc == SWAGG_OK) {
         requests_begun(&job->requests, r->compressed ? REQUEST_NORMS : REQUEST_STREAMED);
-        return rc;
+        return agree_behind(job, &r->call);
     }
     if (rc != -ENOMEM)
         return refuse(job, r, -rc);
@@ -102,7 +115,7 @@ static struct swagg_request *encoding(const struct swagg_job *job)
 
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
-    if (!r || job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
+    if (!r || rates_are_open(job) || job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
         return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
     if (r == oldest)
@@ -151,7 +164,7 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
     job->busy_since = now;
     job->elements += r->call.count;
     job->bytes += r->call.count * agg_element_size(r->call.type, r->call.op);
-    job->calling = job->streamed != r->number + 1;
+    job->calling = job->streamed - job->rates.agreeing != r->number + 1;
     job_note_turnout(job, &r->call, turnout);
     job_report(job, now);
     job_show(job);

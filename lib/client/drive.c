@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "links.h"
 #include "monotonic.h"
+#include "rates.h"
 #include "watch.h"
 
 static int fail_system(struct job_part *part, int error)
@@ -40,8 +41,10 @@ static int receive(struct job_part *part, uint64_t *now)
             job->worker->receive(part->stream, packets[i].payload, packets[i].bytes, *now) == XFER_RX_DOUBT;
     if (doubt)
         membership_rejected(&part->membership);
-    if (n > 0)
+    if (n > 0) {
         job_note_waits(job, *now);
+        rates_note_results(part);
+    }
     return n;
 }
 

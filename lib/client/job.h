@@ -18,6 +18,24 @@
 #include "transport.h"
 #include "waits.h"
 
+/* Of a link (rates.h): the stretch of calls that its stream is at, and all stretches since ranks agreed last.
+ */
+struct rate {
+    uint64_t began, first; /* ns; its first result, 0: there is none yet */
+    uint64_t packets;      /* 0: it is at nothing */
+    uint64_t all_packets, all_ns;
+};
+
+/* Of a job (rates.h). */
+struct rates {
+    bool on;
+    uint32_t calls, next;              /* long ones begun; behind the next-th ranks agree */
+    bool agreeing;                     /* ... by this call, in progress */
+    struct swagg_request request;      /* for the streams alone */
+    uint32_t least[SWAGG_SERVERS_MAX]; /* KiB/s, by place; of this rank's, then of all ranks' */
+    uint32_t share[SWAGG_SERVERS_MAX]; /* of SML_SHARE_WHOLE, by place, as agreed */
+};
+
 /* What a job has of one node that sums it: a job by SwitchML has one such part, a job by ATP one for each of
  * its parameter servers. Each is a membership of its own, with its own stream, and so has its own number,
  * packets and congestion control; a call is complete when all streams are done with it. */
@@ -35,6 +53,7 @@ struct job_part {
     unsigned generation;      /* of the session: the one that the stream works under */
     struct agg_terms granted; /* the same, as the switch has said them */
     bool rejoining;           /* the switch has restarted: nothing is received until the job is joined anew */
+    struct rate rate;         /* rates.h */
     uint64_t silent_ns;       /* its node has been, while another answered (links.h) */
     bool rejected;            /* so the stream was when it was last looked at */
     uint32_t resumed;
@@ -102,6 +121,7 @@ struct swagg_job {
     uint32_t streamed;        /* calls that they were given */
     bool in_thread;           /* the driver is the progress thread */
     struct watch watch;
+    struct rates rates;
     atomic_uint links_lost;   /* links.h: bit i, the job does without node i */
     uint64_t links_looked_at; /* ... when they were looked at last */
     struct spin spin;

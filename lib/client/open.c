@@ -14,6 +14,7 @@
 #include "monotonic.h"
 #include "open.h"
 #include "path.h"
+#include "rates.h"
 #include "sodium_keys.h"
 #include "switchml/elements.h"
 #include "switchml/worker.h"
@@ -321,8 +322,10 @@ static int open_all(struct swagg_job *job, uint64_t deadline)
         return job_fail(job, SWAGG_ERR_SYSTEM, "no memory: %zu bytes", bytes);
     if ((rc = for_all_parts(job, join_find, deadline)) == SWAGG_OK &&
         (rc = for_all_parts(job, join_begin, deadline)) == SWAGG_OK &&
-        (rc = join_wait(job, sessions)) == SWAGG_OK && (rc = open_streams(job, sessions)) == SWAGG_OK)
+        (rc = join_wait(job, sessions)) == SWAGG_OK && (rc = open_streams(job, sessions)) == SWAGG_OK) {
+        rates_open(job);
         job_show(job);
+    }
     keys_erase(sessions, bytes);
     free(sessions);
     return rc;

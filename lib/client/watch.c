@@ -135,6 +135,8 @@ static bool has_indices(const struct swagg_request *r)
 /* What the streams lack of the oldest call: of a compressed one its norms first. */
 static const struct xfer_call *lacked_call(struct swagg_job *job, const struct swagg_request *oldest)
 {
+    if (oldest->state == REQUEST_QUEUED) /* what is before it is nobody's */
+        return &oldest->call;
     return oldest->compressed && (int32_t)(parts_ended(job) - oldest->norms_number) <= 0 ? &oldest->norms
                                                                                          : &oldest->streamed;
 }
@@ -144,6 +146,10 @@ static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *
 {
     const struct xfer_call *lacked = lacked_call(job, oldest);
     uint64_t left = parts_left(job);
+    if (oldest->state == REQUEST_QUEUED)
+        return 1;
+    if (job->rates.agreeing)
+        left -= parts_packets(job, &job->rates.request.call);
     if (has_indices(oldest) && lacked == &oldest->norms)
         left -= parts_packets(job, &oldest->streamed);
     for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));) {

@@ -109,6 +109,57 @@ TEST(scaled_numbers_are_summed)
     stop(&s);
 }
 
+static bool has_said(struct crew_member *m, const char *text)
+{
+    pthread_mutex_lock(&m->log_lock);
+    const bool said = strstr(m->log, text) != NULL;
+    pthread_mutex_unlock(&m->log_lock);
+    return said;
+}
+
+/* Until a rank says that the links have other shares: then all have said so behind the same call. */
+static int sum_until_divided(struct crew_member *m)
+{
+    int divided = 0, rc = 0;
+    while (!divided && rc == 0) {
+        rc = crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 70001, .seed = seed}, -1, true);
+        divided = has_said(m, "% of each call go by");
+        if (rc == 0)
+            rc = swagg_allreduce(m->job, &divided, &divided, 1, SWAGG_I32, SWAGG_MAX);
+    }
+    if (rc == 0 && !has_said(m, "% of each call go by"))
+        return -1;
+    return rc == 0 ? sum_all_sizes(m) : rc;
+}
+
+/* Percent of each call that the first link was to have, as the rank has said first. */
+static double first_share(const struct crew_member *m)
+{
+    const char *says = strstr(m->log, "% of each call go by");
+    while (says && says > m->log && says[-1] != ' ')
+        says--;
+    return says ? strtod(says, NULL) : 0;
+}
+
+/* The way to the second is longer, and no more than a few packets are on it at once; so they differ,
+ * whichever a busy machine finds to be faster. */
+TEST(links_have_shares_by_measure)
+{
+    const struct impair_config far = {
+        .rate = {[IMPAIR_REORDER] = {.probability = 1}}, .hold_frames = UINT32_MAX, .hold_for = 2000000};
+    struct switches s = start(1);
+    s.ls[s.n] = loop_switch_start(&(struct loop_switch_config){.seed = seed, .out = far});
+    strcat(strcat(s.list, ","), loop_switch_ip(s.ls[s.n++]));
+    struct crew crew = crew_at_all(3, &s, "rates", sum_until_divided, NULL);
+    crew.options.window = 8;
+    crew_succeed(&crew);
+    for (int r = 0; r < crew.size; r++) {
+        CU_ASSERT(first_share(&crew.member[r]) > 0);
+        CU_ASSERT_EQUAL(first_share(&crew.member[r]), first_share(&crew.member[0]));
+    }
+    stop(&s);
+}
+
 /* What two ranks call differently is named as they called it, whole. */
 static int differ(struct crew_member *m)
 {

@@ -590,7 +590,7 @@ TEST(protocols_that_are_not_spoken)
             "  a REFUSED bad argument: aggregation protocol 7 is not spoken by this switch, which speaks "
             "switchml (1)\n"
             "JOIN a 0/1 terms=9\n"
-            "  a REFUSED bad argument: terms of protocol 1, version 9, in 51 bytes are not known here\n"
+            "  a REFUSED bad argument: terms of protocol 1, version 9, in 52 bytes are not known here\n"
             "JOIN a 0/1 unlike\n"
             "  a REFUSED bad argument: the terms are those of a rank that resumes, the rank is new\n"
             "JOIN a 0/1 resume=3 unlike\n"

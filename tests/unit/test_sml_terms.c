@@ -79,14 +79,15 @@ TEST(terms_survive_the_wire)
                                 .places = 3,
                                 .list = 0x89abcdef,
                                 .local = 3,
-                                .lanes = 5};
-    static const uint8_t bytes[SML_TERMS_BYTES] = {
-        1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
-        0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
-        10,   0,    7,    9,    12,   0,    0,    0,    0,
-        0,    0,    0,    0,    0,    0,    0,    0, /* table */
-        0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,
-        1,    3,    0x89, 0xab, 0xcd, 0xef, 3,    5};
+                                .lanes = 5,
+                                .rated = true};
+    static const uint8_t
+        bytes[SML_TERMS_BYTES] = {1,    1,    1,    1,    0x12, 0x34, 0x1f, 0x40, 0x89,
+                                  0xab, 0xcd, 0xef, 20,   1,    0,    0,    1, /* up to keyed */
+                                  10,   0,    7,    9,    12,   0,    0,    0,    0,
+                                  0,    0,    0,    0,    0,    0,    0,    0, /* table */
+                                  0x01, 0x23, 0x45, 0x67, 0x03, 0x04, 0x01, 0xf4, 1,
+                                  1,    3,    0x89, 0xab, 0xcd, 0xef, 3,    5,    1};
     struct agg_terms terms = terms_of(t);
     struct sml_terms back;
 
@@ -100,21 +101,23 @@ TEST(terms_survive_the_wire)
     CU_ASSERT(memcmp(&back.table, &t.table, sizeof t.table) == 0);
     CU_ASSERT(back.quorum == t.quorum && back.wait_ms == t.wait_ms && back.empties && !back.interleaved);
     CU_ASSERT(back.place == 1 && back.places == 3 && back.list == t.list && back.local == 3);
-    CU_ASSERT_EQUAL(back.lanes, 5);
+    CU_ASSERT(back.lanes == 5 && back.rated);
 
     terms.bytes++; /* a later version may append */
     CU_ASSERT(sml_terms_parse(&back, &terms));
-    terms.bytes = SML_TERMS_BYTES - 1; /* those of before threads shared calls */
+    terms.bytes = SML_TERMS_BYTES - 1; /* those of before links were measured */
+    CU_ASSERT(sml_terms_parse(&back, &terms) && back.lanes == 5 && !back.rated);
+    terms.bytes = SML_TERMS_BYTES - 2; /* of before threads shared calls */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.local == 3 && back.lanes == 0);
-    terms.bytes = SML_TERMS_BYTES - 2; /* of before ranks said whether they share memory */
+    terms.bytes = SML_TERMS_BYTES - 3; /* of before ranks said whether they share memory */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.places == 3 && back.local == 0);
-    terms.bytes = SML_TERMS_BYTES - 8; /* of before switches shared calls */
+    terms.bytes = SML_TERMS_BYTES - 9; /* of before switches shared calls */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.empties && back.places == 0 && back.list == 0);
-    terms.bytes = SML_TERMS_BYTES - 9; /* of before contributions might be empty */
+    terms.bytes = SML_TERMS_BYTES - 10; /* of before contributions might be empty */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.quorum == t.quorum && !back.empties);
-    terms.bytes = SML_TERMS_BYTES - 10; /* of before there were quorums */
+    terms.bytes = SML_TERMS_BYTES - 11; /* of before there were quorums */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.table.code == 10 && back.quorum == 0);
-    terms.bytes = SML_TERMS_BYTES - 14; /* of before there were tables */
+    terms.bytes = SML_TERMS_BYTES - 15; /* of before there were tables */
     CU_ASSERT(sml_terms_parse(&back, &terms) && back.keyed && back.table.code == 0 && back.compression == 0);
     terms.bytes = SML_TERMS_BYTES_LEAST; /* and of before there were keyed packets */
     CU_ASSERT(sml_terms_parse(&back, &terms) && !back.keyed);
@@ -726,6 +729,25 @@ TEST(the_least_count_of_threads_holds)
 }
 
 /* All that ranks say of it must be of one version; one that has found another tells it for all. */
+TEST(places_have_fractions_if_all_ranks_know_how)
+{
+    struct sml_terms mine = usual, other = usual, t;
+    struct agg_terms granted;
+    struct agg_refusal why;
+    uint32_t progress;
+
+    mine.rated = other.rated = true;
+    struct agg_terms wishes[] = {terms_of(mine), terms_of(other)};
+    CU_ASSERT(sml_protocol.grant(wishes, 2, &(struct agg_limits){0}, &granted, &why));
+    CU_ASSERT(sml_terms_parse(&t, &granted) && t.rated);
+    CU_ASSERT(sml_worker.accept(&wishes[0], &granted, &progress));
+    other.rated = false;
+    wishes[1] = terms_of(other);
+    CU_ASSERT(!sml_worker.accept(&wishes[1], &granted, &progress));
+    CU_ASSERT(sml_protocol.grant(wishes, 2, &(struct agg_limits){0}, &granted, &why));
+    CU_ASSERT(sml_terms_parse(&t, &granted) && !t.rated);
+}
+
 TEST(ranks_sum_in_shared_memory_if_all_know_it)
 {
     static const struct {

@@ -307,6 +307,12 @@ int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call
     return begin(s, call, segments, n, false, now);
 }
 
+void sml_stream_share(struct sml_stream *s, uint32_t from, uint32_t to)
+{
+    s->share_from = from;
+    s->share_to = to;
+}
+
 int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const void *in, void *out,
                      uint64_t now)
 {

@@ -72,6 +72,12 @@ int sml_stream_begin(struct sml_stream *s, const struct xfer_call *call, const v
 int sml_stream_begin_segments(struct sml_stream *s, const struct xfer_call *call,
                               struct xfer_segment segments[], size_t n, uint64_t now);
 
+/* Of several places: this one sums the elements of calls that begin from now on from one fraction of them up
+ * to another, in parts of SML_SHARE_WHOLE; the next place begins where it ends. On all ranks alike. Without
+ * this all places sum as many. */
+enum { SML_SHARE_WHOLE = 1 << 16 };
+void sml_stream_share(struct sml_stream *s, uint32_t from, uint32_t to);
+
 /* Calls of parts.h: in and out are NULL in segments of which this rank brings, or gets, nothing. All that a
  * rank gets of a call of bytes has an out, and so has what it brings besides; call.type and op are those of
  * xfer_copies. Where the owner adds (xfer_owner_adds), out lacks its own elements of whole chunks. */

@@ -75,9 +75,10 @@ struct sml_stream {
     uint64_t gone;      /* results of positions before this one cannot be had any more */
     struct xfer_roll *roll; /* of the next collective to begin; NULL: not wanted */
 
-    struct xfer_queue queue;  /* the collectives in progress */
-    struct sml_order *orders; /* [queue.room] */
-    uint64_t base, end;       /* equal if none is in progress */
+    uint32_t share_from, share_to; /* as of sml_stream_share; both 0: nobody has said */
+    struct xfer_queue queue;       /* the collectives in progress */
+    struct sml_order *orders;      /* [queue.room] */
+    uint64_t base, end;            /* equal if none is in progress */
 
     uint64_t head, next, oldest;
     uint64_t held;     /* positions from this one on may not leave yet; UINT64_MAX: all may */
@@ -194,11 +195,33 @@ static inline uint64_t sml_share_first(uint64_t count, unsigned place, unsigned 
 
     return first < count ? first : count;
 }
+/* Where a place begins among so many elements, by a fraction of them. */
+static inline uint64_t sml_share_at(uint64_t count, uint32_t fraction)
+{
+    const uint64_t at =
+        count / SML_SHARE_WHOLE * fraction + count % SML_SHARE_WHOLE * fraction / SML_SHARE_WHOLE;
+    const uint64_t first = (at + SML_SHARE_STEP - 1) / SML_SHARE_STEP * SML_SHARE_STEP;
+
+    return first < count ? first : count;
+}
+/* The same of a call of which places have fractions, within what the thread has. */
+static inline struct sml_share sml_share_by_fraction(const struct sml_stream *s, const struct xfer_call *call)
+{
+    const unsigned threads = call->shares ? call->shares : 1;
+    const uint64_t all = sml_share_first(call->count, call->share, threads),
+                   count = sml_share_first(call->count, call->share + 1u, threads) - all;
+    const uint64_t first = sml_share_at(count, s->share_from);
+
+    return (struct sml_share){all + first, sml_share_at(count, s->share_to) - first};
+}
 static inline struct sml_share sml_share_of(const struct sml_stream *s, const struct xfer_call *call)
 {
     const unsigned here = s->cfg.places ? s->cfg.places : 1,
                    places = here * (call->shares ? call->shares : 1);
     const unsigned place = call->share * here + s->cfg.place;
+
+    if (s->share_to > 0)
+        return sml_share_by_fraction(s, call);
     const uint64_t first = sml_share_first(call->count, place, places);
     return (struct sml_share){first, sml_share_first(call->count, place + 1, places) - first};
 }

@@ -129,14 +129,15 @@ enum {
     EMPTIES = QUORUM + 4,
     PLACE = EMPTIES + 1,
     LOCAL = PLACE + 6,
-    LANES
+    LANES,
+    RATED
 };
 
 enum { EMPTIES_INTERLEAVED = 2 }; /* at EMPTIES */
 
 enum { RESUMED = 3, RESUMED_MOVED = 2 }; /* where that is; at RESUMED */
 
-static_assert((int)LANES + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
+static_assert((int)RATED + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
 enum { NEW_JOB_SLOTS_MIN = 2, PUBLISHED_BYTES_MIN = 128, PUBLISHED_BYTES_MAX = 1024 };
@@ -182,6 +183,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be32(out->data + PLACE + 2, t->list);
     out->data[LOCAL] = t->local;
     out->data[LANES] = t->lanes;
+    out->data[RATED] = t->rated;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -224,6 +226,7 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->list = get_be32(in->data + PLACE + 2);
     t->local = in->bytes > LOCAL ? in->data[LOCAL] : 0;
     t->lanes = in->bytes > LANES ? in->data[LANES] : 0;
+    t->rated = in->bytes > RATED && in->data[RATED] != 0;
     return true;
 }
 
@@ -492,6 +495,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
             job.chunk_bytes = t.chunk_bytes;
         job.empties &= t.empties;
         job.interleaved &= t.interleaved;
+        job.rated &= t.rated;
         job.local = agg_local_of_both(job.local, t.local);
         if (t.lanes < job.lanes)
             job.lanes = t.lanes;

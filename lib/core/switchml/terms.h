@@ -5,7 +5,7 @@
 #include "protocol/terms.h"
 #include "switchml/pool.h"
 
-enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 51, SML_TERMS_BYTES_LEAST = 16 };
+enum { SML_TERMS_VERSION = 1, SML_TERMS_BYTES = 52, SML_TERMS_BYTES_LEAST = 16 };
 
 struct sml_terms {
     enum xfer_format format;
@@ -41,6 +41,8 @@ struct sml_terms {
     uint32_t list;         /* a hash of them, in their order, as this rank has named them; 0: the only one */
     uint8_t local;         /* agg_local_of_both */
     uint8_t lanes; /* a wish: so many threads of this rank would share calls. Granted: the least of all */
+    bool rated; /* with places. A wish: this rank knows how ranks agree on how much each switch sums. Granted:
+                   all do */
 };
 
 /* Under these terms, which are granted. */
@@ -52,12 +54,12 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed (2: and moved); slots (2),
  * chunk_bytes (2); first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16);
  * compression (4); quorum (2), wait_ms (2); empties (2: and interleaved; who does not know that reads 1);
- * place, places, list (4); local; lanes. t must be within its types' ranges. */
+ * place, places, list (4); local; lanes; rated. t must be within its types' ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind
- * `threads`, `keyed`, `compression`, `wait_ms`, `empties`, `list` or `local`, which is 0 then. Further bytes
- * are ignored, so that fields can be added. A format that is not known becomes XFER_FORMATS. */
+ * `threads`, `keyed`, `compression`, `wait_ms`, `empties`, `list`, `local` or `lanes`, which is 0 then.
+ * Further bytes are ignored, so that fields can be added. A format that is not known becomes XFER_FORMATS. */
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in);
 
 /* Whether packets of the published sizes carry these chunks. */

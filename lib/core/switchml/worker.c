@@ -42,6 +42,8 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false;
     if (job.interleaved ? !mine.interleaved : mine.resumed && mine.interleaved)
         return false;
+    if (job.rated ? !mine.rated : mine.resumed && mine.rated)
+        return false;
     if (mine.resumed && (job.slots != mine.slots || job.chunk_bytes != mine.chunk_bytes))
         return false;
     *progress = job.first_tag;
@@ -111,7 +113,8 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
                                    .list = w->switch_list,
                                    .local = w->local,
-                                   .lanes = w->lanes};
+                                   .lanes = w->lanes,
+                                   .rated = w->switches > 1 && w->format == XFER_FORMAT_TYPED};
     sml_terms_build(&out, &wish);
     return out;
 }
@@ -133,7 +136,8 @@ static struct agg_granted terms(const struct agg_terms *granted)
                                 .quorum = t.quorum != 0,
                                 .parts = t.empties,
                                 .local = t.local,
-                                .lanes = t.lanes};
+                                .lanes = t.lanes,
+                                .rated = t.rated};
 }
 
 static struct sml_stream_config stream_config(const struct agg_stream_config *cfg)
@@ -215,6 +219,11 @@ static uint64_t arrived(const void *stream, uint32_t number)
     return sml_stream_arrived(stream, number);
 }
 
+static void share(void *stream, uint32_t from, uint32_t to)
+{
+    sml_stream_share(stream, from, to);
+}
+
 static const struct xfer_turnout *turnout(const void *stream, uint32_t number)
 {
     return sml_stream_turnout(stream, number);
@@ -240,6 +249,7 @@ const struct agg_worker sml_worker = {
     .lacks = lacks,
     .leave = leave,
     .rest = rest,
+    .share = share,
     .hold = hold,
     .arrived = arrived,
     .turnout = turnout,

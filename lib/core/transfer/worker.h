@@ -56,6 +56,7 @@ struct agg_granted {
     bool parts;    /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
     uint8_t local; /* agg_local_of_both, of all ranks */
     uint8_t lanes; /* so many threads of each can share calls; 0: some rank does not know how */
+    bool rated;    /* all ranks know how to agree on what each place sums */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */
@@ -113,6 +114,8 @@ struct agg_worker {
     uint64_t (*packets)(const void *stream, const struct xfer_call *call);
     unsigned (*missing)(const void *stream, uint16_t ranks[], unsigned max);
     void (*stats)(const void *stream, struct xfer_stats *out);
+    /* NULL: places sum alike. */
+    void (*share)(void *stream, uint32_t from, uint32_t to);
     /* NULL, both: there are no compressed calls. Where there are, a job has one place. */
     void (*hold)(void *stream, uint64_t elements);
     uint64_t (*arrived)(const void *stream, uint32_t number);

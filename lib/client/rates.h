@@ -1,0 +1,22 @@
+/* How much of a call each of several switches sums: as much as its link carries. Every rank measures how fast
+ * sums of long calls come by each link. Behind some of these, the same on all ranks, they agree on the least
+ * that any rank has measured, by a call of their own; what follows waits for that, and is divided by it.
+ * Without measures, or while they hardly differ from what was agreed last, nothing changes.
+ *
+ * With the job's lock. */
+#pragma once
+
+#include "job.h"
+
+/* The job has its streams, and its ranks know how, or not. */
+void rates_open(struct swagg_job *job);
+
+/* A call begins in the part's stream: before it does. And results may have come there. */
+void rates_note_begin(struct job_part *part, const struct xfer_call *call, uint64_t now);
+void rates_note_results(struct job_part *part);
+
+/* A call has begun. The one by which ranks agree behind it, which is to begin now, or NULL. */
+struct swagg_request *rates_due(struct swagg_job *job, const struct xfer_call *call);
+
+/* Whether the ranks agree just now, so that nothing may begin; divides calls anew once they have. */
+bool rates_are_open(struct swagg_job *job);
