@@ -12,7 +12,7 @@ MEASURES = (*rooms.WORKERS, "replay", "sim/replay", "sim/adder.c")  # rooms.py
 
 MODELS = {"deeplight": "DeepLight", "lstm": "LSTM", "ncf": "NCF", "bert": "BERT", "vgg19": "VGG19", "ugatit": "UGATIT", "resnet50": "ResNet-50", "ssd": "SSD"}
 ON_HOSTS = ("deeplight", "vgg19", "bert")
-WAYS = {"swagg": "swagg", "ring": "Open MPI's ring", "openmpi": "Open MPI as it is"}
+WAYS = {"swagg": "swagg", "ring": "Open MPI's ring", "openmpi": "Open MPI as it is", "gloo": "gloo"}
 # SwitchML's paper, extended version: table 1, a batch and the share of communication in it; table 2, how many times as fast a switch is as an ideal ring.
 PAPER = {"10g": {"DeepLight": (2101, 97, 1.80), "LSTM": (1534, 94, 1.77), "NCF": (149, 72, 1.54), "BERT": (1677, 67, 1.54), "VGG19": (661, 73, 1.60),
                  "UGATIT": (1612, 28, 1.22), "ResNet-50": (299, 29, 1.05), "SSD": (293, 26, 1.01)},
@@ -28,7 +28,7 @@ loses nothing, adds in no time, passes on every full segment of TCP at once and 
 On hosts: four of them, one rank each, on veths whose rate is limited to 100 Mbit/s both ways, a hundredth of 10 Gb/s; MTU 1500, segmentation offloads off; swagg is the hosts' only switch,
 and all share this machine's CPUs. `swagg-replay` and `mpi-replay` sleep as long as the model computes, and sum a hundredth of its gradients, so that a step takes as long as
 with the whole of them at 10 Gb/s. A run's figure is the median of its steps. They are held against the simulation of four workers, the same bytes and links. *Open MPI's ring* is
-that of its `tuned` component; calls are blocking, made one after the other as gradients become ready.
+that of its `tuned` component; calls are blocking, made one after the other as gradients become ready. So are those of gloo, of Debian's PyTorch 1.13.1, by `gloo-replay`.
 
 The paper's times are of eight workers with GPUs of 2016, whose communication is calculated as if it went at the links' rate; its gains, of table 2, are calculated from records of these runs.
 Profiles are made of the paper's batch and shares at 10 Gb/s, or at 100 where computing hides nearly all communication; there a step agrees because it was made so. What they are worth
@@ -49,6 +49,7 @@ FIGURES = (
     *(Figure(f"replay_{model}_hosts_off", f"On four hosts with links slowed in proportion a step of {MODELS[model]} differs by {{:.1%}} from its simulation.", "<= 0.05", first_screen=False)
       for model in ON_HOSTS),
     *(Figure(f"replay_{model}_vs_ring", f"There it is {{:.2f}} times as fast as with Open MPI's ring ({MODELS[model]}).", first_screen=False) for model in ON_HOSTS),
+    *(Figure(f"replay_{model}_vs_gloo", f"There it is {{:.2f}} times as fast as with gloo ({MODELS[model]}).", first_screen=False) for model in ON_HOSTS),
 )
 
 
@@ -82,11 +83,12 @@ def ways(directory):
         expected = sim["hosts"][MODELS[model]]["switch_step_ms"]
         return [abs(step / expected - 1) for step in steps(runs, model, "swagg")]
 
-    def vs_ring(model):
-        return records.ratios(steps(runs, model, "ring"), steps(runs, model, "swagg"))
+    def vs(way, model):
+        return records.ratios(steps(runs, model, way), steps(runs, model, "swagg"))
 
     return {**{f"replay_{model}_10g": partial(gain, "10g", model) for model in ON_HOSTS}, "replay_deeplight_100g": partial(gain, "100g", "deeplight"),
-            **{f"replay_{model}_hosts_off": partial(off, model) for model in ON_HOSTS}, **{f"replay_{model}_vs_ring": partial(vs_ring, model) for model in ON_HOSTS}}
+            **{f"replay_{model}_hosts_off": partial(off, model) for model in ON_HOSTS},
+            **{f"replay_{model}_vs_{way}": partial(vs, way, model) for way in ("ring", "gloo") for model in ON_HOSTS if way == "ring" or (model, way) in runs}}
 
 
 def collect(directory):
@@ -132,7 +134,8 @@ def hosts_table(data):
                 body.append((model, says, step.spread(0), f"{played:.0f}" if played else "-", f"{100 * Sample(row['communication_ms']).median / step.median:.0f}%",
                              f"{100 * Sample(row['overlap_ms']).median / Sample(row['communication_ms']).median:.0f}%"))
     head = ("model", "summed by", "step (ms): median (lowest .. highest run)", "simulated, best of its kind", "communication", "of that, while computing")
-    return "## On four hosts\n\n" + table(head, body, "llrrrr")
+    lacks = "" if any(row["way"] == "gloo" for row in data["hosts"]) else "\n\nNot measured by gloo: PyTorch was not installed (`python3-torch`), or these runs are older than that."
+    return "## On four hosts\n\n" + table(head, body, "llrrrr") + lacks
 
 
 def answer(data):

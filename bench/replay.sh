@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# script/bench replay      training of eight models, replayed: simulated at 10 and 100 Gb/s, and three of them on four hosts beside Open MPI
+# script/bench replay      training of eight models, replayed: simulated at 10 and 100 Gb/s, and three of them on four hosts beside Open MPI and gloo
 # Takes 3 minutes a run and 3 once; a look takes 4.
 #
 # Measures: replay.sh RUNS DIRECTORY ""|quick. Leaves DIRECTORY/sim_WHAT.json, tables of swagg-sim replay; and DIRECTORY/RUN,MODEL,WAY.json,
-# of swagg-replay and mpi-replay. replay.py makes figures of both.
+# of swagg-replay, mpi-replay and, where PyTorch is installed, gloo-replay. replay.py makes figures of both.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -29,6 +29,15 @@ swagg_rank() { # MODEL RANK
 
 mpi_ranks() { # MODEL [MPIRUN OPTION...]
     net_mpirun 4 "${@:2}" -- "$NET_BUILD/replay/mpi-replay" "$profiles/$1.profile" --scale "$SCALE" -n "$steps" -w 1 --json "$NET_DIR/new.json"
+}
+
+gloo_rank() { # MODEL RANK
+    net_exec "$2" env SWAGG_BUILD="$NET_BUILD" RANK="$2" WORLD_SIZE=4 MASTER_ADDR="$(net_ip 0)" MASTER_PORT=29500 GLOO_SOCKET_IFNAME=eth0 \
+        "$NET_ROOT/replay/gloo-replay" "$profiles/$1.profile" --scale "$SCALE" -n "$steps" -w 1 --json "$NET_DIR/new.json"
+}
+
+has_torch() {
+    /usr/bin/python3 -c 'import torch' 2>/dev/null
 }
 
 step_ms() { # WAY
@@ -58,6 +67,12 @@ for ((run = 1; run <= runs; run++)); do
         record "$model,openmpi" mpi_ranks "$model"
         printf '  run %s: %s: %s ms with swagg, %s by Open MPI in a ring, %s as it is\n' "$run" "$model" \
             "$(step_ms swagg)" "$(step_ms ring)" "$(step_ms openmpi)"
+        if has_torch; then
+            record "$model,gloo" on_all_ranks 4 gloo_rank "$model"
+            printf '  run %s: %s: %s ms by gloo\n' "$run" "$model" "$(step_ms gloo)"
+        else
+            printf '  run %s: %s: not by gloo, as PyTorch is not installed (python3-torch)\n' "$run" "$model"
+        fi
     done
     net_swagg_stop
 done

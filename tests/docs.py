@@ -163,6 +163,7 @@ PROGRAMS = {
     "swagg-sim": "sim/swagg-sim",
     "mpi-perf": "bench/mpi-perf",
     "mpi-replay": "replay/mpi-replay",
+    "gloo-replay": "../replay/gloo-replay",
     "swagg-source": "traffic/swagg-source",
     "swaggctl": "swaggctl/swaggctl",
     "swagg-tofino": "tofino/swagg-tofino",
