@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "metrics/metrics.h"
 #include "operator/common_commands.h"
 #include "protocols.h"
 #include "registry/registry_reserve.h"
@@ -145,13 +146,19 @@ static void show_reserved(const struct ps *ps, const struct ctl_entry *job, stru
     registry_show_reserved(&ps->common, out);
 }
 
+static void show_peers(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+{
+    (void)job;
+    metrics_show_peers(&ps->cfg->metrics, out);
+}
+
 /* NULL: a server has no such view. */
 static ps_view_fn *ps_view(const struct view *view)
 {
     static ps_view_fn *const shown[VIEWS] = {
         [VIEW_STATUS] = show_status,     [VIEW_JOBS] = show_jobs,         [VIEW_JOB] = show_job,
         [VIEW_MEMBERS] = show_ranks,     [VIEW_TENANTS] = show_tenants,   [VIEW_COUNTERS] = show_counters,
-        [VIEW_VERDICTS] = show_verdicts, [VIEW_RESERVED] = show_reserved,
+        [VIEW_VERDICTS] = show_verdicts, [VIEW_RESERVED] = show_reserved, [VIEW_PEERS] = show_peers,
     };
 
     return shown[view - views];

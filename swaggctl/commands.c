@@ -39,6 +39,7 @@ static const struct command written[] = {
     {"watch", {ARGUMENT_COMMAND}, .own = true, .help = "a view again and again, with rates a second in place of counters"},
     {"why", {ARGUMENT_JOB}, .own = true, .help = "what slows a job now: a rank, a link, the switch, slots, packets, or nothing"},
     {"top", .own = true, .help = "the whole switch on a full screen, every second: jobs by what they sum, who is late, losses, ports"},
+    {"tree", .own = true, .help = "all switches of this one's tree: links, jobs, who is late, losses on the way up"},
     {"switches", .own = true, .help = "names of the switches that run here"},
 };
 /* clang-format on */

@@ -12,6 +12,8 @@
 #include "print.h"
 #include "standard_streams.h"
 #include "top.h"
+#include "tree.h"
+#include "tree_ask.h"
 #include "version.h"
 #include "watch.h"
 #include "why_ask.h"
@@ -282,6 +284,28 @@ static int why(const struct arguments *cl)
     return status == EXIT_GOOD ? status : fail(status, trouble);
 }
 
+static int tree(const struct arguments *cl)
+{
+    char why[INSTANCE_WHY_MAX];
+    struct instance instance;
+    json_t *request, *answer, *view;
+    int status;
+
+    if (instance_choose(&instance, cl->instance, why) < 0)
+        return fail(EXIT_NO_SWITCH, why);
+    view = tree_ask(&instance, why);
+    if (view == NULL)
+        return fail(EXIT_NO_SWITCH, why);
+    if (!cl->json)
+        tree_indent(view);
+    request = ask_request("tree");
+    answer = json_pack("{s:b, s:o}", "ok", 1, "view", view);
+    status = show(cl, request, answer);
+    json_decref(request);
+    json_decref(answer);
+    return status;
+}
+
 static json_t *capture_request(const struct arguments *cl)
 {
     json_t *request = ask_request("capture");
@@ -334,7 +358,8 @@ static const struct {
     const char *word;
     int (*run)(const struct arguments *cl);
 } others[] = {
-    {"why", why}, {"top", top}, {"capture", capture}, {"watch", watch}, {"switches", switches},
+    {"why", why},         {"top", top},     {"tree", tree},
+    {"capture", capture}, {"watch", watch}, {"switches", switches},
 };
 
 static int run_other(const struct arguments *cl, const struct command *command)

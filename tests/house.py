@@ -80,7 +80,7 @@ ROOMS = {
     "swagg/control": ["lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/registry", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "lib/host/base"],
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],
-    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", "lib/host/history", *DAEMON, "swagg/bridge", "swagg/aggregate",
+    "swagg/show": ["lib/core", *NEUTRAL, "lib/core/control", "lib/reference", "lib/version", "lib/host/registry", "lib/host/views", "lib/host/history", "lib/host/metrics", *DAEMON, "swagg/bridge", "swagg/aggregate",
                    "swagg/lcore", "swagg/control"],
     "swaggctl": ["lib/nearest", "lib/host/views", "lib/command_line", "lib/version"],
     "doctor": ["lib/core/wire", "lib/client", "lib/command_line", "lib/version", "lib/host/base", "lib/host/config", "swaggctl"],

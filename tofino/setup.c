@@ -138,7 +138,7 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
         {"replay", cfg->replays > 0},
         {"vlans", cfg->vlans > 0},
         {"atp.aggregators", cfg->atp.aggregators > 0},
-        {"metrics.listen", cfg->metrics.port != 0},
+        {"metrics.listen", cfg->metrics.at.port != 0},
     };
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)

@@ -16,7 +16,7 @@ int view_gather(const struct show_parts *parts, const struct view *view, const c
         [VIEW_SUMS] = view_sums,         [VIEW_FDB] = view_fdb,           [VIEW_DROPS] = view_drops,
         [VIEW_COUNTERS] = view_counters, [VIEW_VERDICTS] = view_verdicts, [VIEW_LCORES] = view_lcores,
         [VIEW_LCORE] = view_lcore,       [VIEW_MEMORY] = view_memory,     [VIEW_HISTORY] = view_history,
-        [VIEW_EVENTS] = view_history,    [VIEW_RESERVED] = view_reserved,
+        [VIEW_EVENTS] = view_history,    [VIEW_RESERVED] = view_reserved, [VIEW_PEERS] = view_peers,
     };
     int rc;
 

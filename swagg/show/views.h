@@ -58,5 +58,6 @@ int view_find_port(const struct show_parts *parts, const char *name);
 
 view_fn view_status, view_memory, view_drops, view_counters, view_verdicts, view_fdb;
 view_fn view_ports, view_port, view_lcores, view_lcore;
-view_fn view_jobs, view_job, view_members, view_slots, view_sums, view_tenants, view_reserved, view_uplinks;
+view_fn view_jobs, view_job, view_members, view_slots, view_sums, view_tenants, view_reserved, view_uplinks,
+    view_peers;
 view_fn view_history; /* of both views that it has */

@@ -9,6 +9,7 @@
 #include "aggregate/jobs_share.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "metrics/metrics.h"
 #include "protocols.h"
 #include "registry/registry_reserve.h"
 #include "show/shown_jobs.h"
@@ -284,5 +285,12 @@ int view_uplinks(const struct show_parts *parts, const char *name, struct view_o
     registry_host_visit(&parts->registrar->common, count_relayed, jobs);
     for (unsigned u = 0; u < parts->uplinks->n; u++)
         show_uplink(parts, u, jobs[u], out);
+    return 0;
+}
+
+int view_peers(const struct show_parts *parts, const char *name, struct view_out *out)
+{
+    (void)name;
+    metrics_show_peers(&parts->config->metrics, out);
     return 0;
 }

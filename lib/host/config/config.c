@@ -253,9 +253,9 @@ static const struct setting control_fields[] = {
 /* clang-format on */
 
 /* "10.77.0.1:9273" */
-static void parse_listen(struct settings *s, const char *path, const char *text, void *metrics)
+static void parse_teller(struct settings *s, const char *path, const char *text, void *teller)
 {
-    struct config_metrics *to = metrics;
+    struct config_teller *to = teller;
     const char *colon = strrchr(text, ':');
     char alone[INET_ADDRSTRLEN];
     const unsigned long port = colon == NULL ? 0 : strtoul(colon + 1, NULL, 10);
@@ -270,22 +270,27 @@ static void parse_listen(struct settings *s, const char *path, const char *text,
     to->port = (uint32_t)port;
 }
 
-static void show_listen(char text[SETTING_SHOWN_MAX], const void *configuration, const void *metrics)
+static void show_teller(char text[SETTING_SHOWN_MAX], const void *configuration, const void *teller)
 {
-    const struct config_metrics *m = metrics;
-    const uint8_t *b = (const uint8_t *)&m->ip;
+    const struct config_teller *t = teller;
+    const uint8_t *b = (const uint8_t *)&t->ip;
 
     (void)configuration;
-    snprintf(text, SETTING_SHOWN_MAX, m->port == 0 ? "-" : "%u.%u.%u.%u:%u", b[0], b[1], b[2], b[3], m->port);
+    snprintf(text, SETTING_SHOWN_MAX, t->port == 0 ? "-" : "%u.%u.%u.%u:%u", b[0], b[1], b[2], b[3], t->port);
 }
+
+static const struct setting tree_item = {
+    .type = SETTING_PARSED, .most = 63, .parse = parse_teller, .show = show_teller, .kind = "the same"};
 
 /* clang-format off */
 static const struct setting metrics_fields[] = {
-    {.key = "listen", .type = SETTING_PARSED, .most = 63, .parse = parse_listen, .show = show_listen,
+    {.key = "listen", .type = SETTING_PARSED, SETTING_AT(struct config_metrics, at), .most = 63, .parse = parse_teller, .show = show_teller,
      .kind = "IPv4 address and TCP port, as in 127.0.0.1:9273", .usual = "nowhere",
      .meaning = "where `/metrics` is told; whoever reaches it can read it, so an address of a network of operators' own. `0.0.0.0`: every address of the machine"},
     {.key = "ranks", SETTING_NUMBER_AT(struct config_metrics, ranks, 1, 16384, 1024), .unit = "ranks",
      .meaning = "of all jobs together that have series of their own at most; jobs have equal parts, and each its latest ranks"},
+    {.key = "tree", SETTING_LIST_AT(struct config_metrics, tree, switches, 1, CONFIG_TREE_MAX), .item = &tree_item,
+     .usual = "none", .meaning = "`metrics.listen` of the switches of its tree, as `swaggctl tree` reaches them; the same list does for all of them, since each finds itself there"},
     {.key = NULL},
 };
 /* clang-format on */

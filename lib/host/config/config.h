@@ -68,11 +68,20 @@ struct config_control {
     char group[CONFIG_NAME_MAX];  /* "": the process's */
 };
 
+enum { CONFIG_TREE_MAX = 64 };
+
+/* Where a host is told about, over HTTP. */
+struct config_teller {
+    uint32_t ip;   /* network order */
+    uint32_t port; /* TCP; 0: nowhere */
+};
+
 /* Where /metrics is told (metrics/metrics.h). */
 struct config_metrics {
-    uint32_t ip;    /* network order; 0.0.0.0: every address of the machine */
-    uint32_t port;  /* TCP; 0: nowhere */
-    uint32_t ranks; /* of all jobs, that have series of their own at most */
+    struct config_teller at; /* 0.0.0.0: every address of the machine */
+    uint32_t ranks;          /* of all jobs, that have series of their own at most */
+    unsigned switches; /* of the same tree, perhaps this one among them, and where they are told about */
+    struct config_teller tree[CONFIG_TREE_MAX];
 };
 
 struct config_impair {

@@ -72,10 +72,21 @@ char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes
     put(live, "status", whole(host, VIEW_STATUS, NULL));
     put(live, "ports", rows_of(host, VIEW_PORTS, NULL));
     put(live, "lcores", rows_of(host, VIEW_LCORES, NULL));
+    put(live, "uplinks", rows_of(host, VIEW_UPLINKS, NULL));
     put(live, "drops", whole(host, VIEW_DROPS, NULL));
     put(live, "jobs", jobs_of(host, ranks));
     text = json_dumps(live, JSON_COMPACT);
     json_decref(live);
     *bytes = text == NULL ? 0 : strlen(text);
     return text;
+}
+
+void metrics_show_peers(const struct config_metrics *cfg, struct view_out *out)
+{
+    struct peer_view row;
+
+    for (unsigned i = 0; i < cfg->switches; i++) {
+        view_address(row.address, cfg->tree[i].ip, cfg->tree[i].port, 1);
+        view_row(out, &row);
+    }
 }

@@ -151,7 +151,7 @@ static void *run(void *context)
 static int begin(struct metrics *m)
 {
     const struct sockaddr_in at = {
-        .sin_family = AF_INET, .sin_addr.s_addr = m->cfg.ip, .sin_port = htons(m->cfg.port)};
+        .sin_family = AF_INET, .sin_addr.s_addr = m->cfg.at.ip, .sin_port = htons(m->cfg.at.port)};
 
     errno = 0;
     m->http = MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, answer, m, MHD_OPTION_SOCK_ADDR, &at,
@@ -177,18 +177,18 @@ static void end(struct metrics *m)
 
 int metrics_start(struct metrics **out, const struct metrics_host *host, const struct config_metrics *cfg)
 {
-    struct metrics *m = cfg->port == 0 ? NULL : calloc(1, sizeof(*m));
+    struct metrics *m = cfg->at.port == 0 ? NULL : calloc(1, sizeof(*m));
     char at[VIEW_ADDRESS_MAX];
     int rc;
 
     *out = NULL;
-    if (cfg->port == 0)
+    if (cfg->at.port == 0)
         return 0;
     if (m == NULL)
         return -ENOMEM;
     m->host = *host;
     m->cfg = *cfg;
-    view_address(at, cfg->ip, cfg->port, 1);
+    view_address(at, cfg->at.ip, cfg->at.port, 1);
     rc = begin(m);
     if (rc < 0) {
         end(m);

@@ -38,5 +38,8 @@ void metrics_stop(struct metrics *m);
  * have samples of their own: of each job those that are latest. To be freed. NULL: no memory. */
 char *metrics_collect(const struct view_source *host, unsigned ranks, bool open, size_t *bytes);
 
+/* What the view of the other switches of the tree tells. */
+void metrics_show_peers(const struct config_metrics *cfg, struct view_out *out);
+
 /* What the page shows, as JSON: with so many ranks at most. To be freed. NULL: no memory. */
 char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes);

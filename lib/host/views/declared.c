@@ -21,6 +21,8 @@ const struct view views[VIEWS] = {
                        .label = {"reservation", "jobs", "tenant"}},
     [VIEW_UPLINKS] = {"uplinks", VIEW_OF_ALL, true, "switches above this one, and what goes to them",
                       view_uplinks_fields, view_uplinks_row, .metric = "uplink", .label = {"parent"}},
+    [VIEW_PEERS] = {"peers", VIEW_OF_ALL, true, "switches of its tree, and where they tell about themselves",
+                    view_peers_fields, view_peers_row},
     [VIEW_SLOTS] = {"slots", VIEW_OF_JOB, false, "slots of a job that wait for contributions",
                     view_slots_fields, view_slots_row},
     [VIEW_SUMS] = {"sums", VIEW_OF_JOB, false, "sums of a job of passing frames, the latest chunks",

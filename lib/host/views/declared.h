@@ -21,6 +21,7 @@ enum view_id {
     VIEW_TENANTS,
     VIEW_RESERVED,
     VIEW_UPLINKS,
+    VIEW_PEERS,
     VIEW_SLOTS,
     VIEW_SUMS,
     VIEW_FDB,
@@ -517,6 +518,16 @@ static const struct view_field view_uplinks_row[] = {
     FIELD(uplink_view, VIEW_COUNTER, control_received, "messages", "that came down"),
     FIELD(uplink_view, VIEW_GAUGE, heard_ms_ago, "ms", "since something came from it; 0: nothing has"),
     END};
+
+struct peer_view {
+    char address[VIEW_ADDRESS_MAX];
+};
+
+static const struct view_field view_peers_fields[] = {
+    TABLE("peers", "switches of its tree, of which the configuration knows (`metrics.tree`)"), END};
+
+static const struct view_field view_peers_row[] = {
+    FIELD(peer_view, VIEW_CHARS, address, NULL, "where it is told about, over HTTP"), END};
 
 /* --- what has been (history/history.h) --------------------------------------------------------------- */
 

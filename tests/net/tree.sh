@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# swaggctl tree: one command at a root or at a leaf shows all switches of a tree, also while one is away.
+set -euo pipefail
+# shellcheck source=tests/net/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=script/lib/tree.sh
+. "$NET_LIB/tree.sh"
+
+net_begin tree
+tree_switch root 254
+tree_switch left 251 root
+tree_switch right 252 root
+tree_hosts left 2
+tree_hosts right 1
+tree_hosts root 1
+
+rank_switch() { # RANK
+    echo "${TREE_IP[${TREE_SWITCH_OF[$1]}]}"
+}
+
+# A network of operators': each switch has a link to it, and all have the same list.
+net_add_namespace operators
+LIST=
+operators_link() { # SWITCH NUMBER
+    ip link add "$1" netns "$NET_ID-operators" type veth peer name operators netns "$(tree_namespace "$1")"
+    ip -n "$NET_ID-operators" addr add "10.78.$2.1/24" dev "$1"
+    ip -n "$NET_ID-operators" link set "$1" up
+    ip -n "$(tree_namespace "$1")" addr add "10.78.$2.2/24" dev operators
+    ip -n "$(tree_namespace "$1")" link set operators up
+    LIST+="${LIST:+, }\"10.78.$2.2:9273\""
+}
+for i in 0 1 2; do
+    operators_link "${TREE_SWITCHES[i]}" "$i"
+done
+for i in 0 1 2; do
+    tree_config "${TREE_SWITCHES[i]}" "pool: {megabytes: 16, kept_frames: 512}" "memory: {mode: no-huge, megabytes: 128}" \
+        "metrics: {listen: \"10.78.$i.2:9273\", tree: [$LIST]}"
+done
+tree_start "${TREE_SWITCHES[@]}"
+
+show() { # SWITCH [OPTION...]: the tree, asked for there
+    ip netns exec "$NET_ID-operators" "$NET_BUILD/swaggctl/swaggctl" --switch "$NET_ID-$1" "${@:2}" tree
+}
+
+step "a job over two levels, with a link that loses what comes down"
+tree_ctl root impair set left tx drop=0.2
+ranks_start train 4 --until-told --largest 50000 --pause 2 --order '((0,1),(2),3)'
+ranks_say 60 open
+# Where results are late some are asked for once more that are on their way.
+loses_most() {
+    show right -j | python3 -c '
+import json, sys
+lost = {row["switch"]: row["lost_down"] for row in json.load(sys.stdin)["switches"]}
+sys.exit(lost["10.77.0.251"] <= 10 + 2 * lost["10.77.0.252"])'
+}
+net_until 60 "what left has not got" loses_most
+
+step "the same tree, whoever is asked"
+for name in "${TREE_SWITCHES[@]}"; do
+    show "$name" >"$NET_DIR/tree-$name.txt"
+    cat "$NET_DIR/tree-$name.txt"
+    expect_equal "switches, asked at $name" "$(show "$name" -H -o switch,state,ports,link_above | sed '/^$/,$d')" \
+        "$(printf '%s  up  %s  %s\n' '10.77.0.254  ' 3/3 - '  10.77.0.251' 3/3 up '  10.77.0.252' 2/2 up)"
+    expect_equal "jobs, asked at $name" "$(show "$name" -j | python3 -c '
+import json, sys
+for job in json.load(sys.stdin)["jobs"]:
+    print(job["switch"], job["job"], job["state"], job["ranks_here"], job["hosts"])')" \
+        "10.77.0.254 train running 3 10.77.0.4
+10.77.0.251 train running 0,1 10.77.0.1,10.77.0.2
+10.77.0.252 train running 2 10.77.0.3"
+done
+step "a leaf is away"
+job_ends
+tree_kill right
+show left >"$NET_DIR/away.txt"
+expect_match "the tree" "$(cat "$NET_DIR/away.txt")" '10\.78\.2\.2:9273 +away: Connection refused'
+expect_equal "those that are there" "$(show root -j | python3 -c '
+import json, sys
+print([row["switch"] for row in json.load(sys.stdin)["switches"] if row["state"] == "up"])')" "['10.77.0.254', '10.77.0.251']"
+tree_kill root
+expect_match "a leaf without its root" "$(show left -o switch,state)" '10\.77\.0\.254 +not reached'
+refuses show root 2>"$NET_DIR/refused.txt"
+expect_match "at one that is away" "$(cat "$NET_DIR/refused.txt")" "nobody answers|there is no switch"
