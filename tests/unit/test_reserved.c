@@ -182,8 +182,10 @@ TEST(slots_are_measured_as_a_job_s)
 
 /* --- what outlives a restart --- */
 
-static struct config lasting = {
-    .mtu = 1500, .pool.slots_per_job = 1024, .limits.workers = 8, .tenants = TENANTS};
+static struct config lasting = {.mtu = 1500,
+                                .pool = {.slots_per_job = 1024, .megabytes = 64},
+                                .limits = {.workers = 8, .jobs = 8},
+                                .tenants = TENANTS};
 
 /* In a folder of the test's own, of a host at this address. */
 static void begin_lasting(char folder[], uint32_t ip)
@@ -243,6 +245,48 @@ TEST(they_outlive_a_restart)
     reserved_file_read(&again, &lasting, 0);
     CU_ASSERT_EQUAL(again.n, 0);
     end_lasting("reserved-127.0.0.1.json");
+}
+
+/* How many of three are kept. */
+static unsigned read_again(void)
+{
+    static struct reserved again;
+
+    again.n = 0;
+    reserved_file_read(&again, &lasting, 0);
+    return again.n;
+}
+
+TEST(quotas_that_have_shrunk_meanwhile_hold_at_a_start)
+{
+    char folder[] = "/tmp/test_reserved.XXXXXX";
+    const struct config as_it_was = lasting;
+
+    set_up();
+    begin_lasting(folder, 0x0100007f);
+    make("a", LAB, 2, 1000);
+    make("b", LAB, 2, 1000);
+    make("c", GUEST, 2, 1000);
+    reserved_file_write(&reserved, &lasting, 0);
+    CU_ASSERT_EQUAL(read_again(), 3);
+    lasting.limits.jobs = 2;
+    CU_ASSERT_EQUAL(read_again(), 2);
+    lasting.limits.jobs = 8;
+    lasting.tenant[LAB].quota.jobs = 1;
+    CU_ASSERT_EQUAL(read_again(), 2); /* a and c */
+    lasting.tenant[LAB].quota.jobs = 0;
+    lasting.tenant[LAB].quota.slots = 128;
+    CU_ASSERT_EQUAL(read_again(), 2);
+    lasting.tenant[LAB].quota.slots = 0;
+    lasting.pool.slots = 200;
+    CU_ASSERT_EQUAL(read_again(), 1);
+    lasting.pool.slots = 0;
+    lasting.pool.megabytes = 0;
+    CU_ASSERT_EQUAL(read_again(), 0);
+    lasting.pool.megabytes = 64;
+    CU_ASSERT_EQUAL(read_again(), 3); /* the file has them all yet */
+    end_lasting("reserved-127.0.0.1.json");
+    lasting = as_it_was;
 }
 
 TEST(a_file_that_is_not_theirs_reserves_nothing)

@@ -104,9 +104,39 @@ static json_t *read_file(const char *path)
     return all;
 }
 
-/* NULL, or why it cannot be. */
+/* Whether one more is within the quotas as they are now, which may be less than when it was made. */
+static bool has_room(const struct reserved *r, const struct config *cfg, const struct reservation *one,
+                     char text[AGG_TEXT_MAX])
+{
+    const struct room_job asked = {.tenant = one->tenant, .slots = one->slots, .bytes = one->bytes};
+    const uint32_t jobs = cfg->tenant[one->tenant].quota.jobs;
+    struct room_job kept[RESERVED_MAX];
+    unsigned n = 0, its = 0;
+    const uint64_t bytes = reserved_append(r, &asked, kept, &n);
+    const struct room room = {.whose = "this host",
+                              .bytes = (uint64_t)cfg->pool.megabytes << 20,
+                              .held = bytes,
+                              .slots = cfg->pool.slots,
+                              .bytes_a_job = (uint64_t)cfg->pool.megabytes_per_job << 20,
+                              .tenants = cfg->tenants,
+                              .tenant = cfg->tenant,
+                              .jobs = n,
+                              .job = kept};
+
+    for (unsigned i = 0; i < n; i++)
+        its += kept[i].tenant == one->tenant;
+    if (n >= cfg->limits.jobs)
+        snprintf(text, AGG_TEXT_MAX, "no place is left of limits.jobs, %u", cfg->limits.jobs);
+    else if (jobs != 0 && its >= jobs)
+        snprintf(text, AGG_TEXT_MAX, "no place is left of tenants[%d].quota.jobs, %u", one->tenant, jobs);
+    else
+        return room_for(&room, &asked, text);
+    return false;
+}
+
+/* NULL, or why it cannot be; over: it was possible with other quotas, of which text tells. */
 static const char *take(struct reserved *r, const struct config *cfg, json_t *from, uint64_t left_s,
-                        uint64_t now)
+                        uint64_t now, char over[AGG_TEXT_MAX])
 {
     struct reservation one = {.until = now + left_s * SECOND_NS};
     const char *name, *pattern, *tenant;
@@ -125,6 +155,8 @@ static const char *take(struct reserved *r, const struct config *cfg, json_t *fr
         return "its tenant is gone";
     if (one.ranks == 0 || one.slots == 0 || !reserved_measure(cfg, &one))
         return "it has more ranks or slots than limits.workers or pool.slots_per_job";
+    if (!has_room(r, cfg, &one, over))
+        return over;
     return reserved_add(r, &one) < 0 ? "there are more than there can be" : NULL;
 }
 
@@ -139,10 +171,15 @@ void reserved_file_read(struct reserved *r, const struct config *cfg, uint64_t n
     all = read_file(path_of(path, cfg));
     json_array_foreach (all, i, one) {
         const json_int_t left = json_integer_value(json_object_get(one, "until")) - (json_int_t)time(NULL);
+        char over[AGG_TEXT_MAX];
         const char *name = json_string_value(json_object_get(one, "name")),
-                   *why = left <= 0 ? "its time is over" : take(r, cfg, one, (uint64_t)left, now);
+                   *why = left <= 0 ? "its time is over" : take(r, cfg, one, (uint64_t)left, now, over);
 
-        if (why != NULL)
+        if (why == over)
+            log_warning("reservation %s, made before this start: %s: nothing is kept for it; raise that and "
+                        "start again, or release another and reserve it anew (swaggctl job reserve)",
+                        name, over);
+        else if (why != NULL)
             log_notice("reservation %s: %s", name == NULL ? "?" : name, why);
     }
     json_decref(all);

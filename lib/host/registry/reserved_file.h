@@ -11,7 +11,8 @@
  * members of jobs. Logs what goes wrong. now: by the clock of until. */
 void reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now);
 
-/* Fills in those whose time is not over, measured anew; logs which are dropped otherwise, and why. A file
+/* Fills in those whose time is not over and for which the quotas have room, measured anew, the oldest first;
+ * logs which are left out otherwise, and why. Those stay in the file until something else is reserved. A file
  * that is not there has none. */
 void reserved_file_read(struct reserved *r, const struct config *cfg, uint64_t now);
 
