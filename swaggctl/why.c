@@ -81,6 +81,15 @@ static const json_t *row_of(const json_t *rows, double rank)
     return NULL;
 }
 
+/* What a rank keeps on its way. A heartbeat tells it of one moment, in which a loss, or a thread that got no
+ * CPU, may have made it small; so the larger of both looks. */
+static double window_of(const json_t *now, const json_t *before)
+{
+    const double is = number(now, "window"), was = number(before, "window");
+
+    return is > was ? is : was;
+}
+
 static struct rank see_rank(const json_t *now, const json_t *before)
 {
     const char *address = json_string_value(json_object_get(now, "address"));
@@ -93,7 +102,7 @@ static struct rank see_rank(const json_t *now, const json_t *before)
                          .up = growth(now, before, "lost_up"),
                          .down = growth(now, before, "lost_down"),
                          .a_call = calls > 0 ? number(now, "contributions") / calls : 0,
-                         .window = number(now, "window"),
+                         .window = window_of(now, before),
                          .stalled_ms = number(now, "stalled_ms"),
                          .waiting = json_is_true(json_object_get(now, "waiting"))};
 }
@@ -392,9 +401,12 @@ static bool is_late(struct why *why, const struct job *job, const struct rank *l
 
 static bool lacks_slots(struct why *why, const struct job *job)
 {
-    const double slots = number(job->view, "slots"), least = number(job->view, "window_least");
+    const double slots = number(job->view, "slots");
+    bool all = job->n > 0 && slots > 0;
 
-    if (slots == 0 || least < slots)
+    for (const struct rank *r = job->rank; r < job->rank + job->n; r++)
+        all &= r->window >= slots;
+    if (!all)
         return false;
     say(why, WHY_SLOTS,
         "all %.0f slots of the job are on their way at every rank: there would be more in flight with more "

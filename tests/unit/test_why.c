@@ -218,6 +218,34 @@ TEST(slots_that_are_all_under_way)
     expect(&s, WHY_SLOTS, -1, "all 64 slots");
 }
 
+TEST(slots_that_one_rank_does_not_fill_for_a_moment)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "slots", json_integer(64));
+    set_rank(&s, 2, "window", 9);
+    expect(&s, WHY_SLOTS, -1, "all 64 slots");
+}
+
+TEST(a_small_window_of_one_heartbeat_makes_no_rank_late)
+{
+    struct scene s = healthy();
+
+    set_rank(&s, 2, "window", 9);
+    set_rank(&s, 2, "delayed_us", 120000 + 5 * 1000000); /* 64 at once: a twelfth of the time */
+    expect(&s, WHY_NOTHING, -1, "nothing holds it up");
+}
+
+TEST(slots_that_one_rank_never_fills)
+{
+    struct scene s = healthy();
+
+    set(s.now.job, "slots", json_integer(65));
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "window", r == 2 ? 64 : 65);
+    expect(&s, WHY_NOTHING, -1, "nothing holds it up");
+}
+
 TEST(a_busy_thread_that_sums)
 {
     struct scene s = healthy();
