@@ -1,4 +1,5 @@
-/* MPI_THREAD_MULTIPLE: two threads of every rank reduce at once, each on a communicator of its own. */
+/* MPI_THREAD_MULTIPLE: two threads of every rank reduce at once, each on a communicator of its own; while one
+ * call of a thread is waited for another is in flight. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,14 +19,19 @@ static void *reduce_often(void *arg)
     int rank, size;
     MPI_Comm_rank(w->comm, &rank);
     MPI_Comm_size(w->comm, &size);
-    double *tensor = malloc(TENSOR * sizeof *tensor);
+    MPI_Request request;
+    double *tensor = malloc(TENSOR * sizeof *tensor), *posted = malloc(TENSOR * sizeof *posted);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < TENSOR; i++)
-            tensor[i] = rank + w->number + i % 5;
+            posted[i] = tensor[i] = rank + w->number + i % 5;
+        MPI_Iallreduce(MPI_IN_PLACE, posted, TENSOR, MPI_DOUBLE, MPI_SUM, w->comm, &request);
         MPI_Allreduce(MPI_IN_PLACE, tensor, TENSOR, MPI_DOUBLE, MPI_SUM, w->comm);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
         for (int i = 0; i < TENSOR; i++)
-            w->wrong += tensor[i] != size * (size - 1) / 2 + size * (w->number + i % 5);
+            w->wrong +=
+                posted[i] != tensor[i] || tensor[i] != size * (size - 1) / 2 + size * (w->number + i % 5);
     }
+    free(posted);
     free(tensor);
     return NULL;
 }
