@@ -20,7 +20,7 @@ static const struct {
     {"lcores", NULL},
 };
 
-/* How soon the second answer is asked for, without which there are no rates. */
+/* How soon the second answer is asked for, without which there are no rates, on a terminal. */
 static const double FIRST_SECONDS = 0.25;
 
 /* Jobs that are looked at, and those with the most bytes that are shown. */
@@ -221,16 +221,10 @@ static void refresh_text(struct top *t)
     t->asked_at = now;
 }
 
-/* Rates need two answers. */
-static double first_seconds(double every)
-{
-    return every < FIRST_SECONDS ? every : FIRST_SECONDS;
-}
-
 static void print_again_and_again(struct top *t, double every, unsigned long times)
 {
     refresh_text(t);
-    sleep_for(first_seconds(every));
+    sleep_for(every); /* so that what comes now and then is in the first table, perhaps the only one */
     for (unsigned long n = 1;; n++) {
         refresh_text(t);
         fputs(t->text == NULL ? "" : t->text, stdout);
@@ -311,7 +305,7 @@ static void show_on_a_screen(struct top *t, double every)
     curs_set(0);
     timeout((int)(every * 1000));
     refresh_text(t);
-    napms((int)(first_seconds(every) * 1000));
+    napms((int)((every < FIRST_SECONDS ? every : FIRST_SECONDS) * 1000));
     do {
         if (key == ERR && !t->paused)
             refresh_text(t);

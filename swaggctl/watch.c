@@ -9,7 +9,8 @@
 
 #include "exit_status.h"
 
-/* Rates need two answers: so long at most until there is something to see. */
+/* Rates need two answers: so long at most until there is something to see on a terminal. Who reads the first
+ * table elsewhere, perhaps the only one, gets what was in a whole interval. */
 static const double FIRST_SECONDS = 1;
 
 double seconds_now(void)
@@ -117,7 +118,7 @@ int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX])
         if (w->times != 0 && shown >= w->times)
             break;
         if (status == EXIT_GOOD)
-            sleep_for(first && w->every > FIRST_SECONDS ? FIRST_SECONDS : w->every);
+            sleep_for(first && w->every > FIRST_SECONDS && isatty(STDOUT_FILENO) ? FIRST_SECONDS : w->every);
     }
     json_decref(before);
     return status;

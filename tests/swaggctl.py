@@ -91,6 +91,14 @@ def watch_begins_with_a_rate(switch):
     expect("one look", status == 0 and len(rate) == 1 and rate[0] > 0, said)
 
 
+def first_tables_are_of_a_whole_interval(switch):
+    """What comes now and then is in them; and slow machines only make it longer."""
+    for arguments, looks, every in ((("watch", "job", "train"), 1, 1.2), (("top",), 4, 0.5)):
+        begun = time.monotonic()
+        status, lines, _ = said = switch.watch(*[view(n) for n in range(2 * looks)], arguments=("--every", str(every), *arguments), times=1)
+        expect(f"{arguments}, once", status == 0 and lines and time.monotonic() - begun >= every, (time.monotonic() - begun, said))
+
+
 def watch_names_what_is_not_there(switch):
     chosen = ("watch", "--only", "frames", "job", "train")
     status, lines, err = said = switch.watch(view(10), view(10), arguments=chosen, times=2)
@@ -170,6 +178,7 @@ def main():
         switch = Switch(Path(directory))
         watch_outlives_a_restart(switch)
         watch_begins_with_a_rate(switch)
+        first_tables_are_of_a_whole_interval(switch)
         watch_names_what_is_not_there(switch)
         all_is_shown(switch)
         capture_keeps_up(switch)
