@@ -1,15 +1,17 @@
 /* A worker of published SwitchML's RDMA backend on a NIC that is not ours: unreliable connections of
  * libibverbs.
  *
- *     rxe_worker DEVICE RANK WORKERS OWN_IP SWITCH_IP PAIRS PACKETS ELEMENTS MESSAGES
+ *     rxe_worker DEVICE RANK WORKERS OWN_IP SWITCH_IP PAIRS PACKETS ELEMENTS MESSAGES [same]
  *
  * Says by which key and queue pairs it is to be written to, waits until there is a file /go, and then sums so
  * many messages of PACKETS packets with ELEMENTS numbers each, one at a time by each queue pair. It compares
- * every sum. Written from the published layout alone (docs/protocol.md, "SwitchML by RDMA"): packets, their
- * numbers and ICRCs are the NIC's. */
+ * every sum. same: a queue pair's messages have the same numbers, and its last sum alone is compared; then it
+ * says how long a message took, in each part of them. Written from the published layout alone
+ * (docs/protocol.md, "SwitchML by RDMA"): packets, their numbers and ICRCs are the NIC's. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <infiniband/verbs.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS_MAX = 16, SWITCH_PAIR = 0x800000, RECEIVES = 8, AGAIN_MS = 1000, PATIENCE_S = 600 };
+enum { PAIRS_MAX = 16, SWITCH_PAIR = 0x800000, RECEIVES = 8, AGAIN_MS = 1000, PATIENCE_S = 600, PARTS = 5 };
 
 struct pair {
     struct ibv_qp *qp;
@@ -36,6 +38,7 @@ static struct ibv_pd *domain;
 static struct ibv_mr *memory;
 static struct ibv_cq *sent, *received;
 static unsigned again;
+static bool same; /* numbers in all messages of a queue pair */
 
 static void fail(const char *what)
 {
@@ -43,12 +46,17 @@ static void fail(const char *what)
     exit(1);
 }
 
-static uint64_t now_ms(void)
+static uint64_t now_us(void)
 {
     struct timespec t;
 
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static uint64_t now_ms(void)
+{
+    return now_us() / 1000;
 }
 
 static unsigned numbers(void)
@@ -198,25 +206,34 @@ static void write_message(struct pair *p)
     p->sent_ms = now_ms();
 }
 
+/* The message that has the numbers of this one. */
+static unsigned numbers_of(unsigned message)
+{
+    return same ? message % pairs : message;
+}
+
 static void begin(struct pair *p, unsigned message)
 {
+    const bool is_there = same && message >= pairs;
+
     p->message = message;
     p->version = message / pairs % 2;
     p->waits = true;
-    for (unsigned i = 0; i < numbers(); i++)
-        p->own[i] = htobe32(number_of(rank, message, i));
+    for (unsigned i = 0; i < numbers() && !is_there; i++)
+        p->own[i] = htobe32(number_of(rank, numbers_of(message), i));
     write_message(p);
 }
 
 static void compare(const struct pair *p, const uint8_t immediate[4])
 {
+    const bool is_compared = !same || p->message + pairs >= messages;
     int8_t greatest = INT8_MIN;
 
-    for (unsigned i = 0; i < numbers(); i++) {
+    for (unsigned i = 0; i < numbers() && is_compared; i++) {
         uint32_t sum = 0;
 
         for (unsigned of = 0; of < workers; of++)
-            sum += number_of(of, p->message, i);
+            sum += number_of(of, numbers_of(p->message), i);
         if (be32toh(p->sum[i]) != sum) {
             printf("message %u, number %u: %08x, not %08x\n", p->message, i, be32toh(p->sum[i]), sum);
             exit(1);
@@ -267,11 +284,34 @@ static void write_again(void)
         }
 }
 
+/* How long a message took in each part of them that has ended. */
+static void note_part(unsigned done)
+{
+    static uint64_t began;
+    static unsigned before;
+    const uint64_t now = now_us();
+
+    if (done > 0)
+        printf("%.1f us a message\n", (double)(now - began) / (done - before));
+    began = now;
+    before = done;
+}
+
+static void wait_a_little(void)
+{
+    if (same)
+        sched_yield();
+    else
+        usleep(1000);
+}
+
 static void sum_all(void)
 {
     const uint64_t end = now_ms() + PATIENCE_S * 1000;
+    unsigned noted = messages / PARTS;
     struct ibv_wc wc;
 
+    note_part(0);
     for (unsigned i = 0; i < pairs && i < messages; i++)
         begin(&pair[i], i);
     for (unsigned done = 0; done < messages;) {
@@ -282,15 +322,20 @@ static void sum_all(void)
         if (ibv_poll_cq(received, 1, &wc) > 0)
             done += take(&wc);
         else
-            usleep(1000);
+            wait_a_little();
+        if (same && done >= noted) {
+            note_part(done);
+            noted += messages / PARTS;
+        }
         write_again();
     }
 }
 
 int main(int argc, char *argv[])
 {
-    if (argc != 10)
+    if (argc != 10 && argc != 11)
         return 2;
+    same = argc == 11;
     rank = (unsigned)atoi(argv[2]);
     workers = (unsigned)atoi(argv[3]);
     pairs = (unsigned)atoi(argv[6]);
