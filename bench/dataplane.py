@@ -6,7 +6,7 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = (*rooms.SWITCH, "bench/lcore.c", "bench/lcore_packets.c", "bench/prepared.c")  # rooms.py
+MEASURES = (*rooms.SWITCH, "bench/cold.c", "bench/lcore.c", "bench/lcore_frames.c", "bench/lcore_packets.c", "bench/prepared.c")  # rooms.py
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
@@ -51,6 +51,17 @@ it, and makes one for each that it sends; a sum is copied for each receiver, bet
 receivers share a sum.
 """
 
+TWO_LCORES = """
+Two lcores, each with a device of its own, which hands out the frames of the slots that the lcore owns, as a NIC does that deals flows
+to queues; pool, buffers and rules are shared. Alone is the mean of each while the other rests.
+"""
+
+ONE_BY_ONE = """
+One frame of 64 bytes on its way in each direction, from port to port: how long until it is back at the source, which the next one
+waits for. The difference is what the switch takes beyond testpmd's macswap: the station's look-up, and rounds of its loop that do
+more than receive and send.
+"""
+
 # Of the forwarding that is its peer: what swagg does, its name, the peer's.
 AGGREGATED, SWITCHED = ("aggregated", "returned"), ("switched", "exchanged")
 AIMED = {"192": (192, ">= 0.80"), "1076": (1076, ">= 0.90"), "1516": (1516, ">= 0.90"), "9000": (9018, ">= 0.90")}
@@ -62,6 +73,8 @@ FIGURES = (
     *(Figure(f"agg_vs_forward_{name}", f"One lcore aggregates {{:.1%}} of the frames of {size} bytes that testpmd forwards.", aim)
       for name, (size, aim) in AIMED.items()),
     Figure("bridge_vs_forward_64", "One lcore switches {:.1%} of the frames of 64 bytes that testpmd forwards.", ">= 0.80"),
+    Figure("two_lcores_vs_one", "Over that device two lcores add {:.2f} times as many frames of 1516 bytes as one.", ">= 1.9"),
+    Figure("bridge_latency_ns", "To the way of a frame, at low load, switching adds {:.0f} ns to what macswap takes."),
     Figure("rate_n8_vs_n2", "Of frames of 1076 bytes, one lcore adds {:.2f} times as many from 8 workers as from 2.", ">= 0.90"),
 )
 
@@ -105,6 +118,17 @@ def by_rdma(rows, memory, checksums):
     return {"memory": memory, "checksums": checksums, **{name: [row[name] for row in found] for name in ("roce_ns", "udp_ns", "vs_udp")}}
 
 
+def two_lcores(rows, size):
+    found = rows["lcores", str(size)]
+    return {"size": size, **{name: [row[name] for row in found] for name in ("alone_ns", "together_ns", "vs_one")}}
+
+
+def one_by_one(rows):
+    """Of a frame in each direction at a time, ns until the next one."""
+    ours, theirs = ([2e9 / row["answers_pps"] for row in rows[device, "one_by_one,64"]] for device in ("swagg", "testpmd"))
+    return {"ns": ours, "forwarded_ns": theirs, "extra_ns": [a - b for a, b in zip(ours, theirs)]}
+
+
 def measured_rows(directory):
     return {(key[0], ",".join(key[1:])): group for key, group in records.reports(directory).items()}
 
@@ -121,6 +145,7 @@ def ways(directory):
             **{f"lcore_vs_bound_{size}": lambda size=size: over_nothing(rows, size, "cold", "device")["vs_bound"] for size in BOUND},
             "lcore_roce_vs_udp": lambda: by_rdma(rows, "cold", "device")["vs_udp"],
             **{f"agg_vs_forward_{name}": partial(shares, rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()},
+            "two_lcores_vs_one": lambda: two_lcores(rows, 1516)["vs_one"], "bridge_latency_ns": lambda: one_by_one(rows)["extra_ns"],
             "rate_n8_vs_n2": by_workers}
 
 
@@ -133,12 +158,13 @@ def collect(directory):
         "over_nothing": [over_nothing(rows, size, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")
                          for size in BOUND],
         "by_rdma": [by_rdma(rows, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")],
+        "two_lcores": [two_lcores(rows, size) for size in BOUND], "one_by_one": one_by_one(rows),
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
         "switched": [comparison(rows, *SWITCHED, size, size=size) for size in sizes["aggregated"]],
         "jobs": [comparison(rows, what, forwarded, 1076, job=name) for what, forwarded, name in JOBS],
         "open_loop": [offered(rows, load) for load in (50, 90, 0)],
         "replayed": [replayed(rows, size) for size in sizes["replayed"]],
-        "checked": sum(row.get("checked", 0) for (device, _), group in rows.items() for row in group if device in ("swagg", "lcore"))}
+        "checked": sum(row.get("checked", 0) for (device, _), group in rows.items() for row in group if device in ("swagg", "lcore", "lcores"))}
 
 
 def median(stored, digits=2):
@@ -187,6 +213,18 @@ def rdma_table(data):
     return table(("memory", "by RDMA, ns a frame", "by UDP, ns a frame", "frames a second, RDMA by UDP (extremes)"), rows)
 
 
+def lcores_table(data):
+    rows = [(row["size"], median(row["alone_ns"], 0), median(row["together_ns"], 0), Sample(row["vs_one"]).spread(2))
+            for row in data["two_lcores"]]
+    return table(("frame", "an lcore alone, ns a frame", "beside another, ns a frame", "two by one (extremes)"), rows)
+
+
+def latency_table(data):
+    row = data["one_by_one"]
+    return table(("switched, ns", "macswap, ns", "difference, ns (extremes)"),
+                 [(median(row["ns"], 0), median(row["forwarded_ns"], 0), Sample(row["extra_ns"]).spread(0))])
+
+
 def answer(data):
     aggregated, switched = ([Sample(row["share"]).median * 100 for row in data[what]] for what in ("aggregated", "switched"))
     return (f"On one lcore over memif, aggregation handles {min(aggregated):.0f} to {max(aggregated):.0f}% of the frames that testpmd "
@@ -196,9 +234,11 @@ def answer(data):
 def pages(data):
     nothing = ["## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data)] if "over_nothing" in data else []
     rdma = ["## SwitchML by RDMA", BY_RDMA.strip(), rdma_table(data)] if "by_rdma" in data else []
+    lcores = ["## Two lcores", TWO_LCORES.strip(), lcores_table(data)] if "two_lcores" in data else []
+    latency = ["## One frame at a time", ONE_BY_ONE.strip(), latency_table(data)] if "one_by_one" in data else []
     return {"dataplane": "\n\n".join([
-        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *rdma, "## By size of the frames",
-        size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), "## Open loop",
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *lcores, *rdma, "## By size of the frames",
+        size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), *latency, "## Open loop",
         OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
         READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench dataplane   one lcore of swagg, aggregating and switching, beside one of testpmd that only forwards
-# Takes 3 minutes a run and 0 once; a look takes 2.
+# Takes 4 minutes a run and 0 once; a look takes 4.
 #
 # Measures: dataplane.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,DEVICE,WHAT.json, of which dataplane.py makes figures. Both
 # devices under test take turns on the same CPU, between the same memifs, with the same frames; swagg-source has another.
@@ -22,6 +22,7 @@ if [ -n "${3:-}" ]; then
 fi
 replayed=(192 1076 1516 9018)
 free=(192 1516 9018)
+LCORES_ROUNDS=11
 loads=(50 90 0) # in an open loop: percent of what the workers of a closed one came to; 0: as much as the port takes
 
 NET_NAME=dataplane # for what is said before net_begin
@@ -67,9 +68,9 @@ offer() { # LOAD
     aggregate "offered_$1" 1 1076 8 "" --rate "$rate" --phases "$PHASES"
 }
 
-switch() { # SIZE
+switch() { # SIZE [WHAT]
     start_swagg 2 "$1" 2 $IN_FLIGHT
-    play swagg "switched,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
+    play swagg "${2:-switched},$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     net_swagg_stop
     played
 }
@@ -83,9 +84,9 @@ return_frames() { # WHAT PORTS SIZE
 }
 
 # Out of the other port: what switching is compared with.
-exchange_frames() { # SIZE
+exchange_frames() { # SIZE [WHAT]
     start_testpmd 2 "$1" paired
-    play testpmd "exchanged,$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
+    play testpmd "${2:-exchanged},$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
     stop_testpmd
     played
 }
@@ -134,6 +135,21 @@ over_nothing() { # SIZE|roce cold|warm device|switch
     printf '  run %s: %-28s %s\n' "$run" "$record" "$(cat "$records/$run,$record.json")"
 }
 
+# How many frames two lcores handle in the time of one, each with a device of its own; the source's CPU is free meanwhile.
+two_lcores() { # SIZE
+    local record="lcores,$1"
+    "$NET_BUILD/bench/bench-lcore" "$1" cold device "$LCORES_ROUNDS" -- --lcores "0@$source_cpu,1@$dut_cpu" "${eal_memory[@]}" -m $((2 * MEMORY)) \
+        --no-pci --no-telemetry --log-level=error >"$records/$run,$record.json" || fail "two lcores were not measured"
+    printf '  run %s: %-28s %s\n' "$run" "$record" "$(cat "$records/$run,$record.json")"
+}
+
+# One frame on its way in each direction: what the device under test adds to its way.
+one_by_one() { # SIZE
+    local IN_FLIGHT=1
+    exchange_frames "$1" one_by_one
+    switch "$1" one_by_one
+}
+
 net_begin dataplane
 take_hugepages
 for ((run = 1; run <= runs; run++)); do
@@ -142,7 +158,9 @@ for ((run = 1; run <= runs; run++)); do
             over_nothing "$size" "$memory" device
             over_nothing "$size" "$memory" switch
         done
+        two_lcores "$size"
     done
+    one_by_one 64
     for size in "${sizes[@]}"; do
         aggregate aggregated 1 "$size" 8
         return_frames returned 1 "$size"

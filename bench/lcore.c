@@ -19,6 +19,11 @@
  * compared after every pass. One JSON object to stdout, ns a frame; `vs_bound` and `vs_udp` are medians of
  * the rounds'. (By RDMA, messages have 16 packets, and their ICRCs are compared by the switch in any case.)
  *
+ * With two lcores in EAL's options each has a device of its own, which hands out the frames of its shard's
+ * slots, as a NIC does that deals flows to queues; and as many of them as one has alone. They take turns with
+ * themselves: each alone, then both at once; `vs_one` is how many frames both handle together in the time of
+ * one, the mean of both, alone.
+ *
  * Under callgrind, time_lcore is the function to count in. */
 #include <errno.h>
 #include <stdbool.h>
@@ -31,8 +36,10 @@
 #include <rte_malloc.h>
 
 #include "aggregate/jobs.h"
+#include "cold.h"
 #include "kernels_chosen.h"
 #include "lcore/lcore.h"
+#include "lcore_frames.h"
 #include "lcore_packets.h"
 #include "prepared.h"
 #include "roce/pool.h"
@@ -48,35 +55,44 @@ enum {
     SPARE_BUFFERS = 2048,
     CACHED_BUFFERS = 256, /* as the daemon has it */
     STATIONS = 64,
-    VALUES = 8, /* the elements repeat */
+    LANES_MOST = 2,
 };
 
-static_assert((int)SLOTS_COLD <= (int)PREPARED_MOST, "a pass has a frame a slot");
+static_assert((int)SLOTS_COLD <= (int)PREPARED_MOST, "a pass has a frame for each slot of the lane's");
 
 static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RTE_BE32(0x0A0000FE)};
 
-struct scene {
-    const struct packets *packets;
-    unsigned frame_bytes, chunk_bytes, slots; /* of the longest frame, without the FCS; of elements */
-    bool cold, compares;
-    uint8_t number;   /* the job's */
-    uint32_t pass;    /* of the workers */
-    uint8_t *payload; /* of a frame */
-    float *sums;      /* of the bare loop, a chunk a frame, in whole lines */
-    size_t sum_floats;
-    struct frame_header header[WORKERS];
-    struct rte_mempool *mbufs;
+struct scene;
+
+/* An lcore with its device. */
+struct lane {
+    struct scene *scene;
+    unsigned eal_lcore;
     struct port port;
     struct prepared device;
+    struct inbox inbox;
+    struct lcore lcore;
+    double ns; /* a frame, in the last pass */
+};
+
+struct scene {
+    struct lcore_frames frames;
+    unsigned slots; /* of a lane */
+    bool cold;
+    bool begun[LANES_MOST]; /* of lanes that work together: atomic */
+    uint32_t pass;          /* of the workers */
+    float *sums;            /* of the bare loop, a chunk a frame, in whole lines */
+    size_t sum_floats;
+    struct rte_mempool *mbufs;
+    struct rte_rcu_qsbr *rcu;
     struct jobs jobs;
     struct classifier classifier;
     struct shards shards;
     struct sighting claim;
     struct loops loops;
-    struct inbox inbox;
     void *bridge;
-    bool stop;
-    struct lcore lcore;
+    unsigned lanes;
+    struct lane lane[LANES_MOST];
 };
 
 static _Noreturn void fail(const char *what)
@@ -96,90 +112,26 @@ static void *take(size_t bytes)
 
 /* --- frames --- */
 
-static struct jobs_member member(const struct scene *s, unsigned rank)
+/* Fills a lane's device with the workers' next frames, or those of their last pass once more: every chunk
+ * that is the lane's. */
+static void fill(struct lane *lane, uint32_t pass)
 {
-    return (struct jobs_member){.mac = {{2, 0, 0, 0, 1, (uint8_t)rank}},
-                                .ip = rte_cpu_to_be_32(0x0A000001 + rank),
-                                .udp_port = rte_cpu_to_be_16(s->packets->from_port)};
-}
-
-static void prepare_headers(struct scene *s)
-{
-    const struct frame_end to = {
-        .mac = us.mac, .ip = us.ip, .port = rte_cpu_to_be_16(s->packets->protocol->udp_ports.first)};
-
-    for (unsigned rank = 0; rank < WORKERS; rank++) {
-        const struct jobs_member m = member(s, rank);
-        const struct frame_end from = {.mac = m.mac, .ip = m.ip, .port = m.udp_port};
-
-        frame_header_init(&s->header[rank], &from, &to);
-        s->header[rank].without_udp_sum = s->packets->seals;
-    }
-}
-
-static uint32_t element(unsigned rank, unsigned i)
-{
-    return (rank + 1) * (i % VALUES + 1);
-}
-
-static void write_frame(struct scene *s, struct rte_mbuf *m, unsigned rank, uint32_t tag)
-{
-    const struct packets_chunk chunk = {
-        .rank = rank, .tag = tag, .slots = s->slots, .element_bytes = s->chunk_bytes, .job = s->number};
-    const size_t head = s->packets->begin(s->payload, &chunk);
-    struct frame_payload body;
-    struct frame_udp *f;
-
-    for (unsigned i = 0; i < s->chunk_bytes / sizeof(uint32_t); i++) {
-        const uint32_t value = s->packets->form(element(rank, i));
-
-        memcpy(s->payload + head + i * sizeof(value), &value, sizeof(value));
-    }
-    body =
-        frame_payload(s->payload, head + s->chunk_bytes + s->packets->tail_bytes, s->jobs.kernels->ones_sum);
-    f = (struct frame_udp *)(void *)rte_pktmbuf_append(m, (uint16_t)(FRAME_HEADER_BYTES + body.bytes));
-    frame_write(f, &s->header[rank], rte_cpu_to_be_16(s->packets->from_port), &body);
-    if (s->packets->seals)
-        roce_seal((const uint8_t *)&f->ip, f->payload, body.bytes);
-    if (s->compares)
-        m->ol_flags |= RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
-}
-
-/* Fills the device with the workers' next frames, or those of their last pass once more. */
-static void prepare(struct scene *s, uint32_t pass)
-{
-    const uint32_t behind = s->slots / WORKERS; /* chunks; as many steps are in a pass */
+    struct scene *s = lane->scene;
+    const uint32_t behind = s->frames.slots / WORKERS; /* chunks; as many steps are in a pass */
     const unsigned begun = RTE_MIN(pass + 1, (uint32_t)WORKERS);
-    struct rte_mbuf **m = prepared_refill(&s->device, behind * begun);
+    struct rte_mbuf **m = prepared_refill(&lane->device, behind / s->lanes * begun);
 
     if (m == NULL)
         fail("too few buffers");
-    for (uint32_t step = 0; step < behind; step++)
+    for (uint32_t step = (uint32_t)(lane - s->lane); step < behind; step += s->lanes)
         for (unsigned rank = 0; rank < begun; rank++)
-            write_frame(s, *m++, rank, (pass - rank) * behind + step);
+            lcore_frame_write(&s->frames, *m++, rank, (pass - rank) * behind + step);
 }
 
-/* Whether it is the sum that a worker is to get, whichever. Its payload lies in the second segment, or behind
- * the headers. */
-static bool is_right(const struct scene *s, const struct rte_mbuf *m)
+static void prepare(struct scene *s, uint32_t pass)
 {
-    const uint8_t *payload = m->nb_segs == 2
-                                 ? rte_pktmbuf_mtod(m->next, const uint8_t *)
-                                 : rte_pktmbuf_mtod_offset(m, const uint8_t *, FRAME_HEADER_BYTES);
-    const uint8_t *elements = s->packets->elements(payload, m->pkt_len - FRAME_HEADER_BYTES, s->chunk_bytes);
-
-    if (elements == NULL)
-        return false;
-    for (unsigned i = 0; i < s->chunk_bytes / sizeof(uint32_t); i++) {
-        uint32_t sum = 0, value;
-
-        for (unsigned rank = 0; rank < WORKERS; rank++)
-            sum += element(rank, i);
-        memcpy(&value, elements + i * sizeof(value), sizeof(value));
-        if (value != s->packets->form(sum))
-            return false;
-    }
-    return true;
+    for (unsigned i = 0; i < s->lanes; i++)
+        fill(&s->lane[i], pass);
 }
 
 /* Returns how many answers it has compared. */
@@ -187,60 +139,43 @@ static unsigned check(const struct scene *s)
 {
     const unsigned n = RTE_MIN(s->slots, (unsigned)PREPARED_SENT); /* sent in the last pass */
 
-    for (unsigned i = 1; i <= n; i++)
-        if (!is_right(s, s->device.sent[(s->device.sends - i) & (PREPARED_SENT - 1)]))
-            fail("a wrong sum");
-    return n;
+    for (const struct lane *lane = s->lane; lane < s->lane + s->lanes; lane++) {
+        const struct prepared *d = &lane->device;
+
+        for (unsigned i = 1; i <= n; i++)
+            if (!lcore_frame_is_sum(&s->frames, d->sent[(d->sends - i) & (PREPARED_SENT - 1)]))
+                fail("a wrong sum");
+    }
+    return s->lanes * n;
 }
 
 /* --- what is cold --- */
 
-static void put_out(const void *memory, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at += RTE_CACHE_LINE_SIZE) {
-        const char *line = (const char *)memory + at;
-#if defined(__x86_64__)
-        __builtin_ia32_clflush(line);
-#else
-        __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
-#endif
-    }
-}
-
-static void put_out_buffers(struct rte_mempool *mbufs, void *unused, struct rte_mempool_memhdr *memory,
-                            unsigned index)
-{
-    (void)mbufs;
-    (void)unused;
-    (void)index;
-    put_out(memory->addr, memory->len);
-}
-
-/* Headers of buffers, and of the frames in them, are in the caches. */
-static void bring_in(struct rte_mbuf *const m[], unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        for (const struct rte_mbuf *part = m[i]; part != NULL; part = part->next)
-            (void)*rte_pktmbuf_mtod(part, const volatile uint8_t *);
-}
-
-/* What the lcore has had in its hands just before stays with it: what was sent, and the buffers that are the
- * next to be given out. */
+/* Before a pass. */
 static void cool(struct scene *s)
 {
-    const struct switch_job *job = jobs_find(&s->jobs, s->packets->protocol->id, s->number);
-    struct rte_mbuf *next[CACHED_BUFFERS];
+    const struct switch_job *job = jobs_find(&s->jobs, s->frames.packets->protocol->id, s->frames.job);
 
     if (!s->cold)
         return;
-    rte_mempool_mem_iter(s->mbufs, put_out_buffers, NULL);
-    put_out(job->common.pool, job->bytes);
-    put_out(s->sums, s->slots * s->sum_floats * sizeof(float));
+    cold_put_out_buffers(s->mbufs);
+    cold_put_out(job->common.pool, job->bytes);
+    cold_put_out(s->sums, s->slots * s->sum_floats * sizeof(float));
     rte_mb();
-    bring_in(s->device.sent, (unsigned)RTE_MIN(s->device.sends, (uint64_t)PREPARED_SENT));
-    if (rte_pktmbuf_alloc_bulk(s->mbufs, next, CACHED_BUFFERS) < 0)
+}
+
+/* What the lcore has had in its hands just before stays with it: what was sent, and the buffers that are the
+ * next to be given out. On its thread. */
+static void keep_warm(struct lane *lane)
+{
+    struct rte_mbuf *next[CACHED_BUFFERS];
+
+    if (!lane->scene->cold)
+        return;
+    cold_bring_in(lane->device.sent, (unsigned)RTE_MIN(lane->device.sends, (uint64_t)PREPARED_SENT));
+    if (rte_pktmbuf_alloc_bulk(lane->scene->mbufs, next, CACHED_BUFFERS) < 0)
         fail("too few buffers");
-    bring_in(next, CACHED_BUFFERS);
+    cold_bring_in(next, CACHED_BUFFERS);
     rte_pktmbuf_free_bulk(next, CACHED_BUFFERS);
 }
 
@@ -254,19 +189,19 @@ static double own_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-NOT_INLINED static double time_lcore(struct scene *s)
+NOT_INLINED static double time_lcore(struct lane *lane)
 {
     const double start = own_ns();
 
-    while (lcore_round(&s->lcore, rte_rdtsc()) > 0) {
+    while (lcore_round(&lane->lcore, rte_rdtsc()) > 0) {
     }
-    return (own_ns() - start) / s->device.filled;
+    return (own_ns() - start) / lane->device.filled;
 }
 
 /* As testpmd does: the addresses in place, and what the frame asks of the device that sends it. */
-NOT_INLINED static double time_macswap(struct scene *s)
+NOT_INLINED static double time_macswap(struct lane *lane)
 {
-    const struct port *port = &s->port;
+    const struct port *port = &lane->port;
     struct rte_mbuf *frames[RECEIVE_BURST];
     const double start = own_ns();
     uint16_t n;
@@ -285,7 +220,7 @@ NOT_INLINED static double time_macswap(struct scene *s)
         }
         port->device->send(port, 0, frames, n);
     }
-    return (own_ns() - start) / s->device.filled;
+    return (own_ns() - start) / lane->device.filled;
 }
 
 __attribute__((target_clones("avx512f", "avx2", "default"))) static void add(float *sum, const float *payload,
@@ -298,16 +233,18 @@ __attribute__((target_clones("avx512f", "avx2", "default"))) static void add(flo
 NOT_INLINED static double time_loop(struct scene *s)
 {
     static const float *at[PREPARED_MOST];
-    const unsigned n = s->device.filled;
+    const struct prepared *d = &s->lane[0].device;
+    const unsigned n = d->filled;
     double start;
 
     for (unsigned i = 0; i < n; i++)
-        at[i] = rte_pktmbuf_mtod_offset(s->device.ready[i], const float *,
-                                        FRAME_HEADER_BYTES + s->packets->head_bytes);
+        at[i] = rte_pktmbuf_mtod_offset(d->ready[i], const float *,
+                                        FRAME_HEADER_BYTES + s->frames.packets->head_bytes);
     cool(s);
+    keep_warm(&s->lane[0]);
     start = own_ns();
     for (unsigned i = 0; i < n; i++)
-        add(s->sums + i * s->sum_floats, at[i], s->chunk_bytes / sizeof(float));
+        add(s->sums + i * s->sum_floats, at[i], s->frames.chunk_bytes / sizeof(float));
     return (own_ns() - start) / n;
 }
 
@@ -318,44 +255,52 @@ static void open_job(struct scene *s)
     static struct jobs_plan plan; /* large */
     char text[AGG_TEXT_MAX];
 
-    s->jobs = (struct jobs){.rcu = s->lcore.rcu,
+    s->jobs = (struct jobs){.rcu = s->rcu,
+                            .shards = (uint16_t)s->lanes,
                             .kernels = kernels_or_exit(),
                             .delays = true, /* as the daemon does by default */
                             .bytes_max = SIZE_MAX,
-                            .frames_max = 4 * s->slots};
-    plan = (struct jobs_plan){
-        .protocol = s->packets->protocol, .as_it_is = true, .size = WORKERS, .tenant = -1, .name = "bench"};
-    s->packets->plan(&plan, s->slots, s->chunk_bytes);
+                            .frames_max = 4 * s->frames.slots};
+    plan = (struct jobs_plan){.protocol = s->frames.packets->protocol,
+                              .as_it_is = true,
+                              .size = WORKERS,
+                              .tenant = -1,
+                              .name = "bench"};
+    s->frames.packets->plan(&plan, s->frames.slots, s->frames.chunk_bytes);
     for (unsigned rank = 0; rank < WORKERS; rank++)
-        plan.member[rank] = member(s, rank);
-    if (jobs_open(&s->jobs, &plan, &us, &s->number, text) < 0)
+        plan.member[rank] = lcore_frames_member(&s->frames, rank);
+    if (jobs_open(&s->jobs, &plan, &us, &s->frames.job, text) < 0)
         fail(text);
 }
 
 static void classify(struct scene *s)
 {
     static struct classifier_table t; /* large */
-    const struct agg_protocol *protocol = s->packets->protocol;
+    const struct agg_protocol *protocol = s->frames.packets->protocol;
     const struct classifier_rule data = {
         .taker = CLASSIFIER_PROTOCOL, .protocol = protocol->id, .key = protocol->shard_key};
 
     t = (struct classifier_table){.mac = us.mac, .ip = us.ip};
-    s->classifier.rcu = s->lcore.rcu;
+    s->classifier.rcu = s->rcu;
     if (!classifier_add_own(&t, protocol->udp_ports.first, protocol->udp_ports.last, &data) ||
         classifier_publish(&s->classifier, &t) < 0)
         fail("no table of rules");
 }
 
 /* As datapath_lcores.c does it. */
-static void wire(struct scene *s)
+static void wire(struct lane *lane)
 {
-    const struct agg_protocol *protocol = s->packets->protocol;
-    struct lcore *lc = &s->lcore;
+    struct scene *s = lane->scene;
+    const struct agg_protocol *protocol = s->frames.packets->protocol;
+    struct lcore *lc = &lane->lcore;
 
-    s->shards = (struct shards){.n = 1, .owned = {1}};
-    s->loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
+    lc->index = (unsigned)(lane - s->lane);
+    lc->rcu = s->rcu;
+    rte_rcu_qsbr_thread_register(s->rcu, lc->index);
+    s->shards.owner[lc->index] = (uint8_t)lc->index;
+    s->shards.owned[lc->index] = 1;
     lc->pace = (struct lcore_pace){.cycles_per_ms = rte_get_tsc_hz() / 1000, .stall = UINT64_MAX};
-    lc->send = (struct send){.port = &s->port,
+    lc->send = (struct send){.port = &lane->port,
                              .ports = 1,
                              .counters = &lc->counters,
                              .mbufs = s->mbufs,
@@ -367,7 +312,8 @@ static void wire(struct scene *s)
                              .ones_sum = s->jobs.kernels->ones_sum,
                              .send = &lc->send,
                              .counters = &lc->counters};
-    lc->engine = (struct engine){.shards = &s->shards,
+    lc->engine = (struct engine){.lcore = lc->index,
+                                 .shards = &s->shards,
                                  .counters = &lc->counters,
                                  .jobs_running = &s->jobs.count,
                                  .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
@@ -382,7 +328,7 @@ static void wire(struct scene *s)
     lc->engine.source[protocol->id].jobs = &s->jobs.running[protocol->id];
     fair_init(&lc->engine.fair);
     strangers_init(&lc->engine.strangers, 1);
-    lc->receive = (struct receive){.port = &s->port,
+    lc->receive = (struct receive){.port = &lane->port,
                                    .mbufs = s->mbufs,
                                    .classifier = &s->classifier,
                                    .bridge = s->bridge,
@@ -390,58 +336,98 @@ static void wire(struct scene *s)
                                    .loops = &s->loops,
                                    .host = &lc->host,
                                    .engine = &lc->engine,
-                                   .to_control = &s->inbox,
+                                   .to_control = &lane->inbox,
                                    .send = &lc->send,
                                    .counters = &lc->counters,
                                    .queues = 1};
-    ctl_intake_rules_init(&s->inbox.rules, WORKERS, 1);
-    ctl_intake_init(&lc->receive.intake, &s->inbox.rules);
+    ctl_intake_rules_init(&lane->inbox.rules, WORKERS, 1);
+    ctl_intake_init(&lc->receive.intake, &lane->inbox.rules);
+}
+
+static void open_lane(struct lane *lane, struct scene *s, unsigned eal_lcore)
+{
+    lane->scene = s;
+    lane->eal_lcore = eal_lcore;
+    prepared_open(&lane->port, &lane->device, s->mbufs, (uint16_t)(s->frames.bytes + sizeof(struct net_tag)),
+                  s->frames.compared);
+    wire(lane);
 }
 
 static void open_scene(struct scene *s)
 {
-    const unsigned room = RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(s->frame_bytes, 1024u);
-    const size_t rcu = rte_rcu_qsbr_get_memsize(1);
+    const unsigned room = RTE_PKTMBUF_HEADROOM + RTE_ALIGN_CEIL(s->frames.bytes, 1024u);
+    unsigned id, n = 0;
 
-    s->lcore.rcu = take(rcu);
+    s->rcu = take(rte_rcu_qsbr_get_memsize(LANES_MOST));
     s->bridge = take(bridge_footprint(STATIONS));
     bridge_init(s->bridge, STATIONS, 1);
-    s->payload = take(s->frame_bytes);
-    s->sum_floats = RTE_ALIGN_CEIL(s->chunk_bytes, RTE_CACHE_LINE_SIZE) / sizeof(float);
+    s->sum_floats = RTE_ALIGN_CEIL(s->frames.chunk_bytes, RTE_CACHE_LINE_SIZE) / sizeof(float);
     s->sums = take(s->slots * s->sum_floats * sizeof(float));
-    s->mbufs = rte_pktmbuf_pool_create(s->packets->name, 4 * s->slots + SPARE_BUFFERS + PREPARED_SENT,
+    s->mbufs = rte_pktmbuf_pool_create(s->frames.packets->name,
+                                       s->lanes * (4 * s->slots + SPARE_BUFFERS + PREPARED_SENT),
                                        CACHED_BUFFERS, 0, (uint16_t)room, SOCKET_ID_ANY);
-    if (s->mbufs == NULL || rte_rcu_qsbr_init(s->lcore.rcu, 1) != 0)
+    if (s->mbufs == NULL || rte_rcu_qsbr_init(s->rcu, LANES_MOST) != 0)
         fail("no memory for buffers");
-    prepared_open(&s->port, &s->device, s->mbufs, (uint16_t)(s->frame_bytes + sizeof(struct net_tag)),
-                  s->compares);
+    s->shards.n = s->lanes;
+    s->loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
     open_job(s);
-    prepare_headers(s);
+    lcore_frames_begin(&s->frames, take(s->frames.bytes), &us, s->jobs.kernels->ones_sum);
     classify(s);
-    wire(s);
+    RTE_LCORE_FOREACH(id)
+    {
+        if (n == s->lanes)
+            break;
+        open_lane(&s->lane[n++], s, id);
+    }
 }
 
 static void close_scene(struct scene *s)
 {
     jobs_free(&s->jobs);
     classifier_free(&s->classifier);
-    prepared_close(&s->device);
+    for (unsigned i = 0; i < s->lanes; i++)
+        prepared_close(&s->lane[i].device);
     if (rte_mempool_in_use_count(s->mbufs) != 0)
         fail("buffers are lost");
 }
 
 /* --- the measurement --- */
 
-static double lcore_pass(struct scene *s)
+/* One lane's pass, when all that are in it have come so far. An lcore_function_t; argument: the lane. */
+static int run_pass(void *argument)
 {
-    double ns;
+    struct lane *lane = argument;
+    struct scene *s = lane->scene;
 
-    prepare(s, s->pass++);
-    cool(s);
-    ns = time_lcore(s);
-    if (s->lcore.counters.event[EVENT_GRADIENTS] == 0 || s->device.received != s->device.filled)
+    keep_warm(lane);
+    __atomic_store_n(&s->begun[lane - s->lane], true, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < s->lanes; i++)
+        while (!__atomic_load_n(&s->begun[i], __ATOMIC_ACQUIRE))
+            rte_pause();
+    lane->ns = time_lcore(lane);
+    if (lane->lcore.counters.event[EVENT_GRADIENTS] == 0 || lane->device.received != lane->device.filled)
         fail("the lcore has not handled the frames");
-    return ns;
+    return 0;
+}
+
+/* Of the lanes in this mask, at once. */
+static void run_lanes(struct scene *s, unsigned mask)
+{
+    for (unsigned i = 0; i < s->lanes; i++)
+        s->begun[i] = (mask & 1u << i) == 0;
+    cool(s);
+    for (unsigned i = 1; i < s->lanes; i++)
+        if ((mask & 1u << i) != 0 && rte_eal_remote_launch(run_pass, &s->lane[i], s->lane[i].eal_lcore) < 0)
+            fail("an lcore is at work still");
+    if ((mask & 1u) != 0)
+        run_pass(&s->lane[0]);
+    rte_eal_mp_wait_lcore();
+}
+
+static void lcore_pass(struct scene *s)
+{
+    prepare(s, s->pass++);
+    run_lanes(s, (1u << s->lanes) - 1);
 }
 
 /* frame: as it was asked for; its elements are whole ones, so it may be shorter. */
@@ -450,15 +436,15 @@ static void measure(struct scene *s, unsigned frame, unsigned rounds)
     static double lcore[ROUNDS_MOST], macswap[ROUNDS_MOST], loop[ROUNDS_MOST], vs_bound[ROUNDS_MOST];
     unsigned checked = 0;
 
-    for (unsigned i = 0; i < 2 * WORKERS; i++)
-        lcore_pass(s);
     for (unsigned i = 0; i < rounds; i++) {
-        lcore[i] = lcore_pass(s);
+        lcore_pass(s);
+        lcore[i] = s->lane[0].ns;
         checked += check(s);
         prepare(s, s->pass);
         loop[i] = time_loop(s);
         cool(s);
-        macswap[i] = time_macswap(s);
+        keep_warm(&s->lane[0]);
+        macswap[i] = time_macswap(&s->lane[0]);
         vs_bound[i] = (macswap[i] + loop[i]) / lcore[i];
     }
     printf("{\"frame\": %u, \"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"lcore_ns\": %.1f, "
@@ -467,25 +453,51 @@ static void measure(struct scene *s, unsigned frame, unsigned rounds)
            median(loop, rounds), median(vs_bound, rounds));
 }
 
+/* Frames of both lanes in a ns. */
+static double rate(const struct scene *s)
+{
+    return 1 / s->lane[0].ns + 1 / s->lane[1].ns;
+}
+
+static void measure_two(struct scene *s, unsigned frame, unsigned rounds)
+{
+    static double alone[ROUNDS_MOST], together[ROUNDS_MOST], vs_one[ROUNDS_MOST];
+    unsigned checked = 0;
+
+    for (unsigned i = 0; i < rounds; i++) {
+        prepare(s, s->pass++);
+        run_lanes(s, 1);
+        run_lanes(s, 2);
+        checked += check(s);
+        alone[i] = 2 / rate(s);
+        lcore_pass(s);
+        checked += check(s);
+        together[i] = 2 / rate(s);
+        vs_one[i] = 2 * alone[i] / together[i];
+    }
+    printf("{\"frame\": %u, \"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"alone_ns\": %.1f, "
+           "\"together_ns\": %.1f, \"vs_one\": %.4f}\n",
+           frame, rounds, checked, s->jobs.kernels->name, median(alone, rounds), median(together, rounds),
+           median(vs_one, rounds));
+}
+
 static void compare(struct scene *roce, struct scene *udp, unsigned rounds)
 {
     static double roce_ns[ROUNDS_MOST], udp_ns[ROUNDS_MOST], vs_udp[ROUNDS_MOST];
     unsigned checked = 0;
 
-    for (unsigned i = 0; i < 2 * WORKERS; i++) {
-        lcore_pass(roce);
-        lcore_pass(udp);
-    }
     for (unsigned i = 0; i < rounds; i++) {
-        roce_ns[i] = lcore_pass(roce);
+        lcore_pass(roce);
+        roce_ns[i] = roce->lane[0].ns;
         checked += check(roce);
-        udp_ns[i] = lcore_pass(udp);
+        lcore_pass(udp);
+        udp_ns[i] = udp->lane[0].ns;
         checked += check(udp);
         vs_udp[i] = udp_ns[i] / roce_ns[i];
     }
     printf("{\"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"payload\": %u, \"roce_ns\": %.1f, "
            "\"udp_ns\": %.1f, \"vs_udp\": %.4f}\n",
-           rounds, checked, roce->jobs.kernels->name, roce->chunk_bytes, median(roce_ns, rounds),
+           rounds, checked, roce->jobs.kernels->name, roce->frames.chunk_bytes, median(roce_ns, rounds),
            median(udp_ns, rounds), median(vs_udp, rounds));
 }
 
@@ -506,12 +518,27 @@ static bool is_first(const char *word, const char *first, const char *second)
 /* As the command line has it, with so many bytes of elements in a frame. */
 static void describe(struct scene *s, const struct packets *packets, unsigned chunk_bytes, char *const argv[])
 {
-    s->packets = packets;
-    s->chunk_bytes = chunk_bytes;
     s->cold = is_first(argv[2], "cold", "warm");
-    s->compares = is_first(argv[3], "device", "switch");
     s->slots = s->cold ? SLOTS_COLD : SLOTS_WARM;
-    s->frame_bytes = FRAME_HEADER_BYTES + packets->head_bytes + chunk_bytes + packets->tail_bytes;
+    s->lanes = 1;
+    s->frames = (struct lcore_frames){.packets = packets,
+                                      .chunk_bytes = chunk_bytes,
+                                      .slots = s->slots,
+                                      .compared = is_first(argv[3], "device", "switch")};
+    s->frames.bytes = FRAME_HEADER_BYTES + packets->head_bytes + chunk_bytes + packets->tail_bytes;
+}
+
+/* So many lcores work at it. Before it is opened. */
+static void widen(struct scene *s, unsigned lanes)
+{
+    s->lanes = lanes;
+    s->frames.slots = lanes * s->slots;
+}
+
+static void warm_up(struct scene *s)
+{
+    for (unsigned i = 0; i < 2 * WORKERS; i++)
+        lcore_pass(s);
 }
 
 /* A chunk's elements of a frame of so many bytes. */
@@ -549,13 +576,17 @@ int main(int argc, char **argv)
              of_roce ? RCE_MAX_PACKET_BYTES : room_for_floats(frame), argv);
     describe(&peer, &packets_int32, RCE_MAX_PACKET_BYTES, argv);
     start_eal(argc - given, argv + given);
+    if (given < argc && rte_lcore_count() == LANES_MOST && !of_roce)
+        widen(&s, LANES_MOST);
     open_scene(&s);
+    warm_up(&s);
     if (of_roce) {
         open_scene(&peer);
+        warm_up(&peer);
         compare(&s, &peer, rounds);
         close_scene(&peer);
     } else {
-        measure(&s, frame, rounds);
+        (s.lanes == 1 ? measure : measure_two)(&s, frame, rounds);
     }
     close_scene(&s);
     return 0;

@@ -81,7 +81,7 @@ def loss_records(directory):
 
 def dataplane_records(directory):
     whats = [(what, size) for what in ("aggregated", "switched", "returned", "exchanged") for size in (64, 192, 1076, 1516, 9018)]
-    whats += [(what, 1076) for job in dataplane.JOBS for what in job[:2]] + [(f"offered_{load}", 1076) for load in (50, 90, 0)]
+    whats += [("one_by_one", 64)] + [(what, 1076) for job in dataplane.JOBS for what in job[:2]] + [(f"offered_{load}", 1076) for load in (50, 90, 0)]
     for run in RUNS:
         for device, rate in (("swagg", 1e6), ("testpmd", 2e6)):
             for what, size in whats:
@@ -94,6 +94,8 @@ def dataplane_records(directory):
                 {"kernels": "avx2", "lcore_ns": 200, "macswap_ns": 40, "loop_ns": 80, "vs_bound": 0.6, "checked": 1})
         for memory, checksums in itertools.product(("cold", "warm"), ("device", "switch")):
             put(directory, f"{run},lcore,roce,{memory},{checksums}.json", {"roce_ns": 400, "udp_ns": 200, "vs_udp": 0.5, "checked": 1})
+        for size in dataplane.BOUND:
+            put(directory, f"{run},lcores,{size}.json", {"alone_ns": 200, "together_ns": 205, "vs_one": 1.95, "checked": 1})
 
 
 def placement_records(directory):
