@@ -116,13 +116,21 @@ void await_push(struct swagg_job *job)
         waker_wake(&job->waker);
 }
 
+int await_staged(struct swagg_request *r, int status)
+{
+    if (!r->staged)
+        return status;
+    const int rc = staging_end(r->staged, status == SWAGG_OK);
+    return status < 0 || rc == SWAGG_OK ? status : job_end_here(r->job);
+}
+
 int await_end(struct swagg_request *r)
 {
     struct swagg_job *job = r->job;
-    const int rc = r->status;
     char call[DESCRIBE_CALL_MAX];
-    if (rc == SWAGG_OK && r->finish)
+    if (r->status == SWAGG_OK && r->finish)
         r->finish(r);
+    const int rc = await_staged(r, r->status);
     if (r->error)
         client_fail(rc, "the call cannot begin: %s", strerror(r->error));
     else if (rc < 0)

@@ -20,6 +20,10 @@ void await_push(struct swagg_job *job);
 int await_look(struct swagg_request *r);
 int await_end(struct swagg_request *r);
 
+/* Of one that has ended so: brings what is staged of its result to the GPU. Its status, or the job's failure.
+ */
+int await_staged(struct swagg_request *r, int status);
+
 /* Puts a call that is not posted behind those in flight, and returns its end, as above. */
 int await_call(struct swagg_request *r);
 

@@ -76,6 +76,15 @@ static int refuse(struct swagg_job *job, struct swagg_request *r, int error)
     return SWAGG_OK;
 }
 
+/* Its tensor comes while packets travel. */
+static void flow(struct swagg_job *job, struct swagg_request *r)
+{
+    if (!staging_flows(r->staged))
+        return;
+    job->worker->hold(job->parts[0].stream, 0);
+    job->flowing = r;
+}
+
 /* Behind some calls the ranks agree on how the next ones are divided. */
 static int agree_behind(struct swagg_job *job, const struct xfer_call *call)
 {
@@ -92,6 +101,7 @@ static int begin(struct swagg_job *job, struct swagg_request *r)
         r->compressed ? begin_norms(job, r) : begin_in_streams(job, r, &r->call, r->segments, r->n, NULL);
     char text[CTL_TEXT_MAX];
     if (rc == SWAGG_OK) {
+        flow(job, r);
         requests_begun(&job->requests, r->compressed ? REQUEST_NORMS : REQUEST_STREAMED);
         return agree_behind(job, &r->call);
     }
@@ -115,7 +125,8 @@ static struct swagg_request *encoding(const struct swagg_job *job)
 
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
-    if (!r || rates_are_open(job) || job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
+    if (!r || job->flowing || rates_are_open(job) ||
+        job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
         return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
     if (r == oldest)
@@ -247,10 +258,46 @@ static bool is_done(const struct swagg_job *job, const struct swagg_request *r)
                                     compress_is_through(r->compressing, &r->compressing->decoded));
 }
 
+static int fail_staged(struct swagg_job *job)
+{
+    char text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: %.*s", job->options.rank, CTL_TEXT_MAX - 16, swagg_last_error());
+    return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
+}
+
+/* Lets out what has come of a GPU's tensor, and brings to a GPU what is summed. */
+static int move_staged(struct swagg_job *job)
+{
+    struct swagg_request *newest = job->flowing, *oldest = requests_first(&job->requests);
+    void *stream = job->part_count > 0 ? job->parts[0].stream : NULL;
+    uint64_t bytes;
+    if (newest) {
+        const size_t element = agg_element_size(newest->call.type, newest->call.op);
+        if (staging_come(newest->staged, &bytes) < 0)
+            return fail_staged(job);
+        job->worker->hold(stream, bytes == UINT64_MAX ? bytes : bytes / element);
+        job->flowing = bytes == UINT64_MAX ? NULL : newest;
+    }
+    if (!oldest || !staging_flows(oldest->staged) || oldest->state != REQUEST_STREAMED)
+        return SWAGG_OK;
+    const uint64_t arrived = job->worker->arrived(stream, oldest->number);
+    bytes = arrived == UINT64_MAX ? arrived : arrived * agg_element_size(oldest->call.type, oldest->call.op);
+    return staging_leave(oldest->staged, bytes) < 0 ? fail_staged(job) : SWAGG_OK;
+}
+
+/* What the streams are done with is on its way to the GPU when its end is told. */
+static int end_next(struct swagg_job *job, struct swagg_request *r)
+{
+    const int rc = move_staged(job);
+    if (rc == SWAGG_OK)
+        finish(job, r);
+    return rc;
+}
+
 int calls_step(struct swagg_job *job)
 {
     struct swagg_request *r;
-    int rc = SWAGG_OK;
+    int rc = move_staged(job);
     const uint64_t leave_at = calls_leave_at(job);
     if (leave_at != UINT64_MAX && leave_at <= monotonic_ns())
         leave_late_sums(job);
@@ -259,7 +306,7 @@ int calls_step(struct swagg_job *job)
         if (may_begin_indices(job, job->compressed[i]))
             rc = begin_indices(job, job->compressed[i]);
     while (rc >= 0 && is_done(job, r = requests_first(&job->requests)))
-        finish(job, r);
+        rc = end_next(job, r);
     while (rc >= 0 && may_begin(job, r = requests_queued(&job->requests)))
         rc = begin(job, r);
     return rc;

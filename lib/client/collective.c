@@ -254,6 +254,27 @@ static void note_feedback(struct swagg_request *request, const struct swagg_post
     }
 }
 
+/* Whether the stream takes a tensor of this call piece by piece, and gives its sum so. A rank that leaves a
+ * reduce early keeps what is not sent yet, so all of it must be there. */
+static bool may_flow(const struct swagg_job *job, const struct swagg_request *r)
+{
+    const struct client_options *o = &job->options;
+    const bool sums =
+        r->call.collective == XFER_ALLREDUCE || (r->call.collective == XFER_REDUCE && !o->buffer_reduces);
+    return sums && !r->compressed && !level_takes(job, &r->call, false) && !job->lanes &&
+           job->part_count == 1 && job->worker->hold && o->format == XFER_FORMAT_TYPED && o->quorum == 0 &&
+           o->compression.patience_ns == 0;
+}
+
+/* What of its tensors is in a GPU's memory is staged in the host's. */
+static int stage(struct swagg_job *job, struct swagg_request *r)
+{
+    const int rc = staging_begin(&job->gpu, r->segments, r->n, agg_element_size(r->call.type, r->call.op),
+                                 r->finish != NULL, may_flow(job, r), &r->staged);
+    r->how.where = staging_where(r->staged);
+    return rc < 0 ? job_end_here(job) : rc;
+}
+
 /* Makes a request of the call. */
 static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
 {
@@ -266,7 +287,7 @@ static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_requ
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
     note_feedback(request, r->how);
     stamp(job, request, r->how);
-    return SWAGG_OK;
+    return stage(job, request);
 }
 
 int collective_check_job(const struct swagg_job *job)
@@ -325,7 +346,7 @@ int collective_run(struct swagg_job *job, const struct posting *posting, struct 
 {
     int rc = requests_failure(&job->requests);
     stamp(job, request, posting ? posting->how : NULL);
-    if (rc < 0 || (rc = check_length(job, &request->call)) < 0) {
+    if (rc < 0 || (rc = check_length(job, &request->call)) < 0 || (rc = stage(job, request)) < 0) {
         requests_give(&job->requests, request);
         return rc;
     }
@@ -345,7 +366,7 @@ static int collective(struct swagg_job *job, const struct ask *r)
     if (rc == SWAGG_OK && !level_takes(job, &request.call, request.compressed))
         return await_call(&request);
     if (rc == SWAGG_OK)
-        rc = level_call(job, &request);
+        rc = await_staged(&request, level_call(job, &request));
     requests_give(&job->requests, &request);
     return rc;
 }

@@ -185,13 +185,14 @@ static void gather(struct compress *c, const struct compress_call *call, const s
         c->block[i] += call->left_out[p->at + i];
 }
 
-static struct feedback_key key_of(const struct compress_call *call, uint64_t name)
+static struct feedback_key key_of(const struct compress_call *call, const struct compress_how *how)
 {
     size_t first = 0;
     while (first + 1 < call->segment_count && call->segments[first].count == 0)
         first++;
-    return (struct feedback_key){.named = name != 0,
-                                 .who = name != 0 ? name : (uint64_t)(uintptr_t)call->segments[first].in,
+    const void *where = how->where ? how->where : call->segments[first].in;
+    return (struct feedback_key){.named = how->name != 0,
+                                 .who = how->name != 0 ? how->name : (uint64_t)(uintptr_t)where,
                                  .floats = call->floats};
 }
 
@@ -203,7 +204,7 @@ static float *left_out_of(struct compress *c, const struct compress_call *call,
         return NULL;
     if (how->left_out)
         return how->left_out;
-    const struct feedback_key key = key_of(call, how->name);
+    const struct feedback_key key = key_of(call, how);
     return feedback_of(&c->feedback, &key);
 }
 

@@ -90,9 +90,10 @@ bool compress_takes(const struct compress *c, const struct xfer_call *call);
 
 /* What a call says of its error feedback: struct swagg_post. */
 struct compress_how {
-    uint64_t name;   /* of the tensor; 0: it has none */
-    float *left_out; /* the caller's memory for it; NULL: as the options have it */
-    uint64_t round;  /* the call's number, the same on every rank; 0: the next */
+    uint64_t name;     /* of the tensor; 0: it has none */
+    float *left_out;   /* the caller's memory for it; NULL: as the options have it */
+    uint64_t round;    /* the call's number, the same on every rank; 0: the next */
+    const void *where; /* its address, if its segments are copies; NULL: they are not */
 };
 
 /* Begins a call: no other one's indices may lack. segments are the caller's until it is over. chunk_bytes: of

@@ -154,7 +154,8 @@ enum {
     NAP_SHARE = 8,     /* of the time for which a polled transport has had nothing ... */
     NAP_LEAST_US = 20, /* ... unless that is less: then others are offered the CPU */
     NAP_MOST_US = 500,
-    TRY_AGAIN_MS = 1, /* for the job's lock, which somebody has for a moment */
+    LOOK_AT_GPU_US = 20, /* about what a piece takes that is copied (staging.h) */
+    TRY_AGAIN_MS = 1,    /* for the job's lock, which somebody has for a moment */
 };
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -274,6 +275,8 @@ static void idle(struct swagg_job *job)
     struct nap s = {.fds = {{.fd = job->waker.sleeper.fd, .events = POLLIN}},
                     .n = 1,
                     .until = earlier(earlier(progress_at(job), job->watch.tick_at), calls_leave_at(job))};
+    if (job->flowing) /* nothing tells when more of its tensor has come */
+        s.until = earlier(s.until, now + LOOK_AT_GPU_US * NS_PER_US);
     for (unsigned i = 0; i < job->part_count; i++)
         if (has_work(&job->parts[i]))
             sleep_on(&s, &job->parts[i], now);

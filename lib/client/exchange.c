@@ -85,10 +85,13 @@ static struct xfer_call copy_of(enum xfer_collective collective, uint32_t root, 
         .collective = (uint8_t)collective, .type = AGG_U8, .op = AGG_BOR, .root = root, .count = bytes};
 }
 
-static void copy(void *to, const void *from, size_t bytes)
+/* Either may be a GPU's. */
+static int copy(struct swagg_job *job, void *to, const void *from, size_t bytes)
 {
-    if (bytes > 0 && to != from)
-        memcpy(to, from, bytes);
+    if (bytes == 0 || to == from)
+        return SWAGG_OK;
+    const int rc = staging_move(&job->gpu, to, from, bytes);
+    return rc < 0 ? job_end_here(job) : rc;
 }
 
 int swagg_has_exchanges(struct swagg_job *job)
@@ -180,8 +183,8 @@ static int allgatherv(struct swagg_job *job, const void *send, void *recv, const
         if ((rc = check_apart(send, mine, block, offsets ? bytes[r] : total)) < 0)
             return rc;
     }
-    copy(at, send, mine);
-    return gather_to_all(job, recv, bytes, offsets, total, posting);
+    rc = copy(job, at, send, mine);
+    return rc < 0 ? rc : gather_to_all(job, recv, bytes, offsets, total, posting);
 }
 
 int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],
@@ -275,8 +278,8 @@ int swagg_gather(struct swagg_job *job, const void *send, void *recv, size_t byt
     uint8_t *at = bytes > 0 ? (uint8_t *)recv + (size_t)root * bytes : NULL;
     if (send != at && (rc = check_apart(send, bytes, recv, (size_t)job->options.size * bytes)) < 0)
         return rc;
-    copy(at, send, bytes);
-    return to_or_from_root(job, XFER_GATHER, recv, NULL, bytes, root);
+    rc = copy(job, at, send, bytes);
+    return rc < 0 ? rc : to_or_from_root(job, XFER_GATHER, recv, NULL, bytes, root);
 }
 
 int swagg_scatter(struct swagg_job *job, const void *send, void *recv, size_t bytes, int root)
@@ -291,8 +294,8 @@ int swagg_scatter(struct swagg_job *job, const void *send, void *recv, size_t by
     const uint8_t *at = bytes > 0 ? (const uint8_t *)send + (size_t)root * bytes : NULL;
     if (recv != at && (rc = check_apart(send, (size_t)job->options.size * bytes, recv, bytes)) < 0)
         return rc;
-    copy(recv, at, bytes);
-    return to_or_from_root(job, XFER_SCATTER, (void *)send, NULL, bytes, root);
+    rc = copy(job, recv, at, bytes);
+    return rc < 0 ? rc : to_or_from_root(job, XFER_SCATTER, (void *)send, NULL, bytes, root);
 }
 
 enum { ADDED_AT_ONCE = 4096 }; /* bytes, a multiple of any element's */
@@ -318,14 +321,15 @@ static void finish_own(struct swagg_request *r)
     const struct swagg_job *job = r->job;
     const struct agg_granted terms = job_terms(r->job);
     const size_t element = agg_element_size(r->call.type, r->call.op);
+    const struct xfer_segment *block = &r->segments[job->options.rank];
     uint64_t first, end;
     if (!terms.parts || !xfer_owner_adds(job->kernels, &r->call, (unsigned)job->options.size))
         return;
     xfer_own_chunks(terms.chunk_bytes, element, r->call.count * element, r->own.before,
                     r->own.before + r->own.bytes, &first, &end);
     if (end > first)
-        add_own(job->kernels, &r->call, r->own.recv + (first - r->own.before), r->own.send + first,
-                end - first);
+        add_own(job->kernels, &r->call, (uint8_t *)block->out + (first - r->own.before),
+                (const uint8_t *)block->in + (first - r->own.before), end - first);
 }
 
 static int check_operation(int type, int op, size_t *element)
@@ -360,7 +364,7 @@ static int reduce_scatter(struct swagg_job *job, const void *send, void *recv, c
                                        .root = hash,
                                        .count = total / element};
     request->finish = finish_own;
-    request->own = (struct request_own){.send = send, .recv = recv, .bytes = mine};
+    request->own = (struct request_own){.bytes = mine};
     for (size_t r = 0; r < n; r++) {
         const bool own = r == (size_t)job->options.rank;
         request->segments[r] =

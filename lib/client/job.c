@@ -497,6 +497,14 @@ void job_end(struct swagg_job *job, int status, const char *text)
     pthread_mutex_unlock(&job->lock);
 }
 
+int job_end_here(struct swagg_job *job)
+{
+    char text[CTL_TEXT_MAX];
+    snprintf(text, sizeof text, "rank %u: %.*s", job->options.rank, CTL_TEXT_MAX - 16, swagg_last_error());
+    job_end(job, SWAGG_ERR_SYSTEM, text);
+    return requests_failure(&job->requests);
+}
+
 void job_cancel(struct swagg_job *job, const struct xfer_call *oldest)
 {
     char call[DESCRIBE_CALL_MAX], text[CTL_TEXT_MAX];

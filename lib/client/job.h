@@ -7,6 +7,7 @@
 
 #include "compress.h"
 #include "events.h"
+#include "gpu.h"
 #include "membership.h"
 #include "network.h"
 #include "options.h"
@@ -129,7 +130,9 @@ struct swagg_job {
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
     int failure;            /* status of the first failing call: no other can succeed. 0: all is well */
     char failure_text[CLIENT_TEXT_MAX];
-    struct compress compress;                         /* of compressed calls */
+    struct gpu gpu;                /* of calls on its memory */
+    struct swagg_request *flowing; /* the newest that the streams have, whose tensor is not all there yet */
+    struct compress compress;      /* of compressed calls */
     struct swagg_request *compressed[COMPRESS_CALLS]; /* those in flight, the oldest first; NULL: no more */
     bool computing;                  /* calls_step has just computed some of these, and may go on at once */
     uint64_t calls, elements, bytes; /* of calls that succeeded */
@@ -183,6 +186,10 @@ enum ctl_reason job_reason_of(int status);
 /* The same from a thread that does not have the job's lock: whoever has it ends the job at once. Does nothing
  * if it has failed already. */
 void job_end(struct swagg_job *job, int status, const char *text);
+
+/* The same: this rank cannot go on with a call, for the reason that is this thread's last error. Returns the
+ * job's failure. */
+int job_end_here(struct swagg_job *job);
 
 /* The same: the program closes the job while this call, which it has posted, is in flight. */
 void job_cancel(struct swagg_job *job, const struct xfer_call *call);

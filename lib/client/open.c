@@ -359,6 +359,7 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     job->waker = WAKER_NONE;
     events_open(&job->events);
     requests_open(&job->requests);
+    gpu_open(&job->gpu, job->options.gpu_driver[0] ? job->options.gpu_driver : NULL);
     compress_open(&job->compress, &job->options, job->kernels);
     pthread_mutex_init(&job->lock, NULL);
     pthread_mutex_init(&job->between, NULL);
@@ -525,7 +526,7 @@ void swagg_close(struct swagg_job *job)
     events_close(&job->events);
     compress_close(&job->compress);
     if (job->owner == getpid())
-        requests_close(&job->requests);
+        requests_close(&job->requests), gpu_close(&job->gpu);
     else
         requests_abandon(&job->requests);
     free(job);

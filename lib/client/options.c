@@ -6,6 +6,7 @@
 
 #include "atp/topology.h"
 #include "describe.h"
+#include "gpu.h"
 #include "local/plan.h"
 #include "monotonic.h"
 #include "options_table.h"
@@ -375,6 +376,18 @@ static int resolve_quorum(struct client_options *out, const struct swagg_options
     return SWAGG_OK;
 }
 
+/* The library's name, or path, as the program has loaded it. */
+static int resolve_gpu_driver(struct client_options *out, const struct swagg_options *in)
+{
+    const char *name = in->gpu_driver && in->gpu_driver[0] ? in->gpu_driver : GPU_DRIVER;
+    if (strlen(name) >= sizeof out->gpu_driver)
+        return client_fail(SWAGG_ERR_ARGUMENT, "options.gpu_driver has %zu characters: at most %zu do",
+                           strlen(name), sizeof out->gpu_driver - 1);
+    if (strcmp(name, "off") != 0)
+        memcpy(out->gpu_driver, name, strlen(name) + 1);
+    return SWAGG_OK;
+}
+
 /* Who is at which switch. */
 static void resolve_racks(struct client_options *out, const struct swagg_options *in)
 {
@@ -396,7 +409,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, unused_four) + sizeof(int) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, gpu_driver) + sizeof(char *) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 
@@ -439,7 +452,7 @@ int client_options_resolve(struct client_options *out, const struct swagg_option
         (rc = check_range("size", in->size, 1, AGG_MAX_WORKERS)) ||
         (rc = check_range("rank", in->rank, 0, in->size - 1)) || (rc = check_together(in)) ||
         (rc = check_protocol(in)) || (rc = resolve_quorum(out, in)) || (rc = check_switches(out, in)) ||
-        (rc = client_compression_resolve(&out->compression, in)))
+        (rc = client_compression_resolve(&out->compression, in)) || (rc = resolve_gpu_driver(out, in)))
         return rc;
 
     memcpy(out->job, in->job, strlen(in->job) + 1);

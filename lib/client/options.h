@@ -77,6 +77,7 @@ struct client_options {
     unsigned threads;                /* that share calls; 0: as measured */
     unsigned mtu;                    /* 0: the path's */
     struct client_port port;
+    char gpu_driver[PATH_MAX]; /* of libraries that the program has loaded; "": no buffers are a GPU's */
     uint64_t join_timeout_ns, call_timeout_ns, warn_after_ns, answer_timeout_ns, link_timeout_ns;
     struct logger log;
     void (*progress)(void *ctx); /* may be NULL */

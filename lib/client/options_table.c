@@ -136,6 +136,10 @@ const struct option_field option_fields[] = {
     TEXT(eal, "SWAGG_EAL",
          "with a device: further arguments of DPDK's EAL, the same for all jobs of a process",
          .values = "words like `--no-huge`", .otherwise = "none"),
+    TEXT(gpu_driver, "SWAGG_GPU_DRIVER",
+         "CUDA's driver, by which tensors in GPUs' memory are copied where the program has loaded it; `off`: "
+         "tensors are the host's",
+         .values = "a library's name or path, or `off`", .otherwise = "`libcuda.so.1`"),
     NUMBER(join_timeout_ms, "SWAGG_JOIN_TIMEOUT_MS", 1, INT32_MAX, 30000,
            "until then all ranks must have joined"),
     NUMBER(call_timeout_ms, "SWAGG_CALL_TIMEOUT_MS", 1, INT32_MAX, 120000,

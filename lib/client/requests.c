@@ -60,6 +60,8 @@ static void free_segments(struct swagg_request *r)
 
 void requests_give(struct requests *q, struct swagg_request *r)
 {
+    staging_free(r->staged);
+    r->staged = NULL;
     free_segments(r);
     for (unsigned i = 0; i < r->share_count; i++)
         free_segments(&r->shares[i]);

@@ -12,6 +12,7 @@
 #include "compress.h"
 #include "describe.h"
 #include "own_fd.h"
+#include "staging.h"
 #include "swagg.h"
 #include "transfer/segments.h"
 #include "wire/control.h"
@@ -23,11 +24,9 @@ enum request_state {
     REQUEST_ENDED,
 };
 
-/* Of a reduce-scatter: what this rank adds to its block when that has come. Bytes. */
+/* Of a reduce-scatter: what this rank adds to its block, its segment's out, when that has come. Bytes. */
 struct request_own {
-    const uint8_t *send;
-    uint8_t *recv;
-    uint64_t before, bytes; /* the block, and what lies before it in send */
+    uint64_t before, bytes; /* the block, and what lies before it in the tensor */
 };
 
 struct swagg_request {
@@ -42,6 +41,7 @@ struct swagg_request {
     void (*finish)(
         struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */
     struct request_own own;
+    struct staging *staged;       /* what it has in a GPU's memory (staging.h); NULL: nothing */
     uint64_t turn;                /* in the job's level, if that takes it (local/turns.h) */
     struct swagg_request *shares; /* [share_count], of the job's lanes (lanes.h) */
     unsigned share_count;

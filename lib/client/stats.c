@@ -1,6 +1,7 @@
 /* Totals of a job. A call that is in progress has the job's lock, maybe for minutes; so it shows its figures
  * now and then, under a lock of their own. */
 #include <string.h>
+#include <unistd.h>
 
 #include "lanes.h"
 #include "protocol/ranks.h"
@@ -151,6 +152,19 @@ void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
     job->shown.call_ns += ns;
     job->shown.turnout = t;
     pthread_mutex_unlock(&job->shown.lock);
+}
+
+int swagg_reaches_gpus(struct swagg_job *job)
+{
+    struct gpu usual;
+    if (job && job->owner != getpid())
+        return client_fail(SWAGG_ERR_ARGUMENT, "the job is another process's");
+    if (job)
+        return gpu_is_reached(&job->gpu);
+    gpu_open(&usual, GPU_DRIVER);
+    const bool reached = gpu_is_reached(&usual);
+    gpu_close(&usual);
+    return reached;
 }
 
 int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)

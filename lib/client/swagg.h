@@ -247,14 +247,12 @@ struct swagg_options {
     int quorum, quorum_percent; /* [same] */
     int quorum_wait_ms;         /* [same] how long the ranks beyond the quorum are waited for, from the first
                                    contribution to a packet on: 0..65535 */
-
     /* ATP with hosts at several switches: where the ranks and the parameter servers are. */
     int ranks_per_rack; /* [same] how many ranks, in their order, are at each switch: 1..64; 0 = 64 */
     int server_rack;    /* [same] the rack of ranks at whose switch the servers are, the first being 1: 1..64;
                            0, or a rack that the job does not have: they are at another switch */
 
     int unused; /* not read */
-
     /* What carries the packets: NULL or "kernel": its sockets. "dpdk:DEVICE": a device that DPDK drives, such
      * as "dpdk:0000:03:00.0" or "dpdk:net_memif0,role=client", for this process alone, which its jobs share
      * (docs/libswagg.md, "Without the kernel"). */
@@ -266,12 +264,10 @@ struct swagg_options {
 
     enum swagg_progress_thread progress_thread;
     int unused_too; /* not read */
-
     /* Ranks of one host sum in its memory first (docs/libswagg.md, "Ranks of one host"). */
     enum swagg_local local; /* [same] */
-    int local_ranks; /* how many of the job's ranks run on this host, if the caller knows; 0: he does not. If
-                        it is size, or if there is no switch_ip, all are here, and no word goes to the network
-                      */
+    int local_ranks; /* how many of the job's ranks run on this host; 0: the caller does not know. If it is
+                        size, or there is no switch_ip, all are here, and no word goes to the network */
     /* A directory by which ranks of one host find one another that are in different network namespaces, as in
      * containers: the same one, in which all of them may make a socket. NULL: there is none. The next option
      * comes behind this one: never where an older program has padding. */
@@ -285,6 +281,9 @@ struct swagg_options {
     int link_timeout_ms; /* of several switches one that is silent for so long, while another answers, is done
                             without: another goes on with its part of every call; 0 = 10000 */
     int unused_four;     /* not read */
+    /* CUDA's driver, as the program loads it, if tensors may be a GPU's (docs/libswagg.md, "Tensors of
+     * GPUs"). NULL: "libcuda.so.1"; "off": they are the host's. */
+    const char *gpu_driver;
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 
@@ -401,8 +400,7 @@ int swagg_wait(struct swagg_request **request);
  * are passed over; if all are, *index is n. */
 int swagg_wait_any(struct swagg_request *requests[], size_t n, size_t *index);
 
-/* Waits for the ends of all: SWAGG_OK, or the status of the first that failed. They may be of several jobs.
- */
+/* Waits for the ends of all: SWAGG_OK, or the status of the first that failed. Of several jobs, too. */
 int swagg_wait_all(struct swagg_request *requests[], size_t n);
 
 /* A descriptor that is readable while a posted call of this job has ended whose end was not told; to be
@@ -414,6 +412,10 @@ int swagg_get_fd(struct swagg_job *job);
  * For models that drift apart because compressed calls miss sums (best_effort_ms): call it now and then. A
  * collective like swagg_allreduce. */
 int swagg_synchronize(struct swagg_job *job, float *model, size_t count);
+
+/* 1: calls take tensors in the memory of CUDA's GPUs, whose driver is loaded; 0: not. job NULL: of a job with
+ * the default. SWAGG_ERR_ARGUMENT: it is of another process. */
+int swagg_reaches_gpus(struct swagg_job *job);
 
 /* Broadcast, all-gather, gather and scatter copy bytes, of any type, from rank to rank: each goes up once,
  * and the switch copies it to those that get it. Collectives as swagg_allreduce is: every rank makes the same

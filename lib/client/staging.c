@@ -1,0 +1,265 @@
+#include "staging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "describe.h"
+#include "swagg.h"
+
+enum { ALIGNMENT = 64 };
+
+/* One copy: all of a segment, or a piece of it. */
+struct piece {
+    struct gpu_place *place;
+    uint8_t *gpu, *host;
+    size_t bytes;
+    uint64_t before; /* bytes of the tensor that lie before it */
+    void *mark;      /* of one that comes down in a call that flows */
+};
+
+struct pieces {
+    struct piece *at; /* [n] */
+    size_t n, done;   /* done: it is there; or its copy has begun */
+};
+
+struct staging {
+    struct gpu *gpu;
+    struct gpu_room *room;
+    struct gpu_place *place; /* some of the places */
+    struct pieces down, up;
+    const void *where;
+    bool apart, flows, settled; /* settled: no copy is under way */
+};
+
+bool staging_flows(const struct staging *s)
+{
+    return s && s->flows;
+}
+
+const void *staging_where(const struct staging *s)
+{
+    return s ? s->where : NULL;
+}
+
+/* --- what is to be copied --- */
+
+struct measure {
+    size_t bytes, room, down, up; /* bytes of all, and of the room; pieces */
+    const void *first;            /* some buffer of a GPU's; NULL: there is none */
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t pieces_in(size_t bytes)
+{
+    return (bytes + STAGING_PIECE - 1) / STAGING_PIECE;
+}
+
+static struct measure measure(struct gpu *g, const struct xfer_segment segments[], size_t n, size_t element,
+                              bool apart)
+{
+    struct measure m = {0};
+    for (size_t i = 0; i < n; i++) {
+        const struct xfer_segment *s = &segments[i];
+        const size_t bytes = s->count * element;
+        const bool in = bytes > 0 && gpu_has(g, s->in), out = bytes > 0 && gpu_has(g, s->out);
+        m.first = m.first ? m.first : in ? s->in : out ? s->out : NULL;
+        m.down += in ? pieces_in(bytes) : 0;
+        m.up += out ? pieces_in(bytes) : 0;
+        m.bytes += bytes;
+        m.room += aligned(bytes) * (in && out && !apart ? 1 : (size_t)in + (size_t)out);
+    }
+    return m;
+}
+
+static void add(struct pieces *to, struct piece whole, size_t at_once)
+{
+    for (size_t at = 0; at < whole.bytes; at += at_once) {
+        struct piece p = whole;
+        p.gpu += at;
+        p.host += at;
+        p.before += at;
+        p.bytes = whole.bytes - at < at_once ? whole.bytes - at : at_once;
+        to->at[to->n++] = p;
+    }
+}
+
+/* Divides the room among the segments; one whose in and out are a GPU's has one place for both. */
+static int place_segment(struct staging *s, struct xfer_segment *seg, struct piece whole, uint8_t **room)
+{
+    const size_t at_once = s->flows ? STAGING_PIECE : whole.bytes;
+    const bool in = gpu_has(s->gpu, seg->in), out = gpu_has(s->gpu, seg->out);
+    int rc = SWAGG_OK;
+    whole.host = *room;
+    if (in) {
+        whole.gpu = (uint8_t *)(uintptr_t)seg->in;
+        if ((rc = gpu_find(s->gpu, seg->in, &whole.place)) < 0)
+            return rc;
+        add(&s->down, whole, at_once);
+        seg->in = whole.host;
+        *room += aligned(whole.bytes);
+    }
+    if (out) {
+        whole.gpu = seg->out;
+        if ((rc = gpu_find(s->gpu, seg->out, &whole.place)) < 0)
+            return rc;
+        if (!in || s->apart) {
+            whole.host = *room;
+            *room += aligned(whole.bytes);
+        }
+        add(&s->up, whole, at_once);
+        seg->out = whole.host;
+    }
+    return rc;
+}
+
+static int place_all(struct staging *s, struct xfer_segment segments[], size_t n, size_t element)
+{
+    uint8_t *room = s->room->memory;
+    uint64_t before = 0;
+    int rc = SWAGG_OK;
+    for (size_t i = 0; i < n && rc == SWAGG_OK; i++) {
+        const size_t bytes = segments[i].count * element;
+        if (bytes > 0)
+            rc = place_segment(s, &segments[i], (struct piece){.bytes = bytes, .before = before}, &room);
+        before += bytes;
+    }
+    return rc;
+}
+
+/* --- copies --- */
+
+static int copy(struct staging *s, const struct piece *p, bool down)
+{
+    return gpu_copy(s->gpu, p->place, down ? p->host : p->gpu, down ? p->gpu : p->host, p->bytes, down);
+}
+
+static int await_all(struct staging *s, const struct pieces *of, bool down)
+{
+    int rc = SWAGG_OK;
+    for (size_t i = 0; i < of->n; i++) {
+        bool awaited = false;
+        for (size_t k = 0; k < i && !awaited; k++)
+            awaited = of->at[k].place == of->at[i].place;
+        const int here = awaited ? SWAGG_OK : gpu_await(s->gpu, of->at[i].place, down);
+        rc = rc < 0 ? rc : here;
+    }
+    return rc;
+}
+
+static int copy_down(struct staging *s)
+{
+    int rc = SWAGG_OK;
+    for (size_t i = 0; i < s->down.n && rc == SWAGG_OK; i++) {
+        struct piece *p = &s->down.at[i];
+        rc = copy(s, p, true);
+        if (rc == SWAGG_OK && s->flows)
+            rc = gpu_mark(s->gpu, p->place, &p->mark);
+    }
+    if (rc < 0 || s->flows)
+        return rc;
+    s->down.done = s->down.n;
+    return await_all(s, &s->down, true);
+}
+
+static int make(struct gpu *g, const struct measure *m, bool apart, bool flows, struct staging **out)
+{
+    struct staging *s = calloc(1, sizeof *s);
+    *out = s;
+    if (!s)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory to stage a GPU's buffers");
+    s->gpu = g;
+    s->where = m->first;
+    s->apart = apart;
+    s->flows = flows;
+    s->settled = true;
+    s->down.at = calloc(m->down + 1, sizeof *s->down.at);
+    s->up.at = calloc(m->up + 1, sizeof *s->up.at);
+    if (!s->down.at || !s->up.at)
+        return client_fail(SWAGG_ERR_SYSTEM, "no memory to stage a GPU's buffers");
+    const int rc = gpu_find(g, m->first, &s->place);
+    return rc < 0 ? rc : gpu_take(g, s->place, m->room, &s->room);
+}
+
+int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_t element, bool apart,
+                  bool may_flow, struct staging **out)
+{
+    *out = NULL;
+    if (n == 0 || !gpu_is_reached(g))
+        return SWAGG_OK;
+    const struct measure m = measure(g, segments, n, element, apart);
+    if (!m.first)
+        return SWAGG_OK;
+    int rc = make(g, &m, apart, may_flow && m.bytes > STAGING_PIECE, out);
+    if (rc == SWAGG_OK)
+        rc = place_all(*out, segments, n, element);
+    if (rc < 0)
+        return rc;
+    (*out)->settled = false;
+    return copy_down(*out);
+}
+
+int staging_come(struct staging *s, uint64_t *bytes)
+{
+    int rc = 1;
+    while (s->down.done < s->down.n && rc == 1) {
+        const struct piece *p = &s->down.at[s->down.done];
+        rc = gpu_passed(s->gpu, p->place, p->mark);
+        s->down.done += rc == 1;
+    }
+    *bytes = s->down.done < s->down.n ? s->down.at[s->down.done].before : UINT64_MAX;
+    return rc < 0 ? rc : SWAGG_OK;
+}
+
+int staging_leave(struct staging *s, uint64_t bytes)
+{
+    int rc = SWAGG_OK;
+    for (; s->up.done < s->up.n && rc == SWAGG_OK; s->up.done++) {
+        const struct piece *p = &s->up.at[s->up.done];
+        if (p->before + p->bytes > bytes)
+            break;
+        rc = copy(s, p, false);
+    }
+    return rc;
+}
+
+int staging_end(struct staging *s, bool well)
+{
+    const int rc = well ? staging_leave(s, UINT64_MAX) : SWAGG_OK;
+    const int down = await_all(s, &s->down, true), up = await_all(s, &s->up, false);
+    s->settled = true;
+    return rc < 0 ? rc : down < 0 ? down : up;
+}
+
+void staging_free(struct staging *s)
+{
+    if (!s)
+        return;
+    if (!s->settled)
+        staging_end(s, false);
+    for (size_t i = 0; i < s->down.n; i++)
+        gpu_unmark(s->gpu, s->down.at[i].place, s->down.at[i].mark);
+    if (s->room)
+        gpu_give(s->gpu, s->place, s->room);
+    free(s->down.at);
+    free(s->up.at);
+    free(s);
+}
+
+int staging_move(struct gpu *g, void *to, const void *from, size_t bytes)
+{
+    const bool down = gpu_has(g, from);
+    struct gpu_place *place;
+    if (!down && !gpu_has(g, to)) {
+        memmove(to, from, bytes);
+        return SWAGG_OK;
+    }
+    int rc = gpu_find(g, down ? from : to, &place);
+    if (rc == SWAGG_OK)
+        rc = gpu_copy(g, place, to, from, bytes, down);
+    const int awaited = place ? gpu_await(g, place, down) : SWAGG_OK;
+    return rc < 0 ? rc : awaited;
+}

@@ -1,0 +1,595 @@
+/* Tensors in a GPU's memory, beside the host's, on some ranks or all, in every call; against a stand-in for
+ * CUDA's driver (beside/gpu_stand_in.h). The sums must be those of the host's memory, bit for bit. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "beside/gpu_stand_in.h"
+#include "crew.h"
+#include "unit.h"
+
+enum { RANKS = 3, PIECE = 1 << 20 };
+
+static const char *path; /* of the stand-in */
+static const struct gpu_stand_in *gpu;
+
+static void load(void)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    gpu = library ? dlsym(library, GPU_STAND_IN) : NULL;
+    if (!gpu)
+        abort();
+}
+
+/* --- buffers here and there --- */
+
+struct buffer {
+    bool on_gpu;
+    size_t bytes;
+    void *at;
+};
+
+/* Contexts in turn, and a pool's memory. */
+static struct buffer make(bool on_gpu, size_t bytes, int context)
+{
+    struct buffer b = {on_gpu, bytes, NULL};
+    b.at = on_gpu ? gpu->alloc(bytes + !bytes, context % 3 - 1) : malloc(bytes + !bytes);
+    return b;
+}
+
+static void put(const struct buffer *b, const void *from)
+{
+    if (b->on_gpu)
+        gpu->put(b->at, from, b->bytes);
+    else
+        memcpy(b->at, from, b->bytes);
+}
+
+static void get(void *to, const struct buffer *b)
+{
+    if (b->on_gpu)
+        gpu->get(to, b->at, b->bytes);
+    else
+        memcpy(to, b->at, b->bytes);
+}
+
+static void drop(struct buffer *b)
+{
+    if (b->on_gpu)
+        gpu->free(b->at);
+    else
+        free(b->at);
+}
+
+/* --- sums --- */
+
+enum place { HERE, THERE, SEND_THERE, RECV_THERE, IN_PLACE };
+
+struct tensors {
+    struct tensor tensor;
+    struct buffer send, recv;
+    bool in_place;
+    struct swagg_request *request;
+};
+
+static void begin(struct tensors *t, int rank, enum place place)
+{
+    const size_t bytes = t->tensor.count * swagg_element_size(t->tensor.type, SWAGG_SUM);
+    char *filled = malloc(bytes + 1);
+    t->in_place = place == IN_PLACE;
+    t->send = make(place != HERE && place != RECV_THERE, bytes, rank);
+    t->recv = t->in_place ? t->send : make(place != HERE && place != SEND_THERE, bytes, rank + 1);
+    tensor_fill(&t->tensor, rank, filled);
+    put(&t->send, filled);
+    free(filled);
+}
+
+/* The status, or WRONG_SUM; gives the buffers back. */
+static int end(struct tensors *t, const struct crew_member *m, int rc, bool receives)
+{
+    char *sum = malloc(t->recv.bytes + 1);
+    get(sum, &t->recv);
+    if (rc == 0 && receives && !tensor_is_result(&t->tensor, m->crew->size, sum))
+        rc = WRONG_SUM;
+    free(sum);
+    if (!t->in_place)
+        drop(&t->recv);
+    drop(&t->send);
+    return rc;
+}
+
+static enum place place_of(int rank, unsigned call)
+{
+    return (enum place)((call + (unsigned)rank) % 5);
+}
+
+enum { LENGTHS = 5 }; /* odd, so that each is of an allreduce and of a reduce */
+static const size_t lengths[LENGTHS] = {1, 300, PIECE / 4, PIECE / 4 + 1, 2 * PIECE / 4 + 77};
+
+static int sum_all(struct crew_member *m)
+{
+    int rc = 0;
+    for (unsigned call = 0; call < 2 * LENGTHS && rc == 0; call++) {
+        struct tensors t = {
+            .tensor = {.type = SWAGG_F32, .count = lengths[call % LENGTHS], .seed = seed + call}};
+        const int root = call % 2 ? (int)call % m->crew->size : -1;
+        const bool receives = root < 0 || root == m->rank;
+        begin(&t, m->rank, place_of(m->rank, call));
+        rc = root < 0 ? swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM)
+                      : swagg_reduce(m->job, t.send.at, receives ? t.recv.at : NULL, t.tensor.count,
+                                     SWAGG_F32, SWAGG_SUM, root);
+        rc = end(&t, m, rc, receives);
+    }
+    return rc;
+}
+
+/* Several in flight, told in the other order. */
+static int post_all(struct crew_member *m)
+{
+    enum { CALLS = 6 };
+    struct tensors t[CALLS];
+    int rc = 0;
+    memset(t, 0, sizeof t);
+    for (unsigned i = 0; i < CALLS; i++) {
+        t[i].tensor =
+            (struct tensor){.type = SWAGG_F32, .count = lengths[(i + 2) % LENGTHS], .seed = seed + i};
+        begin(&t[i], m->rank, place_of(m->rank, i + 1));
+        const int posted = swagg_post_allreduce(m->job, t[i].send.at, t[i].recv.at, t[i].tensor.count,
+                                                SWAGG_F32, SWAGG_SUM, NULL, &t[i].request);
+        rc = rc < 0 ? rc : posted;
+    }
+    for (unsigned i = CALLS; i-- > 0;) {
+        const int told = swagg_wait(&t[i].request);
+        rc = rc < 0 ? rc : told;
+    }
+    for (unsigned i = 0; i < CALLS; i++)
+        rc = end(&t[i], m, rc, true);
+    return rc;
+}
+
+/* Tensors here and there in one call, more than one piece in all. */
+static int sum_vector(struct crew_member *m)
+{
+    enum { PARTS = 7 };
+    struct tensors t[PARTS];
+    struct swagg_segment segments[PARTS];
+    memset(t, 0, sizeof t);
+    for (unsigned i = 0; i < PARTS; i++) {
+        t[i].tensor =
+            (struct tensor){.type = SWAGG_F32, .count = i == 3 ? 0 : 100 + 51111 * i, .seed = seed + i};
+        begin(&t[i], m->rank, place_of(m->rank, i));
+        segments[i] = (struct swagg_segment){t[i].send.at, t[i].recv.at, t[i].tensor.count};
+    }
+    int rc = swagg_allreducev(m->job, segments, PARTS, SWAGG_F32, SWAGG_SUM);
+    for (unsigned i = 0; i < PARTS; i++)
+        rc = end(&t[i], m, rc, true);
+    return rc;
+}
+
+static struct loop_switch *start(double lost)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = lost}}};
+    return loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
+}
+
+static struct crew crew_on(const struct loop_switch *ls, const char *job, crew_fn *work)
+{
+    struct crew crew = crew_of(RANKS, ls, job, work, NULL);
+    crew.options.gpu_driver = path;
+    return crew;
+}
+
+static void succeed(struct crew *crew)
+{
+    crew_succeed(crew);
+    CU_ASSERT_EQUAL(gpu->left(), 0);
+}
+
+/* --- before the program has loaded the driver --- */
+
+static int look_for_gpus(struct crew_member *m)
+{
+    const struct tensor t = {.type = SWAGG_F32, .count = 2, .seed = seed};
+    struct gate *gate = m->crew->arg;
+    const int before = swagg_reaches_gpus(m->job);
+    int rc = crew_sum(m, &t, -1, false);
+    gate_wait(gate);
+    return rc < 0 ? rc : before == 0 && swagg_reaches_gpus(m->job) == 1 ? 0 : WRONG_SUM;
+}
+
+static int look_for_none(struct crew_member *m)
+{
+    return swagg_reaches_gpus(m->job) == 0 ? 0 : WRONG_SUM;
+}
+
+TEST(the_driver_is_the_programs_to_load)
+{
+    struct loop_switch *ls = start(0);
+    struct gate gate = {0};
+    struct crew crew = crew_on(ls, "loaded", look_for_gpus);
+    crew.arg = &gate;
+    crew_start(&crew);
+    crew_await(&crew, &gate.in, RANKS);
+    CU_ASSERT_PTR_NULL(dlopen(path, RTLD_NOW | RTLD_NOLOAD));
+    load();
+    atomic_store(&gate.open, true);
+    crew_join(&crew);
+    crew_expect_success(&crew);
+    crew = crew_on(ls, "off", look_for_none);
+    crew.options.gpu_driver = "off";
+    crew_succeed(&crew);
+    CU_ASSERT_EQUAL(swagg_reaches_gpus(NULL), 0);
+    loop_switch_stop(ls);
+}
+
+TEST(sums_are_those_of_the_hosts_memory)
+{
+    struct loop_switch *ls = start(0.01);
+    struct crew crew = crew_on(ls, "sums", sum_all);
+    succeed(&crew);
+    crew = crew_on(ls, "vector", sum_vector);
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+TEST(posted_ones_too)
+{
+    struct loop_switch *ls = start(0.01);
+    struct crew crew = crew_on(ls, "posted", post_all);
+    succeed(&crew);
+    crew = crew_on(ls, "posted-thread", post_all);
+    crew.options.progress_thread = SWAGG_PROGRESS_THREAD_ON;
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* Where a tensor cannot be taken piece by piece. */
+TEST(whole_tensors_are_staged_elsewhere)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "buffered", sum_all);
+    crew.options.reduce = SWAGG_REDUCE_BUFFERED;
+    succeed(&crew);
+    crew = crew_on(ls, "threads", sum_all);
+    crew.options.threads = 2;
+    succeed(&crew);
+    crew = crew_on(ls, "atp", post_all);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* --- the same call from here and from there --- */
+
+static bool same_bits(struct crew_member *m, const struct tensor *tensor, int *rc)
+{
+    struct tensors here = {.tensor = *tensor}, there = {.tensor = *tensor};
+    const struct swagg_post how = {.struct_size = sizeof how, .round = 7};
+    const size_t bytes = tensor->count * sizeof(float);
+    char *one = malloc(bytes), *other = malloc(bytes);
+    begin(&here, m->rank, HERE);
+    begin(&there, m->rank, place_of(m->rank, 1));
+    for (struct tensors *t = &here; t && *rc == 0; t = t == &here ? &there : NULL) {
+        *rc = swagg_post_allreduce(m->job, t->send.at, t->recv.at, tensor->count, SWAGG_F32, SWAGG_SUM, &how,
+                                   &t->request);
+        *rc = *rc < 0 ? *rc : swagg_wait(&t->request);
+    }
+    get(one, &here.recv);
+    get(other, &there.recv);
+    const bool same = memcmp(one, other, bytes) == 0;
+    end(&here, m, -1, false);
+    end(&there, m, -1, false);
+    free(one);
+    free(other);
+    return same;
+}
+
+static int compare(struct crew_member *m)
+{
+    const struct tensor t = {.type = SWAGG_F32, .count = PIECE / 4 + 333, .seed = seed, .round = true};
+    int rc = 0;
+    const bool same = same_bits(m, &t, &rc);
+    return rc < 0 ? rc : same ? 0 : WRONG_SUM;
+}
+
+TEST(scaled_and_compressed_sums_have_the_same_bits)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "scaled", compare);
+    crew.options.numbers = SWAGG_NUMBERS_INT32;
+    succeed(&crew);
+    crew = crew_on(ls, "compressed", compare);
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.feedback = SWAGG_FEEDBACK_OFF;
+    succeed(&crew);
+    crew = crew_on(ls, "quorum", compare);
+    crew.options.quorum = RANKS;
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* A tensor is known by its own address: two that take turns in the same room have errors of their own. With
+ * feedback the sums of one, over several calls, come closer to the truth than any does alone. */
+static int feed_back(struct crew_member *m)
+{
+    enum { N = 20000, CALLS = 8 };
+    float *ones = malloc(N * sizeof *ones), *zeros = calloc(N, sizeof *zeros), *sum = malloc(N * sizeof *sum);
+    struct buffer a = make(true, N * sizeof *ones, 1), b = make(true, N * sizeof *ones, 1);
+    int rc = 0;
+    for (int i = 0; i < N; i++)
+        ones[i] = (float)(i % 7) - 3;
+    for (int call = 0; call < CALLS && rc == 0; call++) {
+        put(&a, ones);
+        put(&b, zeros);
+        rc = swagg_allreduce(m->job, a.at, a.at, N, SWAGG_F32, SWAGG_SUM);
+        rc = rc < 0 ? rc : swagg_allreduce(m->job, b.at, b.at, N, SWAGG_F32, SWAGG_SUM);
+        get(sum, &b);
+        for (int i = 0; i < N && rc == 0; i++)
+            rc =
+                sum[i] == 0 ? 0 : WRONG_SUM; /* nothing was left out of it: what the other lacks is not its */
+    }
+    drop(&a);
+    drop(&b);
+    free(ones);
+    free(zeros);
+    free(sum);
+    return rc;
+}
+
+TEST(feedback_knows_tensors_by_their_own_addresses)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "feedback", feed_back);
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* --- copies, sums and packets overlap --- */
+
+static int sum_long(struct crew_member *m)
+{
+    struct tensors t = {.tensor = {.type = SWAGG_F32, .count = 5 * PIECE / 4, .seed = seed}};
+    begin(&t, m->rank, m->rank == 0 ? THERE : HERE);
+    const int rc = swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM);
+    return end(&t, m, rc, true);
+}
+
+TEST(a_sum_comes_back_before_the_tensor_has_left)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "flows", sum_long);
+    gpu->hold(4); /* of five pieces, until the first one's sum is on its way back */
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* --- exchanges --- */
+
+static void pattern(uint8_t *to, int rank, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)(i * 7 + (size_t)rank * 31 + (i >> 9));
+}
+
+static int check(struct crew_member *m, const struct buffer *b, int from, size_t offset, size_t bytes)
+{
+    uint8_t *is = malloc(b->bytes + 1), *right = malloc(bytes + 1);
+    (void)m;
+    get(is, b);
+    pattern(right, from, bytes);
+    const int rc = memcmp(is + offset, right, bytes) == 0 ? 0 : WRONG_SUM;
+    free(is);
+    free(right);
+    return rc;
+}
+
+struct exchange {
+    struct buffer one, all; /* a block, and a block for each rank */
+    size_t bytes;
+};
+
+static void fill(struct exchange *x, int rank)
+{
+    uint8_t *all = malloc(x->all.bytes);
+    for (int r = 0; r < RANKS; r++)
+        pattern(all + (size_t)r * x->bytes, rank, x->bytes);
+    put(&x->all, all);
+    put(&x->one, all);
+    free(all);
+}
+
+static int check_all(struct crew_member *m, const struct exchange *x)
+{
+    int rc = 0;
+    for (int r = 0; r < RANKS && rc == 0; r++)
+        rc = check(m, &x->all, r, (size_t)r * x->bytes, x->bytes);
+    return rc;
+}
+
+static int exchange(struct crew_member *m, struct exchange *x, int root)
+{
+    uint8_t *own = (uint8_t *)x->all.at + (size_t)m->rank * x->bytes;
+    fill(x, m->rank);
+    int rc = swagg_broadcast(m->job, x->one.at, x->bytes, root);
+    rc = rc < 0 ? rc : check(m, &x->one, root, 0, x->bytes);
+    fill(x, m->rank);
+    rc = rc < 0 ? rc : swagg_allgather(m->job, x->one.at, x->all.at, x->bytes);
+    rc = rc < 0 ? rc : check_all(m, x);
+    fill(x, m->rank);
+    rc = rc < 0 ? rc : swagg_allgather(m->job, own, x->all.at, x->bytes);
+    rc = rc < 0 ? rc : check_all(m, x);
+    fill(x, m->rank);
+    rc = rc < 0 ? rc : swagg_gather(m->job, x->one.at, x->all.at, x->bytes, root);
+    rc = rc < 0 || m->rank != root ? rc : check_all(m, x);
+    fill(x, m->rank);
+    rc = rc < 0 ? rc : swagg_scatter(m->job, x->all.at, x->one.at, x->bytes, root);
+    return rc < 0 ? rc : check(m, &x->one, root, 0, x->bytes);
+}
+
+static int exchange_all(struct crew_member *m)
+{
+    int rc = 0;
+    for (int call = 0; call < 6 && rc == 0; call++) {
+        const size_t bytes = call % 2 ? 5000 : 700;
+        struct exchange x = {make((call + m->rank) % 3 != 0, bytes, call),
+                             make((call + m->rank) % 2 != 0, RANKS * bytes, call + 1), bytes};
+        rc = exchange(m, &x, call % RANKS);
+        drop(&x.one);
+        drop(&x.all);
+    }
+    return rc;
+}
+
+/* The block beside that of an allreduce of whole numbers, posted. */
+static int scatter_sums(struct crew_member *m)
+{
+    enum { EACH = 3000 };
+    const struct tensor t = {.type = SWAGG_F32, .count = RANKS * EACH, .seed = seed, .round = true};
+    float *all = malloc(RANKS * EACH * sizeof *all), *block = malloc(EACH * sizeof *block);
+    struct buffer send = make(m->rank != 1, RANKS * EACH * sizeof *all, m->rank);
+    struct buffer recv = make(m->rank != 2, EACH * sizeof *all, m->rank + 1);
+    struct swagg_request *request = NULL;
+    tensor_fill(&t, m->rank, all);
+    put(&send, all);
+    int rc =
+        swagg_post_reduce_scatter_block(m->job, send.at, recv.at, EACH, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    rc = rc < 0 ? rc : swagg_wait(&request);
+    rc = rc < 0 ? rc : swagg_allreduce(m->job, all, all, RANKS * EACH, SWAGG_F32, SWAGG_SUM);
+    get(block, &recv);
+    if (rc == 0 && memcmp(block, all + (size_t)m->rank * EACH, EACH * sizeof *all) != 0)
+        rc = WRONG_SUM;
+    drop(&send);
+    drop(&recv);
+    free(all);
+    free(block);
+    return rc;
+}
+
+TEST(exchanges)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "exchanges", exchange_all);
+    succeed(&crew);
+    crew = crew_on(ls, "scattered", scatter_sums);
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* --- ranks of one host, without a switch --- */
+
+static int sum_here(int rank)
+{
+    struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
+    struct crew crew = {.size = 2};
+    struct crew_member m = {.crew = &crew, .rank = rank};
+    char name[32];
+    snprintf(name, sizeof name, "gpu-%d", (int)(rank == 0 ? getpid() : getppid()));
+    o.job = name;
+    o.rank = rank;
+    o.size = o.local_ranks = 2;
+    o.gpu_driver = path;
+    o.join_timeout_ms = 300000;
+    int rc = swagg_open(&m.job, &o);
+    rc = rc < 0 ? rc : sum_all(&m);
+    rc = rc < 0 ? rc : post_all(&m);
+    if (rc < 0)
+        printf("\n    rank %d: %d: %s\n", rank, rc, swagg_last_error());
+    swagg_close(m.job);
+    return rc == 0 && gpu->left() != 0 ? WRONG_SUM : rc;
+}
+
+TEST(ranks_of_one_host)
+{
+    int status = -1;
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(sum_here(1) == 0 ? 0 : 1);
+    CU_ASSERT_EQUAL(sum_here(0), 0);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+/* --- how it fails --- */
+
+static int sum_until_it_fails(struct crew_member *m)
+{
+    int rc = 0;
+    for (int i = 0; i < 50 && rc == 0; i++) {
+        struct tensors t = {.tensor = {.type = SWAGG_F32, .count = 2 * PIECE / 4 + 5, .seed = seed}};
+        begin(&t, m->rank, m->rank == 0 ? THERE : HERE);
+        rc = swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM);
+        rc = end(&t, m, rc, true);
+    }
+    return rc;
+}
+
+/* Rank 0 alone has a GPU; the others hear of it. */
+static void fail_in(const char *function, int n, const char *what)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "fails", sum_until_it_fails);
+    gpu->fail(function, n);
+    crew_run(&crew);
+    gpu->fail("", 0);
+    bool told = crew.member[0].status == SWAGG_ERR_SYSTEM && says(crew.member[0].error, what) &&
+                says(crew.member[0].error, "rank 0: the GPU's driver");
+    for (int r = 1; r < RANKS; r++)
+        told &= crew.member[r].status == SWAGG_ERR_ABORTED && says(crew.member[r].error, what);
+    CU_ASSERT(crew_told(&crew, told));
+    CU_ASSERT_EQUAL(gpu->left(), 0);
+    loop_switch_stop(ls);
+}
+
+TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
+{
+    fail_in("cuMemcpyAsync", 1, "unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, 719)");
+    fail_in("cuMemcpyAsync", 5, "unspecified launch failure");
+    fail_in("cuMemcpyAsync", 9, "unspecified launch failure");
+    fail_in("cuEventRecord", 2, "marks no copies");
+    fail_in("cuEventQuery", 2, "has not copied all from it");
+    fail_in("cuStreamSynchronize", 1, "unspecified launch failure");
+    fail_in("cuStreamSynchronize", 2, "has not copied all to it");
+    fail_in("cuStreamCreate", 2, "makes no stream");
+    fail_in("cuMemHostAlloc", 1, "has no pinned memory");
+    fail_in("cuDevicePrimaryCtxRetain", 1, "in which context");
+}
+
+/* A job that is closed lets go of the tensors of calls in flight. */
+static int leave_in_flight(struct crew_member *m)
+{
+    static struct buffer left;
+    struct swagg_request *request;
+    if (m->rank > 0)
+        return swagg_barrier(m->job) < 0 ? 0 : WRONG_SUM;
+    left = make(true, 4 * PIECE, 1);
+    const int rc =
+        swagg_post_allreduce(m->job, left.at, left.at, PIECE, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    swagg_close(m->job);
+    m->job = NULL;
+    drop(&left);
+    return rc;
+}
+
+TEST(a_closed_job_has_no_copies_under_way)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "closed", leave_in_flight);
+    crew_run(&crew);
+    CU_ASSERT_EQUAL(crew.member[0].status, 0);
+    CU_ASSERT_EQUAL(gpu->left(), 0);
+    loop_switch_stop(ls);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 2;
+    path = argv[1];
+    seed_from_environment();
+    return unit_main();
+}
