@@ -174,6 +174,11 @@ class Job:
         """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
         return _check(_swagg.swagg_has_exchanges(self._open())) == 1
 
+    def reaches_gpus(self) -> bool:
+        """Whether calls take addresses of tensors in GPUs' memory, too: the program has loaded CUDA's driver. What writes such a tensor must be done
+        when a call is made of it."""
+        return _check(_swagg.swagg_reaches_gpus(self._open())) == 1
+
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
         buffers are in use until the future is done."""

@@ -70,6 +70,7 @@ def load():
             ("swagg_reduce_scatter_block", number, (job, pointer, pointer, size, number, number)),
             ("swagg_barrier", number, (job,)),
             ("swagg_has_exchanges", number, (job,)),
+            ("swagg_reaches_gpus", number, (job,)),
             ("swagg_wait", number, (request,)),
             ("swagg_name_tensor", number, (job, ctypes.c_uint64)),
             ("swagg_abort", None, (job, ctypes.c_char_p)),

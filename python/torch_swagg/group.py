@@ -122,7 +122,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         if any(t.is_sparse for t in tensors):
             return self._gloo.allreduce(tensors, opts)
         op = op_of(getattr(opts, "reduceOp", opts))
-        buffers = [Buffer(t, op) for t in tensors]
+        buffers = [Buffer(t, op, self._job) for t in tensors]
         if len({b.type for b in buffers}) > 1:
             raise TypeError(f"tensors of one call have one type; these have {', '.join(sorted({str(t.dtype) for t in tensors}))}")
         return self._begin(tensors, lambda: post_allreduce_many(self._job, buffers))
@@ -132,7 +132,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
     def reduce(self, tensors, opts=c10d.ReduceOptions()):
         if len(tensors) != 1:
             raise ValueError("reduce takes one tensor of a rank")
-        buffer = Buffer(tensors[0], op_of(opts.reduceOp))
+        buffer = Buffer(tensors[0], op_of(opts.reduceOp), self._job)
         return self._begin(tensors, lambda: buffer.post_reduce(self._job, opts.rootRank))
 
     def _reduce_scatter_one(self, output, whole, op):
@@ -140,17 +140,17 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         if output.dtype != whole.dtype or output.numel() * self._size != whole.numel():
             raise ValueError(f"of {whole.numel()} elements of {whole.dtype} a rank gets {whole.numel() // self._size}, not {output.numel()} of {output.dtype}")
         if self._exchanges:
-            send, part = Buffer(whole, op), Elements(output)
+            send, part = Buffer(whole, op, self._job), Elements(output, self._job)
             if send.address < part.address + part.bytes and part.address < send.address + send.bytes:
-                send = Buffer(whole.clone(), op)
+                send = Buffer(whole.clone(), op, self._job)
 
             def put_back():
                 part.put_back()
                 return send  # which has lived as long as the call
 
-            return self._begin([output], lambda: self._job.post_reduce_scatter(send.address, part.address, part.host.numel(), send.type, send.op, put_back))
+            return self._begin([output], lambda: self._job.post_reduce_scatter(send.address, part.address, part.memory.numel(), send.type, send.op, put_back))
         whole = whole.clone()
-        buffer = Buffer(whole, op)
+        buffer = Buffer(whole, op, self._job)
 
         def part():  # of an allreduce
             buffer.put_back()
@@ -187,14 +187,14 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             return self._gloo.broadcast(tensors, opts)
         if len(tensors) != 1:
             raise ValueError("broadcast takes one tensor of a rank")
-        whole = Elements(tensors[0])
+        whole = Elements(tensors[0], self._job)
         return self._begin(tensors, lambda: self._job.post_broadcast(whole.address, whole.bytes, opts.rootRank, whole.put_back))
 
     def _parts_of(self, one, parts):
         """What a rank brings to an allgather or a gather, and the room for what all ranks bring; parts: where that goes in the end."""
         _check_parts(one, parts, self._size)
-        own = Elements(one)
-        return own, torch.empty((self._size, own.host.numel()), dtype=own.host.dtype)
+        own = Elements(one, self._job)
+        return own, torch.empty((self._size, own.memory.numel()), dtype=own.memory.dtype)
 
     def allgather(self, outputs, inputs, opts=c10d.AllgatherOptions()):
         if not self._exchanges or any(t.is_sparse for t in inputs):
@@ -215,7 +215,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             return self._gloo.allgather([parts], [input.reshape(-1)], opts)
         if output.dtype != input.dtype or output.numel() != input.numel() * self._size:
             raise ValueError(f"{self._size} ranks' inputs are {input.numel() * self._size} elements of {input.dtype}, not {output.numel()} of {output.dtype}")
-        own, whole = Elements(input), Elements(output)
+        own, whole = Elements(input, self._job), Elements(output, self._job)
 
         def put_back():
             whole.put_back()
@@ -241,7 +241,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             return self._gloo.gather(outputs, inputs, opts)
         is_root = self._rank == opts.rootRank
         parts = outputs[0] if is_root else []
-        own, whole = self._parts_of(inputs[0], parts) if is_root else (Elements(inputs[0]), None)
+        own, whole = self._parts_of(inputs[0], parts) if is_root else (Elements(inputs[0], self._job), None)
 
         def make():
             self._job.gather(own.address, whole.data_ptr() if is_root else None, own.bytes, opts.rootRank)
@@ -252,10 +252,10 @@ class ProcessGroupSwagg(dist.ProcessGroup):
     def scatter(self, outputs, inputs, opts=c10d.ScatterOptions()):
         if not self._exchanges:
             return self._gloo.scatter(outputs, inputs, opts)
-        own, whole = Elements(outputs[0]), None
+        own, whole = Elements(outputs[0], self._job), None
         if self._rank == opts.rootRank:
             _check_parts(outputs[0], inputs[0], self._size)
-            whole = Elements(torch.cat([t.detach().reshape(-1) for t in inputs[0]]))
+            whole = Elements(torch.cat([t.detach().reshape(-1) for t in inputs[0]]), self._job)
         return self._exchange(outputs, lambda: self._job.scatter(whole and whole.address, own.address, own.bytes, opts.rootRank), [own])
 
     def barrier(self, opts=c10d.BarrierOptions()):

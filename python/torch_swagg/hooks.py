@@ -98,7 +98,8 @@ def _average(state: SwaggState, bucket: dist.GradBucket, feedback: Optional[Feed
         future: torch.futures.Future = torch.futures.Future()
         future.set_result(tensor)
         return future
-    job, buffer = state.job(**{"numbers": "native", "compression": "none", **more}), Buffer(tensor, Op.AVG)
+    job = state.job(**{"numbers": "native", "compression": "none", **more})
+    buffer = Buffer(tensor, Op.AVG, job)
     if feedback is None or tensor.dtype != torch.float32:
         return torch_future(buffer.post_allreduce(job), tensor, [tensor])
     left_out = feedback.of(bucket)

@@ -30,36 +30,41 @@ def put(tensor: torch.Tensor, value: torch.Tensor) -> None:
 
 
 class Elements:
-    """A tensor's, in the host's memory, in one piece: the tensor itself, or a copy."""
+    """A tensor's, in one piece, where calls of the job take them: the tensor itself, or a copy; in the host's memory, or where the job reaches GPUs in
+    theirs. What is to write a GPU's tensor has been begun in the current stream: a call takes it when that is done."""
 
-    def __init__(self, tensor: torch.Tensor):
+    def __init__(self, tensor: torch.Tensor, job: Optional[Job]):
         self.tensor = tensor.detach()
-        self.host = self.tensor.cpu().contiguous()
-        self.address, self.bytes = self.host.data_ptr(), self.host.numel() * self.host.element_size()
+        if tensor.is_cuda and job is not None and job.reaches_gpus():
+            self.memory = self.tensor.contiguous()
+            torch.cuda.current_stream(tensor.device).synchronize()
+        else:
+            self.memory = self.tensor.cpu().contiguous()
+        self.address, self.bytes = self.memory.data_ptr(), self.memory.numel() * self.memory.element_size()
 
     def put_back(self) -> None:
         if self.address != self.tensor.data_ptr():
-            put(self.tensor, self.host)
+            put(self.tensor, self.memory)
 
 
 class Buffer(Elements):
     """Elements that are summed."""
 
-    def __init__(self, tensor: torch.Tensor, op: Op):
+    def __init__(self, tensor: torch.Tensor, op: Op, job: Optional[Job]):
         self.type, self.op = TYPES.get(tensor.dtype), op
         if self.type == Type.BOOL:
             self.op = OPS_OF_BOOL.get(op, op)
         if self.type is None or element_size(self.type, self.op) == 0:
             raise TypeError(f"swagg has no {op.name.lower()} of {tensor.dtype}")
-        super().__init__(tensor)
+        super().__init__(tensor, job)
 
     def post_allreduce(self, job: Job, then: Optional[Callable[[], Any]] = None, **how: Any) -> Future:
         """then: in the place of putting the sum back."""
-        return job.post_allreduce(self.address, self.address, self.host.numel(), self.type, self.op, then=then or self.put_back, **how)
+        return job.post_allreduce(self.address, self.address, self.memory.numel(), self.type, self.op, then=then or self.put_back, **how)
 
     def post_reduce(self, job: Job, root: int) -> Future:
         is_root = job.rank == root
-        return job.post_reduce(self.address, self.address if is_root else None, self.host.numel(), self.type, self.op, root,
+        return job.post_reduce(self.address, self.address if is_root else None, self.memory.numel(), self.type, self.op, root,
                                self.put_back if is_root else self.keep)
 
     def keep(self) -> None:
@@ -75,7 +80,7 @@ def post_allreduce_many(job: Job, buffers: list[Buffer]) -> Future:
         for buffer in buffers:
             buffer.put_back()
 
-    segments = [(b.address, b.address, b.host.numel()) for b in buffers]
+    segments = [(b.address, b.address, b.memory.numel()) for b in buffers]
     return job.post_allreduce_many(segments, buffers[0].type, buffers[0].op, put_back)
 
 
