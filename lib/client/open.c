@@ -525,10 +525,12 @@ void swagg_close(struct swagg_job *job)
     waits_close(&job->local_waits);
     events_close(&job->events);
     compress_close(&job->compress);
-    if (job->owner == getpid())
-        requests_close(&job->requests), gpu_close(&job->gpu);
-    else
+    if (job->owner == getpid()) {
+        requests_close(&job->requests);
+        gpu_close(&job->gpu);
+    } else {
         requests_abandon(&job->requests);
+    }
     free(job);
 }
 
