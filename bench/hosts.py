@@ -16,7 +16,8 @@ SETTINGS = {"200mbit": "four ranks on each of four hosts, 4 MiB, links of 200 Mb
             "cpu_1": "one rank on each of four hosts, 16 MiB, links without a limit"}
 VARIANTS = {"openmpi": "Open MPI", "best": "the best of Open MPI's", "flat": "swagg, each rank for itself", "swagg": "swagg"}
 THREADS = {"threads_200mbit": "links of 200 Mbit/s, 4 MiB", "threads_cpu": "links without a limit, 16 MiB"}
-LINKS = {"one": "one link, one switch", "two": "two links, a switch at each"}
+LINKS = {"one": "one link of 100 Mbit/s, one switch", "two": "two of these, a switch at each", "slow": "one link of 50 Mbit/s",
+         "fast": "one of 150", "uneven": "these two, a switch at each"}
 ONE = {"openmpi": "Open MPI", "ucx": "Open MPI over UCX", "swagg": "swagg"}
 PARTS = ("small", "middle", "large")
 RANKS_OF_CPU_1 = 4
@@ -64,8 +65,9 @@ THREADS_FLAT = Figure("threads_flat", f"With two threads a rank, links of 200 Mb
 THREADS_CPU = Figure("threads_cpu_2_vs_1", f"With two threads a rank, links without a limit, hosts and switch on the same CPUs, an allreduce of 16 MiB is {FASTER} with one.", first_screen=False)
 SOCKETS = Figure("rank_gbits_per_core_sockets", "By the kernel's sockets a rank sums {:.2f} Gbit/s for each CPU that it keeps busy, links without a limit.", first_screen=False)
 TWO_LINKS = Figure("two_links_vs_one", f"With two links of 100 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB is {FASTER} with one of them.", ">= 1.9")
+UNEVEN_LINKS = Figure("uneven_links_of_sum", "With two links of 50 and 150 Mbit/s a host, each to a switch of its own, an allreduce of 4 MiB gets {:.1%} of what each of them gets alone, together.", ">= 0.95")
 SHARED = Figure("host_shared_bytes_per_rank_and_tensor", "Ranks of one host share memory that is, for each of four, {:.2f} times a tensor of 16 MiB.", first_screen=False)
-FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), THREADS_FLAT, THREADS_CPU, SOCKETS, TWO_LINKS, *ONE_HOST, SHARED)
+FIGURES = (*(ratio[0] for ratio in RATIOS), HOST_CPU, *(row[0] for row in CPU), THREADS_FLAT, THREADS_CPU, SOCKETS, TWO_LINKS, UNEVEN_LINKS, *ONE_HOST, SHARED)
 
 
 def calls(reports):
@@ -75,7 +77,8 @@ def calls(reports):
 
 def links_of(reports):
     """{variant: [milliseconds, one a run]}"""
-    return {variant: [rows[0]["median_us"] / 1e3 for rows in reports["links", variant, "allreduce"]] for variant in LINKS}
+    return {variant: [rows[0]["median_us"] / 1e3 for rows in reports["links", variant, "allreduce"]] for variant in LINKS
+            if ("links", variant, "allreduce") in reports}
 
 
 def threads_of(reports):
@@ -110,7 +113,12 @@ def ways(directory):
         return records.ratios(*([row[what] for row in rows[setting, variant]] for variant in (over, under)))
 
     def two_links():
-        return records.ratios(*links_of(reports).values())
+        times = links_of(reports)
+        return records.ratios(times["one"], times["two"])
+
+    def uneven_links():
+        times = links_of(reports)
+        return [1 / (both / slow + both / fast) for slow, fast, both in zip(times["slow"], times["fast"], times["uneven"], strict=True)]
 
     def threads(setting):
         times = threads_of(reports)
@@ -141,7 +149,7 @@ def ways(directory):
         return memory["bytes"] / memory["ranks"] / TENSOR
 
     made = {figure.name: partial(ratio, *what) for figure, *what in RATIOS} | {figure.name: partial(cpu, *what) for figure, *what in CPU}
-    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: two_links, THREADS_FLAT.name: partial(threads, "threads_200mbit"), THREADS_CPU.name: partial(threads, "threads_cpu"), SOCKETS.name: sockets, SHARED.name: shared}
+    made |= {HOST_CPU.name: least_cpu, TWO_LINKS.name: two_links, UNEVEN_LINKS.name: uneven_links, THREADS_FLAT.name: partial(threads, "threads_200mbit"), THREADS_CPU.name: partial(threads, "threads_cpu"), SOCKETS.name: sockets, SHARED.name: shared}
     return made | {figure.name: partial(way, peer) for figure, (way, peer) in
                    zip(ONE_HOST, ((mean, "openmpi"), (worst, "openmpi"), (mean, "ucx"), (worst, "ucx")))}
 
@@ -199,7 +207,7 @@ def threads_part(data):
 
 def pages(data):
     return {"hosts": "\n\n".join([answer(data), "![Times of an allreduce of four ranks on each of four hosts](hosts.svg)", figure_table(FIGURES, data), time_table(data),
-                                  "One rank on each of four hosts with two links of 100 Mbit/s, 4 MiB:", link_table(data), *threads_part(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
+                                  "One rank on each of four hosts with one link or two, 4 MiB:", link_table(data), *threads_part(data), "Four ranks on one host, by size:", size_table(data), memory_line(data), "What was tried to find Open MPI's best:",
                                   best.tried_table(data["tried"], SETTINGS), "## How it is measured", READING.strip()])}
 
 

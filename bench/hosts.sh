@@ -48,6 +48,18 @@ on_two_links() {
     net_swagg_stop
 }
 
+# The same with links that are not alike: each alone, and both, once ranks have found out what they carry.
+on_uneven_links() {
+    local tensor="4M 3 1" settled="4M 5 12"
+    start_swagg 0
+    net_second start_swagg 0
+    measure_offloaded "links,slow" allreduce "$tensor"
+    SWITCHES=$(net_second net_switch_ip) measure_offloaded "links,fast" allreduce "$tensor"
+    SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,uneven" allreduce "$settled"
+    net_second net_swagg_stop
+    net_swagg_stop
+}
+
 # A rank a host, with so many threads each.
 on_threads() { # SETTING TENSOR THREADS...
     local setting=$1 tensor=$2 threads
@@ -113,6 +125,9 @@ for ((run = 1; run <= runs; run++)); do
     net_limit 100mbit
     net_second net_limit 100mbit
     ranks=4 on_two_links
+    net_limit 50mbit
+    net_second net_limit 150mbit
+    ranks=4 on_uneven_links
     net_limit none
     net_second net_limit none
     on_one_host
