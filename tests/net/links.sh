@@ -22,11 +22,11 @@ begin_with_swagg links "timers: {lost_after_ms: 10000}"
 net_second net_links
 net_second net_swagg_with "timers: {lost_after_ms: 10000}"
 
-step "both switches add, half of every call each"
+step "both switches add, half of the first three calls each, then what their links carry"
 was=("$(results)" "$(net_second results)")
 ranks_run both 4 --sizes 1000003 --calls 4
 read -r first second <<<"$(shares "${was[@]}")"
-if ((first < 4000 || second < 4000 || first > second * 11 / 10 || second > first * 11 / 10)); then
+if ((first < 4000 || second < 4000)); then
     fail "the first switch has sent $first sums, the second $second"
 fi
 ranks_run sizes 4 --sizes 0,1,365,366,100003 --calls 40
