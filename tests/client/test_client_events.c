@@ -11,10 +11,9 @@ enum { RANKS = 3, LATE = 1, KINDS = SWAGG_EVENT_ENDED + 1 };
 
 /* What a rank has been told: how often, and what last. */
 struct told {
-    atomic_int times[KINDS], inside;
+    atomic_int times[KINDS], inside, late_rank; /* the last, which the late one reads while more are told */
     atomic_bool overlap, wrong;
     struct swagg_event last[KINDS];
-    int late_rank;
     char text[256];
 };
 static struct told told[RANKS];
@@ -30,7 +29,7 @@ static void on_event(void *ctx, const struct swagg_event *e)
         atomic_store(&t->wrong, true);
     t->last[e->kind] = *e;
     if (e->kind == SWAGG_EVENT_LATE)
-        t->late_rank = e->rank_count == 1 ? e->ranks[0] : -1;
+        atomic_store(&t->late_rank, e->rank_count == 1 ? e->ranks[0] : -1);
     if (e->kind == SWAGG_EVENT_ENDED)
         snprintf(t->text, sizeof t->text, "%s", e->text);
     atomic_fetch_sub(&t->inside, 1);
@@ -64,7 +63,8 @@ static int wait_for_the_late(struct crew_member *m)
     if (swagg_on_event(m->job, on_event, &told[m->rank]) < 0)
         return -1;
     for (int r = 0; m->rank == LATE && r < RANKS; r++)
-        while (r != LATE && (atomic_load(&told[r].times[SWAGG_EVENT_LATE]) == 0 || told[r].late_rank != LATE))
+        while (r != LATE && (atomic_load(&told[r].times[SWAGG_EVENT_LATE]) == 0 ||
+                             atomic_load(&told[r].late_rank) != LATE))
             sleep_ms(1);
     return crew_sum(m, &t, -1, true);
 }
