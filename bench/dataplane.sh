@@ -69,8 +69,8 @@ offer() { # LOAD
 }
 
 switch() { # SIZE [WHAT]
-    start_swagg 2 "$1" 2 $IN_FLIGHT
-    play swagg "${2:-switched},$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
+    start_swagg 2 "$1" 2 "$IN_FLIGHT"
+    play swagg "${2:-switched},$1" 2 "$1" --mode bridge --slots "$IN_FLIGHT"
     net_swagg_stop
     played
 }
@@ -86,7 +86,7 @@ return_frames() { # WHAT PORTS SIZE
 # Out of the other port: what switching is compared with.
 exchange_frames() { # SIZE [WHAT]
     start_testpmd 2 "$1" paired
-    play testpmd "${2:-exchanged},$1" 2 "$1" --mode bridge --slots $IN_FLIGHT
+    play testpmd "${2:-exchanged},$1" 2 "$1" --mode bridge --slots "$IN_FLIGHT"
     stop_testpmd
     played
 }

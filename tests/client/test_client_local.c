@@ -582,10 +582,13 @@ static int close_before_the_end(struct crew_member *m, struct told *told)
         const int rc = swagg_barrier(m->job);
         return rc < 0 ? rc : swagg_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM);
     }
-    int rc = swagg_post_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM, NULL, &request);
-    if (m->rank == 1)
-        atomic_store(&told->gate, 1); /* and closes the job */
-    return rc < 0 || m->rank == 1 ? rc : swagg_wait(&request);
+    const int rc = swagg_post_allreduce(m->job, x, x, 1000, SWAGG_F32, SWAGG_SUM, NULL, &request);
+    if (m->rank != 1)
+        return rc < 0 ? rc : swagg_wait(&request);
+    swagg_close(m->job);
+    m->job = NULL;
+    atomic_store(&told->gate, 1);
+    return rc;
 }
 
 TEST(who_closes_with_a_call_posted_is_named)

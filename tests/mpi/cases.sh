@@ -423,9 +423,9 @@ compressed)
     for _ in {1..10}; do
         (unset SWAGG_MIN_BYTES && run_mpi "${shim[@]}" -x "$on" -x SWAGG_LOG=debug -x SWAGG_COMPRESSION=thc \
             -x SWAGG_COMPRESSION_MIN_BYTES=256 "$of_library-one_buffer" 1) || fail "failed with compression, measured"
-        grep -q 'MPI_COMM_WORLD .*, 0 of [0-9]* sizes, then time was up' "$out" || break
+        grep -q 'MPI_COMM_WORLD .*, then time was up' "$out" || break
     done
-    says '^swagg\[0\]: MPI_Allreduce of 256 bytes: '
+    says '^swagg\[0\]: MPI_COMM_WORLD of 4 ranks: MPI_Allreduce goes to the switch .*: 256 bytes took '
     says 'sums of .* calls were approximate' 0
     ;;
 compressed_training)
