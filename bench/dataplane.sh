@@ -158,6 +158,8 @@ for ((run = 1; run <= runs; run++)); do
             over_nothing "$size" "$memory" device
             over_nothing "$size" "$memory" switch
         done
+    done
+    for size in "${free[@]}"; do
         two_lcores "$size"
     done
     one_by_one 64

@@ -54,7 +54,7 @@ on_uneven_links() {
     start_swagg 0
     net_second start_swagg 0
     measure_offloaded "links,slow" allreduce "$tensor"
-    SWITCHES=$(net_second net_switch_ip) measure_offloaded "links,fast" allreduce "$tensor"
+    net_second measure_offloaded "links,fast" allreduce "$tensor"
     SWITCHES=$(net_switch_ip),$(net_second net_switch_ip) measure_offloaded "links,uneven" allreduce "$settled"
     net_second net_swagg_stop
     net_swagg_stop
