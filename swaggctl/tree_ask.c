@@ -1,22 +1,15 @@
 #include "tree_ask.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <curl/curl.h>
 
 #include "tree.h"
-#include "watch.h"
 
-enum { PEERS_MAX = 64, REQUEST_BYTES = 128 };
+enum { PEERS_MAX = 64, URL_BYTES = 128 };
 
 /* No answer is longer: 64 jobs with 16,384 ranks. */
 static const size_t most_bytes = 64 << 20;
@@ -24,106 +17,80 @@ static const size_t most_bytes = 64 << 20;
 /* Another switch of the tree, and what came of asking it. */
 struct peer {
     const char *address; /* IP:PORT */
-    pthread_t thread;
-    bool asked;
+    FILE *answer;        /* NULL: it cannot be asked; what is written to it is in text */
+    char *text;
+    size_t bytes;
     json_t *live; /* NULL: nothing, and state says why */
     char state[128];
 };
 
 /* --- over HTTP ----------------------------------------------------------------------------------------- */
 
-/* Waits until the socket is ready; 0, or -errno. */
-static int ready(int fd, short what, double until)
+/* Some of an answer has come, for a stream; how much of it was taken: less than all ends the asking. */
+static size_t take(char *data, size_t one, size_t count, void *stream)
 {
-    struct pollfd p = {.fd = fd, .events = what};
-    const double left = until - seconds_now();
-    int n;
-
-    do
-        n = left <= 0 ? 0 : poll(&p, 1, (int)(left * 1000) + 1);
-    while (n < 0 && errno == EINTR);
-    return n > 0 ? 0 : n == 0 ? -ETIMEDOUT : -errno;
+    return (size_t)ftello(stream) + one * count > most_bytes ? 0 : fwrite(data, 1, one * count, stream);
 }
 
-static int connect_to(const struct peer *peer, double until)
+/* The question to a peer. NULL: there is no memory. */
+static CURL *question(struct peer *peer)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET};
-    const size_t host = strcspn(peer->address, ":");
-    socklen_t length = sizeof(int);
-    char ip[INET_ADDRSTRLEN];
-    int fd, error = 0;
+    CURL *asked = curl_easy_init();
+    char url[URL_BYTES];
 
-    snprintf(ip, sizeof(ip), "%.*s", (int)host, peer->address);
-    if (peer->address[host] != ':' || inet_pton(AF_INET, ip, &at.sin_addr) != 1)
-        return -EINVAL;
-    at.sin_port = htons((uint16_t)strtoul(peer->address + host + 1, NULL, 10));
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (const struct sockaddr *)&at, sizeof(at)) < 0)
-        error = errno == EINPROGRESS ? -ready(fd, POLLOUT, until) : errno;
-    if (error == 0)
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
-    if (error == 0)
-        return fd;
-    close(fd);
-    return -error;
-}
-
-/* All that comes until the other side closes, into *text, which is the caller's; its length, or -errno. */
-static ssize_t receive_all(int fd, char **text, double until)
-{
-    size_t used = 0, room = 0;
-    ssize_t n = 1;
-
-    while (n > 0) {
-        if (used == room) {
-            char *longer = room >= most_bytes ? NULL : realloc(*text, room = room == 0 ? 1 << 16 : 2 * room);
-
-            if (longer == NULL)
-                return -ENOMEM;
-            *text = longer;
-        }
-        n = ready(fd, POLLIN, until);
-        if (n == 0) {
-            n = recv(fd, *text + used, room - used, 0);
-            n = n < 0 ? -errno : n;
-        }
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return n < 0 ? n : (ssize_t)used;
-}
-
-/* The object behind the head of an answer with status 200; NULL: it is another. */
-static json_t *read_answer(const char *text, size_t bytes)
-{
-    const char *body = memmem(text, bytes, "\r\n\r\n", 4);
-
-    if (body == NULL || bytes < 12 || memcmp(text, "HTTP/1.", 7) != 0 || memcmp(text + 8, " 200", 4) != 0)
+    if (asked == NULL)
         return NULL;
-    return json_loadb(body + 4, bytes - (size_t)(body + 4 - text), 0, NULL);
+    snprintf(url, sizeof(url), "http://%s/live", peer->address);
+    curl_easy_setopt(asked, CURLOPT_URL, url);
+    curl_easy_setopt(asked, CURLOPT_PROXY, ""); /* what the environment says of proxies is for the Web */
+    curl_easy_setopt(asked, CURLOPT_TIMEOUT, (long)TREE_PATIENCE_S);
+    curl_easy_setopt(asked, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(asked, CURLOPT_WRITEDATA, peer->answer);
+    curl_easy_setopt(asked, CURLOPT_PRIVATE, peer);
+    return asked;
 }
 
-static void *ask_peer(void *context)
+/* The asking has ended. */
+static void conclude(CURL *asked, CURLcode how)
 {
-    struct peer *peer = context;
-    const double until = seconds_now() + TREE_PATIENCE_S;
-    char request[REQUEST_BYTES], *text = NULL;
-    const int fd = connect_to(peer, until);
-    ssize_t n = fd;
+    long status = 0, error = 0;
+    struct peer *peer = NULL;
 
-    snprintf(request, sizeof(request), "GET /live HTTP/1.0\r\nHost: %s\r\n\r\n", peer->address);
-    if (fd >= 0) {
-        n = send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 ? -errno : receive_all(fd, &text, until);
-        close(fd);
-    }
-    peer->live = n > 0 ? read_answer(text, (size_t)n) : NULL;
-    if (n < 0)
-        snprintf(peer->state, sizeof(peer->state), "away: %s", strerror((int)-n));
-    else if (peer->live == NULL)
+    curl_easy_getinfo(asked, CURLINFO_PRIVATE, &peer);
+    curl_easy_getinfo(asked, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(asked, CURLINFO_OS_ERRNO, &error);
+    fflush(peer->answer);
+    if (how == CURLE_OPERATION_TIMEDOUT)
+        error = ETIMEDOUT;
+    if (how == CURLE_OK && status == 200)
+        peer->live = json_loadb(peer->text, peer->bytes, 0, NULL);
+    if (how != CURLE_OK && error != 0)
+        snprintf(peer->state, sizeof(peer->state), "away: %s", strerror((int)error));
+    else
         snprintf(peer->state, sizeof(peer->state), "away: who answers there is no swagg");
-    free(text);
-    return NULL;
+}
+
+/* Asks all at once. */
+static void ask_all(struct peer peer[PEERS_MAX], size_t n)
+{
+    CURLM *all = curl_multi_init();
+    CURL *asked[PEERS_MAX];
+    const CURLMsg *ended;
+    int going, left;
+
+    for (size_t i = 0; i < n; i++) {
+        asked[i] = peer[i].answer == NULL ? NULL : question(&peer[i]);
+        curl_multi_add_handle(all, asked[i]);
+    }
+    while (curl_multi_perform(all, &going) == CURLM_OK && going > 0)
+        curl_multi_poll(all, NULL, 0, TREE_PATIENCE_S * 1000, NULL);
+    while ((ended = curl_multi_info_read(all, &left)) != NULL)
+        conclude(ended->easy_handle, ended->data.result);
+    for (size_t i = 0; i < n; i++) {
+        curl_multi_remove_handle(all, asked[i]);
+        curl_easy_cleanup(asked[i]);
+    }
+    curl_multi_cleanup(all);
 }
 
 /* --- the one that is asked first ------------------------------------------------------------------------ */
@@ -189,8 +156,8 @@ static json_t *ask_first(const struct instance *instance, char why[INSTANCE_WHY_
 
 /* --- all ------------------------------------------------------------------------------------------------ */
 
-/* Asks those of the list, as many as there is room for; returns how many. */
-static size_t ask_peers(struct peer peer[PEERS_MAX], const json_t *list)
+/* Those of the list, as many as there is room for; returns how many. */
+static size_t read_peers(struct peer peer[PEERS_MAX], const json_t *list)
 {
     const json_t *row;
     size_t i, n = 0;
@@ -201,13 +168,12 @@ static size_t ask_peers(struct peer peer[PEERS_MAX], const json_t *list)
         if (n == PEERS_MAX)
             break;
         *p = (struct peer){.address = json_string_value(json_object_get(row, "address")),
-                           .state = "away: no thread to ask it"};
-        p->asked = p->address != NULL && pthread_create(&p->thread, NULL, ask_peer, p) == 0;
-        n += p->address != NULL;
+                           .state = "away: no memory to ask it"};
+        if (p->address == NULL)
+            continue;
+        p->answer = open_memstream(&p->text, &p->bytes);
+        n++;
     }
-    for (i = 0; i < n; i++)
-        if (peer[i].asked)
-            pthread_join(peer[i].thread, NULL);
     return n;
 }
 
@@ -220,7 +186,8 @@ json_t *tree_ask(const struct instance *instance, char why[INSTANCE_WHY_MAX])
     if (first == NULL)
         return NULL;
     list = rows_of(instance, "peers", NULL);
-    n = ask_peers(peer, list);
+    n = read_peers(peer, list);
+    ask_all(peer, n);
     told = json_pack("[o]", first);
     away = json_array();
     for (size_t i = 0; i < n; i++) {
@@ -229,6 +196,9 @@ json_t *tree_ask(const struct instance *instance, char why[INSTANCE_WHY_MAX])
         else
             json_array_append_new(
                 away, json_pack("{s:s, s:s}", "address", peer[i].address, "state", peer[i].state));
+        if (peer[i].answer != NULL)
+            fclose(peer[i].answer);
+        free(peer[i].text);
     }
     view = tree_view(told, away);
     json_decref(list);
