@@ -57,9 +57,8 @@ static const struct option_row rows[] = {
      "print all as it is: on a terminal counters that are 0 are left out, and bytes and times are rounded"},
     {"no-header", 'H', NULL, option_flag, FIELD(style.no_header), 0, 0, "print no header above tables"},
     {"every", 'n', "SECONDS", read_seconds, FIELD(every), 0, NUMBER_MAX,
-     "how often watch and top look, and how long why does: 1 unless given. Rates need two looks, so the "
-     "first "
-     "table comes with the second one, after so long; on a terminal sooner"},
+     "how often watch and top look, and how long why does: 1 unless given; rates need two looks, so the "
+     "first table comes after so long, on a terminal sooner"},
     {"times", 'c', "N", option_number, FIELD(times), 1, NUMBER_MAX,
      "how many tables watch, or top without a terminal, prints; or how many frames capture takes"},
     {"write", 'w', "FILE", option_text, FIELD(file), 0, 0, "where capture writes to; - is standard output"},
