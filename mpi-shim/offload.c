@@ -1,11 +1,7 @@
 #include "offload.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +11,7 @@
 #include "comm.h"
 #include "contiguous.h"
 #include "front.h"
+#include "gpu_driver.h"
 #include "ledger.h"
 #include "library.h"
 #include "offers.h"
@@ -22,50 +19,6 @@
 #include "report.h"
 #include "tell.h"
 #include "types.h"
-
-/* --- buffers in a GPU's memory, which the CPU cannot read --- */
-
-/* From cuda.h, CUDA's driver API, which need not be installed. */
-enum { SUCCESS = 0, ATTRIBUTE_MEMORY_TYPE = 2, ATTRIBUTE_IS_MANAGED = 8, MEMORY_TYPE_DEVICE = 2 };
-typedef int pointer_get_attribute(void *data, int attribute, uintptr_t pointer);
-
-static int note_loads(struct dl_phdr_info *info, size_t size, void *loads)
-{
-    (void)size;
-    *(unsigned long long *)loads = info->dlpi_adds;
-    return 1;
-}
-
-/* NULL while the program has not loaded the driver. Searching is expensive, so it is done again only after
- * the program has loaded something. CUDA's runtime loads the driver into a scope of its own, so searching the
- * global scope is not enough. */
-static pointer_get_attribute *find_driver(void)
-{
-    static _Atomic unsigned long long seen;
-    static void *_Atomic found;
-    unsigned long long loads = 0;
-    void *symbol = found;
-    dl_iterate_phdr(note_loads, &loads);
-    if (!symbol && loads != seen) {
-        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-        symbol = dlsym(library ? library : RTLD_DEFAULT, "cuPointerGetAttribute");
-        found = symbol;
-        seen = loads;
-    }
-    return *(pointer_get_attribute **)&symbol;
-}
-
-/* Whether this is memory of a CUDA GPU, as its driver says. Managed memory does not count, since the CPU can
- * read it, too. Any thread. */
-static bool is_device_memory(pointer_get_attribute *get, const void *buffer)
-{
-    uint64_t type = 0, managed = 0; /* the driver writes as much of them as it needs */
-    return get(&type, ATTRIBUTE_MEMORY_TYPE, (uintptr_t)buffer) == SUCCESS &&
-           (uint32_t)type == MEMORY_TYPE_DEVICE &&
-           (get(&managed, ATTRIBUTE_IS_MANAGED, (uintptr_t)buffer) != SUCCESS || !(uint8_t)managed);
-}
-
-/* --- one collective --- */
 
 static const struct settings *settings; /* NULL before offload_init() and after offload_exit() */
 
@@ -170,9 +123,10 @@ static int let_it_be_refused(const struct task *t)
 
 static bool uses_device(const struct collective *c)
 {
-    pointer_get_attribute *get = find_driver();
-    return get && ((c->send && c->send != MPI_IN_PLACE && is_device_memory(get, c->send)) ||
-                   (c->recv && offers_receives(c) && is_device_memory(get, c->recv)));
+    static struct gpu_driver driver = {
+        .library = GPU_DRIVER, .only_recognises = true, .lock = PTHREAD_MUTEX_INITIALIZER};
+    return gpu_is_reached(&driver) && ((c->send != MPI_IN_PLACE && gpu_has(&driver, c->send)) ||
+                                       (offers_receives(c) && gpu_has(&driver, c->recv)));
 }
 
 /* libswagg reads and writes buffers with the CPU. */

@@ -1,9 +1,6 @@
 #include "gpu.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "describe.h"
 #include "swagg.h"
@@ -13,10 +10,7 @@ enum {
     SUCCESS = 0,
     NOT_READY = 600,
     ATTRIBUTE_CONTEXT = 1,
-    ATTRIBUTE_MEMORY_TYPE = 2,
-    ATTRIBUTE_IS_MANAGED = 8,
     ATTRIBUTE_DEVICE = 9,
-    MEMORY_TYPE_DEVICE = 2,
     HOST_PORTABLE = 1,
     STREAM_NON_BLOCKING = 1,
     EVENT_WITHOUT_TIMING = 2,
@@ -24,81 +18,10 @@ enum {
 
 enum { KEPT_MAX = 256 << 20, ROOM_LEAST = 64 << 10 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} symbols[] = {
-#define SYMBOL(field, symbol)                                                                                \
-    {                                                                                                        \
-        symbol, offsetof(struct gpu_driver, field)                                                           \
-    }
-    SYMBOL(pointer_get_attribute, "cuPointerGetAttribute"),
-    SYMBOL(error_name, "cuGetErrorName"),
-    SYMBOL(error_string, "cuGetErrorString"),
-    SYMBOL(push, "cuCtxPushCurrent_v2"),
-    SYMBOL(pop, "cuCtxPopCurrent_v2"),
-    SYMBOL(retain, "cuDevicePrimaryCtxRetain"),
-    SYMBOL(release, "cuDevicePrimaryCtxRelease_v2"),
-    SYMBOL(stream_create, "cuStreamCreate"),
-    SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
-    SYMBOL(stream_wait, "cuStreamSynchronize"),
-    SYMBOL(copy, "cuMemcpyAsync"),
-    SYMBOL(event_create, "cuEventCreate"),
-    SYMBOL(event_destroy, "cuEventDestroy_v2"),
-    SYMBOL(event_record, "cuEventRecord"),
-    SYMBOL(event_query, "cuEventQuery"),
-    SYMBOL(host_alloc, "cuMemHostAlloc"),
-    SYMBOL(host_free, "cuMemFreeHost"),
-#undef SYMBOL
-};
-_Static_assert(sizeof symbols / sizeof *symbols == sizeof(struct gpu_driver) / sizeof(void *),
-               "each function has its symbol");
-
 void gpu_open(struct gpu *g, const char *library)
 {
-    memset(g, 0, sizeof *g);
-    g->library = library;
-    pthread_mutex_init(&g->lock, NULL);
-}
-
-/* --- the driver's library --- */
-
-static int note_loads(struct dl_phdr_info *info, size_t size, void *loads)
-{
-    (void)size;
-    *(unsigned long long *)loads = info->dlpi_adds;
-    return 1;
-}
-
-/* With the lock. One without all of these functions is too old. It is never unloaded. */
-static void search(struct gpu *g)
-{
-    void *library = dlopen(g->library, RTLD_NOW | RTLD_NOLOAD);
-    if (!library)
-        return;
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol)
-            return;
-        *(void **)((char *)&g->driver + symbols[i].offset) = symbol;
-    }
-    atomic_store_explicit(&g->found, true, memory_order_release);
-}
-
-bool gpu_is_reached(struct gpu *g)
-{
-    unsigned long long loads = 0;
-    if (!g->library || atomic_load_explicit(&g->found, memory_order_acquire))
-        return g->library != NULL;
-    dl_iterate_phdr(note_loads, &loads);
-    if (loads == atomic_load_explicit(&g->searched, memory_order_acquire))
-        return false;
-    pthread_mutex_lock(&g->lock);
-    if (!atomic_load(&g->found))
-        search(g);
-    atomic_store_explicit(&g->searched, loads, memory_order_release);
-    pthread_mutex_unlock(&g->lock);
-    return atomic_load(&g->found);
+    *g = (struct gpu){.driver = {.library = library, .lock = PTHREAD_MUTEX_INITIALIZER},
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
 }
 
 static int fail(struct gpu *g, const char *what, int error)
@@ -121,17 +44,6 @@ static int fail(struct gpu *g, const char *what, int error)
     } while (0)
 
 /* --- where buffers are --- */
-
-bool gpu_has(struct gpu *g, const void *buffer)
-{
-    uint64_t type = 0, managed = 0; /* the driver writes as much of them as it needs */
-    const uintptr_t at = (uintptr_t)buffer;
-    return buffer && gpu_is_reached(g) &&
-           g->driver.pointer_get_attribute(&type, ATTRIBUTE_MEMORY_TYPE, at) == SUCCESS &&
-           (uint32_t)type == MEMORY_TYPE_DEVICE &&
-           (g->driver.pointer_get_attribute(&managed, ATTRIBUTE_IS_MANAGED, at) != SUCCESS ||
-            !(uint8_t)managed);
-}
 
 /* Memory out of the driver's pools belongs to no context: that of its device will do. */
 static int find_context(struct gpu *g, uintptr_t at, struct gpu_place *place)

@@ -1,41 +1,17 @@
-/* Memory of CUDA's GPUs, as a job comes to it: by the driver's library that the program has loaded itself,
- * which is looked for again only when the program has loaded something. Nothing is linked, and nothing is
- * loaded for a program that has no GPU. What is said here of the driver are facts of CUDA's driver API.
+/* Memory of CUDA's GPUs (gpu_driver.h), as a job comes to it: places, pinned memory, copies.
  *
  * Any thread. What returns int returns SWAGG_OK, or SWAGG_ERR_SYSTEM with the driver's words as this thread's
  * last error. */
 #pragma once
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define GPU_DRIVER "libcuda.so.1"
+#include "gpu_driver.h"
 
 enum { GPU_PLACES_MAX = 32 };
-
-/* Functions of the driver's; they return 0, or an error. */
-struct gpu_driver {
-    int (*pointer_get_attribute)(void *data, int attribute, uintptr_t pointer);
-    int (*error_name)(int error, const char **name);
-    int (*error_string)(int error, const char **words);
-    int (*push)(void *context);
-    int (*pop)(void **context);
-    int (*retain)(void **context, int device);
-    int (*release)(int device);
-    int (*stream_create)(void **stream, unsigned flags);
-    int (*stream_destroy)(void *stream);
-    int (*stream_wait)(void *stream);
-    int (*copy)(uintptr_t to, uintptr_t from, size_t bytes, void *stream);
-    int (*event_create)(void **event, unsigned flags);
-    int (*event_destroy)(void *event);
-    int (*event_record)(void *event, void *stream);
-    int (*event_query)(void *event);
-    int (*host_alloc)(void **host, size_t bytes, unsigned flags);
-    int (*host_free)(void *host);
-};
 
 /* A context of the program's in which there are buffers, with streams of the job's own in it: they wait for
  * none of the program's, and none of these waits for them. */
@@ -53,26 +29,17 @@ struct gpu_room {
 };
 
 struct gpu {
-    const char *library;    /* the driver's; NULL: buffers are never a GPU's */
-    atomic_ullong searched; /* what the program had loaded then */
-    atomic_bool found;
-    struct gpu_driver driver; /* once it is found */
-    pthread_mutex_t lock;     /* for the rest */
+    struct gpu_driver driver;
+    pthread_mutex_t lock; /* for the rest */
     unsigned places;
     struct gpu_place place[GPU_PLACES_MAX]; /* [places]; they stay */
     struct gpu_room *kept;
     size_t kept_bytes;
 };
 
-/* library must outlive it. gpu_close: no call is in flight. */
+/* library: the driver's (gpu_driver.h). gpu_close: no call is in flight. */
 void gpu_open(struct gpu *g, const char *library);
 void gpu_close(struct gpu *g);
-
-/* Whether there may be such buffers at all. */
-bool gpu_is_reached(struct gpu *g);
-
-/* Whether it is memory of a GPU that the CPU cannot read; not if there are no such buffers. */
-bool gpu_has(struct gpu *g, const void *buffer);
 
 /* *place: where a buffer lies that gpu_has. */
 int gpu_find(struct gpu *g, const void *buffer, struct gpu_place **place);

@@ -6,7 +6,7 @@
 
 #include "atp/topology.h"
 #include "describe.h"
-#include "gpu.h"
+#include "gpu_driver.h"
 #include "local/plan.h"
 #include "monotonic.h"
 #include "options_table.h"

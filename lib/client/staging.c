@@ -65,7 +65,8 @@ static struct measure measure(struct gpu *g, const struct xfer_segment segments[
     for (size_t i = 0; i < n; i++) {
         const struct xfer_segment *s = &segments[i];
         const size_t bytes = s->count * element;
-        const bool in = bytes > 0 && gpu_has(g, s->in), out = bytes > 0 && gpu_has(g, s->out);
+        const bool in = bytes > 0 && gpu_has(&g->driver, s->in),
+                   out = bytes > 0 && gpu_has(&g->driver, s->out);
         m.first = m.first ? m.first : in ? s->in : out ? s->out : NULL;
         m.down += in ? pieces_in(bytes) : 0;
         m.up += out ? pieces_in(bytes) : 0;
@@ -91,7 +92,7 @@ static void add(struct pieces *to, struct piece whole, size_t at_once)
 static int place_segment(struct staging *s, struct xfer_segment *seg, struct piece whole, uint8_t **room)
 {
     const size_t at_once = s->flows ? STAGING_PIECE : whole.bytes;
-    const bool in = gpu_has(s->gpu, seg->in), out = gpu_has(s->gpu, seg->out);
+    const bool in = gpu_has(&s->gpu->driver, seg->in), out = gpu_has(&s->gpu->driver, seg->out);
     int rc = SWAGG_OK;
     whole.host = *room;
     if (in) {
@@ -188,7 +189,7 @@ int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_
                   bool may_flow, struct staging **out)
 {
     *out = NULL;
-    if (n == 0 || !gpu_is_reached(g))
+    if (n == 0 || !gpu_is_reached(&g->driver))
         return SWAGG_OK;
     const struct measure m = measure(g, segments, n, element, apart);
     if (!m.first)
@@ -251,9 +252,9 @@ void staging_free(struct staging *s)
 
 int staging_move(struct gpu *g, void *to, const void *from, size_t bytes)
 {
-    const bool down = gpu_has(g, from);
+    const bool down = gpu_has(&g->driver, from);
     struct gpu_place *place;
-    if (!down && !gpu_has(g, to)) {
+    if (!down && !gpu_has(&g->driver, to)) {
         memmove(to, from, bytes);
         return SWAGG_OK;
     }

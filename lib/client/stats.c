@@ -156,15 +156,10 @@ void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
 
 int swagg_reaches_gpus(struct swagg_job *job)
 {
-    struct gpu usual;
+    struct gpu_driver usual = {.library = GPU_DRIVER, .lock = PTHREAD_MUTEX_INITIALIZER};
     if (job && job->owner != getpid())
         return client_fail(SWAGG_ERR_ARGUMENT, "the job is another process's");
-    if (job)
-        return gpu_is_reached(&job->gpu);
-    gpu_open(&usual, GPU_DRIVER);
-    const bool reached = gpu_is_reached(&usual);
-    gpu_close(&usual);
-    return reached;
+    return gpu_is_reached(job ? &job->gpu.driver : &usual);
 }
 
 int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
