@@ -98,9 +98,9 @@ static void bound_to(struct findings *f, const char *address, const char *driver
 
 static void nic(struct findings *f, const char *device)
 {
-    char address[32], driver[64];
+    char address[CONFIG_DEVICE_MAX], driver[64];
 
-    snprintf(address, sizeof(address), "%.*s", (int)strcspn(device, ","), device);
+    config_device_name(address, device);
     if (!sysfile_is_there("/sys/bus/pci/devices/%s", address)) {
         finding_type(found(f, FINDING_FAULT, "devices", address, "no PCI device has this address"),
                      "dpdk-devbind.py --status");

@@ -1,7 +1,6 @@
 #include "way.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "base/clock.h"
 #include "interface.h"
+#include "interface_with.h"
 #include "wire/control.h"
 #include "wire/path.h"
 #include "wire/path_lengths.h"
@@ -38,7 +38,7 @@ struct way {
     const struct way_wish *wish;
     struct findings *f;
     int data, control;
-    char interface[IF_NAMESIZE];
+    char interface[IF_NAMESIZE]; /* by which packets leave to the switch */
     unsigned interface_mtu;
     uint16_t nonce;
     uint64_t incarnation;
@@ -66,20 +66,6 @@ static int open_socket(void)
     return fd;
 }
 
-/* The interface by which packets leave to the switch. */
-static void find_interface(struct way *w, struct in_addr local)
-{
-    struct ifaddrs *all = NULL;
-
-    if (getifaddrs(&all) < 0)
-        return;
-    for (const struct ifaddrs *a = all; a != NULL; a = a->ifa_next)
-        if (a->ifa_addr != NULL && a->ifa_addr->sa_family == AF_INET &&
-            ((const struct sockaddr_in *)a->ifa_addr)->sin_addr.s_addr == local.s_addr)
-            snprintf(w->interface, sizeof(w->interface), "%s", a->ifa_name);
-    freeifaddrs(all);
-}
-
 static bool find_route(struct way *w)
 {
     const struct sockaddr_in to = port_of(w, CTL_PORT);
@@ -94,8 +80,7 @@ static bool find_route(struct way *w)
                      "ip route get %s; ip address; ip link", w->wish->name);
         return false;
     }
-    find_interface(w, local.sin_addr);
-    if (w->interface[0] != '\0')
+    if (interface_with(local.sin_addr, w->interface))
         w->interface_mtu = interface_look(w->f, w->interface, INTERFACE_OF_A_HOST, w->wish->mtu);
     return true;
 }

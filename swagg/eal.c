@@ -202,9 +202,9 @@ static int add_memory(const struct config *cfg)
 static bool is_pci(const char *device)
 {
     struct rte_pci_addr address;
-    char name[PCI_PRI_STR_SIZE + 1];
+    char name[CONFIG_DEVICE_MAX];
 
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, ","), device);
+    config_device_name(name, device);
     return rte_pci_addr_parse(name, &address) == 0;
 }
 

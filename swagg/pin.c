@@ -66,7 +66,7 @@ static int node_of_port(const struct config_port *port)
 
     if (config_is_kernel_device(port->device))
         return node_of_interface(port->device + strlen(CONFIG_KERNEL_DEVICE));
-    snprintf(address, sizeof(address), "%.*s", (int)strcspn(port->device, ","), port->device);
+    config_device_name(address, port->device);
     return node_of_pci(address);
 }
 

@@ -1,7 +1,6 @@
 #include "lanes.h"
 
 #include <errno.h>
-#include <ifaddrs.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "interface_with.h"
 #include "monotonic.h"
 
 enum {
@@ -25,18 +25,13 @@ static unsigned link_mbits(const struct job_part *part)
 {
     struct sockaddr_in local;
     socklen_t bytes = sizeof local;
-    struct ifaddrs *all;
-    char path[64] = "";
+    char name[IF_NAMESIZE], path[64];
     int mbits = 0;
     if (getsockname(part->transport->socket.fd, (struct sockaddr *)&local, &bytes) < 0 ||
-        getifaddrs(&all) < 0)
+        !interface_with(local.sin_addr, name))
         return 0;
-    for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
-            ((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr.s_addr == local.sin_addr.s_addr)
-            snprintf(path, sizeof path, "/sys/class/net/%.32s/speed", i->ifa_name);
-    freeifaddrs(all);
-    FILE *f = path[0] ? fopen(path, "re") : NULL;
+    snprintf(path, sizeof path, "/sys/class/net/%s/speed", name);
+    FILE *f = fopen(path, "re");
     if (f && fscanf(f, "%d", &mbits) != 1)
         mbits = 0;
     if (f)

@@ -263,16 +263,16 @@ void settings_compare(struct settings_changes *changes, const struct setting *ta
     }
 }
 
-static const struct setting *list_called(const struct setting *table, const char *list)
+const struct setting *settings_list(const struct setting *table, const char *key)
 {
-    while (strcmp(table->key, list) != 0)
+    while (strcmp(table->key, key) != 0)
         table++;
     return table;
 }
 
 int settings_find(const struct setting *table, const char *list, const void *configuration, const char *name)
 {
-    return find(list_called(table, list), configuration, name);
+    return find(settings_list(table, list), configuration, name);
 }
 
 bool settings_item_differs(const struct setting *table, const char *list, const void *a, unsigned i,
@@ -280,6 +280,6 @@ bool settings_item_differs(const struct setting *table, const char *list, const 
 {
     struct settings_changes changes = {0};
 
-    compare_items(&changes, list_called(table, list), a, i, b, j);
+    compare_items(&changes, settings_list(table, list), a, i, b, j);
     return changes.of[when] > 0;
 }

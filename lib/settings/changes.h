@@ -30,6 +30,9 @@ void setting_show(char text[SETTING_SHOWN_MAX], const struct setting *setting, c
 /* Lists one more. A key that has several values is listed once: another of the key before is left out. */
 void settings_changes_add(struct settings_changes *changes, const struct settings_change *change);
 
+/* The list of this key, which is in the table. */
+const struct setting *settings_list(const struct setting *table, const char *key);
+
 /* The place of the item of this name in a named list; -1: there is none. */
 int settings_find(const struct setting *table, const char *list, const void *configuration, const char *name);
 

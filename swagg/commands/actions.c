@@ -1,6 +1,7 @@
 #include "commands/actions.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,28 +251,6 @@ static char *text_of_job(const struct config *running, const char *list, json_t 
     return text;
 }
 
-/* Where the network of this VLAN is in the running configuration. */
-static uint8_t network_of(const struct config *running, const struct config *c, uint8_t network)
-{
-    uint8_t v = 0;
-
-    while (v < running->vlans && running->vlan[v].id != c->vlan[network].id)
-        v++;
-    return running->vlans == 0 ? 0 : v;
-}
-
-/* The job is one that the operator has added to the running configuration. */
-static void mark_added(const struct config *running, struct config *alone)
-{
-    if (alone->static_jobs > 0) {
-        alone->static_job[0].network = network_of(running, alone, alone->static_job[0].network);
-        alone->static_job[0].added = true;
-    } else {
-        alone->roce[0].network = network_of(running, alone, alone->roce[0].network);
-        alone->roce[0].added = true;
-    }
-}
-
 /* Checks the job as one of the configuration's; returns that of it alone. NULL: the reply says why not. */
 static struct config *check_job(const struct config *running, const char *list, json_t *item,
                                 struct reply *reply)
@@ -286,7 +265,7 @@ static struct config *check_job(const struct config *running, const char *list, 
         reply_fail(reply, REPLY_FAILED, "no memory");
     free(text);
     if (good) {
-        mark_added(running, alone);
+        config_mark_added(alone, running);
         return alone;
     }
     free(alone);
@@ -296,16 +275,19 @@ static struct config *check_job(const struct config *running, const char *list, 
 /* The list that the job is to be in, which is taken out of its settings. NULL: the reply says why not. */
 static const char *take_list(json_t *item, struct reply *reply)
 {
-    static const char *const lists[] = {"static", "roce"};
     const json_t *said = json_object_get(item, "list");
-    const char *name = said == NULL ? lists[0] : json_is_string(said) ? json_string_value(said) : "";
+    const char *name = said == NULL ? config_open_list(0) : json_string_value(said), *list;
+    char there_are[128] = "";
 
-    for (unsigned l = 0; l < sizeof(lists) / sizeof(lists[0]); l++)
-        if (strcmp(name, lists[l]) == 0) {
+    for (unsigned l = 0; (list = config_open_list(l)) != NULL; l++) {
+        if (name != NULL && strcmp(name, list) == 0) {
             json_object_del(item, "list");
-            return lists[l];
+            return list;
         }
-    reply_fail(reply, REPLY_BAD_REQUEST, "list: is none that jobs can be added to; there are: static, roce");
+        snprintf(there_are + strlen(there_are), sizeof(there_are) - strlen(there_are), "%s%s",
+                 l == 0 ? "" : ", ", list);
+    }
+    reply_fail(reply, REPLY_BAD_REQUEST, "list: is none that jobs can be added to; there are: %s", there_are);
     return NULL;
 }
 

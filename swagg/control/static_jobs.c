@@ -117,19 +117,13 @@ void static_jobs_close(struct static_jobs *s)
 
 /* Another configuration */
 
-/* Lists whose jobs may come, go and be others while the switch runs. */
-static bool may_change(const char *list)
-{
-    return strcmp(list, "static") == 0 || strcmp(list, "roce") == 0;
-}
-
 /* The place of job n until now; -1: it is new, or another than it was. */
 static int place_until_now(const struct config *running, const struct config *cfg, unsigned n)
 {
     const struct config_job job = config_job(cfg, n);
     int was = (int)job.place;
 
-    if (may_change(job.list)) {
+    if (job.may_change) {
         was = config_find(running, job.list, job.name);
         if (was < 0 || settings_item_differs(config_settings(running), job.list, running, (unsigned)was, cfg,
                                              job.place, SETTING_WHEN_QUIET))

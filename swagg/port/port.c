@@ -129,7 +129,7 @@ int port_open(struct port *port, unsigned index, const struct config *cfg,
     int rc;
 
     memcpy(port->name, pc->name, sizeof(port->name));
-    snprintf(port->device_name, sizeof(port->device_name), "%.*s", (int)strcspn(pc->device, ","), pc->device);
+    config_device_name(port->device_name, pc->device);
     port->max_frame = cfg->mtu + FRAME_PORT_BYTES;
     port->rx_queues = (uint16_t)pc->rx_queues;
     port->tx_queues = (uint16_t)pc->tx_queues;

@@ -39,8 +39,8 @@ struct port_queue {
 struct port {
     char name[CONFIG_NAME_MAX]; /* the configuration's */
     const struct port_device *device;
-    void *state;                            /* device->state_bytes, for the device alone */
-    char device_name[RTE_DEV_NAME_MAX_LEN]; /* without arguments */
+    void *state;                         /* device->state_bytes, for the device alone */
+    char device_name[CONFIG_DEVICE_MAX]; /* without arguments */
     uint16_t max_frame;
     uint16_t rx_queues, tx_queues;
     uint32_t ecn_above;        /* the configuration's; 0: nothing is marked */

@@ -1,4 +1,5 @@
-/* Jobs that an operator adds while a switch runs, which are in no file: static ones, and RDMA clients'. */
+/* Jobs that an operator adds while a switch runs, which are in no file: of lists to which jobs can be added.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -6,68 +7,59 @@
 #include "config/config_parts.h"
 #include "config/reload.h"
 
-/* Who adds or deletes has one name for both lists. */
-static int check_name(const struct config *c, const char *list, const char *name)
+static unsigned *count_of(const struct config *c, const struct config_jobs_list *list)
 {
-    if (config_find(c, "static", name) >= 0 || config_find(c, "roce", name) >= 0)
-        return log_fail(-EEXIST, "%s[%s]: there is a job of this name", list, name);
+    return (unsigned *)((char *)c + list->jobs);
+}
+
+static const struct setting *setting_of(const struct config *c, const struct config_jobs_list *list)
+{
+    return settings_list(config_settings(c), list->key);
+}
+
+static char *item_of(const struct config *c, const struct config_jobs_list *list, unsigned place)
+{
+    const struct setting *setting = setting_of(c, list);
+
+    return (char *)c + setting->offset + place * setting->stride;
+}
+
+static bool *added(char *item, const struct config_jobs_list *list)
+{
+    return (bool *)(item + list->open->added);
+}
+
+/* The first list from the i-th on that is open; NULL: there is none. */
+static const struct config_jobs_list *open_list(unsigned *i)
+{
+    while (config_jobs_lists[*i] != NULL && config_jobs_lists[*i]->open == NULL)
+        ++*i;
+    return config_jobs_lists[*i];
+}
+
+const char *config_open_list(unsigned n)
+{
+    const struct config_jobs_list *list;
+    unsigned i = 0;
+
+    while ((list = open_list(&i)) != NULL && n-- > 0)
+        i++;
+    return list == NULL ? NULL : list->key;
+}
+
+/* Whether there is room for another of this name. Who adds or deletes has one name for all lists. */
+static int check_room(const struct config *c, const struct config_jobs_list *list, const char *name)
+{
+    const unsigned most = (unsigned)setting_of(c, list)->most;
+    const char *other;
+
+    if (*count_of(c, list) == most)
+        return log_fail(-ENOSPC, "%s[%s]: there are %u such jobs, and no more are possible", list->key, name,
+                        most);
+    for (unsigned l = 0; (other = config_open_list(l)) != NULL; l++)
+        if (config_find(c, other, name) >= 0)
+            return log_fail(-EEXIST, "%s[%s]: there is a job of this name", list->key, name);
     return 0;
-}
-
-static int no_more(const char *list, const char *name, int most)
-{
-    return log_fail(-ENOSPC, "%s[%s]: there are %d such jobs, and no more are possible", list, name, most);
-}
-
-static int check_ports(const struct config_static *job, const struct config_static *others)
-{
-    for (unsigned rank = 0; rank < job->workers; rank++) {
-        const struct config_peer *worker = &job->worker[rank];
-        const uint8_t *ip = (const uint8_t *)&worker->ip;
-
-        if (config_find_same_ports(job, worker, others, others->workers) >= 0)
-            return log_fail(-EADDRINUSE,
-                            "static[%s].workers[%u]: the UDP ports from %u on of %u.%u.%u.%u are job %s's",
-                            job->name, rank, worker->port, ip[0], ip[1], ip[2], ip[3], others->name);
-    }
-    return 0;
-}
-
-static int add_static(struct config *c, const struct config_static *job)
-{
-    int rc = c->static_jobs == CONFIG_STATIC_JOBS_MAX ? no_more("static", job->name, CONFIG_STATIC_JOBS_MAX)
-                                                      : check_name(c, "static", job->name);
-
-    for (unsigned i = 0; i < c->static_jobs && rc == 0; i++)
-        rc = check_ports(job, &c->static_job[i]);
-    if (rc == 0)
-        c->static_job[c->static_jobs++] = *job;
-    return rc;
-}
-
-static int check_addresses(const struct config_roce *job, const struct config_roce *others)
-{
-    for (unsigned rank = 0; rank < job->workers; rank++) {
-        const struct config_rdma_peer *worker = &job->worker[rank];
-        const uint8_t *ip = (const uint8_t *)&worker->ip;
-
-        if (config_find_same_address(job, worker, others, others->workers) >= 0)
-            return log_fail(-EADDRINUSE, "roce[%s].workers[%u]: %u.%u.%u.%u is in job %s", job->name, rank,
-                            ip[0], ip[1], ip[2], ip[3], others->name);
-    }
-    return 0;
-}
-
-static int add_roce(struct config *c, const struct config_roce *job)
-{
-    int rc = c->roce_jobs == CONFIG_ROCE_JOBS_MAX ? no_more("roce", job->name, CONFIG_ROCE_JOBS_MAX)
-                                                  : check_name(c, "roce", job->name);
-
-    for (unsigned i = 0; i < c->roce_jobs && rc == 0; i++)
-        rc = check_addresses(job, &c->roce[i]);
-    if (rc == 0)
-        c->roce[c->roce_jobs++] = *job;
-    return rc;
 }
 
 /* Its tenant goes by its name. */
@@ -87,57 +79,81 @@ static int follow_tenant(const struct config *next, const struct config *from, c
     return 0;
 }
 
-static int take_static(struct config *next, const struct config *from, const struct config_static *job)
+static int take(struct config *next, const struct config *from, const struct config_jobs_list *list,
+                unsigned place)
 {
-    struct config_static taken = *job;
-    const int rc = follow_tenant(next, from, job->name, &taken.tenant);
+    const char *item = item_of(from, list, place);
+    unsigned *n = count_of(next, list);
+    struct config_job job;
+    char *taken;
+    int rc;
 
-    return rc < 0 ? rc : add_static(next, &taken);
-}
-
-/* They are large: what is wrong with its tenant does not keep it from being copied. */
-static int take_roce(struct config *next, const struct config *from, const struct config_roce *job)
-{
-    const int rc = add_roce(next, job);
-
-    return rc < 0 ? rc : follow_tenant(next, from, job->name, &next->roce[next->roce_jobs - 1].tenant);
+    list->job(from, place, &job);
+    rc = check_room(next, list, job.name);
+    for (unsigned i = 0; i < *n && rc == 0; i++)
+        rc = list->open->beside(item, item_of(next, list, i));
+    if (rc < 0)
+        return rc;
+    taken = memcpy(item_of(next, list, (*n)++), item, setting_of(next, list)->stride);
+    return follow_tenant(next, from, job.name, (int *)(taken + list->open->tenant));
 }
 
 int config_take_added(struct config *next, const struct config *from)
 {
+    const struct config_jobs_list *list;
     int rc = 0;
 
-    for (unsigned i = 0; i < from->static_jobs && rc == 0; i++)
-        if (from->static_job[i].added)
-            rc = take_static(next, from, &from->static_job[i]);
-    for (unsigned i = 0; i < from->roce_jobs && rc == 0; i++)
-        if (from->roce[i].added)
-            rc = take_roce(next, from, &from->roce[i]);
+    for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
+        for (unsigned i = 0; i < *count_of(from, list) && rc == 0; i++)
+            if (*added(item_of(from, list, i), list))
+                rc = take(next, from, list, i);
     return rc;
 }
 
-/* Takes item `place` out of a list of `*n` items. */
-static void take_out(void *list, size_t item_bytes, unsigned *n, unsigned place)
+/* Where the network of this VLAN of c is in running. */
+static uint8_t network_of(const struct config *running, const struct config *c, uint8_t network)
 {
-    uint8_t *at = (uint8_t *)list + place * item_bytes;
+    uint8_t v = 0;
 
-    --*n;
-    memmove(at, at + item_bytes, (*n - place) * item_bytes);
-    memset((uint8_t *)list + *n * item_bytes, 0, item_bytes);
+    while (v < running->vlans && running->vlan[v].id != c->vlan[network].id)
+        v++;
+    return running->vlans == 0 ? 0 : v;
+}
+
+void config_mark_added(struct config *alone, const struct config *running)
+{
+    const struct config_jobs_list *list;
+
+    for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
+        for (unsigned i = 0; i < *count_of(alone, list); i++) {
+            char *item = item_of(alone, list, i);
+            uint8_t *network = (uint8_t *)item + list->open->network;
+
+            *network = network_of(running, alone, *network);
+            *added(item, list) = true;
+        }
+}
+
+static void take_out(const struct config *c, const struct config_jobs_list *list, unsigned place)
+{
+    char *item = item_of(c, list, place), *end = item_of(c, list, *count_of(c, list)),
+         *last = item_of(c, list, --*count_of(c, list));
+
+    memmove(item, item + (end - last), (size_t)(last - item));
+    memset(last, 0, (size_t)(end - last));
 }
 
 int config_delete_added(struct config *c, const char *name)
 {
-    int place = config_find(c, "static", name);
+    const struct config_jobs_list *list;
 
-    if (place >= 0 && c->static_job[place].added) {
-        take_out(c->static_job, sizeof(c->static_job[0]), &c->static_jobs, (unsigned)place);
-        return 0;
-    }
-    place = config_find(c, "roce", name);
-    if (place >= 0 && c->roce[place].added) {
-        take_out(c->roce, sizeof(c->roce[0]), &c->roce_jobs, (unsigned)place);
-        return 0;
+    for (unsigned l = 0; (list = open_list(&l)) != NULL; l++) {
+        const int place = config_find(c, list->key, name);
+
+        if (place >= 0 && *added(item_of(c, list, (unsigned)place), list)) {
+            take_out(c, list, (unsigned)place);
+            return 0;
+        }
     }
     return log_fail(-EPERM, "job %s was not added by an operator: only such jobs are deleted", name);
 }

@@ -424,7 +424,9 @@ void config_print_settings(FILE *page);
 /* Writes it as a file that makes it again, with defaults as comments. 0, or -ENOMEM. */
 int config_write(FILE *to, const struct config *c);
 
-/* Whether a device (config_port.device) is an interface of the kernel's. */
+/* A device (config_port.device) without its arguments, which follow a comma. */
+void config_device_name(char name[CONFIG_DEVICE_MAX], const char *device);
+/* Whether it is an interface of the kernel's. */
 bool config_is_kernel_device(const char *device);
 bool config_is_chip_device(const char *device);
 
@@ -446,10 +448,11 @@ int config_key_owner(const struct config *c, const char *job);
 /* A job of the configuration, which nobody joins, whichever list it is in. What is 0 does not concern it. */
 struct config_job {
     const char *list;
-    unsigned place; /* in it */
-    bool alone;     /* list is no list, but a group */
-    bool is_replay; /* of captures */
-    bool is_named;  /* by the configuration: nobody else may have this name */
+    unsigned place;  /* in it */
+    bool alone;      /* list is no list, but a group */
+    bool may_change; /* it may come, go and be another while the switch runs */
+    bool is_replay;  /* of captures */
+    bool is_named;   /* by the configuration: nobody else may have this name */
     const char *name;
     const struct agg_terms *terms;
     int tenant; /* by number; -1: nobody's */

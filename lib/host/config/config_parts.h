@@ -63,6 +63,14 @@ uint8_t config_find_network(struct settings *s, const struct config *c, const ch
  * has. first: the name of item 0; stride: from one to the next. */
 void config_check_name(struct settings *s, const char *list, char *first, size_t stride, unsigned i);
 
+/* Of a list to which operators add while a switch runs, and whose jobs may come, go and be others by another
+ * configuration. */
+struct config_open_list {
+    size_t tenant, network, added; /* where they are in an item */
+    /* 0: the item may be in the list beside the other; -EADDRINUSE, after logging. */
+    int (*beside)(const void *item, const void *other);
+};
+
 /* What jobs.c has to know of a list of jobs that nobody joins. */
 struct config_jobs_list {
     const char *key;
@@ -73,7 +81,9 @@ struct config_jobs_list {
     void (*job)(const struct config *c, unsigned place, struct config_job *job);
     struct config_member (*member)(const struct config *c, unsigned place,
                                    unsigned rank); /* NULL: no members */
+    const struct config_open_list *open;           /* NULL: it is what the file says, until a restart */
 };
+extern const struct config_jobs_list *const config_jobs_lists[]; /* to a NULL */
 extern const struct config_jobs_list config_replay_jobs, config_static_jobs, config_hostagg_jobs,
     config_clone_jobs, config_roce_jobs, config_atp_jobs;
 struct config_member config_member_of(const struct config_peer *peer);
@@ -90,11 +100,3 @@ uint8_t config_find_code(struct settings *s, const char *list, unsigned i);
 /* Of a setting whose value is the job's terms: the word of its type, or operation; "-": there are none. */
 void config_show_type(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms);
 void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configuration, const void *terms);
-
-/* The first of so many workers of a static job that has a UDP port in common with this one of another; -1:
- * none has. */
-int config_find_same_ports(const struct config_static *job, const struct config_peer *worker,
-                           const struct config_static *others, unsigned workers);
-/* The same of RDMA clients, which are known by their addresses alone. */
-int config_find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
-                             const struct config_roce *others, unsigned workers);

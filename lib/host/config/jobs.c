@@ -92,11 +92,13 @@ void config_show_operation(char text[SETTING_SHOWN_MAX], const void *configurati
 }
 
 /* Replayed ones come first: their numbers on the wire depend on it. */
-static const struct config_jobs_list *const lists[] = {&config_replay_jobs,  &config_static_jobs,
-                                                       &config_hostagg_jobs, &config_clone_jobs,
-                                                       &config_roce_jobs,    &config_atp_jobs};
-
-enum { LISTS = sizeof lists / sizeof *lists };
+const struct config_jobs_list *const config_jobs_lists[] = {&config_replay_jobs,
+                                                            &config_static_jobs,
+                                                            &config_hostagg_jobs,
+                                                            &config_clone_jobs,
+                                                            &config_roce_jobs,
+                                                            &config_atp_jobs,
+                                                            NULL};
 
 static unsigned jobs_in(const struct config *c, const struct config_jobs_list *list)
 {
@@ -109,14 +111,14 @@ unsigned config_jobs(const struct config *c)
 {
     unsigned n = 0;
 
-    for (unsigned l = 0; l < LISTS; l++)
-        n += jobs_in(c, lists[l]);
+    for (unsigned l = 0; config_jobs_lists[l] != NULL; l++)
+        n += jobs_in(c, config_jobs_lists[l]);
     return n;
 }
 
 struct config_job config_job(const struct config *c, unsigned i)
 {
-    const struct config_jobs_list *const *list = lists;
+    const struct config_jobs_list *const *list = config_jobs_lists;
     struct config_job job = {.number = -1};
 
     for (; i >= jobs_in(c, *list); list++)
@@ -124,6 +126,7 @@ struct config_job config_job(const struct config *c, unsigned i)
     job.list = (*list)->key;
     job.place = i;
     job.alone = (*list)->alone;
+    job.may_change = (*list)->open != NULL;
     job.is_named = (*list)->title == NULL;
     job.name = (*list)->title;
     (*list)->job(c, i, &job);
@@ -134,14 +137,14 @@ unsigned config_job_number(const struct config *c, const char *list, unsigned pl
 {
     unsigned n = place;
 
-    for (unsigned l = 0; strcmp(lists[l]->key, list) != 0; l++)
-        n += jobs_in(c, lists[l]);
+    for (unsigned l = 0; strcmp(config_jobs_lists[l]->key, list) != 0; l++)
+        n += jobs_in(c, config_jobs_lists[l]);
     return n;
 }
 
 struct config_member config_job_member(const struct config *c, const struct config_job *job, unsigned rank)
 {
-    const struct config_jobs_list *const *list = lists;
+    const struct config_jobs_list *const *list = config_jobs_lists;
 
     while (strcmp((*list)->key, job->list) != 0)
         list++;

@@ -97,10 +97,15 @@ static bool starts_with(const char *s, const char *start)
     return strncmp(s, start, strlen(start)) == 0;
 }
 
-/* The length of a device's name without its arguments, which follow a comma. */
+/* The length of a device's name, without its arguments. */
 static size_t device_name_length(const char *device)
 {
     return strcspn(device, ",");
+}
+
+void config_device_name(char name[CONFIG_DEVICE_MAX], const char *device)
+{
+    snprintf(name, CONFIG_DEVICE_MAX, "%.*s", (int)device_name_length(device), device);
 }
 
 bool config_is_kernel_device(const char *device)
@@ -170,7 +175,7 @@ static const char *interface_of(const char *device, size_t *length)
         name = device + strlen(CONFIG_KERNEL_DEVICE);
     else if (given != NULL)
         name = given + strlen(",iface=");
-    *length = strcspn(name, ",");
+    *length = device_name_length(name);
     return name;
 }
 

@@ -22,7 +22,11 @@ void config_align_vlans(struct config *next, const struct config *running);
 bool config_keep_tenants(struct config *next, const struct config *running, uint64_t with_jobs,
                          int number[CONFIG_TENANTS_MAX]);
 
-/* Jobs of `from` that an operator has added, be they of its list `static` or `roce`, become next's, too:
+/* The n-th of the lists of jobs to which an operator can add one, as `static`; NULL: there are no more. */
+const char *config_open_list(unsigned n);
+/* The jobs of a configuration that has nothing else are such as an operator adds to the running one. */
+void config_mark_added(struct config *alone, const struct config *running);
+/* Jobs of `from` that an operator has added, whatever their list, become next's, too:
  * those of the running configuration, or one that was just checked by itself. Their names and their workers'
  * UDP ports, or addresses, must be no other's. After config_align_vlans. 0, or after logging -ENOSPC,
  * -EEXIST, -EADDRINUSE; -EBUSY: next has their tenant no more. */
@@ -34,6 +38,6 @@ int config_delete_added(struct config *c, const char *name);
 void config_compare(struct settings_changes *changes, const struct config *running,
                     const struct config *next);
 
-/* The number of the item of this name in a list of them: "ports", "tenants", "static", "roce"; -1: there is
+/* The number of the item of this name in a list of them: "ports", "tenants", one of jobs; -1: there is
  * none. */
 int config_find(const struct config *c, const char *list, const char *name);

@@ -1,9 +1,11 @@
 /* The list of jobs of published SwitchML's RDMA clients, which do not join. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "config/config_parts.h"
 #include "roce/terms.h"
 #include "settings/values.h"
@@ -123,7 +125,8 @@ static void check_lengths(struct settings *s, const struct config *c, const stru
                        r->packet_elements, bytes, c->mtu);
 }
 
-int config_find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
+/* The first of so many workers of another job that has this one's address; -1: none has. */
+static int find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
                              const struct config_roce *others, unsigned workers)
 {
     for (unsigned other = 0; other < workers; other++)
@@ -142,8 +145,7 @@ static void check_distinct(struct settings *s, const struct config *c, unsigned 
 
     for (unsigned j = 0; j <= i; j++) {
         const struct config_roce *others = &c->roce[j];
-        const int other =
-            config_find_same_address(r, &r->worker[rank], others, j < i ? others->workers : rank);
+        const int other = find_same_address(r, &r->worker[rank], others, j < i ? others->workers : rank);
 
         if (other >= 0) {
             settings_fault(s, path, "%u.%u.%u.%u is roce[%u].workers[%d]'s, too", ip[0], ip[1], ip[2], ip[3],
@@ -233,5 +235,28 @@ static struct config_member member(const struct config *c, unsigned place, unsig
     return config_member_of(&peer);
 }
 
-const struct config_jobs_list config_roce_jobs = {
-    .key = "roce", .jobs = offsetof(struct config, roce_jobs), .job = describe, .member = member};
+static int beside(const void *item, const void *other)
+{
+    const struct config_roce *job = item, *others = other;
+
+    for (unsigned rank = 0; rank < job->workers; rank++) {
+        const struct config_rdma_peer *worker = &job->worker[rank];
+        const uint8_t *ip = (const uint8_t *)&worker->ip;
+
+        if (find_same_address(job, worker, others, others->workers) >= 0)
+            return log_fail(-EADDRINUSE, "roce[%s].workers[%u]: %u.%u.%u.%u is in job %s", job->name, rank,
+                            ip[0], ip[1], ip[2], ip[3], others->name);
+    }
+    return 0;
+}
+
+static const struct config_open_list open_list = {.tenant = offsetof(struct config_roce, tenant),
+                                                  .network = offsetof(struct config_roce, network),
+                                                  .added = offsetof(struct config_roce, added),
+                                                  .beside = beside};
+
+const struct config_jobs_list config_roce_jobs = {.key = "roce",
+                                                  .jobs = offsetof(struct config, roce_jobs),
+                                                  .job = describe,
+                                                  .member = member,
+                                                  .open = &open_list};

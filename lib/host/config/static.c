@@ -1,7 +1,9 @@
 /* The list of static jobs: published clients, which do not join. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "config/config_parts.h"
 #include "protocol/jobs.h"
 #include "switchml/terms.h"
@@ -84,7 +86,8 @@ static bool same_ports(const struct config_static *a, const struct config_peer *
            y->port < x->port + a->threads;
 }
 
-int config_find_same_ports(const struct config_static *job, const struct config_peer *worker,
+/* The first of so many workers of another job that has a UDP port in common with this one; -1: none has. */
+static int find_same_ports(const struct config_static *job, const struct config_peer *worker,
                            const struct config_static *others, unsigned workers)
 {
     for (unsigned other = 0; other < workers; other++)
@@ -102,8 +105,7 @@ static void check_distinct(struct settings *s, const struct config *c, unsigned 
 
     for (unsigned j = 0; j <= i; j++) {
         const struct config_static *others = &c->static_job[j];
-        const int other =
-            config_find_same_ports(job, &job->worker[rank], others, j < i ? others->workers : rank);
+        const int other = find_same_ports(job, &job->worker[rank], others, j < i ? others->workers : rank);
 
         if (other >= 0) {
             settings_fault(s, path,
@@ -179,5 +181,29 @@ static struct config_member member(const struct config *c, unsigned place, unsig
     return config_member_of(&c->static_job[place].worker[rank]);
 }
 
-const struct config_jobs_list config_static_jobs = {
-    .key = "static", .jobs = offsetof(struct config, static_jobs), .job = describe, .member = member};
+static int beside(const void *item, const void *other)
+{
+    const struct config_static *job = item, *others = other;
+
+    for (unsigned rank = 0; rank < job->workers; rank++) {
+        const struct config_peer *worker = &job->worker[rank];
+        const uint8_t *ip = (const uint8_t *)&worker->ip;
+
+        if (find_same_ports(job, worker, others, others->workers) >= 0)
+            return log_fail(-EADDRINUSE,
+                            "static[%s].workers[%u]: the UDP ports from %u on of %u.%u.%u.%u are job %s's",
+                            job->name, rank, worker->port, ip[0], ip[1], ip[2], ip[3], others->name);
+    }
+    return 0;
+}
+
+static const struct config_open_list open_list = {.tenant = offsetof(struct config_static, tenant),
+                                                  .network = offsetof(struct config_static, network),
+                                                  .added = offsetof(struct config_static, added),
+                                                  .beside = beside};
+
+const struct config_jobs_list config_static_jobs = {.key = "static",
+                                                    .jobs = offsetof(struct config, static_jobs),
+                                                    .job = describe,
+                                                    .member = member,
+                                                    .open = &open_list};
