@@ -9,6 +9,7 @@
 #include "front.h"
 #include "measure.h"
 #include "report.h"
+#include "world.h"
 
 /* A kind and size is measured at its fourth call, since a program may make some at its start only, and again
  * at the thousandth, ten thousandth...: that costs a fortieth of their time, or where one way is several
@@ -54,18 +55,11 @@ void comm_gone(struct shim_comm *c)
  * lack the shim. */
 static bool is_within_world(MPI_Comm comm, int size)
 {
-    MPI_Group group, world;
-    int ranks[COMM_RANKS_MAX], places[COMM_RANKS_MAX];
+    int *in_world = world_ranks(comm);
     bool within = true;
     for (int r = 0; r < size; r++)
-        ranks[r] = r;
-    PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_translate_ranks(group, size, ranks, world, places);
-    for (int r = 0; r < size; r++)
-        within = within && places[r] != MPI_UNDEFINED;
-    PMPI_Group_free(&world);
-    PMPI_Group_free(&group);
+        within = within && in_world[r] != MPI_UNDEFINED;
+    free(in_world);
     return within;
 }
 

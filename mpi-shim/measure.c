@@ -10,6 +10,7 @@
 #include "front.h"
 #include "report.h"
 #include "rollcall.h"
+#include "world.h"
 
 /* --- one call --- */
 
@@ -211,20 +212,11 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static bool is_on_one_host(MPI_Comm comm, int size)
 {
-    MPI_Group group, world;
-    int *ranks = allocate_or_abort(comm, 2 * (size_t)size * sizeof *ranks, "a list of ranks"),
-        *places = ranks + size;
+    int *in_world = world_ranks(comm);
     bool one = true;
-    for (int r = 0; r < size; r++)
-        ranks[r] = r;
-    PMPI_Comm_group(comm, &group);
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_translate_ranks(group, size, ranks, world, places);
     for (int r = 1; r < size; r++)
-        one = one && rollcall_host(places[r]) == rollcall_host(places[0]);
-    PMPI_Group_free(&world);
-    PMPI_Group_free(&group);
-    free(ranks);
+        one = one && rollcall_host(in_world[r]) == rollcall_host(in_world[0]);
+    free(in_world);
     return one;
 }
 

@@ -15,6 +15,7 @@
 #include "types.h"
 #include "waited.h"
 #include "why.h"
+#include "world.h"
 
 enum { TEAMS_AT_REST = 4 };
 
@@ -108,18 +109,10 @@ static void write_ways(struct team *team)
 static void begin_job(MPI_Comm comm, struct team *team)
 {
     struct job_facts *f = &team->facts;
-    int *ranks = allocate_or_abort(comm, (size_t)team->size * sizeof *ranks, "a list of ranks");
-    MPI_Group world;
     f->ranks = team->size;
     f->posted = team->posts;
-    f->in_world = allocate_or_abort(comm, (size_t)team->size * sizeof *f->in_world, "a list of ranks");
+    f->in_world = world_ranks(comm);
     comm_label_of(comm, &f->label);
-    for (int r = 0; r < team->size; r++)
-        ranks[r] = r;
-    PMPI_Comm_group(MPI_COMM_WORLD, &world);
-    PMPI_Group_translate_ranks(team->group, team->size, ranks, world, f->in_world);
-    PMPI_Group_free(&world);
-    free(ranks);
     measure_recall(comm, team->crossover);
     write_ways(team);
     note_job(team);
