@@ -19,12 +19,9 @@ static uint64_t hash_of(const struct settings *s)
 {
     struct settings told = *s;
     char text[1024];
-    uint64_t hash = 0;
     told.log = SWAGG_LOG_WARN;
     settings_write(&told, text, sizeof text);
-    for (const char *c = text; *c; c++)
-        hash = splitmix_hash(hash ^ (unsigned char)*c);
-    return hash;
+    return splitmix_bytes(0, text, strlen(text));
 }
 
 /* The switch's address, both versions, and the settings. */

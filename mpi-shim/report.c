@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "random/splitmix.h"
 
@@ -42,10 +43,7 @@ void comm_label_of(MPI_Comm comm, struct comm_label *label)
     PMPI_Comm_size(comm, &size);
     snprintf(label->text, sizeof label->text, "%s of %d rank%s", comm_name(comm, name), size,
              size == 1 ? "" : "s");
-    label->hash = 0;
-    for (const char *c = label->text; *c; c++)
-        label->hash = splitmix_hash(label->hash ^ (unsigned char)*c);
-    label->hash |= 1;
+    label->hash = splitmix_bytes(0, label->text, strlen(label->text)) | 1;
 }
 
 void *allocate_or_abort(MPI_Comm comm, size_t bytes, const char *what)

@@ -24,11 +24,8 @@ static uint64_t *hosts; /* of all ranks */
 static uint64_t own_host(void)
 {
     char name[HOST_NAME_MAX + 1] = "";
-    uint64_t hash = 0;
     gethostname(name, HOST_NAME_MAX);
-    for (const char *c = name; *c; c++)
-        hash = splitmix_hash(hash ^ (unsigned char)*c);
-    return hash;
+    return splitmix_bytes(0, name, strlen(name));
 }
 
 /* The format, the build, the front, the host, what is kept and the settings, a line each. */

@@ -50,23 +50,16 @@ static const char *const verdicts[] = {
     [SAME_PROCESS] = "another rank of this very process is there",
 };
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        hash = splitmix_hash(hash ^ ((const uint8_t *)bytes)[i]);
-    return hash;
-}
-
 /* The same for all ranks of the job, and for no other job. */
 static uint64_t hash_of(const struct client_options *o)
 {
     const uid_t user = geteuid();
-    uint64_t hash = hash_bytes(o->size, o->job, strlen(o->job));
-    hash = hash_bytes(hash, &user, sizeof user);
+    uint64_t hash = splitmix_bytes(o->size, o->job, strlen(o->job));
+    hash = splitmix_bytes(hash, &user, sizeof user);
     for (unsigned i = 0; i < o->in_switch.n; i++)
-        hash = hash_bytes(hash, &o->in_switch.at[i].ip, sizeof o->in_switch.at[i].ip);
+        hash = splitmix_bytes(hash, &o->in_switch.at[i].ip, sizeof o->in_switch.at[i].ip);
     for (unsigned i = 0; i < o->in_servers.n; i++)
-        hash = hash_bytes(hash, &o->in_servers.at[i].ip, sizeof o->in_servers.at[i].ip);
+        hash = splitmix_bytes(hash, &o->in_servers.at[i].ip, sizeof o->in_servers.at[i].ip);
     return hash;
 }
 

@@ -184,17 +184,14 @@ const char *local_job_name(const char *job, const char *kind, unsigned number, c
     enum { DIGITS = 3, HASH = 9 }; /* "123", "~" and eight digits */
     const size_t behind = 1 + strlen(kind) + DIGITS;
     const size_t length = strlen(job);
-    uint64_t hash = length;
 
     if (length + behind < CTL_NAME_MAX) {
         memcpy(name, job, length);
         snprintf(name + length, CTL_NAME_MAX - length, "~%s%u", kind, number);
         return name;
     }
-    for (size_t i = 0; i < length; i++)
-        hash = splitmix_hash(hash ^ (uint8_t)job[i]);
     snprintf(name, CTL_NAME_MAX, "%.*s~%08x~%s%u", (int)(CTL_NAME_MAX - 1 - behind - HASH), job,
-             (unsigned)(uint32_t)hash, kind, number);
+             (unsigned)(uint32_t)splitmix_bytes(length, job, length), kind, number);
     return name;
 }
 

@@ -3,6 +3,7 @@
 #ifndef SWAGG_CORE_RANDOM_SPLITMIX_H
 #define SWAGG_CORE_RANDOM_SPLITMIX_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Every bit of the result depends on every bit of x. 0 stays 0. */
@@ -22,6 +23,14 @@ static inline uint64_t splitmix_next(uint64_t *state)
 static inline uint64_t splitmix_hash(uint64_t x)
 {
     return splitmix_next(&x);
+}
+
+/* A hash of bytes, and of what `hash` is of. */
+static inline uint64_t splitmix_bytes(uint64_t hash, const void *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        hash = splitmix_hash(hash ^ ((const uint8_t *)bytes)[i]);
+    return hash;
 }
 
 #endif
