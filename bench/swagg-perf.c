@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "monotonic.h"
 #include "perf_options.h"
 #include "standard_streams.h"
 
@@ -21,13 +22,6 @@ static int die(const char *what, int status)
 {
     fprintf(stderr, "swagg-perf: %s: %s: %s\n", what, swagg_strerror(status), swagg_last_error());
     return 1;
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Small integers: exact in every type, whatever the order of the additions. */
@@ -119,9 +113,9 @@ static int measure(struct perf *p, size_t count, float *mean)
     double sum = 0;
     for (int i = 0; rc == 0 && i < p->iterations; i++) {
         rest(p);
-        double start = seconds();
+        double start = monotonic_seconds();
         rc = call(p, count);
-        sum += seconds() - start;
+        sum += monotonic_seconds() - start;
     }
     *mean = (float)(sum / p->iterations / p->options.size);
     return rc ? rc : sum_of_ranks(p, mean);

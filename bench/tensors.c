@@ -7,7 +7,6 @@
  * of the medians: many_tensors_share (single calls by one call) and many_tensors_share_vector. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "swagg.h"
 #include "timing.h"
@@ -70,14 +69,6 @@ static void place(struct gradients *g)
         g->tensor[i].send = g->tensor[i].recv = at;
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static int sum(struct swagg_job *job, struct gradients *g, enum way way)
 {
     int rc = 0;
@@ -131,9 +122,9 @@ int main(int argc, char *argv[])
         rc = swagg_allreduce(job, g.tensor[0].send, g.tensor[0].recv, WARM_UP, SWAGG_F32, SWAGG_SUM);
     for (int i = 0; rc == 0 && i < rounds; i++)
         for (enum way way = ONE; rc == 0 && way < WAYS; way++) {
-            double begin = seconds();
+            double begin = now_ns();
             rc = sum(job, &g, way);
-            times[way][i] = seconds() - begin;
+            times[way][i] = (now_ns() - begin) / 1e9;
         }
     if (rc < 0)
         fprintf(stderr, "bench-tensors: %s: %s\n", swagg_strerror(rc), swagg_last_error());

@@ -5,18 +5,18 @@
 
 #include <swagg.h>
 
-#include "base/clock.h"
+#include "monotonic.h"
 
 enum { FLOATS = 1 << 20 };
 
 static int sum_for(struct swagg_job *job, float *tensor, double seconds, double *took, unsigned *calls)
 {
-    const uint64_t began = clock_ns();
+    const uint64_t began = monotonic_ns();
     int rc = SWAGG_OK;
 
     for (*calls = 0, *took = 0; rc == SWAGG_OK && (*calls == 0 || *took < seconds); ++*calls) {
         rc = swagg_allreduce(job, tensor, tensor, FLOATS, SWAGG_F32, SWAGG_SUM);
-        *took = (double)(clock_ns() - began) / 1e9;
+        *took = (double)(monotonic_ns() - began) / 1e9;
     }
     return rc;
 }

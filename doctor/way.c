@@ -12,9 +12,9 @@
 #include <net/if.h>
 #include <sys/random.h>
 
-#include "base/clock.h"
 #include "interface.h"
 #include "interface_with.h"
+#include "monotonic.h"
 #include "wire/control.h"
 #include "wire/path.h"
 #include "wire/path_lengths.h"
@@ -31,8 +31,6 @@ enum {
     MTU_LEAST = 576,
     QUESTION_MOST = 9216,
 };
-#define NS_PER_S  1000000000ull
-#define NS_PER_MS 1000000ull
 
 struct way {
     const struct way_wish *wish;
@@ -146,9 +144,9 @@ static size_t hear_data(struct way *w, struct path_answer *a)
 static void await(const struct way *w, uint64_t until)
 {
     struct pollfd fds[] = {{.fd = w->data, .events = POLLIN}, {.fd = w->control, .events = POLLIN}};
-    const uint64_t now = clock_ns();
-    const struct timespec wait = {.tv_sec = (time_t)((until > now ? until - now : 0) / NS_PER_S),
-                                  .tv_nsec = (long)((until > now ? until - now : 0) % NS_PER_S)};
+    const uint64_t now = monotonic_ns();
+    const struct timespec wait = {.tv_sec = (time_t)((until > now ? until - now : 0) / NS_PER_SECOND),
+                                  .tv_nsec = (long)((until > now ? until - now : 0) % NS_PER_SECOND)};
 
     ppoll(fds, 2, &wait, NULL);
 }
@@ -171,13 +169,13 @@ static void choose_lengths(struct way *w)
 /* Until each of its questions has an answer, its time is up, or it is known which lengths get through. */
 static void ask_until_it_answers(struct way *w)
 {
-    const uint64_t began = clock_ns(), patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
+    const uint64_t began = monotonic_ns(), patience = (uint64_t)(w->wish->patience * (double)NS_PER_SECOND);
     struct path_answer a;
     size_t bytes;
     uint64_t rounds = 0;
 
     while (!path_lengths_are_settled(&w->lengths) || w->version == 0) {
-        const uint64_t now = clock_ns();
+        const uint64_t now = monotonic_ns();
 
         if ((now - began >= patience && rounds * ROUND_MS * NS_PER_MS >= patience) ||
             (w->ports == 0 && w->heard_control >= CONTROL_ENOUGH))
@@ -192,7 +190,7 @@ static void ask_until_it_answers(struct way *w)
         hear_control(w);
         while ((bytes = hear_data(w, &a)) > 0)
             path_lengths_answered(&w->lengths, bytes, (uint16_t)a.tag);
-        if (clock_ns() < now + ROUND_MS * NS_PER_MS && !(w->version != 0 && w->ports != 0))
+        if (monotonic_ns() < now + ROUND_MS * NS_PER_MS && !(w->version != 0 && w->ports != 0))
             usleep(ROUND_MS * 1000);
         rounds++;
     }
@@ -299,7 +297,7 @@ static void take_answers(struct way *w, struct count *c, size_t bytes)
     while ((came = hear_data(w, &a)) > 0) {
         const uint16_t tag = (uint16_t)a.tag;
 
-        c->heard = clock_ns();
+        c->heard = monotonic_ns();
         if (came != bytes || tag >= c->asked || c->sent_at[tag] == 0)
             continue;
         c->took[c->answered++] = c->heard - c->sent_at[tag];
@@ -318,12 +316,12 @@ static bool may_ask(const struct way *w, const struct count *c)
 
 static void ask_many(struct way *w, struct count *c, size_t bytes)
 {
-    const uint64_t patience = (uint64_t)(w->wish->patience * (double)NS_PER_S);
-    uint64_t next = clock_ns();
+    const uint64_t patience = (uint64_t)(w->wish->patience * (double)NS_PER_SECOND);
+    uint64_t next = monotonic_ns();
 
     c->heard = next;
     while (c->answered < w->wish->questions) {
-        const uint64_t now = clock_ns();
+        const uint64_t now = monotonic_ns();
         const bool room = may_ask(w, c), all = c->asked == w->wish->questions;
 
         if (now - c->heard > (all ? patience / 4 : patience))

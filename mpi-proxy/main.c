@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "command_line.h"
 #include "kernels_chosen.h"
 #include "lines.h"
+#include "monotonic.h"
 #include "standard_streams.h"
 #include "transparent.h"
 #include "version.h"
@@ -170,14 +170,6 @@ static void on_signal(int number)
         told_to_end = 1;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool listen_at(struct proxy *p, struct in_addr ip)
 {
     for (unsigned port = p->a.ports.first; port <= p->a.ports.last; port++) {
@@ -244,7 +236,7 @@ static void turn(struct proxy *p)
     lines_expect(&p->lines, p->poll + p->listening);
     if (poll(p->poll, p->listening + 2 * lines, lines > 0 ? 100 : 1000) < 0)
         return; /* a signal */
-    lines_move(&p->lines, p->poll + p->listening, lines, now_ns());
+    lines_move(&p->lines, p->poll + p->listening, lines, monotonic_ns());
     for (unsigned i = 0; i < p->listening; i++)
         if (p->poll[i].revents != 0)
             accept_one(p, p->poll[i].fd);
@@ -283,7 +275,7 @@ static int check(const struct arguments *a, struct mtp_group *g)
                                    .type = (uint8_t)a->type,
                                    .op = (uint8_t)a->op,
                                    .others = a->others,
-                                   .wait_ns = a->wait_ms * UINT64_C(1000000),
+                                   .wait_ns = a->wait_ms * NS_PER_MS,
                                    .kernels = kernels_or_exit()};
 
     if (a->root.n != 1 || a->senders.n < 2 || a->ports.first == 0)

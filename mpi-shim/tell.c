@@ -22,7 +22,7 @@ typedef void say_fn(const char *line);
 
 static double seconds(uint64_t ns)
 {
-    return (double)ns / (double)NS_PER_S;
+    return (double)ns / (double)NS_PER_SECOND;
 }
 
 void tell_label(const struct ledger_kind *k, char label[LEDGER_LABEL_MAX])
@@ -239,7 +239,7 @@ static void write_number(FILE *f, const char *name, uint64_t number)
 
 static void write_seconds(FILE *f, const char *name, uint64_t ns)
 {
-    fprintf(f, ", \"%s\": %" PRIu64 ".%09" PRIu64, name, ns / NS_PER_S, ns % NS_PER_S);
+    fprintf(f, ", \"%s\": %" PRIu64 ".%09" PRIu64, name, ns / NS_PER_SECOND, ns % NS_PER_SECOND);
 }
 
 struct list {

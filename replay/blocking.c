@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "monotonic.h"
 #include "steps.h"
 #include "version.h"
 
@@ -12,7 +13,7 @@ static int post(void *ctx, struct steps_bucket *bucket)
 
     memcpy(bucket->recv, bucket->send, bucket->count * sizeof(float));
     const int ret = b->sum(bucket->recv, bucket->count);
-    bucket->ended = steps_now();
+    bucket->ended = monotonic_seconds();
     return ret;
 }
 

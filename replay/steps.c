@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "monotonic.h"
+
 enum { STEPS_MOST = 100000 };
 
 /* What is known of a step: the mean of what ranks have, among whom it differs little. */
@@ -39,14 +41,6 @@ struct steps_options steps_defaults(void)
 }
 
 /* --- time --- */
-
-double steps_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 void steps_sleep(double until)
 {
@@ -85,13 +79,13 @@ static int step(struct run *r, float seconds[WHATS])
 {
     const struct steps_calls *c = r->calls;
     const struct schedule *s = r->schedule;
-    const double start = steps_now();
+    const double start = monotonic_seconds();
     struct schedule_shares shares = {0};
     int ret = 0;
 
     for (unsigned i = 0; ret == 0 && i < s->buckets; i++) {
         ret = c->rest(c->ctx, start + s->bucket[i].ready_s);
-        r->bucket[i].began = steps_now();
+        r->bucket[i].began = monotonic_seconds();
         if (ret == 0)
             ret = c->post(c->ctx, &r->bucket[i]);
     }
@@ -99,7 +93,7 @@ static int step(struct run *r, float seconds[WHATS])
         ret = c->rest(c->ctx, start + s->compute_s);
     if (ret == 0)
         ret = c->finish(c->ctx);
-    seconds[TIME] = (float)(steps_now() - start);
+    seconds[TIME] = (float)(monotonic_seconds() - start);
     for (unsigned i = 0; i < s->buckets; i++)
         schedule_count(&shares, r->bucket[i].began, r->bucket[i].ended, start + s->compute_s);
     seconds[COMMUNICATION] = (float)shares.communication;

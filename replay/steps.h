@@ -23,8 +23,8 @@ struct steps_bucket {
     const float *send; /* [count] */
     float *recv;
     size_t count;
-    double began, ended; /* by steps_now; whoever sums fills in the end, and the beginning if it is later than
-                            the call */
+    double began, ended; /* by monotonic_seconds; whoever sums fills in the end, and the beginning if it is
+                            later than the call */
 };
 
 /* Who sums. Functions return 0, or, having said what is wrong, anything else. */
@@ -41,8 +41,7 @@ struct steps_calls {
     int (*sum)(void *ctx, float values[], size_t n); /* each becomes the sum of what all ranks have */
 };
 
-double steps_now(void);         /* seconds, monotonic */
-void steps_sleep(double until); /* by steps_now */
+void steps_sleep(double until); /* by monotonic_seconds */
 
 /* Replays the profile; rank 0 prints what a step takes. Returns an exit status. */
 int steps_run(const struct profile *p, const struct steps_options *o, const struct steps_calls *calls);

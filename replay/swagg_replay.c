@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "monotonic.h"
 #include "standard_streams.h"
 #include "steps.h"
 #include "swagg.h"
@@ -124,7 +125,7 @@ static int take(struct ctx *c, int status)
         return status;
     if (status != SWAGG_OK)
         return failed("a sum", status);
-    call->bucket->ended = steps_now();
+    call->bucket->ended = monotonic_seconds();
     c->oldest = (c->oldest + 1) % SWAGG_REQUESTS_MAX;
     c->under_way--;
     return 0;
@@ -149,7 +150,7 @@ static int rest(void *ctx, double until)
     struct ctx *c = ctx;
     int ret = 0;
 
-    for (double left; ret == 0 && (left = until - steps_now()) > 0;) {
+    for (double left; ret == 0 && (left = until - monotonic_seconds()) > 0;) {
         struct pollfd ended = {.fd = c->under_way > 0 ? c->fd : -1, .events = POLLIN};
         const struct timespec t = {.tv_sec = (time_t)left,
                                    .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};

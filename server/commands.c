@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
+#include "monotonic.h"
 #include "operator/common_commands.h"
 #include "protocols.h"
 #include "registry/registry_reserve.h"
@@ -32,7 +32,7 @@ static void show_status(const struct ps *ps, const struct ctl_entry *job, struct
     struct status_view shown = {.name = ps->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (clock_ns() - ps->started) / 1000000000u,
+                                .up_s = (monotonic_ns() - ps->started) / 1000000000u,
                                 .serves = true,
                                 .threads = ps->shards,
                                 .pool_bytes = (uint64_t)ps->cfg->pool.megabytes << 20,

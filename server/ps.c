@@ -9,11 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/config.h"
 #include "kernels_chosen.h"
+#include "monotonic.h"
 #include "protocols.h"
 #include "registry/signals.h"
 
@@ -85,10 +85,10 @@ static void commit(void *context, struct registry_change *c)
 
 static void tick(struct ps *ps)
 {
-    if (clock_ns() < ps->tick_at)
+    if (monotonic_ns() < ps->tick_at)
         return;
-    ps->tick_at = clock_ns() + listening_ask_every_ms(ps->cfg->timers.lost_after_ms) * UINT64_C(1000000);
-    reception_tick(&ps->reception, clock_ns());
+    ps->tick_at = monotonic_ns() + listening_ask_every_ms(ps->cfg->timers.lost_after_ms) * UINT64_C(1000000);
+    reception_tick(&ps->reception, monotonic_ns());
 }
 
 /* False: it is to end. */
@@ -116,8 +116,8 @@ void ps_run(struct ps *ps)
             return;
         if (fds[2].revents != 0)
             handoff_serve(&ps->handoff);
-        reception_take(&ps->reception, ps->control_fd, clock_ns());
-        strangers_wait = reception_serve(&ps->reception, clock_ns());
+        reception_take(&ps->reception, ps->control_fd, monotonic_ns());
+        strangers_wait = reception_serve(&ps->reception, monotonic_ns());
         tick(ps);
     }
 }
@@ -143,7 +143,7 @@ static int open_registry(struct ps *ps)
     int rc;
 
     parts.protocols = agg_protocols(&parts.protocols_known);
-    rc = registry_host_open(&ps->common, &parts, clock_ns());
+    rc = registry_host_open(&ps->common, &parts, monotonic_ns());
     return rc < 0 ? rc : registry_host_begin(&ps->common);
 }
 
@@ -181,7 +181,7 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     int rc;
 
     ps->cfg = cfg;
-    ps->started = clock_ns();
+    ps->started = monotonic_ns();
     ps->history = history_new(NULL);
     ps->shards = threads_of(cfg);
     ps->jobs.cfg = cfg;

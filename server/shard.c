@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "carry.h"
 #include "ecn.h"
+#include "monotonic.h"
 #include "protocol/heard.h"
 #include "protocols.h"
 
@@ -121,7 +121,7 @@ static bool is_ours(const struct shard *s, const struct agg_protocol *table, con
 
 static void handle(struct shard *s, const struct shard_source *source, unsigned n)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
     struct agg_packet p[SHARD_BURST];
     unsigned ours = 0;
 
@@ -183,7 +183,7 @@ static void tick_job(struct shard *s, const struct shard_source *source, const s
 
 static void tick(struct shard *s)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
 
     if (now - s->ticked_at < TICK_NS)
         return;

@@ -5,7 +5,7 @@
 
 #include "atp/protocol.h"
 #include "atp_world.h"
-#include "runner.h"
+#include "monotonic.h"
 
 static void add(struct atp_world_result *sum, const struct atp_world_result *r)
 {
@@ -33,7 +33,7 @@ static void print_reasons(const char *who, const struct agg_protocol *protocol, 
 
 bool atp_run(uint64_t first, uint64_t count)
 {
-    const double start = seconds_now();
+    const double start = monotonic_seconds();
     struct atp_world_result sum = {0};
     uint64_t failed = 0;
 
@@ -51,7 +51,7 @@ bool atp_run(uint64_t first, uint64_t count)
            " frames, %" PRIu64 " lost, %" PRIu64 " marked, %" PRIu64
            " to groups; %.0f s simulated in %.1f s\n",
            count, failed, sum.sums, sum.frames, sum.lost, sum.marked, sum.to_groups,
-           (double)sum.simulated_ns / 1e9, seconds_now() - start);
+           (double)sum.simulated_ns / 1e9, monotonic_seconds() - start);
     print_reasons("switches", &atp_switch_protocol, sum.counts.switch_reasons);
     print_reasons("servers", &atp_protocol, sum.counts.reasons);
     if (count > 1 && !atp_is_fair()) {

@@ -1,7 +1,7 @@
 #include <inttypes.h>
 
+#include "monotonic.h"
 #include "rdma.h"
-#include "runner.h"
 
 enum { TWICE_ONE_OF = 16 }; /* seeds: played once more, which must come to the same */
 
@@ -21,7 +21,7 @@ static void add(struct rdma_result *sum, const struct rdma_result *r)
 
 bool rdma_run(uint64_t first, uint64_t count, bool trace)
 {
-    const double start = seconds_now();
+    const double start = monotonic_seconds();
     struct rdma_result sum = {0};
     uint64_t failed = 0;
 
@@ -43,6 +43,6 @@ bool rdma_run(uint64_t first, uint64_t count, bool trace)
            " runs killed, slots started over %" PRIu64 " times; %" PRIu64 " events, %" PRIu64
            " frames, %" PRIu64 " lost, %" PRIu64 " damaged; %.0f s simulated in %.1f s\n",
            count, failed, sum.tensors, sum.again, sum.voided, sum.killed, sum.renewed, sum.events, sum.frames,
-           sum.lost, sum.damaged, (double)sum.simulated_ns / 1e9, seconds_now() - start);
+           sum.lost, sum.damaged, (double)sum.simulated_ns / 1e9, monotonic_seconds() - start);
     return failed == 0;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -138,12 +137,4 @@ void runner_print(const struct runner_tally *t, double seconds)
         if (s->reasons[i] > 0)
             printf(" %s %" PRIu64, sml_reasons[i].name, s->reasons[i]);
     printf("\n");
-}
-
-double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }

@@ -22,7 +22,4 @@ struct runner_tally runner_run(const struct runner_config *cfg);
 
 void runner_print(const struct runner_tally *t, double seconds);
 
-/* Of seconds, by a clock that only goes on. */
-double seconds_now(void);
-
 #endif

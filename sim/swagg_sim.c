@@ -12,6 +12,7 @@
 #include "curves/curves.h"
 #include "hosts/run.h"
 #include "incast.h"
+#include "monotonic.h"
 #include "rdma.h"
 #include "replay/table.h"
 #include "runner.h"
@@ -106,9 +107,9 @@ static int run(int argc, char **argv)
     if (a.one)
         return play_one(a.seed, a.cfg.chip, a.trace);
 
-    double start = seconds_now();
+    double start = monotonic_seconds();
     struct runner_tally t = runner_run(&a.cfg);
-    runner_print(&t, seconds_now() - start);
+    runner_print(&t, monotonic_seconds() - start);
     return t.failed > 0 || t.crashed > 0;
 }
 

@@ -7,7 +7,6 @@
 
 #include <rte_lcore.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "commands/commands.h"
@@ -16,6 +15,7 @@
 #include "eal.h"
 #include "history/history.h"
 #include "metrics/metrics.h"
+#include "monotonic.h"
 #include "operator/operators.h"
 #include "operator/reply.h"
 #include "port/frame.h"
@@ -171,14 +171,14 @@ static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct 
 {
     d->static_jobs =
         (struct static_jobs){.jobs = &dp->jobs, .us = (struct jobs_identity){.mac = dp->mac, .ip = dp->ip}};
-    return static_jobs_open(&d->static_jobs, cfg, clock_ns());
+    return static_jobs_open(&d->static_jobs, cfg, monotonic_ns());
 }
 
 static struct show_parts shown(struct daemon *d, const struct datapath *dp, const struct config *cfg)
 {
     return (struct show_parts){.lock = &d->shown_lock,
                                .name = eal_name(),
-                               .started = clock_ns(),
+                               .started = monotonic_ns(),
                                .mac = dp->mac,
                                .ip = dp->ip,
                                .port = dp->port,

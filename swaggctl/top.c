@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exit_status.h"
+#include "monotonic.h"
 #include "print.h"
 #include "watch.h"
 
@@ -204,7 +205,7 @@ static void turn(struct answers *of)
 
 static void refresh_text(struct top *t)
 {
-    const double now = seconds_now();
+    const double now = monotonic_seconds();
     size_t bytes;
     FILE *to;
 

@@ -8,18 +8,11 @@
 #include <unistd.h>
 
 #include "exit_status.h"
+#include "monotonic.h"
 
 /* Rates need two answers: so long at most until there is something to see on a terminal. Who reads the first
  * table elsewhere, perhaps the only one, gets what was in a whole interval. */
 static const double FIRST_SECONDS = 1;
-
-double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 void sleep_for(double seconds)
 {
@@ -94,7 +87,7 @@ int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX])
 
     for (bool first = true; status == EXIT_GOOD && !ferror(stdout); first = false) {
         answer = ask(&w->instance, w->request, why);
-        now = seconds_now();
+        now = monotonic_seconds();
         if (is_good(answer, why)) {
             if (before != NULL) {
                 show(w, answer, before, now - asked_at);

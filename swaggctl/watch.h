@@ -19,6 +19,4 @@ struct watch {
  * what is to be shown of it. */
 int watch_run(const struct watch *w, char why[INSTANCE_WHY_MAX]);
 
-/* By a clock that nobody sets. */
-double seconds_now(void);
 void sleep_for(double seconds);

@@ -5,15 +5,8 @@
 #include <time.h>
 
 #include "exit_status.h"
+#include "monotonic.h"
 #include "why.h"
-
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void drop(const struct why_look *look)
 {
@@ -94,7 +87,7 @@ int why_run(const struct instance *instance, const char *called, double seconds,
     const struct timespec pause = {.tv_sec = (time_t)seconds,
                                    .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
     struct why_look before, now = {0};
-    const double from = seconds_now();
+    const double from = monotonic_seconds();
     struct why whys[WHY_MOST];
     int status = look_at(instance, called, &before, why);
 
@@ -103,7 +96,7 @@ int why_run(const struct instance *instance, const char *called, double seconds,
         status = look_at(instance, called, &now, why);
     }
     if (status == EXIT_GOOD) {
-        const size_t n = why_decide(whys, &before, &now, seconds_now() - from);
+        const size_t n = why_decide(whys, &before, &now, monotonic_seconds() - from);
 
         if (json)
             print_json(whys, n);

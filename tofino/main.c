@@ -16,7 +16,6 @@
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 
-#include "base/clock.h"
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -24,6 +23,7 @@
 #include "command_line.h"
 #include "config/config.h"
 #include "membership.h"
+#include "monotonic.h"
 #include "operating.h"
 #include "registry/keyring.h"
 #include "registry/signals.h"
@@ -172,7 +172,7 @@ static void answer(struct process *p, unsigned source, const struct sockaddr_in 
     struct reception_counts *counts = &p->reception.counts;
     uint8_t reject[AGG_ANSWER_BYTES];
 
-    switch (strangers_answer(&p->strangers, NULL, &packet, clock_ns(), reject, &bytes)) {
+    switch (strangers_answer(&p->strangers, NULL, &packet, monotonic_ns(), reject, &bytes)) {
     case STRANGERS_PATH:
         (void)sendto(p->source[source].fd, payload, bytes, MSG_DONTWAIT, (const struct sockaddr *)from,
                      sizeof(*from));
@@ -207,7 +207,7 @@ static void answered(void *context, uint64_t id, const json_t *answer)
     struct process *p = context;
 
     if (!operating_answered(p->operating, id, answer))
-        membership_answered(&p->membership, id, answer, clock_ns());
+        membership_answered(&p->membership, id, answer, monotonic_ns());
 }
 
 /* --- life -------------------------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ static bool open_sources(struct process *p)
 /* Whether the helper does what it should. */
 static bool helper_is_well(const struct process *p)
 {
-    if (helper_hangs(p->helper, clock_ns()))
+    if (helper_hangs(p->helper, monotonic_ns()))
         log_error("the helper has answered nothing for %u s: does the switch's software hang? Start "
                   "swagg-tofino again once it does not, running jobs go on; --helper-timeout waits longer",
                   p->helper_timeout_s);
@@ -281,15 +281,15 @@ static int run(struct process *p)
             operating_serve(p->operating);
         if (!membership_has_begun(&p->membership))
             continue;
-        reception_take(&p->reception, p->source[CONTROL].fd, clock_ns());
+        reception_take(&p->reception, p->source[CONTROL].fd, monotonic_ns());
         for (unsigned i = DATA; i < SOURCES; i++)
             if (p->source[i].revents)
                 receive(p, i);
-        strangers_wait = reception_serve(&p->reception, clock_ns());
-        if (clock_ns() >= tick_at) {
-            tick_at = clock_ns() + (uint64_t)tick_ms * 1000000;
+        strangers_wait = reception_serve(&p->reception, monotonic_ns());
+        if (monotonic_ns() >= tick_at) {
+            tick_at = monotonic_ns() + (uint64_t)tick_ms * 1000000;
             membership_tick(&p->membership);
-            reception_tick(&p->reception, clock_ns());
+            reception_tick(&p->reception, monotonic_ns());
         }
     }
 }
@@ -333,7 +333,7 @@ static bool start_operating(struct process *p)
     shown->cfg = &p->cfg;
     shown->membership = &p->membership;
     shown->counts = &p->reception.counts;
-    shown->started = clock_ns();
+    shown->started = monotonic_ns();
     inet_ntop(AF_INET, &p->cfg.ip, shown->name, sizeof(shown->name));
     p->operating = operating_start(shown, &host, p->helper);
     return p->operating != NULL;
@@ -367,7 +367,8 @@ static int start(struct process *p, char *const helper[])
     if (p->helper == NULL)
         return log_fail(EXIT_BAD, "the helper cannot be started");
     parts.helper = p->helper;
-    if (membership_open(&p->membership, &parts, clock_ns()) == 0 && start_operating(p) && open_sources(p)) {
+    if (membership_open(&p->membership, &parts, monotonic_ns()) == 0 && start_operating(p) &&
+        open_sources(p)) {
         open_reception(p);
         status = run(p);
         reception_free(&p->reception);

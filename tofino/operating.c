@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "monotonic.h"
 #include "operator/handoff.h"
 #include "operator/operators.h"
 #include "operator/reply.h"
@@ -36,7 +36,7 @@ static void begin(void *argument)
         reply_fail(p->errand.reply, REPLY_REFUSED, "the chip is being set up: ask again in a moment");
         return;
     }
-    o->shown->now = clock_ns();
+    o->shown->now = monotonic_ns();
     question = commands_begin(&p->errand);
     if (question == NULL)
         return;
@@ -53,7 +53,7 @@ bool operating_answered(struct operating *o, uint64_t id, const json_t *answer)
 {
     if (o->waiting == NULL || id != o->asked)
         return false;
-    o->shown->now = clock_ns();
+    o->shown->now = monotonic_ns();
     commands_end(o->waiting, answer);
     o->waiting = NULL;
     handoff_done(&o->main);

@@ -11,5 +11,5 @@ struct shown {
     const struct reception_counts *counts;
     char name[CONFIG_NAME_MAX]; /* of this switch among others: its address */
     struct net_mac mac;
-    uint64_t started, now; /* clock_ns */
+    uint64_t started, now; /* monotonic_ns */
 };

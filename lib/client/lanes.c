@@ -224,7 +224,7 @@ bool lanes_are_late(struct swagg_job *job, uint64_t now, int *rc)
         return true;
     snprintf(text, sizeof text, "rank %u: %s: thread %u has said nothing of its share within %.1f s",
              job->options.rank, describe_call(&job->options.names, &r->call, call), find_at_work(r) + 1,
-             (double)(now - r->began) / NS_PER_S);
+             (double)(now - r->began) / NS_PER_SECOND);
     *rc = job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
     return true;
 }

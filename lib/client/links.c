@@ -135,6 +135,6 @@ int links_look(struct swagg_job *job, uint64_t now)
     if (!silent)
         return SWAGG_OK;
     snprintf(why, sizeof why, "it has not answered for %.1f s",
-             (double)job->parts[index_of(job, silent)].silent_ns / NS_PER_S);
+             (double)job->parts[index_of(job, silent)].silent_ns / NS_PER_SECOND);
     return links_give_up(job, silent, why);
 }

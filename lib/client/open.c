@@ -234,7 +234,7 @@ static void warn_who_is_missing(const struct job_part *part, const struct ctl_se
                      "job '%s': waiting for %s to %s%s, for %.1f s now%s%s", job->options.job,
                      ctl_ranks_text(&s->pending.missing, ranks),
                      s->pending.occupied ? "leave an earlier job of this name" : "join",
-                     part_name(part, name), (double)(now - s->started) / NS_PER_S,
+                     part_name(part, name), (double)(now - s->started) / NS_PER_SECOND,
                      s->pending.turned_away.reason != CTL_OK ? "; turned away was: " : "",
                      s->pending.turned_away.text);
 }

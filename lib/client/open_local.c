@@ -130,7 +130,7 @@ static int fail_meeting(const struct client_options *o, const struct meeting *m,
         SWAGG_ERR_DEADLINE,
         "job '%s': %s did not come to the shared memory of this host within %.1f s: without "
         "options.switch_ip, or if options.local_ranks is options.size, all ranks must run here",
-        o->job, ranks, (double)o->join_timeout_ns / NS_PER_S);
+        o->job, ranks, (double)o->join_timeout_ns / NS_PER_SECOND);
 }
 
 static int begin_on_one_host(struct swagg_job *job, struct meeting *m)

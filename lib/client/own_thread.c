@@ -20,7 +20,8 @@ int own_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 void own_thread_wait(pthread_cond_t *changed, pthread_mutex_t *lock, bool briefly)
 {
     const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_S), .tv_nsec = (long)(until % NS_PER_S)};
+    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SECOND),
+                                .tv_nsec = (long)(until % NS_PER_SECOND)};
     if (briefly)
         pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, &at);
     else

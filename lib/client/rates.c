@@ -70,7 +70,7 @@ static uint32_t measured(const struct job_part *part)
 {
     const struct rate *r = &part->rate;
     const double kib = (double)r->all_packets * part->terms.chunk_bytes / KIB;
-    const double rate = r->all_ns > 0 ? kib * NS_PER_S / (double)r->all_ns : 0;
+    const double rate = r->all_ns > 0 ? kib * NS_PER_SECOND / (double)r->all_ns : 0;
     return rate < RATE_MAX ? (uint32_t)rate : RATE_MAX;
 }
 

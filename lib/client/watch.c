@@ -112,7 +112,7 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     const unsigned in_vain = unanswered(part);
     if (is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
-                 (double)ctl_session_silence(session) / NS_PER_S);
+                 (double)ctl_session_silence(session) / NS_PER_SECOND);
     else if (session->state == CTL_SESSION_REJOINING || session->state == CTL_SESSION_JOINING)
         describe_rejoin(part, session, text);
     else if (in_vain > 0)
@@ -188,7 +188,7 @@ static int fail_deadline(struct swagg_job *job, const struct swagg_request *r, u
     const struct job_part *blamed = find_blamed(job, &session);
     char wait[WAIT_TEXT_MAX], trouble[DESCRIBE_TROUBLE_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
     snprintf(text, sizeof text, "rank %u: %s within %.1f s: %s%s", job->options.rank,
-             describe_late(job, r, late), (double)(now - began) / NS_PER_S,
+             describe_late(job, r, late), (double)(now - began) / NS_PER_SECOND,
              describe_wait(blamed, &session, wait), describe_trouble(blamed->transport->trouble, trouble));
     return job_fail_and_tell(job, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
@@ -204,7 +204,7 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
         char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
         struct ctl_ranks missing = {0};
         snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
-                 job->options.rank, (double)(now - since) / NS_PER_S, describe_late(job, NULL, late),
+                 job->options.rank, (double)(now - since) / NS_PER_SECOND, describe_late(job, NULL, late),
                  describe_wait(blamed, &session, wait));
         logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
         if (!is_silent(&session) && session.state == CTL_SESSION_READY && unanswered(blamed) == 0)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "hosts/world.h"
-#include "runner.h"
+#include "monotonic.h"
 
 enum { TWICE_ONE_OF = 16 }; /* seeds: played once more, which must come to the same */
 
@@ -23,7 +23,7 @@ static void add(struct hosts_result *sum, const struct hosts_result *r)
 
 bool hosts_run(uint64_t first, uint64_t count, bool trace)
 {
-    const double start = seconds_now();
+    const double start = monotonic_seconds();
     struct hosts_result sum = {0};
     uint64_t failed = 0, benign = 0;
 
@@ -46,6 +46,6 @@ bool hosts_run(uint64_t first, uint64_t count, bool trace)
            " members of rails outlived; %" PRIu64 " events, %" PRIu64 " frames, %" PRIu64
            " lost; %.0f s simulated in %.1f s\n",
            count, benign, failed, sum.succeeded, sum.ranks_failed, sum.deaths, sum.restarts, sum.resumed,
-           sum.events, sum.frames, sum.lost, (double)sum.simulated_ns / 1e9, seconds_now() - start);
+           sum.events, sum.frames, sum.lost, (double)sum.simulated_ns / 1e9, monotonic_seconds() - start);
     return failed == 0;
 }

@@ -10,12 +10,12 @@
 
 #include <rte_cycles.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "bridge/host.h"
 #include "control/loop_guard.h"
 #include "control/static_jobs.h"
 #include "lcore/stalls.h"
+#include "monotonic.h"
 #include "registry/listening.h"
 #include "registry/signals.h"
 
@@ -144,14 +144,14 @@ static void tick(struct control *c)
         return;
     static_jobs_tick(c->parts.static_jobs, registrar_tick(c->parts.registrar));
     registry_host_list_members(&c->parts.registrar->common, &c->parts.inbox->rules.members);
-    age_stations(c, clock_ns());
+    age_stations(c, monotonic_ns());
     watch_links(c);
-    watch_claims(c, clock_ns());
-    loop_guard_tick(&c->loops, clock_ns());
+    watch_claims(c, monotonic_ns());
+    loop_guard_tick(&c->loops, monotonic_ns());
     count_missed(c);
     report_drops(c);
-    look_at_lcores(c, clock_ns());
-    stalls_tell(&c->stalls, c->parts.lcores->lcore, c->parts.lcores->n, clock_ns());
+    look_at_lcores(c, monotonic_ns());
+    stalls_tell(&c->stalls, c->parts.lcores->lcore, c->parts.lcores->n, monotonic_ns());
 }
 
 /* Whether there may be more of this line. */

@@ -41,5 +41,5 @@ void loop_guard_forget(struct loop_guard *g, uint64_t ports);
 /* Looks for a loop behind this port. */
 void loop_guard_probe(const struct loop_guard *g, unsigned port);
 
-/* To be called ten times a second or so. now: clock_ns. */
+/* To be called ten times a second or so. now: monotonic_ns. */
 void loop_guard_tick(struct loop_guard *g, uint64_t now);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "aggregate/jobs_share.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "control/post.h"
+#include "monotonic.h"
 #include "port/frame.h"
 #include "port/steer.h"
 #include "registry/registry_reload.h"
@@ -196,7 +196,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
     r->parts = *parts;
     r->host = &lcores_main(parts->lcores)->host;
     r->pools = (struct pools){.jobs = parts->jobs, .host = r->host, .cfg = cfg};
-    rc = registry_host_open(&r->common, &common, clock_ns());
+    rc = registry_host_open(&r->common, &common, monotonic_ns());
     if (rc == 0)
         rc = registry_host_begin(&r->common);
     if (rc < 0) {
@@ -228,7 +228,7 @@ static enum ctl_parse_error receive_above(struct registrar *r, const struct ctl_
     if (uplink < 0)
         count_drop(r->host->counters, m->port, DROP_NOT_PARENT, 1);
     return control ? registry_host_receive_up(&r->common, (unsigned)uplink, from, f->payload,
-                                              frame_payload_bytes(f), clock_ns())
+                                              frame_payload_bytes(f), monotonic_ns())
                    : CTL_PARSED;
 }
 
@@ -243,7 +243,7 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
     count_event(r->host->counters, EVENT_CONTROL_RECEIVED, 1);
     e = inbox_is_from_above(m)
             ? receive_above(r, &from, m)
-            : registry_host_receive(&r->common, &from, f->payload, frame_payload_bytes(f), clock_ns());
+            : registry_host_receive(&r->common, &from, f->payload, frame_payload_bytes(f), monotonic_ns());
     if (e != CTL_PARSED)
         count_drop(r->host->counters, m->port, DROP_CONTROL_TOO_SHORT + (e - CTL_TOO_SHORT), 1);
     rte_pktmbuf_free(m);
@@ -251,13 +251,13 @@ void registrar_receive(struct registrar *r, struct rte_mbuf *m)
 
 uint64_t registrar_tick(struct registrar *r)
 {
-    registry_host_tick(&r->common, clock_ns());
+    registry_host_tick(&r->common, monotonic_ns());
     pthread_mutex_lock(&r->common.lock);
     if (r->common.relays != NULL)
-        uplinks_tick(r->parts.uplinks, clock_ns());
+        uplinks_tick(r->parts.uplinks, monotonic_ns());
     jobs_reclaim(r->parts.jobs);
     pthread_mutex_unlock(&r->common.lock);
-    jobs_rates_tick(r->parts.jobs, clock_ns());
+    jobs_rates_tick(r->parts.jobs, monotonic_ns());
     return r->common.now;
 }
 
@@ -289,7 +289,7 @@ void registrar_cut(struct registrar *r, unsigned port, const char *name)
     char where[CTL_TEXT_MAX];
 
     snprintf(where, sizeof(where), "on port %s, which the switch's operator has removed", name);
-    registry_host_cut(&r->common, is_at, &cut, where, clock_ns());
+    registry_host_cut(&r->common, is_at, &cut, where, monotonic_ns());
     if (r->common.relays != NULL)
         uplinks_cut(r->parts.uplinks, port, name);
     send_flush(r->host->send);

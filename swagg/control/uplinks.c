@@ -4,10 +4,10 @@
 
 #include <rte_random.h>
 
-#include "base/clock.h"
 #include "base/counter.h"
 #include "base/log.h"
 #include "base/uplink_ports.h"
+#include "monotonic.h"
 #include "port/frame.h"
 #include "port/port.h"
 #include "wire/control.h"
@@ -103,11 +103,11 @@ int uplinks_receive(struct uplinks *u, const struct rte_mbuf *m, bool *control)
     *control = from >= 0 && f->udp.src_port == RTE_BE16(CTL_PORT);
     if (*control) {
         counter_add(&u->uplink[from].received, 1);
-        counter_set(&u->uplink[from].heard_at, clock_ns());
+        counter_set(&u->uplink[from].heard_at, monotonic_ns());
         return from;
     }
     if (from >= 0 &&
-        uplink_path_answer(&u->uplink[from].path, f->payload, frame_payload_bytes(f), clock_ns()))
+        uplink_path_answer(&u->uplink[from].path, f->payload, frame_payload_bytes(f), monotonic_ns()))
         return from;
     return -1;
 }

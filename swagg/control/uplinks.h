@@ -23,7 +23,7 @@ struct uplink {
     bool told_silent;
     /* Atomic. */
     uint64_t sent, received; /* control messages */
-    uint64_t heard_at;       /* ns, clock_ns: when the parent last sent one; 0: never */
+    uint64_t heard_at;       /* ns, monotonic_ns: when the parent last sent one; 0: never */
 };
 
 struct uplinks {

@@ -6,7 +6,7 @@
 #include <rte_common.h>
 #include <rte_pause.h>
 
-#include "base/clock.h"
+#include "monotonic.h"
 
 enum {
     PATIENCE_NS = 10000, /* about what it costs to sleep and be woken */
@@ -30,7 +30,7 @@ void idle_init(struct idle *idle, const struct receive *receive, struct bell *be
  * share. */
 static uint64_t patient_ns(struct idle *idle, const struct lcore_pace *pace)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
 
     if (idle->since_ns == 0)
         idle->since_ns = now;
@@ -52,7 +52,7 @@ static void offer_cpu(struct offer *offer, uint64_t now)
     do {
         before = now;
         sched_yield();
-        now = clock_ns();
+        now = monotonic_ns();
     } while (offer_again(offer, before, now));
 }
 
@@ -66,7 +66,7 @@ bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
     if (pace->max_sleep_us != 0 && idle->rounds >= pace->spin)
         return false;
     rte_pause();
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
     if (idle->rounds++ == 0)
         idle->began_ns = now;
     if (offer_is_contended(&idle->offer, now))

@@ -10,7 +10,7 @@
 struct show_parts {
     pthread_mutex_t *lock;
     const char *name; /* of this daemon among others: DPDK's file prefix */
-    uint64_t started; /* clock_ns */
+    uint64_t started; /* monotonic_ns */
     struct net_mac mac;
     rte_be32_t ip; /* 0: none */
     const struct port *port;

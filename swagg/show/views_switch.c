@@ -7,9 +7,9 @@
 #include <rte_malloc.h>
 
 #include "aggregate/jobs_share.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
+#include "monotonic.h"
 #include "protocols.h"
 #include "registry/registry_reserve.h"
 #include "show/shown_jobs.h"
@@ -47,7 +47,7 @@ int view_status(const struct show_parts *parts, const char *name, struct view_ou
     struct status_view shown = {.name = parts->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (clock_ns() - parts->started) / 1000000000u,
+                                .up_s = (monotonic_ns() - parts->started) / 1000000000u,
                                 .bridges = true,
                                 .ports = (uint64_t)__builtin_popcountll(ports_there(parts->ports)),
                                 .ports_up = ports_up(parts),
@@ -268,7 +268,7 @@ static void show_uplink(const struct show_parts *parts, unsigned uplink, unsigne
                               .received_bytes = lcores_uplink(parts->lcores, uplink, UPLINK_RECEIVED_BYTES),
                               .control_sent = counter_read(&u->sent),
                               .control_received = counter_read(&u->received),
-                              .heard_ms_ago = heard_at == 0 ? 0 : (clock_ns() - heard_at) / 1000000};
+                              .heard_ms_ago = heard_at == 0 ? 0 : (monotonic_ns() - heard_at) / 1000000};
 
     view_ip(row.parent, u->parent);
     view_ip(row.next, u->next);

@@ -38,7 +38,7 @@ static void begin(struct lonely *l, unsigned warn_after_ms)
         .options = {.job = "lonely",
                     .in_switch = {.n = 1, .at = {{.what = "switch", .text = "10.0.0.254"}}},
                     .names = {.type = describe_type, .op = describe_op},
-                    .call_timeout_ns = 3600 * NS_PER_S,
+                    .call_timeout_ns = 3600 * NS_PER_SECOND,
                     .warn_after_ns = warn_after_ms * NS_PER_MS,
                     .log = {note_warning, l}},
         .terms = {.chunk_bytes = SCRIPT_CHUNK_BYTES},
@@ -188,7 +188,7 @@ TEST(only_a_call_is_left_to_wake_who_would_help)
 TEST(a_small_call_spins_while_the_cpu_is_free)
 {
     struct spin s = {0};
-    const uint64_t now = NS_PER_S;
+    const uint64_t now = NS_PER_SECOND;
 
     spin_begin(&s, 1, now);
     CU_ASSERT(spin_may(&s, now));
@@ -208,7 +208,7 @@ TEST(a_small_call_spins_while_the_cpu_is_free)
 TEST(a_wanted_cpu_is_not_spun_on)
 {
     struct spin s = {0};
-    const uint64_t now = NS_PER_S, after = now + 3 * NS_PER_MS;
+    const uint64_t now = NS_PER_SECOND, after = now + 3 * NS_PER_MS;
 
     spin_begin(&s, 1, now);
     spin_offered(&s, now, after);
@@ -223,13 +223,13 @@ TEST(a_wanted_cpu_is_not_spun_on)
 TEST(a_turn_of_the_switch_and_a_stall_do_not_end_spinning)
 {
     struct spin s = {0};
-    uint64_t now = NS_PER_S;
+    uint64_t now = NS_PER_SECOND;
 
     spin_begin(&s, 1, now);
     spin_offered(&s, now, now + 300 * NS_PER_US);
     spin_begin(&s, 1, now += 300 * NS_PER_US);
     CU_ASSERT(spin_may(&s, now));
-    spin_offered(&s, now, now + 26 * NS_PER_S);
-    spin_begin(&s, 1, now += 26 * NS_PER_S + 101 * NS_PER_MS);
+    spin_offered(&s, now, now + 26 * NS_PER_SECOND);
+    spin_begin(&s, 1, now += 26 * NS_PER_SECOND + 101 * NS_PER_MS);
     CU_ASSERT(spin_may(&s, now));
 }

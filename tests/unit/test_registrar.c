@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "control/guard.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 #include "kernels_chosen.h"
 #include "key_file.h"
+#include "monotonic.h"
 #include "registry/registry_reload.h"
 #include "sodium_keys.h"
 #include "tally.h"
@@ -419,7 +419,7 @@ TEST(no_new_static_job_takes_a_joined_rank_s_port)
     CU_ASSERT_EQUAL(add_static(1, 0, 5002, 3), 0);
     CU_ASSERT_EQUAL(add_static(1, 1, 5001, 1), 0); /* in another network */
     CU_ASSERT_EQUAL(add_static(2, 0, 5001, 1), 0);
-    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "j", clock_ns()));
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "j", monotonic_ns()));
     send_flush(&rig.send);
     rig_sent_all();
     CU_ASSERT_EQUAL(add_static(1, 0, 5001, 1), 0);

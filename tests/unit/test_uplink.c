@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/uplink_ports.h"
 #include "bridge/neighbours.h"
 #include "control/registrar.h"
 #include "control/static_jobs.h"
 #include "kernels_chosen.h"
+#include "monotonic.h"
 #include "net/arp.h"
 #include "registry/registry_reload.h"
 #include "terms_of.h"
@@ -506,9 +506,9 @@ TEST(a_reload_knows_the_tenants_of_jobs_that_go_on)
     CU_ASSERT_EQUAL_FATAL(registry_change_prepare(&c), 0);
     registrar_take(registrar, &c);
     registry_change_forget(&c);
-    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_DRAIN, 0, "up-1", clock_ns()));
-    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
-    CU_ASSERT(!registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", clock_ns()));
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_DRAIN, 0, "up-1", monotonic_ns()));
+    CU_ASSERT(registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", monotonic_ns()));
+    CU_ASSERT(!registry_host_end(&registrar->common, REGISTRY_HOST_KILL, 0, "up-1", monotonic_ns()));
 }
 
 /* Its job may begin after the reload, as that tenant's. */

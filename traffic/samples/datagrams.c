@@ -125,11 +125,3 @@ void datagrams_wait(int fd, uint64_t ns)
 
     ppoll(&p, 1, &limit, NULL);
 }
-
-uint64_t datagrams_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}

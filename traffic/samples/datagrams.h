@@ -49,6 +49,3 @@ static inline size_t datagrams_bytes(const struct datagrams *d, unsigned i)
 
 /* Waits until something can be received, at most so long. */
 void datagrams_wait(int fd, uint64_t ns);
-
-/* Monotonic, ns. */
-uint64_t datagrams_now(void);

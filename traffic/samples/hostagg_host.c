@@ -13,6 +13,7 @@
 #include "hostagg/listener.h"
 #include "hostagg/reasons.h"
 #include "kernels_chosen.h"
+#include "monotonic.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "standard_streams.h"
@@ -199,7 +200,7 @@ static bool set_up_listener(struct host *h)
         return false;
     datagrams_init(h->in, h->fd);
     datagrams_init(h->out, h->fd);
-    hag_listener_init(&h->core, &cfg, h->next, datagrams_now());
+    hag_listener_init(&h->core, &cfg, h->next, monotonic_ns());
     return true;
 }
 
@@ -214,7 +215,7 @@ static void receive(struct host *h)
     for (unsigned i = 0; i < h->in->n; i++) {
         const size_t bytes = datagrams_bytes(h->in, i);
 
-        h->heard += hag_listener_receive(&h->core, h->in->payload[i], bytes, datagrams_now());
+        h->heard += hag_listener_receive(&h->core, h->in->payload[i], bytes, monotonic_ns());
         h->gradients += hag_parse(&p, h->in->payload[i], bytes) && p.kind == HAG_GRADIENT;
     }
 }
@@ -222,18 +223,18 @@ static void receive(struct host *h)
 /* False: nothing has been heard for too long, or an error. */
 static bool hear_of_all(struct host *h)
 {
-    uint64_t heard = 0, heard_at = datagrams_now();
+    uint64_t heard = 0, heard_at = monotonic_ns();
     unsigned arrays = 0;
 
     while (!hag_listener_is_done(&h->core) && !stopped) {
-        if (hag_listener_ask(&h->core, datagrams_now(), datagrams_payload(h->out)) &&
+        if (hag_listener_ask(&h->core, monotonic_ns(), datagrams_payload(h->out)) &&
             (!datagrams_put(h->out, &h->through, HAG_HEADER_BYTES) || !datagrams_flush(h->out)))
             return false;
         receive(h);
         if (h->heard != heard) {
             heard = h->heard;
-            heard_at = datagrams_now();
-        } else if ((double)(datagrams_now() - heard_at) > h->job.timeout_s * 1e9) {
+            heard_at = monotonic_ns();
+        } else if ((double)(monotonic_ns() - heard_at) > h->job.timeout_s * 1e9) {
             return complain("gives up: chunk %" PRIu32 " is not complete", h->core.done);
         }
         for (; h->core.done >= (arrays + 1) * job_chunks(&h->job); arrays++)

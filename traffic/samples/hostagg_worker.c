@@ -8,6 +8,7 @@
 
 #include "hostagg/worker.h"
 #include "kernels_chosen.h"
+#include "monotonic.h"
 #include "samples/datagrams.h"
 #include "samples/job.h"
 #include "standard_streams.h"
@@ -124,7 +125,7 @@ static bool send_due(struct worker *w)
 {
     size_t bytes;
 
-    while ((bytes = hag_worker_send(&w->core, datagrams_now(), datagrams_payload(w->out))) > 0)
+    while ((bytes = hag_worker_send(&w->core, monotonic_ns(), datagrams_payload(w->out))) > 0)
         if (!datagrams_put(w->out, NULL, bytes))
             return false;
     return datagrams_flush(w->out);
@@ -132,7 +133,7 @@ static bool send_due(struct worker *w)
 
 static void receive(struct worker *w)
 {
-    const uint64_t now = datagrams_now(), wake = hag_worker_wake(&w->core);
+    const uint64_t now = monotonic_ns(), wake = hag_worker_wake(&w->core);
     const uint64_t most = (uint64_t)STALL_MS / 10 * MS;
 
     if (datagrams_receive(w->in) == 0 && wake > now) {
@@ -140,13 +141,13 @@ static void receive(struct worker *w)
         datagrams_receive(w->in);
     }
     for (unsigned i = 0; i < w->in->n; i++)
-        hag_worker_receive(&w->core, w->in->payload[i], datagrams_bytes(w->in, i), datagrams_now());
+        hag_worker_receive(&w->core, w->in->payload[i], datagrams_bytes(w->in, i), monotonic_ns());
 }
 
 /* False: it has no end, or not the right one. */
 static bool sum_array(struct worker *w, unsigned array)
 {
-    const uint64_t begun = datagrams_now();
+    const uint64_t begun = monotonic_ns();
 
     memset(w->sum, 0, w->job.floats * sizeof(float));
     hag_worker_post(&w->core, w->gradient, w->sum, w->job.floats * sizeof(float));
@@ -157,10 +158,10 @@ static bool sum_array(struct worker *w, unsigned array)
         if (!send_due(w))
             return false;
         receive(w);
-        if (!watch(w, datagrams_now()))
+        if (!watch(w, monotonic_ns()))
             return false;
     }
-    w->seconds[array] = (double)(datagrams_now() - begun) / 1e9;
+    w->seconds[array] = (double)(monotonic_ns() - begun) / 1e9;
     if (memcmp(w->sum, w->expected, w->job.floats * sizeof(float)) == 0)
         return true;
     return complain("array %u: a sum is wrong", array);

@@ -15,7 +15,7 @@
 #include "dpdk/eal.h"
 #include "dpdk/neighbours.h"
 #include "kernels_chosen.h"
-#undef NS_PER_S /* DPDK has one of its own */
+#undef NS_PER_SECOND /* DPDK has one of its own */
 #include "monotonic.h"
 #include "net/arp.h"
 #include "net/check.h"

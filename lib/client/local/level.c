@@ -249,7 +249,8 @@ static int fail_deadline(struct level *l, const struct local_step *s, const stru
     char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
     describe_wait(l, s, wait, sizeof wait);
     snprintf(text, sizeof text, "rank %u: %s: no sum within %.1f s: %s", job->options.rank,
-             describe_call(&job->options.names, v->call, call), (double)(now - v->posted) / NS_PER_S, wait);
+             describe_call(&job->options.names, v->call, call), (double)(now - v->posted) / NS_PER_SECOND,
+             wait);
     return fail(l, SWAGG_ERR_DEADLINE, CTL_DEADLINE, text);
 }
 
@@ -260,7 +261,7 @@ static void warn(const struct level *l, const struct local_step *s, struct vigil
     char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
     describe_wait(l, s, wait, sizeof wait);
     snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
-             job->options.rank, (double)(now - v->began) / NS_PER_S,
+             job->options.rank, (double)(now - v->began) / NS_PER_SECOND,
              describe_call(&job->options.names, v->call, call), wait);
     logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
     job_tell_late(job, text, &missing, v->began, now, v->deadline);

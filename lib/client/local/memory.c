@@ -94,7 +94,8 @@ bool memory_lives(const struct memory *m, unsigned rank)
 
 void memory_sleep(struct local_word *word, uint32_t value, uint64_t ns)
 {
-    const struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_S), .tv_nsec = (long)(ns % NS_PER_S)};
+    const struct timespec limit = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
+                                   .tv_nsec = (long)(ns % NS_PER_SECOND)};
     atomic_fetch_add(&word->sleepers, 1);
     syscall(SYS_futex, &word->value, FUTEX_WAIT, value, &limit, NULL, 0);
     atomic_fetch_sub(&word->sleepers, 1);

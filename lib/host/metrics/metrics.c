@@ -8,8 +8,8 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "monotonic.h"
 
 enum { ROUND_MS = 100, CONNECTION_BYTES = 32 << 10 };
 
@@ -87,7 +87,7 @@ static struct MHD_Response *make(const struct metrics *m, enum form form)
 
 static struct MHD_Response *latest(struct metrics *m, enum form form)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
 
     if (m->made[form].response != NULL && now - m->made[form].at < FRESH_NS)
         return m->made[form].response;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "monotonic.h"
 #include "operator/reply.h"
 
 enum {
@@ -20,7 +20,8 @@ static void end_job(const struct common_host *h, const struct common_job *job, e
 {
     if (job->fixed)
         reply_fail(reply, REPLY_REFUSED, "nobody joins job %s: it is in the configuration", job->called);
-    else if (job->name == NULL || !registry_host_end(h->registry, how, job->tenant, job->name, clock_ns()))
+    else if (job->name == NULL ||
+             !registry_host_end(h->registry, how, job->tenant, job->name, monotonic_ns()))
         reply_fail(reply, REPLY_REFUSED, "job %s is over already", job->called);
 }
 
@@ -177,7 +178,7 @@ static void reserve(const struct common_host *h, const struct common_job *job, c
         !take_number(settings, "slots", RESERVE_SLOTS_MOST, &r.slots, reply) ||
         !take_number(settings, "for", RESERVE_S_MOST, &seconds, reply))
         return;
-    if (!registry_host_reserve(h->registry, &r, seconds, clock_ns(), why))
+    if (!registry_host_reserve(h->registry, &r, seconds, monotonic_ns(), why))
         reply_fail(reply, REPLY_REFUSED, "%s: %s", r.name, why);
 }
 
@@ -188,7 +189,7 @@ static void release(const struct common_host *h, const struct common_job *job, c
 
     (void)job;
     if (take_text(request->body, "job", NULL, name, reply) &&
-        !registry_host_release(h->registry, name, clock_ns()))
+        !registry_host_release(h->registry, name, monotonic_ns()))
         reply_fail(reply, REPLY_UNKNOWN, "there is no reservation %s: swaggctl reserved lists them", name);
 }
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "monotonic.h"
 #include "operator/common_commands.h"
 #include "operator/listener.h"
 
@@ -103,7 +103,7 @@ static char *answer(void *context, uid_t user, const char *line, size_t bytes, s
 
 static void look(struct operators *o)
 {
-    const uint64_t now = clock_ns();
+    const uint64_t now = monotonic_ns();
 
     if (now - o->looked_at < LOOK_MS * UINT64_C(1000000))
         return;
@@ -116,7 +116,7 @@ static void *run(void *context)
     struct operators *o = context;
 
     while (!__atomic_load_n(&o->stop, __ATOMIC_RELAXED)) {
-        server_round(o->server, o->host.history == NULL ? -1 : LOOK_MS, clock_ns);
+        server_round(o->server, o->host.history == NULL ? -1 : LOOK_MS, monotonic_ns);
         look(o);
     }
     return NULL;

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "monotonic.h"
 #include "registry/registry_reserve.h"
 #include "registry/reserved_file.h"
 #include "registry/tenants.h"
@@ -81,9 +81,9 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
         .tenants_known = cfg->tenants + cfg->leaving,
         .tenants = h->tenant,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
-        .forming_max_ns = cfg->timers.forming_s * SECOND_NS,
+        .forming_max_ns = cfg->timers.forming_s * NS_PER_SECOND,
         .late_after_ns = cfg->timers.late_after_ms * UINT64_C(1000000),
-        .late_ends_ns = cfg->timers.late_ends_s * SECOND_NS,
+        .late_ends_ns = cfg->timers.late_ends_s * NS_PER_SECOND,
         .boot_id = p->boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = p->data_ports,

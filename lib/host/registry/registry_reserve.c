@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
+#include "monotonic.h"
 #include "registry/reserved_file.h"
 
 enum { LIVE_MAX = 3 * AGG_JOBS };
@@ -87,7 +87,7 @@ bool registry_reserve(struct registry_host *h, const struct reservation *wanted,
 
     if (!has_room(h, &r, text))
         return false;
-    r.until = h->now + (uint64_t)seconds * SECOND_NS;
+    r.until = h->now + (uint64_t)seconds * NS_PER_SECOND;
     rc = reserved_add(&h->reserved, &r);
     if (rc < 0)
         snprintf(text, AGG_TEXT_MAX, "%s",
@@ -138,7 +138,7 @@ void registry_show_reserved(const struct registry_host *h, struct view_out *out)
                                     .ranks = r->ranks,
                                     .slots = r->slots,
                                     .bytes = r->bytes,
-                                    .left_s = r->until > h->now ? (r->until - h->now) / SECOND_NS : 0};
+                                    .left_s = r->until > h->now ? (r->until - h->now) / NS_PER_SECOND : 0};
 
         for (unsigned j = 0; j < n; j++)
             row.jobs += reserved_is_for(r, &live[j]);

@@ -10,9 +10,9 @@
 
 #include <jansson.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "config/reload.h"
+#include "monotonic.h"
 #include "views/view.h"
 
 enum { FILE_MAX = 256 << 10 };
@@ -35,7 +35,7 @@ static json_t *to_json(const struct reserved *r, const struct config *cfg, uint6
     json_t *all = json_array();
 
     for (const struct reservation *one = r->at; one < r->at + r->n; one++) {
-        const json_int_t left = one->until > now ? (json_int_t)((one->until - now) / SECOND_NS) : 0;
+        const json_int_t left = one->until > now ? (json_int_t)((one->until - now) / NS_PER_SECOND) : 0;
 
         json_array_append_new(all, json_pack(layout, "name", one->name, "job", one->pattern, "tenant",
                                              cfg->tenant[one->tenant].name, "ranks", (json_int_t)one->ranks,
@@ -138,7 +138,7 @@ static bool has_room(const struct reserved *r, const struct config *cfg, const s
 static const char *take(struct reserved *r, const struct config *cfg, json_t *from, uint64_t left_s,
                         uint64_t now, char over[AGG_TEXT_MAX])
 {
-    struct reservation one = {.until = now + left_s * SECOND_NS};
+    struct reservation one = {.until = now + left_s * NS_PER_SECOND};
     const char *name, *pattern, *tenant;
     json_int_t ranks, slots, until;
 

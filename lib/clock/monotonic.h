@@ -1,18 +1,23 @@
-/* Monotonic time in nanoseconds, as the core takes it. */
+/* Time by a clock that nobody sets: in nanoseconds, as the core takes it. */
 #pragma once
 
 #include <stdint.h>
 #include <time.h>
 
-#define NS_PER_US UINT64_C(1000)
-#define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_US     UINT64_C(1000)
+#define NS_PER_MS     UINT64_C(1000000)
+#define NS_PER_SECOND UINT64_C(1000000000)
 
 static inline uint64_t monotonic_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+    return (uint64_t)t.tv_sec * NS_PER_SECOND + (uint64_t)t.tv_nsec;
+}
+
+static inline double monotonic_seconds(void)
+{
+    return (double)monotonic_ns() / 1e9;
 }
 
 /* The time from `since` to `now`; 0 if `since` is later, as it may be if another thread read the clock after
@@ -26,5 +31,6 @@ static inline uint64_t ns_between(uint64_t since, uint64_t now)
 static inline struct timespec timespec_until(uint64_t then, uint64_t now)
 {
     uint64_t left = then > now ? then - now : 0;
-    return (struct timespec){.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = (long)(left % NS_PER_S)};
+    return (struct timespec){.tv_sec = (time_t)(left / NS_PER_SECOND),
+                             .tv_nsec = (long)(left % NS_PER_SECOND)};
 }
