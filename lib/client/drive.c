@@ -63,11 +63,17 @@ static int send_due(struct job_part *part, uint64_t now)
     return SWAGG_OK;
 }
 
+/* The switch is asked for nothing that lies here already: a thread that got no CPU for long finds more than
+ * one batch, and its timer expired. */
 static int exchange_part(struct job_part *part)
 {
     uint64_t now;
-    int received = receive(part, &now);
-    int rc = received < 0 ? received : send_due(part, now);
+    int received = 0, n, rc;
+    do {
+        n = receive(part, &now);
+        received += n;
+    } while (n > 0 && part->job->worker->timer(part->stream) <= now);
+    rc = n < 0 ? n : send_due(part, now);
     return rc < 0 ? rc : received;
 }
 
