@@ -20,9 +20,11 @@ enum {
     SMALL_PACKET = 600, /* bytes of elements: in an Ethernet frame there is room for more than twice that */
 };
 
+/* Or a switch below, which sends one packet for several ranks. */
 struct rank {
-    int rank;
-    const char *address;
+    int rank;                    /* the lowest of them */
+    const char *address, *below; /* below: the switch of its own, which is another; "": this one */
+    unsigned others;             /* that it sends for */
     double contributions, delayed_us, up, down; /* between the looks */
     double a_call;                              /* contributions, since the job began; 0: not known */
     double lost;                                /* of up and down what its link has lost */
@@ -92,11 +94,13 @@ static double window_of(const json_t *now, const json_t *before)
 
 static struct rank see_rank(const json_t *now, const json_t *before)
 {
-    const char *address = json_string_value(json_object_get(now, "address"));
+    const char *address = json_string_value(json_object_get(now, "address")),
+               *below = json_string_value(json_object_get(now, "switch"));
     const double calls = number(now, "calls"); /* of its last heartbeat */
 
     return (struct rank){.rank = (int)number(now, "rank"),
                          .address = address == NULL ? "?" : address,
+                         .below = below == NULL ? "" : below,
                          .contributions = growth(now, before, "contributions"),
                          .delayed_us = growth(now, before, "delayed_us"),
                          .up = growth(now, before, "lost_up"),
@@ -105,6 +109,24 @@ static struct rank see_rank(const json_t *now, const json_t *before)
                          .window = window_of(now, before),
                          .stalled_ms = number(now, "stalled_ms"),
                          .waiting = json_is_true(json_object_get(now, "waiting"))};
+}
+
+/* Nothing is known of ranks that come by the switch above. */
+static bool is_elsewhere(const json_t *row)
+{
+    const char *state = json_string_value(json_object_get(row, "state"));
+
+    return state != NULL && strcmp(state, "above") == 0;
+}
+
+/* Counts the row for the rank whose numbers it repeats; false: it has its own. */
+static bool is_sent_with(struct job *job, const json_t *row)
+{
+    const json_t *with = json_object_get(row, "sent_with");
+
+    for (unsigned i = 0; with != NULL && i < job->n; i++)
+        job->rank[i].others += job->rank[i].rank == json_integer_value(with);
+    return with != NULL;
 }
 
 /* To be released: job.rank. */
@@ -119,7 +141,7 @@ static struct job see(const struct why_look *before, const struct why_look *now)
     json_array_foreach (rows, i, row) {
         const json_t *was = row_of(rows_before, number(row, "rank"));
 
-        if (was == NULL || job.rank == NULL)
+        if (was == NULL || job.rank == NULL || is_elsewhere(row) || is_sent_with(&job, row))
             continue; /* nothing is known of its growth */
         job.rank[job.n] = see_rank(row, was);
         job.contributions += job.rank[job.n].contributions;
@@ -142,6 +164,17 @@ __attribute__((format(printf, 3, 4))) static bool say(struct why *why, enum why_
     vsnprintf(why->text, sizeof(why->text), format, args);
     va_end(args);
     return true;
+}
+
+/* "rank 3 (10.77.0.4:37713)" */
+static const char *name_of(char text[WHY_TODO_MAX], const struct rank *r)
+{
+    if (r->below[0] == '\0')
+        snprintf(text, WHY_TODO_MAX, "rank %d (%s)", r->rank, r->address);
+    else
+        snprintf(text, WHY_TODO_MAX, "the switch below that sends for rank %d (at %s) and %u more", r->rank,
+                 r->below, r->others);
+    return text;
 }
 
 static void advise(struct why *why, const char *todo)
@@ -324,16 +357,21 @@ static const struct rank *lossiest_of(const struct job *job)
 
 static bool is_lost(struct why *why, const struct job *job, const struct rank *lossiest)
 {
+    char name[WHY_TODO_MAX];
+
     if (lossiest == NULL)
         return false;
     why->rank = lossiest->rank;
     say(why, WHY_LINK,
-        "the link of rank %d (%s) loses packets: %.2f %% of those to the switch, %.2f %% of those from it, "
+        "the link of %s loses packets: %.2f %% of those to this switch, %.2f %% of those from it, "
         "where the whole job loses %.2f %%",
-        lossiest->rank, lossiest->address, 100 * up_share(lossiest), 100 * down_share(lossiest),
+        name_of(name, lossiest), 100 * up_share(lossiest), 100 * down_share(lossiest),
         100 * (job->up + job->down) / (job->contributions + job->up));
-    advise(why,
-           "look at cable, card and switches between: ethtool -S on that host, swaggctl port of its port");
+    advise(
+        why,
+        lossiest->below[0] == '\0'
+            ? "look at cable, card and switches between: ethtool -S on that host, swaggctl port of its port"
+            : "look at the cable between the two switches: swaggctl port of its port, here and there");
     return true;
 }
 
@@ -385,17 +423,19 @@ static const struct rank *latest_of(const struct job *job)
 
 static bool is_late(struct why *why, const struct job *job, const struct rank *latest)
 {
+    char name[WHY_TODO_MAX];
+
     if (latest == NULL)
         return false;
     why->rank = latest->rank;
     say(why, WHY_RANK,
-        "rank %d (%s) comes late: others wait for it about %.0f %% of the time; its contributions are %.1f "
+        "%s comes late: others wait for it about %.0f %% of the time; its contributions are %.1f "
         "ms later than the first one's on average",
-        latest->rank, latest->address, 100 * waited(job, latest),
-        latest->delayed_us / latest->contributions / 1000);
-    advise(
-        why,
-        "look at what that rank does between calls: more work than others, a slower or shared CPU, a disk");
+        name_of(name, latest), 100 * waited(job, latest), latest->delayed_us / latest->contributions / 1000);
+    advise(why, latest->below[0] == '\0'
+                    ? "look at what that rank does between calls: more work than others, a "
+                      "slower or shared CPU, a disk"
+                    : "ask that switch: it knows which of its ranks is late");
     return true;
 }
 

@@ -55,6 +55,24 @@ sys.exit(lost["10.77.0.251"] <= 10 + 2 * lost["10.77.0.252"])'
 }
 net_until 60 "what left has not got" loses_most
 
+step "swaggctl why tells that link from those of ranks, in both directions"
+why_is() { # SWITCH REGEX
+    tree_ctl "$1" --every 2 why train >"$NET_DIR/why.txt"
+    grep -Eq "$2" "$NET_DIR/why.txt"
+}
+BELOW='^(also )?link: the link of the switch below that sends for rank 0 \(at 10\.77\.0\.251\) and 1 more loses packets'
+net_until 120 "root: the link to left, down" why_is root "$BELOW: .* [1-9][0-9.]* % of those from it"
+tree_ctl root impair clear left
+tree_ctl root impair set left rx drop=0.2
+net_until 120 "root: the link to left, up" why_is root "$BELOW: [1-9][0-9.]* % of those to this switch"
+no_link() {
+    tree_ctl left --every 2 why train >"$NET_DIR/why.txt"
+    not grep -q link: "$NET_DIR/why.txt"
+}
+net_until 120 "left: none of its own links" no_link
+tree_ctl root impair clear left
+tree_ctl root impair set left tx drop=0.2
+
 step "the same tree, whoever is asked"
 for name in "${TREE_SWITCHES[@]}"; do
     show "$name" >"$NET_DIR/tree-$name.txt"

@@ -36,7 +36,7 @@ kill -CONT "${RANK_PID[2]}"
 
 step "a link that loses, on the way to the switch, and from it"
 net_ctl impair set h1 rx drop=0.03
-why_is train link "the link of rank 1 .* loses packets: [1-9][0-9.]* % of those to the switch"
+why_is train link "the link of rank 1 .* loses packets: [1-9][0-9.]* % of those to this switch"
 net_ctl impair clear h1
 net_ctl impair set h3 tx drop=0.03
 why_is train link "the link of rank 3 .* loses packets: .* [1-9][0-9.]* % of those from it"

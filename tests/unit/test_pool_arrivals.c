@@ -98,7 +98,7 @@ TEST(repetitions_and_probes_are_counted_apart)
     CU_ASSERT(b.repeated == 2 && b.probes == 1 && b.contributions == 2);
     CU_ASSERT(b.delay_sum_ns == 3000 && b.contributed_at == 9000);
     CU_ASSERT(a.lost_up == 0 && a.lost_down == 0); /* it asked for what nobody had */
-    CU_ASSERT(b.lost_up == 0 && b.lost_down == 2);
+    CU_ASSERT(b.lost_up == 0 && b.lost_down == 1); /* by its question */
 }
 
 /* Who asks for the sum of a chunk without being in it has sent what did not come; who is sent a sum again did
@@ -110,12 +110,30 @@ TEST(losses_are_told_apart_by_their_direction)
     CU_ASSERT_EQUAL(probe(1, 0), SML_SEND_ANSWER); /* NACK */
     CU_ASSERT_EQUAL(probe(0, 1), SML_SEND_ANSWER); /* of a chunk of which nothing has come */
     CU_ASSERT_EQUAL(contribute(1, 0, 2000), SML_SEND_ALL);
+    CU_ASSERT_EQUAL(probe(0, 0), SML_SEND_ONE); /* it was here before the sum left */
+    rig.now = 2001;
     CU_ASSERT_EQUAL(probe(1, 0), SML_SEND_ONE);
     CU_ASSERT_EQUAL(contribute(1, 4, 3000), SML_HELD);
     CU_ASSERT_EQUAL(probe(1, 4), SML_SEND_ANSWER); /* WAIT */
     const struct agg_rank_view a = view_of(0), b = view_of(1);
     CU_ASSERT(a.lost_up == 1 && a.lost_down == 0);
     CU_ASSERT(b.lost_up == 1 && b.lost_down == 1);
+}
+
+/* A worker that knows no questions sends again instead. */
+TEST(who_cannot_ask_sends_again)
+{
+    start(2, 1);
+    CU_ASSERT_EQUAL(contribute(0, 0, 1000), SML_HELD);
+    CU_ASSERT_EQUAL(contribute(1, 0, 2000), SML_SEND_ALL);
+    struct sml_packet p = rig_packet(SML_DATA, 0);
+    rig_elements(&p, 0, 1, 8);
+    rig.now = 3000;
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_SEND_ONE);
+    CU_ASSERT_EQUAL(view_of(1).lost_down, 0);
+    p.size_code = SML_SIZE_32;
+    CU_ASSERT_EQUAL(rig_apply(1, &p), SML_SEND_ONE);
+    CU_ASSERT(view_of(1).lost_down == 1 && view_of(1).repeated == 2);
 }
 
 /* Each shard has notes of its own; whichever the number of shards, the view has them all. */

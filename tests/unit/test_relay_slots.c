@@ -643,8 +643,9 @@ TEST(views_are_by_rank)
     CU_ASSERT(protocol->view(pool, 0, &view) && !protocol->view(pool, 4, &view));
     CU_ASSERT_EQUAL(view.contributed, 2);
     CU_ASSERT_EQUAL(view.ranks[0], 1 << 1 | 1 << 3);
-    CU_ASSERT(protocol->view_rank(pool, 3, &rank) && rank.contributions == 1);
-    CU_ASSERT(protocol->view_rank(pool, 2, &rank) && rank.contributions == 0);
+    CU_ASSERT(protocol->view_rank(pool, 3, &rank) && rank.contributions == 1 && rank.sender == 1);
+    CU_ASSERT(protocol->view_rank(pool, 1, &rank) && rank.contributions == 1 && rank.sender == 1);
+    CU_ASSERT(protocol->view_rank(pool, 2, &rank) && rank.contributions == 0 && rank.sender == 2);
     CU_ASSERT(!protocol->view_rank(pool, 0, &rank));
     free(pool);
     CU_ASSERT_PTR_NULL(relay_protocol_of(&hag_protocol));
@@ -697,10 +698,13 @@ static struct sml_pool *open_middle(bool resumed)
                                         .slots = 4,
                                         .chunk_bytes = 64,
                                         .resumed = resumed,
+                                        .arrivals = true,
                                         .kernels = kernels_or_exit()};
 
     return relay_slots_init(aligned_alloc(64, relay_slots_footprint(&cfg, &tree)), &cfg, &tree);
 }
+
+static uint64_t hear_at; /* ns */
 
 /* A packet about a chunk with this one int64, or these bytes, or none. */
 static enum sml_reason hear(struct sml_pool *pool, uint16_t from, enum sml_kind kind, uint32_t tag,
@@ -722,7 +726,7 @@ static enum sml_reason hear(struct sml_pool *pool, uint16_t from, enum sml_kind 
         memcpy(payload + SML_HEADER_BYTES, body, bytes);
     CU_ASSERT_FATAL(sml_parse(&p, payload, SML_HEADER_BYTES + bytes) == SML_OK);
     *v = (struct agg_verdict){0};
-    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), from, &p, NULL, 0, v);
+    sml_pool_apply(pool, sml_pool_locate(pool, &p, 0), from, &p, NULL, hear_at, v);
     return v->reason;
 }
 
@@ -783,6 +787,32 @@ TEST(a_switch_below_is_asked_for_what_it_has)
     CU_ASSERT_EQUAL(told(&v) & 1 << 3, 0);
     CU_ASSERT_EQUAL(hear(pool, 1, SML_ASK, 0, &rank_3, 1, &v), SML_ASK_PARENT);
     CU_ASSERT(sml_parse(&p, v.brief, v.brief_bytes) == SML_OK && p.kind == SML_NACK);
+    free(pool);
+}
+
+/* What a switch below says it has sent, and what it asks for although it was sent, is lost on the link to it.
+ */
+TEST(losses_on_the_link_to_a_switch_below_are_noted)
+{
+    struct sml_pool *pool = open_middle(false);
+    const uint8_t none = 0, rank_3 = 1 << 3;
+    struct agg_rank_view below, own;
+    struct agg_verdict v;
+
+    hear(pool, 1, SML_ASK, 0, &none, 1, &v);
+    CU_ASSERT(relay_slots_view_rank(pool, 3, &below) && below.lost_up == 0 && below.probes == 1);
+    hear(pool, 1, SML_ASK, 0, &rank_3, 1, &v);
+    CU_ASSERT(relay_slots_view_rank(pool, 3, &below) && below.lost_up == 1 && below.repeated == 0);
+    hear_number(pool, 0, SML_DATA, 0, 5, &v);
+    hear_number(pool, 1, SML_DATA, 0, 6, &v);
+    hear_at = 7000;
+    CU_ASSERT_EQUAL(hear_number(pool, AGG_PARENT, SML_DATA, 0, 100, &v), SML_PARENT_RESULT);
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_ASK, 0, &rank_3, 1, &v), SML_SEND_ONE); /* they crossed */
+    hear_at = 8000;
+    CU_ASSERT_EQUAL(hear(pool, 1, SML_ASK, 0, &rank_3, 1, &v), SML_SEND_ONE);
+    CU_ASSERT(relay_slots_view_rank(pool, 3, &below) && below.lost_down == 1);
+    CU_ASSERT(relay_slots_view_rank(pool, 1, &own) && own.lost_up == 0 && own.lost_down == 0);
+    hear_at = 0;
     free(pool);
 }
 

@@ -7,6 +7,7 @@
 #include "protocol/ranks.h"
 #include "show/telemetry.h"
 #include "unit.h"
+#include "views/arrivals.h"
 #include "views/view.h"
 
 struct fields {
@@ -109,4 +110,27 @@ TEST(addresses_as_texts)
     CU_ASSERT_STRING_EQUAL(view_ip(ip, inet_addr("255.255.255.255")), "255.255.255.255");
     CU_ASSERT_STRING_EQUAL(view_address(address, inet_addr("10.77.0.109"), 5000, 1), "10.77.0.109:5000");
     CU_ASSERT_STRING_EQUAL(view_address(address, inet_addr("10.0.0.1"), 65000, 16), "10.0.0.1:65000-65015");
+}
+
+/* A switch below sends one packet for ranks 1 and 2. */
+static bool play_rank(const void *pool, uint16_t rank, struct agg_rank_view *v)
+{
+    (void)pool;
+    *v = (struct agg_rank_view){.sender = rank == 2 ? 1 : rank, .contributions = 10, .lost_up = 1};
+    return true;
+}
+
+TEST(what_comes_for_several_ranks_counts_once)
+{
+    static const struct agg_protocol played = {.view_rank = play_rank};
+    const struct agg_job job = {.protocol = &played};
+    struct job_view shown = {0};
+    struct rank_view of = {0};
+
+    arrivals_of_job(&shown, &job, false, 3);
+    CU_ASSERT(shown.contributions == 20 && shown.lost_up == 2);
+    arrivals_of_rank(&of, &job, false, 1);
+    CU_ASSERT(!of.together && of.contributions == 10);
+    arrivals_of_rank(&of, &job, false, 2);
+    CU_ASSERT(of.together && of.sent_with == 1 && of.contributions == 10);
 }

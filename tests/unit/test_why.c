@@ -168,7 +168,7 @@ TEST(the_link_that_loses_is_named)
     set_rank(&s, 0, "lost_down", 2);
     set_rank(&s, 1, "lost_up", 100);
     expect(&s, WHY_LINK, 1,
-           "the link of rank 1 (10.77.0.1:5000) loses packets: 0.99 % of those to the switch, 0.00 %");
+           "the link of rank 1 (10.77.0.1:5000) loses packets: 0.99 % of those to this switch, 0.00 %");
     s = healthy();
     set_rank(&s, 3, "contributions", 50300);
     set_rank(&s, 3, "lost_down", 2);
@@ -176,6 +176,34 @@ TEST(the_link_that_loses_is_named)
     s = healthy();
     set_rank(&s, 3, "lost_down", 50);
     expect(&s, WHY_LINK, 3, "0.50 % of those from it");
+}
+
+static void set_rank_text(const struct scene *s, int rank, const char *key, const char *text)
+{
+    json_object_set_new(
+        json_array_get(json_object_get(json_object_get(s->now.ranks, "view"), "ranks"), (size_t)rank), key,
+        json_string(text));
+}
+
+/* A root: ranks 1 and 3 come by a switch below, which is one sender; of rank 2, which comes by one above in
+ * another scene, nothing is known, nor whether it is punctual. */
+TEST(the_link_to_a_switch_below_is_named)
+{
+    struct scene s = healthy();
+
+    for (int r = 1; r <= 3; r += 2) {
+        set_rank_text(&s, r, "switch", "10.77.0.251");
+        set_rank(&s, r, "lost_up", 100);
+    }
+    set_rank(&s, 3, "sent_with", 1);
+    expect(&s, WHY_LINK, 1,
+           "the link of the switch below that sends for rank 1 (at 10.77.0.251) and 1 more loses packets: "
+           "0.99 % of those to this switch, 0.00 % of those from it, where the whole job loses 0.33 %");
+    s = healthy();
+    set_rank_text(&s, 2, "state", "above");
+    set_rank(&s, 2, "delayed_us", 9999999);
+    set_rank(&s, 2, "lost_up", 100);
+    expect(&s, WHY_NOTHING, -1, "30000 packets");
 }
 
 TEST(what_the_switch_drops_is_its_share_or_its_threads)

@@ -25,15 +25,16 @@ static inline uint64_t agg_delay_bucket_from(unsigned bucket)
 }
 
 struct agg_rank_view {
+    uint16_t sender; /* the lowest rank whose packets these are: a switch below sends one for several */
     uint64_t contributions; /* that counted; the sum of all buckets */
     uint64_t bytes;         /* of their bodies, headers and checksums not included */
     uint64_t repeated;      /* contributions that had come before: their result, or they, seemed lost */
     uint64_t probes;        /* questions for a result */
     uint64_t lost_up;       /* contributions that it says it has sent, and that have not come */
-    uint64_t lost_down;     /* results that it asked for although they had been sent to it */
-    uint64_t missed;        /* chunks that were closed without this rank's, in jobs with a quorum */
-    uint64_t completed;     /* chunks that were complete with this rank's contribution: it was the last */
-    uint64_t delay_sum_ns;  /* of all contributions; the first rank's delay is 0 */
+    uint64_t lost_down;    /* results that it asked for although they had been sent to it, and not just now */
+    uint64_t missed;       /* chunks that were closed without this rank's, in jobs with a quorum */
+    uint64_t completed;    /* chunks that were complete with this rank's contribution: it was the last */
+    uint64_t delay_sum_ns; /* of all contributions; the first rank's delay is 0 */
     uint64_t delay_last_ns; /* of the last one */
     uint64_t delay_worst_ns;
     uint64_t contributed_at; /* when the last one came, by the clock of agg_protocol.apply; 0: none has */

@@ -12,11 +12,13 @@ static void apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t from, c
     v->brief_bytes = 0;
     if (from == AGG_PARENT) {
         v->reason = (uint8_t)relay_judge_above(pool, slot, p, buffer, v);
+        if (pool->arrivals != NULL && v->reason == SML_PARENT_RESULT)
+            sml_arrivals_sent(pool, slot, p->ver, now);
         return;
     }
     v->reason = (uint8_t)relay_judge_below(pool, slot, from, p, buffer, v);
     if (pool->arrivals != NULL)
-        sml_arrivals_note(pool, slot, from, p, v->reason, now);
+        sml_arrivals_note(pool, slot, from, p, v, now);
 }
 
 /* Writes the lowest rank of each contributor, if lowest is not NULL; false: the table is not one. */
@@ -119,8 +121,12 @@ void relay_slots_view(const struct sml_pool *pool, uint16_t slot, struct agg_slo
 
 bool relay_slots_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
 {
-    const uint16_t c = relay_node_of(pool)->contributor[rank];
+    const struct relay_node *tree = relay_node_of(pool);
+    const uint16_t c = tree->contributor[rank];
+    const bool noted = c != AGG_NOBODY && sml_pool_view_rank(pool, c, view);
 
-    *view = (struct agg_rank_view){0};
-    return c != AGG_NOBODY && sml_pool_view_rank(pool, c, view);
+    if (!noted)
+        *view = (struct agg_rank_view){0};
+    view->sender = noted ? tree->lowest[c] : rank;
+    return noted;
 }

@@ -240,7 +240,7 @@ static void add_arrivals(struct agg_rank_view *v, const struct sml_arrivals *a)
 
 bool sml_pool_view_rank(const struct sml_pool *pool, uint16_t rank, struct agg_rank_view *view)
 {
-    *view = (struct agg_rank_view){0};
+    *view = (struct agg_rank_view){.sender = rank};
     for (unsigned shard = 0; pool->arrivals != NULL && shard < pool->cfg.shards; shard++) {
         add_arrivals(view, &pool->arrivals[(size_t)shard * pool->cfg.workers + rank]);
         if (pool->watches != NULL)

@@ -100,7 +100,7 @@ void sml_pool_apply_labelled(struct sml_pool *pool, struct sml_slot *slot, uint1
     else
         v->reason = (uint8_t)judge_labelled(pool, slot, rank, p, buffer, v);
     if (pool->arrivals != NULL)
-        sml_arrivals_note(pool, slot, rank, p, v->reason, now);
+        sml_arrivals_note(pool, slot, rank, p, v, now);
 }
 
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
@@ -114,5 +114,5 @@ void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
     verdict->released = NULL;
     verdict->reason = (uint8_t)judge(pool, slot, rank, p, buffer, verdict);
     if (pool->arrivals != NULL)
-        sml_arrivals_note(pool, slot, rank, p, verdict->reason, now);
+        sml_arrivals_note(pool, slot, rank, p, verdict, now);
 }

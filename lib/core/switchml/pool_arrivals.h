@@ -47,27 +47,48 @@ static inline void sml_arrivals_count(struct sml_arrivals *a, const struct sml_p
     sml_arrivals_add(&a->delays[agg_delay_bucket(delay)], 1);
 }
 
-/* A packet that had come before, or a question, which was answered for this reason. A rank that asks for a
- * chunk without being in it has sent its contribution; one that gets a result again has been sent it. */
-static inline void sml_arrivals_lost(struct sml_arrivals *a, const struct sml_pool *pool,
-                                     const struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
-                                     enum sml_reason reason)
+static inline bool sml_asks(const struct sml_packet *p)
 {
-    const bool is_collected = (slot->expected - p->tag) << pool->tag_shift == 0;
+    return p->kind == SML_PROBE || p->kind == SML_ASK;
+}
 
-    if (reason == SML_SEND_ONE)
+/* Who sends packets of a published size may know no questions, and sends again. */
+static inline bool sml_asks_again(const struct sml_packet *p)
+{
+    return sml_asks(p) || p->size_code != SML_SIZE_AGREED;
+}
+
+/* A packet that had come before, or a question, which was answered. A rank that is told to send again has
+ * sent what has not come. One that gets a result again has been sent it; if not in this very burst, for then
+ * the question was here before the answer left. A contribution that comes again shows no loss where ranks can
+ * ask: it is sent when questions, too, have had no answer. */
+static inline void sml_arrivals_lost(struct sml_arrivals *a, const struct sml_pool *pool,
+                                     struct sml_slot *slot, const struct sml_packet *p,
+                                     const struct agg_verdict *v, uint64_t now)
+{
+    const bool passed_up = v->reason == SML_ASK_PARENT;
+
+    if (v->reason == SML_SEND_ONE && sml_asks_again(p) && sml_slot_result(pool, slot, p->ver)->sent_at != now)
         sml_arrivals_add(&a->lost_down, 1);
-    else if (p->kind == SML_PROBE && is_collected && !ranks_has(slot->maps, rank))
+    if (sml_asks(p) && (passed_up || v->reason == SML_SEND_ANSWER) &&
+        (passed_up ? v->brief : v->payload)[0] >> 4 == SML_NACK)
         sml_arrivals_add(&a->lost_up, 1);
 }
 
-/* After a packet was applied, for this reason. The pool keeps arrivals. */
+/* A result of this version leaves. The pool keeps arrivals. */
+static inline void sml_arrivals_sent(const struct sml_pool *pool, struct sml_slot *slot, unsigned ver,
+                                     uint64_t now)
+{
+    sml_slot_result(pool, slot, ver)->sent_at = now;
+}
+
+/* After a packet was applied. The pool keeps arrivals. */
 static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
-                                     const struct sml_packet *p, enum sml_reason reason, uint64_t now)
+                                     const struct sml_packet *p, const struct agg_verdict *v, uint64_t now)
 {
     struct sml_arrivals *a = sml_arrivals_of(pool, p->slot, rank);
 
-    switch (reason) {
+    switch (v->reason) {
     case SML_HELD:
     case SML_SEND_ALL:
     case SML_SEND_PARENT:
@@ -75,8 +96,13 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
         if (slot->contributed == 1 || pool->cfg.workers == 1)
             slot->first_at = now;
         sml_arrivals_count(a, p, now - slot->first_at, now);
-        if (reason != SML_HELD)
+        if (v->reason != SML_HELD)
             sml_arrivals_add(&a->completed, 1);
+        if (v->reason == SML_SEND_ALL || v->reason == SML_SEND_QUORUM)
+            sml_arrivals_sent(pool, slot, p->ver, now);
+        break;
+    case SML_RESTORED:
+        sml_arrivals_sent(pool, slot, p->ver, now);
         break;
     case SML_DROP_DUPLICATE:
     case SML_DROP_STALE:
@@ -85,12 +111,11 @@ static inline void sml_arrivals_note(const struct sml_pool *pool, struct sml_slo
     case SML_SEND_LATE:
     case SML_SEND_STRAGGLES:
     case SML_ASK_PARENT:
-        if (p->kind == SML_PROBE)
+        if (sml_asks(p))
             sml_arrivals_add(&a->probes, 1);
         else if (p->kind != SML_RESTORE)
             sml_arrivals_add(&a->repeated, 1);
-        if (reason == SML_SEND_ONE || reason == SML_SEND_ANSWER)
-            sml_arrivals_lost(a, pool, slot, rank, p, reason);
+        sml_arrivals_lost(a, pool, slot, p, v, now);
         break;
     default:
         break;

@@ -235,7 +235,7 @@ void sml_pool_apply_quorum(struct sml_pool *pool, struct sml_slot *slot, uint16_
     v->released = NULL;
     v->reason = (uint8_t)judge(pool, slot, rank, p, now, v);
     if (pool->arrivals != NULL)
-        sml_arrivals_note(pool, slot, rank, p, v->reason, now);
+        sml_arrivals_note(pool, slot, rank, p, v, now);
 }
 
 /* When time may close the chunk, which is not due yet. If it has waited long enough, a contribution will. */
@@ -266,6 +266,8 @@ bool sml_pool_tick(struct sml_pool *pool, unsigned shard, uint64_t now, struct a
         if (is_due(pool, slot, w, now)) {
             v->kept = false;
             v->released = NULL;
+            if (pool->arrivals != NULL)
+                sml_arrivals_sent(pool, slot, sml_tag_ver(slot->expected, pool->cfg.slots), now);
             v->reason = (uint8_t)close_chunk(pool, slot, w, v);
             v->action = sml_reasons[v->reason].action;
             return true;

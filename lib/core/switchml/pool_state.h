@@ -87,6 +87,7 @@ struct sml_result {
     uint16_t first_rank; /* that contributed to it, or to what is being collected in its place */
     uint32_t wraps;      /* keyed: of its chunk, or of the one that is being collected (struct xfer_route) */
     uint16_t empties;    /* contributions without elements to what is being collected in its place */
+    uint64_t sent_at;    /* ns: in which burst; of a pool that keeps arrivals */
 };
 
 static_assert(sizeof(struct sml_result) + SML_HEADER_BYTES <= SML_LINE, "the header has room in its line");

@@ -22,6 +22,8 @@ void arrivals_of_rank(struct rank_view *row, const struct agg_job *running, bool
     struct agg_rank_view v = {0};
 
     row->delays_noted = noted(running, rank, &v) || above;
+    row->together = row->delays_noted && v.sender != rank;
+    row->sent_with = v.sender;
     row->contributions = v.contributions;
     row->bytes = v.bytes;
     row->repeated = v.repeated;
@@ -48,7 +50,7 @@ void arrivals_of_job(struct job_view *shown, const struct agg_job *running, bool
     if (!shown->delays)
         return;
     for (uint16_t rank = 0; rank < ranks; rank++) {
-        if (!noted(running, rank, &v))
+        if (!noted(running, rank, &v) || v.sender != rank)
             continue;
         shown->contributions += v.contributions;
         shown->bytes += v.bytes;

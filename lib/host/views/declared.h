@@ -313,7 +313,8 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, switched, VIEW_COUNTER, amiss, "packets", "of members that can be in no sum"),
     FIELD_IF(job_view, switched, VIEW_CHARS, amiss_last, NULL,
              "why the last of them could not, and whose it was"),
-    FIELD_IF(job_view, delays, VIEW_COUNTER, contributions, "packets", "that counted, of all ranks"),
+    FIELD_IF(job_view, delays, VIEW_COUNTER, contributions, "packets",
+             "that counted, of all ranks and of switches below, which send one for theirs"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, bytes, "bytes", "that they carried, without headers"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, repeated, "packets",
              "that had come before: they or their results seemed lost"),
@@ -343,9 +344,9 @@ static const struct view_field view_job_fields[] = {
     FIELD_IF(job_view, relayed, VIEW_ID, parent_number, NULL, "the job's number there"),
     FIELD_IF(job_view, parts, VIEW_GAUGE, contributors, NULL, "ranks and switches below that send it sums"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, lost_up, "packets",
-             "contributions that ranks have sent and that had not come when they asked"),
+             "contributions that ranks, or switches below, have sent and that had not come when they asked"),
     FIELD_IF(job_view, delays, VIEW_COUNTER, lost_down, "packets",
-             "results that were sent to ranks and asked for once more"),
+             "results that were sent to them and asked for once more"),
     END};
 
 /* Of ranks, slots and sums. */
@@ -362,7 +363,7 @@ static const struct view_field view_ranks_fields[] = {
     TABLE("ranks", "its members"), END};
 
 struct rank_view {
-    bool joined, delays_noted, placed;
+    bool joined, delays_noted, placed, together;
     const char *state;
     char address[VIEW_ADDRESS_MAX], at[VIEW_IP_MAX];
     uint64_t rank, heard_ms_ago, calls, stalled_ms;
@@ -371,7 +372,7 @@ struct rank_view {
         late_us_last, late_us_worst;
     struct view_delays late_us_log2;
     uint64_t delays[AGG_DELAY_BUCKETS]; /* what that lists */
-    uint64_t retransmitted, window, restarts, resumed, level, delayed_us;
+    uint64_t retransmitted, window, restarts, resumed, level, delayed_us, sent_with;
 };
 
 static const struct view_field view_ranks_row[] = {
@@ -418,6 +419,8 @@ static const struct view_field view_ranks_row[] = {
         "results that were sent to it, and that it asked for once more: lost on the way from the switch"),
     FIELD_IF(rank_view, delays_noted, VIEW_COUNTER, delayed_us, "us",
              "how late all its contributions were together; its growth tells who is late now"),
+    FIELD_IF(rank_view, together, VIEW_ID, sent_with, NULL,
+             "the rank whose numbers these are, too: a switch below sends one packet for both"),
     END};
 
 static const struct view_field view_slots_fields[] = {
