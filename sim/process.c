@@ -5,6 +5,7 @@
 
 #include "kernels_chosen.h"
 #include "memory.h"
+#include "monotonic.h"
 #include "process_drive.h"
 #include "switchml/worker.h"
 #include "toy_keys.h"
@@ -16,11 +17,6 @@ enum {
     HELP_POLL_MS = 10,
     PEERS_WORD_MS = 200,
 };
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static void enter(struct process *p, enum process_phase phase)
 {

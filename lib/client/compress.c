@@ -217,9 +217,9 @@ static struct compress_call *find_room(struct compress *c)
     return NULL;
 }
 
-bool compress_has_room(const struct compress *c)
+bool compress_has_room(struct compress *c)
 {
-    return !c->call[0].taken || !c->call[1].taken;
+    return find_room(c) != NULL;
 }
 
 struct compress_call *compress_begin(struct compress *c, struct xfer_segment segments[], size_t n,

@@ -100,7 +100,7 @@ struct compress_how {
  * the job's packets. NULL: there is no memory, or no room for another. */
 struct compress_call *compress_begin(struct compress *c, struct xfer_segment segments[], size_t n,
                                      bool average, size_t chunk_bytes, const struct compress_how *how);
-bool compress_has_room(const struct compress *c);
+bool compress_has_room(struct compress *c);
 
 /* The two calls of the stream; the norms are of compress_norm, and become the largest in place. */
 struct xfer_call compress_call_norms(const struct compress_call *call);

@@ -164,13 +164,7 @@ enum {
     TRY_AGAIN_MS = 1,    /* for the job's lock, which somebody has for a moment */
 };
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Waits a moment, within the calls' deadlines, for a peer to abort the job; 0 if none does. While the machine
- * stands still none can: each look counts for no longer than it was to take. */
+/* Waits a moment, within the calls' deadlines, for a peer to abort the job; 0 if none does. */
 static int hear_peers(struct swagg_job *job)
 {
     uint64_t began = monotonic_ns(), slice;
@@ -186,7 +180,7 @@ static int hear_peers(struct swagg_job *job)
                 return job_fail_session(&job->parts[i], &session);
         }
         const uint64_t now = monotonic_ns();
-        patience -= earlier(ns_between(began, now), slice);
+        patience = patience_left(patience, slice, began, now);
         began = now;
     } while (patience > 0);
     return 0;

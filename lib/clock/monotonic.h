@@ -27,6 +27,18 @@ static inline uint64_t ns_between(uint64_t since, uint64_t now)
     return now > since ? now - since : 0;
 }
 
+static inline uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* What is left of a patience (ns) after a wait, from `began` to `now`, that was to take `most`: it counts for
+ * no longer, since while the machine stands still nobody can be heard. */
+static inline uint64_t patience_left(uint64_t patience, uint64_t most, uint64_t began, uint64_t now)
+{
+    return patience - earlier(ns_between(began, now), most);
+}
+
 /* From now until then, for ppoll; zero if then has passed. */
 static inline struct timespec timespec_until(uint64_t then, uint64_t now)
 {

@@ -4,15 +4,11 @@
 
 #include "kernels_chosen.h"
 #include "memory.h"
+#include "monotonic.h"
 #include "process_drive.h"
 #include "switchml/worker.h"
 
 enum { TICK_MS = 100, LEAVE_WITHIN_MS = 1000, HELP_POLL_MS = 10 };
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 static void say(struct rail *r, enum rail_said what)
 {

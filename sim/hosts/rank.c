@@ -413,7 +413,7 @@ void hosts_rank_start(struct hosts_rank *r, struct hosts_world *w, unsigned rank
                                .join_timeout_ns = s->join_timeout_ns,
                                .said = on_rail,
                                .ctx = r};
-    local_rail_name("job", number, rail.name);
+    local_job_name("job", "rail", number, rail.name);
     rail_start(&r->rail, &rail);
 }
 

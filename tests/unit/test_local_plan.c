@@ -100,10 +100,10 @@ TEST(a_rail_has_a_name_of_its_own)
                                       "0123456789012345678901234567890123456789abcdef1"};
     char one[CTL_NAME_MAX], other[CTL_NAME_MAX];
 
-    CU_ASSERT_STRING_EQUAL(local_rail_name("train-1", 3, one), "train-1~rail3");
-    CU_ASSERT_STRING_NOT_EQUAL(local_rail_name(long_names[0], 0, one),
-                               local_rail_name(long_names[1], 0, other));
-    CU_ASSERT_STRING_NOT_EQUAL(local_rail_name(long_names[0], 1, other), one);
+    CU_ASSERT_STRING_EQUAL(local_job_name("train-1", "rail", 3, one), "train-1~rail3");
+    CU_ASSERT_STRING_NOT_EQUAL(local_job_name(long_names[0], "rail", 0, one),
+                               local_job_name(long_names[1], "rail", 0, other));
+    CU_ASSERT_STRING_NOT_EQUAL(local_job_name(long_names[0], "rail", 1, other), one);
     CU_ASSERT(strlen(one) < CTL_NAME_MAX);
     CU_ASSERT_EQUAL(strncmp(one, long_names[0], 20), 0);
 }

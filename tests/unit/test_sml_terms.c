@@ -705,27 +705,33 @@ TEST(a_rank_accepts_empty_contributions_as_it_wished)
     CU_ASSERT(!sml_worker.accept(&wish, &granted, &progress));
 }
 
+DEFINE_USUAL_BUT(lanes, uint8_t)
+DEFINE_USUAL_BUT(local, uint8_t)
+
+/* What three ranks are granted. */
+static struct sml_terms granted_of(struct sml_terms (*wish_of)(uint8_t), const uint8_t values[3])
+{
+    const struct agg_terms wishes[] = {terms_of(wish_of(values[0])), terms_of(wish_of(values[1])),
+                                       terms_of(wish_of(values[2]))};
+    const struct agg_limits limits = {.payload_bytes = 1472};
+    struct agg_terms granted;
+    struct agg_refusal why;
+    struct sml_terms t;
+
+    CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
+    CU_ASSERT_FATAL(sml_terms_parse(&t, &granted));
+    return t;
+}
+
 /* Ranks of older versions, which say nothing of threads, share calls among none. */
 TEST(the_least_count_of_threads_holds)
 {
     static const struct {
         uint8_t wish[3], granted;
     } cases[] = {{{4, 2, 8}, 2}, {{1, 8, 8}, 1}, {{8, 8, 0}, 0}, {{0, 0, 0}, 0}, {{3, 3, 3}, 3}};
-    const struct agg_limits limits = {.payload_bytes = 1472};
 
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct agg_terms wishes[3], granted;
-        struct agg_refusal why;
-        struct sml_terms t;
-        for (unsigned rank = 0; rank < 3; rank++)
-            wishes[rank] = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
-                                                       .mode = XFER_ORDERED,
-                                                       .slots = 64,
-                                                       .chunk_bytes = 1024,
-                                                       .lanes = cases[i].wish[rank]});
-        CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
-        CU_ASSERT(sml_terms_parse(&t, &granted) && t.lanes == cases[i].granted);
-    }
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        CU_ASSERT_EQUAL(granted_of(usual_but_lanes, cases[i].wish).lanes, cases[i].granted);
 }
 
 /* All that ranks say of it must be of one version; one that has found another tells it for all. */
@@ -754,19 +760,7 @@ TEST(ranks_sum_in_shared_memory_if_all_know_it)
         uint8_t wish[3], granted;
     } cases[] = {{{2, 2, 2}, 2}, {{2, 3, 2}, 3}, {{3, 3, 3}, 3}, {{2, 0, 3}, 0},
                  {{0, 3, 3}, 0}, {{2, 4, 2}, 0}, {{0, 0, 0}, 0}, {{3, 5, 3}, 0}};
-    const struct agg_limits limits = {.payload_bytes = 1472};
 
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct agg_terms wishes[3], granted;
-        struct agg_refusal why;
-        struct sml_terms t;
-        for (unsigned rank = 0; rank < 3; rank++)
-            wishes[rank] = terms_of((struct sml_terms){.format = XFER_FORMAT_TYPED,
-                                                       .mode = XFER_ORDERED,
-                                                       .slots = 64,
-                                                       .chunk_bytes = 1024,
-                                                       .local = cases[i].wish[rank]});
-        CU_ASSERT_FATAL(sml_terms_grant(wishes, 3, &limits, &granted, &why));
-        CU_ASSERT(sml_terms_parse(&t, &granted) && t.local == cases[i].granted);
-    }
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        CU_ASSERT_EQUAL(granted_of(usual_but_local, cases[i].wish).local, cases[i].granted);
 }

@@ -82,7 +82,7 @@ static uint16_t rail_slots(const struct level *l, unsigned slots)
 void level_rail_options(struct level *l, struct client_options *o)
 {
     *o = l->job->options;
-    local_rail_name(l->job->options.job, l->member.me, o->job);
+    local_job_name(l->job->options.job, "rail", l->member.me, o->job);
     o->rank = l->member.host;
     o->size = l->plan.hosts;
     o->slots = rail_slots(l, o->slots);
@@ -181,13 +181,7 @@ static bool look(void *ctx)
     return local_faulted(&l->member, &fault) || requests_failure(&l->job->requests) < 0;
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The job's failure, if others tell of one within so long; or 0. While the machine stands still nobody can:
- * each look counts for no longer than it was to take. */
+/* The job's failure, if others tell of one within so long; or 0. */
 static int hear_others(struct level *l, uint64_t patience)
 {
     struct local_fault fault;
@@ -201,7 +195,7 @@ static int hear_others(struct level *l, uint64_t patience)
             return 0;
         const uint64_t slice = earlier(patience, HEAR_MS * NS_PER_MS), began = monotonic_ns();
         memory_sleep(&l->memory.board->fault, 0, slice);
-        patience -= earlier(ns_between(began, monotonic_ns()), slice);
+        patience = patience_left(patience, slice, began, monotonic_ns());
     }
 }
 

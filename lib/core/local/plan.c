@@ -194,8 +194,3 @@ const char *local_job_name(const char *job, const char *kind, unsigned number, c
              (unsigned)(uint32_t)splitmix_bytes(length, job, length), kind, number);
     return name;
 }
-
-const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX])
-{
-    return local_job_name(job, "rail", rail, name);
-}

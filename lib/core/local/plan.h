@@ -56,10 +56,8 @@ struct local_share local_share_of(uint64_t elements, unsigned n, unsigned i, uin
 void local_name_hosts(const struct local_plan *plan, const char *text, char *out, size_t bytes);
 
 /* The name of a job that is a part of another, of at most CTL_NAME_MAX - 1 characters: "train-1~thread1". A
- * name that is too long for that is cut, and gets a hash of the whole. number < 1000. A rail's:
- * "train-1~rail0".
- */
+ * name that is too long for that is cut, and gets a hash of the whole. number < 1000. A rail's kind is
+ * "rail". */
 const char *local_job_name(const char *job, const char *kind, unsigned number, char name[CTL_NAME_MAX]);
-const char *local_rail_name(const char *job, unsigned rail, char name[CTL_NAME_MAX]);
 
 #endif

@@ -61,24 +61,28 @@ static size_t pass(struct mtp_way *way, const uint8_t *bytes, size_t n)
 }
 
 /* The frame is passed, as it comes. */
-static size_t pass_frame(struct mtp_way *way, uint64_t length)
+static ptrdiff_t pass_frame(struct mtp_way *way, uint64_t length)
 {
     way->state = MTP_IN_FRAME;
     way->left = length;
     return 0;
 }
 
-/* The rest of what is read returns how many bytes it takes of those that are there, n of them; 0 may also
- * mean that the way's state is another now: *again. */
+/* What follows returns how many bytes it takes of those that are there, n of them, which may be none where
+ * only the way's state has changed; or that it waits for more of them, or for room. */
+enum { WAITS = -1 };
 
-static size_t take_handshake(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n,
-                             bool *again)
+static ptrdiff_t some_of(size_t taken)
+{
+    return taken > 0 ? (ptrdiff_t)taken : WAITS;
+}
+
+static ptrdiff_t take_handshake(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n)
 {
     struct mtp_way *way = &f->way[from];
 
     if (n < OB1_HANDSHAKE_BYTES)
-        return 0;
-    *again = true;
+        return WAITS;
     if (!ob1_is_handshake(bytes)) {
         mtp_relay(f, MTP_NO_OPEN_MPI);
         way->state = MTP_RELAY;
@@ -91,9 +95,8 @@ static size_t take_handshake(struct mtp_flow *f, enum mtp_side from, const uint8
 }
 
 /* A sender's bytes of a sum begin. */
-static size_t begin_sum(struct mtp_flow *f, const struct ob1_data *d, bool *again)
+static ptrdiff_t begin_sum(struct mtp_flow *f, const struct ob1_data *d)
 {
-    *again = true;
     if (!f->told || f->taken > 0 || d->length != f->group->length) {
         mtp_break(f, MTP_BROKEN);
         return 0;
@@ -102,9 +105,8 @@ static size_t begin_sum(struct mtp_flow *f, const struct ob1_data *d, bool *agai
     return OB1_DATA_BYTES;
 }
 
-static size_t end_sum(struct mtp_flow *f, const struct ob1_fin *fin, bool *again)
+static ptrdiff_t end_sum(struct mtp_flow *f, const struct ob1_fin *fin)
 {
-    *again = true;
     if (!f->told || f->taken != f->group->length || fin->length != f->group->length) {
         mtp_break(f, MTP_BROKEN);
         return 0;
@@ -114,7 +116,7 @@ static size_t end_sum(struct mtp_flow *f, const struct ob1_fin *fin, bool *again
     return OB1_FIN_BYTES;
 }
 
-static size_t announce(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes, bool *again)
+static ptrdiff_t announce(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes)
 {
     struct ob1_rndv r;
 
@@ -122,68 +124,62 @@ static size_t announce(struct mtp_flow *f, const struct ob1_frame *frame, const 
     if (r.tag == f->group->cfg.tag && r.length % f->group->element == 0 && r.length <= UINT32_MAX &&
         r.length > 0) {
         if (f->announcements == MTP_ANNOUNCED_MAX)
-            return 0;
+            return WAITS;
         mtp_announced(f, &r);
     }
-    *again = true;
     return pass_frame(&f->way[MTP_UP], ob1_frame_length(frame));
 }
 
 /* The header of a frame, whole where it is looked into. */
-static size_t take_up(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes, size_t n,
-                      bool *again)
+static ptrdiff_t take_up(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes, size_t n)
 {
     struct ob1_data d;
     struct ob1_fin fin;
 
     if ((ob1_is(frame, OB1_DATA) && n < OB1_DATA_BYTES) || (ob1_is(frame, OB1_FIN) && n < OB1_FIN_BYTES) ||
         (ob1_is(frame, OB1_RNDV) && n < OB1_RNDV_BYTES))
-        return 0;
+        return WAITS;
     if (ob1_is(frame, OB1_DATA) && ob1_parse_data(&d, bytes) && d.address == mtp_place(f))
-        return begin_sum(f, &d, again);
+        return begin_sum(f, &d);
     if (ob1_is(frame, OB1_FIN)) {
         ob1_parse_fin(&fin, bytes);
         if (fin.fragment == mtp_place(f))
-            return end_sum(f, &fin, again);
+            return end_sum(f, &fin);
     }
     if (ob1_is(frame, OB1_RNDV))
-        return announce(f, frame, bytes, again);
-    *again = true;
+        return announce(f, frame, bytes);
     return pass_frame(&f->way[MTP_UP], ob1_frame_length(frame));
 }
 
-static size_t take_down(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes, size_t n,
-                        uint64_t now, bool *again)
+static ptrdiff_t take_down(struct mtp_flow *f, const struct ob1_frame *frame, const uint8_t *bytes, size_t n,
+                           uint64_t now)
 {
     struct ob1_put put;
 
     if (ob1_is(frame, OB1_ACK) && f->announcements > 0) {
         if (n < OB1_ACK_BYTES)
-            return 0;
+            return WAITS;
         if (ob1_acknowledged(bytes) == f->announced[0].request) {
-            *again = true;
             mtp_unexpected(f, MTP_OTHER_ANSWER);
             return 0;
         }
     }
     if (ob1_is(frame, OB1_PUT) && f->announcements > 0) {
         if (n < OB1_PUT_BYTES)
-            return 0;
+            return WAITS;
         ob1_parse_put(&put, bytes);
         if (put.request == f->announced[0].request) {
             if (f->answered)
-                return 0; /* the next message's: this one comes to its end first */
-            *again = true;
+                return WAITS; /* the next message's: this one comes to its end first */
             mtp_answered(f, bytes, now);
             return OB1_PUT_BYTES;
         }
     }
-    *again = true;
     return pass_frame(&f->way[MTP_DOWN], ob1_frame_length(frame));
 }
 
-static size_t take_frame(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n, uint64_t now,
-                         bool *again)
+static ptrdiff_t take_frame(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n,
+                            uint64_t now)
 {
     struct mtp_way *way = &f->way[from];
     struct ob1_frame frame;
@@ -191,26 +187,24 @@ static size_t take_frame(struct mtp_flow *f, enum mtp_side from, const uint8_t *
     if (f->relay) {
         if (from == MTP_DOWN && f->answered) {
             if (mtp_room(&way->out) < OB1_PUT_BYTES)
-                return 0;
+                return WAITS;
             append(&way->out, f->answer_bytes, OB1_PUT_BYTES);
             f->answered = false;
         }
         way->state = MTP_RELAY;
-        *again = true;
         return 0;
     }
     if (n < OB1_FRAME_BYTES)
-        return 0;
+        return WAITS;
     if (!ob1_parse_frame(&frame, bytes)) {
-        *again = true;
         mtp_unexpected(f, MTP_NO_OPEN_MPI);
         return 0;
     }
-    return from == MTP_UP ? take_up(f, &frame, bytes, n, again) : take_down(f, &frame, bytes, n, now, again);
+    return from == MTP_UP ? take_up(f, &frame, bytes, n) : take_down(f, &frame, bytes, n, now);
 }
 
-static size_t take_some(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n, uint64_t now,
-                        bool *again)
+static ptrdiff_t take_some(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n,
+                           uint64_t now)
 {
     struct mtp_way *way = &f->way[from];
     const bool blocked = from == MTP_UP && is_writing(f);
@@ -218,40 +212,36 @@ static size_t take_some(struct mtp_flow *f, enum mtp_side from, const uint8_t *b
 
     switch (way->state) {
     case MTP_AT_HANDSHAKE:
-        return take_handshake(f, from, bytes, n, again);
+        return take_handshake(f, from, bytes, n);
     case MTP_AT_FRAME:
-        return take_frame(f, from, bytes, n, now, again);
+        return take_frame(f, from, bytes, n, now);
     case MTP_IN_FRAME:
         taken = blocked ? 0 : pass(way, bytes, n < way->left ? n : way->left);
         way->left -= taken;
         if (way->left == 0)
             way->state = MTP_AT_FRAME;
-        *again = taken > 0;
-        return taken;
+        return some_of(taken);
     case MTP_IN_SUM:
         taken = mtp_may_add(f) < n ? mtp_may_add(f) : n;
         taken -= taken % f->group->element;
         mtp_add(f, bytes, taken);
         if (f->taken == f->group->length)
             way->state = MTP_AT_FRAME;
-        *again = taken > 0;
-        return taken;
+        return some_of(taken);
     case MTP_RELAY:
-        return pass(way, bytes, n);
+        return some_of(pass(way, bytes, n));
     }
-    return 0;
+    return WAITS;
 }
 
 size_t mtp_take(struct mtp_flow *f, enum mtp_side from, const uint8_t *bytes, size_t n, uint64_t now)
 {
     size_t taken = 0;
-    bool again = true;
+    ptrdiff_t some;
 
     f->dead |= mtp_is_broken(f);
-    while (again && !f->dead) {
-        again = false;
-        taken += take_some(f, from, bytes + taken, n - taken, now, &again);
-    }
+    while (!f->dead && (some = take_some(f, from, bytes + taken, n - taken, now)) != WAITS)
+        taken += (size_t)some;
     return taken;
 }
 
