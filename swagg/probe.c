@@ -69,6 +69,14 @@ static const char *checksums_of(const struct port *port)
     return ip && udp ? "IPv4, UDP" : ip ? "IPv4" : udp ? "UDP" : "none";
 }
 
+static const char *steering_of(const struct port_description *d)
+{
+    static const char *const word[] = {
+        [PORT_STEERS_NOT] = "-", [PORT_STEERS_BY_RULES] = "flow rules", [PORT_STEERS_BY_HASH] = "its hash"};
+
+    return word[d->steering];
+}
+
 static void print_port(const struct port *port, FILE *to)
 {
     const struct port_description d = describe(port);
@@ -78,19 +86,20 @@ static void print_port(const struct port *port, FILE *to)
 
     fprintf(to,
             "| %s | %s | %s | %s | %s | %02x:%02x:%02x:%02x:%02x:%02x | %u (%s) | %u (%s) | %u (%s) | %s | "
-            "%s | %s |\n",
+            "%s | %s | %s |\n",
             port->name, port->device_name, d.driver, number(node, d.node, 0), link_of(link, port, &d), a[0],
             a[1], a[2], a[3], a[4], a[5], port->max_frame - FRAME_PORT_BYTES, number(mtu, d.mtu_most, 1),
             port->rx_queues, number(rx, d.rx_most, 1), port->tx_queues, number(tx, d.tx_most, 1),
-            port->multi_segment ? "several" : "one", checksums_of(port), port->hashes ? "yes" : "no");
+            port->multi_segment ? "several" : "one", checksums_of(port), port->hashes ? "yes" : "no",
+            steering_of(&d));
 }
 
 static void print_ports(const struct datapath *dp, FILE *to)
 {
     fprintf(to, "| port | device | driver | NUMA node | link | MAC | MTU (at most) | rx queues (at most) | "
                 "tx queues (at "
-                "most) | segments | compares | spreads by a hash |\n"
-                "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+                "most) | segments | compares | spreads by a hash | brings UDP ports to queues by |\n"
+                "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (uint64_t left = dp->ports; left != 0; left &= left - 1)
         print_port(&dp->port[rte_bsf64(left)], to);
 }

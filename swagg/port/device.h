@@ -3,8 +3,8 @@
  * port->state and in each queue's `state`, which nobody else reads.
  *
  * `receive` and `send` are called by the lcore that owns the queue, `stats`, `is_up`, `describe` and
- * `is_gone` by anybody, the rest by the main lcore: open, start, steer, carry, ..., close while no lcore
- * polls, and meanwhile missed and follow. Those that may be NULL say so.
+ * `is_gone` by anybody, the rest by the main lcore: open, start, steer, deal, carry, ..., close while no
+ * lcore polls, and meanwhile missed and follow. Those that may be NULL say so.
  */
 #pragma once
 
@@ -36,6 +36,16 @@ struct port_resources {
                                   cache line */
 };
 
+/* How a device can bring packets to the queue that their UDP port is to come to. */
+enum port_steering {
+    PORT_STEERS_NOT,
+    PORT_STEERS_BY_RULES, /* steer */
+    PORT_STEERS_BY_HASH,  /* deal */
+};
+
+/* UDP ports that a device can tell apart by its hash alone: by their lowest four bits. */
+enum { PORT_DEALS = 16 };
+
 /* What a device is and can, for people. */
 struct port_description {
     const char *driver;
@@ -43,6 +53,7 @@ struct port_description {
     unsigned mbps;             /* of its link; 0: it is down, or its speed unknown */
     uint16_t rx_most, tx_most; /* queues */
     unsigned mtu_most;         /* as it says */
+    enum port_steering steering;
 };
 
 /* Frames that were not sent. */
@@ -79,6 +90,10 @@ struct port_device {
      * The function is NULL if the kind takes no rules. */
     int (*steer)(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why);
     void (*steer_no_more)(const struct port *port); /* drops all rules; NULL where steer is */
+    /* After start, for devices without rules: has the hash be the lowest four bits of the port that a packet
+     * is sent to, and nothing else, where it is of UDP or TCP over IPv4; queue: by those. 0, or -errno: it
+     * hashes as before; *why as steer. NULL: the kind cannot. */
+    int (*deal)(const struct port *port, const uint16_t queue[PORT_DEALS], const char **why);
     /* From then on frames that the kernel has merged are handed over as they are, except those to this
      * address; they continue in long buffers. long_buffers NULL: no more of that. At any time, by any thread.
      * NULL: the kind has single frames only. */

@@ -10,6 +10,7 @@
 #include <rte_flow.h>
 
 #include "base/log.h"
+#include "port/dpdk_deal.h"
 #include "port/frame.h"
 #include "port/port.h"
 
@@ -247,6 +248,41 @@ static void dpdk_stats(const struct port *port, struct port_stats *stats)
                                  .tx_errors = told.oerrors};
 }
 
+/* To a UDP port, and to a queue. */
+struct flow_rule {
+    struct rte_flow_item_udp udp, mask;
+    struct rte_flow_action_queue to;
+    struct rte_flow_item pattern[4];
+    struct rte_flow_action action[2];
+};
+
+static const struct rte_flow_attr incoming = {.ingress = 1};
+
+static void make_rule(struct flow_rule *r, uint16_t udp_port, uint16_t queue)
+{
+    *r = (struct flow_rule){
+        .udp = {.hdr.dst_port = rte_cpu_to_be_16(udp_port)},
+        .mask = {.hdr.dst_port = RTE_BE16(0xFFFF)},
+        .to = {.index = queue},
+        .pattern = {{.type = RTE_FLOW_ITEM_TYPE_ETH},
+                    {.type = RTE_FLOW_ITEM_TYPE_IPV4},
+                    {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &r->udp, .mask = &r->mask},
+                    {.type = RTE_FLOW_ITEM_TYPE_END}},
+        .action = {{.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &r->to}, {.type = RTE_FLOW_ACTION_TYPE_END}},
+    };
+}
+
+/* Whether it takes such rules, asked with one. */
+static bool takes_rules(const struct port *port)
+{
+    enum { ANY_UDP_PORT = 4791 };
+    struct rte_flow_error error = {0};
+    struct flow_rule r;
+
+    make_rule(&r, ANY_UDP_PORT, 0);
+    return rte_flow_validate(id_of(port), &incoming, r.pattern, r.action, &error) == 0;
+}
+
 static void dpdk_describe(const struct port *port, struct port_description *d)
 {
     struct rte_eth_dev_info info = {.driver_name = "?"};
@@ -262,28 +298,19 @@ static void dpdk_describe(const struct port *port, struct port_description *d)
                     : 0,
         .rx_most = info.max_rx_queues,
         .tx_most = info.max_tx_queues,
-        .mtu_most = info.max_mtu};
+        .mtu_most = info.max_mtu,
+        .steering = takes_rules(port)      ? PORT_STEERS_BY_RULES
+                    : dpdk_can_deal(&info) ? PORT_STEERS_BY_HASH
+                                           : PORT_STEERS_NOT};
 }
 
 static int dpdk_steer(const struct port *port, uint16_t udp_port, uint16_t queue, const char **why)
 {
-    const struct rte_flow_attr attr = {.ingress = 1};
-    const struct rte_flow_item_udp udp = {.hdr.dst_port = rte_cpu_to_be_16(udp_port)};
-    const struct rte_flow_item_udp mask = {.hdr.dst_port = RTE_BE16(0xFFFF)};
-    const struct rte_flow_item pattern[] = {
-        {.type = RTE_FLOW_ITEM_TYPE_ETH},
-        {.type = RTE_FLOW_ITEM_TYPE_IPV4},
-        {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &udp, .mask = &mask},
-        {.type = RTE_FLOW_ITEM_TYPE_END},
-    };
-    const struct rte_flow_action_queue to = {.index = queue};
-    const struct rte_flow_action actions[] = {
-        {.type = RTE_FLOW_ACTION_TYPE_QUEUE, .conf = &to},
-        {.type = RTE_FLOW_ACTION_TYPE_END},
-    };
     struct rte_flow_error error = {0};
+    struct flow_rule r;
 
-    if (rte_flow_create(id_of(port), &attr, pattern, actions, &error) != NULL)
+    make_rule(&r, udp_port, queue);
+    if (rte_flow_create(id_of(port), &incoming, r.pattern, r.action, &error) != NULL)
         return 0;
     *why = error.message;
     return -rte_errno;
@@ -294,6 +321,11 @@ static void dpdk_steer_no_more(const struct port *port)
     struct rte_flow_error error;
 
     rte_flow_flush(id_of(port), &error);
+}
+
+static int dpdk_deals(const struct port *port, const uint16_t queue[PORT_DEALS], const char **why)
+{
+    return dpdk_deal(id_of(port), queue, why);
 }
 
 static uint64_t dpdk_missed(struct port *port)
@@ -332,5 +364,6 @@ const struct port_device port_dpdk = {.state_bytes = sizeof(struct dpdk_port),
                                       .describe = dpdk_describe,
                                       .steer = dpdk_steer,
                                       .steer_no_more = dpdk_steer_no_more,
+                                      .deal = dpdk_deals,
                                       .missed = dpdk_missed,
                                       .close = dpdk_close};

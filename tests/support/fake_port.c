@@ -80,6 +80,17 @@ static void fake_steer_no_more(const struct port *port)
     ((struct fake_port *)port->state)->rules = 0;
 }
 
+static int fake_deal(const struct port *port, const uint16_t queue[PORT_DEALS], const char **why)
+{
+    struct fake_port *fake = port->state;
+
+    *why = NULL;
+    if (!fake->deals)
+        return -ENOTSUP;
+    memcpy(fake->dealt_queue, queue, sizeof(fake->dealt_queue));
+    return 0;
+}
+
 static uint64_t fake_missed(struct port *port)
 {
     (void)port;
@@ -93,6 +104,7 @@ static const struct port_device fake_device = {.receive = fake_receive,
                                                .stats = fake_stats,
                                                .steer = fake_steer,
                                                .steer_no_more = fake_steer_no_more,
+                                               .deal = fake_deal,
                                                .missed = fake_missed};
 
 bool fake_port_init(struct port *port, struct fake_port *fake, const char *name, unsigned queues)

@@ -25,6 +25,8 @@ struct fake_port {
     unsigned rules;     /* of steer, that are in force */
     unsigned rules_max; /* it refuses those beyond; UINT_MAX at first */
     uint16_t rule_port[64], rule_queue[64];
+    bool deals; /* its hash can be chosen; false at first */
+    uint16_t dealt_queue[PORT_DEALS];
 };
 
 /* Makes `port` a port of this kind, with queues but no impairments and no ring. fake: lives as long. False:

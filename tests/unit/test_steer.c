@@ -1,4 +1,5 @@
-/* Flow rules bring a shard's packets to the queue of the lcore that has it: all of them, or none. */
+/* Flow rules bring a shard's packets to the queue of the lcore that has it: all of them, or none; then the
+ * device's hash does. */
 #include "fake_port.h"
 #include "port/steer.h"
 #include "unit.h"
@@ -49,6 +50,19 @@ TEST(a_device_that_refuses_one_rule_has_none)
     fake.rules_max = DATA_PORTS - 1;
     steer_port(&port, &to);
     CU_ASSERT_EQUAL(fake.rules, 0);
+    fake_port_close(&port);
+}
+
+TEST(without_rules_the_hash_deals_by_ports_and_other_ports_to_all_queues)
+{
+    const struct steer_queues to = {.data = data, .shards = 2, .queue = {-1, 1}};
+
+    set_up(3);
+    fake.rules_max = 0;
+    fake.deals = true;
+    steer_port(&port, &to);
+    for (unsigned i = 0; i < PORT_DEALS; i++)
+        CU_ASSERT_EQUAL(fake.dealt_queue[i], i % 2 == 1 ? 1 : i % 3);
     fake_port_close(&port);
 }
 
