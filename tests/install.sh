@@ -47,24 +47,30 @@ done
 grep -q '^\.TP$' "$prefix/share/man/man5/swagg.yaml.5" || wrong "swagg.yaml.5 has no settings"
 
 # Completion has all options of each program, and of its commands.
-completes() { # WHAT WORD...: what may stand for the last word has this
-    local what=$1 program=$2
-    shift
+complete_words() { # WORD...: COMPREPLY is what may stand for the last one
+    local program=$1
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     PATH=$prefix/bin:$PATH "$(complete -p "$program" | sed -n 's/.*-F \([^ ]*\).*/\1/p')"
-    [[ " ${COMPREPLY[*]} " == *" $what "* ]] || wrong "completion of $*: no $what"
+}
+completes() { # WHAT...: it has all of this
+    local what
+    for what in "$@"; do
+        [[ " ${COMPREPLY[*]} " == *" $what "* ]] || wrong "completion of ${COMP_WORDS[*]}: no $what"
+    done
 }
 for program in "$prefix"/bin/*; do
     name=${program##*/}
     [ "$name" != swagg-mpirun ] || continue
     # shellcheck disable=SC1090 # one after the other
     . "$prefix/share/bash-completion/completions/$name"
-    while read -r option; do
-        completes "$option" "$name" --
-    done < <("$program" --help | sed -nE 's/^  (-., |    )(--[a-z][a-z_-]+).*/\2/p')
+    complete_words "$name" --
+    mapfile -t options < <("$program" --help | sed -nE 's/^  (-., |    )(--[a-z][a-z_-]+).*/\2/p')
+    completes "${options[@]}"
 done
-completes gen swagg-pcap g
-completes --out swagg-pcap gen --o
+complete_words swagg-pcap g
+completes gen
+complete_words swagg-pcap gen --o
+completes --out
 
 # Documentation has what pages name: the digits with their licence, the licence, the first configurations. And the helper starts.
 for file in README.md LICENSE docs/first-steps.md conf/etc/switch.yaml mpi-shim/examples/data/README.md python/examples/train.py; do

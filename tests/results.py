@@ -464,8 +464,8 @@ def test_records_become_pages(temporary):
         records = temporary / name
         records.mkdir()
         globals()[f"{name}_records"](records)
-        said = run_report("collect", name, records, "--docs", docs, "--json", temporary / "figures.json")
-        assert said.returncode == 0, said.stdout
+        with contextlib.redirect_stdout(io.StringIO()):
+            report.collect(name, records, docs, temporary / "figures.json")
         figure, expected = EXPECTED[name]
         metrics = json.loads((temporary / "figures.json").read_text())
         assert abs(metrics[figure] - expected) < 1e-3, (name, metrics[figure])
@@ -473,7 +473,7 @@ def test_records_become_pages(temporary):
         assert f"Measured by `script/bench {name}`" in page, name
         clean = not rooms.measured_commit(report.module_of(name).MEASURES).endswith("+")
         assert not clean or report.OLDER not in page, name
-        assert run_report("check", "--docs", docs).returncode == 0, name
+    assert run_report("check", "--docs", docs).returncode == 0
     data = docs / "results/data/idle.json"
     data.write_text(data.read_text().replace("0.04", "0.05"))
     said = run_report("check", "--docs", docs)
