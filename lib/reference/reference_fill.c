@@ -75,11 +75,14 @@ void reference_fill(unsigned code, uint64_t *state, bool tame, void *elements, s
     char *p = elements;
 
     for (size_t i = 0; i < count; i++, p += bytes) {
+        if (parts == 1) {
+            splitmix_skip(state, 2);
+            put_number(code, types[0], state, tame, p);
+            continue;
+        }
         const uint64_t padding[2] = {splitmix_next(state), splitmix_next(state)};
-        if (parts == 2)
-            memcpy(p, padding, bytes);
+        memcpy(p, padding, bytes);
         put_number(code, types[0], state, tame, p);
-        if (parts == 2)
-            put_number(code, types[1], state, tame, p + bytes / 2);
+        put_number(code, types[1], state, tame, p + bytes / 2);
     }
 }

@@ -187,21 +187,57 @@ void tensor_fill(const struct tensor *t, int rank, void *elements)
     reference_fill(agg_code(t->type, op_of(t)), &state, t->round, elements, t->count);
 }
 
-bool tensor_is_result(const struct tensor *t, int size, const void *results)
+/* What comes of ranks 0..size-1. */
+static char *sum_of(const struct tensor *t, int size)
 {
-    const unsigned code = agg_code(t->type, op_of(t));
-    char *contribution = malloc((size_t)(size + 1) * bytes_of(t) + 1);
+    const size_t bytes = bytes_of(t);
+    char *sum = malloc(bytes + 1), *contributions = malloc((size_t)size * bytes + 1);
     const void *in[CREW_MAX];
-    if (!contribution)
+    if (!sum || !contributions)
         abort();
     for (int r = 0; r < size; r++) {
-        in[r] = contribution + (size_t)(r + 1) * bytes_of(t);
-        tensor_fill(t, r, contribution + (size_t)(r + 1) * bytes_of(t));
+        in[r] = contributions + (size_t)r * bytes;
+        tensor_fill(t, r, contributions + (size_t)r * bytes);
     }
-    reference_reduce(code, contribution, in, (unsigned)size, t->count);
-    const void *expected = size == 1 ? in[0] : contribution; /* a single rank gets its own back */
-    bool is = (t->round ? reference_equal : reference_same)(code, results, expected, t->count);
-    free(contribution);
+    if (size == 1) /* a single rank gets its own back */
+        memcpy(sum, contributions, bytes);
+    else
+        reference_reduce(agg_code(t->type, op_of(t)), sum, in, (unsigned)size, t->count);
+    free(contributions);
+    return sum;
+}
+
+/* All ranks of a crew ask for the same sum, which is computed for the first of them. */
+static struct known {
+    struct tensor tensor;
+    int size;
+    char *sum; /* NULL: none */
+} known[8];
+static unsigned known_next;
+static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *known_sum(const struct tensor *t, int size)
+{
+    const unsigned places = sizeof known / sizeof *known;
+    for (unsigned i = 0; i < places; i++) {
+        const struct tensor *k = &known[i].tensor;
+        if (known[i].sum && known[i].size == size && k->type == t->type && k->op == t->op &&
+            k->count == t->count && k->seed == t->seed && k->round == t->round)
+            return known[i].sum;
+    }
+    struct known *oldest = &known[known_next++ % places];
+    free(oldest->sum);
+    *oldest = (struct known){*t, size, sum_of(t, size)};
+    return oldest->sum;
+}
+
+bool tensor_is_result(const struct tensor *t, int size, const void *results)
+{
+    pthread_mutex_lock(&known_lock);
+    const char *expected = known_sum(t, size);
+    bool is = (t->round ? reference_equal : reference_same)(agg_code(t->type, op_of(t)), results, expected,
+                                                            t->count);
+    pthread_mutex_unlock(&known_lock);
     return is;
 }
 

@@ -19,6 +19,12 @@ static inline uint64_t splitmix_next(uint64_t *state)
     return splitmix_mix(*state += UINT64_C(0x9E3779B97F4A7C15));
 }
 
+/* As if so many had been drawn. */
+static inline void splitmix_skip(uint64_t *state, unsigned numbers)
+{
+    *state += numbers * UINT64_C(0x9E3779B97F4A7C15);
+}
+
 /* A hash of x: the first number of the seed x. */
 static inline uint64_t splitmix_hash(uint64_t x)
 {
