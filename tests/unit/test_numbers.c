@@ -285,7 +285,7 @@ TEST(int32_sums_do_not_overflow_and_err_by_at_most_n_by_f)
     uint64_t rng = rng_seed(46);
     unsigned overflows = 0, errors = 0;
 
-    for (unsigned turn = 0; turn < 600; turn++) {
+    for (unsigned turn = 0; turn < unit_cases(600); turn++) {
         s.n = turn % 3 == 0 ? 1 + rng_below(&rng, 8) : 1 + rng_below(&rng, RANKS);
         s.type = turn % 2 == 0 ? NUM_F32 : NUM_F16;
         s.wire = NUM_INT32;
@@ -322,7 +322,7 @@ TEST(fp16_sums_err_by_what_halves_round)
     uint64_t rng = rng_seed(16);
     unsigned errors = 0;
 
-    for (unsigned turn = 0; turn < 300; turn++) {
+    for (unsigned turn = 0; turn < unit_cases(300); turn++) {
         s.n = 1 + rng_below(&rng, RANKS);
         s.type = turn % 2 == 0 ? NUM_F32 : NUM_F16;
         s.wire = NUM_FP16;
@@ -493,7 +493,8 @@ static void halves_are_converted_by_the_book(void)
             failures += agg_float_to_half(x) != half || !signbit(x) != !(half >> 15) ||
                         fabs((double)x) != (magnitude == 0x7c00 ? (double)INFINITY : should);
     }
-    for (unsigned i = 0; i < 100000; i++) { /* the nearest of three neighbours, the even one of two */
+    for (unsigned i = 0; i < unit_cases(100000);
+         i++) { /* the nearest of three neighbours, the even one of two */
         const float x = ldexpf((float)(rng_next(&rng) >> 40), -24 - (int)rng_below(&rng, 30) + 12);
         const uint16_t h = agg_float_to_half(x);
         const float off = fabsf(agg_half_to_float(h) - x);
