@@ -108,6 +108,6 @@ TEST(any_stretch_of_any_segments_is_gathered_and_scattered)
 {
     uint64_t r = rng_seed(1);
 
-    for (unsigned i = 0; i < 5000; i++)
+    for (unsigned i = 0; i < unit_cases(5000); i++)
         check_stretches(&r, (size_t)1 << rng_below(&r, 5));
 }
