@@ -30,9 +30,9 @@ ROOMS = {
     "lib/core/share": [],
     "lib/core/keys": [],
     "lib/core/wire": ["lib/core/kernels", "lib/core/keys", "lib/core/protocol"],  # the form of terms
-    "lib/core/net": ["lib/core/kernels"],
+    "lib/core/net": ["lib/core/random", "lib/core/kernels"],
     "lib/core/numbers": ["lib/core/kernels"],
-    "lib/core/protocol": ["lib/core/kernels"],
+    "lib/core/protocol": ["lib/core/random", "lib/core/kernels"],
     "lib/core/transfer": ["lib/core/kernels", "lib/core/numbers", "lib/core/wire", "lib/core/protocol"],
     "lib/core/switchml": ["lib/core/kernels", "lib/core/keys", "lib/core/numbers", "lib/core/thc", "lib/core/wire", "lib/core/protocol", "lib/core/transfer"],
     "lib/core/atp": ["lib/core/random", "lib/core/kernels", "lib/core/numbers", "lib/core/wire", "lib/core/protocol", "lib/core/transfer"],
@@ -77,7 +77,7 @@ ROOMS = {
     "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge", "swagg/capture"],
-    "swagg/lcore": ["lib/clock", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "lib/host/registry", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
+    "swagg/lcore": ["lib/clock", "lib/core/random", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "lib/host/registry", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],
     "swagg/control": ["lib/clock", "lib/core", *NEUTRAL, "lib/core/control", "lib/core/relay", "lib/keys", "lib/host/registry", *DAEMON, "swagg/bridge", "swagg/aggregate", "swagg/lcore"],
     "swagg/capture": ["lib/core", "lib/core/net", "lib/core/protocol", "lib/core/wire", "lib/host/base"],
     "swagg/commands": ["lib/host/base", "lib/host/config", "lib/host/operator", "lib/host/views", "swagg/capture", "swagg/lcore", "swagg/show"],

@@ -22,6 +22,7 @@
 
 #include "net/headers.h"
 #include "protocol/protocol.h"
+#include "random/spread.h"
 
 enum {
     CLASSIFIER_ENTRIES = 2048, /* a power of two; at most half of them are taken */
@@ -131,9 +132,7 @@ static inline const struct classifier_table *classifier_table(const struct class
 
 static inline unsigned classifier_index(struct classifier_target target)
 {
-    const uint64_t mixed = (target.station ^ (uint64_t)target.what << 40) * UINT64_C(0x9E3779B97F4A7C15);
-
-    return (unsigned)(mixed >> 32) & (CLASSIFIER_ENTRIES - 1);
+    return spread(target.station ^ (uint64_t)target.what << 40) & (CLASSIFIER_ENTRIES - 1);
 }
 
 /* Who takes what is sent to the target; NULL: nobody. */

@@ -41,6 +41,31 @@ TEST(a_rule_is_about_ports_of_the_switch)
     CU_ASSERT_EQUAL(taken_by(classifier_own(UINT16_MAX)), PROTOCOL);
 }
 
+/* How many entries are looked at before that of the target. */
+static unsigned passed_by(struct classifier_target target)
+{
+    unsigned i = classifier_index(target), passed = 0;
+
+    while (table.entry[i].target.station != target.station || table.entry[i].target.what != target.what) {
+        i = (i + 1) & (CLASSIFIER_ENTRIES - 1);
+        passed++;
+    }
+    return passed;
+}
+
+TEST(rules_about_neighbouring_ports_are_apart)
+{
+    enum { PORTS = 64, FIRST = 48864 };
+    const struct classifier_rule one = rule(PROTOCOL);
+    unsigned passed = 0;
+
+    table = (struct classifier_table){0};
+    CU_ASSERT(classifier_add_own(&table, FIRST, FIRST + PORTS - 1, &one));
+    for (unsigned port = FIRST; port < FIRST + PORTS; port++)
+        passed += passed_by(classifier_own(rte_cpu_to_be_16((uint16_t)port)));
+    CU_ASSERT(passed <= PORTS / 2);
+}
+
 TEST(or_about_a_port_of_another_host)
 {
     const struct classifier_rule one = rule(PROTOCOL);

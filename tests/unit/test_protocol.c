@@ -30,6 +30,37 @@ static void check_that_names_differ(const struct agg_protocol *one, const struct
             CU_ASSERT_STRING_NOT_EQUAL(one->reason[i].name, other->reason[j].name);
 }
 
+/* Seats that are looked at for all members of a job, one after another, whose addresses are in a row, so many
+ * ranks at each. */
+static unsigned looked_at(unsigned members, unsigned at_each)
+{
+    static struct agg_seat seat[2 * AGG_MAX_WORKERS];
+    struct agg_job job = {.seat = seat, .seats = agg_seats_for(members)};
+    unsigned looked = 0;
+
+    memset(seat, 0, sizeof(seat));
+    for (unsigned rank = 0; rank < members; rank++) {
+        const struct agg_sender member = {.ip = __builtin_bswap32(0x0A000001 + rank / at_each),
+                                          .port = __builtin_bswap16((uint16_t)(48865 + rank % at_each))};
+        agg_job_seat(&job, &member, rank, 0);
+        const struct agg_seat *found = agg_job_find(&job, &member);
+
+        CU_ASSERT_FATAL(found != NULL && found->rank == rank);
+        looked += ((unsigned)(found - seat) - agg_seat_of(&job, found->sender)) % job.seats + 1;
+    }
+    return looked;
+}
+
+/* One after another would be half of them; at random it would be one and a half. */
+TEST(a_members_seat_is_found_at_once)
+{
+    static const unsigned members[] = {8, 64, 256, AGG_MAX_WORKERS};
+
+    for (unsigned i = 0; i < sizeof(members) / sizeof(members[0]); i++)
+        for (unsigned at_each = 1; at_each <= 8; at_each *= 8)
+            CU_ASSERT(looked_at(members[i], at_each) <= 2 * members[i]);
+}
+
 TEST(reasons_of_different_protocols_have_different_names)
 {
     unsigned n;

@@ -1,8 +1,10 @@
 #include "net/moves.h"
 
+#include "random/spread.h"
+
 static unsigned index_of(uint64_t station)
 {
-    return (unsigned)(station * UINT64_C(0x9E3779B97F4A7C15) >> 32) % NET_MOVES_ENTRIES;
+    return spread(station) % NET_MOVES_ENTRIES;
 }
 
 /* A station that is being watched keeps its entry until its window is over. */

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "random/spread.h"
+
 struct agg_protocol;
 
 enum {
@@ -101,7 +103,7 @@ static inline uint64_t agg_sender_key(const struct agg_sender *from)
 
 static inline unsigned agg_seat_of(const struct agg_job *job, uint64_t sender)
 {
-    return (unsigned)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (job->seats - 1u);
+    return spread(sender) & (job->seats - 1u);
 }
 
 /* How many seats so many members, or threads of members, need. */
@@ -145,7 +147,7 @@ static inline const struct agg_seat *agg_job_find(const struct agg_job *job, con
 
 static inline uint32_t agg_sender_index(const struct agg_senders *senders, uint64_t sender)
 {
-    return (uint32_t)(sender * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (senders->entries - 1);
+    return spread(sender) & (senders->entries - 1);
 }
 
 /* While the table is made: a member of the job of this number. */
