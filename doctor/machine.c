@@ -10,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/timex.h>
 
-enum { MANY_CPUS = 1024, HUGEPAGE_KB = 2048 };
+enum { MANY_CPUS = 1024, HUGEPAGE_MB = 2, HUGEPAGES_TEXT = 128 };
 
 static bool may_use(unsigned cpu, const cpu_set_t *mine)
 {
@@ -127,18 +127,40 @@ void machine_buffers(struct findings *f)
                                   : "large enough");
 }
 
+/* How many there are, in words; 2 MB are named in any case. Returns their MB. */
+static long hugepages_there(char text[HUGEPAGES_TEXT])
+{
+    static const struct {
+        long mb;
+        const char *name;
+    } size[] = {{HUGEPAGE_MB, "2 MB"}, {1024, "1 GB"}};
+    long megabytes = 0;
+    int n = 0;
+
+    for (unsigned i = 0; i < sizeof(size) / sizeof(size[0]); i++) {
+        const char *pages = "/sys/kernel/mm/hugepages/hugepages-";
+        const long all = sysfile_number(0, "%s%ldkB/nr_hugepages", pages, size[i].mb * 1024),
+                   idle = sysfile_number(0, "%s%ldkB/free_hugepages", pages, size[i].mb * 1024);
+
+        if (i == 0 || all > 0)
+            n += snprintf(text + n, HUGEPAGES_TEXT - (size_t)n, "%s%ld hugepages of %s (%ld free)",
+                          i == 0 ? "" : ", ", all, size[i].name, idle);
+        megabytes += all * size[i].mb;
+    }
+    return megabytes;
+}
+
 void machine_hugepages(struct findings *f, unsigned megabytes, bool required)
 {
-    const char *pages = "/sys/kernel/mm/hugepages/hugepages-2048kB";
-    const long all = sysfile_number(0, "%s/nr_hugepages", pages),
-               idle = sysfile_number(0, "%s/free_hugepages", pages);
-    const long wanted = ((long)megabytes * 1024 + HUGEPAGE_KB - 1) / HUGEPAGE_KB;
+    const long wanted = ((long)megabytes + HUGEPAGE_MB - 1) / HUGEPAGE_MB;
+    char there[HUGEPAGES_TEXT];
+    const long has = hugepages_there(there);
 
-    if (all >= wanted && all > 0)
-        found(f, FINDING_OK, "memory", NULL, "%ld hugepages of 2 MB, %ld of them free", all, idle);
+    if (has >= (long)megabytes && has > 0)
+        found(f, FINDING_OK, "memory", NULL, "%s", there);
     else
         finding_type(found(f, required ? FINDING_FAULT : FINDING_WARNING, "memory", NULL,
-                           "%ld hugepages of 2 MB; memory: %u MB wants %ld%s", all, megabytes, wanted,
+                           "%s; memory: %u MB wants %ld of 2 MB%s", there, megabytes, wanted,
                            required ? "" : ". Without them there are more TLB misses"),
                      "sysctl -w vm.nr_hugepages=%ld, and into /etc/sysctl.d to keep it", wanted);
 }

@@ -33,6 +33,7 @@ def expect(findings, level, topic, words):
 
 NIC = "sys/bus/pci/devices/0000:03:00.0/"
 PAGES = "sys/kernel/mm/hugepages/hugepages-2048kB/"
+LARGE = "sys/kernel/mm/hugepages/hugepages-1048576kB/"
 CPU = "sys/devices/system/cpu/"
 GOOD = {
     NIC + "driver": "-> ../../../../bus/pci/drivers/vfio-pci", NIC + "numa_node": "0",
@@ -44,7 +45,7 @@ GOOD = {
 }
 BAD = GOOD | {
     NIC + "driver": "-> ../../../../bus/pci/drivers/ixgbe", NIC + "numa_node": "1",
-    PAGES + "nr_hugepages": "3",
+    PAGES + "nr_hugepages": "3", PAGES + "free_hugepages": "2",
     **{f"{CPU}cpu{n}/cpufreq/scaling_governor": "powersave" for n in range(64)},
     "proc/loadavg": "100000 0.02 0.03 1/100 1",
 }
@@ -60,18 +61,23 @@ with tempfile.TemporaryDirectory() as name:
     assert status == 0, found
     expect(found, "ok", "devices", "bound to vfio-pci")
     expect(found, "ok", "devices", "IOMMU is on")
-    expect(found, "ok", "memory", "4096 hugepages")
+    expect(found, "ok", "memory", "4096 hugepages of 2 MB (4096 free)")
     expect(found, "ok", "cpus", 'governor is "performance"')
     expect(found, "ok", "cpus", "isolated: 1-3")
     expect(found, "ok", "numa", "at node 0")
     assert not [f for f in found if f[0] in ("warning", "fault")], found
+
+    write(top / "large", GOOD | {PAGES + "nr_hugepages": "0", PAGES + "free_hugepages": "0", LARGE + "nr_hugepages": "1", LARGE + "free_hugepages": "1"})
+    status, found = look(top / "large", *arguments)
+    assert status == 0, found
+    expect(found, "ok", "memory", "0 hugepages of 2 MB (0 free), 1 hugepages of 1 GB (1 free)")
 
     write(top / "bad", BAD)
     status, found = look(top / "bad", *arguments)
     assert status == 1, found
     expect(found, "fault", "devices", "the kernel's driver ixgbe has it, and DPDK cannot | modprobe vfio-pci; dpdk-devbind.py --bind=vfio-pci 0000:03:00.0")
     expect(found, "warning", "numa", "at node 1")
-    expect(found, "warning", "memory", "3 hugepages of 2 MB; memory: 512 MB wants 256. Without them there are more TLB misses | sysctl -w vm.nr_hugepages=256")
+    expect(found, "warning", "memory", "3 hugepages of 2 MB (2 free); memory: 512 MB wants 256 of 2 MB. Without them there are more TLB misses | sysctl -w vm.nr_hugepages=256")
     expect(found, "warning", "cpus", '"powersave": their clock is low')
     expect(found, "warning", "cpus", "running threads: ranks wait")
 
