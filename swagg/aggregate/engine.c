@@ -229,6 +229,7 @@ static void apply(struct engine *e, const struct engine_source *source, struct a
                   struct rte_mbuf *frames[], unsigned n)
 {
     const uint64_t now = engine_ns(e, e->now);
+    uint64_t *verdicts = e->counters->verdict[source->table->id];
     struct agg_verdict v;
 
     admit(e, source, p, frames, n, now);
@@ -237,7 +238,7 @@ static void apply(struct engine *e, const struct engine_source *source, struct a
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
     }
     for (unsigned i = 0; i < n; i++) {
-        counter_add(&e->counters->verdict[source->table->id][p[i].reason], 1);
+        counter_add(&verdicts[p[i].reason], 1);
         agg_heard_packet(&p[i]);
         note_amiss(e, source->table, &p[i]);
     }
@@ -374,11 +375,13 @@ static void work_off(struct engine *e, unsigned owner)
 /* The lcore that has the shard of a packet. */
 static inline unsigned owner_of(const struct engine *e, const struct facts *f)
 {
+    const uint8_t *payload;
     size_t bytes;
-    const uint8_t *payload = payload_of(e->source[f->source].table, f->m, &bytes);
 
-    return e->shards->n == 1 ? e->shards->owner[0]
-                             : e->shards->owner[agg_shard_key(f->key, payload, bytes) % e->shards->n];
+    if (e->shards->n == 1)
+        return e->shards->owner[0];
+    payload = payload_of(e->source[f->source].table, f->m, &bytes);
+    return e->shards->owner[agg_shard_key(f->key, payload, bytes) % e->shards->n];
 }
 
 void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n)
