@@ -323,7 +323,8 @@ static const struct sml_terms some_terms = {.format = XFER_FORMAT_INT32,
                                             .places = 7,
                                             .list = 308,
                                             .local = 3,
-                                            .lanes = 5};
+                                            .lanes = 5,
+                                            .rated = true};
 
 static void expect_terms(void)
 {
@@ -347,6 +348,7 @@ static void expect_terms(void)
     expect("swagg_control.terms.places", "7");
     expect("swagg_control.terms.local", "3");
     expect("swagg_control.terms.lanes", "5");
+    expect("swagg_control.terms.rated", "1");
 }
 
 static void joins(void)
