@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The page in Chromium, as users have it: browser.py URL PROFILE [SCREENSHOT]. A job whose rank 3 is late must run meanwhile.
+"""The page in Chromium, as users have it: browser.py switch|tree URL PROFILE [SCREENSHOT]. Meanwhile a job must run: at a switch one whose rank 3 is late, in a tree one
+of ranks 0 and 1 at the switch 10.77.0.251 below this one, whose link loses what it sends up.
 
 Chromium is told what to do by two pipes (--remote-debugging-pipe): messages of JSON, each ends with a zero byte."""
 import base64
@@ -10,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-URL, PROFILE = sys.argv[1:3]
+WHAT, URL, PROFILE = sys.argv[1:4]
 PATIENCE_S = 300  # ends what hangs
 
 
@@ -73,11 +74,15 @@ def expect(what, is_so, said):
         sys.exit(f"{what}: {said}")
 
 
-def main():
-    browser = Browser()
-    browser.do("Network.enable")
-    browser.do("Emulation.setDeviceMetricsOverride", width=900, height=720, deviceScaleFactor=1, mobile=False)
-    browser.do("Page.navigate", url=URL)
+def look_at_tree(browser):
+    browser.until("the switch below, and its ranks", "/^10.77.0.251below.*train: ranks 0, 1/.test(document.querySelector('#below .card')?.textContent)")
+    browser.until("what its link loses", "/lost up [1-9]/.test(document.querySelector('#below .card').textContent)")
+    browser.until("in words", "[...document.querySelectorAll('.told')].some(t => /switch 10.77.0.251 (loses|is waited for)/.test(t.textContent))")
+    browser.until("pages of the others", "document.querySelector('#peers a').href == 'http://10.77.0.251:9273/'")
+
+
+def look_at_switch(browser):
+    browser.until("no tree", "document.querySelector('#tree').hidden")
     browser.until("ports", "document.querySelectorAll('#ports .card[data-state=up]').length == 4")
     browser.until("who is late", "[...document.querySelectorAll('.told')].some(t => /rank 3 .* is waited for/.test(t.textContent))")
     browser.until("what is summed", "[...document.querySelectorAll('summary .num')].some(n => /^[1-9].*bit/.test(n.textContent))")
@@ -99,11 +104,19 @@ def main():
     expect("a phone's width", width <= 360, width)
     browser.do("Emulation.setDeviceMetricsOverride", width=900, height=720, deviceScaleFactor=1, mobile=False)
 
+
+def main():
+    browser = Browser()
+    browser.do("Network.enable")
+    browser.do("Emulation.setDeviceMetricsOverride", width=900, height=720, deviceScaleFactor=1, mobile=False)
+    browser.do("Page.navigate", url=URL)
+    {"switch": look_at_switch, "tree": look_at_tree}[WHAT](browser)
+
     elsewhere = {url for url in browser.asked if not url.startswith(URL)}
     expect("requests to elsewhere", browser.asked and not elsewhere, elsewhere)
-    if len(sys.argv) > 3:
+    if len(sys.argv) > 4:
         time.sleep(20)  # for the curve
-        Path(sys.argv[3]).write_bytes(base64.b64decode(browser.do("Page.captureScreenshot", format="png")["data"]))
+        Path(sys.argv[4]).write_bytes(base64.b64decode(browser.do("Page.captureScreenshot", format="png")["data"]))
     browser.session = None
     browser.do("Browser.close")
     browser.process.wait(PATIENCE_S)

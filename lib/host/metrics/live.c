@@ -73,6 +73,7 @@ char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes
     put(live, "ports", rows_of(host, VIEW_PORTS, NULL));
     put(live, "lcores", rows_of(host, VIEW_LCORES, NULL));
     put(live, "uplinks", rows_of(host, VIEW_UPLINKS, NULL));
+    put(live, "peers", rows_of(host, VIEW_PEERS, NULL));
     put(live, "drops", whole(host, VIEW_DROPS, NULL));
     put(live, "jobs", jobs_of(host, ranks));
     text = json_dumps(live, JSON_COMPACT);
