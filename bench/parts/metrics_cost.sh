@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of operate.sh and parts.sh
 # What a job has of a switch that is scraped each second, beside the same without: allreduces of 4 MiB by four hosts, CPUs the limit. Who
-# scrapes is on the same CPUs. Both take turns.
+# scrapes is on the same CPUs, and has begun before. Both take turns. Of each turn also what CPU time the daemon's thread took that answers.
 
 metrics_cost() {
     local turn turns=4 calls=120 first
@@ -23,9 +23,20 @@ metrics_cost_perf() { # CALLS FILE RANK
         >"$NET_DIR/perf$3.log" 2>&1 || fail "metrics_cost: $(cat "$NET_DIR/perf$3.log")"
 }
 
+# ns, of the daemon's thread that answers
+metrics_cost_cpu() {
+    local task
+    for task in "/proc/$NET_SWAGG_PID/task"/*; do
+        [ "$(<"$task/comm")" != swagg-metrics ] || cut -d' ' -f1 "$task/schedstat"
+    done
+}
+
 metrics_cost_turn() { # WHAT
-    local file=$records/$run,metrics_cost,$1,$turn.json
+    local file=$records/$run,metrics_cost,$1,$turn.json cpu began=$EPOCHREALTIME
+    cpu=$(metrics_cost_cpu)
     on_all_ranks 4 metrics_cost_perf "$calls" "$file"
+    awk -v ns="$(($(metrics_cost_cpu) - cpu))" -v began="$began" -v ended="$EPOCHREALTIME" \
+        'BEGIN { printf "{\"ns\": %d, \"s\": %.3f}\n", ns, ended - began }' >"$records/$run,metrics_cost,cpu_$1,$turn.json"
     printf '  run %s: metrics_cost, %-8s %s\n' "$run" "$1" "$(cut -c1-120 "$file" | tr -d '\n')"
 }
 
@@ -37,6 +48,7 @@ metrics_cost_with() {
     local scraper
     net_background "$NET_DIR/scraping.log" ip netns exec "$NET_ID-sw" "$NET_ROOT/bench/parts/scraping.py" "127.0.0.1:$METRICS_PORT" 1 0
     scraper=$!
+    net_until 60 "it scrapes" grep -q scrapes "$NET_DIR/scraping.log"
     metrics_cost_turn with
     kill "$scraper"
     wait "$scraper" 2>/dev/null && fail "nobody has scraped: $(cat "$NET_DIR/scraping.log")"

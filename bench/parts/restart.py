@@ -11,7 +11,8 @@ FIGURES = (
 
 READING = """
 **Restart in mid-job.** Four hosts sum 1 MiB of int32 in a loop (`bench/parts/summing.py`, Python with numpy), and compare every element. After a second the daemon is killed (SIGKILL) and started
-again with the same configuration, three times. It was away from the signal until it says that it is ready. Time lost is the longest call, by rank 0's clock, beside the median of all.
+again with the same configuration, three times. It was away from the signal until it says, by its log's clock, that it is ready. Most of that is DPDK's start: it loads
+all 128 drivers of Debian's package, whichever the configuration needs, and sleeps 0.1 s to measure the CPU's clock where the CPU does not tell its rate, as in a virtual machine; then every packet buffer is written once, which in ordinary pages is a page fault each. Time lost is the longest call, by rank 0's clock, beside the median of all.
 """
 
 

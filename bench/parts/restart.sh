@@ -17,7 +17,7 @@ restart() {
         began=$EPOCHREALTIME
         net_swagg_kill 2>/dev/null
         net_swagg_start "$NET_DIR/swagg.yaml"
-        down+=("$(awk "BEGIN { print $EPOCHREALTIME - $began }")")
+        down+=("$(awk "BEGIN { print $(restart_ready_at) - $began }")")
     done
     sleep 3
     restart_tell_rank_0
@@ -31,6 +31,11 @@ print(json.dumps(ranks[0] | {"wrong": sum(rank["wrong"] for rank in ranks), "dow
 END
     printf '  run %s: restart, away for %s s: %s\n' "$run" "${down[*]}" "$(sed 's/.*], "wrong/wrong/' "$file")"
     net_swagg_stop
+}
+
+# When the daemon said so, by its log's clock: seconds.
+restart_ready_at() {
+    date -d "$(awk '/ready:/ { print $1; exit }' "$NET_DIR/swagg.log")" +%s.%3N
 }
 
 restart_tell_rank_0() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scrapes /metrics as Prometheus does: scraping.py HOST:PORT PERIOD COUNT. The text's two forms in turn, each PERIOD seconds, from when the one before began; COUNT 0: until it is
-ended. Prints {"ms": [...], "bytes": of the last}."""
+ended. Says "scrapes" after the first, on stderr; prints {"ms": [...], "bytes": of the last} in the end."""
 import http.client
 import itertools
 import json
@@ -28,6 +28,8 @@ def rounds():
     for number in range(count) if count else itertools.count():
         began = time.monotonic()
         yield scrape()
+        if number == 0:
+            print("scrapes", file=sys.stderr, flush=True)
         if number + 1 != count:
             time.sleep(max(0, began + period - time.monotonic()))
 
