@@ -89,9 +89,14 @@ static void flow(struct swagg_job *job, struct swagg_request *r)
 static int agree_behind(struct swagg_job *job, const struct xfer_call *call)
 {
     struct swagg_request *r = rates_due(job, call);
-    const int rc = r ? begin_in_streams(job, r, &r->call, &r->only, 1, NULL) : SWAGG_OK;
+    if (!r)
+        return SWAGG_OK;
+    rates_spread(job, true);
+    job->rates.packets = parts_packets(job, &r->call);
+    const int rc = begin_in_streams(job, r, &r->call, &r->only, 1, NULL);
+    rates_spread(job, false);
     return rc < 0 ? job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION,
-                                      "the ranks cannot agree on how fast their links are")
+                                      "the ranks cannot agree on what their links carry")
                   : SWAGG_OK;
 }
 
@@ -125,7 +130,7 @@ static struct swagg_request *encoding(const struct swagg_job *job)
 
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
-    if (!r || job->flowing || rates_are_open(job) ||
+    if (!r || job->flowing || job->rates.agreeing ||
         job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
         return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
@@ -307,6 +312,7 @@ int calls_step(struct swagg_job *job)
             rc = begin_indices(job, job->compressed[i]);
     while (rc >= 0 && is_done(job, r = requests_first(&job->requests)))
         rc = end_next(job, r);
+    rc = rc < 0 ? rc : rates_step(job);
     while (rc >= 0 && may_begin(job, r = requests_queued(&job->requests)))
         rc = begin(job, r);
     return rc;

@@ -129,7 +129,9 @@ static int follow(struct job_part *part)
     case CTL_SESSION_REJOINING:
         return part->rejoining ? SWAGG_OK : prepare_to_rejoin(part);
     case CTL_SESSION_FAILED:
-        return links_outlive(part, &session) ? links_give_up(part->job, part->node, session.failure.text)
+        if (part->adrift)
+            return SWAGG_OK;
+        return links_outlive(part, &session) ? links_follow(part, &session)
                                              : job_fail_session(part, &session);
     default:
         return SWAGG_OK;
@@ -176,7 +178,7 @@ static int hear_peers(struct swagg_job *job)
         waker_wait(&job->waker, began + slice);
         for (unsigned i = 0; i < job->part_count; i++) {
             membership_look(&job->parts[i].membership, &session);
-            if (session.state == CTL_SESSION_FAILED)
+            if (session.state == CTL_SESSION_FAILED && !links_outlive(&job->parts[i], &session))
                 return job_fail_session(&job->parts[i], &session);
         }
         const uint64_t now = monotonic_ns();

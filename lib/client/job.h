@@ -27,14 +27,28 @@ struct rate {
     uint64_t all_packets, all_ns;
 };
 
+/* KiB/s; and which standby (standby.h) this rank has there, twice, since only one that all have counts. */
+enum { RATES_SPEED, RATES_STANDBY, RATES_STANDBY_TURNED, RATES_WORDS };
+
 /* Of a job (rates.h). */
 struct rates {
     bool on;
-    uint32_t calls, next;              /* long ones begun; behind the next-th ranks agree */
-    bool agreeing;                     /* ... by this call, in progress */
-    struct swagg_request request;      /* for the streams alone */
-    uint32_t least[SWAGG_SERVERS_MAX]; /* KiB/s, by place; of this rank's, then of all ranks' */
-    uint32_t share[SWAGG_SERVERS_MAX]; /* of SML_SHARE_WHOLE, by place, as agreed */
+    uint32_t calls, next;         /* begun, by their weight; behind that many ranks agree */
+    bool agreeing;                /* ... by this call, in progress, */
+    bool known;                   /* whose result has come from some place */
+    struct swagg_request request; /* for the streams alone, ... */
+    uint64_t packets;             /* ... in so many */
+    /* What ranks say of each place: this one, and the least of all. */
+    uint32_t mine[SWAGG_SERVERS_MAX][RATES_WORDS], least[SWAGG_SERVERS_MAX][RATES_WORDS];
+    uint32_t share[SWAGG_SERVERS_MAX];  /* of SML_SHARE_WHOLE, by place, as agreed */
+    uint32_t at[SWAGG_SERVERS_MAX + 1]; /* place i sums from at[i] to at[i + 1]; all 0: nobody has said */
+};
+
+/* standby.h */
+struct standby {
+    struct membership membership;
+    bool is_open;
+    uint64_t try_at, pause; /* ns: then the node is asked; and how much later if that fails */
 };
 
 /* What a job has of one node that sums it: a job by SwitchML has one such part, a job by ATP one for each of
@@ -56,6 +70,8 @@ struct job_part {
     bool rejoining;           /* the switch has restarted: nothing is received until the job is joined anew */
     struct rate rate;         /* rates.h */
     uint64_t silent_ns;       /* its node has been, while another answered (links.h) */
+    bool adrift;              /* its session has ended, for the others have moved back (links.h) */
+    struct standby standby;   /* at the node of this index */
     bool rejected;            /* so the stream was when it was last looked at */
     uint32_t resumed;
 };
@@ -206,6 +222,7 @@ int job_fail_session(struct job_part *part, const struct ctl_session *session);
 bool job_has_links(const struct swagg_job *job);
 unsigned job_links_lost(const struct swagg_job *job);
 bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session);
+bool job_is_link_lost(const struct swagg_job *job, unsigned i);
 
 /* What a part's session has met with, for the program. Of the membership's thread. */
 void job_hear(struct job_part *part, enum membership_news news, const struct ctl_session *session);

@@ -1,6 +1,7 @@
 /* A job's links. Where several switches share its calls, each is reached by a link, and sums a place of every
- * call (struct job_part). A link that is silent for options.link_timeout_ms while another is not is given up
- * for good, and another switch goes on with its place; the program is told, and notices nothing.
+ * call (struct job_part). A link that is silent for options.link_timeout_ms while another is not is given up,
+ * and another switch goes on with its place; the program is told, and notices nothing. Once all ranks reach
+ * it again (standby.h) its place goes back.
  *
  * No rank knows what the others have of a place when its link goes: one may hold sums, in the place of its
  * own numbers, that another never got. That is as when a switch restarts, and so is the way on: a rank that
@@ -25,6 +26,12 @@
  * back, or the call's deadline ends the job. Nor is any while all are silent: then it may be this host, or
  * what they have in common.
  *
+ * Back it goes in the same way, when ranks have agreed on it (rates.h): by joining the job of that place, at
+ * its own switch. That none is left at the other, a rank ends it there by an ABORT that says so. Who has not
+ * heard yet what was agreed is adrift then: he joins nothing until he has, or the agreement is none of this
+ * life's. Where no link but a standby is left, it is taken without an agreement: all ranks that are told of
+ * the same loss do so.
+ *
  * With the job's lock. */
 #pragma once
 
@@ -33,9 +40,13 @@
 /* Whether the part's session, which has failed so, ends no more than the use of a link. */
 bool links_outlive(const struct job_part *part, const struct ctl_session *session);
 
-/* Does without this node from now on, which a session has failed at, or is silent: SWAGG_OK, or the job's
- * failure. It is not the last. */
-int links_give_up(struct swagg_job *job, const struct client_node *node, const char *why);
+/* Ranks have agreed that all of them have these standbys, by node (0: none in common): such links are used
+ * again. SWAGG_OK, or the job's failure. */
+int links_agreed(struct swagg_job *job, const uint32_t standby[]);
+
+/* The part's session has ended, for the others have moved back, or that of a link that is lost: SWAGG_OK, or
+ * the job's failure. links_outlive. */
+int links_follow(struct job_part *part, const struct ctl_session *session);
 
 /* Gives up a link that has been silent for too long, if there is one. To be called often while calls are in
  * flight, and now and then between them. SWAGG_OK, or the job's failure. */

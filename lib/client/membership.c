@@ -264,6 +264,11 @@ int membership_move(struct membership *m, struct network *network, const struct 
     return 0;
 }
 
+const struct keys_key *membership_key(const struct membership *m)
+{
+    return m->session.cfg.credentials ? &m->credentials.key : NULL;
+}
+
 void membership_stop(struct membership *m)
 {
     atomic_store(&m->stop, true);

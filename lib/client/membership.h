@@ -94,6 +94,9 @@ int membership_open(struct membership *m, const struct membership_parts *parts);
 int membership_move(struct membership *m, struct network *network, const struct client_node *to,
                     const struct ctl_session_config *config, const struct ctl_failure *why, int fd);
 
+/* What its messages are sealed with; NULL: nothing. It stays as it is. */
+const struct keys_key *membership_key(const struct membership *m);
+
 /* Ends the thread; returns when it has ended. All functions may still be called. */
 void membership_stop(struct membership *m);
 

@@ -16,6 +16,7 @@
 #include "path.h"
 #include "rates.h"
 #include "sodium_keys.h"
+#include "standby.h"
 #include "switchml/elements.h"
 #include "switchml/worker.h"
 
@@ -512,6 +513,7 @@ void swagg_close(struct swagg_job *job)
         leave(job);
         stop_threads(job);
     }
+    standby_close(job);
     for (unsigned i = 0; i < job->part_count; i++)
         close_part(&job->parts[i]);
     if (job->network)

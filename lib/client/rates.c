@@ -1,14 +1,17 @@
 #include "rates.h"
 
+#include "links.h"
 #include "monotonic.h"
+#include "standby.h"
 #include "switchml/stream.h"
 
 enum {
     LONG_BYTES = 256 << 10, /* of a call that is measured */
     LONG_PACKETS = 32,      /* at a link, ... */
-    FIRST = 3,              /* long calls, behind which ranks agree at first; then behind ... */
-    TIMES = 3,              /* so many times as many, ... */
-    EVERY = 64,             /* and at last behind every so many */
+    WEIGHT = 64,            /* of a long call; others count once */
+    FIRST = 3 * WEIGHT,     /* behind which ranks agree at first; then behind ... */
+    TIMES = 3,              /* so many times as much, ... */
+    EVERY = 64 * WEIGHT,    /* and at last behind every so much */
     LEAST = 64,             /* a link has at least this part of its even share */
     HARDLY = 32,            /* shares stay if none changes by more than this part of it */
     KIB = 1024,
@@ -77,18 +80,38 @@ static uint32_t measured(const struct job_part *part)
 struct swagg_request *rates_due(struct swagg_job *job, const struct xfer_call *call)
 {
     struct rates *r = &job->rates;
-    if (!r->on || !is_long(call) || ++r->calls < r->next)
+    if (!r->on || (r->calls += is_long(call) ? WEIGHT : 1) < r->next)
         return NULL;
     r->next = r->next * TIMES < EVERY ? r->next * TIMES : r->next + EVERY;
     for (unsigned i = 0; i < job->part_count; i++) {
-        r->least[i] = measured(&job->parts[i]);
+        const uint32_t name = standby_name(job, i);
+        r->mine[i][RATES_SPEED] = measured(&job->parts[i]);
+        r->mine[i][RATES_STANDBY] = name;
+        r->mine[i][RATES_STANDBY_TURNED] = ~name;
         job->parts[i].rate.all_packets = job->parts[i].rate.all_ns = 0;
     }
+    const uint64_t count = (uint64_t)job->part_count * RATES_WORDS;
     r->request = (struct swagg_request){
-        .call = {.collective = XFER_ALLREDUCE, .type = AGG_U32, .op = AGG_MIN, .count = job->part_count},
-        .only = {.in = r->least, .out = r->least, .count = job->part_count}};
+        .call = {.collective = XFER_ALLREDUCE, .type = AGG_U32, .op = AGG_MIN, .count = count},
+        .only = {.in = r->mine, .out = r->least, .count = count}};
     r->agreeing = true;
+    r->known = false;
     return &r->request;
+}
+
+void rates_spread(struct swagg_job *job, bool whole)
+{
+    const struct rates *r = &job->rates;
+    for (unsigned i = 0; i < job->part_count; i++)
+        job->worker->share(job->parts[i].stream, whole ? 0 : r->at[i],
+                           whole ? SML_SHARE_WHOLE : r->at[i + 1]);
+}
+
+/* The standby that all ranks have at this node; 0: they have none in common. */
+static uint32_t common_standby(const struct rates *r, unsigned i)
+{
+    const uint32_t name = r->least[i][RATES_STANDBY];
+    return name == ~r->least[i][RATES_STANDBY_TURNED] ? name : 0;
 }
 
 /* By what all ranks have, so that all come to the same. False: some rank has not measured some link, or
@@ -100,13 +123,13 @@ static bool divide(const struct swagg_job *job, uint32_t share[])
     uint64_t all = 0;
     bool differs = false;
     for (unsigned i = 0; i < n; i++) {
-        if (r->least[i] == 0)
+        if (r->least[i][RATES_SPEED] == 0)
             return false;
-        all += r->least[i];
+        all += r->least[i][RATES_SPEED];
     }
     for (unsigned i = 0; i < n; i++) {
         const uint32_t least = SML_SHARE_WHOLE / n / LEAST, now = r->share[i];
-        share[i] = (uint32_t)(SML_SHARE_WHOLE * (uint64_t)r->least[i] / all);
+        share[i] = (uint32_t)(SML_SHARE_WHOLE * (uint64_t)r->least[i][RATES_SPEED] / all);
         share[i] = share[i] < least ? least : share[i];
         differs |= (share[i] > now ? share[i] - now : now - share[i]) > now / HARDLY;
     }
@@ -116,30 +139,55 @@ static bool divide(const struct swagg_job *job, uint32_t share[])
 static void take(struct swagg_job *job)
 {
     struct rates *r = &job->rates;
-    uint32_t share[SWAGG_SERVERS_MAX], from = 0, sum = 0, whole = 0;
+    uint32_t share[SWAGG_SERVERS_MAX], sum = 0, whole = 0;
     if (!divide(job, share))
         return;
+    r->at[0] = 0;
     for (unsigned i = 0; i < job->part_count; i++)
         whole += share[i];
     for (unsigned i = 0; i < job->part_count; i++) {
         r->share[i] = share[i];
         sum += share[i];
-        const uint32_t to = (uint32_t)((uint64_t)sum * SML_SHARE_WHOLE / whole);
-        job->worker->share(job->parts[i].stream, from, to);
+        r->at[i + 1] = (uint32_t)((uint64_t)sum * SML_SHARE_WHOLE / whole);
         logger_write(&job->options.log, SWAGG_LOG_INFO,
                      "job '%s': rank %u: %.1f%% of each call go by the switch %s", job->options.job,
-                     job->options.rank, (double)(to - from) * PERCENT / SML_SHARE_WHOLE,
+                     job->options.rank, (double)(r->at[i + 1] - r->at[i]) * PERCENT / SML_SHARE_WHOLE,
                      job->parts[i].node->text);
-        from = to;
     }
+    rates_spread(job, false);
 }
 
-bool rates_are_open(struct swagg_job *job)
+/* What is back is measured soon: until then it has the share that its place had elsewhere. */
+static int take_standbys(struct swagg_job *job)
 {
     struct rates *r = &job->rates;
-    if (r->agreeing && (int32_t)(parts_ended(job) - r->request.number) > 0) {
-        r->agreeing = false;
-        take(job);
+    uint32_t common[SWAGG_SERVERS_MAX];
+    for (unsigned i = 0; i < job->part_count; i++) {
+        common[i] = common_standby(r, i);
+        if (common[i] != 0)
+            r->next = r->calls + FIRST;
     }
-    return r->agreeing;
+    r->known = true;
+    return links_agreed(job, common);
+}
+
+static bool is_known(const struct swagg_job *job)
+{
+    for (unsigned i = 0; i < job->part_count; i++)
+        if ((int32_t)(job->worker->ended(job->parts[i].stream) - job->rates.request.number) > 0)
+            return true;
+    return false;
+}
+
+int rates_step(struct swagg_job *job)
+{
+    struct rates *r = &job->rates;
+    if (!r->agreeing || !is_known(job))
+        return SWAGG_OK;
+    const int rc = r->known ? SWAGG_OK : take_standbys(job);
+    if (rc < 0 || (int32_t)(parts_ended(job) - r->request.number) <= 0)
+        return rc;
+    r->agreeing = false;
+    take(job);
+    return SWAGG_OK;
 }

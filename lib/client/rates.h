@@ -3,6 +3,10 @@
  * that any rank has measured, by a call of their own; what follows waits for that, and is divided by it.
  * Without measures, or while they hardly differ from what was agreed last, nothing changes.
  *
+ * By the same call they agree on which of the switches that they do without is there again (standby.h). Each
+ * place carries all of it, so a rank needs the result from one of them alone, and none waits at a place that
+ * another has moved because of it.
+ *
  * With the job's lock. */
 #pragma once
 
@@ -15,8 +19,12 @@ void rates_open(struct swagg_job *job);
 void rates_note_begin(struct job_part *part, const struct xfer_call *call, uint64_t now);
 void rates_note_results(struct job_part *part);
 
-/* A call has begun. The one by which ranks agree behind it, which is to begin now, or NULL. */
+/* A call has begun. The one by which ranks agree behind it, which is to begin now, or NULL. Until it is over
+ * (struct rates: agreeing) nothing else may begin. */
 struct swagg_request *rates_due(struct swagg_job *job, const struct xfer_call *call);
 
-/* Whether the ranks agree just now, so that nothing may begin; divides calls anew once they have. */
-bool rates_are_open(struct swagg_job *job);
+/* The same begins in the streams, and has begun: so that each place carries all of it. */
+void rates_spread(struct swagg_job *job, bool whole);
+
+/* Takes what ranks have agreed on, once it is there. SWAGG_OK, or the job's failure. */
+int rates_step(struct swagg_job *job);

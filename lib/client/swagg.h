@@ -494,17 +494,17 @@ enum swagg_event_kind {
      * restarted. Nothing has failed yet. */
     SWAGG_EVENT_SWITCH_LOST = 2,
     SWAGG_EVENT_SWITCH_FOUND = 3, /* it answers again, and the job goes on */
-    SWAGG_EVENT_ENDED = 4,    /* the job has failed: the next call, or the one in progress, says so. Once */
-    SWAGG_EVENT_LINK_LOST = 5 /* one of several switches is done without from now on, another goes on with its
-                                 part of every call. Nothing has failed */
+    SWAGG_EVENT_ENDED = 4,     /* the job has failed: the next call, or the one in progress, says so. Once */
+    SWAGG_EVENT_LINK_LOST = 5, /* one of several switches is done without from now on, another goes on with
+                                  its part of every call. Nothing has failed */
+    SWAGG_EVENT_LINK_BACK = 6  /* it sums its part again */
 };
 struct swagg_event {
     size_t struct_size; /* of this struct as the library knows it */
     enum swagg_event_kind kind;
     const char *text; /* all of it in words, as in the log; like the pointers below, until the function
                          returns */
-    const char *node; /* SWITCH_LOST, SWITCH_FOUND, LINK_LOST: which switch, or parameter server: its address;
-                         else NULL */
+    const char *node; /* of SWITCH_ and LINK_: which switch, or parameter server: its address; else NULL */
     const int *ranks; /* LATE: those that are missing, as the switch said last; where ranks of one host sum
                          first, the one on this host that is. ENDED: NULL */
     int rank_count;   /* 0: it has not said, or is silent itself */
@@ -577,7 +577,7 @@ struct swagg_stats {
     /* With a quorum. */
     uint64_t partial_calls;     /* calls in which sums lack ranks, or were missed */
     uint64_t left_out_elements; /* the sum of swagg_turnout.left_out */
-    uint32_t links_lost;        /* of several switches so many are done without */
+    uint32_t links_lost;        /* of several switches so many are done without now */
     uint32_t unused;            /* 0 */
 };
 #define SWAGG_STATS_INIT SWAGG_SIZED(struct swagg_stats)

@@ -149,7 +149,7 @@ static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *
     if (oldest->state == REQUEST_QUEUED)
         return 1;
     if (job->rates.agreeing)
-        left -= parts_packets(job, &job->rates.request.call);
+        left -= job->rates.packets;
     if (has_indices(oldest) && lacked == &oldest->norms)
         left -= parts_packets(job, &oldest->streamed);
     for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));) {

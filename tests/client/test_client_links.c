@@ -1,6 +1,7 @@
 /* libswagg with several switches, of which some are not there any more: the others go on with their parts of
  * every call. Whichever ranks hold which sums when a link is cut, in the place of their own numbers or not:
- * nobody has a wrong one, and floats have the bits that they would have had. */
+ * nobody has a wrong one, and floats have the bits that they would have had. Those that are there again sum
+ * again. */
 #include <arpa/inet.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -41,12 +42,13 @@ static void stop(struct switches *s)
 }
 
 /* What the ranks are told. */
-static atomic_int lost[RANKS], ended[RANKS];
+static atomic_int lost[RANKS], back[RANKS], ended[RANKS];
 
 static void on_event(void *ctx, const struct swagg_event *e)
 {
     const int rank = *(const int *)ctx;
     atomic_fetch_add(&lost[rank], e->kind == SWAGG_EVENT_LINK_LOST && e->node != NULL);
+    atomic_fetch_add(&back[rank], e->kind == SWAGG_EVENT_LINK_BACK && e->node != NULL);
     atomic_fetch_add(&ended[rank], e->kind == SWAGG_EVENT_ENDED);
 }
 
@@ -65,7 +67,7 @@ static int sum_often(struct crew_member *m)
 static struct crew crew_at_all(struct switches *s, crew_fn *work, void *arg)
 {
     for (int r = 0; r < RANKS; r++)
-        lost[r] = ended[r] = 0;
+        lost[r] = back[r] = ended[r] = 0;
     struct crew crew = crew_at(RANKS, s->list, "links", work, arg);
     crew.options.link_timeout_ms = PATIENCE_MS;
     crew.options.call_timeout_ms = crew.options.join_timeout_ms = LONG_MS;
@@ -77,7 +79,7 @@ static void expect_lost(const struct crew *crew, unsigned links)
     crew_expect_success(crew);
     for (int r = 0; r < RANKS; r++) {
         CU_ASSERT_EQUAL(crew->member[r].stats.links_lost, links);
-        CU_ASSERT_EQUAL(lost[r], (int)links);
+        CU_ASSERT_EQUAL(lost[r] - back[r], (int)links);
         CU_ASSERT_EQUAL(ended[r], 0);
     }
 }
@@ -135,6 +137,102 @@ TEST(links_lose_packets_meanwhile)
     loop_switch_take(s.ls[1], 300);
     crew_run(&crew);
     expect_lost(&crew, 1);
+    stop(&s);
+}
+
+/* How many calls there are: more than any, until it is enough, and rank 0 says which is the last. */
+struct stretch {
+    atomic_bool enough;
+    atomic_int last;
+};
+#define STRETCH ((struct stretch){.last = 1 << 30})
+
+/* Calls of which ranks measure links. */
+static int sum_until_enough(struct crew_member *m)
+{
+    struct stretch *s = m->crew->arg;
+    int rc = swagg_on_event(m->job, on_event, &m->rank);
+    for (int i = 0; i <= atomic_load(&s->last) && rc == 0; i++) {
+        const struct tensor t = {.type = SWAGG_F64, .count = i % 4 ? 33000 : 900, .seed = seed + (uint64_t)i};
+        rc = crew_sum(m, &t, i % 8 == 5 ? 1 : -1, i % 2 == 0);
+        if (m->rank == 0 && atomic_exchange(&s->enough, false))
+            atomic_store(&s->last, i + 2); /* no other rank is further than the next */
+        sleep_ms(2);                       /* much of this is waiting */
+    }
+    return rc;
+}
+
+/* Until so many more links were lost than came back, at all ranks. */
+static void await_lost(const struct crew *crew, int links)
+{
+    for (int r = 0; r < RANKS; r++)
+        while (lost[r] - back[r] != links && atomic_load(&crew->through) == 0)
+            sleep_ms(1);
+}
+
+/* A cable that is mended, or a switch that is started anew. */
+static void mend(struct loop_switch *ls, bool anew)
+{
+    if (anew) {
+        loop_switch_kill(ls);
+        loop_switch_revive(ls);
+    }
+    loop_switch_take(ls, 0);
+}
+
+/* It sums, and its links are used by all. */
+static void await_use(const struct crew *crew, const struct loop_switch *ls)
+{
+    const uint64_t was = loop_switch_packets(ls);
+    while (loop_switch_packets(ls) < was + 1000 && atomic_load(&crew->through) == 0)
+        sleep_ms(1);
+}
+
+TEST(one_that_is_there_again_sums_again)
+{
+    for (int anew = 0; anew < 2; anew++) {
+        struct stretch sums = STRETCH;
+        struct switches s = start(2);
+        struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
+        crew_start(&crew);
+        loop_switch_take(s.ls[anew], 500);
+        await_lost(&crew, 1);
+        mend(s.ls[anew], anew);
+        await_lost(&crew, 0);
+        await_use(&crew, s.ls[anew]);
+        await_use(&crew, s.ls[1 - anew]);
+        atomic_store(&sums.enough, true);
+        crew_join(&crew);
+        expect_lost(&crew, 0);
+        stop(&s);
+    }
+}
+
+/* Whichever falls silent next, at any step of the other's coming back, and packets are lost, too. */
+TEST(links_come_and_go)
+{
+    const struct impair_config link = {.rate = {[IMPAIR_DROP] = {.probability = 0.01}}};
+    uint64_t random = seed;
+    struct stretch sums = STRETCH;
+    struct switches s = {0};
+    for (int i = 0; i < 3; i++)
+        start_one(&s, &(struct loop_switch_config){
+                          .seed = seed, .lost_after_ms = LOST_MS, .in = link, .out = link});
+    struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
+    crew_start(&crew);
+    for (uint64_t i = 0; i < unit_cases(2); i++) {
+        const uint64_t first = rng_below(&random, 3), second = (first + 1 + rng_below(&random, 2)) % 3;
+        loop_switch_take(s.ls[first], 1 + rng_below(&random, 500));
+        await_lost(&crew, 1);
+        mend(s.ls[first], rng_below(&random, 2));
+        loop_switch_take(s.ls[second], 1 + rng_below(&random, 5000));
+        await_use(&crew, s.ls[first]);
+        mend(s.ls[second], rng_below(&random, 2));
+        await_lost(&crew, 0);
+    }
+    atomic_store(&sums.enough, true);
+    crew_join(&crew);
+    expect_lost(&crew, 0);
     stop(&s);
 }
 

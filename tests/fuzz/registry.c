@@ -38,7 +38,8 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
     const bool recall = m.head.type == CTL_UNKNOWN && m.head.boot_id == ~w->boot_id;
     REQUIRE(!ctl_type_from_worker(m.head.type) && (recall || m.head.boot_id == w->boot_id));
     if (m.head.type == CTL_REFUSED || m.head.type == CTL_ABORTED)
-        REQUIRE(m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT);
+        REQUIRE((m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT) ||
+                m.failure.reason == CTL_MOVED_BACK);
     if (m.head.type != CTL_READY)
         return;
     struct sml_terms t = terms_in(&m.ready.terms);

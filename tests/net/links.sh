@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Hosts with two links, each to a switch of its own: every call is shared between them, also where hosts have several ranks. Links lose
-# frames, a switch restarts, the cable of a host is pulled, a switch does not come back: the other goes on. The last one is named.
+# frames, a switch restarts, the cable of a host is pulled, a switch does not come back: the other goes on, and what is mended is used again. The last one is named.
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -73,8 +73,16 @@ sums_go_on 200
 cut 1
 ranks_say 60 'does without the switch'
 sums_go_on 200
-job_ends
+
+step "it is mended: its switch sums its part again"
 mend 1
+ranks_say 120 'sums its part again'
+was=$(net_second results)
+sums_go_on 400
+if (($(net_second results) == was)); then
+    fail "it has sent no more than $was sums"
+fi
+job_ends
 
 step "two ranks a host: their rails do so, too"
 ranks_start rails 8 --until-told --largest 300K --pause 5 --seed 4 --link-timeout 2000

@@ -488,7 +488,7 @@ static void other_messages(void)
     expect("swagg_control.failure.text", "other slots");
     for (unsigned i = 0; i < sizeof(bare); i++)
         control(&(struct ctl_message){.head = {.type = bare[i]}});
-    for (uint16_t reason = CTL_OK; reason <= CTL_ENDED; reason++) {
+    for (uint16_t reason = CTL_OK; reason <= CTL_MOVED_BACK; reason++) {
         struct ctl_message m = {.head = {.type = failures[reason % 3]}, .failure = {reason, 32, "because"}};
 
         control(&m);

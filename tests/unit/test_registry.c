@@ -599,14 +599,23 @@ TEST(protocols_that_are_not_spoken)
 
 static const struct sml_terms small = {.chunk_bytes = 64, .slots = 2};
 
+/* On a stage of one process, a JOIN as it has to be. */
+static struct ctl_message join_alone(struct stage *s)
+{
+    struct process *p = &s->processes[0];
+    *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s->boot_id};
+    struct ctl_message m = message_from('a', p, CTL_JOIN);
+    m.join = (struct ctl_join){.name = "t", .data_port = 1, .terms = terms_of(small)};
+    return m;
+}
+
 /* What a script cannot say: arguments that no process has, reasons that nobody may give. */
 TEST(bad_heads_and_reasons)
 {
     struct stage *s = open_stage(1);
     struct process *p = &s->processes[0];
-    *p = (struct process){.rank = 0, .size = 1, .data_port = 1, .boot_id = s->boot_id};
-    struct ctl_message m = message_from('a', p, CTL_JOIN);
-    m.join = (struct ctl_join){.name = "t", .terms = terms_of(small)};
+    struct ctl_message m = join_alone(s);
+    m.join.data_port = 0;
     deliver(s, p, &m);
     CU_ASSERT_STRING_EQUAL(s->out, "  a REFUSED bad argument: the data port is 0\n");
     m.join.data_port = 1;
@@ -626,6 +635,29 @@ TEST(bad_heads_and_reasons)
     CU_ASSERT_EQUAL(job->failure.reason, CTL_APPLICATION);
     CU_ASSERT_EQUAL(job->failure.rank, 0);
     close_stage(s);
+}
+
+/* Why a job is over that a member has ended for this reason. */
+static unsigned reason_after_abort(unsigned reason)
+{
+    struct stage *s = open_stage(1);
+    struct ctl_message m = join_alone(s);
+    s->silent = true;
+    deliver(s, &s->processes[0], &m);
+    m = message_from('a', &s->processes[0], CTL_ABORT);
+    m.failure = (struct ctl_failure){.reason = (uint16_t)reason, .text = "because"};
+    deliver(s, &s->processes[0], &m);
+    const unsigned why = ctl_registry_entry(s->registry, 0)->failure.reason;
+    close_stage(s);
+    return why;
+}
+
+TEST(members_have_reasons_of_their_own)
+{
+    for (unsigned reason = CTL_BAD_VERSION; reason <= CTL_RANK_LEFT; reason++)
+        CU_ASSERT_EQUAL(reason_after_abort(reason), reason);
+    CU_ASSERT_EQUAL(reason_after_abort(CTL_MOVED_BACK), CTL_MOVED_BACK);
+    CU_ASSERT_EQUAL(reason_after_abort(CTL_ENDED), CTL_APPLICATION);
 }
 
 static void do_script(struct stage *s, const char *lines[], unsigned n)

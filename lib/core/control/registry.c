@@ -325,6 +325,12 @@ static void on_leave(struct ctl_registry *r, struct ctl_entry *job, const struct
         note_left(r, job, member, now);
 }
 
+/* Others are the switch's to say. */
+static bool is_of_members(unsigned reason)
+{
+    return (reason != CTL_OK && reason <= CTL_RANK_LEFT) || reason == CTL_MOVED_BACK;
+}
+
 static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                      const struct ctl_message *m, uint64_t now)
 {
@@ -337,7 +343,7 @@ static void on_abort(struct ctl_registry *r, struct ctl_entry *job, const struct
         answer_member(r, from, &m->head, job);
     } else {
         struct ctl_failure why = m->failure;
-        if (why.reason == CTL_OK || why.reason > CTL_RANK_LEFT)
+        if (!is_of_members(why.reason))
             why.reason = CTL_APPLICATION;
         if (why.rank >= job->size)
             why.rank = m->head.rank;

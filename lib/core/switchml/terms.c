@@ -137,6 +137,8 @@ enum { EMPTIES_INTERLEAVED = 2 }; /* at EMPTIES */
 
 enum { RESUMED = 3, RESUMED_MOVED = 2 }; /* where that is; at RESUMED */
 
+enum { RATED_AND_BACK = 2 }; /* at RATED */
+
 static_assert((int)RATED + 1 == (int)SML_TERMS_BYTES && (int)SML_TERMS_BYTES <= (int)AGG_TERMS_MAX,
               "they have room");
 
@@ -183,7 +185,7 @@ void sml_terms_build(struct agg_terms *out, const struct sml_terms *t)
     put_be32(out->data + PLACE + 2, t->list);
     out->data[LOCAL] = t->local;
     out->data[LANES] = t->lanes;
-    out->data[RATED] = t->rated;
+    out->data[RATED] = t->rated ? RATED_AND_BACK : 0;
 }
 
 bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
@@ -226,7 +228,7 @@ bool sml_terms_parse(struct sml_terms *t, const struct agg_terms *in)
     t->list = get_be32(in->data + PLACE + 2);
     t->local = in->bytes > LOCAL ? in->data[LOCAL] : 0;
     t->lanes = in->bytes > LANES ? in->data[LANES] : 0;
-    t->rated = in->bytes > RATED && in->data[RATED] != 0;
+    t->rated = in->bytes > RATED && in->data[RATED] == RATED_AND_BACK;
     return true;
 }
 

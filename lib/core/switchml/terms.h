@@ -41,8 +41,8 @@ struct sml_terms {
     uint32_t list;         /* a hash of them, in their order, as this rank has named them; 0: the only one */
     uint8_t local;         /* agg_local_of_both */
     uint8_t lanes; /* a wish: so many threads of this rank would share calls. Granted: the least of all */
-    bool rated; /* with places. A wish: this rank knows how ranks agree on how much each switch sums. Granted:
-                   all do */
+    bool rated; /* with places. A wish: this rank knows how ranks agree on how much each switch sums, and on
+                   which of them is there again. Granted: all do */
 };
 
 /* Under these terms, which are granted. */
@@ -54,7 +54,8 @@ static inline enum xfer_checksum sml_terms_checksum(const struct sml_terms *t)
 /* Big endian: format (0 int32, 1 typed, 2 fp16), mode, checksum, resumed (2: and moved); slots (2),
  * chunk_bytes (2); first_tag (4); tag_bits, plain, labelled, threads; keyed; table: code, values (16);
  * compression (4); quorum (2), wait_ms (2); empties (2: and interleaved; who does not know that reads 1);
- * place, places, list (4); local; lanes; rated. t must be within its types' ranges. */
+ * place, places, list (4); local; lanes; rated (2; 1 was another way to agree). t must be within its types'
+ * ranges. */
 void sml_terms_build(struct agg_terms *out, const struct sml_terms *t);
 
 /* False: they are of another protocol or version, or too short. Those of older versions lack what is behind

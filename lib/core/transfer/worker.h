@@ -56,7 +56,7 @@ struct agg_granted {
     bool parts;    /* there may be calls of bytes in which ranks bring and get different ones (parts.h) */
     uint8_t local; /* agg_local_of_both, of all ranks */
     uint8_t lanes; /* so many threads of each can share calls; 0: some rank does not know how */
-    bool rated;    /* all ranks know how to agree on what each place sums */
+    bool rated;    /* all ranks know how to agree on what each place sums, and which is there again */
 };
 
 /* What a stream is made of, and goes on with in another life of its job. */

@@ -533,6 +533,7 @@ const char *ctl_reason_name(unsigned reason)
         [CTL_NOT_ADMITTED] = "not admitted",
         [CTL_BAD_KEY] = "bad key",
         [CTL_ENDED] = "ended by the operator",
+        [CTL_MOVED_BACK] = "moved back",
     };
     return reason < sizeof names / sizeof *names ? names[reason] : "?";
 }

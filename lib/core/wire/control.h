@@ -65,6 +65,7 @@ enum ctl_reason {
     CTL_NOT_ADMITTED = 13,  /* the switch's operator does not let this address into a job of this name */
     CTL_BAD_KEY = 14,       /* the message's key is not known here, is not the name's, or its seal is wrong */
     CTL_ENDED = 15,         /* the switch's operator has ended the job */
+    CTL_MOVED_BACK = 16,    /* another switch, in whose place this one summed, does so itself again */
 };
 
 /* The head, common to all and to every version of the protocol. */
