@@ -448,6 +448,7 @@ local join = layout(ctl, "swagg_control.join", {
     { 56, 8, "roster", "Roster", "hex" },
     { 132, 1, "levels", "Switches above", "uint" },
     { 140, 1, "hops", "Passed up", "uint" },
+    { 141, 3, "queue_pair", "Queue pair of the NIC", "uint" },
     { 144, 4, "host", "Host of the rank", "ipv4" },
     { 148, 4, "via", "Switch of the rank", "ipv4" },
     { 152, 8, "ticket", "Ticket", "hex" },
@@ -457,6 +458,7 @@ local ready = layout(ctl, "swagg_control.ready", {
     { 1, 1, "resumed", "Resumed", "flag", nil, 0x01 },
     { 2, 2, "data_port", "Data port", "uint" },
     { 4, 1, "data_ports", "Data ports", "uint" },
+    { 5, 1, "nic", "Heard by the NIC", "flag", nil, 0x01 },
     { 8, 4, "lost_after_ms", "Lost after, ms", "uint" },
     { 16, 8, "roster", "Roster", "hex" },
 })
@@ -820,10 +822,23 @@ local opcodes = { -- begins, has an immediate
     [0x2b] = { true, true },
 }
 
+-- A rank's packet that its NIC carries, to the switch: as it would be by UDP.
+local SEND_ONLY, CARRIES = 0x24, 0x40
+local function carried(tvb, pair, pinfo, root)
+    local length = tvb:len() - BTH - ICRC - tvb(1, 1):bitfield(2, 2)
+    if upper(pair, 16) == CARRIES and length > 0 then
+        sml.proto.dissector(tvb(BTH, length):tvb(), pinfo, root)
+    end
+end
+
 -- Behind Wireshark's own dissector, which has BTH, RETH and immediate as fields.
 function roce.proto.dissector(_, pinfo, root)
     local opcode, pair, whole = opcode_seen(), pair_seen(), payload_seen()
     local what = opcode and opcodes[opcode.value]
+    if opcode and opcode.value == SEND_ONLY and pair and whole then
+        carried(whole.range:tvb(), pair.value, pinfo, root)
+        return
+    end
     if not what or not pair or not whole then
         return
     end

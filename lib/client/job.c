@@ -383,7 +383,7 @@ int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
 }
 
 int job_open_transport(struct job_part *part, const struct client_node *node, unsigned mtu,
-                       struct transport **out)
+                       struct transport **out, char why[NETWORK_WORDS])
 {
     const struct swagg_job *job = part->job;
     const struct transport_config config = {.switch_ip = node->ip,
@@ -395,7 +395,8 @@ int job_open_transport(struct job_part *part, const struct client_node *node, un
                                             .packet_max =
                                                 job->worker->packet_bytes(mtu, job->options.checksum),
                                             .checksum = job->options.checksum};
-    return job->network->ops->transport(job->network, out, &config);
+    why[0] = '\0';
+    return job->network->ops->transport(job->network, out, &config, why);
 }
 
 static uint64_t random_not_zero(void)

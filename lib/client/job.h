@@ -238,7 +238,7 @@ int job_fail_fds_closed(struct swagg_job *job, const char *what);
 /* A transport to this node for packets as long as those that the part has, or on a path that takes so many
  * bytes of an IP packet. 0, or -errno. */
 int job_open_transport(struct job_part *part, const struct client_node *node, unsigned mtu,
-                       struct transport **out);
+                       struct transport **out, char why[NETWORK_WORDS]);
 
 /* What all sessions of the job's have in common. Of join: all but its terms and data_port. */
 struct ctl_session_config job_session_config(const struct swagg_job *job, const char *name,

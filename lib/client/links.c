@@ -66,8 +66,9 @@ static int move(struct job_part *part, const struct client_node *to)
     struct ctl_failure why = {.reason = is_lost(job, part->node) ? CTL_RANK_LOST : CTL_MOVED_BACK,
                               .rank = job->options.rank};
     char name[CTL_NAME_MAX];
+    char unsaid[NETWORK_WORDS];
     struct transport *transport;
-    int rc = job_open_transport(part, to, part->transport->mtu, &transport);
+    int rc = job_open_transport(part, to, part->transport->mtu, &transport, unsaid);
     if (rc < 0)
         return rc;
     snprintf(why.text, sizeof why.text, "rank %u %s the switch %s", job->options.rank,

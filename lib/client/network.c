@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char driver_file[] = "libswagg-dpdk.so";
-
 /* Beside this library, whose build it must be of; or where the system has its libraries. */
-static void *load(char why[NETWORK_WORDS])
+static void *load(const char *driver_file, char why[NETWORK_WORDS])
 {
     char path[PATH_MAX];
     Dl_info here;
@@ -29,9 +27,9 @@ static void *load(char why[NETWORK_WORDS])
 
 /* It stays loaded: what has once begun in it, DPDK's threads among that, does not end before the process
  * does. */
-static const struct network_driver *driver_loaded(char why[NETWORK_WORDS])
+static const struct network_driver *driver_loaded(const char *driver_file, char why[NETWORK_WORDS])
 {
-    void *object = load(why);
+    void *object = load(driver_file, why);
     if (!object)
         return NULL;
     const struct network_driver *driver = dlsym(object, NETWORK_DRIVER);
@@ -45,12 +43,12 @@ static const struct network_driver *driver_loaded(char why[NETWORK_WORDS])
 int network_open(struct network **out, const struct client_options *options, char why[NETWORK_WORDS])
 {
     static struct network kernel = {.ops = &network_kernel_ops};
-    if (options->port.device[0] == '\0') {
+    if (!options->port.driver) {
         *out = &kernel;
         return 0;
     }
-    const struct network_driver *driver = driver_loaded(why);
-    const int rc = driver ? driver->open(out, &options->port, why) : -ENOENT;
+    const struct network_driver *driver = driver_loaded(options->port.driver, why);
+    const int rc = driver ? driver->open(out, &options->port, &network_kernel_ops, why) : -ENOENT;
     if (rc == 0)
         logger_write(&options->log, SWAGG_LOG_INFO, "job '%s': %s", options->job, why);
     return rc;

@@ -1,6 +1,6 @@
 /* What carries a job's datagrams, of data and of control: the kernel's sockets; or a device that belongs to
- * this process alone, which libswagg-dpdk.so drives. That is loaded when the first job asks for it, so the
- * library itself needs no DPDK.
+ * this process alone, which libswagg-dpdk.so drives; or, for data, a NIC's queue pairs, by libswagg-verbs.so.
+ * These are loaded when the first job asks for them, so the library itself needs neither DPDK nor libibverbs.
  *
  * Functions may be called by any thread, but close, which comes last; what they return -errno for is also
  * said of sockets.
@@ -11,6 +11,8 @@
 
 #include "options.h"
 #include "transport.h"
+
+enum { NETWORK_WORDS = 768 };
 
 struct network;
 
@@ -28,7 +30,9 @@ struct network_ops {
     ssize_t (*receive_from)(struct network *n, int fd, struct sockaddr_in *from, void *payload, size_t room);
     /* Of an IP packet to where this descriptor is connected to, as far as is known here; 0: nothing is. */
     unsigned (*mtu)(struct network *n, int fd);
-    int (*transport)(struct network *n, struct transport **out, const struct transport_config *config);
+    /* -errno: why not in words, too, if these say more; they are "" before. */
+    int (*transport)(struct network *n, struct transport **out, const struct transport_config *config,
+                     char why[NETWORK_WORDS]);
     /* Once all descriptors and transports are closed. In a child that has inherited the job by fork it leaves
      * the parent's device alone. */
     void (*close)(struct network *n);
@@ -38,13 +42,13 @@ struct network {
     const struct network_ops *ops;
 };
 
-enum { NETWORK_WORDS = 768 };
-
 /* What a shared object offers, under the name NETWORK_DRIVER. */
 struct network_driver {
     const char *version; /* of the build that it is from (swagg_version): another's is refused */
-    /* 0, with what was opened in words; or -errno, with why not. */
-    int (*open)(struct network **out, const struct client_port *port, char words[NETWORK_WORDS]);
+    /* 0, with what was opened in words; or -errno, with why not. kernel: its sockets, for what the driver
+     * leaves to them. */
+    int (*open)(struct network **out, const struct client_port *port, const struct network_ops *kernel,
+                char words[NETWORK_WORDS]);
 };
 
 #define NETWORK_DRIVER "swagg_network_driver"

@@ -63,9 +63,11 @@ static unsigned kernel_mtu(struct network *n, int fd)
     return getsockopt(fd, IPPROTO_IP, IP_MTU, &mtu, &bytes) == 0 && mtu > 0 ? (unsigned)mtu : 0;
 }
 
-static int kernel_transport(struct network *n, struct transport **out, const struct transport_config *config)
+static int kernel_transport(struct network *n, struct transport **out, const struct transport_config *config,
+                            char why[NETWORK_WORDS])
 {
     (void)n;
+    (void)why;
     return transport_udp_open(out, config);
 }
 

@@ -101,7 +101,10 @@ static int join_find(struct job_part *part, uint64_t deadline)
     int mtu = find_mtu(part, deadline);
     if (mtu < 0)
         return mtu;
-    int rc = job_open_transport(part, part->node, (unsigned)mtu, &part->transport);
+    char why[NETWORK_WORDS];
+    int rc = job_open_transport(part, part->node, (unsigned)mtu, &part->transport, why);
+    if (rc < 0 && why[0])
+        return job_fail(part->job, SWAGG_ERR_SYSTEM, "options.transport: %s", why);
     return rc < 0 ? fail_socket(part, -rc) : SWAGG_OK;
 }
 
@@ -147,6 +150,7 @@ static int join_begin(struct job_part *part, uint64_t deadline)
     wishes.lanes = (uint8_t)lanes_wished(job);
     struct ctl_session_config config = job_session_config(job, o->job, ns_between(monotonic_ns(), deadline));
     config.join.data_port = part->transport->local_port;
+    config.join.queue_pair = part->transport->queue_pair;
     config.join.terms = job->worker->wish(&wishes, part->index, shared_mtu(part), keys);
     if (o->compression.on &&
         sml_worker_chunk_bytes(part->transport->mtu, o->checksum) < SML_LOOK_UP_CHUNK_MIN)

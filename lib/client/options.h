@@ -40,11 +40,13 @@ struct client_compression {
 
 /* The device that carries a job's packets in the kernel's place. */
 struct client_port {
-    char device[CLIENT_ARGUMENTS_MAX]; /* as DPDK names it, with its arguments; "": the kernel carries them */
-    char eal[CLIENT_ARGUMENTS_MAX];    /* further arguments of DPDK's, with spaces between them */
-    struct in_addr address, gateway;   /* its own; the way to what is not on its link, 0: there is none */
-    uint32_t netmask;                  /* network order */
-    unsigned mtu;                      /* of its IP packets, at most; 0: as usual */
+    const char *driver;                /* file that drives it (network.h); NULL: the kernel carries them */
+    char device[CLIENT_ARGUMENTS_MAX]; /* as DPDK names it, with its arguments; or as RDMA does, "": any */
+    /* Of DPDK's: */
+    char eal[CLIENT_ARGUMENTS_MAX];  /* further arguments of DPDK's, with spaces between them */
+    struct in_addr address, gateway; /* its own; the way to what is not on its link, 0: there is none */
+    uint32_t netmask;                /* network order */
+    unsigned mtu;                    /* of its IP packets, at most; 0: as usual */
 };
 
 /* The level within the host. */

@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-static const char by_dpdk[] = "dpdk:";
+static const char by_dpdk[] = "dpdk:", by_roce[] = "roce";
 
 static int copy_text(char to[CLIENT_ARGUMENTS_MAX], const char *what, const char *text)
 {
@@ -62,10 +62,40 @@ static int check_kernels(const struct swagg_options *in)
     const char *what = in->address ? "address" : in->gateway ? "gateway" : in->eal ? "eal" : NULL;
     if (!what)
         return SWAGG_OK;
-    return client_fail(SWAGG_ERR_ARGUMENT,
-                       "options.%s is for devices: with the kernel's sockets leave it at its default, or set "
-                       "options.transport",
-                       what);
+    return client_fail(
+        SWAGG_ERR_ARGUMENT,
+        "options.%s is for devices of DPDK's: with the kernel's sockets and RoCE leave it at its "
+        "default, or set options.transport",
+        what);
+}
+
+/* "roce", "roce:mlx5_0" */
+static int resolve_roce(struct client_options *out, const struct swagg_options *in)
+{
+    const char *device = in->transport + strlen(by_roce);
+    struct client_port *p = &out->port;
+    int rc = check_kernels(in);
+    if (rc)
+        return rc;
+    if (in->protocol != SWAGG_PROTOCOL_SWITCHML)
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "options.transport is '%.64s': by RoCE only SwitchML's packets go, so set "
+                           "options.protocol to that, or the transport to kernel",
+                           in->transport);
+    if (out->in_switch.n > 1)
+        return client_fail(
+            SWAGG_ERR_ARGUMENT,
+            "options.transport is '%.64s': a NIC's queue pair leads to one switch, so name one in "
+            "options.switch_ip, or set the transport to kernel",
+            in->transport);
+    p->driver = "libswagg-verbs.so";
+    return copy_text(p->device, "transport", device[0] == ':' ? device + 1 : device);
+}
+
+static bool is_roce(const char *text)
+{
+    const size_t n = strlen(by_roce);
+    return strncmp(text, by_roce, n) == 0 && (text[n] == '\0' || (text[n] == ':' && text[n + 1] != '\0'));
 }
 
 int client_port_resolve(struct client_options *out, const struct swagg_options *in)
@@ -75,16 +105,20 @@ int client_port_resolve(struct client_options *out, const struct swagg_options *
     int rc;
     if (!text || strcmp(text, "kernel") == 0)
         return check_kernels(in);
+    if (is_roce(text))
+        return resolve_roce(out, in);
     if (strncmp(text, by_dpdk, strlen(by_dpdk)) != 0 || !text[strlen(by_dpdk)])
         return client_fail(SWAGG_ERR_ARGUMENT,
-                           "options.transport is '%.64s': it must be kernel, or dpdk: and a device, like "
-                           "dpdk:0000:03:00.0 or dpdk:net_memif0,role=client",
+                           "options.transport is '%.64s': it must be kernel; or roce, or roce: and an RDMA "
+                           "device, like roce:mlx5_0; or dpdk: and a device, like dpdk:0000:03:00.0 or "
+                           "dpdk:net_memif0,role=client",
                            text);
     if (!in->address)
         return client_fail(
             SWAGG_ERR_ARGUMENT,
             "options.address is missing: a device that DPDK drives has no address of the kernel's, so "
             "set this rank's own, like 10.0.0.1/24");
+    p->driver = "libswagg-dpdk.so";
     if ((rc = copy_text(p->device, "transport", text + strlen(by_dpdk))) ||
         (rc = copy_text(p->eal, "eal", in->eal ? in->eal : "")) || (rc = read_own(p, in->address)))
         return rc;

@@ -124,10 +124,13 @@ const struct option_field option_fields[] = {
     NUMBER(mtu, "SWAGG_MTU", CLIENT_MTU_MIN, MTU_MAX, 0,
            "bytes of an IP packet, at most: to be set where the network takes long packets but loses them",
            .otherwise = "as much as gets through"),
-    TEXT(transport, "SWAGG_TRANSPORT",
-         "what carries the packets: the kernel's sockets; or a device that DPDK drives, for this process "
-         "alone",
-         .values = "`kernel`, or `dpdk:` and a device of DPDK's with its arguments", .otherwise = "`kernel`"),
+    TEXT(
+        transport, "SWAGG_TRANSPORT",
+        "what carries the packets: the kernel's sockets; or an RDMA device, the one that leads to the switch "
+        "or this one; or a device that DPDK drives, for this process alone",
+        .values = "`kernel`; `roce`, or `roce:` and a device; or `dpdk:` and a device of DPDK's with its "
+                  "arguments",
+        .otherwise = "`kernel`"),
     TEXT(address, "SWAGG_ADDRESS",
          "with a device: this rank's own address and the length of its subnet's prefix",
          .values = "like 10.0.0.1/24", .otherwise = "the kernel's"),

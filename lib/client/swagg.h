@@ -254,8 +254,8 @@ struct swagg_options {
 
     int unused; /* not read */
     /* What carries the packets: NULL or "kernel": its sockets. "dpdk:DEVICE": a device that DPDK drives, such
-     * as "dpdk:0000:03:00.0" or "dpdk:net_memif0,role=client", for this process alone, which its jobs share
-     * (docs/libswagg.md, "Without the kernel"). */
+     * as "dpdk:0000:03:00.0", for this process alone, which its jobs share (docs/libswagg.md, "Without the
+     * kernel"). "roce", "roce:DEVICE": an RDMA device (the same, "By RoCE"). */
     const char *transport;
     const char *address; /* with a device: this rank's own, like "10.0.0.1/24" */
     const char

@@ -57,6 +57,7 @@ struct transport {
     struct own_fd socket; /* once nothing is left: readable when packets have arrived */
     struct own_fd group;  /* the same of what comes by a group, once one is joined */
     uint16_t local_port;  /* that data packets leave from */
+    uint32_t queue_pair;  /* of the NIC that carries them in UDP's place (struct ctl_join); 0: none does */
     unsigned mtu;         /* bytes of an IP packet, at most */
     bool polled; /* whoever waits for packets is to look often: the socket wakes him later than they come */
     int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */

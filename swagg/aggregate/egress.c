@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "aggregate/carried.h"
 #include "bridge/forward.h"
 #include "net/ecn.h"
 #include "port/frame.h"
@@ -130,6 +131,18 @@ static void wrapped_to_all(struct egress *e, const struct agg_job *job, unsigned
     count_event(e->counters, EVENT_RESULTS, sent);
 }
 
+/* The same for this member, whose NIC may be the receiver: that is sent a copy. */
+static void fill_for_member(const struct egress *e, struct rte_mbuf *m, const struct job_member *member,
+                            rte_be16_t from_port, const struct frame_payload *payload, struct rte_mbuf *body)
+{
+    if (member->queue_pair == 0) {
+        fill_frame(e, m, &member->header, from_port, payload, body);
+        return;
+    }
+    carried_fill(m, member, payload->at, payload->bytes);
+    rte_pktmbuf_free(body);
+}
+
 static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
                            const struct frame_payload *payload, struct rte_mbuf *body)
 {
@@ -140,7 +153,7 @@ static void send_to_member(struct egress *e, const struct job_member *member, rt
         rte_pktmbuf_free(body);
         return;
     }
-    fill_frame(e, m, &member->header, from_port, payload, body);
+    fill_for_member(e, m, member, from_port, payload, body);
     put(e, member, port, m);
 }
 
@@ -209,7 +222,7 @@ static void send_to_rank(struct egress *e, const struct to_all *a, unsigned rank
         return;
     }
     rte_pktmbuf_reset(m);
-    fill_frame(e, m, &member->header, a->from_port, payload, body);
+    fill_for_member(e, m, member, a->from_port, payload, body);
     put(e, member, port_of(e, member), m);
 }
 

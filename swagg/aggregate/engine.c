@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "aggregate/carried.h"
 #include "capture/tap.h"
 #include "net/ecn.h"
 #include "net/udp_frame.h"
@@ -384,9 +385,28 @@ static inline unsigned owner_of(const struct engine *e, const struct facts *f)
     return e->shards->owner[agg_shard_key(f->key, payload, bytes) % e->shards->n];
 }
 
+/* What a member's NIC carries is a packet of the protocol that is in it from here on, addressed as by UDP. */
+static void uncover(const struct engine *e, struct facts *f)
+{
+    const struct engine_source *within = &e->source[engine_from_members(e->source[f->source].table->carries)];
+    struct frame_udp *frame;
+    size_t bytes;
+    const uint8_t *payload;
+
+    if (within->table == NULL || !carried_uncover(f->m))
+        return;
+    f->source = (uint8_t)(within - e->source);
+    f->key = &within->table->shard_key;
+    frame = rte_pktmbuf_mtod(f->m, struct frame_udp *);
+    payload = payload_of(within->table, f->m, &bytes);
+    frame->udp.dst_port = egress_data_port(&e->egress, within->table, payload, bytes);
+}
+
 void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
+        if (e->source[burst[i]->source].table->carries != 0)
+            uncover(e, burst[i]);
         struct rte_mbuf *m = burst[i]->m;
         const unsigned owner = owner_of(e, burst[i]);
 

@@ -10,6 +10,7 @@
 
 #include "aggregate/jobs_share.h"
 #include "base/counter.h"
+#include "wire/roce.h"
 
 static_assert((int)CONFIG_VLANS_MAX <= (int)AGG_NETWORKS, "each VLAN is a network of its own");
 
@@ -47,11 +48,13 @@ static void seat(struct switch_job *job, const struct jobs_member *m, unsigned m
 {
     const uint16_t udp_port = (uint16_t)(rte_be_to_cpu_16(m->udp_port) + more);
     const struct frame_end here = {.mac = us->mac, .ip = m->hears_from == 0 ? us->ip : m->hears_from};
-    const struct frame_end there = {.mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(udp_port)};
-    struct agg_sender sender = {.ip = there.ip, .port = there.port, .network = job->network};
+    const struct frame_end there = {
+        .mac = m->mac, .ip = m->ip, .port = rte_cpu_to_be_16(m->queue_pair != 0 ? ROCE_PORT : udp_port)};
+    struct agg_sender sender = {.ip = there.ip, .port = rte_cpu_to_be_16(udp_port), .network = job->network};
 
     frame_header_init(&to->header, &here, &there);
-    to->header.without_udp_sum = job->without_udp_sum;
+    to->header.without_udp_sum = job->without_udp_sum || m->queue_pair != 0;
+    to->queue_pair = m->queue_pair;
     to->mac = there.mac;
     to->port = m->port;
     to->network = job->network;

@@ -30,6 +30,9 @@ struct job_member {
     struct net_mac mac;
     uint8_t port;    /* where it joined, or JOBS_PORT_UNKNOWN; the bridge may know better by now */
     uint8_t network; /* the job's (port/vlans.h) */
+    /* Of the NIC that carries what is sent to it (wire/roce.h), and of the next packet there: atomic, all
+     * lcores count it. 0: packets are UDP datagrams. */
+    uint32_t queue_pair, number;
 };
 
 /* The switch above, of a job in which this one is its worker (protocol/tree.h). */
@@ -158,6 +161,7 @@ struct jobs_member {
     rte_be16_t udp_port;
     rte_be32_t ip;
     rte_be32_t hears_from; /* the address that it is sent packets from; 0: the switch's */
+    uint32_t queue_pair;   /* as in struct job_member */
 };
 
 /* Where the switch sends what is for this thread of a rank. */

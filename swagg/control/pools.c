@@ -25,8 +25,12 @@ static void plan_members(struct jobs_plan *plan, const struct ctl_entry *job, ui
     uint16_t first[AGG_MAX_WORKERS];
 
     plan->size = ctl_tree_contributors(job, contributor, first);
-    for (uint16_t i = 0; i < plan->size; i++)
-        plan->member[i] = member_at(&job->members[first[i]].endpoint, job->members[first[i]].data_port);
+    for (uint16_t i = 0; i < plan->size; i++) {
+        const struct ctl_member *member = &job->members[first[i]];
+
+        plan->member[i] = member_at(&member->endpoint, member->data_port);
+        plan->member[i].queue_pair = member->queue_pair;
+    }
     for (unsigned n = 0; n < JOBS_MAX; n++)
         if (ctl_entry_had_number(job, (uint8_t)n))
             plan->unusable[n / 64] |= RTE_BIT64(n % 64);

@@ -186,6 +186,7 @@ int registrar_open(struct registrar **out, const struct registrar_parts *parts, 
                                                .protocols_known = parts->protocols_known,
                                                .boot_id = parts->boot_id,
                                                .data_ports = parts->data_ports,
+                                               .hears_nics = true,
                                                .history = parts->history};
     struct registrar *r = calloc(1, sizeof(*r));
     int rc;

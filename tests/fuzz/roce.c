@@ -125,6 +125,20 @@ static void worker_sends(struct world *w, unsigned rank, struct flight *f)
         roce_seal(none, f->payload, f->bytes);
 }
 
+/* What a NIC would carry: with a right ICRC, if there is room for one. */
+static void uncover(uint8_t *payload, size_t bytes)
+{
+    static const uint8_t none[ROCE_IP_UDP_BYTES];
+    size_t body_bytes;
+    uint16_t port;
+
+    if (bytes >= ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
+        roce_seal(none, payload, bytes);
+    if (roce_uncover(none, payload, bytes, &port, &body_bytes))
+        REQUIRE(ROCE_BTH_BYTES + body_bytes + ROCE_ICRC_BYTES <= bytes &&
+                bytes < ROCE_BTH_BYTES + body_bytes + ROCE_ICRC_BYTES + 4);
+}
+
 static void step(struct world *w, uint8_t what)
 {
     struct flight *f = &w->flight[what % FLIGHTS];
@@ -150,6 +164,7 @@ static void step(struct world *w, uint8_t what)
         }
         payload = take_bytes(w->in, take8(w->in), &bytes);
         hand_in(w, sender(WORKERS_MAX), payload, bytes);
+        uncover(payload, bytes);
         free(payload);
         break;
     case 7:

@@ -102,6 +102,7 @@ static void control_seed(uint8_t type)
     case CTL_JOIN:
         strcpy(m.join.name, "train-1");
         m.join.data_port = 40001;
+        m.join.queue_pair = 0x123456;
         m.join.ticket = 0x71c4e7;
         m.join.terms = terms_of((struct sml_terms){
             .format = XFER_FORMAT_TYPED, .mode = XFER_ORDERED, .slots = 512, .chunk_bytes = 1460});
@@ -110,6 +111,7 @@ static void control_seed(uint8_t type)
         m.ready = (struct ctl_ready){.job = 7,
                                      .data_port = SML_PORT_FIRST,
                                      .data_ports = 1,
+                                     .nic = true,
                                      .lost_after_ms = 5000,
                                      .roster = 0x1234,
                                      .ticket = 0x71c4e7};
@@ -514,6 +516,9 @@ static void roce_seeds(void)
                 200); /* 0x46 is lost, 0x45 copied; time goes by */
     }
     PUT(&s, 0xe5, 40, 1, 4, 1, 2, 3, 4);
+    /* What a NIC would carry, with bytes that fill it up. */
+    PUT(&s, 0x60, 24, 0x24, 0x60, 0xff, 0xff, 0, 0x40, 0xc0, 1, 0, 0, 0, 9, 'c', 'a', 'r', 'r', 'y', '!', 0,
+        0, 0, 0, 0, 0);
     save(&s, "roce", "workers");
 }
 

@@ -82,7 +82,7 @@ ranks_succeed 120
 
 step "what is wrong with a device is said in words"
 opens 3 "options.address is missing" --transport dpdk:net_af_packet0,iface=eth0
-opens 3 "options.transport is 'dpdk': it must be kernel, or dpdk: and a device" --transport dpdk
+opens 3 "options.transport is 'dpdk': it must be kernel; or roce, .*; or dpdk: and a device" --transport dpdk
 opens 3 "options.address is '10.77.0.103': it must be" --transport dpdk:net_null0 --address 10.77.0.103
 opens 3 "the switch 10.77.0.254 is not in its subnet, and there is no options.gateway" --transport dpdk:net_null0 --address 10.78.0.1/24
 opens 3 "options.gateway is '10.77.0.1': it must be an IPv4 address in the subnet" --transport dpdk:net_null0 --address 10.78.0.1/24 --gateway 10.77.0.1

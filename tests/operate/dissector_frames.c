@@ -364,6 +364,7 @@ static void joins(void)
                                      .ticket = UINT64_C(0x5152535455565758),
                                      .above = {.levels = 2, .number = {1, 2}},
                                      .hops = 3,
+                                     .queue_pair = 402,
                                      .host = htonl(0x0A010203),
                                      .via = htonl(0x0A040506)}};
 
@@ -379,6 +380,7 @@ static void joins(void)
     expect("swagg_control.join.ticket", "0x5152535455565758");
     expect("swagg_control.join.levels", "2");
     expect("swagg_control.join.hops", "3");
+    expect("swagg_control.join.queue_pair", "402");
     expect("swagg_control.join.host", "10.1.2.3");
     expect("swagg_control.join.via", "10.4.5.6");
     expect_terms();
@@ -391,6 +393,7 @@ static void readies(void)
                             .ready = {.job = 44,
                                       .data_port = 501,
                                       .data_ports = 12,
+                                      .nic = true,
                                       .lost_after_ms = 70502,
                                       .resumed = true,
                                       .roster = UINT64_C(0x6162636465666768),
@@ -403,6 +406,7 @@ static void readies(void)
     expect("swagg_control.ready.job", "44");
     expect("swagg_control.ready.data_port", "501");
     expect("swagg_control.ready.data_ports", "12");
+    expect("swagg_control.ready.nic", "1");
     expect("swagg_control.ready.lost_after_ms", "70502");
     expect("swagg_control.ready.resumed", "1");
     expect("swagg_control.ready.roster", "0x6162636465666768");
@@ -652,6 +656,21 @@ static void rdma(void)
     expect("swagg_roce.first", "17 -18 (2)");
 }
 
+/* What a rank's NIC carries. */
+static void rdma_carried(void)
+{
+    static const uint8_t headers[ROCE_IP_UDP_BYTES];
+    const struct sml_packet p = packet(SML_PROBE, SML_SIZE_AGREED, 0);
+    uint8_t payload[ROCE_BTH_BYTES + SML_HEADER_BYTES + ROCE_TAIL_MAX];
+
+    sml_build_header(payload + ROCE_BTH_BYTES, &p);
+    roce_cover(headers, payload, SML_HEADER_BYTES, ROCE_CARRIES | 40001, 9);
+    record_udp(TO_SWITCH, ROCE_PORT, payload,
+               ROCE_BTH_BYTES + SML_HEADER_BYTES + roce_tail_bytes(SML_HEADER_BYTES));
+    expect("infiniband.bth.destqp", "0x%06x", ROCE_CARRIES | 40001);
+    expect_head(&p);
+}
+
 int main(int argc, char *argv[])
 {
     pcap_t *pcap = pcap_open_dead(DLT_EN10MB, 65535);
@@ -672,6 +691,8 @@ int main(int argc, char *argv[])
     hostagg();
     passing();
     rdma();
+    rdma_carried();
+    rdma_carried();
     pcap_dump_close(out);
     pcap_close(pcap);
     return EXIT_SUCCESS;

@@ -26,7 +26,8 @@ static inline bool same_join(const struct ctl_join *a, const struct ctl_join *b)
     return SAME_BYTES(a->name, b->name) && a->data_port == b->data_port && a->resume == b->resume &&
            a->root_here == b->root_here && a->waited == b->waited && a->job == b->job &&
            a->roster == b->roster && SAME_BYTES(a->terms, b->terms) && SAME_BYTES(a->above, b->above) &&
-           a->ticket == b->ticket && a->hops == b->hops && a->host == b->host && a->via == b->via;
+           a->ticket == b->ticket && a->hops == b->hops && a->queue_pair == b->queue_pair &&
+           a->host == b->host && a->via == b->via;
 }
 
 /* What all ranks of a job are told alike. Of two, one may have been READY before the switch restarted; and
@@ -40,7 +41,7 @@ static inline bool same_granted(const struct ctl_ready *a, const struct ctl_read
 
 static inline bool same_ready(const struct ctl_ready *a, const struct ctl_ready *b)
 {
-    return same_granted(a, b) && a->resumed == b->resumed && a->ticket == b->ticket &&
+    return same_granted(a, b) && a->resumed == b->resumed && a->nic == b->nic && a->ticket == b->ticket &&
            SAME_BYTES(a->covered, b->covered);
 }
 

@@ -18,6 +18,7 @@
  *   reserved                  from now on a place is kept for tenant 0's job "reserved"
  *   hasty                     a new switch, to which a second is a long silence
  *   strict 5                  a new switch, which ends jobs that wait 5 s for a rank that lives
+ *   hearing                   a new switch, which hears NICs
  *   narrow                    a new switch, whose ports carry 1000 bytes of UDP payload
  *   end j of 1, drain j of 1  the operator ends tenant 1's job "j", or lets it come to its end; without
  *                             more, tenant 0's job "t"
@@ -29,9 +30,9 @@
  * before), among (the processes that it was READY with; else a, b, c, ...); waited: since before a restart;
  * like=q: from q's endpoint; host=q: from q's host; data=q: from its host and data port; fixed: from where a
  * job sends that nobody joins; stranger: it does not know this boot id; network=: of the switch's; below=: of
- * a host behind a switch below; moved: it is heard on another port of the switch; protocol= and terms=:
- * another protocol, another version of its terms; unlike: the terms are those of a rank that resumes, and the
- * rank is not one, or the other way round.
+ * a host behind a switch below; pair=: its NIC's queue pair; moved: it is heard on another port of the
+ * switch; protocol= and terms=: another protocol, another version of its terms; unlike: the terms are those
+ * of a rank that resumes, and the rank is not one, or the other way round.
  *
  * Some lines stand for several:
  *
@@ -74,6 +75,7 @@ struct stage {
     struct ctl_prepared prepared;
     uint64_t lost_after_ns, late_ends_ns;
     uint16_t payload_bytes;
+    bool hears_nics;
     bool heard[26]; /* by process: its data packets */
     struct process processes[26];
     struct ctl_endpoint last_from;
@@ -131,6 +133,8 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
         p->boot_id = m.head.boot_id;
         CU_ASSERT(sml_terms_parse(&t, &m.ready.terms));
         say(s, " %u slots %u bytes%s", t.slots, t.chunk_bytes, m.ready.resumed ? " resumed" : "");
+        if (m.ready.nic)
+            say(s, " by its NIC");
         if (m.ready.resumed)
             say(s, " at %u", t.first_tag);
         break;
@@ -257,6 +261,7 @@ static inline void start_registry(struct stage *s)
         .boot_id = ++s->boot_id,
         .lost_after_ns = s->lost_after_ns ? s->lost_after_ns : 10 * SECOND,
         .late_ends_ns = s->late_ends_ns,
+        .hears_nics = s->hears_nics,
         .payload_bytes = s->payload_bytes,
         .actions = {s, effect_send, effect_prepare, effect_release, effect_random, effect_event,
                     effect_tenant_of, effect_is_taken, effect_moved, effect_heard, .kept = effect_kept},
@@ -375,6 +380,7 @@ static inline void do_join(struct stage *s, char name, const char *line)
                                .resume = strstr(line, "resume="),
                                .job = (uint8_t)number_after(line, "was=", 99),
                                .waited = strstr(line, "waited"),
+                               .queue_pair = number_after(line, "pair=", 0),
                                .hops = strstr(line, "below=") != NULL};
     memcpy(&m.join.host, (uint8_t[]){10, 0, 1, (uint8_t)number_after(line, "below=", 0)}, 4);
     const struct sml_terms wish = {.mode = number_after(line, "mode=", XFER_ORDERED),
@@ -503,6 +509,9 @@ static inline void do_line(struct stage *s, const char *line)
         start_registry(s);
     } else if (strcmp(verb, "narrow") == 0) {
         s->payload_bytes = 1000;
+        start_registry(s);
+    } else if (strcmp(verb, "hearing") == 0) {
+        s->hears_nics = true;
         start_registry(s);
     } else if (strcmp(verb, "loud") == 0)
         s->loud = true;

@@ -584,6 +584,21 @@ TEST(bad_arguments)
             "  a PENDING ranks 0-1022\n");
 }
 
+TEST(not_every_switch_hears_nics)
+{
+    play(4, "JOIN a 0/2 pair=17\n"
+            "  a REFUSED bad argument: rank 0 would send by its NIC (RoCE), which is not heard here: open "
+            "the job "
+            "with the kernel's sockets (transport=kernel)\n"
+            "hearing\n"
+            "JOIN a 0/2 pair=17\n"
+            "  a PENDING rank 1\n"
+            "JOIN b 1/2\n"
+            "  open\n"
+            "  a READY 128 slots 1460 bytes by its NIC\n"
+            "  b READY 128 slots 1460 bytes\n");
+}
+
 TEST(protocols_that_are_not_spoken)
 {
     play(4, "JOIN a 0/1 protocol=7\n"

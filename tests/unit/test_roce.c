@@ -247,6 +247,8 @@ TEST(what_does_not_fit_the_job_is_dropped_for_a_reason)
     CU_ASSERT_EQUAL(hand_in(0, payload, bytes), RCE_DROP_BAD_QUEUE_PAIR);
     payload[0] = 0x0a;
     CU_ASSERT_EQUAL(hand_in(0, payload, bytes), RCE_REFUSED_NO_WRITE);
+    payload[0] = ROCE_SEND_ONLY; /* what is whole of a rank's has been taken out before */
+    CU_ASSERT_EQUAL(hand_in(0, payload, bytes), RCE_REFUSED_BAD_SEND);
     CU_ASSERT_EQUAL(put(0, 1, 0, 2, 1), RCE_DROP_OUT_OF_ORDER); /* nothing has begun */
     CU_ASSERT_EQUAL(put(0, 0, 2, 3, 1), RCE_DROP_BAD_SLOT);
     CU_ASSERT_EQUAL(put(0, 1, 2, 4, 1), RCE_DROP_OUT_OF_ORDER);

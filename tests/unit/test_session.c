@@ -703,3 +703,32 @@ TEST(noise)
         CU_ASSERT_STRING_NOT_EQUAL(ctl_session_state_name(s.state), "?");
     }
 }
+
+/* Who is older than NICs does not say that he hears this one's. */
+TEST(an_old_switch_hears_no_nic)
+{
+    struct ctl_session_config cfg = config();
+    struct ctl_session s;
+    struct ctl_message ready;
+
+    cfg.join.queue_pair = 17;
+    for (unsigned hears = 0; hears < 2; hears++) {
+        ctl_session_init(&s, &cfg, start);
+        CU_ASSERT_EQUAL(poll(&s, start).join.queue_pair, 17);
+        receive_type(&s, CTL_PENDING, start);
+        poll(&s, start);
+        ready = message(&s, CTL_READY);
+        ready.ready.nic = hears;
+        CU_ASSERT(receive(&s, &ready, start));
+        CU_ASSERT_EQUAL(s.state, hears ? CTL_SESSION_READY : CTL_SESSION_ABORTING);
+        CU_ASSERT_EQUAL(poll(&s, start).head.type, hears ? CTL_HEARTBEAT : CTL_ABORT);
+    }
+    ctl_session_init(&s, &cfg, start);
+    poll(&s, start);
+    receive_type(&s, CTL_PENDING, start);
+    poll(&s, start);
+    receive_type(&s, CTL_READY, start);
+    CU_ASSERT_STRING_EQUAL(s.failure.text,
+                           "the switch is too old to hear the NIC of rank 2 (RoCE): update it, or "
+                           "open the job with the kernel's sockets (transport=kernel)");
+}

@@ -62,6 +62,7 @@ static struct ctl_message sample(uint8_t type)
         m.ready = (struct ctl_ready){.job = 7,
                                      .data_port = 0xbee0,
                                      .data_ports = 4,
+                                     .nic = true,
                                      .lost_after_ms = 5000,
                                      .resumed = true,
                                      .roster = UINT64_C(0x9192939495969798),
@@ -226,7 +227,7 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
 
 TEST(layout_bodies)
 {
-    static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    0,    0,    0,    0,    0,    0x13, 0x88,
+    static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    1,    0,    0,    0,    0,    0x13, 0x88,
                                     0, 0, 0,    0,    0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
                                     6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 4, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
@@ -544,4 +545,24 @@ TEST(ranks_text_always_fits)
         }
         CU_ASSERT_EQUAL(told + more, ctl_ranks_count(&set));
     }
+}
+
+/* It lies between what trees have, where who does not know it reads nothing. */
+TEST(a_join_names_its_nic)
+{
+    struct ctl_message in = sample(CTL_JOIN), out;
+    uint8_t bytes[CTL_MESSAGE_MAX];
+    const size_t without = ctl_build(bytes, &in);
+
+    in.join.queue_pair = 0xa1b2c3;
+    const size_t length = ctl_build(bytes, &in);
+    CU_ASSERT_EQUAL(length, without + 20);
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, length), CTL_PARSED);
+    CU_ASSERT(same_message(&in, &out));
+    CU_ASSERT_EQUAL(bytes[CTL_HEAD_BYTES + 141], 0xa1);
+    CU_ASSERT_EQUAL(bytes[CTL_HEAD_BYTES + 143], 0xc3);
+    in.join.hops = 2; /* with which it can be */
+    in.join.ticket = 5;
+    CU_ASSERT_EQUAL(ctl_parse(&out, bytes, ctl_build(bytes, &in)), CTL_PARSED);
+    CU_ASSERT(same_message(&in, &out));
 }

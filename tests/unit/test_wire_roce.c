@@ -159,8 +159,9 @@ TEST(what_is_no_such_packet_has_a_reason)
     for (unsigned opcode = 0; opcode < 256; opcode++) {
         payload[0] = (uint8_t)opcode;
         CU_ASSERT_EQUAL(roce_parse(&p, payload, bytes),
-                        opcode >= ROCE_WRITE_FIRST && opcode <= ROCE_WRITE_ONLY_IMMEDIATE ? ROCE_OK
-                                                                                          : ROCE_NO_WRITE);
+                        opcode == ROCE_SEND_ONLY                                            ? ROCE_BAD_SEND
+                        : opcode >= ROCE_WRITE_FIRST && opcode <= ROCE_WRITE_ONLY_IMMEDIATE ? ROCE_OK
+                                                                                            : ROCE_NO_WRITE);
     }
     payload[0] = ROCE_WRITE_ONLY;
     for (unsigned bit = 0; bit < 6; bit++) { /* padding, version */
@@ -172,6 +173,96 @@ TEST(what_is_no_such_packet_has_a_reason)
     CU_ASSERT_EQUAL(roce_parse(&p, payload, bytes), ROCE_OK);
     payload[3] = 0xfe;
     CU_ASSERT_EQUAL(roce_parse(&p, payload, bytes), ROCE_BAD_HEADER);
+}
+
+enum { CARRIED = 126 };
+
+/* As the vectors above, but made by Python's zlib: a send of one packet to the queue pair of the rank at UDP
+ * port 49153, with two bytes that fill its body up. */
+static const uint8_t send_headers[ROCE_IP_UDP_BYTES + ROCE_BTH_BYTES] = {
+    0x45, 0x02, 0x00, 0xac, 0x12, 0x34, 0x40, 0x00, 0x3f, 0x11, 0x14, 0x0c, 0x0a, 0x00,
+    0x00, 0x02, 0x0a, 0x00, 0x00, 0xfe, 0xc0, 0x12, 0x12, 0xb7, 0x00, 0x98, 0x00, 0x00,
+    0x24, 0x60, 0xff, 0xff, 0x00, 0x40, 0xc0, 0x01, 0x00, 0xff, 0xff, 0xfe};
+static const uint8_t send_tail[] = {0, 0, 0x4f, 0xc8, 0x8d, 0xb5};
+
+enum { SEND_BYTES = sizeof(send_headers) + CARRIED + sizeof(send_tail) };
+
+static void golden_send(uint8_t packet[SEND_BYTES])
+{
+    uint8_t body[BODY];
+
+    fill_body(body);
+    memcpy(packet, send_headers, sizeof(send_headers));
+    memcpy(packet + sizeof(send_headers), body, CARRIED);
+    memcpy(packet + sizeof(send_headers) + CARRIED, send_tail, sizeof(send_tail));
+}
+
+TEST(a_golden_send_is_covered_and_uncovered)
+{
+    uint8_t packet[SEND_BYTES], made[SEND_BYTES], *payload = packet + ROCE_IP_UDP_BYTES;
+    const size_t bytes = SEND_BYTES - ROCE_IP_UDP_BYTES;
+    size_t body_bytes = 0;
+    uint16_t port = 0;
+
+    golden_send(packet);
+    CU_ASSERT(roce_uncover(packet, payload, bytes, &port, &body_bytes));
+    CU_ASSERT_EQUAL(port, 0xc001);
+    CU_ASSERT_EQUAL(body_bytes, CARRIED);
+    CU_ASSERT_EQUAL(roce_tail_bytes(CARRIED), sizeof(send_tail));
+    memset(made, 0xee, sizeof(made));
+    memcpy(made, packet, ROCE_IP_UDP_BYTES);
+    memcpy(made + sizeof(send_headers), packet + sizeof(send_headers), CARRIED);
+    roce_cover(made, made + ROCE_IP_UDP_BYTES, CARRIED, ROCE_CARRIES | 0xc001, 0xfffffe);
+    CU_ASSERT_EQUAL(memcmp(made, packet, sizeof(made)), 0);
+}
+
+/* Whatever is changed that the ICRC covers, cut off, or another message. */
+TEST(what_is_no_whole_send_to_a_rank_is_not_uncovered)
+{
+    uint8_t packet[SEND_BYTES], *payload = packet + ROCE_IP_UDP_BYTES;
+    const size_t bytes = SEND_BYTES - ROCE_IP_UDP_BYTES;
+    size_t body_bytes;
+    uint16_t port;
+
+    golden_send(packet);
+    for (size_t n = 0; n < bytes; n++)
+        CU_ASSERT(!roce_uncover(packet, payload, n, &port, &body_bytes));
+    for (size_t at = 12; at < 10 + SEND_BYTES; at++) {
+        const size_t i = (at + 2) % SEND_BYTES; /* from the address on, and around */
+
+        if (i == 26 || i == 27 || i == 32 || i < 12)
+            continue;
+        packet[i] ^= 0x10;
+        CU_ASSERT(!roce_uncover(packet, payload, bytes, &port, &body_bytes));
+        packet[i] ^= 0x10;
+    }
+    for (unsigned opcode = 0; opcode < 256; opcode++) {
+        payload[0] = (uint8_t)opcode;
+        roce_seal(packet, payload, bytes);
+        CU_ASSERT_EQUAL(roce_uncover(packet, payload, bytes, &port, &body_bytes), opcode == ROCE_SEND_ONLY);
+    }
+    payload[0] = ROCE_SEND_ONLY;
+    payload[5] = 0x80; /* a published client's queue pair */
+    roce_seal(packet, payload, bytes);
+    CU_ASSERT(!roce_uncover(packet, payload, bytes, &port, &body_bytes));
+    payload[5] = ROCE_CARRIES >> 16;
+    roce_seal(packet, payload, ROCE_BTH_BYTES + 1 + ROCE_ICRC_BYTES); /* more to fill up than there is */
+    CU_ASSERT(!roce_uncover(packet, payload, ROCE_BTH_BYTES + 1 + ROCE_ICRC_BYTES, &port, &body_bytes));
+}
+
+TEST(bodies_of_all_lengths_come_back)
+{
+    uint8_t packet[ROCE_IP_UDP_BYTES + ROCE_BTH_BYTES + 64 + ROCE_TAIL_MAX] = {0x45};
+    uint8_t *payload = packet + ROCE_IP_UDP_BYTES;
+    size_t body_bytes;
+    uint16_t port;
+
+    for (size_t n = 0; n <= 64; n++) {
+        roce_cover(packet, payload, n, ROCE_CARRIES | 7, (uint32_t)n);
+        CU_ASSERT_EQUAL((n + roce_tail_bytes(n)) % 4, 0);
+        CU_ASSERT(roce_uncover(packet, payload, ROCE_BTH_BYTES + n + roce_tail_bytes(n), &port, &body_bytes));
+        CU_ASSERT(port == 7 && body_bytes == n);
+    }
 }
 
 TEST(numbers_go_round)

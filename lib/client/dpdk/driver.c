@@ -184,8 +184,10 @@ static unsigned dpdk_mtu(struct network *n, int fd)
     return port_mtu(port_of(n));
 }
 
-static int dpdk_transport(struct network *n, struct transport **out, const struct transport_config *config)
+static int dpdk_transport(struct network *n, struct transport **out, const struct transport_config *config,
+                          char why[NETWORK_WORDS])
 {
+    (void)why;
     return data_open(out, port_of(n), config);
 }
 
@@ -203,8 +205,10 @@ static const struct network_ops dpdk_ops = {.connect = dpdk_connect,
                                             .transport = dpdk_transport,
                                             .close = dpdk_close};
 
-static int driver_open(struct network **out, const struct client_port *wish, char why[NETWORK_WORDS])
+static int driver_open(struct network **out, const struct client_port *wish, const struct network_ops *kernel,
+                       char why[NETWORK_WORDS])
 {
+    (void)kernel;
     struct dpdk_network *n = malloc(sizeof *n);
     if (!n) {
         snprintf(why, NETWORK_WORDS, "no memory");

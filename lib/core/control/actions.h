@@ -115,6 +115,7 @@ struct ctl_registry_config {
     /* Told in READY: to how many UDP ports, from the protocol's first on, workers should deal their slots, or
      * to as many as the protocol has; 0: to one. */
     uint8_t data_ports;
+    bool hears_nics;        /* members' packets may be sends of their NICs' (wire/roce.h) */
     uint16_t payload_bytes; /* of the longest UDP payload that the switch's ports carry; 0: any */
     /* IPv4 groups for jobs' results (agg_limits), one a job, by chance: the first, in host order, and how
      * many; 0: none. Two jobs may get the same one: each tells its own packets. */

@@ -37,6 +37,12 @@ bool ctl_admission_arguments(const struct ctl_registry_config *cfg, const struct
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "the incarnation is 0");
     else if (m->join.data_port == 0)
         ctl_failure_set(why, CTL_BAD_ARGUMENT, rank, "the data port is 0");
+    else if (m->join.queue_pair != 0 && !cfg->hears_nics)
+        ctl_failure_set(
+            why, CTL_BAD_ARGUMENT, rank,
+            "rank %u would send by its NIC (RoCE), which is not heard here: open the job with the "
+            "kernel's sockets (transport=kernel)",
+            rank);
     else if (!protocol)
         refuse_protocol(cfg, m, why);
     else if (!protocol->check(&m->join.terms, m->join.resume, text))

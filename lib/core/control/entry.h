@@ -65,6 +65,7 @@ struct ctl_member {
     enum ctl_member_state state;
     struct ctl_endpoint endpoint; /* its own, or that of the switch that it comes by */
     uint16_t data_port;           /* of who sends its sums */
+    uint32_t queue_pair;          /* of its NIC, which carries its packets; 0: UDP does */
     uint8_t hops;                 /* switches that it comes by; 0: it sends for itself */
     uint32_t host, via;           /* hops > 0: IP addresses of the rank and of its own switch */
     struct agg_terms wish;        /* of its JOIN */

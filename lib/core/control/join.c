@@ -375,6 +375,7 @@ static void sit_down(struct ctl_registry *r, struct ctl_entry *job, const struct
         (struct ctl_member){.state = CTL_MEMBER_JOINED,
                             .endpoint = *from,
                             .data_port = m->join.data_port,
+                            .queue_pair = m->join.queue_pair,
                             .hops = m->join.hops,
                             .host = m->join.host,
                             .via = m->join.via,
@@ -458,6 +459,7 @@ void ctl_join_again(struct ctl_registry *r, struct ctl_entry *job, const struct 
     if (member->endpoint_serial != m->head.serial) { /* a copy may come from another MAC address */
         member->endpoint = *from;
         member->data_port = m->join.data_port;
+        member->queue_pair = m->join.queue_pair;
     }
     member->endpoint_serial = m->head.serial;
     if (member->origin == origin_of(&m->join) && !ctl_admission_terms_differ(job, m))

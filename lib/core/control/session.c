@@ -297,6 +297,17 @@ static bool become_ready(struct ctl_session *s, const struct ctl_message *m, uin
     return true;
 }
 
+/* A switch that is older than NICs takes no notice of the queue pair. */
+static void do_without_nic(struct ctl_session *s, uint64_t now)
+{
+    struct ctl_failure why = {.reason = CTL_BAD_ARGUMENT, .rank = s->cfg.rank};
+    snprintf(why.text, sizeof why.text,
+             "the switch is too old to hear the NIC of rank %u (RoCE): update it, or open the job with the "
+             "kernel's sockets (transport=kernel)",
+             s->cfg.rank);
+    ctl_session_abort(s, &why, now);
+}
+
 static void rejoin(struct ctl_session *s, uint64_t boot_id, uint64_t now)
 {
     s->boot_id = boot_id;
@@ -334,6 +345,8 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     case CTL_READY:
         if (!become_ready(s, m, now))
             return false;
+        if (s->cfg.join.queue_pair != 0 && !m->ready.nic)
+            do_without_nic(s, now);
         break;
     case CTL_REFUSED:
         if (s->state == CTL_SESSION_REJOINING && is_lack_of_room(&m->failure))

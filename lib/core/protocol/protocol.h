@@ -220,6 +220,9 @@ struct agg_protocol {
     } transit_ports;
     /* The UDP port by which its members are known, host order, whichever they send from; 0: by that one. */
     uint16_t members_port;
+    /* enum agg_protocol_id: sends of NICs' to its ports may carry packets of this one (wire/roce.h). 0: none
+     * do. */
+    uint8_t carries;
     uint16_t header_bytes; /* of a packet, before its elements; a carrier best places it so that the elements
                               begin a cache line */
 

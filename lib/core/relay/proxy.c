@@ -69,6 +69,7 @@ struct relay_proxy *relay_init(void *mem, const struct relay_config *cfg)
     if (cfg->library != NULL)
         ctl_guard_make_secret(p->guard.challenges.secret, cfg->actions.random, cfg->actions.ctx);
     p->limits = (struct ctl_registry_config){.protocols = cfg->protocols,
+                                             .hears_nics = cfg->hears_nics,
                                              .protocols_known = cfg->protocols_known,
                                              .max_workers = cfg->max_workers};
     p->routes = (struct relay_route *)rest;
@@ -367,6 +368,7 @@ static void sit_down(struct relay_job *job, const struct relay_route *route, boo
     *member = (struct ctl_member){.state = CTL_MEMBER_JOINED,
                                   .endpoint = route->endpoint,
                                   .data_port = route->join.data_port,
+                                  .queue_pair = route->join.queue_pair,
                                   .hops = route->join.hops,
                                   .host = route->join.host,
                                   .via = route->join.via,
@@ -412,6 +414,7 @@ static void tell_ready(const struct relay_proxy *p, const struct relay_job *job,
                             .ready = {.job = e->number,
                                       .data_port = e->protocol->udp_ports.first,
                                       .data_ports = data_ports(p, e->protocol),
+                                      .nic = e->members[route->rank].queue_pair != 0,
                                       .lost_after_ms = job->lost_after_ms,
                                       .resumed = e->members[route->rank].origin == CTL_RESUMES,
                                       .roster = e->roster,

@@ -112,6 +112,7 @@ struct relay_config {
     uint64_t lost_after_ns; /* as the registry's: a process that is silent for twice as long and 10 s more is
                                forgotten here, without a word */
     uint8_t data_ports;     /* as the registry's */
+    bool hears_nics;        /* as the registry's */
     const struct keys_library *library; /* NULL: there are no keys */
     const struct ctl_tenant_key *key;   /* [keys], of processes below; outlive the proxy */
     unsigned keys;

@@ -130,6 +130,7 @@ static void pass_join_up(const struct relay_proxy *p, const struct relay_route *
     }
     m->join.hops++;
     m->join.data_port = p->cfg.uplink[route->uplink].data_port;
+    m->join.queue_pair = 0; /* its packets end here */
     shift_numbers(&m->join);
     m->head.boot_id = relay_boot_id(p, &route->endpoint, m->head.boot_id);
     relay_send_message_up(p, route, m);

@@ -60,6 +60,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
 {
     static const uint8_t refused_as[] = {[ROCE_TOO_SHORT] = RCE_REFUSED_TOO_SHORT,
                                          [ROCE_NO_WRITE] = RCE_REFUSED_NO_WRITE,
+                                         [ROCE_BAD_SEND] = RCE_REFUSED_BAD_SEND,
                                          [ROCE_BAD_HEADER] = RCE_REFUSED_BAD_HEADER};
     const enum roce_parse_error e = roce_parse(parsed(p), p->payload, p->bytes);
     const struct agg_sender from = agg_seated(&rce_protocol, &p->from);
@@ -129,6 +130,7 @@ const struct agg_protocol rce_protocol = {
     .reasons = RCE_REASONS,
     .amiss = rce_amiss,
     .udp_ports = {ROCE_PORT, ROCE_PORT},
+    .carries = AGG_PROTOCOL_SWITCHML,
     .members_port = ROCE_PORT, /* NICs choose the port that they send from */
     .header_bytes = ROCE_BTH_BYTES,
     .shard_key = {.at = 6, .mask = RCE_MAX_QUEUE_PAIRS - 1}, /* the queue pair's index */

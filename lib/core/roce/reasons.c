@@ -34,6 +34,11 @@ const struct agg_reason rce_reasons[RCE_REASONS] = {
     [RCE_REFUSED_NO_WRITE] = {"roce_refused_no_write",
                               "no RDMA write of an unreliable connection: another operation or transport",
                               AGG_DROP, true},
+    [RCE_REFUSED_BAD_SEND] =
+        {"roce_refused_bad_send",
+         "a send, as ranks of libswagg's have their packets carried, but damaged, or to a "
+         "queue pair that is no rank's",
+         AGG_DROP, true},
     [RCE_REFUSED_BAD_HEADER] = {"roce_refused_bad_header",
                                 "another version, padding, or not the default partition", AGG_DROP, true},
     [RCE_REFUSED_FOREIGN_SENDER] = {"roce_refused_foreign_sender", "its sender's address is in no job's list",

@@ -9,6 +9,10 @@ static inline uint16_t get_be16(const uint8_t *p)
     return (uint16_t)(p[0] << 8 | p[1]);
 }
 
+static inline uint32_t get_be24(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 16 | get_be16(p + 1);
+}
 static inline uint32_t get_be32(const uint8_t *p)
 {
     return (uint32_t)get_be16(p) << 16 | get_be16(p + 2);
@@ -25,6 +29,11 @@ static inline void put_be16(uint8_t *p, uint16_t v)
     p[1] = (uint8_t)v;
 }
 
+static inline void put_be24(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 16);
+    put_be16(p + 1, (uint16_t)v);
+}
 static inline void put_be32(uint8_t *p, uint32_t v)
 {
     put_be16(p, (uint16_t)(v >> 16));

@@ -33,6 +33,7 @@ enum {
     READY_RESUMED = 1,
     READY_DATA_PORT = 2,
     READY_DATA_PORTS = 4,
+    READY_NIC = 5,
     READY_LOST_AFTER_MS = 8,
     READY_ROSTER = 16,
     READY_TERMS = 24,
@@ -157,6 +158,7 @@ static void build_ready(uint8_t *b, const struct ctl_ready *r, bool sealed)
     b[READY_RESUMED] = r->resumed;
     put_be16(b + READY_DATA_PORT, r->data_port);
     b[READY_DATA_PORTS] = r->data_ports;
+    b[READY_NIC] = r->nic;
     put_be32(b + READY_LOST_AFTER_MS, r->lost_after_ms);
     put_be64(b + READY_ROSTER, r->roster);
     build_terms(b + READY_TERMS, &r->terms);
@@ -170,6 +172,7 @@ static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b, b
     r->resumed = b[READY_RESUMED] & 1;
     r->data_port = get_be16(b + READY_DATA_PORT);
     r->data_ports = b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
+    r->nic = b[READY_NIC] & 1;
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
     r->roster = get_be64(b + READY_ROSTER);
     if (sealed)
@@ -327,13 +330,15 @@ static size_t built_bytes(const struct ctl_message *m)
 }
 
 /* What JOIN and READY have behind their usual bodies: of trees of switches (docs/protocol.md, "Trees of
- * switches"), then the ticket. What is behind the last of it that is not zero is left out. */
+ * switches"), in JOIN also the NIC's queue pair, then the ticket. What is behind the last of it that is not
+ * zero is left out. */
 enum {
     ABOVE_LEVELS = 0,
     ABOVE_NUMBERS = 1,
     ABOVE_BYTES = ABOVE_NUMBERS + CTL_LEVELS_MAX - 1,
 
     JOIN_HOPS = ABOVE_BYTES,
+    JOIN_QUEUE_PAIR = JOIN_HOPS + 1,
     JOIN_HOST = JOIN_HOPS + 4,
     JOIN_VIA = JOIN_HOST + 4,
     JOIN_TAIL_BYTES = JOIN_VIA + 4,
@@ -373,7 +378,7 @@ static size_t tail_bytes(const struct ctl_message *m)
     if (m->head.type == CTL_JOIN && m->join.ticket != 0)
         return JOIN_TICKET + TICKET_BYTES;
     if (m->head.type == CTL_JOIN)
-        return m->join.hops > 0 || m->join.above.levels > 0 ? JOIN_TAIL_BYTES : 0;
+        return m->join.hops > 0 || m->join.above.levels > 0 || m->join.queue_pair != 0 ? JOIN_TAIL_BYTES : 0;
     if (m->head.type != CTL_READY)
         return 0;
     const unsigned words = bundle_words(&m->ready);
@@ -388,6 +393,7 @@ static void build_tail(uint8_t *out, const struct ctl_message *m)
     if (m->head.type == CTL_JOIN) {
         build_above(out, &m->join.above);
         out[JOIN_HOPS] = m->join.hops;
+        put_be24(out + JOIN_QUEUE_PAIR, m->join.queue_pair);
         memcpy(out + JOIN_HOST, &m->join.host, sizeof m->join.host);
         memcpy(out + JOIN_VIA, &m->join.via, sizeof m->join.via);
         if (m->join.ticket != 0)
@@ -407,6 +413,7 @@ static void parse_join_tail(struct ctl_join *j, const uint8_t *tail)
 {
     parse_above(&j->above, tail);
     j->hops = tail[JOIN_HOPS];
+    j->queue_pair = get_be24(tail + JOIN_QUEUE_PAIR);
     if (j->hops > 0) {
         memcpy(&j->host, tail + JOIN_HOST, sizeof j->host);
         memcpy(&j->via, tail + JOIN_VIA, sizeof j->via);

@@ -89,10 +89,11 @@ struct ctl_above {
 
 struct ctl_join {
     char name[CTL_NAME_MAX];
-    uint16_t data_port; /* the UDP port this member sends its data packets from */
-    bool resume;        /* the job was READY under another boot id: take it up as the terms say */
-    bool root_here;     /* the switch that this is sent to is to sum the job alone, whatever is above it */
-    bool waited;        /* not resume: this process has been joining since before the switch restarted */
+    uint16_t data_port;  /* the UDP port this member sends its data packets from */
+    uint32_t queue_pair; /* of the NIC that carries them (wire/roce.h), 24 bits; 0: they are UDP datagrams */
+    bool resume;         /* the job was READY under another boot id: take it up as the terms say */
+    bool root_here;      /* the switch that this is sent to is to sum the job alone, whatever is above it */
+    bool waited;         /* not resume: this process has been joining since before the switch restarted */
     uint8_t job; /* resume: the number that it had on the wire; it gets another, so that late packets reach no
                     job */
     uint64_t roster;        /* resume: that of READY */
@@ -111,6 +112,7 @@ struct ctl_ready {
     uint16_t data_port; /* the switch's first UDP port for data packets */
     uint8_t data_ports; /* how many there are: packets of slot i best go to data_port + i % data_ports; never
                            0 after parsing */
+    bool nic;           /* they are heard from the NIC that JOIN has named, and are sent to it */
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */

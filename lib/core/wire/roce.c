@@ -11,6 +11,8 @@ enum { FLAGS = 1, PARTITION = 2, BEFORE_QUEUE_PAIR = 4, QUEUE_PAIR = 5, NUMBER =
 
 enum {
     MIGRATED = 0x40, /* as NICs set it when nothing migrates */
+    PAD = 0x30,
+    PAD_SHIFT = 4,
     PAD_AND_VERSION = 0x3f,
     PARTITION_DEFAULT = 0xffff,
     FULL_MEMBER = 0x8000, /* the partition's highest bit */
@@ -18,17 +20,6 @@ enum {
 
 /* Places in the IPv4 and UDP headers of what routers may change. */
 enum { TYPE_OF_SERVICE = 1, TIME_TO_LIVE = 8, IP_CHECKSUM = 10, UDP_CHECKSUM = 26 };
-
-static uint32_t get_be24(const uint8_t *p)
-{
-    return (uint32_t)p[0] << 16 | get_be16(p + 1);
-}
-
-static void put_be24(uint8_t *p, uint32_t v)
-{
-    p[0] = (uint8_t)(v >> 16);
-    put_be16(p + 1, (uint16_t)v);
-}
 
 size_t roce_header_bytes(uint8_t opcode)
 {
@@ -42,6 +33,8 @@ enum roce_parse_error roce_parse(struct roce_packet *p, const uint8_t *payload, 
 
     if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || bytes > UINT16_MAX)
         return ROCE_TOO_SHORT;
+    if (payload[0] == ROCE_SEND_ONLY)
+        return ROCE_BAD_SEND;
     if (payload[0] < ROCE_WRITE_FIRST || payload[0] > ROCE_WRITE_ONLY_IMMEDIATE)
         return ROCE_NO_WRITE;
     if ((payload[FLAGS] & PAD_AND_VERSION) != 0 ||
@@ -128,4 +121,33 @@ bool roce_icrc_holds(const uint8_t *ip, const uint8_t *payload, size_t bytes)
 
     make_icrc(icrc, ip, payload, bytes);
     return memcmp(icrc, payload + bytes - ROCE_ICRC_BYTES, ROCE_ICRC_BYTES) == 0;
+}
+
+static unsigned pad_of(const uint8_t *payload)
+{
+    return (payload[FLAGS] & PAD) >> PAD_SHIFT;
+}
+
+bool roce_uncover(const uint8_t *ip, const uint8_t *payload, size_t bytes, uint16_t *port, size_t *body_bytes)
+{
+    if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || payload[0] != ROCE_SEND_ONLY ||
+        (payload[FLAGS] & PAD_AND_VERSION & ~PAD) != 0 ||
+        (get_be16(payload + PARTITION) | FULL_MEMBER) != PARTITION_DEFAULT ||
+        bytes - ROCE_BTH_BYTES - ROCE_ICRC_BYTES < pad_of(payload) ||
+        get_be24(payload + QUEUE_PAIR) >> 16 != ROCE_CARRIES >> 16 || !roce_icrc_holds(ip, payload, bytes))
+        return false;
+    *port = get_be16(payload + QUEUE_PAIR + 1);
+    *body_bytes = bytes - ROCE_BTH_BYTES - ROCE_ICRC_BYTES - pad_of(payload);
+    return true;
+}
+
+void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, uint32_t queue_pair, uint32_t number)
+{
+    const size_t tail = roce_tail_bytes(body_bytes);
+    const struct roce_packet p = {.opcode = ROCE_SEND_ONLY, .queue_pair = queue_pair, .number = number};
+
+    roce_build_headers(payload, &p);
+    payload[FLAGS] |= (uint8_t)((tail - ROCE_ICRC_BYTES) << PAD_SHIFT);
+    memset(payload + ROCE_BTH_BYTES + body_bytes, 0, tail);
+    roce_seal(ip, payload, ROCE_BTH_BYTES + body_bytes + tail);
 }

@@ -30,12 +30,14 @@ enum {
     ROCE_IMMEDIATE_BYTES = 4,
     ROCE_HEADERS_MAX = ROCE_BTH_BYTES + ROCE_RETH_BYTES + ROCE_IMMEDIATE_BYTES,
     ROCE_ICRC_BYTES = 4,
-    ROCE_IP_UDP_BYTES = 20 + 8, /* IPv4 without options, and UDP */
-    ROCE_NUMBERS = 1 << 24,     /* that packets, and queue pairs, can have */
+    ROCE_IP_UDP_BYTES = 20 + 8,          /* IPv4 without options, and UDP */
+    ROCE_NUMBERS = 1 << 24,              /* that packets, and queue pairs, can have */
+    ROCE_TAIL_MAX = 3 + ROCE_ICRC_BYTES, /* behind a body of any length */
 };
 
 /* What a packet is of its message. */
 enum roce_opcode {
+    ROCE_SEND_ONLY = 0x24, /* a message of one packet to whichever memory the receiver has ready */
     ROCE_WRITE_FIRST = 0x26,
     ROCE_WRITE_MIDDLE = 0x27,
     ROCE_WRITE_LAST = 0x28,
@@ -82,6 +84,7 @@ enum roce_parse_error {
     ROCE_OK = 0,
     ROCE_TOO_SHORT,  /* no room for what its opcode says, and an ICRC */
     ROCE_NO_WRITE,   /* another operation, or transport */
+    ROCE_BAD_SEND,   /* a send: of one packet, or it would be no payload that is carried (below) */
     ROCE_BAD_HEADER, /* another version, bytes of padding, or not the default partition */
 };
 
@@ -107,5 +110,26 @@ void roce_seal(const uint8_t *ip, uint8_t *payload, size_t bytes);
 /* Whether the ICRC at the end of a payload, which ROCE_IP_UDP_BYTES of headers from ip on belong to, is
  * right. The payload was parsed. */
 bool roce_icrc_holds(const uint8_t *ip, const uint8_t *payload, size_t bytes);
+
+/* Datagrams that a NIC carries: ranks of libswagg's send what else would be the payload of a UDP datagram as
+ * the body of a send of one packet, and are sent the switch's so (docs/protocol.md, "By RoCE"). Each is a
+ * message of its own, so a lost one voids no other. The switch's queue pair for a rank has this number, and
+ * below it the UDP port that the rank would send from. */
+enum { ROCE_CARRIES = 0x400000 };
+
+/* A payload with such a send, which ROCE_IP_UDP_BYTES of headers from ip on belong to: whether it is whole,
+ * its ICRC included. *port: the sender's, host order. The body is behind ROCE_BTH_BYTES. */
+bool roce_uncover(const uint8_t *ip, const uint8_t *payload, size_t bytes, uint16_t *port,
+                  size_t *body_bytes);
+
+/* How many bytes are behind a body: zeros that fill it up, and the ICRC. */
+static inline size_t roce_tail_bytes(size_t body_bytes)
+{
+    return (4 - body_bytes % 4) % 4 + ROCE_ICRC_BYTES;
+}
+
+/* Around a body that lies behind ROCE_BTH_BYTES of payload: writes the BTH and the tail, for which there is
+ * room. The headers from ip on are as they will be sent. */
+void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, uint32_t queue_pair, uint32_t number);
 
 #endif

@@ -87,6 +87,7 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
         .boot_id = p->boot_id,
         .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
         .data_ports = p->data_ports,
+        .hears_nics = p->hears_nics,
         .payload_bytes = p->payload_bytes != 0 ? p->payload_bytes : terms_payload_bytes(cfg),
         .first_group = ntohl(cfg->server.first_group),
         .groups = cfg->server.groups,

@@ -48,6 +48,7 @@ struct registry_host_parts {
     unsigned protocols_known;                    /* how many, at least 1 */
     uint64_t boot_id;                            /* random, not 0: so that workers notice a restart */
     uint8_t data_ports;      /* to how many UDP ports workers are told to deal their packets */
+    bool hears_nics;         /* as in struct ctl_registry_config */
     uint16_t max_workers;    /* of a job; 0: limits.workers */
     uint16_t payload_bytes;  /* of the longest packet; 0: what mtu leaves */
     struct history *history; /* that hears what becomes of jobs; outlives the host; NULL: nobody does */

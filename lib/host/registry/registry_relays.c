@@ -76,6 +76,7 @@ static struct relay_config proxy_config(struct relays *r)
                                   .ip = cfg->ip, /* with VLANs, of the first */
                                   .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
                                   .data_ports = h->parts.data_ports,
+                                  .hears_nics = h->parts.hears_nics,
                                   .library = keys_sodium(),
                                   .key = h->keyring.key,
                                   .keys = h->keyring.keys,
