@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """One rank of a training with DistributedDataParallel whose steps are timed: ddp_rank.py BACKEND[+HOOK] STEPS RANK RANKS MASTER SWITCH. Rank 0 prints
-{"step_s": [...], "gradient_bytes": N}; BACKEND "calls": how long single calls take on the ranks' average, {"call_us": {bytes: mean}}."""
+{"step_s": [...], "sums_s": [...], "gradient_bytes": N}, where sums are from a step's first bucket on; BACKEND "calls": how long single calls take on the ranks' average, {"call_us": {bytes: mean}}."""
 import json
 import os
 import statistics
@@ -16,6 +16,16 @@ SIZES, CALLS, WARM_UPS = (8, 1 << 20), 200, 10  # as pytorch.sh has swagg-perf m
 PORT = 29500
 
 
+def note_calls(group, began):
+    """From now on a process group of this class notes when each allreduce of its begins."""
+    allreduce = group.allreduce
+
+    def noted(self, *arguments):
+        began.append(time.monotonic())
+        return allreduce(self, *arguments)
+    group.allreduce = noted
+
+
 def training(way, steps, rank, ranks):
     import torch
     import torch.distributed as dist
@@ -23,24 +33,28 @@ def training(way, steps, rank, ranks):
     backend, _, hook = way.partition("+")
     import torch_swagg
     from torch_swagg import hooks
-    assert torch_swagg.ProcessGroupSwagg
+    buckets = []
+    note_calls(torch_swagg.ProcessGroupSwagg, buckets)
     dist.init_process_group(backend, rank=rank, world_size=ranks)
     torch.manual_seed(0)
     network = torch.nn.Sequential(*(torch.nn.Linear(WIDTH, WIDTH, bias=False) for _ in range(DEPTH)))
     model, state = DistributedDataParallel(network), hooks.SwaggState()
     if hook:
         model.register_comm_hook(state, getattr(hooks, hook))
-    x, took = torch.randn(BATCH, WIDTH), []
+    x, took, sums = torch.randn(BATCH, WIDTH), [], []
     for step in range(-2, steps):  # in the second, buckets are made anew
         dist.barrier()
+        buckets.clear()
         began = time.monotonic()
         model(x).square().mean().backward()
+        ended = time.monotonic()
         if step >= 0:
-            took.append(time.monotonic() - began)
+            took.append(ended - began)
+            sums.extend(ended - first for first in buckets[:1])
     state.close()
     dist.barrier()
     dist.destroy_process_group()
-    return {"step_s": took, "gradient_bytes": sum(p.numel() * 4 for p in network.parameters())}
+    return {"step_s": took, "sums_s": sums, "gradient_bytes": sum(p.numel() * 4 for p in network.parameters())}
 
 
 def calls(rank, ranks, switch):
