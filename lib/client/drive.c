@@ -64,15 +64,16 @@ static int send_due(struct job_part *part, uint64_t now)
 }
 
 /* The switch is asked for nothing that lies here already: a thread that got no CPU for long finds more than
- * one batch, and its timer expired. */
+ * one batch, and its timer expired. A stranger's flood does not keep it from asking. */
 static int exchange_part(struct job_part *part)
 {
+    enum { BATCHES_MOST = 64 };
     uint64_t now;
-    int received = 0, n, rc;
+    int received = 0, n, rc, batches = 0;
     do {
         n = receive(part, &now);
         received += n;
-    } while (n > 0 && part->job->worker->timer(part->stream) <= now);
+    } while (n > 0 && ++batches < BATCHES_MOST && part->job->worker->timer(part->stream) <= now);
     rc = n < 0 ? n : send_due(part, now);
     return rc < 0 ? rc : received;
 }
