@@ -319,6 +319,7 @@ def operate_records(directory):
         for turn in (1, 2):
             for what in ("with", "without"):
                 put(directory, f"{run},metrics_cost,{what},{turn}.json", [{"mean_us": 1000, "wrong": 0}])
+                put(directory, f"{run},metrics_cost,cpu_{what},{turn}.json", {"ns": 1000000, "s": 1.0})
         for what in ("some", "all"):
             put(directory, f"{run},scrape,{what}.json", {"ms": [40, 50], "bytes": 9, "kib_before": 1, "kib_warm": 2, "kib_after": 2})
         put(directory, f"{run},restart,all.json", {"call_s": [0.1, 0.1, 0.1, 2], "wrong": 0, "resumed": 1, "down_s": [1]})
