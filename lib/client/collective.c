@@ -51,9 +51,8 @@ struct ask {
     int type, op, root; /* unchecked */
     const struct swagg_segment *segments;
     size_t n;
-    bool is_vector;               /* the caller speaks of segments */
-    bool is_exact;                /* it is not compressed, whatever the options say */
-    const struct swagg_post *how; /* NULL: it is not posted, or as usual */
+    bool is_vector; /* the caller speaks of segments */
+    bool is_exact;  /* it is not compressed, whatever the options say */
 };
 
 enum { PREFIX_MAX = 48 };
@@ -275,8 +274,14 @@ static int stage(struct swagg_job *job, struct swagg_request *r)
     return rc < 0 ? job_end_here(job) : rc;
 }
 
+static const struct swagg_post *how_of(const struct posting *posting)
+{
+    return posting ? posting->how : NULL;
+}
+
 /* Makes a request of the call. */
-static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_request *request)
+static int prepare(struct swagg_job *job, const struct ask *r, const struct posting *posting,
+                   struct swagg_request *request)
 {
     int rc = requests_failure(&job->requests);
     if (rc < 0 || (rc = check(job, r, &request->call)) < 0)
@@ -285,8 +290,8 @@ static int prepare(struct swagg_job *job, const struct ask *r, struct swagg_requ
         return rc;
     copy_segments(request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
-    note_feedback(request, r->how);
-    stamp(job, request, r->how);
+    note_feedback(request, how_of(posting));
+    stamp(job, request, how_of(posting));
     return stage(job, request);
 }
 
@@ -311,18 +316,20 @@ int collective_check(const struct swagg_job *job, const struct posting *posting)
     return rc < 0 || !posting ? rc : check_how(posting->how);
 }
 
-/* Room for a posted one. */
-static int take(struct swagg_job *job, struct swagg_request **request)
+/* Room for it: a posted one's is the job's. */
+static int take(struct swagg_job *job, const struct posting *posting, struct swagg_request **request)
 {
-    *request = requests_take(&job->requests);
-    return *request ? SWAGG_OK
-                    : client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
-                                  SWAGG_REQUESTS_MAX);
+    if (!posting || (*request = requests_take(&job->requests)))
+        return SWAGG_OK;
+    return client_fail(SWAGG_ERR_FULL, "%d calls are posted, and their ends were not asked for",
+                       SWAGG_REQUESTS_MAX);
 }
 
-/* It is the caller's, and leaves. */
-static int hand_out(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
+/* Behind those in flight. It is waited for; or the caller has it, and leaves. */
+static int append(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
+    if (!posting)
+        return await_call(request);
     const int rc = lanes_append(job, request);
     if (rc < 0) {
         requests_give(&job->requests, request);
@@ -336,7 +343,7 @@ static int hand_out(struct swagg_job *job, const struct posting *posting, struct
 int collective_begin(struct swagg_job *job, const struct posting *posting, size_t n,
                      struct swagg_request **request)
 {
-    int rc = posting ? take(job, request) : SWAGG_OK;
+    int rc = take(job, posting, request);
     if (rc == SWAGG_OK && (rc = make_room(job, *request, n)) < 0)
         requests_give(&job->requests, *request);
     return rc;
@@ -345,99 +352,59 @@ int collective_begin(struct swagg_job *job, const struct posting *posting, size_
 int collective_run(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
     int rc = requests_failure(&job->requests);
-    stamp(job, request, posting ? posting->how : NULL);
+    stamp(job, request, how_of(posting));
     if (rc < 0 || (rc = check_length(job, &request->call)) < 0 || (rc = stage(job, request)) < 0) {
         requests_give(&job->requests, request);
         return rc;
     }
-    return posting ? hand_out(job, posting, request) : await_call(request);
+    return append(job, posting, request);
 }
 
-/* The call goes by the job's level within the host; or it is posted, behind those that are in flight, and
- * waited for.
- */
-static int collective(struct swagg_job *job, const struct ask *r)
+/* By the job's level within the host. */
+static int go_by_level(struct swagg_job *job, const struct posting *posting, struct swagg_request *request)
 {
-    struct swagg_request request = {0};
-    int rc = collective_check(job, NULL);
-    if (rc < 0)
-        return rc;
-    rc = prepare(job, r, &request);
-    if (rc == SWAGG_OK && !level_takes(job, &request.call, request.compressed))
-        return await_call(&request);
-    if (rc == SWAGG_OK)
-        rc = await_staged(&request, level_call(job, &request));
-    requests_give(&job->requests, &request);
-    return rc;
-}
-
-static int post(struct swagg_job *job, const struct ask *r, struct swagg_request **out)
-{
-    const struct posting posting = {r->how, out};
-    struct swagg_request *request;
-    int rc = collective_check(job, &posting);
-    if (rc < 0 || (rc = take(job, &request)) < 0)
-        return rc;
-    if ((rc = prepare(job, r, request)) == SWAGG_OK && !level_takes(job, &request->call, request->compressed))
-        return hand_out(job, &posting, request);
-    if (rc == SWAGG_OK && (rc = level_post(job, request)) == SWAGG_OK)
-        *out = request;
+    const int rc = posting ? level_post(job, request) : await_staged(request, level_call(job, request));
+    if (posting && rc == SWAGG_OK)
+        *posting->request = request;
     else
         requests_give(&job->requests, request);
     return rc;
 }
 
+static int collective(struct swagg_job *job, const struct ask *r, const struct posting *posting)
+{
+    struct swagg_request own = {0}, *request = &own;
+    int rc = collective_check(job, posting);
+    if (rc < 0 || (rc = take(job, posting, &request)) < 0)
+        return rc;
+    if ((rc = prepare(job, r, posting, request)) < 0) {
+        requests_give(&job->requests, request);
+        return rc;
+    }
+    return level_takes(job, &request->call, request->compressed) ? go_by_level(job, posting, request)
+                                                                 : append(job, posting, request);
+}
+
 int collective_of_nothing(struct swagg_job *job, enum swagg_type type, enum swagg_op op,
                           const struct posting *posting)
 {
-    struct ask r = {.collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op};
-    if (!posting)
-        return collective(job, &r);
-    r.how = posting->how;
-    return post(job, &r, posting->request);
+    const struct ask r = {.collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op};
+    return collective(job, &r, posting);
+}
+
+static int reduce(struct swagg_job *job, enum xfer_collective which, const struct swagg_segment *only,
+                  enum swagg_type type, enum swagg_op op, int root, const struct posting *posting)
+{
+    const struct ask r = {
+        .collective = which, .type = (int)type, .op = (int)op, .root = root, .segments = only, .n = 1};
+    return collective(job, &r, posting);
 }
 
 int swagg_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
                     enum swagg_op op)
 {
     const struct swagg_segment only = {send, recv, count};
-    return collective(
-        job, &(const struct ask){
-                 .collective = XFER_ALLREDUCE, .type = (int)type, .op = (int)op, .segments = &only, .n = 1});
-}
-
-int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
-                     enum swagg_type type, enum swagg_op op)
-{
-    return collective(job, &(const struct ask){.collective = XFER_ALLREDUCE,
-                                               .type = (int)type,
-                                               .op = (int)op,
-                                               .segments = segments,
-                                               .n = n,
-                                               .is_vector = true});
-}
-
-int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
-{
-    const struct swagg_segment only = {model, model, count};
-    return collective(job, &(const struct ask){.collective = XFER_ALLREDUCE,
-                                               .type = SWAGG_F32,
-                                               .op = SWAGG_AVG,
-                                               .segments = &only,
-                                               .n = 1,
-                                               .is_exact = true});
-}
-
-int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
-                 enum swagg_op op, int root)
-{
-    const struct swagg_segment only = {send, recv, count};
-    return collective(job, &(const struct ask){.collective = XFER_REDUCE,
-                                               .type = (int)type,
-                                               .op = (int)op,
-                                               .root = root,
-                                               .segments = &only,
-                                               .n = 1});
+    return reduce(job, XFER_ALLREDUCE, &only, type, op, 0, NULL);
 }
 
 int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, size_t count,
@@ -445,29 +412,14 @@ int swagg_post_allreduce(struct swagg_job *job, const void *send, void *recv, si
                          struct swagg_request **request)
 {
     const struct swagg_segment only = {send, recv, count};
-    return post(job,
-                &(const struct ask){.collective = XFER_ALLREDUCE,
-                                    .type = (int)type,
-                                    .op = (int)op,
-                                    .segments = &only,
-                                    .n = 1,
-                                    .how = how},
-                request);
+    return reduce(job, XFER_ALLREDUCE, &only, type, op, 0, &(const struct posting){how, request});
 }
 
-int swagg_post_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
-                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
-                          struct swagg_request **request)
+int swagg_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
+                 enum swagg_op op, int root)
 {
-    return post(job,
-                &(const struct ask){.collective = XFER_ALLREDUCE,
-                                    .type = (int)type,
-                                    .op = (int)op,
-                                    .segments = segments,
-                                    .n = n,
-                                    .is_vector = true,
-                                    .how = how},
-                request);
+    const struct swagg_segment only = {send, recv, count};
+    return reduce(job, XFER_REDUCE, &only, type, op, root, NULL);
 }
 
 int swagg_post_reduce(struct swagg_job *job, const void *send, void *recv, size_t count, enum swagg_type type,
@@ -475,15 +427,45 @@ int swagg_post_reduce(struct swagg_job *job, const void *send, void *recv, size_
                       struct swagg_request **request)
 {
     const struct swagg_segment only = {send, recv, count};
-    return post(job,
-                &(const struct ask){.collective = XFER_REDUCE,
-                                    .type = (int)type,
-                                    .op = (int)op,
-                                    .root = root,
-                                    .segments = &only,
-                                    .n = 1,
-                                    .how = how},
-                request);
+    return reduce(job, XFER_REDUCE, &only, type, op, root, &(const struct posting){how, request});
+}
+
+static int allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                      enum swagg_type type, enum swagg_op op, const struct posting *posting)
+{
+    const struct ask r = {.collective = XFER_ALLREDUCE,
+                          .type = (int)type,
+                          .op = (int)op,
+                          .segments = segments,
+                          .n = n,
+                          .is_vector = true};
+    return collective(job, &r, posting);
+}
+
+int swagg_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                     enum swagg_type type, enum swagg_op op)
+{
+    return allreducev(job, segments, n, type, op, NULL);
+}
+
+int swagg_post_allreducev(struct swagg_job *job, const struct swagg_segment *segments, size_t n,
+                          enum swagg_type type, enum swagg_op op, const struct swagg_post *how,
+                          struct swagg_request **request)
+{
+    return allreducev(job, segments, n, type, op, &(const struct posting){how, request});
+}
+
+int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
+{
+    const struct swagg_segment only = {model, model, count};
+    return collective(job,
+                      &(const struct ask){.collective = XFER_ALLREDUCE,
+                                          .type = SWAGG_F32,
+                                          .op = SWAGG_AVG,
+                                          .segments = &only,
+                                          .n = 1,
+                                          .is_exact = true},
+                      NULL);
 }
 
 int swagg_name_tensor(struct swagg_job *job, uint64_t name)
