@@ -19,10 +19,13 @@ int accord_sum(struct swagg_job *job, float *floats, size_t n)
     return await_call(&request);
 }
 
-int accord_all_well(struct swagg_job *job, bool well)
+int accord_all_well(struct swagg_job *job, const char *why, const char *otherwise)
 {
-    float amiss = well ? 0 : 1;
+    float amiss = why[0] == '\0' ? 0 : 1;
     const int rc = accord_sum(job, &amiss, 1);
+    if (rc == SWAGG_OK && amiss != 0) /* one rank says it for all who have nothing to say themselves */
+        logger_write(&job->options.log, why[0] || job->options.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
+                     "job '%s': %s: %s", job->options.job, otherwise, why[0] ? why : "some rank cannot");
     return rc < 0 ? rc : amiss == 0;
 }
 

@@ -6,8 +6,9 @@
 /* Sums floats over all ranks, by the job as it is. SWAGG_OK, or the job's failure. */
 int accord_sum(struct swagg_job *job, float *floats, size_t n);
 
-/* Whether all ranks say that all is well: 1 or 0, or the job's failure. */
-int accord_all_well(struct swagg_job *job, bool well);
+/* Whether all is well on all ranks; on this one it is not if there is a reason why, or it is "". 1; 0, and
+ * the log says what is the case then; or the job's failure. */
+int accord_all_well(struct swagg_job *job, const char *why, const char *otherwise);
 
 /* What was summed up to here is in no total. */
 void accord_forget(struct swagg_job *job);

@@ -54,14 +54,6 @@ static struct lanes *make(const struct swagg_job *job, unsigned threads, uint64_
     return l;
 }
 
-/* One rank says it for all who have nothing to say themselves. */
-static void log_alone(const struct swagg_job *job, const char *why)
-{
-    logger_write(&job->options.log, why[0] || job->options.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
-                 "job '%s': no threads share its calls: %s", job->options.job,
-                 why[0] ? why : "some rank cannot");
-}
-
 int open_lanes(struct swagg_job *job, uint64_t deadline)
 {
     char why[CTL_TEXT_MAX] = "";
@@ -69,7 +61,7 @@ int open_lanes(struct swagg_job *job, uint64_t deadline)
     if (threads < 2)
         return SWAGG_OK;
     struct lanes *l = make(job, threads, deadline, why);
-    const int well = accord_all_well(job, why[0] == '\0');
+    const int well = accord_all_well(job, why, "no threads share its calls");
     accord_forget(job);
     if (well == 1) {
         lanes_begin(job, l);
@@ -79,7 +71,5 @@ int open_lanes(struct swagg_job *job, uint64_t deadline)
     }
     if (l)
         open_close_lanes(l);
-    if (well == 0)
-        log_alone(job, why);
     return well;
 }

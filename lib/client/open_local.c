@@ -34,13 +34,8 @@ static int exchange(struct swagg_job *job, uint64_t mine, uint64_t ids[])
     return rc;
 }
 
-/* One rank says it for all who have nothing to say themselves. */
-static void log_flat(const struct swagg_job *job, const char *why)
-{
-    logger_write(&job->options.log, why[0] || job->options.rank == 0 ? SWAGG_LOG_WARN : SWAGG_LOG_INFO,
-                 "job '%s': ranks of one host are not summed first: %s", job->options.job,
-                 why[0] ? why : "some rank cannot");
-}
+/* If some rank cannot. */
+static const char flat[] = "ranks of one host are not summed first";
 
 static void log_level(const struct level *l)
 {
@@ -69,15 +64,13 @@ static int grow(struct swagg_job *job, struct level *l, uint64_t deadline)
     char why[CTL_TEXT_MAX] = "";
     if (open_rail(l, &rail, deadline) < 0)
         snprintf(why, sizeof why, "%.*s", CTL_TEXT_MAX - 1, swagg_last_error());
-    const int well = accord_all_well(job, why[0] == '\0');
+    const int well = accord_all_well(job, why, flat);
     if (well == 1) {
         level_begin(l, rail);
         log_level(l);
         return SWAGG_OK;
     }
     swagg_close(rail);
-    if (well == 0)
-        log_flat(job, why);
     return well;
 }
 
@@ -105,10 +98,8 @@ static int open_level(struct swagg_job *job, struct meeting *meeting, uint64_t d
     if (rc < 0)
         return rc;
     const int made = level_make(&l, job, &meeting->memory, ids);
-    if ((rc = accord_all_well(job, made == 0)) == 1)
+    if ((rc = accord_all_well(job, made < 0 ? strerror(-made) : "", flat)) == 1)
         rc = grow(job, l, deadline);
-    else if (rc == 0)
-        log_flat(job, made < 0 ? strerror(-made) : "");
     if (!job->level)
         level_free(l);
     accord_forget(job);

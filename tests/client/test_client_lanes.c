@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "accord.h"
 #include "crew.h"
 #include "lanes.h"
 #include "unit.h"
@@ -40,6 +41,26 @@ static int sum_all_sizes(struct crew_member *m)
             rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
                           (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
     return rc == 0 ? crew_sum_vector(m, 20, 4230) : rc;
+}
+
+/* What ranks share only if all of them can. */
+static int agree(struct crew_member *m)
+{
+    const int all = accord_all_well(m->job, "", "all is well");
+    const int some = accord_all_well(m->job, m->rank == 1 ? "no room" : "", "nothing is shared");
+    return all == 1 && some == 0 ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+}
+
+TEST(who_cannot_says_why)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_with(3, ls, "agree", 1, agree);
+    crew_succeed(&crew);
+    CU_ASSERT(says(crew.member[1].log, "nothing is shared: no room"));
+    for (int rank = 0; rank < 3; rank += 2)
+        CU_ASSERT(says(crew.member[rank].log, "nothing is shared: some rank cannot"));
+    CU_ASSERT(strstr(crew.member[0].log, "all is well") == NULL);
+    loop_switch_stop(ls);
 }
 
 TEST(sums_are_those_of_one_thread)
