@@ -64,7 +64,7 @@ static int begin_norms(struct swagg_job *job, struct swagg_request *r)
     job->compressed[job->compressed[0] ? 1 : 0] = r;
     if (compresses_alone(job))
         return SWAGG_OK;
-    job->worker->hold(job->parts[0].stream, 0);
+    job->worker->hold(job->parts[0].stream, r->number, 0);
     job->computing = true;
     return SWAGG_OK;
 }
@@ -81,7 +81,8 @@ static void flow(struct swagg_job *job, struct swagg_request *r)
 {
     if (!staging_flows(r->staged))
         return;
-    job->worker->hold(job->parts[0].stream, 0);
+    for (unsigned i = 0; i < job->part_count; i++)
+        job->worker->hold(job->parts[i].stream, r->number, 0);
     job->flowing = r;
 }
 
@@ -205,14 +206,15 @@ static void compute(struct swagg_job *job, struct swagg_request *r)
     void *stream = job->parts[0].stream;
     struct compress_call *call = r->compressing;
     const uint64_t before = call->normed.floats + call->encoded.floats + call->decoded.floats;
+    uint64_t from; /* the first: there is one place */
     if (!compress_is_through(call, &call->normed)) {
         compress_norm(&job->compress, call, AT_ONCE);
-        worker->hold(stream, call->normed.parts);
+        worker->hold(stream, r->norms_number, call->normed.parts);
     } else if (!compress_is_through(call, &call->encoded)) {
-        compress_encode(&job->compress, call, worker->arrived(stream, r->norms_number), AT_ONCE);
-        worker->hold(stream, call->encoded.floats / SML_GROUP);
+        compress_encode(&job->compress, call, worker->arrived(stream, r->norms_number, &from), AT_ONCE);
+        worker->hold(stream, r->number, call->encoded.floats / SML_GROUP);
     } else {
-        compress_decode(&job->compress, call, worker->arrived(stream, r->number), AT_ONCE);
+        compress_decode(&job->compress, call, worker->arrived(stream, r->number, &from), AT_ONCE);
     }
     job->computing = call->normed.floats + call->encoded.floats + call->decoded.floats > before;
 }
@@ -250,7 +252,7 @@ static int begin_indices(struct swagg_job *job, struct swagg_request *r)
         return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, "a compressed call cannot go on");
     requests_streamed(&job->requests, r);
     if (!compresses_alone(job))
-        job->worker->hold(job->parts[0].stream, 0);
+        job->worker->hold(job->parts[0].stream, r->number, 0);
     return SWAGG_OK;
 }
 
@@ -270,24 +272,45 @@ static int fail_staged(struct swagg_job *job)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
-/* Lets out what has come of a GPU's tensor, and brings to a GPU what is summed. */
+/* What has come of a GPU's tensor may leave, of what each place sums. */
+static int let_out(struct swagg_job *job, struct swagg_request *newest)
+{
+    const size_t element = agg_element_size(newest->call.type, newest->call.op);
+    bool all = true;
+    if (staging_come(newest->staged) < 0)
+        return fail_staged(job);
+    for (unsigned i = 0; i < job->part_count; i++) {
+        void *stream = job->parts[i].stream;
+        uint64_t from;
+        job->worker->arrived(stream, newest->number, &from);
+        const uint64_t there = staging_there(newest->staged, from * element);
+        job->worker->hold(stream, newest->number, there == UINT64_MAX ? there : there / element);
+        all = all && there == UINT64_MAX;
+    }
+    job->flowing = all ? NULL : newest;
+    return SWAGG_OK;
+}
+
+/* What is summed goes to the GPU. */
+static int bring_back(struct swagg_job *job, struct swagg_request *oldest)
+{
+    const size_t element = agg_element_size(oldest->call.type, oldest->call.op);
+    struct staging_span there[SWAGG_SERVERS_MAX];
+    for (unsigned i = 0; i < job->part_count; i++) {
+        uint64_t from;
+        const uint64_t to = job->worker->arrived(job->parts[i].stream, oldest->number, &from);
+        there[i] = (struct staging_span){from * element, to == UINT64_MAX ? to : to * element};
+    }
+    return staging_leave(oldest->staged, there, job->part_count) < 0 ? fail_staged(job) : SWAGG_OK;
+}
+
 static int move_staged(struct swagg_job *job)
 {
-    struct swagg_request *newest = job->flowing, *oldest = requests_first(&job->requests);
-    void *stream = job->part_count > 0 ? job->parts[0].stream : NULL;
-    uint64_t bytes;
-    if (newest) {
-        const size_t element = agg_element_size(newest->call.type, newest->call.op);
-        if (staging_come(newest->staged, &bytes) < 0)
-            return fail_staged(job);
-        job->worker->hold(stream, bytes == UINT64_MAX ? bytes : bytes / element);
-        job->flowing = bytes == UINT64_MAX ? NULL : newest;
-    }
-    if (!oldest || !staging_flows(oldest->staged) || oldest->state != REQUEST_STREAMED)
-        return SWAGG_OK;
-    const uint64_t arrived = job->worker->arrived(stream, oldest->number);
-    bytes = arrived == UINT64_MAX ? arrived : arrived * agg_element_size(oldest->call.type, oldest->call.op);
-    return staging_leave(oldest->staged, bytes) < 0 ? fail_staged(job) : SWAGG_OK;
+    struct swagg_request *oldest = requests_first(&job->requests);
+    const int rc = job->flowing ? let_out(job, job->flowing) : SWAGG_OK;
+    if (rc < 0 || !oldest || !staging_flows(oldest->staged) || oldest->state != REQUEST_STREAMED)
+        return rc;
+    return bring_back(job, oldest);
 }
 
 /* What the streams are done with is on its way to the GPU when its end is told. */

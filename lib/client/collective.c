@@ -253,23 +253,24 @@ static void note_feedback(struct swagg_request *request, const struct swagg_post
     }
 }
 
-/* Whether the stream takes a tensor of this call piece by piece, and gives its sum so. A rank that leaves a
- * reduce early keeps what is not sent yet, so all of it must be there. */
-static bool may_flow(const struct swagg_job *job, const struct swagg_request *r)
+/* Into how many streams a tensor of this call goes piece by piece, and its sum comes so. 0: it does not. A
+ * rank that leaves a reduce early keeps what is not sent yet, so all of it must be there. */
+static unsigned places_to_flow(const struct swagg_job *job, const struct swagg_request *r)
 {
     const struct client_options *o = &job->options;
     const bool sums =
         r->call.collective == XFER_ALLREDUCE || (r->call.collective == XFER_REDUCE && !o->buffer_reduces);
-    return sums && !r->compressed && !level_takes(job, &r->call, false) && !job->lanes &&
-           job->part_count == 1 && job->worker->hold && o->format == XFER_FORMAT_TYPED && o->quorum == 0 &&
-           o->compression.patience_ns == 0;
+    const bool flows = sums && !r->compressed && !level_takes(job, &r->call, false) && !job->lanes &&
+                       job->worker->hold && o->format == XFER_FORMAT_TYPED && o->quorum == 0 &&
+                       o->compression.patience_ns == 0;
+    return flows ? job->part_count : 0;
 }
 
 /* What of its tensors is in a GPU's memory is staged in the host's. */
 static int stage(struct swagg_job *job, struct swagg_request *r)
 {
     const int rc = staging_begin(&job->gpu, r->segments, r->n, agg_element_size(r->call.type, r->call.op),
-                                 r->finish != NULL, may_flow(job, r), &r->staged);
+                                 r->finish != NULL, places_to_flow(job, r), &r->staged);
     r->how.where = staging_where(r->staged);
     return rc < 0 ? job_end_here(job) : rc;
 }

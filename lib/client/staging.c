@@ -14,12 +14,14 @@ struct piece {
     uint8_t *gpu, *host;
     size_t bytes;
     uint64_t before; /* bytes of the tensor that lie before it */
+    uint64_t turn;   /* the same of what its place sums */
+    bool is_over;    /* of one that goes up: its copy has begun */
     void *mark;      /* of one that comes down in a call that flows */
 };
 
 struct pieces {
     struct piece *at; /* [n] */
-    size_t n, done;   /* done: it is there; or its copy has begun */
+    size_t n, done;   /* done: the first so many are there; or their copies have begun */
 };
 
 struct staging {
@@ -185,8 +187,27 @@ static int make(struct gpu *g, const struct measure *m, bool apart, bool flows, 
     return rc < 0 ? rc : gpu_take(g, s->place, m->room, &s->room);
 }
 
+static int by_turn(const void *a, const void *b)
+{
+    const uint64_t one = ((const struct piece *)a)->turn, other = ((const struct piece *)b)->turn;
+    return (one > other) - (one < other);
+}
+
+/* So that no place waits for what another sums: where one begins a piece comes first. */
+static void take_turns(struct pieces *of, size_t bytes, unsigned places)
+{
+    const size_t each = (bytes + places - 1) / places;
+    for (size_t i = 0; i < of->n; i++) {
+        struct piece *p = &of->at[i];
+        const bool begins_one = p->before / each != (p->before + p->bytes - 1) / each;
+        p->turn = begins_one ? 0 : p->before % each;
+    }
+    if (places > 1)
+        qsort(of->at, of->n, sizeof *of->at, by_turn);
+}
+
 int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_t element, bool apart,
-                  bool may_flow, struct staging **out)
+                  unsigned flows, struct staging **out)
 {
     *out = NULL;
     if (n == 0 || !gpu_is_reached(&g->driver))
@@ -194,16 +215,18 @@ int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_
     const struct measure m = measure(g, segments, n, element, apart);
     if (!m.first)
         return SWAGG_OK;
-    int rc = make(g, &m, apart, may_flow && m.bytes > STAGING_PIECE, out);
+    int rc = make(g, &m, apart, flows > 0 && m.bytes > STAGING_PIECE, out);
     if (rc == SWAGG_OK)
         rc = place_all(*out, segments, n, element);
     if (rc < 0)
         return rc;
+    if ((*out)->flows)
+        take_turns(&(*out)->down, m.bytes, flows);
     (*out)->settled = false;
     return copy_down(*out);
 }
 
-int staging_come(struct staging *s, uint64_t *bytes)
+int staging_come(struct staging *s)
 {
     int rc = 1;
     while (s->down.done < s->down.n && rc == 1) {
@@ -211,25 +234,49 @@ int staging_come(struct staging *s, uint64_t *bytes)
         rc = gpu_passed(s->gpu, p->place, p->mark);
         s->down.done += rc == 1;
     }
-    *bytes = s->down.done < s->down.n ? s->down.at[s->down.done].before : UINT64_MAX;
     return rc < 0 ? rc : SWAGG_OK;
 }
 
-int staging_leave(struct staging *s, uint64_t bytes)
+uint64_t staging_there(const struct staging *s, uint64_t from)
+{
+    uint64_t to = UINT64_MAX;
+    for (size_t i = s->down.done; i < s->down.n; i++) {
+        const struct piece *p = &s->down.at[i];
+        if (p->before + p->bytes > from && p->before < to)
+            to = p->before > from ? p->before : from;
+    }
+    return to;
+}
+
+static bool is_there(const struct piece *p, const struct staging_span there[], unsigned n)
+{
+    uint64_t at = p->before;
+    for (unsigned i = 0; i < n && at < p->before + p->bytes; i++)
+        if (there[i].from <= at && there[i].to > at)
+            at = there[i].to;
+    return at >= p->before + p->bytes;
+}
+
+int staging_leave(struct staging *s, const struct staging_span there[], unsigned n)
 {
     int rc = SWAGG_OK;
-    for (; s->up.done < s->up.n && rc == SWAGG_OK; s->up.done++) {
-        const struct piece *p = &s->up.at[s->up.done];
-        if (p->before + p->bytes > bytes)
+    for (size_t i = s->up.done; i < s->up.n && rc == SWAGG_OK; i++) {
+        struct piece *p = &s->up.at[i];
+        if (!p->is_over && is_there(p, there, n)) {
+            rc = copy(s, p, false);
+            p->is_over = true;
+        }
+        if (!p->is_over && n == 1) /* nor is what lies behind it */
             break;
-        rc = copy(s, p, false);
+        s->up.done += p->is_over && i == s->up.done;
     }
     return rc;
 }
 
 int staging_end(struct staging *s, bool well)
 {
-    const int rc = well ? staging_leave(s, UINT64_MAX) : SWAGG_OK;
+    const struct staging_span all = {0, UINT64_MAX};
+    const int rc = well ? staging_leave(s, &all, 1) : SWAGG_OK;
     const int down = await_all(s, &s->down, true), up = await_all(s, &s->up, false);
     s->settled = true;
     return rc < 0 ? rc : down < 0 ? down : up;

@@ -2,7 +2,8 @@
  * for these in pinned memory of the host, and goes on from there as any other. So what is on the wire, and
  * the bits of the sums, do not depend on where a rank has its tensors; each rank may have them elsewhere.
  *
- * A call that flows begins when it is posted. Its tensor comes piece by piece; what has come may leave, and
+ * A call that flows begins when it is posted. Its tensor comes piece by piece, in turn from what each of
+ * several places sums (as far as these are even); what has come may leave, and
  * what is summed is copied back while the rest is under way. Of any other the whole tensor is copied before
  * the call is posted, and the whole result when its end is told. SWAGG_OK, or SWAGG_ERR_SYSTEM with the last
  * error. */
@@ -17,20 +18,26 @@ enum { STAGING_PIECE = 1 << 20 }; /* bytes; what is no longer than that does not
 
 /* Puts room of the host's in the place of those buffers of a call's segments that are a GPU's, and begins to
  * copy. *out: NULL, there are none; else to be freed, also after an error. element: bytes of one. apart: in
- * is read when out has the result already. */
+ * is read when out has the result already. flows: it may, for so many places; 0: it may not. */
 int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_t element, bool apart,
-                  bool may_flow, struct staging **out);
+                  unsigned flows, struct staging **out);
 
 /* Of a call whose tensors are staged, or not (NULL): whether it flows, and by which address its tensor is
  * known to the program (NULL: that of its segments). */
 bool staging_flows(const struct staging *s);
 const void *staging_where(const struct staging *s);
 
-/* *bytes: of the tensor, so many are there from its beginning on; UINT64_MAX: all. By the driver. */
-int staging_come(struct staging *s, uint64_t *bytes);
+/* Bytes of a tensor. */
+struct staging_span {
+    uint64_t from, to; /* UINT64_MAX: to its end */
+};
 
-/* So many bytes of the result are there. By the driver, of one that flows. */
-int staging_leave(struct staging *s, uint64_t bytes);
+/* Looks what has come. By the driver; and then, up to which byte the tensor is there from this one on. */
+int staging_come(struct staging *s);
+uint64_t staging_there(const struct staging *s, uint64_t from);
+
+/* So much of the result is there, in spans by where they begin. By the driver, of one that flows. */
+int staging_leave(struct staging *s, const struct staging_span there[], unsigned n);
 
 /* The end is told: copies what is left to copy, if the call ended well, and waits for all copies. */
 int staging_end(struct staging *s, bool well);

@@ -246,6 +246,36 @@ TEST(posted_ones_too)
     loop_switch_stop(ls);
 }
 
+/* Each of two switches takes the pieces of what it sums, and one of them goes on for the other. */
+static struct crew crew_at_both(struct loop_switch *ls[2], char list[64], const char *job, crew_fn *work)
+{
+    for (int i = 0; i < 2; i++)
+        ls[i] = start(0.01);
+    snprintf(list, 64, "%s,%s", loop_switch_ip(ls[0]), loop_switch_ip(ls[1]));
+    struct crew crew = crew_at(RANKS, list, job, work, NULL);
+    crew.options.gpu_driver = path;
+    crew.options.link_timeout_ms = 50;
+    crew.options.call_timeout_ms = crew.options.join_timeout_ms = 1000000;
+    return crew;
+}
+
+TEST(by_several_switches_too)
+{
+    struct loop_switch *ls[2];
+    char list[64];
+    struct crew crew = crew_at_both(ls, list, "both", sum_all);
+    succeed(&crew);
+    crew.options.job = "both-vector";
+    crew.work = sum_vector;
+    succeed(&crew);
+    crew.options.job = "one-for-both";
+    crew.work = post_all;
+    loop_switch_take(ls[1], 1000);
+    succeed(&crew);
+    for (int i = 0; i < 2; i++)
+        loop_switch_stop(ls[i]);
+}
+
 /* Where a tensor cannot be taken piece by piece. */
 TEST(whole_tensors_are_staged_elsewhere)
 {
@@ -365,6 +395,35 @@ TEST(a_sum_comes_back_before_the_tensor_has_left)
     gpu->hold(4); /* of five pieces, until the first one's sum is on its way back */
     succeed(&crew);
     loop_switch_stop(ls);
+}
+
+/* Of the second of two halves alone the sum goes to a GPU. */
+static int sum_halves(struct crew_member *m)
+{
+    enum { HALVES = 2 };
+    struct tensors t[HALVES];
+    struct swagg_segment segments[HALVES];
+    for (unsigned i = 0; i < HALVES; i++) {
+        t[i] = (struct tensors){.tensor = {.type = SWAGG_F32, .count = PIECE, .seed = seed + i}};
+        begin(&t[i], m->rank, m->rank > 0 ? HERE : i == 0 ? SEND_THERE : THERE);
+        segments[i] = (struct swagg_segment){t[i].send.at, t[i].recv.at, t[i].tensor.count};
+    }
+    int rc = swagg_allreducev(m->job, segments, HALVES, SWAGG_F32, SWAGG_SUM);
+    for (unsigned i = 0; i < HALVES; i++)
+        rc = end(&t[i], m, rc, true);
+    return rc;
+}
+
+/* Nor does one place wait for what another sums. */
+TEST(by_several_switches_both_halves_come_back_early)
+{
+    struct loop_switch *ls[2];
+    char list[64];
+    struct crew crew = crew_at_both(ls, list, "halves", sum_halves);
+    gpu->hold(4); /* of eight pieces: two of the first half, two of the second */
+    succeed(&crew);
+    for (int i = 0; i < 2; i++)
+        loop_switch_stop(ls[i]);
 }
 
 /* --- exchanges --- */

@@ -307,9 +307,10 @@ static inline void script_step(struct script *sc)
     } else if (strcmp(word[0], "lacks") == 0) {
         script_expect_lacks(sc, number + 1, words - 1);
     } else if (strcmp(word[0], "hold") == 0) {
-        sml_stream_hold(sc->stream, strcmp(word[1], "none") == 0 ? UINT64_MAX : number[1]);
+        sml_stream_hold(sc->stream, sc->call.seq, strcmp(word[1], "none") == 0 ? UINT64_MAX : number[1]);
     } else if (strcmp(word[0], "arrived") == 0) {
-        SCRIPT_CHECK(sc, sml_stream_arrived(sc->stream, sc->call.seq) ==
+        uint64_t from;
+        SCRIPT_CHECK(sc, sml_stream_arrived(sc->stream, sc->call.seq, &from) ==
                              (strcmp(word[1], "all") == 0 ? UINT64_MAX : number[1]));
     } else if (strcmp(word[0], "leave") == 0 || strcmp(word[0], "stay") == 0) {
         SCRIPT_CHECK(sc, sml_stream_leave(sc->stream) == (word[0][0] == 'l'));

@@ -82,13 +82,13 @@ void sml_stream_share(struct sml_stream *s, uint32_t from, uint32_t to);
  * rank gets of a call of bytes has an out, and so has what it brings besides; call.type and op are those of
  * xfer_copies. Where the owner adds (xfer_owner_adds), out lacks its own elements of whole chunks. */
 
-/* For a caller whose contribution is not all there yet when its collective, the newest, begins, and who takes
- * its sum as it comes; of a tensor that is not shared with other places, without a quorum and without
- * may_leave. hold: only what the first so many elements bring may leave, until it says more; UINT64_MAX: all.
- * What may leave does not change any more. arrived: so many elements of the collective with this number, from
- * the first on, have their sums, and out has them; UINT64_MAX: it has ended. */
-void sml_stream_hold(struct sml_stream *s, uint64_t elements);
-uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number);
+/* For a caller whose contribution is not all there yet when its collective begins, and who takes its sum as
+ * it comes; without a quorum and without may_leave. hold: of the collective with this number only what the
+ * elements before this one bring may leave, nor anything behind it, until it says more; UINT64_MAX: all. What
+ * may leave does not change any more. arrived: the elements from *from, the first that this place sums, up to
+ * this one have their sums, and out has them; UINT64_MAX: all up to the end. */
+void sml_stream_hold(struct sml_stream *s, uint32_t number, uint64_t elements);
+uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number, uint64_t *from);
 
 /* In a job with a quorum. Of the collective with this number: who is in the sums that this rank has. It stays
  * where it is until as many more have begun as may be in progress. */

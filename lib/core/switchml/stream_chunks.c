@@ -147,25 +147,31 @@ bool sml_stream_lacks(const struct sml_stream *s, uint64_t *from, uint64_t *offs
     return true;
 }
 
-void sml_stream_hold(struct sml_stream *s, uint64_t elements)
-{
-    const struct sml_order *newest = sml_order_at(s, s->queue.next - 1);
-
-    s->held = UINT64_MAX;
-    if (elements < newest->share.count)
-        s->held = newest->base + xfer_chunk_with(s->cfg.chunk_bytes, newest->element.out, elements);
-}
-
-uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number)
+void sml_stream_hold(struct sml_stream *s, uint32_t number, uint64_t elements)
 {
     const struct sml_order *o = sml_order_at(s, number);
+    const uint64_t here = elements > o->share.first ? elements - o->share.first : 0;
+
+    s->held = UINT64_MAX;
+    if (here < o->share.count)
+        s->held = o->base + xfer_chunk_with(s->cfg.chunk_bytes, o->element.out, here);
+}
+
+/* An order stays where it is until as many more have begun as may be in progress. */
+uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number, uint64_t *from)
+{
+    const struct sml_order *o = sml_order_at(s, number);
+    const bool ended = (int32_t)(number - s->queue.first) < 0;
     uint64_t offset;
     size_t bytes;
 
-    if ((int32_t)(number - s->queue.first) < 0)
+    *from = s->cfg.places > 1 ? o->share.first : 0;
+    if (ended && (s->cfg.places <= 1 || o->share.first + o->share.count == o->call.count))
         return UINT64_MAX;
+    if (ended)
+        return o->share.first + o->share.count;
     if (s->oldest <= o->base)
-        return 0;
+        return *from;
     span_at(s, o, s->oldest, &offset, &bytes);
     return offset / o->element.out;
 }

@@ -209,14 +209,14 @@ static uint64_t rest(const void *stream, uint64_t now)
     return sml_stream_rest(stream, now);
 }
 
-static void hold(void *stream, uint64_t elements)
+static void hold(void *stream, uint32_t number, uint64_t elements)
 {
-    sml_stream_hold(stream, elements);
+    sml_stream_hold(stream, number, elements);
 }
 
-static uint64_t arrived(const void *stream, uint32_t number)
+static uint64_t arrived(const void *stream, uint32_t number, uint64_t *from)
 {
-    return sml_stream_arrived(stream, number);
+    return sml_stream_arrived(stream, number, from);
 }
 
 static void share(void *stream, uint32_t from, uint32_t to)

@@ -116,9 +116,9 @@ struct agg_worker {
     void (*stats)(const void *stream, struct xfer_stats *out);
     /* NULL: places sum alike. */
     void (*share)(void *stream, uint32_t from, uint32_t to);
-    /* NULL, both: there are no compressed calls. Where there are, a job has one place. */
-    void (*hold)(void *stream, uint64_t elements);
-    uint64_t (*arrived)(const void *stream, uint32_t number);
+    /* NULL, both: there are no compressed calls, and no tensor is sent before all of it is there. */
+    void (*hold)(void *stream, uint32_t number, uint64_t elements);
+    uint64_t (*arrived)(const void *stream, uint32_t number, uint64_t *from);
     /* NULL, both: there is never a quorum. */
     const struct xfer_turnout *(*turnout)(const void *stream, uint32_t number);
     void (*call_roll)(void *stream, struct xfer_roll roll[]);
