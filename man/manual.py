@@ -143,6 +143,13 @@ def uncommented(comment):
     return "\n".join(re.sub(r"^\s*\* ?", "", line).rstrip() for line in comment.strip().split("\n"))
 
 
+def header_text(path):
+    """With the text of those that it includes by their place beside it."""
+    guarded = re.compile(r"#ifndef \w+\n#define \w+\n+(.*?)\n+#endif", re.DOTALL)
+    return re.sub(r'^#include "(\w+\.h)"$', lambda m: guarded.search((Path(path).parent / m.group(1)).read_text(encoding="utf-8")).group(1),
+                  Path(path).read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
 def functions(source):
     return re.findall(r"^[a-z][^;{}#\n]*?\b(swagg_\w+)\([^;{}]*\);", COMMENT.sub("", source), flags=re.MULTILINE)
 
@@ -159,7 +166,7 @@ def paragraphs(said_of_it):
 
 
 def library_page(path, perf, version):
-    source = Path(path).read_text(encoding="utf-8")
+    source = header_text(path)
     names = functions(source)
     first = COMMENT.match(source)
     purpose, described = uncommented(first.group(1)).split("\n\n", 1)
@@ -204,7 +211,7 @@ def shim_page(perf, version):
 def main():
     kind, *arguments = sys.argv[1:]
     if kind == "functions":
-        print("\n".join(functions(Path(arguments[0]).read_text(encoding="utf-8"))))
+        print("\n".join(functions(header_text(arguments[0]))))
         return
     pages = {"program": program_page, "settings": settings_page, "library": library_page, "shim": shim_page}
     sys.stdout.write(pages[kind](*arguments))
