@@ -130,7 +130,7 @@ static const struct option_row rows[] = {
     {"window", 0, "N", option_int, FIELD(options.window), 0, INT32_MAX, "chunks on their way"},
     {"mtu", 0, "BYTES", option_int, FIELD(options.mtu), 0, INT32_MAX, "of the path to the switch"},
     {"transport", 0, "WHAT", option_text, FIELD(options.transport), 0, 0,
-     "kernel, or dpdk: and a device; default kernel"},
+     "kernel; roce, or roce: and a device; dpdk: and a device; default kernel"},
     {"address", 0, "IP/N", option_text, FIELD(options.address), 0, 0, "with a device: this rank's own"},
     {"gateway", 0, "IP", option_text, FIELD(options.gateway), 0, 0, "with a device: the way to the switch"},
     {"eal", 0, "WORDS", option_text, FIELD(options.eal), 0, 0, "with a device: further arguments of DPDK's"},
