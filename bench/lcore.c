@@ -84,6 +84,7 @@ struct scene {
     float *sums;            /* of the bare loop, a chunk a frame, in whole lines */
     size_t sum_floats;
     struct rte_mempool *mbufs;
+    struct buffers buffers; /* those */
     struct rte_rcu_qsbr *rcu;
     struct jobs jobs;
     struct classifier classifier;
@@ -314,6 +315,7 @@ static void wire(struct lane *lane)
                              .counters = &lc->counters};
     lc->engine = (struct engine){.lcore = lc->index,
                                  .shards = &s->shards,
+                                 .buffers = &s->buffers,
                                  .counters = &lc->counters,
                                  .jobs_running = &s->jobs.count,
                                  .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
@@ -368,6 +370,7 @@ static void open_scene(struct scene *s)
                                        CACHED_BUFFERS, 0, (uint16_t)room, SOCKET_ID_ANY);
     if (s->mbufs == NULL || rte_rcu_qsbr_init(s->rcu, LANES_MOST) != 0)
         fail("no memory for buffers");
+    s->buffers = (struct buffers){.n = 1, .pool = {s->mbufs}};
     s->shards.n = s->lanes;
     s->loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
     open_job(s);

@@ -185,7 +185,7 @@ static struct show_parts shown(struct daemon *d, const struct datapath *dp, cons
                                .ports = &dp->ports,
                                .lcores = &dp->lcores,
                                .shards = &dp->shards,
-                               .mbufs = dp->mbufs,
+                               .buffers = &dp->buffers,
                                .bridge = dp->bridge,
                                .vlans = &dp->vlans,
                                .config = cfg,

@@ -25,13 +25,7 @@
 #include "switchml/protocol.h"
 
 enum {
-    DATAPATH_MBUF_CACHE = 256, /* buffers that an lcore may set aside */
-    /* A port's queues hold up to two rings of descriptors, what is handed over waits in its ring, and an
-     * impairment may hold some back. */
-    DATAPATH_MBUFS_A_PORT = 4096,
     DATAPATH_STATIONS = 4096,
-    DATAPATH_MBUFS_A_FURTHER_QUEUE = 1024,
-    DATAPATH_MBUFS_AN_LCORE = 2048,
     /* What the rest takes at most, in KB: rings, tables, what devices keep. */
     DATAPATH_KB = 8192,
     DATAPATH_KB_A_QUEUE = 256,
@@ -47,34 +41,32 @@ static unsigned further_queues(const struct config *cfg)
     return queues;
 }
 
-static unsigned count_mbufs(const struct config *cfg, unsigned lcores)
-{
-    return cfg->ports * DATAPATH_MBUFS_A_PORT + further_queues(cfg) * DATAPATH_MBUFS_A_FURTHER_QUEUE +
-           (lcores + 1) * DATAPATH_MBUFS_AN_LCORE + cfg->pool.kept_frames;
-}
-
 unsigned datapath_megabytes(const struct config *cfg, unsigned lcores)
 {
-    const size_t buffers = buffers_bytes(count_mbufs(cfg, lcores), port_buffer_bytes(cfg->mtu));
+    struct buffers planned;
     const size_t bridge = bridge_tables_footprint(DATAPATH_STATIONS, RTE_MAX(cfg->vlans, 1u));
     const size_t rest = DATAPATH_KB + (2 * cfg->ports + further_queues(cfg)) * DATAPATH_KB_A_QUEUE +
                         (lcores + 1) * DATAPATH_KB_AN_LCORE;
 
-    return cfg->pool.megabytes + (unsigned)((buffers + bridge + rest * 1024) >> 20) + 1;
+    buffers_plan(&planned, cfg, lcores);
+    return cfg->pool.megabytes +
+           (unsigned)((buffers_planned_bytes(&planned, port_buffer_bytes(cfg->mtu)) + bridge + rest * 1024) >>
+                      20) +
+           1;
 }
 
 static int make_mbufs(struct datapath *dp, const struct config *cfg)
 {
-    const unsigned n = count_mbufs(cfg, dp->lcores.n);
     const uint16_t bytes = port_buffer_bytes(cfg->mtu);
+    int rc;
 
-    dp->mbufs = buffers_make("mbufs", n, DATAPATH_MBUF_CACHE, bytes);
+    buffers_plan(&dp->buffers, cfg, dp->lcores.n);
+    rc = buffers_open(&dp->buffers, bytes);
     for (unsigned p = 0; p < cfg->ports; p++)
-        dp->port_mbufs[p] = dp->mbufs;
-    if (dp->mbufs != NULL)
+        dp->port_mbufs[p] = dp->buffers.pool[dp->buffers.of_port[p]];
+    if (rc == 0)
         return 0;
-    return log_fail(-ENOMEM,
-                    "no memory for %u packet buffers of %u bytes: raise memory.megabytes (now %u) to %u", n,
+    return log_fail(rc, "no memory for packet buffers of %u bytes: raise memory.megabytes (now %u) to %u",
                     bytes, cfg->memory.megabytes, datapath_megabytes(cfg, dp->lcores.n));
 }
 
@@ -163,14 +155,14 @@ static int check_memory(const struct config *cfg)
 
 static int open_all(struct datapath *dp, const struct config *cfg)
 {
-    const struct port_resources resources = {.mbufs = dp->mbufs,
-                                             .ones_sum = dp->jobs.kernels->ones_sum,
-                                             .elements_at = FRAME_HEADER_BYTES + sml_protocol.header_bytes};
+    struct port_resources resources = {.ones_sum = dp->jobs.kernels->ones_sum,
+                                       .elements_at = FRAME_HEADER_BYTES + sml_protocol.header_bytes};
     int rc = 0;
 
     dp->mergeable = linux_tx_mergeable();
     dp->multi_segment = true;
     for (unsigned i = 0; i < cfg->ports && rc == 0; i++) {
+        resources.mbufs = dp->port_mbufs[i];
         rc = port_open(&dp->port[i], i, cfg, &resources);
         dp->multi_segment &= dp->port[i].multi_segment;
         dp->ports |= RTE_BIT64(i);
@@ -260,7 +252,7 @@ static void carry_merged(struct datapath *dp, const struct config *cfg)
     buffers = queues * LINUX_RX_LONG_BUFFERS;
     if (datapath_free_megabytes() >=
         cfg->pool.megabytes + (buffers >> 4) + 1) /* what jobs may want comes first */
-        dp->long_buffers = buffers_make("long_buffers", buffers, 0, LINUX_RX_LONG_BYTES);
+        dp->long_buffers = buffers_make("long_buffers", buffers, 0, LINUX_RX_LONG_BYTES, SOCKET_ID_ANY);
     if (dp->long_buffers == NULL) {
         log_info("no memory for buffers of merged frames: each is cut, which makes switching dear; raise "
                  "memory.megabytes");
@@ -289,13 +281,13 @@ static struct rte_mempool *buffers_for(struct datapath *dp, unsigned p, const st
         return dp->port_mbufs[p];
     snprintf(name, sizeof(name), "mbufs_%u", p);
     if (datapath_free_megabytes() + (dp->jobs.bytes >> 20) >=
-        cfg->pool.megabytes + (buffers_bytes(DATAPATH_MBUFS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
-        dp->port_mbufs[p] =
-            buffers_make(name, DATAPATH_MBUFS_A_PORT, DATAPATH_MBUF_CACHE, port_buffer_bytes(cfg->mtu));
+        cfg->pool.megabytes + (buffers_bytes(BUFFERS_A_PORT, port_buffer_bytes(cfg->mtu)) >> 20) + 1)
+        dp->port_mbufs[p] = buffers_make(name, BUFFERS_A_PORT, BUFFERS_CACHE, port_buffer_bytes(cfg->mtu),
+                                         buffers_port_node(&cfg->port[p]));
     if (dp->port_mbufs[p] == NULL)
         log_error("port %s: no memory for %d packet buffers beside pool.megabytes: memory.megabytes (now %u) "
                   "would have to be more, which needs a restart",
-                  cfg->port[p].name, DATAPATH_MBUFS_A_PORT, cfg->memory.megabytes);
+                  cfg->port[p].name, BUFFERS_A_PORT, cfg->memory.megabytes);
     return dp->port_mbufs[p];
 }
 
@@ -539,8 +531,8 @@ void datapath_close(struct datapath *dp)
     rte_free(dp->rcu);
     rte_mempool_free(dp->long_buffers);
     for (unsigned p = 0; p < SWAGG_MAX_PORTS; p++)
-        if (dp->port_mbufs[p] != dp->mbufs)
+        if (!buffers_have(&dp->buffers, dp->port_mbufs[p]))
             rte_mempool_free(dp->port_mbufs[p]);
-    rte_mempool_free(dp->mbufs);
+    buffers_close(&dp->buffers);
     rte_free(dp);
 }

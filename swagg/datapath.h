@@ -18,6 +18,7 @@
 #include "lcore/classifier.h"
 #include "lcore/inbox.h"
 #include "lcore/lcores.h"
+#include "port/buffers_near.h"
 #include "port/port.h"
 
 struct datapath {
@@ -33,8 +34,8 @@ struct datapath {
     struct shards shards;
     uint8_t data_ports; /* how many UDP ports workers are told to use (port/steer.h) */
 
-    struct rte_mempool *mbufs;
-    /* To receive into, by port: mbufs of those that were there at the start, others of their own. */
+    struct buffers buffers;
+    /* To receive into, by port: of buffers for those that were there at the start, others of their own. */
     struct rte_mempool *port_mbufs[SWAGG_MAX_PORTS];
     struct rte_mempool *long_buffers; /* for frames that came merged; NULL: all are cut */
     uint64_t mergeable;               /* mark of the frames that we build (port/linux/tx.h) */

@@ -115,20 +115,21 @@ static void add_sources(struct datapath *dp, struct engine *e, const struct agg_
             .table = protocol, .jobs = &dp->jobs.above[u][protocol->id], .parent = true, .uplink = u};
 }
 
-static void wire_engine(struct datapath *dp, struct lcore *lc)
+static void wire_engine(struct datapath *dp, struct lcore *lc, struct rte_mempool *mbufs)
 {
     unsigned protocols;
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
 
     lc->engine = (struct engine){.lcore = lc->index,
                                  .shards = &dp->shards,
+                                 .buffers = &dp->buffers,
                                  .counters = &lc->counters,
                                  .jobs_running = &dp->jobs.count,
                                  .ns_per_cycle = 1e9 / (double)rte_get_tsc_hz(),
                                  .egress = {.bridge = dp->bridge,
                                             .send = &lc->send,
                                             .counters = &lc->counters,
-                                            .mbufs = dp->mbufs,
+                                            .mbufs = mbufs,
                                             .ones_sum = dp->jobs.kernels->ones_sum,
                                             .mergeable = dp->mergeable,
                                             .data_ports = dp->data_ports},
@@ -143,12 +144,13 @@ static void wire_engine(struct datapath *dp, struct lcore *lc)
 static void wire(struct datapath *dp, struct lcore *lc)
 {
     const struct vlans *vlans = dp->vlans.aware ? &dp->vlans : NULL;
+    struct rte_mempool *mbufs = buffers_near(&dp->buffers, (int)rte_lcore_to_socket_id(lc->eal_id));
 
     lc->rcu = dp->rcu;
     lc->stop = &dp->stop;
     lc->receive = (struct receive){.port = dp->port,
                                    .vlans = vlans,
-                                   .mbufs = dp->mbufs,
+                                   .mbufs = mbufs,
                                    .classifier = &dp->classifier,
                                    .bridge = dp->bridge,
                                    .claim = &dp->claim,
@@ -162,13 +164,13 @@ static void wire(struct datapath *dp, struct lcore *lc)
     lc->host = (struct host){.mac = dp->mac,
                              .ip = dp->ip,
                              .vlans = vlans,
-                             .mbufs = dp->mbufs,
+                             .mbufs = mbufs,
                              .ones_sum = dp->jobs.kernels->ones_sum,
                              .send = &lc->send,
                              .counters = &lc->counters,
                              .neighbours = &dp->neighbours};
-    lc->send = (struct send){.port = dp->port, .vlans = vlans, .counters = &lc->counters, .mbufs = dp->mbufs};
-    wire_engine(dp, lc);
+    lc->send = (struct send){.port = dp->port, .vlans = vlans, .counters = &lc->counters, .mbufs = mbufs};
+    wire_engine(dp, lc, mbufs);
 }
 
 static struct lcore *make_lcore(struct datapath *dp, unsigned index, unsigned eal_id)

@@ -15,6 +15,7 @@
 #include "eal.h"
 #include "lcore/lcore.h"
 #include "pin.h"
+#include "port/buffers_near.h"
 #include "port/linux/features.h"
 #include "privileges.h"
 #include "probe.h"
@@ -120,11 +121,21 @@ static void say_room(const struct config *cfg, const char *file)
                (double)many.bytes / (1 << 20));
 }
 
+static void say_nodes(const struct config *cfg, const char *file)
+{
+    struct buffers planned;
+
+    buffers_plan(&planned, cfg, 1);
+    if (planned.n > 1)
+        printf("%s: ports are on %u NUMA nodes: each node has packet buffers of its own\n", file, planned.n);
+}
+
 static int say_good(const struct config *cfg, const char *file)
 {
     printf("%s: good: %u port%s, %s; whether the devices of the ports are there was not checked\n", file,
            cfg->ports, cfg->ports == 1 ? "" : "s",
            cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
+    say_nodes(cfg, file);
     say_room(cfg, file);
     return EXIT_GOOD;
 }

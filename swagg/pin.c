@@ -8,6 +8,7 @@
 #include "base/cpu_claims.h"
 #include "base/log.h"
 #include "base/nodes.h"
+#include "port/buffers_near.h"
 
 /* The CPUs of this process, and the polling threads of others on them. */
 struct cpus {
@@ -60,16 +61,6 @@ static void tell_shared(const struct cpus *c, const struct placement *p, const s
     }
 }
 
-static int node_of_port(const struct config_port *port)
-{
-    char address[CONFIG_DEVICE_MAX];
-
-    if (config_is_kernel_device(port->device))
-        return node_of_interface(port->device + strlen(CONFIG_KERNEL_DEVICE));
-    config_device_name(address, port->device);
-    return node_of_pci(address);
-}
-
 static bool polls(const struct placement_lcore *l, unsigned port)
 {
     return placement_rx_queue(l, port) >= 0 || placement_tx_queue(l, port) >= 0;
@@ -81,7 +72,7 @@ static void tell_across(const struct placement *p, const struct config *cfg)
 {
     for (unsigned l = 0; l < p->lcores; l++)
         for (unsigned port = 0; port < cfg->ports; port++) {
-            const int node = node_of_port(&cfg->port[port]), cpu = p->lcore[l].cpu;
+            const int node = buffers_port_node(&cfg->port[port]), cpu = p->lcore[l].cpu;
 
             if (node < 0 || !polls(&p->lcore[l], port) || node_has_cpu(node, cpu))
                 continue;
@@ -123,7 +114,7 @@ static int node_of_ports(const struct config *cfg)
     unsigned most = 0;
 
     for (unsigned p = 0; p < cfg->ports; p++)
-        node[p] = node_of_port(&cfg->port[p]);
+        node[p] = buffers_port_node(&cfg->port[p]);
     for (unsigned p = 0; p < cfg->ports; p++) {
         unsigned same = 0;
 

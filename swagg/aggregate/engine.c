@@ -80,7 +80,7 @@ static bool has_frames_left(const struct engine *e, const struct switch_job *job
 static bool may_keep(const struct engine *e, const struct agg_packet *p, const struct rte_mbuf *m)
 {
     return p->bytes >= JOBS_ATTACH_FROM_BYTES && has_frames_left(e, jobs_of(p->job)) && RTE_MBUF_DIRECT(m) &&
-           m->pool == e->egress.mbufs && rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
+           buffers_have(e->buffers, m->pool) && rte_pktmbuf_is_contiguous(m) && rte_mbuf_refcnt_read(m) == 1;
 }
 
 /* Whether the packet is of no job here: to be refused, or none of the protocol's. */

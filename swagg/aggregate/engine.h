@@ -15,6 +15,7 @@
 #include "base/counters.h"
 #include "base/strangers.h"
 #include "config/placement.h"
+#include "port/buffers_near.h"
 #include "port/facts.h"
 #include "protocol/protocol.h"
 
@@ -64,6 +65,7 @@ struct engine {
     /* Set before the start, then only read. */
     unsigned lcore; /* whose this is */
     const struct shards *shards;
+    const struct buffers *buffers;               /* which may be kept */
     struct engine_source source[ENGINE_SOURCES]; /* by number */
     struct counters *counters;
     double ns_per_cycle;          /* of the TSC */

@@ -28,7 +28,7 @@ struct port_stats {
     uint64_t returns; /* how often a device that was gone has come back */
 };
 
-/* What all ports of the switch share. */
+/* What a port gets from the switch. */
 struct port_resources {
     struct rte_mempool *mbufs; /* to receive into */
     agg_ones_sum_fn *ones_sum; /* what checksums are made with */

@@ -17,7 +17,7 @@ struct show_parts {
     const uint64_t *ports; /* atomic: bit p: there is a port p */
     const struct lcores *lcores;
     const struct shards *shards;
-    const struct rte_mempool *mbufs;
+    const struct buffers *buffers;
     const struct bridge *bridge;
     const struct vlans *vlans;
     const struct config *config; /* that runs */

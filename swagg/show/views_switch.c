@@ -71,14 +71,16 @@ int view_memory(const struct show_parts *parts, const char *name, struct view_ou
     struct memory_view shown = {.process = true,
                                 .pool_bytes = parts->jobs->bytes_max,
                                 .pool_bytes_in_use = __atomic_load_n(&parts->jobs->bytes, __ATOMIC_RELAXED),
-                                .mbufs = parts->mbufs->size,
-                                .mbufs_in_use = rte_mempool_in_use_count(parts->mbufs),
                                 .kept_frames = parts->jobs->frames_max,
                                 .kept_frames_in_use =
                                     __atomic_load_n(&parts->jobs->frames, __ATOMIC_RELAXED)};
     struct rte_malloc_socket_stats heap;
 
     (void)name;
+    for (unsigned i = 0; i < parts->buffers->n; i++) {
+        shown.mbufs += parts->buffers->pool[i]->size;
+        shown.mbufs_in_use += rte_mempool_in_use_count(parts->buffers->pool[i]);
+    }
     for (unsigned i = 0; i < rte_socket_count(); i++)
         if (rte_malloc_get_socket_stats(rte_socket_id_by_idx(i), &heap) == 0) {
             shown.memory_bytes += heap.heap_totalsz_bytes;

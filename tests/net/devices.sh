@@ -17,20 +17,31 @@ for device in kernel net_af_packet net_pcap; do
     net_swagg_stop
 done
 
-# /sys as of a machine whose port p0 is on a NUMA node of its own, without CPUs. Only the command sees it.
-on_another_node() { # COMMAND...
+# Becomes swagg where /sys is as of a machine whose ports p0 and p1 are on NUMA nodes of their own, without CPUs. Only it sees that.
+on_other_nodes() { # SWAGG'S ARGUMENT...
     # shellcheck disable=SC2016 # for the inner shell
-    ip netns exec "$NET_ID-sw" unshare --mount sh -ec '
+    exec ip netns exec "$NET_ID-sw" unshare --mount sh -ec '
         mount -t tmpfs nodes /sys/devices/system/node
-        mount -t tmpfs nic "$(readlink -f /sys/class/net/p0)"
-        mkdir /sys/class/net/p0/device
-        echo 7 >/sys/class/net/p0/device/numa_node
-        exec "$@"' sh "$@"
+        for at in p0/7 p1/3; do
+            mount -t tmpfs nic "$(readlink -f "/sys/class/net/${at%/*}")"
+            mkdir "/sys/class/net/${at%/*}/device"
+            echo "${at#*/}" >"/sys/class/net/${at%/*}/device/numa_node"
+        done
+        exec "$@"' sh "$NET_BUILD/swagg/swagg" "$@"
 }
 
-step "a port on another NUMA node than the CPUs: the log says so"
+step "ports on other NUMA nodes than the CPUs: the log says so; each node has packet buffers of its own, and sums are exact"
 net_swagg_config "$NET_DIR/swagg.yaml"
-expect_end 0 'CPU [0-9]+ polls port h0 across NUMA nodes.* node 7;' on_another_node "$NET_BUILD/swagg/swagg" --probe "$NET_DIR/swagg.yaml"
+expect_end 0 'ports are on 2 NUMA nodes' on_other_nodes --check "$NET_DIR/swagg.yaml"
+net_background "$NET_DIR/swagg.log" on_other_nodes "$NET_DIR/swagg.yaml" -- --file-prefix="$NET_ID"
+NET_SWAGG_PID=$!
+net_until 20 "swagg is ready" net_swagg_ready_or_gone
+words=$(<"$NET_DIR/swagg.log")
+expect_match "the log" "$words" 'CPU [0-9]+ polls port h0 across NUMA nodes.* node 7;'
+expect_match "the log" "$words" '([0-9]+) packet buffers for the ports of NUMA node 7.* ([0-9]+) packet buffers for the ports of NUMA node 3'
+expect_equal "packet buffers of both" "$(net_telemetry /swagg/memory mbufs)" $((BASH_REMATCH[1] + BASH_REMATCH[2] - 2)) # one fewer of each
+ranks_run nodes 4 --sizes 1,365,366,100003 --calls 40
+net_swagg_stop
 
 # The hosts' ends of its devices take the place of the veths.
 host_takes_tap() { # HOST

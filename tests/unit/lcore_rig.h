@@ -41,6 +41,7 @@ static const struct net_mac rig_mac = {{2, 0, 0, 0, 0, 0xfe}};
 static const uint32_t rig_ip = RTE_BE32(0x0A0000FE);
 
 static struct rte_mempool *rig_mbufs;
+static struct buffers rig_buffers; /* those */
 static struct port rig_port[RIG_PORTS];
 static struct fake_port rig_fake[RIG_PORTS];
 static void *rig_bridge;
@@ -199,6 +200,7 @@ static inline void rig_open(void)
     rig_claim = (struct sighting){0};
     rig_loops = (struct loops){.number = {101, 102, 103}, .window = rte_get_tsc_hz()};
     rig_shards = (struct shards){.n = 1, .owned = {1}};
+    rig_buffers = (struct buffers){.n = 1, .pool = {rig_mbufs}};
     rig = (struct lcore){.pace = {.cycles_per_ms = 1000, .stall = 100000}};
     rig.send = (struct send){.port = rig_port,
                              .ports = RTE_BIT64(RIG_PORTS) - 1,
@@ -212,6 +214,7 @@ static inline void rig_open(void)
                              .send = &rig.send,
                              .counters = &rig.counters};
     rig.engine = (struct engine){.shards = &rig_shards,
+                                 .buffers = &rig_buffers,
                                  .source[AGG_PROTOCOL_SWITCHML] = {.table = &sml_protocol, .jobs = &rig_jobs},
                                  .counters = &rig.counters,
                                  .ns_per_cycle = 1,

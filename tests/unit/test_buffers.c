@@ -22,7 +22,7 @@ static void count_usable(struct rte_mempool *pool, void *usable, void *buffer, u
 
 TEST(a_nic_can_use_every_buffer)
 {
-    struct rte_mempool *pool = buffers_make("usable", BUFFERS, 32, BYTES);
+    struct rte_mempool *pool = buffers_make("usable", BUFFERS, 32, BYTES, SOCKET_ID_ANY);
     unsigned usable = 0;
 
     CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
@@ -36,7 +36,7 @@ TEST(a_nic_can_use_every_buffer)
 TEST(their_memory_is_what_was_said_and_comes_back)
 {
     for (unsigned i = 0; i < 20; i++) { /* all of them together would not fit */
-        struct rte_mempool *pool = buffers_make("again", 2 * BUFFERS, 32, BYTES);
+        struct rte_mempool *pool = buffers_make("again", 2 * BUFFERS, 32, BYTES, SOCKET_ID_ANY);
         size_t bytes = 0;
 
         CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
@@ -48,9 +48,19 @@ TEST(their_memory_is_what_was_said_and_comes_back)
     }
 }
 
+/* The number is none of a node's, so nothing is there. */
+TEST(where_their_node_has_no_memory_they_are_elsewhere)
+{
+    struct rte_mempool *pool = buffers_make("far", BUFFERS, 32, BYTES, RTE_MAX_NUMA_NODES);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
+    CU_ASSERT_EQUAL(rte_mempool_avail_count(pool), BUFFERS - 1);
+    rte_mempool_free(pool);
+}
+
 TEST(too_many_are_refused)
 {
-    CU_ASSERT_PTR_NULL(buffers_make("too_many", 100 * BUFFERS, 32, BYTES));
+    CU_ASSERT_PTR_NULL(buffers_make("too_many", 100 * BUFFERS, 32, BYTES, SOCKET_ID_ANY));
 }
 
 int main(void)

@@ -119,6 +119,28 @@ TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
     rte_mempool_free(own);
 }
 
+/* As on a machine with NICs on two nodes. */
+TEST(frames_are_kept_that_lie_in_any_nodes_buffers)
+{
+    struct rte_mempool *far =
+        rte_pktmbuf_pool_create("far", 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    uint8_t frame[2048];
+    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(far);
+    rig_buffers.pool[rig_buffers.n++] = far;
+    rig_receive(0, rte_pktmbuf_copy(m, far, 0, UINT32_MAX));
+    rte_pktmbuf_free(m);
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(far), 1);
+    rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
+    CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
+    check_sum(frame, 0, 7);
+    rig_sent_all();
+    rig_anew();
+    CU_ASSERT_EQUAL(rte_mempool_in_use_count(far), 0);
+    rte_mempool_free(far);
+}
+
 TEST(a_burst_is_worked_off_packet_by_packet)
 {
     for (uint32_t tag = 0; tag < RIG_SLOTS; tag++) {
