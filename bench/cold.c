@@ -1,8 +1,10 @@
 #include "cold.h"
 
+enum { LINE = 64 };
+
 void cold_put_out(const void *memory, size_t bytes)
 {
-    for (size_t at = 0; at < bytes; at += RTE_CACHE_LINE_SIZE) {
+    for (size_t at = 0; at < bytes; at += LINE) {
         const char *line = (const char *)memory + at;
 #if defined(__x86_64__)
         __builtin_ia32_clflush(line);
@@ -10,25 +12,4 @@ void cold_put_out(const void *memory, size_t bytes)
         __asm__ volatile("dc civac, %0" : : "r"(line) : "memory");
 #endif
     }
-}
-
-static void put_out_part(struct rte_mempool *mbufs, void *unused, struct rte_mempool_memhdr *memory,
-                         unsigned index)
-{
-    (void)mbufs;
-    (void)unused;
-    (void)index;
-    cold_put_out(memory->addr, memory->len);
-}
-
-void cold_put_out_buffers(struct rte_mempool *mbufs)
-{
-    rte_mempool_mem_iter(mbufs, put_out_part, NULL);
-}
-
-void cold_bring_in(struct rte_mbuf *const m[], unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        for (const struct rte_mbuf *part = m[i]; part != NULL; part = part->next)
-            (void)*rte_pktmbuf_mtod(part, const volatile uint8_t *);
 }

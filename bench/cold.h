@@ -1,13 +1,7 @@
-/* What is in no cache, and what is in this CPU's. */
+/* What is in no cache. */
 #pragma once
 
 #include <stddef.h>
 
-#include <rte_mbuf.h>
-
 /* Out of every cache. */
 void cold_put_out(const void *memory, size_t bytes);
-void cold_put_out_buffers(struct rte_mempool *mbufs);
-
-/* Headers of buffers, and of the frames in them, come into the caches. */
-void cold_bring_in(struct rte_mbuf *const m[], unsigned n);

@@ -8,7 +8,7 @@
  * Large: 512 slots and 4096 packet buffers, as a switch has them, so that memory is. Packets go through in
  * bursts, as in the daemon: locate and prefetch all, then apply all. If the pool keeps the buffer that starts
  * a sum, the buffer that it gives back takes its place, or a spare one. Each figure is the median of REPEATS
- * measurements; the three of a row take turns.
+ * measurements; the three of a row take turns. Kernels without a packet around them: bound.h.
  *
  * With --instructions, under valgrind's callgrind: does each row's work once, warm, and has callgrind dump
  * what it has counted under the row's name; core.sh says in which function it counts. The same of the tables
@@ -23,6 +23,7 @@
 
 #include <valgrind/callgrind.h>
 
+#include "bound.h"
 #include "checksums.h"
 #include "kernels_chosen.h"
 #include "operations.h"
@@ -90,37 +91,6 @@ struct stage {
 static enum xfer_checksum checksum_of(const struct cell *c)
 {
     return c->how->summed ? XFER_CHECKSUM_CRC32C : XFER_CHECKSUM_NONE;
-}
-
-#define BEST_CLONE __attribute__((target_clones("avx512f", "avx2", "default")))
-
-#define DEFINE_LOOP(name, element)                                                                           \
-    BEST_CLONE static void loop_##name(element *acc, const element *in, size_t bytes)                        \
-    {                                                                                                        \
-        for (size_t i = 0; i < bytes / sizeof *acc; i++)                                                     \
-            acc[i] += in[i];                                                                                 \
-    }
-
-DEFINE_LOOP(u32, uint32_t)
-DEFINE_LOOP(u64, uint64_t)
-DEFINE_LOOP(f32, float)
-DEFINE_LOOP(f64, double)
-
-static void bare_loop(enum agg_type type, void *acc, const void *in, size_t bytes)
-{
-    switch (type) {
-    case AGG_I32:
-        loop_u32(acc, in, bytes);
-        break;
-    case AGG_I64:
-        loop_u64(acc, in, bytes);
-        break;
-    case AGG_F32:
-        loop_f32(acc, in, bytes);
-        break;
-    default:
-        loop_f64(acc, in, bytes);
-    }
 }
 
 static uint8_t *buffer(const struct stage *s, unsigned i)
@@ -428,14 +398,20 @@ int main(int argc, char **argv)
         WORKERS);
     struct cell warm = table("Warm", false), large = table("Large: 512 slots, 4096 packet buffers", true);
     table_of_kernels();
+    struct bound_shares alone = bound_print(kernels_or_exit());
     checksums_print();
     if (json == NULL)
         return 0;
     fprintf(json,
             "{\"apply_vs_loop_1024\": %.3f, \"apply_vs_loop_1024_large\": %.3f, "
-            "\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f}\n",
+            "\"apply_vs_memcpy_1024\": %.3f, \"apply_vs_memcpy_1024_large\": %.3f, "
+            "\"kernel_f32_vs_bound\": %.3f, \"kernel_f32_vs_bound_cold\": %.3f, "
+            "\"kernel_i32_vs_bound\": %.3f, \"kernel_i32_vs_bound_cold\": %.3f, "
+            "\"kernel_i32_vs_plain\": %.3f, \"kernel_i32_vs_plain_cold\": %.3f, "
+            "\"packet_beside_kernel_ns\": %.1f}\n",
             warm.apply_ns / warm.loop_ns, large.apply_ns / large.loop_ns, warm.apply_ns / warm.memcpy_ns,
-            large.apply_ns / large.memcpy_ns);
+            large.apply_ns / large.memcpy_ns, alone.f32.warm, alone.f32.cold, alone.i32_swapped.warm,
+            alone.i32_swapped.cold, alone.i32.warm, alone.i32.cold, warm.apply_ns - alone.i32_ns);
     bool failed = ferror(json);
     if (fclose(json) != 0 || failed) {
         perror(argv[2]);

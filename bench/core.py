@@ -9,14 +9,23 @@ import records
 from figures import Figure, Sample, figure_table, table
 from plot import Panel, lines
 
-MEASURES = ("lib/core/kernels", "lib/core/switchml", "lib/core/transfer", "lib/core/wire", "bench/core.c", "bench/checksums.c")  # rooms.py
+MEASURES = ("lib/core/kernels", "lib/core/switchml", "lib/core/transfer", "lib/core/wire", "bench/core.c", "bench/bound.c", "bench/checksums.c", "bench/cold.c")  # rooms.py
 
 READING = """
 `bench-core` measures nanoseconds a packet in the core: `sml_pool_locate` and `sml_pool_apply`, without devices. Eight workers;
 every chunk is completed. Beside it, memcpy of the same bytes and the bare loop that loads, adds and stores. Warm: everything is in the
-caches. Large: 512 slots and 4096 packet buffers, more than the caches hold. Mode "reversed": the pool is ordered, and the last
+caches. Large: 512 slots and 4096 packet buffers, more than the caches of a core hold. Mode "reversed": the pool is ordered, and the last
 rank's packets come first. "Kept": sums are made in the buffers that start them, not in the pool's memory. "CRC32C": the job's own
 checksum, of every packet and of the result.
+"""
+
+ALONE = """
+A whole packet beside a bare loop compares unlike things: finding the slot and its bookkeeping take the same for any length, and the
+loop has none of it. So a packet is held against the loop as a whole (`apply_vs_loop_1024`), and beside it stands each kernel by itself,
+called as the pool calls it, against the same loop (`kernel_*`): the loop's time by the kernel's. What is left is what a packet takes
+beside its addition. int32 travels big endian; the kernel swaps bytes as it adds, and is held against a bare loop that swaps, too, and
+beside that against the plain one. Both loops are C, as the compiler makes vectors of it, so a kernel may be faster than they are. Warm:
+two chunks, in the caches of a core. Cold: 1024 chunks, each with a sum of its own, put out of every cache before.
 """
 
 COUNTING = """
@@ -33,13 +42,21 @@ once a byte).
 
 FIGURES = (
     Figure("apply_vs_loop_1024", "In the caches, adding a packet of 1 KiB of int32 takes {:.2f} times as long as a bare loop that loads, adds and stores.", "<= 1.5"),
-    Figure("apply_vs_loop_1024_large", "With more slots than the caches hold, it takes {:.2f} times as long as the bare loop."),
+    Figure("apply_vs_loop_1024_large", "With more slots than the caches of a core hold, it takes {:.2f} times as long as the bare loop."),
+    Figure("kernel_f32_vs_bound", "Without its packet, in the caches, a bare loop takes {:.2f} of the time that the kernel for float32 takes, from 1 KiB on at the worst length.", ">= 0.9", first_screen=False),
+    Figure("kernel_f32_vs_bound_cold", "From memory, {:.2f}.", ">= 0.9", first_screen=False),
+    Figure("kernel_i32_vs_bound", "Without its packet, in the caches, a bare loop that swaps bytes takes {:.2f} of the time that the kernel for int32 takes, from 1 KiB on at the worst length.", ">= 0.9"),
+    Figure("kernel_i32_vs_bound_cold", "Without its packet, from memory, a bare loop that swaps bytes takes {:.2f} of the time that the kernel for int32 takes, from 1 KiB on at the worst length.", ">= 0.9"),
+    Figure("kernel_i32_vs_plain", "In the caches, a bare loop that swaps nothing takes {:.2f} of it.", first_screen=False),
+    Figure("kernel_i32_vs_plain_cold", "From memory, {:.2f}.", first_screen=False),
+    Figure("packet_beside_kernel_ns", "In the caches, a packet of 1 KiB of int32 takes {:.0f} ns beside what the kernel takes.", first_screen=False),
     Figure("apply_vs_memcpy_1024", "In the caches it takes {:.2f} times as long as memcpy, which adds nothing.", first_screen=False),
-    Figure("apply_vs_memcpy_1024_large", "With more slots than the caches hold, {:.2f} times as long as memcpy.", first_screen=False),
+    Figure("apply_vs_memcpy_1024_large", "With more slots than the caches of a core hold, {:.2f} times as long as memcpy.", first_screen=False),
 )
 
 ROW = re.compile(r"^(\w+) +(\S.*?) +(\w+) +(\d+) +(\d+) \| +([\d.]+) +([\d.]+) +([\d.]+) \| +([\d.]+) +([\d.]+)$", re.M)
 CHECKSUM = re.compile(r"^(\w+) +([\w.]+) +(\d+) \| +([\d.]+) +([\d.]+) +([\d.]+)$", re.M)
+SUM_ALONE = re.compile(r"^(\w+) +(warm|cold) +(\w+) +(\d+) \| +([\d.]+) +([\d.]+) +([\d.]+) \| +([\d.]+) +([\d.]+)$", re.M)
 PASSES = re.compile(r"^(\w+) +(\d+) \| +([\d.]+) +([\d.]+) +([-\d.]+)$", re.M)
 
 
@@ -58,6 +75,8 @@ def parsed(text):
     return {
         **{name: rows_of(ROW, packet, section(text, title)) for name, title in
            (("warm", "Warm"), ("large", "Large"), ("kernels", "Kernels"))},
+        "alone": rows_of(SUM_ALONE, ("type", "memory", "kernels", "bytes", "kernel_ns", "loop_ns", "swapped_ns", "by_loop", "by_swapped"),
+                         section(text, "Sums alone")),
         "checksums": rows_of(CHECKSUM, ("of", "kernels", "bytes", "ns", "bytes_ns", "by_memcpy"), section(text, "Checksums")),
         "passes": rows_of(PASSES, ("kernels", "bytes", "two_ns", "one_ns", "saved_ns"), section(text, "A float32 contribution")),
     }
@@ -125,6 +144,21 @@ def kernel_table(data):
     return table(("1024 bytes, warm, on arrival", "apply (ns)", "memcpy (ns)", "bare loop (ns)"), rows)
 
 
+def alone_table(data):
+    rows = [(f"{row['type']}, {row['memory']}", row["bytes"], *(f"{row[name]:.1f}" for name in ("kernel_ns", "loop_ns", "swapped_ns")),
+             *(f"{row[name]:.2f}" for name in ("by_loop", "by_swapped"))) if row["type"] == "i32" else
+            (f"{row['type']}, {row['memory']}", row["bytes"], f"{row['kernel_ns']:.1f}", f"{row['loop_ns']:.1f}", "", f"{row['by_loop']:.2f}", "")
+            for row in data["alone"]]
+    return table(("type, memory", "bytes", "kernel (ns)", "bare loop (ns)", "loop that swaps (ns)", "loop by kernel", "loop that swaps by kernel"), rows)
+
+
+def beside_addition(data):
+    """In instructions, of the shortest packet, where the addition is least."""
+    row = min((row for row in data["instructions"] if (row["type"], row["mode"]) == ("f32", "on arrival")), key=lambda row: row["k"])
+    return (f"Of a packet of {4 * row['k']} bytes of float32, on arrival, {row['locate'] + row['apply'] - row['loop']:.0f} instructions are more than the bare loop's: "
+            "finding the slot and its bookkeeping.")
+
+
 def by_length(rows, key, digits):
     found = {}
     for row in rows:
@@ -151,11 +185,12 @@ def addition_page(data):
               f"when it is not: {warm['by_loop']:.2f} and {large['by_loop']:.2f} times a bare loop "
               f"that loads, adds and stores.")
     best = data["warm"][0]["kernels"]
+    alone = ["## Kernels by themselves", ALONE.strip(), alone_table(data)] if "alone" in data else []
     return "\n\n".join([
         answer, "![Time a packet by its length](core.svg)", figure_table(FIGURES, data),
         f"## Time a packet\n\nNanoseconds ({best}); in brackets by the bare loop's. Warm:", by_mode(data["warm"], time_cell), "Large:",
-        by_mode(data["large"], time_cell), "By instruction set:", kernel_table(data), "## Instructions a packet", COUNTING.strip(),
-        by_mode(data["instructions"], count_cell), "## How it is measured", READING.strip()])
+        by_mode(data["large"], time_cell), "By instruction set:", kernel_table(data), *alone, "## Instructions a packet", COUNTING.strip(),
+        by_mode(data["instructions"], count_cell), beside_addition(data), "## How it is measured", READING.strip()])
 
 
 def checksum_page(data):

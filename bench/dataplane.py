@@ -6,7 +6,8 @@ import rooms
 from figures import Figure, Sample, figure_table, found, table
 from plot import Panel, lines
 
-MEASURES = (*rooms.SWITCH, "bench/cold.c", "bench/lcore.c", "bench/lcore_frames.c", "bench/lcore_packets.c", "bench/prepared.c")  # rooms.py
+MEASURES = (*rooms.SWITCH, "bench/cold.c", "bench/cold_buffers.c", "bench/lcore.c", "bench/lcore_frames.c", "bench/lcore_packets.c",
+            "bench/lcore_counts.c", "bench/lcore_peers.c", "bench/prepared.c")  # rooms.py
 
 READING = """
 swagg on one lcore, aggregating the chunks of a job or switching frames from port to port, beside `dpdk-testpmd` on the same
@@ -44,6 +45,15 @@ switch, over the whole payload. A job of 8 workers, float32, on arrival; each ch
 frames in a pass. Times are the thread's own. Gbit/s are those of the frames on the wire, without preambles and gaps.
 """
 
+COUNTED = """
+Of the same job, counted in a pass that is not timed: frames where the device hands them out and takes them back, bytes in kernels that
+count them. The 8 contributions to a sum are answered by 8 frames. Bytes are those of payload: what the CPU reads and writes of it
+between receiving and sending, each time that it does; not what the device moves. An addition reads both and writes the sum; the first
+contribution begins the sum, in its own buffer or, if the frame is short, by a copy to the slot. The sum's checksum is made once for all
+receivers. Frames of a sum of 512 bytes or more refer to one payload; others have a copy each. Where the switch compares checksums, each
+contribution is read once more, with UDP's header.
+"""
+
 BY_RDMA = """
 The same program with [SwitchML by RDMA](../protocol.md#switchml-by-rdma) and with SwitchML by UDP, in turns: 8 workers, int32 as published
 workers send it, 1,024 bytes of it in a packet, messages of 16 packets. By RDMA the switch compares the ICRC of each packet, which no NIC does for
@@ -69,6 +79,8 @@ BOUND = (192, 1516, 9018)  # sizes of frames
 FIGURES = (
     *(Figure(f"lcore_vs_bound_{size}", f"Over a device that moves data for nothing, all of it cold, the bound is {{:.2f}} of what one lcore takes for a frame of {size} bytes.", ">= 0.80")
       for size in BOUND),
+    Figure("frames_sent_per_received", "There it sends {:.2f} frames for each that it receives, of 1516 bytes.", first_screen=False),
+    Figure("bytes_touched_per_result_1516", "For a sum of 8 contributions in frames of 1516 bytes it reads and writes {:.0f} bytes of payload.", first_screen=False),
     Figure("lcore_roce_vs_udp", "There it handles {:.2f} times as many frames a second of SwitchML by RDMA as by UDP, of the same payload."),
     *(Figure(f"agg_vs_forward_{name}", f"One lcore aggregates {{:.1%}} of the frames of {size} bytes that testpmd forwards.", aim)
       for name, (size, aim) in AIMED.items()),
@@ -113,6 +125,12 @@ def over_nothing(rows, size, memory, checksums):
             **{name: [row[name] for row in found] for name in ("lcore_ns", "macswap_ns", "loop_ns", "vs_bound")}}
 
 
+def counted(rows, size, checksums):
+    found = rows["lcore", f"{size},cold,{checksums}"]
+    return {"size": size, "checksums": checksums, "touched": [row["read"] + row["written"] for row in found],
+            **{name: [row[name] for row in found] for name in ("sent_per_received", "payload", "read", "written", "copied_out", "referred")}}
+
+
 def by_rdma(rows, memory, checksums):
     found = rows["lcore", f"roce,{memory},{checksums}"]
     return {"memory": memory, "checksums": checksums, **{name: [row[name] for row in found] for name in ("roce_ns", "udp_ns", "vs_udp")}}
@@ -143,6 +161,8 @@ def ways(directory):
     return {**{f"{name}_{size}": partial(shares, rows, *pair, size) for size in sorted(sizes)
                for name, pair in (("agg_vs_forward", AGGREGATED), ("bridge_vs_forward", SWITCHED))},
             **{f"lcore_vs_bound_{size}": lambda size=size: over_nothing(rows, size, "cold", "device")["vs_bound"] for size in BOUND},
+            "frames_sent_per_received": lambda: counted(rows, 1516, "device")["sent_per_received"],
+            "bytes_touched_per_result_1516": lambda: counted(rows, 1516, "device")["touched"],
             "lcore_roce_vs_udp": lambda: by_rdma(rows, "cold", "device")["vs_udp"],
             **{f"agg_vs_forward_{name}": partial(shares, rows, *AGGREGATED, size) for name, (size, _) in AIMED.items()},
             "two_lcores_vs_one": lambda: two_lcores(rows, 1516)["vs_one"], "bridge_latency_ns": lambda: one_by_one(rows)["extra_ns"],
@@ -157,6 +177,7 @@ def collect(directory):
         "measured": records.measured(len(rows["swagg", "aggregated,1076"]), MEASURES), "figures": found(ways(directory)),
         "over_nothing": [over_nothing(rows, size, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")
                          for size in BOUND],
+        "counted": [counted(rows, size, checksums) for checksums in ("device", "switch") for size in BOUND],
         "by_rdma": [by_rdma(rows, memory, checksums) for memory in ("cold", "warm") for checksums in ("device", "switch")],
         "two_lcores": [two_lcores(rows, size) for size in BOUND], "one_by_one": one_by_one(rows),
         "aggregated": [comparison(rows, *AGGREGATED, size, size=size) for size in sizes["aggregated"]],
@@ -207,6 +228,14 @@ def nothing_table(data):
     return table(("memory", "frame", "one lcore, ns a frame", "Gbit/s", "macswap, ns", "bare loop, ns", "bound by lcore (extremes)"), rows)
 
 
+def counted_table(data):
+    rows = [(f"by the {row['checksums']}", row["size"], median(row["sent_per_received"]), *(median(row[name], 0) for name in
+             ("payload", "read", "written", "touched")), f"{Sample(row['touched']).median / Sample(row['payload']).median:.1f}",
+             median(row["copied_out"], 0), median(row["referred"], 0)) for row in data["counted"]]
+    return table(("checksums", "frame", "frames sent a frame received", "payload", "bytes a sum: read", "written", "both", "both, in payloads",
+                  "of it copied into frames", "sent by reference"), rows)
+
+
 def rdma_table(data):
     rows = [(f"{row['memory']}, checksums by the {row['checksums']}", median(row["roce_ns"], 0), median(row["udp_ns"], 0), Sample(row["vs_udp"]).spread(2))
             for row in data["by_rdma"]]
@@ -233,11 +262,12 @@ def answer(data):
 
 def pages(data):
     nothing = ["## Over a device that moves data for nothing", OVER_NOTHING.strip(), nothing_table(data)] if "over_nothing" in data else []
+    counts = ["## What a sum touches", COUNTED.strip(), counted_table(data)] if "counted" in data else []
     rdma = ["## SwitchML by RDMA", BY_RDMA.strip(), rdma_table(data)] if "by_rdma" in data else []
     lcores = ["## Two lcores", TWO_LCORES.strip(), lcores_table(data)] if "two_lcores" in data else []
     latency = ["## One frame at a time", ONE_BY_ONE.strip(), latency_table(data)] if "one_by_one" in data else []
     return {"dataplane": "\n\n".join([
-        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *lcores, *rdma, "## By size of the frames",
+        answer(data), "![Frames a second by size](dataplane.svg)", figure_table(FIGURES, data), *nothing, *counts, *lcores, *rdma, "## By size of the frames",
         size_table(data, "aggregated"), size_table(data, "switched"), "## Kinds of jobs", job_table(data), *latency, "## Open loop",
         OPEN_LOOP.strip(), load_table(data), "## Replayed from memory", REPLAYED.strip(), replay_table(data), "## How it is measured",
         READING.strip(), f"Of swagg's answers {data['checked']:,} were compared; all were right."])}

@@ -17,7 +17,9 @@
  * chunks are begun as completed in every burst. The three take turns, pass by pass; times are the thread's
  * own, so that other programs take nothing from them. Of the answers that the device still has, each is
  * compared after every pass. One JSON object to stdout, ns a frame; `vs_bound` and `vs_udp` are medians of
- * the rounds'. (By RDMA, messages have 16 packets, and their ICRCs are compared by the switch in any case.)
+ * the rounds'. Beside the bound: frames sent per frame received, and bytes of payload per sum (a payload is
+ * `payload` bytes; lcore_counts.h). (By RDMA, messages have 16 packets, and their ICRCs are compared by the
+ * switch in any case.)
  *
  * With two lcores in EAL's options each has a device of its own, which hands out the frames of its shard's
  * slots, as a NIC does that deals flows to queues; and as many of them as one has alone. They take turns with
@@ -37,10 +39,13 @@
 
 #include "aggregate/jobs.h"
 #include "cold.h"
+#include "cold_buffers.h"
 #include "kernels_chosen.h"
 #include "lcore/lcore.h"
+#include "lcore_counts.h"
 #include "lcore_frames.h"
 #include "lcore_packets.h"
+#include "lcore_peers.h"
 #include "prepared.h"
 #include "roce/pool.h"
 #include "timing.h"
@@ -86,6 +91,7 @@ struct scene {
     struct rte_mempool *mbufs;
     struct buffers buffers; /* those */
     struct rte_rcu_qsbr *rcu;
+    struct agg_kernels kernels; /* its own, to be exchanged for some that count */
     struct jobs jobs;
     struct classifier classifier;
     struct shards shards;
@@ -199,36 +205,12 @@ NOT_INLINED static double time_lcore(struct lane *lane)
     return (own_ns() - start) / lane->device.filled;
 }
 
-/* As testpmd does: the addresses in place, and what the frame asks of the device that sends it. */
 NOT_INLINED static double time_macswap(struct lane *lane)
 {
-    const struct port *port = &lane->port;
-    struct rte_mbuf *frames[RECEIVE_BURST];
     const double start = own_ns();
-    uint16_t n;
 
-    while ((n = port->device->receive(port, 0, frames, RECEIVE_BURST)) > 0) {
-        for (unsigned i = 0; i < n; i++)
-            rte_prefetch0(rte_pktmbuf_mtod(frames[i], void *));
-        for (unsigned i = 0; i < n; i++) {
-            struct net_ethernet *eth = rte_pktmbuf_mtod(frames[i], struct net_ethernet *);
-            const struct net_mac to = eth->dst_addr;
-
-            eth->dst_addr = eth->src_addr;
-            eth->src_addr = to;
-            frames[i]->ol_flags = 0;
-            frames[i]->tx_offload = 0;
-        }
-        port->device->send(port, 0, frames, n);
-    }
+    lcore_macswap(&lane->port);
     return (own_ns() - start) / lane->device.filled;
-}
-
-__attribute__((target_clones("avx512f", "avx2", "default"))) static void add(float *sum, const float *payload,
-                                                                             size_t floats)
-{
-    for (size_t i = 0; i < floats; i++)
-        sum[i] += payload[i];
 }
 
 NOT_INLINED static double time_loop(struct scene *s)
@@ -245,7 +227,7 @@ NOT_INLINED static double time_loop(struct scene *s)
     keep_warm(&s->lane[0]);
     start = own_ns();
     for (unsigned i = 0; i < n; i++)
-        add(s->sums + i * s->sum_floats, at[i], s->frames.chunk_bytes / sizeof(float));
+        lcore_bare_loop(s->sums + i * s->sum_floats, at[i], s->frames.chunk_bytes / sizeof(float));
     return (own_ns() - start) / n;
 }
 
@@ -256,9 +238,10 @@ static void open_job(struct scene *s)
     static struct jobs_plan plan; /* large */
     char text[AGG_TEXT_MAX];
 
+    s->kernels = *kernels_or_exit();
     s->jobs = (struct jobs){.rcu = s->rcu,
                             .shards = (uint16_t)s->lanes,
-                            .kernels = kernels_or_exit(),
+                            .kernels = &s->kernels,
                             .delays = true, /* as the daemon does by default */
                             .bytes_max = SIZE_MAX,
                             .frames_max = 4 * s->frames.slots};
@@ -433,6 +416,21 @@ static void lcore_pass(struct scene *s)
     run_lanes(s, (1u << s->lanes) - 1);
 }
 
+/* After all that is timed: a pass, which is in nobody's count of instructions. */
+static void print_counts(struct scene *s)
+{
+    struct lane *lane = &s->lane[0];
+    struct lcore_counts c;
+
+    lcore_counts_begin(&c, &s->kernels, agg_code(AGG_F32, AGG_SUM), &lane->port);
+    lane->lcore.host.ones_sum = lane->lcore.engine.egress.ones_sum = s->kernels.ones_sum;
+    prepare(s, s->pass++);
+    while (lcore_round(&lane->lcore, rte_rdtsc()) > 0) {
+    }
+    check(s);
+    lcore_counts_print(&c, WORKERS, s->frames.chunk_bytes);
+}
+
 /* frame: as it was asked for; its elements are whole ones, so it may be shorter. */
 static void measure(struct scene *s, unsigned frame, unsigned rounds)
 {
@@ -451,9 +449,10 @@ static void measure(struct scene *s, unsigned frame, unsigned rounds)
         vs_bound[i] = (macswap[i] + loop[i]) / lcore[i];
     }
     printf("{\"frame\": %u, \"rounds\": %u, \"checked\": %u, \"kernels\": \"%s\", \"lcore_ns\": %.1f, "
-           "\"macswap_ns\": %.1f, \"loop_ns\": %.1f, \"vs_bound\": %.4f}\n",
+           "\"macswap_ns\": %.1f, \"loop_ns\": %.1f, \"vs_bound\": %.4f, ",
            frame, rounds, checked, s->jobs.kernels->name, median(lcore, rounds), median(macswap, rounds),
            median(loop, rounds), median(vs_bound, rounds));
+    print_counts(s);
 }
 
 /* Frames of both lanes in a ns. */
