@@ -70,13 +70,15 @@ static int play_job(const struct played *p, const char *name, struct view_out *o
     return 0;
 }
 
-/* The higher its number, the later is a rank. */
+/* The higher its number, the later is a rank. Ranks 20 to 29 come by a switch below, in one packet. */
 static void play_ranks(struct view_out *out)
 {
     for (unsigned r = 0; r < RANKS; r++) {
         struct rank_view row = {
             .rank = r, .joined = true, .state = "joined", .delays_noted = true, .contributions = 3};
 
+        row.together = r > 20 && r < 30;
+        row.sent_with = row.together ? 20 : r;
         row.delayed_us = r == 63 ? UINT64_MAX : r * UINT64_C(10250);
         row.heard_ms_ago = r;
 
@@ -198,6 +200,16 @@ TEST(times_are_told_exactly_in_seconds)
                  told[i].heard);
         expect(text, line);
     }
+    free(text);
+}
+
+TEST(what_ranks_send_together_is_told_once)
+{
+    char *text = collect(&(struct played){.jobs = 1}, 64, false);
+
+    CU_ASSERT_EQUAL(count(text, "\nswagg_rank_delayed_seconds_total{"), RANKS - 9);
+    CU_ASSERT_EQUAL(count(text, "\nswagg_rank_late_seconds_count{"), RANKS - 9);
+    CU_ASSERT_EQUAL(count(text, "\nswagg_rank_heard_ago_seconds{"), RANKS);
     free(text);
 }
 

@@ -11,12 +11,19 @@ struct latest {
     struct rank_view *row;
 };
 
-static bool is_later(const struct rank_view *a, const struct rank_view *b)
+/* Of ranks that a switch below sends for together the first has the numbers. */
+static uint64_t late_ns(const struct rank_view *r)
 {
-    return a->late_us_log2.sum_ns > b->late_us_log2.sum_ns;
+    return r->together ? 0 : r->late_us_log2.sum_ns;
 }
 
-/* Keeps it in the place of the one that is least late. */
+static bool is_later(const struct rank_view *a, const struct rank_view *b)
+{
+    return late_ns(a) > late_ns(b);
+}
+
+/* Keeps it in the place of the one that is least late. What is told is told once, so that it may be added up
+ * over ranks. */
 static void choose_rank(void *context, const struct view_field *fields, const void *from)
 {
     struct latest *latest = context;
@@ -34,6 +41,7 @@ static void choose_rank(void *context, const struct view_field *fields, const vo
     }
     *to = *(const struct rank_view *)from;
     to->late_us_log2.of = to->delays;
+    to->delays_noted = to->delays_noted && !to->together;
 }
 
 static int by_rank(const void *a, const void *b)
