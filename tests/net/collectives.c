@@ -536,9 +536,10 @@ int main(int argc, char *argv[])
 {
     struct plan p = {
         .options = SWAGG_OPTIONS_DEFAULT, .seed = 1, .largest = 1 << 20, .stop_before = UINT_MAX, .ranks = 1};
+    int status;
 
-    const int status = parse(&p, argc, argv);
-
+    p.options.link_timeout_ms = 300 * 1000; /* a busy machine is no failed link */
+    status = parse(&p, argc, argv);
     if (status != OPTIONS_READ)
         return status;
     if (p.until_told)

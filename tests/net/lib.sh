@@ -53,7 +53,7 @@ rank_start_on() { # HOST JOB RANK SIZE [ARGUMENT...]
     local host=$1 job=$2 rank=$3 size=$4
     shift 4
     net_background "$NET_DIR/rank$rank.log" ip netns exec "$NET_ID-h$host" "$COLLECTIVES" --switch "$(rank_switch "$rank")" --job "$job" \
-        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 --link-timeout 300000 "$@"
+        --rank "$rank" --size "$size" --answer-timeout 300000 --join-timeout 300000 --call-timeout 300000 "$@"
     RANK_PID[rank]=$!
 }
 
@@ -112,7 +112,12 @@ rank_log() { # RANK
 
 # Waits until a rank has said something.
 rank_says() { # SECONDS RANK REGEX
-    net_until "$1" "rank $2 says '$3'" grep -Eq "$3" "$NET_DIR/rank$2.log"
+    net_until "$1" "rank $2 says '$3'" says_or_is_gone "$2" "$3"
+    expect_match "what rank $2 says" "$(rank_log "$2")" "$3"
+}
+
+says_or_is_gone() { # RANK REGEX
+    grep -Eq "$2" "$NET_DIR/rank$1.log" || net_gone "${RANK_PID[$1]}"
 }
 
 # Puts the job that was started last aside, and its log files, as NAME and the rank's number; then another can be started.
