@@ -337,6 +337,10 @@ EXPECTED = {"allreduce": ("allreduce_cpu_vs_openmpi", 2), "reduce": ("reduce_loo
             "case3": ("case3_10m_vs_linear", 1.5), "operate": ("why_faults_named", 19)}
 
 
+# Rows that pages have of those records.
+ROWS = {"dataplane": "| by the device | 1516 | 1.00 | 1000 | 15000 | 7000 | 22000 | 22.0 | 0 | 8000 |", "core": "| i32, warm | 1024 | 15.0 | 8.2 | 13.9 | 0.54 | 0.92 |"}
+
+
 def run_report(*arguments):
     return subprocess.run([ROOT / "bench/report.py", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -473,7 +477,7 @@ def test_records_become_pages(temporary):
         metrics = json.loads((temporary / "figures.json").read_text())
         assert abs(metrics[figure] - expected) < 1e-3, (name, metrics[figure])
         page = (docs / f"results/{name}.md").read_text()
-        assert f"Measured by `script/bench {name}`" in page, name
+        assert f"Measured by `script/bench {name}`" in page and ROWS.get(name, "") in page, name
         clean = not rooms.measured_commit(report.module_of(name).MEASURES).endswith("+")
         assert not clean or report.OLDER not in page, name
     assert run_report("check", "--docs", docs).returncode == 0
