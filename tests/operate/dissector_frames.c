@@ -348,7 +348,7 @@ static void expect_terms(void)
     expect("swagg_control.terms.places", "7");
     expect("swagg_control.terms.local", "3");
     expect("swagg_control.terms.lanes", "5");
-    expect("swagg_control.terms.rated", "1");
+    expect("swagg_control.terms.rated", "2");
 }
 
 static void joins(void)
