@@ -77,10 +77,10 @@ sums_go_on 200
 step "it is mended: its switch sums its part again"
 mend 1
 ranks_say 120 'sums its part again'
-was=$(net_second results)
+before=$(net_second results)
 sums_go_on 400
-if (($(net_second results) == was)); then
-    fail "it has sent no more than $was sums"
+if (($(net_second results) == before)); then
+    fail "it has sent no more than $before sums"
 fi
 job_ends
 
