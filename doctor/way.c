@@ -144,9 +144,7 @@ static size_t hear_data(struct way *w, struct path_answer *a)
 static void await(const struct way *w, uint64_t until)
 {
     struct pollfd fds[] = {{.fd = w->data, .events = POLLIN}, {.fd = w->control, .events = POLLIN}};
-    const uint64_t now = monotonic_ns();
-    const struct timespec wait = {.tv_sec = (time_t)((until > now ? until - now : 0) / NS_PER_SECOND),
-                                  .tv_nsec = (long)((until > now ? until - now : 0) % NS_PER_SECOND)};
+    const struct timespec wait = timespec_until(until, monotonic_ns());
 
     ppoll(fds, 2, &wait, NULL);
 }

@@ -158,6 +158,20 @@ sums_go_on() { # RESULTS
     net_until 60 "sums go out" more_results_than $(($(net_telemetry /swagg/counters results) + $1))
 }
 
+# Of ranks that go on until they are told: their switch is killed in the midst of calls and started anew, and these say that they outlived it.
+ranks_outlive_a_kill() { # RANK...
+    local rank
+    ranks_say 60 open
+    sums_go_on 100
+    net_swagg_kill
+    net_swagg_start "$NET_DIR/swagg.yaml"
+    sums_go_on 100
+    job_ends
+    for rank; do
+        expect_match "what rank $rank says" "$(rank_log "$rank")" " [1-9][0-9]* resumed"
+    done
+}
+
 # The ranks that live must have ended with status 3 and words that match.
 expect_told() { # REGEX RANK...
     local regex=$1 rank

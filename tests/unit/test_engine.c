@@ -98,17 +98,31 @@ TEST(who_sends_packets_that_count_is_heard)
     rig_sent_all();
 }
 
+static struct rte_mempool *further_pool(const char *name)
+{
+    struct rte_mempool *pool =
+        rte_pktmbuf_pool_create(name, 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(pool);
+    return pool;
+}
+
+/* Rank 0's contribution, in a buffer of this pool. */
+static void receive_in(struct rte_mempool *pool)
+{
+    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
+
+    rig_receive(0, rte_pktmbuf_copy(m, pool, 0, UINT32_MAX));
+    rte_pktmbuf_free(m);
+}
+
 /* As ports have that were added: whatever is kept of their few buffers is one less to receive into. */
 TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
 {
-    struct rte_mempool *own =
-        rte_pktmbuf_pool_create("own", 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    struct rte_mempool *own = further_pool("own");
     uint8_t frame[2048];
-    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(own);
-    rig_receive(0, rte_pktmbuf_copy(m, own, 0, UINT32_MAX));
-    rte_pktmbuf_free(m);
+    receive_in(own);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(own), 0);
     CU_ASSERT_EQUAL(verdicts(SML_HELD), 1);
     rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
@@ -122,15 +136,11 @@ TEST(no_frame_is_kept_that_lies_in_a_ports_own_buffer)
 /* As on a machine with NICs on two nodes. */
 TEST(frames_are_kept_that_lie_in_any_nodes_buffers)
 {
-    struct rte_mempool *far =
-        rte_pktmbuf_pool_create("far", 63, 0, 0, 2048 + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
+    struct rte_mempool *far = further_pool("far");
     uint8_t frame[2048];
-    struct rte_mbuf *m = rig_data(0, 0, RIG_JOB, 3);
 
-    CU_ASSERT_PTR_NOT_NULL_FATAL(far);
     rig_buffers.pool[rig_buffers.n++] = far;
-    rig_receive(0, rte_pktmbuf_copy(m, far, 0, UINT32_MAX));
-    rte_pktmbuf_free(m);
+    receive_in(far);
     CU_ASSERT_EQUAL(rte_mempool_in_use_count(far), 1);
     rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
     CU_ASSERT_EQUAL_FATAL(rig_sent(0, frame), 1);
