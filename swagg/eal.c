@@ -177,8 +177,8 @@ static int use_hugepages(const struct config *cfg)
     return 0;
 }
 
-/* --in-memory takes hugepages straight from the kernel: no hugetlbfs need be mounted. Either way no files
- * stay behind. */
+/* --in-memory takes hugepages straight from the kernel: no hugetlbfs need be mounted, and no files stay
+ * behind. */
 static int add_memory(const struct config *cfg)
 {
     const int rc = use_hugepages(cfg);
@@ -186,12 +186,7 @@ static int add_memory(const struct config *cfg)
     if (rc < 0)
         return rc;
     hugepages = rc > 0;
-    if (hugepages) {
-        add("--in-memory");
-    } else {
-        add("--no-huge");
-        add("--no-shconf");
-    }
+    add(hugepages ? "--in-memory" : "--no-huge");
     add("-m");
     add("%u", cfg->memory.megabytes);
     snprintf(memory, sizeof(memory), "%u MB in %s", cfg->memory.megabytes,
@@ -234,6 +229,7 @@ static int add_arguments(const struct config *cfg, const struct placement *place
         snprintf(memory, sizeof(memory), "as the EAL arguments say");
     else
         rc = add_memory(cfg);
+    add("--no-shconf"); /* an EAL that shares waits, at each device that it makes, for lock_prefix's lock */
     if (given_prefix(user) == NULL)
         add("--file-prefix=%s", prefix);
     else
