@@ -25,9 +25,9 @@ enum { MEMBERS_BURSTS = 16 };
 
 /* The least time between two warnings that another station uses the switch's IP address: RFC 5227's
  * DEFEND_INTERVAL. */
-static const uint64_t defence_interval_ns = UINT64_C(10000000000);
+static const uint64_t defence_interval_ns = 10 * NS_PER_SECOND;
 
-static const uint64_t look_every_ns = UINT64_C(1000000000); /* at how busy lcores are */
+static const uint64_t look_every_ns = NS_PER_SECOND; /* at how busy lcores are */
 
 struct control {
     struct control_parts parts;
@@ -201,7 +201,8 @@ static int open_signals(struct control *c)
 
 static int open_timer(struct control *c, const struct config *cfg)
 {
-    const struct timespec every = {.tv_nsec = listening_ask_every_ms(cfg->timers.lost_after_ms) * 1000000L};
+    const struct timespec every = {.tv_nsec =
+                                       listening_ask_every_ms(cfg->timers.lost_after_ms) * (long)NS_PER_MS};
     const struct itimerspec t = {.it_interval = every, .it_value = every};
 
     c->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -214,7 +215,7 @@ void control_follow(struct control *c, const struct config *cfg)
 {
     ctl_intake_rules_follow(&c->parts.inbox->rules, cfg->limits.workers);
     loop_guard_init(&c->loops, &cfg->loops);
-    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * 1000000000u / BRIDGE_AGE_TICKS;
+    c->mac_age_tick_ns = (uint64_t)cfg->timers.mac_age_s * NS_PER_SECOND / BRIDGE_AGE_TICKS;
 }
 
 /* When it next looks their links will have come up. */

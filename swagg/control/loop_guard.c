@@ -3,16 +3,15 @@
 #include <inttypes.h>
 
 #include "base/log.h"
-
-#define SECOND UINT64_C(1000000000)
+#include "monotonic.h"
 
 enum { QUIET_S = 10 };
 
 void loop_guard_init(struct loop_guard *g, const struct config_loops *cfg)
 {
     g->finds = cfg->find;
-    g->probe_ns = cfg->probe_s * SECOND;
-    g->block_ns = cfg->block_s * SECOND;
+    g->probe_ns = cfg->probe_s * NS_PER_SECOND;
+    g->block_ns = cfg->block_s * NS_PER_SECOND;
 }
 
 void loop_guard_forget(struct loop_guard *g, uint64_t ports)
@@ -48,7 +47,7 @@ static void found(struct loop_guard *g, const struct loops_returned *r, uint64_t
 
     if (port_is_closed_for(&g->port[p], PORT_BLOCKED) || (!blocks && now < g->quiet_until))
         return;
-    g->quiet_until = now + QUIET_S * SECOND;
+    g->quiet_until = now + QUIET_S * NS_PER_SECOND;
     count_event(g->host->counters, EVENT_LOOPS_FOUND, 1);
     if (blocks) {
         block(g, p, now);
@@ -56,7 +55,7 @@ static void found(struct loop_guard *g, const struct loops_returned *r, uint64_t
             "port %s: a loop: a probe that left by port %s has come back by port %s. Port %s is blocked "
             "for %" PRIu64 " s (loops.block_s); swaggctl port up %s opens it",
             g->port[p].name, g->port[r->left].name, g->port[r->at].name, g->port[p].name,
-            g->block_ns / SECOND, g->port[p].name);
+            g->block_ns / NS_PER_SECOND, g->port[p].name);
     } else {
         log_warning(
             "port %s: a loop: a probe that left by port %s has come back by port %s; no port is blocked "
@@ -76,7 +75,7 @@ static void watch_movers(struct loop_guard *g, uint64_t now)
     probe_all(g);
     if (now < g->quiet_until)
         return;
-    g->quiet_until = now + QUIET_S * SECOND;
+    g->quiet_until = now + QUIET_S * NS_PER_SECOND;
     count_event(g->host->counters, EVENT_MOVERS, 1);
     log_warning(
         "station %s moves between ports all the time, just now to port %s: a loop, or one MAC address "

@@ -11,10 +11,11 @@
 #include "aggregate/jobs_share.h"
 #include "base/counter.h"
 #include "base/log.h"
+#include "monotonic.h"
 #include "protocols.h"
 
-#define ALONE_NS      UINT64_C(1000000000)
-#define TELL_EVERY_NS (60 * UINT64_C(1000000000)) /* so that no worker can fill the log */
+#define ALONE_NS      NS_PER_SECOND
+#define TELL_EVERY_NS (60 * NS_PER_SECOND) /* so that no worker can fill the log */
 
 static struct jobs_member seat_of(const struct config_member *c)
 {
@@ -35,7 +36,7 @@ static void describe(struct static_job *job, const struct config *cfg, unsigned 
     else
         snprintf(job->name, sizeof(job->name), "%s", c.name);
     job->list = c.list;
-    job->quiet_ns = c.quiet_ms * UINT64_C(1000000);
+    job->quiet_ns = c.quiet_ms * NS_PER_MS;
     job->plan = (struct jobs_plan){.protocol = agg_protocol_find(c.terms->protocol),
                                    .terms = *c.terms,
                                    .particulars = c.particulars,
@@ -199,7 +200,7 @@ static int check_quiet(const struct static_jobs *s, const struct static_jobs_nex
                             "%s[%s]: the job is at work, and can be changed or taken out only while it is "
                             "quiet: leave it alone for %" PRIu64 " ms, its quiet_ms, or have it start over "
                             "(swaggctl job reset)",
-                            s->job[n].list, s->job[n].name, s->job[n].quiet_ns / 1000000);
+                            s->job[n].list, s->job[n].name, s->job[n].quiet_ns / NS_PER_MS);
     return 0;
 }
 
@@ -339,7 +340,7 @@ static void start_over_unless_heard(struct static_jobs *s, struct static_job *jo
     }
     note_start_over(job, now);
     log_notice("job %s: nothing was heard for %" PRIu64 " ms: its slots start over", job->name,
-               job->quiet_ns / 1000000);
+               job->quiet_ns / NS_PER_MS);
 }
 
 static void say_amiss(const struct static_job *job, const struct job_amiss *a, uint64_t news)

@@ -1,8 +1,7 @@
 #include "control/uplink_path.h"
 
+#include "monotonic.h"
 #include "wire/path.h"
-
-#define MS UINT64_C(1000000)
 
 enum {
     IPV4_AND_UDP_BYTES = 20 + 8,
@@ -42,7 +41,7 @@ void uplink_path_ask(struct uplink_path *p, uint64_t now, struct path_questions 
     if (now < p->next_round)
         return;
     p->round++;
-    p->next_round = now + (age(p, p->before) < QUICK_ROUNDS ? ROUND_MS : SLOW_ROUND_MS) * MS;
+    p->next_round = now + (age(p, p->before) < QUICK_ROUNDS ? ROUND_MS : SLOW_ROUND_MS) * NS_PER_MS;
     q->tag = (uint32_t)p->nonce << 16 | p->round;
     last = path_lengths_last(&p->lengths);
     if (age(p, p->before) == 1) /* nearly always enough */
@@ -63,7 +62,7 @@ bool uplink_path_answer(struct uplink_path *p, const uint8_t *payload, size_t by
     if (path_lengths_are_settled(&p->lengths)) {
         __atomic_store_n(&p->mtu, (uint16_t)p->lengths.size[p->lengths.best].mtu, __ATOMIC_RELAXED);
         begin_search(p);
-        p->next_round = now + REST_MS * MS;
+        p->next_round = now + REST_MS * NS_PER_MS;
     }
     return true;
 }

@@ -13,7 +13,7 @@
 #include "wire/control.h"
 #include "wire/path.h"
 
-#define PATIENCE_NS UINT64_C(5000000000) /* for ARP, before the log says that nobody answers */
+#define PATIENCE_NS (5 * NS_PER_SECOND) /* for ARP, before the log says that nobody answers */
 
 enum { IPV4_AND_UDP_BYTES = 20 + 8, QUESTION_MAX = 9600, IP_TEXT_MAX = 16 };
 

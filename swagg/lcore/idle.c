@@ -78,7 +78,8 @@ bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
 
 void idle_nap(struct idle *idle, uint64_t ns)
 {
-    const struct timespec nap = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    const struct timespec nap = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
+                                 .tv_nsec = (long)(ns % NS_PER_SECOND)};
 
     idle->fd[0].revents = 0; /* as it stays if a signal comes */
     ppoll(idle->fd, idle->fds, &nap, NULL);

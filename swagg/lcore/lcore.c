@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "monotonic.h"
 
 enum { PRIORITY_NICE = -10 };
 
@@ -42,7 +43,7 @@ void priority_raise_session(void)
     fclose(group);
 }
 
-enum { SHARING_POLLS = 4, NS_PER_MS = 1000000 };
+enum { SHARING_POLLS = 4 };
 
 /* When time alone gives it work next, TSC; UINT64_MAX: it does not. */
 static uint64_t due_at(const struct lcore *lc)

@@ -4,10 +4,9 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "monotonic.h"
 
-#define TELL_EVERY_NS UINT64_C(10000000000)
-
-enum { NS_PER_MS = 1000000 };
+#define TELL_EVERY_NS (10 * NS_PER_SECOND)
 
 bool stall_times(const struct lcore *lc, struct stall_times *times)
 {

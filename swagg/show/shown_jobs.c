@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "monotonic.h"
 
 struct visit {
     shown_job_visitor *visitor;
@@ -115,20 +116,20 @@ struct shown_member shown_job_member(const struct shown_job *job, uint16_t rank)
             .via = m->hops > 0 ? m->via : 0,
             .data_port = m->data_port,
             .threads = 1,
-            .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / 1000000,
+            .heard_ms_ago = m->state == CTL_MEMBER_ABSENT ? 0 : (job->now - m->heard_at) / NS_PER_MS,
             .restarts = job->joined->restarts + m->restarts,
             .heartbeat = m->heartbeat};
     }
     member = &job->fixed->plan.member[rank];
     by_mac = agg_sender_of_mac(member->mac.addr_bytes);
-    return (struct shown_member){.state = CTL_MEMBER_JOINED,
-                                 .ip = member->ip,
-                                 .data_port = rte_be_to_cpu_16(member->udp_port),
-                                 .mac =
-                                     job->protocol->frames && member->ip == by_mac.ip ? &member->mac : NULL,
-                                 .threads = RTE_MAX(job->fixed->plan.threads, 1),
-                                 .level = 1,
-                                 .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / 1000000};
+    return (struct shown_member){
+        .state = CTL_MEMBER_JOINED,
+        .ip = member->ip,
+        .data_port = rte_be_to_cpu_16(member->udp_port),
+        .mac = job->protocol->frames && member->ip == by_mac.ip ? &member->mac : NULL,
+        .threads = RTE_MAX(job->fixed->plan.threads, 1),
+        .level = 1,
+        .heard_ms_ago = (job->now - counter_read(&job->fixed->heard_at)) / NS_PER_MS};
 }
 
 const char *shown_job_tenant(const struct show_parts *parts, int tenant)

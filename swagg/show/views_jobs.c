@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "aggregate/jobs_share.h"
+#include "monotonic.h"
 #include "protocol/ranks.h"
 #include "show/shown_jobs.h"
 #include "show/views.h"
@@ -28,7 +29,7 @@ static void list_job(void *context, const struct shown_job *job)
     struct listed_job *to = &list->job[list->n++];
 
     to->row = (struct jobs_view){.state = ctl_entry_state_name(job->state),
-                                 .in_state_ms = (job->now - job->since) / 1000000,
+                                 .in_state_ms = (job->now - job->since) / NS_PER_MS,
                                  .size = job->size,
                                  .present = job->present,
                                  .protocol = job->protocol->name,
@@ -185,7 +186,7 @@ static void show_job(const struct job_showing *s, const struct shown_job *job)
                              .vlan = s->parts->vlans->vlan[job->network].id,
                              .state = ctl_entry_state_name(job->state),
                              .joined = true,
-                             .in_state_ms = (job->now - job->since) / 1000000,
+                             .in_state_ms = (job->now - job->since) / NS_PER_MS,
                              .epoch = job->epoch,
                              .size = job->size,
                              .present = job->present,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lcore/stalls.h"
+#include "monotonic.h"
 #include "show/views.h"
 
 enum { LCORE_NAME_MAX = 16 };
@@ -95,8 +96,8 @@ int view_lcore(const struct show_parts *parts, const char *name, struct view_out
         of[e] = (struct view_count){event_name(e), counter_read(&lc->counters.event[e])};
     shown.counts = (struct view_counts){EVENTS, of};
     stall_times(lc, &times); /* 0 if the kernel does not tell them */
-    shown.ran_ms = times.ran_ns / 1000000;
-    shown.waited_ms = times.waited_ns / 1000000;
+    shown.ran_ms = times.ran_ns / NS_PER_MS;
+    shown.waited_ms = times.waited_ns / NS_PER_MS;
     view_fields(out, &shown);
     return 0;
 }

@@ -47,7 +47,7 @@ int view_status(const struct show_parts *parts, const char *name, struct view_ou
     struct status_view shown = {.name = parts->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (monotonic_ns() - parts->started) / 1000000000u,
+                                .up_s = (monotonic_ns() - parts->started) / NS_PER_SECOND,
                                 .bridges = true,
                                 .ports = (uint64_t)__builtin_popcountll(ports_there(parts->ports)),
                                 .ports_up = ports_up(parts),
@@ -270,7 +270,7 @@ static void show_uplink(const struct show_parts *parts, unsigned uplink, unsigne
                               .received_bytes = lcores_uplink(parts->lcores, uplink, UPLINK_RECEIVED_BYTES),
                               .control_sent = counter_read(&u->sent),
                               .control_received = counter_read(&u->received),
-                              .heard_ms_ago = heard_at == 0 ? 0 : (monotonic_ns() - heard_at) / 1000000};
+                              .heard_ms_ago = heard_at == 0 ? 0 : (monotonic_ns() - heard_at) / NS_PER_MS};
 
     view_ip(row.parent, u->parent);
     view_ip(row.next, u->next);

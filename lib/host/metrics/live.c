@@ -68,7 +68,7 @@ char *metrics_live(const struct view_source *host, unsigned ranks, size_t *bytes
     json_t *live = json_object();
     char *text;
 
-    put(live, "made_ms", json_integer((json_int_t)(monotonic_ns() / 1000000)));
+    put(live, "made_ms", json_integer((json_int_t)(monotonic_ns() / NS_PER_MS)));
     put(live, "status", whole(host, VIEW_STATUS, NULL));
     put(live, "ports", rows_of(host, VIEW_PORTS, NULL));
     put(live, "lcores", rows_of(host, VIEW_LCORES, NULL));

@@ -13,7 +13,7 @@
 
 enum { ROUND_MS = 100, CONNECTION_BYTES = 32 << 10 };
 
-#define FRESH_NS UINT64_C(1000000000) /* so long an answer serves others that ask */
+#define FRESH_NS NS_PER_SECOND /* so long an answer serves others that ask */
 
 /* page.html, as the linker has put it here. */
 extern const char _binary_page_html_start[], _binary_page_html_end[];

@@ -105,7 +105,7 @@ static void look(struct operators *o)
 {
     const uint64_t now = monotonic_ns();
 
-    if (now - o->looked_at < LOOK_MS * UINT64_C(1000000))
+    if (now - o->looked_at < LOOK_MS * NS_PER_MS)
         return;
     o->looked_at = now;
     history_look(o->host.history, &o->host.views);

@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "monotonic.h"
 #include "operator/reply.h"
 
 enum {
@@ -86,7 +87,7 @@ static void take_newcomer(struct server *s, uint64_t now)
     if (fd < 0) {
         /* Who still waits would wake it at once again. */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
-            s->deaf_until = now + DEAF_MS * UINT64_C(1000000);
+            s->deaf_until = now + DEAF_MS * NS_PER_MS;
         return;
     }
     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes);

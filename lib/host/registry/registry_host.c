@@ -82,10 +82,10 @@ struct ctl_registry_config registry_host_config(struct registry_host *h, const s
         .tenants = h->tenant,
         .jobs_per_host = (uint16_t)cfg->limits.jobs_per_host,
         .forming_max_ns = cfg->timers.forming_s * NS_PER_SECOND,
-        .late_after_ns = cfg->timers.late_after_ms * UINT64_C(1000000),
+        .late_after_ns = cfg->timers.late_after_ms * NS_PER_MS,
         .late_ends_ns = cfg->timers.late_ends_s * NS_PER_SECOND,
         .boot_id = p->boot_id,
-        .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+        .lost_after_ns = cfg->timers.lost_after_ms * NS_PER_MS,
         .data_ports = p->data_ports,
         .hears_nics = p->hears_nics,
         .payload_bytes = p->payload_bytes != 0 ? p->payload_bytes : terms_payload_bytes(cfg),
@@ -113,7 +113,7 @@ static uint64_t pause_ns(const struct config *cfg)
 {
     const uint64_t ms = cfg->timers.lost_after_ms / PAUSES_PER_LOSS;
 
-    return (ms < LISTENING_PAUSE_MS ? ms : LISTENING_PAUSE_MS) * 1000000 +
+    return (ms < LISTENING_PAUSE_MS ? ms : LISTENING_PAUSE_MS) * NS_PER_MS +
            cfg->idle.until_due_us * UINT64_C(1000);
 }
 

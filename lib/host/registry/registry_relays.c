@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "base/uplink_ports.h"
+#include "monotonic.h"
 #include "registry/registry_host.h"
 #include "registry/terms.h"
 #include "sodium_keys.h"
@@ -74,7 +75,7 @@ static struct relay_config proxy_config(struct relays *r)
                                       (uint16_t)(processes < PROCESSES_MAX ? processes : PROCESSES_MAX),
                                   .id = secret64() | 1,
                                   .ip = cfg->ip, /* with VLANs, of the first */
-                                  .lost_after_ns = cfg->timers.lost_after_ms * UINT64_C(1000000),
+                                  .lost_after_ns = cfg->timers.lost_after_ms * NS_PER_MS,
                                   .data_ports = h->parts.data_ports,
                                   .hears_nics = h->parts.hears_nics,
                                   .library = keys_sodium(),
