@@ -11,6 +11,7 @@
 #include "base/uplink_ports.h"
 #include "port/frame.h"
 #include "port/vlans.h"
+#include "registry/anteroom.h"
 
 int inbox_add(struct inbox *in, unsigned port)
 {
@@ -103,19 +104,13 @@ static enum drop let_in(struct inbox *in, struct ctl_intake *intake, struct rte_
 {
     const struct frame_udp *f = rte_pktmbuf_mtod(m, const struct frame_udp *);
     const struct ctl_endpoint from = inbox_sender(m);
+    const enum ctl_intake_verdict verdict =
+        ctl_intake_admit(intake, &from, inbox_is_from_above(m), f->payload, frame_payload_bytes(f), now);
+    const enum drop refusal = anteroom_refusal(verdict);
 
-    switch (
-        ctl_intake_admit(intake, &from, inbox_is_from_above(m), f->payload, frame_payload_bytes(f), now)) {
-    case CTL_INTAKE_MEMBER:
-        return put(in, INBOX_MEMBERS, m);
-    case CTL_INTAKE_STRANGER:
-        return put(in, INBOX_STRANGERS, m);
-    case CTL_INTAKE_MEMBER_RATE:
-        return DROP_CONTROL_MEMBER_RATE;
-    case CTL_INTAKE_STRANGER_RATE:
-        break;
-    }
-    return DROP_CONTROL_RATE;
+    if (refusal != DROP_REASONS)
+        return refusal;
+    return put(in, verdict == CTL_INTAKE_MEMBER ? INBOX_MEMBERS : INBOX_STRANGERS, m);
 }
 
 void inbox_receive(struct inbox *in, struct ctl_intake *intake, struct counters *counters, unsigned port,

@@ -53,18 +53,13 @@ static enum drop let_wait(struct anteroom *a, const struct ctl_endpoint *from, c
 enum drop anteroom_take(struct anteroom *a, const struct ctl_endpoint *from, const uint8_t *payload,
                         size_t bytes, uint64_t now)
 {
-    switch (ctl_intake_admit(&a->intake, from, false, payload, bytes, now)) {
-    case CTL_INTAKE_MEMBER:
-        a->handle(a->context, from, payload, bytes, now);
-        return DROP_REASONS;
-    case CTL_INTAKE_STRANGER:
+    const enum ctl_intake_verdict verdict = ctl_intake_admit(&a->intake, from, false, payload, bytes, now);
+
+    if (verdict == CTL_INTAKE_STRANGER)
         return let_wait(a, from, payload, bytes);
-    case CTL_INTAKE_MEMBER_RATE:
-        return DROP_CONTROL_MEMBER_RATE;
-    case CTL_INTAKE_STRANGER_RATE:
-        break;
-    }
-    return DROP_CONTROL_RATE;
+    if (verdict == CTL_INTAKE_MEMBER)
+        a->handle(a->context, from, payload, bytes, now);
+    return anteroom_refusal(verdict);
 }
 
 unsigned anteroom_serve(struct anteroom *a, uint64_t now)

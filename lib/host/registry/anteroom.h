@@ -32,6 +32,14 @@ void anteroom_init(struct anteroom *a, const struct config *cfg, uint64_t seed, 
 void anteroom_follow(struct anteroom *a, const struct config *cfg);
 void anteroom_free(struct anteroom *a);
 
+/* Why what has this verdict is dropped; DROP_REASONS: it is let in. */
+static inline enum drop anteroom_refusal(enum ctl_intake_verdict verdict)
+{
+    return verdict == CTL_INTAKE_MEMBER_RATE     ? DROP_CONTROL_MEMBER_RATE
+           : verdict == CTL_INTAKE_STRANGER_RATE ? DROP_CONTROL_RATE
+                                                 : DROP_REASONS;
+}
+
 /* A payload that came to CTL_PORT. DROP_REASONS: it was handled, or waits; else why it was dropped. */
 enum drop anteroom_take(struct anteroom *a, const struct ctl_endpoint *from, const uint8_t *payload,
                         size_t bytes, uint64_t now);
