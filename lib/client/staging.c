@@ -15,7 +15,7 @@ struct piece {
     size_t bytes;
     uint64_t before; /* bytes of the tensor that lie before it */
     uint64_t turn;   /* the same of what its place sums */
-    bool is_over;    /* of one that goes up: its copy has begun */
+    bool begun;      /* of one that goes up: its copy */
     void *mark;      /* of one that comes down in a call that flows */
 };
 
@@ -262,13 +262,13 @@ int staging_leave(struct staging *s, const struct staging_span there[], unsigned
     int rc = SWAGG_OK;
     for (size_t i = s->up.done; i < s->up.n && rc == SWAGG_OK; i++) {
         struct piece *p = &s->up.at[i];
-        if (!p->is_over && is_there(p, there, n)) {
+        if (!p->begun && is_there(p, there, n)) {
             rc = copy(s, p, false);
-            p->is_over = true;
+            p->begun = true;
         }
-        if (!p->is_over && n == 1) /* nor is what lies behind it */
+        if (!p->begun && n == 1) /* nor is what lies behind it */
             break;
-        s->up.done += p->is_over && i == s->up.done;
+        s->up.done += p->begun && i == s->up.done;
     }
     return rc;
 }
