@@ -17,33 +17,13 @@ enum {
  * four are those that tell ports apart. Key bit 123 is in the windows of these four alone, as bit 3 of the
  * hash for the last of them, up to bit 0 for the first: the hash is those four, the other way round. IPv6's
  * ports are further on, where the key is Microsoft's, and so the hash of IPv6 is as good as any. */
+/* clang-format off */
 static const uint8_t key_40[KEY_BYTES] = {
     [123 / 8] = 0x80 >> 123 % 8,
-    0xd0,
-    0xca,
-    0x2b,
-    0xcb,
-    0xae,
-    0x7b,
-    0x30,
-    0xb4,
-    0x77,
-    0xcb,
-    0x2d,
-    0xa3,
-    0x80,
-    0x30,
-    0xf2,
-    0x0c,
-    0x6a,
-    0x42,
-    0xb7,
-    0x3b,
-    0xbe,
-    0xac,
-    0x01,
-    0xfa,
+    0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+    0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
+/* clang-format on */
 
 /* The lowest four bits of the port for which the hash is this. */
 static unsigned port_of(unsigned hash)
