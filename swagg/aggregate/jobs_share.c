@@ -24,6 +24,12 @@ uint32_t jobs_kept_frames(const struct switch_job *job)
     return kept;
 }
 
+/* Of all protocols; i counts through them. NULL: there is none. */
+static struct switch_job *running_job(const struct jobs *jobs, unsigned i)
+{
+    return (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+}
+
 static bool is_of(const struct switch_job *job, unsigned tenant)
 {
     return job->tenant == (int)tenant;
@@ -34,13 +40,12 @@ static void collect(const struct jobs *jobs, struct claims *c)
 {
     c->n = 0;
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        struct agg_job *job = agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+        struct switch_job *job = running_job(jobs, i);
 
-        if (job == NULL || ((struct switch_job *)job)->frames_wanted == 0)
+        if (job == NULL || job->frames_wanted == 0)
             continue;
-        c->job[c->n] = (struct switch_job *)job;
-        c->claim[c->n++] = (struct share_claim){.weight = jobs_weight(jobs, jobs_of(job)),
-                                                .want = jobs_of(job)->frames_wanted};
+        c->job[c->n] = job;
+        c->claim[c->n++] = (struct share_claim){.weight = jobs_weight(jobs, job), .want = job->frames_wanted};
     }
 }
 
@@ -127,16 +132,11 @@ uint32_t jobs_weight(const struct jobs *jobs, const struct switch_job *job)
     unsigned sharing = 0;
 
     for (unsigned i = 0; has_tenant && i < EVERY_JOB; i++) {
-        const struct switch_job *other = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+        const struct switch_job *other = running_job(jobs, i);
 
         sharing += other != NULL && other->tenant == job->tenant;
     }
     return weight * (1u << 12) / RTE_MAX(sharing, 1u);
-}
-
-static struct switch_job *running_job(const struct jobs *jobs, unsigned i)
-{
-    return (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
 }
 
 /* Divides turns on busy lcores by weight. */
@@ -207,7 +207,7 @@ static unsigned list(const struct jobs *jobs, struct room_job to[EVERY_JOB])
     unsigned n = 0;
 
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        const struct switch_job *job = jobs_find(jobs, i / JOBS_MAX, i % JOBS_MAX);
+        const struct switch_job *job = running_job(jobs, i);
 
         if (job != NULL)
             to[n++] = (struct room_job){job->name, job->tenant, job->founder, job->slots, job->bytes};
@@ -284,8 +284,7 @@ void jobs_rates_tick(struct jobs *jobs, uint64_t now)
         return;
     jobs->rated_at = now;
     for (unsigned i = 0; i < EVERY_JOB; i++) {
-        struct switch_job *job =
-            (struct switch_job *)agg_jobs_find(&jobs->running[i / JOBS_MAX], i % JOBS_MAX);
+        struct switch_job *job = running_job(jobs, i);
 
         if (job != NULL)
             note_rate(job, ns);
