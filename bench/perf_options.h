@@ -17,7 +17,7 @@ struct perf {
     const struct perf_type *type;
     const char *json; /* a file for the table; NULL: none */
     FILE *table;
-    bool reduce, check;
+    bool reduce, check, registers;
     int root;
     void *send, *recv;
 };

@@ -212,6 +212,12 @@ static void print_stats(const struct perf *p)
             s.resumed);
 }
 
+static int run(struct perf *p)
+{
+    const int rc = p->registers ? swagg_register(p->job, p->send, p->end + 1) : SWAGG_OK;
+    return rc < 0 ? die("cannot register tensors", rc) : sweep(p);
+}
+
 static bool open_table(struct perf *p)
 {
     if (p->json == NULL || p->options.rank != 0)
@@ -257,7 +263,7 @@ int main(int argc, char **argv)
         die("cannot join", rc);
         goto out;
     }
-    exit_code = sweep(&p);
+    exit_code = run(&p);
     if (p.options.log)
         print_stats(&p);
     swagg_close(p.job);

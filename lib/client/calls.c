@@ -185,6 +185,7 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
     job_note_turnout(job, &r->call, turnout);
     job_report(job, now);
     job_show(job);
+    job_settle(job);
     requests_end(&job->requests, r, SWAGG_OK, 0);
 }
 

@@ -1,5 +1,6 @@
 #include "job.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,15 @@ const char *part_name(const struct job_part *part, char text[PART_NAME_MAX])
     return text;
 }
 
+void job_settle(struct swagg_job *job)
+{
+    for (unsigned i = 0; i < job->part_count; i++) {
+        struct transport *t = job->parts[i].transport;
+        if (t && t->ops->settle)
+            t->ops->settle(t);
+    }
+}
+
 enum { SERVER_WORDS = 24 }; /* "parameter server", and what is around it and its address */
 
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
@@ -143,6 +153,7 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     snprintf(job->failure_text, sizeof job->failure_text, "job '%s': %s", job->options.job, text);
     if (job->quell.others) /* before tensors are the caller's again */
         job->quell.others(job->quell.ctx, text);
+    job_settle(job);
     requests_fail(&job->requests, status, job->failure_text);
     events_end(&job->events, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);
@@ -425,13 +436,17 @@ struct ctl_session_config job_session_config(const struct swagg_job *job, const 
     return config;
 }
 
+static int join_group(struct transport *t, struct in_addr group, uint16_t port)
+{
+    return t->ops->join ? t->ops->join(t, group, port) : -EOPNOTSUPP;
+}
+
 void job_join_group(struct job_part *part)
 {
     const struct swagg_job *job = part->job;
     int rc = 0;
     if (part->terms.group != 0)
-        rc = part->transport->ops->join(part->transport, (struct in_addr){part->terms.group},
-                                        part->terms.group_port);
+        rc = join_group(part->transport, (struct in_addr){part->terms.group}, part->terms.group_port);
     if (rc < 0)
         logger_write(&job->options.log, SWAGG_LOG_INFO,
                      "job '%s': results come to rank %u one by one, not by a group: %s", job->options.job,

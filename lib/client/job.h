@@ -188,6 +188,10 @@ struct job_part *parts_slowest(const struct swagg_job *job);
 enum { PART_NAME_MAX = 64 };
 const char *part_name(const struct job_part *part, char text[PART_NAME_MAX]);
 
+/* Before tensors are the caller's again: no NIC reads them any more. Where one cannot be stopped but by
+ * giving it up, the next send says so. */
+void job_settle(struct swagg_job *job);
+
 /* The job cannot go on: keeps status and text for later calls. Returns status. */
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

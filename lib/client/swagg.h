@@ -286,6 +286,17 @@ int swagg_barrier(struct swagg_job *job);
  * NULL. */
 int swagg_name_tensor(struct swagg_job *job, uint64_t name);
 
+/* Where a NIC carries this rank's packets (options.transport roce), it reads from this memory itself what
+ * calls send from there, where the wire has their bytes (docs/libswagg.md, "By RoCE"); else all is copied
+ * first, and this does nothing. So it takes nothing but time to leave it out. The memory stays the program's,
+ * which changes it between calls as ever, but keeps it mapped until swagg_unregister, with the address that
+ * it had here, or swagg_close. 64 pieces a job, at most. Each rank may do as it likes. Both wait for a call
+ * that is in progress; any thread, when no other is in them. SWAGG_ERR_ARGUMENT: job or memory is NULL, bytes
+ * is 0, or memory is registered already, or not. SWAGG_ERR_SYSTEM: it cannot be, in words. The job goes on in
+ * any case. */
+int swagg_register(struct swagg_job *job, const void *memory, size_t bytes);
+int swagg_unregister(struct swagg_job *job, const void *memory);
+
 /* Which ranks are in the sums of a call: all of them, unless the job has a quorum. Begin with
  * SWAGG_TURNOUT_INIT. On a rank that does not get the sums (swagg_reduce) every field is 0. */
 struct swagg_turnout {

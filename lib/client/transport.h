@@ -38,7 +38,8 @@ struct transport_config {
 };
 
 struct transport_ops {
-    /* Sends the packets, in order; their memory is read during the call only. n <= TRANSPORT_BATCH. */
+    /* Sends the packets, in order; their memory is read during the call only, but for what is shown (below).
+     * n <= TRANSPORT_BATCH. */
     int (*send)(struct transport *t, const struct xfer_send packets[], unsigned n);
     /* What has arrived, without waiting; returns how many; 0: nothing is left. The payloads are valid until
      * the next call of receive. */
@@ -47,8 +48,16 @@ struct transport_ops {
      * The local port stays. */
     int (*set_ports)(struct transport *t, uint16_t first, unsigned n);
     /* From now on what the switch sends to this IPv4 group and UDP port is received, too, and noted as such
-     * (struct agg_protocol, note_group). -errno: this host cannot hear it. Not twice. */
+     * (struct agg_protocol, note_group). -errno: this host cannot hear it. Not twice. NULL: it hears none. */
     int (*join)(struct transport *t, struct in_addr group, uint16_t port);
+    /* From now on bodies that lie in this memory may be read by a NIC, without a copy, also after send has
+     * returned; until hide. It stays where it is so long. -EEXIST: what begins there is shown already;
+     * -ENOSPC: as much is as can be. hide: -ENOENT: it is not shown. NULL: all is read by send. */
+    int (*show)(struct transport *t, const void *memory, size_t bytes);
+    int (*hide)(struct transport *t, const void *memory);
+    /* Returns when nothing that was sent is still to be read from memory that is shown; an error ends
+     * sending, and that, too. NULL: as above. */
+    int (*settle)(struct transport *t);
     void (*close)(struct transport *t);
 };
 

@@ -50,7 +50,9 @@ struct plan {
     unsigned pause_ms;    /* between calls */
     unsigned stop_before; /* the number of a call */
     unsigned ranks;       /* in this process, from options.rank on */
-    const char *order;    /* of additions: "((0,1),(2,3))"; NULL: by rank */
+    bool registers;
+    char *registered;  /* with it: room for what a call sends, the same for all */
+    const char *order; /* of additions: "((0,1),(2,3))"; NULL: by rank */
 };
 
 /* With a quorum: calls that lacked ranks, or this one, and those whose sum it could not have. */
@@ -218,11 +220,14 @@ static int run_call(const struct plan *p, struct swagg_job *job, const struct ca
     struct swagg_turnout in;
     size_t bytes = c->count * swagg_element_size(c->type, SWAGG_SUM);
     bool receives = !c->reduce || c->root == p->options.rank;
-    char *send = allocate(bytes), *sum = allocate(bytes), *recv = c->in_place ? send : allocate(bytes);
+    char *send = p->registered != NULL ? p->registered : allocate(bytes);
+    char *sum = allocate(bytes), *recv = c->in_place ? send : allocate(bytes);
     int status = 0, rc;
 
     contribution(p, c, p->options.rank, send);
     rc = make_call(job, c, send, recv);
+    if (p->registered != NULL && !(c->in_place && receives))
+        memset(send, 0xff, bytes); /* the program's again, whatever a NIC is still about */
     if (rc < 0) {
         fprintf(stderr, "collectives: rank %d: %s of %zu %s: %s: %s\n", p->options.rank,
                 c->reduce ? "reduce" : "allreduce", c->count, type_names[c->type], swagg_strerror(rc),
@@ -241,7 +246,8 @@ static int run_call(const struct plan *p, struct swagg_job *job, const struct ca
     }
     if (recv != send)
         free(recv);
-    free(send);
+    if (send != p->registered)
+        free(send);
     free(sum);
     return status;
 }
@@ -392,6 +398,14 @@ static bool option_uplink(const struct option_row *row, const char *text, void *
     return read_word(row, text, words, field);
 }
 
+static bool option_reduce(const struct option_row *row, const char *text, void *field)
+{
+    static const char *const words[] = {
+        [SWAGG_REDUCE_COMPLETE] = "complete", [SWAGG_REDUCE_BUFFERED] = "buffered"};
+
+    return read_word(row, text, words, field);
+}
+
 #define AT(field) offsetof(struct plan, field)
 
 static const struct option_row rows[] = {
@@ -413,6 +427,7 @@ static const struct option_row rows[] = {
     {"order", 0, "TREE", option_text, AT(order), 0, 0,
      "how a tree of switches adds; ((0,1),(2,3)): ranks 0 and 1 at one switch, 2 and 3 at another"},
     {"checksum", 0, "KIND", option_checksum, AT(options.checksum), 0, 0, "none or crc32c"},
+    {"reduce", 0, "HOW", option_reduce, AT(options.reduce), 0, 0, "complete or buffered"},
     {"uplink", 0, "HOW", option_uplink, AT(options.uplink), 0, 0, "configured or none"},
     {"key-file", 0, "FILE", option_text, AT(options.key_file), 0, 0, ""},
     {"threads", 0, "N", option_int, AT(options.threads), 0, INT_MAX, "of the rank, which share a call"},
@@ -420,6 +435,7 @@ static const struct option_row rows[] = {
     {"slots", 0, "N", option_int, AT(options.slots), 0, INT_MAX, ""},
     {"mtu", 0, "BYTES", option_int, AT(options.mtu), 0, INT_MAX, ""},
     {"transport", 0, "WHAT", option_text, AT(options.transport), 0, 0, "kernel, or dpdk:DEVICE"},
+    {"register", 0, NULL, option_flag, AT(registers), 0, 0, "what calls send is in registered memory"},
     {"address", 0, "IP/N", option_text, AT(options.address), 0, 0, "the device's own"},
     {"gateway", 0, "IP", option_text, AT(options.gateway), 0, 0, ""},
     {"eal", 0, "WORDS", option_text, AT(options.eal), 0, 0, "further arguments of DPDK's"},
@@ -453,6 +469,22 @@ static void log_line(void *context, enum swagg_log_level level, const char *line
         fprintf(stderr, "collectives: rank %d: %s\n", p->options.rank, line);
 }
 
+/* False: it was not, or what says so does not. */
+static bool make_registered(struct plan *p, struct swagg_job *job)
+{
+    size_t bytes = p->largest * sizeof(double);
+
+    for (unsigned n = 0; n < p->sizes.n; n++)
+        bytes = p->sizes.at[n] * sizeof(double) > bytes ? p->sizes.at[n] * sizeof(double) : bytes;
+    p->registered = allocate(bytes);
+    return swagg_register(job, p->registered, bytes) == SWAGG_OK &&
+           (p->options.transport == NULL ||
+            (swagg_register(job, p->registered, bytes) == SWAGG_ERR_ARGUMENT &&
+             swagg_unregister(job, p->registered) == SWAGG_OK &&
+             swagg_unregister(job, p->registered) == SWAGG_ERR_ARGUMENT &&
+             swagg_register(job, p->registered, bytes) == SWAGG_OK));
+}
+
 /* One rank, from its opening of the job to its end. Returns the exit status. */
 static int run_rank(struct plan *p)
 {
@@ -472,11 +504,17 @@ static int run_rank(struct plan *p)
     }
     printf("rank %d: open\n", p->options.rank);
     fflush(stdout);
+    if (p->registers && !make_registered(p, job)) {
+        fprintf(stderr, "collectives: rank %d: registering: %s\n", p->options.rank, swagg_last_error());
+        swagg_close(job);
+        return EXIT_FAILED;
+    }
     status = run_sizes(p, job, &made, &shortfall);
     if (status == 0)
         status = run_random(p, job, &made, &shortfall);
     swagg_get_stats(job, &stats);
     swagg_close(job);
+    free(p->registered);
     printf("rank %d: %u collectives right, %" PRIu64 " packets, %" PRIu64 " retransmitted, %" PRIu64
            " probes, %" PRIu64 " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
            p->options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes,

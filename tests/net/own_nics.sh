@@ -20,14 +20,18 @@ mixed_start() { # FIRST JOB SIZE [ARGUMENT...]
     done
 }
 
+nics_said() { # FIRST SIZE REGEX
+    local rank
+    for ((rank = $1; rank < $2; rank++)); do
+        expect_match "what rank $rank's NIC says" "$(rank_log "$rank")" "test0: $3"
+    done
+}
+
 # Sums are right, and what carried them was the NIC.
 mixed_run() { # FIRST JOB SIZE [ARGUMENT...]
-    local rank
     mixed_start "$@"
     ranks_succeed 120
-    for ((rank = $1; rank < $3; rank++)); do
-        expect_match "what rank $rank's NIC says" "$(rank_log "$rank")" "test0: [1-9][0-9]{2,} packets sent, [1-9][0-9]{2,} received"
-    done
+    nics_said "$1" "$3" "[1-9][0-9]{2,} packets sent, [1-9][0-9]{2,} received"
 }
 
 opens() { # STATUS REGEX ARGUMENT...: what a rank alone says that cannot open
@@ -46,6 +50,12 @@ expect_match "what rank 0 says" "$(rank_log 0)" "1012 bytes a packet" # of 1024 
 step "with ranks on sockets; with checksums from end to end"
 mixed_run 2 checksums 4 --checksum crc32c --calls 20
 expect_equal "refused sends" "$(net_telemetry /swagg/drops roce_refused_bad_send)" 0
+
+step "tensors are read by the NIC itself, which may be late: not after a call has ended"
+SWAGG_TEST_RDMA_LATE_US=2000 mixed_run 2 registered 4 --register --reduce buffered --sizes 1,365,100003 --calls 40
+nics_said 2 4 ".*; [1-9][0-9]{2,} were sent from two places"
+mixed_run 2 copied 4 --register --checksum crc32c --calls 10
+nics_said 2 4 ".*; 0 were sent from two places"
 
 step "what cannot be is said in words"
 opens 3 "no RDMA device that is up has the address 10.77.0.4," --transport roce

@@ -31,6 +31,10 @@ enum {
     FIRST_PAIR = 0x11,
     PACKET_MAX = 9216,
     SOCKET_BYTES = 8 << 20,
+    PIECES = 2,
+    MEMORIES = 256,
+    SENDS = 1, /* what rings a pair's bell */
+    STOP = 2,
 };
 
 struct queue {
@@ -54,13 +58,20 @@ struct pair {
         uint32_t length;
     } receive[QUEUE];
     unsigned first, next;
-    unsigned long sent, received;
+    struct {
+        uint64_t id;
+        struct ibv_sge piece[PIECES];
+        int pieces;
+    } send[QUEUE]; /* is still to be read */
+    unsigned first_send, next_send;
+    unsigned long sent, received, gathered;
     int raw, claimed;
-    int stop[2];
+    int bell[2]; /* for the NIC: SENDS are to be made, or STOP */
     pthread_t nic;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ibv_mr *memory[MEMORIES]; /* that is registered, by key */
 static struct ibv_device device = {
     .node_type = IBV_NODE_CA, .transport_type = IBV_TRANSPORT_IB, .name = "test0"};
 static const struct sockaddr_in any = {.sin_family = AF_INET};
@@ -154,11 +165,22 @@ static uint32_t get24(const uint8_t *from)
     return (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
 }
 
-static void send_packet(struct pair *p, const struct ibv_sge *body)
+/* With the lock. What is not in memory of that key is no NIC's to read. */
+static void check_piece(const struct ibv_sge *piece)
+{
+    const struct ibv_mr *mr = piece->lkey < MEMORIES ? memory[piece->lkey] : NULL;
+
+    if (mr == NULL || piece->addr < (uintptr_t)mr->addr ||
+        piece->addr + piece->length > (uintptr_t)mr->addr + mr->length)
+        abort();
+}
+
+static void send_packet(struct pair *p, const struct ibv_sge body[], int pieces)
 {
     uint8_t packet[PACKET_MAX] = {0};
-    const unsigned pad = (4 - body->length % 4) % 4;
-    const size_t bytes = IP_UDP + BTH + body->length + pad;
+    const size_t length = body[0].length + (pieces > 1 ? body[1].length : 0);
+    const unsigned pad = (4 - length % 4) % 4;
+    const size_t bytes = IP_UDP + BTH + length + pad;
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = p->peer_ip};
     const struct iphdr ip = {.version = 4,
                              .ihl = 5,
@@ -182,9 +204,18 @@ static void send_packet(struct pair *p, const struct ibv_sge *body)
     put24(bth + 5, p->peer);
     put24(bth + 9, p->number++);
     p->sent++;
-    memcpy(bth + BTH, (const void *)(uintptr_t)body->addr, body->length);
+    memcpy(bth + BTH, (const void *)(uintptr_t)body[0].addr, body[0].length);
+    if (pieces > 1)
+        memcpy(bth + BTH + body[0].length, (const void *)(uintptr_t)body[1].addr, body[1].length);
+    p->gathered += pieces > 1;
     put_icrc(packet, bytes);
     sendto(p->raw, packet, bytes + ICRC, 0, (const struct sockaddr *)&to, sizeof(to));
+}
+
+static void ring(struct pair *p, uint8_t what)
+{
+    if (write(p->bell[1], &what, 1) < 0)
+        abort();
 }
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -192,17 +223,40 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     struct pair *p = (struct pair *)qp;
 
     *bad = NULL;
+    pthread_mutex_lock(&lock);
     for (; wr != NULL; wr = wr->next) {
-        const struct ibv_wc wc = {.wr_id = wr->wr_id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_SEND};
+        const unsigned i = p->next_send++ % QUEUE;
 
-        if (qp->state != IBV_QPS_RTS || wr->opcode != IBV_WR_SEND || wr->num_sge != 1)
+        if (qp->state != IBV_QPS_RTS || wr->opcode != IBV_WR_SEND || wr->num_sge < 1 ||
+            wr->num_sge > PIECES || p->next_send - p->first_send > QUEUE)
             abort();
-        send_packet(p, wr->sg_list);
-        pthread_mutex_lock(&lock);
-        complete((struct queue *)qp->send_cq, &wc);
-        pthread_mutex_unlock(&lock);
+        p->send[i].id = wr->wr_id;
+        p->send[i].pieces = wr->num_sge;
+        memcpy(p->send[i].piece, wr->sg_list, (unsigned)wr->num_sge * sizeof(*wr->sg_list));
     }
+    pthread_mutex_unlock(&lock);
+    ring(p, SENDS);
     return 0;
+}
+
+/* As a NIC that is busy: what is to be sent is read some time after it was posted. */
+static void send_posted(struct pair *p)
+{
+    const char *late_us = getenv("SWAGG_TEST_RDMA_LATE_US");
+
+    if (late_us != NULL)
+        usleep((unsigned)atoi(late_us));
+    pthread_mutex_lock(&lock);
+    for (; p->first_send != p->next_send; p->first_send++) {
+        const unsigned i = p->first_send % QUEUE;
+        const struct ibv_wc wc = {.wr_id = p->send[i].id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_SEND};
+
+        for (int n = 0; n < p->send[i].pieces; n++)
+            check_piece(&p->send[i].piece[n]);
+        send_packet(p, p->send[i].piece, p->send[i].pieces);
+        complete((struct queue *)p->qp.send_cq, &wc);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -262,14 +316,16 @@ static void take(struct pair *p, const uint8_t *packet, size_t bytes)
 static void *nic(void *of)
 {
     struct pair *p = of;
-    struct pollfd fds[] = {{.fd = p->raw, .events = POLLIN}, {.fd = p->stop[0], .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = p->raw, .events = POLLIN}, {.fd = p->bell[0], .events = POLLIN}};
     _Alignas(8) uint8_t packet[PACKET_MAX];
+    uint8_t what;
 
     while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
         ssize_t bytes;
 
-        if (fds[1].revents != 0)
+        if (fds[1].revents != 0 && (read(p->bell[0], &what, 1) != 1 || what == STOP))
             break;
+        send_posted(p);
         while ((bytes = recv(p->raw, packet, sizeof(packet), MSG_DONTWAIT)) > 0)
             if (is_ours(p, packet, (size_t)bytes))
                 take(p, packet, (size_t)bytes);
@@ -373,11 +429,21 @@ struct ibv_mr *ibv_reg_mr(struct ibv_pd *pd, void *at, size_t bytes, int access)
     mr->pd = pd;
     mr->addr = at;
     mr->length = bytes;
+    pthread_mutex_lock(&lock);
+    while (mr->lkey < MEMORIES && memory[mr->lkey] != NULL)
+        mr->lkey++;
+    if (mr->lkey == MEMORIES)
+        abort();
+    memory[mr->lkey] = mr;
+    pthread_mutex_unlock(&lock);
     return mr;
 }
 
 int ibv_dereg_mr(struct ibv_mr *mr)
 {
+    pthread_mutex_lock(&lock);
+    memory[mr->lkey] = NULL;
+    pthread_mutex_unlock(&lock);
     free(mr);
     return 0;
 }
@@ -446,7 +512,7 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
                             .recv_cq = attr->recv_cq,
                             .qp_num = FIRST_PAIR + ((uint32_t)getpid() & 0xffff) * 16 + pairs++,
                             .qp_type = attr->qp_type};
-    if (attr->qp_type != IBV_QPT_UC || pipe(p->stop) < 0 || !open_sockets(p)) {
+    if (attr->qp_type != IBV_QPT_UC || pipe(p->bell) < 0 || !open_sockets(p)) {
         free(p);
         errno = EINVAL;
         return NULL;
@@ -474,11 +540,14 @@ int ibv_destroy_qp(struct ibv_qp *qp)
 {
     struct pair *p = (struct pair *)qp;
 
-    if (qp->state >= IBV_QPS_RTR && write(p->stop[1], "", 1) == 1)
+    if (qp->state >= IBV_QPS_RTR) {
+        ring(p, STOP);
         pthread_join(p->nic, NULL);
-    fprintf(stderr, "test0: %lu packets sent, %lu received\n", p->sent, p->received);
-    close(p->stop[0]);
-    close(p->stop[1]);
+    }
+    fprintf(stderr, "test0: %lu packets sent, %lu received; %lu were sent from two places\n", p->sent,
+            p->received, p->gathered);
+    close(p->bell[0]);
+    close(p->bell[1]);
     close(p->raw);
     close(p->claimed);
     free(p);

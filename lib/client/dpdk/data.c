@@ -214,15 +214,6 @@ static int data_set_ports(struct transport *t, uint16_t first, unsigned n)
     return 0;
 }
 
-/* Results come one by one. */
-static int data_join(struct transport *t, struct in_addr group, uint16_t port)
-{
-    (void)t;
-    (void)group;
-    (void)port;
-    return -EOPNOTSUPP;
-}
-
 static void data_close(struct transport *t)
 {
     struct data *d = (struct data *)t;
@@ -238,11 +229,8 @@ static void data_close(struct transport *t)
     free(d);
 }
 
-static const struct transport_ops data_ops = {.send = data_send,
-                                              .receive = data_receive,
-                                              .set_ports = data_set_ports,
-                                              .join = data_join,
-                                              .close = data_close};
+static const struct transport_ops data_ops = {
+    .send = data_send, .receive = data_receive, .set_ports = data_set_ports, .close = data_close};
 
 int data_open(struct transport **out, struct port *port, const struct transport_config *config)
 {

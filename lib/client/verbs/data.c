@@ -20,7 +20,10 @@ enum {
     ALIGNMENT = 4096,
     MTU_LEAST = 256, /* of a queue pair's packets: this, or twice, ... */
     MTU_MOST = 4096,
-    PATIENCE_MS = 10, /* how long a full queue is waited for */
+    PATIENCE_MS = 10, /* how long a full queue is waited for, ... */
+    SETTLE_MS = 5000, /* ... and the end of what a NIC reads in tensors */
+    SHOWN = 64,       /* pieces of memory, at most */
+    LOOK_US = 20,
     HOPS = 64,
 };
 
@@ -39,6 +42,9 @@ struct data {
     struct ibv_mr *registered;
     size_t room;
     uint64_t posted, done;          /* sends, counted on; piece: modulo SENDS */
+    uint64_t referring;             /* ... as far as some refer to memory that is shown */
+    struct ibv_mr *shown[SHOWN];    /* by the program; registered with the NIC */
+    unsigned pieces_shown, latest;  /* the one that the last body was in */
     unsigned held[TRANSPORT_BATCH]; /* receive buffers whose payloads the caller has */
     unsigned held_buffers;
 };
@@ -62,51 +68,128 @@ static int collect_sent(struct data *d)
     return n < 0 ? -EIO : 0;
 }
 
-/* Until there is room for so many; 1: there is; 0: not in time, and what is to be sent counts as lost. */
-static int wait_for_room(struct data *d, unsigned n)
+/* Until so many sends are done; 1: they are; 0: not in so many naps. */
+static int wait_until_done(struct data *d, uint64_t sends, unsigned naps)
 {
-    const struct timespec moment = {.tv_nsec = 20000};
+    const struct timespec moment = {.tv_nsec = LOOK_US * 1000};
     int rc = collect_sent(d);
-    for (unsigned us = 0; rc == 0 && d->posted - d->done + n > SENDS && us < PATIENCE_MS * 1000; us += 20) {
+    for (unsigned n = 0; rc == 0 && (int64_t)(sends - d->done) > 0 && n < naps; n++) {
         nanosleep(&moment, NULL);
         rc = collect_sent(d);
     }
-    return rc < 0 ? rc : d->posted - d->done + n <= SENDS;
+    return rc < 0 ? rc : (int64_t)(sends - d->done) <= 0;
 }
 
-/* Returns the packet's length. Bodies are made, or copied, at their places. */
-static size_t make(const struct xfer_send *p, uint8_t *to)
+/* The registration of memory that is shown and has all of a body; NULL: there is none. */
+static const struct ibv_mr *shown_with(struct data *d, const void *body, size_t bytes)
+{
+    for (unsigned i = 0; i < d->pieces_shown; i++) {
+        const unsigned at = (d->latest + i) % d->pieces_shown;
+        const struct ibv_mr *mr = d->shown[at];
+        const size_t offset = (uintptr_t)body - (uintptr_t)mr->addr;
+        if (offset < mr->length && bytes <= mr->length - offset) {
+            d->latest = at;
+            return mr;
+        }
+    }
+    return NULL;
+}
+
+enum { PIECES = 2 };
+
+/* The pieces of a packet; returns how many. Its body is made, or copied, at its place behind the head, unless
+ * the NIC can read it where it lies. */
+static int make(struct data *d, const struct xfer_send *p, uint8_t *to, struct ibv_sge pieces[PIECES])
 {
     uint8_t *place = to + p->head_bytes;
     const void *body = xfer_send_body(p, place);
+    const struct ibv_mr *shown = body == place || p->body_bytes == 0 || p->checksum != XFER_CHECKSUM_NONE
+                                     ? NULL
+                                     : shown_with(d, body, p->body_bytes);
     memcpy(to, p->head, p->head_bytes);
+    pieces[0] = (struct ibv_sge){
+        .addr = (uintptr_t)to, .length = (uint32_t)p->head_bytes, .lkey = d->registered->lkey};
+    if (shown) {
+        pieces[1] =
+            (struct ibv_sge){.addr = (uintptr_t)body, .length = (uint32_t)p->body_bytes, .lkey = shown->lkey};
+        return 2;
+    }
     if (body != place && p->body_bytes > 0)
         memcpy(place, body, p->body_bytes);
     if (p->checksum != XFER_CHECKSUM_NONE)
         xfer_send_trailer(p, place, place + p->body_bytes);
-    return p->head_bytes + p->body_bytes + xfer_trailer_bytes(p->checksum);
+    pieces[0].length += (uint32_t)(p->body_bytes + xfer_trailer_bytes(p->checksum));
+    return 1;
 }
 
+/* What a full queue does not take in time counts as lost. */
 static int data_send(struct transport *t, const struct xfer_send packets[], unsigned n)
 {
     struct data *d = (struct data *)t;
     struct ibv_send_wr wr[TRANSPORT_BATCH], *bad;
-    struct ibv_sge piece[TRANSPORT_BATCH];
-    const int room = n > 0 ? wait_for_room(d, n) : 0;
+    struct ibv_sge pieces[TRANSPORT_BATCH][PIECES];
+    const int room = n == 0    ? 0
+                     : d->pair ? wait_until_done(d, d->posted + n - SENDS, PATIENCE_MS * 1000 / LOOK_US)
+                               : -EIO;
     if (room <= 0)
         return room;
     for (unsigned i = 0; i < n; i++) {
-        uint8_t *to = d->memory + (d->posted + i) % SENDS * d->room;
-        piece[i] = (struct ibv_sge){
-            .addr = (uintptr_t)to, .length = (uint32_t)make(&packets[i], to), .lkey = d->registered->lkey};
+        uint8_t *to = d->memory + d->posted++ % SENDS * d->room;
+        const int count = make(d, &packets[i], to, pieces[i]);
         wr[i] = (struct ibv_send_wr){.next = i + 1 < n ? &wr[i + 1] : NULL,
-                                     .sg_list = &piece[i],
-                                     .num_sge = 1,
+                                     .sg_list = pieces[i],
+                                     .num_sge = count,
                                      .opcode = IBV_WR_SEND,
                                      .send_flags = IBV_SEND_SIGNALED};
+        if (count > 1)
+            d->referring = d->posted;
     }
-    d->posted += n;
     return -ibv_post_send(d->pair, wr, &bad);
+}
+
+/* A queue pair that is destroyed reads nothing any more. */
+static int data_settle(struct transport *t)
+{
+    struct data *d = (struct data *)t;
+    if (!d->pair || wait_until_done(d, d->referring, SETTLE_MS * 1000 / LOOK_US) > 0)
+        return 0;
+    ibv_destroy_qp(d->pair);
+    d->pair = NULL;
+    return -EIO;
+}
+
+static struct ibv_mr **place_of(struct data *d, const void *memory)
+{
+    for (unsigned i = 0; i < d->pieces_shown; i++)
+        if (d->shown[i]->addr == memory)
+            return &d->shown[i];
+    return NULL;
+}
+
+static int data_show(struct transport *t, const void *memory, size_t bytes)
+{
+    struct data *d = (struct data *)t;
+    if (place_of(d, memory))
+        return -EEXIST;
+    if (d->pieces_shown == SHOWN)
+        return -ENOSPC;
+    struct ibv_mr *mr = ibv_reg_mr(d->domain, (void *)memory, bytes, 0);
+    if (!mr)
+        return -errno;
+    d->shown[d->pieces_shown++] = mr;
+    return 0;
+}
+
+static int data_hide(struct transport *t, const void *memory)
+{
+    struct data *d = (struct data *)t;
+    struct ibv_mr **place = place_of(d, memory);
+    if (!place)
+        return -ENOENT;
+    const int rc = data_settle(t);
+    ibv_dereg_mr(*place);
+    *place = d->shown[--d->pieces_shown];
+    return rc;
 }
 
 /* --- receiving --- */
@@ -122,7 +205,7 @@ static int show_buffers(struct data *d, const unsigned buffers[], unsigned n)
         wr[i] = (struct ibv_recv_wr){
             .wr_id = buffers[i], .next = i + 1 < n ? &wr[i + 1] : NULL, .sg_list = &piece[i], .num_sge = 1};
     }
-    return n == 0 ? 0 : -ibv_post_recv(d->pair, wr, &bad);
+    return n == 0 || !d->pair ? 0 : -ibv_post_recv(d->pair, wr, &bad);
 }
 
 /* What has come. Where it is nothing, the bell is to ring for what comes from now on. */
@@ -146,7 +229,7 @@ static int data_receive(struct transport *t, struct transport_packet packets[TRA
     d->held_buffers = 0;
     if (rc < 0)
         return rc;
-    const int n = poll_received(d, wc);
+    const int n = d->pair ? poll_received(d, wc) : -1;
     for (int i = 0; i < n; i++) {
         if (wc[i].status != IBV_WC_SUCCESS)
             return -EIO;
@@ -166,14 +249,6 @@ static int data_set_ports(struct transport *t, uint16_t first, unsigned n)
     return d->udp->ops->set_ports(d->udp, first, n);
 }
 
-static int data_join(struct transport *t, struct in_addr group, uint16_t port)
-{
-    (void)t;
-    (void)group;
-    (void)port;
-    return -EOPNOTSUPP;
-}
-
 /* --- life --- */
 
 /* A child that has inherited it by fork leaves the NIC to its parent. */
@@ -187,6 +262,8 @@ static void data_close(struct transport *t)
         ibv_destroy_cq(d->sent);
     if (ours && d->received)
         ibv_destroy_cq(d->received);
+    while (ours && d->pieces_shown > 0)
+        ibv_dereg_mr(d->shown[--d->pieces_shown]);
     if (ours && d->registered)
         ibv_dereg_mr(d->registered);
     if (ours && d->bell)
@@ -203,7 +280,9 @@ static void data_close(struct transport *t)
 static const struct transport_ops data_ops = {.send = data_send,
                                               .receive = data_receive,
                                               .set_ports = data_set_ports,
-                                              .join = data_join,
+                                              .show = data_show,
+                                              .hide = data_hide,
+                                              .settle = data_settle,
                                               .close = data_close};
 
 static union ibv_gid gid_of(struct in_addr ip)
@@ -304,7 +383,7 @@ static int make_pair(struct data *d)
     struct ibv_qp_init_attr attr = {
         .send_cq = d->sent,
         .recv_cq = d->received,
-        .cap = {.max_send_wr = SENDS, .max_recv_wr = RECEIVES, .max_send_sge = 1, .max_recv_sge = 1},
+        .cap = {.max_send_wr = SENDS, .max_recv_wr = RECEIVES, .max_send_sge = PIECES, .max_recv_sge = 1},
         .qp_type = IBV_QPT_UC};
     d->pair = ibv_create_qp(d->domain, &attr);
     return d->pair ? 0 : -errno;
