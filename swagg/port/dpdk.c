@@ -43,6 +43,12 @@ static bool is_virtual(const char *device)
     return strncmp(device, "net_", 4) == 0;
 }
 
+/* Many drivers return -1 for whatever goes wrong, and have said what: that nobody takes it for EPERM. */
+static int own_error(int rc)
+{
+    return rc == -1 ? -EIO : rc;
+}
+
 /* Virtual devices are made here and not by EAL's --vdev, so that an error message can name the port.
  * PCI devices were found when the EAL started (eal.c allows those that the configuration names). */
 static int find_device(struct port *port, const struct config_port *cfg)
@@ -51,7 +57,7 @@ static int find_device(struct port *port, const struct config_port *cfg)
     int rc = rte_eth_dev_get_port_by_name(port->device_name, &id);
 
     if (rc < 0) {
-        rc = rte_dev_probe(cfg->device);
+        rc = own_error(rte_dev_probe(cfg->device));
         if (rc == 0)
             rc = rte_eth_dev_get_port_by_name(port->device_name, &id);
     }
@@ -162,10 +168,10 @@ static int configure(struct port *port, const struct config_port *cfg, struct rt
         port->rx_checksums = checksum_flags(conf.rxmode.offloads);
         conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
         port->multi_segment = conf.txmode.offloads != 0;
-        rc = rte_eth_dev_configure(id_of(port), port->rx_queues, port->tx_queues, &conf);
+        rc = own_error(rte_eth_dev_configure(id_of(port), port->rx_queues, port->tx_queues, &conf));
     }
     if (rc == 0)
-        rc = set_up_queues(port, mbufs);
+        rc = own_error(set_up_queues(port, mbufs));
     if (rc < 0)
         return log_fail(rc, "port %s: cannot set up %s: %s", port->name, cfg->device, rte_strerror(-rc));
     return understated > 0 ? 0 : set_mtu(port, mtu);
@@ -209,7 +215,7 @@ static int dpdk_open(struct port *port, const struct config_port *cfg, const str
 
 static int dpdk_start(struct port *port)
 {
-    int rc = rte_eth_dev_start(id_of(port));
+    const int rc = own_error(rte_eth_dev_start(id_of(port)));
 
     return rc == 0 ? rte_eth_promiscuous_enable(id_of(port)) : rc;
 }

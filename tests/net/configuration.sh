@@ -86,6 +86,12 @@ step "a device that DPDK does not know"
 printf 'ports:\n  - {name: a, device: "net_wondrous0,iface=p0"}\n' >"$config"
 does_not_start 'port a: cannot open device net_wondrous0,iface=p0: .*: is there such a driver'
 
+step "devices of DPDK's that fail without saying an error's number: none is made up"
+printf 'ports:\n  - {name: a, device: "net_af_packet0,iface=nothere"}\n' >"$config"
+does_not_start 'port a: cannot open device net_af_packet0,iface=nothere: Input/output error'
+printf 'ports:\n  - {name: a, device: "net_memif0,socket=/nobody"}\n' >"$config"
+does_not_start 'port a: cannot start: Input/output error'
+
 step "the switch's address is an address of this machine: refused, with the command that mends it"
 net_swagg_config "$config"
 ip -n "$NET_ID-sw" addr add "$(net_switch_ip)/32" dev lo
