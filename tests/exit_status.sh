@@ -40,6 +40,10 @@ for path in "$@"; do
     for ask in "${asks[@]}"; do
         expect 0 "$name" "$ask"
         says out "$name $ask"
+        if [[ $ask == --version ]] && ! grep -Eq "^$name [0-9]+\.[0-9]+\.[0-9]+(\+[^.]*)?\$" "$folder/out"; then
+            printf '%s --version: "%s" has more than one number\n' "$name" "$(cat "$folder/out")"
+            status=1
+        fi
         if [[ $ask == --help && $name != train-* ]] && ! grep -q -e --version "$folder/out"; then
             printf '%s --help says nothing of --version\n' "$name"
             status=1
