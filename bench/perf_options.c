@@ -94,7 +94,7 @@ static const struct option_row rows[] = {
     {"switch", 0, "IP", option_text, FIELD(options.switch_ip), 0, 0, "the switch's address"},
     {"job", 0, "NAME", option_text, FIELD(options.job), 0, 0, "the same for all ranks"},
     {"rank", 0, "R", option_int, FIELD(options.rank), 0, INT32_MAX, "0..N-1"},
-    {"size", 0, "N", option_int, FIELD(options.size), 0, INT32_MAX, "number of ranks"},
+    {"size", 0, "N", option_int, FIELD(options.size), 1, INT32_MAX, "number of ranks"},
     {"minbytes", 'b', "BYTES", option_bytes, FIELD(begin), 0, 0,
      "smallest tensor, with K, M or G; default 8"},
     {"maxbytes", 'e', "BYTES", option_bytes, FIELD(end), 0, 0, "largest tensor; default 16M"},
@@ -155,7 +155,7 @@ static const char *missing(const struct perf *p)
         return "--switch is missing: the switch's IPv4 address";
     if (p->options.job == NULL)
         return "--job is missing: a name, the same for all ranks";
-    if (p->options.size < 1)
+    if (p->options.size == 0)
         return "--size is missing: the number of ranks";
     if (p->options.rank >= p->options.size)
         return "--rank must be less than --size";

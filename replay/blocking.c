@@ -67,7 +67,7 @@ int blocking_main(const struct blocking *b, int argc, char *argv[])
                                           {schedule_rows, SCHEDULE_OPTIONS, &steps.how}};
     const struct command_line line = {.version = build_version,
                                       .intro = b->intro,
-                                      .operands = "which profile?",
+                                      .operands = "profile",
                                       .groups = groups,
                                       .count = sizeof(groups) / sizeof(groups[0]),
                                       .is_silent = b->rank != 0};

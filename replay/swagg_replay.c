@@ -238,7 +238,7 @@ int main(int argc, char *argv[])
     };
     const struct command_line line = {.version = swagg_version(),
                                       .intro = intro,
-                                      .operands = "which profile?",
+                                      .operands = "profile",
                                       .groups = groups,
                                       .count = sizeof(groups) / sizeof(groups[0])};
     char why[PROFILE_WHY];

@@ -379,7 +379,7 @@ static int replay(int argc, char **argv)
     const struct command_line line = {.intro = "usage: swagg-sim replay PROFILE... [OPTION...]\n"
                                                "What a step of training would take, by the model's profile "
                                                "(docs/replay.md).\n",
-                                      .operands = "which profile?",
+                                      .operands = "profile",
                                       .groups = groups,
                                       .count = sizeof(groups) / sizeof(groups[0])};
     const int status = options_read(&line, argc, argv);

@@ -177,6 +177,13 @@ static void explain_permission(const char *path, char why[INSTANCE_WHY_MAX])
                  path, group->gr_name, group->gr_name, user != NULL ? user->pw_name : "USER");
 }
 
+static bool is_socket(const char *path)
+{
+    struct stat file;
+
+    return stat(path, &file) == 0 && S_ISSOCK(file.st_mode);
+}
+
 int instance_connect(const struct instance *instance, char why[INSTANCE_WHY_MAX])
 {
     const int fd = connect_to(instance->path);
@@ -187,6 +194,9 @@ int instance_connect(const struct instance *instance, char why[INSTANCE_WHY_MAX]
         explain_permission(instance->path, why);
     else if (fd == -ENOENT)
         snprintf(why, INSTANCE_WHY_MAX, "there is no switch at %s: swaggctl switches lists those that run",
+                 instance->path);
+    else if (fd == -ECONNREFUSED && !is_socket(instance->path))
+        snprintf(why, INSTANCE_WHY_MAX, "%s is no socket: swaggctl switches lists those of switches",
                  instance->path);
     else if (fd == -ECONNREFUSED)
         snprintf(why, INSTANCE_WHY_MAX, "nobody answers at %s: that swagg has ended; start it again",

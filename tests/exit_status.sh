@@ -173,7 +173,13 @@ expect 2 swagg-tofino --elements 33 --check "$folder/switch.yaml"
 expect 2 swagg-tofino --elements 32x --check "$folder/switch.yaml"
 expect 2 swagg-tofino --helper-timeout 10s --check "$folder/switch.yaml"
 expect 2 swagg-perf --rank 2 --size 2
+expect 2 swagg-perf --size 0
+grep -q -e '--size: "0" is not a number from 1' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 2 swagg-replay vgg19.profile --rank 0
+expect 2 swagg-replay
+grep -q '^swagg-replay: which profile? ' "$folder/err" || { cat "$folder/err" && status=1; }
+expect 2 swagg-pcap shwo
+grep -q 'there is no command shwo' "$folder/err" || { cat "$folder/err" && status=1; }
 expect 2 swagg-source --no-huge --no-pci -l 0 -- --workers none
 expect 2 swagg-sim tat --loss 51
 expect 2 swagg-sim replay --slots 3 vgg19.profile
@@ -211,4 +217,6 @@ expect 1 swagg-sim replay /nonexistent/file
 expect 1 swagg-perf --switch 127.0.0.1 --job none --rank 0 --size 1 --json /nonexistent/file
 expect 1 swagg-replay /nonexistent/file --switch 127.0.0.1 --job none --rank 0 --size 1
 expect 3 swaggctl --switch /nonexistent status
+expect 3 swaggctl --switch "$folder/server.yaml" status
+grep -q 'server.yaml is no socket' "$folder/err" || { cat "$folder/err" && status=1; }
 exit "$status"

@@ -715,6 +715,8 @@ component)
         local options=(--oversubscribe -n 4 --mca btl "tcp,self" --mca btl_tcp_if_include lo --mca mpi_yield_when_idle 1)
         timeout 1200 env "$on" SWAGG_LOG=info "$1" "${options[@]}" "$of_library-progress" >"$out" 2>&1 </dev/null
     }
+    ! "${SHIM%/*}/swagg-mpirun" 2>"$out" || fail "swagg-mpirun has nothing to run"
+    says '^usage: swagg-mpirun'
     run_swagg_mpirun "${SHIM%/*}/swagg-mpirun" || fail "failed with swagg-mpirun"
     says '^swagg\[[0-3]\]: swagg-mpi .*, component$' 4
     says '^swagg\[[0-3]\]: switch .* offloaded 3 calls' 4

@@ -63,7 +63,7 @@ step "a controller that cannot be"
 expect_end 2 'a setting is KEY=VALUE' "$NET_BUILD/session/swagg-switchml-session" threads
 expect_end 2 'invalid IPv4Address' "$NET_BUILD/session/swagg-switchml-session" --listen=::
 expect_end 2 'is no port' "$NET_BUILD/session/swagg-switchml-session" --port=70000
-expect_end 3 'the switch does not answer' "$NET_BUILD/session/swagg-switchml-session" --switch=/nowhere.ctl
+expect_end 3 'the switch does not answer: No such file' "$NET_BUILD/session/swagg-switchml-session" --switch=/nowhere.ctl
 
 step "two sessions at once, of two workers and of two"
 controller_start --gone=2 --wait=30 threads=2 slots=$((2 * WINDOW))

@@ -33,6 +33,8 @@ int main(int argc, char *argv[])
         printf("swagg-pcap %s\n", build_version);
         return EXIT_GOOD;
     }
+    if (argc > 1)
+        fprintf(stderr, "swagg-pcap: there is no command %s\n", argv[1]);
     fputs(usage, stderr);
     return EXIT_USAGE;
 }
