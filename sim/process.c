@@ -9,6 +9,7 @@
 #include "process_drive.h"
 #include "switchml/worker.h"
 #include "toy_keys.h"
+#include "wire/roce.h"
 
 enum {
     TICK_MS = 100,
@@ -136,6 +137,7 @@ static void make_tensors(struct process *p, const struct xfer_call *call)
                in_place = !two && program_in_place(p->cfg.program, p->cfg.rank, p->begun);
     const uint64_t cut = two ? 0 : program_cut(p->cfg.program, p->cfg.rank, p->begun);
 
+    f->bytes = bytes;
     f->tensor = memory_of(bytes);
     f->in = memory_of(bytes);
     f->out = in_place ? f->in : memory_of(bytes);
@@ -216,12 +218,13 @@ static void succeed(struct process *p, const struct xfer_call *call)
                      sml_stream_buffered(p->stream));
 }
 
-/* Whatever the stream still reads must be its own. */
+/* Whatever the stream still reads must be its own; and the NIC nothing of this. */
 static void give_back(struct process *p, unsigned which)
 {
     struct process_flight *f = flight_of(p, which);
     const struct xfer_call call = program_call(p->cfg.program, p->cfg.rank, which);
 
+    nic_settle(&p->nic);
     if (p->terms.quorum != 0)
         attendance_end(&p->attendance, p->stream);
     if (f->in != NULL)
@@ -499,12 +502,16 @@ struct process *process_start(const struct process_config *cfg)
                                    .chunk_bytes = program->chunk_bytes};
 
     sml_terms_build(&session.join.terms, &wish);
+    if (program_has_nic(program, cfg->rank))
+        session.join.queue_pair = ROCE_CARRIES | cfg->data_port;
     memcpy(session.join.name, program->name, sizeof(session.join.name));
     *p = (struct process){.cfg = *cfg,
                           .control.port = cfg->control_port,
                           .data.port = cfg->data_port,
                           .wake_at = UINT64_MAX,
                           .seen_state = CTL_SESSION_JOINING};
+    if (session.join.queue_pair != 0)
+        nic_open(&p->nic, cfg->sim, cfg->star, cfg->host, cfg->data_port);
     snprintf(p->name, sizeof(p->name), "%s.%u", program->name, cfg->rank);
     sim_trace(cfg->sim, p->name, "starts");
     enter(p, PROCESS_JOINING);
@@ -524,6 +531,7 @@ static void free_memory(struct process *p)
 {
     socket_drain(&p->control);
     socket_drain(&p->data);
+    nic_close(&p->nic);
     for (unsigned i = 0; i < PROGRAM_TOGETHER_MAX; i++)
         free_tensors(&p->flights[i]);
     attendance_end(&p->attendance, NULL);
@@ -569,7 +577,8 @@ void process_continue(struct process *p)
 
 bool process_receive(struct process *p, struct frame *f)
 {
-    if (process_is_over(p) || (f->host_port != p->control.port && f->host_port != p->data.port))
+    if (process_is_over(p) || (f->switch_port == ROCE_PORT && !nic_take(&p->nic, f)) ||
+        (f->host_port != p->control.port && f->host_port != p->data.port))
         return false;
     bool is_data = f->host_port == p->data.port;
     socket_put(is_data ? &p->data : &p->control, f);

@@ -6,6 +6,7 @@
 
 #include "attendance.h"
 #include "control/session.h"
+#include "nic.h"
 #include "oracle.h"
 #include "scattered.h"
 #include "socket.h"
@@ -30,6 +31,7 @@ struct process;
 struct process_flight {
     uint8_t *in, *out; /* memory of the call's segments */
     uint8_t *tensor;   /* what they hold, in one piece */
+    size_t bytes;      /* of each */
     struct scattered scattered;
 };
 
@@ -50,6 +52,7 @@ struct process {
     char name[CTL_NAME_MAX + 16];
     enum process_phase phase;
     struct socket control, data;
+    struct nic nic;                   /* in the place of data's socket, but for what comes by UDP */
     bool stopped;                     /* SIGSTOP */
     uint64_t stopped_at, stopped_for; /* in all, since the phase began */
     uint64_t wake_at;                 /* the earliest wake-up that is scheduled */

@@ -39,6 +39,7 @@ struct program {
     uint16_t quorum;      /* ranks that are enough for a sum; 0: all */
     uint16_t wait_ms;     /* ... once its first contribution has waited so long */
     unsigned slow;        /* with a quorum: the rank that computes longest */
+    uint64_t nics;        /* bit r % 64: rank r's packets are carried by a NIC (nic.h) */
     bool tree;            /* ranks are at several switches, so the order of adding is not that of the ranks */
     bool whole;           /* numbers that give the same result in any order only */
     unsigned tenant;      /* whose it is (tenancy.h) */
@@ -91,6 +92,10 @@ static inline bool program_wants(const struct xfer_call *call, unsigned rank)
 static inline bool program_buffers(const struct program *p, unsigned rank)
 {
     return (p->buffers >> rank % 64 & 1) != 0;
+}
+static inline bool program_has_nic(const struct program *p, unsigned rank)
+{
+    return (p->nics >> rank % 64 & 1) != 0;
 }
 /* The ranks make different calls here, so none may come to an end. */
 bool program_has_mismatch(const struct program *p, unsigned call);

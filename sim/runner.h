@@ -13,7 +13,7 @@ struct runner_config {
 /* All fields are uint64_t, as those of struct world_counts. */
 struct runner_tally {
     uint64_t scenarios, benign, paper, failed, crashed;
-    uint64_t many, tenants, forgers, fixed, operated, quorums; /* scenarios with these parts */
+    uint64_t many, tenants, forgers, fixed, operated, quorums, nics; /* scenarios with these parts */
     struct world_counts sum;
 };
 

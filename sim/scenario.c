@@ -341,6 +341,8 @@ static void print_program(const struct program *p, FILE *out)
                                  : "",
             p->slots, p->chunk_bytes, p->window, p->calls, p->compute_ns / US, p->call_timeout_ns / MS,
             p->join_timeout_ns / MS, p->lives);
+    if (p->nics != 0)
+        fprintf(out, "  NICs carry the packets of ranks 0x%" PRIx64 "\n", p->nics);
     scenario_print_quorum(p, out);
     if (p->deviation.kind != DEVIATION_NONE)
         fprintf(out, "  rank %u deviates in call %u (%d)\n", p->deviation.rank, p->deviation.call,

@@ -39,6 +39,7 @@ struct scenario_parts {
     bool keyed_tree; /* of jobs with keys, and somebody who lacks these */
     bool compressed; /* calls of typed jobs, some of them */
     bool quorum;     /* of typed jobs: sums may lack ranks */
+    bool nics;       /* carry the packets of some ranks */
     bool flood;      /* of control messages, where all hosts share a port */
     bool mortal;     /* in a benign one: ranks of such jobs die, as many as a quorum can do without */
 };

@@ -33,6 +33,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
     parts.keyed_tree = parts.tree && (bits >> 56) % 3 == 0;
     parts.forger |= parts.keyed_tree;
     parts.quorum = splitmix_hash(bits) % 4 == 0 && !parts.tree;
+    parts.nics = splitmix_hash(bits + 2) % 4 == 0 && !parts.tree && !parts.forger;
     parts.flood = splitmix_hash(bits + 1) % 8 == 0 && !parts.tree && !parts.tenants && !parts.many;
     return paper ? (struct scenario_parts){0} : parts;
 }
@@ -265,6 +266,8 @@ void scenario_add_parts(struct scenario *s)
     for (unsigned i = 0; i < s->programs && s->parts.compressed; i++)
         if (s->program[i].format == XFER_FORMAT_TYPED)
             compress(&s->program[i], &r);
+    for (unsigned i = 0; i < s->programs && s->parts.nics; i++)
+        s->program[i].nics = splitmix_hash(s->seed + i) | (s->seed % 4 == 0 ? UINT64_MAX : 0);
     if (s->parts.quorum)
         scenario_use_quorums(s);
     if (s->parts.many)

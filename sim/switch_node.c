@@ -9,16 +9,23 @@
 #include "chip_protocol.h"
 #include "keeping.h"
 #include "memory.h"
+#include "nic.h"
 #include "paper_protocol.h"
 #include "protocol/heard.h"
 #include "switchml/protocol.h"
 #include "switchml/terms.h"
 #include "toy_keys.h"
+#include "wire/roce.h"
 
 enum { STATIC_NUMBER = AGG_JOBS - 1 /* of the static job */ };
 
+struct switch_nic {
+    uint32_t queue_pair, number; /* 0: there is none; of the next packet to it */
+};
+
 struct switch_job {
     struct agg_job *job;
+    struct switch_nic *nic; /* by rank */
     struct keeping keeping;
     uint16_t slots;
     int tenant;    /* whose it is */
@@ -98,6 +105,9 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &toy_library, &f);
     if (j->job == NULL)
         sim_die("the terms of a job are out of range");
+    j->nic = memory_of(job->size * sizeof(*j->nic));
+    for (unsigned rank = 0; rank < job->size; rank++)
+        j->nic[rank].queue_pair = job->members[rank].queue_pair;
     keeping_init(&j->keeping, t.slots, &s->broken);
     j->slots = t.slots;
     j->tenant = job->tenant;
@@ -120,6 +130,7 @@ static void free_job(void *ctx, unsigned number)
     busy_reweigh(&s->busy);
     keeping_fini(&j->keeping, j->job);
     carry_close(&s->running, j->job);
+    free(j->nic);
     free(j);
 }
 
@@ -249,6 +260,7 @@ void switch_start(struct switch_node *s)
         .key = s->keys,
         .keys = s->keyed,
         .lasting = s->cfg.lasting ? &s->lasting : NULL,
+        .hears_nics = true,
         .actions = {s, send_message, prepare, release, next_random, event, tenant_of, .heard = heard},
     };
 
@@ -301,11 +313,17 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
                       const struct carried *what)
 {
     const struct arrival *a = ctx;
-    const bool unsummed = job_at(a->s, job->number) != NULL && job_at(a->s, job->number)->unsummed;
+    const struct switch_job *j = job_at(a->s, job->number);
+    struct switch_nic *nic = j != NULL ? &j->nic[what->rank] : NULL;
+    const bool unsummed = j != NULL && j->unsummed;
     const unsigned host = what->member->ip - 1;
     const uint16_t port = (uint16_t)(ntohs(what->member->port) + (answered != NULL ? answered->thread : 0));
     const uint16_t ours = a->f != NULL ? a->f->switch_port : SML_PORT_FIRST;
 
+    if (nic != NULL && nic->queue_pair != 0) {
+        nic_send_down(a->s->star, host, nic->queue_pair, &nic->number, what->payload, what->bytes);
+        return;
+    }
     if (what->buffer == NULL || !a->s->cfg.refer) {
         star_send_down(a->s->star, host, port, ours, what->payload, what->bytes, unsummed);
         return;
@@ -421,11 +439,22 @@ static void handle_message(void *ctx, struct frame *f)
     frame_free(f);
 }
 
+/* What a NIC has sent is a datagram from here on. */
+static bool is_whole(struct switch_node *s, struct frame *f)
+{
+    const bool whole = nic_uncover(f, SML_PORT_FIRST);
+
+    s->sends += whole;
+    if (!whole && !f->damaged)
+        s->broken = "takes a NIC's packet for a bad one";
+    return whole;
+}
+
 void switch_receive(void *ctx, struct frame *f)
 {
     struct switch_node *s = ctx;
 
-    if (switch_is_up(s) && !frame_is_dropped(f)) {
+    if (switch_is_up(s) && !frame_is_dropped(f) && (f->switch_port != ROCE_PORT || is_whole(s, f))) {
         if (f->switch_port == CTL_PORT)
             receive_message(s, f);
         else

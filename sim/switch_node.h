@@ -55,6 +55,7 @@ struct switch_node {
     struct static_job fixed;
     struct ctl_lasting lasting;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
+    uint64_t sends;                    /* that NICs made, and were whole */
     uint64_t damaged, malformed;       /* malformed: control messages */
     uint64_t deceived;                 /* damaged or changed packets that it did not drop */
     uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */

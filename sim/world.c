@@ -464,6 +464,7 @@ static struct world_result result_of(const struct world *w)
                                    .refused = w->node.refused,
                                    .waited = w->node.busy.waited,
                                    .over_share = w->node.busy.lost,
+                                   .sends = w->node.sends,
                                    .kept = w->node.kept,
                                    .referred = w->node.referred}};
 
