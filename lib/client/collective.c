@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "await.h"
 #include "collective.h"
@@ -11,6 +10,7 @@
 #include "local/level.h"
 #include "monotonic.h"
 #include "overlap.h"
+#include "own_process.h"
 
 #define SAME_CODE(name)                                                                                      \
     _Static_assert((int)SWAGG_##name == (int)AGG_##name, "the public codes are those of the wire")
@@ -300,7 +300,7 @@ int collective_check_job(const struct swagg_job *job)
 {
     if (!job)
         return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
-    if (job->owner != getpid())
+    if (job->owner != own_process())
         return client_fail(SWAGG_ERR_ARGUMENT,
                            "job '%s' was opened by process %d: after a fork, open another", job->options.job,
                            (int)job->owner);

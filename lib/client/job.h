@@ -160,7 +160,9 @@ struct swagg_job {
     struct {
         pthread_mutex_t lock;
         struct swagg_stats stats;
-        struct xfer_turnout turnout;              /* of the last call that succeeded */
+        struct xfer_turnout turnout;              /* of the last call that succeeded, ... */
+        struct xfer_call by_level;                /* ... unless that is this one of the job's level, ... */
+        bool is_by_level;                         /* ... which has everybody */
         uint64_t calls, elements, bytes, call_ns; /* of those by the job's level */
         struct agg_granted terms;
     } shown; /* what any thread may see of the above while a call is in progress */

@@ -28,10 +28,10 @@ void requests_abandon(struct requests *q)
 
 int requests_failure(struct requests *q)
 {
-    int rc = SWAGG_OK;
+    if (!q->failure)
+        return SWAGG_OK;
     pthread_mutex_lock(&q->lock);
-    if (q->failure)
-        rc = client_fail(q->failure, "%s", q->failure_text);
+    const int rc = client_fail(q->failure, "%s", q->failure_text);
     pthread_mutex_unlock(&q->lock);
     return rc;
 }

@@ -68,11 +68,11 @@ struct requests {
     struct swagg_request *queued;       /* the first of them that the streams do not have yet */
     struct swagg_request *slots[SWAGG_REQUESTS_MAX]; /* [out]: posted, and their ends not told yet */
     unsigned out, ended;                             /* ended: of these */
-    struct waker bell; /* holds a byte while some have ended; opened when it is asked for */
-    bool driving;      /* some thread drives */
-    unsigned waiting;  /* threads that sleep on `changed` */
-    uint64_t name;     /* of the tensor of the next compressed call */
-    int failure;       /* of the job; 0: all is well */
+    struct waker bell;   /* holds a byte while some have ended; opened when it is asked for */
+    bool driving;        /* some thread drives */
+    unsigned waiting;    /* threads that sleep on `changed` */
+    uint64_t name;       /* of the tensor of the next compressed call */
+    _Atomic int failure; /* of the job; 0: all is well, as may be seen without the lock */
     char failure_text[CLIENT_TEXT_MAX];
     atomic_bool aborted; /* the driver is to end the job with this text */
     int abort_status;

@@ -70,9 +70,8 @@ void job_begin_waits(struct swagg_job *job, uint64_t now)
 static struct xfer_turnout everybody(const struct swagg_job *job, uint64_t elements)
 {
     struct xfer_turnout t = {.least = job->options.size, .most = job->options.size, .elements = elements};
-    for (unsigned rank = 0; rank < job->options.size; rank++)
-        ranks_add(t.in_all, rank);
-    memcpy(t.in_some, t.in_all, sizeof t.in_some);
+    for (unsigned i = 0; i < ranks_words(job->options.size); i++)
+        t.in_all[i] = t.in_some[i] = ranks_below(job->options.size, i);
     return t;
 }
 
@@ -144,13 +143,13 @@ uint64_t job_waited(struct swagg_job *job)
 
 void job_count(struct swagg_job *job, const struct xfer_call *call, uint64_t ns)
 {
-    const struct xfer_turnout t = of_call(job, call, NULL);
     pthread_mutex_lock(&job->shown.lock);
     job->shown.calls++;
     job->shown.elements += call->count;
     job->shown.bytes += call->count * agg_element_size(call->type, call->op);
     job->shown.call_ns += ns;
-    job->shown.turnout = t;
+    job->shown.by_level = *call;
+    job->shown.is_by_level = true;
     pthread_mutex_unlock(&job->shown.lock);
 }
 
@@ -215,6 +214,7 @@ void job_note_turnout(struct swagg_job *job, const struct xfer_call *call, const
     job->missed += t.missed;
     pthread_mutex_lock(&job->shown.lock);
     job->shown.turnout = t;
+    job->shown.is_by_level = false;
     pthread_mutex_unlock(&job->shown.lock);
 }
 
@@ -226,17 +226,18 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
                                           : "job or turnout is NULL");
     const size_t size = turnout->struct_size;
     pthread_mutex_lock(&job->shown.lock);
-    const struct xfer_turnout *t = &job->shown.turnout;
-    struct swagg_turnout known = {.struct_size = size,
-                                  .least = t->least,
-                                  .most = t->most,
-                                  .elements = t->elements,
-                                  .partial = t->partial,
-                                  .left_out = t->left_out,
-                                  .missed = t->missed};
-    memcpy(known.in_all, t->in_all, sizeof known.in_all);
-    memcpy(known.in_some, t->in_some, sizeof known.in_some);
+    const struct xfer_turnout t =
+        job->shown.is_by_level ? of_call(job, &job->shown.by_level, NULL) : job->shown.turnout;
     pthread_mutex_unlock(&job->shown.lock);
+    struct swagg_turnout known = {.struct_size = size,
+                                  .least = t.least,
+                                  .most = t.most,
+                                  .elements = t.elements,
+                                  .partial = t.partial,
+                                  .left_out = t.left_out,
+                                  .missed = t.missed};
+    memcpy(known.in_all, t.in_all, sizeof known.in_all);
+    memcpy(known.in_some, t.in_some, sizeof known.in_some);
     memset(turnout, 0, size);
     memcpy(turnout, &known, size < sizeof known ? size : sizeof known);
     return SWAGG_OK;

@@ -509,9 +509,12 @@ TEST(a_killed_peer_is_named)
     crew_give_up(names_the_killed);
 }
 
+/* After a call, by which the library knows its process. */
 static int fork_and_call(struct crew_member *m)
 {
     float x = 1;
+    if (one_sum(m) != SWAGG_OK)
+        return SWAGG_ERR_SYSTEM;
     pid_t pid = fork();
     if (pid == 0) {
         int rc = swagg_allreduce(m->job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);

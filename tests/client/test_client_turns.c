@@ -98,8 +98,7 @@ TEST(each_comes_at_its_turn_whoever_makes_it)
 
 static void *wait_and_make(void *arg)
 {
-    (void)arg;
-    turns_take(&turns, progress, &progressed);
+    *(bool *)arg = turns_take(&turns, progress, &progressed);
     be_made(1);
     turns_over(&turns);
     return NULL;
@@ -108,13 +107,15 @@ static void *wait_and_make(void *arg)
 TEST(who_waits_for_his_turn_lets_others_progress)
 {
     pthread_t waiter;
-    turns_take(&turns, NULL, NULL);
-    CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter, NULL, wait_and_make, NULL), 0);
+    bool waited = false;
+    CU_ASSERT(!turns_take(&turns, NULL, NULL));
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&waiter, NULL, wait_and_make, &waited), 0);
     while (atomic_load(&progressed) < 3)
         sched_yield();
     be_made(0);
     turns_over(&turns);
     pthread_join(waiter, NULL);
+    CU_ASSERT(waited);
     CU_ASSERT(in_order);
     turns_close(&turns);
 }

@@ -474,11 +474,10 @@ static int step_on(struct level *l, const struct swagg_request *r, struct vigil 
     return rc < 0 ? rc : 1;
 }
 
-/* At its turn. */
-static int make(struct level *l, struct swagg_request *r, bool in_thread)
+/* At its turn, which is now. */
+static int make(struct level *l, struct swagg_request *r, bool in_thread, uint64_t now)
 {
     struct swagg_job *job = l->job;
-    const uint64_t now = monotonic_ns();
     struct vigil v = {.call = &r->call,
                       .posted = r->began,
                       .began = now,
@@ -503,15 +502,15 @@ static int make(struct level *l, struct swagg_request *r, bool in_thread)
 int level_call(struct swagg_job *job, struct swagg_request *r)
 {
     struct level *l = job->level;
-    turns_take(&l->turns, job->options.progress, job->options.progress_ctx);
-    const int rc = make(l, r, false);
+    const bool waited = turns_take(&l->turns, job->options.progress, job->options.progress_ctx);
+    const int rc = make(l, r, false, waited ? monotonic_ns() : r->began);
     turns_over(&l->turns);
     return rc;
 }
 
 static int make_posted(void *ctx, struct swagg_request *r)
 {
-    return make(ctx, r, true);
+    return make(ctx, r, true, monotonic_ns());
 }
 
 /* Who waits for it may be one who drives the job's other calls. */

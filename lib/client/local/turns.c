@@ -9,15 +9,17 @@ void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx)
     pthread_cond_init(&t->changed, NULL);
 }
 
-void turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx)
+bool turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx)
 {
     pthread_mutex_lock(&t->lock);
     const uint64_t mine = t->taken++;
+    const bool waits = t->over != mine;
     while (t->over != mine) {
         own_thread_wait(&t->changed, &t->lock, progress);
         own_thread_progress(&t->lock, progress, ctx);
     }
     pthread_mutex_unlock(&t->lock);
+    return waits;
 }
 
 void turns_over(struct turns *t)

@@ -34,8 +34,8 @@ struct turns {
 void turns_open(struct turns *t, const struct turns_posts *posts, void *ctx);
 
 /* Waits until the calls made before are over, and while it waits calls progress now and then, unless that is
- * NULL. turns_over ends the turn. */
-void turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx);
+ * NULL. Whether it had to wait. turns_over ends the turn. */
+bool turns_take(struct turns *t, void (*progress)(void *ctx), void *ctx);
 void turns_over(struct turns *t);
 
 /* A posted one: 0, or -errno: there is no thread for it. */
