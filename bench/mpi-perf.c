@@ -25,8 +25,8 @@ static const char *const operations[] = {"allreduce",      "reduce",  "bcast", "
 
 /* How the iterations are made and which time counts. */
 enum timing {
-    SLOWEST, /* a barrier before each; the slowest rank's, median of the iterations */
-    MEAN,    /* a barrier before each; mean over ranks and iterations, as OSU's benchmarks have it */
+    SLOWEST, /* a barrier around each; the slowest rank's, median of the iterations */
+    MEAN,    /* a barrier around each; mean over ranks and iterations, as OSU's benchmarks have it */
     LOOP,    /* one after the other; the whole loop's by the number of calls, of the slowest rank */
 };
 static const char *const timings[] = {"slowest", "mean", "loop", NULL};
@@ -320,6 +320,7 @@ static long time_calls(const struct options *o, void *send, void *recv, struct r
             times[i] = MPI_Wtime() - start;
             row->cpu += (cpu_seconds() - cpu) / o->iterations;
         }
+        MPI_Barrier(MPI_COMM_WORLD); /* what follows takes CPUs that ranks which are not done yet may need */
         wrong += count_wrong(o, recv, row->count);
     }
     return wrong;
