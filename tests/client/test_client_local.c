@@ -274,6 +274,41 @@ TEST(one_host_meets_at_a_barrier_and_says_what_it_has_not)
     finish(&r);
 }
 
+enum { FEW = 5, OTHERS_IN_IT = -102 };
+
+/* Whether so many elements' sums are here, which have all ranks. */
+static bool has_everybody(const struct crew_member *m, uint64_t elements)
+{
+    struct swagg_turnout t = SWAGG_TURNOUT_INIT;
+    const uint64_t all = elements > 0 ? (UINT64_C(1) << m->crew->size) - 1 : 0;
+    const int ranks = elements > 0 ? m->crew->size : 0;
+    return swagg_get_turnout(m->job, &t) == 0 && t.elements == elements && t.least == ranks &&
+           t.most == ranks && t.in_all[0] == all && t.in_some[0] == all && t.in_all[1] == 0;
+}
+
+static int sum_and_ask_who(struct crew_member *m, struct told *told)
+{
+    const struct tensor few = {.type = SWAGG_F32, .count = FEW, .seed = seed, .round = true};
+    const int root = m->crew->size - 1;
+    int rc = crew_sum(m, &few, -1, false);
+    (void)told;
+    if (rc == 0 && !has_everybody(m, FEW))
+        rc = OTHERS_IN_IT;
+    if (rc == 0 && (rc = crew_sum(m, &few, root, false)) == 0 && !has_everybody(m, m->rank == root ? FEW : 0))
+        rc = OTHERS_IN_IT;
+    return rc;
+}
+
+TEST(everybody_is_in_a_sum_of_one_host)
+{
+    struct ranks r = ranks_of(placements[1].size, placements[1].host, NULL, "turnout");
+    r.work = sum_and_ask_who;
+    start(&r);
+    await_all(&r);
+    expect_success(&r);
+    finish(&r);
+}
+
 static int sum_one(struct crew_member *m, struct told *told)
 {
     (void)told;
