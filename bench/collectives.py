@@ -20,8 +20,9 @@ from a barrier on. *Of the wire*: the time in which a link of 200 Mbit/s carries
 and a reduce-scatter the blocks of the three others; in frames as an allreduce has them ([allreduce.md](allreduce.md)).
 
 **Of all sizes**: swagg [beside](../topologies.md#beside-the-kernels-bridge) a bridge of the kernel's, links without a limit; programs through the preload as it is by default, which
-chooses between switch and library, and native ones in the same place. A time is the slowest rank's, the median of 60 calls up to 64 KiB and of 8 beyond, after 400 ms of calls in which
-it finds out which is faster. What compares worst is the least of the medians over the runs.
+chooses between switch and library. In turns of eight calls the same processes call Open MPI's own functions, past the preload. Ranks begin each call together, by messages: how they leave a
+barrier depends on who made it. A time is the slowest rank's, the median of 200 calls up to 64 KiB and of 8 beyond, after 400 ms of calls in which
+it finds out which is faster; twice in each run, with new processes. What compares worst is the least of the medians of the ratios.
 
 **Posted calls** are allreduces of floats, by libswagg. Each time is from a barrier to the slowest rank's end. *Hidden* is the share of a call's time that a program does not notice which posts the call,
 computes for 1.2 times as long, and waits for it: (call + computing - both) / call. The job has a progress thread. *Elsewhere*: the hosts' CPUs have nothing else to do meanwhile, as where a GPU
@@ -73,15 +74,17 @@ def posted(reports):
 
 
 def sizes_of(reports):
-    """[{op, bytes, microseconds of each place, run by run}]"""
+    """[{op, bytes, microseconds of Open MPI's own and of the shim's, turn by turn}]"""
     found = []
     for op in (*OPS, "barrier"):
         by_size = {}
-        for (links, place, _, what), group in ((key, group) for key, group in reports.items() if len(key) == 4):
+        for (links, _, part, what), group in ((key, group) for key, group in reports.items() if len(key) == 4):
             for row in (row for rows in group for row in rows if what == op):
                 if row["wrong"]:
-                    raise SystemExit(f"{links}, {place}, {op}: wrong results")
-                by_size.setdefault(row["bytes"], {}).setdefault(place, []).append(row["median_us"])
+                    raise SystemExit(f"{links}, {part}, {op}: wrong results")
+                times = by_size.setdefault(row["bytes"], {"native": [], "beside": []})
+                times["native"].append(row["library_us"])
+                times["beside"].append(row["median_us"])
         found += [{"op": op, "bytes": size, **times} for size, times in sorted(by_size.items())]
     return found
 

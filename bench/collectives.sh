@@ -3,7 +3,7 @@
 # Takes 6 minutes a run and 4 once; a look takes 5.
 #
 # Measures: collectives.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,VARIANT,OP.json, of mpi-perf, and RUN,LINKS,posted.json and
-# RUN,LINKS,WAY,small.json, of bench-posted, and RUN,LINKS,PLACE,RANGE,OP.json, of mpi-perf, of which collectives.py makes figures.
+# RUN,LINKS,WAY,small.json, of bench-posted, and RUN,LINKS,TURN,RANGE,OP.json, of mpi-perf, of which collectives.py makes figures.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -64,32 +64,34 @@ both_fronts() {
     done
 }
 
-# All sizes, each of which the shim lets go where it finds it to be faster; and natively, in the same place.
-RANGES=("small 16 64K 8 60 100" "large 256K 4M 4 8 4") # their names, sizes, factor, calls, warm-ups
+# All sizes, each of which the shim lets go where it finds it to be faster; and in turns with these calls Open MPI's own, by the same
+# processes, since where ranks are on the CPUs lasts as long as they do. Each time with new ones.
+RANGES=("small 16 64K 8 200 100" "large 256K 4M 4 8 8") # their names, sizes, factor, calls, warm-ups
 SETTLE=400
-[ -z "$quick" ] || RANGES=("small 16 8K 8 20 20") SETTLE=100
-measure_ranges() { # PLACE [MPIRUN OPTION...]
-    local place=$1 op range name begin end factor calls warmups
-    shift
+TURNS=2
+[ -z "$quick" ] || RANGES=("small 16 8K 8 40 20") SETTLE=100 TURNS=1
+measure_ranges() { # TURN
+    local op range name begin end factor calls warmups options
+    mapfile -t options < <(offloading)
     for range in "${RANGES[@]}"; do
         read -r name begin end factor calls warmups <<<"$range"
         for op in "${OPS[@]}"; do
             [ "$op" != barrier ] || end=$begin
             [ "$op,$name" != barrier,large ] || continue
-            record "$setting,$place,$name,$op" net_mpirun 4 "$@" -- "$MPI_PERF" --op "$op" -b "$begin" -e "$end" -f "$factor" -n "$calls" -w "$warmups" \
-                --settle "$SETTLE" --json "$NET_DIR/new.json"
+            record "$setting,$1,$name,$op" net_mpirun 4 "${options[@]}" -- "$MPI_PERF" --op "$op" -b "$begin" -e "$end" -f "$factor" -n "$calls" \
+                -w "$warmups" --settle "$SETTLE" --beside-library --json "$NET_DIR/new.json"
         done
-        printf '  run %s: %s, %s sizes\n' "$run" "$place" "$name"
+        printf '  run %s: turn %s, %s sizes\n' "$run" "$1" "$name"
     done
 }
 
 beside_bridge() {
-    local options
-    mapfile -t options < <(offloading)
+    local turn
     net_bridge_with_cable 1500
     net_swagg_beside 1500
-    measure_ranges native
-    measure_ranges beside "${options[@]}"
+    for ((turn = 1; turn <= TURNS; turn++)); do
+        measure_ranges "$turn"
+    done
     net_swagg_stop
     net_bridge_with_cable_remove
 }

@@ -15,6 +15,7 @@
 #include "command_line.h"
 #include "elements.h"
 #include "env.h"
+#include "library_calls.h"
 #include "options_page.h"
 #include "standard_streams.h"
 #include "version.h"
@@ -25,9 +26,9 @@ static const char *const operations[] = {"allreduce",      "reduce",  "bcast", "
 
 /* How the iterations are made and which time counts. */
 enum timing {
-    SLOWEST, /* a barrier around each; the slowest rank's, median of the iterations */
-    MEAN,    /* a barrier around each; mean over ranks and iterations, as OSU's benchmarks have it */
-    LOOP,    /* one after the other; the whole loop's by the number of calls, of the slowest rank */
+    SLOWEST, /* ranks meet before and after each; the slowest rank's, median of the iterations */
+    MEAN, /* ranks meet before and after each; mean over ranks and iterations, as OSU's benchmarks have it */
+    LOOP, /* one after the other; the whole loop's by the number of calls, of the slowest rank */
 };
 static const char *const timings[] = {"slowest", "mean", "loop", NULL};
 
@@ -56,7 +57,7 @@ struct options {
     enum timing timing;
     const struct element *element;
     const char *json;
-    bool settings;
+    bool beside_library, settings;
     int rank, ranks;
 };
 
@@ -64,6 +65,7 @@ struct row {
     size_t bytes, count;
     bool settles;          /* before it is measured */
     double time, min, max; /* seconds */
+    double library;        /* the same time by the MPI library's own function; 0: not asked for */
     double cpu;            /* of all ranks, a call */
     long wrong;
 };
@@ -113,6 +115,8 @@ static const struct option_row rows[] = {
     {"time", 0, "HOW", read_timing, FIELD(timing), 0, 0,
      "slowest: median of the slowest rank's; mean: of ranks and iterations; loop: calls without a barrier "
      "between them (slowest)"},
+    {"beside-library", 0, NULL, option_flag, FIELD(beside_library), 0, 0,
+     "calls by the MPI library's own functions, past what is preloaded, take turns with these"},
     {"type", 0, "TYPE", read_element, FIELD(element), 0, 0, "float, double, int32 or int64 (float)"},
     {"json", 0, "FILE", option_text, FIELD(json), 0, 0, "writes the table there, too"},
     {"settings", 0, NULL, option_flag, FIELD(settings), 0, 0,
@@ -223,36 +227,37 @@ static long count_wrong(const struct options *o, const void *recv, size_t count)
     return wrong;
 }
 
-static void scatter_sums(const struct options *o, const void *send, void *recv, int block)
+static void scatter_sums(const struct options *o, const struct native *by, const void *send, void *recv,
+                         int block)
 {
     static int counts[RANKS_MAX];
     for (int r = 0; r < o->ranks; r++)
         counts[r] = block;
-    MPI_Reduce_scatter(send, recv, counts, o->element->type, MPI_SUM, MPI_COMM_WORLD);
+    by->Reduce_scatter(send, recv, counts, o->element->type, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static void call(const struct options *o, void *send, void *recv, size_t count)
+static void call(const struct options *o, const struct native *by, void *send, void *recv, size_t count)
 {
     const MPI_Datatype type = o->element->type;
     const int block = (int)block_of(o, count);
     switch (o->operation) {
     case ALLREDUCE:
-        MPI_Allreduce(send, recv, (int)count, type, MPI_SUM, MPI_COMM_WORLD);
+        by->Allreduce(send, recv, (int)count, type, MPI_SUM, MPI_COMM_WORLD);
         break;
     case REDUCE:
-        MPI_Reduce(send, recv, (int)count, type, MPI_SUM, 0, MPI_COMM_WORLD);
+        by->Reduce(send, recv, (int)count, type, MPI_SUM, 0, MPI_COMM_WORLD);
         break;
     case BCAST:
-        MPI_Bcast(o->rank == 0 ? send : recv, (int)count, type, 0, MPI_COMM_WORLD);
+        by->Bcast(o->rank == 0 ? send : recv, (int)count, type, 0, MPI_COMM_WORLD);
         break;
     case ALLGATHER:
-        MPI_Allgather(send, block, type, recv, block, type, MPI_COMM_WORLD);
+        by->Allgather(send, block, type, recv, block, type, MPI_COMM_WORLD);
         break;
     case REDUCE_SCATTER:
-        scatter_sums(o, send, recv, block);
+        scatter_sums(o, by, send, recv, block);
         break;
     default:
-        MPI_Barrier(MPI_COMM_WORLD);
+        by->Barrier(MPI_COMM_WORLD);
         break;
     }
 }
@@ -284,6 +289,15 @@ static bool tell_all(const struct options *o, bool word)
     return word;
 }
 
+/* By messages, not by MPI_Barrier: who leaves a barrier first, and how long before the others, depends on who
+ * made it, and the call after it would be charged for that. */
+static void meet(const struct options *o)
+{
+    for (int distance = 1; distance < o->ranks; distance *= 2)
+        MPI_Sendrecv(NULL, 0, MPI_BYTE, (o->rank + distance) % o->ranks, 0, NULL, 0, MPI_BYTE,
+                     (o->rank + o->ranks - distance) % o->ranks, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Where the kernel puts ranks follows from what they did before, and from what a switch did that shares their
  * CPUs: it may take some tenths of a second until they are where they stay. Rank 0 tells when time is up. */
 static void settle(const struct options *o, const struct row *row, void *send, void *recv)
@@ -291,10 +305,16 @@ static void settle(const struct options *o, const struct row *row, void *send, v
     const double end = MPI_Wtime() + o->settle;
     bool more = row->settles;
     while (more) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        call(o, send, recv, row->count);
+        meet(o);
+        call(o, &own_calls, send, recv, row->count);
         more = tell_all(o, MPI_Wtime() < end);
     }
+}
+
+enum { WAYS = 2 }; /* the program's calls, and the MPI library's own */
+static int ways_of(const struct options *o)
+{
+    return o->beside_library ? WAYS : 1;
 }
 
 /* Of this process, with all its threads. */
@@ -305,43 +325,64 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Each call by itself; leaves this rank's times. Returns how many sums were wrong. */
-static long time_calls(const struct options *o, void *send, void *recv, struct row *row, double times[])
+/* Of a way: how it is called, and this rank's times. */
+struct way {
+    const struct native *by;
+    double *times;
+};
+
+static void time_call(const struct options *o, const struct way *way, void *send, void *recv, struct row *row,
+                      int i)
 {
-    long wrong = 0;
-    for (int i = -o->warmups; i < o->iterations; i++) {
-        if (i == 0)
-            settle(o, row, send, recv);
-        memset(recv, 0xff, row->bytes);
-        MPI_Barrier(MPI_COMM_WORLD);
-        double cpu = cpu_seconds(), start = MPI_Wtime();
-        call(o, send, recv, row->count);
-        if (i >= 0) {
-            times[i] = MPI_Wtime() - start;
-            row->cpu += (cpu_seconds() - cpu) / o->iterations;
-        }
-        MPI_Barrier(MPI_COMM_WORLD); /* what follows takes CPUs that ranks which are not done yet may need */
-        wrong += count_wrong(o, recv, row->count);
+    memset(recv, 0xff, row->bytes);
+    meet(o);
+    const double cpu = cpu_seconds(), start = MPI_Wtime();
+    call(o, way->by, send, recv, row->count);
+    if (i >= 0) {
+        way->times[i] = MPI_Wtime() - start;
+        row->cpu += way->by == &own_calls ? (cpu_seconds() - cpu) / o->iterations : 0;
     }
-    return wrong;
+    meet(o); /* what follows takes CPUs that ranks which are not done yet may need */
+    row->wrong += count_wrong(o, recv, row->count);
+}
+
+/* Calls first to end, of each way in turns. A turn is of several: only the first of them finds the CPUs as
+ * the other way has left them. */
+enum { TURN = 8 };
+static void time_turns(const struct options *o, const struct way *ways, void *send, void *recv,
+                       struct row *row, int first, int end)
+{
+    for (; first < end; first += TURN)
+        for (const struct way *way = ways; way < ways + ways_of(o); way++)
+            for (int i = first; i < first + TURN && i < end; i++)
+                time_call(o, way, send, recv, row, i);
+}
+
+/* Each call by itself. */
+static void time_calls(const struct options *o, const struct way *ways, void *send, void *recv,
+                       struct row *row)
+{
+    time_turns(o, ways, send, recv, row, -o->warmups, 0);
+    settle(o, row, send, recv);
+    time_turns(o, ways, send, recv, row, 0, o->iterations);
 }
 
 /* All calls together; every time is the mean of the loop. */
-static long time_loop(const struct options *o, void *send, void *recv, struct row *row, double times[])
+static void time_loop(const struct options *o, const struct way *way, void *send, void *recv, struct row *row)
 {
     for (int i = 0; i < o->warmups; i++)
-        call(o, send, recv, row->count);
+        call(o, way->by, send, recv, row->count);
     settle(o, row, send, recv);
     memset(recv, 0xff, row->bytes);
-    MPI_Barrier(MPI_COMM_WORLD);
-    double cpu = cpu_seconds(), start = MPI_Wtime();
+    meet(o);
+    const double cpu = cpu_seconds(), start = MPI_Wtime();
     for (int i = 0; i < o->iterations; i++)
-        call(o, send, recv, row->count);
-    row->cpu = (cpu_seconds() - cpu) / o->iterations;
-    double mean = (MPI_Wtime() - start) / o->iterations;
+        call(o, way->by, send, recv, row->count);
+    const double mean = (MPI_Wtime() - start) / o->iterations;
+    row->cpu += way->by == &own_calls ? (cpu_seconds() - cpu) / o->iterations : 0;
     for (int i = 0; i < o->iterations; i++)
-        times[i] = mean;
-    return count_wrong(o, recv, row->count);
+        way->times[i] = mean;
+    row->wrong += count_wrong(o, recv, row->count);
 }
 
 /* The ranks' times to one of each iteration: their mean, or the slowest. */
@@ -364,26 +405,44 @@ static double middle(const struct options *o, const double sorted[])
     return sum / n;
 }
 
+/* Joins a way's times, and sorts them. */
+static void sort_times(const struct options *o, const struct way *way)
+{
+    double *own = buffer((size_t)o->iterations * sizeof *own);
+    memcpy(own, way->times, (size_t)o->iterations * sizeof *own);
+    join_times(o, own, way->times);
+    qsort(way->times, (size_t)o->iterations, sizeof *own, compare);
+    free(own);
+}
+
 static void measure(const struct options *o, struct row *row)
 {
     const int n = o->iterations;
     void *send = buffer(row->bytes), *recv = buffer(row->bytes);
-    double *times = buffer((size_t)n * sizeof *times), *joint = buffer((size_t)n * sizeof *joint);
+    struct way ways[WAYS] = {{.by = &own_calls}};
+    if (o->beside_library)
+        ways[1].by = library_calls();
+    for (int way = 0; way < ways_of(o); way++)
+        ways[way].times = buffer((size_t)n * sizeof(double));
     for (size_t i = 0; i < row->count; i++)
         o->element->set(send, i, value(o->rank, i));
-    long wrong =
-        o->timing == LOOP ? time_loop(o, send, recv, row, times) : time_calls(o, send, recv, row, times);
-    join_times(o, times, joint);
+    if (o->timing == LOOP)
+        for (int way = 0; way < ways_of(o); way++)
+            time_loop(o, &ways[way], send, recv, row);
+    else
+        time_calls(o, ways, send, recv, row);
     MPI_Allreduce(MPI_IN_PLACE, &row->cpu, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(&wrong, &row->wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-    qsort(joint, (size_t)n, sizeof *joint, compare);
-    row->time = middle(o, joint);
-    row->min = joint[0];
-    row->max = joint[n - 1];
+    MPI_Allreduce(MPI_IN_PLACE, &row->wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    for (int way = 0; way < ways_of(o); way++)
+        sort_times(o, &ways[way]);
+    row->time = middle(o, ways[0].times);
+    row->min = ways[0].times[0];
+    row->max = ways[0].times[n - 1];
+    row->library = o->beside_library ? middle(o, ways[1].times) : 0;
     free(send);
     free(recv);
-    free(times);
-    free(joint);
+    for (int way = 0; way < ways_of(o); way++)
+        free(ways[way].times);
 }
 
 /* --- output --- */
@@ -414,10 +473,10 @@ static void print_head(const struct options *o)
                                         "mean of a loop without barriers, slowest rank's"};
     printf("# %s, %d ranks, %d iterations after %d warm-ups; time: %s\n", operations[o->operation], o->ranks,
            o->iterations, o->warmups, words[o->timing]);
-    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "size", "count", "type", "redop", "root",
-           "time", "algbw", "busbw", "#wrong", "min", "max");
-    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s\n", "(B)", "(elements)", "", "", "", "(us)",
-           "(GB/s)", "(GB/s)", "", "(us)", "(us)");
+    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s%s\n", "size", "count", "type", "redop", "root",
+           "time", "algbw", "busbw", "#wrong", "min", "max", o->beside_library ? "     library" : "");
+    printf("#%11s %11s %7s %6s %5s %11s %8s %8s %7s %11s %11s%s\n", "(B)", "(elements)", "", "", "", "(us)",
+           "(GB/s)", "(GB/s)", "", "(us)", "(us)", o->beside_library ? "        (us)" : "");
 }
 
 static const char *redop_of(const struct options *o)
@@ -427,9 +486,12 @@ static const char *redop_of(const struct options *o)
 
 static void print_row(const struct options *o, const struct row *r)
 {
-    printf("%12zu %11zu %7s %6s %5d %11.1f %8.4f %8.4f %7ld %11.1f %11.1f\n", r->bytes, r->count,
+    printf("%12zu %11zu %7s %6s %5d %11.1f %8.4f %8.4f %7ld %11.1f %11.1f", r->bytes, r->count,
            o->element->name, redop_of(o), o->operation == REDUCE || o->operation == BCAST ? 0 : -1,
            r->time * 1e6, algbw(r), busbw(o, r), r->wrong, r->min * 1e6, r->max * 1e6);
+    if (o->beside_library)
+        printf(" %11.1f", r->library * 1e6);
+    puts("");
     fflush(stdout);
 }
 
@@ -438,10 +500,13 @@ static void write_row(const struct options *o, const struct row *r, FILE *f, boo
     fprintf(f,
             "%s  {\"op\": \"%s\", \"timing\": \"%s\", \"type\": \"%s\", \"ranks\": %d, "
             "\"bytes\": %zu, \"count\": %zu, \"median_us\": %.3f, \"min_us\": %.3f, \"max_us\": %.3f, "
-            "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"cpu_us\": %.1f, \"wrong\": %ld}",
+            "\"algbw_GBps\": %.6f, \"busbw_GBps\": %.6f, \"cpu_us\": %.1f, \"wrong\": %ld",
             first ? "" : ",\n", operations[o->operation], timings[o->timing], o->element->name, o->ranks,
             r->bytes, r->count, r->time * 1e6, r->min * 1e6, r->max * 1e6, algbw(r), busbw(o, r),
             r->cpu * 1e6, r->wrong);
+    if (o->beside_library)
+        fprintf(f, ", \"library_us\": %.3f", r->library * 1e6);
+    fputc('}', f);
 }
 
 static FILE *open_json(const struct options *o)

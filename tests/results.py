@@ -134,9 +134,8 @@ def collectives_records(directory):
         for size in collectives.SIZES:
             for front in ("preload", "component"):
                 put(directory, f"{run},none,{front}_{size},allreduce.json", [mpi_row(4, run)])
-        for place, taken in (("native", 1), ("beside", 2)):
-            for op in (*collectives.OPS, "barrier"):
-                put(directory, f"{run},none,{place},small,{op}.json", [mpi_row(1, taken), mpi_row(4, taken)])
+        for turn, op in itertools.product((1, 2), (*collectives.OPS, "barrier")):
+            put(directory, f"{run},none,{turn},small,{op}.json", [mpi_row(kib, 2) | {"library_us": 1e6} for kib in (1, 4)])
         for way, taken in (("flat", 1), ("level", 2)):
             put(directory, f"{run},none,{way},small.json", {"sixteen_s": [taken * run]})
 
