@@ -24,14 +24,13 @@ const char *attempt_function(const struct collective *c)
 struct ledger_visit attempt_enter(const struct task *t, enum why why)
 {
     const struct collective *c = &t->call;
-    const bool has_comm = settings && c->comm && c->comm != MPI_COMM_NULL;
     return ledger_enter(&(struct call){.function = attempt_function(c),
                                        .why = why,
                                        .op = c->op,
                                        .type = c->type,
                                        .bytes = t->mpi_bytes,
                                        .site = c->site,
-                                       .label = has_comm ? &comm_state(c->comm)->label : NULL});
+                                       .label = t->comm ? &t->comm->label : NULL});
 }
 
 /* For error feedback: what one call site sends from one place is the same tensor each time. */
@@ -63,17 +62,16 @@ static void write_call(const struct task *t, char *text, size_t size)
         snprintf(text + used, size - (size_t)used, " (%s)", op_name(t->call.op));
 }
 
-int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, const char *name,
-                  int status, const char *text)
+int attempt_error(const struct task *t, struct team *team, const char *name, int status, const char *text)
 {
     char call[2 * MPI_MAX_OBJECT_NAME + 100], brief[MPI_MAX_ERROR_STRING];
     write_call(t, call, sizeof call);
     report(team->broken ? SWAGG_LOG_INFO : SWAGG_LOG_ERROR, "%s on %s failed: %s", call, name, text);
     snprintf(brief, sizeof brief, "swagg: %s", text);
-    if (!comm->error)
-        library_add_error(&comm->error);
-    PMPI_Add_error_string(comm->error, brief);
+    if (!t->comm->error)
+        library_add_error(&t->comm->error);
+    PMPI_Add_error_string(t->comm->error, brief);
     team->broken |= status != SWAGG_ERR_ARGUMENT;
     tell_failed();
-    return comm->error;
+    return t->comm->error;
 }

@@ -7,7 +7,6 @@
 #include "offers.h"
 #include "swagg.h"
 
-struct shim_comm;
 struct team;
 
 /* *s must outlive all calls; NULL: no more go to the switch. */
@@ -24,5 +23,4 @@ int attempt_begin(struct task *t, struct swagg_job *job, struct swagg_request **
 
 /* Reports that one has failed in the team's job, on a communicator of this name: the error for the program.
  */
-int attempt_error(const struct task *t, struct shim_comm *comm, struct team *team, const char *name,
-                  int status, const char *text);
+int attempt_error(const struct task *t, struct team *team, const char *name, int status, const char *text);

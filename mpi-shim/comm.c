@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ enum { FIRST_DUE = 4, DUE_AGAIN = 1000, DUE_GROWS = 10 };
 
 static const struct settings *settings;
 
+static atomic_uint gone;      /* how many communicators have been freed */
 static struct shim_comm *all; /* under the mutex */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -43,6 +45,7 @@ static void take_from_list(struct shim_comm *c)
 
 void comm_gone(struct shim_comm *c)
 {
+    atomic_fetch_add_explicit(&gone, 1, memory_order_release);
     take_from_list(c);
     if (c->team)
         team_leave(c->team);
@@ -64,18 +67,15 @@ static bool is_within_world(MPI_Comm comm, int size)
 }
 
 /* Why the switch takes no such communicator; WHY_NOT: it does. */
-static enum why why_no_team(MPI_Comm comm)
+static enum why why_no_team(const struct shim_comm *c)
 {
-    int between, size;
-    PMPI_Comm_test_inter(comm, &between);
-    PMPI_Comm_size(comm, &size);
-    if (between)
+    if (c->between)
         return WHY_INTERCOMMUNICATOR;
-    if (size < 2)
+    if (c->size < 2)
         return WHY_ALONE;
-    if (size > COMM_RANKS_MAX)
+    if (c->size > COMM_RANKS_MAX)
         return WHY_CROWD;
-    return is_within_world(comm, size) ? WHY_NOT : WHY_LATER;
+    return is_within_world(c->handle, c->size) ? WHY_NOT : WHY_LATER;
 }
 
 static struct shim_comm *create(MPI_Comm comm)
@@ -83,7 +83,12 @@ static struct shim_comm *create(MPI_Comm comm)
     struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
     comm_label_of(comm, &c->label);
-    if (settings->min_bytes == MIN_BYTES_MEASURED && measure_remembers() && why_no_team(comm) == WHY_NOT)
+    int between;
+    PMPI_Comm_test_inter(comm, &between);
+    PMPI_Comm_rank(comm, &c->rank);
+    PMPI_Comm_size(comm, &c->size);
+    c->between = between;
+    if (settings->min_bytes == MIN_BYTES_MEASURED && measure_remembers() && why_no_team(c) == WHY_NOT)
         measure_recall(comm, c->ways);
     put_in_list(c);
     front.keep(comm, c);
@@ -97,10 +102,21 @@ void comm_init(const struct settings *s, int world, bool threads)
     team_init(s, threads);
 }
 
+/* Programs call on one communicator again and again, and the MPI library takes longer to find its state. */
 struct shim_comm *comm_state(MPI_Comm comm)
 {
-    struct shim_comm *c = front.kept(comm);
-    return c ? c : create(comm);
+    static _Thread_local struct {
+        struct shim_comm *state;
+        MPI_Comm comm;
+        unsigned gone;
+    } last;
+    if (!last.state || last.comm != comm || last.gone != atomic_load_explicit(&gone, memory_order_acquire)) {
+        struct shim_comm *c = front.kept(comm);
+        last.gone = atomic_load_explicit(&gone, memory_order_acquire);
+        last.state = c ? c : create(comm);
+        last.comm = comm;
+    }
+    return last.state;
 }
 
 /* Whether its collectives of so many bytes are for the switch. */
@@ -164,7 +180,7 @@ static bool has_job(const struct shim_comm *c)
 static void settle(struct shim_comm *c, size_t bytes)
 {
     c->settled = true;
-    c->no_team = why_no_team(c->handle);
+    c->no_team = why_no_team(c);
     if (c->no_team == WHY_NOT)
         c->team = team_take(c->handle, bytes, false);
 }
@@ -191,12 +207,14 @@ enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, siz
     if (!c->settled && (due || c->posts.due || is_for_switch(c, kind, bytes)))
         settle(c, bytes);
     catch_up(c);
-    if (is_exchange && has_job(c) && swagg_has_exchanges(c->team->job) != 1)
+    if (is_exchange && has_job(c) && !c->team->has_exchanges)
         return WHY_JOB;
     if (due && has_job(c))
         measure(c, kind, bytes);
-    if (has_job(c))
+    if (has_job(c) && c->learnt != c->team->learnt) {
         memcpy(c->ways, c->team->crossover, sizeof c->ways);
+        c->learnt = c->team->learnt;
+    }
     if (!is_for_switch(c, kind, bytes))
         return why_not_for_switch(c, kind, bytes);
     if (!c->team)
@@ -208,7 +226,7 @@ enum why comm_way(struct shim_comm *c, enum crossing kind, bool is_exchange, siz
 static void want(struct shim_comm *c, size_t bytes)
 {
     if (!c->posts.wanted)
-        c->posts.no_team = why_no_team(c->handle);
+        c->posts.no_team = why_no_team(c);
     c->posts.settled = c->posts.settled || c->posts.no_team != WHY_NOT;
     c->posts.wanted = true;
     if (bytes > c->posts.bytes)
@@ -229,7 +247,7 @@ enum why comm_way_posted(struct shim_comm *c, enum crossing kind, bool is_exchan
         return c->posts.no_team;
     if (!c->posting->job)
         return WHY_SWITCH;
-    return is_exchange && swagg_has_exchanges(c->posting->job) != 1 ? WHY_JOB : WHY_NOT;
+    return is_exchange && !c->posting->has_exchanges ? WHY_JOB : WHY_NOT;
 }
 
 void comm_exit(void)

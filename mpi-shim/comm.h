@@ -24,6 +24,8 @@ struct shim_comm {
     struct team *posting;       /* of its non-blocking calls; NULL: none */
     _Atomic unsigned in_flight; /* of these; posted.c's */
     int error;                  /* an MPI error code that the shim has made for its texts; 0: not made yet */
+    int rank, size;
+    bool between; /* it is an intercommunicator */
 
     /* comm.c's own */
     bool settled;     /* it has a team, or never will: */
@@ -31,6 +33,7 @@ struct shim_comm {
     /* What is known of it, as its last blocking collective found it: its team's other communicators may come
      * to know more between two that are posted here, and not on all ranks between the same two. */
     struct crossover ways[CROSSINGS];
+    unsigned learnt; /* of the team's, so often */
     struct use {
         unsigned calls, due; /* it is measured at the call with this number; 0: at the usual one */
     } uses[CROSSINGS][CROSSOVER_SIZES];

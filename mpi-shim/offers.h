@@ -11,17 +11,20 @@
 #include "types.h"
 #include "why.h"
 
+struct shim_comm;
+
 /* A collective as the switch does it. */
 struct task {
+    struct shim_comm *comm; /* its communicator's state; NULL: it has none */
     struct collective call; /* of elements, if it sums a derived type that is nothing but these (types.h) */
     struct reduction what;  /* of one with an operation */
     size_t items;           /* of the program's type, in all blocks */
     size_t mpi_bytes;       /* of these, as MPI counts them: without gaps in them */
     size_t elements, bytes; /* as the switch has them; by the bytes is chosen where it goes */
     int refused;            /* the error of MPI_Pack or MPI_Unpack, which the program has been told */
-    int rank, size; /* for begin(), in the communicator, whose handle the program may have freed by then */
-    char *packed;   /* from begin() to offers_end(), what libswagg has in the place of a buffer of the
-                       program's; NULL: nothing */
+    int rank, size;         /* for begin(), in the communicator, which the program may have freed by then */
+    char *packed;           /* from begin() to offers_end(), what libswagg has in the place of a buffer of the
+                               program's; NULL: nothing */
 };
 
 struct offer {

@@ -78,6 +78,8 @@ static int run_in_switch(struct task *t, struct swagg_job *job)
 static enum why prepare(const struct collective *c, struct task *t)
 {
     *t = (struct task){.call = *c, .refused = MPI_SUCCESS};
+    if (settings && c->comm && c->comm != MPI_COMM_NULL)
+        t->comm = comm_state(c->comm);
     const enum why why = offers[c->offered].describe(t);
     if (!settings) {
         t->call = *c;
@@ -89,18 +91,12 @@ static enum why prepare(const struct collective *c, struct task *t)
     return why;
 }
 
-/* Whether the MPI library refuses the arguments on this rank. */
-static bool is_wrong(const struct collective *c)
+/* Whether the MPI library refuses the arguments on this rank. Intercommunicators have rules of their own, and
+ * never go to the switch. */
+static bool is_wrong(const struct task *t)
 {
-    int rank, size, between;
-    if (c->comm == MPI_COMM_NULL || !c->comm)
-        return true;
-    PMPI_Comm_test_inter(c->comm, &between);
-    if (between) /* has rules of its own, and never goes to the switch */
-        return false;
-    PMPI_Comm_rank(c->comm, &rank);
-    PMPI_Comm_size(c->comm, &size);
-    return offers[c->offered].is_wrong(c, rank, size);
+    const struct collective *c = &t->call;
+    return !t->comm || (!t->comm->between && offers[c->offered].is_wrong(c, t->comm->rank, t->comm->size));
 }
 
 /* Ranks whose arguments are right wait for this one, as with the MPI library alone. */
@@ -146,11 +142,11 @@ static int leave_device_alone(const struct task *t)
 
 /* Reports an error, to the user, and to the program through the communicator's error handler, which by
  * default ends it. */
-static int fail(const struct task *t, struct shim_comm *comm, int status, const char *text)
+static int fail(const struct task *t, int status, const char *text)
 {
     const struct collective *c = &t->call;
     char name[MPI_MAX_OBJECT_NAME];
-    const int error = attempt_error(t, comm, comm->team, comm_name(c->comm, name), status, text);
+    const int error = attempt_error(t, t->comm->team, comm_name(c->comm, name), status, text);
     return front.raise(c->comm, error, attempt_function(c));
 }
 
@@ -207,10 +203,10 @@ static int save_input(const struct task *t, struct team *team)
 
 /* No rank returns before all of them know that all have the sum, since a rank that had gone on could not take
  * part in doing it again. The price is a small native allreduce for each call. */
-static int offload_or_redo(struct task *t, struct shim_comm *comm)
+static int offload_or_redo(struct task *t)
 {
     const struct collective *c = &t->call;
-    struct team *team = comm->team;
+    struct team *team = t->comm->team;
     struct outcome o = {.status = SWAGG_ERR_SYSTEM,
                         .text = "no memory to keep the input of an in-place collective"};
     if (overwrites_input(c) && save_input(t, team) < 0)
@@ -223,7 +219,7 @@ static int offload_or_redo(struct task *t, struct shim_comm *comm)
         return t->refused;
     }
     if (o.status == SWAGG_ERR_MISMATCH) /* the program's own mistake, which the MPI library does not notice */
-        return fail(t, comm, o.status, o.text);
+        return fail(t, o.status, o.text);
     say_redone(c->comm, &o);
     if (overwrites_input(c) && team->saved) /* a rank that could not keep it has not begun */
         memcpy(c->recv, team->saved, t->bytes);
@@ -231,14 +227,14 @@ static int offload_or_redo(struct task *t, struct shim_comm *comm)
     return stay(t, WHY_SWITCH);
 }
 
-static int offload_or_fail(struct task *t, struct shim_comm *comm)
+static int offload_or_fail(struct task *t)
 {
     struct outcome o;
-    try_switch(t, comm->team, &o);
+    try_switch(t, t->comm->team, &o);
     if (t->refused != MPI_SUCCESS)
         return t->refused;
     if (o.status < 0)
-        return fail(t, comm, o.status, o.text);
+        return fail(t, o.status, o.text);
     tell_offloaded(t->call.offered, BLOCKING, t->bytes);
     return MPI_SUCCESS;
 }
@@ -249,10 +245,9 @@ int offload_run(const struct collective *c)
     enum why why = prepare(c, &t);
     if (why)
         return stay(&t, why);
-    if (is_wrong(&t.call))
+    if (is_wrong(&t))
         return let_it_be_refused(&t);
-    struct shim_comm *comm = comm_state(t.call.comm);
-    why = (c->request ? comm_way_posted : comm_way)(comm, offers[c->offered].crossing,
+    why = (c->request ? comm_way_posted : comm_way)(t.comm, offers[c->offered].crossing,
                                                     offers[c->offered].is_exchange, t.bytes);
     if (why)
         return stay(&t, why);
@@ -260,9 +255,9 @@ int offload_run(const struct collective *c)
         return leave_device_alone(&t);
     if (offers_has_one_buffer(&t.call))
         t.call.send = MPI_IN_PLACE;
-    PMPI_Comm_rank(t.call.comm, &t.rank);
-    PMPI_Comm_size(t.call.comm, &t.size);
+    t.rank = t.comm->rank;
+    t.size = t.comm->size;
     if (c->request)
-        return posted_make(&t, comm);
-    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t, comm) : offload_or_fail(&t, comm);
+        return posted_make(&t);
+    return settings->fallback == FALLBACK_NATIVE ? offload_or_redo(&t) : offload_or_fail(&t);
 }

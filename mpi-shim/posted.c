@@ -17,7 +17,6 @@
 
 struct posted {
     struct task task;
-    struct shim_comm *comm; /* there as long as the program's request is */
     struct team *team;
     void *made; /* the program's request */
     bool left;  /* it is libswagg's */
@@ -96,20 +95,19 @@ static void end(struct posted *p)
     else if (p->status == SWAGG_OK)
         tell_offloaded(t->call.offered, POSTED, t->bytes);
     else
-        error = attempt_error(t, p->comm, p->team, p->comm->label.text, p->status, p->text);
+        error = attempt_error(t, p->team, p->task.comm->label.text, p->status, p->text);
     atomic_fetch_sub(&pending, 1);
     front.end_request(p->made, error);
-    atomic_fetch_sub(&p->comm->in_flight, 1);
+    atomic_fetch_sub(&p->task.comm->in_flight, 1);
     free(p);
 }
 
-int posted_make(const struct task *t, struct shim_comm *comm)
+int posted_make(const struct task *t)
 {
     struct posted *p = allocate_or_abort(t->call.comm, sizeof *p, "a non-blocking collective");
     p->task = *t;
-    p->comm = comm;
-    atomic_fetch_add(&comm->in_flight, 1);
-    p->team = comm->posting;
+    atomic_fetch_add(&t->comm->in_flight, 1);
+    p->team = t->comm->posting;
     p->made = front.make_request(&p->task.call);
     p->visit = attempt_enter(t, WHY_NOT);
     pthread_mutex_lock(&lock);

@@ -7,7 +7,7 @@ struct shim_comm;
 
 /* Makes one for which comm_way_posted() has said that it goes there, and the program's request of it. What
  * fails is the end of that. Returns MPI_SUCCESS. */
-int posted_make(const struct task *t, struct shim_comm *comm);
+int posted_make(const struct task *t);
 
 /* Called again and again by the MPI library while it progresses: ends what has come. Returns how many. Does
  * not wait, and does nothing while another thread is in it. */

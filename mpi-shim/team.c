@@ -95,6 +95,13 @@ static void note_job(struct team *team)
     jobs_enter(team->job, &team->facts);
 }
 
+/* As all ranks find it who have just joined the job: what becomes of it later they do not hear at once. */
+static void begin_anew(struct team *team)
+{
+    team->has_exchanges = swagg_has_exchanges(team->job) == 1;
+    note_job(team);
+}
+
 static void write_ways(struct team *team)
 {
     for (int kind = 0; kind < CROSSINGS; kind++)
@@ -115,7 +122,8 @@ static void begin_job(MPI_Comm comm, struct team *team)
     comm_label_of(comm, &f->label);
     measure_recall(comm, team->crossover);
     write_ways(team);
-    note_job(team);
+    team->learnt++;
+    begin_anew(team);
 }
 
 /* Leaves the job, if there is one, and forgets what was noted. */
@@ -351,7 +359,7 @@ static int grow(struct team *team)
     team->slots = team->slots_wanted;
     team->job = bigger;
     rc = count_ready(team, bigger, true, &all);
-    note_job(team);
+    begin_anew(team);
     jobs_leave(before);
     swagg_close(before);
     return rc;
@@ -366,13 +374,14 @@ int team_prepare(struct team *team)
  */
 void team_measure(MPI_Comm comm, struct team *team, enum crossing kind, size_t bytes, bool again)
 {
-    if (crossing_is_exchange(kind) && swagg_has_exchanges(team->job) != 1)
+    if (crossing_is_exchange(kind) && !team->has_exchanges)
         return; /* it has been posted, and stays with the MPI library */
     team_note_size(team, bytes);
     (void)team_prepare(team);
     jobs_leave(team->job);
     measure_crossover(comm, team->job, settings->fallback == FALLBACK_NATIVE, kind, crossover_size(bytes),
                       again, &team->crossover[kind]);
+    team->learnt++;
     write_ways(team);
     note_job(team);
 }

@@ -22,6 +22,8 @@
 struct team {
     struct swagg_job *job; /* NULL: no service from the switch, the MPI library does it */
     bool broken;           /* a call failed, so no other can follow */
+    bool has_exchanges;    /* the job does (swagg_has_exchanges) */
+    unsigned learnt;       /* how often more was found out of crossover[] */
     void *saved;           /* input of an in-place collective that may have to be done again */
     size_t saved_size;
 
