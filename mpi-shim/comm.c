@@ -12,11 +12,6 @@
 #include "report.h"
 #include "world.h"
 
-/* A kind and size is measured at its fourth call, since a program may make some at its start only, and again
- * at the thousandth, ten thousandth...: that costs a fortieth of their time, or where one way is several
- * times as slow as the other, a little more. */
-enum { FIRST_DUE = 4, DUE_AGAIN = 1000, DUE_GROWS = 10 };
-
 static const struct settings *settings;
 
 static atomic_uint gone;      /* how many communicators have been freed */
@@ -141,7 +136,12 @@ static enum why why_not_for_switch(const struct shim_comm *c, enum crossing kind
 
 static bool is_due(const struct use *u)
 {
-    return u->calls >= (u->due ? u->due : FIRST_DUE);
+    return u->calls < UINT_MAX && u->calls >= (u->due ? u->due : CROSSOVER_FIRST);
+}
+
+static void set_due(struct use *u, const struct crossover *known, unsigned size)
+{
+    u->due = crossover_due_after(u->calls, crossover_is_measured(known, size));
 }
 
 /* Whether it is time to measure, at a call that is counted here. */
@@ -155,7 +155,7 @@ static bool note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
         return false;
     if (u->due != 0 || !crossover_is_settled(&c->ways[kind], size))
         return true;
-    u->due = DUE_AGAIN;
+    set_due(u, &c->ways[kind], size);
     return false;
 }
 
@@ -163,11 +163,12 @@ static bool note_call(struct shim_comm *c, enum crossing kind, size_t bytes)
 static void measure(struct shim_comm *c, enum crossing kind, size_t bytes)
 {
     const unsigned size = crossover_size(bytes);
+    const struct crossover *known = &c->team->crossover[kind];
     struct use *u = &c->uses[kind][size];
     const bool again = u->due != 0;
-    u->due = !again ? DUE_AGAIN : u->due < UINT_MAX / DUE_GROWS ? u->due * DUE_GROWS : UINT_MAX;
-    if (again || !crossover_is_settled(&c->team->crossover[kind], size))
+    if (again || !crossover_is_settled(known, size))
         team_measure(c->handle, c->team, kind, bytes, again);
+    set_due(u, known, size);
 }
 
 static bool has_job(const struct shim_comm *c)

@@ -35,7 +35,7 @@ struct shim_comm {
     struct crossover ways[CROSSINGS];
     unsigned learnt; /* of the team's, so often */
     struct use {
-        unsigned calls, due; /* it is measured at the call with this number; 0: at the usual one */
+        unsigned calls, due; /* it is measured at the call with this number; 0: at CROSSOVER_FIRST */
     } uses[CROSSINGS][CROSSOVER_SIZES];
     struct {
         bool wanted, settled; /* some call was for the switch; there is a team, or never will be: */

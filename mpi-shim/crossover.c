@@ -1,5 +1,6 @@
 #include "crossover.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -114,6 +115,17 @@ bool crossover_is_measured(const struct crossover *c, unsigned size)
 bool crossover_is_settled(const struct crossover *c, unsigned size)
 {
     return has(c->given_up, size) || crossover_is_measured(c, size);
+}
+
+unsigned crossover_due_after(unsigned calls, bool is_measured)
+{
+    enum { AGAIN = 1000, GROWS = 10, GIVEN_UP_GROWS = 4 };
+    unsigned due = AGAIN;
+    if (!is_measured)
+        return calls < UINT_MAX / GIVEN_UP_GROWS ? calls * GIVEN_UP_GROWS : UINT_MAX;
+    while (due <= calls)
+        due = due < UINT_MAX / GROWS ? due * GROWS : UINT_MAX;
+    return due;
 }
 
 static enum way usual_way(unsigned range)

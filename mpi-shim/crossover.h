@@ -96,6 +96,16 @@ void crossover_add(struct crossover *c, const struct crossover *other);
 bool crossover_is_settled(const struct crossover *c, unsigned size);
 bool crossover_is_measured(const struct crossover *c, unsigned size);
 
+/* At which call of a size it is measured first: a program may make some at its start only. */
+enum { CROSSOVER_FIRST = 4 };
+
+/* At which call it is measured next, after this one. What is known is measured again at the thousandth, ten
+ * thousandth...: that costs a fortieth of their time, or where one way is several times as slow as the other,
+ * a little more. What was given up, at four times as many calls: a round takes too long also where the
+ * machine has stood still for a moment; and if it really does, then the calls before took as long. UINT_MAX:
+ * never. */
+unsigned crossover_due_after(unsigned calls, bool is_measured);
+
 /* Where so many bytes go. */
 enum way crossover_way(const struct crossover *c, size_t bytes);
 

@@ -1,6 +1,8 @@
 /* The shim's crossover: what follows from the times of both ways. */
 #include "crossover.h"
 
+#include <limits.h>
+
 #include "unit.h"
 
 #define L WAY_LIBRARY
@@ -43,6 +45,23 @@ TEST(what_is_measured_again_counts)
     CU_ASSERT_EQUAL(crossover_way(&c, 4096), S);
     crossover_give_up(&c, 2); /* there was no time for it again */
     CU_ASSERT_EQUAL(crossover_way(&c, 4096), S);
+}
+
+TEST(what_is_known_is_measured_again_after_many_calls)
+{
+    CU_ASSERT_EQUAL(crossover_due_after(CROSSOVER_FIRST, true), 1000);
+    CU_ASSERT_EQUAL(crossover_due_after(999, true), 1000);
+    CU_ASSERT_EQUAL(crossover_due_after(1000, true), 10000);
+    CU_ASSERT_EQUAL(crossover_due_after(2500, true), 10000); /* posted calls may have passed it by */
+    CU_ASSERT_EQUAL(crossover_due_after(UINT_MAX - 1, true), UINT_MAX);
+}
+
+/* As by a moment in which the machine stood still; where all calls take so long, it costs a share of them. */
+TEST(what_was_given_up_is_measured_again_soon)
+{
+    CU_ASSERT_EQUAL(crossover_due_after(CROSSOVER_FIRST, false), 16);
+    CU_ASSERT_EQUAL(crossover_due_after(16, false), 64);
+    CU_ASSERT_EQUAL(crossover_due_after(UINT_MAX / 2, false), UINT_MAX);
 }
 
 /* Of what another communicator has, what is not known here. */
