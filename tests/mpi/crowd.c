@@ -1,6 +1,6 @@
 /* More communicators at once than the switch has jobs for, then the same number one after another: each
- * reduces. "crowd threads" asks for MPI_THREAD_MULTIPLE: then the switch must refuse some of the former, and
- * none of the latter. */
+ * reduces; then some of all ranks and some of pairs in turns. "crowd threads" asks for MPI_THREAD_MULTIPLE:
+ * then the switch must refuse some of the former, and none of the latter. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,18 @@ static int reduce(MPI_Comm comm, int number)
     return wrong;
 }
 
+/* A communicator of all ranks or of pairs, which may be where the one before it was. */
+static int reduce_in_part(int number)
+{
+    MPI_Comm comm;
+    int rank, wrong;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, number % 2 ? rank / 2 : 0, 0, &comm);
+    wrong = reduce(comm, number);
+    MPI_Comm_free(&comm);
+    return wrong;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm comms[COMMS];
@@ -40,6 +52,8 @@ int main(int argc, char **argv)
         MPI_Comm_free(&comms[c]);
         MPI_Barrier(MPI_COMM_WORLD);
     }
+    for (int c = 0; argc == 1 && c < COMMS; c++)
+        wrong += reduce_in_part(c);
     printf("crowd: %d wrong\n", wrong);
     MPI_Finalize();
     return wrong != 0;
