@@ -134,12 +134,12 @@ reductions)
     ;;
 matrix)
     # What Open MPI itself gives, and all of it from the switch. One case of 16, unless told otherwise; of MPICH, whose ranks poll while
-    # they wait, one of 32. Without Open MPI's AVX operations, which limit some sums of 8 and 16 bits instead of wrapping around.
-    few=16
-    [ "$as" != mpich ] || few=32
+    # they wait, one of 32, in one mode. Without Open MPI's AVX operations, which limit some sums of 8 and 16 bits instead of wrapping around.
+    few=16 modes=(ordered arrival)
+    [ "$as" != mpich ] || few=32 modes=(ordered)
     export MATRIX_ONE_OF=${MATRIX_ONE_OF:-$few} OMPI_MCA_op=^avx
-    for mode in ordered arrival; do
-        run_shim "$on" SWAGG_MIN_BYTES=0 SWAGG_MTU=1500 SWAGG_MODE=$mode matrix || fail "failed in mode $mode"
+    for mode in "${modes[@]}"; do
+        run_shim "$on" SWAGG_MIN_BYTES=0 SWAGG_MTU=1500 "SWAGG_MODE=$mode" matrix || fail "failed in mode $mode"
         says '^matrix: rank [0-3]: [1-9][0-9]* cases, .* 0 wrong$' 4
         taken=$(sed -nE 's/^matrix: rank 0: .* cases, ([0-9]+) for the switch.*/\1/p' "$out")
         says "offloaded $taken calls, .*; failed 0"
@@ -149,11 +149,14 @@ exchanges)
     # What ranks copy from one another, and sums of which each gets a part: as natively, bit for bit.
     run_native exchanges || fail "failed natively"
     digests=$(grep '^exchanges' "$out" | sort)
-    for setting in SWAGG_MIN_BYTES=0 SWAGG_MIN_BYTES=8K SWAGG_FALLBACK=native; do
+    settings=(SWAGG_MIN_BYTES=0) # what others mean is the same however the shim comes to the program
+    [ "$as" != preload ] || settings+=(SWAGG_MIN_BYTES=8K SWAGG_FALLBACK=native)
+    for setting in "${settings[@]}"; do
         run_shim "$on" "$setting" exchanges || fail "failed with $setting"
         says 'offloaded [1-9][0-9]* calls, .*bcast [1-9][0-9]*, allgather [1-9][0-9]*, allgatherv [1-9][0-9]*, reduce_scatter [1-9][0-9]*, reduce_scatter_block [1-9].*; failed 0'
         diff <(printf '%s\n' "$digests") <(grep '^exchanges' "$out" | sort) || fail "other digests with $setting than natively (<)"
     done
+    [ "$as" = preload ] || exit 0
     # Where both ways are measured while it runs; how fast they are here decides nothing.
     (unset SWAGG_MIN_BYTES && run_shim "$on" SWAGG_LOG=info exchanges) || fail "failed when measured"
     for function in Bcast Allgather Reduce_scatter; do
@@ -214,21 +217,21 @@ atp)
         says '^reductions: [1-9][0-9]* checks, 0 wrong$'
         says "offloaded 542 calls, .*; failed 0; by Open MPI 1190 calls"
     done
-    run_shim SWAGG_SERVER="$SWITCH_IP" SWAGG_PROTOCOL=atp reductions || fail "failed with a server alone"
-    says "switch ${SWITCH_IP//./\\.}: offloaded 542 calls"
+    run_shim SWAGG_SERVER="$SWITCH_IP" SWAGG_PROTOCOL=atp progress || fail "failed with a server alone"
+    says "switch ${SWITCH_IP//./\\.}: offloaded 3 calls"
     run_shim SWAGG_SERVER="$SWITCH_IP,127.0.0.1" SWAGG_ANSWER_TIMEOUT_MS=3000 SWAGG_PROTOCOL=atp progress || fail "failed where a server is missing"
     says "127\\.0\\.0\\.1 is there, but no swagg .*\\(SWAGG_SERVER=${SWITCH_IP//./\\.},127\\.0\\.0\\.1\\)"
     run_shim "$on" SWAGG_PROTOCOL=auto SWAGG_SERVER=127.0.0.1 progress || fail "failed where there is room"
     says "offloaded 3 calls"
     # Where there is no room, and several servers share the job: two switches are as good as any.
     full="SWAGG_SWITCH=$FULL_SWITCH_IP"
-    run_shim "$full" SWAGG_PROTOCOL=auto SWAGG_SERVER="$SWITCH_IP,$FULL_SWITCH_IP" SWAGG_LOG=info reductions || fail "failed where there is no room"
-    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
-    says "offloaded 542 calls" 4
+    run_shim "$full" SWAGG_PROTOCOL=auto SWAGG_SERVER="$SWITCH_IP,$FULL_SWITCH_IP" SWAGG_LOG=info progress || fail "failed where there is no room"
+    says '^progress: rank [0-3], 0 wrong$' 4
+    says "offloaded 3 calls" 4
     [ "$(grep -c "goes by ATP, parameter server ${SWITCH_IP//./\\.} and others: .*all slots are taken" "$out")" -ge 4 ] || fail "not all ranks say that they go on by ATP"
-    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c reductions || fail "failed with a CRC32C"
-    says '^reductions: [1-9][0-9]* checks, 0 wrong$'
-    says "offloaded 542 calls"
+    run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_CHECKSUM=crc32c progress || fail "failed with a CRC32C"
+    says '^progress: rank [0-3], 0 wrong$' 4
+    says "offloaded 3 calls"
     run_shim "$on" SWAGG_PROTOCOL=atp SWAGG_REDUCE=buffered progress || fail "failed with two settings that exclude each other"
     says "SWAGG_REDUCE=buffered and SWAGG_PROTOCOL exclude each other"
     says "offloaded 0 calls"
@@ -663,11 +666,13 @@ fault_exchanges)
         run_mpi "${options[@]}" "$of_library-faults" exchanges "$1" || fail "did not end well ($*)"
         kill -USR2 "$SWITCH_PID"
     }
-    for which in 0 1 2; do
-        hit $which
+    broken=(0 1 2)
+    [ "$as" != mpich ] || broken=(1) # its ranks poll while they wait
+    for which in "${broken[@]}"; do
+        hit "$which"
         says '^faults: rank [0-3]: ([1-9]|1[0-9]|20) of 20 calls failed, 0 sums wrong; first error: swagg: .*' 4
         says '^swagg\[[0-3]\]: MPI_(Bcast|Allgather|Reduce_scatter_block) of 1?[0-9]{6} MPI_INT.* on MPI_COMM_WORLD failed: ' 4
-        hit $which SWAGG_FALLBACK=native
+        hit "$which" SWAGG_FALLBACK=native
         says '^faults: rank [0-3]: 0 of 20 calls failed, 0 sums wrong' 4
         says '^swagg\[0\]: MPI_COMM_WORLD: Open MPI does this collective again'
     done

@@ -22,7 +22,7 @@ impaired() { # NAME IMPAIRMENT KIND...
     shift 2
     step "$name: $impairment"
     NET_IMPAIR="{rx: {$impairment}, tx: {$impairment}}" net_swagg_with "seed: 7"
-    ranks_run "$name" 4 --sizes 1,2,365,366,50021,1M --calls 60 --largest 100K --seed 11 "${RANK_OPTIONS[@]}"
+    ranks_run "$name" 4 --sizes 1,2,365,366,50021,200K --calls 60 --largest 100K --seed 11 "${RANK_OPTIONS[@]}"
     for kind in "$@"; do
         hits=0
         for port in 0 1 2 3; do

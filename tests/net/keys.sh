@@ -44,7 +44,7 @@ knows() { # HOST
 
 step "limits.workers: 2, limits.jobs: 1"
 net_swagg_with "limits: {workers: 2, jobs: 1}" "pool: {slots_per_job: 64, kept_frames: 0}" \
-    "timers: {mac_age_s: 1, lost_after_ms: 30000}" "memory: {mode: no-huge, megabytes: 200}" "idle: {max_sleep_us: 0}"
+    "timers: {mac_age_s: 1, lost_after_ms: 30000}" "memory: {mode: no-huge, megabytes: 200}"
 refused 3 "limits.workers, 2"
 net_swagg_kill # what is left of that job
 net_swagg_start "$NET_DIR/swagg.yaml"
@@ -58,9 +58,6 @@ expect_equal "kept_frames_max" "$(net_telemetry /swagg/job,only kept_frames_max)
 step "memory.mode: no-huge, memory.megabytes: 200"
 expect_match "the log" "$(cat "$NET_DIR/swagg.log")" 'memory: .*ordinary pages'
 expect_equal "megabytes" "$(net_telemetry /swagg/memory memory_bytes | awk '{ print int($1 / 1048576 / 8 + 0.5) * 8 }')" 200
-
-step "idle.max_sleep_us: 0"
-expect_equal "sleeps" "$(sleeps)" 0
 
 step "timers.mac_age_s: 1"
 job_kill
@@ -85,6 +82,12 @@ step "lcores.cpu"
 expect_equal "the CPU of the polling thread" "$(net_telemetry /swagg/lcore,1 cpu)" "$cpu"
 
 job_kill
+net_swagg_stop
+
+step "idle.max_sleep_us: 0"
+net_swagg_with "idle: {max_sleep_us: 0}"
+reaches 2 "$(net_switch_ip)"
+expect_equal "sleeps" "$(sleeps)" 0
 net_swagg_stop
 
 step "and without: it sleeps, and knows its stations for minutes"
