@@ -209,6 +209,19 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
     return NULL;
 }
 
+bool command_begun(char *const words[], unsigned n, char *usage, size_t room)
+{
+    unsigned count;
+    const struct command *commands = commands_all(&count);
+
+    for (const struct command *c = commands; n == 2 && c < &commands[count]; c++)
+        if (words_of(c) == 2 && begins_with(words, n, c)) {
+            command_usage(usage, room, c);
+            return true;
+        }
+    return false;
+}
+
 /* Those of two words do. */
 bool command_acts(const struct command *c)
 {

@@ -40,6 +40,10 @@ const struct command *commands_all(unsigned *count);
 const struct command *command_find(char *const words[], unsigned n, unsigned *used,
                                    char why[COMMAND_WHY_MAX]);
 
+/* What is typed of the command of two words that these are, where they are the view of something of that name
+ * ("port up"); false: there is none. */
+bool command_begun(char *const words[], unsigned n, char *usage, size_t room);
+
 /* The one that is no request and called so; NULL: there is none. */
 const struct command *command_other(const char *word);
 

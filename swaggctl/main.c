@@ -258,6 +258,8 @@ static int run(const struct arguments *cl, char *const words[], unsigned n, bool
     status =
         watch ? ask_again_and_again(cl, &instance, request) : ask_once(cl, &instance, request, used == 1);
     json_decref(request);
+    if (status == EXIT_BAD && used == 1 && command_begun(words, n, why, sizeof(why)))
+        complain("did you mean swaggctl %s?", why);
     return status;
 }
 

@@ -62,6 +62,7 @@ ranks_wait 120
 
 step "what does not exist is answered with what there is"
 expect_match "a port" "$(ctl_fails 1 -s "$NET_ID" port nix)" "there is no port nix; there are: h0, h1, h2, h3"
+expect_match "no port up, but a command" "$(ctl_fails 1 -s "$NET_ID" port up)" "there is no port up; .*did you mean swaggctl port up PORT"
 expect_match "a job" "$(ctl_fails 1 -s "$NET_ID" ranks nix)" "there is no job nix; there are: "
 expect_match "a command" "$(ctl_fails 2 -s "$NET_ID" nix)" "there is no command nix"
 expect_match "a mistyped command" "$(ctl_fails 2 -s "$NET_ID" jobz)" "there is no command jobz; did you mean jobs\?"
