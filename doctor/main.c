@@ -34,14 +34,14 @@ static const char intro[] =
     "switch or server, and says what is wrong and what to type. swagg doctor is swagg-doctor --switch.\n";
 
 #define FIELD(member) offsetof(struct arguments, member)
-enum { MTU_LEAST = 576, MTU_MOST = 9216, QUESTIONS_MOST = 60000 };
+enum { QUESTIONS_MOST = 60000 };
 
 static const struct option_row rows[] = {
     {"switch", 's', NULL, option_flag, FIELD(is_switch), 0, 0,
      "look at the switch on this machine, whose configuration is FILE, " USUAL_FILE " unless given"},
     {"server", 0, NULL, option_flag, FIELD(is_server), 0, 0,
      "look at the server (swagg-ps) on this machine, whose configuration is FILE"},
-    {"mtu", 'm', "BYTES", option_unsigned, FIELD(mtu), MTU_LEAST, MTU_MOST,
+    {"mtu", 'm', "BYTES", option_unsigned, FIELD(mtu), WAY_MTU_LEAST, WAY_MTU_MOST,
      "packets of so many bytes must get to the switch and back; unless given, what gets through is told"},
     {"questions", 'q', "N", option_unsigned, FIELD(questions), 1, QUESTIONS_MOST,
      "by how many packets losses are counted; 2000 unless given, which take a second"},

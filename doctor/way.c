@@ -28,7 +28,6 @@ enum {
     CONTROL_ENOUGH = 20, /* answers without one from a data port: it is closed */
     GAP_NS = 500000,     /* between questions: the switch answers an address 2,500 a second */
     FEW_LOST = 5,        /* that say nothing */
-    MTU_LEAST = 576,
     QUESTION_MOST = 9216,
 };
 
@@ -151,7 +150,7 @@ static void await(const struct way *w, uint64_t until)
 
 static void add_length(struct way *w, unsigned mtu)
 {
-    if (mtu <= w->interface_mtu && mtu >= MTU_LEAST && mtu - HEADERS <= QUESTION_MOST)
+    if (mtu <= w->interface_mtu && mtu >= WAY_MTU_LEAST && mtu - HEADERS <= QUESTION_MOST)
         path_lengths_add(&w->lengths, mtu, mtu - HEADERS);
 }
 
@@ -161,7 +160,7 @@ static void choose_lengths(struct way *w)
         add_length(w, path_usual_mtus[i]);
     add_length(w, w->interface_mtu);
     add_length(w, w->wish->mtu);
-    add_length(w, MTU_LEAST);
+    add_length(w, WAY_MTU_LEAST);
 }
 
 /* Until each of its questions has an answer, its time is up, or it is known which lengths get through. */

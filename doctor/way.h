@@ -7,11 +7,14 @@
 
 #include "findings.h"
 
+enum { WAY_MTU_LEAST = 576, WAY_MTU_MOST = 9216 };
+
 struct way_wish {
     const char *name; /* of the switch, as it was given */
     struct in_addr ip;
     double patience;    /* s: who is silent for so long is not there */
-    unsigned mtu;       /* bytes that packets are to have; 0: as many as the interface carries */
+    unsigned mtu;       /* bytes that packets are to have; WAY_MTU_LEAST and more; 0: as many as the interface
+                           carries */
     unsigned questions; /* by which losses are counted */
 };
 

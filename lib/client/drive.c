@@ -12,6 +12,7 @@
 #include "lanes.h"
 #include "links.h"
 #include "monotonic.h"
+#include "own_thread.h"
 #include "rates.h"
 #include "watch.h"
 
@@ -157,7 +158,6 @@ static int check_part(struct job_part *part)
 }
 
 enum {
-    PROGRESS_US = 500, /* between calls of options.progress; swagg.h promises 1 ms */
     PEERS_WORD_MS = 200,
     PEERS_LOOK_MS = 10,
     NAP_SHARE = 8,     /* of the time for which a polled transport has had nothing ... */
@@ -226,7 +226,7 @@ static void let_others_progress(struct swagg_job *job)
     if (at == UINT64_MAX || monotonic_ns() < at)
         return;
     job->options.progress(job->options.progress_ctx);
-    job->progress_at = monotonic_ns() + PROGRESS_US * NS_PER_US;
+    job->progress_at = monotonic_ns() + OWN_THREAD_PROGRESS_US * NS_PER_US;
 }
 
 /* Whether packets are to be sent or awaited; not where the call has no more chunks for this node. */

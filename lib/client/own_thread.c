@@ -5,8 +5,6 @@
 
 #include "monotonic.h"
 
-enum { PROGRESS_US = 500 }; /* between calls of options.progress */
-
 int own_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
     sigset_t all, before;
@@ -19,7 +17,7 @@ int own_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 
 void own_thread_wait(pthread_cond_t *changed, pthread_mutex_t *lock, bool briefly)
 {
-    const uint64_t until = monotonic_ns() + PROGRESS_US * NS_PER_US;
+    const uint64_t until = monotonic_ns() + OWN_THREAD_PROGRESS_US * NS_PER_US;
     const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SECOND),
                                 .tv_nsec = (long)(until % NS_PER_SECOND)};
     if (briefly)

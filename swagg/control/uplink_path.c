@@ -1,24 +1,19 @@
 #include "control/uplink_path.h"
 
 #include "monotonic.h"
+#include "protocol/terms.h"
 #include "wire/path.h"
 
-enum {
-    IPV4_AND_UDP_BYTES = 20 + 8,
-    ROUND_MS = 100,
-    SLOW_ROUND_MS = 1000,
-    QUICK_ROUNDS = 30,
-    REST_MS = 60000
-};
+enum { ROUND_MS = 100, SLOW_ROUND_MS = 1000, QUICK_ROUNDS = 30, REST_MS = 60000 };
 
 static void begin_search(struct uplink_path *p)
 {
     p->lengths = (struct path_lengths){0};
     p->before = p->round;
-    path_lengths_add(&p->lengths, p->longest, p->longest - IPV4_AND_UDP_BYTES);
+    path_lengths_add(&p->lengths, p->longest, p->longest - AGG_IP_UDP_BYTES);
     for (unsigned i = 0; i < PATH_USUAL_MTUS; i++)
         if (path_usual_mtus[i] <= p->longest)
-            path_lengths_add(&p->lengths, path_usual_mtus[i], path_usual_mtus[i] - IPV4_AND_UDP_BYTES);
+            path_lengths_add(&p->lengths, path_usual_mtus[i], path_usual_mtus[i] - AGG_IP_UDP_BYTES);
 }
 
 /* Rounds since this one. */

@@ -15,7 +15,7 @@
 
 #define PATIENCE_NS (5 * NS_PER_SECOND) /* for ARP, before the log says that nobody answers */
 
-enum { IPV4_AND_UDP_BYTES = 20 + 8, QUESTION_MAX = 9600, IP_TEXT_MAX = 16 };
+enum { QUESTION_MAX = 9600, IP_TEXT_MAX = 16 };
 
 static const char *ip_text(char text[IP_TEXT_MAX], rte_be32_t ip)
 {
@@ -54,7 +54,7 @@ uint16_t uplinks_payload_bytes(const struct uplinks *u, unsigned uplink)
 {
     const uint16_t mtu = __atomic_load_n(&u->uplink[uplink].path.mtu, __ATOMIC_RELAXED);
 
-    return mtu == 0 ? 0 : (uint16_t)(mtu - IPV4_AND_UDP_BYTES);
+    return mtu == 0 ? 0 : (uint16_t)(mtu - AGG_IP_UDP_BYTES);
 }
 
 /* False: the way is not known, or no buffer was free. */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLN_MATCH_MAX = 8 };
+enum { CLN_MATCH_MAX = 8, CLN_ETHERNET_BYTES = 14 /* of the header: addresses, type */ };
 
 struct cln_layout {
     uint8_t host[6]; /* that the frames are addressed to, by its MAC */

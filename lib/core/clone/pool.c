@@ -8,7 +8,7 @@
 #include "wire/bytes.h"
 #include "wire/hostagg.h"
 
-enum { MAP_WORDS = AGG_MAX_WORKERS / 64, ETHERNET_BYTES = 14 };
+enum { MAP_WORDS = AGG_MAX_WORKERS / 64 };
 
 static_assert(HAG_HEADER_BYTES + AGG_MAX_WORKERS / 8 <= AGG_ANSWER_BYTES, "the longest report has room");
 static_assert((int)HAG_HEADER_BYTES <= (int)GATHER_HEAD_ROOM, "a sum's header has room before it");
@@ -77,8 +77,8 @@ enum cln_found cln_pool_find(const struct cln_pool *pool, const uint8_t *frame, 
 {
     const struct cln_layout *l = &pool->layout;
 
-    if (bytes < ETHERNET_BYTES || memcmp(frame, l->host, sizeof(l->host)) != 0 ||
-        get_be16(frame + ETHERNET_BYTES - 2) != l->ether_type)
+    if (bytes < CLN_ETHERNET_BYTES || memcmp(frame, l->host, sizeof(l->host)) != 0 ||
+        get_be16(frame + CLN_ETHERNET_BYTES - 2) != l->ether_type)
         return CLN_OTHER_FLOW;
     if (bytes < (size_t)l->match_at + l->match_bytes ||
         memcmp(frame + l->match_at, l->match, l->match_bytes) != 0)

@@ -33,6 +33,10 @@ struct agg_terms {
     uint8_t data[AGG_TERMS_MAX];
 };
 
+enum {
+    AGG_IP_UDP_BYTES = 20 + 8
+}; /* of headers, IPv4's and UDP's: a payload has that much less than the MTU */
+
 /* What a switch lets a job have. */
 struct agg_limits {
     uint16_t payload_bytes; /* of the longest payload that its ports carry; 0: any */

@@ -11,8 +11,6 @@
 #include "transfer/stream.h"
 #include "transfer/turnout.h"
 
-enum { AGG_IP_UDP_BYTES = 20 + 8 }; /* in front of a payload */
-
 struct thc_table;
 
 /* What a rank would have. A protocol takes what it knows of. */

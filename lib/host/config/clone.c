@@ -10,7 +10,7 @@
 #include "settings/values.h"
 #include "wire/hostagg.h"
 
-enum { ETHERNET_BYTES = 14, HEADERS_BYTES = 20 + 8 + HAG_HEADER_BYTES /* of the collector's packets */ };
+enum { HEADERS_BYTES = AGG_IP_UDP_BYTES + HAG_HEADER_BYTES /* of the collector's packets */ };
 
 static const struct setting_word byte_orders[] = {{"big", false}, {"little", true}, {NULL, 0}};
 
@@ -43,11 +43,11 @@ const struct setting config_clone_fields[] = {
      .meaning = "where they come from, in the order of the workers' numbers; each in one job only"},
     {.key = "slots", SETTING_NUMBER_AT(struct config_clone, slots, 1, CLN_MAX_SLOTS, 1024), .power_of_two = true,
      .meaning = "how far a worker may be ahead of another; a slot takes a chunk for every worker, and one for the sum, of `pool.megabytes`"},
-    {.key = "sequence_at", SETTING_NUMBER_AT(struct config_clone, sequence_at, ETHERNET_BYTES, 9000, ETHERNET_BYTES),
+    {.key = "sequence_at", SETTING_NUMBER_AT(struct config_clone, sequence_at, CLN_ETHERNET_BYTES, 9000, CLN_ETHERNET_BYTES),
      .meaning = "where the number of the chunk is, 32 bits: the same for all workers, and counting up"},
     {.key = "byte_order", .type = SETTING_WORD, SETTING_AT(struct config_clone, little), .words = byte_orders,
      .meaning = "of that number"},
-    {.key = "elements_at", SETTING_NUMBER_AT(struct config_clone, elements_at, ETHERNET_BYTES, 9000, 64),
+    {.key = "elements_at", SETTING_NUMBER_AT(struct config_clone, elements_at, CLN_ETHERNET_BYTES, 9000, 64),
      .meaning = "where the elements begin"},
     {.key = "elements", SETTING_NUMBER_AT(struct config_clone, elements, 1, CLN_MAX_CHUNK_BYTES, 32),
      .meaning = "in every frame"},
@@ -56,7 +56,7 @@ const struct setting config_clone_fields[] = {
      .meaning = "of the elements, in the byte order of [protocol.md](protocol.md#elements)"},
     {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
      .show = config_show_operation, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
-    {.key = "match_at", SETTING_NUMBER_AT(struct config_clone, match_at, 0, 9000, ETHERNET_BYTES),
+    {.key = "match_at", SETTING_NUMBER_AT(struct config_clone, match_at, 0, 9000, CLN_ETHERNET_BYTES),
      .meaning = "where `match` is looked for"},
     {.key = "match", .type = SETTING_PARSED, SETTING_AT(struct config_clone, match), .most = 63, .parse = parse_match,
      .show = show_match,
@@ -104,7 +104,7 @@ static void parse_match(struct settings *s, const char *path, const char *text, 
 static void check_offsets(struct settings *s, const struct config *cfg, const struct config_clone *c,
                           unsigned i, size_t element)
 {
-    const size_t bytes = c->elements * element, most = (size_t)cfg->mtu + ETHERNET_BYTES;
+    const size_t bytes = c->elements * element, most = (size_t)cfg->mtu + CLN_ETHERNET_BYTES;
     const char *path = settings_path(s, "clone[%u].elements", i);
 
     if (settings_are_faulty(s, "mtu") || settings_are_faulty(s, path))

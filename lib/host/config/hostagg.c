@@ -7,7 +7,7 @@
 #include "hostagg/terms.h"
 #include "wire/atp.h"
 
-enum { HEADERS_BYTES = 20 + 8 + HAG_HEADER_BYTES /* IPv4, UDP, ours */ };
+enum { HEADERS_BYTES = AGG_IP_UDP_BYTES + HAG_HEADER_BYTES };
 
 static const struct setting_word host_answers[] = {
     {"completion", HAG_HOST_HEARS}, {"sums", HAG_HOST_GETS_SUMS}, {"nothing", HAG_HOST_ABSENT}, {NULL, 0}};

@@ -10,7 +10,7 @@ enum {
     PHASES_TIMES_SLOTS_MAX = 1 << 30,
     CHUNK_BYTES_MIN = 64,
     CHUNK_BYTES_MAX = 8960,
-    HEADERS_BYTES = 20 + 8 + 10, /* IPv4, UDP, SwitchML */
+    HEADERS_BYTES = AGG_IP_UDP_BYTES + SML_HEADER_BYTES,
 };
 
 static const struct setting_word formats[] = {

@@ -8,7 +8,7 @@
 #include "protocol/jobs.h"
 #include "switchml/terms.h"
 
-enum { HEADERS_BYTES = 20 + 8 + SML_HEADER_BYTES /* IPv4, UDP, SwitchML */ };
+enum { HEADERS_BYTES = AGG_IP_UDP_BYTES + SML_HEADER_BYTES };
 
 static const struct setting_word formats[] = {
     {"int32", XFER_FORMAT_INT32}, {"fp16", XFER_FORMAT_FP16}, {NULL, 0}};

@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { IPV4_AND_UDP_BYTES = 20 + 8 };
-
 uint16_t terms_payload_bytes(const struct config *cfg)
 {
-    return (uint16_t)(cfg->mtu - IPV4_AND_UDP_BYTES);
+    return (uint16_t)(cfg->mtu - AGG_IP_UDP_BYTES);
 }
 
 /* Lowers the terms to this many slots; false: they cannot be. *f: their footprint, before and after. */
@@ -31,7 +29,7 @@ static int check(const struct config *cfg, const struct agg_protocol *protocol, 
                  pool->workers);
     else if (f.payload_bytes > payload_max)
         snprintf(text, AGG_TEXT_MAX, "the job's packets have up to %u bytes, the %s's mtu is %u",
-                 IPV4_AND_UDP_BYTES + f.payload_bytes, config_word(cfg), cfg->mtu);
+                 AGG_IP_UDP_BYTES + f.payload_bytes, config_word(cfg), cfg->mtu);
     else if (!lower_to(cfg->pool.slots_per_job, protocol, pool, &f))
         snprintf(text, AGG_TEXT_MAX,
                  "the job cannot go on with fewer than %u slots, and the %s's pool.slots_per_job is now %u",
