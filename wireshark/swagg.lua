@@ -478,6 +478,10 @@ local heartbeat = layout(ctl, "swagg_control.heartbeat", {
     { 16, 4, "window", "Window", "uint" },
     { 20, 4, "resumed", "Restarts of the switch", "uint" },
     { 24, 8, "retransmitted", "Retransmitted", "uint" },
+    { 32, 4, "finished", "Calls finished at all switches", "uint" },
+})
+local alive = layout(ctl, "swagg_control.alive", {
+    { 0, 2, "behind", "Ranks that have finished fewer", "uint" },
 })
 local failure = layout(ctl, "swagg_control.failure", {
     { 0, 2, "reason", "Reason", "uint", reasons },
@@ -610,9 +614,14 @@ local function show_heartbeat(tree, body)
     return string.format(" %d calls done", body(0, 4):uint())
 end
 
+local function show_alive(tree, body)
+    alive(tree, body)
+    return string.format(" %d behind", body(0, 2):uint())
+end
+
 local bodies = {
     [1] = show_join, [2] = show_heartbeat, [3] = show_heartbeat, [4] = show_failure, [16] = show_pending, [17] = show_ready,
-    [18] = show_failure, [21] = show_failure,
+    [18] = show_failure, [19] = show_alive, [21] = show_failure,
 }
 
 function ctl.proto.dissector(tvb, pinfo, root)

@@ -118,7 +118,8 @@ static int resume(struct job_part *part, const struct ctl_session *session)
     part->rejoining = false;
     job_begin_waits(job, now);
     job_report(job, now); /* from here on a JOIN must wait again until the oldest tag is final */
-    return SWAGG_OK;
+    return send_due(part,
+                    now); /* what others lack: no call of this rank's may be in flight here (has_work) */
 }
 
 static int follow(struct job_part *part)
@@ -440,6 +441,25 @@ int drive_buffered(struct swagg_job *job)
     int rc = drive_until(job, is_complete, NULL);
     job_report(job, monotonic_ns()); /* LEAVE must tell the exact number of calls */
     return rc;
+}
+
+/* What the ranks agree on among themselves is awaited first. It is enough that one switch knows. */
+static bool all_have_finished(struct swagg_job *job, void *until)
+{
+    bool known = false;
+    for (unsigned i = 0; i < job->part_count && parts_status(job) == XFER_DONE; i++)
+        known |= membership_all_have_finished(&job->parts[i].membership);
+    return known || monotonic_ns() >= *(const uint64_t *)until;
+}
+
+bool drive_to_the_end(struct swagg_job *job)
+{
+    const uint64_t now = monotonic_ns();
+    uint64_t until = now + job->options.call_timeout_ns;
+    watch_start(&job->watch, job, now);
+    job->watch.warn_at = UINT64_MAX; /* nothing is late */
+    job_report(job, now);
+    return drive_until(job, all_have_finished, &until) == SWAGG_OK && monotonic_ns() < until;
 }
 
 /* Looks whether a buffered reduce, or a posted call, has failed. The peers are told at once, the caller in

@@ -23,6 +23,10 @@ int drive_once(struct swagg_job *job);
  * in flight. */
 int drive_buffered(struct swagg_job *job);
 
+/* Of a job with links, in which this rank makes no more calls: returns true when all ranks have finished
+ * those that it has finished. False: the job has failed, or options.call_timeout_ms are over. */
+bool drive_to_the_end(struct swagg_job *job);
+
 /* What the membership thread does for the data path while nobody drives (struct membership_guest): it
  * completes buffered reduces, goes on with posted calls, and after a restart of the switch hands over results
  * that others need. Takes the job's lock if it is free, and waits for no driver. Returns when it wants to be

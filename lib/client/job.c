@@ -50,14 +50,19 @@ uint64_t parts_left(const struct swagg_job *job)
     return left;
 }
 
-uint32_t parts_ended(const struct swagg_job *job)
+static uint32_t least_of_parts(const struct swagg_job *job, uint32_t (*calls)(const void *stream))
 {
-    uint32_t least = job->worker->ended(job->parts[0].stream);
+    uint32_t least = calls(job->parts[0].stream);
     for (unsigned i = 1; i < job->part_count; i++) {
-        const uint32_t ended = job->worker->ended(job->parts[i].stream);
-        least = (int32_t)(ended - least) < 0 ? ended : least;
+        const uint32_t of_part = calls(job->parts[i].stream);
+        least = (int32_t)(of_part - least) < 0 ? of_part : least;
     }
     return least;
+}
+
+uint32_t parts_ended(const struct swagg_job *job)
+{
+    return least_of_parts(job, job->worker->ended);
 }
 
 uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call)
@@ -429,6 +434,7 @@ struct ctl_session_config job_session_config(const struct swagg_job *job, const 
         .incarnation = random_not_zero(),
         .join = {.root_here = o->one_switch},
         .worker = job->worker,
+        .tells_finished = job_has_links(job),
         .join_deadline_ns = join_within_ns,
         .rejoin_deadline_ns = o->join_timeout_ns, /* whatever was left of it at first */
     };
@@ -466,7 +472,7 @@ struct agg_stream_config job_stream_config(const struct job_part *part, const st
                                       .chunk_bytes = job->terms.chunk_bytes};
 }
 
-static void report_part(struct job_part *part, uint64_t now)
+static void report_part(struct job_part *part, uint32_t finished, uint64_t now)
 {
     const struct swagg_job *job = part->job;
     const struct agg_worker *worker = job->worker;
@@ -478,7 +484,9 @@ static void report_part(struct job_part *part, uint64_t now)
                                      .progress = worker->oldest(part->stream),
                                      .window = stats.window,
                                      .resumed = part->resumed,
-                                     .retransmitted = stats.retransmitted};
+                                     .retransmitted = stats.retransmitted,
+                                     .tells_finished = job_has_links(job),
+                                     .finished = finished};
     if (waiting)
         progress.stalled_ms = (uint32_t)((now - worker->progress(part->stream)) / NS_PER_MS);
     membership_progress(&part->membership, &progress, waiting && !part->rejoining);
@@ -486,8 +494,9 @@ static void report_part(struct job_part *part, uint64_t now)
 
 void job_report(struct swagg_job *job, uint64_t now)
 {
+    const uint32_t finished = least_of_parts(job, job->worker->completed);
     for (unsigned i = 0; i < job->part_count; i++)
-        report_part(&job->parts[i], now);
+        report_part(&job->parts[i], finished, now);
 }
 
 int job_check_end(struct swagg_job *job)

@@ -32,6 +32,10 @@
  * life's. Where no link but a standby is left, it is taken without an agreement: all ranks that are told of
  * the same loss do so.
  *
+ * Whoever has a call's sum may be needed by one who lacks some of it when a link fails. So a rank that closes
+ * the job stays until all ranks have finished what it has finished, as any of its switches knows by their
+ * heartbeats.
+ *
  * With the job's lock. */
 #pragma once
 

@@ -94,11 +94,12 @@ static bool announce(struct membership *m)
 {
     const struct ctl_session *s = &m->session;
     bool news = s->state != m->seen.state || s->generation != m->seen.generation;
-    if (!news && m->fds_closed == m->seen.fds_closed)
+    if (!news && m->fds_closed == m->seen.fds_closed && s->all_finished == m->seen.all_finished)
         return false;
     m->seen.state = s->state;
     m->seen.generation = s->generation;
     m->seen.fds_closed = m->fds_closed;
+    m->seen.all_finished = s->all_finished;
     atomic_store(&m->changed, true);
     waker_wake(m->wake_caller);
     return news;
@@ -247,6 +248,7 @@ int membership_move(struct membership *m, struct network *network, const struct 
     if (fd < 0)
         return fd;
     pthread_mutex_lock(&m->lock);
+    const struct ctl_heartbeat told = m->session.heartbeat;
     ctl_session_abort(&m->session, why, monotonic_ns());
     m->streaming = false;
     send_due(m, monotonic_ns());
@@ -260,6 +262,7 @@ int membership_move(struct membership *m, struct network *network, const struct 
     if (here.credentials)
         m->credentials = credentials_of(&m->credentials.key, &local);
     ctl_session_init(&m->session, &here, monotonic_ns());
+    m->session.heartbeat = told;
     unlock_and_send(m);
     return 0;
 }
@@ -347,6 +350,15 @@ void membership_progress(struct membership *m, const struct ctl_heartbeat *progr
     pthread_mutex_unlock(&m->lock);
     if (released)
         waker_wake(&m->wake_thread);
+}
+
+bool membership_all_have_finished(struct membership *m)
+{
+    pthread_mutex_lock(&m->lock);
+    const bool known = m->session.all_finished;
+    ctl_session_ask(&m->session, monotonic_ns());
+    unlock_and_send(m);
+    return known;
 }
 
 void membership_rejected(struct membership *m)

@@ -62,7 +62,7 @@ struct membership {
     struct {
         enum ctl_session_state state;
         unsigned generation;
-        bool fds_closed;
+        bool fds_closed, all_finished;
     } seen;          /* what the caller was woken for */
     int trouble;     /* errno of the newest failure to send or receive since something was heard, or 0 */
     bool fds_closed; /* the application has closed one of our descriptors: nothing is sent, the thread ends */
@@ -133,6 +133,10 @@ void membership_wake(struct membership *m);
  * is called with streaming false, no rejoin is sent: the JOIN names the oldest incomplete chunk, which must
  * not change afterwards. */
 void membership_progress(struct membership *m, const struct ctl_heartbeat *progress, bool streaming);
+
+/* Asks, if it has not yet, whether all ranks have finished as many calls as this one has told last; the
+ * caller is woken when they have. Whether that is known. */
+bool membership_all_have_finished(struct membership *m);
 
 /* The switch has rejected our data packets: sends a heartbeat at once, whose answer tells why. */
 void membership_rejected(struct membership *m);

@@ -435,6 +435,17 @@ static void complete_reduces(struct swagg_job *job)
     drive_unlock(job);
 }
 
+/* Others may lack of the last call what this rank has, if a link fails now. Returns whether nobody does. */
+static bool await_all(struct swagg_job *job)
+{
+    if (!job_has_links(job))
+        return false;
+    drive_lock(job);
+    const bool through = !job->failure && drive_to_the_end(job);
+    drive_unlock(job);
+    return through;
+}
+
 /* Waits while this holds of any part, at most until then. */
 static void wait_while(struct swagg_job *job, bool (*holds)(struct job_part *part), uint64_t until)
 {
@@ -457,13 +468,15 @@ static bool is_leaving(struct job_part *part)
 static void leave(struct swagg_job *job)
 {
     const bool is_whole = job->part_count > 0 && job->parts[job->part_count - 1].stream != NULL;
+    bool through = false;
     if (is_whole) {
         await_stop_thread(job);
         cancel(job);
         complete_reduces(job);
+        through = await_all(job);
     }
     const uint64_t until = monotonic_ns() + LEAVE_WITHIN_MS * NS_PER_MS;
-    if (is_whole)
+    if (is_whole && !through)
         wait_while(job, drive_is_needed, until);
     /* An abort is repeated until the switch has heard it; LEAVE would end that, or overtake it, and the peers
      * would hear that this rank left, and not why. */

@@ -189,5 +189,6 @@ int rates_step(struct swagg_job *job)
         return rc;
     r->agreeing = false;
     take(job);
+    job_report(job, monotonic_ns()); /* the ranks may have no later call (drive_to_the_end) */
     return SWAGG_OK;
 }

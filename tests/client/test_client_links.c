@@ -242,6 +242,50 @@ TEST(links_come_and_go)
     stop(&s);
 }
 
+/* One call, after which all close; one rank has nothing of what one of the switches sums, and the others have
+ * it all.
+ */
+static int sum_once(struct crew_member *m)
+{
+    const int rc = swagg_on_event(m->job, on_event, &m->rank);
+    return rc < 0 ? rc
+                  : crew_sum(m, &(struct tensor){.type = SWAGG_F32, .count = 9000, .seed = seed}, -1, true);
+}
+
+TEST(one_fails_in_the_last_call)
+{
+    for (unsigned rank = 0; rank < RANKS; rank++)
+        for (unsigned which = 0; which < 2; which++) {
+            struct switches s = {0};
+            for (unsigned i = 0; i < 2; i++)
+                start_one(&s,
+                          &(struct loop_switch_config){.seed = seed, .deaf = i == which ? 1u << rank : 0});
+            struct crew crew = crew_at_all(&s, sum_once, NULL);
+            crew_run(&crew);
+            expect_sums(&crew);
+            CU_ASSERT_EQUAL(lost[rank] - back[rank], 1);
+            stop(&s);
+        }
+}
+
+/* It computes for long behind the last call, and closes after all others. */
+static int sum_and_stay(struct crew_member *m)
+{
+    const int rc = sum_once(m);
+    while (rc == 0 && m->rank == RANKS - 1 && atomic_load(&m->crew->through) < RANKS - 1)
+        sleep_ms(1);
+    return rc;
+}
+
+TEST(who_has_finished_the_last_call_keeps_nobody)
+{
+    struct switches s = start(2);
+    struct crew crew = crew_at_all(&s, sum_and_stay, NULL);
+    crew_run(&crew);
+    expect_lost(&crew, 0);
+    stop(&s);
+}
+
 /* Nobody gives up the last: the deadline ends the job, and names one that is not there. */
 static bool names_a_dead_switch(int deadline_ms)
 {

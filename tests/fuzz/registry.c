@@ -175,6 +175,8 @@ static void take_body(struct input *in, const struct process *p, struct ctl_mess
     case CTL_LEAVE:
         m->heartbeat = (struct ctl_heartbeat){
             .calls = take8(in), .waiting = odd & 8, .stalled_ms = take16(in), .progress = take8(in)};
+        m->heartbeat.tells_finished = odd & 64;
+        m->heartbeat.finished = m->heartbeat.calls;
         break;
     case CTL_ABORT:
         take_failure(in, &m->failure);

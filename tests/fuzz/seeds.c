@@ -128,7 +128,10 @@ static void control_seed(uint8_t type)
         break;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        m.heartbeat = (struct ctl_heartbeat){7, true, 2100, 12400, 64, 1, 33};
+        m.heartbeat = (struct ctl_heartbeat){7, true, 2100, 12400, 64, 1, 33, true, 6};
+        break;
+    case CTL_ALIVE:
+        m.alive.behind = 2;
         break;
     case CTL_ABORT:
     case CTL_REFUSED:

@@ -463,7 +463,9 @@ static void other_messages(void)
                                              .progress = 70703,
                                              .window = 70704,
                                              .resumed = 70705,
-                                             .retransmitted = 70706}};
+                                             .retransmitted = 70706,
+                                             .tells_finished = true,
+                                             .finished = 70707}};
     struct ctl_message pending = {.head = {.type = CTL_PENDING},
                                   .pending = {.waited_ms = 70801,
                                               .occupied = true,
@@ -478,6 +480,7 @@ static void other_messages(void)
     expect("swagg_control.heartbeat.window", "70704");
     expect("swagg_control.heartbeat.resumed", "70705");
     expect("swagg_control.heartbeat.retransmitted", "70706");
+    expect("swagg_control.heartbeat.finished", "70707");
     beat.head.type = CTL_LEAVE;
     control(&beat);
     expect("swagg_control.heartbeat.calls", "70701");
@@ -490,6 +493,8 @@ static void other_messages(void)
     expect("swagg_control.failure.reason", "%u", CTL_TERMS_DIFFER);
     expect("swagg_control.failure.rank", "31");
     expect("swagg_control.failure.text", "other slots");
+    control(&(struct ctl_message){.head = {.type = CTL_ALIVE}, .alive = {.behind = 70}});
+    expect("swagg_control.alive.behind", "70");
     for (unsigned i = 0; i < sizeof(bare); i++)
         control(&(struct ctl_message){.head = {.type = bare[i]}});
     for (uint16_t reason = CTL_OK; reason <= CTL_MOVED_BACK; reason++) {

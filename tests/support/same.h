@@ -55,7 +55,8 @@ static inline bool same_heartbeat(const struct ctl_heartbeat *a, const struct ct
 {
     return a->calls == b->calls && a->waiting == b->waiting && a->stalled_ms == b->stalled_ms &&
            a->progress == b->progress && a->window == b->window && a->resumed == b->resumed &&
-           a->retransmitted == b->retransmitted;
+           a->retransmitted == b->retransmitted && a->tells_finished == b->tells_finished &&
+           a->finished == b->finished;
 }
 
 static inline bool same_message(const struct ctl_message *a, const struct ctl_message *b)
@@ -72,6 +73,8 @@ static inline bool same_message(const struct ctl_message *a, const struct ctl_me
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         return same_heartbeat(&a->heartbeat, &b->heartbeat);
+    case CTL_ALIVE:
+        return a->alive.behind == b->alive.behind;
     case CTL_ABORT:
     case CTL_REFUSED:
     case CTL_ABORTED:

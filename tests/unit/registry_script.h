@@ -2,8 +2,8 @@
  * each, and what the registry is to do about it, indented:
  *
  *   JOIN p 0/2 key=value ...  process p (a..z) joins as rank 0 of 2
- *   HEARTBEAT p calls=3 mac=9 waiting stalled=2500 stranger
- *   LEAVE p calls=3
+ *   HEARTBEAT p calls=3 finished=3 mac=9 waiting stalled=2500 stranger
+ *   LEAVE p calls=3 finished=3
  *   ABORT p what it says
  *   again mac=9               the last message once more, as it was, but for the MAC address it comes from
  *   old p TYPE                a message of this type with a serial before p's last
@@ -116,6 +116,10 @@ __attribute__((noinline)) static void effect_send(void *ctx, const struct ctl_en
     CU_ASSERT(m.head.serial <= p->serial);
     say(s, "  %c %s", name, ctl_type_name(m.head.type));
     switch (m.head.type) {
+    case CTL_ALIVE:
+        if (m.alive.behind > 0)
+            say(s, " %u behind", m.alive.behind);
+        break;
     case CTL_PENDING:
         if (m.pending.no_room)
             say(s, " no room");
@@ -418,7 +422,9 @@ static inline void do_message(struct stage *s, char name, uint8_t type, const ch
     } else {
         m.heartbeat = (struct ctl_heartbeat){.calls = number_after(line, "calls=", 0),
                                              .waiting = strstr(line, "waiting"),
-                                             .stalled_ms = number_after(line, "stalled=", 0)};
+                                             .stalled_ms = number_after(line, "stalled=", 0),
+                                             .tells_finished = strstr(line, "finished="),
+                                             .finished = number_after(line, "finished=", 0)};
     }
     deliver(s, p, &m);
 }

@@ -564,3 +564,35 @@ TEST(who_only_asks_keeps_nobody_waiting)
             "  c UNKNOWN\n"
             "running 2\n");
 }
+/* Of jobs at several switches. Numbers are compared modulo 2^32. */
+TEST(who_tells_what_it_has_finished_hears_who_has_not)
+{
+    play(4, "running 3\n"
+            "HEARTBEAT a finished=4294967295\n"
+            "  a ALIVE 2 behind\n" /* they have told nothing yet */
+            "HEARTBEAT b finished=4294967295\n"
+            "  b ALIVE 1 behind\n"
+            "HEARTBEAT c finished=0\n"
+            "  c ALIVE 2 behind\n"
+            "HEARTBEAT a finished=1\n"
+            "  a ALIVE 2 behind\n"
+            "HEARTBEAT b finished=0\n"
+            "  b ALIVE\n"
+            "HEARTBEAT b finished=1\n"
+            "  b ALIVE 1 behind\n"
+            "LEAVE c finished=1\n"
+            "  c LEFT\n"
+            "HEARTBEAT b finished=1\n"
+            "  b ALIVE\n");
+}
+
+TEST(who_does_not_tell_what_it_has_finished_is_not_behind)
+{
+    play(4, "running 2\n"
+            "HEARTBEAT a finished=1\n"
+            "  a ALIVE 1 behind\n"
+            "HEARTBEAT b\n"
+            "  b ALIVE\n"
+            "HEARTBEAT a finished=1\n"
+            "  a ALIVE\n");
+}

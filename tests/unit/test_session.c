@@ -451,6 +451,35 @@ TEST(rejected_asks_at_once)
     CU_ASSERT(same_session(&joining, &before));
 }
 
+static bool hears_behind(struct ctl_session *s, uint32_t serial, uint16_t behind, uint64_t now)
+{
+    struct ctl_message m = message(s, CTL_ALIVE);
+    m.head.serial = serial;
+    m.alive.behind = behind;
+    return receive(s, &m, now);
+}
+
+/* An ALIVE counts that answers what was told since. */
+TEST(asks_until_all_have_finished)
+{
+    struct ctl_session s = session_in(CTL_SESSION_READY);
+    CU_ASSERT(hears_behind(&s, s.serial, 0, start) && !s.all_finished);
+    s.heartbeat = (struct ctl_heartbeat){.tells_finished = true, .finished = 3};
+    ctl_session_ask(&s, start + 10 * MS);
+    CU_ASSERT(hears_behind(&s, s.serial, 0, start + 11 * MS) && !s.all_finished);
+    uint64_t now = start + 10 * MS;
+    for (uint64_t pause = 50 * MS; pause < 4 * SECOND; pause *= 2) {
+        CU_ASSERT_EQUAL(ctl_session_timer(&s), now);
+        CU_ASSERT_EQUAL(poll(&s, now).heartbeat.finished, 3);
+        CU_ASSERT(hears_behind(&s, s.serial, 1, now) && !s.all_finished);
+        ctl_session_ask(&s, now); /* once is enough */
+        now += pause < SECOND ? pause : SECOND;
+    }
+    poll(&s, now);
+    CU_ASSERT(hears_behind(&s, s.serial, 0, now) && s.all_finished);
+    CU_ASSERT(hears_behind(&s, s.serial, 1, now) && s.all_finished);
+}
+
 /* Who still waits to get in when the switch restarts says so, but not who has only just heard of a switch. */
 TEST(waited_since_before_a_restart)
 {

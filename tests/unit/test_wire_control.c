@@ -18,7 +18,9 @@ static size_t message_bytes(uint8_t type)
         return 40 + 132;
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
-        return 40 + 32;
+        return 40 + 36;
+    case CTL_ALIVE:
+        return 40 + 2;
     case CTL_READY:
         return 40 + 92;
     case CTL_PENDING:
@@ -83,7 +85,12 @@ static struct ctl_message sample(uint8_t type)
                                              .progress = 0x71727374,
                                              .window = 0x81828384,
                                              .resumed = 0x91929394,
-                                             .retransmitted = UINT64_C(0xa1a2a3a4a5a6a7a8)};
+                                             .retransmitted = UINT64_C(0xa1a2a3a4a5a6a7a8),
+                                             .tells_finished = true,
+                                             .finished = 0xb1b2b3b4};
+        break;
+    case CTL_ALIVE:
+        m.alive.behind = 0x0102;
         break;
     case CTL_ABORT:
     case CTL_REFUSED:
@@ -232,15 +239,18 @@ TEST(layout_bodies)
                                     6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 4, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,
                                       0, 0, 0,    2,    0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0};
-    static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,    0,    0,    0x05,
-                                        0xdc, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82, 0x83, 0x84, 0x91, 0x92,
-                                        0x93, 0x94, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8};
+    static const uint8_t heartbeat[] = {0x61, 0x62, 0x63, 0x64, 1,    0,    0,    0,    0,
+                                        0,    0x05, 0xdc, 0x71, 0x72, 0x73, 0x74, 0x81, 0x82,
+                                        0x83, 0x84, 0x91, 0x92, 0x93, 0x94, 0xa1, 0xa2, 0xa3,
+                                        0xa4, 0xa5, 0xa6, 0xa7, 0xa8, 0xb1, 0xb2, 0xb3, 0xb4};
+    static const uint8_t alive[] = {1, 2};
     static const uint8_t failure[] = {0,   CTL_RANK_LOST, 0,   3,   'r', 'a', 'n', 'k',
                                       ' ', '3',           ' ', 'l', 'o', 's', 't', 0};
     check_body(CTL_READY, ready, sizeof ready);
     check_body(CTL_PENDING, pending, sizeof pending);
     check_body(CTL_HEARTBEAT, heartbeat, sizeof heartbeat);
     check_body(CTL_LEAVE, heartbeat, sizeof heartbeat);
+    check_body(CTL_ALIVE, alive, sizeof alive);
     check_body(CTL_ABORT, failure, sizeof failure);
     check_body(CTL_REFUSED, failure, sizeof failure);
     check_body(CTL_ABORTED, failure, sizeof failure);
@@ -263,13 +273,13 @@ TEST(a_short_heartbeat_tells_less)
     const struct ctl_message in = sample(CTL_HEARTBEAT);
     struct ctl_message out;
     uint8_t bytes[CTL_MESSAGE_MAX];
-    const size_t length = ctl_build(bytes, &in), before = length - 16;
+    const size_t length = ctl_build(bytes, &in), before = length - 20;
     for (unsigned sealed = 0; sealed < 2; sealed++) {
         bytes[6] = (uint8_t)sealed;
         CU_ASSERT_EQUAL(parse_exactly(&out, bytes, before + sealed * CTL_SEAL_BYTES), CTL_PARSED);
         CU_ASSERT_EQUAL(out.heartbeat.progress, in.heartbeat.progress);
         CU_ASSERT(out.heartbeat.window == 0 && out.heartbeat.resumed == 0 &&
-                  out.heartbeat.retransmitted == 0);
+                  out.heartbeat.retransmitted == 0 && !out.heartbeat.tells_finished);
         CU_ASSERT_EQUAL(parse_exactly(&out, bytes, before + sealed * CTL_SEAL_BYTES - 1), CTL_TOO_SHORT);
     }
 }
@@ -280,7 +290,7 @@ TEST(too_short)
         struct ctl_message in = sample(types[i]), out;
         uint8_t bytes[CTL_MESSAGE_MAX];
         bool tells_more = types[i] == CTL_HEARTBEAT || types[i] == CTL_LEAVE;
-        size_t length = ctl_build(bytes, &in) - (tells_more ? 16 : 0);
+        size_t length = ctl_build(bytes, &in) - (tells_more ? 20 : types[i] == CTL_ALIVE ? 2 : 0);
         for (size_t n = 0; n < length; n++) {
             CU_ASSERT_EQUAL(parse_exactly(&out, bytes, n), CTL_TOO_SHORT);
             struct ctl_head head = n < CTL_HEAD_BYTES ? (struct ctl_head){0} : in.head;

@@ -252,6 +252,27 @@ static void note_left(struct ctl_registry *r, struct ctl_entry *job, const struc
             return;
 }
 
+/* Whether it is not known to have finished as many calls as who asks. One that does not tell is asked
+ * nothing.
+ */
+static bool is_behind(const struct ctl_member *member, const struct ctl_heartbeat *asker)
+{
+    const struct ctl_heartbeat *h = &member->heartbeat;
+    const bool told = member->state == CTL_MEMBER_LEFT || member->confirmed;
+    if (member->state != CTL_MEMBER_LEFT && member->state != CTL_MEMBER_JOINED)
+        return false;
+    return !told || (h->tells_finished && (int32_t)(asker->finished - h->finished) > 0);
+}
+
+static void answer_alive(struct ctl_registry *r, const struct ctl_entry *job, const struct ctl_endpoint *to,
+                         const struct ctl_message *heartbeat)
+{
+    struct ctl_message m = {.head.type = CTL_ALIVE};
+    for (unsigned rank = 0; heartbeat->heartbeat.tells_finished && rank < job->size; rank++)
+        m.alive.behind = (uint16_t)(m.alive.behind + is_behind(&job->members[rank], &heartbeat->heartbeat));
+    ctl_answer(r, to, &heartbeat->head, job->epoch, &m);
+}
+
 static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
@@ -274,7 +295,7 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     member->confirmed = true;
     member->heartbeat = m->heartbeat;
     ctl_entry_heard_from(r, job, m->head.rank, from, m->head.serial);
-    answer(r, from, &m->head, CTL_ALIVE);
+    answer_alive(r, job, from, m);
     is_left_behind(r, job, member, now);
 }
 

@@ -97,6 +97,7 @@ __attribute__((format(printf, 4, 5))) static void fail_because(struct ctl_sessio
 void ctl_session_init(struct ctl_session *s, const struct ctl_session_config *cfg, uint64_t now)
 {
     *s = (struct ctl_session){.cfg = *cfg, .heard_at = now, .polled_at = now};
+    s->heartbeat.tells_finished = cfg->tells_finished;
     s->cfg.join.resume = s->cfg.join.waited = false;
     if (s->cfg.rejoin_deadline_ns == 0)
         s->cfg.rejoin_deadline_ns = s->cfg.join_deadline_ns;
@@ -232,11 +233,9 @@ static size_t build(struct ctl_session *s, uint8_t type, uint8_t out[CTL_MESSAGE
 
 static void back_off(struct ctl_session *s)
 {
-    if (s->state == CTL_SESSION_READY)
-        return;
-    s->interval *= 2;
-    if (s->interval > CTL_JOIN_INTERVAL_MAX_MS * MS)
-        s->interval = CTL_JOIN_INTERVAL_MAX_MS * MS;
+    const uint64_t most = s->state == CTL_SESSION_READY ? lost_after(s) / CTL_HEARTBEATS_PER_LOSS
+                                                        : CTL_JOIN_INTERVAL_MAX_MS * MS;
+    s->interval = s->interval * 2 < most ? s->interval * 2 : most;
 }
 
 /* This process was stopped, or had no CPU: that nothing was heard meanwhile says nothing about the switch. */
@@ -370,7 +369,9 @@ static bool receive_ready(struct ctl_session *s, const struct ctl_message *m, ui
         return false;
     switch (m->head.type) {
     case CTL_READY: /* pushed again */
+        return true;
     case CTL_ALIVE:
+        s->all_finished |= s->asked_from != 0 && m->head.serial >= s->asked_from && m->alive.behind == 0;
         return true;
     case CTL_UNKNOWN:
         if (m->head.boot_id != s->boot_id)
@@ -466,6 +467,17 @@ void ctl_session_rejected(struct ctl_session *s, uint64_t now)
         soon = now;
     if (s->next_send > soon)
         s->next_send = soon;
+}
+
+void ctl_session_ask(struct ctl_session *s, uint64_t now)
+{
+    if (s->asked_from != 0)
+        return;
+    s->asked_from = s->serial + 1;
+    if (s->state != CTL_SESSION_READY)
+        return;
+    s->next_send = now;
+    s->interval = ASK_AGAIN_MS * MS;
 }
 
 void ctl_session_leave(struct ctl_session *s, uint64_t now)

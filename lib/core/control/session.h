@@ -10,7 +10,7 @@
  *   JOINING    deadline                        FAILED     CTL_DEADLINE: names the missing ranks, or says that
  *                                                         no switch answered
  *   READY      timer (lost_after / 5)          READY      HEARTBEAT
- *   READY      ALIVE                           READY
+ *   READY      ALIVE                           READY      to ctl_session_ask: all have finished, or not
  *   READY      UNKNOWN from another boot id    REJOINING  the switch has restarted: JOIN with resume
  *   READY      UNKNOWN from our boot id        FAILED     CTL_RANK_LOST: the switch has given us up
  *   READY      ABORTED                         FAILED
@@ -63,6 +63,7 @@ struct ctl_session_config {
     struct ctl_join join;                      /* name, data_port, terms */
     const struct agg_worker *worker;           /* of the terms' protocol; outlives the session */
     const struct ctl_credentials *credentials; /* outlives the session; NULL: it has no key */
+    bool tells_finished;                       /* its heartbeats do */
     uint64_t join_deadline_ns;                 /* how long a join may take, from init */
     uint64_t rejoin_deadline_ns; /* the same of a rejoin, from its start. 0: as long as a join */
 };
@@ -84,6 +85,8 @@ struct ctl_session {
     uint64_t started;     /* when it entered this state */
     uint64_t heard_at, sent_at, next_send, interval;
     uint64_t polled_at;
+    uint32_t asked_from; /* serial of the first heartbeat that asks; 0: none does */
+    bool all_finished;   /* and is answered: nobody has finished fewer calls than this rank */
     /* With a key. */
     uint64_t challenge;                /* heard last; 0: none yet */
     uint32_t answered;                 /* the newest serial that was answered */
@@ -109,6 +112,8 @@ uint64_t ctl_session_silence(const struct ctl_session *s);
 /* The data path has received SML_REJECT: the next heartbeat goes out at once (at most one every 50 ms). The
  * REJECT may have been a late one: if the switch answers ALIVE, the job goes on. */
 void ctl_session_rejected(struct ctl_session *s, uint64_t now);
+/* The heartbeat as it is now goes out at once, and again, ever more rarely: until all_finished. */
+void ctl_session_ask(struct ctl_session *s, uint64_t now);
 void ctl_session_leave(struct ctl_session *s, uint64_t now);
 void ctl_session_abort(struct ctl_session *s, const struct ctl_failure *why, uint64_t now);
 

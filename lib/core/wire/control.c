@@ -64,6 +64,11 @@ enum {
     HEARTBEAT_RESUMED = 20,
     HEARTBEAT_RETRANSMITTED = 24,
     HEARTBEAT_LONG_BYTES = 32,
+    HEARTBEAT_FINISHED = 32,
+    HEARTBEAT_LONGEST_BYTES = 36,
+
+    ALIVE_BEHIND = 0, /* left out if it is 0 */
+    ALIVE_LONG_BYTES = 2,
 
     FAILURE_REASON = 0,
     FAILURE_RANK = 2,
@@ -244,6 +249,8 @@ static void build_heartbeat(uint8_t *b, const struct ctl_heartbeat *h)
     put_be32(b + HEARTBEAT_WINDOW, h->window);
     put_be32(b + HEARTBEAT_RESUMED, h->resumed);
     put_be64(b + HEARTBEAT_RETRANSMITTED, h->retransmitted);
+    if (h->tells_finished)
+        put_be32(b + HEARTBEAT_FINISHED, h->finished);
 }
 
 /* bytes: of the body, HEARTBEAT_BYTES at least. */
@@ -258,6 +265,9 @@ static void parse_heartbeat(struct ctl_heartbeat *h, const uint8_t *b, size_t by
     h->window = get_be32(b + HEARTBEAT_WINDOW);
     h->resumed = get_be32(b + HEARTBEAT_RESUMED);
     h->retransmitted = get_be64(b + HEARTBEAT_RETRANSMITTED);
+    h->tells_finished = bytes >= HEARTBEAT_LONGEST_BYTES;
+    if (h->tells_finished)
+        h->finished = get_be32(b + HEARTBEAT_FINISHED);
 }
 
 /* At least. */
@@ -325,7 +335,9 @@ static size_t built_bytes(const struct ctl_message *m)
         return PENDING_MISSING + 8 * pending_words(&m->pending) +
                (m->pending.turned_away.reason != CTL_OK ? FAILURE_BYTES : 0);
     if (m->head.type == CTL_HEARTBEAT || m->head.type == CTL_LEAVE)
-        return HEARTBEAT_LONG_BYTES;
+        return m->heartbeat.tells_finished ? HEARTBEAT_LONGEST_BYTES : HEARTBEAT_LONG_BYTES;
+    if (m->head.type == CTL_ALIVE && m->alive.behind > 0)
+        return ALIVE_LONG_BYTES;
     return body_bytes(&m->head);
 }
 
@@ -458,6 +470,10 @@ size_t ctl_build(uint8_t out[CTL_MESSAGE_MAX], const struct ctl_message *m)
     case CTL_LEAVE:
         build_heartbeat(body, &m->heartbeat);
         break;
+    case CTL_ALIVE:
+        if (m->alive.behind > 0)
+            put_be16(body + ALIVE_BEHIND, m->alive.behind);
+        break;
     case CTL_ABORT:
     case CTL_REFUSED:
     case CTL_ABORTED:
@@ -483,6 +499,10 @@ static enum ctl_parse_error parse_body(struct ctl_message *m, const uint8_t *bod
     case CTL_HEARTBEAT:
     case CTL_LEAVE:
         parse_heartbeat(&m->heartbeat, body, bytes);
+        break;
+    case CTL_ALIVE:
+        if (bytes >= ALIVE_LONG_BYTES)
+            m->alive.behind = get_be16(body + ALIVE_BEHIND);
         break;
     case CTL_ABORT:
     case CTL_REFUSED:

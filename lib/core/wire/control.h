@@ -39,7 +39,7 @@ enum ctl_type {
     CTL_PENDING = 16, /* answer to JOIN: these ranks are still missing */
     CTL_READY = 17,   /* answer to JOIN, and pushed when the last rank comes: all are there; the terms */
     CTL_REFUSED = 18, /* answer to JOIN: no, because ... */
-    CTL_ALIVE = 19,   /* answer to HEARTBEAT: the job is well */
+    CTL_ALIVE = 19,   /* answer to HEARTBEAT: the job is well; how many are behind */
     CTL_LEFT = 20,    /* answer to LEAVE */
     CTL_ABORTED = 21, /* answer to anything about a job that has failed, and pushed when it fails */
     /* answer to HEARTBEAT, LEAVE or ABORT: this switch has no such job, or the job no such member */
@@ -159,6 +159,14 @@ struct ctl_heartbeat {
     uint32_t window;        /* packets that it keeps on their way now */
     uint32_t resumed;       /* restarts of the switch that it has outlived in this job */
     uint64_t retransmitted; /* packets that it has sent again */
+    /* Of jobs whose calls several places sum: those that this rank has completed at all of them, modulo 2^32.
+     */
+    bool tells_finished;
+    uint32_t finished;
+};
+
+struct ctl_alive {
+    uint16_t behind; /* members that have finished fewer calls than who asks, or have not told yet */
 };
 
 struct ctl_message {
@@ -169,7 +177,8 @@ struct ctl_message {
         struct ctl_pending pending;
         struct ctl_heartbeat heartbeat;
         struct ctl_failure failure;
-    }; /* ALIVE, LEFT, UNKNOWN have no body */
+        struct ctl_alive alive;
+    }; /* LEFT, UNKNOWN have no body */
 };
 
 enum ctl_parse_error {
