@@ -30,6 +30,9 @@ struct rate {
 /* KiB/s; and which standby (standby.h) this rank has there, twice, since only one that all have counts. */
 enum { RATES_SPEED, RATES_STANDBY, RATES_STANDBY_TURNED, RATES_WORDS };
 
+/* Where a job's numbers are scaled there is no least of words: the standby's bits are summed. */
+enum { RATES_BITS = 32 };
+
 /* Of a job (rates.h). */
 struct rates {
     bool on;
@@ -40,6 +43,7 @@ struct rates {
     uint64_t packets;             /* ... in so many */
     /* What ranks say of each place: this one, and the least of all. */
     uint32_t mine[SWAGG_SERVERS_MAX][RATES_WORDS], least[SWAGG_SERVERS_MAX][RATES_WORDS];
+    float bits[SWAGG_SERVERS_MAX][RATES_BITS], sums[SWAGG_SERVERS_MAX][RATES_BITS];
     uint32_t share[SWAGG_SERVERS_MAX];  /* of SML_SHARE_WHOLE, by place, as agreed */
     uint32_t at[SWAGG_SERVERS_MAX + 1]; /* place i sums from at[i] to at[i + 1]; all 0: nobody has said */
 };

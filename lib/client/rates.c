@@ -77,23 +77,45 @@ static uint32_t measured(const struct job_part *part)
     return rate < RATE_MAX ? (uint32_t)rate : RATE_MAX;
 }
 
+/* What this rank says of a place. */
+static void say(struct swagg_job *job, unsigned i)
+{
+    struct rates *r = &job->rates;
+    const uint32_t name = standby_name(job, i);
+    r->mine[i][RATES_SPEED] = measured(&job->parts[i]);
+    r->mine[i][RATES_STANDBY] = name;
+    r->mine[i][RATES_STANDBY_TURNED] = ~name;
+    for (unsigned bit = 0; bit < RATES_BITS; bit++)
+        r->bits[i][bit] = (float)(name >> bit & 1);
+    job->parts[i].rate.all_packets = job->parts[i].rate.all_ns = 0;
+}
+
+static struct swagg_request request_of(struct swagg_job *job)
+{
+    struct rates *r = &job->rates;
+    struct swagg_request q = {.call = {.collective = XFER_ALLREDUCE}};
+    if (xfer_has_exponents(job->options.format)) {
+        q.call.type = AGG_F32;
+        q.call.op = AGG_SUM;
+        q.only = (struct xfer_segment){.in = r->bits, .out = r->sums, .count = RATES_BITS};
+    } else {
+        q.call.type = AGG_U32;
+        q.call.op = AGG_MIN;
+        q.only = (struct xfer_segment){.in = r->mine, .out = r->least, .count = RATES_WORDS};
+    }
+    q.call.count = q.only.count *= job->part_count;
+    return q;
+}
+
 struct swagg_request *rates_due(struct swagg_job *job, const struct xfer_call *call)
 {
     struct rates *r = &job->rates;
     if (!r->on || (r->calls += is_long(call) ? WEIGHT : 1) < r->next)
         return NULL;
     r->next = r->next * TIMES < EVERY ? r->next * TIMES : r->next + EVERY;
-    for (unsigned i = 0; i < job->part_count; i++) {
-        const uint32_t name = standby_name(job, i);
-        r->mine[i][RATES_SPEED] = measured(&job->parts[i]);
-        r->mine[i][RATES_STANDBY] = name;
-        r->mine[i][RATES_STANDBY_TURNED] = ~name;
-        job->parts[i].rate.all_packets = job->parts[i].rate.all_ns = 0;
-    }
-    const uint64_t count = (uint64_t)job->part_count * RATES_WORDS;
-    r->request = (struct swagg_request){
-        .call = {.collective = XFER_ALLREDUCE, .type = AGG_U32, .op = AGG_MIN, .count = count},
-        .only = {.in = r->mine, .out = r->least, .count = count}};
+    for (unsigned i = 0; i < job->part_count; i++)
+        say(job, i);
+    r->request = request_of(job);
     r->agreeing = true;
     r->known = false;
     return &r->request;
@@ -107,9 +129,25 @@ void rates_spread(struct swagg_job *job, bool whole)
                            whole ? SML_SHARE_WHOLE : r->at[i + 1]);
 }
 
-/* The standby that all ranks have at this node; 0: they have none in common. */
-static uint32_t common_standby(const struct rates *r, unsigned i)
+/* Of a bit that all ranks have the sum is their number, of one that none has 0, but for what scaling rounds.
+ */
+static uint32_t common_bits(const struct swagg_job *job, const float sums[RATES_BITS])
 {
+    uint32_t name = 0;
+    for (unsigned bit = 0; bit < RATES_BITS; bit++)
+        if (sums[bit] > (float)job->options.size - 0.5F)
+            name |= 1u << bit;
+        else if (!(sums[bit] < 0.5F))
+            return 0;
+    return name;
+}
+
+/* The standby that all ranks have at this node; 0: they have none in common. */
+static uint32_t common_standby(const struct swagg_job *job, unsigned i)
+{
+    const struct rates *r = &job->rates;
+    if (xfer_has_exponents(job->options.format))
+        return common_bits(job, r->sums[i]);
     const uint32_t name = r->least[i][RATES_STANDBY];
     return name == ~r->least[i][RATES_STANDBY_TURNED] ? name : 0;
 }
@@ -163,7 +201,7 @@ static int take_standbys(struct swagg_job *job)
     struct rates *r = &job->rates;
     uint32_t common[SWAGG_SERVERS_MAX];
     for (unsigned i = 0; i < job->part_count; i++) {
-        common[i] = common_standby(r, i);
+        common[i] = common_standby(job, i);
         if (common[i] != 0)
             r->next = r->calls + FIRST;
     }

@@ -3,6 +3,8 @@
  * that any rank has measured, by a call of their own; what follows waits for that, and is divided by it.
  * Without measures, or while they hardly differ from what was agreed last, nothing changes.
  *
+ * Where numbers are scaled, so that no least of words can be had, nothing is measured.
+ *
  * By the same call they agree on which of the switches that they do without is there again (standby.h). Each
  * place carries all of it, so a rank needs the result from one of them alone, and none waits at a place that
  * another has moved because of it.

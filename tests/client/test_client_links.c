@@ -3,7 +3,9 @@
  * nobody has a wrong one, and floats have the bits that they would have had. Those that are there again sum
  * again. */
 #include <arpa/inet.h>
+#include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "crew.h"
@@ -153,14 +155,37 @@ struct stretch {
 };
 #define STRETCH ((struct stretch){.last = 1 << 30})
 
-/* Calls of which ranks measure links. */
+static int sum_native(struct crew_member *m, int i)
+{
+    const struct tensor t = {.type = SWAGG_F64, .count = i % 4 ? 33000 : 900, .seed = seed + (uint64_t)i};
+    return crew_sum(m, &t, i % 8 == 5 ? 1 : -1, i % 2 == 0);
+}
+
+/* Of whole numbers up to 1000, which scaling does not round off. */
+static int sum_scaled(struct crew_member *m, int i)
+{
+    enum { LONG = 66000 };
+    const int count = i % 4 ? LONG : 900;
+    float *x = malloc(LONG * sizeof *x);
+    for (int k = 0; k < count; k++)
+        x[k] = (float)((k + i) % 300 + m->rank);
+    int rc = swagg_allreduce(m->job, x, x, (size_t)count, SWAGG_F32, SWAGG_SUM);
+    for (int k = 0; k < count && rc == 0; k++)
+        rc = fabsf(x[k] - (float)(RANKS * ((k + i) % 300) + RANKS * (RANKS - 1) / 2)) <
+                     (m->crew->options.numbers == SWAGG_NUMBERS_FP16 ? 4 : 0.01F)
+                 ? 0
+                 : WRONG_SUM;
+    free(x);
+    return rc;
+}
+
+/* Calls behind which ranks agree. */
 static int sum_until_enough(struct crew_member *m)
 {
     struct stretch *s = m->crew->arg;
     int rc = swagg_on_event(m->job, on_event, &m->rank);
     for (int i = 0; i <= atomic_load(&s->last) && rc == 0; i++) {
-        const struct tensor t = {.type = SWAGG_F64, .count = i % 4 ? 33000 : 900, .seed = seed + (uint64_t)i};
-        rc = crew_sum(m, &t, i % 8 == 5 ? 1 : -1, i % 2 == 0);
+        rc = m->crew->options.numbers ? sum_scaled(m, i) : sum_native(m, i);
         if (m->rank == 0 && atomic_exchange(&s->enough, false))
             atomic_store(&s->last, i + 2); /* no other rank is further than the next */
         sleep_ms(2);                       /* much of this is waiting */
@@ -194,12 +219,13 @@ static void await_use(const struct crew *crew, const struct loop_switch *ls)
         sleep_ms(1);
 }
 
-TEST(one_that_is_there_again_sums_again)
+static void comes_back(enum swagg_numbers numbers)
 {
     for (int anew = 0; anew < 2; anew++) {
         struct stretch sums = STRETCH;
         struct switches s = start(2);
         struct crew crew = crew_at_all(&s, sum_until_enough, &sums);
+        crew.options.numbers = numbers;
         crew_start(&crew);
         loop_switch_take(s.ls[anew], 500);
         await_lost(&crew, 1);
@@ -212,6 +238,18 @@ TEST(one_that_is_there_again_sums_again)
         expect_sums(&crew); /* where others are busy a link may be lost once more at the end */
         stop(&s);
     }
+}
+
+TEST(one_that_is_there_again_sums_again)
+{
+    comes_back(SWAGG_NUMBERS_NATIVE);
+}
+
+/* Where there is no least of words to agree by. */
+TEST(so_it_does_with_scaled_numbers)
+{
+    comes_back(SWAGG_NUMBERS_INT32);
+    comes_back(SWAGG_NUMBERS_FP16);
 }
 
 /* Whichever falls silent next, at any step of the other's coming back, and packets are lost, too. */

@@ -114,7 +114,7 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .list = w->switch_list,
                                    .local = w->local,
                                    .lanes = w->lanes,
-                                   .rated = w->switches > 1 && w->format == XFER_FORMAT_TYPED};
+                                   .rated = w->switches > 1};
     sml_terms_build(&out, &wish);
     return out;
 }
