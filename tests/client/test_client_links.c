@@ -324,6 +324,21 @@ TEST(who_has_finished_the_last_call_keeps_nobody)
     stop(&s);
 }
 
+/* Nobody gives the link up: who lacks the sum gets the error at his deadline, and those who have it do not
+ * wait for ever until he has it. */
+TEST(the_deadline_ends_the_last_call_for_all)
+{
+    struct switches s = {0};
+    for (unsigned i = 0; i < 2; i++)
+        start_one(&s, &(struct loop_switch_config){.seed = seed, .deaf = i});
+    struct crew crew = crew_at_all(&s, sum_once, NULL);
+    crew.options.link_timeout_ms = LONG_MS;
+    crew.options.call_timeout_ms = 500;
+    crew_run(&crew);
+    CU_ASSERT(crew.member[0].status < 0);
+    stop(&s);
+}
+
 /* Nobody gives up the last: the deadline ends the job, and names one that is not there. */
 static bool names_a_dead_switch(int deadline_ms)
 {
