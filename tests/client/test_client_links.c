@@ -319,6 +319,7 @@ TEST(who_has_finished_the_last_call_keeps_nobody)
 {
     struct switches s = start(2);
     struct crew crew = crew_at_all(&s, sum_and_stay, NULL);
+    crew.options.link_timeout_ms = LONG_MS;
     crew_run(&crew);
     expect_lost(&crew, 0);
     stop(&s);

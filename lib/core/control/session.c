@@ -57,6 +57,7 @@ static void uncover(struct ctl_session *s, const struct ctl_head *h)
 enum {
     REPEAT_FIRST_MS = 50, /* JOIN, ABORT, LEAVE: the first repetition; then doubling */
     GOODBYE_MS = 1000,    /* how long ABORT and LEAVE are repeated */
+    ASK_FIRST_MS = 5,     /* whether all have finished: the first repetition; then doubling */
     ASK_AGAIN_MS = 50,    /* at least, between heartbeats that are sent because of a REJECT */
     PAUSES_PER_LOSS = 4,  /* a longer pause of this process is no silence of the switch */
 };
@@ -477,7 +478,7 @@ void ctl_session_ask(struct ctl_session *s, uint64_t now)
     if (s->state != CTL_SESSION_READY)
         return;
     s->next_send = now;
-    s->interval = ASK_AGAIN_MS * MS;
+    s->interval = ASK_FIRST_MS * MS;
 }
 
 void ctl_session_leave(struct ctl_session *s, uint64_t now)
