@@ -191,6 +191,8 @@ for tool in "swagg-hostagg-worker --host 127.0.0.1:5000" "swagg-hostagg-host --s
     expect 2 $tool --ask-after 0 --timeout 1
     grep -q -e '--ask-after: "0" is less than 1 ms' "$folder/err" || { cat "$folder/err" && status=1; }
 done
+expect 2 swagg-hostagg-worker --host nowhere
+expect 2 swagg-hostagg-host --switch 10.0.0.300
 expect 2 swaggctl jobz
 expect 2 swaggctl --times 0.5 watch drops
 expect 2 swaggctl --snap 100x --write /dev/null capture

@@ -113,7 +113,7 @@ static bool summing_step(struct summing *s)
 enum { MS = 1000000, WAIT_MS = 100 };
 
 struct host_options {
-    const char *through; /* the switch's address */
+    struct in_addr through; /* the switch's address */
     unsigned port;
     double ask_after_ms;
     bool sum;
@@ -193,9 +193,8 @@ static bool set_up_listener(struct host *h)
     h->next = calloc(h->job.slots, sizeof(*h->next));
     h->in = calloc(1, sizeof(*h->in));
     h->out = calloc(1, sizeof(*h->out));
-    h->through = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)h->own.port)};
-    if (inet_pton(AF_INET, h->own.through, &h->through.sin_addr) != 1)
-        return complain("--switch: \"%s\" is no IPv4 address", h->own.through);
+    h->through = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_addr = h->own.through, .sin_port = htons((uint16_t)h->own.port)};
     if (h->next == NULL || h->in == NULL || h->out == NULL)
         return false;
     datagrams_init(h->in, h->fd);
@@ -256,8 +255,14 @@ static int listen_to_switch(struct host *h)
 
 #define FIELD(name) offsetof(struct host_options, name)
 
+static bool read_switch(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    return inet_pton(AF_INET, text, field) == 1 || complain("--switch: \"%s\" is no IPv4 address", text);
+}
+
 static const struct option_row rows[] = {
-    {"switch", 'S', "IP", option_text, FIELD(through), 0, 0,
+    {"switch", 'S', "IP", read_switch, FIELD(through), 0, 0,
      "the switch that sums, to be asked what is complete"},
     {"sum", 0, NULL, option_flag, FIELD(sum), 0, 0, "sums itself, until SIGTERM: for comparison"},
     {"port", 'p', "N", option_unsigned, FIELD(port), 0, UINT16_MAX, "that the workers send to; default 5000"},
@@ -281,7 +286,7 @@ static int options(struct host *h, int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
-    if ((h->own.through == NULL) != h->own.sum)
+    if ((h->own.through.s_addr == 0) != h->own.sum)
         complain("one of --switch and --sum: who sums?");
     else if (h->own.port == 0)
         complain("--port: 0 is none");

@@ -17,7 +17,7 @@
 enum { MS = 1000000, STALL_MS = 1000 };
 
 struct worker_options {
-    const char *host;
+    struct sockaddr_in host;
     unsigned worker, port;
     double ask_after_ms;
 };
@@ -44,12 +44,8 @@ static float value_of(unsigned worker, unsigned i)
 static bool set_up(struct worker *w)
 {
     const struct job_options *o = &w->job;
-    struct sockaddr_in host;
-    int fd;
+    const int fd = datagrams_open((uint16_t)w->own.port, &w->own.host);
 
-    if (!datagrams_address(w->own.host, &host))
-        return false;
-    fd = datagrams_open((uint16_t)w->own.port, &host);
     w->flight = calloc(o->slots, sizeof(*w->flight));
     w->out = calloc(1, sizeof(*w->out));
     w->in = calloc(1, sizeof(*w->in));
@@ -200,8 +196,14 @@ static bool report(struct worker *w)
 
 #define FIELD(name) offsetof(struct worker_options, name)
 
+static bool read_host(const struct option_row *row, const char *text, void *field)
+{
+    (void)row;
+    return datagrams_address(text, field);
+}
+
 static const struct option_row rows[] = {
-    {"host", 'H', "IP:PORT", option_text, FIELD(host), 0, 0, "where the gradients are sent"},
+    {"host", 'H', "IP:PORT", read_host, FIELD(host), 0, 0, "where the gradients are sent"},
     {"worker", 'w', "N", option_unsigned, FIELD(worker), 0, AGG_MAX_WORKERS - 2,
      "which one this is, from 0 on"},
     {"port", 'p', "N", option_unsigned, FIELD(port), 0, UINT16_MAX, "its own UDP port; default 4000"},
@@ -226,7 +228,7 @@ static int options(struct worker *w, int argc, char *argv[])
 
     if (ret != OPTIONS_READ)
         return ret;
-    if (w->own.host == NULL)
+    if (w->own.host.sin_port == 0)
         complain("--host: where do the gradients go?");
     else if (w->own.worker >= w->job.workers)
         complain("--worker: %u is none of %u, which count from 0", w->own.worker, w->job.workers);
