@@ -38,16 +38,16 @@ try() { # STAGE OP TENSOR NAME
     measure "$setting,$1_$4" "$2" "$3" "${options[@]}"
 }
 
-# The names of the fastest of a stage, the first first.
-fastest() { # STAGE OP COUNT
-    python3 - "$records" "$setting" "$@" <<'END'
+# The names of the fastest of a stage, the first first; with FACTOR only those that took at most so many times as long as the first.
+fastest() { # STAGE OP COUNT [FACTOR]
+    python3 - "$records" "$setting" "$1" "$2" "$3" "${4:-inf}" <<'END'
 import glob, json, os, sys
-records, setting, stage, op, count = sys.argv[1:]
+records, setting, stage, op, count, factor = sys.argv[1:]
 time = {}
 for path in glob.glob(f"{records}/1,{setting},{stage}_*,{op}.json"):
     candidate = os.path.basename(path).split(",")[2][len(stage) + 1:]
     time[candidate] = json.load(open(path))[0]["median_us"]
-print(*sorted(time, key=time.get)[:int(count)], sep="\n")
+print(*(name for name in sorted(time, key=time.get)[:int(count)] if time[name] <= min(time.values()) * float(factor)), sep="\n")
 END
 }
 

@@ -1,6 +1,6 @@
 """A step of training with PyTorch, a call from Python, and one by NCCL's plugin: what pytorch.sh measured."""
 from functools import partial
-from statistics import median
+from statistics import mean, median
 
 import records
 import rooms
@@ -14,7 +14,7 @@ Four hosts, one rank each, on veths; MTU 1500, segmentation offloads off. The mo
 examples, so that a step is communication for the most part: forward, backward, and DistributedDataParallel's average of all gradients, from a barrier on, on
 rank 0. Debian's PyTorch 1.13.1, a thread a rank. gloo goes over a Linux bridge between the same hosts, with the same limits; swagg is the hosts' only switch, with `swagg` as backend,
 or one of its hooks. All ways take turns in each run, and a ratio is taken within each run, of the medians of its steps. Debian has no
-MPI backend of PyTorch. Calls are allreduces without a limit on the links, from Python with numpy and from C with `swagg-perf`, 200 each, on the ranks' average. By NCCL's
+MPI backend of PyTorch. Calls are allreduces without a limit on the links, from Python with numpy and from C with `swagg-perf`, 200 each, on the ranks' average, four times in turn. By NCCL's
 plugin (`bench-nccl`) an allreduce, an all-gather and a reduce-scatter of 4 MiB are called through its table as NCCL does it, in turn with the same calls of libswagg by the same processes; NCCL itself
 takes no part.
 """
@@ -52,6 +52,14 @@ def wire_share(group, seconds):
     return [row["gradient_bytes"] / median(row[seconds]) / RATE / FRAMING for row in group]
 
 
+def call_us(directory, language, size):
+    """The mean of each run, over its turns."""
+    def us(report):
+        return report["call_us"][str(size)] if language == "python" else next(row["mean_us"] for row in report if row["bytes"] == size)
+    turns = [map(us, runs) for (what, *way), runs in records.reports(directory).items() if [what, *way[:1]] == ["calls", language]]
+    return [mean(run) for run in zip(*turns)]
+
+
 def by_plugin(directory, what):
     """How many times as fast as libswagg, by the medians of each run."""
     runs = records.reports(directory)["nccl",]
@@ -59,17 +67,12 @@ def by_plugin(directory, what):
 
 
 def ways(directory):
-    rows, calls = steps(directory), {key[1]: group for key, group in records.reports(directory).items() if key[0] == "calls"}
+    rows = steps(directory)
 
     def ratio(links, way):
         return records.ratios(seconds(rows[links, "gloo"]), seconds(rows[links, way]))
 
-    def in_c(size):
-        return [next(row["mean_us"] for row in group if row["bytes"] == size) for group in calls["c"]]
-
-    def in_python(size):
-        return [group["call_us"][str(size)] for group in calls["python"]]
-
+    in_c, in_python = partial(call_us, directory, "c"), partial(call_us, directory, "python")
     return {"ddp_step_200mbit_vs_gloo": partial(ratio, "200mbit", "swagg"), "ddp_step_200mbit_thc_vs_gloo": partial(ratio, "200mbit", "swagg+thc_hook"),
             "ddp_step_200mbit_fp16_vs_gloo": partial(ratio, "200mbit", "swagg+fp16_hook"), "ddp_step_cpu_vs_gloo": partial(ratio, "none", "swagg"),
             "ddp_bus_share_200mbit": lambda: wire_share(rows["200mbit", "swagg"], "sums_s"),

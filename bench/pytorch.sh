@@ -2,7 +2,7 @@
 # script/bench pytorch     a step of PyTorch's DistributedDataParallel through swagg and through gloo, and a call from Python, or by NCCL's plugin, beside one from C
 # Takes 3 minutes a run and 0 once; a look takes 3.
 #
-# Measures: pytorch.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,WAY.json, of bench/parts/ddp_rank.py, DIRECTORY/RUN,calls,LANGUAGE.json, and
+# Measures: pytorch.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,LINKS,WAY.json, of bench/parts/ddp_rank.py, DIRECTORY/RUN,calls,LANGUAGE,TURN.json, and
 # DIRECTORY/RUN,nccl.json, of bench-nccl. All ways take turns in each run: gloo over a Linux bridge, swagg as the hosts' only switch.
 set -euo pipefail
 # shellcheck source=bench/lib.sh
@@ -12,7 +12,8 @@ set -euo pipefail
 runs=$1
 records=$2
 steps=5
-[ -z "${3:-}" ] || steps=1
+turns=4 # of calls from Python and from C, whose ranks are not on the same CPUs each time
+[ -z "${3:-}" ] || steps=1 turns=1
 
 rank() { # WAY RANK
     net_exec "$2" /usr/bin/python3 -W ignore "$NET_ROOT/bench/parts/ddp_rank.py" "$1" "$steps" "$2" 4 "$(net_ip 0)" "$(net_switch_ip)" \
@@ -49,8 +50,10 @@ for ((run = 1; run <= runs; run++)); do
         measure_step "$links" swagg+fp16_hook
         measure_step "$links" swagg+thc_hook
         if [ "$links" = none ]; then
-            record calls,python on_all_ranks 4 rank calls
-            record calls,c on_all_ranks 4 perf
+            for ((turn = 1; turn <= turns; turn++)); do
+                record "calls,python,$turn" on_all_ranks 4 rank calls
+                record "calls,c,$turn" on_all_ranks 4 perf
+            done
             record nccl on_all_ranks 4 nccl
         fi
         net_swagg_stop

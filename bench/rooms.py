@@ -10,7 +10,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 SUMS = ("lib/core/kernels", "lib/core/net", "lib/core/protocol", "lib/core/switchml", "lib/core/transfer", "lib/core/wire")
 SWITCH = (*SUMS, "swagg/aggregate", "swagg/bridge", "swagg/lcore", "swagg/port")
-WORKERS = (*SWITCH, "lib/client")  # with libswagg on the hosts
+# With libswagg on the hosts, by the kernel's sockets: other transports are libraries of their own, which are loaded where they are asked for.
+WORKERS = (*SWITCH, "lib/client", ":^lib/client/dpdk", ":^lib/client/verbs")
 MPI = (*WORKERS, "mpi-shim")
 
 
