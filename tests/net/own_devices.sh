@@ -69,8 +69,12 @@ mixed_start 2 pinged 4 --until-told
 ranks_say 60 open
 for rank in 2 3; do
     reaches 0 "$(own_address "$rank")" -s 1000
+    [ -d "/run/dpdk/swagg-rank-${RANK_PID[rank]}" ] || fail "the EAL of rank $rank has no directory of its own"
 done
 job_ends
+for rank in 2 3; do
+    [ ! -e "/run/dpdk/swagg-rank-${RANK_PID[rank]}" ] || fail "rank $rank has left: $(ls -la "/run/dpdk/swagg-rank-${RANK_PID[rank]}")"
+done
 
 step "ranks of one process share a device and its address"
 mapfile -t own < <(by_device 3)

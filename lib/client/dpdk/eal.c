@@ -99,17 +99,12 @@ static bool hugepages_are_free(void)
     return told && pages >= MEMORY_MB / HUGEPAGE_MB;
 }
 
-/* --in-memory takes hugepages straight from the kernel: none need be mounted, and no file stays behind. */
+/* --in-memory takes hugepages straight from the kernel: none need be mounted. */
 static void add_memory(void)
 {
     static char megabytes[16];
     snprintf(megabytes, sizeof megabytes, "%d", MEMORY_MB);
-    if (hugepages_are_free()) {
-        add("--in-memory");
-    } else {
-        add("--no-huge");
-        add("--no-shconf");
-    }
+    add(hugepages_are_free() ? "--in-memory" : "--no-huge");
     add("-m");
     add(megabytes);
 }
@@ -131,6 +126,7 @@ static void make_arguments(const char *device)
     add("--no-telemetry");
     add("--iova-mode=va");
     add("--log-level=error");
+    add("--no-shconf"); /* no second process uses its memory, so no file of that stays behind */
     add(is_virtual(device) ? "--no-pci" : allowed);
     if (!says_something_of_memory(eal.given))
         add_memory();
@@ -160,8 +156,15 @@ static int start_in_a_thread(void)
     return eal.rc;
 }
 
+/* Which the EAL makes whether it needs it or not. */
+static void remove_runtime_directory(void)
+{
+    rmdir(rte_eal_get_runtime_dir());
+}
+
 static void try_once(const char *device, const char *arguments)
 {
+    atexit(remove_runtime_directory);
     eal.tried = true;
     snprintf(eal.given, sizeof eal.given, "%s", arguments);
     make_arguments(device);
