@@ -54,10 +54,14 @@ def wire_share(group, seconds):
 
 def call_us(directory, language, size):
     """The mean of each run, over its turns."""
+    turns = {}
+
     def us(report):
         return report["call_us"][str(size)] if language == "python" else next(row["mean_us"] for row in report if row["bytes"] == size)
-    turns = [map(us, runs) for (what, *way), runs in records.reports(directory).items() if [what, *way[:1]] == ["calls", language]]
-    return [mean(run) for run in zip(*turns)]
+    for (what, *way), runs in records.reports(directory).items():
+        if what == "calls":
+            turns.setdefault(way[0], []).append(runs)
+    return [mean(map(us, run)) for run in zip(*turns[language])]
 
 
 def by_plugin(directory, what):
