@@ -319,7 +319,7 @@ def operate_records(directory):
     put(directory, "1,why,all.json", [*faults, *({"kind": "healthy", "strength": at, "named": "yes"} for at in range(20))])
     for run in RUNS:
         for turn in (1, 2):
-            for what in ("with", "without"):
+            for what in ("with", "waking", "without"):
                 put(directory, f"{run},metrics_cost,{what},{turn}.json", [{"mean_us": 1000, "wrong": 0}])
                 put(directory, f"{run},metrics_cost,cpu_{what},{turn}.json", {"ns": 1000000, "s": 1.0})
         for what in ("some", "all"):

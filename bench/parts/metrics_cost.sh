@@ -1,19 +1,23 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # of operate.sh and parts.sh
 # What a job has of a switch that is scraped each second, beside the same without: allreduces of 4 MiB by four hosts, CPUs the limit. Who
-# scrapes is on the same CPUs, and has begun before. Both take turns. Of each turn also what CPU time the daemon's thread took that answers.
+# scrapes is on the same CPUs, and has begun before; in the place of that also a process that wakes as often and asks nobody. All take
+# turns. Of each turn also what CPU time the daemon's thread took that answers.
 
 metrics_cost() {
-    local turn turns=4 calls=120 first
+    local turn turns=4 calls=120 way
     [ -z "$quick" ] || turns=1 calls=40
     net_hosts 4
     net_swagg_with "metrics: {listen: \"127.0.0.1:$METRICS_PORT\"}"
     on_all_ranks 4 metrics_cost_perf 20 "$NET_DIR/new.json" # so that nobody is the first
     for ((turn = 1; turn <= turns; turn++)); do
-        first=$(((run + turn) % 2))
-        [ "$first" = 0 ] || metrics_cost_without
-        metrics_cost_with
-        [ "$first" = 1 ] || metrics_cost_without
+        for way in 0 1 2; do
+            case $(((run + turn + way * (1 + turn % 2)) % 3)) in # either way round
+            0) metrics_cost_turn without ;;
+            1) metrics_cost_beside waking - ;;
+            2) metrics_cost_beside with "127.0.0.1:$METRICS_PORT" ;;
+            esac
+        done
     done
     net_swagg_stop
 }
@@ -40,17 +44,13 @@ metrics_cost_turn() { # WHAT
     printf '  run %s: metrics_cost, %-8s %s\n' "$run" "$1" "$(cut -c1-120 "$file" | tr -d '\n')"
 }
 
-metrics_cost_without() {
-    metrics_cost_turn without
-}
-
-metrics_cost_with() {
-    local scraper
-    net_background "$NET_DIR/scraping.log" ip netns exec "$NET_ID-sw" "$NET_ROOT/bench/parts/scraping.py" "127.0.0.1:$METRICS_PORT" 1 0
-    scraper=$!
+metrics_cost_beside() { # WHAT WHOM-TO-ASK
+    local other
+    net_background "$NET_DIR/scraping.log" ip netns exec "$NET_ID-sw" "$NET_ROOT/bench/parts/scraping.py" "$2" 1 0
+    other=$!
     net_until 60 "it scrapes" grep -q scrapes "$NET_DIR/scraping.log"
-    metrics_cost_turn with
-    kill "$scraper"
-    wait "$scraper" 2>/dev/null && fail "nobody has scraped: $(cat "$NET_DIR/scraping.log")"
+    metrics_cost_turn "$1"
+    kill "$other"
+    wait "$other" 2>/dev/null && fail "nobody was there: $(cat "$NET_DIR/scraping.log")"
     return 0
 }
