@@ -166,11 +166,20 @@ static int check_overlaps(struct swagg_job *job, const struct ask *r)
     return overlap ? fail_overlap(r, &pair) : SWAGG_OK;
 }
 
-/* All streams can count so many. */
-static int check_length(const struct swagg_job *job, const struct xfer_call *call)
+/* How a call is divided among links may change meanwhile, with the job's lock. */
+static uint64_t packets_of(struct swagg_job *job, const struct xfer_call *call)
 {
-    enum { PACKETS_LOG2 = 31 };
-    if (parts_packets(job, call) <= UINT64_C(1) << PACKETS_LOG2)
+    pthread_mutex_lock(&job->lock);
+    const uint64_t packets = parts_packets(job, call);
+    pthread_mutex_unlock(&job->lock);
+    return packets;
+}
+
+/* All streams can count so many. A packet carries one element at least, so almost no call is cut up to see. */
+static int check_length(struct swagg_job *job, const struct xfer_call *call)
+{
+    const uint64_t most = UINT64_C(1) << 31;
+    if (call->count <= most || packets_of(job, call) <= most)
         return SWAGG_OK;
     return client_fail(SWAGG_ERR_ARGUMENT, "count is %" PRIu64 ": more than one call can sum, split it",
                        call->count);

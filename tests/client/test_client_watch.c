@@ -32,7 +32,9 @@ static void note_warning(void *ctx, enum swagg_log_level level, const char *line
 
 static void begin(struct lonely *l, unsigned warn_after_ms)
 {
-    *l = (struct lonely){.script = {.line = "watch"}};
+    static const struct transport_ops nothing;
+
+    *l = (struct lonely){.script = {.line = "watch"}, .transport = {.ops = &nothing}};
     script_open(&l->script, 0, 2, 4, 4);
     l->job = (struct swagg_job){
         .options = {.job = "lonely",
