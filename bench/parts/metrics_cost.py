@@ -10,7 +10,7 @@ FIGURES = (Figure("metrics_cost", "While `/metrics` is scraped each second a job
 READING = """
 **Goodput.** Allreduces of 4 MiB by four hosts over links without a limit (`swagg-perf`), so that CPUs are the limit; who scrapes is a Python process on the same CPUs, which has scraped once before a
 turn begins: to start, Python takes 0.2 s of CPU, 2% of what two CPUs have in a turn. In life it is another machine's, so what the switch's answers cost is seen
-beside the same process that wakes and asks nobody. The three take turns, four of each in a run, in changing order; a run's figure is of the times of all of them. The daemon's own part is the CPU time of its thread that answers, by the kernel's count.
+beside the same process that wakes and asks nobody. The three take turns, twelve of each in a run, in changing order, since where processes are put on the CPUs decides more and is another with each start; a run's figure is of the times of all of them. The daemon's own part is the CPU time of its thread that answers, by the kernel's count.
 """
 
 

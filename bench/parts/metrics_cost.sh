@@ -5,8 +5,8 @@
 # turns. Of each turn also what CPU time the daemon's thread took that answers.
 
 metrics_cost() {
-    local turn turns=4 calls=120 way
-    [ -z "$quick" ] || turns=1 calls=40
+    local turn turns=12 calls=40 way
+    [ -z "$quick" ] || turns=1
     net_hosts 4
     net_swagg_with "metrics: {listen: \"127.0.0.1:$METRICS_PORT\"}"
     on_all_ranks 4 metrics_cost_perf 20 "$NET_DIR/new.json" # so that nobody is the first
