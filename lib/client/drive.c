@@ -118,8 +118,8 @@ static int resume(struct job_part *part, const struct ctl_session *session)
     part->rejoining = false;
     job_begin_waits(job, now);
     job_report(job, now); /* from here on a JOIN must wait again until the oldest tag is final */
-    return send_due(part,
-                    now); /* what others lack: no call of this rank's may be in flight here (has_work) */
+    /* What others lack: no call of this rank's may be in flight here (has_work). */
+    return send_due(part, now);
 }
 
 static int follow(struct job_part *part)
