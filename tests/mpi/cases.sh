@@ -317,32 +317,33 @@ kept)
     dir=$(mktemp -d)
     trap 'rm -rf "$out" "$dir"' EXIT
     file=$dir/choices
+    few=15 # calls: at the sixteenth is measured again what had no time at the fourth
     keeping() { # CALLS [MPIRUN OPTION...]
         rm -f "$dir"/[0-3].json
         run_mpi "${shim[@]}" -x "$on" -x SWAGG_LOG=info -x "SWAGG_CHOICES=$file" -x "SWAGG_SUMMARY_JSON=$dir/%r.json" "${@:2}" \
             "$of_library-crossover" "$1" || fail "failed with a file of choices"
         says '^crossover: rank [0-9]: 0 wrong$' "$(find "$dir" -name '[0-3].json' | wc -l)"
     }
-    keeping 20
+    keeping "$few"
     says '^swagg\[0\]: SWAGG_CHOICES: 0 lines of [^ ]* count here, of those with [0-9.]+/[^ ]*/(Open_MPI_v4|MPICH_Version)[^ ]*/[0-9a-f]{16}$'
     says 'goes to the switch .*: measured in'
     network=$(sed -n 's/.* count here, of those with //p' "$out")
     for way in switch library; do
         printf 'swagg choices 1\n%s allreduce 256 bytes 4 ranks one-host %s %s\nend 1\n' "$(date -u +%FT%TZ)" $way "$network" >"$file"
-        keeping 20
+        keeping "$few"
         says 'goes to the switch' 0
         says '^swagg\[0\]: SWAGG_CHOICES: 1 lines of '
         [ $way = switch ] || says 'job .?mpi-' 0
         [ $way = library ] || says '^swagg\[0\]: job mpi-.* allreduce always \(kept\), reduce not measured yet,'
         for rank in 0 1 2 3; do
             kinds "$dir/$rank.json" | grep -v '^waited' >"$out"
-            [ $way = library ] || says '^MPI_Allreduce\|.*\|switch\|\|[01]\|20\|160$'
-            [ $way = switch ] || says "^MPI_Allreduce\\|.*\\|Open MPI\\|faster with Open MPI in an earlier run\\|[01]\\|20\\|160$"
+            [ $way = library ] || says "^MPI_Allreduce\\|.*\\|switch\\|\\|[01]\\|$few\\|$((8 * few))\$"
+            [ $way = switch ] || says "^MPI_Allreduce\\|.*\\|Open MPI\\|faster with Open MPI in an earlier run\\|[01]\\|$few\\|$((8 * few))\$"
         done
     done
     # Damaged: told once.
     sed -i '$d' "$file"
-    keeping 20
+    keeping "$few"
     says "^swagg\\[0\\]: SWAGG_CHOICES: $file is ignored, and replaced by what this run measures: it is damaged"
     says 'damaged' 1
     says 'goes to the switch .*: measured in'
@@ -350,24 +351,24 @@ kept)
         # As it writes it. There may be too little time, where the machine stands still: then another run measures.
         rm "$file"
         for ((times = 0; times < 20; times++)); do
-            keeping 20
+            keeping "$few"
             ! grep -q 'allreduce' "$file" || break
         done
         grep -Eq "^20[0-9-]+T[0-9:]+Z allreduce 256 bytes 4 ranks one-host (library|switch) ${network//+/.}$" "$file" ||
             fail "no such row in the file: $(cat "$file")"
         [ "$(cd "$dir" && echo *)" = "0.json 1.json 2.json 3.json choices" ] || fail "other files than these: $(ls "$dir")"
-        keeping 20
+        keeping "$few"
         says 'goes to the switch' 0
         # Not for as many ranks; nor with other settings.
-        keeping 20 -n 2
+        keeping "$few" -n 2
         says 'goes to the switch .*: measured in'
-        keeping 20 -x SWAGG_WINDOW=7
+        keeping "$few" -x SWAGG_WINDOW=7
         says 'goes to the switch .*: measured in'
         # Where it is wrong now, it is found out.
         keeping 1000
         says 'goes to the switch .*: measured in'
         file=/nowhere/at/all
-        keeping 20
+        keeping "$few"
         says '^swagg\[0\]: SWAGG_CHOICES: cannot write /nowhere/at/all: No such file or directory'
     fi
     ;;
