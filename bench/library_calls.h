@@ -1,5 +1,4 @@
-/* MPI's collectives as a program calls them, and the MPI library's own, whatever is preloaded in their place.
- */
+/* MPI's collectives as a program calls them, and the MPI library's own, whatever is preloaded. */
 #pragma once
 
 #include <mpi.h>

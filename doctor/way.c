@@ -28,7 +28,7 @@ enum {
     CONTROL_ENOUGH = 20, /* answers without one from a data port: it is closed */
     GAP_NS = 500000,     /* between questions: the switch answers an address 2,500 a second */
     FEW_LOST = 5,        /* that say nothing */
-    QUESTION_MOST = 9216,
+    QUESTION_MOST = WAY_MTU_MOST,
 };
 
 struct way {

@@ -175,8 +175,7 @@ static uint64_t packets_of(struct swagg_job *job, const struct xfer_call *call)
     return packets;
 }
 
-/* All streams can count so many. A packet carries one element at least, so almost no call is cut up to see.
- */
+/* All streams can count so many. A packet carries an element at least, so almost no call is cut up to see. */
 static int check_length(struct swagg_job *job, const struct xfer_call *call)
 {
     const uint64_t most = UINT64_C(1) << 31;

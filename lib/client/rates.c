@@ -129,8 +129,7 @@ void rates_spread(struct swagg_job *job, bool whole)
                            whole ? SML_SHARE_WHOLE : r->at[i + 1]);
 }
 
-/* Of a bit that all ranks have the sum is their number, of one that none has 0, but for what scaling rounds.
- */
+/* Of a bit that all ranks have the sum is their number, of one that none has 0, but for rounding. */
 static uint32_t common_bits(const struct swagg_job *job, const float sums[RATES_BITS])
 {
     uint32_t name = 0;

@@ -252,9 +252,7 @@ static void note_left(struct ctl_registry *r, struct ctl_entry *job, const struc
             return;
 }
 
-/* Whether it is not known to have finished as many calls as who asks. One that does not tell is asked
- * nothing.
- */
+/* Whether it is not known to have finished as many calls as who asks. One that does not tell is not. */
 static bool is_behind(const struct ctl_member *member, const struct ctl_heartbeat *asker)
 {
     const struct ctl_heartbeat *h = &member->heartbeat;

@@ -33,9 +33,8 @@ struct agg_terms {
     uint8_t data[AGG_TERMS_MAX];
 };
 
-enum {
-    AGG_IP_UDP_BYTES = 20 + 8
-}; /* of headers, IPv4's and UDP's: a payload has that much less than the MTU */
+/* Of headers, IPv4's and UDP's: a payload has that much less than the MTU. */
+enum { AGG_IP_UDP_BYTES = 20 + 8 };
 
 /* What a switch lets a job have. */
 struct agg_limits {

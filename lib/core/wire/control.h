@@ -159,8 +159,7 @@ struct ctl_heartbeat {
     uint32_t window;        /* packets that it keeps on their way now */
     uint32_t resumed;       /* restarts of the switch that it has outlived in this job */
     uint64_t retransmitted; /* packets that it has sent again */
-    /* Of jobs whose calls several places sum: those that this rank has completed at all of them, modulo 2^32.
-     */
+    /* Of jobs with several places: the calls that this rank has completed at all of them, modulo 2^32. */
     bool tells_finished;
     uint32_t finished;
 };

@@ -4,8 +4,6 @@
 #include "atp/table.h"
 #include "config/config_parts.h"
 
-enum { IP_UDP_BYTES = 20 + 8 };
-
 /* clang-format off */
 const struct setting config_atp_fields[] = {
     {.key = "aggregators", .required = true, SETTING_NUMBER_AT(struct config_atp, aggregators, 0, 65536, 0),
@@ -33,7 +31,7 @@ static void check_bounds(struct settings *s, const struct config *c)
 /* Turns the keys into the protocol's terms; done nowhere else. */
 static void make_atp_terms(struct config *c)
 {
-    const uint32_t room = (c->mtu - IP_UDP_BYTES - ATP_HEADER_BYTES) / 4 * 4;
+    const uint32_t room = (c->mtu - AGG_IP_UDP_BYTES - ATP_HEADER_BYTES) / 4 * 4;
     const struct atp_switch_terms terms = {
         .aggregators = c->atp.aggregators,
         .chunk_bytes = (uint16_t)(room < ATP_MAX_CHUNK_BYTES ? room : ATP_MAX_CHUNK_BYTES),
