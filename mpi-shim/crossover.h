@@ -60,10 +60,11 @@ struct crossover {
 /* What is known of one size: in each round both ways took their turn. A round is the switch's if that was
  * clearly faster. The way that leads by CONTEST_LEAD rounds is the better one; where both are about as fast
  * that may take long, and then the switch must have the most rounds of CONTEST_ROUNDS, and the clearly lower
- * median. So a few rounds that were held up decide nothing, and what is clear is known soon. Zero before the
- * first round. */
+ * median. So a few rounds that were held up decide nothing, and what is clear is known soon. All but is_short
+ * is zero before the first round. */
 enum { CONTEST_LEAD = 5, CONTEST_ROUNDS = 15 };
 struct contest {
+    bool is_short; /* of less than CROSSOVER_USUAL bytes, for which clearly is a quarter, not a twentieth */
     unsigned rounds;
     int lead; /* the switch's, in rounds */
     double seconds[WAYS][CONTEST_ROUNDS];

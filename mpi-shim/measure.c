@@ -178,7 +178,7 @@ static struct result run_size(struct bench *b, enum crossing kind, unsigned size
 {
     const size_t bytes = bytes_of(kind, size);
     const double began = PMPI_Wtime();
-    struct result r = {.in_time = true};
+    struct result r = {.in_time = true, .contest.is_short = bytes < CROSSOVER_USUAL};
     unsigned n = 1;
     for (bool warm = false; r.in_time && !r.failed && !contest_is_decided(&r.contest); warm = true) {
         const struct rounds rounds = run_rounds(b, kind, bytes, n, began);

@@ -103,6 +103,31 @@ TEST(rounds_that_were_held_up_do_not_count)
     CU_ASSERT_EQUAL(contest_winner(&lucky), L);
 }
 
+/* Of short calls a quarter is clear: less may be the places on CPUs that ranks have where ways take turns. */
+TEST(short_calls_are_the_switchs_by_a_quarter)
+{
+    const double by_a_fifth[WAYS] = {10, 8}, by_a_third[WAYS] = {10, 6.7};
+    struct contest stays = {.is_short = true}, goes = {.is_short = true};
+    for (unsigned i = 0; i < CONTEST_LEAD; i++) {
+        contest_note(&stays, by_a_fifth);
+        contest_note(&goes, by_a_third);
+    }
+    CU_ASSERT(contest_is_decided(&stays) && contest_is_decided(&goes));
+    CU_ASSERT_EQUAL(contest_winner(&stays), L);
+    CU_ASSERT_EQUAL(contest_winner(&goes), S);
+}
+
+/* Also where the rounds are the switch's by one, and the medians decide. */
+TEST(short_calls_median_must_be_lower_by_a_quarter)
+{
+    struct contest c = {.is_short = true};
+    const double rounds[4][WAYS] = {{12, 8.4}, {9.5, 9.5}, {9.5, 6.7}, {9.5, 9.5}};
+    for (unsigned i = 0; i < CONTEST_ROUNDS; i++)
+        contest_note(&c, rounds[i % 4]);
+    CU_ASSERT_EQUAL(c.lead, 1);
+    CU_ASSERT_EQUAL(contest_winner(&c), L); /* the medians are 9.5 and 8.4 */
+}
+
 TEST(a_contest_ends)
 {
     struct contest even = {0};
