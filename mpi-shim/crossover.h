@@ -64,11 +64,17 @@ struct crossover {
  * is zero before the first round. */
 enum { CONTEST_LEAD = 5, CONTEST_ROUNDS = 15 };
 struct contest {
-    bool is_short; /* of less than CROSSOVER_USUAL bytes, for which clearly is a quarter, not a twentieth */
+    bool is_short; /* its calls are: then clearly is a quarter, not a twentieth */
     unsigned rounds;
     int lead; /* the switch's, in rounds */
     double seconds[WAYS][CONTEST_ROUNDS];
 };
+
+/* Whether so many bytes take about as long as ranks take to wake up. */
+static inline bool contest_is_short(size_t bytes)
+{
+    return bytes < CROSSOVER_USUAL;
+}
 
 /* Both times of a round, of the slowest rank each. Not after it is decided. */
 void contest_note(struct contest *c, const double seconds[WAYS]);

@@ -132,17 +132,12 @@ static void begin_together(struct bench *b)
     front.native->Allreduce(&mine, &all, 1, MPI_INT64_T, MPI_SUM, b->comm);
 }
 
-/* The ways take turns at being the first. */
-static void run_round(struct bench *b, enum crossing kind, size_t bytes, bool switch_first,
-                      double seconds[WAYS])
+static double seconds_of(struct bench *b, enum crossing kind, enum way way, size_t bytes)
 {
-    for (int turn = 0; turn < WAYS; turn++) {
-        const enum way way = (turn == 0) == switch_first ? WAY_SWITCH : WAY_LIBRARY;
-        begin_together(b);
-        const double start = PMPI_Wtime();
-        call(b, kind, way, (int)(bytes / sizeof *b->send));
-        seconds[way] = PMPI_Wtime() - start;
-    }
+    begin_together(b);
+    const double start = PMPI_Wtime();
+    call(b, kind, way, (int)(bytes / sizeof *b->send));
+    return PMPI_Wtime() - start;
 }
 
 /* Rounds that are run before ranks tell one another how long they took. */
@@ -152,12 +147,21 @@ struct rounds {
     double failed;
 };
 
-/* Every rank gets the times of the slowest, so that all draw the same conclusions. */
-static struct rounds run_rounds(struct bench *b, enum crossing kind, size_t bytes, unsigned n, double began)
+/* Short calls take turns one by one: in a row the switch's find ranks awake, as they are not when a program
+ * has made some thousand of them. Others take turns n at a time: a link with a limit lets some bytes pass at
+ * once after a pause, so one way would wait for what the other has sent, and be taken for the slower one.
+ * Every rank gets the times of the slowest, so that all draw the same conclusions. */
+static struct rounds run_rounds(struct bench *b, enum crossing kind, size_t bytes, unsigned n,
+                                bool switch_first, double began)
 {
     struct rounds mine = {0}, slowest;
-    for (unsigned i = 0; i < n; i++)
-        run_round(b, kind, bytes, i % 2 == 1, mine.seconds[i]);
+    const unsigned in_a_row = contest_is_short(bytes) ? 1 : n;
+    unsigned done[WAYS] = {0};
+    for (unsigned i = 0; i < n * WAYS; i++) {
+        const bool is_first = (i / in_a_row + 1) / 2 % 2 == 0; /* first, second, second, first, first, ... */
+        const enum way way = is_first == switch_first ? WAY_SWITCH : WAY_LIBRARY;
+        mine.seconds[done[way]++][way] = seconds_of(b, kind, way, bytes);
+    }
     mine.elapsed = PMPI_Wtime() - began;
     mine.failed = b->failed;
     front.native->Allreduce(&mine, &slowest, sizeof mine / sizeof(double), MPI_DOUBLE, MPI_MAX, b->comm);
@@ -172,22 +176,22 @@ struct result {
     bool in_time, failed;
 };
 
-/* One round to warm up, and as many as it takes: at a time as many as may decide it, or where these might
- * take too long, one. Ends when time is up, or the switch failed. */
+/* One round to warm up, and as many as it takes: at a time as many as may decide it from the start, or where
+ * these might take too long, one. Ends when time is up, or the switch failed. */
 static struct result run_size(struct bench *b, enum crossing kind, unsigned size)
 {
     const size_t bytes = bytes_of(kind, size);
     const double began = PMPI_Wtime();
-    struct result r = {.in_time = true, .contest.is_short = bytes < CROSSOVER_USUAL};
-    unsigned n = 1;
-    for (bool warm = false; r.in_time && !r.failed && !contest_is_decided(&r.contest); warm = true) {
-        const struct rounds rounds = run_rounds(b, kind, bytes, n, began);
+    struct result r = {.in_time = true, .contest.is_short = contest_is_short(bytes)};
+    bool warm = false, switch_first = true;
+    for (unsigned n = 1; r.in_time && !r.failed && !contest_is_decided(&r.contest); warm = true) {
+        const struct rounds rounds = run_rounds(b, kind, bytes, n, switch_first = !switch_first, began);
         const double took = (rounds.elapsed - r.elapsed) / n;
         r.elapsed = rounds.elapsed;
         r.failed = rounds.failed != 0;
         for (unsigned i = 0; warm && i < n && !contest_is_decided(&r.contest); i++)
             contest_note(&r.contest, rounds.seconds[i]);
-        n = CONTEST_LEAD - (unsigned)abs(r.contest.lead);
+        n = CONTEST_LEAD;
         if (r.elapsed + n * took > crossover_seconds[size])
             n = 1;
         r.in_time = r.elapsed + took <= crossover_seconds[size];
