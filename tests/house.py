@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILE_LINES, FUNCTION_LINES = 600, 60  # but for tests
 
 NEUTRAL = ["lib/core/random", "lib/core/kernels", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/net", "lib/core/protocol"]  # name no protocol
-CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/transfer", "lib/core/switchml", "lib/core/atp", "lib/core/gather", "lib/core/hostagg", "lib/core/clone", "lib/core/roce", "lib/core/thc", "lib/core/relay", "lib/core/local", "lib/core/mpitcp"]
+CORE = [*NEUTRAL, "lib/core/numbers", "lib/core/transfer", "lib/core/switchml", "lib/core/atp", "lib/core/gather", "lib/core/hostagg", "lib/core/clone", "lib/core/roce", "lib/core/thc", "lib/core/relay", "lib/core/links", "lib/core/local", "lib/core/mpitcp"]
 HOST = ["lib/host/base", "lib/host/impair", "lib/host/config"]
 DAEMON = [*HOST, "swagg/port"]
 
@@ -44,6 +44,7 @@ ROOMS = {
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/transfer", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/random", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/protocol", "lib/core/transfer"],
+    "lib/core/links": ["lib/core/kernels", "lib/core/switchml", "lib/core/transfer"],
     "lib/core/local": ["lib/core/random", "lib/core/kernels", "lib/core/wire", "lib/core/transfer"],
     "lib/kernels": ["lib/core/kernels"],
     "lib/version": [],

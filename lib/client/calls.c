@@ -93,7 +93,7 @@ static int agree_behind(struct swagg_job *job, const struct xfer_call *call)
     if (!r)
         return SWAGG_OK;
     rates_spread(job, true);
-    job->rates.packets = parts_packets(job, &r->call);
+    job->agreement.packets = parts_packets(job, &r->call);
     const int rc = begin_in_streams(job, r, &r->call, &r->only, 1, NULL);
     rates_spread(job, false);
     return rc < 0 ? job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION,
@@ -131,7 +131,7 @@ static struct swagg_request *encoding(const struct swagg_job *job)
 
 static bool may_begin(struct swagg_job *job, const struct swagg_request *r)
 {
-    if (!r || job->flowing || job->rates.agreeing ||
+    if (!r || job->flowing || job->shares.agreeing ||
         job->streamed - parts_ended(job) + r->compressed >= SWAGG_REQUESTS_MAX)
         return false;
     const struct swagg_request *oldest = requests_first(&job->requests);
@@ -181,7 +181,7 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
     job->busy_since = now;
     job->elements += r->call.count;
     job->bytes += r->call.count * agg_element_size(r->call.type, r->call.op);
-    job->calling = job->streamed - job->rates.agreeing != r->number + 1;
+    job->calling = job->streamed - job->shares.agreeing != r->number + 1;
     job_note_turnout(job, &r->call, turnout);
     job_report(job, now);
     job_show(job);

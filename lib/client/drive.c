@@ -132,7 +132,7 @@ static int follow(struct job_part *part)
     case CTL_SESSION_REJOINING:
         return part->rejoining ? SWAGG_OK : prepare_to_rejoin(part);
     case CTL_SESSION_FAILED:
-        if (part->adrift)
+        if (links_is_adrift(&part->job->links, part->index))
             return SWAGG_OK;
         return links_outlive(part, &session) ? links_follow(part, &session)
                                              : job_fail_session(part, &session);

@@ -246,20 +246,10 @@ bool job_has_links(const struct swagg_job *job)
     return job->part_count > 1 && job->worker->move;
 }
 
-unsigned job_links_lost(const struct swagg_job *job)
-{
-    return (unsigned)__builtin_popcount(atomic_load(&job->links_lost));
-}
-
 bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session)
 {
     return job_has_links(job) &&
            (session->failure.reason == CTL_RANK_LOST || session->failure.reason == CTL_MOVED_BACK);
-}
-
-bool job_is_link_lost(const struct swagg_job *job, unsigned i)
-{
-    return atomic_load(&job->links_lost) >> i & 1;
 }
 
 static int milliseconds(uint64_t ns)

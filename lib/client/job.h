@@ -8,6 +8,7 @@
 #include "compress.h"
 #include "events.h"
 #include "gpu.h"
+#include "links/shares.h"
 #include "membership.h"
 #include "network.h"
 #include "options.h"
@@ -19,41 +20,7 @@
 #include "transport.h"
 #include "waits.h"
 
-/* Of a link (rates.h): the stretch of calls that its stream is at, and all stretches since ranks agreed last.
- */
-struct rate {
-    uint64_t began, first; /* ns; its first result, 0: there is none yet */
-    uint64_t packets;      /* 0: it is at nothing */
-    uint64_t all_packets, all_ns;
-};
-
-/* KiB/s; and which standby (standby.h) this rank has there, twice, since only one that all have counts. */
-enum { RATES_SPEED, RATES_STANDBY, RATES_STANDBY_TURNED, RATES_WORDS };
-
-/* Where a job's numbers are scaled there is no least of words: the standby's bits are summed. */
-enum { RATES_BITS = 32 };
-
-/* Of a job (rates.h). */
-struct rates {
-    bool on;
-    uint32_t calls, next;         /* begun, by their weight; behind that many ranks agree */
-    bool agreeing;                /* ... by this call, in progress, */
-    bool known;                   /* whose result has come from some place */
-    struct swagg_request request; /* for the streams alone, ... */
-    uint64_t packets;             /* ... in so many */
-    /* What ranks say of each place: this one, and the least of all. */
-    uint32_t mine[SWAGG_SERVERS_MAX][RATES_WORDS], least[SWAGG_SERVERS_MAX][RATES_WORDS];
-    float bits[SWAGG_SERVERS_MAX][RATES_BITS], sums[SWAGG_SERVERS_MAX][RATES_BITS];
-    uint32_t share[SWAGG_SERVERS_MAX];  /* of SML_SHARE_WHOLE, by place, as agreed */
-    uint32_t at[SWAGG_SERVERS_MAX + 1]; /* place i sums from at[i] to at[i + 1]; all 0: nobody has said */
-};
-
-/* standby.h */
-struct standby {
-    struct membership membership;
-    bool is_open;
-    uint64_t try_at, pause; /* ns: then the node is asked; and how much later if that fails */
-};
+_Static_assert((int)SWAGG_SERVERS_MAX <= LINKS_MAX, "each of a job's switches is reached by a link");
 
 /* What a job has of one node that sums it: a job by SwitchML has one such part, a job by ATP one for each of
  * its parameter servers. Each is a membership of its own, with its own stream, and so has its own number,
@@ -72,11 +39,8 @@ struct job_part {
     unsigned generation;      /* of the session: the one that the stream works under */
     struct agg_terms granted; /* the same, as the switch has said them */
     bool rejoining;           /* the switch has restarted: nothing is received until the job is joined anew */
-    struct rate rate;         /* rates.h */
-    uint64_t silent_ns;       /* its node has been, while another answered (links.h) */
-    bool adrift;              /* its session has ended, for the others have moved back (links.h) */
-    struct standby standby;   /* at the node of this index */
-    bool rejected;            /* so the stream was when it was last looked at */
+    struct membership standby; /* at the node of this index; used while struct links says that it is open */
+    bool rejected;             /* so the stream was when it was last looked at */
     uint32_t resumed;
 };
 
@@ -142,9 +106,12 @@ struct swagg_job {
     uint32_t streamed;        /* calls that they were given */
     bool in_thread;           /* the driver is the progress thread */
     struct watch watch;
-    struct rates rates;
-    atomic_uint links_lost;   /* links.h: bit i, the job does without node i */
-    uint64_t links_looked_at; /* ... when they were looked at last */
+    struct links links;
+    struct shares shares;
+    struct {
+        struct swagg_request request; /* for the streams alone, ... */
+        uint64_t packets;             /* ... in so many */
+    } agreement;                      /* by which ranks agree on these two (rates.h) */
     struct spin spin;
     uint64_t progress_at;   /* when options.progress is due */
     enum ctl_reason reason; /* why the job has failed, if the switch or a peer has said so; else CTL_OK */
@@ -227,12 +194,10 @@ int job_check_end(struct swagg_job *job);
  * to do with the job's other parts are told. */
 int job_fail_session(struct job_part *part, const struct ctl_session *session);
 
-/* Whether one of the job's switches may go on for another; how many it does without; and whether a session
- * that has failed so may end no more than the use of one, which links.h decides. Any thread. */
+/* Whether one of the job's switches may go on for another; and whether a session that has failed so may end
+ * no more than the use of one, which links.h decides. Any thread. */
 bool job_has_links(const struct swagg_job *job);
-unsigned job_links_lost(const struct swagg_job *job);
 bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session);
-bool job_is_link_lost(const struct swagg_job *job, unsigned i);
 
 /* What a part's session has met with, for the program. Of the membership's thread. */
 void job_hear(struct job_part *part, enum membership_news news, const struct ctl_session *session);

@@ -359,6 +359,7 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     }
     for (unsigned i = 0; i < job->part_count; i++)
         job->parts[i] = (struct job_part){.job = job, .index = i, .node = &nodes->at[i]};
+    links_init(&job->links, job->part_count, job->options.link_timeout_ns);
     job->kernels = kernels;
     job->owner = getpid();
     job->waker = WAKER_NONE;

@@ -9,7 +9,6 @@
 
 enum {
     SLOTS = 2,
-    PAUSE_TIMES_MAX = 64, /* of options.link_timeout_ms, between two tries */
     JOIN_WITHIN_DAYS = 365,
 };
 static const uint64_t JOIN_WITHIN_NS = JOIN_WITHIN_DAYS * UINT64_C(86400) * NS_PER_SECOND;
@@ -47,104 +46,71 @@ static bool open_one(struct job_part *part)
                                            .guest = {.fd = -1, .turn = no_turn},
                                            .hearer = {.hear = hear},
                                            .wake_caller = &job->waker};
-    return membership_open(&part->standby.membership, &parts) == 0;
+    return membership_open(&part->standby, &parts) == 0;
 }
 
-static void close_one(struct standby *s)
+static bool is_open(const struct job_part *part)
 {
-    if (!s->is_open)
-        return;
-    membership_stop(&s->membership);
-    membership_close(&s->membership);
-    s->is_open = false;
+    return part->job->links.standby[part->index].open;
 }
 
-static void wait_longer(struct standby *s, uint64_t now, uint64_t least)
+static void close_one(struct job_part *part)
 {
-    const uint64_t twice = s->pause * 2, most = least * PAUSE_TIMES_MAX;
-    s->pause = twice < least ? least : twice > most ? most : twice;
-    s->try_at = now + s->pause;
-}
-
-void standby_begin(struct swagg_job *job, unsigned i, uint64_t now)
-{
-    struct standby *s = &job->parts[i].standby;
-    if (s->is_open) /* so that the others hear of it there */
-        membership_abort(&s->membership, CTL_RANK_LOST, job->options.rank, "it does without this switch");
-    close_one(s);
-    wait_longer(s, now, job->options.link_timeout_ns);
+    membership_stop(&part->standby);
+    membership_close(&part->standby);
 }
 
 /* Of a restart nobody knows who of the others has noticed it: it is joined as another one. */
-static bool has_failed(struct standby *s)
+void standby_see(struct job_part *part, struct links_seen *seen)
 {
     struct ctl_session session;
-    membership_look(&s->membership, &session);
-    return (session.state != CTL_SESSION_JOINING && session.state != CTL_SESSION_READY) ||
-           membership_fds_are_closed(&s->membership);
-}
-
-/* All ranks are in its own place's job there again. */
-static bool is_over(const struct job_part *part)
-{
-    return !job_is_link_lost(part->job, part->index) && !part->rejoining &&
-           part->node == &part->job->options.in_switch.at[part->index];
-}
-
-/* Until its place goes on elsewhere the ranks are at the loss of the link. */
-static void try_again(struct job_part *part, uint64_t now)
-{
-    struct standby *s = &part->standby;
-    if (now < s->try_at || part->rejoining || !job_is_link_lost(part->job, part->index))
+    if (!is_open(part))
         return;
-    s->is_open = open_one(part);
-    if (!s->is_open)
-        wait_longer(s, now, part->job->options.link_timeout_ns);
-}
-
-const struct client_node *standby_look(struct swagg_job *job, uint64_t now)
-{
-    const struct client_node *failed = NULL;
-    for (unsigned i = 0; i < job->part_count && job->rates.on; i++) {
-        struct job_part *part = &job->parts[i];
-        struct standby *s = &part->standby;
-        if (!s->is_open) {
-            try_again(part, now);
-        } else if (is_over(part)) {
-            membership_leave(&s->membership);
-            close_one(s);
-        } else if (has_failed(s)) {
-            close_one(s);
-            if (job_is_link_lost(job, i))
-                wait_longer(s, now, job->options.link_timeout_ns);
-            else
-                failed = &job->options.in_switch.at[i];
-        }
-    }
-    return failed;
-}
-
-uint32_t standby_name(struct swagg_job *job, unsigned i)
-{
-    struct standby *s = &job->parts[i].standby;
-    struct ctl_session session;
-    if (!s->is_open)
-        return 0;
-    membership_look(&s->membership, &session);
+    membership_look(&part->standby, &session);
     const bool silent = ctl_session_silence(&session) > session.ready.lost_after_ms * NS_PER_MS / 2;
-    return session.state == CTL_SESSION_READY && !silent ? session.epoch : 0;
+    seen->standby = session.state == CTL_SESSION_READY && !silent ? session.epoch : 0;
+    seen->standby_failed = (session.state != CTL_SESSION_JOINING && session.state != CTL_SESSION_READY) ||
+                           membership_fds_are_closed(&part->standby);
+}
+
+void standby_abort(struct job_part *part)
+{
+    if (!is_open(part))
+        return;
+    membership_abort(&part->standby, CTL_RANK_LOST, part->job->options.rank, "it does without this switch");
+    close_one(part);
+}
+
+bool standby_look_after(struct job_part *part, enum links_deed deed, uint64_t now)
+{
+    switch (deed) {
+    case LINKS_OPEN:
+        links_opened(&part->job->links, part->index, open_one(part), now);
+        return false;
+    case LINKS_LEAVE:
+        membership_leave(&part->standby);
+        close_one(part);
+        return false;
+    case LINKS_CLOSE:
+    case LINKS_GIVE_UP:
+        close_one(part);
+        return deed == LINKS_GIVE_UP;
+    default:
+        return false;
+    }
 }
 
 void standby_close(struct swagg_job *job)
 {
     for (unsigned i = 0; i < job->part_count; i++) {
-        struct standby *s = &job->parts[i].standby;
-        if (s->is_open && job->owner != getpid()) {
-            membership_abandon(&s->membership);
-            s->is_open = false;
-        } else if (s->is_open) {
-            membership_leave(&s->membership);
-            close_one(s);
+        struct job_part *part = &job->parts[i];
+        if (!is_open(part))
+            continue;
+        if (job->owner != getpid()) {
+            membership_abandon(&part->standby);
+            continue;
         }
+        membership_leave(&part->standby);
+        close_one(part);
     }
 }

@@ -43,7 +43,7 @@ void job_show(struct swagg_job *job)
         .feedback_forgotten = job->compress.feedback.forgotten,
         .partial_calls = job->partial_calls,
         .left_out_elements = job->left_out,
-        .links_lost = job_links_lost(job),
+        .links_lost = (uint32_t)__builtin_popcount(job->links.lost),
     };
     pthread_mutex_lock(&job->shown.lock);
     job->shown.stats = now;

@@ -148,8 +148,8 @@ static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *
     uint64_t left = parts_left(job);
     if (oldest->state == REQUEST_QUEUED)
         return 1;
-    if (job->rates.agreeing)
-        left -= job->rates.packets;
+    if (job->shares.agreeing)
+        left -= job->agreement.packets;
     if (has_indices(oldest) && lacked == &oldest->norms)
         left -= parts_packets(job, &oldest->streamed);
     for (const struct swagg_request *r = oldest; (r = requests_next(&job->requests, r));) {
