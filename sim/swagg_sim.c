@@ -19,6 +19,7 @@
 #include "scale/scale.h"
 #include "schedule_options.h"
 #include "standard_streams.h"
+#include "switches/world.h"
 #include "tat_table.h"
 #include "version.h"
 
@@ -275,7 +276,7 @@ static int atp(int argc, char **argv)
     return (a.measure ? atp_measure_table() : atp_run(a.first, a.count)) ? EXIT_GOOD : EXIT_BAD;
 }
 
-/* swagg-sim hosts, swagg-sim rdma */
+/* swagg-sim hosts, swagg-sim rdma, swagg-sim switches */
 
 struct seeds_arguments {
     uint64_t first, count;
@@ -285,7 +286,8 @@ struct seeds_arguments {
 #define FIELD(member) offsetof(struct seeds_arguments, member)
 
 static const struct option_row seeds_rows[] = {
-    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX, "how many scenarios; default 1000"},
+    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX,
+     "how many scenarios; default 1000, 300 of switches"},
     {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
     {"trace", 0, NULL, option_flag, FIELD(trace), 0, 0, "show what happens"},
 };
@@ -313,6 +315,18 @@ static int rdma(int argc, char **argv)
     if (status != OPTIONS_READ)
         return status;
     return rdma_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+}
+
+static int switches(int argc, char **argv)
+{
+    struct seeds_arguments a = {.first = 1, .count = 300};
+    const int status = read_line("usage: swagg-sim switches [OPTION...]\n"
+                                 "Plays jobs by several switches, whose links fail and come back.\n",
+                                 ROWS(seeds_rows), &a, argc, argv);
+
+    if (status != OPTIONS_READ)
+        return status;
+    return switches_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
 }
 
 /* swagg-sim incast */
@@ -403,6 +417,7 @@ static const struct {
     {"atp", atp, "play scenarios of ATP; how its jobs share a link; curves at 100 Gb/s"},
     {"hosts", hosts, "play jobs whose ranks share hosts: deaths at any step, rails through a bad network"},
     {"rdma", rdma, "play jobs of workers with RDMA, whose messages a lost packet voids"},
+    {"switches", switches, "play jobs by several switches, whose links fail and come back"},
     {"incast", incast, "calls of many ranks behind one server's link"},
     {"replay", replay, "what a step of training would take: with a switch that sums, and with the best ring"},
     {"scale", scale, "trees of switches with 240 and 3,600 workers"},

@@ -44,7 +44,7 @@ ROOMS = {
     "lib/core/thc": ["lib/core/random", "lib/core/kernels"],
     "lib/core/relay": ["lib/core/kernels", "lib/core/wire", "lib/core/protocol", "lib/core/transfer", "lib/core/switchml", "lib/core/control"],
     "lib/core/control": ["lib/core/random", "lib/core/keys", "lib/core/share", "lib/core/wire", "lib/core/protocol", "lib/core/transfer"],
-    "lib/core/links": ["lib/core/kernels", "lib/core/switchml", "lib/core/transfer"],
+    "lib/core/links": ["lib/core/control", "lib/core/switchml", "lib/core/transfer"],
     "lib/core/local": ["lib/core/random", "lib/core/kernels", "lib/core/wire", "lib/core/transfer"],
     "lib/kernels": ["lib/core/kernels"],
     "lib/version": [],
@@ -99,10 +99,11 @@ ROOMS = {
     # of the daemon, an lcore on a device of the benchmark's; of the tests, the table of MPI's element types
     "bench": ["lib/clock", "swagg/aggregate", "swagg/lcore", "swagg/port", *CORE, "lib/client", "lib/kernels", "lib/keys", "lib/command_line", "lib/version", "traffic", "mpi-shim", "mpi-shim/examples", "nccl", "tests"],
     # of the tests, their support: random numbers, memory, carrying out verdicts, the paper's switch
-    "sim": ["lib/clock", *CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "replay", "sim/curves", "sim/hosts", "sim/replay", "sim/scale", "tests"],
+    "sim": ["lib/clock", *CORE, "lib/core/control", "lib/kernels", "lib/reference", "lib/command_line", "lib/version", "replay", "sim/curves", "sim/hosts", "sim/replay", "sim/scale", "sim/switches", "tests"],
     "sim/curves": ["lib/core/atp", "lib/version", "sim", "tests"],
     "sim/hosts": ["lib/clock", *CORE, "lib/core/control", "lib/kernels", "lib/reference", "sim", "tests"],
     "sim/replay": [*CORE, "lib/kernels", "lib/command_line", "lib/version", "replay", "sim", "tests"],
+    "sim/switches": ["lib/clock", *CORE, "lib/core/control", "lib/kernels", "sim", "tests"],
     "sim/scale": [*CORE, "lib/kernels", "lib/version", "sim", "tests"],
     "tests": ["*"],
 }

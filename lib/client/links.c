@@ -34,8 +34,7 @@ bool links_outlive(const struct job_part *part, const struct ctl_session *sessio
     if (!job_may_outlive(part->job, session))
         return false;
     links_see(part->job, seen);
-    return session->failure.reason == CTL_MOVED_BACK ||
-           links_can_spare(&part->job->links, seen, node_of(part));
+    return links_outlive_loss(&part->job->links, seen, part->index, (enum ctl_reason)session->failure.reason);
 }
 
 /* The part's place goes on at this node; 0, or -errno. */

@@ -60,17 +60,14 @@ static void close_one(struct job_part *part)
     membership_close(&part->standby);
 }
 
-/* Of a restart nobody knows who of the others has noticed it: it is joined as another one. */
 void standby_see(struct job_part *part, struct links_seen *seen)
 {
     struct ctl_session session;
     if (!is_open(part))
         return;
     membership_look(&part->standby, &session);
-    const bool silent = ctl_session_silence(&session) > session.ready.lost_after_ms * NS_PER_MS / 2;
-    seen->standby = session.state == CTL_SESSION_READY && !silent ? session.epoch : 0;
-    seen->standby_failed = (session.state != CTL_SESSION_JOINING && session.state != CTL_SESSION_READY) ||
-                           membership_fds_are_closed(&part->standby);
+    links_see_standby(seen, &session);
+    seen->standby_failed |= membership_fds_are_closed(&part->standby);
 }
 
 void standby_abort(struct job_part *part)

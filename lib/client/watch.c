@@ -12,8 +12,6 @@ enum {
     STANDSTILL_MS = 1000, /* so late a tick says that the process did not run */
     WAIT_TEXT_MAX = 400,
     LATE_TEXT_MAX = 2 * DESCRIBE_CALL_MAX + 64,
-    UNANSWERED_MANY = 3, /* questions: one or two are lost on the way */
-    JOINS_SILENT_MS = 3 * CTL_JOIN_INTERVAL_MAX_MS,
 };
 
 void watch_start(struct watch *w, const struct swagg_job *job, uint64_t now)
@@ -38,27 +36,20 @@ uint64_t watch_deadline(const struct watch *w, struct swagg_job *job)
     return deadline < w->deadline ? deadline : w->deadline;
 }
 
-/* For two heartbeats it has not answered; one that goes on for another, while it was asked to three times. */
-static bool is_silent(const struct ctl_session *session)
-{
-    const uint64_t ms = session->generation > 0 ? session->ready.lost_after_ms / 2 : JOINS_SILENT_MS;
-    return ctl_session_silence(session) > ms * NS_PER_MS;
-}
-
 /* What this rank has asked about its oldest chunk, and what came back. If it is nothing, then whom the switch
  * named as missing before is no news: they may have sent long ago. */
 static unsigned unanswered(const struct job_part *part)
 {
     struct xfer_stats stats;
     part->job->worker->stats(part->stream, &stats);
-    return stats.unanswered >= UNANSWERED_MANY && !part->rejoining ? stats.unanswered : 0;
+    return stats.unanswered >= LINKS_UNANSWERED_MANY && !part->rejoining ? stats.unanswered : 0;
 }
 
 bool watch_is_answered(struct job_part *part)
 {
     struct ctl_session session;
     membership_look(&part->membership, &session);
-    return session.state != CTL_SESSION_REJOINING && !is_silent(&session) && unanswered(part) == 0;
+    return links_answers(&session, part->rejoining, unanswered(part));
 }
 
 /* The part that keeps the call from its end, with its session: one whose switch is silent, else the slowest.
@@ -67,7 +58,7 @@ static struct job_part *find_blamed(struct swagg_job *job, struct ctl_session *s
 {
     for (unsigned i = 0; i < job->part_count; i++) {
         membership_look(&job->parts[i].membership, session);
-        if (is_silent(session) || unanswered(&job->parts[i]))
+        if (links_session_is_silent(session) || unanswered(&job->parts[i]))
             return &job->parts[i];
     }
     struct job_part *slowest = parts_slowest(job);
@@ -110,7 +101,7 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);
-    if (is_silent(session))
+    if (links_session_is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
                  (double)ctl_session_silence(session) / NS_PER_SECOND);
     else if (session->state == CTL_SESSION_REJOINING || session->state == CTL_SESSION_JOINING)
@@ -207,7 +198,8 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
                  job->options.rank, (double)(now - since) / NS_PER_SECOND, describe_late(job, NULL, late),
                  describe_wait(blamed, &session, wait));
         logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
-        if (!is_silent(&session) && session.state == CTL_SESSION_READY && unanswered(blamed) == 0)
+        if (!links_session_is_silent(&session) && session.state == CTL_SESSION_READY &&
+            unanswered(blamed) == 0)
             missing = missing_ranks(blamed); /* else whom it named before is no news */
         job_tell_late(job, text, &missing, since, now, watch_deadline(w, job));
         while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */

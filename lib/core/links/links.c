@@ -1,8 +1,32 @@
 #include "links/links.h"
 
-static const uint64_t PAUSE_MAX = 1000000000; /* ns, between two looks: in a longer one this process may have
-                                                 stood still */
-enum { PAUSE_TIMES_MAX = 64 };                /* of the timeout, between two tries of a standby */
+static const uint64_t MS = 1000000;
+enum {
+    PAUSE_MAX_MS = 1000,  /* between two looks: in a longer one this process may have stood still */
+    PAUSE_TIMES_MAX = 64, /* of the timeout, between two tries of a standby */
+    JOINS_SILENT_MS = 3 * CTL_JOIN_INTERVAL_MAX_MS,
+};
+
+/* For two heartbeats it has not answered; one that goes on for another, while it was asked to three times. */
+bool links_session_is_silent(const struct ctl_session *session)
+{
+    const uint64_t ms = session->generation > 0 ? session->ready.lost_after_ms / 2 : JOINS_SILENT_MS;
+
+    return ctl_session_silence(session) > ms * MS;
+}
+
+bool links_answers(const struct ctl_session *session, bool joining, unsigned unanswered)
+{
+    return session->state != CTL_SESSION_REJOINING && !links_session_is_silent(session) &&
+           (joining || unanswered < LINKS_UNANSWERED_MANY);
+}
+
+void links_see_standby(struct links_seen *seen, const struct ctl_session *session)
+{
+    seen->standby =
+        session->state == CTL_SESSION_READY && !links_session_is_silent(session) ? session->epoch : 0;
+    seen->standby_failed = session->state != CTL_SESSION_JOINING && session->state != CTL_SESSION_READY;
+}
 
 void links_init(struct links *l, unsigned n, uint64_t timeout)
 {
@@ -32,6 +56,13 @@ bool links_can_spare(const struct links *l, const struct links_seen seen[], unsi
         if (i != node && !links_is_lost(l, i))
             return true;
     return find_standby(l, seen) != LINKS_NONE;
+}
+
+bool links_outlive_loss(const struct links *l, const struct links_seen seen[], unsigned place,
+                        enum ctl_reason reason)
+{
+    return reason == CTL_MOVED_BACK ||
+           (reason == CTL_RANK_LOST && links_can_spare(l, seen, seen[place].node));
 }
 
 static void wait_longer(const struct links *l, struct links_standby *s, uint64_t now)
@@ -102,7 +133,7 @@ static bool answers(const struct links *l, const struct links_seen seen[], unsig
 
 unsigned links_silent(struct links *l, const struct links_seen seen[], uint64_t now)
 {
-    const uint64_t since = now - l->looked_at, passed = since < PAUSE_MAX ? since : PAUSE_MAX;
+    const uint64_t since = now - l->looked_at, passed = since < PAUSE_MAX_MS * MS ? since : PAUSE_MAX_MS * MS;
     uint32_t answer = 0;
 
     l->looked_at = now;

@@ -42,8 +42,7 @@
 #ifndef SWAGG_CORE_LINKS_LINKS_H
 #define SWAGG_CORE_LINKS_LINKS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "control/session.h"
 
 enum { LINKS_MAX = 16, LINKS_NONE = LINKS_MAX };
 
@@ -56,6 +55,15 @@ struct links_seen {
                          switch is silent */
     bool standby_failed;
 };
+
+/* Whether a session's switch is silent, and whether it answers as above. joining: as above; unanswered: what
+ * the place's stream has asked in vain, in a row. */
+bool links_session_is_silent(const struct ctl_session *session);
+enum { LINKS_UNANSWERED_MANY = 3 }; /* one or two are lost on the way */
+bool links_answers(const struct ctl_session *session, bool joining, unsigned unanswered);
+/* What is seen of a standby by its session. Of a restart nobody knows who of the others has noticed it, so
+ * that ends it. */
+void links_see_standby(struct links_seen *seen, const struct ctl_session *session);
 
 /* At one node. */
 struct links_standby {
@@ -88,8 +96,11 @@ static inline bool links_is_adrift(const struct links *l, unsigned place)
 /* Who goes on with a place; LINKS_NONE: none is left. */
 unsigned links_node_for(const struct links *l, unsigned place);
 
-/* Whether the job can do without this node, at which a rank was lost, or which has failed it. */
+/* Whether the job can do without this node. */
 bool links_can_spare(const struct links *l, const struct links_seen seen[], unsigned node);
+/* The same of the node of a place whose session there has failed so. */
+bool links_outlive_loss(const struct links *l, const struct links_seen seen[], unsigned place,
+                        enum ctl_reason reason);
 
 /* A link is not used any more; what was its standby has to be aborted, so that the others hear of it. */
 void links_lose(struct links *l, unsigned node, uint64_t now);

@@ -1,0 +1,704 @@
+#include "switches/rank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels_chosen.h"
+#include "memory.h"
+#include "monotonic.h"
+#include "process_drive.h"
+#include "switchml/worker.h"
+
+enum {
+    LOOK_MS = 20,
+    LEAVE_WITHIN_MS = 1000,
+    JOIN_WITHIN_S = 120,
+    STANDBY_WITHIN_S = 1000000,
+    STANDBY_SLOTS = 2,
+    FIRST_PORT = 10000,
+};
+
+static uint64_t now_of(const struct switches_rank *r)
+{
+    return r->world->sim.now;
+}
+
+static void note(struct switches_rank *r, uint64_t what)
+{
+    uint64_t mixed = r->world->digest ^ (now_of(r) * LINKS_MAX + r->rank) ^ what << 48;
+
+    r->world->digest = rng_next(&mixed);
+}
+
+/* Sessions */
+
+static struct ctl_session_config session_config(struct switches_rank *r, const char *kind, unsigned place,
+                                                uint64_t within)
+{
+    struct ctl_session_config config = {.rank = (uint16_t)r->rank,
+                                        .size = (uint16_t)r->world->scenario->ranks,
+                                        .incarnation = rng_next(&r->rng) | 1,
+                                        .worker = &sml_worker,
+                                        .tells_finished = true,
+                                        .join_deadline_ns = within,
+                                        .rejoin_deadline_ns = JOIN_WITHIN_S * S};
+
+    snprintf(config.join.name, sizeof config.join.name, "train~%s%u", kind, place + 1);
+    return config;
+}
+
+static struct agg_terms wish(const struct switches_rank *r, unsigned place, uint16_t slots)
+{
+    const struct switches_scenario *s = r->world->scenario;
+    const struct sml_terms terms = {.format = XFER_FORMAT_TYPED,
+                                    .mode = XFER_ON_ARRIVAL,
+                                    .slots = slots,
+                                    .chunk_bytes = s->chunk_bytes,
+                                    .place = (uint8_t)place,
+                                    .places = (uint8_t)s->nodes,
+                                    .list = 1,
+                                    .rated = true};
+    struct agg_terms out;
+
+    sml_terms_build(&out, &terms);
+    return out;
+}
+
+static struct star *star_at(const struct switches_rank *r, unsigned node)
+{
+    return &r->world->node[node].star;
+}
+
+static void send_control(struct switches_rank *r, unsigned node, struct ctl_session *session, uint16_t port)
+{
+    uint8_t message[CTL_MESSAGE_MAX];
+    size_t bytes;
+
+    while ((bytes = ctl_session_poll(session, now_of(r), message)) > 0)
+        star_send_up(star_at(r, node), r->rank, port, CTL_PORT, message, bytes, false);
+}
+
+/* What heartbeats tell. */
+static void report(struct switches_rank *r)
+{
+    uint32_t finished = UINT32_MAX;
+
+    for (unsigned i = 0; i < r->links.n; i++) {
+        const uint32_t completed = sml_stream_completed(r->place[i].stream);
+        finished = completed < finished ? completed : finished;
+    }
+    for (unsigned i = 0; i < r->links.n; i++) {
+        struct process *p = &r->place[i];
+        p->phase = sml_stream_left(p->stream) > 0 ? PROCESS_CALLING : PROCESS_COMPUTING;
+        drive_report(p);
+        p->session.heartbeat.tells_finished = true;
+        p->session.heartbeat.finished = finished;
+    }
+}
+
+static void control(struct switches_rank *r)
+{
+    if (r->phase != RANK_JOINING)
+        report(r);
+    for (unsigned i = 0; i < r->links.n; i++) {
+        struct links_standby *s = &r->links.standby[i];
+        drive_control(&r->place[i]);
+        for (struct frame *f; (f = socket_take(&r->standby[i].control)) != NULL; frame_free(f))
+            ctl_session_receive(&r->standby[i].session, f->payload, f->bytes, now_of(r));
+        if (s->open)
+            send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
+    }
+}
+
+/* The end of all */
+
+static void leave(struct switches_rank *r)
+{
+    for (unsigned i = 0; i < r->links.n; i++) {
+        ctl_session_leave(&r->place[i].session, now_of(r));
+        if (r->links.standby[i].open) {
+            ctl_session_leave(&r->standby[i].session, now_of(r));
+            send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
+            r->links.standby[i].open = false;
+        }
+    }
+    r->phase = RANK_LEAVING;
+    r->phase_ends = now_of(r) + LEAVE_WITHIN_MS * MS;
+}
+
+static bool fail(struct switches_rank *r, enum ctl_reason reason, unsigned rank, const char *why)
+{
+    struct ctl_failure f = {.reason = (uint16_t)reason, .rank = (uint16_t)rank};
+
+    if (r->failed)
+        return false;
+    r->failed = true;
+    r->world->failed++;
+    snprintf(r->why, sizeof r->why, "%s", why);
+    sim_trace(&r->world->sim, r->name, "fails: %s", why);
+    memcpy(f.text, r->why, sizeof f.text);
+    for (unsigned i = 0; i < r->links.n; i++)
+        ctl_session_abort(&r->place[i].session, &f, now_of(r));
+    return false;
+}
+
+/* Links: what lib/client/links.c and standby.c do */
+
+static void see(struct switches_rank *r, struct links_seen seen[LINKS_MAX])
+{
+    for (unsigned i = 0; i < r->links.n; i++) {
+        const struct process *p = &r->place[i];
+        struct xfer_stats stats;
+        sml_stream_stats(p->stream, &stats);
+        seen[i] = (struct links_seen){.node = r->node[i],
+                                      .joining = p->rejoining,
+                                      .answers = links_answers(&p->session, p->rejoining, stats.unanswered)};
+        if (r->links.standby[i].open)
+            links_see_standby(&seen[i], &r->standby[i].session);
+    }
+}
+
+static void abort_standby(struct switches_rank *r, unsigned node)
+{
+    const struct ctl_failure why = {.reason = CTL_RANK_LOST, .rank = (uint16_t)r->rank};
+
+    if (!r->links.standby[node].open)
+        return;
+    ctl_session_abort(&r->standby[node].session, &why, now_of(r));
+    send_control(r, node, &r->standby[node].session, r->standby[node].control.port);
+    socket_drain(&r->standby[node].control);
+}
+
+static void move(struct switches_rank *r, unsigned place, unsigned to)
+{
+    struct process *p = &r->place[place];
+    const struct ctl_failure why = {.reason = links_is_lost(&r->links, r->node[place]) ? CTL_RANK_LOST
+                                                                                       : CTL_MOVED_BACK,
+                                    .rank = (uint16_t)r->rank};
+    const struct ctl_heartbeat told = p->session.heartbeat;
+    struct ctl_session_config config = session_config(r, "link", place, JOIN_WITHIN_S * S);
+
+    sim_trace(&r->world->sim, r->name, "place %u goes from switch %u to %u, oldest is %u", place,
+              r->node[place], to, sml_stream_oldest(p->stream));
+    ctl_session_abort(&p->session, &why, now_of(r));
+    send_control(r, r->node[place], &p->session, p->control.port);
+    socket_drain(&p->control);
+    socket_drain(&p->data);
+    r->node[place] = to;
+    p->cfg.star = star_at(r, to);
+    p->control.port = r->next_port++;
+    p->data.port = r->next_port++;
+    config.join.data_port = p->data.port;
+    config.join.terms = sml_worker.move(&p->ready.terms, sml_stream_oldest(p->stream));
+    ctl_session_init(&p->session, &config, now_of(r));
+    p->session.heartbeat = told;
+    p->seen_state = CTL_SESSION_JOINING;
+    p->generation = p->seen_generation = 0;
+    p->rejoining = true;
+    p->rejected = p->changed = false;
+    links_moved(&r->links, place);
+}
+
+static void move_all(struct switches_rank *r, struct links_seen seen[])
+{
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (links_moves(&r->links, seen, i, r->shares.agreeing && !r->shares.known))
+            move(r, i, links_node_for(&r->links, i));
+}
+
+static void give_up(struct switches_rank *r, struct links_seen seen[], unsigned node, const char *why)
+{
+    sim_trace(&r->world->sim, r->name, "does without switch %u: %s", node, why);
+    note(r, 1 + node);
+    abort_standby(r, node);
+    if (links_give_up(&r->links, seen, node, now_of(r)) != LINKS_NONE)
+        r->world->back++;
+    r->world->lost++;
+    move_all(r, seen);
+}
+
+static bool follow(struct switches_rank *r, unsigned place)
+{
+    struct process *p = &r->place[place];
+    struct links_seen seen[LINKS_MAX];
+
+    if (p->session.state != CTL_SESSION_FAILED)
+        return drive_follow_session(p) || fail(r, CTL_CANNOT_RESUME, r->rank, "cannot go on");
+    p->changed = false;
+    if (links_is_adrift(&r->links, place))
+        return true;
+    see(r, seen);
+    if (!links_outlive_loss(&r->links, seen, place, (enum ctl_reason)p->session.failure.reason))
+        return fail(r, (enum ctl_reason)p->session.failure.reason, p->session.failure.rank,
+                    p->session.failure.text);
+    if (p->session.failure.reason != CTL_MOVED_BACK) {
+        give_up(r, seen, r->node[place], p->session.failure.text);
+        return true;
+    }
+    links_set_adrift(&r->links, place);
+    p->rejoining = true;
+    move_all(r, seen);
+    return true;
+}
+
+static void open_standby(struct switches_rank *r, unsigned node)
+{
+    struct ctl_session_config config = session_config(r, "back", node, STANDBY_WITHIN_S * S);
+
+    r->standby[node].control.port = r->next_port++;
+    config.join.data_port = r->next_port++;
+    config.join.terms = wish(r, node, STANDBY_SLOTS);
+    ctl_session_init(&r->standby[node].session, &config, now_of(r));
+    links_opened(&r->links, node, true, now_of(r));
+}
+
+/* Whether the link is to be given up. */
+static bool look_after(struct switches_rank *r, const struct links_seen seen[], unsigned node)
+{
+    const enum links_deed deed = links_look_after(&r->links, seen, node, now_of(r));
+
+    if (deed == LINKS_OPEN)
+        open_standby(r, node);
+    if (deed == LINKS_LEAVE) {
+        ctl_session_leave(&r->standby[node].session, now_of(r));
+        send_control(r, node, &r->standby[node].session, r->standby[node].control.port);
+    }
+    return deed == LINKS_GIVE_UP;
+}
+
+static void look(struct switches_rank *r)
+{
+    struct links_seen seen[LINKS_MAX];
+    unsigned failed = LINKS_NONE;
+
+    r->look_at = now_of(r) + LOOK_MS * MS;
+    see(r, seen);
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (look_after(r, seen, i))
+            failed = i;
+    if (failed != LINKS_NONE && links_can_spare(&r->links, seen, failed)) {
+        give_up(r, seen, failed, "not all ranks reach it any more");
+        return;
+    }
+    failed = links_silent(&r->links, seen, now_of(r));
+    if (failed != LINKS_NONE)
+        give_up(r, seen, failed, "it is silent");
+}
+
+/* Shares: what lib/client/rates.c does */
+
+static unsigned places_through(const struct switches_rank *r, uint32_t number)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < r->links.n; i++)
+        n += (int32_t)(sml_stream_ended(r->place[i].stream) - number) > 0;
+    return n;
+}
+
+static void spread_calls(struct switches_rank *r, bool whole)
+{
+    for (unsigned i = 0; i < r->links.n; i++)
+        sml_stream_share(r->place[i].stream, whole ? 0 : r->shares.at[i],
+                         whole ? SML_SHARE_WHOLE : r->shares.at[i + 1]);
+}
+
+static void step_agreement(struct switches_rank *r)
+{
+    const unsigned through = r->shares.agreeing ? places_through(r, r->agreement) : 0;
+    struct links_seen seen[LINKS_MAX];
+    uint32_t standby[LINKS_MAX], back;
+
+    if (through > 0 && !r->shares.known) {
+        shares_hear(&r->shares, standby);
+        see(r, seen);
+        back = links_take_back(&r->links, seen, standby);
+        r->world->back += (unsigned)__builtin_popcount(back);
+        if (back != 0)
+            sim_trace(&r->world->sim, r->name, "takes back links %x", back);
+        note(r, 8 + back);
+        move_all(r, seen);
+    }
+    if (!r->shares.agreeing || through < r->links.n)
+        return;
+    r->world->agreed++;
+    if (shares_end(&r->shares))
+        spread_calls(r, false);
+}
+
+/* Calls */
+
+static uint32_t mine(const struct switches_rank *r, uint64_t k, unsigned rank)
+{
+    return (uint32_t)(k * 2654435761U + r->call * 40503U + rank * 101);
+}
+
+static uint32_t begin(struct switches_rank *r, const struct xfer_call *call, struct xfer_segment *tensor)
+{
+    for (unsigned i = 0; i < r->links.n; i++) {
+        struct sml_stream *stream = r->place[i].stream;
+        shares_note_begin(&r->shares, i, sml_stream_packets(stream, call),
+                          sml_stream_status(stream) == XFER_DONE, now_of(r));
+        if (sml_stream_begin_segments(stream, call, tensor, 1, now_of(r)) != 0)
+            oracle_fail(&r->world->oracle, "%s: call %u cannot begin", r->name, r->call);
+    }
+    return r->streamed++;
+}
+
+static void agree_behind(struct switches_rank *r, const struct xfer_call *call)
+{
+    uint16_t chunk_bytes[LINKS_MAX];
+    struct links_seen seen[LINKS_MAX];
+    struct xfer_call agreement;
+
+    if (!shares_due(&r->shares, call))
+        return;
+    see(r, seen);
+    for (unsigned i = 0; i < r->links.n; i++)
+        chunk_bytes[i] = r->place[i].terms.chunk_bytes;
+    shares_ask(&r->shares, seen, chunk_bytes, &agreement, &r->tensor[1]);
+    spread_calls(r, true);
+    r->agreement = begin(r, &agreement, &r->tensor[1]);
+    spread_calls(r, false);
+}
+
+static void begin_call(struct switches_rank *r)
+{
+    const struct switches_scenario *s = r->world->scenario;
+    const uint64_t count = r->call % 4 == 3 ? s->short_count : s->long_count;
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .type = AGG_U32, .op = AGG_SUM, .count = count};
+    uint32_t *in = memory_of(count * sizeof *in), *out = r->call % 2 ? memory_of(count * sizeof *out) : in;
+
+    for (uint64_t k = 0; k < count; k++)
+        in[k] = mine(r, k, r->rank);
+    r->tensor[0] = (struct xfer_segment){.in = in, .out = out, .count = count};
+    sim_trace(&r->world->sim, r->name, "begins call %u", r->call);
+    r->number = begin(r, &call, &r->tensor[0]);
+    r->phase = RANK_CALLING;
+    r->phase_ends = now_of(r) + s->call_timeout_ns;
+    agree_behind(r, &call);
+}
+
+static void free_tensor(struct switches_rank *r)
+{
+    if (r->tensor[0].out != r->tensor[0].in)
+        free(r->tensor[0].out);
+    free((void *)(uintptr_t)r->tensor[0].in);
+    r->tensor[0] = (struct xfer_segment){0};
+}
+
+static void end_call(struct switches_rank *r)
+{
+    const struct switches_scenario *s = r->world->scenario;
+    const uint32_t *out = r->tensor[0].out;
+
+    for (uint64_t k = 0; k < r->tensor[0].count; k++) {
+        uint32_t sum = 0;
+        for (unsigned rank = 0; rank < s->ranks; rank++)
+            sum += mine(r, k, rank);
+        if (out[k] != sum) {
+            oracle_fail(&r->world->oracle, "%s: call %u has a wrong sum, element %u of %u", r->name, r->call,
+                        (unsigned)k, (unsigned)r->tensor[0].count);
+            break;
+        }
+    }
+    sim_trace(&r->world->sim, r->name, "call %u succeeds", r->call);
+    note(r, 16 + r->call);
+    memset(r->tensor[0].out, 0xdd, r->tensor[0].count * sizeof *out);
+    free_tensor(r);
+    r->world->succeeded++;
+    r->call++;
+    r->phase = RANK_COMPUTING;
+    r->phase_ends = now_of(r) + rng_below(&r->rng, s->compute_ns);
+}
+
+/* Turns: true, if there may be more to do now */
+
+static bool exchange(struct switches_rank *r, unsigned place)
+{
+    struct process *p = &r->place[place];
+    const enum xfer_status status = sml_stream_status(p->stream);
+    bool news;
+
+    if (status == XFER_MISMATCH)
+        return fail(r, CTL_MISMATCH, r->rank, "ranks called different collectives");
+    if (status == XFER_REJECTED && !p->rejected)
+        ctl_session_rejected(&p->session, now_of(r));
+    p->rejected = status == XFER_REJECTED;
+    if (p->rejoining)
+        return false;
+    news = drive_exchange(p) > 0;
+    shares_note_results(&r->shares, place, sml_stream_progress(p->stream),
+                        sml_stream_status(p->stream) == XFER_DONE);
+    return news;
+}
+
+/* As turn and keep_time of lib/client/drive.c. */
+static bool drive(struct switches_rank *r)
+{
+    bool news = false;
+
+    for (unsigned i = 0; i < r->links.n && !r->failed; i++)
+        if (r->place[i].changed) {
+            news = true;
+            follow(r, i);
+        }
+    for (unsigned i = 0; i < r->links.n && !r->failed; i++)
+        news |= exchange(r, i);
+    if (!r->failed && now_of(r) >= r->look_at)
+        look(r);
+    if (!r->failed)
+        step_agreement(r);
+    return news;
+}
+
+static void open_stream(struct switches_rank *r, unsigned place)
+{
+    struct process *p = &r->place[place];
+    const struct keys_secret shared = ctl_session_shared(&p->session);
+
+    drive_adopt(p);
+    const struct sml_stream_config config = {.rank = (uint16_t)r->rank,
+                                             .workers = (uint16_t)r->world->scenario->ranks,
+                                             .format = p->terms.format,
+                                             .slots = p->terms.slots,
+                                             .chunk_bytes = p->terms.chunk_bytes,
+                                             .job = p->session.ready.job,
+                                             .checksum = sml_terms_checksum(&p->terms),
+                                             .shared = &shared,
+                                             .first_tag = p->terms.first_tag,
+                                             .place = (uint8_t)place,
+                                             .places = (uint8_t)r->links.n,
+                                             .calls = 4,
+                                             .kernels = kernels_or_exit()};
+    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&config)), &config);
+    p->changed = false;
+}
+
+static bool joining_turn(struct switches_rank *r)
+{
+    const struct switches_scenario *s = r->world->scenario;
+
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (r->place[i].session.state != CTL_SESSION_READY)
+            return false;
+    for (unsigned i = 0; i < r->links.n; i++)
+        open_stream(r, i);
+    shares_init(&r->shares, r->links.n, s->ranks, XFER_FORMAT_TYPED, true);
+    r->phase = RANK_COMPUTING;
+    r->phase_ends = now_of(r) + rng_below(&r->rng, s->compute_ns);
+    r->look_at = now_of(r);
+    if (++r->world->open == s->ranks)
+        switches_world_opens(r->world);
+    return true;
+}
+
+/* Others may lack of the last call what this rank has. It is enough that one switch knows. */
+static bool all_have_finished(struct switches_rank *r)
+{
+    bool known = false;
+
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (sml_stream_status(r->place[i].stream) != XFER_DONE)
+            return false;
+    for (unsigned i = 0; i < r->links.n; i++) {
+        known |= r->place[i].session.all_finished;
+        ctl_session_ask(&r->place[i].session, now_of(r));
+    }
+    return known;
+}
+
+/* In a call, between two, or closing. */
+static bool working_turn(struct switches_rank *r)
+{
+    const struct switches_scenario *s = r->world->scenario;
+    const bool news = drive(r);
+
+    if (r->phase == RANK_CALLING && !r->failed && places_through(r, r->number) == r->links.n) {
+        end_call(r);
+        return true;
+    }
+    if (r->phase == RANK_CLOSING && !r->failed && all_have_finished(r)) {
+        leave(r);
+        return true;
+    }
+    if (r->phase == RANK_CALLING && now_of(r) >= r->phase_ends)
+        fail(r, CTL_DEADLINE, r->rank, "the deadline has passed");
+    if (r->failed || (r->phase == RANK_CLOSING && now_of(r) >= r->phase_ends)) {
+        r->phase = RANK_LEAVING;
+        r->phase_ends = now_of(r) + LEAVE_WITHIN_MS * MS;
+        return true;
+    }
+    if (r->phase != RANK_COMPUTING || now_of(r) < r->phase_ends || r->shares.agreeing)
+        return news;
+    if (r->call < s->calls) {
+        begin_call(r);
+        return true;
+    }
+    r->phase = RANK_CLOSING;
+    r->phase_ends = now_of(r) + s->call_timeout_ns;
+    return true;
+}
+
+static bool leaving_turn(struct switches_rank *r)
+{
+    bool aborting = false, leaving = false;
+
+    for (unsigned i = 0; i < r->links.n; i++) {
+        aborting |= r->place[i].session.state == CTL_SESSION_ABORTING;
+        leaving |= r->place[i].session.state == CTL_SESSION_LEAVING;
+    }
+    if (now_of(r) < r->phase_ends && aborting)
+        return false;
+    if (now_of(r) < r->phase_ends && leaving)
+        return false;
+    r->phase = RANK_OVER;
+    sim_trace(&r->world->sim, r->name, "exits");
+    for (unsigned i = 0; i < r->links.n; i++)
+        r->links.standby[i].open = false;
+    return false;
+}
+
+static bool phase_turn(struct switches_rank *r)
+{
+    switch (r->phase) {
+    case RANK_JOINING:
+        return joining_turn(r);
+    case RANK_LEAVING:
+        return leaving_turn(r);
+    case RANK_OVER:
+        return false;
+    default:
+        return working_turn(r);
+    }
+}
+
+/* Time */
+
+static uint64_t next_wake(const struct switches_rank *r)
+{
+    uint64_t at = r->phase == RANK_JOINING || (r->phase == RANK_COMPUTING && r->shares.agreeing)
+                      ? UINT64_MAX
+                      : r->phase_ends;
+
+    if (r->phase != RANK_JOINING && r->phase != RANK_LEAVING)
+        at = earlier(at, r->look_at);
+    for (unsigned i = 0; i < r->links.n; i++) {
+        const struct process *p = &r->place[i];
+        if (!drive_is_held_back(p))
+            at = earlier(at, ctl_session_timer(&p->session));
+        if (p->stream != NULL && !p->rejoining && r->phase != RANK_LEAVING)
+            at = earlier(at, sml_stream_timer(p->stream));
+        if (r->links.standby[i].open)
+            at = earlier(at, ctl_session_timer(&r->standby[i].session));
+    }
+    return at;
+}
+
+static bool has_control(const struct switches_rank *r)
+{
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (r->place[i].control.first != NULL || r->standby[i].control.first != NULL)
+            return true;
+    return false;
+}
+
+static void on_wake(void *ctx, uint64_t at);
+
+static void turn(struct switches_rank *r)
+{
+    if (r->dead || r->phase == RANK_OVER)
+        return;
+    do
+        control(r);
+    while (phase_turn(r) || has_control(r));
+    control(r);
+    const uint64_t at = next_wake(r);
+    if (r->phase != RANK_OVER && at < r->wake_at) {
+        r->wake_at = at;
+        sim_at(&r->world->sim, at, on_wake, r, at);
+    }
+}
+
+static void on_wake(void *ctx, uint64_t at)
+{
+    struct switches_rank *r = ctx;
+
+    if (at != r->wake_at)
+        return;
+    r->wake_at = UINT64_MAX;
+    turn(r);
+}
+
+/* Life and death */
+
+static void start_place(struct switches_rank *r, unsigned place)
+{
+    struct process *p = &r->place[place];
+    struct ctl_session_config config = session_config(r, "", place, JOIN_WITHIN_S * S);
+
+    *p = (struct process){.cfg = {.sim = &r->world->sim,
+                                  .star = star_at(r, place),
+                                  .oracle = &r->world->oracle,
+                                  .rank = r->rank,
+                                  .host = r->rank},
+                          .control.port = r->next_port++,
+                          .data.port = r->next_port++,
+                          .seen_state = CTL_SESSION_JOINING,
+                          .formation = memory_of(sizeof(struct formation))};
+    snprintf(p->name, sizeof p->name, "%s.%u", r->name, place);
+    r->node[place] = place;
+    config.join.data_port = p->data.port;
+    config.join.terms = wish(r, place, r->world->scenario->slots);
+    ctl_session_init(&p->session, &config, now_of(r));
+}
+
+void switches_rank_start(struct switches_rank *r, struct switches_world *w, unsigned rank)
+{
+    *r = (struct switches_rank){
+        .world = w, .rank = rank, .rng = rng_fork(&w->rng), .wake_at = UINT64_MAX, .next_port = FIRST_PORT};
+    snprintf(r->name, sizeof r->name, "rank %u", rank);
+    links_init(&r->links, w->scenario->nodes, w->scenario->link_timeout_ns);
+    for (unsigned i = 0; i < r->links.n; i++)
+        start_place(r, i);
+    turn(r);
+}
+
+void switches_rank_fini(struct switches_rank *r)
+{
+    for (unsigned i = 0; i < r->links.n; i++) {
+        socket_drain(&r->place[i].control);
+        socket_drain(&r->place[i].data);
+        socket_drain(&r->standby[i].control);
+        free(r->place[i].stream);
+        free(r->place[i].formation);
+    }
+    free_tensor(r);
+}
+
+void switches_rank_kill(struct switches_rank *r)
+{
+    sim_trace(&r->world->sim, r->name, "dies");
+    r->dead = true;
+}
+
+bool switches_rank_receive(struct switches_rank *r, unsigned node, struct frame *f)
+{
+    struct socket *to = NULL;
+
+    for (unsigned i = 0; i < r->links.n; i++) {
+        struct process *p = &r->place[i];
+        if (r->node[i] == node && f->host_port == p->control.port)
+            to = &p->control;
+        else if (r->node[i] == node && f->host_port == p->data.port)
+            to = &p->data;
+        else if (i == node && r->links.standby[i].open && f->host_port == r->standby[i].control.port)
+            to = &r->standby[i].control;
+    }
+    if (to == NULL || r->dead || r->phase == RANK_OVER)
+        return false;
+    socket_put(to, f);
+    turn(r);
+    return true;
+}

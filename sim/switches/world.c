@@ -1,0 +1,183 @@
+#include "switches/world.h"
+
+#include <stdlib.h>
+
+#include "memory.h"
+#include "switches/rank.h"
+
+/* Frames */
+
+static void at_host(void *ctx, struct frame *f)
+{
+    struct switches_node *n = ctx;
+
+    if (frame_is_dropped(f) ||
+        !switches_rank_receive(&n->world->rank[f->host], (unsigned)(n - n->world->node), f))
+        frame_free(f);
+}
+
+static void at_switch(void *ctx, struct frame *f)
+{
+    struct switches_node *n = ctx;
+
+    switch_receive(&n->node, f);
+}
+
+/* Faults */
+
+static void cut(struct switches_world *w, const struct switches_fault *f, bool is_cut)
+{
+    struct star *star = &w->node[f->node].star;
+
+    for (unsigned rank = 0; rank < w->scenario->ranks; rank++)
+        if (f->kind == SWITCHES_SILENT || rank == f->rank) {
+            if (f->kind == SWITCHES_SILENT || f->up)
+                star->up[rank].is_cut = is_cut;
+            if (f->kind == SWITCHES_SILENT || f->down)
+                star->down[rank].is_cut = is_cut;
+        }
+}
+
+static void on_end(void *ctx, uint64_t index)
+{
+    struct switches_world *w = ctx;
+    const struct switches_fault *f = &w->scenario->fault[index];
+
+    sim_trace(&w->sim, "world", "fault %u is over", (unsigned)index);
+    if (f->kind != SWITCHES_RESTART)
+        cut(w, f, false);
+    else if (--w->node[f->node].holds == 0)
+        switch_start(&w->node[f->node].node);
+}
+
+static void on_fault(void *ctx, uint64_t index)
+{
+    static const char *const kinds[] = {"cuts a cable to", "silences", "kills"};
+    struct switches_world *w = ctx;
+    const struct switches_fault *f = &w->scenario->fault[index];
+
+    sim_trace(&w->sim, "world", "fault %u %s switch %u, rank %u", (unsigned)index, kinds[f->kind], f->node,
+              f->rank);
+    sim_at(&w->sim, w->sim.now + f->lasts, on_end, w, index);
+    if (f->kind != SWITCHES_RESTART) {
+        cut(w, f, true);
+        return;
+    }
+    switch_kill(&w->node[f->node].node);
+    w->node[f->node].holds++;
+}
+
+static void on_death(void *ctx, uint64_t rank)
+{
+    struct switches_world *w = ctx;
+
+    switches_rank_kill(&w->rank[rank]);
+}
+
+void switches_world_opens(struct switches_world *w)
+{
+    const struct switches_scenario *s = w->scenario;
+
+    for (unsigned i = 0; i < s->faults; i++)
+        sim_at(&w->sim, w->sim.now + s->fault[i].at, on_fault, w, i);
+    if (s->dies)
+        sim_at(&w->sim, w->sim.now + s->dies_at, on_death, w, s->mortal);
+}
+
+/* What must be true in the end */
+
+static bool all_are_over(const struct switches_world *w)
+{
+    for (unsigned rank = 0; rank < w->scenario->ranks; rank++)
+        if (!w->rank[rank].dead && w->rank[rank].phase != RANK_OVER)
+            return false;
+    return true;
+}
+
+/* If one has not all its sums, nobody has who was not given them before. */
+static void check(struct switches_world *w)
+{
+    const struct switches_scenario *s = w->scenario;
+
+    for (unsigned rank = 0; rank < s->ranks; rank++) {
+        const struct switches_rank *r = &w->rank[rank];
+        if (r->dead)
+            continue;
+        if (r->phase != RANK_OVER)
+            oracle_fail(&w->oracle, "%s hangs in phase %u, call %u of %u", r->name, r->phase, r->call,
+                        s->calls);
+        if (r->failed && s->benign)
+            oracle_fail(&w->oracle, "%s fails for no good reason: %s", r->name, r->why);
+        if (!r->failed && r->call != s->calls)
+            oracle_fail(&w->oracle, "%s has left, in call %u, and has not failed", r->name, r->call);
+    }
+}
+
+/* The whole */
+
+static void open_world(struct switches_world *w, const struct switches_scenario *s, FILE *trace)
+{
+    *w = (struct switches_world){.scenario = s, .rng = ~s->seed};
+    sim_init(&w->sim, trace);
+    oracle_init(&w->oracle, &w->sim);
+    for (unsigned i = 0; i < s->nodes; i++) {
+        struct switches_node *n = &w->node[i];
+        n->world = w;
+        star_init(&n->star, &w->sim, &w->rng, s->ranks, at_switch, n, at_host, n);
+        for (unsigned rank = 0; rank < s->ranks; rank++)
+            n->star.up[rank].quality = n->star.down[rank].quality = s->quality[i];
+        switch_init(&n->node, &w->sim, &n->star, &w->rng, &s->switch_config);
+        switch_start(&n->node);
+    }
+    for (unsigned rank = 0; rank < s->ranks; rank++)
+        switches_rank_start(&w->rank[rank], w, rank);
+}
+
+static void close_world(struct switches_world *w)
+{
+    for (unsigned rank = 0; rank < w->scenario->ranks; rank++)
+        switches_rank_fini(&w->rank[rank]);
+    for (unsigned i = 0; i < w->scenario->nodes; i++) {
+        switch_kill(&w->node[i].node);
+        star_fini(&w->node[i].star);
+    }
+    oracle_fini(&w->oracle);
+    sim_fini(&w->sim);
+}
+
+static uint64_t latest_end(const struct switches_scenario *s)
+{
+    return s->calls * (s->call_timeout_ns + s->compute_ns) + s->call_timeout_ns + 200 * S;
+}
+
+struct switches_result switches_play(uint64_t seed, FILE *trace)
+{
+    struct switches_scenario s;
+    struct switches_world *w = memory_of(sizeof *w);
+
+    switches_draw(&s, seed);
+    open_world(w, &s, trace);
+    while (!w->oracle.failed && w->sim.now < latest_end(&s) && !all_are_over(w) && sim_step(&w->sim))
+        ;
+    if (!w->oracle.failed)
+        check(w);
+    struct switches_result result = {.failed = w->oracle.failed,
+                                     .benign = s.benign,
+                                     .digest = w->digest,
+                                     .events = w->sim.events,
+                                     .simulated_ns = w->sim.now,
+                                     .succeeded = w->succeeded,
+                                     .ranks_failed = w->failed,
+                                     .lost = w->lost,
+                                     .back = w->back,
+                                     .agreed = w->agreed};
+    snprintf(result.text, sizeof result.text, "%s", w->oracle.text);
+    for (unsigned i = 0; i < s.nodes; i++)
+        for (unsigned rank = 0; rank < s.ranks; rank++) {
+            result.frames += w->node[i].star.up[rank].stats.sent + w->node[i].star.down[rank].stats.sent;
+            result.dropped += w->node[i].star.up[rank].stats.lost + w->node[i].star.down[rank].stats.lost;
+        }
+    close_world(w);
+    free(w);
+    return result;
+}
