@@ -1,4 +1,4 @@
-#include "switches/rank.h"
+#include "switches/rank_links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,73 +10,9 @@
 #include "switchml/worker.h"
 
 enum {
-    LOOK_MS = 20,
     LEAVE_WITHIN_MS = 1000,
-    JOIN_WITHIN_S = 120,
-    STANDBY_WITHIN_S = 1000000,
-    STANDBY_SLOTS = 2,
     FIRST_PORT = 10000,
 };
-
-static uint64_t now_of(const struct switches_rank *r)
-{
-    return r->world->sim.now;
-}
-
-static void note(struct switches_rank *r, uint64_t what)
-{
-    uint64_t mixed = r->world->digest ^ (now_of(r) * LINKS_MAX + r->rank) ^ what << 48;
-
-    r->world->digest = rng_next(&mixed);
-}
-
-/* Sessions */
-
-static struct ctl_session_config session_config(struct switches_rank *r, const char *kind, unsigned place,
-                                                uint64_t within)
-{
-    struct ctl_session_config config = {.rank = (uint16_t)r->rank,
-                                        .size = (uint16_t)r->world->scenario->ranks,
-                                        .incarnation = rng_next(&r->rng) | 1,
-                                        .worker = &sml_worker,
-                                        .tells_finished = true,
-                                        .join_deadline_ns = within,
-                                        .rejoin_deadline_ns = JOIN_WITHIN_S * S};
-
-    snprintf(config.join.name, sizeof config.join.name, "train~%s%u", kind, place + 1);
-    return config;
-}
-
-static struct agg_terms wish(const struct switches_rank *r, unsigned place, uint16_t slots)
-{
-    const struct switches_scenario *s = r->world->scenario;
-    const struct sml_terms terms = {.format = XFER_FORMAT_TYPED,
-                                    .mode = XFER_ON_ARRIVAL,
-                                    .slots = slots,
-                                    .chunk_bytes = s->chunk_bytes,
-                                    .place = (uint8_t)place,
-                                    .places = (uint8_t)s->nodes,
-                                    .list = 1,
-                                    .rated = true};
-    struct agg_terms out;
-
-    sml_terms_build(&out, &terms);
-    return out;
-}
-
-static struct star *star_at(const struct switches_rank *r, unsigned node)
-{
-    return &r->world->node[node].star;
-}
-
-static void send_control(struct switches_rank *r, unsigned node, struct ctl_session *session, uint16_t port)
-{
-    uint8_t message[CTL_MESSAGE_MAX];
-    size_t bytes;
-
-    while ((bytes = ctl_session_poll(session, now_of(r), message)) > 0)
-        star_send_up(star_at(r, node), r->rank, port, CTL_PORT, message, bytes, false);
-}
 
 /* What heartbeats tell. */
 static void report(struct switches_rank *r)
@@ -104,9 +40,9 @@ static void control(struct switches_rank *r)
         struct links_standby *s = &r->links.standby[i];
         drive_control(&r->place[i]);
         for (struct frame *f; (f = socket_take(&r->standby[i].control)) != NULL; frame_free(f))
-            ctl_session_receive(&r->standby[i].session, f->payload, f->bytes, now_of(r));
+            ctl_session_receive(&r->standby[i].session, f->payload, f->bytes, rank_now(r));
         if (s->open)
-            send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
+            rank_send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
     }
 }
 
@@ -115,174 +51,15 @@ static void control(struct switches_rank *r)
 static void leave(struct switches_rank *r)
 {
     for (unsigned i = 0; i < r->links.n; i++) {
-        ctl_session_leave(&r->place[i].session, now_of(r));
+        ctl_session_leave(&r->place[i].session, rank_now(r));
         if (r->links.standby[i].open) {
-            ctl_session_leave(&r->standby[i].session, now_of(r));
-            send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
+            ctl_session_leave(&r->standby[i].session, rank_now(r));
+            rank_send_control(r, i, &r->standby[i].session, r->standby[i].control.port);
             r->links.standby[i].open = false;
         }
     }
     r->phase = RANK_LEAVING;
-    r->phase_ends = now_of(r) + LEAVE_WITHIN_MS * MS;
-}
-
-static bool fail(struct switches_rank *r, enum ctl_reason reason, unsigned rank, const char *why)
-{
-    struct ctl_failure f = {.reason = (uint16_t)reason, .rank = (uint16_t)rank};
-
-    if (r->failed)
-        return false;
-    r->failed = true;
-    r->world->failed++;
-    snprintf(r->why, sizeof r->why, "%s", why);
-    sim_trace(&r->world->sim, r->name, "fails: %s", why);
-    memcpy(f.text, r->why, sizeof f.text);
-    for (unsigned i = 0; i < r->links.n; i++)
-        ctl_session_abort(&r->place[i].session, &f, now_of(r));
-    return false;
-}
-
-/* Links: what lib/client/links.c and standby.c do */
-
-static void see(struct switches_rank *r, struct links_seen seen[LINKS_MAX])
-{
-    for (unsigned i = 0; i < r->links.n; i++) {
-        const struct process *p = &r->place[i];
-        struct xfer_stats stats;
-        sml_stream_stats(p->stream, &stats);
-        seen[i] = (struct links_seen){.node = r->node[i],
-                                      .joining = p->rejoining,
-                                      .answers = links_answers(&p->session, p->rejoining, stats.unanswered)};
-        if (r->links.standby[i].open)
-            links_see_standby(&seen[i], &r->standby[i].session);
-    }
-}
-
-static void abort_standby(struct switches_rank *r, unsigned node)
-{
-    const struct ctl_failure why = {.reason = CTL_RANK_LOST, .rank = (uint16_t)r->rank};
-
-    if (!r->links.standby[node].open)
-        return;
-    ctl_session_abort(&r->standby[node].session, &why, now_of(r));
-    send_control(r, node, &r->standby[node].session, r->standby[node].control.port);
-    socket_drain(&r->standby[node].control);
-}
-
-static void move(struct switches_rank *r, unsigned place, unsigned to)
-{
-    struct process *p = &r->place[place];
-    const struct ctl_failure why = {.reason = links_is_lost(&r->links, r->node[place]) ? CTL_RANK_LOST
-                                                                                       : CTL_MOVED_BACK,
-                                    .rank = (uint16_t)r->rank};
-    const struct ctl_heartbeat told = p->session.heartbeat;
-    struct ctl_session_config config = session_config(r, "link", place, JOIN_WITHIN_S * S);
-
-    sim_trace(&r->world->sim, r->name, "place %u goes from switch %u to %u, oldest is %u", place,
-              r->node[place], to, sml_stream_oldest(p->stream));
-    ctl_session_abort(&p->session, &why, now_of(r));
-    send_control(r, r->node[place], &p->session, p->control.port);
-    socket_drain(&p->control);
-    socket_drain(&p->data);
-    r->node[place] = to;
-    p->cfg.star = star_at(r, to);
-    p->control.port = r->next_port++;
-    p->data.port = r->next_port++;
-    config.join.data_port = p->data.port;
-    config.join.terms = sml_worker.move(&p->ready.terms, sml_stream_oldest(p->stream));
-    ctl_session_init(&p->session, &config, now_of(r));
-    p->session.heartbeat = told;
-    p->seen_state = CTL_SESSION_JOINING;
-    p->generation = p->seen_generation = 0;
-    p->rejoining = true;
-    p->rejected = p->changed = false;
-    links_moved(&r->links, place);
-}
-
-static void move_all(struct switches_rank *r, struct links_seen seen[])
-{
-    for (unsigned i = 0; i < r->links.n; i++)
-        if (links_moves(&r->links, seen, i, r->shares.agreeing && !r->shares.known))
-            move(r, i, links_node_for(&r->links, i));
-}
-
-static void give_up(struct switches_rank *r, struct links_seen seen[], unsigned node, const char *why)
-{
-    sim_trace(&r->world->sim, r->name, "does without switch %u: %s", node, why);
-    note(r, 1 + node);
-    abort_standby(r, node);
-    if (links_give_up(&r->links, seen, node, now_of(r)) != LINKS_NONE)
-        r->world->back++;
-    r->world->lost++;
-    move_all(r, seen);
-}
-
-static bool follow(struct switches_rank *r, unsigned place)
-{
-    struct process *p = &r->place[place];
-    struct links_seen seen[LINKS_MAX];
-
-    if (p->session.state != CTL_SESSION_FAILED)
-        return drive_follow_session(p) || fail(r, CTL_CANNOT_RESUME, r->rank, "cannot go on");
-    p->changed = false;
-    if (links_is_adrift(&r->links, place))
-        return true;
-    see(r, seen);
-    if (!links_outlive_loss(&r->links, seen, place, (enum ctl_reason)p->session.failure.reason))
-        return fail(r, (enum ctl_reason)p->session.failure.reason, p->session.failure.rank,
-                    p->session.failure.text);
-    if (p->session.failure.reason != CTL_MOVED_BACK) {
-        give_up(r, seen, r->node[place], p->session.failure.text);
-        return true;
-    }
-    links_set_adrift(&r->links, place);
-    p->rejoining = true;
-    move_all(r, seen);
-    return true;
-}
-
-static void open_standby(struct switches_rank *r, unsigned node)
-{
-    struct ctl_session_config config = session_config(r, "back", node, STANDBY_WITHIN_S * S);
-
-    r->standby[node].control.port = r->next_port++;
-    config.join.data_port = r->next_port++;
-    config.join.terms = wish(r, node, STANDBY_SLOTS);
-    ctl_session_init(&r->standby[node].session, &config, now_of(r));
-    links_opened(&r->links, node, true, now_of(r));
-}
-
-/* Whether the link is to be given up. */
-static bool look_after(struct switches_rank *r, const struct links_seen seen[], unsigned node)
-{
-    const enum links_deed deed = links_look_after(&r->links, seen, node, now_of(r));
-
-    if (deed == LINKS_OPEN)
-        open_standby(r, node);
-    if (deed == LINKS_LEAVE) {
-        ctl_session_leave(&r->standby[node].session, now_of(r));
-        send_control(r, node, &r->standby[node].session, r->standby[node].control.port);
-    }
-    return deed == LINKS_GIVE_UP;
-}
-
-static void look(struct switches_rank *r)
-{
-    struct links_seen seen[LINKS_MAX];
-    unsigned failed = LINKS_NONE;
-
-    r->look_at = now_of(r) + LOOK_MS * MS;
-    see(r, seen);
-    for (unsigned i = 0; i < r->links.n; i++)
-        if (look_after(r, seen, i))
-            failed = i;
-    if (failed != LINKS_NONE && links_can_spare(&r->links, seen, failed)) {
-        give_up(r, seen, failed, "not all ranks reach it any more");
-        return;
-    }
-    failed = links_silent(&r->links, seen, now_of(r));
-    if (failed != LINKS_NONE)
-        give_up(r, seen, failed, "it is silent");
+    r->phase_ends = rank_now(r) + LEAVE_WITHIN_MS * MS;
 }
 
 /* Shares: what lib/client/rates.c does */
@@ -311,13 +88,13 @@ static void step_agreement(struct switches_rank *r)
 
     if (through > 0 && !r->shares.known) {
         shares_hear(&r->shares, standby);
-        see(r, seen);
+        rank_see(r, seen);
         back = links_take_back(&r->links, seen, standby);
         r->world->back += (unsigned)__builtin_popcount(back);
         if (back != 0)
             sim_trace(&r->world->sim, r->name, "takes back links %x", back);
-        note(r, 8 + back);
-        move_all(r, seen);
+        rank_note(r, 8 + back);
+        rank_move_all(r, seen);
     }
     if (!r->shares.agreeing || through < r->links.n)
         return;
@@ -338,8 +115,8 @@ static uint32_t begin(struct switches_rank *r, const struct xfer_call *call, str
     for (unsigned i = 0; i < r->links.n; i++) {
         struct sml_stream *stream = r->place[i].stream;
         shares_note_begin(&r->shares, i, sml_stream_packets(stream, call),
-                          sml_stream_status(stream) == XFER_DONE, now_of(r));
-        if (sml_stream_begin_segments(stream, call, tensor, 1, now_of(r)) != 0)
+                          sml_stream_status(stream) == XFER_DONE, rank_now(r));
+        if (sml_stream_begin_segments(stream, call, tensor, 1, rank_now(r)) != 0)
             oracle_fail(&r->world->oracle, "%s: call %u cannot begin", r->name, r->call);
     }
     return r->streamed++;
@@ -353,7 +130,7 @@ static void agree_behind(struct switches_rank *r, const struct xfer_call *call)
 
     if (!shares_due(&r->shares, call))
         return;
-    see(r, seen);
+    rank_see(r, seen);
     for (unsigned i = 0; i < r->links.n; i++)
         chunk_bytes[i] = r->place[i].terms.chunk_bytes;
     shares_ask(&r->shares, seen, chunk_bytes, &agreement, &r->tensor[1]);
@@ -376,7 +153,7 @@ static void begin_call(struct switches_rank *r)
     sim_trace(&r->world->sim, r->name, "begins call %u", r->call);
     r->number = begin(r, &call, &r->tensor[0]);
     r->phase = RANK_CALLING;
-    r->phase_ends = now_of(r) + s->call_timeout_ns;
+    r->phase_ends = rank_now(r) + s->call_timeout_ns;
     agree_behind(r, &call);
 }
 
@@ -404,13 +181,13 @@ static void end_call(struct switches_rank *r)
         }
     }
     sim_trace(&r->world->sim, r->name, "call %u succeeds", r->call);
-    note(r, 16 + r->call);
+    rank_note(r, 16 + r->call);
     memset(r->tensor[0].out, 0xdd, r->tensor[0].count * sizeof *out);
     free_tensor(r);
     r->world->succeeded++;
     r->call++;
     r->phase = RANK_COMPUTING;
-    r->phase_ends = now_of(r) + rng_below(&r->rng, s->compute_ns);
+    r->phase_ends = rank_now(r) + rng_below(&r->rng, s->compute_ns);
 }
 
 /* Turns: true, if there may be more to do now */
@@ -422,9 +199,9 @@ static bool exchange(struct switches_rank *r, unsigned place)
     bool news;
 
     if (status == XFER_MISMATCH)
-        return fail(r, CTL_MISMATCH, r->rank, "ranks called different collectives");
+        return rank_fail(r, CTL_MISMATCH, r->rank, "ranks called different collectives");
     if (status == XFER_REJECTED && !p->rejected)
-        ctl_session_rejected(&p->session, now_of(r));
+        ctl_session_rejected(&p->session, rank_now(r));
     p->rejected = status == XFER_REJECTED;
     if (p->rejoining)
         return false;
@@ -442,12 +219,12 @@ static bool drive(struct switches_rank *r)
     for (unsigned i = 0; i < r->links.n && !r->failed; i++)
         if (r->place[i].changed) {
             news = true;
-            follow(r, i);
+            rank_follow(r, i);
         }
     for (unsigned i = 0; i < r->links.n && !r->failed; i++)
         news |= exchange(r, i);
-    if (!r->failed && now_of(r) >= r->look_at)
-        look(r);
+    if (!r->failed && rank_now(r) >= r->look_at)
+        rank_look(r);
     if (!r->failed)
         step_agreement(r);
     return news;
@@ -487,10 +264,9 @@ static bool joining_turn(struct switches_rank *r)
         open_stream(r, i);
     shares_init(&r->shares, r->links.n, s->ranks, XFER_FORMAT_TYPED, true);
     r->phase = RANK_COMPUTING;
-    r->phase_ends = now_of(r) + rng_below(&r->rng, s->compute_ns);
-    r->look_at = now_of(r);
-    if (++r->world->open == s->ranks)
-        switches_world_opens(r->world);
+    r->phase_ends = rank_now(r) + rng_below(&r->rng, s->compute_ns);
+    r->look_at = rank_now(r);
+    r->world->open++;
     return true;
 }
 
@@ -504,7 +280,7 @@ static bool all_have_finished(struct switches_rank *r)
             return false;
     for (unsigned i = 0; i < r->links.n; i++) {
         known |= r->place[i].session.all_finished;
-        ctl_session_ask(&r->place[i].session, now_of(r));
+        ctl_session_ask(&r->place[i].session, rank_now(r));
     }
     return known;
 }
@@ -523,21 +299,21 @@ static bool working_turn(struct switches_rank *r)
         leave(r);
         return true;
     }
-    if (r->phase == RANK_CALLING && now_of(r) >= r->phase_ends)
-        fail(r, CTL_DEADLINE, r->rank, "the deadline has passed");
-    if (r->failed || (r->phase == RANK_CLOSING && now_of(r) >= r->phase_ends)) {
+    if (r->phase == RANK_CALLING && rank_now(r) >= r->phase_ends)
+        rank_fail(r, CTL_DEADLINE, r->rank, "the deadline has passed");
+    if (r->failed || (r->phase == RANK_CLOSING && rank_now(r) >= r->phase_ends)) {
         r->phase = RANK_LEAVING;
-        r->phase_ends = now_of(r) + LEAVE_WITHIN_MS * MS;
+        r->phase_ends = rank_now(r) + LEAVE_WITHIN_MS * MS;
         return true;
     }
-    if (r->phase != RANK_COMPUTING || now_of(r) < r->phase_ends || r->shares.agreeing)
+    if (r->phase != RANK_COMPUTING || rank_now(r) < r->phase_ends || r->shares.agreeing)
         return news;
     if (r->call < s->calls) {
         begin_call(r);
         return true;
     }
     r->phase = RANK_CLOSING;
-    r->phase_ends = now_of(r) + s->call_timeout_ns;
+    r->phase_ends = rank_now(r) + s->call_timeout_ns;
     return true;
 }
 
@@ -549,9 +325,9 @@ static bool leaving_turn(struct switches_rank *r)
         aborting |= r->place[i].session.state == CTL_SESSION_ABORTING;
         leaving |= r->place[i].session.state == CTL_SESSION_LEAVING;
     }
-    if (now_of(r) < r->phase_ends && aborting)
+    if (rank_now(r) < r->phase_ends && aborting)
         return false;
-    if (now_of(r) < r->phase_ends && leaving)
+    if (rank_now(r) < r->phase_ends && leaving)
         return false;
     r->phase = RANK_OVER;
     sim_trace(&r->world->sim, r->name, "exits");
@@ -636,10 +412,10 @@ static void on_wake(void *ctx, uint64_t at)
 static void start_place(struct switches_rank *r, unsigned place)
 {
     struct process *p = &r->place[place];
-    struct ctl_session_config config = session_config(r, "", place, JOIN_WITHIN_S * S);
+    struct ctl_session_config config = rank_session_config(r, "", place, RANK_JOIN_WITHIN_S * S);
 
     *p = (struct process){.cfg = {.sim = &r->world->sim,
-                                  .star = star_at(r, place),
+                                  .star = rank_star(r, place),
                                   .oracle = &r->world->oracle,
                                   .rank = r->rank,
                                   .host = r->rank},
@@ -650,8 +426,8 @@ static void start_place(struct switches_rank *r, unsigned place)
     snprintf(p->name, sizeof p->name, "%s.%u", r->name, place);
     r->node[place] = place;
     config.join.data_port = p->data.port;
-    config.join.terms = wish(r, place, r->world->scenario->slots);
-    ctl_session_init(&p->session, &config, now_of(r));
+    config.join.terms = rank_wish(r, place, r->world->scenario->slots);
+    ctl_session_init(&p->session, &config, rank_now(r));
 }
 
 void switches_rank_start(struct switches_rank *r, struct switches_world *w, unsigned rank)

@@ -50,14 +50,12 @@ struct switches_world {
         unsigned holds; /* faults that keep it down */
     } node[SWITCHES_MAX];
     struct oracle oracle;
-    unsigned open; /* ranks that have been; faults begin with the last */
+    unsigned open; /* ranks that have been */
+    bool begun;    /* faults, once all are */
     struct switches_rank rank[SWITCHES_RANKS_MAX];
     uint64_t lost, back, agreed, succeeded, failed; /* links; calls; ranks */
     uint64_t digest;                                /* of all that ranks did, and when */
 };
-
-/* All ranks are open. */
-void switches_world_opens(struct switches_world *w);
 
 void switches_rank_start(struct switches_rank *r, struct switches_world *world, unsigned rank);
 void switches_rank_fini(struct switches_rank *r);

@@ -74,10 +74,11 @@ static void on_death(void *ctx, uint64_t rank)
     switches_rank_kill(&w->rank[rank]);
 }
 
-void switches_world_opens(struct switches_world *w)
+static void begin_faults(struct switches_world *w)
 {
     const struct switches_scenario *s = w->scenario;
 
+    w->begun = true;
     for (unsigned i = 0; i < s->faults; i++)
         sim_at(&w->sim, w->sim.now + s->fault[i].at, on_fault, w, i);
     if (s->dies)
@@ -158,7 +159,8 @@ struct switches_result switches_play(uint64_t seed, FILE *trace)
     switches_draw(&s, seed);
     open_world(w, &s, trace);
     while (!w->oracle.failed && w->sim.now < latest_end(&s) && !all_are_over(w) && sim_step(&w->sim))
-        ;
+        if (!w->begun && w->open == s.ranks)
+            begin_faults(w);
     if (!w->oracle.failed)
         check(w);
     struct switches_result result = {.failed = w->oracle.failed,
