@@ -109,6 +109,19 @@ def _leave() -> None:
             job.close()
 
 
+def _leave_to_parent() -> None:
+    for job in list(_open_jobs):
+        job._begin(ctypes.c_void_p(), "the job was opened before this process was forked: open another")
+
+
+os.register_at_fork(after_in_child=_leave_to_parent)
+
+
+def _allreduce_named(name: int, job: ctypes.c_void_p, *arguments: Any) -> int:
+    _swagg.swagg_name_tensor(job, name)
+    return _swagg.swagg_allreduce(job, *arguments)
+
+
 class Job:
     """A rank's part in a job. Every rank makes the same calls in the same order.
 
@@ -124,51 +137,55 @@ class Job:
     def __init__(self, **options: Any):
         said = {name: str(value).encode() for name, value in options.items() if value is not None}
         words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
-        self._job, self._process = ctypes.c_void_p(), os.getpid()
-        self._making, self._ending, self._posting = threading.RLock(), threading.RLock(), threading.Condition()
-        self._posted: "collections.deque[_Item]" = collections.deque()
-        self._poster: Optional[threading.Thread] = None
-        self._closing = False
-        _check(_swagg.swagg_open_words(ctypes.byref(self._job), words, len(said), _write_log, None))
+        job = ctypes.c_void_p()
+        _check(_swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None))
+        self._begin(job, "the job is closed")
         self.rank, self.size = int(options.get("rank") or 0), int(options["size"])
         _open_jobs.add(self)
 
+    def _begin(self, job: ctypes.c_void_p, refused: str) -> None:
+        """refused: the words for calls when there is no job any more."""
+        self._job, self._refused, self._closing = job, refused, False
+        self._making, self._ending, self._posting = threading.RLock(), threading.RLock(), threading.Condition()
+        self._posted: "collections.deque[_Item]" = collections.deque()
+        self._poster: Optional[threading.Thread] = None
+
     def allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0) -> None:
         """recv[i] = op over all ranks' send[i]; they may be the same. name: of the tensor, for compressed calls (swagg_name_tensor)."""
-        self._make(self._allreduce, send, recv, count, type, op, name)
+        self._make(functools.partial(_allreduce_named, name) if name else _swagg.swagg_allreduce, send, recv, count, type, op)
 
     def allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM) -> None:
         """allreduce of several tensors in one stream: (send, recv, count) of each."""
         array = (_library.Segment * len(segments))(*segments)
-        self._make(lambda: _swagg.swagg_allreducev(self._open(), array, len(segments), type, op))
+        self._make(_swagg.swagg_allreducev, array, len(segments), type, op)
 
     def reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0) -> None:
         """As allreduce, but only the root gets the result."""
-        self._make(lambda: _swagg.swagg_reduce(self._open(), send, recv, count, type, op, root))
+        self._make(_swagg.swagg_reduce, send, recv, count, type, op, root)
 
     def broadcast(self, buffer: int, bytes: int, root: int = 0) -> None:
         """Every rank's buffer becomes the root's."""
-        self._make(lambda: _swagg.swagg_broadcast(self._open(), buffer, bytes, root))
+        self._make(_swagg.swagg_broadcast, buffer, bytes, root)
 
     def allgather(self, send: int, recv: int, bytes: int) -> None:
         """recv, of `size` blocks of so many bytes, has each rank's send, in their order; send may be where it goes."""
-        self._make(lambda: _swagg.swagg_allgather(self._open(), send, recv, bytes))
+        self._make(_swagg.swagg_allgather, send, recv, bytes)
 
     def gather(self, send: int, recv: Optional[int], bytes: int, root: int = 0) -> None:
         """As allgather, but only the root gets the blocks."""
-        self._make(lambda: _swagg.swagg_gather(self._open(), send, recv, bytes, root))
+        self._make(_swagg.swagg_gather, send, recv, bytes, root)
 
     def scatter(self, send: Optional[int], recv: int, bytes: int, root: int = 0) -> None:
         """recv, of so many bytes, is this rank's block of the root's send, which has `size` of them."""
-        self._make(lambda: _swagg.swagg_scatter(self._open(), send, recv, bytes, root))
+        self._make(_swagg.swagg_scatter, send, recv, bytes, root)
 
     def reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM) -> None:
         """recv, of count elements, is this rank's block of what allreduce gives of send, which has `size` of them."""
-        self._make(lambda: _swagg.swagg_reduce_scatter_block(self._open(), send, recv, count, type, op))
+        self._make(_swagg.swagg_reduce_scatter_block, send, recv, count, type, op)
 
     def barrier(self) -> None:
         """Returns when all ranks have called it."""
-        self._make(lambda: _swagg.swagg_barrier(self._open()))
+        self._make(_swagg.swagg_barrier)
 
     def has_exchanges(self) -> bool:
         """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
@@ -246,8 +263,6 @@ class Job:
     def close(self) -> None:
         """Waits for what was posted, leaves the job and frees everything. A second time: nothing. In the job's own thread, where
         destructors may run, it does not wait: that thread leaves the job when it has made what was posted."""
-        if os.getpid() != self._process:
-            return
         with self._posting:
             self._closing = True
             poster = self._poster
@@ -273,23 +288,15 @@ class Job:
 
     def _open(self) -> ctypes.c_void_p:
         if not self._job:
-            raise ValueError("the job is closed")
-        if os.getpid() != self._process:
-            raise ValueError("the job was opened before this process was forked: open another")
+            raise ValueError(self._refused)
         return self._job
 
-    def _allreduce(self, send, recv, count, type, op, name):
-        if name:
-            _swagg.swagg_name_tensor(self._open(), name)
-        return _swagg.swagg_allreduce(self._open(), send, recv, count, type, op)
-
     def _make(self, call, *arguments):
-        self._open()
         if self._poster is not None and not self.is_poster():
             self.post(self._make, call, *arguments).result()  # behind what was posted
             return
         with self._making:
-            _check(call(*arguments))
+            _check(call(self._open(), *arguments))
 
     def _post(self, call, post, then) -> "Future[Any]":
         future: "Future[Any]" = Future()
@@ -297,7 +304,7 @@ class Job:
         with self._posting:
             self._open()
             if self._closing:
-                raise ValueError("the job is closed")
+                raise ValueError(self._refused)
             if self._poster is None:
                 self._poster = threading.Thread(target=self._make_posted, name="swagg", daemon=True)
                 self._poster.start()

@@ -2,6 +2,7 @@
 """The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
 import ctypes
 import logging
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -94,6 +95,10 @@ def exchanges(rank, server):
         raises(ValueError, "writable contiguous", swagg.broadcast, j, mine.T)
         raises(TypeError, "cannot be sent", swagg.allgather, j, np.array([None]))
         raises(ValueError, "cannot be divided", swagg.reduce_scatter, j, np.ones(RANKS + 1))
+        mine.flags.writeable = False
+        assert np.array_equal(swagg.allgather(j, mine), all_arrays) and swagg.allgather(j, mine[:0]).shape == (RANKS, 0, 50)
+        days = np.full(3, rank, "M8[D]")
+        assert np.array_equal(swagg.allgather(j, days)[:, 0].astype("i8"), range(RANKS))
         words = np.array([f"from rank {rank}"])
         assert swagg.broadcast(j, words, 2)[0] == "from rank 2"
         j.barrier()
@@ -160,6 +165,32 @@ def closes(rank, server):
 
 def test_closes(server):
     ranks.run(closes, RANKS, server)
+
+
+def in_child(j):
+    """A job of its parent's is none of its."""
+    raises(ValueError, "before this process was forked", swagg.allreduce, j, np.ones(1))
+    raises(ValueError, "before this process was forked", swagg.post_allreduce, j, np.ones(1))
+    j.close()
+
+
+def forks(rank, server):
+    """While another thread is in a call, whose lock the child would wait for."""
+    with job(server, "forked", rank) as j:
+        assert swagg.post_allreduce(j, np.ones(10)).result()[0] == RANKS
+        called, forked = threading.Event(), threading.Event()
+        future = j.post(lambda: j._make(lambda _: (called.set(), 0 if forked.wait(ranks.PATIENCE_S) else -1)[1]))
+        called.wait(ranks.PATIENCE_S)
+        child = multiprocessing.get_context("fork").Process(target=in_child, args=(j,))
+        child.start()
+        forked.set()
+        child.join()
+        future.result()
+        assert child.exitcode == 0 and swagg.allreduce(j, np.ones(1))[0] == RANKS
+
+
+def test_forks(server):
+    ranks.run(forks, RANKS, server)
 
 
 def raises(kind, words, call, *arguments, **named):
@@ -245,4 +276,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_forks, test_mistakes, test_abort, test_one_raises))
