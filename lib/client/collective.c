@@ -262,16 +262,18 @@ static void note_feedback(struct swagg_request *request, const struct swagg_post
     }
 }
 
-/* Into how many streams a tensor of this call goes piece by piece, and its sum comes so. 0: it does not. A
- * rank that leaves a reduce early keeps what is not sent yet, so all of it must be there. */
+/* Into how many streams a tensor of this call goes piece by piece, and its sum comes so; the level within the
+ * host takes it as one. 0: it does not. A rank that leaves a reduce early keeps what is not sent yet, so all
+ * of it must be there. */
 static unsigned places_to_flow(const struct swagg_job *job, const struct swagg_request *r)
 {
     const struct client_options *o = &job->options;
+    if (level_takes(job, &r->call, r->compressed))
+        return 1;
     const bool sums =
         r->call.collective == XFER_ALLREDUCE || (r->call.collective == XFER_REDUCE && !o->buffer_reduces);
-    const bool flows = sums && !r->compressed && !level_takes(job, &r->call, false) && !job->lanes &&
-                       job->worker->hold && o->format == XFER_FORMAT_TYPED && o->quorum == 0 &&
-                       o->compression.patience_ns == 0;
+    const bool flows = sums && !r->compressed && !job->lanes && job->worker->hold &&
+                       o->format == XFER_FORMAT_TYPED && o->quorum == 0 && o->compression.patience_ns == 0;
     return flows ? job->part_count : 0;
 }
 

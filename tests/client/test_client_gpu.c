@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,8 +76,11 @@ struct tensors {
     struct swagg_request *request;
 };
 
+static bool by_hosts; /* whose sums are added up: sums must be exact in any order */
+
 static void begin(struct tensors *t, int rank, enum place place)
 {
+    t->tensor.round |= by_hosts;
     const size_t bytes = t->tensor.count * swagg_element_size(t->tensor.type, SWAGG_SUM);
     char *filled = malloc(bytes + 1);
     t->in_place = place == IN_PLACE;
@@ -380,12 +384,20 @@ TEST(feedback_knows_tensors_by_their_own_addresses)
 
 /* --- copies, sums and packets overlap --- */
 
-static int sum_long(struct crew_member *m)
+static int sum_five(struct crew_member *m, enum place place, bool posted)
 {
     struct tensors t = {.tensor = {.type = SWAGG_F32, .count = 5 * PIECE / 4, .seed = seed}};
-    begin(&t, m->rank, m->rank == 0 ? THERE : HERE);
-    const int rc = swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM);
+    begin(&t, m->rank, place);
+    int rc = posted ? swagg_post_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM,
+                                           NULL, &t.request)
+                    : swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM);
+    rc = rc == 0 && posted ? swagg_wait(&t.request) : rc;
     return end(&t, m, rc, true);
+}
+
+static int sum_long(struct crew_member *m)
+{
+    return sum_five(m, m->rank == 0 ? THERE : HERE, false);
 }
 
 TEST(a_sum_comes_back_before_the_tensor_has_left)
@@ -394,6 +406,7 @@ TEST(a_sum_comes_back_before_the_tensor_has_left)
     struct crew crew = crew_on(ls, "flows", sum_long);
     gpu->hold(4); /* of five pieces, until the first one's sum is on its way back */
     succeed(&crew);
+    CU_ASSERT(gpu->came_early());
     loop_switch_stop(ls);
 }
 
@@ -422,6 +435,7 @@ TEST(by_several_switches_both_halves_come_back_early)
     struct crew crew = crew_at_both(ls, list, "halves", sum_halves);
     gpu->hold(4); /* of eight pieces: two of the first half, two of the second */
     succeed(&crew);
+    CU_ASSERT(gpu->came_early());
     for (int i = 0; i < 2; i++)
         loop_switch_stop(ls[i]);
 }
@@ -538,39 +552,112 @@ TEST(exchanges)
     loop_switch_stop(ls);
 }
 
-/* --- ranks of one host, without a switch --- */
+/* --- ranks of hosts: processes, told apart by the directories in which they meet --- */
 
-static int sum_here(int rank)
+enum { HOST_RANKS = 2, IP = 64 };
+
+struct hosts {
+    int n; /* 1: there is no switch */
+    char base[32];
+    int ips[2]; /* a pipe, from which each rank has the switch's address: no thread runs where ranks are made
+                 */
+    crew_fn *work;
+    pid_t pid[2 * HOST_RANKS];
+};
+
+static void directory_of(const struct hosts *h, int host, char to[IP])
+{
+    snprintf(to, IP, "%s/%d", h->base, host);
+}
+
+static int be_rank(const struct hosts *h, int rank)
 {
     struct swagg_options o = SWAGG_OPTIONS_DEFAULT;
-    struct crew crew = {.size = 2};
+    struct crew crew = {.size = HOST_RANKS * h->n};
     struct crew_member m = {.crew = &crew, .rank = rank};
-    char name[32];
-    snprintf(name, sizeof name, "gpu-%d", (int)(rank == 0 ? getpid() : getppid()));
-    o.job = name;
+    char ip[IP], directory[IP];
+    if (read(h->ips[0], ip, IP) != IP)
+        return WRONG_SUM;
+    directory_of(h, rank / HOST_RANKS, directory);
+    by_hosts = h->n > 1;
+    o.switch_ip = h->n > 1 ? ip : NULL;
+    o.job = "hosts";
     o.rank = rank;
-    o.size = o.local_ranks = 2;
+    o.size = crew.size;
+    o.local_ranks = h->n > 1 ? 0 : o.size;
+    o.local_directory = directory;
     o.gpu_driver = path;
-    o.join_timeout_ms = 300000;
+    o.join_timeout_ms = o.call_timeout_ms = 300000;
     int rc = swagg_open(&m.job, &o);
-    rc = rc < 0 ? rc : sum_all(&m);
-    rc = rc < 0 ? rc : post_all(&m);
+    rc = rc < 0 ? rc : h->work(&m);
     if (rc < 0)
         printf("\n    rank %d: %d: %s\n", rank, rc, swagg_last_error());
     swagg_close(m.job);
     return rc == 0 && gpu->left() != 0 ? WRONG_SUM : rc;
 }
 
-TEST(ranks_of_one_host)
+static void run_on_hosts(int n, crew_fn *work)
 {
-    int status = -1;
+    struct hosts h = {.n = n, .base = "/tmp/swagg-gpu-XXXXXX", .work = work};
+    char ip[IP] = "", directory[IP];
+    CU_ASSERT_FATAL(mkdtemp(h.base) && pipe(h.ips) == 0);
     fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(sum_here(1) == 0 ? 0 : 1);
-    CU_ASSERT_EQUAL(sum_here(0), 0);
-    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
-    CU_ASSERT_EQUAL(status, 0);
+    for (int host = 0; host < n; host++) {
+        directory_of(&h, host, directory);
+        mkdir(directory, 0700);
+    }
+    for (int rank = 0; rank < HOST_RANKS * n; rank++)
+        if ((h.pid[rank] = fork()) == 0) {
+            const bool well = be_rank(&h, rank) == 0;
+            fflush(stdout);
+            _exit(well ? 0 : 1);
+        }
+    struct loop_switch *ls = n > 1 ? start(0.001) : NULL;
+    snprintf(ip, sizeof ip, "%s", ls ? loop_switch_ip(ls) : "");
+    for (int rank = 0; rank < HOST_RANKS * n; rank++)
+        CU_ASSERT_EQUAL(write(h.ips[1], ip, IP), IP);
+    for (int rank = 0, status; rank < HOST_RANKS * n; rank++)
+        CU_ASSERT(waitpid(h.pid[rank], &status, 0) == h.pid[rank] && status == 0);
+    if (ls)
+        loop_switch_stop(ls);
+    for (int host = 0; host < n; host++) {
+        directory_of(&h, host, directory);
+        CU_ASSERT_EQUAL(rmdir(directory), 0);
+    }
+    CU_ASSERT_EQUAL(rmdir(h.base), 0);
+    close(h.ips[0]);
+    close(h.ips[1]);
+}
+
+static int sum_and_post(struct crew_member *m)
+{
+    int rc = sum_all(m);
+    rc = rc < 0 ? rc : post_all(m);
+    return rc < 0 ? rc : sum_vector(m);
+}
+
+TEST(ranks_of_hosts)
+{
+    run_on_hosts(1, sum_and_post);
+    run_on_hosts(2, sum_and_post);
+}
+
+/* The driver holds the rest of each rank's tensor back until that rank's first sum is on its way to it. */
+static int sum_while_copies_wait(struct crew_member *m)
+{
+    gpu->hold(2);
+    int rc = sum_five(m, THERE, false);
+    if (rc < 0 || !gpu->came_early())
+        return rc < 0 ? rc : WRONG_SUM;
+    gpu->hold(2);
+    rc = sum_five(m, IN_PLACE, true);
+    return rc < 0 || gpu->came_early() ? rc : WRONG_SUM;
+}
+
+TEST(on_hosts_a_sum_comes_back_before_the_tensor_has_left)
+{
+    run_on_hosts(1, sum_while_copies_wait);
+    run_on_hosts(2, sum_while_copies_wait);
 }
 
 /* --- how it fails --- */
@@ -616,6 +703,24 @@ TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
     fail_in("cuStreamCreate", 2, "makes no stream");
     fail_in("cuMemHostAlloc", 1, "has no pinned memory");
     fail_in("cuDevicePrimaryCtxRetain", 1, "in which context");
+}
+
+/* Of rank 1 of four, in the midst of a call; the others of its host and of the other one hear of it. */
+static int fail_on_a_host(struct crew_member *m)
+{
+    const char *words = "rank 1: the GPU's driver has not copied all from it: unspecified launch failure";
+    if (m->rank == 1)
+        gpu->fail("cuEventQuery", 3);
+    const int rc = sum_five(m, m->rank == 1 ? THERE : HERE, false);
+    const bool told =
+        says(swagg_last_error(), words) && rc == (m->rank == 1 ? SWAGG_ERR_SYSTEM : SWAGG_ERR_ABORTED);
+    return told ? 0 : rc < 0 ? rc : WRONG_SUM;
+}
+
+TEST(on_hosts_too)
+{
+    run_on_hosts(1, fail_on_a_host);
+    run_on_hosts(2, fail_on_a_host);
 }
 
 /* A job that is closed lets go of the tensors of calls in flight. */

@@ -22,6 +22,7 @@ enum {
     OTHERS_MS = 700,   /* beyond the deadline, who waits for other hosts says for whom */
     SLOTS_LEAST = 128, /* of a rail, unless the job has fewer */
     STANDSTILL_MS = 1000,
+    LOOK_AT_GPU_US = 20, /* about what a piece takes that is copied (staging.h) */
 };
 
 /* --- how it comes to be --- */
@@ -229,19 +230,19 @@ static int fail_gone(struct level *l, unsigned rank, const char *how)
     return fail(l, SWAGG_ERR_LOST, CTL_RANK_LOST, text);
 }
 
-static void describe_wait(const struct level *l, const struct local_step *s, char *text, size_t bytes)
+static const char *describe_wait(const struct level *l, const struct local_step *s, char text[CTL_TEXT_MAX])
 {
     const struct ctl_ranks missing = local_awaited(&l->member);
     char ranks[CTL_RANKS_TEXT_MAX], where[PLACE_MAX];
-    snprintf(text, bytes, "waiting for %s%s%s", ctl_ranks_text(&missing, ranks), place(l, where),
+    snprintf(text, CTL_TEXT_MAX, "waiting for %s%s%s", ctl_ranks_text(&missing, ranks), place(l, where),
              s->sums ? l->plan.hosts > 1 ? " to hear from the other hosts" : " to add up" : "");
+    return text;
 }
 
-static int fail_deadline(struct level *l, const struct local_step *s, const struct vigil *v, uint64_t now)
+static int fail_deadline(struct level *l, const char *wait, const struct vigil *v, uint64_t now)
 {
     const struct swagg_job *job = l->job;
-    char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
-    describe_wait(l, s, wait, sizeof wait);
+    char call[DESCRIBE_CALL_MAX], text[CLIENT_TEXT_MAX];
     snprintf(text, sizeof text, "rank %u: %s: no sum within %.1f s: %s", job->options.rank,
              describe_call(&job->options.names, v->call, call), (double)(now - v->posted) / NS_PER_SECOND,
              wait);
@@ -253,10 +254,9 @@ static void warn(const struct level *l, const struct local_step *s, struct vigil
     struct swagg_job *job = l->job;
     const struct ctl_ranks missing = local_awaited(&l->member);
     char call[DESCRIBE_CALL_MAX], wait[CTL_TEXT_MAX], text[CLIENT_TEXT_MAX];
-    describe_wait(l, s, wait, sizeof wait);
     snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
              job->options.rank, (double)(now - v->began) / NS_PER_SECOND,
-             describe_call(&job->options.names, v->call, call), wait);
+             describe_call(&job->options.names, v->call, call), describe_wait(l, s, wait));
     logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
     job_tell_late(job, text, &missing, v->began, now, v->deadline);
     v->warn_after *= 2;
@@ -286,6 +286,7 @@ static bool is_there(const struct local_step *s)
 static int check(struct level *l, const struct local_step *s, struct vigil *v, uint64_t since, uint64_t now)
 {
     const int failed = requests_failure(&l->job->requests);
+    char wait[CTL_TEXT_MAX];
     if (failed < 0 && !is_there(s))
         return failed;
     if (!own_fd_holds(&l->memory.file))
@@ -298,7 +299,7 @@ static int check(struct level *l, const struct local_step *s, struct vigil *v, u
                          "has died: its process has ended, or closed descriptors that are not its own");
     note_waits(l, s, since, now);
     if (now >= v->deadline + (s->sums && l->plan.hosts > 1 ? OTHERS_MS * NS_PER_MS : 0))
-        return fail_deadline(l, s, v, now);
+        return fail_deadline(l, describe_wait(l, s, wait), v, now);
     if (now >= v->warn_at)
         warn(l, s, v, now);
     return SWAGG_OK;
@@ -441,12 +442,50 @@ bool level_takes(const struct swagg_job *job, const struct xfer_call *call, bool
            (call->collective == XFER_ALLREDUCE || call->collective == XFER_REDUCE);
 }
 
+/* Until so much of a GPU's tensor is there; the rail goes on meanwhile. */
+static int await_tensor(struct level *l, struct staging *staged, uint64_t bytes, struct vigil *v)
+{
+    struct local_fault fault;
+    uint64_t now = monotonic_ns();
+    int rc;
+    while ((rc = staging_come(staged)) == SWAGG_OK && staging_there(staged, 0) < bytes) {
+        const int failed = requests_failure(&l->job->requests);
+        if (failed < 0)
+            return failed;
+        if (local_faulted(&l->member, &fault))
+            return follow_fault(l);
+        if (now >= v->deadline)
+            return fail_deadline(l, "the GPU's driver has not copied all of the tensor from it", v, now);
+        if (l->railed != l->begun)
+            await_push(l->rail);
+        let_others_progress(l, now);
+        const uint64_t until = now + LOOK_AT_GPU_US * NS_PER_US;
+        memory_sleep(&l->memory.board->fault, 0, LOOK_AT_GPU_US * NS_PER_US);
+        now = monotonic_ns();
+        if (now > until + STANDSTILL_MS * NS_PER_MS)
+            v->deadline += now - until;
+    }
+    return rc < 0 ? job_end_here(l->job) : SWAGG_OK;
+}
+
+/* Of a call that flows: what is summed goes back to the GPU, and what the next step reads has come from it.
+ */
+static int flow(struct level *l, struct staging *staged, struct vigil *v)
+{
+    const struct staging_span given = {0, local_given(&l->member)};
+    if (staging_leave(staged, &given, 1) < 0)
+        return job_end_here(l->job);
+    return await_tensor(l, staged, local_reads(&l->member), v);
+}
+
 /* 1: it goes on. */
 static int step_on(struct level *l, const struct swagg_request *r, struct vigil *v)
 {
     struct local_step s;
+    int rc = staging_flows(r->staged) ? flow(l, r->staged, v) : SWAGG_OK;
+    if (rc < 0)
+        return rc;
     const enum local_next next = local_go(&l->member, &s);
-    int rc = SWAGG_OK;
     if (s.wake)
         memory_wake(s.wake);
     switch (next) {

@@ -448,6 +448,19 @@ enum local_next local_go(struct local_member *m, struct local_step *step)
     return LOCAL_FAULT;
 }
 
+uint64_t local_reads(const struct local_member *m)
+{
+    const uint64_t index = m->phase == COPY_FIRST ? 0 : m->index + 1;
+    const bool copies = m->phase == COPY_FIRST || (m->phase == COPY_AHEAD && index < m->blocks);
+
+    return copies ? index * m->block_bytes + bytes_of(m, index) : 0;
+}
+
+uint64_t local_given(const struct local_member *m)
+{
+    return m->index * m->block_bytes;
+}
+
 struct ctl_ranks local_awaited(const struct local_member *m)
 {
     const bool sums = m->phase == COLLECT;

@@ -161,6 +161,10 @@ enum local_next local_go(struct local_member *m, struct local_step *step);
 /* The oldest share that is being summed over the hosts is; of two at most. */
 void local_railed(struct local_member *m);
 
+/* Up to which byte the next step reads the call's tensor, 0: none of it; up to which one it has its sum. */
+uint64_t local_reads(const struct local_member *m);
+uint64_t local_given(const struct local_member *m);
+
 /* The ranks, the job's, whose step the call is waiting for. */
 struct ctl_ranks local_awaited(const struct local_member *m);
 

@@ -45,6 +45,7 @@ static int contexts[CONTEXTS]; /* their addresses are what the program sees */
 static struct buffer buffers[BUFFERS];
 static int things, undone;
 static int held = -1;
+static bool early;
 static char failing[64];
 static int fails_in;
 static _Thread_local void *stack[DEPTH];
@@ -250,6 +251,7 @@ int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, struct stream *s)
     const bool good = (down || up) && s->begun - s->done < QUEUED;
     if (good) {
         s->queue[s->begun++ % QUEUED] = (struct copy){into, out_of, bytes, down};
+        early = up && held >= 0 ? undone > 0 : early;
         undone++;
         held = up ? -1 : held;
     }
@@ -381,7 +383,16 @@ static void gpu_hold(int copies)
 {
     pthread_mutex_lock(&lock);
     held = copies;
+    early = false;
     pthread_mutex_unlock(&lock);
+}
+
+static bool gpu_came_early(void)
+{
+    pthread_mutex_lock(&lock);
+    const bool did = early;
+    pthread_mutex_unlock(&lock);
+    return did;
 }
 
 static int gpu_left(void)
@@ -393,5 +404,5 @@ static int gpu_left(void)
 }
 
 extern const struct gpu_stand_in gpu_stand_in;
-const struct gpu_stand_in gpu_stand_in = {gpu_alloc, gpu_free, gpu_put, gpu_get,
-                                          gpu_fail,  gpu_hold, gpu_left};
+const struct gpu_stand_in gpu_stand_in = {gpu_alloc, gpu_free, gpu_put,        gpu_get,
+                                          gpu_fail,  gpu_hold, gpu_came_early, gpu_left};

@@ -17,6 +17,8 @@ struct gpu_stand_in {
     void (*fail)(const char *function, int n);
     /* From now on so many copies from GPUs are done, and no more until one to a GPU has begun; -1: all. */
     void (*hold)(int copies);
+    /* Whether others were still to be done when that one began. */
+    bool (*came_early)(void);
     /* What is there of streams, events and pinned memory; and copies that have not been done. */
     int (*left)(void);
 };
