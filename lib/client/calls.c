@@ -182,6 +182,8 @@ static void finish(struct swagg_job *job, struct swagg_request *r)
     job->elements += r->call.count;
     job->bytes += r->call.count * agg_element_size(r->call.type, r->call.op);
     job->calling = job->streamed - job->shares.agreeing != r->number + 1;
+    if (job->flowing == r) /* other threads' shares may not be there yet */
+        job->flowing = NULL;
     job_note_turnout(job, &r->call, turnout);
     job_report(job, now);
     job_show(job);
@@ -302,7 +304,9 @@ static int bring_back(struct swagg_job *job, struct swagg_request *oldest)
         const uint64_t to = job->worker->arrived(job->parts[i].stream, oldest->number, &from);
         there[i] = (struct staging_span){from * element, to == UINT64_MAX ? to : to * element};
     }
-    return staging_leave(oldest->staged, there, job->part_count) < 0 ? fail_staged(job) : SWAGG_OK;
+    return staging_leave(oldest->staged, oldest->call.share * job->part_count, there, job->part_count) < 0
+               ? fail_staged(job)
+               : SWAGG_OK;
 }
 
 static int move_staged(struct swagg_job *job)

@@ -272,9 +272,9 @@ static unsigned places_to_flow(const struct swagg_job *job, const struct swagg_r
         return 1;
     const bool sums =
         r->call.collective == XFER_ALLREDUCE || (r->call.collective == XFER_REDUCE && !o->buffer_reduces);
-    const bool flows = sums && !r->compressed && !job->lanes && job->worker->hold &&
-                       o->format == XFER_FORMAT_TYPED && o->quorum == 0 && o->compression.patience_ns == 0;
-    return flows ? job->part_count : 0;
+    const bool flows = sums && !r->compressed && job->worker->hold && o->format == XFER_FORMAT_TYPED &&
+                       o->quorum == 0 && o->compression.patience_ns == 0;
+    return flows ? job->part_count * (job->lanes ? job->lanes->n + 1 : 1) : 0;
 }
 
 /* What of its tensors is in a GPU's memory is staged in the host's. */

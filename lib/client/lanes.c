@@ -104,6 +104,7 @@ static bool make_share(struct swagg_request *share, const struct swagg_request *
                                     .segments = &share->only,
                                     .began = whole->began,
                                     .deadline = whole->deadline,
+                                    .staged = whole->staged,
                                     .told = tell_whole,
                                     .share_of = whole->job};
     share->call.share = (uint8_t)i;

@@ -41,8 +41,9 @@ struct swagg_request {
     void (*finish)(
         struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */
     struct request_own own;
-    struct staging *staged;       /* what it has in a GPU's memory (staging.h); NULL: nothing */
-    uint64_t turn;                /* in the job's level, if that takes it (local/turns.h) */
+    struct staging
+        *staged;   /* what it has in a GPU's memory (staging.h), of a share the whole's; NULL: nothing */
+    uint64_t turn; /* in the job's level, if that takes it (local/turns.h) */
     struct swagg_request *shares; /* [share_count], of the job's lanes (lanes.h) */
     unsigned share_count;
     void (*told)(struct swagg_job *whole); /* ... is told when it has ended */

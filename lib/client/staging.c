@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "options.h"
 #include "swagg.h"
 
 enum { ALIGNMENT = 64 };
@@ -31,6 +32,9 @@ struct staging {
     struct pieces down, up;
     const void *where;
     bool apart, flows, settled; /* settled: no copy is under way */
+    pthread_mutex_t lock;       /* for the pieces, and the rest */
+    unsigned places;
+    struct staging_span there[SWAGG_SERVERS_MAX * CLIENT_THREADS_MAX]; /* [places] of the result */
 };
 
 bool staging_flows(const struct staging *s)
@@ -168,7 +172,7 @@ static int copy_down(struct staging *s)
     return await_all(s, &s->down, true);
 }
 
-static int make(struct gpu *g, const struct measure *m, bool apart, bool flows, struct staging **out)
+static int make(struct gpu *g, const struct measure *m, bool apart, unsigned places, struct staging **out)
 {
     struct staging *s = calloc(1, sizeof *s);
     *out = s;
@@ -177,8 +181,10 @@ static int make(struct gpu *g, const struct measure *m, bool apart, bool flows, 
     s->gpu = g;
     s->where = m->first;
     s->apart = apart;
-    s->flows = flows;
+    s->flows = places > 0;
+    s->places = places;
     s->settled = true;
+    pthread_mutex_init(&s->lock, NULL);
     s->down.at = calloc(m->down + 1, sizeof *s->down.at);
     s->up.at = calloc(m->up + 1, sizeof *s->up.at);
     if (!s->down.at || !s->up.at)
@@ -215,7 +221,7 @@ int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_
     const struct measure m = measure(g, segments, n, element, apart);
     if (!m.first)
         return SWAGG_OK;
-    int rc = make(g, &m, apart, flows > 0 && m.bytes > STAGING_PIECE, out);
+    int rc = make(g, &m, apart, m.bytes > STAGING_PIECE ? flows : 0, out);
     if (rc == SWAGG_OK)
         rc = place_all(*out, segments, n, element);
     if (rc < 0)
@@ -229,54 +235,63 @@ int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_
 int staging_come(struct staging *s)
 {
     int rc = 1;
+    pthread_mutex_lock(&s->lock);
     while (s->down.done < s->down.n && rc == 1) {
         const struct piece *p = &s->down.at[s->down.done];
         rc = gpu_passed(s->gpu, p->place, p->mark);
         s->down.done += rc == 1;
     }
+    pthread_mutex_unlock(&s->lock);
     return rc < 0 ? rc : SWAGG_OK;
 }
 
-uint64_t staging_there(const struct staging *s, uint64_t from)
+uint64_t staging_there(struct staging *s, uint64_t from)
 {
     uint64_t to = UINT64_MAX;
+    pthread_mutex_lock(&s->lock);
     for (size_t i = s->down.done; i < s->down.n; i++) {
         const struct piece *p = &s->down.at[i];
         if (p->before + p->bytes > from && p->before < to)
             to = p->before > from ? p->before : from;
     }
+    pthread_mutex_unlock(&s->lock);
     return to;
 }
 
-static bool is_there(const struct piece *p, const struct staging_span there[], unsigned n)
+static bool is_there(const struct staging *s, const struct piece *p)
 {
     uint64_t at = p->before;
-    for (unsigned i = 0; i < n && at < p->before + p->bytes; i++)
-        if (there[i].from <= at && there[i].to > at)
-            at = there[i].to;
+    for (unsigned i = 0; i < s->places && at < p->before + p->bytes; i++)
+        if (s->there[i].from <= at && s->there[i].to > at)
+            at = s->there[i].to;
     return at >= p->before + p->bytes;
 }
 
-int staging_leave(struct staging *s, const struct staging_span there[], unsigned n)
+int staging_leave(struct staging *s, unsigned place, const struct staging_span there[], unsigned n)
 {
     int rc = SWAGG_OK;
+    pthread_mutex_lock(&s->lock);
+    memcpy(&s->there[place], there, n * sizeof *there);
     for (size_t i = s->up.done; i < s->up.n && rc == SWAGG_OK; i++) {
         struct piece *p = &s->up.at[i];
-        if (!p->begun && is_there(p, there, n)) {
+        if (!p->begun && is_there(s, p)) {
             rc = copy(s, p, false);
             p->begun = true;
         }
-        if (!p->begun && n == 1) /* nor is what lies behind it */
+        if (!p->begun && s->places == 1) /* nor is what lies behind it */
             break;
         s->up.done += p->begun && i == s->up.done;
     }
+    pthread_mutex_unlock(&s->lock);
     return rc;
 }
 
 int staging_end(struct staging *s, bool well)
 {
-    const struct staging_span all = {0, UINT64_MAX};
-    const int rc = well ? staging_leave(s, &all, 1) : SWAGG_OK;
+    int rc = SWAGG_OK;
+    for (size_t i = 0; i < s->up.n && well && rc == SWAGG_OK; i++)
+        if (!s->up.at[i].begun)
+            rc = copy(s, &s->up.at[i], false);
     const int down = await_all(s, &s->down, true), up = await_all(s, &s->up, false);
     s->settled = true;
     return rc < 0 ? rc : down < 0 ? down : up;
@@ -294,6 +309,7 @@ void staging_free(struct staging *s)
         gpu_give(s->gpu, s->place, s->room);
     free(s->down.at);
     free(s->up.at);
+    pthread_mutex_destroy(&s->lock);
     free(s);
 }
 

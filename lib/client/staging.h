@@ -3,10 +3,10 @@
  * the bits of the sums, do not depend on where a rank has its tensors; each rank may have them elsewhere.
  *
  * A call that flows begins when it is posted. Its tensor comes piece by piece, in turn from what each of
- * several places sums (as far as these are even); what has come may leave, and
- * what is summed is copied back while the rest is under way. Of any other the whole tensor is copied before
- * the call is posted, and the whole result when its end is told. SWAGG_OK, or SWAGG_ERR_SYSTEM with the last
- * error. */
+ * several places sums (as far as these are even): switches, and of each of these a rank's threads. What has
+ * come may leave, and what is summed is copied back while the rest is under way. Each place has a driver. Of
+ * any other the whole tensor is copied before the call is posted, and the whole result when its end is told.
+ * SWAGG_OK, or SWAGG_ERR_SYSTEM with the last error. */
 #pragma once
 
 #include "gpu.h"
@@ -32,12 +32,13 @@ struct staging_span {
     uint64_t from, to; /* UINT64_MAX: to its end */
 };
 
-/* Looks what has come. By the driver; and then, up to which byte the tensor is there from this one on. */
+/* Looks what has come. By a driver; and then, up to which byte the tensor is there from this one on. */
 int staging_come(struct staging *s);
-uint64_t staging_there(const struct staging *s, uint64_t from);
+uint64_t staging_there(struct staging *s, uint64_t from);
 
-/* So much of the result is there, in spans by where they begin. By the driver, of one that flows. */
-int staging_leave(struct staging *s, const struct staging_span there[], unsigned n);
+/* So much of the result is there, of these n places from this one on, which lie behind each other. By their
+ * driver, of one that flows. */
+int staging_leave(struct staging *s, unsigned place, const struct staging_span there[], unsigned n);
 
 /* The end is told: copies what is left to copy, if the call ended well, and waits for all copies. */
 int staging_end(struct staging *s, bool well);

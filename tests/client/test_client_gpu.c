@@ -280,15 +280,31 @@ TEST(by_several_switches_too)
         loop_switch_stop(ls[i]);
 }
 
+static struct crew crew_of_threads(const struct loop_switch *ls, const char *job, crew_fn *work)
+{
+    struct crew crew = crew_on(ls, job, work);
+    crew.options.threads = 3;
+    return crew;
+}
+
+TEST(by_several_threads_too)
+{
+    struct loop_switch *ls = start(0.01);
+    struct crew crew = crew_of_threads(ls, "threads", sum_all);
+    succeed(&crew);
+    crew = crew_of_threads(ls, "threads-vector", sum_vector);
+    succeed(&crew);
+    crew = crew_of_threads(ls, "threads-posted", post_all);
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 /* Where a tensor cannot be taken piece by piece. */
 TEST(whole_tensors_are_staged_elsewhere)
 {
     struct loop_switch *ls = start(0);
     struct crew crew = crew_on(ls, "buffered", sum_all);
     crew.options.reduce = SWAGG_REDUCE_BUFFERED;
-    succeed(&crew);
-    crew = crew_on(ls, "threads", sum_all);
-    crew.options.threads = 2;
     succeed(&crew);
     crew = crew_on(ls, "atp", post_all);
     crew.options.protocol = SWAGG_PROTOCOL_ATP;
@@ -405,6 +421,22 @@ TEST(a_sum_comes_back_before_the_tensor_has_left)
     struct loop_switch *ls = start(0);
     struct crew crew = crew_on(ls, "flows", sum_long);
     gpu->hold(4); /* of five pieces, until the first one's sum is on its way back */
+    succeed(&crew);
+    CU_ASSERT(gpu->came_early());
+    loop_switch_stop(ls);
+}
+
+/* The last of six pieces is the last thread's, who has a piece summed before. */
+static int sum_by_threads(struct crew_member *m)
+{
+    return sum_five(m, m->rank == 0 ? IN_PLACE : HERE, true);
+}
+
+TEST(by_several_threads_a_sum_comes_back_early)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_of_threads(ls, "threads-flow", sum_by_threads);
+    gpu->hold(4);
     succeed(&crew);
     CU_ASSERT(gpu->came_early());
     loop_switch_stop(ls);
@@ -675,10 +707,11 @@ static int sum_until_it_fails(struct crew_member *m)
 }
 
 /* Rank 0 alone has a GPU; the others hear of it. */
-static void fail_in(const char *function, int n, const char *what)
+static void fail_in_thread(int threads, const char *function, int n, const char *what)
 {
     struct loop_switch *ls = start(0);
     struct crew crew = crew_on(ls, "fails", sum_until_it_fails);
+    crew.options.threads = threads;
     gpu->fail(function, n);
     crew_run(&crew);
     gpu->fail("", 0);
@@ -689,6 +722,11 @@ static void fail_in(const char *function, int n, const char *what)
     CU_ASSERT(crew_told(&crew, told));
     CU_ASSERT_EQUAL(gpu->left(), 0);
     loop_switch_stop(ls);
+}
+
+static void fail_in(const char *function, int n, const char *what)
+{
+    fail_in_thread(1, function, n, what);
 }
 
 TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
@@ -703,6 +741,13 @@ TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
     fail_in("cuStreamCreate", 2, "makes no stream");
     fail_in("cuMemHostAlloc", 1, "has no pinned memory");
     fail_in("cuDevicePrimaryCtxRetain", 1, "in which context");
+}
+
+TEST(of_threads_too)
+{
+    fail_in_thread(3, "cuMemcpyAsync", 5, "unspecified launch failure");
+    fail_in_thread(3, "cuEventQuery", 2, "has not copied all from it");
+    fail_in_thread(3, "cuEventQuery", 7, "has not copied all from it");
 }
 
 /* Of rank 1 of four, in the midst of a call; the others of its host and of the other one hear of it. */

@@ -473,7 +473,7 @@ static int await_tensor(struct level *l, struct staging *staged, uint64_t bytes,
 static int flow(struct level *l, struct staging *staged, struct vigil *v)
 {
     const struct staging_span given = {0, local_given(&l->member)};
-    if (staging_leave(staged, &given, 1) < 0)
+    if (staging_leave(staged, 0, &given, 1) < 0)
         return job_end_here(l->job);
     return await_tensor(l, staged, local_reads(&l->member), v);
 }

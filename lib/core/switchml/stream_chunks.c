@@ -165,8 +165,8 @@ uint64_t sml_stream_arrived(const struct sml_stream *s, uint32_t number, uint64_
     uint64_t offset;
     size_t bytes;
 
-    *from = s->cfg.places > 1 ? o->share.first : 0;
-    if (ended && (s->cfg.places <= 1 || o->share.first + o->share.count == o->call.count))
+    *from = o->share.first;
+    if (ended && o->share.first + o->share.count == o->call.count)
         return UINT64_MAX;
     if (ended)
         return o->share.first + o->share.count;
