@@ -161,8 +161,8 @@ static uint16_t count_wanted(const struct agg_job *job, const struct agg_verdict
 {
     uint16_t wanted = 0;
 
-    for (uint16_t rank = 0; rank < job->size; rank++)
-        wanted += agg_wants(v, rank);
+    for (unsigned i = 0; i < ranks_words(job->size); i++)
+        wanted += (uint16_t)__builtin_popcountll(v->wants[i] & ranks_below(job->size, i));
     return wanted;
 }
 
@@ -234,13 +234,14 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     const uint16_t wanted = count_wanted(job, v);
     const unsigned frames = v->brief_bytes > 0 ? job->size : wanted;
     struct to_all a = {.v = v, .member = jobs_member(ours, thread, 0), .from_port = from_port};
-    struct taken t = {0};
+    struct taken t;
     unsigned left = frames;
 
     if (job->protocol->wrap != NULL) {
         wrapped_to_all(e, job, thread, from_port, v);
         return;
     }
+    t.n = 0;
     take_many(e, &t, left);
     a.sum = payload_of(e, ours, v->payload, v->bytes);
     a.brief = payload_of(e, ours, v->brief, v->brief_bytes);

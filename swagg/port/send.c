@@ -91,7 +91,7 @@ static void hand_over(struct send *s, unsigned p, struct rte_mbuf **frames, uint
     port_wake_sender(&s->port[p]);
 }
 
-static void flush_port(struct send *s, unsigned p)
+void send_port(struct send *s, unsigned p)
 {
     uint16_t n = s->to[p].n;
 
@@ -103,18 +103,9 @@ static void flush_port(struct send *s, unsigned p)
         hand_over(s, p, s->to[p].frame, n);
 }
 
-void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
+void send_nowhere(struct send *s, unsigned port, struct rte_mbuf *frame)
 {
-    if (unlikely((s->ports & RTE_BIT64(port)) == 0)) {
-        drop_rest(s, port, DROP_NO_PORT, &frame, 1);
-        return;
-    }
-    if (s->to[port].n == 0)
-        s->to[port].since = s->now;
-    s->to[port].frame[s->to[port].n++] = frame;
-    s->waiting |= RTE_BIT64(port);
-    if (s->to[port].n == SEND_BURST)
-        flush_port(s, port);
+    drop_rest(s, port, DROP_NO_PORT, &frame, 1);
 }
 
 void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
@@ -133,7 +124,7 @@ void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame)
 static void flush_ports(struct send *s, uint64_t ports)
 {
     for (; ports != 0; ports &= ports - 1)
-        flush_port(s, rte_bsf64(ports));
+        send_port(s, rte_bsf64(ports));
 }
 
 void send_flush(struct send *s)

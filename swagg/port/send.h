@@ -34,15 +34,34 @@ struct send {
                           back frames to be sent later */
     uint64_t now;      /* TSC at the start of this round; the loop sets it */
     uint64_t waiting;  /* bit p: there are frames for port p */
-    struct {
+    struct send_waiting {
         uint16_t n;
         uint64_t since; /* TSC, of the first frame's round */
         struct rte_mbuf *frame[SEND_BURST];
     } to[SWAGG_MAX_PORTS];
 };
 
-/* Takes the frame over. */
-void send_put(struct send *s, unsigned port, struct rte_mbuf *frame);
+/* For send_put: sends what waits for this port; drops a frame to a port that there is not. */
+void send_port(struct send *s, unsigned port);
+void send_nowhere(struct send *s, unsigned port, struct rte_mbuf *frame);
+
+/* Takes the frame over. Inline, since every frame that leaves passes here. */
+static inline void send_put(struct send *s, unsigned port, struct rte_mbuf *frame)
+{
+    struct send_waiting *to = &s->to[port];
+
+    if (unlikely((s->ports & RTE_BIT64(port)) == 0)) {
+        send_nowhere(s, port, frame);
+        return;
+    }
+    if (to->n == 0) {
+        to->since = s->now;
+        s->waiting |= RTE_BIT64(port);
+    }
+    to->frame[to->n++] = frame;
+    if (unlikely(to->n == SEND_BURST))
+        send_port(s, port);
+}
 
 /* The same to every port but one, or SEND_TO_ALL; the frame is shared between them by reference count. */
 void send_flood(struct send *s, unsigned except, struct rte_mbuf *frame);

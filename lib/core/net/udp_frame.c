@@ -21,24 +21,6 @@ void frame_header_init(struct frame_header *h, const struct frame_end *from, con
     memcpy(h->bytes, &f, sizeof(h->bytes));
 }
 
-void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
-                         const struct frame_payload *p)
-{
-    struct frame_udp *f = out;
-    uint16_t udp_bytes = net16(sizeof(f->udp) + p->bytes);
-    uint16_t ip_bytes = net16(sizeof(f->ip) + sizeof(f->udp) + p->bytes);
-    /* The UDP length counts twice: in the header and in the pseudo header. */
-    uint16_t udp_sum = net_fold((uint32_t)h->udp_sum + from_port + udp_bytes + udp_bytes + p->sum);
-
-    memcpy(out, h->bytes, sizeof(h->bytes));
-    f->ip.total_length = ip_bytes;
-    f->ip.hdr_checksum = (uint16_t)~net_fold((uint32_t)h->ip_sum + ip_bytes);
-    f->udp.src_port = from_port;
-    f->udp.dgram_len = udp_bytes;
-    if (!h->without_udp_sum)
-        f->udp.dgram_cksum = net_udp_checksum(udp_sum);
-}
-
 void frame_write(void *out, const struct frame_header *h, uint16_t from_port, const struct frame_payload *p)
 {
     struct frame_udp *f = out;

@@ -7,6 +7,7 @@
 
 #include "kernels/kernels.h"
 #include "net/headers.h"
+#include "net/sum.h"
 
 /* For reading: only a frame that net_check_ipv4 and net_check_udp have passed. */
 struct frame_udp {
@@ -57,9 +58,24 @@ static inline struct frame_payload frame_payload(const void *at, size_t bytes, a
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
 /* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload, with both checksums (without_udp_sum:
- * with that of IPv4). Does not read the bytes of the payload. */
-void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
-                         const struct frame_payload *p);
+ * with that of IPv4). Does not read the bytes of the payload. Inline, since every answer has them. */
+static inline void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
+                                       const struct frame_payload *p)
+{
+    struct frame_udp *f = out;
+    uint16_t udp_bytes = net16(sizeof(f->udp) + p->bytes);
+    uint16_t ip_bytes = net16(sizeof(f->ip) + sizeof(f->udp) + p->bytes);
+    /* The UDP length counts twice: in the header and in the pseudo header. */
+    uint16_t udp_sum = net_fold((uint32_t)h->udp_sum + from_port + udp_bytes + udp_bytes + p->sum);
+
+    memcpy(out, h->bytes, sizeof(h->bytes));
+    f->ip.total_length = ip_bytes;
+    f->ip.hdr_checksum = (uint16_t)~net_fold((uint32_t)h->ip_sum + ip_bytes);
+    f->udp.src_port = from_port;
+    f->udp.dgram_len = udp_bytes;
+    if (!h->without_udp_sum)
+        f->udp.dgram_cksum = net_udp_checksum(udp_sum);
+}
 
 /* The same and the payload behind them. */
 void frame_write(void *out, const struct frame_header *h, uint16_t from_port, const struct frame_payload *p);
