@@ -55,23 +55,3 @@ void facts_read(struct facts facts[], struct rte_mbuf *const frames[], unsigned 
         f->says_ip = arp_or_ipv4_sender(rte_pktmbuf_mtod(f->m, const void *), f->m->data_len);
     }
 }
-
-/* What the device says of a checksum, if its port compares checksums. ..._NONE means: the checksum in the
- * frame is not right, but the data is known to be intact. */
-static enum net_found found(const struct port *port, const struct rte_mbuf *m, uint64_t mask, uint64_t bad)
-{
-    const uint64_t flags = m->ol_flags & port->rx_checksums & mask;
-
-    if (flags == 0)
-        return NET_NOT_COMPARED;
-    return flags == bad ? NET_BAD : NET_GOOD;
-}
-
-enum net_fault facts_check(const struct facts *f, const struct port *port, agg_ones_sum_fn *ones_sum)
-{
-    const struct frame_found by_device = {
-        .ip = found(port, f->m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD),
-        .udp = found(port, f->m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD)};
-
-    return frame_check(facts_udp(f), f->m->data_len, &by_device, ones_sum);
-}

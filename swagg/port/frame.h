@@ -29,6 +29,25 @@ static inline enum net_fault frame_check(const void *frame, size_t bytes, const 
     return net_check_udp(&f->ip, &f->udp, found->udp, ones_sum);
 }
 
+/* What a frame with this fault is dropped as; of NET_OK DROP_REASONS: it is not. */
+extern const enum drop frame_drop_of[];
+
 /* Why such a frame to the switch itself, in which frame_check has found this, goes no further; DROP_REASONS:
- * it does, and its protocol is UDP or ICMP. our_ip: the switch's; 0: it has none. */
-enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip);
+ * it does, and its protocol is UDP or ICMP. our_ip: the switch's; 0: it has none. Whose a packet is counts
+ * more than what is wrong with the datagram in it. */
+static inline enum drop frame_drops_as(const void *frame, enum net_fault fault, uint32_t our_ip)
+{
+    const struct frame_udp *f = frame;
+
+    if (our_ip == 0)
+        return DROP_IP_NOT_OURS;
+    if (fault != NET_OK && fault < NET_UDP_LENGTH)
+        return frame_drop_of[fault];
+    if (!net_ipv4_is_station(f->ip.src_addr))
+        return DROP_IP_SOURCE;
+    if (f->ip.dst_addr != our_ip)
+        return DROP_IP_NOT_OURS;
+    if (f->ip.next_proto_id != NET_PROTOCOL_UDP && f->ip.next_proto_id != NET_PROTOCOL_ICMP)
+        return DROP_IP_PROTOCOL;
+    return frame_drop_of[fault];
+}
