@@ -145,7 +145,6 @@ static void apply_burst(struct stage *s, struct sml_packet p[BURST], unsigned fi
         p[i].slot = sml_tag_slot(p[i].tag, s->slots);
         p[i].ver = sml_tag_ver(p[i].tag, s->slots);
         slot[i] = sml_pool_locate(s->pool, &p[i], 0);
-        sml_slot_prefetch(slot[i]);
     }
     for (unsigned i = 0; i < BURST; i++) {
         uint8_t **frame = frame_at(s, first + i);

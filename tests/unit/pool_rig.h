@@ -80,7 +80,6 @@ static inline enum sml_reason rig_apply(uint16_t rank, const struct sml_packet *
 {
     rig.slot = sml_pool_locate(rig.pool, p, 0);
     CU_ASSERT_PTR_NOT_NULL_FATAL(rig.slot);
-    sml_slot_prefetch(rig.slot);
     sml_pool_apply(rig.pool, rig.slot, rank, p, NULL, rig.now, &rig.v);
     return rig.v.reason;
 }

@@ -171,7 +171,13 @@ void sml_pool_drain(struct sml_pool *pool, void (*release)(void *buffer))
 
 struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p, unsigned thread)
 {
-    return p->slot - thread * pool->thread_slots < pool->thread_slots ? sml_slot_at(pool, p->slot) : NULL;
+    struct sml_slot *slot;
+
+    if (p->slot - thread * pool->thread_slots >= pool->thread_slots)
+        return NULL;
+    slot = sml_slot_at(pool, p->slot);
+    __builtin_prefetch(slot, 1);
+    return slot;
 }
 
 bool sml_pool_heard(struct sml_pool *pool)
@@ -179,16 +185,11 @@ bool sml_pool_heard(struct sml_pool *pool)
     return agg_heard_take(&pool->heard);
 }
 
-void sml_slot_prefetch(const struct sml_slot *slot)
-{
-    __builtin_prefetch(slot, 1);
-}
-
 void sml_pool_fetch(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
     const uint8_t *own = sml_slot_memory(pool, slot, p->ver);
 
-    agg_fetch(own - SML_LINE, 1, true); /* struct sml_result */
+    __builtin_prefetch(own - SML_LINE, 1); /* struct sml_result */
     agg_fetch(slot->contributed > 0 ? slot->body[p->ver] : own, p->body_bytes, true);
 }
 

@@ -71,11 +71,10 @@ size_t sml_pool_footprint(const struct sml_pool_config *cfg);
 /* mem: sml_pool_footprint(cfg) bytes, 64-byte aligned, owned by the caller for the pool's life. */
 struct sml_pool *sml_pool_init(void *mem, const struct sml_pool_config *cfg);
 
-/* Stage one: the slot this packet belongs to, checked for range only; NULL: it is none of this thread's. The
- * adapter prefetches it (sml_slot_prefetch) while it locates the rest of its burst. thread: of the sender,
+/* Stage one: the slot this packet belongs to, checked for range only; NULL: it is none of this thread's. Its
+ * memory is asked for, and arrives while the adapter locates the rest of its burst. thread: of the sender,
  * below cfg.threads. */
 struct sml_slot *sml_pool_locate(struct sml_pool *pool, const struct sml_packet *p, unsigned thread);
-void sml_slot_prefetch(const struct sml_slot *slot);
 
 /* Between the two: asks for the memory that the packet is added to. The slot should have arrived. */
 void sml_pool_fetch(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p);

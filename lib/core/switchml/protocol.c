@@ -111,10 +111,7 @@ static inline uint8_t find(const struct agg_jobs *jobs, struct agg_packet *p)
     p->rank = seat->rank;
     p->thread = seat->thread;
     p->slot = sml_pool_locate(p->job->pool, parsed(p), p->thread);
-    if (p->slot == NULL)
-        return SML_DROP_BAD_SLOT;
-    sml_slot_prefetch(p->slot);
-    return SML_HELD;
+    return p->slot == NULL ? SML_DROP_BAD_SLOT : SML_HELD;
 }
 
 static inline void fetch(const struct agg_packet *p)
