@@ -133,6 +133,8 @@ static const struct option_row rows[] = {
      "kernel; roce, or roce: and a device; dpdk: and a device; default kernel"},
     {"register", 0, NULL, option_flag, FIELD(registers), 0, 0,
      "tensors are read by the NIC that carries packets (roce)"},
+    {"message-packets", 0, "N", option_int, FIELD(options.message_packets), 0, INT32_MAX,
+     "that are one message of the NIC's (roce); default: as measured"},
     {"address", 0, "IP/N", option_text, FIELD(options.address), 0, 0, "with a device: this rank's own"},
     {"gateway", 0, "IP", option_text, FIELD(options.gateway), 0, 0, "with a device: the way to the switch"},
     {"eal", 0, "WORDS", option_text, FIELD(options.eal), 0, 0, "with a device: further arguments of DPDK's"},

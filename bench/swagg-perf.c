@@ -210,6 +210,9 @@ static void print_stats(const struct perf *p)
             p->options.rank, s.calls, s.packets_sent, s.packets_received, s.retransmitted, s.probes,
             s.timeouts, s.duplicates, s.bad_packets, s.damaged_packets, s.rtt_us, s.rto_us, s.window,
             s.resumed);
+    if (s.message_packets > 0)
+        fprintf(stderr, "rank %d: the NIC's messages have up to %u packets\n", p->options.rank,
+                s.message_packets);
 }
 
 static int run(struct perf *p)

@@ -11,11 +11,13 @@
 #include "relay/protocol.h"
 #include "switchml/protocol.h"
 #include "toy_keys.h"
+#include "wire/roce.h"
 
 struct leaf_job {
     struct agg_job *job;
     uint8_t parent_number;
     uint16_t parent_port;
+    struct nic_end *nic; /* by contributor */
     bool unsummed;
 };
 
@@ -59,6 +61,7 @@ static int prepare(void *ctx, const struct relay_job *job, uint8_t *number, char
         sim_die("the terms of a job are out of range");
     j->parent_number = job->parent_number;
     j->parent_port = job->parent_data_port;
+    j->nic = nic_ends(&job->entry);
     j->unsummed = f.checked;
     n->jobs.job[free_one] = j;
     agg_jobs_set(&n->above, j->parent_number, j->job);
@@ -80,6 +83,7 @@ static void free_job(void *ctx, unsigned number)
         agg_jobs_set(&n->above, j->parent_number, NULL);
     j->job->protocol->drain(j->job->pool, no_buffer);
     carry_close(&n->running, j->job);
+    free(j->nic);
     free(j);
 }
 
@@ -143,6 +147,7 @@ void leaf_start(struct leaf_node *n)
         .uplinks = 1,
         .max_jobs = LEAF_JOBS,
         .max_processes = 64,
+        .hears_nics = true,
         .id = rng_next(&n->rng) | 1,
         .ip = n->cfg.host + 1,
         .lost_after_ns = n->cfg.lost_after_ns,
@@ -231,6 +236,8 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
         n->passed_up++;
         star_send_up(n->cfg.star, n->cfg.host, LEAF_DATA_PORT, j->parent_port, what->payload, what->bytes,
                      j->unsummed);
+    } else if (j->nic[what->rank].queue_pair != 0) {
+        nic_send_down(n->cfg.star, what->member->ip - 1, &j->nic[what->rank], what->payload, what->bytes);
     } else {
         star_send_down(n->cfg.star, what->member->ip - 1, ntohs(what->member->port),
                        job->protocol->udp_ports.first, what->payload, what->bytes, j->unsummed);
@@ -266,7 +273,9 @@ static void receive_data(struct leaf_node *n, const struct frame *f, bool from_a
 
 void leaf_receive(struct leaf_node *n, struct frame *f, bool from_above)
 {
-    if (n->id != 0 && !frame_is_dropped(f)) {
+    const bool by_nic = !from_above && f->switch_port == ROCE_PORT;
+
+    if (n->id != 0 && !frame_is_dropped(f) && (!by_nic || nic_hear(&n->heard, f))) {
         const uint16_t port = from_above ? f->host_port : f->switch_port;
 
         if (port == CTL_PORT)

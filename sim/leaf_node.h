@@ -4,6 +4,7 @@
 #ifndef SWAGG_SIM_LEAF_NODE_H
 #define SWAGG_SIM_LEAF_NODE_H
 
+#include "nic.h"
 #include "relay/proxy.h"
 #include "star.h"
 #include "switch_parts.h"
@@ -32,7 +33,8 @@ struct leaf_node {
     struct relay_proxy *proxy;
     struct agg_jobs running, above; /* by our numbers, by those of the switch above */
     struct numbered_jobs jobs;      /* struct leaf_job */
-    uint64_t deceived, passed_up;   /* damaged packets that it did not drop; partial sums and questions */
+    struct nic_heard heard;
+    uint64_t deceived, passed_up; /* damaged packets that it did not drop; partial sums and questions */
 };
 
 void leaf_init(struct leaf_node *n, const struct leaf_config *cfg, uint64_t *rng);

@@ -9,12 +9,16 @@
 
 #define LATE_NS (100 * US) /* at most, from one packet to the next */
 
-enum { PACKET_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX };
+enum {
+    PACKET_MAX = SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX,
+    FILLED_MAX = PACKET_MAX + ROCE_FILL_MAX,
+};
 
 struct nic_send {
     struct nic_send *next;
     const uint8_t *body; /* in a tensor; NULL: it is behind the head */
     size_t head_bytes, body_bytes;
+    size_t fill; /* what follows, up to the next of its message; 0: it ends that */
     uint8_t head[PACKET_MAX];
 };
 
@@ -31,25 +35,45 @@ void nic_open(struct nic *nic, struct sim *sim, struct star *star, unsigned host
                         .rng = splitmix_hash((uint64_t)host << 16 | port)};
 }
 
-static size_t cover(uint8_t *payload, size_t bytes, uint32_t queue_pair, uint32_t *number)
+static size_t cover(uint8_t *payload, size_t bytes, enum roce_opcode opcode, uint32_t queue_pair,
+                    uint32_t *number)
 {
-    roce_cover(no_headers, payload, bytes, queue_pair, (*number)++ % ROCE_NUMBERS);
+    roce_cover(no_headers, payload, bytes, opcode, queue_pair, (*number)++ % ROCE_NUMBERS);
     return ROCE_BTH_BYTES + bytes + roce_tail_bytes(bytes);
 }
 
-static void send_first(struct nic *nic)
+/* As a NIC cuts it: what is in which packet is the MTU's to say. */
+static void send_message(struct nic *nic)
 {
-    uint8_t payload[ROCE_BTH_BYTES + PACKET_MAX + ROCE_TAIL_MAX];
-    struct nic_send *s = nic->first;
+    uint8_t payload[ROCE_BTH_BYTES + FILLED_MAX + ROCE_TAIL_MAX],
+        *message = memory_of(XFER_MESSAGE_MAX * FILLED_MAX);
+    size_t length = 0;
+    bool ends = false;
 
-    memcpy(payload + ROCE_BTH_BYTES, s->head, s->head_bytes);
-    if (s->body != NULL)
-        memcpy(payload + ROCE_BTH_BYTES + s->head_bytes, s->body, s->body_bytes);
-    const size_t bytes =
-        cover(payload, s->head_bytes + s->body_bytes, ROCE_CARRIES | nic->port, &nic->number);
-    star_send_up(nic->star, nic->host, ROCE_PORT, ROCE_PORT, payload, bytes, true);
-    nic->first = s->next;
-    free(s);
+    while (!ends) {
+        struct nic_send *s = nic->first;
+        memcpy(message + length, s->head, s->head_bytes);
+        length += s->head_bytes;
+        if (s->body != NULL) {
+            memcpy(message + length, s->body, s->body_bytes);
+            length += s->body_bytes;
+        }
+        if (s->fill > 0)
+            roce_fill(message + length, s->fill);
+        length += s->fill;
+        ends = s->fill == 0;
+        nic->first = s->next;
+        free(s);
+    }
+    const unsigned n = (unsigned)((length + nic->mtu - 1) / nic->mtu);
+    for (unsigned i = 0; i < n; i++) {
+        const size_t at = i * nic->mtu, left = length - at, body = left < nic->mtu ? left : nic->mtu;
+        memcpy(payload + ROCE_BTH_BYTES, message + at, body);
+        const size_t bytes =
+            cover(payload, body, roce_send_opcode(i, n), ROCE_CARRIES | nic->port, &nic->number);
+        star_send_up(nic->star, nic->host, ROCE_PORT, ROCE_PORT, payload, bytes, true);
+    }
+    free(message);
 }
 
 static void on_turn(void *ctx, uint64_t unused)
@@ -59,13 +83,13 @@ static void on_turn(void *ctx, uint64_t unused)
     (void)unused;
     if (nic->first == NULL)
         return; /* it was settled meanwhile */
-    send_first(nic);
+    send_message(nic);
     if (nic->first != NULL)
         sim_at(nic->sim, nic->sim->now + rng_below(&nic->rng, LATE_NS), on_turn, nic, 0);
 }
 
-void nic_post(struct nic *nic, const struct xfer_send *send,
-              bool (*in_tensors)(const void *ctx, const uint8_t *at), const void *ctx)
+static struct nic_send *read_later(const struct xfer_send *send,
+                                   bool (*in_tensors)(const void *ctx, const uint8_t *at), const void *ctx)
 {
     struct nic_send *s = memory_of(sizeof(*s));
     uint8_t made[PACKET_MAX];
@@ -80,6 +104,11 @@ void nic_post(struct nic *nic, const struct xfer_send *send,
     } else {
         s->head_bytes = xfer_send_copy(send, s->head);
     }
+    return s;
+}
+
+static void append(struct nic *nic, struct nic_send *s)
+{
     if (nic->first == NULL) {
         nic->first = s;
         sim_at(nic->sim, nic->sim->now + rng_below(&nic->rng, LATE_NS), on_turn, nic, 0);
@@ -89,10 +118,24 @@ void nic_post(struct nic *nic, const struct xfer_send *send,
     nic->last = s;
 }
 
+void nic_post(struct nic *nic, const struct xfer_send sends[], unsigned n,
+              bool (*in_tensors)(const void *ctx, const uint8_t *at), const void *ctx)
+{
+    for (unsigned i = 0; i < n;) {
+        const unsigned length = (unsigned)rng_between(&nic->rng, 1, nic->longest);
+        const unsigned end = i + xfer_message_packets(&sends[i], n - i, nic->mtu, length);
+        for (; i < end; i++) {
+            struct nic_send *s = read_later(&sends[i], in_tensors, ctx);
+            s->fill = i + 1 == end ? 0 : nic->mtu - xfer_send_bytes(&sends[i]);
+            append(nic, s);
+        }
+    }
+}
+
 void nic_settle(struct nic *nic)
 {
     while (nic->first != NULL)
-        send_first(nic);
+        send_message(nic);
 }
 
 void nic_close(struct nic *nic)
@@ -103,17 +146,28 @@ void nic_close(struct nic *nic)
     }
 }
 
-void nic_send_down(struct star *star, unsigned host, uint32_t queue_pair, uint32_t *number,
-                   const uint8_t *payload, size_t bytes)
+struct nic_end *nic_ends(const struct ctl_entry *job)
+{
+    uint16_t contributor[AGG_MAX_WORKERS], first[AGG_MAX_WORKERS];
+    const unsigned n = ctl_tree_contributors(job, contributor, first);
+    struct nic_end *ends = memory_of(n * sizeof(*ends));
+
+    for (unsigned c = 0; c < n; c++)
+        ends[c].queue_pair = job->members[first[c]].queue_pair;
+    return ends;
+}
+
+void nic_send_down(struct star *star, unsigned host, struct nic_end *end, const uint8_t *payload,
+                   size_t bytes)
 {
     uint8_t covered[ROCE_BTH_BYTES + UINT16_MAX];
 
     memcpy(covered + ROCE_BTH_BYTES, payload, bytes);
-    bytes = cover(covered, bytes, queue_pair, number);
+    bytes = cover(covered, bytes, ROCE_SEND_ONLY, end->queue_pair, &end->number);
     star_send_down(star, host, ROCE_PORT, ROCE_PORT, covered, bytes, true);
 }
 
-bool nic_uncover(struct frame *f, uint16_t switch_port)
+static bool uncover(struct frame *f, uint16_t switch_port)
 {
     uint16_t port;
     size_t bytes;
@@ -134,5 +188,14 @@ bool nic_uncover(struct frame *f, uint16_t switch_port)
 /* Queue pairs have the numbers that the switch's have for them, so the same function does. */
 bool nic_take(const struct nic *nic, struct frame *f)
 {
-    return nic_uncover(f, ROCE_PORT) && f->host_port == nic->port;
+    return uncover(f, ROCE_PORT) && f->host_port == nic->port;
+}
+
+bool nic_hear(struct nic_heard *heard, struct frame *f)
+{
+    const bool alone = f->payload[0] == ROCE_SEND_ONLY, whole = uncover(f, SML_PORT_FIRST);
+
+    heard->sends += whole;
+    heard->together += whole && !alone;
+    return whole;
 }

@@ -104,18 +104,22 @@ static bool in_tensors(const void *ctx, const uint8_t *at)
 
 static void send_due(struct process *p)
 {
-    struct xfer_send send;
+    enum { BATCH = 64 };
+    struct xfer_send sends[BATCH];
     uint8_t payload[SML_HEADER_BYTES + SML_MAX_CHUNK_BYTES + XFER_TRAILER_MAX];
+    unsigned n;
 
-    while (sml_stream_poll(p->stream, process_now(p), &send)) {
-        if (p->nic.queue_pair != 0) {
-            nic_post(&p->nic, &send, in_tensors, p);
-            continue;
+    do {
+        for (n = 0; n < BATCH && sml_stream_poll(p->stream, process_now(p), &sends[n]); n++)
+            ;
+        if (p->nic.queue_pair != 0)
+            nic_post(&p->nic, sends, n, in_tensors, p);
+        for (unsigned i = 0; i < n && p->nic.queue_pair == 0; i++) {
+            const size_t bytes = xfer_send_copy(&sends[i], payload);
+            star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload, bytes,
+                         sends[i].checksum == XFER_CHECKSUM_CRC32C);
         }
-        size_t bytes = xfer_send_copy(&send, payload);
-        star_send_up(p->cfg.star, p->cfg.host, p->data.port, p->ready.data_port, payload, bytes,
-                     send.checksum == XFER_CHECKSUM_CRC32C);
-    }
+    } while (n == BATCH);
 }
 
 unsigned drive_exchange(struct process *p)
@@ -132,6 +136,9 @@ void drive_adopt(struct process *p)
 {
     p->ready = p->session.ready;
     sml_terms_parse(&p->terms, &p->ready.terms); /* the session has accepted them */
+    p->nic.mtu =
+        nic_mtu(SML_HEADER_BYTES + p->terms.chunk_bytes + xfer_trailer_bytes(sml_terms_checksum(&p->terms)));
+    p->nic.longest = p->ready.nic == CTL_NIC_MESSAGES ? XFER_MESSAGE_MAX : 1;
     p->generation = p->session.generation;
 }
 

@@ -131,7 +131,9 @@ void runner_print(const struct runner_tally *t, double seconds)
            " could not be had any more by a rank, which was in %" PRIu64 " of these",
            t->quorums, s->oracle.parts, s->oracle.parts_partial, s->oracle.parts_missed,
            s->oracle.parts_missed_in);
-    printf("\n  in %" PRIu64 " NICs: the switch got %" PRIu64 " of their sends", t->nics, s->sends);
+    printf("\n  in %" PRIu64 " NICs: switches got %" PRIu64 " of their packets, %" PRIu64
+           " in messages of several",
+           t->nics, s->heard.sends, s->heard.together);
     printf("\n  frames: %" PRIu64 ", lost %" PRIu64 ", duplicated %" PRIu64 ", corrupted %" PRIu64
            "; kept %" PRIu64 " and sent %" PRIu64 " that referred to those\n  switch:",
            s->frames, s->lost, s->duplicated, s->corrupted, s->kept, s->referred);

@@ -33,7 +33,7 @@ struct scenario_parts scenario_parts_of(uint64_t seed, bool paper)
     parts.keyed_tree = parts.tree && (bits >> 56) % 3 == 0;
     parts.forger |= parts.keyed_tree;
     parts.quorum = splitmix_hash(bits) % 4 == 0 && !parts.tree;
-    parts.nics = splitmix_hash(bits + 2) % 4 == 0 && !parts.tree && !parts.forger;
+    parts.nics = splitmix_hash(bits + 2) % 4 == 0 && !parts.forger;
     parts.flood = splitmix_hash(bits + 1) % 8 == 0 && !parts.tree && !parts.tenants && !parts.many;
     return paper ? (struct scenario_parts){0} : parts;
 }

@@ -9,7 +9,6 @@
 #include "chip_protocol.h"
 #include "keeping.h"
 #include "memory.h"
-#include "nic.h"
 #include "paper_protocol.h"
 #include "protocol/heard.h"
 #include "switchml/protocol.h"
@@ -19,13 +18,9 @@
 
 enum { STATIC_NUMBER = AGG_JOBS - 1 /* of the static job */ };
 
-struct switch_nic {
-    uint32_t queue_pair, number; /* 0: there is none; of the next packet to it */
-};
-
 struct switch_job {
     struct agg_job *job;
-    struct switch_nic *nic; /* by rank */
+    struct nic_end *nic; /* by contributor */
     struct keeping keeping;
     uint16_t slots;
     int tenant;    /* whose it is */
@@ -105,9 +100,7 @@ static int prepare(void *ctx, const struct ctl_entry *job, struct agg_terms *ter
     j->job = carry_open_joined(&s->running, job, (uint8_t)n, terms, &toy_library, &f);
     if (j->job == NULL)
         sim_die("the terms of a job are out of range");
-    j->nic = memory_of(job->size * sizeof(*j->nic));
-    for (unsigned rank = 0; rank < job->size; rank++)
-        j->nic[rank].queue_pair = job->members[rank].queue_pair;
+    j->nic = nic_ends(job);
     keeping_init(&j->keeping, t.slots, &s->broken);
     j->slots = t.slots;
     j->tenant = job->tenant;
@@ -314,14 +307,14 @@ static void send_data(void *ctx, const struct agg_job *job, const struct agg_pac
 {
     const struct arrival *a = ctx;
     const struct switch_job *j = job_at(a->s, job->number);
-    struct switch_nic *nic = j != NULL ? &j->nic[what->rank] : NULL;
+    struct nic_end *nic = j != NULL ? &j->nic[what->rank] : NULL;
     const bool unsummed = j != NULL && j->unsummed;
     const unsigned host = what->member->ip - 1;
     const uint16_t port = (uint16_t)(ntohs(what->member->port) + (answered != NULL ? answered->thread : 0));
     const uint16_t ours = a->f != NULL ? a->f->switch_port : SML_PORT_FIRST;
 
     if (nic != NULL && nic->queue_pair != 0) {
-        nic_send_down(a->s->star, host, nic->queue_pair, &nic->number, what->payload, what->bytes);
+        nic_send_down(a->s->star, host, nic, what->payload, what->bytes);
         return;
     }
     if (what->buffer == NULL || !a->s->cfg.refer) {
@@ -442,9 +435,8 @@ static void handle_message(void *ctx, struct frame *f)
 /* What a NIC has sent is a datagram from here on. */
 static bool is_whole(struct switch_node *s, struct frame *f)
 {
-    const bool whole = nic_uncover(f, SML_PORT_FIRST);
+    const bool whole = nic_hear(&s->heard, f);
 
-    s->sends += whole;
     if (!whole && !f->damaged)
         s->broken = "takes a NIC's packet for a bad one";
     return whole;

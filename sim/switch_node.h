@@ -6,6 +6,7 @@
 #include "busy.h"
 #include "control/registry.h"
 #include "desk.h"
+#include "nic.h"
 #include "protocol/protocol.h"
 #include "star.h"
 #include "static_job.h"
@@ -55,12 +56,12 @@ struct switch_node {
     struct static_job fixed;
     struct ctl_lasting lasting;
     uint64_t reasons[AGG_MAX_REASONS]; /* on undamaged data packets, since the first start */
-    uint64_t sends;                    /* that NICs made, and were whole */
-    uint64_t damaged, malformed;       /* malformed: control messages */
-    uint64_t deceived;                 /* damaged or changed packets that it did not drop */
-    uint64_t kept, referred;           /* buffers that a pool kept; frames that referred to one */
-    uint64_t refused;                  /* jobs and ranks, for want of room or by a quota */
-    const char *broken; /* the first rule of keeping.h, or of its own, that was broken; NULL: none */
+    struct nic_heard heard;
+    uint64_t damaged, malformed; /* malformed: control messages */
+    uint64_t deceived;           /* damaged or changed packets that it did not drop */
+    uint64_t kept, referred;     /* buffers that a pool kept; frames that referred to one */
+    uint64_t refused;            /* jobs and ranks, for want of room or by a quota */
+    const char *broken;          /* the first rule of keeping.h, or of its own, that was broken; NULL: none */
 };
 
 void switch_init(struct switch_node *s, struct sim *sim, struct star *star, uint64_t *rng,

@@ -464,10 +464,14 @@ static struct world_result result_of(const struct world *w)
                                    .refused = w->node.refused,
                                    .waited = w->node.busy.waited,
                                    .over_share = w->node.busy.lost,
-                                   .sends = w->node.sends,
+                                   .heard = w->node.heard,
                                    .kept = w->node.kept,
                                    .referred = w->node.referred}};
 
+    for (unsigned i = 0; i < w->scenario.leaves; i++) {
+        r.n.heard.sends += w->leaf[i].heard.sends;
+        r.n.heard.together += w->leaf[i].heard.together;
+    }
     memcpy(r.text, w->oracle.text, sizeof(r.text));
     memcpy(r.n.faults, w->faults, sizeof(r.n.faults));
     memcpy(r.n.reasons, w->node.reasons, sizeof(r.n.reasons));

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "nic.h"
 #include "oracle.h"
 #include "protocol/protocol.h"
 #include "scenario.h"
@@ -22,7 +23,7 @@ struct world_counts {
     uint64_t refused;            /* ranks and jobs, for want of room or by a quota */
     uint64_t waited, over_share; /* frames that waited for their turn, or found no place to */
     uint64_t frames, lost, duplicated, corrupted;
-    uint64_t sends;                    /* of NICs, that came whole */
+    struct nic_heard heard;            /* by all switches */
     uint64_t kept, referred;           /* frames that a pool kept; frames that referred to those */
     uint64_t reasons[AGG_MAX_REASONS]; /* of the switch's verdicts on data packets */
 };

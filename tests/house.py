@@ -56,7 +56,7 @@ ROOMS = {
     "lib/client": ["lib/clock", "lib/client/local", "lib/core", *CORE, "lib/core/control", "lib/kernels", "lib/keys", "lib/nearest", "lib/version"],
     "lib/client/local": ["lib/clock", "lib/client", *CORE, "lib/core/control"],
     "lib/client/dpdk": ["lib/clock", "lib/client", "lib/core/kernels", "lib/core/net", "lib/core/transfer", "lib/core/wire", "lib/kernels", "lib/version"],
-    "lib/client/verbs": ["lib/client", "lib/core/switchml", "lib/core/transfer", "lib/core/wire", "lib/version"],
+    "lib/client/verbs": ["lib/clock", "lib/client", "lib/core/transfer", "lib/core/wire", "lib/version"],
     "lib/reference": ["lib/core/random", "lib/core/kernels"],
     "mpi-shim": ["lib/clock", "lib/core/random", "lib/client", "lib/nearest", "lib/version"],
     "mpi-shim/preload": ["mpi-shim", "mpi-shim/board", "lib/client"],

@@ -459,6 +459,7 @@ local ready = layout(ctl, "swagg_control.ready", {
     { 2, 2, "data_port", "Data port", "uint" },
     { 4, 1, "data_ports", "Data ports", "uint" },
     { 5, 1, "nic", "Heard by the NIC", "flag", nil, 0x01 },
+    { 5, 1, "nic_messages", "... by messages of several packets, too", "flag", nil, 0x02 },
     { 8, 4, "lost_after_ms", "Lost after, ms", "uint" },
     { 16, 8, "roster", "Roster", "hex" },
 })
@@ -832,9 +833,12 @@ local opcodes = { -- begins, has an immediate
 }
 
 -- A rank's packet that its NIC carries, to the switch: as it would be by UDP.
-local SEND_ONLY, CARRIES = 0x24, 0x40
+local SEND_LAST, SENDS, CARRIES = 0x22, { [0x20] = true, [0x21] = true, [0x22] = true, [0x24] = true }, 0x40
 local function carried(tvb, pair, pinfo, root)
     local length = tvb:len() - BTH - ICRC - tvb(1, 1):bitfield(2, 2)
+    if tvb(0, 1):uint() < SEND_LAST and length > 0 then -- the last byte says how much fills it up
+        length = length - tvb(BTH + length - 1, 1):uint()
+    end
     if upper(pair, 16) == CARRIES and length > 0 then
         sml.proto.dissector(tvb(BTH, length):tvb(), pinfo, root)
     end
@@ -844,7 +848,7 @@ end
 function roce.proto.dissector(_, pinfo, root)
     local opcode, pair, whole = opcode_seen(), pair_seen(), payload_seen()
     local what = opcode and opcodes[opcode.value]
-    if opcode and opcode.value == SEND_ONLY and pair and whole then
+    if opcode and SENDS[opcode.value] and pair and whole then
         carried(whole.range:tvb(), pair.value, pinfo, root)
         return
     end

@@ -380,6 +380,7 @@ int job_adopt_terms(struct job_part *part, const struct ctl_session *session)
         return rc;
     part->generation = session->generation;
     const struct ctl_ready *r = &session->ready;
+    part->transport->takes_messages = r->nic == CTL_NIC_MESSAGES;
     rc = part->transport->ops->set_ports(part->transport, r->data_port, r->data_ports);
     if (rc < 0)
         return job_fail(job, SWAGG_ERR_SYSTEM, "cannot address the UDP ports %u..%u of the %s %s: %s",

@@ -409,7 +409,7 @@ static uint16_t power_of_two_below(unsigned x)
 }
 
 static_assert(
-    offsetof(struct swagg_options, gpu_driver) + sizeof(char *) == sizeof(struct swagg_options),
+    offsetof(struct swagg_options, unused_five) + sizeof(int) == sizeof(struct swagg_options),
     "no padding behind the last option: a program with a newer swagg.h may have an option there, which "
     "would go unnoticed, or bytes that nobody wrote");
 

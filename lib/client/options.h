@@ -42,6 +42,7 @@ struct client_compression {
 struct client_port {
     const char *driver;                /* file that drives it (network.h); NULL: the kernel carries them */
     char device[CLIENT_ARGUMENTS_MAX]; /* as DPDK names it, with its arguments; or as RDMA does, "": any */
+    unsigned message_packets;          /* of RDMA's: of a message; 0: as measured */
     /* Of DPDK's: */
     char eal[CLIENT_ARGUMENTS_MAX];  /* further arguments of DPDK's, with spaces between them */
     struct in_addr address, gateway; /* its own; the way to what is not on its link, 0: there is none */

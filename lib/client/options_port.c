@@ -89,6 +89,7 @@ static int resolve_roce(struct client_options *out, const struct swagg_options *
             "options.switch_ip, or set the transport to kernel",
             in->transport);
     p->driver = "libswagg-verbs.so";
+    p->message_packets = (unsigned)in->message_packets;
     return copy_text(p->device, "transport", device[0] == ':' ? device + 1 : device);
 }
 

@@ -6,6 +6,7 @@
 #include "options.h"
 #include "swagg.h"
 #include "thc/table.h"
+#include "transfer/messages.h"
 #include "wire/switchml.h"
 
 static const char *const protocols[] = {"switchml", "atp", "auto", NULL};
@@ -143,6 +144,8 @@ const struct option_field option_fields[] = {
          "CUDA's driver, by which tensors in GPUs' memory are copied where the program has loaded it; `off`: "
          "tensors are the host's",
          .values = "a library's name or path, or `off`", .otherwise = "`libcuda.so.1`"),
+    NUMBER(message_packets, "SWAGG_MESSAGE_PACKETS", 1, XFER_MESSAGE_MAX, 0,
+           "by RoCE: packets that are one message of the NIC's, at most", .otherwise = "as measured"),
     NUMBER(join_timeout_ms, "SWAGG_JOIN_TIMEOUT_MS", 1, INT32_MAX, 30000,
            "until then all ranks must have joined"),
     NUMBER(call_timeout_ms, "SWAGG_CALL_TIMEOUT_MS", 1, INT32_MAX, 120000,

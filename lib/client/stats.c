@@ -12,8 +12,11 @@ void job_show(struct swagg_job *job)
     struct xfer_stats s;
     parts_stats(job, &s);
     uint64_t resumed = 0;
-    for (unsigned i = 0; i < job->part_count; i++)
+    unsigned messages = 0;
+    for (unsigned i = 0; i < job->part_count; i++) {
         resumed += job->parts[i].resumed;
+        messages = job->parts[i].transport->message_packets; /* of the only one */
+    }
     const struct swagg_stats now = {
         .calls = job->calls,
         .elements = job->elements,
@@ -44,6 +47,7 @@ void job_show(struct swagg_job *job)
         .partial_calls = job->partial_calls,
         .left_out_elements = job->left_out,
         .links_lost = (uint32_t)__builtin_popcount(job->links.lost),
+        .message_packets = messages,
     };
     pthread_mutex_lock(&job->shown.lock);
     job->shown.stats = now;
@@ -114,6 +118,7 @@ static void add_rail(const struct swagg_job *job, struct swagg_stats *to)
     to->rtt_us = rail.rtt_us;
     to->rto_us = rail.rto_us;
     to->window = rail.window;
+    to->message_packets = rail.message_packets;
     to->slots += rail.slots;
 }
 

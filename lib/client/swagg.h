@@ -408,7 +408,7 @@ struct swagg_stats {
     uint64_t partial_calls;     /* calls in which sums lack ranks, or were missed */
     uint64_t left_out_elements; /* the sum of swagg_turnout.left_out */
     uint32_t links_lost;        /* of several switches so many are done without now */
-    uint32_t unused;            /* 0 */
+    uint32_t message_packets;   /* by RoCE: packets of the NIC's messages, at most; 0: not measured yet */
 };
 #define SWAGG_STATS_INIT SWAGG_SIZED(struct swagg_stats)
 

@@ -182,6 +182,9 @@ struct swagg_options {
     /* CUDA's driver, as the program loads it, if tensors may be a GPU's (docs/libswagg.md, "Tensors of
      * GPUs"). NULL: "libcuda.so.1"; "off": they are the host's. */
     const char *gpu_driver;
+
+    int message_packets; /* with "roce": packets that are one message of the NIC's, 1..16; 0 = as measured */
+    int unused_five;     /* not read */
 };
 #define SWAGG_OPTIONS_DEFAULT SWAGG_SIZED(struct swagg_options)
 

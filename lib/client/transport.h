@@ -68,6 +68,9 @@ struct transport {
     uint16_t local_port;  /* that data packets leave from */
     uint32_t queue_pair;  /* of the NIC that carries them in UDP's place (struct ctl_join); 0: none does */
     unsigned mtu;         /* bytes of an IP packet, at most */
+    bool takes_messages;  /* set from outside: the switch takes a NIC's messages of several packets */
+    unsigned
+        message_packets; /* ... which have so many at most; 0: there is no NIC, or it is being measured */
     bool polled; /* whoever waits for packets is to look often: the socket wakes him later than they come */
     int trouble; /* errno of the newest failure to send or receive since a packet last came in, or 0 */
 };

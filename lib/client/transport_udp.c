@@ -116,19 +116,14 @@ static void arrange(struct udp *u, const struct xfer_send packets[], unsigned n)
                 *next++ = &packets[i];
 }
 
-static size_t packet_bytes(const struct xfer_send *p)
-{
-    return p->head_bytes + p->body_bytes + xfer_trailer_bytes(p->checksum);
-}
-
 /* How many of these packets can go as one run: all to one port and of one size, but for the last, which may
  * be shorter. At least 1. */
 static unsigned run_length(const struct udp *u, const struct xfer_send *const packets[], unsigned n)
 {
-    size_t segment = packet_bytes(packets[0]), total = segment;
+    size_t segment = xfer_send_bytes(packets[0]), total = segment;
     unsigned length = 1, port = port_of(u, packets[0]);
-    while (length < n && length < u->segments && packet_bytes(packets[length - 1]) == segment) {
-        size_t bytes = packet_bytes(packets[length]);
+    while (length < n && length < u->segments && xfer_send_bytes(packets[length - 1]) == segment) {
+        size_t bytes = xfer_send_bytes(packets[length]);
         total += bytes;
         if (bytes > segment || total > SEGMENTED_BYTES_MAX || port_of(u, packets[length]) != port)
             break;
@@ -150,7 +145,7 @@ static unsigned gather_runs(struct udp *u, unsigned from, unsigned n)
         if (!u->connected)
             set_destination(m, &u->data_port[port_of(u, o->packet[i])]);
         if (length > 1)
-            set_segment_size(m, o->control[runs], (uint16_t)packet_bytes(o->packet[i]));
+            set_segment_size(m, o->control[runs], (uint16_t)xfer_send_bytes(o->packet[i]));
         o->first[runs] = i;
         for (unsigned end = i + length; i < end; i++)
             iov += gather(u, o->packet[i], iov, i);

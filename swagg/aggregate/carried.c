@@ -31,5 +31,6 @@ void carried_fill(struct rte_mbuf *m, const struct job_member *member, const voi
 
     frame_write_headers(f, &member->header, net16(ROCE_PORT), &whole);
     memcpy(f->payload + ROCE_BTH_BYTES, payload, bytes);
-    roce_cover((const uint8_t *)&f->ip, f->payload, bytes, member->queue_pair, number % ROCE_NUMBERS);
+    roce_cover((const uint8_t *)&f->ip, f->payload, bytes, ROCE_SEND_ONLY, member->queue_pair,
+               number % ROCE_NUMBERS);
 }

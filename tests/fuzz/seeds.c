@@ -111,7 +111,7 @@ static void control_seed(uint8_t type)
         m.ready = (struct ctl_ready){.job = 7,
                                      .data_port = SML_PORT_FIRST,
                                      .data_ports = 1,
-                                     .nic = true,
+                                     .nic = CTL_NIC_MESSAGES,
                                      .lost_after_ms = 5000,
                                      .roster = 0x1234,
                                      .ticket = 0x71c4e7};

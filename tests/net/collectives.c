@@ -436,6 +436,7 @@ static const struct option_row rows[] = {
     {"mtu", 0, "BYTES", option_int, AT(options.mtu), 0, INT_MAX, ""},
     {"transport", 0, "WHAT", option_text, AT(options.transport), 0, 0, "kernel, or dpdk:DEVICE"},
     {"register", 0, NULL, option_flag, AT(registers), 0, 0, "what calls send is in registered memory"},
+    {"message-packets", 0, "N", option_int, AT(options.message_packets), 0, INT_MAX, "by RoCE"},
     {"address", 0, "IP/N", option_text, AT(options.address), 0, 0, "the device's own"},
     {"gateway", 0, "IP", option_text, AT(options.gateway), 0, 0, ""},
     {"eal", 0, "WORDS", option_text, AT(options.eal), 0, 0, "further arguments of DPDK's"},
@@ -519,6 +520,8 @@ static int run_rank(struct plan *p)
            " probes, %" PRIu64 " damaged, %" PRIu32 " resumed, seed %" PRIu64 "\n",
            p->options.rank, made, stats.packets_sent, stats.retransmitted, stats.probes,
            stats.damaged_packets, stats.resumed, p->seed);
+    if (stats.message_packets > 0)
+        printf("rank %d: the NIC's messages have up to %u packets\n", p->options.rank, stats.message_packets);
     if (p->options.quorum > 0)
         printf("rank %d: %u calls lack ranks, %u this one, %u are missed\n", p->options.rank,
                shortfall.partial, shortfall.left_out, shortfall.missed);

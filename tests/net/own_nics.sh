@@ -34,6 +34,14 @@ mixed_run() { # FIRST JOB SIZE [ARGUMENT...]
     nics_said "$1" "$3" "[1-9][0-9]{2,} packets sent, [1-9][0-9]{2,} received"
 }
 
+nics_joined() { # FIRST SIZE: packets were sent several as one message
+    local rank packets messages
+    for ((rank = $1; rank < $2; rank++)); do
+        read -r packets messages < <(sed -nE 's/.*test0: ([0-9]+) packets sent.*; ([0-9]+) messages.*/\1 \2/p' <<<"$(rank_log "$rank")")
+        [ "$messages" -lt "$packets" ] || fail "rank $rank's NIC has sent $packets packets as $messages messages"
+    done
+}
+
 opens() { # STATUS REGEX ARGUMENT...: what a rank alone says that cannot open
     expect_end "$1" "$2" net_exec 3 env LD_PRELOAD="$DEVICE" timeout 300 "$COLLECTIVES" --switch "$(net_switch_ip)" --job alone --rank 0 --size 1 "${@:3}"
 }
@@ -52,10 +60,13 @@ mixed_run 2 checksums 4 --checksum crc32c --calls 20
 expect_equal "refused sends" "$(net_telemetry /swagg/drops roce_refused_bad_send)" 0
 
 step "tensors are read by the NIC itself, which may be late: not after a call has ended"
-SWAGG_TEST_RDMA_LATE_US=2000 mixed_run 2 registered 4 --register --reduce buffered --sizes 1,365,100003 --calls 40
-nics_said 2 4 ".*; [1-9][0-9]{2,} were sent from two places"
-mixed_run 2 copied 4 --register --checksum crc32c --calls 10
-nics_said 2 4 ".*; 0 were sent from two places"
+SWAGG_TEST_RDMA_LATE_US=2000 mixed_run 2 registered 4 --register --reduce buffered --sizes 1,365,100003 --calls 40 --message-packets 16
+nics_said 2 4 ".*, [1-9][0-9]{2,} of them from several places"
+nics_joined 2 4
+expect_match "what rank 2 says" "$(rank_log 2)" "the NIC's messages have up to 16 packets"
+mixed_run 2 copied 4 --register --checksum crc32c --calls 10 --message-packets 1
+nics_said 2 4 ".*, 0 of them from several places"
+expect_match "what rank 2 says" "$(rank_log 2)" "the NIC's messages have up to 1 packets"
 
 step "what cannot be is said in words"
 opens 3 "no RDMA device that is up has the address 10.77.0.4," --transport roce
@@ -63,13 +74,17 @@ opens 3 "no RDMA device mlx5_0 that is up" --transport roce:mlx5_0
 opens 3 "options.transport is 'roce:': it must be kernel; or roce," --transport roce:
 opens 3 "options.address is for devices of DPDK's" --transport roce --address 10.77.0.103/24
 opens 3 "a NIC's queue pair leads to one switch" --transport roce --switch "$(net_switch_ip),10.77.0.253"
+opens 3 "options.message_packets is 17: " --transport roce --message-packets 17
+SWAGG_TEST_RDMA=$(net_ip 3) SWAGG_TEST_RDMA_PIECES=7 opens 3 "test0 gathers 7 pieces of memory for a message: enough for 3 packets, not 4" \
+    --transport roce --message-packets 4
 LD_LIBRARY_PATH='' PATH=$PATH opens 3 "libswagg-verbs.so does not load: .*cannot open shared object file" --transport roce
 net_swagg_stop
 
 step "frames are lost, doubled and out of order; shards on two lcores"
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.01, reorder: 0.005, reorder_by: 4}, tx: {drop: 0.01}}" \
     net_swagg_with "seed: 5" "$(sed -n '/^lcores:/,/^$/p' "$NET_ROOT/conf/separate-threads.yaml")"
-mixed_run 1 lossy 4 --calls 20
+mixed_run 1 lossy 4 --calls 20 --message-packets 8
+nics_joined 1 4
 net_swagg_stop
 
 step "the switch is killed in the midst of calls, and started anew"

@@ -393,7 +393,7 @@ static void readies(void)
                             .ready = {.job = 44,
                                       .data_port = 501,
                                       .data_ports = 12,
-                                      .nic = true,
+                                      .nic = CTL_NIC_MESSAGES,
                                       .lost_after_ms = 70502,
                                       .resumed = true,
                                       .roster = UINT64_C(0x6162636465666768),
@@ -407,6 +407,7 @@ static void readies(void)
     expect("swagg_control.ready.data_port", "501");
     expect("swagg_control.ready.data_ports", "12");
     expect("swagg_control.ready.nic", "1");
+    expect("swagg_control.ready.nic_messages", "1");
     expect("swagg_control.ready.lost_after_ms", "70502");
     expect("swagg_control.ready.resumed", "1");
     expect("swagg_control.ready.roster", "0x6162636465666768");
@@ -664,16 +665,23 @@ static void rdma(void)
 /* What a rank's NIC carries. */
 static void rdma_carried(void)
 {
+    enum { FILL = 6 };
     static const uint8_t headers[ROCE_IP_UDP_BYTES];
     const struct sml_packet p = packet(SML_PROBE, SML_SIZE_AGREED, 0);
-    uint8_t payload[ROCE_BTH_BYTES + SML_HEADER_BYTES + ROCE_TAIL_MAX];
+    uint8_t payload[ROCE_BTH_BYTES + SML_HEADER_BYTES + FILL + ROCE_TAIL_MAX];
 
-    sml_build_header(payload + ROCE_BTH_BYTES, &p);
-    roce_cover(headers, payload, SML_HEADER_BYTES, ROCE_CARRIES | 40001, 9);
-    record_udp(TO_SWITCH, ROCE_PORT, payload,
-               ROCE_BTH_BYTES + SML_HEADER_BYTES + roce_tail_bytes(SML_HEADER_BYTES));
-    expect("infiniband.bth.destqp", "0x%06x", ROCE_CARRIES | 40001);
-    expect_head(&p);
+    for (unsigned i = 0; i < 2; i++) { /* the first of a message, which is filled up; and one by itself */
+        const size_t bytes = SML_HEADER_BYTES + (i == 0 ? FILL : 0);
+
+        sml_build_header(payload + ROCE_BTH_BYTES, &p);
+        if (i == 0)
+            roce_fill(payload + ROCE_BTH_BYTES + SML_HEADER_BYTES, FILL);
+        roce_cover(headers, payload, bytes, i == 0 ? ROCE_SEND_FIRST : ROCE_SEND_ONLY, ROCE_CARRIES | 40001,
+                   9);
+        record_udp(TO_SWITCH, ROCE_PORT, payload, ROCE_BTH_BYTES + bytes + roce_tail_bytes(bytes));
+        expect("infiniband.bth.destqp", "0x%06x", ROCE_CARRIES | 40001);
+        expect_head(&p);
+    }
 }
 
 int main(int argc, char *argv[])

@@ -1,7 +1,7 @@
 /* An RDMA device for tests on machines without one: libibverbs as far as libswagg-verbs.so uses it, preloaded
  * in its place. "test0" has the address that SWAGG_TEST_RDMA says, and unreliable connections that send and
- * receive messages of one packet: by a raw socket, with ICRCs by zlib, written from InfiniBand's
- * specification alone. */
+ * messages that it cuts at its MTU, and receive those of one packet: by a raw socket, with ICRCs by zlib,
+ * written from InfiniBand's specification alone. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -27,11 +27,16 @@ enum {
     IP_UDP = 28,
     BTH = 12,
     ICRC = 4,
+    SEND_FIRST = 0x20,
+    SEND_MIDDLE = 0x21,
+    SEND_LAST = 0x22,
     SEND_ONLY = 0x24,
     FIRST_PAIR = 0x11,
     PACKET_MAX = 9216,
+    MESSAGE_MAX = 64 << 10,
     SOCKET_BYTES = 8 << 20,
-    PIECES = 2,
+    PIECES = 32,
+    MTU = 1024,
     MEMORIES = 256,
     SENDS = 1, /* what rings a pair's bell */
     STOP = 2,
@@ -64,7 +69,7 @@ struct pair {
         int pieces;
     } send[QUEUE]; /* is still to be read */
     unsigned first_send, next_send;
-    unsigned long sent, received, gathered;
+    unsigned long sent, messages, received, gathered;
     int raw, claimed;
     int bell[2]; /* for the NIC: SENDS are to be made, or STOP */
     pthread_t nic;
@@ -81,6 +86,13 @@ static uint32_t own_ip(void)
     const char *text = getenv("SWAGG_TEST_RDMA");
 
     return text == NULL ? 0 : inet_addr(text);
+}
+
+static int pieces(void)
+{
+    const char *text = getenv("SWAGG_TEST_RDMA_PIECES");
+
+    return text == NULL ? PIECES : atoi(text);
 }
 
 /* --- queues of completions --- */
@@ -175,10 +187,9 @@ static void check_piece(const struct ibv_sge *piece)
         abort();
 }
 
-static void send_packet(struct pair *p, const struct ibv_sge body[], int pieces)
+static void send_packet(struct pair *p, uint8_t opcode, const uint8_t *body, size_t length)
 {
     uint8_t packet[PACKET_MAX] = {0};
-    const size_t length = body[0].length + (pieces > 1 ? body[1].length : 0);
     const unsigned pad = (4 - length % 4) % 4;
     const size_t bytes = IP_UDP + BTH + length + pad;
     const struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = p->peer_ip};
@@ -198,18 +209,37 @@ static void send_packet(struct pair *p, const struct ibv_sge body[], int pieces)
 
     memcpy(packet, &ip, sizeof(ip));
     memcpy(packet + sizeof(ip), &udp, sizeof(udp));
-    bth[0] = SEND_ONLY;
+    bth[0] = opcode;
     bth[1] = (uint8_t)(0x40 | pad << 4);
     bth[2] = bth[3] = 0xff;
     put24(bth + 5, p->peer);
     put24(bth + 9, p->number++);
     p->sent++;
-    memcpy(bth + BTH, (const void *)(uintptr_t)body[0].addr, body[0].length);
-    if (pieces > 1)
-        memcpy(bth + BTH + body[0].length, (const void *)(uintptr_t)body[1].addr, body[1].length);
-    p->gathered += pieces > 1;
+    memcpy(bth + BTH, body, length);
     put_icrc(packet, bytes);
     sendto(p->raw, packet, bytes + ICRC, 0, (const struct sockaddr *)&to, sizeof(to));
+}
+
+static void send_message(struct pair *p, const struct ibv_sge piece[], int n)
+{
+    static uint8_t message[MESSAGE_MAX];
+    size_t length = 0;
+
+    for (int i = 0; i < n; i++) {
+        check_piece(&piece[i]);
+        if (piece[i].length > MESSAGE_MAX - length)
+            abort();
+        memcpy(message + length, (const void *)(uintptr_t)piece[i].addr, piece[i].length);
+        length += piece[i].length;
+    }
+    p->messages++;
+    p->gathered += n > 1;
+    for (size_t at = 0; at < length; at += MTU) {
+        const bool ends = length - at <= MTU;
+        const uint8_t opcode = at == 0 ? (ends ? SEND_ONLY : SEND_FIRST) : ends ? SEND_LAST : SEND_MIDDLE;
+
+        send_packet(p, opcode, message + at, ends ? length - at : MTU);
+    }
 }
 
 static void ring(struct pair *p, uint8_t what)
@@ -251,9 +281,7 @@ static void send_posted(struct pair *p)
         const unsigned i = p->first_send % QUEUE;
         const struct ibv_wc wc = {.wr_id = p->send[i].id, .status = IBV_WC_SUCCESS, .opcode = IBV_WC_SEND};
 
-        for (int n = 0; n < p->send[i].pieces; n++)
-            check_piece(&p->send[i].piece[n]);
-        send_packet(p, p->send[i].piece, p->send[i].pieces);
+        send_message(p, p->send[i].piece, p->send[i].pieces);
         complete((struct queue *)p->qp.send_cq, &wc);
     }
     pthread_mutex_unlock(&lock);
@@ -375,7 +403,7 @@ int ibv_close_device(struct ibv_context *c)
 int ibv_query_device(struct ibv_context *c, struct ibv_device_attr *a)
 {
     (void)c;
-    *a = (struct ibv_device_attr){.phys_port_cnt = 1};
+    *a = (struct ibv_device_attr){.phys_port_cnt = 1, .max_sge = pieces()};
     return 0;
 }
 
@@ -512,7 +540,8 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
                             .recv_cq = attr->recv_cq,
                             .qp_num = FIRST_PAIR + ((uint32_t)getpid() & 0xffff) * 16 + pairs++,
                             .qp_type = attr->qp_type};
-    if (attr->qp_type != IBV_QPT_UC || pipe(p->bell) < 0 || !open_sockets(p)) {
+    if (attr->qp_type != IBV_QPT_UC || attr->cap.max_send_sge > (unsigned)pieces() || pipe(p->bell) < 0 ||
+        !open_sockets(p)) {
         free(p);
         errno = EINVAL;
         return NULL;
@@ -544,8 +573,8 @@ int ibv_destroy_qp(struct ibv_qp *qp)
         ring(p, STOP);
         pthread_join(p->nic, NULL);
     }
-    fprintf(stderr, "test0: %lu packets sent, %lu received; %lu were sent from two places\n", p->sent,
-            p->received, p->gathered);
+    fprintf(stderr, "test0: %lu packets sent, %lu received; %lu messages, %lu of them from several places\n",
+            p->sent, p->received, p->messages, p->gathered);
     close(p->bell[0]);
     close(p->bell[1]);
     close(p->raw);

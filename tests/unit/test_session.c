@@ -741,7 +741,7 @@ TEST(an_old_switch_hears_no_nic)
     struct ctl_message ready;
 
     cfg.join.queue_pair = 17;
-    for (unsigned hears = 0; hears < 2; hears++) {
+    for (uint8_t hears = CTL_NIC_NONE; hears <= CTL_NIC_PACKETS; hears++) {
         ctl_session_init(&s, &cfg, start);
         CU_ASSERT_EQUAL(poll(&s, start).join.queue_pair, 17);
         receive_type(&s, CTL_PENDING, start);

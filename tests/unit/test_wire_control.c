@@ -64,7 +64,7 @@ static struct ctl_message sample(uint8_t type)
         m.ready = (struct ctl_ready){.job = 7,
                                      .data_port = 0xbee0,
                                      .data_ports = 4,
-                                     .nic = true,
+                                     .nic = CTL_NIC_MESSAGES,
                                      .lost_after_ms = 5000,
                                      .resumed = true,
                                      .roster = UINT64_C(0x9192939495969798),
@@ -234,7 +234,7 @@ static void check_body(uint8_t type, const uint8_t *expected, size_t n)
 
 TEST(layout_bodies)
 {
-    static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    1,    0,    0,    0,    0,    0x13, 0x88,
+    static const uint8_t ready[] = {7, 1, 0xbe, 0xe0, 4,    3,    0,    0,    0,    0,    0x13, 0x88,
                                     0, 0, 0,    0,    0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98,
                                     6, 3, 5,    0,    0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0};
     static const uint8_t pending[] = {0, 0, 0x08, 0x34, 1, 1, 1, 4, 0, 0, 0, 0, 0,    0, 0, 1, 0, 0, 0, 0,

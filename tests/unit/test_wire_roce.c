@@ -159,7 +159,8 @@ TEST(what_is_no_such_packet_has_a_reason)
     for (unsigned opcode = 0; opcode < 256; opcode++) {
         payload[0] = (uint8_t)opcode;
         CU_ASSERT_EQUAL(roce_parse(&p, payload, bytes),
-                        opcode == ROCE_SEND_ONLY                                            ? ROCE_BAD_SEND
+                        opcode == ROCE_SEND_ONLY || (opcode >= ROCE_SEND_FIRST && opcode <= ROCE_SEND_LAST)
+                            ? ROCE_BAD_SEND
                         : opcode >= ROCE_WRITE_FIRST && opcode <= ROCE_WRITE_ONLY_IMMEDIATE ? ROCE_OK
                                                                                             : ROCE_NO_WRITE);
     }
@@ -212,7 +213,7 @@ TEST(a_golden_send_is_covered_and_uncovered)
     memset(made, 0xee, sizeof(made));
     memcpy(made, packet, ROCE_IP_UDP_BYTES);
     memcpy(made + sizeof(send_headers), packet + sizeof(send_headers), CARRIED);
-    roce_cover(made, made + ROCE_IP_UDP_BYTES, CARRIED, ROCE_CARRIES | 0xc001, 0xfffffe);
+    roce_cover(made, made + ROCE_IP_UDP_BYTES, CARRIED, ROCE_SEND_ONLY, ROCE_CARRIES | 0xc001, 0xfffffe);
     CU_ASSERT_EQUAL(memcmp(made, packet, sizeof(made)), 0);
 }
 
@@ -239,7 +240,8 @@ TEST(what_is_no_whole_send_to_a_rank_is_not_uncovered)
     for (unsigned opcode = 0; opcode < 256; opcode++) {
         payload[0] = (uint8_t)opcode;
         roce_seal(packet, payload, bytes);
-        CU_ASSERT_EQUAL(roce_uncover(packet, payload, bytes, &port, &body_bytes), opcode == ROCE_SEND_ONLY);
+        CU_ASSERT_EQUAL(roce_uncover(packet, payload, bytes, &port, &body_bytes),
+                        opcode == ROCE_SEND_ONLY || opcode == ROCE_SEND_LAST); /* others have padding */
     }
     payload[0] = ROCE_SEND_ONLY;
     payload[5] = 0x80; /* a published client's queue pair */
@@ -258,11 +260,65 @@ TEST(bodies_of_all_lengths_come_back)
     uint16_t port;
 
     for (size_t n = 0; n <= 64; n++) {
-        roce_cover(packet, payload, n, ROCE_CARRIES | 7, (uint32_t)n);
+        roce_cover(packet, payload, n, ROCE_SEND_ONLY, ROCE_CARRIES | 7, (uint32_t)n);
         CU_ASSERT_EQUAL((n + roce_tail_bytes(n)) % 4, 0);
         CU_ASSERT(roce_uncover(packet, payload, ROCE_BTH_BYTES + n + roce_tail_bytes(n), &port, &body_bytes));
         CU_ASSERT(port == 7 && body_bytes == n);
     }
+}
+
+/* As a NIC cuts a message. */
+TEST(each_packet_of_a_message_is_uncovered_by_itself)
+{
+    static const uint8_t opcodes[][4] = {{0x24}, {0x20, 0x22}, {0x20, 0x21, 0x22}, {0x20, 0x21, 0x21, 0x22}};
+    uint8_t packet[ROCE_IP_UDP_BYTES + ROCE_BTH_BYTES + 64 + ROCE_TAIL_MAX] = {0x45};
+    uint8_t *payload = packet + ROCE_IP_UDP_BYTES;
+    size_t body_bytes;
+    uint16_t port;
+
+    for (unsigned n = 1; n <= 4; n++)
+        for (unsigned i = 0; i < n; i++) {
+            const size_t fill = i + 1 < n ? 3 : 0, bytes = 61 + fill;
+
+            if (fill > 0)
+                roce_fill(payload + ROCE_BTH_BYTES + 61, fill);
+            roce_cover(packet, payload, bytes, roce_send_opcode(i, n), ROCE_CARRIES | 7, i);
+            CU_ASSERT_EQUAL(payload[0], opcodes[n - 1][i]);
+            CU_ASSERT(roce_uncover(packet, payload, ROCE_BTH_BYTES + bytes + roce_tail_bytes(bytes), &port,
+                                   &body_bytes));
+            CU_ASSERT(port == 7 && body_bytes == 61);
+        }
+}
+
+/* What fills a packet up is told by its last byte, unless it is its message's end. */
+TEST(what_fills_a_packet_up_is_bounded)
+{
+    static const struct {
+        enum roce_opcode opcode;
+        uint8_t fill;
+        bool whole;
+    } cases[] = {
+        {ROCE_SEND_FIRST, 0, false},  {ROCE_SEND_FIRST, 1, true},     {ROCE_SEND_MIDDLE, 64, true},
+        {ROCE_SEND_FIRST, 65, false}, {ROCE_SEND_MIDDLE, 255, false}, {ROCE_SEND_LAST, 0, true},
+        {ROCE_SEND_ONLY, 255, true},
+    };
+    uint8_t packet[ROCE_IP_UDP_BYTES + ROCE_BTH_BYTES + 80 + ROCE_TAIL_MAX] = {0x45};
+    uint8_t *payload = packet + ROCE_IP_UDP_BYTES, *last = payload + ROCE_BTH_BYTES + 79;
+    size_t body_bytes;
+    uint16_t port;
+
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        *last = cases[i].fill;
+        roce_cover(packet, payload, 80, cases[i].opcode, ROCE_CARRIES | 7, 0);
+        CU_ASSERT_EQUAL(
+            roce_uncover(packet, payload, ROCE_BTH_BYTES + 80 + ROCE_ICRC_BYTES, &port, &body_bytes),
+            cases[i].whole);
+    }
+    payload[ROCE_BTH_BYTES + 3] = 5; /* more than there is */
+    roce_cover(packet, payload, 4, ROCE_SEND_FIRST, ROCE_CARRIES | 7, 0);
+    CU_ASSERT(!roce_uncover(packet, payload, ROCE_BTH_BYTES + 4 + ROCE_ICRC_BYTES, &port, &body_bytes));
+    roce_cover(packet, payload, 0, ROCE_SEND_FIRST, ROCE_CARRIES | 7, 0);
+    CU_ASSERT(!roce_uncover(packet, payload, ROCE_BTH_BYTES + ROCE_ICRC_BYTES, &port, &body_bytes));
 }
 
 TEST(numbers_go_round)

@@ -10,7 +10,8 @@
 
 #include <infiniband/verbs.h>
 
-#include "switchml/stream.h"
+#include "monotonic.h"
+#include "transfer/messages.h"
 #include "transfer/worker.h"
 #include "wire/roce.h"
 
@@ -23,6 +24,7 @@ enum {
     PATIENCE_MS = 10, /* how long a full queue is waited for, ... */
     SETTLE_MS = 5000, /* ... and the end of what a NIC reads in tensors */
     SHOWN = 64,       /* pieces of memory, at most */
+    PIECES = 2,       /* of a packet: its head, and its body where that is shown */
     LOOK_US = 20,
     HOPS = 64,
 };
@@ -41,7 +43,9 @@ struct data {
     uint8_t *memory; /* SENDS and RECEIVES pieces of `room` bytes */
     struct ibv_mr *registered;
     size_t room;
-    uint64_t posted, done;          /* sends, counted on; piece: modulo SENDS */
+    unsigned pieces; /* that the NIC gathers for a message */
+    struct xfer_messages messages;
+    uint64_t posted, done;          /* packets, counted on; piece: modulo SENDS */
     uint64_t referring;             /* ... as far as some refer to memory that is shown */
     struct ibv_mr *shown[SHOWN];    /* by the program; registered with the NIC */
     unsigned pieces_shown, latest;  /* the one that the last body was in */
@@ -64,20 +68,21 @@ static int collect_sent(struct data *d)
     for (int i = 0; i < n; i++)
         if (wc[i].status != IBV_WC_SUCCESS)
             return -EIO;
-    d->done += n > 0 ? (uint64_t)n : 0;
+    if (n > 0)
+        d->done = wc[n - 1].wr_id;
     return n < 0 ? -EIO : 0;
 }
 
-/* Until so many sends are done; 1: they are; 0: not in so many naps. */
-static int wait_until_done(struct data *d, uint64_t sends, unsigned naps)
+/* Until so many packets are sent; 1: they are; 0: not in so many naps. */
+static int wait_until_done(struct data *d, uint64_t packets, unsigned naps)
 {
     const struct timespec moment = {.tv_nsec = LOOK_US * 1000};
     int rc = collect_sent(d);
-    for (unsigned n = 0; rc == 0 && (int64_t)(sends - d->done) > 0 && n < naps; n++) {
+    for (unsigned n = 0; rc == 0 && (int64_t)(packets - d->done) > 0 && n < naps; n++) {
         nanosleep(&moment, NULL);
         rc = collect_sent(d);
     }
-    return rc < 0 ? rc : (int64_t)(sends - d->done) <= 0;
+    return rc < 0 ? rc : (int64_t)(packets - d->done) <= 0;
 }
 
 /* The registration of memory that is shown and has all of a body; NULL: there is none. */
@@ -95,56 +100,94 @@ static const struct ibv_mr *shown_with(struct data *d, const void *body, size_t 
     return NULL;
 }
 
-enum { PIECES = 2 };
-
-/* The pieces of a packet; returns how many. Its body is made, or copied, at its place behind the head, unless
- * the NIC can read it where it lies. */
-static int make(struct data *d, const struct xfer_send *p, uint8_t *to, struct ibv_sge pieces[PIECES])
+/* What lies behind the last of a message's pieces is part of that. */
+static unsigned add_piece(struct ibv_sge pieces[], unsigned n, const void *at, size_t bytes, uint32_t key)
 {
-    uint8_t *place = to + p->head_bytes;
+    struct ibv_sge *last = n > 0 ? &pieces[n - 1] : NULL;
+    if (last && last->lkey == key && last->addr + last->length == (uintptr_t)at) {
+        last->length += (uint32_t)bytes;
+        return n;
+    }
+    pieces[n] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)bytes, .lkey = key};
+    return n + 1;
+}
+
+/* Adds a packet to the n pieces of a message; returns how many these are then. Its body is made, or copied,
+ * at its place behind the head, unless the NIC can read it where it lies. */
+static unsigned add_packet(struct data *d, const struct xfer_send *p, bool ends, struct ibv_sge pieces[],
+                           unsigned n)
+{
+    uint8_t *to = d->memory + d->posted++ % SENDS * d->room, *place = to + p->head_bytes;
+    const size_t bytes = xfer_send_bytes(p), fill = ends ? 0 : d->room - bytes;
+    const uint32_t own = d->registered->lkey;
     const void *body = xfer_send_body(p, place);
     const struct ibv_mr *shown = body == place || p->body_bytes == 0 || p->checksum != XFER_CHECKSUM_NONE
                                      ? NULL
                                      : shown_with(d, body, p->body_bytes);
     memcpy(to, p->head, p->head_bytes);
-    pieces[0] = (struct ibv_sge){
-        .addr = (uintptr_t)to, .length = (uint32_t)p->head_bytes, .lkey = d->registered->lkey};
+    if (fill > 0) /* before the next one's place */
+        roce_fill(to + bytes, fill);
     if (shown) {
-        pieces[1] =
-            (struct ibv_sge){.addr = (uintptr_t)body, .length = (uint32_t)p->body_bytes, .lkey = shown->lkey};
-        return 2;
+        d->referring = d->posted;
+        n = add_piece(pieces, n, to, p->head_bytes, own);
+        n = add_piece(pieces, n, body, p->body_bytes, shown->lkey);
+        return fill > 0 ? add_piece(pieces, n, to + bytes, fill, own) : n;
     }
     if (body != place && p->body_bytes > 0)
         memcpy(place, body, p->body_bytes);
     if (p->checksum != XFER_CHECKSUM_NONE)
         xfer_send_trailer(p, place, place + p->body_bytes);
-    pieces[0].length += (uint32_t)(p->body_bytes + xfer_trailer_bytes(p->checksum));
-    return 1;
+    return add_piece(pieces, n, to, bytes + fill, own);
+}
+
+/* The next message has so many of these packets, n > 0. It does not go around the end of our memory. */
+static unsigned message_of(const struct data *d, const struct xfer_send packets[], unsigned n,
+                           unsigned length)
+{
+    const unsigned places = SENDS - (unsigned)(d->posted % SENDS);
+    return xfer_message_packets(packets, n, d->room, length < places ? length : places);
+}
+
+/* n > 0 */
+static int post(struct data *d, const struct xfer_send packets[], unsigned n, unsigned length)
+{
+    struct ibv_send_wr wr[TRANSPORT_BATCH], *bad;
+    struct ibv_sge pieces[TRANSPORT_BATCH * PIECES], *first = pieces;
+    unsigned messages = 0;
+    for (unsigned i = 0; i < n; messages++) {
+        const unsigned end = i + message_of(d, &packets[i], n - i, length);
+        unsigned count = 0;
+        for (; i < end; i++)
+            count = add_packet(d, &packets[i], i + 1 == end, first, count);
+        wr[messages] = (struct ibv_send_wr){.wr_id = d->posted,
+                                            .next = i < n ? &wr[messages + 1] : NULL,
+                                            .sg_list = first,
+                                            .num_sge = (int)count,
+                                            .opcode = IBV_WR_SEND,
+                                            .send_flags = IBV_SEND_SIGNALED};
+        first += count;
+    }
+    return -ibv_post_send(d->pair, wr, &bad);
 }
 
 /* What a full queue does not take in time counts as lost. */
 static int data_send(struct transport *t, const struct xfer_send packets[], unsigned n)
 {
     struct data *d = (struct data *)t;
-    struct ibv_send_wr wr[TRANSPORT_BATCH], *bad;
-    struct ibv_sge pieces[TRANSPORT_BATCH][PIECES];
+    struct xfer_messages *m = &d->messages;
+    const bool tells = n > 0 && t->takes_messages &&
+                       xfer_message_packets(packets, n, d->room, XFER_MESSAGE_MAX) == XFER_MESSAGE_MAX;
+    const uint64_t began = tells && xfer_messages_measure(m) ? monotonic_ns() : 0;
     const int room = n == 0    ? 0
                      : d->pair ? wait_until_done(d, d->posted + n - SENDS, PATIENCE_MS * 1000 / LOOK_US)
                                : -EIO;
     if (room <= 0)
         return room;
-    for (unsigned i = 0; i < n; i++) {
-        uint8_t *to = d->memory + d->posted++ % SENDS * d->room;
-        const int count = make(d, &packets[i], to, pieces[i]);
-        wr[i] = (struct ibv_send_wr){.next = i + 1 < n ? &wr[i + 1] : NULL,
-                                     .sg_list = pieces[i],
-                                     .num_sge = count,
-                                     .opcode = IBV_WR_SEND,
-                                     .send_flags = IBV_SEND_SIGNALED};
-        if (count > 1)
-            d->referring = d->posted;
-    }
-    return -ibv_post_send(d->pair, wr, &bad);
+    const int rc = post(d, packets, n, t->takes_messages ? m->length : 1);
+    if (tells)
+        xfer_messages_sent(m, n, began > 0 ? monotonic_ns() - began : 0);
+    t->message_packets = t->takes_messages ? m->chosen : 1;
+    return rc;
 }
 
 /* A queue pair that is destroyed reads nothing any more. */
@@ -300,6 +343,8 @@ static bool has_address(struct data *d, const union ibv_gid *own)
     struct ibv_gid_entry entry;
     if (ibv_query_device(d->nic, &device) != 0)
         return false;
+    d->pieces =
+        device.max_sge < PIECES * XFER_MESSAGE_MAX ? (unsigned)device.max_sge : PIECES * XFER_MESSAGE_MAX;
     for (d->nic_port = 1; d->nic_port <= device.phys_port_cnt; d->nic_port++) {
         if (ibv_query_port(d->nic, d->nic_port, &port) != 0 || port.state != IBV_PORT_ACTIVE)
             continue;
@@ -371,6 +416,7 @@ static int make_memory(struct data *d)
     return d->registered ? 0 : -errno;
 }
 
+/* Some NICs gather fewer pieces for unreliable connections than they say. */
 static int make_pair(struct data *d)
 {
     d->bell = ibv_create_comp_channel(d->nic);
@@ -380,12 +426,14 @@ static int make_pair(struct data *d)
     d->received = ibv_create_cq(d->nic, RECEIVES, NULL, d->bell, 0);
     if (!d->sent || !d->received)
         return -errno;
-    struct ibv_qp_init_attr attr = {
-        .send_cq = d->sent,
-        .recv_cq = d->received,
-        .cap = {.max_send_wr = SENDS, .max_recv_wr = RECEIVES, .max_send_sge = PIECES, .max_recv_sge = 1},
-        .qp_type = IBV_QPT_UC};
-    d->pair = ibv_create_qp(d->domain, &attr);
+    struct ibv_qp_init_attr attr = {.send_cq = d->sent,
+                                    .recv_cq = d->received,
+                                    .cap = {.max_send_wr = SENDS, .max_recv_wr = RECEIVES, .max_recv_sge = 1},
+                                    .qp_type = IBV_QPT_UC};
+    do {
+        attr.cap.max_send_sge = d->pieces;
+        d->pair = ibv_create_qp(d->domain, &attr);
+    } while (!d->pair && (d->pieces /= 2) >= PIECES);
     return d->pair ? 0 : -errno;
 }
 
@@ -425,6 +473,19 @@ static int show_all_buffers(struct data *d)
     return rc;
 }
 
+/* wish: packets of a message; 0: as measured. */
+static int choose_messages(struct data *d, unsigned wish, char why[NETWORK_WORDS])
+{
+    const unsigned limit = d->pieces / PIECES;
+    xfer_messages_init(&d->messages, limit, wish);
+    if (wish <= limit)
+        return 0;
+    snprintf(why, NETWORK_WORDS,
+             "%s gathers %u pieces of memory for a message: enough for %u packets, not %u",
+             ibv_get_device_name(d->nic->device), d->pieces, limit, wish);
+    return -EINVAL;
+}
+
 static int set_up(struct data *d, struct in_addr to, char why[NETWORK_WORDS])
 {
     int rc = make_memory(d);
@@ -445,7 +506,7 @@ static int set_up(struct data *d, struct in_addr to, char why[NETWORK_WORDS])
 }
 
 int data_open(struct transport **out, struct transport *udp, const struct transport_config *config,
-              const char *device, char why[NETWORK_WORDS])
+              const struct client_port *wish, char why[NETWORK_WORDS])
 {
     struct sockaddr_in own = {0};
     socklen_t bytes = sizeof own;
@@ -461,11 +522,13 @@ int data_open(struct transport **out, struct transport *udp, const struct transp
     d->owner = getpid();
     int rc = getsockname(udp->socket.fd, (struct sockaddr *)&own, &bytes) < 0 ? -errno : 0;
     if (rc == 0)
-        rc = find_nic(d, device, own.sin_addr, why);
+        rc = find_nic(d, wish->device, own.sin_addr, why);
     if (rc == 0)
         rc = choose_mtu(d, config->mtu, why);
     if (rc == 0)
         rc = set_up(d, config->switch_ip, why);
+    if (rc == 0)
+        rc = choose_messages(d, wish->message_packets, why);
     if (rc < 0) {
         data_close(&d->base);
         return rc;

@@ -11,7 +11,7 @@ struct verbs_network {
     struct network base;
     struct network_ops ops; /* the kernel's, but for transport and close */
     const struct network_ops *kernel;
-    char device[CLIENT_ARGUMENTS_MAX];
+    struct client_port wish;
 };
 
 static int verbs_transport(struct network *n, struct transport **out, const struct transport_config *config,
@@ -20,7 +20,7 @@ static int verbs_transport(struct network *n, struct transport **out, const stru
     const struct verbs_network *v = (struct verbs_network *)n;
     struct transport *udp;
     const int rc = v->kernel->transport(n, &udp, config, why);
-    return rc < 0 ? rc : data_open(out, udp, config, v->device, why);
+    return rc < 0 ? rc : data_open(out, udp, config, &v->wish, why);
 }
 
 static void verbs_close(struct network *n)
@@ -41,8 +41,9 @@ static int driver_open(struct network **out, const struct client_port *wish, con
     v->ops.transport = verbs_transport;
     v->ops.close = verbs_close;
     v->base.ops = &v->ops;
-    memcpy(v->device, wish->device, sizeof v->device);
-    snprintf(words, NETWORK_WORDS, "data packets go by RoCE%s%s", v->device[0] ? ", device " : "", v->device);
+    v->wish = *wish;
+    snprintf(words, NETWORK_WORDS, "data packets go by RoCE%s%s", wish->device[0] ? ", device " : "",
+             wish->device);
     *out = &v->base;
     return 0;
 }

@@ -345,7 +345,7 @@ static bool receive_joining(struct ctl_session *s, const struct ctl_message *m, 
     case CTL_READY:
         if (!become_ready(s, m, now))
             return false;
-        if (s->cfg.join.queue_pair != 0 && !m->ready.nic)
+        if (s->cfg.join.queue_pair != 0 && m->ready.nic == CTL_NIC_NONE)
             do_without_nic(s, now);
         break;
     case CTL_REFUSED:

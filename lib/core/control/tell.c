@@ -260,7 +260,7 @@ void ctl_entry_tell(struct ctl_registry *r, const struct ctl_entry *job, unsigne
         m.ready = (struct ctl_ready){.job = job->number,
                                      .data_port = job->protocol->udp_ports.first,
                                      .data_ports = data_ports(r, job->protocol),
-                                     .nic = member->queue_pair != 0,
+                                     .nic = ctl_nic_of(member->queue_pair),
                                      .lost_after_ms = (uint32_t)(r->cfg.lost_after_ns / CTL_MS),
                                      .resumed = member->origin == CTL_RESUMES,
                                      .roster = job->roster,

@@ -58,6 +58,12 @@ const void *xfer_send_body(const struct xfer_send *send, void *buffer);
 /* The trailer, of xfer_trailer_bytes(send->checksum); body: as it travels. */
 void xfer_send_trailer(const struct xfer_send *send, const void *body, uint8_t trailer[XFER_TRAILER_MAX]);
 
+/* The whole packet's length. */
+static inline size_t xfer_send_bytes(const struct xfer_send *send)
+{
+    return send->head_bytes + send->body_bytes + xfer_trailer_bytes(send->checksum);
+}
+
 /* The whole packet, one after the other; returns its length. */
 size_t xfer_send_copy(const struct xfer_send *send, uint8_t *payload);
 

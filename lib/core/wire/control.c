@@ -177,7 +177,7 @@ static enum ctl_parse_error parse_ready(struct ctl_ready *r, const uint8_t *b, b
     r->resumed = b[READY_RESUMED] & 1;
     r->data_port = get_be16(b + READY_DATA_PORT);
     r->data_ports = b[READY_DATA_PORTS] ? b[READY_DATA_PORTS] : 1;
-    r->nic = b[READY_NIC] & 1;
+    r->nic = b[READY_NIC] & CTL_NIC_PACKETS ? b[READY_NIC] & CTL_NIC_MESSAGES : CTL_NIC_NONE;
     r->lost_after_ms = get_be32(b + READY_LOST_AFTER_MS);
     r->roster = get_be64(b + READY_ROSTER);
     if (sealed)

@@ -107,12 +107,25 @@ struct ctl_join {
     uint32_t via;  /* hops > 0: that of its own switch, the first of them */
 };
 
+/* Whether data packets are heard from the NIC that JOIN has named, and are sent to it. */
+enum ctl_nic {
+    CTL_NIC_NONE = 0,
+    CTL_NIC_PACKETS = 1, /* as messages of one packet alone: the switch is older than longer ones */
+    CTL_NIC_MESSAGES = 3 /* heard as messages of several packets, too */
+};
+
+/* As a switch of this version hears the one with that queue pair. */
+static inline uint8_t ctl_nic_of(uint32_t queue_pair)
+{
+    return queue_pair != 0 ? CTL_NIC_MESSAGES : CTL_NIC_NONE;
+}
+
 struct ctl_ready {
     uint8_t job;        /* number on the wire */
     uint16_t data_port; /* the switch's first UDP port for data packets */
     uint8_t data_ports; /* how many there are: packets of slot i best go to data_port + i % data_ports; never
                            0 after parsing */
-    bool nic;           /* they are heard from the NIC that JOIN has named, and are sent to it */
+    uint8_t nic;        /* enum ctl_nic */
     uint32_t lost_after_ms; /* silence after which a member counts as lost; heartbeats come at least four
                                times as often */
     bool resumed; /* the job goes on where it was under another boot id: the answer to a JOIN with resume */

@@ -33,7 +33,7 @@ enum roce_parse_error roce_parse(struct roce_packet *p, const uint8_t *payload, 
 
     if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || bytes > UINT16_MAX)
         return ROCE_TOO_SHORT;
-    if (payload[0] == ROCE_SEND_ONLY)
+    if (roce_sends(payload[0]))
         return ROCE_BAD_SEND;
     if (payload[0] < ROCE_WRITE_FIRST || payload[0] > ROCE_WRITE_ONLY_IMMEDIATE)
         return ROCE_NO_WRITE;
@@ -130,7 +130,7 @@ static unsigned pad_of(const uint8_t *payload)
 
 bool roce_uncover(const uint8_t *ip, const uint8_t *payload, size_t bytes, uint16_t *port, size_t *body_bytes)
 {
-    if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || payload[0] != ROCE_SEND_ONLY ||
+    if (bytes < ROCE_BTH_BYTES + ROCE_ICRC_BYTES || !roce_sends(payload[0]) ||
         (payload[FLAGS] & PAD_AND_VERSION & ~PAD) != 0 ||
         (get_be16(payload + PARTITION) | FULL_MEMBER) != PARTITION_DEFAULT ||
         bytes - ROCE_BTH_BYTES - ROCE_ICRC_BYTES < pad_of(payload) ||
@@ -138,13 +138,20 @@ bool roce_uncover(const uint8_t *ip, const uint8_t *payload, size_t bytes, uint1
         return false;
     *port = get_be16(payload + QUEUE_PAIR + 1);
     *body_bytes = bytes - ROCE_BTH_BYTES - ROCE_ICRC_BYTES - pad_of(payload);
+    if (payload[0] != ROCE_SEND_FIRST && payload[0] != ROCE_SEND_MIDDLE)
+        return true;
+    const size_t fill = *body_bytes > 0 ? payload[ROCE_BTH_BYTES + *body_bytes - 1] : 0;
+    if (fill == 0 || fill > ROCE_FILL_MAX || fill > *body_bytes || pad_of(payload) != 0)
+        return false;
+    *body_bytes -= fill;
     return true;
 }
 
-void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, uint32_t queue_pair, uint32_t number)
+void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, enum roce_opcode opcode,
+                uint32_t queue_pair, uint32_t number)
 {
     const size_t tail = roce_tail_bytes(body_bytes);
-    const struct roce_packet p = {.opcode = ROCE_SEND_ONLY, .queue_pair = queue_pair, .number = number};
+    const struct roce_packet p = {.opcode = (uint8_t)opcode, .queue_pair = queue_pair, .number = number};
 
     roce_build_headers(payload, &p);
     payload[FLAGS] |= (uint8_t)((tail - ROCE_ICRC_BYTES) << PAD_SHIFT);

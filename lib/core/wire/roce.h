@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     ROCE_PORT = 4791,
@@ -37,7 +38,10 @@ enum {
 
 /* What a packet is of its message. */
 enum roce_opcode {
-    ROCE_SEND_ONLY = 0x24, /* a message of one packet to whichever memory the receiver has ready */
+    ROCE_SEND_FIRST = 0x20, /* to whichever memory the receiver has ready */
+    ROCE_SEND_MIDDLE = 0x21,
+    ROCE_SEND_LAST = 0x22,
+    ROCE_SEND_ONLY = 0x24,
     ROCE_WRITE_FIRST = 0x26,
     ROCE_WRITE_MIDDLE = 0x27,
     ROCE_WRITE_LAST = 0x28,
@@ -63,6 +67,17 @@ static inline bool roce_begins(uint8_t opcode)
     return opcode == ROCE_WRITE_FIRST || opcode == ROCE_WRITE_ONLY || opcode == ROCE_WRITE_ONLY_IMMEDIATE;
 }
 
+static inline bool roce_sends(uint8_t opcode)
+{
+    return (opcode >= ROCE_SEND_FIRST && opcode <= ROCE_SEND_LAST) || opcode == ROCE_SEND_ONLY;
+}
+
+/* Of packet i of n in a message that is sent. */
+static inline enum roce_opcode roce_send_opcode(unsigned i, unsigned n)
+{
+    return n == 1 ? ROCE_SEND_ONLY : i == 0 ? ROCE_SEND_FIRST : i + 1 < n ? ROCE_SEND_MIDDLE : ROCE_SEND_LAST;
+}
+
 static inline bool roce_ends(uint8_t opcode)
 {
     return opcode != ROCE_WRITE_FIRST && opcode != ROCE_WRITE_MIDDLE;
@@ -84,7 +99,7 @@ enum roce_parse_error {
     ROCE_OK = 0,
     ROCE_TOO_SHORT,  /* no room for what its opcode says, and an ICRC */
     ROCE_NO_WRITE,   /* another operation, or transport */
-    ROCE_BAD_SEND,   /* a send: of one packet, or it would be no payload that is carried (below) */
+    ROCE_BAD_SEND,   /* a send that is no payload that is carried (below), or damaged */
     ROCE_BAD_HEADER, /* another version, bytes of padding, or not the default partition */
 };
 
@@ -112,10 +127,22 @@ void roce_seal(const uint8_t *ip, uint8_t *payload, size_t bytes);
 bool roce_icrc_holds(const uint8_t *ip, const uint8_t *payload, size_t bytes);
 
 /* Datagrams that a NIC carries: ranks of libswagg's send what else would be the payload of a UDP datagram as
- * the body of a send of one packet, and are sent the switch's so (docs/protocol.md, "By RoCE"). Each is a
- * message of its own, so a lost one voids no other. The switch's queue pair for a rank has this number, and
- * below it the UDP port that the rank would send from. */
-enum { ROCE_CARRIES = 0x400000 };
+ * the body of a packet of a send, and are sent the switch's so (docs/protocol.md, "By RoCE"). A NIC cuts what
+ * it sends at its path's MTU. So a message of several packets has one datagram in each, and behind it, but
+ * for the last, what fills the MTU up: the switch reads each by itself, and a lost one voids no other. What
+ * it sends itself are messages of one. The switch's queue pair for a rank has this number, and below it the
+ * UDP port that the rank would send from. */
+enum {
+    ROCE_CARRIES = 0x400000,
+    ROCE_FILL_MAX = 64, /* bytes that are worth filling up */
+};
+
+/* Between a datagram and the next one of its message, 1 to ROCE_FILL_MAX bytes: the last says how many. */
+static inline void roce_fill(uint8_t *at, size_t bytes)
+{
+    memset(at, 0, bytes);
+    at[bytes - 1] = (uint8_t)bytes;
+}
 
 /* A payload with such a send, which ROCE_IP_UDP_BYTES of headers from ip on belong to: whether it is whole,
  * its ICRC included. *port: the sender's, host order. The body is behind ROCE_BTH_BYTES. */
@@ -129,7 +156,9 @@ static inline size_t roce_tail_bytes(size_t body_bytes)
 }
 
 /* Around a body that lies behind ROCE_BTH_BYTES of payload: writes the BTH and the tail, for which there is
- * room. The headers from ip on are as they will be sent. */
-void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, uint32_t queue_pair, uint32_t number);
+ * room. The headers from ip on are as they will be sent. What is not the end of its message was filled up, to
+ * a multiple of 4. */
+void roce_cover(const uint8_t *ip, uint8_t *payload, size_t body_bytes, enum roce_opcode opcode,
+                uint32_t queue_pair, uint32_t number);
 
 #endif
