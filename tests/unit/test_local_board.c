@@ -117,6 +117,33 @@ TEST(every_operation_on_every_type_is_as_the_reference_has_it)
     }
 }
 
+/* Where a rank's block of a call that is the first is. */
+static const uint8_t *area_of(const struct rig *rig, unsigned local, size_t block)
+{
+    const struct local_member *m = &rig->member[0];
+
+    return (const uint8_t *)m->board + local_board_head(m->locals) + 2 * local * block;
+}
+
+/* Nobody else reads it. */
+TEST(what_a_rank_adds_of_its_own_is_not_copied)
+{
+    enum { RANKS = 4, GRAIN = 1024 * sizeof(float), SHARED = RANKS * GRAIN };
+    const unsigned host[RANKS] = {0};
+    uint64_t rng = rng_seed(7);
+    struct rig rig;
+
+    rig_open(&rig, host, RANKS, SHARED);
+    check_call(&rig, agg_code(AGG_F32, AGG_SUM), SHARED / sizeof(float), false, &rng);
+    for (unsigned local = 0; local < RANKS; local++)
+        for (size_t at = 0; at < SHARED; at += GRAIN) {
+            const uint8_t *const area = area_of(&rig, local, SHARED) + at;
+            const uint8_t none[GRAIN] = {0};
+            CU_ASSERT(memcmp(area, at / GRAIN == local ? none : in[local] + at, GRAIN) == 0);
+        }
+    rig_close(&rig);
+}
+
 TEST(block_numbers_wrap)
 {
     uint64_t rng = rng_seed(2);

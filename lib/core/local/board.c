@@ -109,11 +109,14 @@ static void divide(const struct local_member *m, uint8_t *sums, size_t bytes)
     }
 }
 
-/* Of all ranks' blocks these bytes. */
-static void add(struct local_member *m, uint8_t *out, uint32_t block, size_t at, size_t bytes)
+/* Of all ranks' blocks these bytes. own: where this rank's are, unless they are in its area. */
+static void add(struct local_member *m, uint8_t *out, uint32_t block, size_t at, size_t bytes,
+                const uint8_t *own)
 {
     for (unsigned local = 0; local < m->locals; local++)
         m->areas[local] = place_of(m, local, block) + at;
+    if (own != NULL)
+        m->areas[m->me] = own;
     operation(m)->reduce(out, m->areas, m->locals, bytes);
     convert(m)(out, out, bytes);
     if (m->divides && m->plan->hosts == 1)
@@ -158,6 +161,12 @@ static uint16_t choose_adders(const struct local_member *m)
 static bool is_adder(const struct local_member *m)
 {
     return m->me < m->adders;
+}
+
+/* What an adder adds of its own block nobody else reads: it stays in the tensor. */
+static bool keeps_share(const struct local_member *m)
+{
+    return is_adder(m) && !m->small && !m->swapped;
 }
 
 void local_begin(struct local_member *m, const struct xfer_call *call, const struct xfer_segment segments[],
@@ -214,18 +223,34 @@ static struct xfer_call theirs(const struct local_member *m, unsigned local)
                               .count = o->count};
 }
 
+/* These bytes of a block, in the tensor. */
+static struct xfer_pieces part(const struct local_member *m, uint64_t index, size_t at, size_t bytes,
+                               bool out)
+{
+    return xfer_segments_find(m->segments, m->segment_count, index * m->block_bytes + at, bytes, out);
+}
+
 static struct xfer_pieces pieces(const struct local_member *m, uint64_t index, bool out)
 {
-    return xfer_segments_find(m->segments, m->segment_count, index * m->block_bytes, bytes_of(m, index), out);
+    return part(m, index, 0, bytes_of(m, index), out);
+}
+
+static void copy_part(const struct local_member *m, uint64_t index, size_t at, size_t bytes)
+{
+    const struct xfer_pieces from = part(m, index, at, bytes, false);
+
+    if (bytes > 0)
+        xfer_pieces_gather(&from, place_of(m, m->me, number(m, index)) + at, convert(m));
 }
 
 static void copy_in(struct local_member *m, uint64_t index, struct local_step *step)
 {
     struct local_seat *seat = &m->board->seats[m->me];
-    const struct xfer_pieces block = pieces(m, index, false);
+    const struct local_share kept = keeps_share(m) ? my_share(m, index) : (struct local_share){0};
+    const size_t behind = kept.first + kept.count;
 
-    if (block.bytes > 0)
-        xfer_pieces_gather(&block, place_of(m, m->me, number(m, index)), convert(m));
+    copy_part(m, index, 0, kept.first);
+    copy_part(m, index, behind, bytes_of(m, index) - behind);
     if (index == 0)
         seat->order[m->block % 2] = order_of(&m->call);
     store(&seat->in, number(m, index) + 1, step);
@@ -292,8 +317,8 @@ static void add_small(struct local_member *m)
     if (!m->takes || rest.bytes == 0)
         return;
     for (; !xfer_pieces_whole(&rest); at += xfer_pieces_pass(&rest))
-        add(m, xfer_pieces_out(&rest), m->block, at, xfer_pieces_first(&rest));
-    add(m, xfer_pieces_out(&rest), m->block, at, rest.bytes);
+        add(m, xfer_pieces_out(&rest), m->block, at, xfer_pieces_first(&rest), NULL);
+    add(m, xfer_pieces_out(&rest), m->block, at, rest.bytes, NULL);
 }
 
 /* Who adds nothing for the others keeps its counter in step, for numbers wrap. */
@@ -321,9 +346,16 @@ static bool goes_by_rail(const struct local_member *m, uint64_t index)
 static enum local_next add_share(struct local_member *m)
 {
     const struct local_share share = my_share(m, m->added);
+    struct xfer_pieces rest = part(m, m->added, share.first, share.count, false);
+    uint8_t *const sums = my_sums(m, m->added);
 
-    if (share.count > 0)
-        add(m, my_sums(m, m->added), number(m, m->added), share.first, share.count);
+    for (size_t at = 0, n; at < share.count; at += n) {
+        n = xfer_pieces_first(&rest);
+        add(m, sums + at, number(m, m->added), share.first + at, n,
+            keeps_share(m) ? xfer_pieces_at(&rest) : NULL);
+        if (!xfer_pieces_whole(&rest))
+            xfer_pieces_pass(&rest);
+    }
     m->phase = RAIL;
     return LOCAL_ON;
 }

@@ -1,12 +1,12 @@
 /* How the ranks of one host sum tensors in memory that they share, and that any of them may leave at any
  * instruction.
  *
- * A call goes block by block. Each rank copies its block into its area of the memory; some of them, the
- * *adders*, sum a share of the block over all areas, in the order of local ranks; where the job has other
- * hosts, an adder's rail sums that share over the hosts, while the ranks copy the next block in, and the
- * adder adds that up, too, and hands it to its rail; then each rank that is to have the sum copies it out. A
- * call that is small on a job's only host is shorter: each rank copies its tensor in, and adds up all of them
- * itself.
+ * A call goes block by block. Each rank copies its block into its area of the memory, but for what it adds
+ * itself; some of them, the *adders*, sum a share of the block over all ranks, in their order; where the job
+ * has other hosts, an adder's rail sums that share over the hosts, while the ranks copy the next block in,
+ * and the adder adds that up, too, and hands it to its rail; then each rank that is to have the sum copies it
+ * out. A call that is small on a job's only host is shorter: each rank copies its tensor in, and adds up all
+ * of them itself.
  *
  * Steps. Each rank has two counters on the board, in and summed: the number of the first block that it has
  * not copied in, and of the first whose share it has not made. Both only grow, modulo 2^32, are stored with
