@@ -48,8 +48,10 @@ static void hand_over(struct swagg_job *job)
             membership_wake(&job->parts[i].membership);
 }
 
-/* With the same lock, which it gives back meanwhile: this thread drives. over: NULL, one round. */
-static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, bool in_thread)
+/* With the same lock, which it gives back meanwhile: this thread drives. over: NULL, one round. comes_back:
+ * it does so again at once. */
+static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, bool in_thread,
+                         bool comes_back)
 {
     struct requests *q = &job->requests;
     q->driving = true;
@@ -61,10 +63,14 @@ static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, 
     else if (!job->failure)
         drive_once(job);
     job->in_thread = false;
-    drive_unlock(job);
+    if (comes_back)
+        drive_pause(job);
+    else
+        drive_unlock(job);
     pthread_mutex_lock(&q->lock);
     q->driving = false;
-    hand_over(job);
+    if (!comes_back)
+        hand_over(job);
 }
 
 /* With the same lock: another thread drives, or there is nothing to drive. Somebody else's progress may be
@@ -91,7 +97,7 @@ size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[
         if (slept)
             sleep_until_changed(job);
         else
-            drive_as_one(job, has_ended, &wanted, in_thread);
+            drive_as_one(job, has_ended, &wanted, in_thread, enough != NULL);
     }
     if (slept && !q->driving) /* the driver may have handed over to this thread, which needs nothing more */
         hand_over(job);
@@ -104,13 +110,23 @@ size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], 
     return await_any_or(job, requests, n, NULL, NULL, false);
 }
 
+void await_leave(struct swagg_job *job)
+{
+    struct requests *q = &job->requests;
+    drive_lock(job);
+    drive_unlock(job);
+    pthread_mutex_lock(&q->lock);
+    hand_over(job);
+    pthread_mutex_unlock(&q->lock);
+}
+
 void await_push(struct swagg_job *job)
 {
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
     const bool driving = q->driving;
     if (!driving)
-        drive_as_one(job, NULL, NULL, false);
+        drive_as_one(job, NULL, NULL, false, false);
     pthread_mutex_unlock(&q->lock);
     if (driving)
         waker_wake(&job->waker);
@@ -159,7 +175,7 @@ int await_look(struct swagg_request *r)
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
     if (r->state != REQUEST_ENDED && !q->driving && q->first && !job->has_progress_thread)
-        drive_as_one(job, NULL, NULL, false);
+        drive_as_one(job, NULL, NULL, false, false);
     const bool ended = r->state == REQUEST_ENDED;
     pthread_mutex_unlock(&q->lock);
     return ended ? await_end(r) : SWAGG_IN_PROGRESS;
@@ -180,7 +196,7 @@ static void *run(void *arg)
         if (q->driving || !q->first)
             pthread_cond_wait(&q->work, &q->lock);
         else
-            drive_as_one(job, has_nothing_to_do, NULL, true);
+            drive_as_one(job, has_nothing_to_do, NULL, true, false);
     pthread_mutex_unlock(&q->lock);
     return NULL;
 }

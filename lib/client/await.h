@@ -8,9 +8,12 @@
 /* Returns when one of them has ended: which, of n; n > 0. */
 size_t await_any(struct swagg_job *job, struct swagg_request *const requests[], size_t n);
 /* The same; or n, once `enough` says so, which is asked now and then. in_thread: from one of the library's,
- * which leaves the CPU and options.progress to the program's. */
+ * which leaves the CPU and options.progress to the program's. Whoever waits so comes back at once: nobody
+ * else is woken to go on with what is in flight meanwhile, unless he says that he does not. */
 size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[], size_t n,
                     bool (*enough)(void *ctx), void *ctx, bool in_thread);
+
+void await_leave(struct swagg_job *job);
 
 /* Has a posted call leave: what the window lets out, unless a thread drives already, which is told. */
 void await_push(struct swagg_job *job);

@@ -30,7 +30,7 @@ static int begin_in_streams(struct swagg_job *job, struct swagg_request *r, cons
         watch_start(&job->watch, job, now);
         job_begin_waits(job, now);
     }
-    spin_begin(&job->spin, parts_left(job), now);
+    spin_begin(&job->spin, r->part_of_long ? UINT64_MAX : parts_left(job), now);
     job_report(job, now);
     return SWAGG_OK;
 }

@@ -426,6 +426,12 @@ void drive_unlock(struct swagg_job *job)
     pthread_mutex_unlock(&job->lock);
 }
 
+void drive_pause(struct swagg_job *job)
+{
+    atomic_store(&job->busy, false);
+    pthread_mutex_unlock(&job->lock);
+}
+
 static bool is_complete(struct swagg_job *job, void *ctx)
 {
     (void)ctx;

@@ -5,9 +5,11 @@
 
 #include "job.h"
 
-/* Takes the job's lock for as long as a thread drives, and gives it back. All parts have their streams. */
+/* Takes the job's lock for as long as a thread drives, and gives it back: to the membership threads, which
+ * see to what others need; or for a moment, in which nobody does. All parts have their streams. */
 void drive_lock(struct swagg_job *job);
 void drive_unlock(struct swagg_job *job);
+void drive_pause(struct swagg_job *job);
 
 /* The rest has the lock. Whether the driver may stop. */
 typedef bool drive_over_fn(struct swagg_job *job, void *ctx);

@@ -36,6 +36,7 @@ struct swagg_request {
     struct xfer_segment *segments; /* [n] */
     size_t n;
     bool compressed, posted; /* posted: the program has it until it was told its end */
+    bool part_of_long;       /* of a call for which nobody spins (spin.h) */
     struct compress_how how;
     uint64_t began, deadline;
     void (*finish)(

@@ -305,6 +305,20 @@ static int check(struct level *l, const struct local_step *s, struct vigil *v, u
     return SWAGG_OK;
 }
 
+/* What the rail has under way goes on without this thread. */
+static void leave_rail(struct level *l)
+{
+    if (l->attends)
+        await_leave(l->rail);
+    l->attends = false;
+}
+
+/* A call whose blocks its rails sum one behind the other is hardly delayed by waking up (spin.h). */
+static bool is_long(const struct level *l)
+{
+    return l->plan.hosts > 1 && l->member.blocks > 1;
+}
+
 static void let_others_progress(struct level *l, uint64_t now)
 {
     const struct client_options *o = &l->job->options;
@@ -320,7 +334,7 @@ static bool spin(struct level *l, const struct local_step *s, uint64_t *now)
 {
     if (l->in_thread)
         return is_there(s);
-    spin_begin(&l->spin, 0, *now);
+    spin_begin(&l->spin, is_long(l) ? UINT64_MAX : 0, *now);
     while (spin_may(&l->spin, *now)) {
         if (is_there(s))
             return true;
@@ -352,6 +366,7 @@ static int wait_for(struct level *l, const struct local_step *s, struct vigil *v
             v->deadline += now - until;
         if (now < until)
             continue;
+        leave_rail(l);
         const int rc = check(l, s, v, since, now);
         if (rc < 0)
             return rc;
@@ -389,6 +404,7 @@ static int begin_rail(struct level *l, const struct local_step *s, const struct 
         .n = 1,
         .began = of->began,
         .deadline = of->deadline,
+        .part_of_long = is_long(l),
     };
     const int rc = requests_append(&l->rail->requests, r);
     if (rc < 0)
@@ -408,7 +424,11 @@ static bool has_changed(void *ctx)
 static int drive_rail(struct level *l, struct local_step *s)
 {
     struct swagg_request *oldest = &l->railing[l->railed % 2];
-    if (await_any_or(l->rail, &oldest, 1, has_changed, s, l->in_thread) > 0)
+    l->attends = true;
+    l->rail->progress_at = l->progress_at;
+    const bool changed = await_any_or(l->rail, &oldest, 1, has_changed, s, l->in_thread) > 0;
+    l->progress_at = l->rail->progress_at;
+    if (changed)
         return 0;
     l->railed++;
     const int rc = await_end(oldest);
@@ -533,6 +553,7 @@ static int make(struct level *l, struct swagg_request *r, bool in_thread, uint64
     while ((rc = step_on(l, r, &v)) > 0)
         ;
     end_rail(l);
+    leave_rail(l);
     if (rc == 0)
         job_count(job, &r->call, monotonic_ns() - r->began);
     return rc;

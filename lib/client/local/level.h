@@ -18,6 +18,7 @@ struct level {
     struct swagg_job *rail;          /* this rank's; NULL: it has none */
     struct swagg_request railing[2]; /* what the rail sums, the shares of an even and an odd one */
     unsigned railed, begun;          /* so many were summed, of so many that were begun */
+    bool attends;                    /* what is under way there goes on by this thread alone */
     struct spin spin;
     uint64_t progress_at; /* options.progress is due */
     atomic_bool told;     /* the rail's members know why the job has ended */
