@@ -20,7 +20,6 @@ enum {
     GONE_MS = 100,     /* within which they say why one of them is gone */
     WORLD_MS = 500,    /* within which the other ranks say why a rail has failed, as they know better */
     OTHERS_MS = 700,   /* beyond the deadline, who waits for other hosts says for whom */
-    SLOTS_LEAST = 128, /* of a rail, unless the job has fewer */
     STANDSTILL_MS = 1000,
     LOOK_AT_GPU_US = 20, /* about what a piece takes that is copied (staging.h) */
 };
@@ -58,44 +57,6 @@ int level_make(struct level **out, struct swagg_job *job, struct memory *memory,
 bool level_has_rail(const struct level *l)
 {
     return l->member.me < l->plan.rails;
-}
-
-/* What a rail warns of is about hosts. */
-static void log_of_rail(void *ctx, enum swagg_log_level severity, const char *line)
-{
-    struct level *l = ctx;
-    char text[CLIENT_TEXT_MAX];
-    if (severity <= SWAGG_LOG_WARN)
-        local_name_hosts(&l->plan, line, text, sizeof text);
-    l->rail_log.log(l->rail_log.ctx, severity, severity <= SWAGG_LOG_WARN ? text : line);
-}
-
-/* The job's slots are divided among its rails. */
-static uint16_t rail_slots(const struct level *l, unsigned slots)
-{
-    unsigned rails = 1;
-    while (rails < l->plan.rails)
-        rails *= 2;
-    const unsigned each = slots / rails, least = slots < SLOTS_LEAST ? slots : SLOTS_LEAST;
-    return (uint16_t)(each > least ? each : least);
-}
-
-void level_rail_options(struct level *l, struct client_options *o)
-{
-    *o = l->job->options;
-    local_job_name(l->job->options.job, "rail", l->member.me, o->job);
-    o->rank = l->member.host;
-    o->size = l->plan.hosts;
-    o->slots = rail_slots(l, o->slots);
-    o->local = (struct client_local){0};
-    o->instead = NULL;
-    o->buffer_reduces = false;
-    o->compression = (struct client_compression){0};
-    o->progress_thread = false;
-    o->hosts = &l->plan;
-    l->rail_log = o->log;
-    if (o->log.log)
-        o->log = (struct logger){.log = log_of_rail, .ctx = l};
 }
 
 void level_begin(struct level *l, struct swagg_job *rail)
