@@ -232,12 +232,15 @@ static int make_room(struct swagg_job *job, struct swagg_request *request, size_
     return request->segments ? SWAGG_OK : fail_no_memory(job, n);
 }
 
-/* A copy of the caller's, for as long as the call lasts. */
-static void copy_segments(struct swagg_request *to, const struct ask *r)
+/* A copy of the caller's, for as long as the call lasts, without what this rank does not receive: nothing is
+ * written there. */
+static void copy_segments(const struct swagg_job *job, struct swagg_request *to, const struct ask *r)
 {
+    const bool has_sum = receives(job, r);
     for (size_t i = 0; i < r->n; i++) {
         const struct swagg_segment *s = &r->segments[i];
-        to->segments[i] = (struct xfer_segment){.in = s->send, .out = s->recv, .count = s->count};
+        to->segments[i] =
+            (struct xfer_segment){.in = s->send, .out = has_sum ? s->recv : NULL, .count = s->count};
     }
 }
 
@@ -300,7 +303,7 @@ static int prepare(struct swagg_job *job, const struct ask *r, const struct post
         return rc;
     if ((rc = make_room(job, request, r->n)) < 0)
         return rc;
-    copy_segments(request, r);
+    copy_segments(job, request, r);
     request->compressed = !r->is_exact && compress_takes(&job->compress, &request->call);
     note_feedback(request, how_of(posting));
     stamp(job, request, how_of(posting));

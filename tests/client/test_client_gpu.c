@@ -76,6 +76,8 @@ struct tensors {
     struct swagg_request *request;
 };
 
+enum { BLANK = 0xa5 }; /* each byte of what nothing has been received in */
+
 static bool by_hosts; /* whose sums are added up: sums must be exact in any order */
 
 static void begin(struct tensors *t, int rank, enum place place)
@@ -86,9 +88,22 @@ static void begin(struct tensors *t, int rank, enum place place)
     t->in_place = place == IN_PLACE;
     t->send = make(place != HERE && place != RECV_THERE, bytes, rank);
     t->recv = t->in_place ? t->send : make(place != HERE && place != SEND_THERE, bytes, rank + 1);
+    memset(filled, BLANK, bytes);
+    put(&t->recv, filled);
     tensor_fill(&t->tensor, rank, filled);
     put(&t->send, filled);
     free(filled);
+}
+
+static bool is_as_it_was(const struct tensors *t, int rank, const char *recv)
+{
+    char *was = malloc(t->recv.bytes + 1);
+    memset(was, BLANK, t->recv.bytes);
+    if (t->in_place)
+        tensor_fill(&t->tensor, rank, was);
+    const bool same = memcmp(was, recv, t->recv.bytes) == 0;
+    free(was);
+    return same;
 }
 
 /* The status, or WRONG_SUM; gives the buffers back. */
@@ -96,7 +111,8 @@ static int end(struct tensors *t, const struct crew_member *m, int rc, bool rece
 {
     char *sum = malloc(t->recv.bytes + 1);
     get(sum, &t->recv);
-    if (rc == 0 && receives && !tensor_is_result(&t->tensor, m->crew->size, sum))
+    if (rc == 0 &&
+        !(receives ? tensor_is_result(&t->tensor, m->crew->size, sum) : is_as_it_was(t, m->rank, sum)))
         rc = WRONG_SUM;
     free(sum);
     if (!t->in_place)
@@ -122,9 +138,9 @@ static int sum_all(struct crew_member *m)
         const int root = call % 2 ? (int)call % m->crew->size : -1;
         const bool receives = root < 0 || root == m->rank;
         begin(&t, m->rank, place_of(m->rank, call));
-        rc = root < 0 ? swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM)
-                      : swagg_reduce(m->job, t.send.at, receives ? t.recv.at : NULL, t.tensor.count,
-                                     SWAGG_F32, SWAGG_SUM, root);
+        rc = root < 0
+                 ? swagg_allreduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM)
+                 : swagg_reduce(m->job, t.send.at, t.recv.at, t.tensor.count, SWAGG_F32, SWAGG_SUM, root);
         rc = end(&t, m, rc, receives);
     }
     return rc;
