@@ -274,7 +274,7 @@ static struct crew crew_at_both(struct loop_switch *ls[2], char list[64], const 
     snprintf(list, 64, "%s,%s", loop_switch_ip(ls[0]), loop_switch_ip(ls[1]));
     struct crew crew = crew_at(RANKS, list, job, work, NULL);
     crew.options.gpu_driver = path;
-    crew.options.link_timeout_ms = 50;
+    crew.options.link_timeout_ms = 2000; /* longer than a live one waits for its CPU */
     crew.options.call_timeout_ms = crew.options.join_timeout_ms = 1000000;
     return crew;
 }
