@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # script/bench numbers     types, numbers on the wire, many tensors, all sizes beside the best of Open MPI; --records
-# Takes 10 minutes a run and 8 once; a look takes 5.
+# Takes 12 minutes a run and 8 once; a look takes 5.
 #
 # Measures: numbers.sh RUNS DIRECTORY [quick]. Leaves DIRECTORY/RUN,SETTING,VARIANT,WHAT.json and DIRECTORY/operations.json, of
 # which numbers_bench.py makes figures. All variants take turns in each run, so that a machine that grows slower does so for all.
@@ -25,20 +25,22 @@ fi
 NOT_FAR_BEHIND=1.8 # times what the best takes
 TENSOR="20M 2 1"
 FREE_TENSOR="16M 8 2"
-[ -z "$quick" ] || FINALISTS=1 TENSOR="8M 1 1"
+TURNS=5 # of short calls of all sizes, of each variant
+[ -z "$quick" ] || FINALISTS=1 TENSOR="8M 1 1" TURNS=1
 
 # --- what is measured --------------------------------------------------------------------------------------------------------
 
 # All sizes of an allreduce: as many calls as their time allows. Through the shim its summary is kept, too: it has which sizes went to the
-# switch. Large ones take long over slow links, and are measured there once. It counts on which CPUs ranks are: after calls through the
+# switch. The size that compares worst is asked for, and chance decides most where calls are short: these take the most turns. Long ones
+# take the fewest where links have a limit, which decides there. It counts on which CPUs ranks are: after calls through the
 # switch, whose polling thread outweighs nine ranks, the kernel keeps them off its CPU for up to 0.4 s.
 SETTLE=400
 measure_sizes() { # VARIANT TURN [MPIRUN OPTION...]
-    local variant=$1 turn=$2 range name begin end factor iterations warmups summary=$NET_DIR/summary.json
+    local variant=$1 turn=$2 range name begin end factor iterations warmups free limited summary=$NET_DIR/summary.json
     shift 2
-    for range in "small 8 64K 2 60 100" "middle 256K 1M 4 10 2" "large 4M 16M 4 3 1"; do
-        read -r name begin end factor iterations warmups <<<"$range"
-        [ "$turn" = 1 ] || [ "$setting,$name" != 200mbit,large ] || continue
+    for range in "small 8 64K 2 60 100 $TURNS $TURNS" "middle 256K 1M 4 10 2 3 2" "large 4M 16M 4 3 1 3 1"; do
+        read -r name begin end factor iterations warmups free limited <<<"$range"
+        [ "$turn" -le "$([ "$setting" = cpu ] && echo "$free" || echo "$limited")" ] || continue
         rm -f "$summary"
         record "$setting,$variant,$name,$turn" net_mpirun 4 -x "SWAGG_SUMMARY_JSON=$summary" "$@" -- "$MPI_PERF" -b "$begin" -e "$end" \
             -f "$factor" -n "$iterations" -w "$warmups" --settle "$SETTLE" --json "$NET_DIR/new.json"
@@ -50,11 +52,9 @@ measure_sizes() { # VARIANT TURN [MPIRUN OPTION...]
 # Open MPI, swagg as the only switch and swagg beside a bridge in turns: where ranks and lcores are on the CPUs lasts as long as they do and
 # decides much, and so does what else the machine does meanwhile.
 measure_sizes_in_turns() {
-    local turn turns=3 options
-    [ "$setting" = cpu ] || turns=2 # where links are the limit, turns differ less
-    [ -z "$quick" ] || turns=1
+    local turn options
     mapfile -t options < <(offloading)
-    for ((turn = 1; turn <= turns; turn++)); do
+    for ((turn = 1; turn <= TURNS; turn++)); do
         net_bridge
         measure_sizes openmpi "$turn"
         net_bridge_remove

@@ -103,8 +103,8 @@ those that took at most 1.8 times what the best took with four), and the two fas
 a ratio is taken within each run.
 
 Sizes: through the shim as it is by default, which chooses between switch and library; the time is the slowest rank's, the median of
-60 calls up to 64 KiB, of 10 up to 1 MiB and of 3 beyond. In each run Open MPI and both places of swagg take three turns, each with new processes (at 200 Mbit/s
-two, sizes from 4 MiB on one), and a ratio is taken within each turn. Calls are made for 400 ms before they are timed, at the first size and whenever it has
+60 calls up to 64 KiB, of 10 up to 1 MiB and of 3 beyond. In each run Open MPI and both places of swagg take five turns up to 64 KiB and three beyond, each with new processes (at 200 Mbit/s
+two beyond, from 4 MiB on one), and a ratio is taken within each turn. Calls are made for 400 ms before they are timed, at the first size and whenever it has
 grown fourfold, until the kernel has placed ranks where they stay. swagg is once the hosts' only switch, which also carries what the shim leaves to Open MPI, and once
 [beside](../topologies.md#beside-the-kernels-bridge) a bridge of the kernel's. `worst_size_...` is the least of the medians of all sizes, over
 both kinds of links.
