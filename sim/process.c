@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels_chosen.h"
 #include "memory.h"
 #include "monotonic.h"
 #include "process_drive.h"
@@ -67,30 +66,15 @@ static void compute(struct process *p)
 
 static void open_stream(struct process *p)
 {
-    const struct keys_secret shared = ctl_session_shared(&p->session);
-    drive_adopt(p);
-    struct sml_stream_config cfg = {
-        .rank = (uint16_t)p->cfg.rank,
-        .workers = p->cfg.program->size,
-        .format = p->terms.format,
-        .look_up = p->terms.table.code,
-        .plain = p->terms.plain,
-        .slots = p->terms.slots,
-        .chunk_bytes = p->terms.chunk_bytes,
-        .job = p->session.ready.job,
-        .checksum = sml_terms_checksum(&p->terms),
-        .shared = &shared,
-        .first_tag = p->terms.first_tag,
-        .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
-        .quorum = p->terms.quorum != 0,
-        .may_leave = p->cfg.program->patience_ns > 0,
-        .calls = (uint16_t)program_together(p->cfg.program, p->cfg.rank),
-        .window_max = p->cfg.program->window,
-        .kernels = kernels_or_exit(),
-    };
+    const struct sml_stream_config own = {.rank = (uint16_t)p->cfg.rank,
+                                          .workers = p->cfg.program->size,
+                                          .buffer_reduces = program_buffers(p->cfg.program, p->cfg.rank),
+                                          .may_leave = p->cfg.program->patience_ns > 0,
+                                          .calls = (uint16_t)program_together(p->cfg.program, p->cfg.rank),
+                                          .window_max = p->cfg.program->window};
 
-    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
-    attendance_init(&p->attendance, cfg.workers, cfg.chunk_bytes, cfg.first_tag);
+    drive_open_stream(p, &own);
+    attendance_init(&p->attendance, own.workers, p->terms.chunk_bytes, p->terms.first_tag);
     p->formation = oracle_ready(p->cfg.oracle, p->cfg.program, p->cfg.rank, p->session.ready.roster);
 }
 

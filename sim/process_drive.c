@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "kernels_chosen.h"
+#include "memory.h"
+
 /* The membership thread */
 
 /* In a call, or before the end of one from which it has returned. */
@@ -132,7 +135,7 @@ unsigned drive_exchange(struct process *p)
 
 /* Following the session */
 
-void drive_adopt(struct process *p)
+static void adopt(struct process *p)
 {
     p->ready = p->session.ready;
     sml_terms_parse(&p->terms, &p->ready.terms); /* the session has accepted them */
@@ -140,6 +143,26 @@ void drive_adopt(struct process *p)
         nic_mtu(SML_HEADER_BYTES + p->terms.chunk_bytes + xfer_trailer_bytes(sml_terms_checksum(&p->terms)));
     p->nic.longest = p->ready.nic == CTL_NIC_MESSAGES ? XFER_MESSAGE_MAX : 1;
     p->generation = p->session.generation;
+}
+
+void drive_open_stream(struct process *p, const struct sml_stream_config *own)
+{
+    const struct keys_secret shared = ctl_session_shared(&p->session);
+    struct sml_stream_config config = *own;
+
+    adopt(p);
+    config.format = p->terms.format;
+    config.look_up = p->terms.table.code;
+    config.plain = p->terms.plain;
+    config.slots = p->terms.slots;
+    config.chunk_bytes = p->terms.chunk_bytes;
+    config.job = p->session.ready.job;
+    config.checksum = sml_terms_checksum(&p->terms);
+    config.shared = &shared;
+    config.first_tag = p->terms.first_tag;
+    config.quorum = p->terms.quorum != 0;
+    config.kernels = kernels_or_exit();
+    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&config)), &config);
 }
 
 static bool prepare_to_rejoin(struct process *p)
@@ -154,7 +177,7 @@ static bool resume(struct process *p)
 {
     const struct keys_secret shared = ctl_session_shared(&p->session);
 
-    drive_adopt(p);
+    adopt(p);
     sim_trace(p->cfg.sim, p->name, "resumes at tag %u, oldest is %u", p->terms.first_tag,
               sml_stream_oldest(p->stream));
     if (sml_stream_resume(p->stream, p->ready.job, p->terms.first_tag, &shared, process_now(p)) < 0)

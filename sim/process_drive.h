@@ -18,8 +18,9 @@ void drive_control(struct process *p);
 /* What the next heartbeat says. */
 void drive_report(struct process *p);
 
-/* Takes over the terms that the session has agreed on with the switch. */
-void drive_adopt(struct process *p);
+/* Takes over the terms that the session has agreed on with the switch, and opens the stream by them. The rest
+ * of its configuration is the caller's. */
+void drive_open_stream(struct process *p, const struct sml_stream_config *own);
 
 /* The job cannot go on. Both return false. */
 bool drive_fail(struct process *p, const char *why);

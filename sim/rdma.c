@@ -64,9 +64,9 @@ static const uint8_t no_headers[CARRY_HEADERS_BYTES];
 static void fail(struct rdma *w, const char *why)
 {
     sim_trace(&w->sim, "judge", "FAILED: %s", why);
-    if (!w->result.failed)
-        snprintf(w->result.text, sizeof(w->result.text), "%s", why);
-    w->result.failed = true;
+    if (!w->result.end.failed)
+        snprintf(w->result.end.text, sizeof(w->result.end.text), "%s", why);
+    w->result.end.failed = true;
 }
 
 /* --- tensors --- */
@@ -102,7 +102,8 @@ static void judge(struct rdma_worker *n, size_t bytes)
     if (memcmp(sum, n->to, bytes) != 0)
         fail(w, "a sum is wrong");
     for (size_t at = 0; at < bytes; at += 4)
-        w->result.digest = (w->result.digest ^ get_be32(n->to + at)) * UINT64_C(0x100000001b3) + w->sim.now;
+        w->result.end.digest =
+            (w->result.end.digest ^ get_be32(n->to + at)) * UINT64_C(0x100000001b3) + w->sim.now;
     free(sum);
     w->result.tensors++;
 }
@@ -423,7 +424,7 @@ struct rdma_result rdma_play(uint64_t seed, FILE *trace)
 
     draw(w, seed);
     open_world(w, trace);
-    while (w->run < w->runs && !w->result.failed) {
+    while (w->run < w->runs && !w->result.end.failed) {
         if (!sim_step(&w->sim))
             fail(w, "nothing is left to happen, and the sums are not there");
         else if (w->sim.now > END_NS)

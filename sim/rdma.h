@@ -5,18 +5,14 @@
 #ifndef SWAGG_SIM_RDMA_H
 #define SWAGG_SIM_RDMA_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "seeds.h"
 
 struct rdma_result {
-    bool failed;
-    char text[160]; /* what was wrong */
+    struct seeds_end end;
     uint64_t tensors, again,
         voided;               /* summed on a worker; messages that workers sent again; sums not in order */
     uint64_t killed, renewed; /* runs that were; times that slots started over */
     uint64_t events, frames, lost, damaged, simulated_ns;
-    uint64_t digest; /* of all that workers got */
 };
 
 /* What a seed stands for. */

@@ -10,7 +10,7 @@
 #include "chip_protocol.h"
 #include "command_line.h"
 #include "curves/curves.h"
-#include "hosts/run.h"
+#include "hosts/world.h"
 #include "incast.h"
 #include "monotonic.h"
 #include "rdma.h"
@@ -293,40 +293,36 @@ static const struct option_row seeds_rows[] = {
 };
 #undef FIELD
 
-static int hosts(int argc, char **argv)
+static int play_seeds(const char *usage, bool (*play)(uint64_t first, uint64_t count, bool trace),
+                      uint64_t count, int argc, char **argv)
 {
-    struct seeds_arguments a = {.first = 1, .count = 1000};
-    const int status = read_line("usage: swagg-sim hosts [OPTION...]\n"
-                                 "Plays jobs whose ranks sum in the memory of their hosts first.\n",
-                                 ROWS(seeds_rows), &a, argc, argv);
+    struct seeds_arguments a = {.first = 1, .count = count};
+    const int status = read_line(usage, ROWS(seeds_rows), &a, argc, argv);
 
     if (status != OPTIONS_READ)
         return status;
-    return hosts_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+    return play(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+}
+
+static int hosts(int argc, char **argv)
+{
+    return play_seeds("usage: swagg-sim hosts [OPTION...]\n"
+                      "Plays jobs whose ranks sum in the memory of their hosts first.\n",
+                      hosts_run, 1000, argc, argv);
 }
 
 static int rdma(int argc, char **argv)
 {
-    struct seeds_arguments a = {.first = 1, .count = 1000};
-    const int status = read_line("usage: swagg-sim rdma [OPTION...]\n"
-                                 "Plays jobs of workers with RDMA: messages that a lost packet voids.\n",
-                                 ROWS(seeds_rows), &a, argc, argv);
-
-    if (status != OPTIONS_READ)
-        return status;
-    return rdma_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+    return play_seeds("usage: swagg-sim rdma [OPTION...]\n"
+                      "Plays jobs of workers with RDMA: messages that a lost packet voids.\n",
+                      rdma_run, 1000, argc, argv);
 }
 
 static int switches(int argc, char **argv)
 {
-    struct seeds_arguments a = {.first = 1, .count = 300};
-    const int status = read_line("usage: swagg-sim switches [OPTION...]\n"
-                                 "Plays jobs by several switches, whose links fail and come back.\n",
-                                 ROWS(seeds_rows), &a, argc, argv);
-
-    if (status != OPTIONS_READ)
-        return status;
-    return switches_run(a.first, a.count, a.trace) ? EXIT_GOOD : EXIT_BAD;
+    return play_seeds("usage: swagg-sim switches [OPTION...]\n"
+                      "Plays jobs by several switches, whose links fail and come back.\n",
+                      switches_run, 300, argc, argv);
 }
 
 /* swagg-sim incast */

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "kernels_chosen.h"
 #include "memory.h"
 #include "monotonic.h"
 #include "process_drive.h"
@@ -18,27 +17,6 @@ static void say(struct rail *r, enum rail_said what)
     r->cfg.said(r->cfg.ctx, what);
 }
 
-static void open_stream(struct rail *r)
-{
-    struct process *p = &r->p;
-    const struct keys_secret shared = ctl_session_shared(&p->session);
-
-    drive_adopt(p);
-    const struct sml_stream_config cfg = {
-        .rank = (uint16_t)r->cfg.host,
-        .workers = (uint16_t)r->cfg.hosts,
-        .format = p->terms.format,
-        .slots = p->terms.slots,
-        .chunk_bytes = p->terms.chunk_bytes,
-        .job = p->session.ready.job,
-        .checksum = sml_terms_checksum(&p->terms),
-        .shared = &shared,
-        .first_tag = p->terms.first_tag,
-        .kernels = kernels_or_exit(),
-    };
-    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
-}
-
 /* Turns: true, if there may be more to do now */
 
 static bool joining_turn(struct rail *r)
@@ -46,7 +24,8 @@ static bool joining_turn(struct rail *r)
     struct process *p = &r->p;
 
     if (p->session.state == CTL_SESSION_READY) {
-        open_stream(r);
+        drive_open_stream(
+            p, &(struct sml_stream_config){.rank = (uint16_t)r->cfg.host, .workers = (uint16_t)r->cfg.hosts});
         p->phase = PROCESS_COMPUTING;
         say(r, RAIL_OPEN);
         return true;

@@ -163,16 +163,15 @@ struct hosts_result hosts_play(uint64_t seed, FILE *trace)
         ;
     if (!w->oracle.failed)
         check(w);
-    result = (struct hosts_result){.failed = w->oracle.failed,
-                                   .benign = s.benign,
-                                   .digest = w->digest,
-                                   .events = w->sim.events,
-                                   .simulated_ns = w->sim.now,
-                                   .succeeded = w->succeeded,
-                                   .ranks_failed = w->failed,
-                                   .deaths = w->deaths,
-                                   .restarts = w->restarts};
-    snprintf(result.text, sizeof result.text, "%s", w->oracle.text);
+    result =
+        (struct hosts_result){.end = {.failed = w->oracle.failed, .benign = s.benign, .digest = w->digest},
+                              .events = w->sim.events,
+                              .simulated_ns = w->sim.now,
+                              .succeeded = w->succeeded,
+                              .ranks_failed = w->failed,
+                              .deaths = w->deaths,
+                              .restarts = w->restarts};
+    snprintf(result.end.text, sizeof result.end.text, "%s", w->oracle.text);
     for (unsigned rank = 0; rank < s.ranks; rank++)
         result.resumed += w->rank[rank].has_rail && w->rank[rank].rail.p.formation->resumed;
     for (unsigned host = 0; host < CABLES; host++) {

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels_chosen.h"
 #include "memory.h"
 #include "monotonic.h"
 #include "process_drive.h"
@@ -233,23 +232,12 @@ static bool drive(struct switches_rank *r)
 static void open_stream(struct switches_rank *r, unsigned place)
 {
     struct process *p = &r->place[place];
-    const struct keys_secret shared = ctl_session_shared(&p->session);
 
-    drive_adopt(p);
-    const struct sml_stream_config config = {.rank = (uint16_t)r->rank,
-                                             .workers = (uint16_t)r->world->scenario->ranks,
-                                             .format = p->terms.format,
-                                             .slots = p->terms.slots,
-                                             .chunk_bytes = p->terms.chunk_bytes,
-                                             .job = p->session.ready.job,
-                                             .checksum = sml_terms_checksum(&p->terms),
-                                             .shared = &shared,
-                                             .first_tag = p->terms.first_tag,
-                                             .place = (uint8_t)place,
-                                             .places = (uint8_t)r->links.n,
-                                             .calls = 4,
-                                             .kernels = kernels_or_exit()};
-    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&config)), &config);
+    drive_open_stream(p, &(struct sml_stream_config){.rank = (uint16_t)r->rank,
+                                                     .workers = (uint16_t)r->world->scenario->ranks,
+                                                     .place = (uint8_t)place,
+                                                     .places = (uint8_t)r->links.n,
+                                                     .calls = 4});
     p->changed = false;
 }
 
@@ -319,15 +307,12 @@ static bool working_turn(struct switches_rank *r)
 
 static bool leaving_turn(struct switches_rank *r)
 {
-    bool aborting = false, leaving = false;
+    bool talking = false;
 
-    for (unsigned i = 0; i < r->links.n; i++) {
-        aborting |= r->place[i].session.state == CTL_SESSION_ABORTING;
-        leaving |= r->place[i].session.state == CTL_SESSION_LEAVING;
-    }
-    if (rank_now(r) < r->phase_ends && aborting)
-        return false;
-    if (rank_now(r) < r->phase_ends && leaving)
+    for (unsigned i = 0; i < r->links.n; i++)
+        talking |= r->place[i].session.state == CTL_SESSION_ABORTING ||
+                   r->place[i].session.state == CTL_SESSION_LEAVING;
+    if (rank_now(r) < r->phase_ends && talking)
         return false;
     r->phase = RANK_OVER;
     sim_trace(&r->world->sim, r->name, "exits");

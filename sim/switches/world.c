@@ -163,17 +163,16 @@ struct switches_result switches_play(uint64_t seed, FILE *trace)
             begin_faults(w);
     if (!w->oracle.failed)
         check(w);
-    struct switches_result result = {.failed = w->oracle.failed,
-                                     .benign = s.benign,
-                                     .digest = w->digest,
-                                     .events = w->sim.events,
-                                     .simulated_ns = w->sim.now,
-                                     .succeeded = w->succeeded,
-                                     .ranks_failed = w->failed,
-                                     .lost = w->lost,
-                                     .back = w->back,
-                                     .agreed = w->agreed};
-    snprintf(result.text, sizeof result.text, "%s", w->oracle.text);
+    struct switches_result result = {
+        .end = {.failed = w->oracle.failed, .benign = s.benign, .digest = w->digest},
+        .events = w->sim.events,
+        .simulated_ns = w->sim.now,
+        .succeeded = w->succeeded,
+        .ranks_failed = w->failed,
+        .lost = w->lost,
+        .back = w->back,
+        .agreed = w->agreed};
+    snprintf(result.end.text, sizeof result.end.text, "%s", w->oracle.text);
     for (unsigned i = 0; i < s.nodes; i++)
         for (unsigned rank = 0; rank < s.ranks; rank++) {
             result.frames += w->node[i].star.up[rank].stats.sent + w->node[i].star.down[rank].stats.sent;

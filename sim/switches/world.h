@@ -2,12 +2,10 @@
 #ifndef SWAGG_SIM_SWITCHES_WORLD_H
 #define SWAGG_SIM_SWITCHES_WORLD_H
 
-#include "oracle.h"
+#include "seeds.h"
 
 struct switches_result {
-    bool failed, benign;
-    char text[ORACLE_TEXT_MAX]; /* why */
-    uint64_t digest;            /* of all that ranks did, and when */
+    struct seeds_end end;
     uint64_t events, simulated_ns, succeeded, ranks_failed, lost, back, agreed, frames, dropped;
 };
 
