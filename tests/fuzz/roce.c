@@ -1,6 +1,7 @@
-/* SwitchML by RDMA: workers against a switch over a network that does what the input says, and what strangers
- * send. All sums that come to an end must be right. An input is the configuration, then for each step a byte
- * and its arguments. */
+/* RoCE. SwitchML by RDMA: workers against a switch over a network that does what the input says, and what
+ * strangers send; all sums that come to an end must be right. And the datagrams that NICs carry for
+ * libswagg's ranks, several in a message. An input is the configuration, then for each step a byte and its
+ * arguments. */
 #include <string.h>
 
 #include "carry.h"
@@ -10,16 +11,18 @@
 #include "roce/protocol.h"
 #include "roce/terms.h"
 #include "roce/worker.h"
+#include "transfer/messages.h"
 #include "wire/bytes.h"
 
 enum {
-    STEPS_MAX = 600,
+    STEPS_MAX = 1000,
     WORKERS_MAX = 3,
     PAIRS = 2,
-    PACKETS_MAX = 4,
+    PACKETS_MAX = 16,
     PACKET = 128,
     MESSAGES = 5,
     FLIGHTS = 16,
+    MTU = 256, /* at which a NIC cuts what it sends */
     PLACE = 0x10000,
     TENSOR_MAX = MESSAGES * PACKETS_MAX * PACKET,
 };
@@ -129,14 +132,47 @@ static void worker_sends(struct world *w, unsigned rank, struct flight *f)
 static void uncover(uint8_t *payload, size_t bytes)
 {
     static const uint8_t none[ROCE_IP_UDP_BYTES];
-    size_t body_bytes;
+    size_t body_bytes, behind;
     uint16_t port;
 
     if (bytes >= ROCE_BTH_BYTES + ROCE_ICRC_BYTES)
         roce_seal(none, payload, bytes);
-    if (roce_uncover(none, payload, bytes, &port, &body_bytes))
-        REQUIRE(ROCE_BTH_BYTES + body_bytes + ROCE_ICRC_BYTES <= bytes &&
-                bytes < ROCE_BTH_BYTES + body_bytes + ROCE_ICRC_BYTES + 4);
+    if (!roce_uncover(none, payload, bytes, &port, &body_bytes))
+        return;
+    REQUIRE(ROCE_BTH_BYTES + body_bytes + ROCE_ICRC_BYTES <= bytes);
+    behind = bytes - ROCE_BTH_BYTES - body_bytes - ROCE_ICRC_BYTES;
+    if (payload[0] == ROCE_SEND_FIRST || payload[0] == ROCE_SEND_MIDDLE)
+        REQUIRE(behind > 0 && behind <= ROCE_FILL_MAX &&
+                behind == payload[ROCE_BTH_BYTES + body_bytes + behind - 1]);
+    else
+        REQUIRE(behind < 4);
+}
+
+/* A message of datagrams that a NIC carries, each filled up but the last: each is read as it was sent. */
+static void carry_message(struct input *in)
+{
+    static const uint8_t none[ROCE_IP_UDP_BYTES];
+    const unsigned n = 1 + take8(in) % XFER_MESSAGE_MAX;
+    uint32_t number = take32(in);
+
+    for (unsigned i = 0; i < n; i++) {
+        const enum roce_opcode opcode = roce_send_opcode(i, n);
+        const size_t fill = i + 1 < n ? 1 + take8(in) % ROCE_FILL_MAX : 0;
+        const size_t bytes = fill > 0 ? MTU - fill : take8(in);
+        const size_t whole = ROCE_BTH_BYTES + bytes + fill + roce_tail_bytes(bytes + fill);
+        uint8_t *payload = malloc(whole), *body = payload + ROCE_BTH_BYTES, first = take8(in);
+        size_t got;
+        uint16_t port;
+
+        memset(body, first, bytes);
+        if (fill > 0)
+            roce_fill(body + bytes, fill);
+        roce_cover(none, payload, bytes + fill, opcode, ROCE_CARRIES | 0xc001, number++ % ROCE_NUMBERS);
+        REQUIRE(roce_uncover(none, payload, whole, &port, &got) && got == bytes && port == 0xc001);
+        for (size_t at = 0; at < got; at++)
+            REQUIRE(body[at] == first);
+        free(payload);
+    }
 }
 
 static void step(struct world *w, uint8_t what)
@@ -149,6 +185,9 @@ static void step(struct world *w, uint8_t what)
     default: /* the whole way of a packet */
         worker_sends(w, what % w->workers, f);
         hand_in(w, sender(f->rank), f->payload, f->bytes);
+        break;
+    case 3:
+        carry_message(w->in);
         break;
     case 4:
         worker_sends(w, take8(w->in) % w->workers, f);
@@ -211,7 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&w, 0, sizeof(w));
     w.in = &in;
     w.workers = (uint16_t)(1 + take8(&in) % WORKERS_MAX);
-    w.packets = (uint16_t)(1 << take8(&in) % 3);
+    w.packets = (uint16_t)(1 << take8(&in) % 5);
     open_job(&w);
     begin(&w);
     for (unsigned n = 0; n < STEPS_MAX && in.left > 0; n++) {

@@ -8,8 +8,10 @@
 #include "port/frame.h"
 #include "switchml/pool.h"
 #include "terms_of.h"
+#include "transfer/messages.h"
 #include "wire/atp.h"
 #include "wire/control.h"
+#include "wire/roce.h"
 
 static const char *directory;
 static bool check;
@@ -504,25 +506,62 @@ static void mpitcp_seeds(void)
     mpitcp_seed("different", 4);
 }
 
-/* Three workers by messages of four packets: some that are lost, copied, damaged and sent again, until their
- * sums are there; a stranger. */
-static void roce_seeds(void)
+/* Workers by messages of so many packets, a power of two, until their sums are there; then some that are
+ * lost, copied, damaged and sent again. */
+static void roce_seed(const char *name, uint8_t workers, uint8_t power)
 {
+    const unsigned rounds = 60u << power / 2;
     struct seed s = {0};
 
-    PUT(&s, 2, 2);
-    for (unsigned round = 0; round < 60; round++) {
-        for (uint8_t rank = 0; rank < 3; rank++)
-            PUT(&s, rank, 0, 0, 0);
-        if (round % 8 == 3)
+    PUT(&s, (uint8_t)(workers - 1), power);
+    for (unsigned round = 0; round < rounds; round++) {
+        for (uint8_t rank = 0; rank < workers; rank++)
+            PUT(&s, rank);
+        for (uint8_t rank = 0; rank < workers; rank++)
+            PUT(&s, 0); /* the sum arrives */
+        if (round % 8 == 3 && round > rounds / 2)
             PUT(&s, 0x45, 1, 0x46, 1, 0x55, 0, 0, 0x55, 0x70,
                 200); /* 0x46 is lost, 0x45 copied; time goes by */
     }
     PUT(&s, 0xe5, 40, 1, 4, 1, 2, 3, 4);
-    /* What a NIC would carry, with bytes that fill it up. */
-    PUT(&s, 0x60, 24, 0x24, 0x60, 0xff, 0xff, 0, 0x40, 0xc0, 1, 0, 0, 0, 9, 'c', 'a', 'r', 'r', 'y', '!', 0,
-        0, 0, 0, 0, 0);
-    save(&s, "roce", "workers");
+    save(&s, "roce", name);
+}
+
+/* What a NIC would carry, as it is: each packet's datagram is "carry!", with bytes behind that fill it up. */
+static void roce_carried(struct seed *s, unsigned i, unsigned n, uint8_t fill)
+{
+    static const uint8_t none[ROCE_IP_UDP_BYTES];
+    uint8_t payload[ROCE_BTH_BYTES + 6 + ROCE_FILL_MAX + ROCE_TAIL_MAX], *body = payload + ROCE_BTH_BYTES;
+    const size_t bytes = 6u + fill;
+
+    memcpy(body, "carry!", 6);
+    if (fill > 0)
+        roce_fill(body + 6, fill);
+    roce_cover(none, payload, bytes, roce_send_opcode(i, n), ROCE_CARRIES | 0xc001, 9 + i);
+    PUT(s, 0x60, (uint8_t)(ROCE_BTH_BYTES + bytes + roce_tail_bytes(bytes)));
+    put_bytes(s, payload, ROCE_BTH_BYTES + bytes + roce_tail_bytes(bytes));
+}
+
+static void roce_seeds(void)
+{
+    struct seed s = {0};
+
+    roce_seed("only", 3, 0);
+    roce_seed("first-and-last", 2, 1);
+    roce_seed("workers", 3, 2);
+    roce_seed("longest", 2, 4);
+
+    PUT(&s, 0, 0);
+    roce_carried(&s, 0, 1, 0);
+    roce_carried(&s, 0, 3, 2);
+    roce_carried(&s, 1, 3, ROCE_FILL_MAX - 2);
+    roce_carried(&s, 2, 3, 0);
+    for (uint8_t packets = 1; packets <= XFER_MESSAGE_MAX; packets++) {
+        PUT(&s, 0x30, (uint8_t)(packets - 1), 0, 0xff, 0xff, 0xfd); /* the numbers wrap */
+        for (uint8_t i = 0; i < packets; i++)
+            PUT(&s, (uint8_t)(i * 4 + 3), (uint8_t)(packets + i));
+    }
+    save(&s, "roce", "sends");
 }
 
 /* Two workers' frames: a sum, one that is late, one that makes room for a later one. */
