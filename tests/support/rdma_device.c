@@ -46,7 +46,7 @@ struct queue {
     struct ibv_cq cq;
     struct ibv_wc wc[QUEUE];
     unsigned first, next; /* counted on */
-    bool armed;
+    bool armed, asked;    /* to tell of what comes: now; ever */
 };
 
 struct channel {
@@ -97,10 +97,16 @@ static int pieces(void)
 
 /* --- queues of completions --- */
 
+/* Whoever has a channel sleeps at it, and would not be woken by a first packet of which he has not asked to
+ * be told. */
 static void complete(struct queue *q, const struct ibv_wc *wc)
 {
     struct channel *c = (struct channel *)q->cq.channel;
 
+    if (c != NULL && !q->asked) {
+        fprintf(stderr, "rdma_device: something has come before anybody asked to be told\n");
+        abort();
+    }
     if (q->next - q->first == QUEUE)
         return;
     q->wc[q->next++ % QUEUE] = *wc;
@@ -128,7 +134,7 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited)
 {
     (void)solicited;
     pthread_mutex_lock(&lock);
-    ((struct queue *)cq)->armed = true;
+    ((struct queue *)cq)->armed = ((struct queue *)cq)->asked = true;
     pthread_mutex_unlock(&lock);
     return 0;
 }

@@ -416,7 +416,8 @@ static int make_memory(struct data *d)
     return d->registered ? 0 : -errno;
 }
 
-/* Some NICs gather fewer pieces for unreliable connections than they say. */
+/* Some NICs gather fewer pieces for unreliable connections than they say. The bell is to ring from the first
+ * packet on: whoever has sent may sleep before he has looked (poll_received). */
 static int make_pair(struct data *d)
 {
     d->bell = ibv_create_comp_channel(d->nic);
@@ -434,7 +435,7 @@ static int make_pair(struct data *d)
         attr.cap.max_send_sge = d->pieces;
         d->pair = ibv_create_qp(d->domain, &attr);
     } while (!d->pair && (d->pieces /= 2) >= PIECES);
-    return d->pair ? 0 : -errno;
+    return d->pair ? -ibv_req_notify_cq(d->received, 0) : -errno;
 }
 
 /* Numbers of packets begin with 0 on both sides; as each is a message of its own, none need follow another.
