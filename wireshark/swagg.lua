@@ -27,7 +27,7 @@ local messages = {
 local reasons = {
     [0] = "ok", "bad version", "bad argument", "terms differ", "rank taken", "no slots", "no jobs", "rank lost", "mismatch", "deadline",
     "cannot resume", "application", "rank left", "not admitted", "bad key", "ended by the operator",
-    "moved back",
+    "moved back", "left while resuming",
 }
 local protocols = { [1] = "SwitchML", [4] = "ATP" }
 local formats = { [0] = "int32", "typed", "fp16" }

@@ -122,6 +122,12 @@ static int resume(struct job_part *part, const struct ctl_session *session)
     return send_due(part, now);
 }
 
+/* Nobody calls anything. */
+static bool is_idle(struct swagg_job *job)
+{
+    return !requests_first(&job->requests) && parts_status(job) == XFER_DONE && !parts_buffered(job);
+}
+
 static int follow(struct job_part *part)
 {
     struct ctl_session session;
@@ -132,6 +138,10 @@ static int follow(struct job_part *part)
     case CTL_SESSION_REJOINING:
         return part->rejoining ? SWAGG_OK : prepare_to_rejoin(part);
     case CTL_SESSION_FAILED:
+        if (links_session_rests(&session, part->job->part_count) && is_idle(part->job)) {
+            part->rejoining = true; /* nothing is sent there any more */
+            return SWAGG_OK;
+        }
         if (links_is_adrift(&part->job->links, part->index))
             return SWAGG_OK;
         return links_outlive(part, &session) ? links_follow(part, &session)
@@ -537,7 +547,7 @@ bool drive_is_needed(struct job_part *part)
     pthread_mutex_lock(&job->lock);
     bool needed = session.state == CTL_SESSION_REJOINING || session.generation != part->generation ||
                   part->rejoining || job->worker->timer(part->stream) != UINT64_MAX;
-    needed = needed && job->failure == 0;
+    needed = needed && job->failure == 0 && !links_session_rests(&session, job->part_count);
     pthread_mutex_unlock(&job->lock);
     return needed;
 }

@@ -201,6 +201,7 @@ static int failure_status(const struct swagg_job *job, const struct ctl_failure 
     switch (f->reason) {
     case CTL_RANK_LOST:
     case CTL_RANK_LEFT:
+    case CTL_LEFT_RESUMING:
         return SWAGG_ERR_LOST;
     case CTL_MISMATCH:
         return SWAGG_ERR_MISMATCH;
@@ -248,8 +249,9 @@ bool job_has_links(const struct swagg_job *job)
 
 bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session)
 {
-    return job_has_links(job) &&
-           (session->failure.reason == CTL_RANK_LOST || session->failure.reason == CTL_MOVED_BACK);
+    return links_session_rests(session, job->part_count) ||
+           (job_has_links(job) &&
+            (session->failure.reason == CTL_RANK_LOST || session->failure.reason == CTL_MOVED_BACK));
 }
 
 static int milliseconds(uint64_t ns)

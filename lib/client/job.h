@@ -195,7 +195,7 @@ int job_check_end(struct swagg_job *job);
 int job_fail_session(struct job_part *part, const struct ctl_session *session);
 
 /* Whether one of the job's switches may go on for another; and whether a session that has failed so may end
- * no more than the use of one, which links.h decides. Any thread. */
+ * no more than the use of one, which links.h decides, or nothing for who does not call. Any thread. */
 bool job_has_links(const struct swagg_job *job);
 bool job_may_outlive(const struct swagg_job *job, const struct ctl_session *session);
 

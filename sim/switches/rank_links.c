@@ -153,6 +153,14 @@ static void give_up(struct switches_rank *r, struct links_seen seen[], unsigned 
     rank_move_all(r, seen);
 }
 
+static bool is_idle(const struct switches_rank *r)
+{
+    for (unsigned i = 0; i < r->links.n; i++)
+        if (sml_stream_status(r->place[i].stream) != XFER_DONE)
+            return false;
+    return true;
+}
+
 bool rank_follow(struct switches_rank *r, unsigned place)
 {
     struct process *p = &r->place[place];
@@ -161,6 +169,10 @@ bool rank_follow(struct switches_rank *r, unsigned place)
     if (p->session.state != CTL_SESSION_FAILED)
         return drive_follow_session(p) || rank_fail(r, CTL_CANNOT_RESUME, r->rank, "cannot go on");
     p->changed = false;
+    if (links_session_rests(&p->session, r->links.n) && is_idle(r)) {
+        p->rejoining = true;
+        return true;
+    }
     if (links_is_adrift(&r->links, place))
         return true;
     rank_see(r, seen);

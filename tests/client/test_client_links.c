@@ -325,6 +325,37 @@ TEST(who_has_finished_the_last_call_keeps_nobody)
     stop(&s);
 }
 
+/* It stays when all others have left, and a switch does not know of that any more. */
+static int sum_and_call_again(struct crew_member *m)
+{
+    const struct tensor t = {.type = SWAGG_F32, .count = 9000, .seed = seed};
+    int rc = sum_and_stay(m);
+    if (rc < 0 || m->rank < RANKS - 1)
+        return rc;
+    crew_await_line(m, "did not come back");
+    return ended[m->rank] ? SWAGG_OK : crew_sum(m, &t, -1, true);
+}
+
+TEST(that_others_have_left_is_told_who_calls_again)
+{
+    struct switches s = {0};
+    for (int i = 0; i < 2; i++)
+        start_one(&s, &(struct loop_switch_config){.seed = seed, .lost_after_ms = LOST_MS / 2});
+    struct crew crew = crew_at_all(&s, sum_and_call_again, NULL);
+    crew.options.link_timeout_ms = LONG_MS;
+    crew_start(&crew);
+    while (atomic_load(&crew.through) < RANKS - 1)
+        sleep_ms(1);
+    loop_switch_kill(s.ls[1]);
+    loop_switch_revive(s.ls[1]);
+    crew_join(&crew);
+    CU_ASSERT_EQUAL(crew.member[RANKS - 1].status, SWAGG_ERR_ABORTED);
+    CU_ASSERT_PTR_NOT_NULL(strstr(crew.member[RANKS - 1].error, "ranks 0 and 1 did not come back"));
+    CU_ASSERT_EQUAL(lost[RANKS - 1], 0);
+    CU_ASSERT_EQUAL(ended[RANKS - 1], 1);
+    stop(&s);
+}
+
 /* Nobody gives the link up: who lacks the sum gets the error at his deadline, and those who have it do not
  * wait for ever until he has it. */
 TEST(the_deadline_ends_the_last_call_for_all)

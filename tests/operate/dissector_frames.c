@@ -498,7 +498,7 @@ static void other_messages(void)
     expect("swagg_control.alive.behind", "70");
     for (unsigned i = 0; i < sizeof(bare); i++)
         control(&(struct ctl_message){.head = {.type = bare[i]}});
-    for (uint16_t reason = CTL_OK; reason <= CTL_MOVED_BACK; reason++) {
+    for (uint16_t reason = CTL_OK; reason <= CTL_LEFT_RESUMING; reason++) {
         struct ctl_message m = {.head = {.type = failures[reason % 3]}, .failure = {reason, 32, "because"}};
 
         control(&m);

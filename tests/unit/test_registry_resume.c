@@ -511,9 +511,27 @@ TEST(leave_and_abort_while_resuming)
             "  b PENDING rank 2\n"
             "LEAVE b\n"
             "  b LEFT\n"
-            "  a ABORTED cannot resume: rank 1 (10.0.0.2) left, so the job cannot resume\n"
+            "  a ABORTED left while resuming: rank 1 (10.0.0.2) left, so the job cannot resume\n"
             "JOIN c 2/3 resume=100\n"
-            "  c REFUSED cannot resume: rank 1 (10.0.0.2) left, so the job cannot resume\n");
+            "  c REFUSED left while resuming: rank 1 (10.0.0.2) left, so the job cannot resume\n");
+}
+
+/* Who comes later is told, for as long as all would have been waited for. */
+TEST(the_first_to_be_back_leaves)
+{
+    play(4, "JOIN a 0/2 resume=100 among=ab\n"
+            "  a PENDING rank 1\n"
+            "LEAVE a\n"
+            "  a LEFT\n"
+            "wait 5\n"
+            "JOIN b 1/2 resume=100 among=ab\n"
+            "  b REFUSED left while resuming: rank 0 (10.0.0.1) left, so the job cannot resume\n"
+            "loud\n"
+            "wait 5\n"
+            "  job 't': over: all ranks have left or fallen silent\n"
+            "JOIN b 1/2 resume=100 among=ab\n"
+            "  job 't': rank 1 of 2 has joined again\n"
+            "  b PENDING rank 0\n");
 }
 
 /* Another process has the registry's jobs now. */
@@ -641,13 +659,13 @@ TEST(ranks_that_are_recalled_hear_who_has_left)
             "HEARTBEAT b\n"
             "  b UNKNOWN, join again\n"
             "JOIN b 1/3 resume=5 below=2\n"
-            "  b ABORTED cannot resume: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, so the job "
-            "cannot resume\n"
+            "  b ABORTED left while resuming: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, "
+            "so the job cannot resume\n"
             "LEAVE b\n"
             "  b LEFT\n"
             "JOIN c 2/3 resume=5 below=2\n"
-            "  c ABORTED cannot resume: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, so the job "
-            "cannot resume\n"
+            "  c ABORTED left while resuming: rank 0 (10.0.1.1, at switch 0.0.0.0 on level 2) left, "
+            "so the job cannot resume\n"
             "loud\n"
             "LEAVE c\n"
             "  c LEFT\n"

@@ -488,8 +488,8 @@ TEST(names)
 {
     CU_ASSERT_STRING_EQUAL(ctl_type_name(CTL_READY), "READY");
     CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_RANK_LOST), "rank lost");
-    CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_MOVED_BACK + 1), "?");
-    for (unsigned reason = 0; reason <= CTL_MOVED_BACK; reason++)
+    CU_ASSERT_STRING_EQUAL(ctl_reason_name(CTL_LEFT_RESUMING + 1), "?");
+    for (unsigned reason = 0; reason <= CTL_LEFT_RESUMING; reason++)
         CU_ASSERT_STRING_NOT_EQUAL(ctl_reason_name(reason), "?");
     for (unsigned type = 0; type < 256; type++)
         CU_ASSERT_EQUAL(ctl_type_from_worker(type), type < 16);

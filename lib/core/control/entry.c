@@ -36,10 +36,12 @@ struct ctl_ranks ctl_entry_silent(const struct ctl_entry *job, uint64_t since)
     return set;
 }
 
-bool ctl_entry_awaits_recalled(const struct ctl_entry *job)
+bool ctl_entry_is_to_tell(const struct ctl_entry *job)
 {
-    const struct ctl_ranks set = ctl_entry_in_state(job, CTL_MEMBER_RECALLED);
-    return ctl_ranks_count(&set) > 0;
+    const struct ctl_ranks recalled = ctl_entry_in_state(job, CTL_MEMBER_RECALLED),
+                           absent = ctl_entry_in_state(job, CTL_MEMBER_ABSENT);
+    return ctl_ranks_count(&recalled) > 0 ||
+           (job->failure.reason == CTL_LEFT_RESUMING && ctl_ranks_count(&absent) > 0);
 }
 
 bool ctl_entry_has(const struct ctl_entry *job, enum ctl_origin origin)

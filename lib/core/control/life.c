@@ -143,7 +143,7 @@ void ctl_entry_recall(struct ctl_registry *r, struct ctl_entry *job, unsigned ra
     struct ctl_failure why;
     ctl_entry_who_is(job, rank, who);
     if (job->first_left) {
-        ctl_failure_set(&why, CTL_CANNOT_RESUME, (unsigned)(job->first_left - job->members),
+        ctl_failure_set(&why, CTL_LEFT_RESUMING, (unsigned)(job->first_left - job->members),
                         "a switch above %s has restarted, and rank %u has left, so the job cannot resume",
                         who, (unsigned)(job->first_left - job->members));
         ctl_entry_fail(r, job, &why, now);
@@ -397,7 +397,7 @@ bool ctl_entry_part(struct ctl_registry *r, struct ctl_entry *job, unsigned rank
         }
         return true;
     }
-    if (job->state == CTL_ENTRY_FAILED && ctl_entry_awaits_recalled(job))
+    if (job->state == CTL_ENTRY_FAILED && ctl_entry_is_to_tell(job))
         return true;
     ctl_entry_drop(r, job, "over: nobody is left in it");
     return false;

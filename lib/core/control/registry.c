@@ -301,7 +301,7 @@ static void leaves_unresumed(struct ctl_registry *r, struct ctl_entry *job, unsi
 {
     struct ctl_failure why;
     char who[CTL_WHO_MAX];
-    ctl_failure_set(&why, CTL_CANNOT_RESUME, rank, "%s left, so the job cannot resume",
+    ctl_failure_set(&why, CTL_LEFT_RESUMING, rank, "%s left, so the job cannot resume",
                     ctl_entry_who_is(job, rank, who));
     ctl_entry_fail(r, job, &why, now);
 }

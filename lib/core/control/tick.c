@@ -91,7 +91,7 @@ static void note_senders(struct ctl_registry *r, struct ctl_entry *job, uint64_t
 static bool is_over(const struct ctl_entry *job, uint64_t now)
 {
     return (job->state == CTL_ENTRY_RUNNING || job->state == CTL_ENTRY_FAILED) && job->present == 0 &&
-           (!ctl_entry_awaits_recalled(job) || now >= job->give_up_at);
+           (!ctl_entry_is_to_tell(job) || now >= job->give_up_at);
 }
 
 /* Returns whether the job is still there. */

@@ -15,8 +15,19 @@ bool links_session_is_silent(const struct ctl_session *session)
     return ctl_session_silence(session) > ms * MS;
 }
 
+bool links_session_rests(const struct ctl_session *session, unsigned n)
+{
+    const enum ctl_reason reason = (enum ctl_reason)session->failure.reason;
+
+    return session->state == CTL_SESSION_FAILED &&
+           (reason == CTL_LEFT_RESUMING || (n > 1 && reason == CTL_CANNOT_RESUME));
+}
+
+/* One that rests is asked nothing. */
 bool links_answers(const struct ctl_session *session, bool joining, unsigned unanswered)
 {
+    if (links_session_rests(session, LINKS_MAX))
+        return true;
     return session->state != CTL_SESSION_REJOINING && !links_session_is_silent(session) &&
            (joining || unanswered < LINKS_UNANSWERED_MANY);
 }

@@ -61,6 +61,10 @@ struct links_seen {
 bool links_session_is_silent(const struct ctl_session *session);
 enum { LINKS_UNANSWERED_MANY = 3 }; /* one or two are lost on the way */
 bool links_answers(const struct ctl_session *session, bool joining, unsigned unanswered);
+/* Whether the session has failed in a way that ends the job only for who calls anything more: its switch has
+ * restarted, and ranks had left, or left before all were back. Of n links: with several the others tell of a
+ * rank that is lost, so that one which did not come back has left, too. */
+bool links_session_rests(const struct ctl_session *session, unsigned n);
 /* What is seen of a standby by its session. Of a restart nobody knows who of the others has noticed it, so
  * that ends it. */
 void links_see_standby(struct links_seen *seen, const struct ctl_session *session);

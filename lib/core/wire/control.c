@@ -561,6 +561,7 @@ const char *ctl_reason_name(unsigned reason)
         [CTL_BAD_KEY] = "bad key",
         [CTL_ENDED] = "ended by the operator",
         [CTL_MOVED_BACK] = "moved back",
+        [CTL_LEFT_RESUMING] = "left while resuming",
     };
     return reason < sizeof names / sizeof *names ? names[reason] : "?";
 }

@@ -66,6 +66,7 @@ enum ctl_reason {
     CTL_BAD_KEY = 14,       /* the message's key is not known here, is not the name's, or its seal is wrong */
     CTL_ENDED = 15,         /* the switch's operator has ended the job */
     CTL_MOVED_BACK = 16,    /* another switch, in whose place this one summed, does so itself again */
+    CTL_LEFT_RESUMING = 17, /* the switch restarted, and a rank has left: there is no further call */
 };
 
 /* The head, common to all and to every version of the protocol. */
