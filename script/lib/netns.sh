@@ -39,7 +39,8 @@ NET_LIB=$NET_ROOT/script/lib
 NET_BUILD=${NET_BUILD:-$NET_ROOT/build}
 NET_HOSTS=0
 NET_STEP=
-NET_REASON='a command failed' # unless it said why
+NET_REASON= # why it fails, as far as that was said
+NET_FAILED= # the command that did, and where
 NET_AT_END= # a command of the caller's, for what else is to be undone on any exit
 NET_SWAGG_PID=
 NET_SECOND_PID=
@@ -67,19 +68,24 @@ net_begin() { # NAME
     NET_NAME=$1
     export NET_ID="swagg-$1-$$"
     NET_DIR=$(mktemp -d "/tmp/$NET_ID.XXXXXX")
-    trap net_end EXIT
+    exec {NET_WORDS}>&2 # what ends the script may do so where words go nowhere: in a condition that is waited for
+    set -E
+    trap 'NET_FAILED="${BASH_SOURCE[0]##*/}, line $LINENO: $BASH_COMMAND"' ERR
+    trap 'net_end "$BASH_COMMAND"' EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
     net_add_namespace sw
 }
 
-net_end() {
+net_end() { # LAST COMMAND
     local status=$?
-    trap - EXIT
+    trap - EXIT ERR
     trap '' HUP INT TERM
     set +e
+    exec 2>&"$NET_WORDS"
     if [ "$status" -ne 0 ]; then
+        NET_REASON=${NET_REASON:-this ended it: ${NET_FAILED:-$1}}
         printf '%s: failed (status %s)%s\n' "$NET_NAME" "$status" "${NET_STEP:+ in step: $NET_STEP}" >&2
         if [ "$status" -le 128 ]; then
             net_dump >&2
@@ -425,7 +431,7 @@ net_background() { # FILE COMMAND...
     local log
     rm -f "$1"
     exec {log}>"$1"
-    "${@:2}" >&"$log" 2>&1 </dev/null {log}>&- &
+    "${@:2}" >&"$log" 2>&1 </dev/null {log}>&- {NET_WORDS}>&- &
     exec {log}>&-
 }
 
