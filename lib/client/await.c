@@ -48,29 +48,41 @@ static void hand_over(struct swagg_job *job)
             membership_wake(&job->parts[i].membership);
 }
 
-/* With the same lock, which it gives back meanwhile: this thread drives. over: NULL, one round. comes_back:
- * it does so again at once. */
-static void drive_as_one(struct swagg_job *job, drive_over_fn *over, void *ctx, bool in_thread,
-                         bool comes_back)
+/* A thread's turn at driving: with the lock of the requests, which it gives back meanwhile. in_thread: as of
+ * await_any_or. */
+static void begin_turn(struct swagg_job *job, bool in_thread)
 {
-    struct requests *q = &job->requests;
-    q->driving = true;
-    pthread_mutex_unlock(&q->lock);
+    job->requests.driving = true;
+    pthread_mutex_unlock(&job->requests.lock);
     drive_lock(job);
     job->in_thread = in_thread;
-    if (!job->failure && over)
-        drive_until(job, over, ctx);
-    else if (!job->failure)
-        drive_once(job);
+}
+
+static void end_turn(struct swagg_job *job)
+{
     job->in_thread = false;
-    if (comes_back)
-        drive_pause(job);
-    else
-        drive_unlock(job);
-    pthread_mutex_lock(&q->lock);
-    q->driving = false;
-    if (!comes_back)
-        hand_over(job);
+    drive_unlock(job);
+    pthread_mutex_lock(&job->requests.lock);
+    job->requests.driving = false;
+    hand_over(job);
+}
+
+/* The same of a thread that has another turn at once: nobody else need be woken. */
+static void pause_turn(struct swagg_job *job)
+{
+    job->in_thread = false;
+    drive_pause(job);
+    pthread_mutex_lock(&job->requests.lock);
+    job->requests.driving = false;
+}
+
+/* One round, in a turn of its own. */
+static void drive_a_round(struct swagg_job *job)
+{
+    begin_turn(job, false);
+    if (!job->failure)
+        drive_once(job);
+    end_turn(job);
 }
 
 /* With the same lock: another thread drives, or there is nothing to drive. Somebody else's progress may be
@@ -94,10 +106,17 @@ size_t await_any_or(struct swagg_job *job, struct swagg_request *const requests[
     pthread_mutex_lock(&q->lock);
     while ((i = find_ended(&wanted)) == n && !is_enough(&wanted)) {
         slept = q->driving || !q->first; /* what the job's level has taken is not driven */
-        if (slept)
+        if (slept) {
             sleep_until_changed(job);
+            continue;
+        }
+        begin_turn(job, in_thread);
+        if (!job->failure)
+            drive_until(job, has_ended, &wanted);
+        if (enough)
+            pause_turn(job);
         else
-            drive_as_one(job, has_ended, &wanted, in_thread, enough != NULL);
+            end_turn(job);
     }
     if (slept && !q->driving) /* the driver may have handed over to this thread, which needs nothing more */
         hand_over(job);
@@ -126,7 +145,7 @@ void await_push(struct swagg_job *job)
     pthread_mutex_lock(&q->lock);
     const bool driving = q->driving;
     if (!driving)
-        drive_as_one(job, NULL, NULL, false, false);
+        drive_a_round(job);
     pthread_mutex_unlock(&q->lock);
     if (driving)
         waker_wake(&job->waker);
@@ -175,7 +194,7 @@ int await_look(struct swagg_request *r)
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
     if (r->state != REQUEST_ENDED && !q->driving && q->first && !job->has_progress_thread)
-        drive_as_one(job, NULL, NULL, false, false);
+        drive_a_round(job);
     const bool ended = r->state == REQUEST_ENDED;
     pthread_mutex_unlock(&q->lock);
     return ended ? await_end(r) : SWAGG_IN_PROGRESS;
@@ -192,11 +211,16 @@ static void *run(void *arg)
     struct swagg_job *job = arg;
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
-    while (!atomic_load(&job->closing))
-        if (q->driving || !q->first)
+    while (!atomic_load(&job->closing)) {
+        if (q->driving || !q->first) {
             pthread_cond_wait(&q->work, &q->lock);
-        else
-            drive_as_one(job, has_nothing_to_do, NULL, true, false);
+            continue;
+        }
+        begin_turn(job, true);
+        if (!job->failure)
+            drive_until(job, has_nothing_to_do, NULL);
+        end_turn(job);
+    }
     pthread_mutex_unlock(&q->lock);
     return NULL;
 }
