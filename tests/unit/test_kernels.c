@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "by_the_book.h"
+#include "fence.h"
 #include "kernels_chosen.h"
 #include "random.h"
 #include "scratch.h"
@@ -157,4 +158,22 @@ TEST(vector_convert_has_the_bits_of_scalar_convert_for_all_lengths_and_alignment
                 }
     }
     CU_ASSERT_EQUAL(failures, 0);
+}
+
+TEST(conversions_and_sums_touch_nothing_beyond_their_bytes)
+{
+    struct fence from = fence_make(), to = fence_make();
+
+    for (unsigned i = 0; i <= IMPLEMENTATIONS; i++) {
+        const struct agg_kernels *k = agg_kernels_get(i < IMPLEMENTATIONS ? implementations[i] : "scalar");
+
+        for (size_t bytes = 0; k != NULL && bytes <= SCRATCH_MOST; bytes++)
+            for (unsigned end = 0; end < 2; end++) {
+                CU_ASSERT_EQUAL(k->ones_sum(fence_at(&from, bytes, end), bytes), 0);
+                if (bytes % 4 == 0)
+                    k->convert[AGG_I32](fence_at(&to, bytes, end), fence_at(&from, bytes, end), bytes);
+            }
+    }
+    fence_free(&from);
+    fence_free(&to);
 }

@@ -2,6 +2,7 @@
  * against the scalar ones bit for bit; and what the numbers' corners give, one by one. */
 #include <math.h>
 
+#include "fence.h"
 #include "kernels/kernels.h"
 #include "random.h"
 #include "reference.h"
@@ -257,6 +258,49 @@ TEST(vector_kernels_have_the_bits_of_the_scalar_ones_for_all_lengths_and_alignme
         else
             printf("(this CPU has no %s) ", implementations[i]);
     }
+}
+
+/* Beyond a chunk nothing is read: neither behind it, nor, where vectors overlap, before it. */
+
+struct fences {
+    struct fence in[INPUTS], out, wide;
+};
+
+static void stay_between(const struct fences *f, const struct agg_operation *op, size_t bytes, bool end)
+{
+    uint8_t *out = fence_at(&f->out, bytes, end), *wide = fence_at(&f->wide, 2 * bytes, end);
+    const void *in[INPUTS];
+
+    for (unsigned i = 0; i < INPUTS; i++)
+        in[i] = fence_at(&f->in[i], bytes, end);
+    for (unsigned n = 1; n <= INPUTS; n++)
+        op->reduce(out, in, n, bytes);
+    if (agg_is_wide(op))
+        op->start(wide, in[0], bytes);
+    op->fold(agg_is_wide(op) ? wide : out, in[1], bytes);
+    if (op->finish != NULL)
+        op->finish(out, agg_is_wide(op) ? wide : out, INPUTS, bytes);
+}
+
+TEST(kernels_touch_nothing_beyond_a_chunk)
+{
+    struct fences f = {.out = fence_make(), .wide = fence_make()};
+
+    for (unsigned i = 0; i < INPUTS; i++)
+        f.in[i] = fence_make();
+    for (unsigned i = 0; i < IMPLEMENTATIONS; i++) {
+        const struct agg_kernels *k = agg_kernels_get(implementations[i]);
+
+        for (unsigned code = 0; k != NULL && (code = reference_next(code)) != 0;)
+            for (size_t bytes = 0; bytes <= SCRATCH_MOST; bytes += agg_code_bytes(code)) {
+                stay_between(&f, operation(k, code), bytes, true);
+                stay_between(&f, operation(k, code), bytes, false);
+            }
+    }
+    for (unsigned i = 0; i < INPUTS; i++)
+        fence_free(&f.in[i]);
+    fence_free(&f.out);
+    fence_free(&f.wide);
 }
 
 /* What docs/protocol.md promises of the corners, in so many words. Each is tried alone and among as many
