@@ -262,6 +262,32 @@ TEST(slot_and_version_must_go_with_the_tag)
     }
 }
 
+/* First, between others, and last: most packets that are neither go a short way. */
+static void expect_of_each(const struct sml_packet *p, enum sml_reason reason)
+{
+    RIG_FOR_EACH_MODE(.workers = 4)
+    {
+        for (uint16_t rank = 0; rank < 4; rank++) {
+            CU_ASSERT_EQUAL(rig_apply(rank, p), reason);
+            CU_ASSERT_EQUAL(rig_data(rank, 1, 1), rank == 3 ? SML_SEND_ALL : SML_HELD);
+        }
+        CU_ASSERT(rig_result_is(1, 4));
+    }
+}
+
+TEST(whichever_contribution_it_is_version_and_checksum_must_be_right)
+{
+    rig_start((struct sml_pool_config){.slots = 4});
+    struct sml_packet p = rig_packet(SML_DATA, 1);
+
+    rig_elements(&p, 0, 1, 8);
+    p.ver = 1;
+    expect_of_each(&p, SML_DROP_BAD_SLOT);
+    p.ver = 0;
+    p.checksum = XFER_CHECKSUM_CRC32C;
+    expect_of_each(&p, SML_DROP_BAD_CHECKSUM);
+}
+
 static enum sml_kind answer_kind(struct sml_packet *p)
 {
     CU_ASSERT_EQUAL_FATAL(sml_parse(p, rig.v.payload, rig.v.bytes), SML_OK);

@@ -69,6 +69,18 @@ static bool config_valid(const struct sml_pool_config *cfg)
            (cfg->tag_bits == 0 || (cfg->tag_bits < 32 && UINT32_C(1) << cfg->tag_bits >= 4u * cfg->slots));
 }
 
+static sml_role_fn *role_of(const struct sml_pool_config *cfg)
+{
+    if (cfg->labelled)
+        return sml_pool_apply_labelled;
+    if (cfg->quorum != 0)
+        return sml_pool_apply_quorum;
+    if (cfg->role != NULL)
+        return cfg->role;
+    return cfg->mode == XFER_ON_ARRIVAL && cfg->checksum == XFER_CHECKSUM_NONE ? sml_pool_apply_at_once
+                                                                               : sml_pool_apply_any;
+}
+
 static struct sml_pool layout(const struct sml_pool_config *cfg)
 {
     struct sml_pool pool = {.cfg = *cfg};
@@ -78,10 +90,7 @@ static struct sml_pool layout(const struct sml_pool_config *cfg)
                   : cfg->quorum != 0 ? sml_closings_bytes(cfg->workers)
                                      : cfg->role_bytes;
 
-    if (cfg->labelled)
-        pool.cfg.role = sml_pool_apply_labelled;
-    if (cfg->quorum != 0)
-        pool.cfg.role = sml_pool_apply_quorum;
+    pool.cfg.role = role_of(cfg);
     pool.cfg.ranks = cfg->ranks == 0 ? cfg->workers : cfg->ranks;
     pool.cfg.shards = cfg->shards == 0 ? 1 : cfg->shards;
     pool.shards_inverse = (UINT32_MAX + UINT64_C(1) + pool.cfg.shards - 1) / pool.cfg.shards;

@@ -24,8 +24,7 @@
 struct sml_pool;
 struct sml_slot;
 
-/* What a packet does to its slot in a pool that is not the usual one, in the place of sml_pool_apply.
- */
+/* What a packet does to its slot, as sml_pool_apply: each kind of pool has its own. */
 typedef void sml_role_fn(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
                          const struct sml_packet *p, void *buffer, uint64_t now, struct agg_verdict *verdict);
 

@@ -103,16 +103,70 @@ void sml_pool_apply_labelled(struct sml_pool *pool, struct sml_slot *slot, uint1
         sml_arrivals_note(pool, slot, rank, p, v, now);
 }
 
+void sml_pool_apply_any(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                        const struct sml_packet *p, void *buffer, uint64_t now, struct agg_verdict *v)
+{
+    v->kept = false;
+    v->released = NULL;
+    v->reason = (uint8_t)judge(pool, slot, rank, p, buffer, v);
+    if (pool->arrivals != NULL)
+        sml_arrivals_note(pool, slot, rank, p, v, now);
+}
+
+/* Whether it is another contribution of numbers like those before it. It follows that its slot is the right
+ * one, from its tag, which the slot expects; and from the others that it is well formed, and that the sum is
+ * started. */
+static inline bool is_one_more(const struct sml_pool *pool, const struct sml_slot *slot,
+                               const struct sml_packet *p)
+{
+    return sml_tag_behind(pool, slot, p->tag) == 0 && slot->contributed > 0 && p->kind == SML_DATA &&
+           slot->kind == SML_DATA && p->size_code == slot->size_code && p->e0 == slot->e0 &&
+           p->body_bytes == slot->body_bytes && p->body_bytes > 0 && p->checksum == XFER_CHECKSUM_NONE &&
+           p->ver == sml_tag_ver(p->tag, pool->cfg.slots);
+}
+
+/* The last one, which has been looked at. */
+__attribute__((noinline)) static void apply_last(const struct sml_pool *pool, struct sml_slot *slot,
+                                                 uint16_t rank, const struct sml_packet *p, uint64_t now,
+                                                 struct agg_verdict *v)
+{
+    pool->cfg.kernels->operations[slot->code].fold(slot->body[p->ver], p->body, p->body_bytes);
+    sml_finish(pool, slot, p->ver);
+    sml_complete(pool, slot, p, p->body_bytes, v, SML_WHOLE);
+    v->reason = SML_SEND_ALL;
+    if (pool->arrivals != NULL)
+        sml_arrivals_note(pool, slot, rank, p, v, now);
+}
+
+/* Most packets go this short way, which does to them what the long one would. */
+void sml_pool_apply_at_once(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank,
+                            const struct sml_packet *p, void *buffer, uint64_t now, struct agg_verdict *v)
+{
+    const struct agg_operation *op = &pool->cfg.kernels->operations[slot->code];
+    uint64_t *seen = sml_slot_seen(slot);
+
+    if (!is_one_more(pool, slot, p) || ranks_has(seen, rank) || op->fold == NULL || agg_is_wide(op)) {
+        sml_pool_apply_any(pool, slot, rank, p, buffer, now, v);
+        return;
+    }
+    v->kept = false;
+    v->released = NULL;
+    sml_combine_codes(pool, slot, p);
+    if (sml_wants(pool, p))
+        ranks_add(sml_slot_want(pool, slot, p->ver), rank);
+    if (slot->contributed == pool->cfg.workers - 1) {
+        apply_last(pool, slot, rank, p, now, v);
+        return;
+    }
+    v->reason = SML_HELD;
+    sml_hold(slot, rank);
+    if (pool->arrivals != NULL)
+        sml_arrivals_count(sml_arrivals_of(pool, p->slot, rank), p, now - slot->first_at, now);
+    op->fold(slot->body[p->ver], p->body, p->body_bytes);
+}
+
 void sml_pool_apply(struct sml_pool *pool, struct sml_slot *slot, uint16_t rank, const struct sml_packet *p,
                     void *buffer, uint64_t now, struct agg_verdict *verdict)
 {
-    if (pool->cfg.role != NULL) {
-        pool->cfg.role(pool, slot, rank, p, buffer, now, verdict);
-        return;
-    }
-    verdict->kept = false;
-    verdict->released = NULL;
-    verdict->reason = (uint8_t)judge(pool, slot, rank, p, buffer, verdict);
-    if (pool->arrivals != NULL)
-        sml_arrivals_note(pool, slot, rank, p, verdict, now);
+    pool->cfg.role(pool, slot, rank, p, buffer, now, verdict);
 }

@@ -197,7 +197,8 @@ static inline size_t sml_names_bytes(const struct sml_pool_config *cfg)
     return cfg->quorum == 0 ? 0 : ranks_map_bytes(cfg->workers);
 }
 
-/* The roles of a labelled pool, and of one with a quorum. */
-sml_role_fn sml_pool_apply_labelled, sml_pool_apply_quorum;
+/* The roles of a labelled pool, of one with a quorum, of one that adds contributions as they come and has no
+ * checksum of its own, and of any other that is not in a tree. */
+sml_role_fn sml_pool_apply_labelled, sml_pool_apply_quorum, sml_pool_apply_at_once, sml_pool_apply_any;
 
 #endif
