@@ -14,7 +14,6 @@ enum {
 
     CHECKSUM_BIT = 0x08,
     KEYED_BIT = 0x01, /* with SML_SIZE_AGREED, which has it 0 */
-    FORM_MASK = 0x0f,
     VERSION_BIT = 0x8000,
     RESERVED_BIT = 0x4000,
     SLOT_MASK = 0x3fff,
@@ -23,78 +22,59 @@ enum {
     MAX_BITMAP_BYTES = AGG_MAX_RANKS / 8,
 };
 
-/* What the low four bits of byte 0 say. */
-struct form {
+/* What byte 0, kind and form, says of a packet. */
+struct shape {
+    bool known; /* false: there is no such kind, or not in this form */
     uint8_t size_code, checksum, trailer_bytes;
+    bool or_empty;        /* a body of no bytes is right, too */
+    uint16_t least, most; /* bytes of a body */
 };
 
-enum { NO_SIZE = 0xff };
+#define SHAPE(kind, form, ...) [(kind) << 4 | (form)] = {true, __VA_ARGS__}
+/* Of as many elements as the job has agreed on: plain, keyed, with a CRC32C. */
+#define AGREED(kind, ...)                                                                                    \
+    SHAPE(kind, SML_SIZE_AGREED, SML_SIZE_AGREED, XFER_CHECKSUM_NONE, 0, __VA_ARGS__),                       \
+        SHAPE(kind, SML_SIZE_AGREED | KEYED_BIT, SML_SIZE_AGREED, XFER_CHECKSUM_KEYED, XFER_AUTH_BYTES,      \
+              __VA_ARGS__),                                                                                  \
+        SHAPE(kind, SML_SIZE_AGREED | CHECKSUM_BIT, SML_SIZE_AGREED, XFER_CHECKSUM_CRC32C,                   \
+              XFER_TRAILER_BYTES, __VA_ARGS__)
+/* Of a published number of elements: plain, with a CRC32C. */
+#define SIZED(kind, size, ...)                                                                               \
+    SHAPE(kind, size, size, XFER_CHECKSUM_NONE, 0, __VA_ARGS__),                                             \
+        SHAPE(kind, (size) | CHECKSUM_BIT, size, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES, __VA_ARGS__)
+#define ANY_SIZE(kind, ...)                                                                                  \
+    AGREED(kind, __VA_ARGS__), SIZED(kind, SML_SIZE_32, __VA_ARGS__), SIZED(kind, SML_SIZE_64, __VA_ARGS__), \
+        SIZED(kind, SML_SIZE_128, __VA_ARGS__), SIZED(kind, SML_SIZE_256, __VA_ARGS__)
 
-static const struct form forms[FORM_MASK + 1] = {
-    {SML_SIZE_32, XFER_CHECKSUM_NONE, 0},
-    {SML_SIZE_64, XFER_CHECKSUM_NONE, 0},
-    {SML_SIZE_128, XFER_CHECKSUM_NONE, 0},
-    {SML_SIZE_256, XFER_CHECKSUM_NONE, 0},
-    {SML_SIZE_AGREED, XFER_CHECKSUM_NONE, 0},
-    {SML_SIZE_AGREED, XFER_CHECKSUM_KEYED, XFER_AUTH_BYTES},
-    {NO_SIZE, 0, 0},
-    {NO_SIZE, 0, 0},
-    {SML_SIZE_32, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
-    {SML_SIZE_64, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
-    {SML_SIZE_128, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
-    {SML_SIZE_256, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
-    {SML_SIZE_AGREED, XFER_CHECKSUM_CRC32C, XFER_TRAILER_BYTES},
-    {NO_SIZE, 0, 0},
-    {NO_SIZE, 0, 0},
-    {NO_SIZE, 0, 0},
+static const struct shape shapes[UINT8_MAX + 1] = {
+    AGREED(SML_DATA, false, 0, SML_MAX_CHUNK_BYTES),
+    SIZED(SML_DATA, SML_SIZE_32, true, 128, 128),
+    SIZED(SML_DATA, SML_SIZE_64, true, 256, 256),
+    SIZED(SML_DATA, SML_SIZE_128, true, 512, 512),
+    SIZED(SML_DATA, SML_SIZE_256, true, 1024, 1024),
+    AGREED(SML_OPEN, true, XFER_CALL_BYTES, SML_MAX_CHUNK_BYTES),
+    AGREED(SML_RESTORE, false, 0, SML_MAX_CHUNK_BYTES),
+    ANY_SIZE(SML_PROBE, false, 0, 0),
+    ANY_SIZE(SML_NACK, false, 0, 0),
+    ANY_SIZE(SML_WAIT, false, 1, MAX_BITMAP_BYTES),
+    AGREED(SML_ASK, false, 1, MAX_BITMAP_BYTES),
+    ANY_SIZE(SML_MISMATCH, false, XFER_MISMATCH_BYTES, XFER_MISMATCH_BYTES),
+    ANY_SIZE(SML_REJECT, false, BOOT_ID_BYTES, BOOT_ID_BYTES),
+    ANY_SIZE(SML_LATE, false, SML_LATE_BYTES, SML_LATE_BYTES),
 };
 
 static const uint8_t checksum_bits[] = {
     [XFER_CHECKSUM_CRC32C] = CHECKSUM_BIT, [XFER_CHECKSUM_KEYED] = KEYED_BIT};
 
+/* Of a kind that is known in some form; all are in one. */
 static bool is_kind(uint8_t kind)
 {
-    return (kind >= SML_DATA && kind <= SML_RESTORE) || kind == SML_ASK || kind == SML_LATE;
+    return shapes[kind << 4 | SML_SIZE_AGREED].known;
 }
 
-static bool size_code_fits(const struct sml_packet *p)
+static inline bool length_fits(const struct shape *shape, size_t body_bytes)
 {
-    switch (p->kind) {
-    case SML_OPEN:
-    case SML_RESTORE:
-    case SML_ASK:
-        return p->size_code == SML_SIZE_AGREED;
-    default:
-        return p->size_code <= SML_SIZE_AGREED;
-    }
-}
-
-static bool length_fits(const struct sml_packet *p)
-{
-    switch ((enum sml_kind)p->kind) {
-    case SML_DATA:
-        if (p->size_code == SML_SIZE_AGREED)
-            return p->body_bytes <= SML_MAX_CHUNK_BYTES;
-        return p->body_bytes == sml_size_bytes(p->size_code) || p->body_bytes == 0;
-    case SML_OPEN:
-        return p->body_bytes == 0 ||
-               (p->body_bytes >= XFER_CALL_BYTES && p->body_bytes <= SML_MAX_CHUNK_BYTES);
-    case SML_RESTORE:
-        return p->body_bytes <= SML_MAX_CHUNK_BYTES;
-    case SML_PROBE:
-    case SML_NACK:
-        return p->body_bytes == 0;
-    case SML_WAIT:
-    case SML_ASK:
-        return p->body_bytes >= 1 && p->body_bytes <= MAX_BITMAP_BYTES;
-    case SML_MISMATCH:
-        return p->body_bytes == XFER_MISMATCH_BYTES;
-    case SML_REJECT:
-        return p->body_bytes == BOOT_ID_BYTES;
-    case SML_LATE:
-        return p->body_bytes == SML_LATE_BYTES;
-    }
-    return false;
+    return (body_bytes >= shape->least && body_bytes <= shape->most) || (body_bytes == 0 && shape->or_empty);
 }
 
 enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, size_t bytes)
@@ -102,17 +82,14 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     if (bytes < SML_HEADER_BYTES)
         return SML_TOO_SHORT;
 
+    const struct shape *shape = &shapes[payload[KIND_AND_SIZE]];
     p->kind = payload[KIND_AND_SIZE] >> 4;
-    if (!is_kind(p->kind))
-        return SML_BAD_KIND;
+    if (!shape->known)
+        return is_kind(p->kind) ? SML_BAD_SIZE_CODE : SML_BAD_KIND;
 
-    const struct form *form = &forms[payload[KIND_AND_SIZE] & FORM_MASK];
-    p->size_code = form->size_code;
-    if (!size_code_fits(p))
-        return SML_BAD_SIZE_CODE;
-
-    p->checksum = form->checksum;
-    if (bytes < SML_HEADER_BYTES + (size_t)form->trailer_bytes)
+    p->size_code = shape->size_code;
+    p->checksum = shape->checksum;
+    if (bytes < SML_HEADER_BYTES + (size_t)shape->trailer_bytes)
         return SML_TOO_SHORT;
 
     uint16_t index = get_be16(payload + POOL_INDEX);
@@ -127,8 +104,8 @@ enum sml_parse_error sml_parse(struct sml_packet *p, const uint8_t *payload, siz
     p->e0 = payload[E0];
     p->e1 = payload[E1];
     p->body = payload + SML_HEADER_BYTES;
-    p->body_bytes = bytes - SML_HEADER_BYTES - form->trailer_bytes;
-    return length_fits(p) ? SML_OK : SML_BAD_LENGTH;
+    p->body_bytes = bytes - SML_HEADER_BYTES - shape->trailer_bytes;
+    return length_fits(shape, p->body_bytes) ? SML_OK : SML_BAD_LENGTH;
 }
 
 void sml_build_header(uint8_t out[SML_HEADER_BYTES], const struct sml_packet *p)
