@@ -2,8 +2,8 @@
  * each step as a whole, and nobody hands a frame back: a room sends it, keeps it, or drops it under a name.
  *
  *   rx         receives a burst; impairments, captures            port/, capture/tap.c
- *   facts      reads what each frame says, and finds its network  port/facts.c, port/vlans.c
- *   classify   whose each frame is                                lcore/receive_classify.c
+ *   facts      reads what each frame says, and finds its network  port/facts.h, port/vlans.c
+ *   classify   whose each frame is, while its facts are at hand   lcore/receive_classify.c
  *   room       aggregate: packets of jobs                         aggregate/engine.c
  *              control: messages for the main lcore               lcore/inbox.c
  *              host: ARP and ping                                 bridge/host.c
@@ -51,8 +51,8 @@ static void handle(struct receive *r, unsigned port, struct rte_mbuf *const fram
     b.own_mac = facts_mac(&b.rules->mac);
     memset(b.learned, BURST_NOBODY, sizeof(b.learned));
     memset(b.in, 0, sizeof(b.in));
-    facts_read(b.facts, frames, n, &r->port[port], port, r->vlans);
-    classify_burst(r, &b, n);
+    b.rule = NULL;
+    classify_burst(r, &b, frames, n);
     serve(r, &b);
 }
 

@@ -2,9 +2,6 @@
  * for the next. */
 #include "lcore/receive_classify.h"
 
-#include "net/arp.h"
-#include "port/linux/gso.h"
-
 static inline void enter(struct burst *b, enum room room, struct facts *f)
 {
     b->room[room][b->in[room]++] = f;
@@ -13,6 +10,7 @@ static inline void enter(struct burst *b, enum room room, struct facts *f)
 static void refuse(struct burst *b, struct facts *f, enum drop why)
 {
     f->why = (uint8_t)why;
+    f->frames = 1;
     enter(b, ROOM_DROP, f);
 }
 
@@ -30,12 +28,24 @@ static inline rte_be32_t own_ip(const struct receive *r, const struct burst *b, 
     return likely(r->vlans == NULL) ? b->rules->ip : r->vlans->vlan[f->network].ip;
 }
 
-static void classify_own_ipv4(struct receive *r, struct burst *b, struct facts *f)
+/* The rule about a UDP port of the switch's; NULL: there is none. */
+static inline const struct classifier_rule *own_rule(struct burst *b, rte_be16_t port)
+{
+    const struct classifier_rule *rule;
+
+    if (likely(port == b->rule_port && b->rule != NULL))
+        return b->rule;
+    rule = classifier_find(b->rules, classifier_own(port));
+    b->rule = rule;
+    b->rule_port = port;
+    return rule;
+}
+
+static inline void classify_own_ipv4(struct receive *r, struct burst *b, struct facts *f, rte_be32_t ip)
 {
     const struct frame_udp *packet = facts_udp(f);
     const struct classifier_rule *rule;
-    const enum drop why =
-        frame_drops_as(packet, facts_check(f, &r->port[b->port], r->host->ones_sum), own_ip(r, b, f));
+    const enum drop why = frame_drops_as(packet, facts_check(f, &r->port[b->port], r->host->ones_sum), ip);
 
     if (why != DROP_REASONS) {
         refuse(b, f, why);
@@ -45,7 +55,7 @@ static void classify_own_ipv4(struct receive *r, struct burst *b, struct facts *
         enter(b, ROOM_HOST, f);
         return;
     }
-    rule = classifier_find(b->rules, classifier_own(packet->udp.dst_port));
+    rule = own_rule(b, packet->udp.dst_port);
     if (rule == NULL)
         refuse(b, f, DROP_UDP_PORT);
     else if (rule->taker == CLASSIFIER_PROTOCOL)
@@ -54,13 +64,13 @@ static void classify_own_ipv4(struct receive *r, struct burst *b, struct facts *
         enter(b, ROOM_CONTROL, f);
 }
 
-/* To the switch's own MAC. */
-static void classify_own(struct receive *r, struct burst *b, struct facts *f)
+/* To the switch's own MAC. ip: its address in the frame's network. */
+static inline void classify_own(struct receive *r, struct burst *b, struct facts *f, rte_be32_t ip)
 {
     if (rte_pktmbuf_linearize(f->m) < 0)
         refuse(b, f, DROP_OVERSIZE); /* does not fit into one buffer */
     else if (f->type == net16(NET_TYPE_IPV4))
-        classify_own_ipv4(r, b, f);
+        classify_own_ipv4(r, b, f, ip);
     else if (f->type == net16(NET_TYPE_ARP))
         enter(b, ROOM_HOST, f);
     else
@@ -114,14 +124,13 @@ static bool may_flood(struct receive *r, struct burst *b, enum config_storm_kind
     f->egress = FACTS_FLOOD;
     if (storm_admits(&r->storm[b->port], kind, frames, r->now))
         return true;
-    f->frames = (uint16_t)frames;
     refuse(b, f, storm_drops_as(kind));
+    f->frames = (uint16_t)frames;
     return false;
 }
 
 /* To another station. */
-static inline void classify_passing(struct receive *r, struct burst *b, const struct bridge *stations,
-                                    struct facts *f)
+static inline void classify_passing(struct receive *r, struct burst *b, struct facts *f)
 {
     const struct net_ethernet *eth = rte_pktmbuf_mtod(f->m, const struct net_ethernet *);
     const struct classifier_rule *flow = has_flows(b) ? flow_of(r, b, f) : NULL,
@@ -135,7 +144,7 @@ static inline void classify_passing(struct receive *r, struct burst *b, const st
         rte_pktmbuf_refcnt_update(f->m, 1);
         aggregate(b, f, copied);
     }
-    f->egress = (int16_t)bridge_lookup(stations, eth->dst_addr.addr_bytes);
+    f->egress = (int16_t)bridge_lookup(bridge_of(r->bridge, f->network), eth->dst_addr.addr_bytes);
     if (f->egress >= 0 || may_flood(r, b, CONFIG_STORM_UNKNOWN, f))
         enter(b, ROOM_BRIDGE, f);
 }
@@ -188,29 +197,6 @@ static void note_move(struct receive *r, const struct burst *b, const struct fac
                       (uint8_t)b->port);
 }
 
-/* False: no station can have this source address. */
-static inline bool learn(struct receive *r, struct burst *b, struct bridge *stations, const struct facts *f)
-{
-    const struct net_ethernet *eth = rte_pktmbuf_mtod(f->m, const struct net_ethernet *);
-    const uint64_t station = f->from | (uint64_t)f->network << 48;
-    uint64_t *learned_before = &b->learned[f->from >> 40 & (BURST_STATIONS - 1)];
-    enum bridge_learned learned;
-
-    if (station == *learned_before)
-        return true;
-    learned = bridge_learn(stations, eth->src_addr.addr_bytes, (uint8_t)b->port);
-    if (learned == BRIDGE_REFUSED)
-        return false;
-    if (learned == BRIDGE_EVICTED)
-        memset(b->learned, BURST_NOBODY, sizeof(b->learned)); /* it may have been one of them */
-    *learned_before = station;
-    if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
-        count_event(r->counters, EVENT_LEARNED, 1);
-    else if (learned == BRIDGE_MOVED)
-        note_move(r, b, f);
-    return true;
-}
-
 /* From the switch's own MAC or IP address: what it has sent itself comes back, or somebody else uses it. */
 static void refuse_own(struct receive *r, struct burst *b, struct facts *f)
 {
@@ -225,35 +211,75 @@ static void refuse_own(struct receive *r, struct burst *b, struct facts *f)
     }
 }
 
-static inline void classify(struct receive *r, struct burst *b, struct facts *f)
+/* A station that is none of the last in this burst. False: the frame is refused. */
+static bool learn(struct receive *r, struct burst *b, struct facts *f)
 {
-    struct bridge *stations;
+    const struct net_ethernet *eth = rte_pktmbuf_mtod(f->m, const struct net_ethernet *);
+    enum bridge_learned learned;
 
-    if (unlikely(f->why != DROP_REASONS)) {
-        enter(b, ROOM_DROP, f);
+    if (f->from == b->own_mac) {
+        refuse_own(r, b, f);
+        return false;
+    }
+    learned = bridge_learn(bridge_of(r->bridge, f->network), eth->src_addr.addr_bytes, (uint8_t)b->port);
+    if (learned == BRIDGE_REFUSED) { /* no station can have this address */
+        refuse(b, f, DROP_BAD_SOURCE);
+        return false;
+    }
+    if (learned == BRIDGE_EVICTED)
+        memset(b->learned, BURST_NOBODY, sizeof(b->learned)); /* it may have been one of them */
+    if (learned == BRIDGE_NEW || learned == BRIDGE_EVICTED)
+        count_event(r->counters, EVENT_LEARNED, 1);
+    else if (learned == BRIDGE_MOVED)
+        note_move(r, b, f);
+    return true;
+}
+
+/* Whether the frame is from a station that may be where it comes from, which the bridge then knows. False: it
+ * is refused. ip: the switch's address in the frame's network. */
+static inline bool admit_source(struct receive *r, struct burst *b, struct facts *f, rte_be32_t ip)
+{
+    const uint64_t station = f->from | (uint64_t)f->network << 48;
+    uint64_t *learned_before = &b->learned[f->from >> 40 & (BURST_STATIONS - 1)];
+
+    if (unlikely(f->says_ip == ip && ip != 0)) {
+        refuse_own(r, b, f);
+        return false;
+    }
+    if (unlikely(station != *learned_before)) {
+        if (!learn(r, b, f))
+            return false;
+        *learned_before = station;
+    }
+    return true;
+}
+
+static inline void classify(struct receive *r, struct burst *b, struct facts *f, struct rte_mbuf *m)
+{
+    const enum drop why = facts_read(f, m, &r->port[b->port], b->port, r->vlans);
+    rte_be32_t ip;
+
+    if (unlikely(why != DROP_REASONS)) {
+        refuse(b, f, why);
         return;
     }
     if (unlikely(f->network == VLAN_NONE)) {
         classify_link_local(r, b, f);
         return;
     }
-    if (unlikely(f->from == b->own_mac || (f->says_ip != 0 && f->says_ip == own_ip(r, b, f)))) {
-        refuse_own(r, b, f);
+    ip = own_ip(r, b, f);
+    if (!admit_source(r, b, f, ip))
         return;
-    }
-    stations = bridge_of(r->bridge, f->network);
-    if (!learn(r, b, stations, f))
-        refuse(b, f, DROP_BAD_SOURCE);
-    else if (f->to == b->own_mac)
-        classify_own(r, b, f);
+    if (f->to == b->own_mac)
+        classify_own(r, b, f, ip);
     else if (facts_is_to_group(f))
         classify_group(r, b, f);
     else
-        classify_passing(r, b, stations, f);
+        classify_passing(r, b, f);
 }
 
-void classify_burst(struct receive *r, struct burst *b, unsigned n)
+void classify_burst(struct receive *r, struct burst *b, struct rte_mbuf *const frames[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        classify(r, b, &b->facts[i]);
+        classify(r, b, &b->facts[i], frames[i]);
 }

@@ -1,6 +1,6 @@
-/* What is known of a received frame: read once, for the whole burst, into a record beside it, in an array
- * beside the burst. Whoever decides where a frame goes, and whoever gets it, asks the record, one cache line,
- * and not the frame.
+/* What is known of a received frame: read once, into a record beside it, in an array beside the burst.
+ * Whoever decides where a frame goes, and whoever gets it, asks the record, one cache line, and not the
+ * frame.
  *
  * A frame whose network is known begins with its Ethernet header, without a tag; all headers of IPv4 and UDP
  * are at fixed places behind it (net/udp_frame.h). Whether they are sound costs a pass over the payload, so
@@ -10,7 +10,9 @@
  */
 #pragma once
 
+#include "net/arp.h"
 #include "port/frame.h"
+#include "port/linux/gso.h"
 #include "port/port.h"
 #include "port/vlans.h"
 
@@ -23,9 +25,9 @@ struct facts {
     uint16_t type;     /* network order */
     uint16_t network;  /* (port/vlans.h); VLAN_NONE: what neighbours say to each other is in none, where
                           ports carry VLANs */
-    uint8_t why;       /* enum drop: it goes no further; DROP_REASONS: it does */
 
     /* What the classifier adds. */
+    uint8_t why;                     /* enum drop, if it is dropped */
     uint8_t source;                  /* whose packet it is, as the engine numbers its sources */
     int16_t egress;                  /* the port that it is to leave by; FACTS_FLOOD: all but its own */
     uint16_t frames;                 /* how many it stands for, if it is dropped */
@@ -64,32 +66,62 @@ static inline bool facts_has_udp(const struct facts *f)
            facts_udp(f)->ip.next_proto_id == NET_PROTOCOL_UDP && rte_pktmbuf_is_contiguous(f->m);
 }
 
-/* Frames that have come in by this port of the switch's, n of them: finds their networks, and takes tags out.
- * vlans NULL: the switch has none. */
-void facts_read(struct facts facts[], struct rte_mbuf *const frames[], unsigned n, const struct port *port,
-                unsigned number, const struct vlans *vlans);
+/* Where ports carry VLANs: finds the network of a frame, and takes its tag out. */
+enum drop facts_find_network(const struct vlans *vlans, unsigned port, struct rte_mbuf *m);
 
-/* What the device says of a checksum, if its port compares checksums. ..._NONE means: the checksum in the
- * frame is not right, but the data is known to be intact. */
-static inline enum net_found facts_found(const struct port *port, const struct rte_mbuf *m, uint64_t mask,
-                                         uint64_t bad)
+static inline enum drop facts_admit(const struct port *port, unsigned number, const struct vlans *vlans,
+                                    struct rte_mbuf *m)
 {
-    const uint64_t flags = m->ol_flags & port->rx_checksums & mask;
+    if (m->data_len < sizeof(struct net_ethernet))
+        return DROP_RUNT;
+    if (unlikely(m->pkt_len > port->max_frame) && !linux_gso_is_merged(m))
+        return DROP_OVERSIZE;
+    if (unlikely(vlans != NULL))
+        return facts_find_network(vlans, number, m);
+    vlan_put(m, 0);
+    return DROP_REASONS;
+}
 
-    if (flags == 0)
-        return NET_NOT_COMPARED;
-    return flags == bad ? NET_BAD : NET_GOOD;
+/* A frame that has come in by this port of the switch's: finds its network, takes its tag out, and fills in
+ * the record but for what the classifier adds. vlans NULL: the switch has none. Why it goes no further;
+ * DROP_REASONS: it does; else the record has nothing but the frame. Inline, since every frame is read.
+ *
+ * Addresses and type are 14 bytes, which are read as two words, of which the second has the type at its end.
+ */
+static inline enum drop facts_read(struct facts *f, struct rte_mbuf *m, const struct port *port,
+                                   unsigned number, const struct vlans *vlans)
+{
+    const enum drop why = facts_admit(port, number, vlans, m);
+    const uint8_t *frame = rte_pktmbuf_mtod(m, const uint8_t *);
+    uint64_t to, from;
+
+    f->m = m;
+    if (unlikely(why != DROP_REASONS))
+        return why;
+    memcpy(&to, frame, sizeof(to));
+    memcpy(&from, frame + sizeof(struct net_mac), sizeof(from));
+    f->to = to & FACTS_MAC;
+    f->from = from & FACTS_MAC;
+    f->type = (uint16_t)(from >> 48);
+    f->network = (uint16_t)vlan_number(m);
+    f->says_ip = arp_or_ipv4_sender((const void *)frame, m->data_len);
+    return DROP_REASONS;
 }
 
 /* What is wrong with the IPv4 packet that it is, and with the datagram in it. A checksum that the port's
- * device has compared is not computed. The frame lies in one piece. Inline, since every frame to the switch
- * is asked. */
+ * device has compared is not computed. The frame lies in one piece. */
+enum net_fault facts_find_fault(const struct facts *f, const struct port *port, agg_ones_sum_fn *ones_sum);
+
+/* The same; nearly always it is UDP, its device has found the checksums right, and nothing is wrong. Inline,
+ * since every frame to the switch is asked. */
 static inline enum net_fault facts_check(const struct facts *f, const struct port *port,
                                          agg_ones_sum_fn *ones_sum)
 {
-    const struct frame_found by_device = {
-        .ip = facts_found(port, f->m, RTE_MBUF_F_RX_IP_CKSUM_MASK, RTE_MBUF_F_RX_IP_CKSUM_BAD),
-        .udp = facts_found(port, f->m, RTE_MBUF_F_RX_L4_CKSUM_MASK, RTE_MBUF_F_RX_L4_CKSUM_BAD)};
+    const uint64_t compared =
+        f->m->ol_flags & port->rx_checksums & (RTE_MBUF_F_RX_IP_CKSUM_MASK | RTE_MBUF_F_RX_L4_CKSUM_MASK);
 
-    return frame_check(facts_udp(f), f->m->data_len, &by_device, ones_sum);
+    if (likely(compared == (RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD)) &&
+        likely(net_is_plain_udp(&facts_udp(f)->ip, f->m->data_len - sizeof(struct net_ethernet))))
+        return NET_OK;
+    return facts_find_fault(f, port, ones_sum);
 }

@@ -116,6 +116,41 @@ TEST(each_fault_has_its_name)
     }
 }
 
+/* The frame is as long as it says, one byte shorter, or one longer. */
+static unsigned count_wrong_of_plain(void)
+{
+    static const struct frame_found good = {NET_GOOD, NET_GOOD};
+    unsigned wrong = 0;
+
+    for (size_t bytes = sizeof(buffer) - 1; bytes <= sizeof(buffer) + 1; bytes++) {
+        const bool nothing = frame_check(frame, bytes, &good, agg_kernels_scalar.ones_sum) == NET_OK &&
+                             frame->ip.next_proto_id == NET_PROTOCOL_UDP;
+
+        wrong += net_is_plain_udp(&frame->ip, bytes - sizeof(frame->eth)) != nothing;
+    }
+    return wrong;
+}
+
+TEST(a_datagram_is_plain_if_no_fault_is_found)
+{
+    unsigned wrong = 0;
+
+    make();
+    CU_ASSERT(net_is_plain_udp(&frame->ip, sizeof(buffer) - sizeof(frame->eth)));
+    for (size_t bit = 8 * sizeof(frame->eth); bit < 8 * FRAME_HEADER_BYTES; bit++) {
+        make();
+        buffer[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        wrong += count_wrong_of_plain();
+    }
+    for (unsigned total = 0; total < 2 * sizeof(buffer); total++) {
+        make();
+        frame->ip.total_length = net16(total);
+        frame->udp.dgram_len = net16(total - sizeof(frame->ip));
+        wrong += count_wrong_of_plain();
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 TEST(a_source_is_a_stations)
 {
     static const uint32_t none[] = {0,          1,          0x00FFFFFF, 0x7F000001,

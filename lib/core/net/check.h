@@ -58,6 +58,25 @@ static inline enum net_fault net_check_ipv4(const struct net_ipv4 *ip, size_t ro
     return NET_OK;
 }
 
+/* Whether, checksums aside, this is a UDP datagram in an IPv4 packet, with which net_check_ipv4 and
+ * net_check_udp find nothing wrong. room: as there, for both headers at least. What they read field by field
+ * is one word here, from the version to the fragment's offset. */
+static inline bool net_is_plain_udp(const struct net_ipv4 *ip, size_t room)
+{
+    const uint64_t fixed = UINT64_C(0xFF) | (uint64_t)net16(NET_IPV4_MORE_FRAGMENTS | NET_IPV4_OFFSET_MASK)
+                                                << 48;
+    const struct net_udp *udp = (const void *)(ip + 1);
+    uint64_t word;
+
+    if (room < sizeof(*ip) + sizeof(*udp))
+        return false;
+    memcpy(&word, ip, sizeof(word));
+    const size_t total = net16(word >> 16), bytes = net16(udp->dgram_len);
+
+    return (word & fixed) == NET_IPV4_PLAIN && ip->next_proto_id == NET_PROTOCOL_UDP && total <= room &&
+           bytes >= sizeof(*udp) && bytes + sizeof(*ip) == total;
+}
+
 static inline bool net_udp_checksum_holds(const struct net_ipv4 *ip, const struct net_udp *udp,
                                           enum net_found checksum, agg_ones_sum_fn *ones_sum)
 {
