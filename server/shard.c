@@ -109,7 +109,7 @@ static void apply(struct shard *s, const struct shard_source *source, struct agg
     }
     for (unsigned i = 0; i < n; i++) {
         counter_add(&s->verdict[source->table->id][p[i].reason], 1);
-        agg_heard_packet(&p[i]);
+        agg_heard_packet(&p[i], source->table->reason[p[i].reason].action);
     }
 }
 

@@ -388,7 +388,7 @@ static void serve(void *ctx, struct frame *f)
         p.buffer = f->buffer;
     s->protocol.apply(&p, 1, s->sim->now, &v);
     count(s, f, &v);
-    agg_heard_packet(&p);
+    agg_heard_packet(&p, v.action);
     if (s->protocol.reason[v.reason].strange) {
         switch_refuse(s->star, &s->protocol, f, &p, s->boot_id);
     } else {

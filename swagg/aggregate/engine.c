@@ -8,7 +8,7 @@
 #include "net/udp_frame.h"
 #include "protocol/heard.h"
 
-/* The number of a frame's source, kept in the mbuf on its way from engine_receive to the owner of its shard.
+/* The number of a frame's source, kept in the mbuf on its way to the owner of its shard, and while it waits.
  */
 static uint32_t *source_of(struct rte_mbuf *m)
 {
@@ -129,15 +129,6 @@ static void refuse(struct engine *e, const struct engine_source *source, const s
     count_and_show(e, drop_kind(source->table->id, p->reason), m);
 }
 
-/* Finds the packets' jobs, members and slots. */
-static void locate(const struct engine_source *source, struct agg_packet p[], struct rte_mbuf *frames[],
-                   unsigned n)
-{
-    for (unsigned i = 0; i < n; i++)
-        present(source->table, &p[i], frames[i]);
-    source->table->locate(source->jobs, p, n);
-}
-
 /* Refuses packets of no job, and says which frames may be kept. */
 static void admit(struct engine *e, const struct engine_source *source, struct agg_packet p[],
                   struct rte_mbuf *frames[], unsigned n, uint64_t now)
@@ -145,13 +136,14 @@ static void admit(struct engine *e, const struct engine_source *source, struct a
     unsigned ours = n;
 
     for (unsigned i = 0; i < n; i++) {
-        if (p[i].slot != NULL) {
+        if (likely(p[i].slot != NULL)) {
             if (source->parent)
                 count_from_above(e->counters, source->uplink, p[i].bytes);
             p[i].buffer = may_keep(e, &p[i], frames[i]) ? frames[i] : NULL;
-        } else if (source->table->reason[p[i].reason].strange) {
-            refuse(e, source, &p[i], frames[i], now);
+            continue;
         }
+        if (source->table->reason[p[i].reason].strange)
+            refuse(e, source, &p[i], frames[i], now);
         ours -= is_foreign(source->table, &p[i]);
     }
     if (!source->parent)
@@ -239,21 +231,15 @@ static void apply(struct engine *e, const struct engine_source *source, struct a
         frames[done - 1] = act(e, &p[done - 1], frames[done - 1], &v);
     }
     for (unsigned i = 0; i < n; i++) {
+        const enum agg_action action = source->table->reason[p[i].reason].action;
+
         counter_add(&verdicts[p[i].reason], 1);
-        agg_heard_packet(&p[i]);
-        note_amiss(e, source->table, &p[i]);
+        agg_heard_packet(&p[i], action);
+        if (unlikely(action == AGG_DROP))
+            note_amiss(e, source->table, &p[i]);
     }
     rte_pktmbuf_free_bulk(frames, n);
     e->handled += n;
-}
-
-/* Handles a burst of packets from one source. */
-static void process(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
-{
-    struct agg_packet p[ENGINE_BURST];
-
-    locate(&e->source[number], p, frames, n);
-    apply(e, &e->source[number], p, frames, n);
 }
 
 static_assert((int)COUNTED_PROTOCOLS * (int)AGG_JOBS <= (int)SHARE_FLOWS, "a flow for every job");
@@ -266,14 +252,15 @@ static uint32_t turn(const struct agg_job *job)
 
 /* Whether a packet that has been located is to be handled now. Else its frame waits, or is dropped, for want
  * of a place. Who is none of a job's members takes nothing from it. */
-static bool is_its_turn(struct engine *e, const struct agg_protocol *table, const struct agg_packet *p,
-                        struct rte_mbuf *m)
+static bool is_its_turn(struct engine *e, unsigned source, const struct agg_packet *p, struct rte_mbuf *m)
 {
+    const struct agg_protocol *table = e->source[source].table;
     const uint32_t quantum = p->job == NULL || is_foreign(table, p) ? 0 : turn(p->job);
     const unsigned flow = quantum == 0 ? 0 : table->id * AGG_JOBS + p->job->number;
 
     if (quantum == 0 || fair_pass(&e->fair, flow, quantum, m))
         return true;
+    *source_of(m) = source;
     if (!fair_put(&e->fair, flow, m)) {
         count_and_show(e, DROP_OVER_SHARE, m);
         rte_pktmbuf_free(m);
@@ -281,39 +268,61 @@ static bool is_its_turn(struct engine *e, const struct agg_protocol *table, cons
     return false;
 }
 
-/* Handles those of a burst of packets from one source whose jobs may be served now. */
-static void process_in_turns(struct engine *e, unsigned number, struct rte_mbuf *frames[], unsigned n)
+/* Of packets that have been located, leaves those whose jobs may be served now. Returns how many. */
+static unsigned take_turns(struct engine *e, struct engine_ready *r)
 {
-    const struct engine_source *source = &e->source[number];
-    struct agg_packet p[ENGINE_BURST];
     unsigned now = 0;
 
-    locate(source, p, frames, n);
-    for (unsigned i = 0; i < n; i++) {
-        if (!is_its_turn(e, source->table, &p[i], frames[i]))
+    for (unsigned i = 0; i < r->n; i++) {
+        if (!is_its_turn(e, r->source, &r->packet[i], r->frame[i]))
             continue;
         if (now != i) {
-            p[now] = p[i];
-            frames[now] = frames[i];
+            r->packet[now] = r->packet[i];
+            r->frame[now] = r->frame[i];
         }
         now++;
     }
-    if (now > 0)
-        apply(e, source, p, frames, now);
+    return now;
 }
 
-typedef void burst_handler(struct engine *e, unsigned source, struct rte_mbuf *frames[], unsigned n);
-
-/* Handles a burst of packets from any sources. */
-static void sort(struct engine *e, burst_handler *handle, struct rte_mbuf *frames[], unsigned n)
+/* Handles the packets that lie ready; in turns: those whose jobs may be served now. */
+static void handle_ready(struct engine *e, bool in_turns)
 {
-    unsigned from = 0;
+    struct engine_ready *r = &e->ready;
+    const struct engine_source *source = &e->source[r->source];
 
-    for (unsigned i = 1; i <= n; i++)
-        if (i == n || i - from == ENGINE_AT_ONCE || *source_of(frames[i]) != *source_of(frames[from])) {
-            handle(e, *source_of(frames[from]), frames + from, i - from);
-            from = i;
-        }
+    if (r->n == 0)
+        return;
+    source->table->locate(source->jobs, r->packet, r->n);
+    if (in_turns)
+        r->n = take_turns(e, r);
+    if (r->n > 0)
+        apply(e, source, r->packet, r->frame, r->n);
+    r->n = 0;
+}
+
+/* A packet of this lcore's shards: behind those that lie ready, which are handled when they are enough, or
+ * before, if they are another source's. */
+static inline void make_ready(struct engine *e, unsigned source, struct rte_mbuf *m, bool in_turns)
+{
+    struct engine_ready *r = &e->ready;
+
+    if (unlikely(r->source != source)) {
+        handle_ready(e, in_turns);
+        r->source = source;
+    }
+    present(e->source[source].table, &r->packet[r->n], m);
+    r->frame[r->n++] = m;
+    if (r->n == ENGINE_AT_ONCE)
+        handle_ready(e, in_turns);
+}
+
+/* Frames that have waited, in whatever place. */
+static void handle_frames(struct engine *e, struct rte_mbuf *frames[], unsigned n, bool in_turns)
+{
+    for (unsigned i = 0; i < n; i++)
+        make_ready(e, *source_of(frames[i]), frames[i], in_turns);
+    handle_ready(e, in_turns);
 }
 
 /* Bytes of a turn of the job that this flow is, or was. */
@@ -330,8 +339,7 @@ static unsigned serve_line(struct engine *e)
     struct rte_mbuf *frames[ENGINE_BURST];
     const unsigned n = fair_take(&e->fair, turn_of(e, fair_flow(&e->fair)), frames, ENGINE_BURST);
 
-    if (n > 0)
-        sort(e, process, frames, n);
+    handle_frames(e, frames, n, false);
     return n;
 }
 
@@ -354,23 +362,29 @@ unsigned engine_serve(struct engine *e)
     return served;
 }
 
-static void work_off(struct engine *e, unsigned owner)
+/* Puts what was gathered for another lcore into its ring. */
+static void hand_over(struct engine *e, unsigned owner)
 {
     struct rte_mbuf **frames = e->to[owner].frame;
-    unsigned n = e->to[owner].n, taken;
+    const unsigned n = e->to[owner].n,
+                   taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
 
     e->to[owner].n = 0;
     e->waiting &= ~RTE_BIT64(owner);
-    if (owner == e->lcore) {
-        sort(e, e->sharing ? process_in_turns : process, frames, n);
-        return;
-    }
-    taken = rte_ring_enqueue_burst(e->shards->inbox[owner], (void **)frames, n, NULL);
     for (unsigned i = taken; i < n; i++)
         count_and_show(e, DROP_RING_FULL, frames[i]);
     rte_pktmbuf_free_bulk(frames + taken, n - taken);
     if (e->shards->bell[owner] != NULL)
         bell_ring(e->shards->bell[owner]);
+}
+
+static void gather(struct engine *e, unsigned owner, unsigned source, struct rte_mbuf *m)
+{
+    *source_of(m) = source;
+    e->to[owner].frame[e->to[owner].n++] = m;
+    e->waiting |= RTE_BIT64(owner);
+    if (e->to[owner].n == ENGINE_BURST)
+        hand_over(e, owner);
 }
 
 /* The lcore that has the shard of a packet. */
@@ -405,24 +419,25 @@ static void uncover(const struct engine *e, struct facts *f)
 void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        if (e->source[burst[i]->source].table->carries != 0)
-            uncover(e, burst[i]);
-        struct rte_mbuf *m = burst[i]->m;
-        const unsigned owner = owner_of(e, burst[i]);
+        struct facts *f = burst[i];
 
-        m->port = (uint16_t)port; /* from here on our number, not the device's */
-        *source_of(m) = burst[i]->source;
-        e->to[owner].frame[e->to[owner].n++] = m;
-        e->waiting |= RTE_BIT64(owner);
-        if (e->to[owner].n == ENGINE_BURST)
-            work_off(e, owner);
+        if (unlikely(e->source[f->source].table->carries != 0))
+            uncover(e, f);
+        const unsigned owner = owner_of(e, f);
+
+        f->m->port = (uint16_t)port; /* from here on our number, not the device's */
+        if (likely(owner == e->lcore))
+            make_ready(e, f->source, f->m, e->sharing);
+        else
+            gather(e, owner, f->source, f->m);
     }
 }
 
 void engine_flush(struct engine *e)
 {
+    handle_ready(e, e->sharing);
     while (e->waiting != 0)
-        work_off(e, rte_bsf64(e->waiting));
+        hand_over(e, rte_bsf64(e->waiting));
 }
 
 unsigned engine_collect(struct engine *e)
@@ -434,8 +449,7 @@ unsigned engine_collect(struct engine *e)
     if (inbox == NULL)
         return 0;
     n = rte_ring_dequeue_burst(inbox, (void **)frames, ENGINE_BURST, NULL);
-    if (n > 0)
-        sort(e, e->sharing ? process_in_turns : process, frames, n);
+    handle_frames(e, frames, n, e->sharing);
     e->pressed |= n == ENGINE_BURST;
     return n;
 }

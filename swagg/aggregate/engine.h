@@ -3,7 +3,8 @@
  * and 4). The engine knows a protocol only by its table (protocol/protocol.h). engine_receive only looks at
  * the bits by which the protocol deals packets to shards; a shard belongs to one lcore. Everything else
  * happens there: a burst is located first, then applied, so that its slots are on their way into the cache by
- * the time that they are needed.
+ * the time that they are needed. A packet of the receiving lcore's own shards is at once made what its
+ * protocol is to see, and lies ready for that; others cross by ring first.
  */
 #pragma once
 
@@ -76,7 +77,14 @@ struct engine {
     struct egress egress;
     struct strangers strangers;
 
-    /* Packets gathered for each lcore. */
+    /* Packets of this lcore's shards, one source's, as its protocol sees them. */
+    struct engine_ready {
+        unsigned n, source;
+        struct rte_mbuf *frame[ENGINE_AT_ONCE];
+        struct agg_packet packet[ENGINE_AT_ONCE];
+    } ready;
+
+    /* Packets gathered for each other lcore. */
     uint64_t waiting; /* bit l: there are packets for lcore l */
     struct {
         uint16_t n;
@@ -111,11 +119,12 @@ static inline bool engine_wants_more(const struct engine *e)
 }
 
 /* The engine's room: takes over frames that came in by this port, from the sources that their records name
- * and e->source has. Where a protocol's packets are payloads they have passed frame_check. */
+ * and e->source has. Where a protocol's packets are payloads they have passed frame_check. Packets of this
+ * lcore's shards are handled, the last few by engine_flush. */
 void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n);
 
-/* Handles what engine_receive has gathered: packets of this lcore's shards at once; others are put into their
- * owners' rings. */
+/* Handles what engine_receive has left: packets of this lcore's shards, and those of others, which are put
+ * into their owners' rings. */
 void engine_flush(struct engine *e);
 
 /* Handles packets that other lcores have put into this one's ring; returns how many. */

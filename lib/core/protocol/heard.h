@@ -18,11 +18,10 @@ static inline bool agg_heard_take(bool *heard)
     return __atomic_load_n(heard, __ATOMIC_RELAXED) && __atomic_exchange_n(heard, false, __ATOMIC_RELAXED);
 }
 
-/* A packet that was applied: unless it was dropped, its sender lives. */
-static inline void agg_heard_packet(const struct agg_packet *p)
+/* A packet that was applied with this action: unless it was dropped, its sender lives. */
+static inline void agg_heard_packet(const struct agg_packet *p, enum agg_action action)
 {
-    if (p->slot != NULL && p->job->heard != NULL && p->rank < p->job->size &&
-        p->job->protocol->reason[p->reason].action != AGG_DROP)
+    if (action != AGG_DROP && p->slot != NULL && p->job->heard != NULL && p->rank < p->job->size)
         agg_heard_set(&p->job->heard[p->rank]);
 }
 
