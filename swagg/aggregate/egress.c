@@ -9,12 +9,13 @@
 
 /* Makes a frame with this payload of an empty buffer: with a copy of its bytes, or with a reference to the
  * buffer that they lie in, which the caller has counted. */
-static void fill_frame(const struct egress *e, struct rte_mbuf *m, const struct frame_header *h,
-                       rte_be16_t from_port, const struct frame_payload *payload, struct rte_mbuf *body)
+static inline void fill_frame(const struct egress *e, struct rte_mbuf *m, const struct frame_header *h,
+                              const struct frame_fields *fields, const struct frame_payload *payload,
+                              struct rte_mbuf *body)
 {
     uint8_t *frame = rte_pktmbuf_mtod(m, uint8_t *);
 
-    frame_write_headers(frame, h, from_port, payload);
+    frame_write_fields(frame, h, fields);
     m->ol_flags = h->without_udp_sum ? 0 : e->mergeable;
     m->pkt_len = FRAME_HEADER_BYTES + (uint32_t)payload->bytes;
     m->data_len = FRAME_HEADER_BYTES;
@@ -40,10 +41,11 @@ static struct rte_mbuf *take(struct egress *e, unsigned port)
 static struct rte_mbuf *make_frame(struct egress *e, unsigned port, const struct frame_header *h,
                                    rte_be16_t from_port, const struct frame_payload *payload)
 {
+    const struct frame_fields fields = frame_fields(from_port, payload);
     struct rte_mbuf *m = take(e, port);
 
     if (m != NULL)
-        fill_frame(e, m, h, from_port, payload, NULL);
+        fill_frame(e, m, h, &fields, payload, NULL);
     return m;
 }
 
@@ -132,11 +134,12 @@ static void wrapped_to_all(struct egress *e, const struct agg_job *job, unsigned
 }
 
 /* The same for this member, whose NIC may be the receiver: that is sent a copy. */
-static void fill_for_member(const struct egress *e, struct rte_mbuf *m, const struct job_member *member,
-                            rte_be16_t from_port, const struct frame_payload *payload, struct rte_mbuf *body)
+static inline void fill_for_member(const struct egress *e, struct rte_mbuf *m,
+                                   const struct job_member *member, const struct frame_fields *fields,
+                                   const struct frame_payload *payload, struct rte_mbuf *body)
 {
-    if (member->queue_pair == 0) {
-        fill_frame(e, m, &member->header, from_port, payload, body);
+    if (likely(member->queue_pair == 0)) {
+        fill_frame(e, m, &member->header, fields, payload, body);
         return;
     }
     carried_fill(m, member, payload->at, payload->bytes);
@@ -146,6 +149,7 @@ static void fill_for_member(const struct egress *e, struct rte_mbuf *m, const st
 static void send_to_member(struct egress *e, const struct job_member *member, rte_be16_t from_port,
                            const struct frame_payload *payload, struct rte_mbuf *body)
 {
+    const struct frame_fields fields = frame_fields(from_port, payload);
     const int port = port_of(e, member);
     struct rte_mbuf *m = take(e, (unsigned)RTE_MAX(port, 0));
 
@@ -153,7 +157,7 @@ static void send_to_member(struct egress *e, const struct job_member *member, rt
         rte_pktmbuf_free(body);
         return;
     }
-    fill_for_member(e, m, member, from_port, payload, body);
+    fill_for_member(e, m, member, &fields, payload, body);
     put(e, member, port, m);
 }
 
@@ -200,29 +204,33 @@ static struct rte_mbuf *share(struct egress *e, const struct frame_payload *sum,
     return kept != NULL ? share_kept(kept, sum, wanted) : share_copy(e, sum, wanted);
 }
 
-/* What the ranks of a job are sent after TO_ALL. */
+/* What ranks of a job are sent after TO_ALL. */
 struct to_all {
-    const struct agg_verdict *v;
-    const struct job_member *member; /* by rank */
+    struct frame_payload payload;
+    struct frame_fields fields;
     rte_be16_t from_port;
-    struct frame_payload sum, brief;
-    struct rte_mbuf *body; /* that the sum lies in, counted; NULL: it is copied */
+    struct rte_mbuf *body; /* that the payload lies in, counted; NULL: it is copied */
 };
 
-/* To this rank, in a buffer that was taken, or, NULL, in one of its own. */
-static void send_to_rank(struct egress *e, const struct to_all *a, unsigned rank, struct rte_mbuf *m)
+static struct to_all prepare(const struct egress *e, const struct switch_job *job, rte_be16_t from_port,
+                             const uint8_t *bytes, size_t n)
 {
-    const struct job_member *member = &a->member[rank];
-    const bool wants = agg_wants(a->v, rank);
-    const struct frame_payload *payload = wants ? &a->sum : &a->brief;
-    struct rte_mbuf *body = wants ? a->body : NULL;
+    struct to_all a = {.payload = payload_of(e, job, bytes, n), .from_port = from_port};
 
-    if (m == NULL) {
-        send_to_member(e, member, a->from_port, payload, body);
+    a.fields = frame_fields(from_port, &a.payload);
+    return a;
+}
+
+/* To this rank, in a buffer that was taken, or, NULL, in one of its own. */
+static inline void send_to_rank(struct egress *e, const struct to_all *a, const struct job_member *member,
+                                struct rte_mbuf *m)
+{
+    if (unlikely(m == NULL)) {
+        send_to_member(e, member, a->from_port, &a->payload, a->body);
         return;
     }
     rte_pktmbuf_reset(m);
-    fill_for_member(e, m, member, a->from_port, payload, body);
+    fill_for_member(e, m, member, &a->fields, &a->payload, a->body);
     put(e, member, port_of(e, member), m);
 }
 
@@ -231,9 +239,10 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
                    const struct agg_verdict *v)
 {
     const struct switch_job *ours = jobs_of(job);
+    const struct job_member *member = jobs_member(ours, thread, 0);
     const uint16_t wanted = count_wanted(job, v);
     const unsigned frames = v->brief_bytes > 0 ? job->size : wanted;
-    struct to_all a = {.v = v, .member = jobs_member(ours, thread, 0), .from_port = from_port};
+    struct to_all sum, brief;
     struct taken t;
     unsigned left = frames;
 
@@ -243,15 +252,18 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     }
     t.n = 0;
     take_many(e, &t, left);
-    a.sum = payload_of(e, ours, v->payload, v->bytes);
-    a.brief = payload_of(e, ours, v->brief, v->brief_bytes);
-    a.body = share(e, &a.sum, v->buffer, wanted);
-    for (unsigned rank = 0; rank < job->size; rank++) {
-        if (!agg_wants(v, rank) && v->brief_bytes == 0)
+    sum = prepare(e, ours, from_port, v->payload, v->bytes);
+    sum.body = share(e, &sum.payload, v->buffer, wanted);
+    if (v->brief_bytes > 0)
+        brief = prepare(e, ours, from_port, v->brief, v->brief_bytes);
+    for (unsigned rank = 0; left > 0; rank++) {
+        const bool wants = agg_wants(v, rank);
+
+        if (!wants && v->brief_bytes == 0)
             continue;
         if (t.n == 0)
             take_many(e, &t, left);
-        send_to_rank(e, &a, rank, t.n > 0 ? t.m[--t.n] : NULL);
+        send_to_rank(e, wants ? &sum : &brief, &member[rank], t.n > 0 ? t.m[--t.n] : NULL);
         left--;
     }
     count_event(e->counters, EVENT_RESULTS, frames);

@@ -21,6 +21,14 @@ static inline uint16_t net_fold(uint32_t sum)
     return (uint16_t)((sum & 0xFFFF) + (sum >> 16));
 }
 
+/* Of two sums. */
+static inline uint16_t net_sum_of_two(uint16_t a, uint16_t b)
+{
+    const uint32_t sum = (uint32_t)a + b;
+
+    return (uint16_t)(sum + (sum >> 16));
+}
+
 /* Of a header without options. */
 static inline uint16_t net_ipv4_sum(const struct net_ipv4 *ip)
 {

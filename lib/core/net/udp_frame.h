@@ -57,24 +57,47 @@ static inline struct frame_payload frame_payload(const void *at, size_t bytes, a
 /* TTL 64, don't fragment. The port of `from` is not used: each packet has its own. */
 void frame_header_init(struct frame_header *h, const struct frame_end *from, const struct frame_end *to);
 
-/* Writes the headers, FRAME_HEADER_BYTES, of a frame with this payload, with both checksums (without_udp_sum:
- * with that of IPv4). Does not read the bytes of the payload. Inline, since every answer has them. */
+/* What the headers of all frames with a payload say of it, and the sender's port; in network order. */
+struct frame_fields {
+    uint16_t ip_bytes, udp_bytes, from_port;
+    uint16_t udp_sum; /* of that which goes into the UDP checksum */
+};
+
+static inline struct frame_fields frame_fields(uint16_t from_port, const struct frame_payload *p)
+{
+    const uint16_t udp_bytes = net16(sizeof(struct net_udp) + p->bytes);
+
+    return (struct frame_fields){
+        .ip_bytes = net16(sizeof(struct net_ipv4) + sizeof(struct net_udp) + p->bytes),
+        .udp_bytes = udp_bytes,
+        .from_port = from_port,
+        /* the UDP length counts twice: in the header and in the pseudo header */
+        .udp_sum = net_fold((uint32_t)from_port + udp_bytes + udp_bytes + p->sum),
+    };
+}
+
+/* Writes the headers, FRAME_HEADER_BYTES, of a frame with such a payload, with both checksums
+ * (without_udp_sum: with that of IPv4). Inline, since every answer has them. */
+static inline void frame_write_fields(void *out, const struct frame_header *h, const struct frame_fields *p)
+{
+    struct frame_udp *f = out;
+
+    memcpy(out, h->bytes, sizeof(h->bytes));
+    f->ip.total_length = p->ip_bytes;
+    f->ip.hdr_checksum = (uint16_t)~net_sum_of_two(h->ip_sum, p->ip_bytes);
+    f->udp.src_port = p->from_port;
+    f->udp.dgram_len = p->udp_bytes;
+    if (!h->without_udp_sum)
+        f->udp.dgram_cksum = net_udp_checksum(net_sum_of_two(h->udp_sum, p->udp_sum));
+}
+
+/* The same of one frame. Does not read the bytes of the payload. */
 static inline void frame_write_headers(void *out, const struct frame_header *h, uint16_t from_port,
                                        const struct frame_payload *p)
 {
-    struct frame_udp *f = out;
-    uint16_t udp_bytes = net16(sizeof(f->udp) + p->bytes);
-    uint16_t ip_bytes = net16(sizeof(f->ip) + sizeof(f->udp) + p->bytes);
-    /* The UDP length counts twice: in the header and in the pseudo header. */
-    uint16_t udp_sum = net_fold((uint32_t)h->udp_sum + from_port + udp_bytes + udp_bytes + p->sum);
+    const struct frame_fields fields = frame_fields(from_port, p);
 
-    memcpy(out, h->bytes, sizeof(h->bytes));
-    f->ip.total_length = ip_bytes;
-    f->ip.hdr_checksum = (uint16_t)~net_fold((uint32_t)h->ip_sum + ip_bytes);
-    f->udp.src_port = from_port;
-    f->udp.dgram_len = udp_bytes;
-    if (!h->without_udp_sum)
-        f->udp.dgram_cksum = net_udp_checksum(udp_sum);
+    frame_write_fields(out, h, &fields);
 }
 
 /* The same and the payload behind them. */
