@@ -91,13 +91,21 @@ static const struct option_row run_rows[] = {
 };
 #undef FIELD
 
+/* How many scenarios there are, unless --seeds says: what SWAGG_SIM_SEEDS does, or as many as usual. */
+static bool default_seeds(uint64_t usual, uint64_t *count)
+{
+    static const struct option_row row = {.name = "SWAGG_SIM_SEEDS", .least = 1, .most = UINT32_MAX};
+    const char *seeds = getenv(row.name);
+
+    *count = usual;
+    return seeds == NULL || option_number(&row, seeds, count);
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct option_row seeds_row = {.name = "SWAGG_SIM_SEEDS", .least = 1, .most = UINT32_MAX};
-    const char *seeds = getenv("SWAGG_SIM_SEEDS");
-    struct run_arguments a = {.cfg = {.first = 1, .count = 1000, .jobs = free_cpus()}};
+    struct run_arguments a = {.cfg = {.first = 1, .jobs = free_cpus()}};
 
-    if (seeds != NULL && !option_number(&seeds_row, seeds, &a.cfg.count))
+    if (!default_seeds(1000, &a.cfg.count))
         return EXIT_USAGE;
     const int status = read_line("usage: swagg-sim run [OPTION...]\nPlays scenarios, by their seeds.\n",
                                  ROWS(run_rows), &a, argc, argv);
@@ -249,7 +257,8 @@ struct atp_arguments {
 #define FIELD(member) offsetof(struct atp_arguments, member)
 
 static const struct option_row atp_rows[] = {
-    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX, "how many scenarios; default 2000"},
+    {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX,
+     "how many scenarios; default 2000, or what SWAGG_SIM_SEEDS says"},
     {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
     {"measure", 0, NULL, option_flag, FIELD(measure), 0, 0, "how its jobs share a link, and aggregators"},
     {"curves", 0, NULL, option_flag, FIELD(curves), 0, 0,
@@ -263,7 +272,10 @@ static const struct option_row atp_rows[] = {
 
 static int atp(int argc, char **argv)
 {
-    struct atp_arguments a = {.first = 1, .count = 2000, .c = {.threads = free_cpus()}};
+    struct atp_arguments a = {.first = 1, .c = {.threads = free_cpus()}};
+
+    if (!default_seeds(2000, &a.count))
+        return EXIT_USAGE;
     const int status = read_line("usage: swagg-sim atp [OPTION...]\nPlays scenarios of ATP.\n",
                                  ROWS(atp_rows), &a, argc, argv);
 
@@ -287,16 +299,19 @@ struct seeds_arguments {
 
 static const struct option_row seeds_rows[] = {
     {"seeds", 0, "COUNT", option_number, FIELD(count), 1, UINT32_MAX,
-     "how many scenarios; default 1000, 300 of switches"},
+     "how many scenarios; default 1000, 300 of switches, or what SWAGG_SIM_SEEDS says"},
     {"first", 0, "SEED", option_number, FIELD(first), 0, UINT64_MAX / 2, "of the first one; default 1"},
     {"trace", 0, NULL, option_flag, FIELD(trace), 0, 0, "show what happens"},
 };
 #undef FIELD
 
 static int play_seeds(const char *usage, bool (*play)(uint64_t first, uint64_t count, bool trace),
-                      uint64_t count, int argc, char **argv)
+                      uint64_t usual, int argc, char **argv)
 {
-    struct seeds_arguments a = {.first = 1, .count = count};
+    struct seeds_arguments a = {.first = 1};
+
+    if (!default_seeds(usual, &a.count))
+        return EXIT_USAGE;
     const int status = read_line(usage, ROWS(seeds_rows), &a, argc, argv);
 
     if (status != OPTIONS_READ)
