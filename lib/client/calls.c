@@ -275,6 +275,16 @@ static int fail_staged(struct swagg_job *job)
     return job_fail_and_tell(job, SWAGG_ERR_SYSTEM, CTL_APPLICATION, text);
 }
 
+/* Of one that does not flow. 1, 0, or the job's failure. */
+static int tensor_is_there(struct swagg_job *job, struct swagg_request *next)
+{
+    const int rc = !next->staged || staging_flows(next->staged) ? 1 : staging_come(next->staged);
+    if (rc == 0 && !job->coming && !job->calling)
+        watch_start(&job->watch, job, monotonic_ns());
+    job->coming = rc == 0;
+    return rc < 0 ? fail_staged(job) : rc;
+}
+
 /* What has come of a GPU's tensor may leave, of what each place sums. */
 static int let_out(struct swagg_job *job, struct swagg_request *newest)
 {
@@ -341,7 +351,8 @@ int calls_step(struct swagg_job *job)
     while (rc >= 0 && is_done(job, r = requests_first(&job->requests)))
         rc = end_next(job, r);
     rc = rc < 0 ? rc : rates_step(job);
-    while (rc >= 0 && may_begin(job, r = requests_queued(&job->requests)))
+    while (rc >= 0 && may_begin(job, r = requests_queued(&job->requests)) &&
+           (rc = tensor_is_there(job, r)) > 0)
         rc = begin(job, r);
     return rc;
 }

@@ -244,13 +244,18 @@ static void copy_segments(const struct swagg_job *job, struct swagg_request *to,
     }
 }
 
-/* Its time begins now. */
+/* A field that an older program's struct does not have. */
+#define HOW_HAS(how, field)                                                                                  \
+    ((how) && (how)->struct_size >= offsetof(struct swagg_post, field) + sizeof(how)->field)
+
+/* Its time begins now; and what the caller says of its buffers. */
 static void stamp(struct swagg_job *job, struct swagg_request *request, const struct swagg_post *how)
 {
     request->job = job;
     request->began = monotonic_ns();
     request->deadline = request->began + (how && how->timeout_ms ? (uint64_t)how->timeout_ms * NS_PER_MS
                                                                  : job->options.call_timeout_ns);
+    request->ready = HOW_HAS(how, ready) ? how->ready : NULL;
 }
 
 /* What the caller says of a compressed call's error feedback. */
@@ -259,7 +264,7 @@ static void note_feedback(struct swagg_request *request, const struct swagg_post
     if (!how)
         return;
     request->how.name = how->name;
-    if (how->struct_size >= sizeof *how) {
+    if (HOW_HAS(how, round)) {
         request->how.left_out = how->left_out;
         request->how.round = how->round;
     }
@@ -283,8 +288,12 @@ static unsigned places_to_flow(const struct swagg_job *job, const struct swagg_r
 /* What of its tensors is in a GPU's memory is staged in the host's. */
 static int stage(struct swagg_job *job, struct swagg_request *r)
 {
-    const int rc = staging_begin(&job->gpu, r->segments, r->n, agg_element_size(r->call.type, r->call.op),
-                                 r->finish != NULL, places_to_flow(job, r), &r->staged);
+    const struct staging_call call = {.element = agg_element_size(r->call.type, r->call.op),
+                                      .apart = r->call.collective == XFER_REDUCE_SCATTER,
+                                      .flows = places_to_flow(job, r),
+                                      .ready = r->ready,
+                                      .waits = !r->posted};
+    const int rc = staging_begin(&job->gpu, r->segments, r->n, &call, &r->staged);
     r->how.where = staging_where(r->staged);
     return rc < 0 ? job_end_here(job) : rc;
 }

@@ -175,6 +175,7 @@ enum {
     NAP_LEAST_US = 20, /* ... unless that is less: then others are offered the CPU */
     NAP_MOST_US = 500,
     LOOK_AT_GPU_US = 20, /* about what a piece takes that is copied (staging.h) */
+    LOOK_AT_GPU_MS = 1,  /* between calls */
     TRY_AGAIN_MS = 1,    /* for the job's lock, which somebody has for a moment */
 };
 
@@ -282,6 +283,11 @@ static void sleep_on(struct nap *s, const struct job_part *part, uint64_t now)
         s->fds[s->n++] = (struct pollfd){.fd = part->transport->group.fd, .events = POLLIN};
 }
 
+static bool awaits_gpu(const struct swagg_job *job)
+{
+    return job->flowing || job->coming;
+}
+
 /* Sleeps until something arrives or changes, or something is due. A signal may end it early. */
 static void idle(struct swagg_job *job)
 {
@@ -289,7 +295,7 @@ static void idle(struct swagg_job *job)
     struct nap s = {.fds = {{.fd = job->waker.sleeper.fd, .events = POLLIN}},
                     .n = 1,
                     .until = earlier(earlier(progress_at(job), job->watch.tick_at), calls_leave_at(job))};
-    if (job->flowing) /* nothing tells when more of its tensor has come */
+    if (awaits_gpu(job)) /* nothing tells when more of a tensor has come */
         s.until = earlier(s.until, now + LOOK_AT_GPU_US * NS_PER_US);
     for (unsigned i = 0; i < job->part_count; i++)
         if (has_work(&job->parts[i]))
@@ -431,7 +437,8 @@ void drive_unlock(struct swagg_job *job)
 {
     atomic_store(&job->busy, false); /* before the wake: whoever is woken too early comes again */
     for (struct job_part *part = job->parts; part < job->parts + job->part_count; part++)
-        if (job->computing || job->worker->timer(part->stream) != UINT64_MAX) /* from here on ... */
+        if (job->computing || awaits_gpu(job) ||
+            job->worker->timer(part->stream) != UINT64_MAX) /* from here on ... */
             membership_wake(&part->membership); /* ... the membership thread sees to what others need */
     pthread_mutex_unlock(&job->lock);
 }
@@ -530,7 +537,8 @@ uint64_t drive_between_calls(void *arg)
         if (rc > 0)
             next = monotonic_ns();
         else if (rc == 0 && !part->rejoining)
-            next = job->worker->timer(part->stream);
+            next = earlier(job->worker->timer(part->stream),
+                           awaits_gpu(job) ? monotonic_ns() + LOOK_AT_GPU_MS * NS_PER_MS : UINT64_MAX);
         pthread_mutex_unlock(&job->lock);
     } else if (!atomic_load(&job->busy)) {
         next = monotonic_ns() + TRY_AGAIN_MS * NS_PER_MS;

@@ -143,9 +143,16 @@ static int hash_blocks(struct swagg_job *job, const size_t lengths[], uint32_t *
     return SWAGG_OK;
 }
 
-/* What a rank brings to an all-gather lies in recv already, with all the others that it gets. */
-static int gather_to_all(struct swagg_job *job, uint8_t *recv, const size_t bytes[], const size_t offsets[],
-                         size_t total, const struct posting *posting)
+/* What a rank brings to an all-gather does not come back to it. */
+static void finish_gathered(struct swagg_request *r)
+{
+    const struct xfer_segment *own = &r->segments[r->job->options.rank];
+    if (own->count > 0 && own->out != own->in)
+        memmove(own->out, own->in, own->count);
+}
+
+static int gather_to_all(struct swagg_job *job, const void *send, uint8_t *recv, const size_t bytes[],
+                         const size_t offsets[], size_t total, const struct posting *posting)
 {
     const size_t n = (size_t)job->options.size, rank = (size_t)job->options.rank;
     struct swagg_request own = {0}, *request = &own;
@@ -155,10 +162,11 @@ static int gather_to_all(struct swagg_job *job, uint8_t *recv, const size_t byte
     if (rc < 0 || (rc = collective_begin(job, posting, n, &request)) < 0)
         return rc;
     request->call = copy_of(XFER_ALLGATHER, hash, total);
+    request->finish = finish_gathered;
     for (size_t r = 0; r < n; r++) {
         uint8_t *at = bytes[r] > 0 ? recv + (offsets ? offsets[r] : offset) : NULL;
         request->segments[r] =
-            (struct xfer_segment){.in = r == rank ? at : NULL, .out = at, .count = bytes[r]};
+            (struct xfer_segment){.in = r == rank ? send : NULL, .out = at, .count = bytes[r]};
         offset += bytes[r];
     }
     return collective_run(job, posting, request);
@@ -183,8 +191,7 @@ static int allgatherv(struct swagg_job *job, const void *send, void *recv, const
         if ((rc = check_apart(send, mine, block, offsets ? bytes[r] : total)) < 0)
             return rc;
     }
-    rc = copy(job, at, send, mine);
-    return rc < 0 ? rc : gather_to_all(job, recv, bytes, offsets, total, posting);
+    return gather_to_all(job, send, recv, bytes, offsets, total, posting);
 }
 
 int swagg_allgatherv(struct swagg_job *job, const void *send, void *recv, const size_t bytes[],

@@ -218,6 +218,13 @@ int gpu_await(struct gpu *g, struct gpu_place *place, bool down)
                : fail(g, down ? "has not copied all from it" : "has not copied all to it", error);
 }
 
+int gpu_follow(struct gpu *g, struct gpu_place *place, void *event)
+{
+    int error;
+    IN_CONTEXT(g, place->context, error, g->driver.stream_wait_event(place->down, event, 0));
+    return error == SUCCESS ? SWAGG_OK : fail(g, "does not wait for the program's event", error);
+}
+
 int gpu_mark(struct gpu *g, struct gpu_place *place, void **mark)
 {
     int error;
@@ -225,7 +232,11 @@ int gpu_mark(struct gpu *g, struct gpu_place *place, void **mark)
     IN_CONTEXT(g, place->context, error, g->driver.event_create(mark, EVENT_WITHOUT_TIMING));
     if (error == SUCCESS)
         IN_CONTEXT(g, place->context, error, g->driver.event_record(*mark, place->down));
-    return error == SUCCESS ? SWAGG_OK : fail(g, "marks no copies", error);
+    if (error == SUCCESS)
+        return SWAGG_OK;
+    gpu_unmark(g, place, *mark);
+    *mark = NULL;
+    return fail(g, "marks no copies", error);
 }
 
 int gpu_passed(struct gpu *g, struct gpu_place *place, void *mark)
@@ -235,6 +246,13 @@ int gpu_passed(struct gpu *g, struct gpu_place *place, void *mark)
     if (error == SUCCESS || error == NOT_READY)
         return error == SUCCESS;
     return fail(g, "has not copied all from it", error);
+}
+
+int gpu_await_mark(struct gpu *g, struct gpu_place *place, void *mark)
+{
+    int error;
+    IN_CONTEXT(g, place->context, error, g->driver.event_wait(mark));
+    return error == SUCCESS ? SWAGG_OK : fail(g, "has not copied all from it", error);
 }
 
 void gpu_unmark(struct gpu *g, struct gpu_place *place, void *mark)

@@ -14,7 +14,7 @@
 enum { GPU_PLACES_MAX = 32 };
 
 /* A context of the program's in which there are buffers, with streams of the job's own in it: they wait for
- * none of the program's, and none of these waits for them. */
+ * none of the program's, unless it says for what (gpu_follow), and none of these waits for them. */
 struct gpu_place {
     void *context;
     int device; /* whose primary context it is, retained; -1: the program's */
@@ -53,7 +53,13 @@ void gpu_give(struct gpu *g, struct gpu_place *place, struct gpu_room *room);
 int gpu_copy(struct gpu *g, struct gpu_place *place, void *to, const void *from, size_t bytes, bool down);
 int gpu_await(struct gpu *g, struct gpu_place *place, bool down);
 
-/* A mark behind the copies from a GPU that have begun; 1: they are over. */
+/* Copies from a GPU that begin from now on wait for an event of the program's, which is in use until this
+ * returns. */
+int gpu_follow(struct gpu *g, struct gpu_place *place, void *event);
+
+/* A mark behind the copies from a GPU that have begun; 1: they are over; or waits until they are. NULL, after
+ * an error: there is none. */
 int gpu_mark(struct gpu *g, struct gpu_place *place, void **mark);
 int gpu_passed(struct gpu *g, struct gpu_place *place, void *mark);
+int gpu_await_mark(struct gpu *g, struct gpu_place *place, void *mark);
 void gpu_unmark(struct gpu *g, struct gpu_place *place, void *mark);

@@ -24,11 +24,13 @@ static const struct {
     SYMBOL(stream_create, "cuStreamCreate"),
     SYMBOL(stream_destroy, "cuStreamDestroy_v2"),
     SYMBOL(stream_wait, "cuStreamSynchronize"),
+    SYMBOL(stream_wait_event, "cuStreamWaitEvent"),
     SYMBOL(copy, "cuMemcpyAsync"),
     SYMBOL(event_create, "cuEventCreate"),
     SYMBOL(event_destroy, "cuEventDestroy_v2"),
     SYMBOL(event_record, "cuEventRecord"),
     SYMBOL(event_query, "cuEventQuery"),
+    SYMBOL(event_wait, "cuEventSynchronize"),
     SYMBOL(host_alloc, "cuMemHostAlloc"),
     SYMBOL(host_free, "cuMemFreeHost"),
 #undef SYMBOL

@@ -30,11 +30,13 @@ struct gpu_driver {
     int (*stream_create)(void **stream, unsigned flags);
     int (*stream_destroy)(void *stream);
     int (*stream_wait)(void *stream);
+    int (*stream_wait_event)(void *stream, void *event, unsigned flags);
     int (*copy)(uintptr_t to, uintptr_t from, size_t bytes, void *stream);
     int (*event_create)(void **event, unsigned flags);
     int (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream);
     int (*event_query)(void *event);
+    int (*event_wait)(void *event);
     int (*host_alloc)(void **host, size_t bytes, unsigned flags);
     int (*host_free)(void *host);
 };

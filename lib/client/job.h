@@ -119,6 +119,7 @@ struct swagg_job {
     char failure_text[CLIENT_TEXT_MAX];
     struct gpu gpu;                /* of calls on its memory */
     struct swagg_request *flowing; /* the newest that the streams have, whose tensor is not all there yet */
+    bool coming;                   /* the next one's, which begins when all of it is there */
     struct compress compress;      /* of compressed calls */
     struct swagg_request *compressed[COMPRESS_CALLS]; /* those in flight, the oldest first; NULL: no more */
     bool computing;                  /* calls_step has just computed some of these, and may go on at once */

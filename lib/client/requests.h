@@ -42,6 +42,7 @@ struct swagg_request {
     void (*finish)(
         struct swagg_request *r); /* by whoever is told that it has ended well; NULL: nothing is left */
     struct request_own own;
+    void *ready; /* the program's event, until it is staged (struct swagg_post) */
     struct staging
         *staged;   /* what it has in a GPU's memory (staging.h), of a share the whole's; NULL: nothing */
     uint64_t turn; /* in the job's level, if that takes it (local/turns.h) */

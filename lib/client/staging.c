@@ -12,7 +12,7 @@ enum { ALIGNMENT = 64 };
 /* One copy: all of a segment, or a piece of it. */
 struct piece {
     struct gpu_place *place;
-    uint8_t *gpu, *host;
+    uint8_t *gpu, *host; /* NULL: nothing is copied, but a mark is awaited */
     size_t bytes;
     uint64_t before; /* bytes of the tensor that lie before it */
     uint64_t turn;   /* the same of what its place sums */
@@ -144,32 +144,58 @@ static int copy(struct staging *s, const struct piece *p, bool down)
     return gpu_copy(s->gpu, p->place, down ? p->host : p->gpu, down ? p->gpu : p->host, p->bytes, down);
 }
 
-static int await_all(struct staging *s, const struct pieces *of, bool down)
+static bool is_first_of_place(const struct pieces *of, size_t i)
+{
+    size_t k = 0;
+    while (of->at[k].place != of->at[i].place)
+        k++;
+    return k == i;
+}
+
+/* Not for what lies behind them in the stream: the program's event of a call behind this one. */
+static int await_down(struct staging *s)
 {
     int rc = SWAGG_OK;
-    for (size_t i = 0; i < of->n; i++) {
-        bool awaited = false;
-        for (size_t k = 0; k < i && !awaited; k++)
-            awaited = of->at[k].place == of->at[i].place;
-        const int here = awaited ? SWAGG_OK : gpu_await(s->gpu, of->at[i].place, down);
+    for (size_t i = s->down.done; i < s->down.n; i++) {
+        const struct piece *p = &s->down.at[i];
+        const int here =
+            p->mark ? gpu_await_mark(s->gpu, p->place, p->mark) : gpu_await(s->gpu, p->place, true);
         rc = rc < 0 ? rc : here;
     }
     return rc;
 }
 
-static int copy_down(struct staging *s)
+static int await_up(struct staging *s)
+{
+    const struct pieces *of = &s->up;
+    int rc = SWAGG_OK;
+    for (size_t i = 0; i < of->n; i++) {
+        const int here = is_first_of_place(of, i) ? gpu_await(s->gpu, of->at[i].place, false) : SWAGG_OK;
+        rc = rc < 0 ? rc : here;
+    }
+    return rc;
+}
+
+/* The first copies from each place are behind the program's event, and so are all others. */
+static int follow(struct staging *s, void *ready)
 {
     int rc = SWAGG_OK;
+    for (size_t i = 0; i < s->down.n && rc == SWAGG_OK; i++)
+        if (is_first_of_place(&s->down, i))
+            rc = gpu_follow(s->gpu, s->down.at[i].place, ready);
+    return rc;
+}
+
+static int copy_down(struct staging *s, const struct staging_call *call)
+{
+    int rc = call->ready ? follow(s, call->ready) : SWAGG_OK;
     for (size_t i = 0; i < s->down.n && rc == SWAGG_OK; i++) {
         struct piece *p = &s->down.at[i];
-        rc = copy(s, p, true);
-        if (rc == SWAGG_OK && s->flows)
+        rc = p->gpu ? copy(s, p, true) : SWAGG_OK;
+        if (rc == SWAGG_OK)
             rc = gpu_mark(s->gpu, p->place, &p->mark);
     }
-    if (rc < 0 || s->flows)
-        return rc;
-    s->down.done = s->down.n;
-    return await_all(s, &s->down, true);
+    return rc == SWAGG_OK && call->waits && !s->flows ? await_down(s) : rc;
 }
 
 static int make(struct gpu *g, const struct measure *m, bool apart, unsigned places, struct staging **out)
@@ -185,7 +211,7 @@ static int make(struct gpu *g, const struct measure *m, bool apart, unsigned pla
     s->places = places;
     s->settled = true;
     pthread_mutex_init(&s->lock, NULL);
-    s->down.at = calloc(m->down + 1, sizeof *s->down.at);
+    s->down.at = calloc(m->down + 1, sizeof *s->down.at); /* or the event alone is awaited */
     s->up.at = calloc(m->up + 1, sizeof *s->up.at);
     if (!s->down.at || !s->up.at)
         return client_fail(SWAGG_ERR_SYSTEM, "no memory to stage a GPU's buffers");
@@ -212,24 +238,32 @@ static void take_turns(struct pieces *of, size_t bytes, unsigned places)
         qsort(of->at, of->n, sizeof *of->at, by_turn);
 }
 
-int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, size_t element, bool apart,
-                  unsigned flows, struct staging **out)
+/* Nothing is copied from a GPU, but what the program has still to do with its buffers comes first. */
+static void await_event_alone(struct staging *s, size_t bytes)
+{
+    s->down.at[s->down.n++] = (struct piece){.place = s->place, .bytes = bytes};
+}
+
+int staging_begin(struct gpu *g, struct xfer_segment segments[], size_t n, const struct staging_call *call,
+                  struct staging **out)
 {
     *out = NULL;
     if (n == 0 || !gpu_is_reached(&g->driver))
         return SWAGG_OK;
-    const struct measure m = measure(g, segments, n, element, apart);
+    const struct measure m = measure(g, segments, n, call->element, call->apart);
     if (!m.first)
         return SWAGG_OK;
-    int rc = make(g, &m, apart, m.bytes > STAGING_PIECE ? flows : 0, out);
+    int rc = make(g, &m, call->apart, m.bytes > STAGING_PIECE ? call->flows : 0, out);
     if (rc == SWAGG_OK)
-        rc = place_all(*out, segments, n, element);
+        rc = place_all(*out, segments, n, call->element);
     if (rc < 0)
         return rc;
     if ((*out)->flows)
-        take_turns(&(*out)->down, m.bytes, flows);
+        take_turns(&(*out)->down, m.bytes, call->flows);
+    if (m.down == 0 && call->ready)
+        await_event_alone(*out, m.bytes);
     (*out)->settled = false;
-    return copy_down(*out);
+    return copy_down(*out, call);
 }
 
 int staging_come(struct staging *s)
@@ -242,7 +276,7 @@ int staging_come(struct staging *s)
         s->down.done += rc == 1;
     }
     pthread_mutex_unlock(&s->lock);
-    return rc < 0 ? rc : SWAGG_OK;
+    return rc;
 }
 
 uint64_t staging_there(struct staging *s, uint64_t from)
@@ -272,7 +306,8 @@ int staging_leave(struct staging *s, unsigned place, const struct staging_span t
     int rc = SWAGG_OK;
     pthread_mutex_lock(&s->lock);
     memcpy(&s->there[place], there, n * sizeof *there);
-    for (size_t i = s->up.done; i < s->up.n && rc == SWAGG_OK; i++) {
+    const bool may = s->down.n == 0 || s->down.done > 0; /* the program is done with its buffers */
+    for (size_t i = s->up.done; i < s->up.n && may && rc == SWAGG_OK; i++) {
         struct piece *p = &s->up.at[i];
         if (!p->begun && is_there(s, p)) {
             rc = copy(s, p, false);
@@ -292,7 +327,7 @@ int staging_end(struct staging *s, bool well)
     for (size_t i = 0; i < s->up.n && well && rc == SWAGG_OK; i++)
         if (!s->up.at[i].begun)
             rc = copy(s, &s->up.at[i], false);
-    const int down = await_all(s, &s->down, true), up = await_all(s, &s->up, false);
+    const int down = await_down(s), up = await_up(s);
     s->settled = true;
     return rc < 0 ? rc : down < 0 ? down : up;
 }

@@ -173,6 +173,10 @@ struct swagg_post {
                         touched by other calls, or if options.feedback is off. NULL: the library keeps it */
     uint64_t round;  /* [same] the call's number, from which its random numbers follow; 0: that of the
                         compressed call before it, plus 1. The job's first has 1 */
+    /* Of a call whose tensors are in a GPU's memory (docs/libswagg.md, "Tensors of GPUs"). */
+    void *ready; /* an event of CUDA's (CUevent, cudaEvent_t) that has been recorded: until it has happened
+                    the call reads and writes none of them, and does not begin; nor do those behind it. In use
+                    until the function returns. NULL: what writes or reads them is done */
 };
 #define SWAGG_POST_DEFAULT SWAGG_SIZED(struct swagg_post)
 

@@ -92,6 +92,13 @@ static struct ctl_ranks missing_ranks(const struct job_part *part)
     return missing;
 }
 
+/* Whether the oldest call waits for what this rank itself brings. */
+static bool lacks_tensor(struct swagg_job *job)
+{
+    const struct swagg_request *oldest = requests_first(&job->requests);
+    return oldest && (job->flowing == oldest || (job->coming && oldest->state == REQUEST_QUEUED));
+}
+
 /* Whom or what this rank waits for, as far as it knows. */
 static const char *describe_wait(const struct job_part *part, const struct ctl_session *session,
                                  char text[WAIT_TEXT_MAX])
@@ -101,7 +108,9 @@ static const char *describe_wait(const struct job_part *part, const struct ctl_s
     char names[CTL_RANKS_TEXT_MAX], name[PART_NAME_MAX];
     const bool known = ctl_ranks_count(&missing) > 0;
     const unsigned in_vain = unanswered(part);
-    if (links_session_is_silent(session))
+    if (lacks_tensor(part->job))
+        snprintf(text, WAIT_TEXT_MAX, "its tensor has not all come from the GPU yet");
+    else if (links_session_is_silent(session))
         snprintf(text, WAIT_TEXT_MAX, "the %s %s has been silent for %.1f s", node->what, node->text,
                  (double)ctl_session_silence(session) / NS_PER_SECOND);
     else if (session->state == CTL_SESSION_REJOINING || session->state == CTL_SESSION_JOINING)
@@ -188,7 +197,10 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
 {
     struct ctl_session session;
     const struct job_part *blamed = find_blamed(job, &session);
+    const struct swagg_request *oldest = requests_first(&job->requests);
     uint64_t since = parts_progress(job);
+    if (oldest && oldest->began > since) /* they do not have it yet */
+        since = oldest->began;
     if (now - since < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {

@@ -1,6 +1,7 @@
 /* Tensors in a GPU's memory, beside the host's, on some ranks or all, in every call; against a stand-in for
  * CUDA's driver (beside/gpu_stand_in.h). The sums must be those of the host's memory, bit for bit. */
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -708,6 +709,171 @@ TEST(on_hosts_a_sum_comes_back_before_the_tensor_has_left)
     run_on_hosts(2, sum_while_copies_wait);
 }
 
+/* --- behind an event of the program's --- */
+
+/* Until the library has looked a few times, and found that it has not happened. */
+static int look_in_vain(struct swagg_request **request)
+{
+    const unsigned long before = gpu->in_vain();
+    int rc = SWAGG_IN_PROGRESS;
+    while (rc == SWAGG_IN_PROGRESS && gpu->in_vain() < before + 3) {
+        sched_yield();
+        rc = swagg_test(request);
+    }
+    return rc == SWAGG_IN_PROGRESS ? 0 : rc < 0 ? rc : WRONG_SUM;
+}
+
+/* What the program has done only when the event happens: its tensor is written, and what was in the result's
+ * place before is read. The call is posted before that, and the thread goes on. */
+static int finish_late(struct crew_member *m, struct tensors *t, void *event)
+{
+    char *bytes = malloc(t->send.bytes);
+    int rc = look_in_vain(&t->request);
+    if (!t->in_place && rc == 0) {
+        get(bytes, &t->recv);
+        rc = is_as_it_was(t, m->rank, bytes) ? 0 : WRONG_SUM;
+    }
+    tensor_fill(&t->tensor, m->rank, bytes);
+    if (t->send.on_gpu)
+        put(&t->send, bytes);
+    gpu->happen(event);
+    const int told = t->request ? swagg_wait(&t->request) : 0;
+    free(bytes);
+    return rc < 0 ? rc : told;
+}
+
+/* Rank 0's tensor is written late, the others' are there; the same again as a reduce, to each. */
+static int sum_late(struct crew_member *m, size_t count, enum place place, int root)
+{
+    struct tensors t = {.tensor = {.type = SWAGG_F32, .count = count, .seed = seed + count}};
+    struct swagg_post how = SWAGG_POST_DEFAULT;
+    const bool is_late = m->rank == 0;
+    begin(&t, m->rank, is_late ? place : HERE);
+    if (is_late && t.send.on_gpu) {
+        char *zeros = calloc(1, t.send.bytes);
+        put(&t.send, zeros);
+        free(zeros);
+    }
+    how.ready = is_late ? gpu->event() : NULL;
+    int rc = root < 0 ? swagg_post_allreduce(m->job, t.send.at, t.recv.at, count, SWAGG_F32, SWAGG_SUM, &how,
+                                             &t.request)
+                      : swagg_post_reduce(m->job, t.send.at, t.recv.at, count, SWAGG_F32, SWAGG_SUM, root,
+                                          &how, &t.request);
+    if (rc == 0)
+        rc = is_late ? finish_late(m, &t, how.ready) : swagg_wait(&t.request);
+    return end(&t, m, rc, root < 0 || root == m->rank);
+}
+
+static int sum_all_late(struct crew_member *m)
+{
+    static const enum place places[] = {THERE, SEND_THERE, RECV_THERE, IN_PLACE};
+    int rc = 0;
+    for (int i = 0; i < 4 && rc == 0; i++) {
+        rc = sum_late(m, i % 2 ? 300 : 2 * PIECE / 4 + 77, places[i], -1);
+        rc = rc < 0 ? rc : sum_late(m, i % 2 ? PIECE / 2 : 500, SEND_THERE, i % m->crew->size);
+    }
+    return rc;
+}
+
+TEST(a_tensor_is_read_when_the_programs_event_has_happened)
+{
+    struct loop_switch *ls = start(0.01);
+    struct crew crew = crew_on(ls, "late", sum_all_late);
+    succeed(&crew);
+    crew = crew_of_threads(ls, "late-threads", sum_all_late);
+    succeed(&crew);
+    crew = crew_on(ls, "late-atp", sum_all_late);
+    crew.options.protocol = SWAGG_PROTOCOL_ATP;
+    succeed(&crew);
+    loop_switch_stop(ls);
+    run_on_hosts(1, sum_all_late);
+    run_on_hosts(2, sum_all_late);
+}
+
+/* Where tensors are computed before they leave: the bits of one that was there in time. */
+static int compress_late(struct crew_member *m)
+{
+    const struct tensor tensor = {.type = SWAGG_F32, .count = PIECE / 4 + 333, .seed = seed, .round = true};
+    struct tensors here = {.tensor = tensor}, late = {.tensor = tensor};
+    struct swagg_post how = {.struct_size = sizeof how, .round = 7};
+    char *one = malloc(tensor.count * sizeof(float)), *other = calloc(tensor.count, sizeof(float));
+    begin(&here, m->rank, HERE);
+    begin(&late, m->rank, m->rank == 0 ? THERE : HERE);
+    int rc = swagg_post_allreduce(m->job, here.send.at, here.recv.at, tensor.count, SWAGG_F32, SWAGG_SUM,
+                                  &how, &here.request);
+    rc = rc < 0 ? rc : swagg_wait(&here.request);
+    if (m->rank == 0)
+        put(&late.send, other);
+    how.ready = m->rank == 0 ? gpu->event() : NULL;
+    rc = rc < 0 ? rc
+                : swagg_post_allreduce(m->job, late.send.at, late.recv.at, tensor.count, SWAGG_F32, SWAGG_SUM,
+                                       &how, &late.request);
+    if (rc == 0)
+        rc = m->rank == 0 ? finish_late(m, &late, how.ready) : swagg_wait(&late.request);
+    get(one, &here.recv);
+    get(other, &late.recv);
+    if (rc == 0 && memcmp(one, other, tensor.count * sizeof(float)) != 0)
+        rc = WRONG_SUM;
+    end(&here, m, -1, false);
+    end(&late, m, -1, false);
+    free(one);
+    free(other);
+    return rc;
+}
+
+TEST(a_compressed_or_scaled_one_too)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "late-compressed", compress_late);
+    crew.options.compression = SWAGG_COMPRESSION_THC;
+    crew.options.feedback = SWAGG_FEEDBACK_OFF;
+    succeed(&crew);
+    crew = crew_on(ls, "late-scaled", compress_late);
+    crew.options.numbers = SWAGG_NUMBERS_INT32;
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+/* Of a vector what is the host's leaves, and its sum is there; but where that goes the program is still
+ * at. */
+static int sum_half_late(struct crew_member *m)
+{
+    enum { PACKETS = 4 };
+    struct tensors t[2];
+    struct swagg_segment segments[2];
+    struct swagg_post how = SWAGG_POST_DEFAULT;
+    struct swagg_stats stats = {.struct_size = sizeof stats};
+    const bool is_late = m->rank == 0;
+    int rc = swagg_get_stats(m->job, &stats);
+    const uint64_t enough = stats.packets_received + PACKETS;
+    for (size_t i = 0; i < 2; i++) {
+        const size_t count = i == 0 ? (size_t)PACKETS * stats.elements_per_packet : PIECE;
+        t[i] = (struct tensors){.tensor = {.type = SWAGG_F32, .count = count, .seed = seed + i}};
+        begin(&t[i], m->rank, !is_late ? HERE : i == 0 ? RECV_THERE : THERE);
+        segments[i] = (struct swagg_segment){t[i].send.at, t[i].recv.at, t[i].tensor.count};
+    }
+    how.ready = is_late ? gpu->event() : NULL;
+    rc = rc < 0 ? rc : swagg_post_allreducev(m->job, segments, 2, SWAGG_F32, SWAGG_SUM, &how, &t[0].request);
+    while (is_late && rc == 0 && stats.packets_received < enough) {
+        rc = swagg_test(&t[0].request) == SWAGG_IN_PROGRESS ? 0 : WRONG_SUM;
+        rc = rc < 0 ? rc : swagg_get_stats(m->job, &stats);
+        sched_yield();
+    }
+    if (rc == 0)
+        rc = is_late ? finish_late(m, &t[0], how.ready) : swagg_wait(&t[0].request);
+    for (size_t i = 0; i < 2; i++)
+        rc = end(&t[i], m, rc, true);
+    return rc;
+}
+
+TEST(nor_is_anything_written_before)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "late-half", sum_half_late);
+    succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 /* --- how it fails --- */
 
 static int sum_until_it_fails(struct crew_member *m)
@@ -723,10 +889,10 @@ static int sum_until_it_fails(struct crew_member *m)
 }
 
 /* Rank 0 alone has a GPU; the others hear of it. */
-static void fail_in_thread(int threads, const char *function, int n, const char *what)
+static void fail_by(crew_fn *work, int threads, const char *function, int n, const char *what)
 {
     struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "fails", sum_until_it_fails);
+    struct crew crew = crew_on(ls, "fails", work);
     crew.options.threads = threads;
     gpu->fail(function, n);
     crew_run(&crew);
@@ -740,9 +906,45 @@ static void fail_in_thread(int threads, const char *function, int n, const char 
     loop_switch_stop(ls);
 }
 
+static void fail_in_thread(int threads, const char *function, int n, const char *what)
+{
+    fail_by(sum_until_it_fails, threads, function, n, what);
+}
+
 static void fail_in(const char *function, int n, const char *what)
 {
     fail_in_thread(1, function, n, what);
+}
+
+static int sum_once_late(struct crew_member *m)
+{
+    return sum_late(m, 300, THERE, -1);
+}
+
+/* What rank 0 posts behind an event that does not happen in time; the others wait for long. */
+static int sum_too_late(struct crew_member *m)
+{
+    struct tensors t = {.tensor = {.type = SWAGG_F32, .count = 300, .seed = seed}};
+    struct swagg_post how = SWAGG_POST_DEFAULT;
+    begin(&t, m->rank, m->rank == 0 ? THERE : HERE);
+    how.ready = m->rank == 0 ? gpu->event() : NULL;
+    how.timeout_ms = m->rank == 0 ? 300 : 0;
+    int rc = swagg_post_allreduce(m->job, t.send.at, t.recv.at, 300, SWAGG_F32, SWAGG_SUM, &how, &t.request);
+    rc = rc < 0 ? rc : swagg_wait(&t.request);
+    end(&t, m, -1, false);
+    return rc;
+}
+
+TEST(an_event_that_does_not_happen_is_told)
+{
+    struct loop_switch *ls = start(0);
+    struct crew crew = crew_on(ls, "too-late", sum_too_late);
+    crew_run(&crew);
+    CU_ASSERT(
+        crew_told(&crew, crew.member[0].status == SWAGG_ERR_DEADLINE &&
+                             says(crew.member[0].error, "its tensor has not all come from the GPU yet")));
+    CU_ASSERT_EQUAL(gpu->left(), 0);
+    loop_switch_stop(ls);
 }
 
 TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
@@ -757,6 +959,7 @@ TEST(what_the_driver_cannot_do_ends_the_job_in_its_words)
     fail_in("cuStreamCreate", 2, "makes no stream");
     fail_in("cuMemHostAlloc", 1, "has no pinned memory");
     fail_in("cuDevicePrimaryCtxRetain", 1, "in which context");
+    fail_by(sum_once_late, 1, "cuStreamWaitEvent", 1, "does not wait for the program's event");
 }
 
 TEST(of_threads_too)

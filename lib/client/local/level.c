@@ -429,7 +429,7 @@ static int await_tensor(struct level *l, struct staging *staged, uint64_t bytes,
     struct local_fault fault;
     uint64_t now = monotonic_ns();
     int rc;
-    while ((rc = staging_come(staged)) == SWAGG_OK && staging_there(staged, 0) < bytes) {
+    while ((rc = staging_come(staged)) == 0 && staging_there(staged, 0) < bytes) {
         const int failed = requests_failure(&l->job->requests);
         if (failed < 0)
             return failed;
@@ -510,6 +510,8 @@ static int make(struct level *l, struct swagg_request *r, bool in_thread, uint64
         return rc;
     l->in_thread = in_thread;
     xfer_segments_measure(r->segments, r->n, agg_element_size(r->call.type, r->call.op), &elements);
+    if (r->staged && !staging_flows(r->staged) && (rc = await_tensor(l, r->staged, UINT64_MAX, &v)) < 0)
+        return rc;
     local_begin(&l->member, &r->call, r->segments, r->n);
     while ((rc = step_on(l, r, &v)) > 0)
         ;

@@ -15,7 +15,7 @@ enum {
     NOT_READY = 600,
     LAUNCH_FAILED = 719,
 };
-enum { CONTEXTS = 2, DEPTH = 8, QUEUED = 4096, BUFFERS = 256 };
+enum { CONTEXTS = 2, DEPTH = 8, QUEUED = 4096, BUFFERS = 256, EVENTS = 64 };
 
 /* seen: NULL, nothing may touch it; real: where its bytes are. Pinned memory of the host has seen == real. */
 struct buffer {
@@ -24,20 +24,22 @@ struct buffer {
     int context; /* -1: of a pool */
 };
 
+/* When so many of what it counts are done. */
+struct event {
+    struct stream *stream;
+    unsigned long *done, at;
+};
+
 struct stream {
     int context;
-    unsigned long begun, done; /* copies and marks */
+    unsigned long begun, done; /* copies, and events that are waited for */
     struct copy {
         char *to;
         const char *from;
         size_t bytes;
         bool down;
+        struct event after; /* what follows it waits for that; else zeros */
     } queue[QUEUED];
-};
-
-struct event {
-    struct stream *stream;
-    unsigned long at;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -45,6 +47,8 @@ static int contexts[CONTEXTS]; /* their addresses are what the program sees */
 static struct buffer buffers[BUFFERS];
 static int things, undone;
 static int held = -1;
+static struct event of_program[EVENTS]; /* ... each of whose own */
+static unsigned long happened[EVENTS], events, in_vain;
 static bool early;
 static char failing[64];
 static int fails_in;
@@ -103,11 +107,13 @@ int cuDevicePrimaryCtxRelease_v2(int device);
 int cuStreamCreate(struct stream **stream, unsigned flags);
 int cuStreamDestroy_v2(struct stream *s);
 int cuStreamSynchronize(struct stream *s);
+int cuStreamWaitEvent(struct stream *s, const struct event *e, unsigned flags);
 int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, struct stream *s);
 int cuEventCreate(struct event **event, unsigned flags);
 int cuEventDestroy_v2(struct event *e);
 int cuEventRecord(struct event *e, struct stream *s);
 int cuEventQuery(struct event *e);
+int cuEventSynchronize(struct event *e);
 int cuMemHostAlloc(void **host, size_t bytes, unsigned flags);
 int cuMemFreeHost(void *host);
 
@@ -204,17 +210,35 @@ int cuStreamDestroy_v2(struct stream *s)
     return SUCCESS;
 }
 
+static bool is_past(const struct event *e)
+{
+    return *e->done >= e->at;
+}
+
 /* With the lock. False: there is none, or it is held up. */
 static bool do_one(struct stream *s)
 {
     const struct copy *c = &s->queue[s->done % QUEUED];
-    if (s->done == s->begun || (c->down && held == 0))
+    if (s->done == s->begun || (c->down && held == 0) || (c->after.done && !is_past(&c->after)))
         return false;
     held -= c->down && held > 0;
-    memmove(c->to, c->from, c->bytes);
+    if (c->bytes > 0)
+        memmove(c->to, c->from, c->bytes);
     s->done++;
     undone--;
     return true;
+}
+
+/* With the lock. For long enough: the program's events happen meanwhile. */
+static void await(struct stream *s, unsigned long at)
+{
+    bool goes_on = true;
+    while (s->done < at && goes_on) {
+        const struct event *after = &s->queue[s->done % QUEUED].after;
+        if (after->done && !is_past(after))
+            *after->done = after->at;
+        goes_on = do_one(s);
+    }
 }
 
 int cuStreamSynchronize(struct stream *s)
@@ -223,10 +247,31 @@ int cuStreamSynchronize(struct stream *s)
         return INVALID_CONTEXT;
     const bool failed = fails(__func__);
     pthread_mutex_lock(&lock);
-    while (do_one(s))
-        ;
+    await(s, s->begun);
     pthread_mutex_unlock(&lock);
     return failed ? LAUNCH_FAILED : SUCCESS;
+}
+
+/* With the lock. */
+static bool queue(struct stream *s, struct copy c)
+{
+    if (s->begun - s->done == QUEUED)
+        return false;
+    s->queue[s->begun++ % QUEUED] = c;
+    undone++;
+    return true;
+}
+
+int cuStreamWaitEvent(struct stream *s, const struct event *e, unsigned flags)
+{
+    if (fails(__func__))
+        return LAUNCH_FAILED;
+    if (current() != s->context)
+        return INVALID_CONTEXT;
+    pthread_mutex_lock(&lock);
+    const bool good = flags == 0 && queue(s, (struct copy){.after = *e});
+    pthread_mutex_unlock(&lock);
+    return good ? SUCCESS : INVALID_VALUE;
 }
 
 /* The bytes of a buffer that the driver knows; else, as for memory that is not pinned, those at the address.
@@ -248,11 +293,10 @@ int cuMemcpyAsync(uintptr_t to, uintptr_t from, size_t bytes, struct stream *s)
     char *into = bytes_at(to, bytes, &t);
     const char *out_of = bytes_at(from, bytes, &f);
     const bool down = is_gpu(f), up = is_gpu(t);
-    const bool good = (down || up) && s->begun - s->done < QUEUED;
+    const bool early_now = up && held >= 0 ? undone > 0 : early;
+    const bool good = (down || up) && queue(s, (struct copy){into, out_of, bytes, down, {0}});
     if (good) {
-        s->queue[s->begun++ % QUEUED] = (struct copy){into, out_of, bytes, down};
-        early = up && held >= 0 ? undone > 0 : early;
-        undone++;
+        early = early_now;
         held = up ? -1 : held;
     }
     pthread_mutex_unlock(&lock);
@@ -282,7 +326,7 @@ int cuEventRecord(struct event *e, struct stream *s)
     if (fails(__func__))
         return LAUNCH_FAILED;
     pthread_mutex_lock(&lock);
-    *e = (struct event){s, s->begun};
+    *e = (struct event){s, &s->done, s->begun};
     pthread_mutex_unlock(&lock);
     return SUCCESS;
 }
@@ -292,11 +336,20 @@ int cuEventQuery(struct event *e)
     if (fails(__func__))
         return LAUNCH_FAILED;
     pthread_mutex_lock(&lock);
-    const bool passed = e->stream->done >= e->at;
-    if (!passed)
-        do_one(e->stream);
+    const bool passed = is_past(e);
+    if (!passed && !do_one(e->stream))
+        in_vain++;
     pthread_mutex_unlock(&lock);
     return passed ? SUCCESS : NOT_READY;
+}
+
+int cuEventSynchronize(struct event *e)
+{
+    const bool failed = fails(__func__);
+    pthread_mutex_lock(&lock);
+    await(e->stream, e->at);
+    pthread_mutex_unlock(&lock);
+    return failed ? LAUNCH_FAILED : SUCCESS;
 }
 
 int cuMemHostAlloc(void **host, size_t bytes, unsigned flags)
@@ -403,6 +456,32 @@ static int gpu_left(void)
     return left;
 }
 
+static void *gpu_event(void)
+{
+    pthread_mutex_lock(&lock);
+    const unsigned long i = events++ % EVENTS;
+    happened[i] = 0;
+    of_program[i] = (struct event){NULL, &happened[i], 1};
+    pthread_mutex_unlock(&lock);
+    return &of_program[i];
+}
+
+static void gpu_happen(void *event)
+{
+    pthread_mutex_lock(&lock);
+    *((struct event *)event)->done = 1;
+    pthread_mutex_unlock(&lock);
+}
+
+static unsigned long gpu_in_vain(void)
+{
+    pthread_mutex_lock(&lock);
+    const unsigned long n = in_vain;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
 extern const struct gpu_stand_in gpu_stand_in;
-const struct gpu_stand_in gpu_stand_in = {gpu_alloc, gpu_free, gpu_put,        gpu_get,
-                                          gpu_fail,  gpu_hold, gpu_came_early, gpu_left};
+const struct gpu_stand_in gpu_stand_in = {gpu_alloc, gpu_free,   gpu_put,        gpu_get,
+                                          gpu_fail,  gpu_hold,   gpu_came_early, gpu_left,
+                                          gpu_event, gpu_happen, gpu_in_vain};

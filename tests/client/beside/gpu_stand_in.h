@@ -1,6 +1,8 @@
 /* A stand-in for CUDA's driver: the functions that libswagg asks for, and what a test tells it. "Memory of a
  * GPU" is mapped so that any touch by the CPU is a crash. A copy is done when somebody asks how far its
- * stream is, one a question, or waits for it; so who waits for nothing has wrong bytes, every time. */
+ * stream is, one a question, or waits for it; so who waits for nothing has wrong bytes, every time. An event
+ * of the program's happens when the test says so, or at last when somebody waits for a stream behind it: then
+ * he has the bytes that are there before. */
 #ifndef SWAGG_TESTS_GPU_STAND_IN_H
 #define SWAGG_TESTS_GPU_STAND_IN_H
 
@@ -21,6 +23,10 @@ struct gpu_stand_in {
     bool (*came_early)(void);
     /* What is there of streams, events and pinned memory; and copies that have not been done. */
     int (*left)(void);
+    /* An event of the program's; it happens; how often somebody has asked for a mark that was held up. */
+    void *(*event)(void);
+    void (*happen)(void *event);
+    unsigned long (*in_vain)(void);
 };
 
 #define GPU_STAND_IN "gpu_stand_in"
