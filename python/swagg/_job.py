@@ -98,6 +98,10 @@ class _Item:
         self.error: Optional[Exception] = None  # it was not taken
 
 
+def _how(ready: Optional[int]) -> "_library.Post":
+    return _library.Post(struct_size=ctypes.sizeof(_library.Post), ready=ready)
+
+
 _open_jobs: "weakref.WeakSet[Job]" = weakref.WeakSet()
 
 
@@ -193,7 +197,7 @@ class Job:
 
     def reaches_gpus(self) -> bool:
         """Whether calls take addresses of tensors in GPUs' memory, too: the program has loaded CUDA's driver. What writes such a tensor must be done
-        when a call is made of it."""
+        when a call is made of it, or before an event that a posted one is given (ready)."""
         return _check(_swagg.swagg_reaches_gpus(self._open())) == 1
 
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
@@ -202,36 +206,38 @@ class Job:
         return self._post(lambda: call(*arguments), None, None)
 
     def post_allreduce(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM, name: int = 0,
-                       then: Optional[Callable[[], Any]] = None, left_out: Optional[int] = None, round: int = 0) -> "Future[Any]":
+                       then: Optional[Callable[[], Any]] = None, left_out: Optional[int] = None, round: int = 0,
+                       ready: Optional[int] = None) -> "Future[Any]":
         """allreduce that goes on while the program does something else; the buffers are in use until the future is done. Its
         result is that of then(), which the job's thread calls when the sum is there. left_out, round: of a compressed call whose
-        feedback the program keeps (struct swagg_post)."""
-        how = _library.Post(ctypes.sizeof(_library.Post), 0, name, left_out, round)
+        feedback the program keeps. ready: of tensors in a GPU's memory, CUDA's event that was recorded behind what writes them, and
+        is there until the call has ended (struct swagg_post)."""
+        how = _library.Post(ctypes.sizeof(_library.Post), 0, name, left_out, round, ready)
         return self._post(None, lambda request: _swagg.swagg_post_allreduce(self._open(), send, recv, count, type, op, how, request), then)
 
     def post_allreduce_many(self, segments: Sequence[tuple[int, int, int]], type: Type, op: Op = Op.SUM,
-                            then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
         """The same of allreduce_many."""
         array = (_library.Segment * len(segments))(*segments)
-        return self._post(None, lambda request: _swagg.swagg_post_allreducev(self._open(), array, len(segments), type, op, None, request), then)
+        return self._post(None, lambda request: _swagg.swagg_post_allreducev(self._open(), array, len(segments), type, op, _how(ready), request), then)
 
     def post_reduce(self, send: int, recv: Optional[int], count: int, type: Type, op: Op = Op.SUM, root: int = 0,
-                    then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+                    then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
         """The same of reduce."""
-        return self._post(None, lambda request: _swagg.swagg_post_reduce(self._open(), send, recv, count, type, op, root, None, request), then)
+        return self._post(None, lambda request: _swagg.swagg_post_reduce(self._open(), send, recv, count, type, op, root, _how(ready), request), then)
 
-    def post_broadcast(self, buffer: int, bytes: int, root: int = 0, then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+    def post_broadcast(self, buffer: int, bytes: int, root: int = 0, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
         """The same of broadcast."""
-        return self._post(None, lambda request: _swagg.swagg_post_broadcast(self._open(), buffer, bytes, root, None, request), then)
+        return self._post(None, lambda request: _swagg.swagg_post_broadcast(self._open(), buffer, bytes, root, _how(ready), request), then)
 
-    def post_allgather(self, send: int, recv: int, bytes: int, then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+    def post_allgather(self, send: int, recv: int, bytes: int, then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
         """The same of allgather."""
-        return self._post(None, lambda request: _swagg.swagg_post_allgather(self._open(), send, recv, bytes, None, request), then)
+        return self._post(None, lambda request: _swagg.swagg_post_allgather(self._open(), send, recv, bytes, _how(ready), request), then)
 
     def post_reduce_scatter(self, send: int, recv: int, count: int, type: Type, op: Op = Op.SUM,
-                            then: Optional[Callable[[], Any]] = None) -> "Future[Any]":
+                            then: Optional[Callable[[], Any]] = None, ready: Optional[int] = None) -> "Future[Any]":
         """The same of reduce_scatter."""
-        return self._post(None, lambda request: _swagg.swagg_post_reduce_scatter_block(self._open(), send, recv, count, type, op, None, request), then)
+        return self._post(None, lambda request: _swagg.swagg_post_reduce_scatter_block(self._open(), send, recv, count, type, op, _how(ready), request), then)
 
     def post_barrier(self) -> "Future[Any]":
         """The same of barrier."""

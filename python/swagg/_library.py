@@ -25,7 +25,7 @@ class Post(ctypes.Structure):
     """struct swagg_post"""
 
     _fields_ = [("struct_size", ctypes.c_size_t), ("timeout_ms", ctypes.c_int), ("name", ctypes.c_uint64),
-                ("left_out", ctypes.c_void_p), ("round", ctypes.c_uint64)]
+                ("left_out", ctypes.c_void_p), ("round", ctypes.c_uint64), ("ready", ctypes.c_void_p)]
 
 
 class Stats(ctypes.Structure):

@@ -16,7 +16,7 @@ import torch.distributed as dist
 from torch._C import _distributed_c10d as c10d
 
 from .jobs import milliseconds, open_job
-from .tensors import Buffer, Elements, op_of, post_allreduce_many, put, torch_future
+from .tensors import Buffer, Elements, await_ready, op_of, post_allreduce_many, put, ready, torch_future
 
 WORKS_KEPT = 8
 
@@ -148,7 +148,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
                 part.put_back()
                 return send  # which has lived as long as the call
 
-            return self._begin([output], lambda: self._job.post_reduce_scatter(send.address, part.address, part.memory.numel(), send.type, send.op, put_back))
+            return self._begin([output], lambda: self._job.post_reduce_scatter(send.address, part.address, part.memory.numel(), send.type, send.op, put_back, ready(send, part)))
         whole = whole.clone()
         buffer = Buffer(whole, op, self._job)
 
@@ -172,10 +172,11 @@ class ProcessGroupSwagg(dist.ProcessGroup):
 
     # --- copied by the switch, or by gloo
 
-    def _exchange(self, value, make: Callable[[], None], received: list[Elements]) -> SwaggWork:
-        """make() calls the job, in its thread, behind what was begun before."""
+    def _exchange(self, value, make: Callable[[], None], used: list[Elements], received: list[Elements]) -> SwaggWork:
+        """make() calls the job, in its thread, behind what was begun before, and with what is used."""
 
         def whole():
+            await_ready(*used)
             make()
             for elements in received:
                 elements.put_back()
@@ -188,7 +189,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         if len(tensors) != 1:
             raise ValueError("broadcast takes one tensor of a rank")
         whole = Elements(tensors[0], self._job)
-        return self._begin(tensors, lambda: self._job.post_broadcast(whole.address, whole.bytes, opts.rootRank, whole.put_back))
+        return self._begin(tensors, lambda: self._job.post_broadcast(whole.address, whole.bytes, opts.rootRank, whole.put_back, ready(whole)))
 
     def _parts_of(self, one, parts):
         """What a rank brings to an allgather or a gather, and the room for what all ranks bring; parts: where that goes in the end."""
@@ -207,7 +208,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             _put_rows(outputs[0], whole)
             return own  # which has lived as long as the call
 
-        return self._begin(outputs[0], lambda: self._job.post_allgather(own.address, whole.data_ptr(), own.bytes, put_back))
+        return self._begin(outputs[0], lambda: self._job.post_allgather(own.address, whole.data_ptr(), own.bytes, put_back, ready(own)))
 
     def _allgather_base(self, output, input, opts=c10d.AllgatherOptions()):
         if not self._exchanges:
@@ -221,7 +222,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             whole.put_back()
             return own  # which has lived as long as the call
 
-        return self._begin([output], lambda: self._job.post_allgather(own.address, whole.address, own.bytes, put_back))
+        return self._begin([output], lambda: self._job.post_allgather(own.address, whole.address, own.bytes, put_back, ready(own, whole)))
 
     def allgather_coalesced(self, outputs, inputs, opts=c10d.AllgatherOptions()):
         if not self._exchanges:
@@ -234,7 +235,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
                 self._job.allgather(own.address, whole.data_ptr(), own.bytes)
                 _put_rows(parts, whole)
 
-        return self._exchange([part for parts in outputs for part in parts], make, [])
+        return self._exchange([part for parts in outputs for part in parts], make, [own for own, _ in pairs], [])
 
     def gather(self, outputs, inputs, opts=c10d.GatherOptions()):
         if not self._exchanges:
@@ -247,7 +248,7 @@ class ProcessGroupSwagg(dist.ProcessGroup):
             self._job.gather(own.address, whole.data_ptr() if is_root else None, own.bytes, opts.rootRank)
             _put_rows(parts, whole)
 
-        return self._exchange(parts, make, [])
+        return self._exchange(parts, make, [own], [])
 
     def scatter(self, outputs, inputs, opts=c10d.ScatterOptions()):
         if not self._exchanges:
@@ -256,7 +257,8 @@ class ProcessGroupSwagg(dist.ProcessGroup):
         if self._rank == opts.rootRank:
             _check_parts(outputs[0], inputs[0], self._size)
             whole = Elements(torch.cat([t.detach().reshape(-1) for t in inputs[0]]), self._job)
-        return self._exchange(outputs, lambda: self._job.scatter(whole and whole.address, own.address, own.bytes, opts.rootRank), [own])
+        return self._exchange(outputs, lambda: self._job.scatter(whole and whole.address, own.address, own.bytes, opts.rootRank),
+                              [own] if whole is None else [own, whole], [own])
 
     def barrier(self, opts=c10d.BarrierOptions()):
         """Behind the calls that have begun, as with other backends."""

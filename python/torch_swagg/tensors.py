@@ -31,20 +31,52 @@ def put(tensor: torch.Tensor, value: torch.Tensor) -> None:
 
 class Elements:
     """A tensor's, in one piece, where calls of the job take them: the tensor itself, or a copy; in the host's memory, or where the job reaches GPUs in
-    theirs. What is to write a GPU's tensor has been begun in the current stream: a call takes it when that is done."""
+    theirs. What is to write a GPU's tensor has been begun in the current stream: a call reads it when the event behind
+    that has happened (ready), and nobody waits for it here."""
 
     def __init__(self, tensor: torch.Tensor, job: Optional[Job]):
-        self.tensor = tensor.detach()
+        self.tensor, self.event = tensor.detach(), None
         if tensor.is_cuda and job is not None and job.reaches_gpus():
             self.memory = self.tensor.contiguous()
-            torch.cuda.current_stream(tensor.device).synchronize()
+            self.event = torch.cuda.current_stream(tensor.device).record_event()
         else:
             self.memory = self.tensor.cpu().contiguous()
         self.address, self.bytes = self.memory.data_ptr(), self.memory.numel() * self.memory.element_size()
 
     def put_back(self) -> None:
-        if self.address != self.tensor.data_ptr():
+        """In the job's thread, and by a stream of its own: the default one may be backward's."""
+        if self.address == self.tensor.data_ptr():
+            return
+        if self.event is None:
             put(self.tensor, self.memory)
+            return
+        stream = torch.cuda.Stream(self.tensor.device)
+        with torch.cuda.stream(stream):
+            put(self.tensor, self.memory)
+        stream.synchronize()
+
+
+def ready(*elements: Elements) -> Optional[int]:
+    """The event that is behind what writes or reads them, in the number by which CUDA knows it; for calls that are posted."""
+    events = {e.memory.device: e.event for e in elements if e.event is not None}  # of each device the last
+    if not events:
+        return None
+    last = elements[-1]
+    if len(events) > 1:
+        stream = torch.cuda.Stream(next(iter(events)))
+        for event in events.values():
+            stream.wait_event(event)
+        last.event = stream.record_event()
+    else:
+        last.event = next(iter(events.values()))
+    return last.event.cuda_event
+
+
+def await_ready(*elements: Elements) -> None:
+    """The same in the job's thread, for calls that it makes there."""
+    for e in elements:
+        if e.event is not None:
+            e.event.synchronize()
 
 
 class Buffer(Elements):
@@ -60,12 +92,12 @@ class Buffer(Elements):
 
     def post_allreduce(self, job: Job, then: Optional[Callable[[], Any]] = None, **how: Any) -> Future:
         """then: in the place of putting the sum back."""
-        return job.post_allreduce(self.address, self.address, self.memory.numel(), self.type, self.op, then=then or self.put_back, **how)
+        return job.post_allreduce(self.address, self.address, self.memory.numel(), self.type, self.op, then=then or self.put_back, ready=ready(self), **how)
 
     def post_reduce(self, job: Job, root: int) -> Future:
         is_root = job.rank == root
         return job.post_reduce(self.address, self.address if is_root else None, self.memory.numel(), self.type, self.op, root,
-                               self.put_back if is_root else self.keep)
+                               self.put_back if is_root else self.keep, ready(self))
 
     def keep(self) -> None:
         """It lives as long as the call."""
@@ -81,7 +113,7 @@ def post_allreduce_many(job: Job, buffers: list[Buffer]) -> Future:
             buffer.put_back()
 
     segments = [(b.address, b.address, b.memory.numel()) for b in buffers]
-    return job.post_allreduce_many(segments, buffers[0].type, buffers[0].op, put_back)
+    return job.post_allreduce_many(segments, buffers[0].type, buffers[0].op, put_back, ready(*buffers))
 
 
 def torch_future(done: Future, value, tensors) -> torch.futures.Future:

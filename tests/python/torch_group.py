@@ -3,6 +3,7 @@
 
 CREATIONS: how many process groups are made and ended, 60 unless it says more."""
 import contextlib
+import ctypes
 import logging
 import os
 import re
@@ -11,8 +12,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from datetime import timedelta
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import ranks
@@ -26,7 +29,7 @@ import torch.distributed as dist
 import torch_swagg
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
-from torch_swagg import hooks
+from torch_swagg import hooks, tensors
 
 RANKS = 3
 REDUCE = dist.ReduceOp
@@ -228,6 +231,85 @@ def exchanges(rank, server, file):
 
 def test_exchanges(server):
     ranks.run(exchanges, RANKS, server, tempfile.mktemp())
+
+
+class StandIn:
+    """The driver of GPUs that libswagg's own tests have (tests/client/beside/gpu_stand_in.h): its memory no CPU can touch, its copies and events happen
+    when they are told to. What torch does with a real GPU it says nothing of: streams, and tensors that are there, are pretended."""
+
+    class Tensor(torch.Tensor):
+        is_cuda = True
+
+    def __init__(self, path):
+        library = ctypes.CDLL(path)
+        void, size, pointer, number = None, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
+        kinds = {"alloc": (pointer, size, number), "free": (void, pointer), "put": (void, pointer, pointer, size), "get": (void, pointer, pointer, size), "fail": (void, pointer, number),
+                 "hold": (void, number), "came_early": (ctypes.c_bool,), "left": (number,), "event": (pointer,), "happen": (void, pointer), "in_vain": (ctypes.c_ulong,)}
+        at = ctypes.addressof(ctypes.c_char.in_dll(library, "gpu_stand_in"))
+        for i, (name, kind) in enumerate(kinds.items()):
+            setattr(self, name, ctypes.CFUNCTYPE(*kind)(pointer.from_address(at + i * ctypes.sizeof(pointer)).value))
+
+    def tensor(self, values):
+        size = values.numel() * values.element_size()
+        there = torch.frombuffer((ctypes.c_char * size).from_address(self.alloc(size, 0)), dtype=values.dtype)
+        self.write(there, values)
+        return there.as_subclass(self.Tensor)
+
+    def write(self, there, values):
+        self.put(there.data_ptr(), values.data_ptr(), values.numel() * values.element_size())
+
+    def read(self, there):
+        values = torch.empty(there.numel(), dtype=there.dtype)
+        self.get(values.data_ptr(), there.data_ptr(), values.numel() * values.element_size())
+        return values
+
+    def record_event(self):
+        """Of the stream that is current, in which the last tensor is still being written."""
+        written = threading.Event()
+        self.last = mock.Mock(cuda_event=self.event(), synchronize=lambda: written.wait(ranks.PATIENCE_S), written=written)
+        return self.last
+
+    def finish(self, there, values):
+        self.write(there, values)
+        self.happen(self.last.cuda_event)
+        self.last.written.set()
+
+
+def on_a_gpu_of(rank, gpu, count):
+    whole, parts = torch.zeros(RANKS * count), [torch.zeros(count) for _ in range(RANKS)]
+    part, every = torch.zeros(count // RANKS), [torch.full((count,), 1.0 + r) for r in range(RANKS)]
+    calls = (lambda t: dist.all_reduce(t, async_op=True), lambda t: dist.reduce(t, 2, async_op=True), lambda t: dist.reduce_scatter_tensor(part, t, async_op=True),
+             lambda t: dist.all_gather_into_tensor(whole, t, async_op=True), lambda t: dist.gather(t, parts if rank == 1 else None, 1, async_op=True),
+             lambda t: dist.broadcast(t, 0, async_op=True))
+    got = []
+    for begin in calls:
+        own = every[rank].clone()
+        tensor, before = gpu.tensor(torch.zeros(count)) if rank == 0 else own, gpu.in_vain()
+        work = begin(tensor)
+        if rank == 0:
+            if begin is not calls[4]:  # which the group's thread makes, when the event has happened
+                ranks.wait_until(lambda: gpu.in_vain() >= before + 3 or work.is_completed(), "the library has looked at the event")
+            assert not work.is_completed()
+            gpu.finish(tensor, own)
+        work.wait()
+        got.append(gpu.read(tensor) if rank == 0 else own)
+    assert torch.equal(got[0], sum(every)) and (rank != 2 or torch.equal(got[1], sum(every))) and torch.equal(got[5], every[0])
+    assert torch.equal(part, sum(every)[:count // RANKS]) and torch.equal(whole, torch.cat(every)) and (rank != 1 or all(map(torch.equal, parts, every)))
+
+
+def on_a_gpu(rank, server, file, path):
+    """Rank 0's tensors are a GPU's, and are written when the calls have begun: these return before that, and give what was written."""
+    for way in ("", "on the wire"):
+        with environment({**WAYS[way], "SWAGG_GPU_DRIVER": path}), Group(server, file + way, "swagg", rank):
+            gpu = StandIn(path)
+            with mock.patch.object(torch.cuda, "current_stream", lambda _: gpu), \
+                    mock.patch("torch_swagg.group.torch_future", lambda done, value, _: tensors.torch_future(done, value, [])):
+                for count in (300, 900000):
+                    on_a_gpu_of(rank, gpu, count)
+
+
+def test_on_a_gpu(server):
+    ranks.run(on_a_gpu, RANKS, server, tempfile.mktemp(), str(BUILD / "tests/client/libgpu-stand-in.so"))
 
 
 class Transformer(torch.nn.Module):
@@ -523,4 +605,4 @@ def test_no_switch(server):
 
 if __name__ == "__main__":
     ranks.main(ranks.Server(BUILD, "timers: {lost_after_ms: 1000}").address,
-               (test_sums, test_everything_else, test_exchanges, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_autoload, test_torchrun, test_world_grows))
+               (test_sums, test_everything_else, test_exchanges, test_on_a_gpu, test_trainings, test_checkpoints, test_killed_in_backward, test_many_groups, test_no_switch, test_autoload, test_torchrun, test_world_grows))
