@@ -29,6 +29,7 @@ import torch.distributed as dist
 import torch_swagg
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
+from sharded import FullyShardedDataParallel, on_cpus
 from torch_swagg import hooks, tensors
 
 RANKS = 3
@@ -330,8 +331,8 @@ def networks():
     yield Transformer(), lambda g: torch.randint(0, 50, (4, 12), generator=g)
 
 
-def train(network, batch, rank, hook=None, steps=5, uneven=False, sharded=False):
-    model = DistributedDataParallel(network, bucket_cap_mb=0.01)  # several buckets
+def train(network, batch, rank, hook=None, steps=5, uneven=False, sharded=False, fully=False):
+    model = FullyShardedDataParallel(network) if fully else DistributedDataParallel(network, bucket_cap_mb=0.01)  # several buckets
     state = hooks.SwaggState(compress_least=64)
     if hook is not None:
         model.register_comm_hook(state, hook)
@@ -352,17 +353,19 @@ def train(network, batch, rank, hook=None, steps=5, uneven=False, sharded=False)
         for _ in range(steps):
             step()
     state.close()
-    return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
+    with FullyShardedDataParallel.summon_full_params(model) if fully else contextlib.nullcontext():
+        return torch.cat([p.detach().reshape(-1) for p in model.parameters()])
 
 
 def trainings(rank, server, file):
     """With each backend and hook; swagg's twice. Kept by rank 0 in FILE.way."""
-    for way in ("gloo", "swagg", "swagg again", "wire swagg", "zero swagg", "swagg_hook", "fp16_hook", "int32_hook", "thc_hook", "uneven gloo", "uneven swagg"):
+    for way in ("gloo", "swagg", "swagg again", "wire swagg", "zero swagg", "fully swagg", "swagg_hook", "fp16_hook", "int32_hook", "thc_hook", "uneven gloo", "uneven swagg"):
         hook = getattr(hooks, way, None)
         backend = "swagg" if way.split()[-1] in ("swagg", "again") else "gloo"
         on_the_wire = hook is not None or way == "wire swagg"
         with environment(WAYS["on the wire"] if on_the_wire else {}), Group(server, f"{file}.store.{way}", backend, rank):
-            weights = torch.cat([train(network, batch, rank, hook, uneven="uneven" in way, sharded="zero" in way) for network, batch in networks()])
+            with on_cpus() if "fully" in way else contextlib.nullcontext():
+                weights = torch.cat([train(network, batch, rank, hook, uneven="uneven" in way, sharded="zero" in way, fully="fully" in way) for network, batch in networks()])
             alike = [torch.empty_like(weights) for _ in range(RANKS)]
             dist.all_gather(alike, weights)
             if "uneven" not in way:
@@ -377,7 +380,7 @@ def test_trainings(server):
     got = {path[len(file) + 1:]: torch.load(path) for path in map(str, Path(file).parent.glob(Path(file).name + ".*")) if ".store." not in path}
     assert torch.equal(got["swagg"], got["swagg again"]), "two runs differ"
     assert torch.equal(got["swagg"], got["zero swagg"]), "it is another optimizer where its state is divided among the ranks"
-    for way, near in (("swagg", 1e-5), ("wire swagg", 1e-5), ("swagg_hook", 1e-5), ("int32_hook", 1e-4), ("fp16_hook", 1e-2), ("thc_hook", 0.3)):
+    for way, near in (("swagg", 1e-5), ("wire swagg", 1e-5), ("fully swagg", 1e-5), ("swagg_hook", 1e-5), ("int32_hook", 1e-4), ("fp16_hook", 1e-2), ("thc_hook", 0.3)):
         off = (got[way] - got["gloo"]).norm() / got["gloo"].norm()
         assert off < near and (way != "thc_hook" or off > 0), (way, off)
     assert torch.allclose(got["uneven swagg"], got["uneven gloo"], atol=1e-5)
