@@ -187,6 +187,125 @@ TEST(who_is_adrift_joins_nothing_before_he_has_heard)
     CU_ASSERT(!links_moves(&links, seen, 1, false));
 }
 
+TEST(who_was_given_up_says_nothing_of_the_others)
+{
+    links_give_up(&links, seen, 1, now);
+    move_all();
+    for (unsigned i = 0; i < N; i++)
+        seen[i].answers = false;
+    CU_ASSERT_EQUAL(look_for(5000 * MS), LINKS_NONE);
+    seen[1].standby = 77; /* but it does once all reach it again */
+    CU_ASSERT_EQUAL(look_for(70 * MS), 0);
+    CU_ASSERT_EQUAL(links_give_up(&links, seen, 0, now),
+                    LINKS_NONE); /* by agreement only, while one is left */
+}
+
+TEST(a_standby_spares_only_what_is_lost)
+{
+    links_give_up(&links, seen, 1, now);
+    links_give_up(&links, seen, 2, now);
+    seen[0].standby = 77;
+    CU_ASSERT(!links_can_spare(&links, seen, 0));
+    CU_ASSERT_EQUAL(links_take_back(&links, seen, (const uint32_t[N]){77}), 0);
+    seen[2].standby = 66;
+    CU_ASSERT_EQUAL(links_give_up(&links, seen, 0, now), 2);
+}
+
+TEST(what_is_back_begins_anew)
+{
+    open_standby(1, 77);
+    seen[1].standby = 0;
+    CU_ASSERT_EQUAL(links_take_back(&links, seen, (const uint32_t[N]){0}), 0);
+    seen[1].standby = 77;
+    seen[2].answers = seen[1].answers = false; /* it was silent before */
+    CU_ASSERT_EQUAL(look_for(70 * MS), 2);
+    seen[2].answers = true;
+    CU_ASSERT_EQUAL(links_take_back(&links, seen, (const uint32_t[N]){0, 77}), 2);
+    CU_ASSERT_EQUAL(links_look_after(&links, seen, 1, now), LINKS_NOTHING); /* the place is not there yet */
+    move_all();
+    CU_ASSERT_EQUAL(look_for(40 * MS), LINKS_NONE);
+    seen[1].joining = seen[1].standby_failed = true;
+    CU_ASSERT_EQUAL(links_look_after(&links, seen, 1, now), LINKS_GIVE_UP);
+    CU_ASSERT_EQUAL(links_look_after(&links, seen, 1, now), LINKS_NOTHING);
+    links_opened(&links, 1, true, now);
+    links_give_up(&links, seen, 1, now);
+    seen[1].joining = seen[1].standby_failed = false;
+    CU_ASSERT_EQUAL(links_look_after(&links, seen, 1, now + 64 * TIMEOUT), LINKS_OPEN);
+}
+
+/* Sessions */
+
+TEST(a_session_may_end_no_more_than_the_use_of_a_link)
+{
+    CU_ASSERT(links_outlive_loss(&links, seen, 0, CTL_RANK_LOST));
+    CU_ASSERT(!links_outlive_loss(&links, seen, 0, CTL_MISMATCH));
+    links_give_up(&links, seen, 0, now);
+    links_give_up(&links, seen, 1, now);
+    move_all();
+    CU_ASSERT(!links_outlive_loss(&links, seen, 0, CTL_RANK_LOST)); /* which is at the last one */
+    CU_ASSERT(links_outlive_loss(&links, seen, 0, CTL_MOVED_BACK));
+}
+
+static struct ctl_session session_in(enum ctl_session_state state, uint64_t silent_ms)
+{
+    return (struct ctl_session){.state = state,
+                                .generation = 1,
+                                .epoch = 77,
+                                .ready.lost_after_ms = 1000,
+                                .heard_at = now,
+                                .polled_at = now + silent_ms * MS};
+}
+
+TEST(who_is_silent_or_answers_nothing_does_not_answer)
+{
+    const struct ctl_session heard = session_in(CTL_SESSION_READY, 500),
+                             silent = session_in(CTL_SESSION_READY, 501),
+                             again = session_in(CTL_SESSION_REJOINING, 0);
+
+    CU_ASSERT(links_answers(&heard, false, LINKS_UNANSWERED_MANY - 1));
+    CU_ASSERT(!links_answers(&heard, false, LINKS_UNANSWERED_MANY));
+    CU_ASSERT(links_answers(&heard, true, LINKS_UNANSWERED_MANY));
+    CU_ASSERT(!links_answers(&silent, false, 0));
+    CU_ASSERT(!links_answers(&again, true, 0));
+}
+
+TEST(a_standby_counts_while_its_switch_is_heard)
+{
+    static const struct {
+        enum ctl_session_state state;
+        uint64_t silent_ms;
+        uint32_t standby;
+        bool failed;
+    } cases[] = {{CTL_SESSION_READY, 500, 77, false},
+                 {CTL_SESSION_READY, 501, 0, false},
+                 {CTL_SESSION_JOINING, 0, 0, false},
+                 {CTL_SESSION_REJOINING, 0, 0, true},
+                 {CTL_SESSION_FAILED, 0, 0, true}};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ctl_session session = session_in(cases[i].state, cases[i].silent_ms);
+        links_see_standby(&seen[1], &session);
+        CU_ASSERT_EQUAL(seen[1].standby, cases[i].standby);
+        CU_ASSERT_EQUAL(seen[1].standby_failed, cases[i].failed);
+    }
+}
+
+/* Who did not come back may have died, if no other switch would say so. */
+TEST(a_link_rests_where_ranks_have_left)
+{
+    struct ctl_session session = session_in(CTL_SESSION_FAILED, 5000);
+
+    session.failure.reason = CTL_CANNOT_RESUME;
+    CU_ASSERT(!links_session_rests(&session, 1));
+    CU_ASSERT(links_session_rests(&session, 2));
+    CU_ASSERT(links_answers(&session, false, LINKS_UNANSWERED_MANY));
+    session.failure.reason = CTL_LEFT_RESUMING;
+    CU_ASSERT(links_session_rests(&session, 1));
+    session.failure.reason = CTL_RANK_LOST;
+    CU_ASSERT(!links_session_rests(&session, 2));
+    CU_ASSERT(!links_answers(&session, false, 0));
+}
+
 /* Shares */
 
 enum { RANKS = 2, CHUNK = 1024 };
@@ -293,4 +412,66 @@ TEST(ranks_agree_behind_the_same_calls_and_soon_after_one_is_back)
     for (calls = 1; !shares_due(&shares[0], &call); calls++)
         ;
     CU_ASSERT_EQUAL(calls, 3);
+}
+
+/* From the first result of a stretch of enough packets to its last, wherever the results before it are. */
+TEST(a_stretch_is_measured_by_itself)
+{
+    struct shares *s = &shares[0];
+
+    open_shares(XFER_FORMAT_TYPED);
+    for (unsigned times = 1; times <= 2; times++) {
+        shares_note_begin(s, 0, 31, true, now += 1000 * MS);
+        shares_note_results(s, 0, now + 5, false);
+        shares_note_results(s, 0, now + 100, true);
+        CU_ASSERT_EQUAL(s->rate[0].all_packets, (times - 1) * 32);
+        shares_note_begin(s, 0, 20, true, now += 1000 * MS);
+        shares_note_begin(s, 0, 12, false, now + 1);
+        shares_note_results(s, 0, now - 7, false);
+        shares_note_results(s, 0, now + 5, false);
+        shares_note_results(s, 0, now + 105, true);
+        shares_note_results(s, 0, now + 200, true);
+        CU_ASSERT_EQUAL(s->rate[0].all_packets, times * 32);
+        CU_ASSERT_EQUAL(s->rate[0].all_ns, times * 100);
+    }
+}
+
+TEST(what_a_rank_says_of_a_link)
+{
+    uint32_t common[LINKS_MAX];
+
+    open_shares(XFER_FORMAT_TYPED);
+    measure(0, (const uint64_t[N]){1, 100000000, 1000000000});
+    measure(1, (const uint64_t[N]){1, 100000000, 1000000000});
+    CU_ASSERT(agree(XFER_FORMAT_TYPED, (const uint32_t[RANKS]){0}, common));
+    CU_ASSERT(!shares[0].agreeing);
+    CU_ASSERT_EQUAL(shares[0].mine[0][SHARES_SPEED], INT32_MAX);
+    CU_ASSERT_EQUAL(shares[0].mine[1][SHARES_SPEED], 100 * CHUNK / 1024 * 10); /* KiB/s */
+    CU_ASSERT(shares[0].at[N] - shares[0].at[2] >= SML_SHARE_WHOLE / N / 64 - 64);
+    CU_ASSERT(!agree(XFER_FORMAT_TYPED, (const uint32_t[RANKS]){0}, common));
+    CU_ASSERT_EQUAL(shares[0].mine[1][SHARES_SPEED], 0);
+}
+
+TEST(bits_are_summed_but_for_rounding)
+{
+    uint32_t common[LINKS_MAX];
+
+    open_shares(XFER_FORMAT_INT32);
+    agree(XFER_FORMAT_INT32, (const uint32_t[RANKS]){1, 1}, common);
+    shares[0].sums[1][0] = RANKS - 0.1F;
+    shares[0].sums[1][1] = 0.1F;
+    shares_hear(&shares[0], common);
+    CU_ASSERT_EQUAL(common[1], 1);
+}
+
+TEST(long_calls_count_more)
+{
+    struct xfer_call call = {.collective = XFER_REDUCE, .count = 65536, .type = AGG_F32, .op = AGG_SUM};
+
+    open_shares(XFER_FORMAT_TYPED);
+    CU_ASSERT(!shares_due(&shares[0], &call) && !shares_due(&shares[0], &call));
+    CU_ASSERT(shares_due(&shares[0], &call));
+    call.count--;
+    CU_ASSERT(!shares_due(&shares[1], &call) && !shares_due(&shares[1], &call));
+    CU_ASSERT(!shares_due(&shares[1], &call));
 }

@@ -83,6 +83,27 @@ TEST(what_is_set_is_not_measured)
     }
 }
 
+TEST(what_is_set_is_no_more_than_the_nic_takes)
+{
+    struct xfer_messages m;
+
+    xfer_messages_init(&m, 8, 16);
+    CU_ASSERT(m.length == 8 && m.chosen == 8);
+}
+
+/* Of each length by packets of its own number; one trial of five may cost next to nothing, or very much. */
+TEST(the_median_by_packet_counts)
+{
+    struct xfer_messages m;
+
+    xfer_messages_init(&m, 2, 0);
+    while (xfer_messages_measure(&m)) {
+        const unsigned packets = m.length == 1 ? 256 : 512;
+        xfer_messages_sent(&m, packets, m.trial == 0 ? 1 : packets * (m.length == 1 ? 100u : 70u));
+    }
+    CU_ASSERT_EQUAL(m.chosen, 2);
+}
+
 static unsigned of_bodies(const size_t bodies[], unsigned n, unsigned length)
 {
     struct xfer_send packets[8] = {0};

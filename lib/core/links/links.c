@@ -156,7 +156,7 @@ unsigned links_silent(struct links *l, const struct links_seen seen[], uint64_t 
     for (unsigned i = 0; i < l->n; i++) {
         l->silent[i] = answer >> i & 1 ? 0 : l->silent[i] + passed;
         if (!links_is_lost(l, i) && l->silent[i] >= l->timeout)
-            return links_can_spare(l, seen, i) ? i : LINKS_NONE;
+            return i; /* which can be spared: for the one that answers, or the standby */
     }
     return LINKS_NONE;
 }
