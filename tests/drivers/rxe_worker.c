@@ -1,17 +1,19 @@
 /* A worker of published SwitchML's RDMA backend on a NIC that is not ours: unreliable connections of
  * libibverbs.
  *
- *     rxe_worker DEVICE RANK WORKERS OWN_IP SWITCH_IP PAIRS PACKETS ELEMENTS MESSAGES [same]
+ *     rxe_worker DEVICE RANK WORKERS OWN_IP SWITCH_IP PAIRS PACKETS ELEMENTS MESSAGES [TURNS]
  *
- * Says by which key and queue pairs it is to be written to, waits until there is a file /go, and then sums so
- * many messages of PACKETS packets with ELEMENTS numbers each, one at a time by each queue pair. It compares
- * every sum. same: a queue pair's messages have the same numbers, and its last sum alone is compared; then it
- * says how long a message took, in each part of them. Written from the published layout alone
- * (docs/protocol.md, "SwitchML by RDMA"): packets, their numbers and ICRCs are the NIC's. */
+ * Says by which key and queue pairs it is to be written to, waits until there is a file /go0, and then sums
+ * so many messages of PACKETS packets with ELEMENTS numbers each, one at a time by each queue pair. It
+ * compares every sum. TURNS: each of them begins with a file, /go0, /go1, ..., and has MESSAGES, of which one
+ * at a time is under way in the first, the third, ..., and one by each queue pair in the others; a queue
+ * pair's messages have the same numbers, the last sums of a turn alone are compared, and it says how long a
+ * message took. Written from the published layout alone (docs/protocol.md, "SwitchML by RDMA"): packets,
+ * their numbers and ICRCs are the NIC's. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <infiniband/verbs.h>
-#include <sched.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +22,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAIRS_MAX = 16, SWITCH_PAIR = 0x800000, RECEIVES = 8, AGAIN_MS = 1000, PATIENCE_S = 600, PARTS = 5 };
+enum {
+    PAIRS_MAX = 16,
+    SWITCH_PAIR = 0x800000,
+    RECEIVES = 8,
+    AGAIN_MS = 1000,
+    TURN_AGAIN_MS = 10000, /* where times are taken: what is late for want of a CPU is not lost */
+    LOOK_MS = 100,
+    PATIENCE_S = 600
+};
 
 struct pair {
     struct ibv_qp *qp;
@@ -32,11 +42,13 @@ struct pair {
 };
 
 static unsigned rank, workers, pairs, packets, elements, messages;
+static unsigned window, end; /* of this turn: messages under way; the number of the next turn's first */
 static struct pair pair[PAIRS_MAX];
 static struct ibv_context *nic;
 static struct ibv_pd *domain;
 static struct ibv_mr *memory;
 static struct ibv_cq *sent, *received;
+static struct ibv_comp_channel *bell; /* rings when something has been received */
 static unsigned again;
 static bool same; /* numbers in all messages of a queue pair */
 
@@ -100,7 +112,8 @@ static void make_memory(void)
         fail("memory");
     memory = ibv_reg_mr(domain, at, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     sent = ibv_create_cq(nic, 256, NULL, NULL, 0);
-    received = ibv_create_cq(nic, 256, NULL, NULL, 0);
+    bell = ibv_create_comp_channel(nic);
+    received = bell == NULL ? NULL : ibv_create_cq(nic, 256, NULL, bell, 0);
     if (memory == NULL || sent == NULL || received == NULL)
         fail("completion queues");
     for (unsigned i = 0; i < pairs; i++) {
@@ -212,8 +225,9 @@ static unsigned numbers_of(unsigned message)
     return same ? message % pairs : message;
 }
 
-static void begin(struct pair *p, unsigned message)
+static void begin(unsigned message)
 {
+    struct pair *p = &pair[message % pairs];
     const bool is_there = same && message >= pairs;
 
     p->message = message;
@@ -226,7 +240,7 @@ static void begin(struct pair *p, unsigned message)
 
 static void compare(const struct pair *p, const uint8_t immediate[4])
 {
-    const bool is_compared = !same || p->message + pairs >= messages;
+    const bool is_compared = !same || p->message + pairs >= end;
     int8_t greatest = INT8_MIN;
 
     for (unsigned i = 0; i < numbers() && is_compared; i++) {
@@ -263,8 +277,8 @@ static unsigned take(const struct ibv_wc *wc)
         return 0; /* an earlier one once more */
     compare(p, immediate);
     p->waits = false;
-    if (p->message + pairs < messages)
-        begin(p, p->message + pairs);
+    if (p->message + window < end)
+        begin(p->message + window);
     return 1;
 }
 
@@ -278,71 +292,78 @@ static void write_again(void)
             exit(1);
         }
     for (unsigned i = 0; i < pairs; i++)
-        if (pair[i].waits && now_ms() - pair[i].sent_ms > AGAIN_MS) {
+        if (pair[i].waits && now_ms() - pair[i].sent_ms > (same ? TURN_AGAIN_MS : AGAIN_MS)) {
             again++;
             write_message(&pair[i]);
         }
 }
 
-/* How long a message took in each part of them that has ended. */
-static void note_part(unsigned done)
+/* What has come; sleeps for a while if that is nothing. */
+static bool has_come(struct ibv_wc *wc)
 {
-    static uint64_t began;
-    static unsigned before;
-    const uint64_t now = now_us();
+    struct pollfd fd = {.fd = bell->fd, .events = POLLIN};
+    struct ibv_cq *cq;
+    void *unused;
 
-    if (done > 0)
-        printf("%.1f us a message\n", (double)(now - began) / (done - before));
-    began = now;
-    before = done;
+    if (ibv_poll_cq(received, 1, wc) > 0)
+        return true;
+    if (ibv_req_notify_cq(received, 0) != 0)
+        fail("req_notify");
+    if (ibv_poll_cq(received, 1, wc) > 0)
+        return true;
+    if (poll(&fd, 1, LOOK_MS) > 0 && ibv_get_cq_event(bell, &cq, &unused) == 0)
+        ibv_ack_cq_events(cq, 1);
+    return false;
 }
 
-static void wait_a_little(void)
+/* The messages of a turn, so many of them under way. */
+static void sum_all(unsigned turn, unsigned under_way)
 {
-    if (same)
-        sched_yield();
-    else
-        usleep(1000);
-}
-
-static void sum_all(void)
-{
-    const uint64_t end = now_ms() + PATIENCE_S * 1000;
-    unsigned noted = messages / PARTS;
+    const uint64_t began = now_us(), over = now_ms() + PATIENCE_S * 1000;
+    const unsigned first = turn * messages, again_before = again;
     struct ibv_wc wc;
 
-    note_part(0);
-    for (unsigned i = 0; i < pairs && i < messages; i++)
-        begin(&pair[i], i);
+    window = under_way;
+    end = first + messages;
+    for (unsigned i = 0; i < window && i < messages; i++)
+        begin(first + i);
     for (unsigned done = 0; done < messages;) {
-        if (now_ms() > end) {
+        if (now_ms() > over) {
             printf("worker %u: %u of %u messages after %d s\n", rank, done, messages, PATIENCE_S);
             exit(1);
         }
-        if (ibv_poll_cq(received, 1, &wc) > 0)
+        if (has_come(&wc))
             done += take(&wc);
-        else
-            wait_a_little();
-        if (same && done >= noted) {
-            note_part(done);
-            noted += messages / PARTS;
-        }
         write_again();
     }
+    if (same)
+        printf("turn %u: %.1f us a message, %u sent again\n", turn, (double)(now_us() - began) / messages,
+               again - again_before);
+    fflush(stdout);
+}
+
+static void wait_for_turn(unsigned turn)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "/go%u", turn);
+    while (access(name, F_OK) != 0)
+        usleep(10000);
 }
 
 int main(int argc, char *argv[])
 {
     if (argc != 10 && argc != 11)
         return 2;
-    same = argc == 11;
     rank = (unsigned)atoi(argv[2]);
     workers = (unsigned)atoi(argv[3]);
     pairs = (unsigned)atoi(argv[6]);
     packets = (unsigned)atoi(argv[7]);
     elements = (unsigned)atoi(argv[8]);
     messages = (unsigned)atoi(argv[9]);
-    if (pairs > PAIRS_MAX)
+    same = argc == 11;
+    const unsigned turns = same ? (unsigned)atoi(argv[10]) : 1;
+    if (pairs == 0 || pairs > PAIRS_MAX || (same && messages % (2 * pairs) != 0))
         return 2;
     open_nic(argv[1]);
     make_memory();
@@ -353,14 +374,16 @@ int main(int argc, char *argv[])
         printf(" %u", pair[i].qp->qp_num);
     printf(" end\n");
     fflush(stdout);
-    while (access("/go", F_OK) != 0)
-        usleep(100000);
+    wait_for_turn(0);
     for (unsigned i = 0; i < pairs; i++) {
         connect_pair(&pair[i], argv[4], argv[5]);
         for (unsigned n = 0; n < RECEIVES; n++)
             expect(&pair[i]);
     }
-    sum_all();
-    printf("worker %u: %u messages are right; %u sent again\n", rank, messages, again);
+    for (unsigned turn = 0; turn < turns; turn++) {
+        wait_for_turn(turn);
+        sum_all(turn, same && turn % 2 == 0 ? 1 : pairs);
+    }
+    printf("worker %u: %u messages are right; %u sent again\n", rank, turns * messages, again);
     return 0;
 }
