@@ -510,6 +510,5 @@ struct agg_wishes client_wishes(const struct client_options *o)
                                .near = o->near,
                                .servers = (uint8_t)o->in_servers.n,
                                .list = places_hash(&o->in_servers),
-                               .switches = (uint8_t)o->in_switch.n,
-                               .switch_list = places_hash(&o->in_switch)};
+                               .switches = (uint8_t)o->in_switch.n};
 }

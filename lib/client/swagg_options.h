@@ -82,7 +82,8 @@ struct swagg_options {
     size_t struct_size;    /* of this struct as the caller knows it, so that it can grow */
     const char *switch_ip; /* dotted IPv4 of the switch; required, but for ATP with server_ip, and where all
                               ranks are on one host. Or of up to SWAGG_SERVERS_MAX, separated by commas,
-                              [same] and in the same order: each sums a part of every call */
+                              in the same order on every rank, which may name leaves of its own: each sums
+                              a part of every call */
     const char *job;       /* [same] name, 1..47 printable ASCII characters; required */
     int rank, size;        /* 0 <= rank < size <= 1024; size [same]; required */
     enum swagg_mode mode;  /* [same] */

@@ -197,8 +197,8 @@ static bool names_another_order(int deadline_ms)
     crew_start(&other);
     crew_join(&one);
     crew_join(&other);
-    const bool named = strstr(one.member[0].error, "list of switches that share calls") ||
-                       strstr(other.member[1].error, "list of switches that share calls");
+    const char *words = "wants this switch behind its second link, rank";
+    const bool named = strstr(one.member[0].error, words) || strstr(other.member[1].error, words);
     stop(&s);
     return crew_told(&one, one.member[0].opened < 0 && other.member[1].opened < 0 && named);
 }

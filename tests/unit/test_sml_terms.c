@@ -211,6 +211,24 @@ TEST(wishes_that_cannot_both_be_granted)
     CU_ASSERT(!sml_protocol.differ(&wish, &other, &d)); /* the least of both will do */
 }
 
+static struct sml_terms behind(uint8_t place, uint8_t places, uint32_t list)
+{
+    struct sml_terms t = usual;
+
+    t.place = place;
+    t.places = places;
+    t.list = list;
+    return t;
+}
+
+TEST(links_have_an_order)
+{
+    CU_ASSERT(differ(behind(1, 3, 0), behind(0, 3, 0), "this switch behind its second link",
+                     "this switch behind its first link"));
+    CU_ASSERT(differ(behind(0, 2, 0), behind(0, 3, 0), "one number of switches that share calls", "another"));
+    CU_ASSERT(differ(behind(0, 2, 0), usual, "one number of switches that share calls", "another"));
+}
+
 static bool grant_by(const struct agg_limits *limits, const struct sml_terms wishes[RANKS],
                      struct sml_terms *granted, struct agg_refusal *why)
 {
@@ -575,6 +593,20 @@ TEST(a_job_may_come_from_another_switch)
     CU_ASSERT(sml_protocol.check(&from_there, true, text));
 }
 
+/* Through a switch below it. */
+TEST(what_is_passed_on_still_comes_from_another_switch)
+{
+    const struct agg_limits up = {.passed_on = true};
+    struct sml_terms mine = usual_but_resumed(true), t;
+    struct agg_terms granted;
+    struct agg_refusal why;
+
+    mine.slots = 64;
+    const struct agg_terms there = terms_of(mine), wish = sml_worker.move(&there, 77);
+    CU_ASSERT(sml_protocol.grant(&wish, 1, &up, &granted, &why));
+    CU_ASSERT(sml_terms_parse(&t, &granted) && t.resumed && t.moved && t.first_tag == 77);
+}
+
 TEST(terms_are_lowered_by_halves_but_not_of_a_resumed_job)
 {
     struct agg_terms terms = terms_of(usual_but_slots(8));
@@ -734,6 +766,36 @@ TEST(the_least_count_of_threads_holds)
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         CU_ASSERT_EQUAL(granted_of(usual_but_lanes, cases[i].wish).lanes, cases[i].granted);
+}
+
+/* Ranks that compare the addresses of their switches, as older ones do, are told theirs; others have none. */
+TEST(ranks_may_name_other_leaves)
+{
+    static const struct {
+        uint32_t list[3];
+        bool granted;
+    } cases[] = {{{0, 0, 0}, true}, {{7, 7, 7}, true},  {{0, 7, 0}, true},
+                 {{7, 0, 7}, true}, {{7, 0, 9}, false}, {{0, 7, 9}, false}};
+    struct agg_difference d;
+    struct agg_refusal why;
+    uint32_t progress;
+
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct agg_terms wish[3], granted;
+        for (unsigned r = 0; r < 3; r++)
+            wish[r] = terms_of(behind(1, 2, cases[i].list[r]));
+        CU_ASSERT_EQUAL(sml_protocol.grant(wish, 3, &(struct agg_limits){0}, &granted, &why),
+                        cases[i].granted);
+        for (unsigned r = 0; r < 3 && cases[i].granted; r++) {
+            struct sml_terms t;
+            CU_ASSERT(sml_worker.accept(&wish[r], &granted, &progress));
+            CU_ASSERT(sml_terms_parse(&t, &granted) && (cases[i].list[r] == 0 || t.list == cases[i].list[r]));
+        }
+        CU_ASSERT(cases[i].granted || (why.rank == 2 && strstr(why.text, "rank 2 wants one list")));
+    }
+    const struct agg_terms none = terms_of(behind(1, 2, 0)), seven = terms_of(behind(1, 2, 7));
+    CU_ASSERT(!sml_protocol.differ(&none, &seven, &d) && !sml_protocol.differ(&seven, &none, &d));
+    CU_ASSERT(differ(behind(1, 2, 9), behind(1, 2, 7), "one list of switches that share calls", "another"));
 }
 
 /* All that ranks say of it must be of one version; one that has found another tells it for all. */

@@ -60,6 +60,24 @@ static const char *quorum_words(const struct sml_terms *t)
     return t->quorum == 0 ? "sums of all ranks" : "sums of a quorum of ranks";
 }
 
+/* In a tree "this switch" is the root, whichever leaf the rank has named. */
+static const char *place_words(uint8_t place)
+{
+    static const char *const words[] = {
+        "this switch behind its first link", "this switch behind its second link",
+        "this switch behind its third link", "this switch behind its fourth link"};
+
+    return place < sizeof words / sizeof *words ? words[place] : "this switch behind a later link";
+}
+
+#define LISTED "one list of switches that share calls"
+
+/* Who knows of trees compares no addresses: ranks name their own leaves. */
+static bool lists_differ(uint32_t a, uint32_t b)
+{
+    return a != b && a != 0 && b != 0;
+}
+
 bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *other, struct agg_difference *d)
 {
     struct sml_terms a, b;
@@ -80,8 +98,12 @@ bool sml_terms_differ(const struct agg_terms *wish, const struct agg_terms *othe
         *d = (struct agg_difference){quorum_words(&a), quorum_words(&b)};
     else if (a.quorum != b.quorum || a.wait_ms != b.wait_ms)
         *d = (struct agg_difference){"one quorum and time to wait for the others", "another"};
-    else if (a.place != b.place || a.places != b.places || a.list != b.list)
-        *d = (struct agg_difference){"one list of switches that share calls", "another, or in another order"};
+    else if (a.places != b.places)
+        *d = (struct agg_difference){"one number of switches that share calls", "another"};
+    else if (a.place != b.place)
+        *d = (struct agg_difference){place_words(a.place), place_words(b.place)};
+    else if (lists_differ(a.list, b.list))
+        *d = (struct agg_difference){LISTED, "another"};
     else if (a.moved != b.moved)
         *d = (struct agg_difference){moved_words(a.moved), moved_words(b.moved)};
     else if (a.plain != b.plain)
@@ -351,7 +373,6 @@ static bool resume(const struct agg_terms wish[], uint16_t n, uint16_t first_ran
         newest = ahead > newest ? ahead : newest;
     }
     *granted = first;
-    granted->moved = false; /* from here on it is this switch's */
     if (!can_all_start_there(wish, n, first.quorum, why))
         return false;
     if (first.quorum != 0 && newest - oldest > first.slots) {
@@ -483,6 +504,7 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         if (t.resumed) {
             if (!resume(wish, n, rank, &job, why))
                 return false;
+            job.moved &= limits->passed_on; /* else it is this switch's from here on */
             sml_terms_build(granted, &job);
             return true;
         }
@@ -495,6 +517,11 @@ bool sml_terms_grant(const struct agg_terms wish[], uint16_t n, const struct agg
         }
         if (t.chunk_bytes < job.chunk_bytes)
             job.chunk_bytes = t.chunk_bytes;
+        if (lists_differ(job.list, t.list)) {
+            why->rank = rank;
+            return agg_refuse(why->text, "rank %u wants " LISTED ", a rank before it another", rank);
+        }
+        job.list |= t.list;
         job.empties &= t.empties;
         job.interleaved &= t.interleaved;
         job.rated &= t.rated;

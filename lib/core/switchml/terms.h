@@ -38,8 +38,9 @@ struct sml_terms {
                          ranks wished so */
     uint8_t place, places; /* this is the place-th of so many switches that share every call's elements;
                               places 0: it is the only one */
-    uint32_t list;         /* a hash of them, in their order, as this rank has named them; 0: the only one */
-    uint8_t local;         /* agg_local_of_both */
+    uint32_t list; /* of ranks that know of no trees: a hash of the addresses that they have named; 0: of
+                      others. Granted: that of the former, who insist on it */
+    uint8_t local; /* agg_local_of_both */
     uint8_t lanes; /* a wish: so many threads of this rank would share calls. Granted: the least of all */
     bool rated; /* with places. A wish: this rank knows how ranks agree on how much each switch sums, and on
                    which of them is there again. Granted: all do */

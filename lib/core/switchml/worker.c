@@ -36,7 +36,7 @@ static bool accept(const struct agg_terms *wish, const struct agg_terms *granted
         return false;
     if (!has_my_table(&job, &mine) || !has_my_quorum(&job, &mine))
         return false;
-    if (job.place != mine.place || job.places != mine.places || job.list != mine.list)
+    if (job.place != mine.place || job.places != mine.places)
         return false; /* a switch that knows of no others would add different elements of two ranks */
     if (job.empties ? !mine.empties : mine.resumed && mine.empties)
         return false;
@@ -111,7 +111,6 @@ static struct agg_terms wish(const struct agg_wishes *w, unsigned i, unsigned mt
                                    .interleaved = may_be_empty(w),
                                    .place = (uint8_t)(w->switches > 1 ? i : 0),
                                    .places = (uint8_t)(w->switches > 1 ? w->switches : 0),
-                                   .list = w->switch_list,
                                    .local = w->local,
                                    .lanes = w->lanes,
                                    .rated = w->switches > 1};

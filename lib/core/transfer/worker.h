@@ -37,7 +37,6 @@ struct agg_wishes {
     uint32_t list; /* a hash of them, in their order */
     /* Where several switches share every call: */
     uint8_t switches;
-    uint32_t switch_list; /* a hash of them, in their order; 0: there is one */
 };
 
 /* What is agreed on, whatever the protocol. */
