@@ -4,6 +4,7 @@
 #ifndef SWAGG_SIM_SWITCHES_RANK_H
 #define SWAGG_SIM_SWITCHES_RANK_H
 
+#include "leaf_node.h"
 #include "links/shares.h"
 #include "process.h"
 #include "switches/scenario.h"
@@ -46,8 +47,9 @@ struct switches_world {
     struct switches_node {
         struct switches_world *world;
         struct star star;
-        struct switch_node node;
-        unsigned holds; /* faults that keep it down */
+        struct switch_node root;
+        struct leaf_node leaf[SWITCHES_LEAVES_MAX];
+        unsigned holds[1 + SWITCHES_LEAVES_MAX]; /* faults that keep each down, the root first */
     } node[SWITCHES_MAX];
     struct oracle oracle;
     unsigned open; /* ranks that have been */

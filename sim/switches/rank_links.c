@@ -40,7 +40,6 @@ struct agg_terms rank_wish(const struct switches_rank *r, unsigned place, uint16
                                     .chunk_bytes = s->chunk_bytes,
                                     .place = (uint8_t)place,
                                     .places = (uint8_t)s->nodes,
-                                    .list = 1,
                                     .rated = true};
     struct agg_terms out;
 

@@ -18,6 +18,22 @@ static void draw_quality(struct switches_scenario *s, uint64_t *r)
                                   .held_ns = rng_magnitude(r, 10 * US, 20 * MS)};
 }
 
+/* In half of the scenarios: ranks at any leaves, or at the root, and leaves below others. */
+static void draw_trees(struct switches_scenario *s, uint64_t *r)
+{
+    for (unsigned i = 0; i < s->nodes; i++) {
+        struct switches_tree *t = &s->tree[i];
+        t->leaves = s->trees ? (unsigned)rng_between(r, 1, SWITCHES_LEAVES_MAX) : 0;
+        for (unsigned host = 0; host < s->ranks + t->leaves; host++)
+            t->at[host] = (int)rng_below(r, host < s->ranks ? t->leaves + 1 : host - s->ranks + 1) - 1;
+    }
+}
+
+bool switches_is_at(const struct switches_scenario *s, unsigned node, int which, unsigned host)
+{
+    return s->tree[node].at[host] == which || (int)host - (int)s->ranks == which;
+}
+
 static void draw_faults(struct switches_scenario *s, uint64_t *r)
 {
     const unsigned good = (unsigned)rng_below(r, s->nodes);
@@ -29,11 +45,12 @@ static void draw_faults(struct switches_scenario *s, uint64_t *r)
                                      .at = rng_magnitude(r, 1 * MS, s->calls * (s->compute_ns + 5 * MS)),
                                      .lasts = rng_magnitude(r, 1 * MS, 3 * S),
                                      .node = (unsigned)rng_below(r, s->nodes),
-                                     .rank = (unsigned)rng_below(r, s->ranks),
                                      .up = rng_below(r, 3) > 0};
         f->down = !f->up || rng_below(r, 2);
         if (s->benign && f->node == good)
             f->node = (good + 1 + (unsigned)rng_below(r, s->nodes - 1)) % s->nodes;
+        f->which = (int)rng_below(r, s->tree[f->node].leaves + 1) - 1;
+        f->host = (unsigned)rng_below(r, s->ranks + s->tree[f->node].leaves);
     }
 }
 
@@ -58,6 +75,8 @@ void switches_draw(struct switches_scenario *s, uint64_t seed)
                                               .keep_ppm = (uint32_t)rng_below(&r, PPM + 1),
                                               .refer = rng_below(&r, 2)};
     draw_quality(s, &r);
+    s->trees = rng_below(&r, 2);
+    draw_trees(s, &r);
     draw_faults(s, &r);
     s->dies = !s->benign && rng_below(&r, 2);
     s->mortal = (unsigned)rng_below(&r, s->ranks);

@@ -7,20 +7,31 @@
 
 /* Frames */
 
+static unsigned index_of(const struct switches_node *n)
+{
+    return (unsigned)(n - n->world->node);
+}
+
 static void at_host(void *ctx, struct frame *f)
 {
     struct switches_node *n = ctx;
+    const unsigned ranks = n->world->scenario->ranks;
 
-    if (frame_is_dropped(f) ||
-        !switches_rank_receive(&n->world->rank[f->host], (unsigned)(n - n->world->node), f))
+    if (f->host >= ranks)
+        leaf_receive(&n->leaf[f->host - ranks], f, true);
+    else if (frame_is_dropped(f) || !switches_rank_receive(&n->world->rank[f->host], index_of(n), f))
         frame_free(f);
 }
 
 static void at_switch(void *ctx, struct frame *f)
 {
     struct switches_node *n = ctx;
+    const int leaf = n->world->scenario->tree[index_of(n)].at[f->host];
 
-    switch_receive(&n->node, f);
+    if (leaf == SWITCHES_ROOT)
+        switch_receive(&n->root, f);
+    else
+        leaf_receive(&n->leaf[leaf], f, false);
 }
 
 /* Faults */
@@ -29,13 +40,31 @@ static void cut(struct switches_world *w, const struct switches_fault *f, bool i
 {
     struct star *star = &w->node[f->node].star;
 
-    for (unsigned rank = 0; rank < w->scenario->ranks; rank++)
-        if (f->kind == SWITCHES_SILENT || rank == f->rank) {
-            if (f->kind == SWITCHES_SILENT || f->up)
-                star->up[rank].is_cut = is_cut;
-            if (f->kind == SWITCHES_SILENT || f->down)
-                star->down[rank].is_cut = is_cut;
-        }
+    for (unsigned host = 0; host < star->hosts; host++) {
+        const bool silent =
+            f->kind == SWITCHES_SILENT && switches_is_at(w->scenario, f->node, f->which, host);
+        const bool meant = f->kind == SWITCHES_CUT && host == f->host;
+        if (silent || (meant && f->up))
+            star->up[host].is_cut = is_cut;
+        if (silent || (meant && f->down))
+            star->down[host].is_cut = is_cut;
+    }
+}
+
+static void start(struct switches_node *n, int which)
+{
+    if (which == SWITCHES_ROOT)
+        switch_start(&n->root);
+    else
+        leaf_start(&n->leaf[which]);
+}
+
+static void kill_one(struct switches_node *n, int which)
+{
+    if (which == SWITCHES_ROOT)
+        switch_kill(&n->root);
+    else
+        leaf_kill(&n->leaf[which]);
 }
 
 static void on_end(void *ctx, uint64_t index)
@@ -46,8 +75,8 @@ static void on_end(void *ctx, uint64_t index)
     sim_trace(&w->sim, "world", "fault %u is over", (unsigned)index);
     if (f->kind != SWITCHES_RESTART)
         cut(w, f, false);
-    else if (--w->node[f->node].holds == 0)
-        switch_start(&w->node[f->node].node);
+    else if (--w->node[f->node].holds[1 + f->which] == 0)
+        start(&w->node[f->node], f->which);
 }
 
 static void on_fault(void *ctx, uint64_t index)
@@ -56,15 +85,15 @@ static void on_fault(void *ctx, uint64_t index)
     struct switches_world *w = ctx;
     const struct switches_fault *f = &w->scenario->fault[index];
 
-    sim_trace(&w->sim, "world", "fault %u %s switch %u, rank %u", (unsigned)index, kinds[f->kind], f->node,
-              f->rank);
+    sim_trace(&w->sim, "world", "fault %u %s switch %u.%d, host %u", (unsigned)index, kinds[f->kind], f->node,
+              f->which, f->host);
     sim_at(&w->sim, w->sim.now + f->lasts, on_end, w, index);
     if (f->kind != SWITCHES_RESTART) {
         cut(w, f, true);
         return;
     }
-    switch_kill(&w->node[f->node].node);
-    w->node[f->node].holds++;
+    kill_one(&w->node[f->node], f->which);
+    w->node[f->node].holds[1 + f->which]++;
 }
 
 static void on_death(void *ctx, uint64_t rank)
@@ -115,20 +144,39 @@ static void check(struct switches_world *w)
 
 /* The whole */
 
+static void open_node(struct switches_world *w, unsigned i)
+{
+    const struct switches_scenario *s = w->scenario;
+    const struct switches_tree *tree = &s->tree[i];
+    struct switches_node *n = &w->node[i];
+
+    n->world = w;
+    star_init(&n->star, &w->sim, &w->rng, s->ranks + tree->leaves, at_switch, n, at_host, n);
+    for (unsigned host = 0; host < n->star.hosts; host++)
+        n->star.up[host].quality = n->star.down[host].quality = s->quality[i];
+    switch_init(&n->root, &w->sim, &n->star, &w->rng, &s->switch_config);
+    start(n, SWITCHES_ROOT);
+    for (unsigned leaf = 0; leaf < tree->leaves; leaf++) {
+        const int above = tree->at[s->ranks + leaf];
+        const struct leaf_config cfg = {.sim = &w->sim,
+                                        .star = &n->star,
+                                        .host = s->ranks + leaf,
+                                        .parent_ip = above == SWITCHES_ROOT ? UINT32_MAX
+                                                                            : s->ranks + (unsigned)above + 1,
+                                        .lost_after_ns = s->switch_config.lost_after_ns,
+                                        .tenancy = &s->switch_config.tenancy};
+        leaf_init(&n->leaf[leaf], &cfg, &w->rng);
+        start(n, (int)leaf);
+    }
+}
+
 static void open_world(struct switches_world *w, const struct switches_scenario *s, FILE *trace)
 {
     *w = (struct switches_world){.scenario = s, .rng = ~s->seed};
     sim_init(&w->sim, trace);
     oracle_init(&w->oracle, &w->sim);
-    for (unsigned i = 0; i < s->nodes; i++) {
-        struct switches_node *n = &w->node[i];
-        n->world = w;
-        star_init(&n->star, &w->sim, &w->rng, s->ranks, at_switch, n, at_host, n);
-        for (unsigned rank = 0; rank < s->ranks; rank++)
-            n->star.up[rank].quality = n->star.down[rank].quality = s->quality[i];
-        switch_init(&n->node, &w->sim, &n->star, &w->rng, &s->switch_config);
-        switch_start(&n->node);
-    }
+    for (unsigned i = 0; i < s->nodes; i++)
+        open_node(w, i);
     for (unsigned rank = 0; rank < s->ranks; rank++)
         switches_rank_start(&w->rank[rank], w, rank);
 }
@@ -138,7 +186,8 @@ static void close_world(struct switches_world *w)
     for (unsigned rank = 0; rank < w->scenario->ranks; rank++)
         switches_rank_fini(&w->rank[rank]);
     for (unsigned i = 0; i < w->scenario->nodes; i++) {
-        switch_kill(&w->node[i].node);
+        for (int which = SWITCHES_ROOT; which < (int)w->scenario->tree[i].leaves; which++)
+            kill_one(&w->node[i], which);
         star_fini(&w->node[i].star);
     }
     oracle_fini(&w->oracle);
@@ -173,9 +222,9 @@ struct switches_result switches_play(uint64_t seed, FILE *trace)
         .agreed = w->agreed};
     snprintf(result.end.text, sizeof result.end.text, "%s", w->oracle.text);
     for (unsigned i = 0; i < s.nodes; i++)
-        for (unsigned rank = 0; rank < s.ranks; rank++) {
-            result.frames += w->node[i].star.up[rank].stats.sent + w->node[i].star.down[rank].stats.sent;
-            result.dropped += w->node[i].star.up[rank].stats.lost + w->node[i].star.down[rank].stats.lost;
+        for (unsigned host = 0; host < w->node[i].star.hosts; host++) {
+            result.frames += w->node[i].star.up[host].stats.sent + w->node[i].star.down[host].stats.sent;
+            result.dropped += w->node[i].star.up[host].stats.lost + w->node[i].star.down[host].stats.lost;
         }
     close_world(w);
     free(w);
