@@ -45,15 +45,20 @@ tree_hosts() { # SWITCH COUNT
     local i last=$((NET_HOSTS + $2))
     for ((i = NET_HOSTS; i < last; i++)); do
         net_add_namespace "h$i"
-        ip link add eth0 netns "$NET_ID-h$i" address "$(net_mac "$i")" type veth \
-            peer name "p$i" netns "$(tree_namespace "$1")"
-        net_real_frames "$NET_ID-h$i" eth0
-        ip -n "$NET_ID-h$i" addr add "$(net_ip "$i")/24" dev eth0
-        ip -n "$NET_ID-h$i" link set eth0 up
-        tree_port "$1" "p$i"
+        tree_host_link "$1" "$i"
         TREE_SWITCH_OF[i]=$1
     done
     NET_HOSTS=$last
+}
+
+# A host's link to a switch: to one of another tree, where net_second runs this and has made that.
+tree_host_link() { # SWITCH HOST
+    ip link add "$NET_LINK" netns "$NET_ID-h$2" address "$(net_mac "$2")" type veth \
+        peer name "$NET_PORT_NAMES$2" netns "$(tree_namespace "$1")"
+    net_real_frames "$NET_ID-h$2" "$NET_LINK"
+    ip -n "$NET_ID-h$2" addr add "$(net_ip "$2")/24" dev "$NET_LINK"
+    ip -n "$NET_ID-h$2" link set "$NET_LINK" up
+    tree_port "$1" "$NET_PORT_NAMES$2"
 }
 
 # Writes a switch's configuration. TREE_IMPAIR[SWITCH]: the impairments of all its ports, as YAML. TREE_KEY[SWITCH]: the file
