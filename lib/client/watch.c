@@ -247,7 +247,8 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
     const struct swagg_request *late = requests_overdue(&job->requests, now);
     if (late || now >= w->deadline)
         return fail_deadline(job, late, late ? late->began : w->began, now);
-    if (now >= w->warn_at)
+    /* the last call may have ended just now, without progress here: by another thread's share */
+    if (now >= w->warn_at && (requests_first(&job->requests) || parts_buffered(job)))
         warn(w, job, now);
     const uint64_t next = now + TICK_MS * NS_PER_MS, deadline = watch_deadline(w, job);
     w->tick_at = next < deadline ? next : deadline;
