@@ -34,12 +34,12 @@ enum xfer_status parts_status(const struct swagg_job *job)
     return all;
 }
 
-bool parts_buffered(const struct swagg_job *job)
+const struct job_part *parts_buffered(const struct swagg_job *job)
 {
     for (unsigned i = 0; i < job->part_count; i++)
         if (job->worker->buffered(job->parts[i].stream))
-            return true;
-    return false;
+            return &job->parts[i];
+    return NULL;
 }
 
 uint64_t parts_left(const struct swagg_job *job)

@@ -147,7 +147,7 @@ int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer
 
 /* MISMATCH or REJECTED if any is; else RUNNING if any is; else DONE. */
 enum xfer_status parts_status(const struct swagg_job *job);
-bool parts_buffered(const struct swagg_job *job);
+const struct job_part *parts_buffered(const struct swagg_job *job); /* the first that is; NULL: none */
 uint64_t parts_left(const struct swagg_job *job);
 uint32_t parts_ended(const struct swagg_job *job); /* calls that all of them are done with */
 uint64_t parts_packets(const struct swagg_job *job, const struct xfer_call *call);

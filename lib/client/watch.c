@@ -160,17 +160,18 @@ static uint64_t lacked_chunk(struct swagg_job *job, const struct swagg_request *
     return parts_packets(job, lacked) - left + 1;
 }
 
-/* What is being waited for: the oldest call's sum, or a reduce before it from which this rank has returned.
+/* What this rank waits for: the oldest call's sum, or a reduce before it from which it has returned; one is.
  * of: the call that cannot wait longer; NULL: it is the oldest. */
 static const char *describe_late(struct swagg_job *job, const struct swagg_request *of,
                                  char text[LATE_TEXT_MAX])
 {
     const struct describe_names *names = &job->options.names;
     const struct swagg_request *oldest = requests_first(&job->requests);
+    const struct job_part *buffered = parts_buffered(job);
     char call[DESCRIBE_CALL_MAX], late[DESCRIBE_CALL_MAX];
-    if (parts_buffered(job) || !oldest)
+    if (buffered)
         snprintf(text, LATE_TEXT_MAX, "%s, from which it had returned, is not complete",
-                 describe_call(names, job->worker->oldest_call(job->parts[0].stream), call));
+                 describe_call(names, job->worker->oldest_call(buffered->stream), call));
     else if (of && of != oldest)
         snprintf(text, LATE_TEXT_MAX, "%s: behind %s, which has no sum for chunk %" PRIu64 " of %" PRIu64,
                  describe_call(names, &of->call, late), describe_call(names, lacked_call(job, oldest), call),
@@ -244,11 +245,12 @@ int watch_tick(struct watch *w, struct swagg_job *job, uint64_t now)
         w->tick_at = now + TICK_MS * NS_PER_MS;
         return lanes;
     }
-    const struct swagg_request *late = requests_overdue(&job->requests, now);
-    if (late || now >= w->deadline)
-        return fail_deadline(job, late, late ? late->began : w->began, now);
     /* the last call may have ended just now, without progress here: by another thread's share */
-    if (now >= w->warn_at && (requests_first(&job->requests) || parts_buffered(job)))
+    const bool waits = requests_first(&job->requests) || parts_buffered(job);
+    const struct swagg_request *late = requests_overdue(&job->requests, now);
+    if (late || (waits && now >= w->deadline))
+        return fail_deadline(job, late, late ? late->began : w->began, now);
+    if (waits && now >= w->warn_at)
         warn(w, job, now);
     const uint64_t next = now + TICK_MS * NS_PER_MS, deadline = watch_deadline(w, job);
     w->tick_at = next < deadline ? next : deadline;
