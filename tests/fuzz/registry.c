@@ -39,7 +39,7 @@ static void effect_send(void *ctx, const struct ctl_endpoint *to, const uint8_t 
     REQUIRE(!ctl_type_from_worker(m.head.type) && (recall || m.head.boot_id == w->boot_id));
     if (m.head.type == CTL_REFUSED || m.head.type == CTL_ABORTED)
         REQUIRE((m.failure.reason != CTL_OK && m.failure.reason <= CTL_RANK_LEFT) ||
-                m.failure.reason == CTL_MOVED_BACK);
+                m.failure.reason == CTL_MOVED_BACK || m.failure.reason == CTL_LEFT_RESUMING);
     if (m.head.type != CTL_READY)
         return;
     struct sml_terms t = terms_in(&m.ready.terms);
