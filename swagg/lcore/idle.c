@@ -69,7 +69,8 @@ bool idle_spin(struct idle *idle, const struct lcore_pace *pace)
     const uint64_t now = monotonic_ns();
     if (idle->rounds++ == 0)
         idle->began_ns = now;
-    if (offer_is_contended(&idle->offer, now))
+    idle->contended = offer_is_contended(&idle->offer, now);
+    if (idle->contended)
         return now - idle->began_ns < PATIENCE_NS || pace->max_sleep_us == 0 || !idle->frames_wake;
     if (offer_is_due(&idle->offer, now))
         offer_cpu(&idle->offer, now);

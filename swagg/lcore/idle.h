@@ -18,10 +18,10 @@
 /* How an lcore without work offers its CPU to other programs, by the time that its offers took. If the hosts
  * run on this machine, too, the program that the lcore waits for may be waiting for the lcore's CPU.
  *
- * One offer (sched_yield) is seldom taken: the kernel counts an lcore's time a ninth of a program's
- * (lcore.c), so it takes nine offers to bring a program one turn. MPI's processes offer the CPU back
- * after every look, and two of them that share it with an lcore had a turn in 20 to 40 us each. So, while
- * somebody wants the CPU, it is offered until it is taken.
+ * One offer (sched_yield) is seldom taken while the lcore goes first (standing.h): the kernel counts its time
+ * a ninth of a program's, so it takes nine offers to bring a program one turn. MPI's processes offer the CPU
+ * back after every look, and two of them that share it with an lcore had a turn in 20 to 40 us each. So,
+ * while somebody wants the CPU, it is offered until it is taken.
  *
  * A program that keeps it for long is computing. It would have its whole time slice at every offer, so for a
  * while it gets none.
@@ -63,6 +63,7 @@ struct idle {
     uint64_t began_ns;  /* when the pause did */
     uint64_t since_ns;  /* when the first nap of this pause began; 0: it has not napped yet */
     struct offer offer; /* of its CPU, while it spins */
+    bool contended;     /* somebody computes on its CPU, as it spun last */
     struct bell *bell;
     bool frames_wake; /* a frame ends a nap on whatever queue it comes */
     unsigned fds;

@@ -14,17 +14,7 @@
 #include "base/log.h"
 #include "monotonic.h"
 
-enum { PRIORITY_NICE = -10 };
-
-/* Raises the calling, polling thread's priority above that of other programs: all hosts behind the switch
- * wait for it, and it sleeps when there is nothing to do. A higher one that the operator has set is left
- * alone. 0, or -errno. */
-static int priority_raise_thread(void)
-{
-    if (getpriority(PRIO_PROCESS, 0) > PRIORITY_NICE && setpriority(PRIO_PROCESS, 0, PRIORITY_NICE) < 0)
-        return -errno;
-    return 0;
-}
+enum { PRIORITY_NICE = -10 }; /* of the session */
 
 void priority_raise_session(void)
 {
@@ -78,9 +68,12 @@ static bool is_wanted(const struct lcore *lc)
 
 static void back_off(struct lcore *lc, struct idle *idle)
 {
+    const bool spins = idle_spin(idle, &lc->pace);
     uint64_t ns;
 
-    if (idle_spin(idle, &lc->pace))
+    if (idle->contended)
+        standing_note_contended(&lc->standing, lc->receive.now);
+    if (spins)
         return;
     ns = idle_nap_ns(idle, &lc->pace, due_in_ns(lc));
     bell_await(&lc->bell);
@@ -232,13 +225,18 @@ bool lcore_take(struct lcore *lc)
 
 static void start(struct lcore *lc)
 {
-    const int rc = priority_raise_thread();
+    const int rc = standing_init(&lc->standing, rte_get_tsc_hz() / 1000);
 
     if (rc < 0)
         log_info("lcore %u stays at the priority of other programs: %s", lc->eal_id, strerror(-rc));
     prctl(PR_SET_TIMERSLACK, 1000); /* ns; the default of 50 us would lengthen every nap */
     __atomic_store_n(&lc->tid, rte_sys_gettid(), __ATOMIC_RELAXED);
     set_time(lc, rte_rdtsc());
+}
+
+static uint64_t switched(const struct lcore *lc)
+{
+    return lc->counters.event[EVENT_FORWARDED] + lc->counters.event[EVENT_FLOODED];
 }
 
 int lcore_run(void *lcore)
@@ -256,8 +254,11 @@ int lcore_run(void *lcore)
 
         if (lcore_take(lc))
             idle_init(&idle, &lc->receive, &lc->bell);
-        if (work > 0) /* in the last round, which ends here */
+        if (work > 0) { /* in the last round, which ends here */
             counter_add(&lc->busy, now - lc->receive.now);
+            standing_note_work(&lc->standing, switched(lc), lc->receive.now, now);
+        }
+        standing_take(&lc->standing, now);
         work = lcore_round(lc, now);
 
         rte_rcu_qsbr_quiescent(lc->rcu, lc->index);

@@ -16,6 +16,7 @@
 #include "bridge/host.h"
 #include "lcore/idle.h"
 #include "lcore/receive.h"
+#include "lcore/standing.h"
 #include "port/send.h"
 
 enum { LCORE_STALL_MS = 100 }; /* a pause that counts as a stall, beyond the longest nap */
@@ -49,6 +50,7 @@ struct lcore {
     /* This lcore's alone. */
     struct lcore_pace pace;
     uint64_t rested; /* TSC cycles of the nap since the last round */
+    struct standing standing;
     struct receive receive __rte_cache_aligned;
     struct send send;
     struct engine engine;
