@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "config/reload.h"
 #include "datapath_make.h"
+#include "registry/registry_added.h"
 #include "show/views.h"
 
 static int align(void *context, struct config *next)
@@ -252,6 +253,7 @@ static int change_jobs(struct reload *r, const struct config *next)
     *running = *next;
     jobs_follow(&r->dp->jobs, running, same);
     static_jobs_commit(r->static_jobs, &r->jobs, running);
+    registry_host_follow(&r->registrar->common); /* what its tenants have */
     view_unlock(r->shown);
     return 0;
 }
@@ -271,6 +273,8 @@ int reload_add_job(struct reload *r, const struct config *alone, const char *nam
     struct config *next = copy_running(r);
     int rc = next == NULL ? -ENOMEM : config_take_added(next, alone);
 
+    if (rc == 0)
+        rc = registry_check_quota(&r->registrar->common, next, name);
     if (rc == 0)
         rc = change_jobs(r, next);
     if (rc == 0)

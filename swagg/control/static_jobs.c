@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "monotonic.h"
 #include "protocols.h"
+#include "registry/registry_added.h"
 
 #define ALONE_NS      NS_PER_SECOND
 #define TELL_EVERY_NS (60 * NS_PER_SECOND) /* so that no worker can fill the log */
@@ -138,57 +139,14 @@ static bool is_new(const struct static_jobs_change *change, unsigned i)
     return place_until_now(change->running, change->next, config_job_number(change->next, "static", i)) < 0;
 }
 
-/* Beside ranks that have joined: no packet may belong to two jobs. */
-
-struct search {
-    const struct static_jobs_change *change;
-    bool found;
-};
-
-/* Whether its data packets would come to the worker's job. */
-static bool sends_as(const struct config_static *s, const struct config_peer *worker,
-                     const struct ctl_entry *job, const struct ctl_member *m)
-{
-    return m->state == CTL_MEMBER_JOINED && job->network == s->network && m->endpoint.ip == worker->ip &&
-           m->data_port >= worker->port && m->data_port < worker->port + s->threads;
-}
-
-static void say_taken(const struct config_static *s, unsigned worker, const struct ctl_entry *job,
-                      unsigned rank)
-{
-    const uint8_t *ip = (const uint8_t *)&s->worker[worker].ip;
-
-    log_error("static[%s].workers[%u]: UDP port %u of %u.%u.%u.%u is rank %u's of job %s, which has joined: "
-              "give the worker another, or let that job come to its end first (swaggctl job drain)",
-              s->name, worker, job->members[rank].data_port, ip[0], ip[1], ip[2], ip[3], rank, job->name);
-}
-
-static void compare(struct search *search, const struct config_static *s, const struct ctl_entry *job)
-{
-    for (unsigned w = 0; w < s->workers; w++)
-        for (unsigned rank = 0; rank < job->size; rank++)
-            if (!search->found && sends_as(s, &s->worker[w], job, &job->members[rank])) {
-                say_taken(s, w, job, rank);
-                search->found = true;
-            }
-}
-
-static void visit(void *context, const struct registry_job *job)
-{
-    struct search *search = context;
-    const struct config *next = search->change->next;
-
-    for (unsigned i = 0; i < next->static_jobs && ctl_entry_is_live(job->entry); i++)
-        if (is_new(search->change, i))
-            compare(search, &next->static_job[i], job->entry);
-}
-
 int static_jobs_check_senders(struct registry_host *h, const struct static_jobs_change *change)
 {
-    struct search search = {.change = change};
+    int rc = 0;
 
-    registry_host_visit(h, visit, &search);
-    return search.found ? -EBUSY : 0;
+    for (unsigned i = 0; i < change->next->static_jobs && rc == 0; i++)
+        if (is_new(change, i))
+            rc = registry_check_senders(h, &change->next->static_job[i]);
+    return rc;
 }
 
 /* Jobs that are gone or others must be quiet, so that nothing is cut off in its midst. */

@@ -71,7 +71,7 @@ too_few_is_told() {
 net_begin published
 net_hosts 4
 NET_IMPAIR="{rx: {drop: 0.01, duplicate: 0.02, reorder: 0.02, reorder_by: 8}, tx: {drop: 0.01, duplicate: 0.02}}" \
-    net_swagg_with "seed: 5" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 600000")" \
+    net_swagg_with "seed: 5" "tenants: [{name: lab, addresses: [0.0.0.0/0], quota: {jobs: 1}}]" "static:" "$(static_job training 4000 "threads: $THREADS, quiet_ms: 600000")" \
     "$(static_job other 5000 "mode: ordered, udp_checksum: true")" \
     "$(static_job narrow 6000 "threads: 1" | sed "s/slots: [0-9]*,/slots: $((WINDOW / 2)),/")"
 FLOATS=(f9000 f1 i5000 f300 i77 f2048 f4096 i1 f9000)
@@ -91,8 +91,9 @@ add_job() { # NAME SETTINGS...
 }
 expect_match "why it is not added" "$(add_job added slots=0)" 'static\[0\].slots: 0 is out of range'
 expect_match "why it is not added" "$(add_job training)" 'there is a job of this name'
-add_job added slots=$((2 * WINDOW))
+add_job added slots=$((2 * WINDOW)) tenant=lab
 expect_match "why another is not added" "$(add_job second)" "the UDP ports from 7000 on of .* are job added's"
+expect_match "why its tenant has no more" "$(workers=${workers//7000/8000} add_job second tenant=lab)" 'lab has 1 jobs, as many as its quota.jobs'
 expect_match "why a job of the file is not deleted" "$(net_ctl job del other 2>&1)" 'was not added by an operator'
 clients_run 7000 1 8 f2000 i1000
 clients_start 7000 1 9 f300 forever

@@ -32,6 +32,14 @@ bool reply_fail(struct reply *reply, enum reply_code code, const char *format, .
     return false;
 }
 
+void reply_fault(void *reply, const char *message)
+{
+    struct reply *r = reply;
+
+    if (r->code == REPLY_OK)
+        reply_fail(r, REPLY_REFUSED, "%s", message);
+}
+
 void reply_view(struct reply *reply, struct view_out *out)
 {
     if (view_end(out, &reply->view, &reply->counters) == 0)

@@ -28,7 +28,7 @@ enum reply_code {
     REPLY_UNKNOWN,     /* what it names is not there */
     REPLY_AMBIGUOUS,   /* several are called so; "choices" has names of which each means one */
     REPLY_REFUSED,     /* it cannot be done; the text says why */
-    REPLY_FAILED,      /* for want of memory, or because the daemon is stopping */
+    REPLY_FAILED,      /* for want of memory, or because the program is starting or stopping */
     REPLY_CODES
 };
 
@@ -42,6 +42,9 @@ struct reply {
 /* Makes the reply an error. Returns false. */
 __attribute__((format(printf, 3, 4))) bool reply_fail(struct reply *reply, enum reply_code code,
                                                       const char *format, ...);
+
+/* Is told what is wrong with a configuration (settings_report): the first fault is the answer. */
+void reply_fault(void *reply, const char *message);
 
 /* Ends a view, which is the answer. */
 void reply_view(struct reply *reply, struct view_out *out);
