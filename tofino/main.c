@@ -303,6 +303,13 @@ static int load(struct config *next, const char *file, settings_report report, v
     return rc == 0 && !machine_suits(next) ? -ENOMEM : rc;
 }
 
+static int align(void *context, struct config *next)
+{
+    const struct process *p = context;
+
+    return config_take_added(next, &p->cfg);
+}
+
 static uint64_t tenants_of_static_jobs(void *context)
 {
     const struct process *p = context;
@@ -385,6 +392,7 @@ static bool read_config(struct process *p, const char *file)
                                          .running = &p->cfg,
                                          .context = p,
                                          .load = load,
+                                         .align = align,
                                          .tenants = tenants_of_static_jobs,
                                          .judge = place_keep,
                                          .commit = commit};
@@ -392,6 +400,8 @@ static bool read_config(struct process *p, const char *file)
         return false;
     if (!p->cfg.has_ip)
         log_error("switch.ip is missing: workers send to it");
+    if (!p->check)
+        saved_take_added(p->state, &p->cfg);
     p->interface = setup_interface(&p->cfg, log_report, NULL);
     p->setup = setup_describe(&p->cfg, log_report, NULL);
     return p->cfg.has_ip && p->interface != NULL && p->setup != NULL;

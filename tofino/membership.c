@@ -39,7 +39,7 @@ static void keep(struct registry_host *h)
     if (print == m->kept)
         return;
     m->kept = print;
-    if (saved_write(m->parts.state, &h->config, h->registry)) {
+    if (saved_write(m->parts.state, m->parts.cfg, &h->config, h->registry)) {
         m->unwritten = false;
         return;
     }
@@ -270,6 +270,14 @@ void membership_close(struct membership *m)
         json_decref(m->numbers.number[i].workers);
     free(m->before);
     registry_host_close(&m->common);
+}
+
+void membership_follow(struct membership *m, uint64_t now)
+{
+    registry_host_enter(&m->common, 0, now);
+    registry_host_follow(&m->common); /* what its tenants have */
+    m->kept = 0;                      /* which does not tell of static jobs */
+    registry_host_leave(&m->common);
 }
 
 void membership_tick(struct membership *m)

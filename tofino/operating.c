@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "added.h"
 #include "monotonic.h"
 #include "operator/handoff.h"
 #include "operator/operators.h"
@@ -33,7 +34,7 @@ static void begin(void *argument)
     json_t *question;
 
     if (!membership_has_begun(o->shown->membership)) {
-        reply_fail(p->errand.reply, REPLY_REFUSED, "the chip is being set up: ask again in a moment");
+        reply_fail(p->errand.reply, REPLY_FAILED, "the chip is being set up: ask again in a moment");
         return;
     }
     o->shown->now = monotonic_ns();
@@ -115,6 +116,7 @@ void operating_serve(struct operating *o)
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 
 typedef json_t *ask_fn(const struct errand *e);
+typedef void end_fn(const struct errand *e, bool done);
 
 struct command {
     const char *name;
@@ -122,6 +124,7 @@ struct command {
     view_fn *view;  /* NULL: it is an action */
     ask_fn *ask;    /* NULL: the helper is asked for nothing */
     const char *at; /* what ask_to_look asks for */
+    end_fn *end;    /* told whether the helper has done it; NULL: it need not be */
 };
 
 /* --- what the helper is asked for -------------------------------------------------------------------- */
@@ -135,6 +138,13 @@ static json_t *ask_to_look(const struct errand *e)
 static json_t *ask_for_static(const struct errand *e)
 {
     return e->of.fixed != NULL ? ask_to_look(e) : NULL;
+}
+
+static json_t *ask_for_silence(const struct errand *e)
+{
+    if (e->of.fixed == NULL)
+        return NULL;
+    return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "silence", "static", e->of.fixed->name);
 }
 
 static json_t *ask_for_slots(const struct errand *e)
@@ -199,26 +209,48 @@ static json_t *ask_to_reset(const struct errand *e)
     return NULL;
 }
 
+static json_t *ask_to_add(const struct errand *e)
+{
+    return added_begin(e->host, e->request, e->reply);
+}
+
+static void end_adding(const struct errand *e, bool done)
+{
+    added_end(e->host, request_text(e->request, "job"), done, e->shown->now);
+}
+
+static json_t *ask_to_delete(const struct errand *e)
+{
+    return added_begin_to_delete(e->host, e->of.name, e->reply);
+}
+
+static void end_deleting(const struct errand *e, bool done)
+{
+    added_end_to_delete(e->host, e->of.name, done, e->shown->now);
+}
+
 static const struct command commands[] = {
-    {"status", NOTHING, view_status, ask_to_look, "status"},
-    {"memory", NOTHING, view_memory, ask_to_look, "memory"},
-    {"ports", NOTHING, view_ports, ask_to_look, "ports"},
-    {"port", A_PORT, view_port, ask_to_look, "ports"},
-    {"fdb", NOTHING, view_fdb, ask_to_look, "stations"},
-    {"jobs", NOTHING, view_jobs, ask_to_look, "static"},
-    {"job", A_JOB, view_job, ask_for_static, "static"},
-    {"ranks", A_JOB, view_ranks, NULL, NULL},
-    {"slots", A_JOB, view_slots, ask_for_slots, NULL},
-    {"tenants", NOTHING, view_tenants, NULL, NULL},
-    {"drops", NOTHING, view_drops, ask_to_look, "counters"},
-    {"counters", NOTHING, view_counters, ask_to_look, "counters"},
-    {"verdicts", NOTHING, view_verdicts, ask_to_look, "counters"},
-    {"job reset", A_JOB, NULL, ask_to_reset, NULL},
-    {"fdb flush", PERHAPS_A_PORT, NULL, ask_to_flush, NULL},
-    {"fdb add", A_PORT, NULL, ask_to_fix, NULL},
-    {"fdb del", NOTHING, NULL, ask_to_unfix, NULL},
-    {"port up", A_PORT, NULL, ask_for_port_up, NULL},
-    {"port down", A_PORT, NULL, ask_for_port_down, NULL},
+    {"status", NOTHING, view_status, ask_to_look, "status", NULL},
+    {"memory", NOTHING, view_memory, ask_to_look, "memory", NULL},
+    {"ports", NOTHING, view_ports, ask_to_look, "ports", NULL},
+    {"port", A_PORT, view_port, ask_to_look, "ports", NULL},
+    {"fdb", NOTHING, view_fdb, ask_to_look, "stations", NULL},
+    {"jobs", NOTHING, view_jobs, ask_to_look, "static", NULL},
+    {"job", A_JOB, view_job, ask_for_static, "static", NULL},
+    {"ranks", A_JOB, view_ranks, ask_for_silence, NULL, NULL},
+    {"slots", A_JOB, view_slots, ask_for_slots, NULL, NULL},
+    {"tenants", NOTHING, view_tenants, NULL, NULL, NULL},
+    {"drops", NOTHING, view_drops, ask_to_look, "counters", NULL},
+    {"counters", NOTHING, view_counters, ask_to_look, "counters", NULL},
+    {"verdicts", NOTHING, view_verdicts, ask_to_look, "counters", NULL},
+    {"job reset", A_JOB, NULL, ask_to_reset, NULL, NULL},
+    {"job add", NOTHING, NULL, ask_to_add, NULL, end_adding},
+    {"job del", A_JOB, NULL, ask_to_delete, NULL, end_deleting},
+    {"fdb flush", PERHAPS_A_PORT, NULL, ask_to_flush, NULL, NULL},
+    {"fdb add", A_PORT, NULL, ask_to_fix, NULL, NULL},
+    {"fdb del", NOTHING, NULL, ask_to_unfix, NULL, NULL},
+    {"port up", A_PORT, NULL, ask_for_port_up, NULL, NULL},
+    {"port down", A_PORT, NULL, ask_for_port_down, NULL, NULL},
 };
 
 static const struct {
@@ -231,8 +263,6 @@ static const struct {
     {"lcore", "a Tofino has no polling threads"},
     {"impair set", "a Tofino does not impair its ports"},
     {"impair clear", "a Tofino does not impair its ports"},
-    {"job add", "static jobs are those of the file: change it, and start swagg-tofino again"},
-    {"job del", "static jobs are those of the file: change it, and start swagg-tofino again"},
     {"port add", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
     {"port del", "ports are those of the file: change it, and start swagg-tofino again; running jobs go on"},
 };
@@ -341,6 +371,8 @@ void commands_end(struct errand *e, const json_t *answer)
 {
     const char *error = helper_error(answer);
 
+    if (e->command->end != NULL)
+        e->command->end(e, error == NULL);
     if (error != NULL)
         reply_fail(e->reply, REPLY_REFUSED, "%s", error);
     else if (e->command->view != NULL)

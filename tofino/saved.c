@@ -12,6 +12,8 @@
 
 #include <jansson.h>
 
+#include "base/log.h"
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FIELD(type, field)                                                                                   \
     {                                                                                                        \
@@ -39,6 +41,14 @@ static const struct field of_member[] = {FIELD(ctl_member, state),       FIELD(c
                                          FIELD(ctl_member, data_port),   FIELD(ctl_member, incarnation),
                                          FIELD(ctl_member, serial),      FIELD(ctl_member, wish),
                                          FIELD(ctl_member, restarts),    FIELD(ctl_member, heartbeat.calls)};
+
+static const struct field of_static[] = {
+    FIELD(config_static, threads),  FIELD(config_static, slots),        FIELD(config_static, elements),
+    FIELD(config_static, quiet_ms), FIELD(config_static, format),       FIELD(config_static, ordered),
+    FIELD(config_static, vlan),     FIELD(config_static, udp_checksum), FIELD(config_static, terms)};
+
+static const struct field of_worker[] = {FIELD(config_peer, ip), FIELD(config_peer, mac),
+                                         FIELD(config_peer, port)};
 
 /* --- fields --- */
 
@@ -147,7 +157,32 @@ static bool write_file(const char *path, const json_t *object)
     return fclose(f) == 0 && done;
 }
 
-bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r)
+static json_t *static_json(const struct config *cfg, const struct config_static *job)
+{
+    json_t *object = fields_json(of_static, COUNT(of_static), job);
+    json_t *workers = json_array();
+
+    for (unsigned rank = 0; rank < job->workers; rank++)
+        json_array_append_new(workers, fields_json(of_worker, COUNT(of_worker), &job->worker[rank]));
+    json_object_set_new(object, "name", json_string(job->name));
+    if (job->tenant >= 0)
+        json_object_set_new(object, "tenant", json_string(cfg->tenant[job->tenant].name));
+    json_object_set_new(object, "workers", workers);
+    return object;
+}
+
+static json_t *added_json(const struct config *cfg)
+{
+    json_t *jobs = json_array();
+
+    for (unsigned i = 0; i < cfg->static_jobs; i++)
+        if (cfg->static_job[i].added)
+            json_array_append_new(jobs, static_json(cfg, &cfg->static_job[i]));
+    return jobs;
+}
+
+bool saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
+                 const struct ctl_registry *r)
 {
     json_t *jobs = json_array(), *all;
     char fresh[PATH_MAX];
@@ -156,8 +191,9 @@ bool saved_write(const char *path, const struct ctl_registry_config *cfg, const 
     for (unsigned i = 0; i < cfg->max_jobs; i++)
         if (ctl_registry_entry(r, i)->state == CTL_ENTRY_RUNNING)
             json_array_append_new(jobs, job_json(cfg, ctl_registry_entry(r, i)));
-    all = json_pack("{s:i,s:I,s:I,s:o}", "version", VERSION, "boot_id", (json_int_t)cfg->boot_id,
-                    "lost_after_ns", (json_int_t)cfg->lost_after_ns, "jobs", jobs);
+    all = json_pack("{s:i,s:I,s:I,s:o,s:o}", "version", VERSION, "boot_id", (json_int_t)cfg->boot_id,
+                    "lost_after_ns", (json_int_t)cfg->lost_after_ns, "jobs", jobs, "added",
+                    added_json(configuration));
     snprintf(fresh, sizeof(fresh), "%s.new", path);
     done = write_file(fresh, all) && rename(fresh, path) == 0 && settle_folder(path);
     json_decref(all);
@@ -225,6 +261,53 @@ static bool read_job(const struct ctl_registry_config *cfg, const json_t *from, 
     }
     find_first_left(entry);
     return entry->tenant >= 0 && entry->protocol != NULL;
+}
+
+/* alone: all zero. */
+static bool read_static(const json_t *from, struct config *alone)
+{
+    struct config_static *job = &alone->static_job[0];
+    const json_t *workers = json_object_get(from, "workers");
+    const char *name = json_string_value(json_object_get(from, "name")),
+               *tenant = json_string_value(json_object_get(from, "tenant"));
+    size_t rank;
+    json_t *worker;
+
+    alone->static_jobs = 1;
+    job->added = true;
+    job->tenant = tenant == NULL ? -1 : 0;
+    job->workers = (unsigned)json_array_size(workers);
+    if (!read_fields(of_static, COUNT(of_static), from, job) || name == NULL ||
+        strlen(name) >= sizeof(job->name) || job->workers > TOFINO_MAX_WORKERS)
+        return false;
+    json_array_foreach (workers, rank, worker)
+        if (!read_fields(of_worker, COUNT(of_worker), worker, &job->worker[rank]))
+            return false;
+    strcpy(job->name, name);
+    if (tenant != NULL)
+        snprintf(alone->tenant[0].name, sizeof(alone->tenant[0].name), "%s", tenant);
+    return true;
+}
+
+void saved_take_added(const char *path, struct config *configuration)
+{
+    json_t *all = json_load_file(path, 0, NULL), *one;
+    struct config *alone = malloc(sizeof(*alone));
+    size_t i;
+
+    json_array_foreach (json_object_get(all, "added"), i, one) {
+        if (alone == NULL)
+            break;
+        memset(alone, 0, sizeof(*alone));
+        if (!read_static(one, alone))
+            log_warning("%s: a job that an operator has added cannot be read", path);
+        else if (config_take_added(configuration, alone) < 0)
+            log_warning(
+                "job %s, which an operator has added, ends: the configuration has no place for it now",
+                alone->static_job[0].name);
+    }
+    free(alone);
+    json_decref(all);
 }
 
 static struct saved *read_jobs(const struct ctl_registry_config *cfg, const json_t *all)

@@ -2,12 +2,14 @@
  * (ctl_registry_restore). The file is replaced as a whole; it has the secrets of jobs, and is its owner's
  * alone. One thread.
  *
- * JSON: the boot id, lost_after, and for each RUNNING job and each of its members the fields that saved.c
- * lists: numbers up to 8 bytes as numbers, anything longer in hexadecimal digits. Tenants stand there by
- * name, and keys by their id, so that the configuration may have changed.
+ * JSON: the boot id, lost_after, and for each RUNNING job and each of its members, and each static job that
+ * an operator has added, the fields that saved.c lists: numbers up to 8 bytes as numbers, anything longer in
+ * hexadecimal digits. Tenants stand there by name, and keys by their id, so that the configuration may have
+ * changed.
  */
 #pragma once
 
+#include "config/reload.h"
 #include "control/registry.h"
 #include "terms.h"
 
@@ -24,8 +26,14 @@ struct saved {
     struct saved_job job[];
 };
 
-/* cfg: of the registry. It is on the disk, or what was there before is. False: errno says why not. */
-bool saved_write(const char *path, const struct ctl_registry_config *cfg, const struct ctl_registry *r);
+/* cfg: of the registry; configuration: with the jobs that were added. It is on the disk, or what was there
+ * before is. False: errno says why not. */
+bool saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
+                 const struct ctl_registry *r);
+
+/* Adds the jobs that an operator has added in the life before to the configuration, which is as the file has
+ * it. What is no longer possible beside that is left out, and logged. */
+void saved_take_added(const char *path, struct config *configuration);
 
 /* To be freed with free(). NULL: there is nothing to go on with; why is "" if there is no such file. Jobs
  * whose tenant or key is no longer in cfg are left out. */

@@ -210,6 +210,17 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
                      workers);
 }
 
+json_t *setup_describe_static(const struct config_static *s, settings_report report, void *context)
+{
+    struct reading r = {.report = report, .context = context};
+    json_t *described = describe_static(&r, s);
+
+    if (r.faults == 0)
+        return described;
+    json_decref(described);
+    return NULL;
+}
+
 json_t *setup_describe(const struct config *cfg, settings_report report, void *context)
 {
     struct reading r = {.report = report, .context = context};

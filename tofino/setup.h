@@ -18,6 +18,9 @@ const char *setup_interface(const struct config *cfg, settings_report report, vo
 /* {"ip", "ports", "static"}. NULL, after reporting what this switch cannot do. */
 json_t *setup_describe(const struct config *cfg, settings_report report, void *context);
 
+/* One of "static". NULL, after reporting the same. */
+json_t *setup_describe_static(const struct config_static *s, settings_report report, void *context);
+
 /* Has changes of what the helper is told at the start need a restart. */
 void place_keep(struct settings_changes *list);
 

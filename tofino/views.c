@@ -289,12 +289,21 @@ void view_job(const struct shown *s, const struct subject *of, const json_t *fou
         registry_show_job(&joined, of->job, NULL, out);
 }
 
-static void show_static_ranks(const struct config_static *job, struct view_out *out)
+/* The chip does not tell them apart: what was heard was heard of all. */
+static void show_static_ranks(const struct config_static *job, const json_t *found, struct view_out *out)
 {
-    const struct of_job_view shown = {.name = job->name};
+    struct of_job_view shown = {.name = job->name, .joined = true};
 
     for (unsigned rank = 0; rank < job->workers; rank++) {
-        struct rank_view row = {.rank = rank};
+        struct rank_view row = {.rank = rank,
+                                .joined = true,
+                                .state = ctl_member_state_name(CTL_MEMBER_JOINED),
+                                .heard_ms_ago = number_of(found, "silent_ms")};
+
+        if (!runs(job, found)) {
+            row.state = ctl_member_state_name(CTL_MEMBER_ABSENT);
+            ranks_add(shown.missing.set, rank);
+        }
 
         view_address(row.address, job->worker[rank].ip, job->worker[rank].port, job->threads);
         view_row(out, &row);
@@ -306,9 +315,8 @@ void view_ranks(const struct shown *s, const struct subject *of, const json_t *f
 {
     const struct registry_shown joined = shown_registry(s);
 
-    (void)found;
     if (of->fixed != NULL)
-        show_static_ranks(of->fixed, out);
+        show_static_ranks(of->fixed, found, out);
     else
         registry_show_ranks(&joined, of->job, NULL, out);
 }

@@ -39,6 +39,12 @@ def static(switch, statics, request):
     return {"static": {s.name: statics.runs(s) for s in statics.all}}
 
 
+def silence(switch, statics, request):
+    """The same of one of them, and for how long nothing was heard of it."""
+    here = statics.named(request["static"])
+    return {"static": {here.name: statics.runs(here)}, "silent_ms": int(1000 * statics.silent_s(here))}
+
+
 def slots(switch, statics, request):
     """Of a job, by its number, or by its name in the configuration: those that wait."""
     asked = [request["number"]] if "number" in request else [job.number for job in statics.named(request["static"]).jobs]
@@ -49,4 +55,4 @@ def slots(switch, statics, request):
     return {"slots": len(found) // 2, "collecting": len(waiting), "waiting": waiting[:WAITING]}
 
 
-LOOKS = {look.__name__: look for look in (status, memory, ports, stations, counters, static, slots)}
+LOOKS = {look.__name__: look for look in (status, memory, ports, stations, counters, static, silence, slots)}

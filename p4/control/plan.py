@@ -184,6 +184,11 @@ def plan(job, home, chip):
     return made
 
 
+def entries(job, home, chip):
+    """How many of SENDERS it takes."""
+    return sum(write.table == SENDERS for write in plan(job, home, chip).tables)
+
+
 def _refusal(keys, reason, priority):
     return Write(SENDERS, keys, "refuse", (NUMBERS[reason],), priority)
 

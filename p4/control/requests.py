@@ -80,6 +80,12 @@ class Requests:
     def do_reset(self, request):
         self.statics.start_over(self.statics.named(request["static"]))
 
+    def do_add(self, request):
+        self.statics.add(request["static"])
+
+    def do_remove(self, request):
+        self.statics.remove(self.statics.named(request["static"]))
+
     def do_flush(self, request):
         self.switch.stations.forget(None if request["port"] < 0 else request["port"])
 

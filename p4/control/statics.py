@@ -1,5 +1,7 @@
-"""Jobs of published SwitchML clients, which nobody joins: the configuration describes them (docs/tofino.md, "Running it"), and
-each thread of a worker is in a plan.Job of its own, numbered from FIRST on."""
+"""Jobs of published SwitchML clients, which nobody joins: the configuration describes them (docs/tofino.md, "Running it"), or an operator
+does. Each thread of a worker is in a plan.Job of its own. Threads of one such job have numbers in a row, of THREADS that are kept for it,
+from FIRST on."""
+import itertools
 from dataclasses import dataclass, replace
 
 from control import plan
@@ -7,6 +9,7 @@ from control.bfrt import SwitchError
 from control.say import say
 
 FIRST = 256  # jobs that are joined have the numbers below, which are on the wire; these are not
+THREADS = 32  # that a job may have
 TRY_AGAIN_S = 1  # what the switch has refused
 NEW_RUN, IN_THE_MIDST = 192, 64  # the first of the 128 tensors that empty slots take; a new run begins with tensor 0
 
@@ -21,10 +24,12 @@ class Static:
     name: str
     quiet_s: float
     jobs: tuple  # by thread; their workers' egress is not known
-    progress: object = None  # what the registers held when they had changed last
+    signs: object = None  # what the registers held, and how many of its packets had been stale, when one of both had changed last
     heard_at: float = 0
-    looked_at: float = 0
+    progress: object = None  # what the registers held when they had changed last
+    moved_at: float = 0
     stale: int = 0  # how many of its packets had been stale by then
+    looked_at: float = 0
     refused: str = None  # why the switch has not opened it, as it was said last
     refused_at: float = 0
 
@@ -55,27 +60,74 @@ class Statics:
     midst of a run."""
 
     def __init__(self, switch, requests):
-        self.switch, self.all, number = switch, [], FIRST
+        self.switch, self.all, self.now = switch, [], 0
         for request in requests:
-            self.all.append(described(request, number))
-            number += request["threads"]
-            for job in self.all[-1].jobs:
-                try:
-                    plan.check(job, switch.chip)
-                except plan.DoesNotFit as problem:
-                    raise plan.DoesNotFit(f"static job {request['name']}: {problem}") from problem
-        wanted = {job.number: job for static in self.all for job in static.jobs}
+            self._describe(request, FIRST)
+        firsts = [self._first_in_chip(request) for request in requests]
+        kept = {job.number: job for request, first in zip(requests, firsts) if first is not None for job in described(request, first).jobs}
         for number, (job, _) in list(switch.jobs.items()):
-            if number >= FIRST and as_described(job) != wanted.get(number):
+            if number >= FIRST and as_described(job) != kept.get(number):
                 switch.close(number)
+        for request, first in zip(requests, firsts):
+            self.all.append(self._describe(request, self._free(kept) if first is None else first))
+
+    def _describe(self, request, first):
+        """The same as described; plan.DoesNotFit says why this switch cannot have it."""
+        static = described(request, first)
+        for job in static.jobs:
+            try:
+                plan.check(job, self.switch.chip)
+            except plan.DoesNotFit as problem:
+                raise plan.DoesNotFit(f"static job {request['name']}: {problem}") from problem
+        return static
+
+    def _first_in_chip(self, request):
+        """The number of its first thread in an earlier life, whatever other jobs there were; None: the chip has nothing of it."""
+        for number, (job, _) in self.switch.jobs.items():
+            first = number - job.first_slot // job.slots
+            if FIRST <= first <= number and as_described(job) in described(request, first).jobs:
+                return first
+        return None
+
+    def _free(self, kept=()):
+        """For threads of a job that is new."""
+        taken = {*self.switch.jobs, *self.switch.unfinished, *kept, *(job.number for static in self.all for job in static.jobs)}
+        return next(first for first in itertools.count(FIRST, THREADS) if taken.isdisjoint(range(first, first + THREADS)))
+
+    # --- jobs that operators add ---------------------------------------------------------------------------------
+
+    def add(self, request):
+        """There must be room for it now, though its workers may not have been heard."""
+        static = self._describe(request, self._free())
+        try:
+            if None in self._ports(static):
+                self.switch.check_room(static.jobs)
+            self.open(static)
+        except (plan.DoesNotFit, SwitchError):
+            self._close(static)
+            raise
+        self.all.append(static)
+
+    def remove(self, static):
+        self._close(static)
+        self.all.remove(static)
+
+    def _close(self, static):
+        for job in static.jobs:
+            if job.number in self.switch.jobs:
+                self.switch.close(job.number)
+
+    # -------------------------------------------------------------------------------------------------------------
+
+    def _ports(self, static):
+        """By its workers; None: one was not heard."""
+        return [self.switch.port_of(w.mac) for w in static.jobs[0].workers]
 
     def open(self, static):
         """What is not open of it, if its workers have been heard."""
-        missing = [job for job in static.jobs if job.number not in self.switch.jobs]
+        ports = self._ports(static)
+        missing = [job for job in static.jobs if job.number not in self.switch.jobs and None not in ports]
         for job in missing:
-            ports = [self.switch.port_of(w.mac) for w in job.workers]
-            if None in ports:
-                break
             people = tuple(replace(w, egress=port) for w, port in zip(job.workers, ports))
             first = static.jobs[0].number
             self.switch.open(replace(job, workers=people), None if job.number == first else first)
@@ -90,15 +142,14 @@ class Statics:
 
     def start_over(self, static, first_tensor=NEW_RUN):
         """Its slots forget all that its workers have sent."""
-        for job in static.jobs:
-            if job.number in self.switch.jobs:
-                self.switch.close(job.number)
+        self._close(static)
         static.jobs = tuple(replace(job, first_tag=first_tensor) for job in static.jobs)
         static.progress = None
         self.open(static)
 
     def tick(self, now):
         """Jobs that are joined may have taken the room, or the disk may be full: that ends nothing, and is tried again."""
+        self.now = now
         for static in self.all:
             if static.refused and now - static.refused_at < TRY_AGAIN_S:
                 continue
@@ -112,14 +163,27 @@ class Statics:
                     say(f"static job {static.name} waits until there is room: {problem}")
                 static.refused, static.refused_at = str(problem), now
 
+    def hear(self, static):
+        """What its registers hold, and how many of its packets have been stale: what the chip tells of who has sent."""
+        numbers = [job.number for job in static.jobs if job.number in self.switch.jobs]
+        signs = [self.switch.registers(number) for number in numbers], self.switch.stale(numbers) if numbers else 0
+        if signs != static.signs:
+            static.signs, static.heard_at = signs, self.now
+        return signs
+
+    def silent_s(self, static):
+        """For how long nothing was heard of it, by the clock of the ticks. What changes nothing in its slots, as a copy of a contribution
+        does, was not heard."""
+        self.hear(static)
+        return self.now - static.heard_at
+
     def look(self, static, now):
-        numbers = [job.number for job in static.jobs]
-        progress, stale = [self.switch.registers(number) for number in numbers], self.switch.stale(numbers)
+        progress, stale = self.hear(static)
         if progress != static.progress:
-            static.progress, static.heard_at, static.stale = progress, now, stale
-        elif now - static.heard_at >= static.quiet_s and stale > static.stale:
+            static.progress, static.moved_at, static.stale = progress, now, stale
+        elif now - static.moved_at >= static.quiet_s and stale > static.stale:
             say(f"static job {static.name}: only stale packets for {static.quiet_s} s: its slots start over. If no worker was started anew, it has too "
                 "many slots for tensors as short as its own: see `slots` in docs/tofino.md")
-            first, _ = self.switch.jobs[numbers[0]]
+            first, _ = self.switch.jobs[static.jobs[0].number]
             empty = not any(ranks for _, seen in progress for ranks, _ in seen.values())
             self.start_over(static, IN_THE_MIDST if empty and first.first_tag == NEW_RUN else NEW_RUN)

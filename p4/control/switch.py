@@ -202,6 +202,15 @@ class Tofino:
                                   "elements, and other jobs have too many")
         return base
 
+    def check_room(self, jobs):
+        """Whether there is room for these, which are to share their rows; plan.DoesNotFit says of what there is too little."""
+        base = self._base(jobs[0])
+        wanted = sum(plan.entries(job, plan.Home(base, 0, 0, self._loop(jobs[0].number), self.pipes), self.chip) for job in jobs)
+        free = plan.ENTRIES - self.entries_in_use()
+        if wanted > free:
+            raise plan.DoesNotFit(f"{wanted} entries of the table of senders are wanted, for {len(jobs)} threads of {len(jobs[0].workers)} workers, "
+                                  f"and other jobs have left {free}")
+
     def close(self, number):
         self.unfinished[number] = job, home = self.jobs.pop(number)
         self._keep()
@@ -287,5 +296,4 @@ class Tofino:
 
     def entries_in_use(self):
         """Of the table that all jobs share."""
-        made = [*plan.always(), *(w for job, home in self.jobs.values() for w in plan.plan(job, home, self.chip).tables)]
-        return sum(w.table == plan.SENDERS for w in made)
+        return len(plan.always()) + sum(plan.entries(job, home, self.chip) for job, home in self.jobs.values())

@@ -851,6 +851,99 @@ class Statics(Requests):
     def test_what_does_not_fit(self):
         self.assertRegex(self.begin(static=[{**self.wanted, "slots": 3}])["error"], "static job published: 3 slots: must be a power of two")
 
+    def test_an_operator_adds_one_and_deletes_it(self):
+        self.begin()
+        self.assertEqual(self.ask(do="add", static=self.wanted), {"ok": True})
+        self.assertEqual(self.ask(do="look", at="static")["static"], {"published": False})
+        self.hear()
+        self.asked.idle(0, 1)
+        self.assertTrue(self.sum_of(1, 0, 0))
+        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
+        self.assertEqual(self.ask(do="add", static={**self.wanted, "name": "other", "workers": others}), {"ok": True})
+        self.assertEqual(self.ask(do="look", at="static")["static"], {"published": True, "other": True})  # its workers had been heard
+        self.assertTrue(self.sum_of(1, 0, 0, job=1))
+        self.assertEqual(self.ask(do="remove", static="published"), {"ok": True})
+        self.assertFalse(self.sum_of(1, 0, 1))
+        self.assertTrue(self.sum_of(1, 0, 1, job=1))
+        self.assertEqual(self.ask(do="remove", static="other"), {"ok": True})
+        self.assertEqual((self.switch.jobs, self.switch.unfinished, self.entries()["Results.workers"]), ({}, {}, 0))
+
+    def test_a_new_life_goes_on_whatever_jobs_were_before(self):
+        """In the order of the configuration, of which some are gone now."""
+        others = [{"ip": w.ip, "port": self.port(w.egress, job=1), "mac": w.mac} for w in self.people]
+        other = {**self.wanted, "name": "other", "workers": others}
+        self.begin(static=[self.wanted])
+        self.hear()
+        self.asked.idle(0, 1)
+        self.ask(do="add", static=other)
+        self.send(0, 1, 0, 0, 1, job=1)
+        self.send(1, 1, 0, 0, 2, job=1)
+        self.new_life()
+        self.begin(static=[other])
+        self.asked.idle(0, 2)
+        self.assertTrue(self.is_sum(self.send(2, 1, 0, 0, 3, job=1)[1], 1, 1))
+        self.assertFalse(self.sum_of(1, 0, 0))
+        self.assertEqual(self.ask(do="add", static=self.wanted), {"ok": True})
+        self.assertTrue(self.sum_of(1, 0, 0))
+
+    def test_what_is_added_must_find_room(self):
+        self.begin()
+        for number in range(8):
+            self.switch.open(plan.Job(number, 64, 1024, workers(1, number)))
+        self.assertRegex(self.ask(do="add", static=self.wanted)["error"], "8 rows of registers are wanted")
+        self.hear()
+        self.assertRegex(self.ask(do="add", static=self.wanted)["error"], "8 rows of registers are wanted")
+        self.switch.close(0)
+        many = [{"ip": self.people[0].ip, "port": 41000 + 32 * i, "mac": self.people[0].mac + 4096} for i in range(32)]
+        self.assertRegex(self.ask(do="add", static={**self.wanted, "threads": 32, "workers": many})["error"],
+                         "entries of the table of senders are wanted, for 32 threads of 32 workers, and other jobs have left")
+        self.assertRegex(self.ask(do="add", static={**self.wanted, "slots": 3})["error"], "static job published: 3 slots: must be a power of two")
+        self.assertEqual(self.ask(do="look", at="static")["static"], {})
+        self.assertEqual(self.ask(do="add", static=self.wanted), {"ok": True})
+
+    def test_what_the_chip_refuses_in_the_midst_leaves_nothing(self):
+        self.begin()
+        self.hear()
+        before, add, left = self.entries(), self.switch.bfrt.add, 0
+        self.assertEqual(self.ask(do="add", static=self.wanted), {"ok": True})
+        wanted = len(self.entries()) - len(before)
+        self.ask(do="remove", static="published")
+
+        def refuse(write):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise SwitchError("the table is full")
+            add(write)
+
+        for left in (0, wanted // 2 - 1, wanted // 2, wanted - 1):
+            self.switch.bfrt.add = refuse
+            self.assertEqual(self.ask(do="add", static=self.wanted), {"error": "the table is full"})
+            self.switch.bfrt.add = add
+            self.assertEqual((self.switch.jobs, self.switch.unfinished, self.entries()), ({}, {}, before))
+        self.assertEqual(self.ask(do="add", static=self.wanted), {"ok": True})
+        self.assertTrue(self.sum_of(1, 0, 0))
+
+    def silent_ms(self):
+        return self.ask(do="look", at="silence", static="published")["silent_ms"]
+
+    def test_how_long_nothing_was_heard(self):
+        self.begin(static=[self.wanted])
+        self.asked.idle(0, 1)
+        self.assertEqual(self.silent_ms(), 0)
+        self.asked.idle(0, 3)
+        self.assertEqual(self.silent_ms(), 2000)
+        self.hear()
+        self.asked.idle(0, 4)
+        self.assertEqual(self.silent_ms(), 0)  # it has begun
+        self.asked.idle(0, 6)
+        self.assertTrue(self.sum_of(1, 60, 0))
+        self.assertEqual(self.silent_ms(), 0)
+        self.asked.idle(0, 6.5)
+        self.assertEqual(self.silent_ms(), 500)
+        self.send(0, 1, 0, 0, 1)  # stale
+        self.assertEqual(self.silent_ms(), 0)
+
 
 class Names(unittest.TestCase):
     def test_what_the_daemon_counts_too_has_its_name(self):

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "registry_script.h"
 #include "saved.h"
 
@@ -15,6 +16,8 @@ static const struct ctl_tenant_key keys[] = {{.key.id = 77, .tenant = 1},
                                              {.key.id = UINT64_MAX, .tenant = 0}};
 
 static char path[] = "/tmp/swagg-saved.XXXXXX";
+
+static struct config configuration; /* which no operator has added anything to */
 
 static struct ctl_registry_config config_of(const struct stage *s)
 {
@@ -62,7 +65,7 @@ TEST(the_next_life_has_what_this_one_has)
 
     ((struct ctl_entry *)ctl_registry_entry(s->registry, 0))->founder_below =
         7; /* of a host below a switch */
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0600);
     read_text(first);
@@ -75,7 +78,7 @@ TEST(the_next_life_has_what_this_one_has)
     CU_ASSERT(saved->job[0].entry.founder_below == 7 && saved->job[1].entry.founder_below == 0);
     for (unsigned i = 0; i < saved->jobs; i++)
         CU_ASSERT(ctl_registry_restore(next->registry, &saved->job[i].entry, next->now));
-    CU_ASSERT(saved_write(path, &cfg, next->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, next->registry));
     read_text(second);
     CU_ASSERT_STRING_EQUAL(first, second);
     free(saved);
@@ -118,7 +121,7 @@ TEST(it_is_on_the_disk_before_it_has_its_name)
     const struct ctl_registry_config cfg = config_of(s);
 
     steps[0] = '\0';
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     CU_ASSERT_STRING_EQUAL(steps, "frd");
     close_stage(s);
 }
@@ -132,7 +135,7 @@ TEST(a_file_of_an_earlier_version_is_read)
     struct saved *saved;
     FILE *f;
 
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     read_text(text);
     while ((word = strstr(text, "founder_below")) != NULL)
         word[0] = 'F'; /* a key that nobody knows */
@@ -153,7 +156,7 @@ TEST(nothing_to_go_on_with)
     struct ctl_registry_config cfg = config_of(s);
     char why[SAVED_WHY_MAX];
 
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     cfg.lost_after_ns++;
     CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
     CU_ASSERT_PTR_NOT_NULL(strstr(why, "timers.lost_after_ms is another than before"));
@@ -163,7 +166,7 @@ TEST(nothing_to_go_on_with)
     CU_ASSERT_EQUAL(unlink(path), 0);
     CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
     CU_ASSERT_STRING_EQUAL(why, "");
-    CU_ASSERT(!saved_write("/nowhere/at/all", &cfg, s->registry));
+    CU_ASSERT(!saved_write("/nowhere/at/all", &configuration, &cfg, s->registry));
     close_stage(s);
 }
 
@@ -175,14 +178,14 @@ TEST(a_file_that_may_not_grow_leaves_what_was_there)
     char first[8192], second[8192], part[sizeof(path) + 4];
     struct rlimit limit;
 
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     read_text(first);
     signal(SIGXFSZ, SIG_IGN);
     CU_ASSERT_EQUAL(getrlimit(RLIMIT_FSIZE, &limit), 0);
     for (unsigned bytes = 200; bytes < 300; bytes++) { /* wherever it stops */
         CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, limit.rlim_max}), 0);
         errno = 0;
-        CU_ASSERT(!saved_write(path, &cfg, s->registry));
+        CU_ASSERT(!saved_write(path, &configuration, &cfg, s->registry));
         CU_ASSERT_EQUAL(errno, EFBIG);
     }
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -200,7 +203,7 @@ TEST(a_job_whose_tenant_is_gone_is_left_out)
     char why[SAVED_WHY_MAX];
     struct saved *saved;
 
-    CU_ASSERT(saved_write(path, &cfg, s->registry));
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
     cfg.tenants = &tenants[1];
     cfg.tenants_known = 1;
     saved = saved_read(path, &cfg, why);
@@ -209,6 +212,46 @@ TEST(a_job_whose_tenant_is_gone_is_left_out)
     CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
     CU_ASSERT_EQUAL(saved->job[0].entry.tenant, 0);
     free(saved);
+    close_stage(s);
+}
+
+static void load(struct config *c, const char *more)
+{
+    char text[1000];
+
+    snprintf(text, sizeof(text),
+             "switch: {ip: 10.77.0.254/24}\nports: [{device: \"chip:1\"}]\n"
+             "tenants: [{name: odd, addresses: [10.0.0.0/8]}, {name: lab, addresses: [0.0.0.0/0]}]\n%s",
+             more);
+    CU_ASSERT_EQUAL_FATAL(config_load_text(c, "test.yaml", text, log_report, NULL), 0);
+}
+
+TEST(jobs_that_an_operator_has_added)
+{
+    static struct config wanted, next;
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+
+    load(&wanted,
+         "static:\n"
+         "  - {name: own, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1}]}\n"
+         "  - {name: more, threads: 2, slots: 64, elements: 32, quiet_ms: 900, mode: ordered, tenant: "
+         "lab, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 5000}, {mac: "
+         "\"02:00:00:00:00:02\", ip: 10.77.0.2}]}\n");
+    wanted.static_job[1].added = true;
+    CU_ASSERT(saved_write(path, &wanted, &cfg, s->registry));
+    load(&next, "static: [{name: other, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1}]}]\n");
+    saved_take_added(path, &next);
+    CU_ASSERT_EQUAL_FATAL(next.static_jobs, 2);
+    CU_ASSERT_EQUAL(memcmp(&next.static_job[1], &wanted.static_job[1], sizeof(next.static_job[1])), 0);
+    CU_ASSERT_STRING_EQUAL(next.tenant[next.static_job[1].tenant].name, "lab");
+    load(&next,
+         "static: [{name: other, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 5001}]}]\n");
+    saved_take_added(path, &next); /* the file has its port now */
+    CU_ASSERT_EQUAL(next.static_jobs, 1);
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    saved_take_added(path, &next);
+    CU_ASSERT_EQUAL(next.static_jobs, 1);
     close_stage(s);
 }
 

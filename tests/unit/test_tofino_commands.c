@@ -120,7 +120,12 @@ TEST(jobs)
     expect_part(COMMAND("\"job\", \"name\": \"old\""), "{\"static\": {\"old\": false}}",
                 "\"state\":\"forming\"");
     expect_part(COMMAND("\"ranks\", \"name\": \"train\""), "{}", "\"address\":\"77.0.0.1:40001\"");
-    expect_part(COMMAND("\"ranks\", \"name\": \"old\""), "{}", "\"address\":\"10.77.0.1:50000-50001\"");
+    expect_part(
+        COMMAND("\"ranks\", \"name\": \"old\""), "{\"static\": {\"old\": true}, \"silent_ms\": 700}",
+        "\"missing\":[],\"name\":\"old\",\"ranks\":[{\"address\":\"10.77.0.1:50000-50001\",\"calls\":0,"
+        "\"heard_ms_ago\":700,");
+    expect_part(COMMAND("\"ranks\", \"name\": \"old\""), "{\"static\": {\"old\": false}}",
+                "\"state\":\"absent\"");
     expect(COMMAND("\"slots\", \"name\": \"train\""),
            "{\"slots\": 16, \"collecting\": 1, \"waiting\": [{\"slot\": 3, \"tag\": 19, \"contributed\": 1, "
            "\"missing\": [0, 2]}]}",
@@ -191,6 +196,68 @@ TEST(what_operators_change)
     expect_part(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "is over already");
 }
 
+#define ADD(name, settings) COMMAND("\"job add\", \"job\": \"" name "\", \"settings\": {" settings "}")
+#define WORKER(port)                                                                                         \
+    "\"workers\": [{\"ip\": \"10.77.0.2\", \"mac\": \"02:00:00:00:00:02\", \"port\": " port "}]"
+
+TEST(jobs_are_added_and_deleted)
+{
+    expect(
+        ADD("new", "\"slots\": 64.0, " WORKER("4000")), "{}",
+        "{\"question\":{\"do\":\"add\",\"static\":{\"elements\":256,\"name\":\"new\",\"quiet_ms\":5000,"
+        "\"slots\":64,\"threads\":1,\"workers\":[{\"ip\":172818434,\"mac\":2199023255554,\"port\":4000}]}}}");
+    CU_ASSERT(file_has(rig.state, "\"name\":\"new\""));
+    expect_part(COMMAND("\"jobs\""), "{\"static\": {\"new\": true}}", "\"name\":\"new\",\"present\":1");
+    expect_part(ADD("again", WORKER("4000")), "{}", "the UDP ports from 4000 on of 10.77.0.2 are job new's");
+    expect_part(ADD("old", WORKER("4001")), "{}", "there is a job of this name");
+    expect_part(COMMAND("\"job del\", \"name\": \"new\""), "{\"error\": \"the chip says no\"}",
+                "\"error\":\"the chip says no\"");
+    expect_part(COMMAND("\"job\", \"name\": \"new\""), "{}", "\"slots\":64");
+    expect(COMMAND("\"job del\", \"name\": \"new\""), "{}",
+           "{\"question\":{\"do\":\"remove\",\"static\":\"new\"}}");
+    CU_ASSERT(!file_has(rig.state, "\"name\":\"new\""));
+    expect_part(COMMAND("\"job del\", \"name\": \"new\""), "{}", "there is no job new");
+    expect_part(COMMAND("\"job del\", \"name\": \"old\""), "{}", "job old was not added by an operator");
+}
+
+TEST(jobs_that_are_not_added)
+{
+    join("train");
+    expect_part(ADD("new", "\"slots\": 0, " WORKER("4000")), "{}", "static[0].slots: 0 is out of range");
+    expect_part(ADD("new", "\"format\": \"fp16\", " WORKER("4000")), "{}", "job new: format must be int32");
+    expect_part(ADD("new", "\"list\": \"roce\", \"workers\": [{\"ip\": \"10.77.0.2\", \"mac\": "
+                           "\"02:00:00:00:00:02\", \"rkey\": 1, \"queue_pairs\": [1]}]"),
+                "{}", "it sums no RDMA messages");
+    expect_part(
+        ADD("new", "\"workers\": [{\"ip\": \"77.0.0.1\", \"mac\": \"02:00:00:00:00:02\", \"port\": 40001}]"),
+        "{}", "UDP port 40001 of 77.0.0.1 is rank 0's of job train, which has joined");
+    expect_part(ADD("new", WORKER("4000")), "{\"error\": \"there is no room\"}",
+                "\"error\":\"there is no room\"");
+    expect_part(COMMAND("\"job\", \"name\": \"new\""), "{}", "there is no job new");
+    CU_ASSERT(!file_has(rig.state, "\"name\":\"new\""));
+    for (unsigned i = 1; i < CONFIG_STATIC_JOBS_MAX; i++) {
+        char line[300];
+
+        snprintf(line, sizeof(line), ADD("new%u", WORKER("%u")), i, 4000 + i);
+        expect_part(line, "{}", "\"do\":\"add\"");
+    }
+    expect_part(ADD("new", WORKER("4000")), "{}", "there are 16 such jobs, and no more are possible");
+}
+
+/* Joined or added, in whatever order. */
+TEST(added_jobs_count_against_the_quota)
+{
+    join("train");
+    expect_part(ADD("first", "\"tenant\": \"lab\", " WORKER("4000")), "{}", "\"do\":\"add\"");
+    expect_part(ADD("second", "\"tenant\": \"lab\", " WORKER("4001")), "{}", "\"do\":\"add\"");
+    CU_ASSERT_EQUAL(rig.membership.common.tenant[0].elsewhere, 2);
+    expect_part(ADD("third", "\"tenant\": \"lab\", " WORKER("4002")), "{}",
+                "job third: tenant lab has 3 jobs, as many as its quota.jobs allows");
+    expect_part(COMMAND("\"job del\", \"name\": \"first\""), "{}", "\"do\":\"remove\"");
+    CU_ASSERT_EQUAL(rig.membership.common.tenant[0].elsewhere, 1);
+    expect_part(ADD("third", "\"tenant\": \"lab\", " WORKER("4002")), "{}", "\"do\":\"add\"");
+}
+
 /* As on a disk that is full for a while. */
 TEST(what_could_not_be_written_is_written_once_it_can)
 {
@@ -208,6 +275,12 @@ TEST(what_could_not_be_written_is_written_once_it_can)
     membership_tick(&rig.membership);
     registry_host_tick(&rig.membership.common, rig.now);
     CU_ASSERT(file_has(rig.state, "\"endpoint.mac\":10995116277762"));
+}
+
+static int keep_added(void *context, struct config *next)
+{
+    (void)context;
+    return config_take_added(next, &rig.cfg);
 }
 
 static void take(void *context, struct registry_change *c)
@@ -229,8 +302,12 @@ static void reload_with(const char *words, const char *others, const char *want)
     CU_ASSERT_FATAL(f != NULL && at != NULL);
     fprintf(f, "%.*s%s%s", (int)(at - rig_file), rig_file, others, at + strlen(words));
     fclose(f);
-    rig.reload = (struct registry_reload){
-        .file = path, .running = &rig.cfg, .load = config_load, .judge = place_keep, .commit = take};
+    rig.reload = (struct registry_reload){.file = path,
+                                          .running = &rig.cfg,
+                                          .load = config_load,
+                                          .align = keep_added,
+                                          .judge = place_keep,
+                                          .commit = take};
     expect_part(COMMAND("\"reload\""), "{}", want);
     remove(path);
 }
@@ -239,7 +316,10 @@ static void reload_with(const char *words, const char *others, const char *want)
 TEST(the_file_is_read_anew)
 {
     join("train");
+    expect_part(ADD("new", "\"tenant\": \"all\", " WORKER("4000")), "{}", "\"do\":\"add\"");
     reload_with("quota: {jobs: 3}", "quota: {jobs: 2}", "\"key\":\"tenants[lab].quota.jobs\"");
+    expect_part(COMMAND("\"job\", \"name\": \"new\""), "{}", "\"tenant\":\"all\"");
+    reload_with("name: old", "name: new", "static[new]: there is a job of this name");
     expect_part(COMMAND("\"tenants\""), "{}", "\"jobs_quota\":2");
     reload_with("{name: h1", "{name: h7", "ports[h1]: - -> removed needs a restart");
     reload_with("slots: 64", "slots: 32", "static[old].slots: 64 -> 32 needs a restart");
@@ -251,8 +331,6 @@ TEST(what_means_nothing_here_is_refused_with_the_reason)
 {
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
     expect_part(COMMAND("\"lcores\""), "{}", "lcores: a Tofino has no polling threads");
-    expect_part(COMMAND("\"job add\", \"job\": \"new\""), "{}", "static jobs are those of the file");
-    expect_part(COMMAND("\"job del\", \"name\": \"old\""), "{}", "static jobs are those of the file");
     expect_part(COMMAND("\"dance\""), "{}", "knows no command");
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");

@@ -143,17 +143,38 @@ static void take_out(const struct config *c, const struct config_jobs_list *list
     memset(last, 0, (size_t)(end - last));
 }
 
-int config_delete_added(struct config *c, const char *name)
+/* The list that has an added job of this name, and where; NULL: none has. */
+static const struct config_jobs_list *find_added(const struct config *c, const char *name, unsigned *place)
 {
     const struct config_jobs_list *list;
 
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++) {
-        const int place = config_find(c, list->key, name);
+        const int found = config_find(c, list->key, name);
 
-        if (place >= 0 && *added(item_of(c, list, (unsigned)place), list)) {
-            take_out(c, list, (unsigned)place);
-            return 0;
+        if (found >= 0 && *added(item_of(c, list, (unsigned)found), list)) {
+            *place = (unsigned)found;
+            return list;
         }
     }
-    return log_fail(-EPERM, "job %s was not added by an operator: only such jobs are deleted", name);
+    return NULL;
+}
+
+int config_check_added(const struct config *c, const char *name)
+{
+    unsigned place;
+
+    return find_added(c, name, &place) != NULL
+               ? 0
+               : log_fail(-EPERM, "job %s was not added by an operator: only such jobs are deleted", name);
+}
+
+int config_delete_added(struct config *c, const char *name)
+{
+    unsigned place;
+    const struct config_jobs_list *list = find_added(c, name, &place);
+
+    if (list == NULL)
+        return config_check_added(c, name);
+    take_out(c, list, place);
+    return 0;
 }

@@ -31,8 +31,10 @@ void config_mark_added(struct config *alone, const struct config *running);
  * UDP ports, or addresses, must be no other's. After config_align_vlans. 0, or after logging -ENOSPC,
  * -EEXIST, -EADDRINUSE; -EBUSY: next has their tenant no more. */
 int config_take_added(struct config *next, const struct config *from);
-/* One less, that of this name. -EPERM: no operator has added such a one. */
+/* One less, that of this name. 0, or -EPERM after logging: no operator has added such a one. */
 int config_delete_added(struct config *c, const char *name);
+/* Whether one has: the same answer, and nothing changes. */
+int config_check_added(const struct config *c, const char *name);
 
 /* Lists what is different. The ports of next have the numbers that they have in running. */
 void config_compare(struct settings_changes *changes, const struct config *running,
