@@ -51,7 +51,7 @@ def as_described(job):
 
 
 class Statics:
-    """Those of a configuration: opened once all of their workers' MAC addresses have been heard; started over where their workers
+    """Those of a configuration, and of operators: opened once all of their workers' MAC addresses have been heard; started over where their workers
     have, for a published client does not say so.
 
     It has if for quiet_ms nothing changes in the job's registers, while stale packets of the job come: chunks of a new run that are older

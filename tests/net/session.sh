@@ -4,59 +4,15 @@
 set -euo pipefail
 # shellcheck source=tests/net/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-
-WINDOW=8 ELEMENTS=64 CONTROLLER_HOST=4
-CLIENT=$(dirname "${BASH_SOURCE[0]}")/session_client.py
-
-controller_start() { # OPTION...
-    net_background "$NET_DIR/controller.log" ip netns exec "$NET_ID-h$CONTROLLER_HOST" "$NET_BUILD/session/swagg-switchml-session" \
-        --switch="$NET_ID$NET_DAEMON" "$@"
-    CONTROLLER=$!
-    net_until 60 "the controller is ready" grep -q ready "$NET_DIR/controller.log"
-}
-
-controller_stop() {
-    kill -TERM "$CONTROLLER"
-    wait "$CONTROLLER"
-}
-
-controller_says() { # REGEX
-    net_until 60 "the controller says '$1'" grep -Eq "$1" "$NET_DIR/controller.log"
-}
-
-client() { # HOST ARGUMENT...
-    net_exec "$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" "${@:2}"
-}
-
-# A worker on a host; RANK_PID[HOST] is its process.
-worker_start() { # HOST RANK WORKERS SEED TENSOR...
-    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" "$2" "$3" \
-        "$SWITCH_MAC" "$(net_switch_ip)" 4000 2 "$WINDOW" "$ELEMENTS" "${@:4}"
-    RANK_PID[$1]=$!
-}
-
-stopping_start() { # HOST CALLS RANK WORKERS
-    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" stop "${@:2}"
-    RANK_PID[$1]=$!
-}
-
-jobs_are() { # NUMBER
-    [ "$(net_ctl --json jobs | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["jobs"]))')" = "$1" ]
-}
-
-workers_fail() { # REGEX HOST...
-    local host
-    for host in "${@:2}"; do
-        net_until 60 "the worker of host $host has ended" net_gone "${RANK_PID[host]}"
-        refuses wait "${RANK_PID[host]}"
-        expect_match "what the worker of host $host says" "$(rank_log "$host")" "$1"
-    done
-    RANK_PID=()
-}
+# shellcheck source=tests/net/sessions.sh
+. "$(dirname "${BASH_SOURCE[0]}")/sessions.sh"
 
 net_begin session
 net_hosts 5
 net_swagg_with "seed: 5"
+# shellcheck disable=SC2034 # for sessions.sh
+CONTROLLER_SPACE=$NET_ID-h4 CONTROLLER_IP=$(net_ip 4) CONTROLLED=$NET_ID$NET_DAEMON
+# shellcheck disable=SC2034 # the same
 SWITCH_MAC=$(net_ctl --json status | python3 -c 'import json, sys; print(json.load(sys.stdin)["mac"])')
 
 step "a controller that cannot be"
@@ -67,14 +23,14 @@ expect_end 3 'the switch does not answer: No such file' "$NET_BUILD/session/swag
 
 step "two sessions at once, of two workers and of two"
 controller_start --gone=2 --wait=30 threads=2 slots=$((2 * WINDOW))
-expect_end 1 'cannot listen .* TCP port 50099' ip netns exec "$NET_ID-h$CONTROLLER_HOST" "$NET_BUILD/session/swagg-switchml-session" \
-    --switch="$NET_ID$NET_DAEMON"
+expect_end 1 'cannot listen .* TCP port 50099' ip netns exec "$CONTROLLER_SPACE" "$NET_BUILD/session/swagg-switchml-session" \
+    --switch="$CONTROLLED"
 worker_start 1 1 2 1 f3000 i1000 forever
 worker_start 0 0 2 1 f3000 i1000 forever
 ranks_say 60 "tensor 1 is right"
 worker_start 2 0 2 2 f5000 f1 i5000
 worker_start 3 1 2 2 f5000 f1 i5000
-net_until 60 "both jobs run" jobs_are 2
+controller_says ": 2 workers, $(net_ip 2), $(net_ip 3)\$" # beside the first
 for host in 2 3; do
     net_until 60 "host $host has ended" net_gone "${RANK_PID[host]}"
     wait "${RANK_PID[host]}" || fail "the worker of host $host: $(rank_log "$host")"
@@ -85,11 +41,6 @@ net_until 60 "the second job has ended" jobs_are 1
 controller_says 'ends: its workers have gone'
 
 step "two workers with RDMA beside them, whose queue pairs and keys become a job's"
-rdma_worker_start() { # HOST RANK PACKETS TENSOR...
-    net_background "$NET_DIR/rank$1.log" ip netns exec "$NET_ID-h$1" "$CLIENT" "$(net_ip "$CONTROLLER_HOST"):50099" rdma "$2" 2 \
-        "$SWITCH_MAC" "$(net_switch_ip)" 4 "$3" 64 9 "${@:4}"
-    RANK_PID[$1]=$!
-}
 rdma_worker_start 2 0 4 9 3
 rdma_worker_start 3 1 4 9 3
 for host in 2 3; do
@@ -146,6 +97,21 @@ workers_fail 'FAILED_PRECONDITION: the switch says: .*slots: 0 is out of range' 
 worker_start 0 0 3 5 f300
 workers_fail 'DEADLINE_EXCEEDED: ranks 1, 2: not come within 2 s' 0
 controller_stop
+
+step "a job that the switch may have begun, and cannot end at once"
+has_deleted() {
+    [ "$(grep -c 'job del' "$NET_DIR/switch.log")" -ge 2 ]
+}
+net_background "$NET_DIR/switch.log" "$(dirname "${BASH_SOURCE[0]}")/session_switch.py" "$NET_DIR/switch.ctl"
+OTHER=$!
+net_until 60 "it listens" grep -q listens "$NET_DIR/switch.log"
+CONTROLLED=$NET_DIR/switch.ctl controller_start
+worker_start 0 0 1 5 f300
+workers_fail 'UNAVAILABLE: the switch does not answer' 0
+net_until 60 "its job is deleted" has_deleted
+controller_stop
+kill -TERM "$OTHER"
+wait "$OTHER" || true
 
 step "a controller that is started again finds its jobs"
 controller_start --gone=2 threads=2 slots=$((2 * WINDOW))

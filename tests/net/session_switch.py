@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+"""In the place of a switch, at this socket: session_switch.py PATH. It prints which commands it is asked, hangs up where a job is to be
+added, and refuses once to delete one."""
+import json
+import socket
+import sys
+
+VIEWS = {"status": {"mac": "02:00:00:00:00:01", "ip": "10.77.0.254"}, "jobs": {"jobs": []}, "job del": {}}
+
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen()
+print("listens", flush=True)
+deleted = False
+while True:
+    connection, _ = listener.accept()
+    with connection, connection.makefile("rw") as lines:
+        command = json.loads(lines.readline())["command"]
+        print(command, flush=True)
+        if command == "job del" and not deleted:
+            deleted = True
+            answer = {"ok": False, "code": "refused", "error": "not now"}
+        elif command in VIEWS:
+            answer = {"ok": True, "view": VIEWS[command]}
+        else:
+            continue
+        lines.write(json.dumps(answer) + "\n")
