@@ -368,17 +368,23 @@ static int compare(struct crew_member *m)
     return rc < 0 ? rc : same ? 0 : WRONG_SUM;
 }
 
-TEST(scaled_and_compressed_sums_have_the_same_bits)
+/* With what ranks have to compute before they can send. */
+static void succeed_computed(const struct loop_switch *ls, crew_fn *work)
 {
-    struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "scaled", compare);
+    struct crew crew = crew_on(ls, "scaled", work);
     crew.options.numbers = SWAGG_NUMBERS_INT32;
     succeed(&crew);
-    crew = crew_on(ls, "compressed", compare);
+    crew = crew_on(ls, "compressed", work);
     crew.options.compression = SWAGG_COMPRESSION_THC;
     crew.options.feedback = SWAGG_FEEDBACK_OFF;
     succeed(&crew);
-    crew = crew_on(ls, "quorum", compare);
+}
+
+TEST(scaled_and_compressed_sums_have_the_same_bits)
+{
+    struct loop_switch *ls = start(0);
+    succeed_computed(ls, compare);
+    struct crew crew = crew_on(ls, "quorum", compare);
     crew.options.quorum = RANKS;
     succeed(&crew);
     loop_switch_stop(ls);
@@ -830,13 +836,7 @@ static int compress_late(struct crew_member *m)
 TEST(a_compressed_or_scaled_one_too)
 {
     struct loop_switch *ls = start(0);
-    struct crew crew = crew_on(ls, "late-compressed", compress_late);
-    crew.options.compression = SWAGG_COMPRESSION_THC;
-    crew.options.feedback = SWAGG_FEEDBACK_OFF;
-    succeed(&crew);
-    crew = crew_on(ls, "late-scaled", compress_late);
-    crew.options.numbers = SWAGG_NUMBERS_INT32;
-    succeed(&crew);
+    succeed_computed(ls, compress_late);
     loop_switch_stop(ls);
 }
 
