@@ -33,7 +33,7 @@ static void report(struct switches_rank *r)
 
 static void control(struct switches_rank *r)
 {
-    if (r->phase != RANK_JOINING)
+    if (r->place[0].stream != NULL)
         report(r);
     for (unsigned i = 0; i < r->links.n; i++) {
         struct links_standby *s = &r->links.standby[i];
@@ -47,6 +47,12 @@ static void control(struct switches_rank *r)
 
 /* The end of all */
 
+static void begin_leaving(struct switches_rank *r)
+{
+    r->phase = RANK_LEAVING;
+    r->phase_ends = rank_now(r) + LEAVE_WITHIN_MS * MS;
+}
+
 static void leave(struct switches_rank *r)
 {
     for (unsigned i = 0; i < r->links.n; i++) {
@@ -57,8 +63,7 @@ static void leave(struct switches_rank *r)
             r->links.standby[i].open = false;
         }
     }
-    r->phase = RANK_LEAVING;
-    r->phase_ends = rank_now(r) + LEAVE_WITHIN_MS * MS;
+    begin_leaving(r);
 }
 
 /* Shares: what lib/client/rates.c does */
@@ -244,10 +249,20 @@ static void open_stream(struct switches_rank *r, unsigned place)
 static bool joining_turn(struct switches_rank *r)
 {
     const struct switches_scenario *s = r->world->scenario;
+    bool ready = true;
 
-    for (unsigned i = 0; i < r->links.n; i++)
-        if (r->place[i].session.state != CTL_SESSION_READY)
-            return false;
+    for (unsigned i = 0; i < r->links.n; i++) {
+        const struct ctl_session *session = &r->place[i].session;
+        if (session->state == CTL_SESSION_FAILED) {
+            rank_fail(r, (enum ctl_reason)session->failure.reason, session->failure.rank,
+                      session->failure.text);
+            begin_leaving(r);
+            return true;
+        }
+        ready &= session->state == CTL_SESSION_READY;
+    }
+    if (!ready)
+        return false;
     for (unsigned i = 0; i < r->links.n; i++)
         open_stream(r, i);
     shares_init(&r->shares, r->links.n, s->ranks, XFER_FORMAT_TYPED, true);
@@ -290,8 +305,7 @@ static bool working_turn(struct switches_rank *r)
     if (r->phase == RANK_CALLING && rank_now(r) >= r->phase_ends)
         rank_fail(r, CTL_DEADLINE, r->rank, "the deadline has passed");
     if (r->failed || (r->phase == RANK_CLOSING && rank_now(r) >= r->phase_ends)) {
-        r->phase = RANK_LEAVING;
-        r->phase_ends = rank_now(r) + LEAVE_WITHIN_MS * MS;
+        begin_leaving(r);
         return true;
     }
     if (r->phase != RANK_COMPUTING || rank_now(r) < r->phase_ends || r->shares.agreeing)

@@ -31,7 +31,7 @@ static void draw_trees(struct switches_scenario *s, uint64_t *r)
 
 bool switches_is_at(const struct switches_scenario *s, unsigned node, int which, unsigned host)
 {
-    return s->tree[node].at[host] == which || (int)host - (int)s->ranks == which;
+    return s->tree[node].at[host] == which || (which != SWITCHES_ROOT && host == s->ranks + (unsigned)which);
 }
 
 static void draw_faults(struct switches_scenario *s, uint64_t *r)
