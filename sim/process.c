@@ -356,24 +356,6 @@ static bool loop_turn(struct process *p)
     return true;
 }
 
-static bool is_needed(const struct process *p)
-{
-    return p->stream != NULL && !p->failed &&
-           (p->session.state == CTL_SESSION_REJOINING || p->session.generation != p->generation ||
-            sml_stream_timer(p->stream) != UINT64_MAX);
-}
-
-static bool helping_turn(struct process *p)
-{
-    if (p->stream != NULL)
-        drive_between_calls(p);
-    if (is_needed(p) && process_now(p) < p->phase_ends)
-        return false;
-    ctl_session_leave(&p->session, process_now(p));
-    p->phase = PROCESS_LEAVING;
-    return true;
-}
-
 static bool leaving_turn(struct process *p)
 {
     if (p->session.state == CTL_SESSION_LEAVING && process_now(p) < p->phase_ends)
@@ -396,7 +378,7 @@ static bool phase_turn(struct process *p)
     case PROCESS_COMPLETING:
         return loop_turn(p);
     case PROCESS_HELPING:
-        return helping_turn(p);
+        return drive_help(p);
     case PROCESS_LEAVING:
         return leaving_turn(p);
     default:

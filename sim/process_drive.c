@@ -224,3 +224,21 @@ void drive_between_calls(struct process *p)
         well = follow_buffered(p);
     p->guest_waits = well && !p->rejoining && sml_stream_timer(p->stream) != UINT64_MAX;
 }
+
+static bool is_needed(const struct process *p)
+{
+    return p->stream != NULL && !p->failed &&
+           (p->session.state == CTL_SESSION_REJOINING || p->session.generation != p->generation ||
+            sml_stream_timer(p->stream) != UINT64_MAX);
+}
+
+bool drive_help(struct process *p)
+{
+    if (p->stream != NULL)
+        drive_between_calls(p);
+    if (is_needed(p) && process_now(p) < p->phase_ends)
+        return false;
+    ctl_session_leave(&p->session, process_now(p));
+    p->phase = PROCESS_LEAVING;
+    return true;
+}

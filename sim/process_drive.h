@@ -35,4 +35,8 @@ bool drive_follow_session(struct process *p);
 /* The membership thread's turn at the stream while the application computes. */
 void drive_between_calls(struct process *p);
 
+/* The turn of one that makes no more calls, in PROCESS_HELPING: others may lack what it has. Leaves when
+ * nobody needs it or its time is up; then true. */
+bool drive_help(struct process *p);
+
 #endif

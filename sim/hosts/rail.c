@@ -85,26 +85,6 @@ static bool computing_turn(struct rail *r)
     return false;
 }
 
-static bool is_needed(const struct process *p)
-{
-    return p->stream != NULL && !p->failed &&
-           (p->session.state == CTL_SESSION_REJOINING || p->session.generation != p->generation ||
-            sml_stream_timer(p->stream) != UINT64_MAX);
-}
-
-static bool helping_turn(struct rail *r)
-{
-    struct process *p = &r->p;
-
-    if (p->stream != NULL)
-        drive_between_calls(p);
-    if (is_needed(p) && process_now(p) < p->phase_ends)
-        return false;
-    ctl_session_leave(&p->session, process_now(p));
-    p->phase = PROCESS_LEAVING;
-    return true;
-}
-
 static bool leaving_turn(struct rail *r)
 {
     struct process *p = &r->p;
@@ -125,7 +105,7 @@ static bool phase_turn(struct rail *r)
     case PROCESS_CALLING:
         return calling_turn(r);
     case PROCESS_HELPING:
-        return helping_turn(r);
+        return drive_help(&r->p);
     case PROCESS_LEAVING:
         return leaving_turn(r);
     default:
