@@ -51,6 +51,7 @@ struct ctl_registry *ctl_registry_move(void *mem, const struct ctl_registry_conf
     struct ctl_registry *r = ctl_registry_init(mem, cfg);
     struct ctl_entry *to = r->entries;
     r->ticked_at = old->ticked_at;
+    r->back_at = old->back_at;
     r->old_jobs_until = old->old_jobs_until;
     r->expected_until = old->expected_until;
     r->preparations = old->preparations;

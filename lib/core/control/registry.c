@@ -271,6 +271,14 @@ static void answer_alive(struct ctl_registry *r, const struct ctl_entry *job, co
     ctl_answer(r, to, &heartbeat->head, job->epoch, &m);
 }
 
+/* What it has waited before the job ran here, or was here again, it has waited for this switch. */
+static uint32_t waited_for_others(const struct ctl_registry *r, const struct ctl_entry *job,
+                                  const struct ctl_heartbeat *h, uint64_t now)
+{
+    const uint64_t here = (now - (job->since > r->back_at ? job->since : r->back_at)) / CTL_MS;
+    return h->stalled_ms < here ? h->stalled_ms : (uint32_t)here;
+}
+
 static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const struct ctl_endpoint *from,
                          const struct ctl_message *m, uint64_t now)
 {
@@ -292,6 +300,7 @@ static void on_heartbeat(struct ctl_registry *r, struct ctl_entry *job, const st
     }
     member->confirmed = true;
     member->heartbeat = m->heartbeat;
+    member->heartbeat.stalled_ms = waited_for_others(r, job, &m->heartbeat, now);
     ctl_entry_heard_from(r, job, m->head.rank, from, m->head.serial);
     answer_alive(r, job, from, m);
     is_left_behind(r, job, member, now);

@@ -12,6 +12,7 @@
 struct ctl_registry {
     struct ctl_registry_config cfg;
     uint64_t ticked_at;      /* 0: never */
+    uint64_t back_at;        /* since then it was called without long gaps */
     uint64_t old_jobs_until; /* jobs from before a restart go first until then; 0: not started */
     uint64_t expected_until; /* a rank of such a job was heard; it is expected to join again until then */
     uint64_t preparations;   /* counts pools that were asked for */

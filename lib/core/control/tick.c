@@ -14,19 +14,22 @@ static uint64_t lost_after(const struct ctl_registry *r, const struct ctl_entry 
     return ctl_entry_is_forming(job) && ns < FORMING_LOST_AFTER ? FORMING_LOST_AFTER : ns;
 }
 
-/* Nothing was received while nobody called: that does not count as silence of the members. */
+/* Nothing was received while nobody called: that does not count as silence of the members, nor as waiting for
+ * one another. */
 static void forgive_own_absence(struct ctl_registry *r, uint64_t now)
 {
     uint64_t gap = r->ticked_at ? now - r->ticked_at : 0;
     r->ticked_at = now;
     if (gap <= r->cfg.lost_after_ns / 2)
         return;
+    r->back_at = now;
     r->old_jobs_until += gap;
     for (unsigned i = 0; i < r->cfg.max_jobs; i++) {
         r->entries[i].give_up_at += gap;
         for (unsigned rank = 0; rank < r->entries[i].size; rank++) {
             struct ctl_member *member = &r->entries[i].members[rank];
             member->heard_at = member->heard_at + gap < now ? member->heard_at + gap : now;
+            member->heartbeat.stalled_ms = 0;
         }
     }
 }
