@@ -119,6 +119,18 @@ static bool is_elsewhere(const json_t *row)
     return state != NULL && strcmp(state, "above") == 0;
 }
 
+/* Whether all of these ranks do. */
+static bool are_elsewhere(const json_t *view, const json_t *ranks)
+{
+    const json_t *rows = json_object_get(view, "ranks"), *rank;
+    size_t i;
+
+    json_array_foreach (ranks, i, rank)
+        if (!is_elsewhere(row_of(rows, (double)json_integer_value(rank))))
+            return false;
+    return true;
+}
+
 /* Counts the row for the rank whose numbers it repeats; false: it has its own. */
 static bool is_sent_with(struct job *job, const json_t *row)
 {
@@ -238,11 +250,11 @@ static bool is_not_noted(struct why *why, const struct job *job)
 }
 
 /* Nothing has come, though somebody waits. */
-static bool stands_still(struct why *why, const struct job *job)
+static bool stands_still(struct why *why, const struct job *job, const struct why_look *now)
 {
     const json_t *awaited = json_object_get(job->view, "waits_for");
     const struct rank *waiting = longest_stalled(job);
-    char list[WHY_TODO_MAX], since[32] = "meanwhile";
+    char list[WHY_TODO_MAX], since[32] = "meanwhile", above[64] = "";
 
     if (job->contributions > 0)
         return false;
@@ -251,8 +263,16 @@ static bool stands_still(struct why *why, const struct job *job)
     why->rank = (int)json_integer_value(json_array_get(awaited, 0));
     if (waiting != NULL && waiting->stalled_ms > 0)
         snprintf(since, sizeof(since), "for %.1f s", waiting->stalled_ms / 1000);
-    say(why, WHY_RANK, "all wait for rank %s, and nothing has come %s", list_ranks(list, awaited), since);
-    advise(why, "look at the processes of these ranks: do they compute, are they stopped, have they ended?");
+    if (are_elsewhere(view_of(now->ranks), awaited))
+        snprintf(above, sizeof(above), " by the switch above (%s)",
+                 json_string_value(json_object_get(job->view, "parent")));
+    say(why, WHY_RANK, "all wait for rank%s %s, and nothing has come%s %s",
+        json_array_size(awaited) == 1 ? "" : "s", list_ranks(list, awaited), above, since);
+    advise(why,
+           above[0] == '\0'
+               ? "look at the processes of these ranks: do they compute, are they stopped, have they ended?"
+               : "ask that switch, which knows more of these ranks; and look at the way to it: swaggctl "
+                 "uplinks (heard_ms_ago), swaggctl ports");
     return true;
 }
 
@@ -527,7 +547,7 @@ size_t why_decide(struct why whys[WHY_MOST], const struct why_look *before, cons
     note_losses(&job);
     for (size_t i = 0; i < WHY_MOST; i++)
         whys[i] = (struct why){.rank = -1};
-    if (!does_not_run(whys, &job) && !is_not_noted(whys, &job) && !stands_still(whys, &job))
+    if (!does_not_run(whys, &job) && !is_not_noted(whys, &job) && !stands_still(whys, &job, now))
         n = find_causes(whys, &job, before, now);
     if (n == 0)
         n = say(whys, WHY_NOTHING,

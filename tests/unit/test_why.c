@@ -152,6 +152,26 @@ TEST(a_rank_that_all_wait_for_is_named)
     expect(&s, WHY_RANK, 3, "all wait for rank 3, and nothing has come for 7.0 s");
 }
 
+TEST(ranks_of_the_switch_above_are_its_affair)
+{
+    struct scene s = healthy();
+    json_t *rows = json_object_get(json_object_get(s.now.ranks, "view"), "ranks");
+
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50000);
+    for (size_t r = 0; r < 2; r++)
+        json_object_set_new(json_array_get(rows, r), "state", json_string("above"));
+    set(s.now.job, "parent", json_string("10.77.0.254"));
+    set(s.now.job, "waits_for", json_pack("[i, i]", 0, 1));
+    expect(&s, WHY_RANK, 0,
+           "all wait for ranks 0, 1, and nothing has come by the switch above (10.77.0.254) meanwhile");
+    s = healthy();
+    for (int r = 0; r < N; r++)
+        set_rank(&s, r, "contributions", 50000);
+    set(s.now.job, "waits_for", json_pack("[i, i]", 0, 3));
+    expect(&s, WHY_RANK, 0, "all wait for ranks 0, 3, and nothing has come meanwhile");
+}
+
 TEST(a_job_between_calls_gets_nothing)
 {
     struct scene s = healthy();
