@@ -198,6 +198,10 @@ const struct command *command_find(char *const words[], unsigned n, unsigned *us
     *used = meant == NULL ? 0 : words_of(meant);
     if (meant != NULL && fits(meant, n - *used))
         return meant;
+    if (meant == NULL && command_other(words[0]) != NULL) { /* which are done before, but behind watch */
+        snprintf(why, COMMAND_WHY_MAX, "watch shows views, and %s is none: swaggctl %s", words[0], words[0]);
+        return NULL;
+    }
     if ((n > 1 && *used < 2 && is_typo(words, 2, why)) || (*used == 0 && is_typo(words, 1, why)))
         return NULL;
     if (meant == NULL) {

@@ -243,6 +243,7 @@ TEST(a_wrong_command_line_is_told_what_was_meant)
     EXPECT_REFUSAL("there is no command prot add; did you mean port add?", "prot", "add", "p9", "kernel:p9");
     EXPECT_REFUSAL("there is no command job drian; did you mean job drain?", "job", "drian", "j");
     EXPECT_REFUSAL("there is no command rank; did you mean ranks?", "rank", "j");
+    EXPECT_REFUSAL("watch shows views, and why is none: swaggctl why", "why", "j");
     EXPECT_REFUSAL("there is no command frobnicate; --help lists them", "frobnicate");
     EXPECT_REFUSAL("there is no command frobnicate; --help lists them", "frobnicate", "it");
     EXPECT_REFUSAL("usage: swaggctl job JOB", "job");
