@@ -132,9 +132,10 @@ static void say_nodes(const struct config *cfg, const char *file)
 
 static int say_good(const struct config *cfg, const char *file)
 {
-    printf("%s: good: %u port%s, %s; whether the devices of the ports are there was not checked\n", file,
+    printf("%s: good: %u port%s, %s; whether the devices of the ports are there%s was not checked\n", file,
            cfg->ports, cfg->ports == 1 ? "" : "s",
-           cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)");
+           cfg->has_ip ? "switching and aggregation" : "switching only (no switch.ip)",
+           cfg->state[0] == '\0' ? "" : ", and whether swagg may write to state,");
     say_nodes(cfg, file);
     say_room(cfg, file);
     return EXIT_GOOD;

@@ -78,12 +78,13 @@ server: {ip: 127.0.0.1}
 tenants: [{name: lab, key_file: /nonexistent/key}]
 end
 
-# So are what they ask of this machine: memory, and the operators' group.
+# So are what they ask of this machine: memory, the operators' group, a folder.
 beyond=$(($(getconf _PHYS_PAGES) * $(getconf PAGESIZE) / 1048576 + 1))
 cat >"$folder/switch_beyond.yaml" <<end
 ports: [{device: kernel:none0}, {device: kernel:none1}]
 memory: {megabytes: $beyond}
 control: {group: no-such-group}
+state: /dev/null
 end
 cat >"$folder/server_beyond.yaml" <<end
 server: {ip: 127.0.0.1}
@@ -94,6 +95,7 @@ for check in --check ''; do
     expect 2 swagg ${check:+"$check"} "$folder/switch_beyond.yaml"
     grep -q "memory.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
     grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
+    grep -q 'state: /dev/null is no folder: name one' "$folder/err" || { cat "$folder/err" && status=1; }
     expect 2 swagg-ps ${check:+"$check"} "$folder/server_beyond.yaml"
     grep -q "pool.megabytes: $beyond is more than this machine's memory" "$folder/err" || { cat "$folder/err" && status=1; }
     grep -q 'control.group: there is no group no-such-group on this machine' "$folder/err" || { cat "$folder/err" && status=1; }
@@ -141,6 +143,13 @@ pid=$!
 while ! grep -q ready "$folder/small.log" && kill -0 "$pid"; do sleep 0.1; done
 kill -TERM "$pid" || true
 wait "$pid" || { cat "$folder/small.log" && status=1; }
+
+# A folder for its state may come later: --check says that it has not looked whether swagg may write there, a start says what it needs.
+{ small "$needs" && echo "state: $folder/no/folder"; } >"$folder/state.yaml"
+expect 0 swagg --check "$folder/state.yaml"
+grep -q 'swagg may write to state, was not checked' "$folder/out" || { cat "$folder/out" && status=1; }
+XDG_RUNTIME_DIR=$folder expect 1 swagg "$folder/state.yaml" -- --file-prefix="small$$"
+grep -q 'cannot keep .*/no/folder/tickets.secret: .*: it needs a folder that is there' "$folder/err" || { cat "$folder/err" && status=1; }
 
 # What a process may have is too little: it says so, and what to raise, whoever notices first.
 small 320 >"$folder/large.yaml"

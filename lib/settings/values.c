@@ -69,10 +69,9 @@ int setting_split_address(const char *text, unsigned least, char alone[64], stru
     return inet_pton(AF_INET, alone, &address->ip) == 1 ? 0 : -EINVAL;
 }
 
-/* Why ip/prefix cannot be a host's address, or NULL. */
-static const char *unusable_ip(uint32_t ip, uint8_t prefix)
+const char *setting_unusable_ip(uint32_t address, uint8_t prefix)
 {
-    const uint32_t host = prefix < 32 ? UINT32_MAX >> prefix : 0;
+    const uint32_t ip = ntohl(address), host = prefix < 32 ? UINT32_MAX >> prefix : 0;
 
     if (ip >> 24 == 0 || ip >> 24 == 127 || ip >> 28 >= 0xE)
         return "not an address that a host can have";
@@ -94,7 +93,7 @@ void setting_parse_address(struct settings *s, const char *path, const char *tex
         settings_fault(s, path, "\"%s\": the prefix after the / must be 1..32", text);
     else if (rc < 0)
         settings_fault(s, path, "\"%s\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)", alone);
-    else if ((why = unusable_ip(ntohl(to->ip), to->prefix)) != NULL)
+    else if ((why = setting_unusable_ip(to->ip, to->prefix)) != NULL)
         settings_fault(s, path, "%s/%u is %s", alone, to->prefix, why);
 }
 

@@ -17,6 +17,9 @@ void setting_show_mac(char text[SETTING_SHOWN_MAX], const void *configuration, c
 void setting_parse_address(struct settings *s, const char *path, const char *text, void *address);
 void setting_show_address(char text[SETTING_SHOWN_MAX], const void *configuration, const void *address);
 
+/* Why a host cannot have this address (network order) in a network with this prefix; NULL: it can. */
+const char *setting_unusable_ip(uint32_t address, uint8_t prefix);
+
 /* Its address alone, a uint32_t in network order; a prefix says nothing. */
 void setting_parse_ip(struct settings *s, const char *path, const char *text, void *ip);
 void setting_show_ip(char text[SETTING_SHOWN_MAX], const void *configuration, const void *ip);

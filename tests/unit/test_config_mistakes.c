@@ -81,6 +81,9 @@ static const struct {
     {"ports:\n  - device: eth0\n", "F:2: ports[0].device: \"eth0\" is neither a DPDK device (net_...) nor a "
                                    "PCI address (0000:03:00.0); for a kernel "
                                    "interface write kernel:eth0\n"},
+    {"ports:\n  - device: 0000:03:00\n", "F:2: ports[0].device: \"0000:03:00\" is neither a DPDK device "
+                                         "(net_...) nor a PCI address (0000:03:00.0); for a kernel "
+                                         "interface write kernel:00\n"},
     {"ports:\n  - device: kernl:p0\n  - device: 0000:03:00.0,x=1\n  - device: pci:03:00.1\n  - device: "
      "auxiliary:mlx5_core.sf.2\n",
      "F:2: ports[0].device: \"kernl:p0\" is neither a DPDK device (net_...) nor a PCI address "
@@ -241,6 +244,10 @@ static const struct {
      "F:6: uplink[1].parent: 10.0.0.1 is this switch's own address (switch.ip)\n"
      "F:7: uplink[2].parent: \"10.0.0\" is not an IPv4 address (10.0.0.1 or 10.0.0.1/24)\n"
      "F:8: uplink[3].parent: \"10.0.0.2/24\" has a prefix: write the address alone, 10.0.0.2\n"},
+    {PORT "switch: {ip: 10.0.0.1/24}\nuplink:\n  - parent: 10.0.0.255\n"
+          "  - {parent: 10.0.1.255, via: 10.0.0.0}\n",
+     "F:5: uplink[0].parent: 10.0.0.255/24 is the network's broadcast address; choose a host's\n"
+     "F:6: uplink[1].via: 10.0.0.0/24 is the network's own address; choose a host's\n"},
     {PORT "switch: {ip: 10.0.0.1/24}\nuplink:\n  - parent: 10.0.1.2\n  - {parent: 10.0.2.2, via: 10.0.1.1}\n"
           "  - {parent: 10.0.0.2, via: 10.0.0.2}\n  - {parent: 10.0.2.2, via: 10.0.0.3, jobs: [a]}\n",
      "F:5: uplink[0].parent: 10.0.1.2 is not in the network of switch.ip, which has the prefix 24: name the "

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -555,13 +556,25 @@ static bool has_memory(const char *key, uint32_t megabytes)
     return false;
 }
 
+/* A folder that is not there may come yet: systemd makes that of a service. */
+static bool has_folder(const char *state)
+{
+    struct stat found;
+
+    if (state[0] == '\0' || stat(state, &found) < 0 || S_ISDIR(found.st_mode))
+        return true;
+    log_error("state: %s is no folder: name one, such as /var/lib/swagg/NAME", state);
+    return false;
+}
+
 bool machine_suits(const struct config *cfg)
 {
     const bool memory = cfg->ports > 0 ? has_memory("memory.megabytes", cfg->memory.megabytes)
                                        : has_memory("pool.megabytes", cfg->pool.megabytes);
+    const bool folder = has_folder(cfg->state);
     gid_t group;
 
-    return machine_group(&group, cfg->control.off ? "" : cfg->control.group) == 0 && memory;
+    return machine_group(&group, cfg->control.off ? "" : cfg->control.group) == 0 && memory && folder;
 }
 
 int machine_group(gid_t *group, const char *name)

@@ -500,8 +500,8 @@ int config_uplink_of(const struct config *c, unsigned network, int tenant, const
 /* Writes how many queues each port has. */
 void config_queues(const struct config *c, struct placement_ports *ports);
 
-/* Whether the machine has what a configuration asks of it: memory, and the group of the socket for operators;
- * else the log says all that it has not. */
+/* Whether the machine has what a configuration asks of it: memory, the group of the socket for operators, and
+ * no file in the place of the state's folder; else the log says all that it has not. */
 bool machine_suits(const struct config *cfg);
 
 /* The group of this name; (gid_t)-1 for "". -ENOENT: there is none, which the log says. */

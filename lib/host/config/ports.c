@@ -205,32 +205,45 @@ static void check_device_is_another(struct settings *s, const char *path, const 
         settings_fault(s, path, "interface \"%.*s\" is that of ports[%u] already", (int)length, shared, port);
 }
 
-/* How a device on a bus is named: by its PCI address, alone or behind "pci:", or as a part of such a device.
- */
-static bool is_on_a_bus(const char *device, size_t length)
-{
-    const size_t name = starts_with(device, "pci:") ? strlen("pci:") : 0;
+struct pci_address {
+    unsigned domain, bus, slot, function;
+    const char *options; /* that follow it, and the comma */
+};
 
-    return starts_with(device, "auxiliary:") ||
-           (memchr(device + name, ':', length - name) != NULL &&
-            strspn(device + name, "0123456789abcdefABCDEF:.") == length - name);
+/* A PCI address, alone or behind "pci:": 0000:3a:00.0, or 3a:00.0. */
+static bool parse_pci(const char *device, struct pci_address *at)
+{
+    const char *address = device + (starts_with(device, "pci:") ? strlen("pci:") : 0);
+    const size_t length = device_name_length(address);
+    int end = 0;
+
+    *at = (struct pci_address){.options = address + length};
+    return strspn(address, "0123456789abcdefABCDEF:.") == length &&
+           ((sscanf(address, "%2x:%2x.%1x%n", &at->bus, &at->slot, &at->function, &end) == 3 &&
+             (size_t)end == length) ||
+            (sscanf(address, "%8x:%2x:%2x.%1x%n", &at->domain, &at->bus, &at->slot, &at->function, &end) ==
+                 4 &&
+             (size_t)end == length));
+}
+
+/* How a device on a bus is named: by its PCI address, or as a part of such a device. */
+static bool is_on_a_bus(const char *device)
+{
+    struct pci_address at;
+
+    return starts_with(device, "auxiliary:") || parse_pci(device, &at);
 }
 
 /* Names a PCI device as DPDK does, so that it has one name: pci:0000:3A:00.0 and 3a:0.0 are 0000:3a:00.0. */
 static void name_pci_device(char device[CONFIG_DEVICE_MAX])
 {
-    const char *address = device + (starts_with(device, "pci:") ? strlen("pci:") : 0);
-    const size_t length = device_name_length(address);
-    unsigned domain = 0, bus, slot, function;
+    struct pci_address at;
     char named[CONFIG_DEVICE_MAX + sizeof("0000:00:00.0")];
-    int end = 0;
 
-    if (strspn(address, "0123456789abcdefABCDEF:.") != length ||
-        !((sscanf(address, "%2x:%2x.%1x%n", &bus, &slot, &function, &end) == 3 && (size_t)end == length) ||
-          (sscanf(address, "%8x:%2x:%2x.%1x%n", &domain, &bus, &slot, &function, &end) == 4 &&
-           (size_t)end == length)))
+    if (!parse_pci(device, &at))
         return;
-    snprintf(named, sizeof(named), "%.4x:%.2x:%.2x.%x%s", domain, bus, slot, function, address + length);
+    snprintf(named, sizeof(named), "%.4x:%.2x:%.2x.%x%s", at.domain, at.bus, at.slot, at.function,
+             at.options);
     if (strlen(named) < CONFIG_DEVICE_MAX)
         strcpy(device, named);
 }
@@ -238,13 +251,12 @@ static void name_pci_device(char device[CONFIG_DEVICE_MAX])
 static void check_device(struct settings *s, const struct config *c, unsigned port)
 {
     const char *device = c->port[port].device, *path = settings_path(s, "ports[%u].device", port);
-    const size_t length = device_name_length(device);
 
     if (!settings_has(s, path))
         return;
     if (config_is_kernel_device(device))
         check_interface(s, path, device);
-    else if (!starts_with(device, "net_") && !config_is_chip_device(device) && !is_on_a_bus(device, length))
+    else if (!starts_with(device, "net_") && !config_is_chip_device(device) && !is_on_a_bus(device))
         settings_fault(
             s, path,
             "\"%s\" is neither a DPDK device (net_...) nor a PCI address (0000:03:00.0); for a kernel "

@@ -75,7 +75,7 @@ static bool is_near(const struct own *us, uint32_t ip)
 /* Reads the address of another station on the way to the parent; false: it is none, which was reported. */
 static bool parse_address(struct settings *s, const struct own *us, const char *path, uint32_t *ip)
 {
-    const char *text = settings_text(s, path);
+    const char *text = settings_text(s, path), *why;
 
     setting_parse_ip(s, path, text, ip);
     if (settings_are_faulty(s, path))
@@ -85,6 +85,8 @@ static bool parse_address(struct settings *s, const struct own *us, const char *
                        (int)strcspn(text, "/"), text);
     else if (us->known && *ip == us->ip)
         settings_fault(s, path, "%s is this switch's own address (%s)", text, us->key);
+    else if (us->known && is_near(us, *ip) && (why = setting_unusable_ip(*ip, us->prefix)) != NULL)
+        settings_fault(s, path, "%s/%u is %s", text, us->prefix, why);
     else
         return true;
     return false;

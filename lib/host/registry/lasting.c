@@ -115,7 +115,10 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
     }
     if (fd < 0) {
         rc = -errno;
-        log_error("state: cannot keep %s: %s", path, strerror(-rc));
+        log_error(
+            "state: cannot keep %s: %s: it needs a folder that is there, in which swagg may write, on a "
+            "disk with room",
+            path, strerror(-rc));
         return rc;
     }
     rc = read_secret(fd, path, lasting);
