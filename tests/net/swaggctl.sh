@@ -291,6 +291,7 @@ has_frames() { [ "$(stat -c %s "$NET_DIR/ranked.pcapng")" -gt 20000 ]; }
 net_until 60 "frames of rank 1 come" has_frames
 captured
 expect_equal "hosts that frames are from and to" "$("$PCAP" show "$NET_DIR/ranked.pcapng" | grep -oE '[0-9.]+:[0-9]+ > [0-9.]+' | grep -oE '[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+' | sort -u | xargs)" "$(net_ip 1) $(net_switch_ip)"
+expect_match "a rank that the job does not have" "$(ctl_fails 1 -s "$NET_ID" capture --job ranked --rank 2 -w /dev/null)" "has no rank 2: it has ranks 0 to 1"
 captures dropped.pcapng --reason sml_bad_kind
 for port in 48864 7; do # no gradient, and what is dropped for another reason
     net_exec 2 "$here/letter.py" write 7777 ff "$(net_switch_ip)" "$port"
