@@ -177,7 +177,7 @@ static const struct view_field view_port_fields[] = {
     FIELD(port_view, VIEW_TEXT, name, NULL, "as in the configuration"),
     FIELD(port_view, VIEW_TEXT, device, NULL, "what it is"),
     FIELD(port_view, VIEW_TEXT, link, NULL, "as in `ports` (a Tofino)"),
-    FIELD_IF(port_view, one, VIEW_CHARS, mac, NULL, "its MAC address"),
+    FIELD_IF(port_view, one, VIEW_CHARS, mac, NULL, "its MAC address, as it was when the port was opened"),
     FIELD_IF(port_view, one, VIEW_GAUGE, mtu, "bytes", "of the longest packet"),
     FIELD_IF(port_view, one, VIEW_FLAG, link_up, NULL, "its link is up"),
     FIELD_IF(port_view, one, VIEW_FLAG, disabled, NULL, "an operator has taken it down"),
