@@ -255,6 +255,131 @@ TEST(jobs_that_an_operator_has_added)
     close_stage(s);
 }
 
+/* Of the stage's jobs, by place. */
+static struct ctl_entry *job_of(const struct stage *s, unsigned place)
+{
+    return (struct ctl_entry *)ctl_registry_entry(s->registry, place);
+}
+
+/* What is read after this was written; as many jobs as are expected. */
+static struct saved *read_back(const struct stage *s, const struct ctl_registry_config *next, unsigned jobs)
+{
+    const struct ctl_registry_config cfg = config_of(s);
+    char why[SAVED_WHY_MAX];
+    struct saved *saved;
+
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
+    saved = saved_read(path, next, why);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(saved);
+    CU_ASSERT_EQUAL_FATAL(saved->jobs, jobs);
+    return saved;
+}
+
+/* By its id, wherever it stands now. */
+TEST(a_member_has_its_key)
+{
+    static const struct ctl_tenant_key swapped[] = {{.key.id = UINT64_MAX, .tenant = 0},
+                                                    {.key.id = 77, .tenant = 1}};
+    static const struct ctl_tenant_key retired[] = {{.key.id = 77, .tenant = 1},
+                                                    {.key.id = UINT64_MAX, .tenant = CTL_NO_KEY}};
+    struct stage *s = jobs();
+    struct ctl_registry_config cfg = config_of(s);
+    struct saved *saved;
+
+    job_of(s, 0)->members[1].endpoint.key = 2;
+    saved = read_back(s, &cfg, 2);
+    CU_ASSERT_EQUAL(saved->job[0].member[0].endpoint.key, 0);
+    CU_ASSERT_EQUAL(saved->job[0].member[1].endpoint.key, 2);
+    free(saved);
+    cfg.key = swapped;
+    saved = read_back(s, &cfg, 2);
+    CU_ASSERT_EQUAL(saved->job[0].member[1].endpoint.key, 1);
+    free(saved);
+    cfg.key = retired;
+    free(read_back(s, &cfg, 1));
+    cfg.keys = 0;
+    free(read_back(s, &cfg, 1));
+    close_stage(s);
+}
+
+TEST(the_first_that_left_is_who_did_after_the_fewest_calls)
+{
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+    struct ctl_member *members = job_of(s, 0)->members;
+    struct saved *saved;
+
+    members[0].state = members[1].state = CTL_MEMBER_LEFT;
+    members[0].heartbeat.calls = 2;
+    members[1].heartbeat.calls = UINT32_MAX;
+    saved = read_back(s, &cfg, 2);
+    CU_ASSERT_PTR_EQUAL(saved->job[0].entry.first_left, &saved->job[0].member[1]);
+    free(saved);
+    close_stage(s);
+}
+
+TEST(a_job_with_more_than_there_is_room_for_is_left_out)
+{
+    struct ctl_member many[TOFINO_MAX_WORKERS + 1] = {0}, *members;
+    struct stage *s = jobs();
+    struct ctl_registry_config cfg = config_of(s);
+    struct saved *saved;
+
+    members = job_of(s, 0)->members;
+    job_of(s, 0)->members = many;
+    job_of(s, 0)->size = TOFINO_MAX_WORKERS + 1;
+    many[0].endpoint.key = 1;
+    saved = read_back(s, &cfg, 1);
+    CU_ASSERT_STRING_EQUAL(saved->job[0].entry.name, "shared");
+    free(saved);
+    job_of(s, 0)->members = members;
+    job_of(s, 0)->size = 2;
+    cfg.protocols_known = 0;
+    free(read_back(s, &cfg, 0));
+    close_stage(s);
+}
+
+/* The file with another word for the first one. */
+static void rewrite(const char *word, const char *other)
+{
+    char text[8192];
+    FILE *f;
+
+    read_text(text);
+    f = fopen(path, "w");
+    char *at = strstr(text, word);
+    CU_ASSERT_FATAL(f != NULL && at != NULL);
+    fprintf(f, "%.*s%s%s", (int)(at - text), text, other, at + strlen(word));
+    fclose(f);
+}
+
+TEST(what_is_not_understood_leaves_nothing_behind)
+{
+    char why[SAVED_WHY_MAX], name[CTL_NAME_MAX + 12];
+    struct stage *s = jobs();
+    const struct ctl_registry_config cfg = config_of(s);
+    struct saved *saved;
+
+    job_of(s, 0)->members[0].endpoint.key = 2;
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
+    snprintf(name, sizeof(name), "\"name\":\"%0*d\"", (int)sizeof(job_of(s, 0)->name), 0);
+    rewrite("\"name\":\"t\"", name);
+    saved = saved_read(path, &cfg, why);
+    CU_ASSERT(saved != NULL && saved->jobs == 1);
+    free(saved);
+    CU_ASSERT(saved_write(path, &configuration, &cfg, s->registry));
+    rewrite("\"tenant\":\"rest\"", "\"tenant\":\"gone\"");
+    saved = saved_read(path, &cfg, why);
+    CU_ASSERT_FATAL(saved != NULL && saved->jobs == 1);
+    CU_ASSERT_EQUAL(saved->job[0].member[0].endpoint.key, 0);
+    CU_ASSERT_PTR_NULL(saved->job[0].entry.first_left);
+    free(saved);
+    rewrite("\"version\":1", "\"version\":2");
+    CU_ASSERT_PTR_NULL(saved_read(path, &cfg, why));
+    CU_ASSERT_PTR_NOT_NULL(strstr(why, "is another version's"));
+    close_stage(s);
+}
+
 int main(void)
 {
     const int fd = mkstemp(path);

@@ -1,5 +1,5 @@
 /* What operators get from swagg-tofino: views of its jobs, of what the helper finds in the chip, and what is
- * refused, by name. */
+ * refused, by name. What the helper is asked about jobs as they begin and end, and in the next life. */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -7,19 +7,6 @@
 #include "operator/request.h"
 #include "setup.h"
 #include "tofino_rig.h"
-
-static bool file_has(const char *path, const char *text)
-{
-    char line[4096];
-    bool found = false;
-    FILE *f = fopen(path, "r");
-
-    CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-    while (fgets(line, sizeof(line), f) != NULL)
-        found |= strstr(line, text) != NULL;
-    fclose(f);
-    return found;
-}
 
 /* A heartbeat, from this MAC address. */
 static void beat(uint8_t mac)
@@ -256,6 +243,142 @@ TEST(added_jobs_count_against_the_quota)
     expect_part(COMMAND("\"job del\", \"name\": \"first\""), "{}", "\"do\":\"remove\"");
     CU_ASSERT_EQUAL(rig.membership.common.tenant[0].elsewhere, 1);
     expect_part(ADD("third", "\"tenant\": \"lab\", " WORKER("4002")), "{}", "\"do\":\"add\"");
+}
+
+static enum number_use use_of(unsigned number)
+{
+    return rig.membership.numbers.number[number].use;
+}
+
+TEST(a_number_is_free_once_the_chip_has_let_go_of_it)
+{
+    join("train");
+    expect(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "{}");
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_CLOSING);
+    hear_helper();
+    CU_ASSERT(file_has(asked, "{\"do\":\"close\",\"number\":0,"));
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_FREE);
+}
+
+TEST(a_number_that_cannot_be_closed_is_not_used_again)
+{
+    die();
+    live("/\"do\":\"close\"/" ANSWER("\"error\":\"no\"") ";t;" ANSWER("\"kept\":[]"));
+    join("train");
+    expect(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "{}");
+    hear_helper();
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_CLOSING);
+}
+
+TEST(a_job_that_ends_while_it_is_made_is_closed)
+{
+    ask_to_join("train");
+    expect(COMMAND("\"job kill\", \"name\": \"train\""), "{}", "{}");
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_UNWANTED);
+    hear_helper();
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_CLOSING);
+    hear_helper();
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_FREE);
+}
+
+TEST(a_job_has_fewer_slots_where_the_chip_has_no_room)
+{
+    die();
+    live("/\"slots\":16/" ANSWER("\"error\":\"no room\"") ";t;" ANSWER("\"kept\":[]"));
+    ask_to_join("train");
+    hear_helper();
+    CU_ASSERT_NOT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    hear_helper();
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    expect_part(COMMAND("\"job\", \"name\": \"train\""), "{}", "\"slots\":8");
+}
+
+TEST(a_number_is_free_after_a_job_that_the_chip_has_no_room_for)
+{
+    die();
+    live("/\"do\":\"open\"/" ANSWER("\"error\":\"no room\"") ";t;" ANSWER("\"kept\":[]"));
+    ask_to_join("train");
+    hear_helper();
+    hear_helper();
+    CU_ASSERT_NOT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_FREE);
+}
+
+TEST(who_is_told_ready_is_in_the_file)
+{
+    join("train");
+    CU_ASSERT(rig.ready_is_kept);
+    CU_ASSERT(file_has(rig.state, "\"draining\":0"));
+    expect(COMMAND("\"job drain\", \"name\": \"train\""), "{}", "{}");
+    CU_ASSERT(file_has(rig.state, "\"draining\":1"));
+}
+
+TEST(the_next_life_goes_on_with_what_the_chip_has)
+{
+    uint64_t boot_id;
+
+    join("train");
+    boot_id = rig.told;
+    die();
+    live(ANSWER("\"kept\":[0]"));
+    CU_ASSERT(file_has(asked, "\"jobs\":[{\"number\":0,"));
+    beat(9);
+    CU_ASSERT_EQUAL(rig.told, boot_id);
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_READY);
+    expect_part(COMMAND("\"jobs\""), "{}", "\"name\":\"train\"");
+}
+
+TEST(a_chip_that_has_lost_all_jobs_is_another_switch)
+{
+    uint64_t boot_id;
+    char *jobs;
+
+    join("train");
+    boot_id = rig.told;
+    die();
+    live(ANSWER("\"kept\":[]"));
+    jobs = ask(COMMAND("\"jobs\""), "{}");
+    CU_ASSERT_PTR_NULL(strstr(jobs, "\"name\":\"train\""));
+    free(jobs);
+    beat(9);
+    CU_ASSERT_NOT_EQUAL(rig.told, boot_id);
+}
+
+/* More of its ranks are there than it has, by the file. */
+TEST(a_job_that_cannot_go_on_is_closed)
+{
+    static const char present[] = "\"present\":";
+    char text[4096];
+    FILE *f;
+
+    join("train");
+    die();
+    f = fopen(rig.state, "r+");
+    CU_ASSERT_FATAL(f != NULL && fgets(text, sizeof(text), f) != NULL && strstr(text, present) != NULL);
+    fseek(f, strstr(text, present) - text + (long)strlen(present), SEEK_SET);
+    fputc('2', f);
+    fclose(f);
+    live(ANSWER("\"kept\":[0]"));
+    CU_ASSERT_EQUAL(use_of(0), NUMBER_CLOSING);
+}
+
+TEST(a_helper_that_cannot_begin_is_noticed)
+{
+    die();
+    live(ANSWER("\"error\":\"no chip\""));
+    CU_ASSERT(rig.membership.failed && !membership_has_begun(&rig.membership));
+    die();
+    live(agrees);
+}
+
+TEST(nobody_joins_from_the_port_of_a_worker_of_the_file)
+{
+    rig.from.ip = rig.cfg.static_job[0].worker[0].ip;
+    rig.data_port = 50000;
+    ask_to_join("train");
+    CU_ASSERT_EQUAL(rig.worker.state, CTL_SESSION_FAILED);
+    CU_ASSERT_PTR_NOT_NULL(
+        strstr(rig.worker.failure.text, "UDP port 50000 is that of a worker of the static job old"));
 }
 
 /* As on a disk that is full for a while. */

@@ -1,5 +1,5 @@
-/* swagg-tofino's parts around a membership of one worker. The helper is sed, which agrees to everything.
- */
+/* swagg-tofino's parts around a membership of one worker. The helper is sed, which agrees to everything, or
+ * does what a test says. */
 #ifndef SWAGG_TOFINO_RIG_H
 #define SWAGG_TOFINO_RIG_H
 
@@ -15,7 +15,9 @@
 #include "switchml/worker.h"
 #include "unit.h"
 
-static const char agrees[] = "s/.*\"id\":\\([0-9]*\\).*/{\"id\":\\1,\"ok\":true,\"kept\":[]}/";
+/* What sed makes of a question: an answer with these words. */
+#define ANSWER(words) "s/.*\"id\":\\([0-9]*\\).*/{\"id\":\\1," words "}/"
+static const char agrees[] = ANSWER("\"ok\":true,\"kept\":[]");
 static char asked[64], note_questions[80]; /* the file with what sed was asked; what it does about it */
 
 static struct {
@@ -28,11 +30,26 @@ static struct {
     struct shown shown;
     struct ctl_session worker;
     struct ctl_endpoint from;
-    unsigned sent; /* messages, to anybody */
-    uint64_t told; /* the boot id in the last one */
+    unsigned sent;      /* messages, to anybody */
+    uint64_t told;      /* the boot id in the last one */
+    uint16_t data_port; /* of the worker */
+    bool ready_is_kept; /* the state file had a job when the worker was told READY */
     uint64_t now;
     char state[64];
 } rig;
+
+static inline bool file_has(const char *path, const char *text)
+{
+    char line[4096];
+    bool found = false;
+    FILE *f = fopen(path, "r");
+
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL)
+        found |= strstr(line, text) != NULL;
+    if (f != NULL)
+        fclose(f);
+    return found;
+}
 
 static inline void complain(void *context, const char *message)
 {
@@ -49,6 +66,8 @@ static inline void send_to_worker(void *context, const struct ctl_endpoint *to, 
     CU_ASSERT_EQUAL(ctl_parse(&m, payload, bytes), CTL_PARSED);
     rig.sent++;
     rig.told = m.head.boot_id;
+    if (m.head.type == CTL_READY)
+        rig.ready_is_kept = file_has(rig.state, "\"epoch\"");
     if (to->ip == rig.from.ip)
         ctl_session_receive(&rig.worker, payload, bytes, rig.now);
 }
@@ -81,7 +100,7 @@ static inline void ask_to_join(const char *job)
 {
     struct ctl_session_config cfg = {.size = 1,
                                      .incarnation = 5,
-                                     .join = {.data_port = 40001},
+                                     .join = {.data_port = rig.data_port},
                                      .worker = &sml_worker,
                                      .join_deadline_ns = UINT64_C(60000000000)};
     const struct sml_terms wish = {
@@ -111,26 +130,38 @@ static const char rig_file[] =
     "static:\n  - {name: old, threads: 2, slots: 64, elements: 64, workers: "
     "[{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 50000}]}\n";
 
+/* A process with this helper, which has what an earlier one has left. */
+static inline void live(const char *answers)
+{
+    char *const sed[] = {"sed", "-u", "-e", note_questions, "-e", (char *)answers, NULL};
+    struct membership_parts parts = {
+        .cfg = &rig.cfg, .elements = 64, .send = send_to_worker, .state = rig.state, .setup = json_object()};
+
+    parts.helper = rig.helper = helper_start(sed, 60);
+    CU_ASSERT_EQUAL_FATAL(membership_open(&rig.membership, &parts, rig.now), 0);
+    hear_helper();
+    json_decref((json_t *)parts.setup);
+}
+
+static inline void die(void)
+{
+    helper_stop(rig.helper);
+    membership_close(&rig.membership);
+}
+
 static inline void open_rig(void)
 {
-    static char *const sed[] = {"sed", "-u", "-e", note_questions, "-e", (char *)agrees, NULL};
-    struct membership_parts parts = {
-        .cfg = &rig.cfg, .elements = 64, .send = send_to_worker, .state = rig.state};
-
     memset(&rig, 0, sizeof(rig));
     rig.now = UINT64_C(1000000000);
+    rig.data_port = 40001;
     snprintf(asked, sizeof(asked), "/tmp/swagg-asked.%d", (int)getpid());
     snprintf(note_questions, sizeof(note_questions), "w %s", asked);
     snprintf(rig.state, sizeof(rig.state), "/tmp/swagg-commands.%d", (int)getpid());
     CU_ASSERT_EQUAL_FATAL(config_load_text(&rig.cfg, "test.yaml", rig_file, complain, NULL), 0);
-    parts.setup = json_object();
-    parts.helper = rig.helper = helper_start(sed, 60);
-    CU_ASSERT_EQUAL_FATAL(membership_open(&rig.membership, &parts, rig.now), 0);
-    hear_helper();
+    live(agrees);
     CU_ASSERT_FATAL(membership_has_begun(&rig.membership));
     rig.reload.running = &rig.cfg;
     rig.host = (struct common_host){&rig.membership.common, &rig.reload};
-    json_decref((json_t *)parts.setup);
     rig.from = (struct ctl_endpoint){.mac = {2, 0, 0, 0, 0, 9}, .ip = 0x0100004D, .udp_port = 40000};
     rig.shown = (struct shown){.cfg = &rig.cfg,
                                .membership = &rig.membership,
@@ -141,8 +172,7 @@ static inline void open_rig(void)
 
 static inline void close_rig(void)
 {
-    helper_stop(rig.helper);
-    membership_close(&rig.membership);
+    die();
     remove(rig.state);
     remove(asked);
 }
