@@ -138,6 +138,24 @@ TEST(a_job_is_added_as_the_configuration_s)
     CU_ASSERT_EQUAL(job.tenant, 1);
 }
 
+TEST(a_job_of_as_many_workers_as_there_can_be_is_one_line)
+{
+    char line[CONFIG_STATIC_WORKERS_MAX * 128];
+    int n = snprintf(
+        line, sizeof line, "%s",
+        "{\"version\": 1, \"command\": \"job add\", \"job\": \"train\", \"settings\": {\"workers\": [");
+    for (unsigned i = 0; i < CONFIG_STATIC_WORKERS_MAX; i++)
+        n += snprintf(line + n, sizeof line - (size_t)n,
+                      "%s{\"ip\": \"10.100.100.%u\", \"mac\": \"02:00:00:00:00:%02x\", \"port\": %u}",
+                      i == 0 ? "" : ", ", i, i, 10000 + i);
+    n += snprintf(line + n, sizeof line - (size_t)n, "], \"vlan\": 30}}");
+    CU_ASSERT(n <= REQUEST_BYTES_MAX);
+    describe_more();
+    running.vlan[2].prefix = 8;
+    CU_ASSERT_EQUAL(run("job add", line).code, REPLY_OK);
+    CU_ASSERT_EQUAL(job.workers, CONFIG_STATIC_WORKERS_MAX);
+}
+
 TEST(a_job_is_refused_in_the_configuration_s_words)
 {
     describe_more();

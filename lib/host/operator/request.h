@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 enum {
-    REQUEST_VERSION = 1,      /* of requests and answers */
-    REQUEST_BYTES_MAX = 4096, /* of a line, without its end */
-    REQUEST_TEXT_MAX = 1024,  /* of a message about what is wrong */
+    REQUEST_VERSION = 1,       /* of requests and answers */
+    REQUEST_BYTES_MAX = 32768, /* of a line, without its end: a job of 256 workers is one */
+    REQUEST_TEXT_MAX = 1024,   /* of a message about what is wrong */
 };
 
 struct request {
