@@ -35,11 +35,13 @@ static void keep(struct registry_host *h)
 {
     struct membership *m = (struct membership *)h;
     const uint64_t print = h->registry == NULL ? m->kept : fingerprint(h);
+    int rc;
 
     if (print == m->kept)
         return;
     m->kept = print;
-    if (saved_write(m->parts.state, m->parts.cfg, &h->config, h->registry)) {
+    rc = saved_write(m->parts.state, m->parts.cfg, &h->config, h->registry);
+    if (rc == 0) {
         m->unwritten = false;
         return;
     }
@@ -47,7 +49,7 @@ static void keep(struct registry_host *h)
         return; /* it has been said */
     m->unwritten = true;
     log_notice("%s: %s; jobs end when swagg-tofino does (--state names another file)", m->parts.state,
-               strerror(errno));
+               strerror(-rc));
 }
 
 /* --- what the registry asks for --------------------------------------------------------------------- */

@@ -1,9 +1,6 @@
 #include "saved.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "base/kept_file.h"
 #include "base/log.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -129,34 +127,6 @@ static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_
     return object;
 }
 
-/* On the disk, so that it outlives the machine's. */
-static bool settle_folder(const char *path)
-{
-    char folder[PATH_MAX];
-    int fd;
-    bool done;
-
-    snprintf(folder, sizeof(folder), "%s", path);
-    fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    done = fsync(fd) == 0;
-    close(fd);
-    return done;
-}
-
-static bool write_file(const char *path, const json_t *object)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
-    bool done;
-
-    if (f == NULL)
-        return false;
-    done = json_dumpf(object, f, JSON_COMPACT) == 0 && fflush(f) == 0 && fsync(fd) == 0;
-    return fclose(f) == 0 && done;
-}
-
 static json_t *static_json(const struct config *cfg, const struct config_static *job)
 {
     json_t *object = fields_json(of_static, COUNT(of_static), job);
@@ -181,12 +151,11 @@ static json_t *added_json(const struct config *cfg)
     return jobs;
 }
 
-bool saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
-                 const struct ctl_registry *r)
+int saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
+                const struct ctl_registry *r)
 {
     json_t *jobs = json_array(), *all;
-    char fresh[PATH_MAX];
-    bool done;
+    int rc;
 
     for (unsigned i = 0; i < cfg->max_jobs; i++)
         if (ctl_registry_entry(r, i)->state == CTL_ENTRY_RUNNING)
@@ -194,10 +163,9 @@ bool saved_write(const char *path, const struct config *configuration, const str
     all = json_pack("{s:i,s:I,s:I,s:o,s:o}", "version", VERSION, "boot_id", (json_int_t)cfg->boot_id,
                     "lost_after_ns", (json_int_t)cfg->lost_after_ns, "jobs", jobs, "added",
                     added_json(configuration));
-    snprintf(fresh, sizeof(fresh), "%s.new", path);
-    done = write_file(fresh, all) && rename(fresh, path) == 0 && settle_folder(path);
+    rc = kept_file_write(path, all, JSON_COMPACT);
     json_decref(all);
-    return done;
+    return rc;
 }
 
 /* --- reading --- */

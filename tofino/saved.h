@@ -27,9 +27,9 @@ struct saved {
 };
 
 /* cfg: of the registry; configuration: with the jobs that were added. It is on the disk, or what was there
- * before is. False: errno says why not. */
-bool saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
-                 const struct ctl_registry *r);
+ * before is. 0, or -errno. */
+int saved_write(const char *path, const struct config *configuration, const struct ctl_registry_config *cfg,
+                const struct ctl_registry *r);
 
 /* Adds the jobs that an operator has added in the life before to the configuration, which is as the file has
  * it. What is no longer possible beside that is left out, and logged. */

@@ -1,4 +1,5 @@
-/* The secret that outlives a restart: made once, the same for all that read it, and nobody else's. */
+/* What outlives a restart: the secret, made once, the same for all that read it, and nobody else's; and files
+ * that are whole or as they were. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/kept_file.h"
 #include "registry/lasting.h"
 #include "unit.h"
 
@@ -48,6 +50,28 @@ TEST(there_is_no_such_folder)
     struct ctl_lasting l;
 
     CU_ASSERT_EQUAL(lasting_open(&l, "/nowhere/at/all"), -ENOENT);
+}
+
+TEST(a_kept_file_is_whole_or_as_it_was)
+{
+    char kept[sizeof path], fresh[sizeof path + 8];
+    json_t *content = json_pack("[i, i]", 1, 2), *read;
+    struct stat st;
+
+    snprintf(kept, sizeof kept, "%s/kept.json", folder);
+    snprintf(fresh, sizeof fresh, "%s.new", kept);
+    CU_ASSERT_EQUAL(kept_file_write(kept, content, 0), 0);
+    CU_ASSERT(stat(kept, &st) == 0 && (st.st_mode & 0777) == 0600);
+    CU_ASSERT_EQUAL(kept_file_write(kept, NULL, 0), -ENOMEM);
+    CU_ASSERT_EQUAL(mkdir(fresh, 0700), 0);
+    CU_ASSERT_EQUAL(kept_file_write(kept, json_true(), JSON_ENCODE_ANY), -EISDIR);
+    read = json_load_file(kept, 0, NULL);
+    CU_ASSERT(json_equal(read, content));
+    CU_ASSERT_EQUAL(kept_file_write("/nowhere/at/all", content, 0), -ENOENT);
+    rmdir(fresh);
+    unlink(kept);
+    json_decref(read);
+    json_decref(content);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/kept_file.h"
 #include "base/log.h"
 #include "base/secret.h"
 #include "sodium_keys.h"
@@ -60,19 +61,8 @@ static int read_secret(int fd, const char *path, struct ctl_lasting *lasting)
     return rc;
 }
 
-/* On the disk, so that it outlives the machine's restart. */
-static int settle(const char *folder)
-{
-    const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
-
-    if (fd >= 0)
-        close(fd);
-    return rc;
-}
-
 /* Whole or not at all, whoever else makes one now: -EEXIST if he was first. */
-static int make(const char *folder, const char *path, struct ctl_lasting *lasting)
+static int make(const char *path, struct ctl_lasting *lasting)
 {
     char fresh[PATH_MAX + 32];
     int fd, rc = 0;
@@ -93,7 +83,7 @@ static int make(const char *folder, const char *path, struct ctl_lasting *lastin
         rc = -errno;
     close(fd);
     unlink(fresh);
-    return rc < 0 ? rc : settle(folder);
+    return rc < 0 ? rc : kept_file_settle(path);
 }
 
 int lasting_open(struct ctl_lasting *lasting, const char *folder)
@@ -105,7 +95,7 @@ int lasting_open(struct ctl_lasting *lasting, const char *folder)
     snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) {
-        rc = make(folder, path, lasting);
+        rc = make(path, lasting);
         lasting->is_new = rc == 0;
         if (lasting->is_new)
             return 0;

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "base/kept_file.h"
 #include "base/log.h"
 #include "config/reload.h"
 #include "monotonic.h"
@@ -45,27 +46,6 @@ static json_t *to_json(const struct reserved *r, const struct config *cfg, uint6
     return all;
 }
 
-/* 0, or -errno. */
-static int write_file(const char *path, const json_t *all)
-{
-    char fresh[PATH_MAX + 8];
-    int fd, rc;
-
-    snprintf(fresh, sizeof(fresh), "%s.new", path);
-    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    errno = EIO; /* of a short write */
-    rc = json_dumpfd(all, fd, JSON_INDENT(1)) < 0 ? -errno : 0;
-    if (close(fd) < 0 && rc == 0)
-        rc = -errno;
-    if (rc == 0 && rename(fresh, path) < 0)
-        rc = -errno;
-    if (rc < 0)
-        unlink(fresh);
-    return rc;
-}
-
 void reserved_file_write(const struct reserved *r, const struct config *cfg, uint64_t now)
 {
     char path[PATH_MAX];
@@ -75,7 +55,7 @@ void reserved_file_write(const struct reserved *r, const struct config *cfg, uin
     if (cfg->state[0] == '\0')
         return;
     all = to_json(r, cfg, now);
-    rc = all == NULL ? -ENOMEM : write_file(path_of(path, cfg), all);
+    rc = kept_file_write(path_of(path, cfg), all, JSON_INDENT(1));
     json_decref(all);
     if (rc < 0)
         log_warning("state: %s cannot be written: %s: the next start does not know what is reserved now",
