@@ -697,6 +697,9 @@ component)
     says 'parameter "coll_swagg_priority" \(current value: "95"'
     says '^ *SWAGG_MODE: .* \(ordered, arrival\)$'
     says 'parameter "coll_swagg_' "$(($(grep -c '^| `SWAGG_' "$tests/../../docs/mpi.md") + 1))"
+    # A handler that a program has found is still there when MPI_Finalize has closed the component.
+    run_shim "$on" chained || fail "a signal after MPI_Finalize ends a program"
+    says '^chained: rank [0-3] lives$' 4
     # It can be chosen, and left out; nobody is asked where nobody names a switch, and says why if asked.
     run_mpi "${shim[@]}" -x "$on" --mca coll_swagg_priority -1 "$of_library-progress" || fail "failed with the component left out"
     says '^swagg' 0
