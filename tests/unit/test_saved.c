@@ -229,6 +229,8 @@ TEST(jobs_that_an_operator_has_added)
     static struct config wanted, next;
     struct stage *s = jobs();
     const struct ctl_registry_config cfg = config_of(s);
+    const struct config_static *job = &next.static_job[1];
+    char first[8192], second[8192];
 
     load(&wanted,
          "static:\n"
@@ -238,11 +240,22 @@ TEST(jobs_that_an_operator_has_added)
          "\"02:00:00:00:00:02\", ip: 10.77.0.2}]}\n");
     wanted.static_job[1].added = true;
     CU_ASSERT_EQUAL(saved_write(path, &wanted, &cfg, s->registry), 0);
+    read_text(first);
     load(&next, "static: [{name: other, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1}]}]\n");
     saved_take_added(path, &next);
     CU_ASSERT_EQUAL_FATAL(next.static_jobs, 2);
-    CU_ASSERT_EQUAL(memcmp(&next.static_job[1], &wanted.static_job[1], sizeof(next.static_job[1])), 0);
-    CU_ASSERT_STRING_EQUAL(next.tenant[next.static_job[1].tenant].name, "lab");
+    CU_ASSERT(job->added && job->ordered && job->network == wanted.static_job[1].network);
+    CU_ASSERT_EQUAL(job->threads, 2);
+    CU_ASSERT_EQUAL(job->slots, 64);
+    CU_ASSERT_EQUAL(job->elements, 32);
+    CU_ASSERT_EQUAL(job->quiet_ms, 900);
+    CU_ASSERT_EQUAL_FATAL(job->workers, 2);
+    CU_ASSERT_EQUAL(job->worker[0].port, 5000);
+    CU_ASSERT_EQUAL(job->worker[1].mac[5], 2);
+    CU_ASSERT_STRING_EQUAL(next.tenant[job->tenant].name, "lab");
+    CU_ASSERT_EQUAL(saved_write(path, &next, &cfg, s->registry), 0); /* every field that is kept */
+    read_text(second);
+    CU_ASSERT_STRING_EQUAL(first, second);
     load(&next,
          "static: [{name: other, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 5001}]}]\n");
     saved_take_added(path, &next); /* the file has its port now */
