@@ -352,10 +352,10 @@ kept)
     says 'damaged' 1
     says 'goes to the switch .*: measured in'
     if [ "$as" = preload ]; then # the rest is one code; and four of MPICH's ranks on two CPUs may have too little time to measure
-        # As it writes it. There may be too little time, where the machine stands still: then another run measures.
+        # As it writes it. There may be too little time, where the machine stands still: then a later call, or another run, measures.
         rm "$file"
-        for ((times = 0; times < 20; times++)); do
-            keeping "$few"
+        for ((times = 0; times < 50; times++)); do
+            keeping 64
             ! grep -q 'allreduce' "$file" || break
         done
         grep -Eq "^20[0-9-]+T[0-9:]+Z allreduce 256 bytes 4 ranks one-host (library|switch) ${network//+/.}$" "$file" ||
