@@ -89,7 +89,7 @@ static int sum_one(struct crew_member *m)
 TEST(megabytes_are_summed)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
-    struct tensor tensor = {.type = SWAGG_F32, .count = 1500007, .seed = seed};
+    struct tensor tensor = {.type = SWAGG_F32, .count = unit_cases(1500007), .seed = seed};
     struct crew crew = crew_of(4, ls, "megabytes", sum_one, &tensor);
     crew_succeed(&crew);
     crew.options.mtu = 0; /* jumbo packets: loopback has an MTU of 65536 */
@@ -117,7 +117,7 @@ static int sum_many_small(struct crew_member *m)
 {
     uint64_t random = seed;
     int rc = 0;
-    for (unsigned i = 0; rc == 0 && i < 1000; i++) {
+    for (unsigned i = 0; rc == 0 && i < unit_cases(1000); i++) {
         struct tensor tensor = {.type = types[i % 4], .count = rng_next(&random) % 50, .seed = random};
         rc = crew_sum(m, &tensor, i % 5 == 0 ? (int)(i % (unsigned)m->crew->size) : -1, i % 3 == 0);
     }
@@ -129,7 +129,7 @@ TEST(a_thousand_calls_in_a_row_are_summed)
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(3, ls, "many", sum_many_small, NULL);
     crew_succeed(&crew);
-    CU_ASSERT_EQUAL(crew.member[2].stats.calls, 1000);
+    CU_ASSERT_EQUAL(crew.member[2].stats.calls, unit_cases(1000));
     loop_switch_stop(ls);
 }
 
@@ -147,7 +147,7 @@ static int sum_a_few(struct crew_member *m)
 {
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < 8; i++) {
-        struct tensor tensor = {.type = types[i % 4], .count = 20011, .seed = seed + i};
+        struct tensor tensor = {.type = types[i % 4], .count = unit_cases(20011), .seed = seed + i};
         rc = crew_sum(m, &tensor, i == 5 ? 1 : -1, i % 2);
     }
     return rc;
@@ -187,7 +187,7 @@ TEST(sums_survive_all_of_it)
  * first. */
 TEST(ordered_floats_are_reproducible)
 {
-    struct tensor tensor = {.type = SWAGG_F32, .count = 30001, .seed = seed};
+    struct tensor tensor = {.type = SWAGG_F32, .count = unit_cases(30001), .seed = seed};
     for (unsigned run = 0; run < 3; run++) {
         struct loop_switch_config config = impaired(0.02 * run, 0.01, 0.05 * run);
         struct loop_switch *ls = loop_switch_start(&config);
