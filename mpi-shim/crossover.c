@@ -130,9 +130,14 @@ unsigned crossover_due_after(unsigned calls, bool is_measured)
     return due;
 }
 
+static bool is_short(unsigned range)
+{
+    return contest_is_short(range_from(range));
+}
+
 static enum way usual_way(unsigned range)
 {
-    return range_from(range) >= CROSSOVER_USUAL ? WAY_SWITCH : WAY_LIBRARY;
+    return is_short(range) ? WAY_LIBRARY : WAY_SWITCH;
 }
 
 static enum way way_of(const struct crossover *c, unsigned range)
@@ -140,7 +145,8 @@ static enum way way_of(const struct crossover *c, unsigned range)
     const unsigned last = CROSSOVER_SIZES - 1;
     if (range > last && !crossover_is_measured(c, last) && has(c->given_up, last))
         return WAY_SWITCH;
-    for (unsigned known = range > last ? last + 1 : range + 1; known-- > 0;)
+    for (unsigned known = range > last ? last + 1 : range + 1;
+         known-- > 0 && is_short(known) == is_short(range);)
         if (crossover_is_measured(c, known))
             return has(c->better[WAY_SWITCH], known) ? WAY_SWITCH : WAY_LIBRARY;
     return usual_way(range);

@@ -4,9 +4,10 @@
  * Sizes are divided into ranges; one size is measured for each but the last, when calls of about that size
  * have come. The MPI library is kept for a range unless the switch is clearly faster. A range that is not
  * measured yet, or that takes too long to measure, goes the way of the next smaller one that is: what made
- * one way faster there is likely to do so here. If there is none, it goes the way that is usual: to the
- * switch from CROSSOVER_USUAL on. The last range goes the way of the one before it, but to the switch where
- * that takes too long: on a network so slow the rate of the links counts, which the switch needs least of. */
+ * one way faster there is likely to do so here. Not across CROSSOVER_USUAL: how long ranks take to wake up
+ * says nothing of the links' rate. If there is none, it goes the way that is usual: to the switch from
+ * CROSSOVER_USUAL on. The last range goes the way of the one before it, but to the switch where that takes
+ * too long: on a network so slow the rate of the links counts, which the switch needs least of. */
 #pragma once
 
 #include <stdbool.h>

@@ -203,7 +203,7 @@ TEST(the_largest_sizes_go_the_way_of_the_largest_measured_one)
 TEST(the_largest_sizes_are_for_the_switch_where_time_was_up)
 {
     CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){L, L, L, L, L, L, L}, 7), "from 8M on");
-    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, S, L}, 3), "below 2K and from 8M on");
+    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, S, L, L}, 4), "below 2K and from 8M on");
     CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){S, L, S, L, S, L, L}, 7),
                            "below 512 bytes and from 2K to 8K and from 32K to 128K and from 8M on");
 }
@@ -217,10 +217,18 @@ TEST(sizes_that_are_not_known_go_the_way_of_the_next_smaller_known_one)
     crossover_note(&c, 5, L);
     crossover_write(&c, text);
     CU_ASSERT_STRING_EQUAL(text, "from 512 bytes to 128K"); /* below as usual: there is none smaller */
-    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L, S, L}, 6), "from 32K to 128K");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, S}, 3), "from 2K on");
     CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S}, 1), "always");
+}
+
+/* Where links are slow there is no time for 1M and more: these once followed calls of some bytes to the
+ * library. */
+TEST(short_sizes_say_nothing_of_long_ones)
+{
+    CU_ASSERT_STRING_EQUAL(text_when_time_was_up((enum way[]){L}, 1), "from 8K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){S, S, L}, 3), "below 2K and from 8K on");
+    CU_ASSERT_STRING_EQUAL(text_of((enum way[]){L, L, L, L}, 4), "never");
 }
 
 TEST(where_no_size_is_known_all_go_the_usual_way)
