@@ -338,9 +338,12 @@ static void time_call(const struct options *o, const struct way *way, void *send
     meet(o);
     const double cpu = cpu_seconds(), start = MPI_Wtime();
     call(o, way->by, send, recv, row->count);
+    const double taken = MPI_Wtime() - start;
+    /* Of either way: it delays ranks on the same CPU that are not done yet. */
+    const double worked = cpu_seconds() - cpu;
     if (i >= 0) {
-        way->times[i] = MPI_Wtime() - start;
-        row->cpu += way->by == &own_calls ? (cpu_seconds() - cpu) / o->iterations : 0;
+        way->times[i] = taken;
+        row->cpu += way->by == &own_calls ? worked / o->iterations : 0;
     }
     meet(o); /* what follows takes CPUs that ranks which are not done yet may need */
     row->wrong += count_wrong(o, recv, row->count);
