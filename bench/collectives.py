@@ -16,7 +16,7 @@ the medians of its rounds.
 
 **Beside Open MPI's best**: native Open MPI 4.1 over a Linux bridge between the same hosts. Its algorithms are tried, each told to `coll_tuned`, the fastest two once more, and the
 fastest of these is measured in every run. 4 MiB of floats, in an all-gather and a reduce-scatter in all four blocks; calls to the switch through the preload (`SWAGG_MIN_BYTES=0`). A time is the slowest rank's,
-from a barrier on. *Of the wire*: the time in which a link of 200 Mbit/s carries what the fullest of them must, over the call's. That is all 4 MiB in a broadcast, and in an all-gather
+from where they have met by messages; of barriers it is the median of 1000, after 400 ms of them. *Of the wire*: the time in which a link of 200 Mbit/s carries what the fullest of them must, over the call's. That is all 4 MiB in a broadcast, and in an all-gather
 and a reduce-scatter the blocks of the three others; in frames as an allreduce has them ([allreduce.md](allreduce.md)).
 
 **Of all sizes**: swagg [beside](../topologies.md#beside-the-kernels-bridge) a bridge of the kernel's, links without a limit; programs through the preload as it is by default, which

@@ -22,7 +22,7 @@ declare -A CANDIDATES=(
     [reduce_scatter]="1;2;3;4"
     [barrier]="1;2;3;4;6"
 )
-COPY="4M 3 1" BARRIER="4 300 30"
+COPY="4M 3 1" BARRIER="4 1000 30 400"
 [ -z "$quick" ] || CANDIDATES=([bcast]="3 65536;9" [allgather]="4" [reduce_scatter]="3" [barrier]="4") FINALISTS=1
 SIZES=("8 400 40" "4K 300 30" "256K 30 5" "4M 3 1")
 COMPONENT=(--mca mca_base_component_path "SYSTEM_DEFAULT:$NET_BUILD/mpi-shim")
@@ -43,7 +43,7 @@ on_bridge() {
 }
 
 # All calls of it must have gone to the switch.
-measure_switched() { # VARIANT OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
+measure_switched() { # VARIANT OP "BYTES ITERATIONS WARM-UPS [SETTLE]" [MPIRUN OPTION...]
     [ ! -s "$(record_of "$setting,$1,$2")" ] || return 0
     measure "$setting,$1" "$2" "$3" "${@:4}" -x SWAGG_MIN_BYTES=0 -x "SWAGG_SWITCH=$(net_switch_ip)" -x SWAGG_FALLBACK=error
     grep -q "offloaded .*[( ]$2 [1-9]" "$NET_DIR/mpi.log" || fail "the switch has done no $2: $(tail -n 5 "$NET_DIR/mpi.log")"

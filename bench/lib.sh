@@ -24,13 +24,13 @@ record() { # NAME COMMAND...
     mv "$new" "$(record_of "$name")"
 }
 
-# Leaves $records/$run,NAME,OP.json.
-measure() { # NAME OP "BYTES ITERATIONS WARM-UPS" [MPIRUN OPTION...]
-    local name=$1 op=$2 bytes iterations warmups
-    read -r bytes iterations warmups <<<"$3"
+# Leaves $records/$run,NAME,OP.json. SETTLE: ms of calls before those that count.
+measure() { # NAME OP "BYTES ITERATIONS WARM-UPS [SETTLE]" [MPIRUN OPTION...]
+    local name=$1 op=$2 bytes iterations warmups settle
+    read -r bytes iterations warmups settle <<<"$3"
     shift 3
     record "$name,$op" perf_of_both $((iterations + warmups)) "${ranks:-4}" "$@" -- "$MPI_PERF" --op "$op" -b "$bytes" -e "$bytes" \
-        -n "$iterations" -w "$warmups" --json "$NET_DIR/new.json"
+        -n "$iterations" -w "$warmups" --settle "${settle:-0}" --json "$NET_DIR/new.json"
     printf '  run %s: %s, %s: %.3f s\n' "$run" "$op" "$name" "$(seconds "$(record_of "$name,$op")")"
 }
 

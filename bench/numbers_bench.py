@@ -64,19 +64,28 @@ TENSORS = (
     Figure("many_tensors_share", "The 161 gradients of ResNet-50 in blocking calls reach {:.1%} of one call's goodput.", ">= 0.90"),
     Figure("many_tensors_share_vector", "In a vector call the 161 gradients of ResNet-50 reach {:.1%} of one call's goodput.", ">= 0.97"),
 )
-# Where swagg stands, by the variant's name in records: what the pages say of it; 8 bytes; the size that compares worst.
-PLACES = {
-    "swagg": ("as the only switch",
-              Figure("latency_8B_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
-              Figure("worst_size_vs_openmpi", f"Of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.", ">= 0.95")),
-    "beside": ("beside a bridge",
-               Figure("latency_8B_beside_bridge_vs_openmpi",
-                      f"With swagg beside a bridge, links without a limit, an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
-               Figure("worst_size_beside_bridge_vs_openmpi",
-                      f"With swagg beside a bridge, of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.",
-                      ">= 0.95")),
+# Where swagg stands, by the variant's name in records, as the pages say it. In each, the same processes called Open MPI's own functions, too.
+PLACES = {"swagg": "as the only switch", "beside": "beside a bridge"}
+OPENMPI_THERE = {place: f"openmpi_{place}" for place in PLACES}
+# All sizes: swagg's place and Open MPI's, as the pages say it; 8 bytes; the size that compares worst.
+COMPARED = {
+    ("swagg", "openmpi"): (
+        "as the only switch, by Open MPI's over a bridge",
+        Figure("latency_8B_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
+        Figure("worst_size_vs_openmpi", f"Of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.", ">= 0.95")),
+    ("swagg", OPENMPI_THERE["swagg"]): (
+        "as the only switch, by Open MPI's through it",
+        Figure("latency_8B_same_switch_vs_openmpi", f"{FREE} an allreduce of 8 bytes is {FASTER} Open MPI's through the same switch.", ">= 1.0"),
+        Figure("worst_size_same_switch_vs_openmpi",
+               f"Of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's through the same switch.", ">= 0.95")),
+    ("beside", OPENMPI_THERE["beside"]): (
+        "beside a bridge, by Open MPI's over it",
+        Figure("latency_8B_beside_bridge_vs_openmpi",
+               f"With swagg beside a bridge, links without a limit, an allreduce of 8 bytes is {FASTER} Open MPI's.", ">= 1.0"),
+        Figure("worst_size_beside_bridge_vs_openmpi",
+               f"With swagg beside a bridge, of allreduces of 8 bytes to 16 MiB, the size that compares worst is {FASTER} Open MPI's.", ">= 0.95")),
 }
-FIGURES = (*(row[0] for row in (*SPEEDS, *BOUNDS, *RATIOS)), *TENSORS, *(figure for _, *both in PLACES.values() for figure in both))
+FIGURES = (*(row[0] for row in (*SPEEDS, *BOUNDS, *RATIOS)), *TENSORS, *(figure for _, *both in COMPARED.values() for figure in both))
 
 # What an allreduce or reduce of 20 MiB takes if nothing is lost but framing, as shares of the tensor's time on the wire. Ours crosses
 # each link once, 1460 bytes in a frame of 1512. TCP has 1448 of 1514, and for every second frame an acknowledgement of 66 the other way, where
@@ -111,6 +120,11 @@ both kinds of links.
 
 bfloat16, int32 and fp16 go through libswagg without MPI (`swagg-perf`, 20 MiB), and so do the 161 gradient tensors of ResNet-50, 102 MB
 in all (`bench-tensors`): as single blocking calls, as one vector call, and as one call of the same bytes.
+"""
+
+IN_TURNS = """
+**Open MPI's through the same switch, and over the bridge beside which swagg is**: by the same processes, in turns of eight calls with those through the shim, past which they go to the library. So both find ranks on the same CPUs,
+and the ratio is what choosing costs or gains. Open MPI's over a bridge without swagg are other processes'; for short calls two sets of processes differ by half the time and more, by where the kernel has put their ranks.
 """
 
 KERNELS = """
@@ -148,13 +162,17 @@ def sizes_of(reports):
             for part in PARTS:
                 turns = [runs for key, runs in processes_of(reports, setting, variant, part).items() if len(key) == 1]
                 for row in (row for runs in turns for rows in runs for row in rows):
-                    by_size.setdefault(row["bytes"], {}).setdefault(variant, []).append(row["median_us"])
+                    times = by_size.setdefault(row["bytes"], {})
+                    times.setdefault(variant, []).append(row["median_us"])
+                    if variant in PLACES:
+                        times.setdefault(OPENMPI_THERE[variant], []).append(row["library_us"])
         found += [{"setting": setting, "bytes": size, **times} for size, times in sorted(by_size.items())]
     return found
 
 
-def speeds(row, place):
-    return records.ratios(row["openmpi"], row[place])
+def speeds(row, compared):
+    place, peer = compared
+    return records.ratios(row[peer], row[place])
 
 
 def choices_of(reports):
@@ -208,18 +226,18 @@ def ways(directory):
     def of_bound(setting, op):
         return [bound_seconds(setting, rows[0]["bytes"]) / rows[0]["median_us"] * 1e6 for rows in reports[setting, "swagg", op]]
 
-    def first_size(place):
-        return speeds(next(row for row in sizes if (row["setting"], row["bytes"]) == ("cpu", 8)), place)
+    def first_size(compared):
+        return speeds(next(row for row in sizes if (row["setting"], row["bytes"]) == ("cpu", 8)), compared)
 
-    def worst_size(place):
-        return min(Sample(speeds(row, place)).median for row in sizes)
+    def worst_size(compared):
+        return min(Sample(speeds(row, compared)).median for row in sizes)
 
     made = {figure.name: partial(rates, *what) for figure, *what in SPEEDS}
     made |= {figure.name: partial(ratio, *what) for figure, *what in RATIOS}
     made |= {figure.name: partial(of_bound, *what) for figure, *what in BOUNDS}
     made |= {figure.name: lambda name=figure.name: [run[name] for run in reports["200mbit", "libswagg", "tensors"]] for figure in TENSORS}
-    for place, (_, latency, slowest) in PLACES.items():
-        made |= {latency.name: partial(first_size, place), slowest.name: partial(worst_size, place)}
+    for compared, (_, latency, slowest) in COMPARED.items():
+        made |= {latency.name: partial(first_size, compared), slowest.name: partial(worst_size, compared)}
     return made
 
 
@@ -233,26 +251,28 @@ def collect(directory):
 
 # --- pages ----------------------------------------------------------------------------------------------------------
 
-def places_of(data):
-    """Those that were measured."""
-    return [place for place in PLACES if place in data["sizes"][0]]
+def compared_of(data):
+    """{(place, peer): words} of what was measured. Older data have Open MPI over a bridge only, by other processes."""
+    if OPENMPI_THERE["swagg"] not in data["sizes"][0]:
+        return {(place, "openmpi"): f"{words}, by Open MPI's" for place, words in PLACES.items()}
+    return {compared: words for compared, (words, *_) in COMPARED.items()}
 
 
-def worst(data, place):
-    row = min(data["sizes"], key=lambda row: Sample(speeds(row, place)).median)
+def worst(data, compared):
+    row = min(data["sizes"], key=lambda row: Sample(speeds(row, compared)).median)
     return f"{size_name(row['bytes'])} over {SETTINGS[row['setting']]}"
 
 
 def size_table(data, setting):
-    places = places_of(data)
-    rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", *places)),
-             *(Sample(speeds(row, place)).spread(2) for place in places)) for row in data["sizes"] if row["setting"] == setting]
-    return table(("tensor", "Open MPI (µs)", *(f"swagg {PLACES[place][0]} (µs)" for place in places),
-                  *(f"its speed {PLACES[place][0]}, by Open MPI's" for place in places)), rows)
+    compared = compared_of(data)
+    rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", *PLACES)),
+             *(Sample(speeds(row, pair)).spread(2) for pair in compared)) for row in data["sizes"] if row["setting"] == setting]
+    return table(("tensor", "Open MPI (µs)", *(f"swagg {words} (µs)" for words in PLACES.values()),
+                  *(f"its speed {words}" for words in compared.values())), rows)
 
 
 def choice_table(data):
-    rows = [(f"{SETTINGS[row['setting']]}, swagg {PLACES[row['place']][0]}", PARTS[row["part"]],
+    rows = [(f"{SETTINGS[row['setting']]}, swagg {PLACES[row['place']]}", PARTS[row["part"]],
              "; ".join(f"{choice} ({count})" for choice, count in row["choices"].items())) for row in data["choices"]]
     return table(("where", "tensors of these processes", "to the switch go (in how many processes)"), rows, "lll")
 
@@ -269,7 +289,7 @@ def cpu_table(data):
 
 
 def numbers_page(data):
-    slowest = "; ".join(f"with swagg {PLACES[place][0]} {worst(data, place)}" for place in places_of(data))
+    slowest = "; ".join(f"with swagg {words}: {worst(data, compared)}" for compared, words in compared_of(data).items())
     ratio = Sample(data["figures"]["allreduce_200mbit_vs_best"]).median
     answer = (f"Over links of 200 Mbit/s an allreduce is {ratio:.2f} times as fast as the best that Open MPI has. SwitchML's int32 cost "
               f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The sizes that compare worst: "
@@ -279,7 +299,8 @@ def numbers_page(data):
         tables = ["Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), *(["What a call takes of the CPUs:", cpu_table(data)] if "cpu" in data else []), *tables,
                   "What the shim measured and chose:", choice_table(data)]
     return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
-                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip()])
+                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip(),
+                        *([IN_TURNS.strip()] if OPENMPI_THERE["swagg"] in data["sizes"][0] else [])])
 
 
 def operation_table(arithmetic):
@@ -305,9 +326,9 @@ def pages(data):
 def plots(data):
     ticks = [(size, size_name(size)) for size in (8, 512, 8 << 10, 256 << 10, 16 << 20)]
     panels = []
-    for place in places_of(data):
-        series = [(words, kind, [(row["bytes"], Sample(speeds(row, place))) for row in data["sizes"] if row["setting"] == setting])
+    for compared, place in compared_of(data).items():
+        series = [(words, kind, [(row["bytes"], Sample(speeds(row, compared))) for row in data["sizes"] if row["setting"] == setting])
                   for (setting, words), kind in zip(SETTINGS.items(), ("ours", "second"))]
-        panels.append(Panel(f"Allreduce, four ranks, swagg {PLACES[place][0]}", "speed by Open MPI's: more is better", series=series, x_ticks=ticks,
+        panels.append(Panel(f"Allreduce, four ranks, swagg {place}", "speed by Open MPI's: more is better", series=series, x_ticks=ticks,
                             x_unit="tensor", log=True, marks=[(1, "Open MPI")]))
     return {"numbers": lines("Speed of an allreduce by its size", panels)}

@@ -188,7 +188,7 @@ def numbers_records(directory):
                 for part, size, times in (("small", 8, (first, 9, first)), ("middle", 256 << 10, (1.5,)), ("large", 4 << 20, (2,))):
                     for process, seconds in enumerate(times, 1):
                         record = f"{run},{setting},{variant},{part},{process}"
-                        put(directory, f"{record}.json", [{**mpi_row(0, seconds), "bytes": size}])
+                        put(directory, f"{record}.json", [{**mpi_row(0, seconds), "bytes": size, "library_us": 2e6 * seconds}])
                         if variant != "openmpi":
                             put(directory, f"{record},summary.json", {"jobs": [{"allreduce": "from 8K on"}]})
         for way, elements in (("float_native", 1000), ("float_int32", 980), ("float_fp16", 1960), ("bfloat16_native", 2000)):
