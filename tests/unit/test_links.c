@@ -119,6 +119,27 @@ TEST(the_last_is_kept_unless_a_standby_is_there)
     expect_at(2, 2, 2);
 }
 
+/* Who told of the loss has heard it last, has taken it, and is waited for nowhere else. */
+TEST(a_standby_that_is_silent_is_taken_by_who_is_told_of_a_loss)
+{
+    links_give_up(&links, seen, 1, now);
+    links_give_up(&links, seen, 2, now);
+    move_all();
+    seen[1].standby_joined = seen[2].standby_joined = true;
+    seen[0].answers = false;
+    CU_ASSERT_EQUAL(look_for(5000 * MS), LINKS_NONE);
+    CU_ASSERT(!links_can_spare(&links, seen, 0));
+    CU_ASSERT(links_outlive_loss(&links, seen, 0, CTL_RANK_LOST));
+    CU_ASSERT(!links_outlive_loss(&links, seen, 0, CTL_MISMATCH));
+    seen[2].standby = 77; /* one that is heard goes before */
+    CU_ASSERT_EQUAL(links_give_up(&links, seen, 0, now), 2);
+    seen[2].standby = 0;
+    seen[2].standby_joined = false;
+    CU_ASSERT_EQUAL(links_give_up(&links, seen, 2, now), 1);
+    move_all();
+    expect_at(1, 1, 1);
+}
+
 TEST(a_standby_is_tried_ever_more_rarely)
 {
     links_give_up(&links, seen, 1, now);
@@ -275,17 +296,18 @@ TEST(a_standby_counts_while_its_switch_is_heard)
         enum ctl_session_state state;
         uint64_t silent_ms;
         uint32_t standby;
-        bool failed;
-    } cases[] = {{CTL_SESSION_READY, 500, 77, false},
-                 {CTL_SESSION_READY, 501, 0, false},
-                 {CTL_SESSION_JOINING, 0, 0, false},
-                 {CTL_SESSION_REJOINING, 0, 0, true},
-                 {CTL_SESSION_FAILED, 0, 0, true}};
+        bool joined, failed;
+    } cases[] = {{CTL_SESSION_READY, 500, 77, true, false},
+                 {CTL_SESSION_READY, 501, 0, true, false},
+                 {CTL_SESSION_JOINING, 0, 0, false, false},
+                 {CTL_SESSION_REJOINING, 0, 0, false, true},
+                 {CTL_SESSION_FAILED, 0, 0, false, true}};
 
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct ctl_session session = session_in(cases[i].state, cases[i].silent_ms);
         links_see_standby(&seen[1], &session);
         CU_ASSERT_EQUAL(seen[1].standby, cases[i].standby);
+        CU_ASSERT_EQUAL(seen[1].standby_joined, cases[i].joined);
         CU_ASSERT_EQUAL(seen[1].standby_failed, cases[i].failed);
     }
 }

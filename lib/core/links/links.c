@@ -34,8 +34,8 @@ bool links_answers(const struct ctl_session *session, bool joining, unsigned una
 
 void links_see_standby(struct links_seen *seen, const struct ctl_session *session)
 {
-    seen->standby =
-        session->state == CTL_SESSION_READY && !links_session_is_silent(session) ? session->epoch : 0;
+    seen->standby_joined = session->state == CTL_SESSION_READY;
+    seen->standby = seen->standby_joined && !links_session_is_silent(session) ? session->epoch : 0;
     seen->standby_failed = session->state != CTL_SESSION_JOINING && session->state != CTL_SESSION_READY;
 }
 
@@ -61,19 +61,36 @@ static unsigned find_standby(const struct links *l, const struct links_seen seen
     return LINKS_NONE;
 }
 
-bool links_can_spare(const struct links *l, const struct links_seen seen[], unsigned node)
+/* The same for who is told of a loss: one whose switch is silent will do, where there is no other. */
+static unsigned find_joined(const struct links *l, const struct links_seen seen[])
+{
+    const unsigned standby = find_standby(l, seen);
+
+    for (unsigned i = 0; i < l->n && standby == LINKS_NONE; i++)
+        if (links_is_lost(l, i) && seen[i].standby_joined)
+            return i;
+    return standby;
+}
+
+static bool has_another(const struct links *l, unsigned node)
 {
     for (unsigned i = 0; i < l->n; i++)
         if (i != node && !links_is_lost(l, i))
             return true;
-    return find_standby(l, seen) != LINKS_NONE;
+    return false;
+}
+
+bool links_can_spare(const struct links *l, const struct links_seen seen[], unsigned node)
+{
+    return has_another(l, node) || find_standby(l, seen) != LINKS_NONE;
 }
 
 bool links_outlive_loss(const struct links *l, const struct links_seen seen[], unsigned place,
                         enum ctl_reason reason)
 {
     return reason == CTL_MOVED_BACK ||
-           (reason == CTL_RANK_LOST && links_can_spare(l, seen, seen[place].node));
+           (reason == CTL_RANK_LOST &&
+            (has_another(l, seen[place].node) || find_joined(l, seen) != LINKS_NONE));
 }
 
 static void wait_longer(const struct links *l, struct links_standby *s, uint64_t now)
@@ -99,7 +116,7 @@ static void take_back(struct links *l, unsigned node)
 
 unsigned links_give_up(struct links *l, const struct links_seen seen[], unsigned node, uint64_t now)
 {
-    const unsigned standby = find_standby(l, seen);
+    const unsigned standby = find_joined(l, seen);
 
     links_lose(l, node, now);
     if (standby == LINKS_NONE || links_node_for(l, 0) != LINKS_NONE)

@@ -35,7 +35,8 @@
  * Back a place goes by joining its job at its own switch. That none is left at the other, a rank ends it
  * there by an ABORT that says so. Who has not heard yet what was agreed is *adrift* then: he joins nothing
  * until he has, or the agreement is none of this life's. Where no link but a standby is left, it is taken
- * without an agreement: all ranks that are told of the same loss do so.
+ * without an agreement: all ranks that are told of the same loss do so. Who begins must hear the standby's
+ * switch; who is told need not: the one who told has taken it, and joins nowhere else.
  *
  * These are the decisions of one rank. What it sees of its links (struct links_seen) comes with each event,
  * as it is then. Pure; now in ns, monotonic. */
@@ -53,6 +54,7 @@ struct links_seen {
     bool answers;     /* ... and does what it is asked, with all ranks */
     uint32_t standby; /* the name of the standby at node i; 0: there is none, or not with all ranks, or its
                          switch is silent */
+    bool standby_joined; /* by all ranks, whether or not its switch is silent */
     bool standby_failed;
 };
 
