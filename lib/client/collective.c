@@ -10,7 +10,6 @@
 #include "local/level.h"
 #include "monotonic.h"
 #include "overlap.h"
-#include "own_process.h"
 
 #define SAME_CODE(name)                                                                                      \
     _Static_assert((int)SWAGG_##name == (int)AGG_##name, "the public codes are those of the wire")
@@ -319,24 +318,13 @@ static int prepare(struct swagg_job *job, const struct ask *r, const struct post
     return stage(job, request);
 }
 
-int collective_check_job(const struct swagg_job *job)
-{
-    if (!job)
-        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
-    if (job->owner != own_process())
-        return client_fail(SWAGG_ERR_ARGUMENT,
-                           "job '%s' was opened by process %d: after a fork, open another", job->options.job,
-                           (int)job->owner);
-    return SWAGG_OK;
-}
-
 int collective_check(const struct swagg_job *job, const struct posting *posting)
 {
     if (posting && !posting->request)
         return client_fail(SWAGG_ERR_ARGUMENT, "request is NULL");
     if (posting)
         *posting->request = NULL;
-    const int rc = collective_check_job(job);
+    const int rc = job_check_own(job);
     return rc < 0 || !posting ? rc : check_how(posting->how);
 }
 
@@ -494,8 +482,9 @@ int swagg_synchronize(struct swagg_job *job, float *model, size_t count)
 
 int swagg_name_tensor(struct swagg_job *job, uint64_t name)
 {
-    if (!job)
-        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
+    const int rc = job_check_own(job);
+    if (rc < 0)
+        return rc;
     pthread_mutex_lock(&job->requests.lock);
     job->requests.name = name;
     pthread_mutex_unlock(&job->requests.lock);

@@ -10,10 +10,7 @@ struct posting {
     struct swagg_request **request;
 };
 
-/* SWAGG_OK, or SWAGG_ERR_ARGUMENT: job is NULL, or another process's. */
-int collective_check_job(const struct swagg_job *job);
-
-/* The same; and how it is posted. The caller has no request from here on, until there is one. */
+/* As job_check_own; and how it is posted. The caller has no request from here on, until there is one. */
 int collective_check(const struct swagg_job *job, const struct posting *posting);
 
 /* SWAGG_ERR_ARGUMENT, with a text: there is no such rank in the job. */

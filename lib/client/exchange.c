@@ -71,6 +71,16 @@ static int check_lengths(const struct swagg_job *job, const char *name, const si
     return SWAGG_OK;
 }
 
+static int check_offsets(const struct swagg_job *job, const size_t offsets[], const size_t bytes[])
+{
+    for (int r = 0; offsets && r < job->options.size; r++)
+        if (bytes[r] > 0 && offsets[r] > PTRDIFF_MAX - bytes[r])
+            return client_fail(SWAGG_ERR_ARGUMENT,
+                               "offsets[%d] is %zu: a block of %zu bytes there fits no address space", r,
+                               offsets[r], bytes[r]);
+    return SWAGG_OK;
+}
+
 static int check_blocks(const struct swagg_job *job, size_t bytes)
 {
     if (bytes <= (size_t)PTRDIFF_MAX / (unsigned)job->options.size)
@@ -96,7 +106,7 @@ static int copy(struct swagg_job *job, void *to, const void *from, size_t bytes)
 
 int swagg_has_exchanges(struct swagg_job *job)
 {
-    const int rc = collective_check_job(job);
+    const int rc = job_check_own(job);
     return rc < 0 ? rc : missing(job) == NULL;
 }
 
@@ -178,7 +188,7 @@ static int allgatherv(struct swagg_job *job, const void *send, void *recv, const
     size_t total = 0, own = 0;
     int rc = check(job, "allgather", posting);
     if (rc < 0 || (rc = check_lengths(job, "bytes", bytes, 1, &total)) < 0 ||
-        (rc = check_given("recv", recv, total)) < 0 ||
+        (rc = check_offsets(job, offsets, bytes)) < 0 || (rc = check_given("recv", recv, total)) < 0 ||
         (rc = check_given("send", send, bytes[job->options.rank])) < 0)
         return rc;
     for (int r = 0; r < job->options.rank; r++)

@@ -11,6 +11,7 @@
 #include "describe.h"
 #include "local/plan.h"
 #include "monotonic.h"
+#include "own_process.h"
 
 int parts_begin(struct swagg_job *job, const struct xfer_call *call, struct xfer_segment segments[], size_t n,
                 uint64_t now)
@@ -162,6 +163,17 @@ int job_fail(struct swagg_job *job, int status, const char *format, ...)
     requests_fail(&job->requests, status, job->failure_text);
     events_end(&job->events, status, job->failure_text);
     return client_fail(status, "%s", job->failure_text);
+}
+
+int job_check_own(const struct swagg_job *job)
+{
+    if (!job)
+        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
+    if (job->owner != own_process())
+        return client_fail(SWAGG_ERR_ARGUMENT,
+                           "job '%s' was opened by process %d: after a fork, open another", job->options.job,
+                           (int)job->owner);
+    return SWAGG_OK;
 }
 
 /* What is said of the members of a rail's job is said of hosts. */

@@ -166,6 +166,9 @@ const char *part_name(const struct job_part *part, char text[PART_NAME_MAX]);
  * giving it up, the next send says so. */
 void job_settle(struct swagg_job *job);
 
+/* SWAGG_OK, or SWAGG_ERR_ARGUMENT: job is NULL, or another process's. */
+int job_check_own(const struct swagg_job *job);
+
 /* The job cannot go on: keeps status and text for later calls. Returns status. */
 int job_fail(struct swagg_job *job, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,12 +1,11 @@
 /* What a program asks of the calls that it has posted. */
 #include "await.h"
-#include "collective.h"
 
 int swagg_test(struct swagg_request **request)
 {
     if (!request || !*request)
         return SWAGG_OK;
-    int rc = collective_check_job((*request)->job);
+    int rc = job_check_own((*request)->job);
     if (rc < 0)
         return rc;
     rc = await_look(*request);
@@ -28,7 +27,7 @@ static int find_job(struct swagg_request *const requests[], size_t n, struct swa
     for (size_t i = 0; i < n; i++) {
         if (!requests[i])
             continue;
-        const int rc = collective_check_job(requests[i]->job);
+        const int rc = job_check_own(requests[i]->job);
         if (rc < 0)
             return rc;
         if (*job && *job != requests[i]->job)
@@ -68,11 +67,12 @@ int swagg_wait_all(struct swagg_request *requests[], size_t n)
 
 int swagg_get_fd(struct swagg_job *job)
 {
-    if (!job)
-        return client_fail(SWAGG_ERR_ARGUMENT, "job is NULL");
+    int rc = job_check_own(job);
+    if (rc < 0)
+        return rc;
     struct requests *q = &job->requests;
     pthread_mutex_lock(&q->lock);
-    const int rc = q->bell.sleeper.fd >= 0 ? 0 : waker_open(&q->bell);
+    rc = q->bell.sleeper.fd >= 0 ? 0 : waker_open(&q->bell);
     if (rc == 0 && q->ended > 0)
         waker_wake(&q->bell);
     const int fd = q->bell.sleeper.fd;

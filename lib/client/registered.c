@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collective.h"
 #include "drive.h"
+#include "job.h"
 #include "lanes.h"
 
 typedef int step(struct transport *t, const void *memory, size_t bytes);
@@ -45,7 +45,7 @@ static int for_all(struct swagg_job *job, step *one, const void *memory, size_t 
 
 static int check(const struct swagg_job *job, const void *memory, size_t bytes)
 {
-    const int rc = collective_check_job(job);
+    const int rc = job_check_own(job);
     if (rc == SWAGG_OK && (!memory || bytes == 0))
         return client_fail(SWAGG_ERR_ARGUMENT, "memory is NULL, or bytes is 0");
     return rc;

@@ -172,6 +172,9 @@ int swagg_get_stats(struct swagg_job *job, struct swagg_stats *stats)
         return client_fail(SWAGG_ERR_ARGUMENT, "%s",
                            job && stats ? "stats.struct_size is not set: begin with SWAGG_STATS_INIT"
                                         : "job or stats is NULL");
+    const int rc = job_check_own(job);
+    if (rc < 0)
+        return rc;
     const size_t size = stats->struct_size;
     struct swagg_stats known;
     if (pthread_mutex_trylock(&job->lock) == 0) {
@@ -200,6 +203,9 @@ int swagg_get_waits(struct swagg_job *job, uint64_t waited_ns[], int ranks)
 {
     if (!job || ranks < 0 || (ranks > 0 && !waited_ns))
         return client_fail(SWAGG_ERR_ARGUMENT, "%s", job ? "no room for the ranks' times" : "job is NULL");
+    const int rc = job_check_own(job);
+    if (rc < 0)
+        return rc;
     uint64_t here[AGG_MAX_WORKERS];
     const unsigned known = ranks < AGG_MAX_WORKERS ? (unsigned)ranks : AGG_MAX_WORKERS;
     waits_read(&job->waits, waited_ns, (unsigned)ranks);
@@ -229,6 +235,9 @@ int swagg_get_turnout(struct swagg_job *job, struct swagg_turnout *turnout)
         return client_fail(SWAGG_ERR_ARGUMENT, "%s",
                            job && turnout ? "turnout.struct_size is not set: begin with SWAGG_TURNOUT_INIT"
                                           : "job or turnout is NULL");
+    const int rc = job_check_own(job);
+    if (rc < 0)
+        return rc;
     const size_t size = turnout->struct_size;
     pthread_mutex_lock(&job->shown.lock);
     const struct xfer_turnout t =

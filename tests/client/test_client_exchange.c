@@ -333,7 +333,7 @@ static bool is_refused(int rc, const char *words)
 static int argue(struct crew_member *m)
 {
     uint8_t x[64] = {0};
-    const size_t counts[] = {4, 4}, huge[] = {SIZE_MAX / 2, SIZE_MAX / 2};
+    const size_t counts[] = {4, 4}, huge[] = {SIZE_MAX / 2, SIZE_MAX / 2}, before[] = {(size_t)-4, 8};
     struct swagg_job *job = m->job;
     const bool right =
         is_refused(swagg_broadcast(NULL, x, 4, 0), "job is NULL") &&
@@ -343,6 +343,7 @@ static int argue(struct crew_member *m)
         is_refused(swagg_allgather(job, x, x + 8, SIZE_MAX), "fits no address space") &&
         is_refused(swagg_allgatherv(job, x, x + 8, NULL, NULL), "bytes is NULL") &&
         is_refused(swagg_allgatherv(job, x, x + 8, huge, NULL), "fits no address space") &&
+        is_refused(swagg_allgatherv(job, x, x + 8, counts, before), "offsets[0]") &&
         is_refused(swagg_gather(job, NULL, x, 4, 0), "send is NULL") &&
         is_refused(swagg_scatter(job, x, NULL, 4, 0), "recv is NULL") &&
         is_refused(swagg_reduce_scatter(job, x, x + 4, counts, SWAGG_F32, SWAGG_SUM), "overlap") &&

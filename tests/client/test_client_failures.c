@@ -536,6 +536,35 @@ TEST(a_forked_child_cannot_disturb_the_job)
 
 enum { HANGS_S = 60 };
 
+/* A lock that another thread had at the fork is never free in the child: it may take none. */
+static int ask_in_a_child(struct crew_member *m)
+{
+    struct swagg_stats stats = SWAGG_STATS_INIT;
+    struct swagg_turnout turnout = SWAGG_TURNOUT_INIT;
+    uint64_t waited_ns;
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(HANGS_S);
+        const bool refused = swagg_get_stats(m->job, &stats) == SWAGG_ERR_ARGUMENT &&
+                             swagg_get_turnout(m->job, &turnout) == SWAGG_ERR_ARGUMENT &&
+                             swagg_get_waits(m->job, &waited_ns, 1) == SWAGG_ERR_ARGUMENT &&
+                             swagg_get_fd(m->job) == SWAGG_ERR_ARGUMENT &&
+                             swagg_name_tensor(m->job, 1) == SWAGG_ERR_ARGUMENT;
+        _exit(!refused);
+    }
+    waitpid(pid, &status, 0);
+    return status == 0 ? one_sum(m) : SWAGG_ERR_SYSTEM;
+}
+
+TEST(a_forked_child_is_told_nothing_of_the_job)
+{
+    struct loop_switch *ls = start_switch();
+    struct crew crew = crew_of(1, ls, "fork", ask_in_a_child, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 static int close_in_a_child(struct crew_member *m)
 {
     int status = 1;

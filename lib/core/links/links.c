@@ -88,9 +88,8 @@ bool links_can_spare(const struct links *l, const struct links_seen seen[], unsi
 bool links_outlive_loss(const struct links *l, const struct links_seen seen[], unsigned place,
                         enum ctl_reason reason)
 {
-    return reason == CTL_MOVED_BACK ||
-           (reason == CTL_RANK_LOST &&
-            (has_another(l, seen[place].node) || find_joined(l, seen) != LINKS_NONE));
+    return reason == CTL_MOVED_BACK || (reason == CTL_RANK_LOST && (has_another(l, seen[place].node) ||
+                                                                    find_joined(l, seen) != LINKS_NONE));
 }
 
 static void wait_longer(const struct links *l, struct links_standby *s, uint64_t now)

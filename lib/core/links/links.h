@@ -49,11 +49,11 @@ enum { LINKS_MAX = 16, LINKS_NONE = LINKS_MAX };
 
 /* Of place i and of node i, the switch by which that began. */
 struct links_seen {
-    unsigned node;    /* that sums the place now */
-    bool joining;     /* ... once its job was joined there */
-    bool answers;     /* ... and does what it is asked, with all ranks */
-    uint32_t standby; /* the name of the standby at node i; 0: there is none, or not with all ranks, or its
-                         switch is silent */
+    unsigned node;       /* that sums the place now */
+    bool joining;        /* ... once its job was joined there */
+    bool answers;        /* ... and does what it is asked, with all ranks */
+    uint32_t standby;    /* the name of the standby at node i; 0: there is none, or not with all ranks, or its
+                            switch is silent */
     bool standby_joined; /* by all ranks, whether or not its switch is silent */
     bool standby_failed;
 };
