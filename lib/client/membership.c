@@ -33,9 +33,9 @@ static void send_due(struct membership *m, uint64_t now)
 {
     uint8_t message[CTL_MESSAGE_MAX];
     size_t bytes;
-    if (is_held_back(m) || fds_are_closed(m))
+    if (is_held_back(m))
         return;
-    while ((bytes = ctl_session_poll(&m->session, now, message)) > 0)
+    while ((bytes = ctl_session_poll(&m->session, now, message)) > 0 && !fds_are_closed(m))
         if (send(m->socket.fd, message, bytes, MSG_DONTWAIT) < 0)
             m->trouble = errno; /* also ICMP's about an earlier message: the socket is connected */
 }
@@ -141,14 +141,16 @@ static uint64_t turn(struct membership *m)
     return next;
 }
 
-/* What the thread sleeps on. */
-static void look_for(struct membership *m, bool guest_waits, struct pollfd fds[3])
+/* What the thread sleeps on. False: it is not there any more, as the last turn has seen. */
+static bool look_for(struct membership *m, bool guest_waits, struct pollfd fds[3])
 {
     pthread_mutex_lock(&m->lock);
     fds[0] = (struct pollfd){.fd = m->socket.fd, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = m->wake_thread.sleeper.fd, .events = POLLIN};
     fds[2] = (struct pollfd){.fd = guest_waits ? m->guest.fd : -1, .events = POLLIN};
+    const bool there = !m->fds_closed;
     pthread_mutex_unlock(&m->lock);
+    return there;
 }
 
 static void *run(void *arg)
@@ -156,10 +158,9 @@ static void *run(void *arg)
     struct membership *m = arg;
     while (!atomic_load(&m->stop)) {
         uint64_t next = turn(m), guest_next = m->guest.turn(m->guest.ctx), now = monotonic_ns();
-        if (membership_fds_are_closed(m))
-            break;
         struct pollfd fds[3];
-        look_for(m, guest_next != UINT64_MAX, fds);
+        if (!look_for(m, guest_next != UINT64_MAX, fds))
+            break;
         next = next < guest_next ? next : guest_next;
         uint64_t latest = now + SLEEP_MAX_MS * NS_PER_MS;
         struct timespec timeout = timespec_until(next < latest ? next : latest, now);
