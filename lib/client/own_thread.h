@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum { OWN_THREAD_PROGRESS_US = 500 }; /* between calls of options.progress; swagg.h promises 1 ms */
+enum { OWN_THREAD_PROGRESS_US = 900 }; /* between calls of options.progress; swagg.h promises 1 ms */
 
 /* Returns 0 or -errno. */
 int own_thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg);

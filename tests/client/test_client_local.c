@@ -23,6 +23,7 @@ enum { RANKS_MAX = 8, TEXT = 400 };
 struct told {
     atomic_int calls; /* that rank 0 has made */
     atomic_int gate;  /* ranks that have come to it */
+    atomic_int let;   /* so often a rank that waited has let others progress */
     struct {
         int opened, status;
         char text[TEXT];
@@ -869,6 +870,33 @@ TEST(jobs_of_one_name_follow_one_another)
         expect_success(&r);
         finish(&r);
     }
+}
+
+static void let_progress(void *ctx)
+{
+    struct told *told = ctx;
+    atomic_fetch_add(&told->let, 1);
+}
+
+static int come_once_others_progress(struct crew_member *m, struct told *told)
+{
+    enum { OFTEN = 100 };
+    while (m->rank == 1 && atomic_load(&told->let) < OFTEN)
+        poll(NULL, 0, 1);
+    return sum_little(m, told);
+}
+
+/* Without that the last one may never come. */
+TEST(who_waits_for_a_rank_of_the_host_lets_others_progress)
+{
+    struct ranks r = ranks_of(2, (int[]){0, 0}, NULL, "others");
+    r.work = come_once_others_progress;
+    r.options.progress = let_progress;
+    r.options.progress_ctx = r.told;
+    start(&r);
+    await_all(&r);
+    expect_success(&r);
+    finish(&r);
 }
 
 int main(void)

@@ -57,8 +57,8 @@ static int sum_in_a_row(struct crew_member *m)
     return driven == 0 ? -1 : rc;
 }
 
-/* A small call takes less than that; to drive it in each would take half as long again. */
-TEST(small_calls_in_a_row_drive_it_once_in_half_a_millisecond)
+/* A small call takes less than half a millisecond; to drive it in each would take half as long again. */
+TEST(small_calls_in_a_row_do_not_each_drive_it)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     uint64_t between[2];

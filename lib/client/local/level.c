@@ -11,15 +11,15 @@
 #include "await.h"
 #include "describe.h"
 #include "monotonic.h"
+#include "own_thread.h"
 
 enum {
-    SLICE_US =
-        500, /* of a sleep at first: after as long, who is awaited is looked at; swagg.h promises progress */
-    SLICE_MAX_MS = 50, /* of one, later */
-    HEAR_MS = 10,      /* between looks whether others have said why the job has ended */
-    GONE_MS = 100,     /* within which they say why one of them is gone */
-    WORLD_MS = 500,    /* within which the other ranks say why a rail has failed, as they know better */
-    OTHERS_MS = 700,   /* beyond the deadline, who waits for other hosts says for whom */
+    LOOK_US = 500,    /* until who is awaited is looked at ... */
+    LOOK_MAX_MS = 50, /* ... for the first time, and between looks, later */
+    HEAR_MS = 10,     /* between looks whether others have said why the job has ended */
+    GONE_MS = 100,    /* within which they say why one of them is gone */
+    WORLD_MS = 500,   /* within which the other ranks say why a rail has failed, as they know better */
+    OTHERS_MS = 700,  /* beyond the deadline, who waits for other hosts says for whom */
     STANDSTILL_MS = 1000,
     LOOK_AT_GPU_US = 20, /* about what a piece takes that is copied (staging.h) */
 };
@@ -280,13 +280,17 @@ static bool is_long(const struct level *l)
     return l->plan.hosts > 1 && l->member.blocks > 1;
 }
 
+static uint64_t progress_at(const struct level *l)
+{
+    return l->job->options.progress && !l->in_thread ? l->progress_at : UINT64_MAX;
+}
+
 static void let_others_progress(struct level *l, uint64_t now)
 {
-    const struct client_options *o = &l->job->options;
-    if (!o->progress || l->in_thread || now < l->progress_at)
+    if (now < progress_at(l))
         return;
-    o->progress(o->progress_ctx);
-    l->progress_at = monotonic_ns() + SLICE_US * NS_PER_US;
+    l->job->options.progress(l->job->options.progress_ctx);
+    l->progress_at = monotonic_ns() + OWN_THREAD_PROGRESS_US * NS_PER_US;
 }
 
 /* Looks again and again for a moment, as long as no other program wants the CPU. A thread of the library's
@@ -310,29 +314,31 @@ static bool spin(struct level *l, const struct local_step *s, uint64_t *now)
 /* Until the word has changed, or there is something else to be seen. */
 static int wait_for(struct level *l, const struct local_step *s, struct vigil *v)
 {
-    uint64_t now = monotonic_ns(), slice = SLICE_US * NS_PER_US;
+    uint64_t now = monotonic_ns(), pause = LOOK_US * NS_PER_US;
     const uint64_t since = now;
     if (spin(l, s, &now))
         return SWAGG_OK;
     waits_begin(&l->job->local_waits, 0, since, since);
-    while (!is_there(s)) {
+    for (uint64_t look_at = now + pause; !is_there(s);) {
         struct local_fault fault;
         if (local_faulted(&l->member, &fault))
             return follow_fault(l);
         let_others_progress(l, now);
-        const uint64_t until = now + earlier(slice, v->deadline > now ? v->deadline - now : slice);
-        memory_sleep(s->word, s->value, until - now);
+        uint64_t until = earlier(look_at, progress_at(l));
+        if (v->deadline > now)
+            until = earlier(until, v->deadline);
+        memory_sleep(s->word, s->value, ns_between(now, until));
         now = monotonic_ns();
         if (now > until + STANDSTILL_MS * NS_PER_MS)
             v->deadline += now - until;
-        if (now < until)
+        if (now < earlier(look_at, v->deadline))
             continue;
         leave_rail(l);
         const int rc = check(l, s, v, since, now);
         if (rc < 0)
             return rc;
-        if (!l->job->options.progress)
-            slice = earlier(2 * slice, SLICE_MAX_MS * NS_PER_MS);
+        pause = earlier(2 * pause, LOOK_MAX_MS * NS_PER_MS);
+        look_at = now + pause;
     }
     note_waits(l, s, since, now);
     return SWAGG_OK;
