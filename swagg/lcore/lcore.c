@@ -14,8 +14,6 @@
 #include "base/log.h"
 #include "monotonic.h"
 
-enum { PRIORITY_NICE = -10 }; /* of the session */
-
 void priority_raise_session(void)
 {
     int nice_value;
@@ -26,9 +24,9 @@ void priority_raise_session(void)
     group = fopen("/proc/self/autogroup", "r+e");
     if (group == NULL)
         return;
-    if (fscanf(group, "/autogroup-%*d nice %d", &nice_value) == 1 && nice_value > PRIORITY_NICE) {
+    if (fscanf(group, "/autogroup-%*d nice %d", &nice_value) == 1 && nice_value > FIRST_NICE) {
         rewind(group);
-        fprintf(group, "%d", PRIORITY_NICE);
+        fprintf(group, "%d", FIRST_NICE);
     }
     fclose(group);
 }

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 enum {
-    FIRST_NICE = -10,
     SWITCHED_MS = 100,   /* more may come for so long */
     CONTENDED_MS = 1000, /* whoever computes may come back for so long */
     LONG_ROUND_MS = 1,   /* somebody had the CPU meanwhile */

@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { FIRST_NICE = -10 }; /* of who goes before other programs */
+
 struct standing {
     uint64_t cycles_per_ms;
     uint64_t worked_at;   /* when it had something to do last; 0: never */
