@@ -58,18 +58,16 @@ class Elements:
 
 def ready(*elements: Elements) -> Optional[int]:
     """The event that is behind what writes or reads them, in the number by which CUDA knows it; for calls that are posted."""
-    events = {e.memory.device: e.event for e in elements if e.event is not None}  # of each device the last
-    if not events:
+    last = {e.memory.device: e for e in elements if e.event is not None}  # of each device
+    if not last:
         return None
-    last = elements[-1]
-    if len(events) > 1:
-        stream = torch.cuda.Stream(next(iter(events)))
-        for event in events.values():
-            stream.wait_event(event)
-        last.event = stream.record_event()
-    else:
-        last.event = next(iter(events.values()))
-    return last.event.cuda_event
+    *others, one = last.values()
+    if others:
+        stream = torch.cuda.Stream(one.memory.device)
+        for e in last.values():
+            stream.wait_event(e.event)
+        one.event = stream.record_event()
+    return one.event.cuda_event
 
 
 def await_ready(*elements: Elements) -> None:
