@@ -146,12 +146,16 @@ static bool choose_ports(const struct action_parts *parts, const struct request 
     return true;
 }
 
-/* The job must run, for it is recognized by its members' addresses. ranks: that it has. */
+static const struct switch_job *filtered(const struct tap_filter *filter)
+{
+    return jobs_of(agg_jobs_find(filter->jobs, filter->job));
+}
+
+/* The job must run, for it is recognized by its members' addresses. */
 static bool choose_job(const struct action_parts *parts, const struct request *request,
-                       struct tap_filter *filter, unsigned *ranks, struct reply *reply)
+                       struct tap_filter *filter, struct reply *reply)
 {
     const char *name = request_text(request, "job");
-    const struct switch_job *running;
     struct view_job job;
     char names[256];
     int rc;
@@ -166,9 +170,7 @@ static bool choose_job(const struct action_parts *parts, const struct request *r
     }
     filter->job = job.number;
     filter->jobs = &parts->show->jobs->running[job.protocol];
-    running = jobs_find(parts->show->jobs, job.protocol, job.number);
-    filter->network = running->network;
-    *ranks = running->ranks;
+    filter->network = filtered(filter)->network;
     return true;
 }
 
@@ -182,9 +184,8 @@ static bool choose_kind(const struct request *request, struct tap_filter *filter
                       name);
 }
 
-/* Of the members of a job of so many ranks; where one joined that is a switch, of its ranks the least. */
-static bool choose_rank(const struct request *request, unsigned ranks, struct tap_filter *filter,
-                        struct reply *reply)
+/* Of the members of the job; where one joined that is a switch, of its ranks the least. */
+static bool choose_rank(const struct request *request, struct tap_filter *filter, struct reply *reply)
 {
     const char *text = request_text(request, "rank");
     char *end;
@@ -197,9 +198,9 @@ static bool choose_rank(const struct request *request, unsigned ranks, struct ta
         return reply_fail(reply, REPLY_BAD_REQUEST, "%s is no rank", text);
     if (filter->jobs == NULL)
         return reply_fail(reply, REPLY_BAD_REQUEST, "rank %lu of which job? Say --job, too", rank);
-    if (rank >= ranks)
+    if (rank >= filtered(filter)->ranks)
         return reply_fail(reply, REPLY_UNKNOWN, "the job has no rank %lu: it has ranks 0 to %u", rank,
-                          ranks - 1);
+                          filtered(filter)->ranks - 1u);
     filter->rank = (unsigned)rank + 1;
     return true;
 }
@@ -238,12 +239,11 @@ static void capture_open(const struct action_parts *parts, const struct request 
 {
     struct tap_filter filter = {.kinds = TAP_ALL};
     struct capture *c;
-    unsigned ranks = 0;
     uint64_t ports;
     uint32_t snap;
 
-    if (!choose_ports(parts, request, &ports, reply) || !choose_job(parts, request, &filter, &ranks, reply) ||
-        !choose_kind(request, &filter, reply) || !choose_rank(request, ranks, &filter, reply) ||
+    if (!choose_ports(parts, request, &ports, reply) || !choose_job(parts, request, &filter, reply) ||
+        !choose_kind(request, &filter, reply) || !choose_rank(request, &filter, reply) ||
         !choose_reason(request, &filter, reply) || !choose_snap(request, &snap, reply))
         return;
     c = calloc(1, sizeof(*c));
