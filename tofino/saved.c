@@ -1,7 +1,6 @@
 #include "saved.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,46 +10,48 @@
 
 #include "base/kept_file.h"
 #include "base/log.h"
+#include "config/config_parts.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define FIELD(type, field)                                                                                   \
     {                                                                                                        \
-#field, offsetof(struct type, field), sizeof(((struct type *)NULL)->field)                           \
+        .key = #field, SETTING_AT(struct type, field)                                                        \
     }
 
 enum { VERSION = 1, LONGEST = 128 /* bytes of a field */ };
 
-struct field {
-    const char *name;
-    size_t offset, bytes;
-};
-
-static const struct field of_job[] = {
+static const struct setting of_job[] = {
     FIELD(ctl_entry, epoch),    FIELD(ctl_entry, restarts), FIELD(ctl_entry, founder),
     FIELD(ctl_entry, size),     FIELD(ctl_entry, present),  FIELD(ctl_entry, number),
     FIELD(ctl_entry, draining), FIELD(ctl_entry, keyed),    FIELD(ctl_entry, roster),
-    FIELD(ctl_entry, terms),    FIELD(ctl_entry, secret)};
+    FIELD(ctl_entry, terms),    FIELD(ctl_entry, secret),   {.key = NULL}};
 
 /* 0 in files of earlier versions, which have none. */
-static const struct field founder_below = FIELD(ctl_entry, founder_below);
+static const struct setting founder_below = FIELD(ctl_entry, founder_below);
 
-static const struct field of_member[] = {FIELD(ctl_member, state),       FIELD(ctl_member, endpoint.mac),
-                                         FIELD(ctl_member, endpoint.ip), FIELD(ctl_member, endpoint.udp_port),
-                                         FIELD(ctl_member, data_port),   FIELD(ctl_member, incarnation),
-                                         FIELD(ctl_member, serial),      FIELD(ctl_member, wish),
-                                         FIELD(ctl_member, restarts),    FIELD(ctl_member, heartbeat.calls)};
+static const struct setting of_member[] = {FIELD(ctl_member, state),
+                                           FIELD(ctl_member, endpoint.mac),
+                                           FIELD(ctl_member, endpoint.ip),
+                                           FIELD(ctl_member, endpoint.udp_port),
+                                           FIELD(ctl_member, data_port),
+                                           FIELD(ctl_member, incarnation),
+                                           FIELD(ctl_member, serial),
+                                           FIELD(ctl_member, wish),
+                                           FIELD(ctl_member, restarts),
+                                           FIELD(ctl_member, heartbeat.calls),
+                                           {.key = NULL}};
 
-static const struct field of_static[] = {
-    FIELD(config_static, threads),  FIELD(config_static, slots),        FIELD(config_static, elements),
-    FIELD(config_static, quiet_ms), FIELD(config_static, format),       FIELD(config_static, ordered),
-    FIELD(config_static, vlan),     FIELD(config_static, udp_checksum), FIELD(config_static, terms)};
-
-static const struct field of_worker[] = {FIELD(config_peer, ip), FIELD(config_peer, mac),
-                                         FIELD(config_peer, port)};
+/* Of a static job, beside its settings: what they make. */
+static const struct setting static_terms = FIELD(config_static, terms);
 
 /* --- fields --- */
 
-static json_t *field_json(const struct field *f, const void *of)
+/* A name, a tenant and workers go by other ways than their bytes. */
+static bool is_field(const struct setting *f)
+{
+    return f->type != SETTING_NAME && f->type != SETTING_LATER && f->type != SETTING_LIST;
+}
+
+static json_t *field_json(const struct setting *f, const void *of)
 {
     const uint8_t *bytes = (const uint8_t *)of + f->offset;
     char digits[2 * LONGEST + 1];
@@ -65,9 +66,9 @@ static json_t *field_json(const struct field *f, const void *of)
     return json_string(digits);
 }
 
-static bool read_field(const struct field *f, const json_t *from, void *to)
+static bool read_field(const struct setting *f, const json_t *from, void *to)
 {
-    const json_t *value = json_object_get(from, f->name);
+    const json_t *value = json_object_get(from, f->key);
     const char *digits = json_string_value(value);
     uint8_t *bytes = (uint8_t *)to + f->offset;
     const uint64_t number = (uint64_t)json_integer_value(value);
@@ -84,19 +85,20 @@ static bool read_field(const struct field *f, const json_t *from, void *to)
     return true;
 }
 
-static json_t *fields_json(const struct field *f, size_t n, const void *of)
+static json_t *fields_json(const struct setting *f, const void *of)
 {
     json_t *object = json_object();
 
-    for (size_t i = 0; i < n; i++)
-        json_object_set_new(object, f[i].name, field_json(&f[i], of));
+    for (; f->key != NULL; f++)
+        if (is_field(f))
+            json_object_set_new(object, f->key, field_json(f, of));
     return object;
 }
 
-static bool read_fields(const struct field *f, size_t n, const json_t *from, void *to)
+static bool read_fields(const struct setting *f, const json_t *from, void *to)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!read_field(&f[i], from, to))
+    for (; f->key != NULL; f++)
+        if (is_field(f) && !read_field(f, from, to))
             return false;
     return true;
 }
@@ -105,7 +107,7 @@ static bool read_fields(const struct field *f, size_t n, const json_t *from, voi
 
 static json_t *member_json(const struct ctl_registry_config *cfg, const struct ctl_member *member)
 {
-    json_t *object = fields_json(of_member, COUNT(of_member), member);
+    json_t *object = fields_json(of_member, member);
     const uint16_t key = member->endpoint.key;
 
     if (key != 0)
@@ -115,10 +117,10 @@ static json_t *member_json(const struct ctl_registry_config *cfg, const struct c
 
 static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_entry *job)
 {
-    json_t *object = fields_json(of_job, COUNT(of_job), job);
+    json_t *object = fields_json(of_job, job);
     json_t *members = json_array();
 
-    json_object_set_new(object, founder_below.name, field_json(&founder_below, job));
+    json_object_set_new(object, founder_below.key, field_json(&founder_below, job));
     for (unsigned rank = 0; rank < job->size; rank++)
         json_array_append_new(members, member_json(cfg, &job->members[rank]));
     json_object_set_new(object, "name", json_string(job->name));
@@ -129,11 +131,11 @@ static json_t *job_json(const struct ctl_registry_config *cfg, const struct ctl_
 
 static json_t *static_json(const struct config *cfg, const struct config_static *job)
 {
-    json_t *object = fields_json(of_static, COUNT(of_static), job);
-    json_t *workers = json_array();
+    json_t *object = fields_json(config_static_fields, job), *workers = json_array();
 
     for (unsigned rank = 0; rank < job->workers; rank++)
-        json_array_append_new(workers, fields_json(of_worker, COUNT(of_worker), &job->worker[rank]));
+        json_array_append_new(workers, fields_json(config_peer_fields, &job->worker[rank]));
+    json_object_set_new(object, static_terms.key, field_json(&static_terms, job));
     json_object_set_new(object, "name", json_string(job->name));
     if (job->tenant >= 0)
         json_object_set_new(object, "tenant", json_string(cfg->tenant[job->tenant].name));
@@ -210,9 +212,8 @@ static bool read_job(const struct ctl_registry_config *cfg, const json_t *from, 
     const char *name = json_string_value(json_object_get(from, "name"));
     struct ctl_entry *entry = &job->entry;
 
-    if (!read_fields(of_job, COUNT(of_job), from, entry) || name == NULL ||
-        strlen(name) >= sizeof(entry->name) || entry->size > TOFINO_MAX_WORKERS ||
-        json_array_size(members) != entry->size)
+    if (!read_fields(of_job, from, entry) || name == NULL || strlen(name) >= sizeof(entry->name) ||
+        entry->size > TOFINO_MAX_WORKERS || json_array_size(members) != entry->size)
         return false;
     read_field(&founder_below, from, entry);
     strcpy(entry->name, name);
@@ -223,8 +224,7 @@ static bool read_job(const struct ctl_registry_config *cfg, const json_t *from, 
     for (unsigned rank = 0; rank < entry->size; rank++) {
         const json_t *member = json_array_get(members, rank);
 
-        if (!read_fields(of_member, COUNT(of_member), member, &job->member[rank]) ||
-            !read_key(cfg, member, &job->member[rank]))
+        if (!read_fields(of_member, member, &job->member[rank]) || !read_key(cfg, member, &job->member[rank]))
             return false;
     }
     find_first_left(entry);
@@ -245,11 +245,11 @@ static bool read_static(const json_t *from, struct config *alone)
     job->added = true;
     job->tenant = tenant == NULL ? -1 : 0;
     job->workers = (unsigned)json_array_size(workers);
-    if (!read_fields(of_static, COUNT(of_static), from, job) || name == NULL ||
-        strlen(name) >= sizeof(job->name) || job->workers > TOFINO_MAX_WORKERS)
+    if (!read_fields(config_static_fields, from, job) || !read_field(&static_terms, from, job) ||
+        name == NULL || strlen(name) >= sizeof(job->name) || job->workers > TOFINO_MAX_WORKERS)
         return false;
     json_array_foreach (workers, rank, worker)
-        if (!read_fields(of_worker, COUNT(of_worker), worker, &job->worker[rank]))
+        if (!read_fields(config_peer_fields, worker, &job->worker[rank]))
             return false;
     strcpy(job->name, name);
     if (tenant != NULL)

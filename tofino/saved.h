@@ -2,10 +2,10 @@
  * (ctl_registry_restore). The file is replaced as a whole; it has the secrets of jobs, and is its owner's
  * alone. One thread.
  *
- * JSON: the boot id, lost_after, and for each RUNNING job and each of its members, and each static job that
- * an operator has added, the fields that saved.c lists: numbers up to 8 bytes as numbers, anything longer in
- * hexadecimal digits. Tenants stand there by name, and keys by their id, so that the configuration may have
- * changed.
+ * JSON: the boot id, lost_after, and for each RUNNING job and each of its members the fields that saved.c
+ * lists, for each static job that an operator has added its settings: numbers up to 8 bytes as numbers,
+ * anything longer in hexadecimal digits. Tenants stand there by name, and keys by their id, so that the
+ * configuration may have changed.
  */
 #pragma once
 
