@@ -33,12 +33,15 @@ class Static:
     refused: str = None  # why the switch has not opened it, as it was said last
     refused_at: float = 0
 
+    def number_from(self, first):
+        self.jobs = tuple(replace(job, number=first + thread) for thread, job in enumerate(self.jobs))
 
-def described(request, first):
-    """A Static of what swagg-tofino says, its jobs numbered from first on."""
+
+def described(request):
+    """A Static of what swagg-tofino says; its jobs have no numbers yet, but those of their threads."""
     span = span_of(request["threads"] * request["slots"])
     jobs = tuple(
-        plan.Job(first + thread, request["elements"], request["slots"],
+        plan.Job(thread, request["elements"], request["slots"],
                  tuple(plan.Worker(w["ip"], w["port"] + thread, w["mac"], None) for w in request["workers"]),
                  first_tag=NEW_RUN, labelled=True, first_slot=thread * request["slots"], span=span)
         for thread in range(request["threads"]))
@@ -46,8 +49,8 @@ def described(request, first):
 
 
 def as_described(job):
-    """A switch's job, as before it was opened: wherever its workers are, and whichever tensors its slots took first."""
-    return replace(job, first_tag=NEW_RUN, workers=tuple(replace(w, egress=None) for w in job.workers))
+    """A switch's job, as before it was opened: whatever its number, wherever its workers are, and whichever tensors its slots took first."""
+    return replace(job, number=job.first_slot // job.slots, first_tag=NEW_RUN, workers=tuple(replace(w, egress=None) for w in job.workers))
 
 
 class Statics:
@@ -60,20 +63,22 @@ class Statics:
     midst of a run."""
 
     def __init__(self, switch, requests):
-        self.switch, self.all, self.now = switch, [], 0
-        for request in requests:
-            self._describe(request, FIRST)
-        firsts = [self._first_in_chip(request) for request in requests]
-        kept = {job.number: job for request, first in zip(requests, firsts) if first is not None for job in described(request, first).jobs}
+        self.switch, self.now = switch, 0
+        self.all = [self._describe(request) for request in requests]
+        wanted = {job: static for static in self.all for job in static.jobs}
         for number, (job, _) in list(switch.jobs.items()):
-            if number >= FIRST and as_described(job) != kept.get(number):
+            thread = as_described(job)
+            if thread in wanted:
+                wanted[thread].number_from(number - thread.number)
+            elif number >= FIRST:
                 switch.close(number)
-        for request, first in zip(requests, firsts):
-            self.all.append(self._describe(request, self._free(kept) if first is None else first))
+        for static in self.all:
+            if static.jobs[0].number < FIRST:
+                static.number_from(self._free())
 
-    def _describe(self, request, first):
+    def _describe(self, request):
         """The same as described; plan.DoesNotFit says why this switch cannot have it."""
-        static = described(request, first)
+        static = described(request)
         for job in static.jobs:
             try:
                 plan.check(job, self.switch.chip)
@@ -81,24 +86,17 @@ class Statics:
                 raise plan.DoesNotFit(f"static job {request['name']}: {problem}") from problem
         return static
 
-    def _first_in_chip(self, request):
-        """The number of its first thread in an earlier life, whatever other jobs there were; None: the chip has nothing of it."""
-        for number, (job, _) in self.switch.jobs.items():
-            first = number - job.first_slot // job.slots
-            if FIRST <= first <= number and as_described(job) in described(request, first).jobs:
-                return first
-        return None
-
-    def _free(self, kept=()):
+    def _free(self):
         """For threads of a job that is new."""
-        taken = {*self.switch.jobs, *self.switch.unfinished, *kept, *(job.number for static in self.all for job in static.jobs)}
+        taken = {*self.switch.jobs, *self.switch.unfinished, *(job.number for static in self.all for job in static.jobs)}
         return next(first for first in itertools.count(FIRST, THREADS) if taken.isdisjoint(range(first, first + THREADS)))
 
     # --- jobs that operators add ---------------------------------------------------------------------------------
 
     def add(self, request):
         """There must be room for it now, though its workers may not have been heard."""
-        static = self._describe(request, self._free())
+        static = self._describe(request)
+        static.number_from(self._free())
         try:
             if None in self._ports(static):
                 self.switch.check_room(static.jobs)
