@@ -109,35 +109,39 @@ class Bfrt:
 
     # --- registers and counters ----------------------------------------------------------------------------------
 
+    def _at(self, table, field, number):
+        """The key of what is known by a number."""
+        return table.make_key([self.client.KeyTuple(field, number)])
+
+    def _fields(self, table):
+        return [n for n in table.info.data_field_name_list_get(None) if not n.startswith("$")]
+
+    def _read(self, name, field, numbers):
+        """number -> data, as the hardware has it."""
+        table = self.table(name)
+        keys = [self._at(table, field, number) for number in numbers]
+        return {key.to_dict()[field]["value"]: data.to_dict()
+                for data, key in self._do(name, lambda: list(table.entry_get(self.target, keys, {"from_hw": True})))}
+
     def set_registers(self, name, words):
         """words: row -> values of its fields."""
         table = self.table(name)
-        fields = [n for n in table.info.data_field_name_list_get(None) if not n.startswith("$")]
-        rows = list(words.items())
+        fields, rows = self._fields(table), list(words.items())
         for at in range(0, len(rows), AT_ONCE):
             part = rows[at:at + AT_ONCE]
-            keys = [table.make_key([self.client.KeyTuple("$REGISTER_INDEX", row)]) for row, _ in part]
+            keys = [self._at(table, "$REGISTER_INDEX", row) for row, _ in part]
             data = [table.make_data([self.client.DataTuple(f, v) for f, v in zip(fields, values, strict=True)])
                     for _, values in part]
             self._do(f"{name}: {len(part)} rows", table.entry_mod, keys, data)
 
     def get_registers(self, name, rows):
         """row -> values of its fields in the pipe that has used it: where it is largest."""
-        table = self.table(name)
-        fields = [n for n in table.info.data_field_name_list_get(None) if not n.startswith("$")]
-        keys = [table.make_key([self.client.KeyTuple("$REGISTER_INDEX", row)]) for row in rows]
-        found = {}
-        for data, key in self._do(name, lambda: list(table.entry_get(self.target, keys, {"from_hw": True}))):
-            values = data.to_dict()
-            found[key.to_dict()["$REGISTER_INDEX"]["value"]] = tuple(_largest(values[f]) for f in fields)
-        return found
+        fields = self._fields(self.table(name))
+        return {row: tuple(_largest(values[f]) for f in fields) for row, values in self._read(name, "$REGISTER_INDEX", rows).items()}
 
     def get_counters(self, name, indexes):
         """index -> packets."""
-        table = self.table(name)
-        keys = [table.make_key([self.client.KeyTuple("$COUNTER_INDEX", i)]) for i in indexes]
-        return {key.to_dict()["$COUNTER_INDEX"]["value"]: data.to_dict()["$COUNTER_SPEC_PKTS"]
-                for data, key in self._do(name, lambda: list(table.entry_get(self.target, keys, {"from_hw": True})))}
+        return {i: counted["$COUNTER_SPEC_PKTS"] for i, counted in self._read(name, "$COUNTER_INDEX", indexes).items()}
 
     # --- replication ---------------------------------------------------------------------------------------------
 
@@ -147,7 +151,7 @@ class Bfrt:
         numbers.)"""
         node, tree = self.table("$pre.node"), self.table("$pre.mgid")
         for rid, port in copies:
-            key = node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])
+            key = self._at(node, "$MULTICAST_NODE_ID", rid)
             data = node.make_data([self.client.DataTuple("$MULTICAST_RID", rid),
                                    self.client.DataTuple("$MULTICAST_LAG_ID", int_arr_val=[]),
                                    self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
@@ -155,47 +159,42 @@ class Bfrt:
         data = tree.make_data([self.client.DataTuple("$MULTICAST_NODE_ID", int_arr_val=[rid for rid, _ in copies]),
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID_VALID", bool_arr_val=[exclude] * len(copies)),
                                self.client.DataTuple("$MULTICAST_NODE_L1_XID", int_arr_val=[port if exclude else 0 for _, port in copies])])
-        self._do(f"multicast group {group}", tree.entry_add, [self._group_key(tree, group)], [data])
+        self._do(f"multicast group {group}", tree.entry_add, [self._at(tree, "$MGID", group)], [data])
 
     def lead_copy(self, rid, port):
         """A copy that is in a group goes to this port from now on."""
         node = self.table("$pre.node")
-        key = node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])
         data = node.make_data([self.client.DataTuple("$MULTICAST_LAG_ID", int_arr_val=[]),
                                self.client.DataTuple("$DEV_PORT", int_arr_val=[port])])
-        self._do(f"copy {rid} to port {port}", node.entry_mod, [key], [data])
-
-    def _group_key(self, tree, group):
-        return tree.make_key([self.client.KeyTuple("$MGID", group)])
+        self._do(f"copy {rid} to port {port}", node.entry_mod, [self._at(node, "$MULTICAST_NODE_ID", rid)], [data])
 
     def remove_group(self, group, copies):
         """group None: the copies alone."""
         node, tree = self.table("$pre.node"), self.table("$pre.mgid")
         if group is not None:
-            self._do(f"multicast group {group}", tree.entry_del, [self._group_key(tree, group)])
+            self._do(f"multicast group {group}", tree.entry_del, [self._at(tree, "$MGID", group)])
         for rid, _ in copies:
-            self._do(f"copy {rid}", node.entry_del, [node.make_key([self.client.KeyTuple("$MULTICAST_NODE_ID", rid)])])
+            self._do(f"copy {rid}", node.entry_del, [self._at(node, "$MULTICAST_NODE_ID", rid)])
 
     # --- ports ---------------------------------------------------------------------------------------------------
 
     def port_up(self, port, speed, fec, autoneg):
         """speed: "100g"; fec, autoneg: as above."""
         table = self.table("$PORT")
-        key = table.make_key([self.client.KeyTuple("$DEV_PORT", port)])
         data = table.make_data([self.client.DataTuple("$SPEED", str_val=f"BF_SPEED_{speed.upper()}"),
                                 self.client.DataTuple("$FEC", str_val=FEC[fec]),
                                 self.client.DataTuple("$AUTO_NEGOTIATION", str_val=AUTONEG[autoneg]),
                                 self.client.DataTuple("$PORT_ENABLE", bool_val=True)])
-        self._put(f"port {port}, speed {speed}, fec {fec}, autoneg {autoneg}", table, [key], [data])
+        self._put(f"port {port}, speed {speed}, fec {fec}, autoneg {autoneg}", table, [self._at(table, "$DEV_PORT", port)], [data])
 
     def port_down(self, port):
         table = self.table("$PORT")
-        self._do(f"port {port}", table.entry_del, [table.make_key([self.client.KeyTuple("$DEV_PORT", port)])])
+        self._do(f"port {port}", table.entry_del, [self._at(table, "$DEV_PORT", port)])
 
     def enable_port(self, port, up):
         table = self.table("$PORT")
-        key = table.make_key([self.client.KeyTuple("$DEV_PORT", port)])
-        self._do(f"port {port}", table.entry_mod, [key], [table.make_data([self.client.DataTuple("$PORT_ENABLE", bool_val=up)])])
+        data = table.make_data([self.client.DataTuple("$PORT_ENABLE", bool_val=up)])
+        self._do(f"port {port}", table.entry_mod, [self._at(table, "$DEV_PORT", port)], [data])
 
     def port(self, port):
         """What the switch's software says of a port, and has counted; None: it has none of this number."""
@@ -207,7 +206,7 @@ class Bfrt:
 
     def _of_port(self, name, port, from_hw):
         table = self.table(name)
-        (data, _), = table.entry_get(self.target, [table.make_key([self.client.KeyTuple("$DEV_PORT", port)])], {"from_hw": from_hw})
+        (data, _), = table.entry_get(self.target, [self._at(table, "$DEV_PORT", port)], {"from_hw": from_hw})
         return data.to_dict()
 
     # --- digests -------------------------------------------------------------------------------------------------
