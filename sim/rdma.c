@@ -25,6 +25,10 @@ enum {
 #define HELD_NS  (3 * MS)     /* packets that are held back */
 #define END_NS   (30000 * MS) /* of simulated time, at most */
 
+/* Sums that are right on a worker; messages that workers sent again; sums not in order; runs; times that
+ * slots started over; frames. */
+enum { TENSORS = SEEDS_OWN, AGAIN, VOIDED, KILLED, RENEWED, DAMAGED };
+
 struct rdma;
 
 struct rdma_worker {
@@ -55,7 +59,7 @@ struct rdma {
     /* The workers. */
     unsigned run, life, busy; /* life counts starts: events of an earlier one do nothing; busy: at work */
     struct rdma_worker worker[WORKERS_MAX];
-    struct rdma_result result;
+    struct seeds_end end;
 };
 
 /* In the place of IPv4's and UDP's headers, which ICRCs cover. */
@@ -64,9 +68,9 @@ static const uint8_t no_headers[CARRY_HEADERS_BYTES];
 static void fail(struct rdma *w, const char *why)
 {
     sim_trace(&w->sim, "judge", "FAILED: %s", why);
-    if (!w->result.end.failed)
-        snprintf(w->result.end.text, sizeof(w->result.end.text), "%s", why);
-    w->result.end.failed = true;
+    if (!w->end.failed)
+        snprintf(w->end.text, sizeof(w->end.text), "%s", why);
+    w->end.failed = true;
 }
 
 /* --- tensors --- */
@@ -102,10 +106,9 @@ static void judge(struct rdma_worker *n, size_t bytes)
     if (memcmp(sum, n->to, bytes) != 0)
         fail(w, "a sum is wrong");
     for (size_t at = 0; at < bytes; at += 4)
-        w->result.end.digest =
-            (w->result.end.digest ^ get_be32(n->to + at)) * UINT64_C(0x100000001b3) + w->sim.now;
+        w->end.digest = (w->end.digest ^ get_be32(n->to + at)) * UINT64_C(0x100000001b3) + w->sim.now;
     free(sum);
-    w->result.tensors++;
+    w->end.count[TENSORS]++;
 }
 
 /* --- a worker with its NIC --- */
@@ -159,8 +162,8 @@ static void next_run(void *ctx, uint64_t unused);
 static void end_run(struct rdma *w)
 {
     for (unsigned rank = 0; rank < w->workers; rank++) {
-        w->result.again += w->worker[rank].nic.stats.timeouts;
-        w->result.voided += w->worker[rank].nic.stats.voided;
+        w->end.count[AGAIN] += w->worker[rank].nic.stats.timeouts;
+        w->end.count[VOIDED] += w->worker[rank].nic.stats.voided;
     }
     w->life++;
     if (++w->run < w->runs)
@@ -207,7 +210,7 @@ static void kill_run(void *ctx, uint64_t life)
     if (life != w->life || w->busy == 0)
         return;
     sim_trace(&w->sim, "workers", "are killed");
-    w->result.killed++;
+    w->end.count[KILLED]++;
     w->busy = 0;
     end_run(w);
 }
@@ -218,7 +221,7 @@ static void start_over(struct rdma *w)
 {
     w->job->pool = w->job->protocol->init(w->job->pool, &w->pool);
     w->worked = false;
-    w->result.renewed++;
+    w->end.count[RENEWED]++;
     sim_trace(&w->sim, "switch", "starts over");
 }
 
@@ -402,36 +405,50 @@ static void close_world(struct rdma *w)
         const struct link_stats *const stats[] = {&w->star.up[rank].stats, &w->star.down[rank].stats};
 
         for (unsigned i = 0; i < 2; i++) {
-            w->result.frames += stats[i]->sent;
-            w->result.lost += stats[i]->lost;
-            w->result.damaged += stats[i]->corrupted;
+            w->end.count[SEEDS_FRAMES] += stats[i]->sent;
+            w->end.count[SEEDS_LOST] += stats[i]->lost;
+            w->end.count[DAMAGED] += stats[i]->corrupted;
         }
         free(w->worker[rank].memory);
         free(w->worker[rank].from);
         free(w->worker[rank].to);
     }
-    w->result.events = w->sim.events;
-    w->result.simulated_ns = w->sim.now;
+    w->end.count[SEEDS_EVENTS] = w->sim.events;
+    w->end.count[SEEDS_SIMULATED_NS] = w->sim.now;
     star_fini(&w->star);
     carry_close(&w->jobs, w->job);
     sim_fini(&w->sim);
 }
 
-struct rdma_result rdma_play(uint64_t seed, FILE *trace)
+static struct seeds_end play(uint64_t seed, FILE *trace)
 {
     struct rdma *w = memory_of(sizeof(*w));
-    struct rdma_result result;
+    struct seeds_end end;
 
     draw(w, seed);
     open_world(w, trace);
-    while (w->run < w->runs && !w->result.end.failed) {
+    while (w->run < w->runs && !w->end.failed) {
         if (!sim_step(&w->sim))
             fail(w, "nothing is left to happen, and the sums are not there");
         else if (w->sim.now > END_NS)
             fail(w, "the sums do not come");
     }
     close_world(w);
-    result = w->result;
+    end = w->end;
     free(w);
-    return result;
+    return end;
+}
+
+bool rdma_run(uint64_t first, uint64_t count, bool trace)
+{
+    const struct seeds_tally t = seeds_run("rdma", play, first, count, trace);
+
+    printf("%" PRIu64 " scenarios of RDMA, %" PRIu64 " failed; %" PRIu64
+           " tensors are right on a worker, %" PRIu64 " messages sent again, %" PRIu64 " sums void; %" PRIu64
+           " runs killed, slots started over %" PRIu64 " times; %" PRIu64 " events, %" PRIu64
+           " frames, %" PRIu64 " lost, %" PRIu64 " damaged; %.0f s simulated in %.1f s\n",
+           count, t.failed, t.count[TENSORS], t.count[AGAIN], t.count[VOIDED], t.count[KILLED],
+           t.count[RENEWED], t.count[SEEDS_EVENTS], t.count[SEEDS_FRAMES], t.count[SEEDS_LOST],
+           t.count[DAMAGED], (double)t.count[SEEDS_SIMULATED_NS] / 1e9, t.seconds);
+    return t.failed == 0;
 }

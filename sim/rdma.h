@@ -7,17 +7,6 @@
 
 #include "seeds.h"
 
-struct rdma_result {
-    struct seeds_end end;
-    uint64_t tensors, again,
-        voided;               /* summed on a worker; messages that workers sent again; sums not in order */
-    uint64_t killed, renewed; /* runs that were; times that slots started over */
-    uint64_t events, frames, lost, damaged, simulated_ns;
-};
-
-/* What a seed stands for. */
-struct rdma_result rdma_play(uint64_t seed, FILE *trace);
-
 /* So many seeds; prints each failure, and what happened in all. False: one has failed. */
 bool rdma_run(uint64_t first, uint64_t count, bool trace);
 

@@ -1,5 +1,6 @@
 #include "hosts/world.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "memory.h"
 
 enum { CABLES = HOSTS_MAX };
+enum { SUCCEEDED = SEEDS_OWN, RANKS_FAILED, DEATHS, RESTARTS, RESUMED };
 
 /* Frames */
 
@@ -151,11 +153,11 @@ static uint64_t latest_end(const struct hosts_scenario *s)
     return s->join_timeout_ns + s->calls * (s->call_timeout_ns + s->compute_ns) + 20 * S;
 }
 
-struct hosts_result hosts_play(uint64_t seed, FILE *trace)
+static struct seeds_end play(uint64_t seed, FILE *trace)
 {
     struct hosts_scenario s;
     struct hosts_world *w = memory_of(sizeof *w);
-    struct hosts_result result;
+    struct seeds_end end;
 
     hosts_draw(&s, seed);
     open_world(w, &s, trace);
@@ -163,22 +165,38 @@ struct hosts_result hosts_play(uint64_t seed, FILE *trace)
         ;
     if (!w->oracle.failed)
         check(w);
-    result =
-        (struct hosts_result){.end = {.failed = w->oracle.failed, .benign = s.benign, .digest = w->digest},
-                              .events = w->sim.events,
-                              .simulated_ns = w->sim.now,
-                              .succeeded = w->succeeded,
-                              .ranks_failed = w->failed,
-                              .deaths = w->deaths,
-                              .restarts = w->restarts};
-    snprintf(result.end.text, sizeof result.end.text, "%s", w->oracle.text);
+    end = (struct seeds_end){.failed = w->oracle.failed,
+                             .benign = s.benign,
+                             .digest = w->digest,
+                             .count = {[SEEDS_EVENTS] = w->sim.events,
+                                       [SEEDS_SIMULATED_NS] = w->sim.now,
+                                       [SUCCEEDED] = w->succeeded,
+                                       [RANKS_FAILED] = w->failed,
+                                       [DEATHS] = w->deaths,
+                                       [RESTARTS] = w->restarts}};
+    snprintf(end.text, sizeof end.text, "%s", w->oracle.text);
     for (unsigned rank = 0; rank < s.ranks; rank++)
-        result.resumed += w->rank[rank].has_rail && w->rank[rank].rail.p.formation->resumed;
+        end.count[RESUMED] += w->rank[rank].has_rail && w->rank[rank].rail.p.formation->resumed;
     for (unsigned host = 0; host < CABLES; host++) {
-        result.frames += w->star.up[host].stats.sent + w->star.down[host].stats.sent;
-        result.lost += w->star.up[host].stats.lost + w->star.down[host].stats.lost;
+        end.count[SEEDS_FRAMES] += w->star.up[host].stats.sent + w->star.down[host].stats.sent;
+        end.count[SEEDS_LOST] += w->star.up[host].stats.lost + w->star.down[host].stats.lost;
     }
     close_world(w);
     free(w);
-    return result;
+    return end;
+}
+
+bool hosts_run(uint64_t first, uint64_t count, bool trace)
+{
+    const struct seeds_tally t = seeds_run("hosts", play, first, count, trace);
+
+    printf("%" PRIu64 " scenarios of hosts (%" PRIu64 " benign), %" PRIu64 " failed; %" PRIu64
+           " calls of a rank succeeded, %" PRIu64 " ranks failed, %" PRIu64
+           " died; the switch restarted %" PRIu64 " times, which %" PRIu64
+           " members of rails outlived; %" PRIu64 " events, %" PRIu64 " frames, %" PRIu64
+           " lost; %.0f s simulated in %.1f s\n",
+           count, t.benign, t.failed, t.count[SUCCEEDED], t.count[RANKS_FAILED], t.count[DEATHS],
+           t.count[RESTARTS], t.count[RESUMED], t.count[SEEDS_EVENTS], t.count[SEEDS_FRAMES],
+           t.count[SEEDS_LOST], (double)t.count[SEEDS_SIMULATED_NS] / 1e9, t.seconds);
+    return t.failed == 0;
 }

@@ -6,14 +6,6 @@
 #include "hosts/scenario.h"
 #include "seeds.h"
 
-struct hosts_result {
-    struct seeds_end end;
-    uint64_t events, simulated_ns, succeeded, ranks_failed, deaths, restarts, resumed, frames, lost;
-};
-
-/* The same seed gives the same result and the same trace, which goes there unless it is NULL. */
-struct hosts_result hosts_play(uint64_t seed, FILE *trace);
-
 /* Plays many, and says what happened in them. Prints each failure as it is found. trace: every event, too.
  * False: something failed. */
 bool hosts_run(uint64_t first, uint64_t count, bool trace);

@@ -1,9 +1,12 @@
 #include "switches/world.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "memory.h"
 #include "switches/rank.h"
+
+enum { SUCCEEDED = SEEDS_OWN, RANKS_FAILED, GIVEN_UP, BACK, AGREED };
 
 /* Frames */
 
@@ -199,7 +202,7 @@ static uint64_t latest_end(const struct switches_scenario *s)
     return s->calls * (s->call_timeout_ns + s->compute_ns) + s->call_timeout_ns + 200 * S;
 }
 
-struct switches_result switches_play(uint64_t seed, FILE *trace)
+static struct seeds_end play(uint64_t seed, FILE *trace)
 {
     struct switches_scenario s;
     struct switches_world *w = memory_of(sizeof *w);
@@ -211,22 +214,39 @@ struct switches_result switches_play(uint64_t seed, FILE *trace)
             begin_faults(w);
     if (!w->oracle.failed)
         check(w);
-    struct switches_result result = {
-        .end = {.failed = w->oracle.failed, .benign = s.benign, .digest = w->digest},
-        .events = w->sim.events,
-        .simulated_ns = w->sim.now,
-        .succeeded = w->succeeded,
-        .ranks_failed = w->failed,
-        .lost = w->lost,
-        .back = w->back,
-        .agreed = w->agreed};
-    snprintf(result.end.text, sizeof result.end.text, "%s", w->oracle.text);
+    struct seeds_end end = {.failed = w->oracle.failed,
+                            .benign = s.benign,
+                            .digest = w->digest,
+                            .count = {[SEEDS_EVENTS] = w->sim.events,
+                                      [SEEDS_SIMULATED_NS] = w->sim.now,
+                                      [SUCCEEDED] = w->succeeded,
+                                      [RANKS_FAILED] = w->failed,
+                                      [GIVEN_UP] = w->lost,
+                                      [BACK] = w->back,
+                                      [AGREED] = w->agreed}};
+    snprintf(end.text, sizeof end.text, "%s", w->oracle.text);
     for (unsigned i = 0; i < s.nodes; i++)
         for (unsigned host = 0; host < w->node[i].star.hosts; host++) {
-            result.frames += w->node[i].star.up[host].stats.sent + w->node[i].star.down[host].stats.sent;
-            result.dropped += w->node[i].star.up[host].stats.lost + w->node[i].star.down[host].stats.lost;
+            end.count[SEEDS_FRAMES] +=
+                w->node[i].star.up[host].stats.sent + w->node[i].star.down[host].stats.sent;
+            end.count[SEEDS_LOST] +=
+                w->node[i].star.up[host].stats.lost + w->node[i].star.down[host].stats.lost;
         }
     close_world(w);
     free(w);
-    return result;
+    return end;
+}
+
+bool switches_run(uint64_t first, uint64_t count, bool trace)
+{
+    const struct seeds_tally t = seeds_run("switches", play, first, count, trace);
+
+    printf("%" PRIu64 " scenarios of several switches (%" PRIu64 " benign), %" PRIu64 " failed; %" PRIu64
+           " calls of a rank succeeded, %" PRIu64 " ranks failed; links were given up %" PRIu64
+           " times and taken back %" PRIu64 " times, ranks agreed %" PRIu64 " times; %" PRIu64
+           " events, %" PRIu64 " frames, %" PRIu64 " lost; %.0f s simulated in %.1f s\n",
+           count, t.benign, t.failed, t.count[SUCCEEDED], t.count[RANKS_FAILED], t.count[GIVEN_UP],
+           t.count[BACK], t.count[AGREED], t.count[SEEDS_EVENTS], t.count[SEEDS_FRAMES], t.count[SEEDS_LOST],
+           (double)t.count[SEEDS_SIMULATED_NS] / 1e9, t.seconds);
+    return t.failed == 0;
 }
