@@ -8,16 +8,19 @@
 
 #include "command_line.h"
 
-static bool read_number(const struct option_row *row, const char *text, uint64_t *number)
+/* The field has so many bytes, the least significant first. */
+static bool read_number(const struct option_row *row, const char *text, void *field, size_t bytes)
 {
     char *end;
     const int base = strncasecmp(text, "0x", 2) == 0 ? 16 : 10;
 
     errno = 0;
-    *number = strtoull(text, &end, base);
-    if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && *number >= row->least &&
-        *number <= row->most)
+    const uint64_t number = strtoull(text, &end, base);
+    if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && number >= row->least &&
+        number <= row->most) {
+        memcpy(field, &number, bytes);
         return true;
+    }
     return complain("%s: \"%s\" is not a number from %" PRIu64 " to %" PRIu64, option_name(row), text,
                     row->least, row->most);
 }
@@ -39,22 +42,12 @@ bool option_text(const struct option_row *row, const char *text, void *field)
 
 bool option_byte(const struct option_row *row, const char *text, void *field)
 {
-    uint64_t number;
-    const bool good = read_number(row, text, &number);
-
-    if (good)
-        *(uint8_t *)field = (uint8_t)number;
-    return good;
+    return read_number(row, text, field, sizeof(uint8_t));
 }
 
 bool option_unsigned(const struct option_row *row, const char *text, void *field)
 {
-    uint64_t number;
-    const bool good = read_number(row, text, &number);
-
-    if (good)
-        *(unsigned *)field = (unsigned)number;
-    return good;
+    return read_number(row, text, field, sizeof(unsigned));
 }
 
 bool option_int(const struct option_row *row, const char *text, void *field)
@@ -64,12 +57,7 @@ bool option_int(const struct option_row *row, const char *text, void *field)
 
 bool option_number(const struct option_row *row, const char *text, void *field)
 {
-    uint64_t number;
-    const bool good = read_number(row, text, &number);
-
-    if (good)
-        *(uint64_t *)field = number;
-    return good;
+    return read_number(row, text, field, sizeof(uint64_t));
 }
 
 bool option_real(const struct option_row *row, const char *text, void *field)
