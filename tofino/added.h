@@ -15,5 +15,5 @@ json_t *added_begin(const struct common_host *host, const struct request *reques
 json_t *added_begin_to_delete(const struct common_host *host, const char *name, struct reply *reply);
 
 /* The helper has answered. name: of the job. done: it has done it. */
-void added_end(const struct common_host *host, const char *name, bool done, uint64_t now);
-void added_end_to_delete(const struct common_host *host, const char *name, bool done, uint64_t now);
+typedef void added_end_fn(const struct common_host *host, const char *name, bool done, uint64_t now);
+added_end_fn added_end, added_end_to_delete;

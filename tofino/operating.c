@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "added.h"
 #include "monotonic.h"
 #include "operator/handoff.h"
 #include "operator/operators.h"
@@ -115,8 +114,7 @@ void operating_serve(struct operating *o)
 
 enum subject_kind { NOTHING, A_JOB, A_PORT, PERHAPS_A_PORT };
 
-typedef json_t *ask_fn(const struct errand *e);
-typedef void end_fn(const struct errand *e, bool done);
+typedef json_t *ask_fn(struct errand *e);
 
 struct command {
     const char *name;
@@ -124,30 +122,29 @@ struct command {
     view_fn *view;  /* NULL: it is an action */
     ask_fn *ask;    /* NULL: the helper is asked for nothing */
     const char *at; /* what ask_to_look asks for */
-    end_fn *end;    /* told whether the helper has done it; NULL: it need not be */
 };
 
 /* --- what the helper is asked for -------------------------------------------------------------------- */
 
-static json_t *ask_to_look(const struct errand *e)
+static json_t *ask_to_look(struct errand *e)
 {
     return json_pack("{s:s,s:s}", "do", "look", "at", e->command->at);
 }
 
 /* Only of a job of the configuration there is something that this process does not know. */
-static json_t *ask_for_static(const struct errand *e)
+static json_t *ask_for_static(struct errand *e)
 {
     return e->of.fixed != NULL ? ask_to_look(e) : NULL;
 }
 
-static json_t *ask_for_silence(const struct errand *e)
+static json_t *ask_for_silence(struct errand *e)
 {
     if (e->of.fixed == NULL)
         return NULL;
     return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "silence", "static", e->of.fixed->name);
 }
 
-static json_t *ask_for_slots(const struct errand *e)
+static json_t *ask_for_slots(struct errand *e)
 {
     if (e->of.fixed != NULL)
         return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "slots", "static", e->of.fixed->name);
@@ -155,7 +152,7 @@ static json_t *ask_for_slots(const struct errand *e)
                      e->of.job->state == CTL_ENTRY_RUNNING ? e->of.job->number : -1);
 }
 
-static json_t *ask_to_flush(const struct errand *e)
+static json_t *ask_to_flush(struct errand *e)
 {
     const struct config_port *port = e->of.port;
 
@@ -163,7 +160,7 @@ static json_t *ask_to_flush(const struct errand *e)
                      port == NULL ? (json_int_t)-1 : (json_int_t)setup_port_number(port));
 }
 
-static json_t *ask_to_fix(const struct errand *e)
+static json_t *ask_to_fix(struct errand *e)
 {
     uint8_t mac[OPERATOR_MAC_BYTES];
 
@@ -173,7 +170,7 @@ static json_t *ask_to_fix(const struct errand *e)
                      (json_int_t)setup_port_number(e->of.port));
 }
 
-static json_t *ask_to_unfix(const struct errand *e)
+static json_t *ask_to_unfix(struct errand *e)
 {
     uint8_t mac[OPERATOR_MAC_BYTES];
 
@@ -182,23 +179,23 @@ static json_t *ask_to_unfix(const struct errand *e)
     return json_pack("{s:s,s:I}", "do", "unfix", "mac", helper_mac(mac));
 }
 
-static json_t *ask_for_port(const struct errand *e, bool up)
+static json_t *ask_for_port(struct errand *e, bool up)
 {
     return json_pack("{s:s,s:I,s:b}", "do", "enable", "port", (json_int_t)setup_port_number(e->of.port), "up",
                      up);
 }
 
-static json_t *ask_for_port_up(const struct errand *e)
+static json_t *ask_for_port_up(struct errand *e)
 {
     return ask_for_port(e, true);
 }
 
-static json_t *ask_for_port_down(const struct errand *e)
+static json_t *ask_for_port_down(struct errand *e)
 {
     return ask_for_port(e, false);
 }
 
-static json_t *ask_to_reset(const struct errand *e)
+static json_t *ask_to_reset(struct errand *e)
 {
     if (e->of.fixed != NULL)
         return json_pack("{s:s,s:s}", "do", "reset", "static", e->of.fixed->name);
@@ -209,48 +206,44 @@ static json_t *ask_to_reset(const struct errand *e)
     return NULL;
 }
 
-static json_t *ask_to_add(const struct errand *e)
+static json_t *ask_to_add(struct errand *e)
 {
+    const char *name = request_text(e->request, "job");
+
+    if (name != NULL)
+        snprintf(e->of.name, sizeof(e->of.name), "%s", name);
+    e->end = added_end;
     return added_begin(e->host, e->request, e->reply);
 }
 
-static void end_adding(const struct errand *e, bool done)
+static json_t *ask_to_delete(struct errand *e)
 {
-    added_end(e->host, request_text(e->request, "job"), done, e->shown->now);
-}
-
-static json_t *ask_to_delete(const struct errand *e)
-{
+    e->end = added_end_to_delete;
     return added_begin_to_delete(e->host, e->of.name, e->reply);
 }
 
-static void end_deleting(const struct errand *e, bool done)
-{
-    added_end_to_delete(e->host, e->of.name, done, e->shown->now);
-}
-
 static const struct command commands[] = {
-    {"status", NOTHING, view_status, ask_to_look, "status", NULL},
-    {"memory", NOTHING, view_memory, ask_to_look, "memory", NULL},
-    {"ports", NOTHING, view_ports, ask_to_look, "ports", NULL},
-    {"port", A_PORT, view_port, ask_to_look, "ports", NULL},
-    {"fdb", NOTHING, view_fdb, ask_to_look, "stations", NULL},
-    {"jobs", NOTHING, view_jobs, ask_to_look, "static", NULL},
-    {"job", A_JOB, view_job, ask_for_static, "static", NULL},
-    {"ranks", A_JOB, view_ranks, ask_for_silence, NULL, NULL},
-    {"slots", A_JOB, view_slots, ask_for_slots, NULL, NULL},
-    {"tenants", NOTHING, view_tenants, NULL, NULL, NULL},
-    {"drops", NOTHING, view_drops, ask_to_look, "counters", NULL},
-    {"counters", NOTHING, view_counters, ask_to_look, "counters", NULL},
-    {"verdicts", NOTHING, view_verdicts, ask_to_look, "counters", NULL},
-    {"job reset", A_JOB, NULL, ask_to_reset, NULL, NULL},
-    {"job add", NOTHING, NULL, ask_to_add, NULL, end_adding},
-    {"job del", A_JOB, NULL, ask_to_delete, NULL, end_deleting},
-    {"fdb flush", PERHAPS_A_PORT, NULL, ask_to_flush, NULL, NULL},
-    {"fdb add", A_PORT, NULL, ask_to_fix, NULL, NULL},
-    {"fdb del", NOTHING, NULL, ask_to_unfix, NULL, NULL},
-    {"port up", A_PORT, NULL, ask_for_port_up, NULL, NULL},
-    {"port down", A_PORT, NULL, ask_for_port_down, NULL, NULL},
+    {"status", NOTHING, view_status, ask_to_look, "status"},
+    {"memory", NOTHING, view_memory, ask_to_look, "memory"},
+    {"ports", NOTHING, view_ports, ask_to_look, "ports"},
+    {"port", A_PORT, view_port, ask_to_look, "ports"},
+    {"fdb", NOTHING, view_fdb, ask_to_look, "stations"},
+    {"jobs", NOTHING, view_jobs, ask_to_look, "static"},
+    {"job", A_JOB, view_job, ask_for_static, "static"},
+    {"ranks", A_JOB, view_ranks, ask_for_silence, NULL},
+    {"slots", A_JOB, view_slots, ask_for_slots, NULL},
+    {"tenants", NOTHING, view_tenants, NULL, NULL},
+    {"drops", NOTHING, view_drops, ask_to_look, "counters"},
+    {"counters", NOTHING, view_counters, ask_to_look, "counters"},
+    {"verdicts", NOTHING, view_verdicts, ask_to_look, "counters"},
+    {"job reset", A_JOB, NULL, ask_to_reset, NULL},
+    {"job add", NOTHING, NULL, ask_to_add, NULL},
+    {"job del", A_JOB, NULL, ask_to_delete, NULL},
+    {"fdb flush", PERHAPS_A_PORT, NULL, ask_to_flush, NULL},
+    {"fdb add", A_PORT, NULL, ask_to_fix, NULL},
+    {"fdb del", NOTHING, NULL, ask_to_unfix, NULL},
+    {"port up", A_PORT, NULL, ask_for_port_up, NULL},
+    {"port down", A_PORT, NULL, ask_for_port_down, NULL},
 };
 
 static const struct {
@@ -371,8 +364,8 @@ void commands_end(struct errand *e, const json_t *answer)
 {
     const char *error = helper_error(answer);
 
-    if (e->command->end != NULL)
-        e->command->end(e, error == NULL);
+    if (e->end != NULL)
+        e->end(e->host, e->of.name, error == NULL, e->shown->now);
     if (error != NULL)
         reply_fail(e->reply, REPLY_REFUSED, "%s", error);
     else if (e->command->view != NULL)

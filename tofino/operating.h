@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include "helper.h"
-#include "operator/common_commands.h"
+#include "added.h"
 #include "shown.h"
 #include "views.h"
 
@@ -33,6 +32,7 @@ struct errand {
     struct reply *reply; /* REPLY_OK, and else empty */
     const struct command *command;
     struct subject of;
+    added_end_fn *end; /* told whether the helper has done it; NULL: it need not be */
 };
 
 /* Does what is asked, or begins to: returns then what the helper is to be asked for first. NULL: the reply is
