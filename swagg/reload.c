@@ -182,15 +182,24 @@ void reload_init(struct reload *r, const char *file, struct config *running)
                                          .commit = commit};
 }
 
+/* What is added, or deleted, is so in a copy of the running configuration first. NULL: no memory. */
+static struct config *copy_running(const struct reload *r)
+{
+    struct config *next = malloc(sizeof(*next));
+
+    if (next != NULL)
+        *next = *r->common.running;
+    return next;
+}
+
 /* Port p of the running configuration becomes this one; its name "": there is none any more. All else, and
  * what it names, stays as it is. */
 static int change_port(struct reload *r, unsigned p, const struct config_port *port)
 {
-    struct config *next = malloc(sizeof(*next));
+    struct config *next = copy_running(r);
     int rc = -ENOMEM;
 
     if (next != NULL) {
-        *next = *r->common.running;
         next->port[p] = *port;
         next->ports = RTE_MAX(next->ports, p + 1);
         rc = prepare_ports(r, next);
@@ -256,16 +265,6 @@ static int change_jobs(struct reload *r, const struct config *next)
     registry_host_follow(&r->registrar->common); /* what its tenants have */
     view_unlock(r->shown);
     return 0;
-}
-
-/* The job is added, or deleted, in a copy of the running configuration. NULL: no memory. */
-static struct config *copy_running(const struct reload *r)
-{
-    struct config *next = malloc(sizeof(*next));
-
-    if (next != NULL)
-        *next = *r->common.running;
-    return next;
 }
 
 int reload_add_job(struct reload *r, const struct config *alone, const char *name)

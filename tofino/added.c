@@ -52,20 +52,16 @@ static json_t *take(const struct common_host *host, const struct config *alone)
 json_t *added_begin(const struct common_host *host, const struct request *request, struct reply *reply)
 {
     struct config *alone = added_job_read(host->reload->running, request, reply);
-    char why[REQUEST_TEXT_MAX];
     struct hearing hearing;
     json_t *described;
 
     if (alone == NULL)
         return NULL;
-    hearing_begin(&hearing, why);
+    hearing_begin(&hearing);
     described = take(host, alone);
-    hearing_end(&hearing);
+    hearing_end(&hearing, described != NULL, reply);
     free(alone);
-    if (described != NULL)
-        return json_pack("{s:s,s:o}", "do", "add", "static", described);
-    reply_fail(reply, REPLY_REFUSED, "%s", why);
-    return NULL;
+    return described == NULL ? NULL : json_pack("{s:s,s:o}", "do", "add", "static", described);
 }
 
 void added_end(const struct common_host *host, const char *name, bool done, uint64_t now)
@@ -79,17 +75,13 @@ void added_end(const struct common_host *host, const char *name, bool done, uint
 
 json_t *added_begin_to_delete(const struct common_host *host, const char *name, struct reply *reply)
 {
-    char why[REQUEST_TEXT_MAX];
     struct hearing hearing;
     int rc;
 
-    hearing_begin(&hearing, why);
+    hearing_begin(&hearing);
     rc = config_check_added(host->reload->running, name);
-    hearing_end(&hearing);
-    if (rc == 0)
-        return json_pack("{s:s,s:s}", "do", "remove", "static", name);
-    reply_fail(reply, REPLY_REFUSED, "%s", why);
-    return NULL;
+    hearing_end(&hearing, rc == 0, reply);
+    return rc < 0 ? NULL : json_pack("{s:s,s:s}", "do", "remove", "static", name);
 }
 
 void added_end_to_delete(const struct common_host *host, const char *name, bool done, uint64_t now)

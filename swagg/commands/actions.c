@@ -21,24 +21,6 @@ static void put_port(json_t *ports, const struct config_port *p)
                                            "rx_queues", p->rx_queues, "tx_queues", p->tx_queues));
 }
 
-/* To change what the switch has. What is logged meanwhile as wrong is why it is refused. */
-struct attempt {
-    struct hearing hearing;
-    char why[REQUEST_TEXT_MAX];
-};
-
-static void attempt_begin(struct attempt *a)
-{
-    hearing_begin(&a->hearing, a->why);
-}
-
-static void attempt_end(struct attempt *a, int rc, struct reply *reply)
-{
-    hearing_end(&a->hearing);
-    if (rc < 0)
-        reply_fail(reply, REPLY_REFUSED, "%s", a->why);
-}
-
 /* NULL: nothing is wrong. */
 static const char *wrong_with(const char *key, const json_t *value)
 {
@@ -137,7 +119,7 @@ void port_add(const struct action_parts *parts, const struct request *request, c
 {
     json_t *port = wanted_port(request, reply);
     struct config_port checked;
-    struct attempt a;
+    struct hearing hearing;
     uint32_t vlan;
 
     (void)name;
@@ -148,8 +130,8 @@ void port_add(const struct action_parts *parts, const struct request *request, c
     if (check_switch(parts->common.reload->running, vlan, reply) &&
         check(parts->common.reload->running, port, &checked, reply)) {
         checked.vlan = vlan;
-        attempt_begin(&a);
-        attempt_end(&a, parts->reloading.add_port(parts->reloading.reload, &checked), reply);
+        hearing_begin(&hearing);
+        hearing_end(&hearing, parts->reloading.add_port(parts->reloading.reload, &checked) == 0, reply);
     }
     json_decref(port);
 }
@@ -157,11 +139,11 @@ void port_add(const struct action_parts *parts, const struct request *request, c
 void port_delete(const struct action_parts *parts, const struct request *request, const char *name,
                  struct reply *reply)
 {
-    struct attempt a;
+    struct hearing hearing;
 
     (void)request;
-    attempt_begin(&a);
-    attempt_end(&a, parts->reloading.delete_port(parts->reloading.reload, name), reply);
+    hearing_begin(&hearing);
+    hearing_end(&hearing, parts->reloading.delete_port(parts->reloading.reload, name) == 0, reply);
 }
 
 /* --- jobs that nobody joins, added and deleted --- */
@@ -172,14 +154,13 @@ void job_add(const struct action_parts *parts, const struct request *request, co
              struct reply *reply)
 {
     struct config *alone = added_job_read(parts->common.reload->running, request, reply);
-    struct attempt a;
+    const char *job = request_text(request, "job");
+    struct hearing hearing;
 
     (void)name;
     if (alone != NULL) {
-        attempt_begin(&a);
-        attempt_end(&a,
-                    parts->reloading.add_job(parts->reloading.reload, alone, request_text(request, "job")),
-                    reply);
+        hearing_begin(&hearing);
+        hearing_end(&hearing, parts->reloading.add_job(parts->reloading.reload, alone, job) == 0, reply);
     }
     free(alone);
 }
@@ -187,11 +168,11 @@ void job_add(const struct action_parts *parts, const struct request *request, co
 void job_delete(const struct action_parts *parts, const struct request *request, const char *name,
                 struct reply *reply)
 {
-    struct attempt a;
+    struct hearing hearing;
 
     (void)request;
-    attempt_begin(&a);
-    attempt_end(&a, parts->reloading.delete_job(parts->reloading.reload, name), reply);
+    hearing_begin(&hearing);
+    hearing_end(&hearing, parts->reloading.delete_job(parts->reloading.reload, name) == 0, reply);
 }
 
 /* --- impairments of a port --- */

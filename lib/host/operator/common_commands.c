@@ -62,19 +62,18 @@ static void reload(const struct common_host *h, const struct common_job *job, co
 {
     const bool is_dry = json_is_true(json_object_get(request->body, "dry_run"));
     struct settings_changes *changes = malloc(sizeof(*changes));
-    char why[REQUEST_TEXT_MAX];
     struct hearing hearing;
     int rc = -1;
 
     (void)job;
-    hearing_begin(&hearing, why);
+    hearing_begin(&hearing);
     if (changes != NULL)
         rc = (is_dry ? registry_reload_would : registry_reload)(h->registry, h->reload, changes);
-    hearing_end(&hearing);
+    hearing_end(&hearing, rc == 0, reply);
     if (rc == 0)
         reply_changes(reply, changes, !is_dry);
-    else
-        reply_fail(reply, REPLY_REFUSED, "%s", changes == NULL ? "no memory" : why);
+    else if (changes == NULL)
+        reply_fail(reply, REPLY_REFUSED, "no memory");
     free(changes);
 }
 

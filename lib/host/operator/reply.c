@@ -166,17 +166,18 @@ static void hear(void *context, const char *text)
     h->used += (size_t)snprintf(h->text + h->used, room - h->used, "%s%s", h->used == 0 ? "" : "\n", text);
 }
 
-void hearing_begin(struct hearing *h, char why[REQUEST_TEXT_MAX])
+void hearing_begin(struct hearing *h)
 {
-    why[0] = '\0';
-    *h = (struct hearing){.listener = {hear, h}, .text = why};
+    *h = (struct hearing){.listener = {hear, h}};
     log_listen(&h->listener);
 }
 
-void hearing_end(const struct hearing *h)
+void hearing_end(struct hearing *h, bool done, struct reply *reply)
 {
     log_listen(NULL);
     if (h->left_out > 0)
         snprintf(h->text + h->used, REQUEST_TEXT_MAX - h->used, "\nand %u lines more, which are in the log",
                  h->left_out);
+    if (!done)
+        reply_fail(reply, REPLY_REFUSED, "%s", h->text);
 }

@@ -67,14 +67,15 @@ void reply_which_job(struct reply *reply, const struct registry_shown *s, const 
 /* The job called so; NULL, and the reply says why: name is NULL, there is none, there are several. */
 const struct ctl_entry *reply_find_job(struct reply *reply, const struct registry_shown *s, const char *name);
 
-/* What this thread logs as wrong with something that an operator asks for, as his answer's text. */
+/* What this thread logs as wrong with something that an operator asks for, as his answer's text: a line each,
+ * as far as there is room. */
 struct hearing {
     struct log_listener listener;
-    char *text;
     size_t used;
     unsigned left_out;
+    char text[REQUEST_TEXT_MAX];
 };
 
-/* From here on why has the errors, a line each, as far as there is room. */
-void hearing_begin(struct hearing *h, char why[REQUEST_TEXT_MAX]);
-void hearing_end(const struct hearing *h);
+void hearing_begin(struct hearing *h);
+/* Unless it is done, the reply refuses it for what was heard. */
+void hearing_end(struct hearing *h, bool done, struct reply *reply);
