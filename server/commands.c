@@ -15,8 +15,14 @@
 
 /* --- views, which are gathered under the server's lock, and only read --- */
 
-/* job: the one that the request names, of a view of one. */
-typedef void ps_view_fn(const struct ps *ps, const struct ctl_entry *job, struct view_out *out);
+/* What a view is made of. */
+struct look {
+    const struct ps *ps;
+    struct registry_shown joined;
+    const struct ctl_entry *job; /* the one that the request names, of a view of one */
+};
+
+typedef void ps_view_fn(const struct look *l, struct view_out *out);
 
 static uint64_t counted(const struct ps *ps, enum shard_count what)
 {
@@ -27,37 +33,36 @@ static uint64_t counted(const struct ps *ps, enum shard_count what)
     return sum;
 }
 
-static void show_status(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_status(const struct look *l, struct view_out *out)
 {
-    struct status_view shown = {.name = ps->name,
+    struct status_view shown = {.name = l->ps->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (monotonic_ns() - ps->started) / 1000000000u,
+                                .up_s = (monotonic_ns() - l->ps->started) / 1000000000u,
                                 .serves = true,
-                                .threads = ps->shards,
-                                .pool_bytes = (uint64_t)ps->cfg->pool.megabytes << 20,
-                                .pool_bytes_in_use = ps->jobs.bytes,
+                                .threads = l->ps->shards,
+                                .pool_bytes = (uint64_t)l->ps->cfg->pool.megabytes << 20,
+                                .pool_bytes_in_use = l->ps->jobs.bytes,
                                 .log_level = log_level_name(log_get_level()),
                                 .log_lines_lost = log_lost()};
     unsigned jobs, workers;
 
-    (void)job;
-    ctl_registry_in_use(ps->common.registry, &jobs, &workers);
+    ctl_registry_in_use(l->ps->common.registry, &jobs, &workers);
     shown.jobs = jobs;
-    view_ip(shown.ip, ps->cfg->server.ip);
+    view_ip(shown.ip, l->ps->cfg->server.ip);
     view_fields(out, &shown);
 }
 
-static void show_counters(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_counters(const struct look *l, struct view_out *out)
 {
     struct view_count of[SHARD_COUNT_KINDS + DROP_CONTROL_MEMBER_RATE - DROP_CONTROL_FULL + 1];
     struct counted_view shown = {.counts = {0, of}};
 
-    (void)job;
     for (enum shard_count c = 0; c < SHARD_COUNT_KINDS; c++)
-        of[shown.counts.n++] = (struct view_count){shard_count_name(c), counted(ps, c)};
+        of[shown.counts.n++] = (struct view_count){shard_count_name(c), counted(l->ps, c)};
     for (enum drop d = DROP_CONTROL_FULL; d <= DROP_CONTROL_MEMBER_RATE; d++)
-        of[shown.counts.n++] = (struct view_count){drop_name(d), counter_read(&ps->reception.counts.drop[d])};
+        of[shown.counts.n++] =
+            (struct view_count){drop_name(d), counter_read(&l->ps->reception.counts.drop[d])};
     view_fields(out, &shown);
 }
 
@@ -72,39 +77,31 @@ static void show_protocol(const struct ps *ps, const struct agg_protocol *p, str
     }
 }
 
-static void show_verdicts(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_verdicts(const struct look *l, struct view_out *out)
 {
     const struct counted_view shown = {.by_protocol = true};
     unsigned protocols;
     const struct agg_protocol *const *protocol = agg_protocols(&protocols);
 
-    (void)job;
     for (unsigned p = 0; p < protocols; p++)
         if (shard_carries(protocol[p]))
-            show_protocol(ps, protocol[p], out);
+            show_protocol(l->ps, protocol[p], out);
     view_fields(out, &shown);
 }
 
-static void show_jobs(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_jobs(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown s = registry_host_shown(&ps->common);
-
-    (void)job;
-    registry_show_jobs(&s, out);
+    registry_show_jobs(&l->joined, out);
 }
 
-static void show_job(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_job(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown s = registry_host_shown(&ps->common);
-
-    registry_show_job(&s, job, jobs_running(&ps->jobs, job), out);
+    registry_show_job(&l->joined, l->job, jobs_running(&l->ps->jobs, l->job), out);
 }
 
-static void show_ranks(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_ranks(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown s = registry_host_shown(&ps->common);
-
-    registry_show_ranks(&s, job, jobs_running(&ps->jobs, job), out);
+    registry_show_ranks(&l->joined, l->job, jobs_running(&l->ps->jobs, l->job), out);
 }
 
 static unsigned live_jobs_of(const struct ps *ps, int tenant)
@@ -119,16 +116,15 @@ static unsigned live_jobs_of(const struct ps *ps, int tenant)
     return jobs;
 }
 
-static void show_tenants(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_tenants(const struct look *l, struct view_out *out)
 {
-    const struct config *cfg = ps->cfg;
+    const struct config *cfg = l->ps->cfg;
 
-    (void)job;
     for (unsigned t = 0; t < cfg->tenants + cfg->leaving; t++) {
         const struct config_quota *quota = &cfg->tenant[t].quota;
-        const struct jobs_held held = jobs_held_by(&ps->jobs, (int)t);
+        const struct jobs_held held = jobs_held_by(&l->ps->jobs, (int)t);
         const struct tenant_view row = {.name = cfg->tenant[t].name,
-                                        .jobs = live_jobs_of(ps, (int)t),
+                                        .jobs = live_jobs_of(l->ps, (int)t),
                                         .jobs_quota = quota->jobs,
                                         .holds = true,
                                         .slots = held.slots,
@@ -140,16 +136,14 @@ static void show_tenants(const struct ps *ps, const struct ctl_entry *job, struc
     }
 }
 
-static void show_reserved(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_reserved(const struct look *l, struct view_out *out)
 {
-    (void)job;
-    registry_show_reserved(&ps->common, out);
+    registry_show_reserved(&l->ps->common, out);
 }
 
-static void show_peers(const struct ps *ps, const struct ctl_entry *job, struct view_out *out)
+static void show_peers(const struct look *l, struct view_out *out)
 {
-    (void)job;
-    metrics_show_peers(&ps->cfg->metrics, out);
+    metrics_show_peers(&l->ps->cfg->metrics, out);
 }
 
 /* NULL: a server has no such view. */
@@ -190,17 +184,16 @@ static void show_history(struct ps *ps, const struct view *view, const char *nam
 
 static void show(struct ps *ps, const struct view *view, const char *name, struct reply *reply)
 {
-    const struct ctl_entry *job = NULL;
-    struct registry_shown jobs;
+    struct look look = {.ps = ps};
     struct view_out out;
 
     view_begin(&out, view);
     pthread_mutex_lock(&ps->common.lock);
-    jobs = registry_host_shown(&ps->common);
+    look.joined = registry_host_shown(&ps->common);
     if (view->of == VIEW_OF_JOB)
-        job = reply_find_job(reply, &jobs, name);
-    if (job != NULL || view->of != VIEW_OF_JOB)
-        ps_view(view)(ps, job, &out);
+        look.job = reply_find_job(reply, &look.joined, name);
+    if (look.job != NULL || view->of != VIEW_OF_JOB)
+        ps_view(view)(&look, &out);
     pthread_mutex_unlock(&ps->common.lock);
     reply_view(reply, &out);
 }
@@ -208,17 +201,15 @@ static void show(struct ps *ps, const struct view *view, const char *name, struc
 int commands_view(void *context, const struct view *view, const char *name, struct view_out *out)
 {
     struct ps *ps = context;
-    const struct ctl_entry *job = NULL;
+    struct look look = {.ps = ps};
     int rc = ps_view(view) == NULL ? -EINVAL : 0;
 
     pthread_mutex_lock(&ps->common.lock);
-    if (rc == 0 && view->of == VIEW_OF_JOB) {
-        const struct registry_shown jobs = registry_host_shown(&ps->common);
-
-        rc = registry_find(&jobs, name, &job);
-    }
+    look.joined = registry_host_shown(&ps->common);
+    if (rc == 0 && view->of == VIEW_OF_JOB)
+        rc = registry_find(&look.joined, name, &look.job);
     if (rc == 0)
-        ps_view(view)(ps, job, out);
+        ps_view(view)(&look, out);
     pthread_mutex_unlock(&ps->common.lock);
     return rc;
 }

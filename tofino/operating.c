@@ -322,10 +322,11 @@ static bool find_subject(struct errand *e, enum subject_kind of, const char *nam
 
 static void show(struct errand *e, const json_t *found)
 {
+    const struct look look = {e->shown, shown_registry(e->shown), &e->of, found};
     struct view_out out;
 
     view_begin(&out, views_find(e->command->name));
-    e->command->view(e->shown, &e->of, found, &out);
+    e->command->view(&look, &out);
     reply_view(e->reply, &out);
 }
 

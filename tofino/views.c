@@ -17,42 +17,38 @@ static uint64_t number_of(const json_t *object, const char *key)
     return (uint64_t)json_integer_value(json_object_get(object, key));
 }
 
-void view_status(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_status(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown joined = shown_registry(s);
-    struct status_view shown = {.name = s->name,
+    struct status_view shown = {.name = l->s->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (s->now - s->started) / 1000000000u,
+                                .up_s = (l->s->now - l->s->started) / 1000000000u,
                                 .bridges = true,
-                                .chip = json_string_value(json_object_get(found, "chip")),
-                                .ports = number_of(found, "ports"),
-                                .ports_up = number_of(found, "ports_up"),
-                                .stations = number_of(found, "stations"),
+                                .chip = json_string_value(json_object_get(l->found, "chip")),
+                                .ports = number_of(l->found, "ports"),
+                                .ports_up = number_of(l->found, "ports_up"),
+                                .stations = number_of(l->found, "stations"),
                                 .log_level = log_level_name(log_get_level()),
                                 .log_lines_lost = log_lost()};
     unsigned jobs, workers;
 
-    (void)of;
-    ctl_registry_in_use(joined.registry, &jobs, &workers);
-    shown.jobs = jobs + s->cfg->static_jobs;
-    net_mac_text(shown.mac, &s->mac);
-    view_ip(shown.ip, s->cfg->ip);
+    ctl_registry_in_use(l->joined.registry, &jobs, &workers);
+    shown.jobs = jobs + l->s->cfg->static_jobs;
+    net_mac_text(shown.mac, &l->s->mac);
+    view_ip(shown.ip, l->s->cfg->ip);
     view_fields(out, &shown);
 }
 
-void view_memory(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_memory(const struct look *l, struct view_out *out)
 {
     const struct memory_view shown = {.chip = true,
-                                      .rows = number_of(found, "rows"),
-                                      .rows_in_use = number_of(found, "rows_in_use"),
-                                      .entries = number_of(found, "entries"),
-                                      .entries_in_use = number_of(found, "entries_in_use"),
-                                      .stations = number_of(found, "stations"),
-                                      .stations_in_use = number_of(found, "stations_in_use")};
+                                      .rows = number_of(l->found, "rows"),
+                                      .rows_in_use = number_of(l->found, "rows_in_use"),
+                                      .entries = number_of(l->found, "entries"),
+                                      .entries_in_use = number_of(l->found, "entries_in_use"),
+                                      .stations = number_of(l->found, "stations"),
+                                      .stations_in_use = number_of(l->found, "stations_in_use")};
 
-    (void)s;
-    (void)of;
     view_fields(out, &shown);
 }
 
@@ -94,22 +90,21 @@ static struct port_view see(const struct config_port *port, const json_t *found)
                               .drops = number_of(found, "drops")};
 }
 
-void view_ports(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_ports(const struct look *l, struct view_out *out)
 {
-    (void)of;
-    for (const struct config_port *port = s->cfg->port; port < &s->cfg->port[s->cfg->ports]; port++) {
-        const struct port_view row = see(port, found_of(found, port));
+    for (const struct config_port *port = l->s->cfg->port; port < &l->s->cfg->port[l->s->cfg->ports];
+         port++) {
+        const struct port_view row = see(port, found_of(l->found, port));
 
         if (!config_is_kernel_device(port->device))
             view_row(out, &row);
     }
 }
 
-void view_port(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_port(const struct look *l, struct view_out *out)
 {
-    const struct port_view shown = see(of->port, found_of(found, of->port));
+    const struct port_view shown = see(l->of->port, found_of(l->found, l->of->port));
 
-    (void)s;
     view_fields(out, &shown);
 }
 
@@ -131,16 +126,15 @@ static struct net_mac mac_of(uint64_t number)
     return mac;
 }
 
-void view_fdb(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_fdb(const struct look *l, struct view_out *out)
 {
     const json_t *station;
     size_t i;
 
-    (void)of;
-    json_array_foreach (json_object_get(found, "stations"), i, station) {
+    json_array_foreach (json_object_get(l->found, "stations"), i, station) {
         const struct net_mac mac = mac_of((uint64_t)json_integer_value(json_array_get(station, 0)));
         struct station_view row = {
-            .port = port_name(s->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
+            .port = port_name(l->s->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
             .kind = json_is_true(json_array_get(station, 2)) ? "static" : "learned"};
 
         net_mac_text(row.mac, &mac);
@@ -186,40 +180,36 @@ static void show_counted(struct view_out *out, unsigned n, const struct view_cou
     view_fields(out, &shown);
 }
 
-void view_drops(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_drops(const struct look *l, struct view_out *out)
 {
     static const enum drop ours[] = {
         DROP_PATH_RATE,        DROP_CONTROL_TOO_SHORT,  DROP_CONTROL_NOT_CONTROL, DROP_CONTROL_OTHER_VERSION,
         DROP_CONTROL_BAD_TYPE, DROP_CONTROL_BAD_STRING, DROP_CONTROL_UNKNOWN_KEY, DROP_CONTROL_BAD_SEAL,
         DROP_CONTROL_FULL,     DROP_CONTROL_RATE,       DROP_CONTROL_MEMBER_RATE};
     struct view_count counted[COUNTED_MAX];
-    unsigned n = count(found, false, false, counted, COUNTED_MAX - DROP_REASONS);
+    unsigned n = count(l->found, false, false, counted, COUNTED_MAX - DROP_REASONS);
 
-    (void)of;
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        counted[n++] = (struct view_count){drop_name(ours[i]), s->counts->drop[ours[i]]};
+        counted[n++] = (struct view_count){drop_name(ours[i]), l->s->counts->drop[ours[i]]};
     show_counted(out, n, counted);
 }
 
-void view_counters(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_counters(const struct look *l, struct view_out *out)
 {
     static const enum event ours[] = {EVENT_CONTROL_RECEIVED, EVENT_CONTROL_SENT, EVENT_PATH_ANSWERS};
     struct view_count counted[COUNTED_MAX];
-    unsigned n = count(found, false, true, counted, COUNTED_MAX - EVENTS);
+    unsigned n = count(l->found, false, true, counted, COUNTED_MAX - EVENTS);
 
-    (void)of;
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        counted[n++] = (struct view_count){event_name(ours[i]), s->counts->event[ours[i]]};
+        counted[n++] = (struct view_count){event_name(ours[i]), l->s->counts->event[ours[i]]};
     show_counted(out, n, counted);
 }
 
-void view_verdicts(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_verdicts(const struct look *l, struct view_out *out)
 {
     struct view_count counted[COUNTED_MAX];
 
-    (void)s;
-    (void)of;
-    show_counted(out, count(found, true, false, counted, COUNTED_MAX), counted);
+    show_counted(out, count(l->found, true, false, counted, COUNTED_MAX), counted);
 }
 
 /* Views of jobs, those that are joined and those of the configuration. */
@@ -245,31 +235,28 @@ static const char *tenant_of(const struct shown *s, int tenant)
     return tenant < 0 ? "" : s->cfg->tenant[tenant].name;
 }
 
-void view_jobs(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_jobs(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown joined = shown_registry(s);
-
-    (void)of;
-    registry_show_jobs(&joined, out);
-    for (unsigned i = 0; i < s->cfg->static_jobs; i++) {
-        const struct config_static *job = &s->cfg->static_job[i];
+    registry_show_jobs(&l->joined, out);
+    for (unsigned i = 0; i < l->s->cfg->static_jobs; i++) {
+        const struct config_static *job = &l->s->cfg->static_job[i];
         const struct jobs_view row = {.name = job->name,
-                                      .state = state_of(job, found),
+                                      .state = state_of(job, l->found),
                                       .size = job->workers,
-                                      .present = runs(job, found) ? job->workers : 0,
+                                      .present = runs(job, l->found) ? job->workers : 0,
                                       .protocol = "switchml",
-                                      .tenant = tenant_of(s, job->tenant)};
+                                      .tenant = tenant_of(l->s, job->tenant)};
 
         view_row(out, &row);
     }
 }
 
-static void show_static(const struct shown *s, const struct config_static *job, const json_t *found,
-                        struct view_out *out)
+static void show_static(const struct look *l, struct view_out *out)
 {
+    const struct config_static *job = l->of->fixed;
     const struct job_view shown = {.name = job->name,
-                                   .tenant = tenant_of(s, job->tenant),
-                                   .state = state_of(job, found),
+                                   .tenant = tenant_of(l->s, job->tenant),
+                                   .state = state_of(job, l->found),
                                    .size = job->workers,
                                    .fixed = true,
                                    .threads = job->threads,
@@ -279,28 +266,27 @@ static void show_static(const struct shown *s, const struct config_static *job, 
     view_fields(out, &shown);
 }
 
-void view_job(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_job(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown joined = shown_registry(s);
-
-    if (of->fixed != NULL)
-        show_static(s, of->fixed, found, out);
+    if (l->of->fixed != NULL)
+        show_static(l, out);
     else
-        registry_show_job(&joined, of->job, NULL, out);
+        registry_show_job(&l->joined, l->of->job, NULL, out);
 }
 
 /* The chip does not tell them apart: what was heard was heard of all. */
-static void show_static_ranks(const struct config_static *job, const json_t *found, struct view_out *out)
+static void show_static_ranks(const struct look *l, struct view_out *out)
 {
+    const struct config_static *job = l->of->fixed;
     struct of_job_view shown = {.name = job->name, .joined = true};
 
     for (unsigned rank = 0; rank < job->workers; rank++) {
         struct rank_view row = {.rank = rank,
                                 .joined = true,
                                 .state = ctl_member_state_name(CTL_MEMBER_JOINED),
-                                .heard_ms_ago = number_of(found, "silent_ms")};
+                                .heard_ms_ago = number_of(l->found, "silent_ms")};
 
-        if (!runs(job, found)) {
+        if (!runs(job, l->found)) {
             row.state = ctl_member_state_name(CTL_MEMBER_ABSENT);
             ranks_add(shown.missing.set, rank);
         }
@@ -311,25 +297,23 @@ static void show_static_ranks(const struct config_static *job, const json_t *fou
     view_fields(out, &shown);
 }
 
-void view_ranks(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_ranks(const struct look *l, struct view_out *out)
 {
-    const struct registry_shown joined = shown_registry(s);
-
-    if (of->fixed != NULL)
-        show_static_ranks(of->fixed, found, out);
+    if (l->of->fixed != NULL)
+        show_static_ranks(l, out);
     else
-        registry_show_ranks(&joined, of->job, NULL, out);
+        registry_show_ranks(&l->joined, l->of->job, NULL, out);
 }
 
-void view_slots(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_slots(const struct look *l, struct view_out *out)
 {
-    const struct of_job_view shown = {
-        .name = of->name, .slots = number_of(found, "slots"), .collecting = number_of(found, "collecting")};
+    const struct of_job_view shown = {.name = l->of->name,
+                                      .slots = number_of(l->found, "slots"),
+                                      .collecting = number_of(l->found, "collecting")};
     const json_t *slot, *rank;
     size_t i, r;
 
-    (void)s;
-    json_array_foreach (json_object_get(found, "waiting"), i, slot) {
+    json_array_foreach (json_object_get(l->found, "waiting"), i, slot) {
         struct slot_view row = {.slot = number_of(slot, "slot"),
                                 .tag = number_of(slot, "tag"),
                                 .contributed = number_of(slot, "contributed")};
@@ -342,29 +326,26 @@ void view_slots(const struct shown *s, const struct subject *of, const json_t *f
 }
 
 /* Jobs that are over count as long as the registry remembers them, as they do for the quota. */
-static unsigned jobs_of(const struct shown *s, unsigned tenant)
+static unsigned jobs_of(const struct look *l, unsigned tenant)
 {
-    const struct registry_shown joined = shown_registry(s);
     unsigned jobs = 0;
 
-    for (unsigned i = 0; i < joined.entries; i++) {
-        const struct ctl_entry *job = ctl_registry_entry(joined.registry, i);
+    for (unsigned i = 0; i < l->joined.entries; i++) {
+        const struct ctl_entry *job = ctl_registry_entry(l->joined.registry, i);
 
         jobs += job->state != CTL_ENTRY_FREE && job->tenant == (int)tenant;
     }
-    for (unsigned i = 0; i < s->cfg->static_jobs; i++)
-        jobs += s->cfg->static_job[i].tenant == (int)tenant;
+    for (unsigned i = 0; i < l->s->cfg->static_jobs; i++)
+        jobs += l->s->cfg->static_job[i].tenant == (int)tenant;
     return jobs;
 }
 
-void view_tenants(const struct shown *s, const struct subject *of, const json_t *found, struct view_out *out)
+void view_tenants(const struct look *l, struct view_out *out)
 {
-    (void)of;
-    (void)found;
-    for (unsigned i = 0; i < s->cfg->tenants; i++) {
-        const struct tenant_view row = {.name = s->cfg->tenant[i].name,
-                                        .jobs = jobs_of(s, i),
-                                        .jobs_quota = s->cfg->tenant[i].quota.jobs};
+    for (unsigned i = 0; i < l->s->cfg->tenants; i++) {
+        const struct tenant_view row = {.name = l->s->cfg->tenant[i].name,
+                                        .jobs = jobs_of(l, i),
+                                        .jobs_quota = l->s->cfg->tenant[i].quota.jobs};
 
         view_row(out, &row);
     }

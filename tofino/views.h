@@ -15,9 +15,16 @@ struct subject {
     const struct config_port *port;    /* of the chip's */
 };
 
-/* found: the helper's answer to what the view asks for (commands.c); NULL: it asks for nothing. */
-typedef void view_fn(const struct shown *s, const struct subject *of, const json_t *found,
-                     struct view_out *out);
+/* What a view is made of. */
+struct look {
+    const struct shown *s;
+    struct registry_shown joined;
+    const struct subject *of;
+    const json_t
+        *found; /* the helper's answer to what the view asks for (operating.c); NULL: it asks for nothing */
+};
+
+typedef void view_fn(const struct look *l, struct view_out *out);
 
 view_fn view_status, view_memory, view_ports, view_port, view_fdb;
 view_fn view_jobs, view_job, view_ranks, view_slots, view_tenants;
