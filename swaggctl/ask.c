@@ -340,3 +340,23 @@ int choose(const json_t *choices, const char *question)
     n = strtoul(line, NULL, 10);
     return n < 1 || n > json_array_size(choices) ? -1 : (int)n - 1;
 }
+
+json_t *ask_view(const struct instance *instance, const char *view, const char *name,
+                 char why[INSTANCE_WHY_MAX])
+{
+    json_t *request = ask_request(view), *answer;
+
+    if (name != NULL)
+        json_object_set_new(request, "name", json_string(name));
+    answer = ask(instance, request, why);
+    json_decref(request);
+    return answer;
+}
+
+void ask_job_called(char called[JOB_CALLED_MAX], const json_t *row)
+{
+    const char *tenant = json_string_value(json_object_get(row, "tenant"));
+
+    snprintf(called, JOB_CALLED_MAX, "%s%s%s", tenant == NULL ? "" : tenant, tenant == NULL ? "" : "/",
+             json_string_value(json_object_get(row, "name")));
+}

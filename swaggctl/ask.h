@@ -37,6 +37,14 @@ json_t *ask_on(int fd, const struct instance *instance, const json_t *request, c
 /* A request with this command; add its arguments. */
 json_t *ask_request(const char *command);
 
+/* Asks for a view, unless NULL of what has this name. */
+json_t *ask_view(const struct instance *instance, const char *view, const char *name,
+                 char why[INSTANCE_WHY_MAX]);
+
+/* The name by which one asks for a job, of its row in the view of all: "tenant/job". */
+enum { JOB_CALLED_MAX = 256 };
+void ask_job_called(char called[JOB_CALLED_MAX], const json_t *row);
+
 /* Asks the user which of several he means. choices: an array of texts. The index of the one that was chosen;
  * -1: none, or there is no terminal. */
 int choose(const json_t *choices, const char *question);

@@ -426,7 +426,7 @@ static json_t *rate_object(const struct rates *r, const char *table, const json_
     json_object_foreach ((json_t *)object, key, value) {
         const json_t *was = json_object_get(before, key);
 
-        if (json_is_array(value) && json_is_object(json_array_get(value, 0))) {
+        if (is_table(value)) {
             json_object_set_new(rated, key, rate_table(r, key, value, was));
             continue;
         }

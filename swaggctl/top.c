@@ -25,7 +25,7 @@ static const struct {
 static const double FIRST_SECONDS = 0.25;
 
 /* Jobs that are looked at, and those with the most bytes that are shown. */
-enum { SHOWN = sizeof(shown) / sizeof(shown[0]), JOBS_MAX = 64, JOBS_SHOWN = 16, CALL_MAX = 256 };
+enum { SHOWN = sizeof(shown) / sizeof(shown[0]), JOBS_MAX = 64, JOBS_SHOWN = 16 };
 
 /* By the jobs' calls: those of this look, which take the place of the last ones'. */
 struct answers {
@@ -45,7 +45,7 @@ struct top {
 /* --- jobs ---------------------------------------------------------------------------------------------- */
 
 struct job_row {
-    char call[CALL_MAX];
+    char call[JOB_CALLED_MAX];
     const json_t *listed; /* its row of the view of jobs */
     json_t *rated;        /* the view of it, with rates */
     double bytes;         /* a second */
@@ -56,11 +56,8 @@ static json_t *ask_rated(const struct top *t, const char *view, const char *call
                          double seconds)
 {
     char why[INSTANCE_WHY_MAX];
-    json_t *request = ask_request(view), *answer, *rated = NULL;
+    json_t *answer = ask_view(t->instance, view, call, why), *rated = NULL;
 
-    json_object_set_new(request, "name", json_string(call));
-    answer = ask(t->instance, request, why);
-    json_decref(request);
     if (json_is_true(json_object_get(answer, "ok"))) {
         rated = rates_view(answer, json_object_get(of->before, call), seconds, false);
         json_object_set(of->now, call, answer);
@@ -130,14 +127,12 @@ static unsigned look_at_jobs(const struct top *t, const json_t *list, struct job
     size_t i;
 
     json_array_foreach (list, i, listed) {
-        const char *tenant = json_string_value(json_object_get(listed, "tenant"));
         struct job_row *j = &job[n];
 
         if (n == JOBS_MAX)
             break;
         j->listed = listed;
-        snprintf(j->call, sizeof(j->call), "%s%s%s", tenant == NULL ? "" : tenant, tenant == NULL ? "" : "/",
-                 json_string_value(json_object_get(listed, "name")));
+        ask_job_called(j->call, listed);
         j->rated = ask_rated(t, "job", j->call, &t->job, seconds);
         if (j->rated == NULL)
             continue;
@@ -170,9 +165,8 @@ static bool write_view(struct top *t, unsigned i, FILE *to, double seconds)
 {
     const struct print_style style = {.only = shown[i].only};
     char why[INSTANCE_WHY_MAX];
-    json_t *request = ask_request(shown[i].view), *answer = ask(t->instance, request, why), *view, *jobs;
+    json_t *answer = ask_view(t->instance, shown[i].view, NULL, why), *view, *jobs;
 
-    json_decref(request);
     if (answer == NULL) {
         fprintf(to, "%s\n", why);
         return false;

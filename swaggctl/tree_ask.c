@@ -99,13 +99,8 @@ static void ask_all(struct peer peer[PEERS_MAX], size_t n)
 static json_t *view_of(const struct instance *instance, const char *view, const char *name,
                        char why[INSTANCE_WHY_MAX])
 {
-    json_t *request = ask_request(view), *answer, *got;
+    json_t *answer = ask_view(instance, view, name, why), *got = json_incref(json_object_get(answer, "view"));
 
-    if (name != NULL)
-        json_object_set_new(request, "name", json_string(name));
-    answer = ask(instance, request, why);
-    got = json_incref(json_object_get(answer, "view"));
-    json_decref(request);
     json_decref(answer);
     return got;
 }
@@ -123,16 +118,14 @@ static json_t *rows_of(const struct instance *instance, const char *view, const 
 static json_t *jobs_of(const struct instance *instance)
 {
     json_t *list = rows_of(instance, "jobs", NULL), *jobs = json_array();
-    char why[INSTANCE_WHY_MAX], called[INSTANCE_WHY_MAX];
+    char why[INSTANCE_WHY_MAX], called[JOB_CALLED_MAX];
     const json_t *listed;
     size_t i;
 
     json_array_foreach (list, i, listed) {
-        const char *tenant = json_string_value(json_object_get(listed, "tenant"));
         json_t *job;
 
-        snprintf(called, sizeof(called), "%s%s%s", tenant == NULL ? "" : tenant, tenant == NULL ? "" : "/",
-                 json_string_value(json_object_get(listed, "name")));
+        ask_job_called(called, listed);
         job = view_of(instance, "job", called, why);
         if (job == NULL)
             continue; /* it has ended meanwhile */

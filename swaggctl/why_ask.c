@@ -16,19 +16,6 @@ static void drop(const struct why_look *look)
     json_decref(look->drops);
 }
 
-/* NULL: no switch answers, and why says so. */
-static json_t *ask_for(const struct instance *instance, const char *view, const char *name,
-                       char why[INSTANCE_WHY_MAX])
-{
-    json_t *request = ask_request(view), *answer;
-
-    if (name != NULL)
-        json_object_set_new(request, "name", json_string(name));
-    answer = ask(instance, request, why);
-    json_decref(request);
-    return answer;
-}
-
 /* EXIT_GOOD, or the status; what there is of it is to be dropped in any case. Who has no such view, as a
  * server has no lcores, says so, which is no mistake. */
 static int look_at(const struct instance *instance, const char *called, struct why_look *look,
@@ -36,7 +23,7 @@ static int look_at(const struct instance *instance, const char *called, struct w
 {
     const char *error;
 
-    *look = (struct why_look){.job = ask_for(instance, "job", called, why)};
+    *look = (struct why_look){.job = ask_view(instance, "job", called, why)};
     if (look->job == NULL)
         return EXIT_NO_SWITCH;
     error = json_string_value(json_object_get(look->job, "error"));
@@ -44,9 +31,9 @@ static int look_at(const struct instance *instance, const char *called, struct w
         snprintf(why, INSTANCE_WHY_MAX, "%s", error);
         return EXIT_BAD;
     }
-    look->ranks = ask_for(instance, "ranks", called, why);
-    look->lcores = ask_for(instance, "lcores", NULL, why);
-    look->drops = ask_for(instance, "drops", NULL, why);
+    look->ranks = ask_view(instance, "ranks", called, why);
+    look->lcores = ask_view(instance, "lcores", NULL, why);
+    look->drops = ask_view(instance, "drops", NULL, why);
     return look->ranks == NULL || look->lcores == NULL || look->drops == NULL ? EXIT_NO_SWITCH : EXIT_GOOD;
 }
 
