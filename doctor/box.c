@@ -145,11 +145,11 @@ static void visit_running(void *context, const char *name)
     struct findings *f = context;
     char why[INSTANCE_WHY_MAX];
     struct instance instance;
-    json_t *request = ask_request("status"), *answer = NULL;
+    json_t *answer = NULL;
 
     if (instance_choose(&instance, name, why) == 0)
-        answer = ask(&instance, request, why);
-    const char *version = json_string_value(json_object_get(json_object_get(answer, "data"), "version"));
+        answer = ask_view(&instance, "status", NULL, why);
+    const char *version = json_string_value(json_object_get(json_object_get(answer, "view"), "version"));
 
     if (version == NULL)
         found(f, FINDING_SKIPPED, "versions", name, "it does not tell its version to this user");
@@ -160,7 +160,6 @@ static void visit_running(void *context, const char *name)
                            build_version),
                      "systemctl restart swagg@%s: jobs go on", name);
     json_decref(answer);
-    json_decref(request);
 }
 
 static void running(struct findings *f)

@@ -47,6 +47,11 @@ for topic in interface firewall arp versions switch mtu losses rate; do
 done
 finds ok mtu "packets of 1500 bytes"
 
+step "the switch that runs is the one that is installed"
+net_swagg_config "$NET_DIR/good.yaml"
+ip netns exec "$NET_ID-sw" "$NET_BUILD/swagg/swagg" doctor --only versions --all "$NET_DIR/good.yaml" >"$found" 2>&1
+finds ok versions "$NET_ID: [^ ]+ runs, and is installed"
+
 step "as JSON, with the address from the environment"
 SWAGG_SWITCH=$switch doctor --patience 60 --json
 python3 - "$found" <<'END'
