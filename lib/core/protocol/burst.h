@@ -17,7 +17,7 @@ typedef uint8_t agg_locate_one(const struct agg_jobs *jobs, struct agg_packet *p
 typedef bool agg_apply_one(struct agg_packet *p, uint64_t now, struct agg_verdict *v);
 
 enum {
-    AGG_AHEAD = 4,       /* packets */
+    AGG_AHEAD = 8,       /* packets */
     AGG_FETCHED = 4 * 64 /* bytes of a packet, and of a sum, at most: so many have the hardware go on */
 };
 

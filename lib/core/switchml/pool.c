@@ -197,9 +197,11 @@ bool sml_pool_heard(struct sml_pool *pool)
 void sml_pool_fetch(const struct sml_pool *pool, struct sml_slot *slot, const struct sml_packet *p)
 {
     const uint8_t *own = sml_slot_memory(pool, slot, p->ver);
+    const unsigned contributed = slot->contributed;
 
-    __builtin_prefetch(own - SML_LINE, 1); /* struct sml_result */
-    agg_fetch(slot->contributed > 0 ? slot->body[p->ver] : own, p->body_bytes, true);
+    if (contributed == 0 || contributed + 1u == pool->cfg.workers) /* it begins or ends the chunk */
+        __builtin_prefetch(own - SML_LINE, 1);                     /* struct sml_result */
+    agg_fetch(contributed > 0 ? slot->body[p->ver] : own, p->body_bytes, true);
 }
 
 uint16_t sml_pool_slots(const struct sml_pool *pool)
