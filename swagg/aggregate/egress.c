@@ -86,6 +86,17 @@ static int port_of(const struct egress *e, const struct job_member *member)
     return known >= 0 || member->port == JOBS_PORT_UNKNOWN ? known : member->port;
 }
 
+/* By rank, of this job's members, of whom this is the first. */
+static const int8_t *ports_of(struct egress *e, const struct job_member member[], unsigned size)
+{
+    if (likely(e->found == member))
+        return e->port;
+    for (unsigned rank = 0; rank < size; rank++)
+        e->port[rank] = (int8_t)port_of(e, &member[rank]);
+    e->found = member;
+    return e->port;
+}
+
 /* The frame is for this member, whose port is known, or negative. */
 static void put(struct egress *e, const struct job_member *member, int port, struct rte_mbuf *m)
 {
@@ -221,9 +232,9 @@ static struct to_all prepare(const struct egress *e, const struct switch_job *jo
     return a;
 }
 
-/* To this rank, in a buffer that was taken, or, NULL, in one of its own. */
+/* To this rank, which is at this port, in a buffer that was taken, or, NULL, in one of its own. */
 static inline void send_to_rank(struct egress *e, const struct to_all *a, const struct job_member *member,
-                                struct rte_mbuf *m)
+                                int port, struct rte_mbuf *m)
 {
     if (unlikely(m == NULL)) {
         send_to_member(e, member, a->from_port, &a->payload, a->body);
@@ -231,7 +242,7 @@ static inline void send_to_rank(struct egress *e, const struct to_all *a, const 
     }
     rte_pktmbuf_reset(m);
     fill_for_member(e, m, member, &a->fields, &a->payload, a->body);
-    put(e, member, port_of(e, member), m);
+    put(e, member, port, m);
 }
 
 /* Buffers are asked for before the sum's checksum is made, and arrive meanwhile. */
@@ -242,6 +253,7 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     const struct job_member *member = jobs_member(ours, thread, 0);
     const uint16_t wanted = count_wanted(job, v);
     const unsigned frames = v->brief_bytes > 0 ? job->size : wanted;
+    const int8_t *port;
     struct to_all sum, brief;
     struct taken t;
     unsigned left = frames;
@@ -256,6 +268,7 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
     sum.body = share(e, &sum.payload, v->buffer, wanted);
     if (v->brief_bytes > 0)
         brief = prepare(e, ours, from_port, v->brief, v->brief_bytes);
+    port = ports_of(e, member, job->size);
     for (unsigned rank = 0; left > 0; rank++) {
         const bool wants = agg_wants(v, rank);
 
@@ -263,7 +276,7 @@ void egress_to_all(struct egress *e, const struct agg_job *job, unsigned thread,
             continue;
         if (t.n == 0)
             take_many(e, &t, left);
-        send_to_rank(e, wants ? &sum : &brief, &member[rank], t.n > 0 ? t.m[--t.n] : NULL);
+        send_to_rank(e, wants ? &sum : &brief, &member[rank], port[rank], t.n > 0 ? t.m[--t.n] : NULL);
         left--;
     }
     count_event(e->counters, EVENT_RESULTS, frames);

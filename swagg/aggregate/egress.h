@@ -8,8 +8,8 @@
 #include "bridge/bridge.h"
 #include "port/send.h"
 
-/* Set before the start, then only read. */
 struct egress {
+    /* Set before the start, then only read. */
     const struct bridge *bridge;
     struct send *send;
     struct counters *counters;
@@ -18,7 +18,18 @@ struct egress {
     bool multi_segment;        /* every port sends frames of several segments */
     uint64_t mergeable;        /* mark of the frames that are built here (port/linux/tx.h) */
     uint8_t data_ports;        /* to how many UDP ports workers deal their slots; 0: to one */
+
+    /* Where the ranks of one job are, so that the bridge is asked once for all results of a burst. */
+    const struct job_member *found; /* whose: the first rank; NULL: nobody was looked for yet */
+    int8_t port[AGG_MAX_WORKERS];   /* by rank; negative: unknown */
 };
+static_assert(SWAGG_MAX_PORTS <= INT8_MAX, "a port's number has room");
+
+/* A round begins, or a burst: what the bridge has learned and forgotten by now counts. */
+static inline void egress_begin(struct egress *e)
+{
+    e->found = NULL;
+}
 
 /* A frame that passed the checks of base/frame.h. */
 static inline const struct frame_udp *egress_frame(const struct rte_mbuf *m)

@@ -418,6 +418,7 @@ static void uncover(const struct engine *e, struct facts *f)
 
 void engine_receive(struct engine *e, unsigned port, struct facts *const burst[], unsigned n)
 {
+    egress_begin(&e->egress); /* the bridge has learned from these frames */
     for (unsigned i = 0; i < n; i++) {
         struct facts *f = burst[i];
 

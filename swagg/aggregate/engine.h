@@ -107,6 +107,7 @@ static inline uint64_t engine_ns(const struct engine *e, uint64_t cycles)
  * job that has had its part wait, and are handled by engine_serve. All others are handled as they come. */
 static inline void engine_begin(struct engine *e)
 {
+    egress_begin(&e->egress);
     e->handled = 0;
     e->sharing = e->fair.held > 0 || (e->pressed && e->jobs_running != NULL &&
                                       __atomic_load_n(e->jobs_running, __ATOMIC_RELAXED) > 1);

@@ -61,6 +61,21 @@ TEST(the_first_contribution_is_held_and_the_last_goes_to_all)
     }
 }
 
+TEST(results_follow_a_member_to_the_port_where_it_was_heard_last)
+{
+    uint8_t frame[2048];
+
+    rig_receive(0, rig_data(0, 0, RIG_JOB, 3));
+    rig_receive(1, rig_data(1, 0, RIG_JOB, 4));
+    CU_ASSERT_EQUAL(rig_sent(1, frame), 1);
+    rig_receive(0, rig_data(0, 1, RIG_JOB, 3));
+    rig_receive(2, rig_data(1, 1, RIG_JOB, 4));
+    CU_ASSERT_EQUAL(rig_sent(1, frame), 0);
+    CU_ASSERT_EQUAL_FATAL(rig_sent(2, frame), 1);
+    check_sum(frame, 1, 7);
+    rig_sent_all();
+}
+
 TEST(a_rank_that_lost_the_result_gets_it_alone)
 {
     uint8_t frame[2048];
