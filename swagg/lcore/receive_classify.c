@@ -33,7 +33,7 @@ static inline const struct classifier_rule *own_rule(struct burst *b, rte_be16_t
 {
     const struct classifier_rule *rule;
 
-    if (likely(port == b->rule_port && b->rule != NULL))
+    if (likely(b->rule != NULL && port == b->rule_port))
         return b->rule;
     rule = classifier_find(b->rules, classifier_own(port));
     b->rule = rule;

@@ -515,23 +515,36 @@ static int sum_but_the_last(struct crew_member *m, struct told *told)
     return rc;
 }
 
+/* Whether all that wait say for whom: at the deadline, and rank 2, whose host has rank 3, before. */
+static bool all_name_the_late(unsigned p, struct loop_switch *ls)
+{
+    struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "late");
+    bool named;
+    r.work = sum_but_the_last;
+    r.options.call_timeout_ms = 3000;
+    r.options.warn_after_ms = 500;
+    start(&r);
+    await_all(&r);
+    named = says(r.told->rank[2].warned, p == 1 ? "rank 3" : "rank 3 of host 1");
+    for (int rank = 0; rank < 3; rank++) {
+        const int status = r.told->rank[rank].status;
+        CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
+        named = named && says(r.told->rank[rank].text, "rank 3");
+    }
+    finish(&r);
+    return named;
+}
+
+/* Another host hears of it from that of rank 3; on a busy machine its own deadline may come before: then they
+ * try again. */
 TEST(who_is_late_is_named_at_the_deadline_and_before)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     for (unsigned p = 1; p < 3; p++) {
-        struct ranks r = ranks_of(4, placements[p].host, p < 2 ? NULL : ls, "late");
-        r.work = sum_but_the_last;
-        r.options.call_timeout_ms = 3000;
-        r.options.warn_after_ms = 500;
-        start(&r);
-        await_all(&r);
-        for (int rank = 0; rank < 3; rank++) {
-            const int status = r.told->rank[rank].status;
-            CU_ASSERT(status == SWAGG_ERR_DEADLINE || status == SWAGG_ERR_ABORTED);
-            CU_ASSERT(says(r.told->rank[rank].text, "rank 3"));
-        }
-        CU_ASSERT(says(r.told->rank[2].warned, p == 1 ? "rank 3" : "rank 3 of host 1"));
-        finish(&r);
+        bool named = false;
+        for (int times = 0; !named && times < 10; times++)
+            named = all_name_the_late(p, ls);
+        CU_ASSERT(named);
     }
     loop_switch_stop(ls);
 }
