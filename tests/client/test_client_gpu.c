@@ -903,7 +903,9 @@ static void fail_by(crew_fn *work, int threads, const char *function, int n, con
     gpu->fail(function, n);
     crew_run(&crew);
     gpu->fail("", 0);
-    bool told = crew.member[0].status == SWAGG_ERR_SYSTEM && says(crew.member[0].error, what) &&
+    /* What one of its threads tells the switch may come back to another one of them first. */
+    const bool is_back = threads > 1 && crew.member[0].status == SWAGG_ERR_ABORTED;
+    bool told = (crew.member[0].status == SWAGG_ERR_SYSTEM || is_back) && says(crew.member[0].error, what) &&
                 says(crew.member[0].error, "rank 0: the GPU's driver");
     for (int r = 1; r < RANKS; r++)
         told &= crew.member[r].status == SWAGG_ERR_ABORTED && says(crew.member[r].error, what);
