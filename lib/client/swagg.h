@@ -295,9 +295,9 @@ int swagg_name_tensor(struct swagg_job *job, uint64_t name);
  * first, and this does nothing. So it takes nothing but time to leave it out. The memory stays the program's,
  * which changes it between calls as ever, but keeps it mapped until swagg_unregister, with the address that
  * it had here, or swagg_close. 64 pieces a job, at most. Each rank may do as it likes. Both wait for a call
- * that is in progress; any thread, when no other is in them. SWAGG_ERR_ARGUMENT: job or memory is NULL, bytes
- * is 0, or memory is registered already, or not. SWAGG_ERR_SYSTEM: it cannot be, in words. The job goes on in
- * any case. */
+ * that is in progress; any thread, when no other is in them. SWAGG_ERR_ARGUMENT: job or memory is NULL, or
+ * bytes is 0, or a NIC carries the packets and memory is registered already, or not. SWAGG_ERR_SYSTEM: it
+ * cannot be, in words. The job goes on in any case. */
 int swagg_register(struct swagg_job *job, const void *memory, size_t bytes);
 int swagg_unregister(struct swagg_job *job, const void *memory);
 

@@ -20,7 +20,7 @@ def _op(op: Union[Op, str]) -> Op:
         return op
     try:
         return Op[op.upper()]
-    except KeyError:
+    except (AttributeError, KeyError):
         raise ValueError(f"there is no operation {op!r}: use one of {', '.join(o.name.lower() for o in Op)}") from None
 
 

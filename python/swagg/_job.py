@@ -140,6 +140,9 @@ class Job:
 
     def __init__(self, **options: Any):
         said = {name: str(value).encode() for name, value in options.items() if value is not None}
+        for name, value in said.items():
+            if b"\0" in value:
+                raise ValueError(f"{name}: {options[name]!r} has a NUL character, where the library's texts end")
         words = (_library.Word * len(said))(*((name.encode(), value) for name, value in said.items()))
         job = ctypes.c_void_p()
         _check(_swagg.swagg_open_words(ctypes.byref(job), words, len(said), _write_log, None))

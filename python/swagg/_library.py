@@ -43,6 +43,18 @@ class Stats(ctypes.Structure):
             "feedback_bytes", "feedback_forgotten", "missed_calls", "missed_elements", "partial_calls", "left_out_elements")]
 
 
+def exact(kind):
+    """The type as an argument that takes no other number than the one that was said: ctypes takes the low bits of one that is too large."""
+    class Exact(kind):
+        @classmethod
+        def from_param(cls, value):
+            taken = kind(value)
+            if taken.value != value:
+                raise OverflowError(f"{value} does not fit into {8 * ctypes.sizeof(kind)} bits")
+            return taken
+    return Exact
+
+
 def load():
     path = os.environ.get("SWAGG_LIBRARY") or SONAME
     try:
@@ -51,6 +63,7 @@ def load():
         raise ImportError(f"{error}: install libswagg, or name its file in SWAGG_LIBRARY") from None
     job, size, pointer, number = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_int
     request = ctypes.POINTER(ctypes.c_void_p)
+    numbers = {kind: exact(kind) for kind in (size, number, ctypes.c_uint64)}
     for name, result, arguments in (
             ("swagg_open_words", number, (ctypes.POINTER(job), ctypes.POINTER(Word), size, LOG, pointer)),
             ("swagg_allreduce", number, (job, pointer, pointer, size, number, number)),
@@ -85,5 +98,6 @@ def load():
         function = getattr(library, name, None)
         if function is None:
             raise ImportError(f"{path} has no {name}: it is older than this package")
-        function.restype, function.argtypes = result, arguments
+        function.restype = result
+        function.argtypes = [numbers.get(argument, argument) for argument in arguments]
     return library

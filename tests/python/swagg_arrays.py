@@ -206,10 +206,13 @@ def mistakes(rank, server, meeting):
     raises(swagg.Error, 'did you mean "protocol"?', swagg.Job, protcol="atp")
     raises(swagg.Error, "must be one of switchml, atp, auto", swagg.Job, protocol="other")
     raises(swagg.Error, "it must be a number", swagg.Job, size="three")
+    raises(ValueError, "has a NUL character", swagg.Job, job="two\0words")
     with job(server, "mistakes", rank, call_timeout_ms=ranks.PATIENCE_S * 1000) as j:
         raises(TypeError, "cannot be summed", swagg.allreduce, j, np.array(["text"]))
         raises(TypeError, "has no band", swagg.allreduce, j, np.ones(3), "band")
         raises(ValueError, "there is no operation", swagg.allreduce, j, np.ones(3), "add")
+        raises(ValueError, "there is no operation", swagg.allreduce, j, np.ones(3), None)
+        raises(ctypes.ArgumentError, "does not fit into 32 bits", swagg.reduce, j, np.ones(3), "sum", 1 << 40)
         raises(ValueError, "out must be", swagg.allreduce, j, np.ones(3), "sum", np.ones(4))
         assert swagg.allreduce(j, np.ones(1))[0] == RANKS
         meeting.wait()  # none is in that call still when the next one ends the job
