@@ -104,6 +104,7 @@ def best_share(op, hosts):
     """Of Open MPI's best."""
     return TCP_FRAMING * (2 * (hosts - 1) / hosts if op == "allreduce" else 1 + (hosts - 2) * SEGMENT / TENSOR)
 
+
 READING = """
 Four hosts, for two figures eight and for two sixteen, one rank each, MTU 1500, segmentation offloads off; float unless another type is named. The baseline is Open MPI 4.1 (`pml
 ob1`, `btl tcp`) over a Linux bridge between the same hosts, with the same limits: what it chooses itself, and the best of its
@@ -120,9 +121,7 @@ both kinds of links.
 
 bfloat16, int32 and fp16 go through libswagg without MPI (`swagg-perf`, 20 MiB), and so do the 161 gradient tensors of ResNet-50, 102 MB
 in all (`bench-tensors`): as single blocking calls, as one vector call, and as one call of the same bytes.
-"""
 
-IN_TURNS = """
 **Open MPI's through the same switch, and over the bridge beside which swagg is**: by the same processes, in turns of eight calls with those through the shim, past which they go to the library. So both find ranks on the same CPUs,
 and the ratio is what choosing costs or gains. Open MPI's over a bridge without swagg are other processes'; for short calls two sets of processes differ by half the time and more, by where the kernel has put their ranks.
 """
@@ -251,24 +250,16 @@ def collect(directory):
 
 # --- pages ----------------------------------------------------------------------------------------------------------
 
-def compared_of(data):
-    """{(place, peer): words} of what was measured. Older data have Open MPI over a bridge only, by other processes."""
-    if OPENMPI_THERE["swagg"] not in data["sizes"][0]:
-        return {(place, "openmpi"): f"{words}, by Open MPI's" for place, words in PLACES.items()}
-    return {compared: words for compared, (words, *_) in COMPARED.items()}
-
-
 def worst(data, compared):
     row = min(data["sizes"], key=lambda row: Sample(speeds(row, compared)).median)
     return f"{size_name(row['bytes'])} over {SETTINGS[row['setting']]}"
 
 
 def size_table(data, setting):
-    compared = compared_of(data)
     rows = [(size_name(row["bytes"]), *(f"{Sample(row[variant]).median:.0f}" for variant in ("openmpi", *PLACES)),
-             *(Sample(speeds(row, pair)).spread(2) for pair in compared)) for row in data["sizes"] if row["setting"] == setting]
+             *(Sample(speeds(row, pair)).spread(2) for pair in COMPARED)) for row in data["sizes"] if row["setting"] == setting]
     return table(("tensor", "Open MPI (µs)", *(f"swagg {words} (µs)" for words in PLACES.values()),
-                  *(f"its speed {words}" for words in compared.values())), rows)
+                  *(f"its speed {words}" for words, *_ in COMPARED.values())), rows)
 
 
 def choice_table(data):
@@ -289,7 +280,7 @@ def cpu_table(data):
 
 
 def numbers_page(data):
-    slowest = "; ".join(f"with swagg {words}: {worst(data, compared)}" for compared, words in compared_of(data).items())
+    slowest = "; ".join(f"with swagg {words}: {worst(data, compared)}" for compared, (words, *_) in COMPARED.items())
     ratio = Sample(data["figures"]["allreduce_200mbit_vs_best"]).median
     answer = (f"Over links of 200 Mbit/s an allreduce is {ratio:.2f} times as fast as the best that Open MPI has. SwitchML's int32 cost "
               f"{Sample(data['figures']['scaling_overhead']).median - 1:.1%} of the time that floats take. The sizes that compare worst: "
@@ -299,8 +290,7 @@ def numbers_page(data):
         tables = ["Links with a limit, 20 MiB, beside what framing leaves:", bound_table(data), *(["What a call takes of the CPUs:", cpu_table(data)] if "cpu" in data else []), *tables,
                   "What the shim measured and chose:", choice_table(data)]
     return "\n\n".join([answer, "![Speed of an allreduce by its size](numbers.svg)", figure_table(FIGURES, data), *tables,
-                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip(),
-                        *([IN_TURNS.strip()] if OPENMPI_THERE["swagg"] in data["sizes"][0] else [])])
+                        "What was tried to find Open MPI's best:", best.tried_table(data["tried"], SEARCHED), "## How it is measured", READING.strip()])
 
 
 def operation_table(arithmetic):
@@ -326,7 +316,7 @@ def pages(data):
 def plots(data):
     ticks = [(size, size_name(size)) for size in (8, 512, 8 << 10, 256 << 10, 16 << 20)]
     panels = []
-    for compared, place in compared_of(data).items():
+    for compared, (place, *_) in COMPARED.items():
         series = [(words, kind, [(row["bytes"], Sample(speeds(row, compared))) for row in data["sizes"] if row["setting"] == setting])
                   for (setting, words), kind in zip(SETTINGS.items(), ("ours", "second"))]
         panels.append(Panel(f"Allreduce, four ranks, swagg {place}", "speed by Open MPI's: more is better", series=series, x_ticks=ticks,

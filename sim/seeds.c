@@ -6,6 +6,17 @@
 
 enum { TWICE_ONE_OF = 16 };
 
+struct seeds_end seeds_end_of(const struct oracle *o, bool benign, uint64_t digest)
+{
+    struct seeds_end end = {.failed = o->failed,
+                            .benign = benign,
+                            .digest = digest,
+                            .count = {[SEEDS_EVENTS] = o->sim->events, [SEEDS_SIMULATED_NS] = o->sim->now}};
+
+    snprintf(end.text, sizeof end.text, "%s", o->text);
+    return end;
+}
+
 struct seeds_tally seeds_run(const char *command, seeds_play_fn *play, uint64_t first, uint64_t count,
                              bool trace)
 {

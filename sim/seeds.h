@@ -17,6 +17,9 @@ struct seeds_end {
     uint64_t count[SEEDS_COUNTS];
 };
 
+/* By what the judge has found so far, and its simulation; others count their own beside that. */
+struct seeds_end seeds_end_of(const struct oracle *o, bool benign, uint64_t digest);
+
 /* The same seed gives the same end and the same trace, which goes there unless it is NULL. */
 typedef struct seeds_end seeds_play_fn(uint64_t seed, FILE *trace);
 

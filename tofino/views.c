@@ -19,10 +19,10 @@ static uint64_t number_of(const json_t *object, const char *key)
 
 void view_status(const struct look *l, struct view_out *out)
 {
-    struct status_view shown = {.name = l->s->name,
+    struct status_view shown = {.name = l->shown->name,
                                 .version = build_version,
                                 .pid = (uint64_t)getpid(),
-                                .up_s = (l->s->now - l->s->started) / 1000000000u,
+                                .up_s = (l->shown->now - l->shown->started) / 1000000000u,
                                 .bridges = true,
                                 .chip = json_string_value(json_object_get(l->found, "chip")),
                                 .ports = number_of(l->found, "ports"),
@@ -33,9 +33,9 @@ void view_status(const struct look *l, struct view_out *out)
     unsigned jobs, workers;
 
     ctl_registry_in_use(l->joined.registry, &jobs, &workers);
-    shown.jobs = jobs + l->s->cfg->static_jobs;
-    net_mac_text(shown.mac, &l->s->mac);
-    view_ip(shown.ip, l->s->cfg->ip);
+    shown.jobs = jobs + l->shown->cfg->static_jobs;
+    net_mac_text(shown.mac, &l->shown->mac);
+    view_ip(shown.ip, l->shown->cfg->ip);
     view_fields(out, &shown);
 }
 
@@ -92,8 +92,8 @@ static struct port_view see(const struct config_port *port, const json_t *found)
 
 void view_ports(const struct look *l, struct view_out *out)
 {
-    for (const struct config_port *port = l->s->cfg->port; port < &l->s->cfg->port[l->s->cfg->ports];
-         port++) {
+    for (const struct config_port *port = l->shown->cfg->port;
+         port < &l->shown->cfg->port[l->shown->cfg->ports]; port++) {
         const struct port_view row = see(port, found_of(l->found, port));
 
         if (!config_is_kernel_device(port->device))
@@ -134,7 +134,7 @@ void view_fdb(const struct look *l, struct view_out *out)
     json_array_foreach (json_object_get(l->found, "stations"), i, station) {
         const struct net_mac mac = mac_of((uint64_t)json_integer_value(json_array_get(station, 0)));
         struct station_view row = {
-            .port = port_name(l->s->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
+            .port = port_name(l->shown->cfg, (uint64_t)json_integer_value(json_array_get(station, 1))),
             .kind = json_is_true(json_array_get(station, 2)) ? "static" : "learned"};
 
         net_mac_text(row.mac, &mac);
@@ -190,7 +190,7 @@ void view_drops(const struct look *l, struct view_out *out)
     unsigned n = count(l->found, false, false, counted, COUNTED_MAX - DROP_REASONS);
 
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        counted[n++] = (struct view_count){drop_name(ours[i]), l->s->counts->drop[ours[i]]};
+        counted[n++] = (struct view_count){drop_name(ours[i]), l->shown->counts->drop[ours[i]]};
     show_counted(out, n, counted);
 }
 
@@ -201,7 +201,7 @@ void view_counters(const struct look *l, struct view_out *out)
     unsigned n = count(l->found, false, true, counted, COUNTED_MAX - EVENTS);
 
     for (unsigned i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-        counted[n++] = (struct view_count){event_name(ours[i]), l->s->counts->event[ours[i]]};
+        counted[n++] = (struct view_count){event_name(ours[i]), l->shown->counts->event[ours[i]]};
     show_counted(out, n, counted);
 }
 
@@ -238,14 +238,14 @@ static const char *tenant_of(const struct shown *s, int tenant)
 void view_jobs(const struct look *l, struct view_out *out)
 {
     registry_show_jobs(&l->joined, out);
-    for (unsigned i = 0; i < l->s->cfg->static_jobs; i++) {
-        const struct config_static *job = &l->s->cfg->static_job[i];
+    for (unsigned i = 0; i < l->shown->cfg->static_jobs; i++) {
+        const struct config_static *job = &l->shown->cfg->static_job[i];
         const struct jobs_view row = {.name = job->name,
                                       .state = state_of(job, l->found),
                                       .size = job->workers,
                                       .present = runs(job, l->found) ? job->workers : 0,
                                       .protocol = "switchml",
-                                      .tenant = tenant_of(l->s, job->tenant)};
+                                      .tenant = tenant_of(l->shown, job->tenant)};
 
         view_row(out, &row);
     }
@@ -255,7 +255,7 @@ static void show_static(const struct look *l, struct view_out *out)
 {
     const struct config_static *job = l->of->fixed;
     const struct job_view shown = {.name = job->name,
-                                   .tenant = tenant_of(l->s, job->tenant),
+                                   .tenant = tenant_of(l->shown, job->tenant),
                                    .state = state_of(job, l->found),
                                    .size = job->workers,
                                    .fixed = true,
@@ -335,17 +335,17 @@ static unsigned jobs_of(const struct look *l, unsigned tenant)
 
         jobs += job->state != CTL_ENTRY_FREE && job->tenant == (int)tenant;
     }
-    for (unsigned i = 0; i < l->s->cfg->static_jobs; i++)
-        jobs += l->s->cfg->static_job[i].tenant == (int)tenant;
+    for (unsigned i = 0; i < l->shown->cfg->static_jobs; i++)
+        jobs += l->shown->cfg->static_job[i].tenant == (int)tenant;
     return jobs;
 }
 
 void view_tenants(const struct look *l, struct view_out *out)
 {
-    for (unsigned i = 0; i < l->s->cfg->tenants; i++) {
-        const struct tenant_view row = {.name = l->s->cfg->tenant[i].name,
+    for (unsigned i = 0; i < l->shown->cfg->tenants; i++) {
+        const struct tenant_view row = {.name = l->shown->cfg->tenant[i].name,
                                         .jobs = jobs_of(l, i),
-                                        .jobs_quota = l->s->cfg->tenant[i].quota.jobs};
+                                        .jobs_quota = l->shown->cfg->tenant[i].quota.jobs};
 
         view_row(out, &row);
     }

@@ -17,11 +17,10 @@ struct subject {
 
 /* What a view is made of. */
 struct look {
-    const struct shown *s;
+    const struct shown *shown;
     struct registry_shown joined;
     const struct subject *of;
-    const json_t
-        *found; /* the helper's answer to what the view asks for (operating.c); NULL: it asks for nothing */
+    const json_t *found; /* what the helper has answered (operating.c); NULL: it was asked for nothing */
 };
 
 typedef void view_fn(const struct look *l, struct view_out *out);

@@ -165,16 +165,11 @@ static struct seeds_end play(uint64_t seed, FILE *trace)
         ;
     if (!w->oracle.failed)
         check(w);
-    end = (struct seeds_end){.failed = w->oracle.failed,
-                             .benign = s.benign,
-                             .digest = w->digest,
-                             .count = {[SEEDS_EVENTS] = w->sim.events,
-                                       [SEEDS_SIMULATED_NS] = w->sim.now,
-                                       [SUCCEEDED] = w->succeeded,
-                                       [RANKS_FAILED] = w->failed,
-                                       [DEATHS] = w->deaths,
-                                       [RESTARTS] = w->restarts}};
-    snprintf(end.text, sizeof end.text, "%s", w->oracle.text);
+    end = seeds_end_of(&w->oracle, s.benign, w->digest);
+    end.count[SUCCEEDED] = w->succeeded;
+    end.count[RANKS_FAILED] = w->failed;
+    end.count[DEATHS] = w->deaths;
+    end.count[RESTARTS] = w->restarts;
     for (unsigned rank = 0; rank < s.ranks; rank++)
         end.count[RESUMED] += w->rank[rank].has_rail && w->rank[rank].rail.p.formation->resumed;
     for (unsigned host = 0; host < CABLES; host++) {

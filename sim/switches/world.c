@@ -214,17 +214,12 @@ static struct seeds_end play(uint64_t seed, FILE *trace)
             begin_faults(w);
     if (!w->oracle.failed)
         check(w);
-    struct seeds_end end = {.failed = w->oracle.failed,
-                            .benign = s.benign,
-                            .digest = w->digest,
-                            .count = {[SEEDS_EVENTS] = w->sim.events,
-                                      [SEEDS_SIMULATED_NS] = w->sim.now,
-                                      [SUCCEEDED] = w->succeeded,
-                                      [RANKS_FAILED] = w->failed,
-                                      [GIVEN_UP] = w->lost,
-                                      [BACK] = w->back,
-                                      [AGREED] = w->agreed}};
-    snprintf(end.text, sizeof end.text, "%s", w->oracle.text);
+    struct seeds_end end = seeds_end_of(&w->oracle, s.benign, w->digest);
+    end.count[SUCCEEDED] = w->succeeded;
+    end.count[RANKS_FAILED] = w->failed;
+    end.count[GIVEN_UP] = w->lost;
+    end.count[BACK] = w->back;
+    end.count[AGREED] = w->agreed;
     for (unsigned i = 0; i < s.nodes; i++)
         for (unsigned host = 0; host < w->node[i].star.hosts; host++) {
             end.count[SEEDS_FRAMES] +=

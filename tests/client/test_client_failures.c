@@ -509,21 +509,35 @@ TEST(a_killed_peer_is_named)
     crew_give_up(names_the_killed);
 }
 
+/* Whether it is so in a child of this process. A lock that another thread had at the fork is never free
+ * there. */
+static bool is_so_in_a_child(bool (*it)(struct swagg_job *job), struct swagg_job *job)
+{
+    enum { HANGS_S = 60 };
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(HANGS_S);
+        _exit(!it(job));
+    }
+    waitpid(pid, &status, 0);
+    return status == 0;
+}
+
+static bool call_is_refused(struct swagg_job *job)
+{
+    float x = 1;
+    const int rc = swagg_allreduce(job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);
+    swagg_close(job);
+    return rc == SWAGG_ERR_ARGUMENT;
+}
+
 /* After a call, by which the library knows its process. */
 static int fork_and_call(struct crew_member *m)
 {
-    float x = 1;
     if (one_sum(m) != SWAGG_OK)
         return SWAGG_ERR_SYSTEM;
-    pid_t pid = fork();
-    if (pid == 0) {
-        int rc = swagg_allreduce(m->job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);
-        swagg_close(m->job);
-        _exit(rc == SWAGG_ERR_ARGUMENT ? 0 : 1);
-    }
-    int status = 1;
-    waitpid(pid, &status, 0);
-    return status == 0 ? one_sum(m) : SWAGG_ERR_SYSTEM;
+    return is_so_in_a_child(call_is_refused, m->job) ? one_sum(m) : SWAGG_ERR_SYSTEM;
 }
 
 TEST(a_forked_child_cannot_disturb_the_job)
@@ -534,27 +548,20 @@ TEST(a_forked_child_cannot_disturb_the_job)
     loop_switch_stop(ls);
 }
 
-enum { HANGS_S = 60 };
-
-/* A lock that another thread had at the fork is never free in the child: it may take none. */
-static int ask_in_a_child(struct crew_member *m)
+static bool questions_are_refused(struct swagg_job *job)
 {
     struct swagg_stats stats = SWAGG_STATS_INIT;
     struct swagg_turnout turnout = SWAGG_TURNOUT_INIT;
     uint64_t waited_ns;
-    int status = 1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(HANGS_S);
-        const bool refused = swagg_get_stats(m->job, &stats) == SWAGG_ERR_ARGUMENT &&
-                             swagg_get_turnout(m->job, &turnout) == SWAGG_ERR_ARGUMENT &&
-                             swagg_get_waits(m->job, &waited_ns, 1) == SWAGG_ERR_ARGUMENT &&
-                             swagg_get_fd(m->job) == SWAGG_ERR_ARGUMENT &&
-                             swagg_name_tensor(m->job, 1) == SWAGG_ERR_ARGUMENT;
-        _exit(!refused);
-    }
-    waitpid(pid, &status, 0);
-    return status == 0 ? one_sum(m) : SWAGG_ERR_SYSTEM;
+    return swagg_get_stats(job, &stats) == SWAGG_ERR_ARGUMENT &&
+           swagg_get_turnout(job, &turnout) == SWAGG_ERR_ARGUMENT &&
+           swagg_get_waits(job, &waited_ns, 1) == SWAGG_ERR_ARGUMENT &&
+           swagg_get_fd(job) == SWAGG_ERR_ARGUMENT && swagg_name_tensor(job, 1) == SWAGG_ERR_ARGUMENT;
+}
+
+static int ask_in_a_child(struct crew_member *m)
+{
+    return is_so_in_a_child(questions_are_refused, m->job) ? one_sum(m) : SWAGG_ERR_SYSTEM;
 }
 
 TEST(a_forked_child_is_told_nothing_of_the_job)
@@ -565,17 +572,10 @@ TEST(a_forked_child_is_told_nothing_of_the_job)
     loop_switch_stop(ls);
 }
 
-static int close_in_a_child(struct crew_member *m)
+static bool closes(struct swagg_job *job)
 {
-    int status = 1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(HANGS_S);
-        swagg_close(m->job);
-        _exit(0);
-    }
-    waitpid(pid, &status, 0);
-    return status == 0 ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+    swagg_close(job);
+    return true;
 }
 
 /* The library's threads, which mostly wait at this moment, are not in the child. */
@@ -584,7 +584,7 @@ static int fork_beside_a_progress_thread(struct crew_member *m)
     int rc = SWAGG_OK;
     for (int i = 0; i < 10 && rc == SWAGG_OK; i++)
         if ((rc = one_sum(m)) == SWAGG_OK)
-            rc = close_in_a_child(m);
+            rc = is_so_in_a_child(closes, m->job) ? SWAGG_OK : SWAGG_ERR_SYSTEM;
     return rc == SWAGG_OK ? one_sum(m) : rc;
 }
 
