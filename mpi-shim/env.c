@@ -51,6 +51,7 @@ static const struct variable variables[] = {
     {"feedback", WORD, THC, 0, {0}},
     {"uplink", WORD, NO_PARTNER, 0, {0}},
     {"local", WORD, NO_PARTNER, 0, {0}},
+    {"threads", NUMBER, NO_PARTNER, 0, {0}},
     {NULL, WORD, NO_PARTNER, OWN(log),
      {.variable = "SWAGG_LOG", .words = levels, .otherwise = "`warn`",
       .meaning = "what is told on stderr; from `info` on, every rank has a summary, and rank 0 the "

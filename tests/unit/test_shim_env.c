@@ -58,6 +58,7 @@ TEST(everything_set)
                            "SWAGG_FEEDBACK=off",
                            "SWAGG_RANKS_PER_RACK=16",
                            "SWAGG_SERVER_RACK=2",
+                           "SWAGG_THREADS=8",
                            NULL};
     CU_ASSERT_EQUAL(settings_read(&s, environment, text, sizeof text), 0);
     CU_ASSERT_STRING_EQUAL(
@@ -66,6 +67,7 @@ TEST(everything_set)
     CU_ASSERT_STRING_EQUAL(s.switch_ip, "10.0.0.254");
     CU_ASSERT_EQUAL(s.options.ranks_per_rack, 16);
     CU_ASSERT_EQUAL(s.options.server_rack, 2);
+    CU_ASSERT_EQUAL(s.options.threads, 8);
     CU_ASSERT_EQUAL(s.min_bytes, 65536);
     CU_ASSERT_EQUAL(s.options.mode, SWAGG_ON_ARRIVAL);
     CU_ASSERT_EQUAL(s.options.checksum, SWAGG_CHECKSUM_CRC32C);
@@ -152,6 +154,7 @@ TEST(numbers)
         "SWAGG_WINDOW=0",      "SWAGG_SLOTS=1",
         "SWAGG_SLOTS=16385",   "SWAGG_CALL_TIMEOUT_MS=2G",
         "SWAGG_MTU=105",       "SWAGG_MTU=65536",
+        "SWAGG_THREADS=0",     "SWAGG_THREADS=9",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         CU_ASSERT_EQUAL(read_one(wrong[i]), -EINVAL);
