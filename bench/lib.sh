@@ -20,6 +20,7 @@ record() { # NAME COMMAND...
     [ ! -s "$(record_of "$name")" ] || return 0
     rm -f "$new"
     "$@" >"$NET_DIR/mpi.log" 2>&1 || fail "$name: $*: status $?"
+    ! grep 'is not a setting and was ignored' "$NET_DIR/mpi.log" || fail "$name: $*: what was to be set is not measured"
     [ -s "$new" ] || fail "$name: $*: has written nothing"
     mv "$new" "$(record_of "$name")"
 }
