@@ -12,7 +12,7 @@ from typing import Any, Callable, Iterable
 from swagg import Error, Job, Status, option_of_variable
 
 # Variables of this package, and of libswagg-mpi.so.
-OTHERS = {"SWAGG_" + name for name in ("LIBRARY", "KERNELS", "LOG", "MIN_BYTES", "COMPRESSION_MIN_BYTES", "FALLBACK", "DISABLE", "SUMMARY_JSON", "REPORT")}
+OTHERS = {"SWAGG_" + name for name in ("LIBRARY", "KERNELS", "LOG", "MIN_BYTES", "COMPRESSION_MIN_BYTES", "FALLBACK", "DISABLE", "SUMMARY_JSON", "CHOICES")}
 # What the ranks agree on themselves.
 AGREED = {"SWAGG_JOB", "SWAGG_RANK", "SWAGG_SIZE"}
 OWN = ("key_file",)  # of each rank

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """The package swagg, of numpy arrays: swagg_arrays.py BUILD_DIRECTORY."""
 import ctypes
+import importlib.util
 import logging
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -28,6 +30,16 @@ def test_version(server):
     """What pip sees is what the library is."""
     said = (ranks.ROOT / "python/pyproject.toml").read_text()
     assert f'version = "{swagg.version().split("+")[0]}"' in said, swagg.version()
+
+
+def test_variables(server):
+    """Those of the shim that are no options of the library's torch_swagg passes over: they are no mistakes."""
+    spec = importlib.util.spec_from_file_location("jobs", ranks.ROOT / "python/torch_swagg/jobs.py")
+    jobs = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(jobs)
+    shims = re.findall(r"^\| `(SWAGG_\w+)` \|", (ranks.ROOT / "docs/mpi.md").read_text(), re.M)
+    own = {name for name in shims if swagg.option_of_variable(name) is None}
+    assert "SWAGG_MIN_BYTES" in own and own <= jobs.OTHERS, own - jobs.OTHERS
 
 
 IN_THE_WHEEL = """
@@ -279,4 +291,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_forks, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_forks, test_mistakes, test_abort, test_one_raises))
