@@ -12,8 +12,8 @@
 /* Adds to *c what is found out of crossover_sizes[size]. Collective over comm, whose ranks are those of job
  * and have the same in *c; all of them get the same answer. It is kept for communicators that are alike, with
  * about as many ranks and like this one on a single host or on several: these are not measured, unless it is
- * to be done `again`. Takes some 25 calls, those over the MPI library that keep ranks together included, up
- * to 65 where both ways are about as fast; or crossover_seconds and a round, or if a single round takes
+ * to be done `again`. Takes some 26 calls, those over the MPI library that keep ranks together included, up
+ * to 68 where both ways are about as fast; or crossover_seconds and a round, or if a single round takes
  * longer, that round. If the switch fails meanwhile, the job's next call tells. agreed: a call through the
  * switch is followed by an agreement on its outcome (agree.h), whose time counts. Different communicators may
  * be measured by different threads at once. */

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Holds what the documentation says against the code: docs.py BUILD_DIRECTORY. Prints each sentence's place and what is wrong.
 
-Checked are links and their sections, tables, names of files, functions, counters and settings, commands and options of our programs, and
-that script/bootstrap installs the tools that pages tell a reader to type."""
+Checked are links and their sections, tables, names of files, functions, counters and settings, commands and options of our programs, that
+all commands of some are told, numbers that the code declares, and that script/bootstrap installs the tools that pages tell a reader to type."""
 import os
 import re
 import subprocess
@@ -257,6 +257,71 @@ def check_programs_of_scripts():
             complain(f"a script's line {number}", f"there is no {path} in the build")
 
 
+def check_commands():
+    """All of them are told, somewhere on these pages."""
+    for program, pages, before in (("swaggctl", ("configuration.md", "views.md"), "`"), ("swagg-sim", ("simulation.md",), "swagg-sim ")):
+        told = "".join((ROOT / "docs" / page).read_text() for page in pages)
+        said = help_of(program) or ""
+        for command in re.findall(r"^  ([a-z]+(?: [a-z]+)?)(?= |$)", said[said.find("commands:"):], re.M):
+            if before + command not in told:
+                complain("docs/" + pages[0], f"{program} {command} is not there")
+
+
+def check_parts():
+    """Tables of files: "| part | file in `sim/` | ...", perhaps with another folder for some."""
+    for page in PAGES:
+        for folder, rows in re.findall(r"^\|[^|\n]*\| file in `([\w/]+)` \|.*\n\|[-|]*\n((?:\|.*\n)+)", page.read_text(), re.M):
+            for cell in (row.split("|")[2] for row in rows.splitlines()):
+                folders = [folder, *re.findall(r"`(\w+/\w+)`", cell)]
+                for name in re.findall(r"`([\w.]+)/?`", cell):
+                    if not any(list((ROOT / one).glob(name)) + list((ROOT / one).glob(name + ".[ch]")) for one in folders):
+                        complain(page.relative_to(ROOT), f"there is no {folder}{name}")
+
+
+# --- numbers ------------------------------------------------------------------------------------------------------------
+
+# Page, what it says of a number, where that is declared, and its name there.
+NUMBERS = [
+    ("clusters.md", r"up to ([\d,]+) are there at once", "lib/host/config/reserved.h", "RESERVED_MAX"),
+    ("configuration.md", r"Of buffers there are ([\d,]+) a port", "swagg/port/buffers_near.h", "BUFFERS_A_PORT"),
+    ("configuration.md", r"a port, ([\d,]+) for each further queue", "swagg/port/buffers_near.c", "BUFFERS_A_FURTHER_QUEUE"),
+    ("configuration.md", r"of a port, ([\d,]+) a thread", "swagg/port/buffers_near.c", "BUFFERS_AN_LCORE"),
+    ("configuration.md", r"has not taken yet in (\d+ MiB)", "swagg/commands/commands.c", "BUFFER_BYTES"),
+    ("configuration.md", r"At most (\d+) frames of a port and direction are held back", "lib/host/impair/impair.h", "IMPAIR_HELD_MAX"),
+    ("correctness.md", r"After 64 at once it has (\d+) messages a second", "lib/core/control/intake.c", ".per_second"),
+    ("correctness.md", r"no member's, (\d+) a second are let in", "lib/core/control/intake.c", "PER_SECOND"),
+    ("correctness.md", r"a second are let in, after (\d+) or twice", "lib/core/control/intake.c", "AT_ONCE"),
+    ("libswagg.md", r"`SWAGG_REQUESTS_MAX` \((\d+)\)", "lib/client/swagg.h", "SWAGG_REQUESTS_MAX"),
+    ("libswagg.md", r"At most (\d+), whose slots are those of the job", "lib/core/local/plan.h", "LOCAL_RAILS_MAX"),
+    ("libswagg.md", r"That goes block by block of (\d+ KiB)", "lib/core/local/board.h", "LOCAL_BLOCK_BYTES"),
+    ("libswagg.md", r"allreduces and reduces of (\d+ KiB) and more, posted ones, too", "lib/client/lanes.c", "BYTES_LEAST"),
+    ("libswagg.md", r"A job keeps up to (\d+ MiB) of it", "lib/client/gpu.c", "KEPT_MAX"),
+    ("libswagg.md", r"bounds what is under way, from (\d+) to", "lib/core/atp/terms.h", "ATP_MIN_WINDOW"),
+    ("libswagg.md", r"bounds what is under way, from \d+ to ([\d,]+) chunks", "lib/core/atp/terms.h", "ATP_MAX_WINDOW"),
+    ("mpi-tcp.md", r"a window of (\d+ MiB)", "lib/core/mpitcp/flow.h", "MTP_WINDOW_BYTES"),
+    ("mpi.md", r"on one host or on several, for (\d+) days", "mpi-shim/kept.h", "KEPT_DAYS"),
+    ("nccl.md", r"posted calls of libswagg, up to (\d+) of a communicator", "nccl/nccl_abi.h", "NCCL_REQUESTS_MAX"),
+    ("operating.md", r"some 4 MB at most: ([\d,]+) minutes of its own", "lib/host/history/history.h", "HISTORY_MINUTES"),
+    ("operating.md", r"minutes of its own, ([\d,]+) of its jobs", "lib/host/history/history.h", "HISTORY_JOB_MINUTES"),
+    ("operating.md", r"and (\d+) events of each kind", "lib/host/history/history.h", "HISTORY_EVENTS"),
+    ("operating.md", r"; (\d+) connections are served at once", "lib/host/metrics/metrics.h", "METRICS_CONNECTIONS"),
+    ("operating.md", r"who is silent for (\d+) s is cut off", "lib/host/metrics/metrics.h", "METRICS_SILENT_S"),
+    ("protocol.md", r"The terms of SwitchML, version 1, (\d+) bytes", "lib/core/switchml/terms.h", "SML_TERMS_BYTES"),
+    ("tofino.md", r"share the ([\d,]+) entries of that table", "p4/control/plan.py", "ENTRIES"),
+]
+UNITS = {"": 1, " KiB": 1 << 10, " MiB": 1 << 20}
+
+
+def check_numbers():
+    for page, says, path, name in NUMBERS:
+        said = re.findall(says, re.sub(r"\s+", " ", (ROOT / "docs" / page).read_text()))
+        declared = eval(re.search(rf"(?<!\w){re.escape(name)} =\s+([\d\s*<]*\d)", source(path))[1], {})
+        if len(said) != 1:
+            complain(f"docs/{page}", f"it says {len(said)} times: {says}")
+        elif int(re.match(r"[\d,]+", said[0])[0].replace(",", "")) * UNITS[re.sub(r"^[\d,]+", "", said[0])] != declared:
+            complain(f"docs/{page}", f"{said[0]} is {name} = {declared} of {path}")
+
+
 for page in PAGES:
     check_tables(page)
     for place, line, block in lines_of(page):
@@ -268,6 +333,9 @@ for page in PAGES:
             check_quoted_commands(page, place, line)
 check_sections_in_comments()
 check_examples()
+check_commands()
+check_parts()
+check_numbers()
 check_programs_of_scripts()
 print(*complaints, sep="\n")
 sys.exit(len(complaints) > 0)

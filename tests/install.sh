@@ -30,6 +30,9 @@ for program in "$prefix"/bin/*; do
     done
 done
 [ "$seen" -gt 10 ] || wrong "only $seen programs are installed"
+for program in "$prefix"/bin/*; do
+    grep -q "^| .*\`${program##*/}\`.* | \`PREFIX/bin\` |" docs/first-steps.md || wrong "docs/first-steps.md lists what is in PREFIX/bin without ${program##*/}"
+done
 # Every program has a page; so have the configuration, the library and each of its functions, and the shim. None has a fault.
 pages=(swagg.yaml.5 libswagg.3 swagg-mpi.7)
 for program in "$prefix"/bin/*; do

@@ -363,8 +363,10 @@ void swagg_abort(struct swagg_job *job, const char *why);
 
 /* Leaves the job and frees everything, its requests, too. NULL is fine. Calls that are in flight are
  * cancelled: their tensors are the caller's, and on the peers they fail with SWAGG_ERR_ABORTED. Else waits
- * for buffered reduces, at most call_timeout_ms; if one fails, the log has an error that names it. Then tells
- * the switch, and waits for its answer, at most 1 s. */
+ * for buffered reduces, at most call_timeout_ms; if one fails, the log has an error that names it. With
+ * several switches it waits as long at most until all ranks have finished the calls that this one has. Then
+ * it tells the switch, and waits for its answer, at most 1 s; as long for each job that the rank has there
+ * besides, for its host's rail and for further threads. */
 void swagg_close(struct swagg_job *job);
 
 /* Bytes of an element; 0: the type does not have this operation. The same for every switch. Any thread. */

@@ -128,7 +128,7 @@ static const struct setting limits_fields[] = {
     {.key = "jobs_per_host", SETTING_NUMBER_AT(struct config_limits, jobs_per_host, 0, 256, 0),
      .meaning = "of these, jobs that were founded from one IP address; 0: all but a quarter. [More](#jobs-per-host)"},
     {.key = "workers", SETTING_NUMBER_AT(struct config_limits, workers, 1, 1024, 64),
-     .meaning = "workers of one job. [What a large one costs](#large-jobs); what is tested: [README](../README.md)"},
+     .meaning = "workers of one job. [What a large one costs](#large-jobs), [how many were tried](scale.md#limits)"},
     {.key = NULL},
 };
 /* clang-format on */
