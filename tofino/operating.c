@@ -251,6 +251,10 @@ static const struct {
 } refused[] = {
     {"capture", "the chip's frames do not pass this process"},
     {"uplinks", "a Tofino stands in no tree of switches"},
+    {"peers", "a Tofino stands in no tree of switches"},
+    {"history", "swagg-tofino keeps none: its log has what was"},
+    {"events", "swagg-tofino keeps none: its log has what was"},
+    {"reserved", "a Tofino reserves nothing: the chip's tables are no pool"},
     {"sums", "a Tofino sums no passing frames"},
     {"lcores", "a Tofino has no polling threads"},
     {"lcore", "a Tofino has no polling threads"},

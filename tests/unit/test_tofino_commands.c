@@ -7,6 +7,7 @@
 #include "operator/request.h"
 #include "setup.h"
 #include "tofino_rig.h"
+#include "views/declared.h"
 
 /* A heartbeat, from this MAC address. */
 static void beat(uint8_t mac)
@@ -455,6 +456,14 @@ TEST(what_means_nothing_here_is_refused_with_the_reason)
     expect_part(COMMAND("\"capture\""), "{}", "capture: the chip's frames do not pass this process");
     expect_part(COMMAND("\"lcores\""), "{}", "lcores: a Tofino has no polling threads");
     expect_part(COMMAND("\"dance\""), "{}", "knows no command");
+    for (const struct view *v = views; v < &views[VIEWS]; v++) {
+        char line[96], *text;
+
+        snprintf(line, sizeof(line), COMMAND("\"%s\""), v->name);
+        text = ask(line, "{}");
+        CU_ASSERT_PTR_NULL(strstr(text, "knows no command"));
+        free(text);
+    }
     expect_part(COMMAND("\"drops\", \"name\": \"h0\""), "{}", "drops takes no name here");
     expect_part(COMMAND("\"log level\", \"level\": \"loud\""), "{}", "loud is no log level");
 }
