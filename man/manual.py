@@ -200,7 +200,7 @@ def shim_page(perf, version):
     page = header("swagg-mpi", 7, version, "MPI programs that reduce in a swagg switch", ["swagg-mpirun", "libswagg-mpi.so"])
     page += (".SH SYNOPSIS\nSWAGG_SWITCH=\\fIADDRESS\\fR\n.B swagg\\-mpirun\n[\\fIOPTION\\fR...] \\fIPROGRAM\\fR\n.PP\n"
              ".B mpirun\n\\-x LD_PRELOAD=libswagg\\-mpi.so \\-x SWAGG_SWITCH=\\fIADDRESS\\fR \\fIPROGRAM\\fR\n"
-             ".SH DESCRIPTION\nPrograms of Open MPI 4.1 or MPICH, in C or Fortran, need not be built anew. Reductions that the switch "
+             ".SH DESCRIPTION\nPrograms of Open MPI 4.1 or MPICH, in C or Fortran, need not be built anew. Collectives that the switch "
              "has, and that are faster there, go to it; all else goes to the MPI library, as without it. Rank 0's last words tell how much went which "
              "way, and why.\n.PP\n\\fBswagg\\-mpirun\\fR is\n.BR mpirun ,\nor what MPIRUN names, with all its options. It gives variables "
              "of swagg's to all ranks, and has them load Open MPI's component, where it is installed, else the library to preload, with MPICH's mpiexec that for MPICH.\n.SH ENVIRONMENT\n")

@@ -261,8 +261,8 @@ def check_commands():
     """All of them are told, somewhere on these pages."""
     for program, pages, before in (("swaggctl", ("configuration.md", "views.md"), "`"), ("swagg-sim", ("simulation.md",), "swagg-sim ")):
         told = "".join((ROOT / "docs" / page).read_text() for page in pages)
-        said = help_of(program) or ""
-        for command in re.findall(r"^  ([a-z]+(?: [a-z]+)?)(?= |$)", said[said.find("commands:"):], re.M):
+        listed = re.search(r"^commands.*:\n((?:  .*\n)+)", help_of(program) or "", re.M)
+        for command in re.findall(r"^  ([a-z]+(?: [a-z]+)?)(?= |$)", listed[1] if listed else "", re.M):
             if before + command not in told:
                 complain("docs/" + pages[0], f"{program} {command} is not there")
 

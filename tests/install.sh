@@ -27,6 +27,9 @@ for program in "$prefix"/bin/*; do
         while read -r option; do
             grep -Fq -- "${option//-/\\-}" "$page" || wrong "${page##*/} lacks $option" # a minus is "\-" there
         done < <(grep -Eo -- '--[a-z][a-z-]+' "$scratch/help" | sort -u)
+        while read -r command; do
+            grep -Eq "^\.(SS|B) $command( |$)" "$page" || wrong "${page##*/} lacks the command $command"
+        done < <(sed -nE '/^commands/,/^$/s/^  ([a-z]+) .*/\1/p' "$scratch/help" | sort -u)
     done
 done
 [ "$seen" -gt 10 ] || wrong "only $seen programs are installed"
