@@ -118,6 +118,14 @@ def check_tables(page):
         before = line
 
 
+def check_contents(page):
+    """Where a page lists its sections it lists all of them, in their order."""
+    text = page.read_text()
+    listed = re.search(r"^Contents: .*?\n\n", text, re.M | re.S)
+    if listed and re.findall(r"\(#([\w-]+)\)", listed[0]) != [anchor(title) for title in re.findall(r"^## (.*)$", text, re.M)]:
+        complain(page.relative_to(ROOT), "its contents are not its sections")
+
+
 def check_sections_in_comments():
     """docs/PAGE.md, "Section" in comments, perhaps over a line's end."""
     flat = re.sub(r"\n[ \t]*(?:\*|#|//)?[ \t]*", " ", sources())
@@ -307,6 +315,8 @@ NUMBERS = [
     ("operating.md", r"; (\d+) connections are served at once", "lib/host/metrics/metrics.h", "METRICS_CONNECTIONS"),
     ("operating.md", r"who is silent for (\d+) s is cut off", "lib/host/metrics/metrics.h", "METRICS_SILENT_S"),
     ("protocol.md", r"The terms of SwitchML, version 1, (\d+) bytes", "lib/core/switchml/terms.h", "SML_TERMS_BYTES"),
+    ("protocol.md", r"slots \| 2\.\.(\d+), at most", "lib/core/wire/switchml.h", "SML_MAX_SLOTS"),
+    ("protocol.md", r"chunk bytes \| 64\.\.(\d+), a multiple of 4", "lib/core/wire/switchml.h", "SML_MAX_CHUNK_BYTES"),
     ("tofino.md", r"share the ([\d,]+) entries of that table", "p4/control/plan.py", "ENTRIES"),
 ]
 UNITS = {"": 1, " KiB": 1 << 10, " MiB": 1 << 20}
@@ -324,6 +334,7 @@ def check_numbers():
 
 for page in PAGES:
     check_tables(page)
+    check_contents(page)
     for place, line, block in lines_of(page):
         if block:
             check_block(page, place, line)
