@@ -139,6 +139,7 @@ static void refuse_the_rest(struct reading *r, const struct config *cfg)
         {"vlans", cfg->vlans > 0},
         {"atp.aggregators", cfg->atp.aggregators > 0},
         {"metrics.listen", cfg->metrics.at.port != 0},
+        {"timers.mac_age_s", cfg->timers.mac_age_s != CONFIG_MAC_AGE_S}, /* stations do not age */
     };
 
     for (unsigned i = 0; i < sizeof(rest) / sizeof(rest[0]); i++)
@@ -259,6 +260,7 @@ int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
 
 void place_keep(struct settings_changes *list)
 {
+    /* The last one is refused then. */
     static const char *const told[] = {"switch.", "ports[", "static[", "timers.mac_age_s"};
 
     for (unsigned i = 0; i < list->n; i++)

@@ -87,6 +87,7 @@ TEST(what_only_the_daemon_does)
 {
 #define CHIP "  - {name: h0, device: \"chip:1\"}\n"
     expect(CHIP "uplink: [{parent: 10.77.0.253}]\n", "uplink: is nothing that this switch does");
+    expect(CHIP "timers: {mac_age_s: 60}\n", "timers.mac_age_s: is nothing that this switch does");
     expect(CHIP "tenants: [{name: a, addresses: [0.0.0.0/0], quota: {slots: 64}}]\n",
            "tenants[0].quota: only jobs");
     expect(CHIP "tenants: [{name: a, jobs: [x], key_file: /etc/swagg/a.key}]\n",

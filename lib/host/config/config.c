@@ -166,7 +166,7 @@ static const struct setting timers_fields[] = {
     LATE_AFTER_MS,
     LATE_ENDS_S,
     FORMING_S,
-    {.key = "mac_age_s", SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, 300), .unit = "s",
+    {.key = "mac_age_s", SETTING_NUMBER_AT(struct config_timers, mac_age_s, 1, 86400, CONFIG_MAC_AGE_S), .unit = "s",
      .meaning = "a station that is silent for so long is forgotten, and frames to it are flooded again"},
     {.key = NULL},
 };

@@ -42,7 +42,8 @@ enum {
     CONFIG_JOB_MAX = 48,
     CONFIG_FILE_MAX = 256,
     CONFIG_WEIGHT_MAX = 1000,
-    CONFIG_VLANS_MAX = 64
+    CONFIG_VLANS_MAX = 64,
+    CONFIG_MAC_AGE_S = 300, /* unless the file says */
 };
 
 #define CONFIG_CONTROL_NONE "none" /* control.path: no socket for operators */
