@@ -95,10 +95,10 @@ static void end(struct posted *p)
     else if (p->status == SWAGG_OK)
         tell_offloaded(t->call.offered, POSTED, t->bytes);
     else
-        error = attempt_error(t, p->team, p->task.comm->label.text, p->status, p->text);
+        error = attempt_error(t, p->team, t->comm->label.text, p->status, p->text);
     atomic_fetch_sub(&pending, 1);
+    atomic_fetch_sub(&t->comm->in_flight, 1); /* whoever hears of the end may free what keeps its state */
     front.end_request(p->made, error);
-    atomic_fetch_sub(&p->task.comm->in_flight, 1);
     free(p);
 }
 
