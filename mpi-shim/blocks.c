@@ -1,21 +1,36 @@
 #include "blocks.h"
 
+static int own_group(MPI_Comm comm)
+{
+    int size = 0;
+    if (comm && comm != MPI_COMM_NULL)
+        PMPI_Comm_size(comm, &size);
+    return size;
+}
+
 static int blocks_of(MPI_Comm comm)
 {
     int between = 0, size = 0;
     if (!comm || comm == MPI_COMM_NULL)
         return 0;
     PMPI_Comm_test_inter(comm, &between);
-    if (between)
-        PMPI_Comm_remote_size(comm, &size);
-    else
-        PMPI_Comm_size(comm, &size);
+    if (!between)
+        return own_group(comm);
+    PMPI_Comm_remote_size(comm, &size);
     return size;
 }
 
 static size_t positive(int count)
 {
     return count > 0 ? (size_t)count : 0;
+}
+
+static size_t total(const int counts[], int n)
+{
+    size_t items = 0;
+    for (int r = 0; r < n; r++)
+        items += positive(counts[r]);
+    return items;
 }
 
 size_t blocks_alike(int count, MPI_Comm comm)
@@ -25,11 +40,12 @@ size_t blocks_alike(int count, MPI_Comm comm)
 
 size_t blocks_total(const int counts[], MPI_Comm comm)
 {
-    const int n = counts ? blocks_of(comm) : 0;
-    size_t total = 0;
-    for (int r = 0; r < n; r++)
-        total += positive(counts[r]);
-    return total;
+    return counts ? total(counts, blocks_of(comm)) : 0;
+}
+
+size_t blocks_scattered(const int counts[], int count, MPI_Comm comm)
+{
+    return counts ? total(counts, own_group(comm)) : positive(count) * (size_t)own_group(comm);
 }
 
 int blocks_own(const int counts[], MPI_Comm comm)

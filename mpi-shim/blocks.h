@@ -15,5 +15,9 @@ int blocks_own(const int counts[], MPI_Comm comm);
 /* The same in bytes, each of a type of its own. */
 size_t blocks_bytes(const int counts[], const MPI_Datatype types[], MPI_Comm comm);
 
+/* Of a sum that is scattered, whose blocks are for this rank's own group also in an intercommunicator:
+ * counts[r] for rank r of that, or without counts `count` for each. */
+size_t blocks_scattered(const int counts[], int count, MPI_Comm comm);
+
 /* Bytes of so many items, without gaps; 0 where there is no type. */
 size_t blocks_size(size_t items, MPI_Datatype type);

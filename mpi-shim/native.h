@@ -45,12 +45,12 @@
       (c->send, c->send_count, c->send_type, c->recv, c->counts, c->places, c->type, c->comm))               \
     R(X, Reduce_scatter, reduce_scatter,                                                                     \
       (const void *send, void *recv, const int counts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),       \
-      (send, recv, counts, type, op, comm), blocks_total(counts, comm), type, op,                            \
+      (send, recv, counts, type, op, comm), blocks_scattered(counts, 0, comm), type, op,                     \
       (.send = send, .recv = recv, .counts = counts, .type = type, .op = op, .comm = comm),                  \
       (c->send, c->recv, c->counts, c->type, c->op, c->comm))                                                \
     R(X, Reduce_scatter_block, reduce_scatter_block,                                                         \
       (const void *send, void *recv, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm),                \
-      (send, recv, count, type, op, comm), blocks_alike(count, comm), type, op,                              \
+      (send, recv, count, type, op, comm), blocks_scattered(NULL, count, comm), type, op,                    \
       (.send = send, .recv = recv, .count = count, .type = type, .op = op, .comm = comm),                    \
       (c->send, c->recv, c->count, c->type, c->op, c->comm))                                                 \
     R(X, Barrier, barrier, (MPI_Comm comm), (comm), 0, MPI_DATATYPE_NULL, MPI_OP_NULL,                       \

@@ -97,7 +97,7 @@ static int begin_reduce(struct task *t, struct swagg_job *job, struct swagg_requ
 static enum why describe_reduce_scatter(struct task *t)
 {
     const struct collective *c = &t->call;
-    t->items = c->counts ? blocks_total(c->counts, c->comm) : blocks_alike(c->count, c->comm);
+    t->items = blocks_scattered(c->counts, c->count, c->comm);
     t->mpi_bytes = blocks_size(t->items, c->type);
     const enum why why = types_reduction(c->type, c->op, &t->what);
     t->elements = t->items;
