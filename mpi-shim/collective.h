@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "native.h"
 
@@ -21,3 +22,9 @@ struct collective {
     MPI_Request *request; /* of a non-blocking one; NULL: it is blocking */
     const void *site;     /* where it returns to */
 };
+
+/* In place it is ignored, and may be anything. */
+static inline bool collective_has_send_type(const struct collective *c)
+{
+    return c->send_type && c->send_type != MPI_DATATYPE_NULL && c->send != MPI_IN_PLACE;
+}

@@ -39,7 +39,7 @@ static void retain(const struct collective *c)
 {
     OBJ_RETAIN(c->type);
     OBJ_RETAIN(c->op);
-    if (c->send_type)
+    if (collective_has_send_type(c))
         OBJ_RETAIN(c->send_type);
 }
 
@@ -47,7 +47,7 @@ static void release(struct collective *c)
 {
     OBJ_RELEASE(c->type);
     OBJ_RELEASE(c->op);
-    if (c->send_type)
+    if (collective_has_send_type(c))
         OBJ_RELEASE(c->send_type);
 }
 

@@ -94,8 +94,8 @@ static bool can_be_freed(MPI_Datatype type)
 
 void handles_keep_types(struct collective *c)
 {
-    if (!c->send_type || c->send == MPI_IN_PLACE)
-        c->send_type = MPI_DATATYPE_NULL; /* it has none */
+    if (!collective_has_send_type(c))
+        c->send_type = MPI_DATATYPE_NULL;
     if (can_be_freed(c->type))
         PMPI_Type_dup(c->type, &c->type);
     if (can_be_freed(c->send_type))
