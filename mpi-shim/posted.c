@@ -184,6 +184,8 @@ void posted_give_up(void)
     while (p) {
         struct posted *next = p->next;
         p->status = SWAGG_ERR_ABORTED;
+        if (p->left) /* what libswagg reads or writes there is left to it, until the job is closed */
+            p->task.packed = NULL;
         snprintf(p->text, sizeof p->text, "the program has called MPI_Finalize and not waited for its end");
         end(p);
         p = next;
