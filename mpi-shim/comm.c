@@ -73,13 +73,15 @@ static enum why why_no_team(const struct shim_comm *c)
     return is_within_world(c->handle, c->size) ? WHY_NOT : WHY_LATER;
 }
 
+/* NULL: the MPI library says that it is none. */
 static struct shim_comm *create(MPI_Comm comm)
 {
+    int between;
+    if (PMPI_Comm_test_inter(comm, &between) != MPI_SUCCESS)
+        return NULL;
     struct shim_comm *c = allocate_or_abort(comm, sizeof *c, "the state of a communicator");
     c->handle = comm;
     comm_label_of(comm, &c->label);
-    int between;
-    PMPI_Comm_test_inter(comm, &between);
     PMPI_Comm_rank(comm, &c->rank);
     PMPI_Comm_size(comm, &c->size);
     c->between = between;

@@ -49,7 +49,7 @@ struct shim_comm {
 /* *s must outlive all calls; what the others are: offload_init(). */
 void comm_init(const struct settings *s, int world, bool threads);
 
-/* The state of comm, which must be valid. */
+/* The state of comm, which must not be MPI_COMM_NULL; NULL: it is no communicator any more. */
 struct shim_comm *comm_state(MPI_Comm comm);
 
 /* For each collective of so many bytes that the switch could do, once: whether it goes there, and why not.

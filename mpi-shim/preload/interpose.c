@@ -40,7 +40,7 @@ static void keep(MPI_Comm comm, struct shim_comm *state)
 static struct shim_comm *kept(MPI_Comm comm)
 {
     void *state;
-    int found;
+    int found = 0;
     PMPI_Comm_get_attr(comm, keyval, &state, &found);
     return found ? state : NULL;
 }
