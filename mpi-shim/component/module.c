@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "blocks.h"
+#include "collective.h"
 #include "comm.h"
 #include "front.h"
 #include "offload.h"
@@ -15,6 +16,7 @@
 #include "session.h"
 
 #include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/coll/base/base.h"
 #include "ompi/runtime/mpiruntime.h"
 #include "opal/class/opal_pointer_array.h"
@@ -126,14 +128,27 @@ static bool is_open(void)
     return ompi_mpi_state >= OMPI_MPI_STATE_INIT_COMPLETED;
 }
 
+/* A type that Open MPI has made for a call of its own, as MPI_Intercomm_merge does: of what it is made, MPI's
+ * functions do not know. */
+static bool is_inner(MPI_Datatype type)
+{
+    return type && type != MPI_DATATYPE_NULL && !ompi_datatype_is_predefined(type) && !type->args;
+}
+
+static bool has_inner_type(const struct collective *c)
+{
+    return is_inner(c->type) || (collective_has_send_type(c) && is_inner(c->send_type));
+}
+
 /* Which place in the program has called is not known here. */
 #define OFFER(name, small, parameters, arguments, count, type, op, described, ...)                           \
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
     {                                                                                                        \
         const swagg_module *m = (const swagg_module *)module;                                                \
-        return is_open() ? session_collective(&(struct collective){                                          \
-                               .next = &native, .offered = OFFERED_##name, UNWRAP described})                \
-                         : m->before.small(UNWRAP arguments, m->before.small##_module);                      \
+        const struct collective c = {.next = &native, .offered = OFFERED_##name, UNWRAP described};          \
+        return is_open() && !has_inner_type(&c)                                                              \
+                   ? session_collective(&c)                                                                  \
+                   : m->before.small(UNWRAP arguments, m->before.small##_module);                            \
     }
 OFFERED_COLLECTIVES(OFFER)
 #undef OFFER
@@ -180,7 +195,7 @@ OFFERED_COLLECTIVES(KEEP)
     static int small(UNWRAP parameters, mca_coll_base_module_t *module)                                      \
     {                                                                                                        \
         const swagg_module *m = (const swagg_module *)module;                                                \
-        if (!is_open() || !session_enter())                                                                  \
+        if (!is_open() || is_inner(type) || !session_enter())                                                \
             return m->before.small(UNWRAP arguments, m->before.small##_module);                              \
         struct ledger_visit visit = session_count("MPI_" #name, (ptrdiff_t)(count), type, op, NULL);         \
         int rc = m->before.small(UNWRAP arguments, m->before.small##_module);                                \
