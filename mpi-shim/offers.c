@@ -191,6 +191,22 @@ static MPI_Datatype seen_from_here(int count, MPI_Datatype type)
     return seen;
 }
 
+/* Nothing is packed, to see whether it might be: a type that is not committed may not. */
+static int check_type(MPI_Datatype type, MPI_Comm comm)
+{
+    char nothing;
+    int at = 0;
+    return types_are_bytes(type) ? MPI_SUCCESS : PMPI_Pack(&nothing, 0, type, &nothing, 0, &at, comm);
+}
+
+int offers_check_types(const struct collective *c)
+{
+    if (c->op != MPI_OP_NULL || c->type == MPI_DATATYPE_NULL)
+        return MPI_SUCCESS;
+    const int rc = check_type(c->type, c->comm);
+    return rc == MPI_SUCCESS && collective_has_send_type(c) ? check_type(c->send_type, c->comm) : rc;
+}
+
 /* Whose error handler hears of it: what is wrong with a type shows when it is packed. */
 static MPI_Comm teller_of(const struct task *t)
 {

@@ -51,6 +51,10 @@ extern const struct offer offers[OFFERED_COUNT];
 /* After begin(), and once what was posted has ended: frees what it took. */
 void offers_end(struct task *t, bool well);
 
+/* Whether the MPI library takes the types that are to be packed: MPI_SUCCESS, or its error, which the
+ * communicator's error handler has heard of. */
+int offers_check_types(const struct collective *c);
+
 /* Whether this rank receives anything. Not for intercommunicators. */
 bool offers_receives(const struct collective *c);
 

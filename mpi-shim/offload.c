@@ -117,6 +117,13 @@ static int let_it_be_refused(const struct task *t)
     return rc;
 }
 
+/* The same of one that is to be packed, of whose types the program has been told. */
+static int refuse(const struct task *t, int error)
+{
+    ledger_leave(attempt_enter(t, WHY_ARGUMENT), 0);
+    return error;
+}
+
 static bool uses_device(const struct collective *c)
 {
     static struct gpu_driver driver = {
@@ -253,6 +260,9 @@ int offload_run(const struct collective *c)
         return stay(&t, why);
     if (uses_device(&t.call))
         return leave_device_alone(&t);
+    const int error = offers_check_types(&t.call);
+    if (error != MPI_SUCCESS)
+        return refuse(&t, error);
     if (offers_has_one_buffer(&t.call))
         t.call.send = MPI_IN_PLACE;
     t.rank = t.comm->rank;
