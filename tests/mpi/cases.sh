@@ -185,6 +185,10 @@ posted)
         run_shim "$on" SWAGG_LOCAL=auto posted || fail "failed with the level within a host"
         as_natively "with the level within a host"
     fi
+    # Who waits has all of a call that others leave to MPI_Finalize.
+    run_mpi "${shim[@]}" -x "$on" "$of_library-posted" unfinished || fail "failed where calls are left to MPI_Finalize"
+    says '^posted: rank [0-3]: 0 errors$' 4
+    says '^swagg\[[0-2]\]: MPI_Ibcast of 1048576 .* failed: the program has called MPI_Finalize and not waited for its end' 3
     # Where nobody could do a call again.
     run_shim "$on" SWAGG_FALLBACK=native counted || fail "failed with SWAGG_FALLBACK=native"
     says 'by Open MPI .*non-blocking, with SWAGG_FALLBACK=native 2'
@@ -407,6 +411,12 @@ why)
     [ -z "$(find "$dir" -name 'full*')" ] || fail "a part of a file is left on a full disk"
     ;;
 progress) both_ways progress 3 0 ;;
+corners)
+    [ "$as" != preload ] || run_native corners || fail "failed natively" # MPICH 4.0.2's persistent calls are wrong
+    run_shim "$on" SWAGG_MIN_BYTES=0 corners || fail "failed with the shim"
+    says '^corners: rank [0-3]: 0 wrong$' 4
+    says 'offloaded [1-9][0-9]* calls, .*bcast [1-9].*iallgather [1-9].*; failed 0'
+    ;;
 numbers)
     # Integers travel as they are, or with fp16 stay with Open MPI.
     both_ways numbers 4 0

@@ -4,9 +4,9 @@
  * the switch it must be the same.
  *
  * With an argument: a communicator is freed while its calls are in flight, which Open MPI's own may not
- * outlive ("freed"); or one rank does not post ("missing"), or another thing than the others ("mismatch"):
- * what statuses, error codes and the communicator's own error handler say is looked at, and the first error
- * is printed. */
+ * outlive ("freed"); or only one rank waits for the end before MPI_Finalize ("unfinished"); or one rank does
+ * not post ("missing"), or another thing than the others ("mismatch"): what statuses, error codes and the
+ * communicator's own error handler say is looked at, and the first error is printed. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -265,6 +265,28 @@ static void all(int early)
     printf("posted: rank %d: %d errors, digest %016llx\n", rank, errors, (unsigned long long)digest);
 }
 
+/* Of so much memory that it is given back to the kernel when it is freed. */
+static void leave_unfinished(void)
+{
+    enum { PAIRS = 1 << 20, WITH_GAPS = 3 * PAIRS };
+    static int32_t buffer[WITH_GAPS];
+    MPI_Datatype type = with_gaps();
+    for (int turn = 0; turn < 2; turn++) { /* the barrier joins a job */
+        for (int i = 0; i < WITH_GAPS; i++)
+            buffer[i] = rank == 0 ? i : -1;
+        errors +=
+            MPI_Ibcast(buffer, turn == 0 ? 3000 : PAIRS, type, 0, MPI_COMM_WORLD, requests) != MPI_SUCCESS;
+        if (turn == 0 || rank == size - 1)
+            errors += MPI_Wait(requests, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        if (turn == 0)
+            errors += MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS;
+    }
+    for (int i = 0; rank == size - 1 && i < WITH_GAPS; i++)
+        errors += buffer[i] != (i % 3 == 1 ? -1 : i);
+    MPI_Type_free(&type);
+    printf("posted: rank %d: %d errors\n", rank, errors);
+}
+
 static int handled, by_world; /* errors that a handler heard of; of these, MPI_COMM_WORLD's */
 
 static void handle(MPI_Comm *comm, int *code, ...)
@@ -354,6 +376,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (argc == 1 || strcmp(argv[1], "freed") == 0)
         all(argc > 1);
+    else if (strcmp(argv[1], "unfinished") == 0)
+        leave_unfinished();
     else
         err(strcmp(argv[1], "mismatch") == 0);
     MPI_Finalize();
