@@ -243,7 +243,15 @@ static bool is_there(const struct local_step *s)
     return atomic_load_explicit(&s->word->value, memory_order_acquire) != s->value;
 }
 
-/* What is looked at now and then while a call waits. */
+/* It makes no more steps: what that means the next look at the board says. */
+static bool has_left(const struct level *l, const struct local_step *s)
+{
+    struct local_seat *seat = &l->memory.board->seats[l->plan.number[s->rank]];
+    return atomic_load_explicit(&seat->state.value, memory_order_acquire) == LOCAL_LEFT;
+}
+
+/* What is looked at now and then while a call waits. Who leaves says so before his process no longer lives.
+ */
 static int check(struct level *l, const struct local_step *s, struct vigil *v, uint64_t since, uint64_t now)
 {
     const int failed = requests_failure(&l->job->requests);
@@ -255,7 +263,8 @@ static int check(struct level *l, const struct local_step *s, struct vigil *v, u
             l, SWAGG_ERR_SYSTEM, CTL_APPLICATION,
             "this program has closed the memory that the ranks of its host share: a program that closes "
             "descriptors it did not open must do so before swagg_open");
-    if (s->rank != l->job->options.rank && !memory_lives(&l->memory, s->rank) && !is_there(s))
+    if (s->rank != l->job->options.rank && !memory_lives(&l->memory, s->rank) && !is_there(s) &&
+        !has_left(l, s))
         return fail_gone(l, s->rank,
                          "has died: its process has ended, or closed descriptors that are not its own");
     note_waits(l, s, since, now);
@@ -319,7 +328,7 @@ static int wait_for(struct level *l, const struct local_step *s, struct vigil *v
     if (spin(l, s, &now))
         return SWAGG_OK;
     waits_begin(&l->job->local_waits, 0, since, since);
-    for (uint64_t look_at = now + pause; !is_there(s);) {
+    for (uint64_t look_at = now + pause; !is_there(s) && !has_left(l, s);) {
         struct local_fault fault;
         if (local_faulted(&l->member, &fault))
             return follow_fault(l);
