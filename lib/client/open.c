@@ -519,15 +519,16 @@ void swagg_close(struct swagg_job *job)
 {
     if (!job)
         return;
+    const bool is_own = job->owner == getpid(); /* else locks may be held by threads that are not here */
     level_leave(job); /* others hear that this rank has left from the board, before the switch tells them */
     swagg_close(job->rail);
     struct lanes *lanes = job->lanes;
-    if (lanes) {
+    if (lanes && is_own)
         lanes_begin(job, NULL);
+    if (lanes)
         open_close_lanes(lanes);
-    }
     level_free(job->level);
-    if (job->owner == getpid()) {
+    if (is_own) {
         leave(job);
         stop_threads(job);
     }
@@ -545,7 +546,7 @@ void swagg_close(struct swagg_job *job)
     waits_close(&job->local_waits);
     events_close(&job->events);
     compress_close(&job->compress);
-    if (job->owner == getpid()) {
+    if (is_own) {
         requests_close(&job->requests);
         gpu_close(&job->gpu);
     } else {

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "random.h"
 
@@ -279,6 +281,30 @@ int crew_sum_twice(struct crew_member *m)
     int rc = crew_sum(m, &between->tensor, -1, false);
     gate_wait(&between->gate);
     return rc < 0 ? rc : crew_sum(m, &between->tensor, -1, false);
+}
+
+bool is_so_in_a_child(bool (*it)(struct swagg_job *job), struct swagg_job *job)
+{
+    enum { HANGS_S = 60 };
+    int status = 1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(HANGS_S);
+        _exit(!it(job));
+    }
+    waitpid(pid, &status, 0);
+    return status == 0;
+}
+
+static bool closes(struct swagg_job *job)
+{
+    swagg_close(job);
+    return true;
+}
+
+bool closes_in_a_child(struct swagg_job *job)
+{
+    return is_so_in_a_child(closes, job);
 }
 
 int crew_sum_for_long(struct crew_member *m)

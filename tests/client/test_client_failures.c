@@ -509,21 +509,6 @@ TEST(a_killed_peer_is_named)
     crew_give_up(names_the_killed);
 }
 
-/* Whether it is so in a child of this process. A lock that another thread had at the fork is never free
- * there. */
-static bool is_so_in_a_child(bool (*it)(struct swagg_job *job), struct swagg_job *job)
-{
-    enum { HANGS_S = 60 };
-    int status = 1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        alarm(HANGS_S);
-        _exit(!it(job));
-    }
-    waitpid(pid, &status, 0);
-    return status == 0;
-}
-
 static bool call_is_refused(struct swagg_job *job)
 {
     float x = 1;
@@ -572,19 +557,13 @@ TEST(a_forked_child_is_told_nothing_of_the_job)
     loop_switch_stop(ls);
 }
 
-static bool closes(struct swagg_job *job)
-{
-    swagg_close(job);
-    return true;
-}
-
 /* The library's threads, which mostly wait at this moment, are not in the child. */
 static int fork_beside_a_progress_thread(struct crew_member *m)
 {
     int rc = SWAGG_OK;
     for (int i = 0; i < 10 && rc == SWAGG_OK; i++)
         if ((rc = one_sum(m)) == SWAGG_OK)
-            rc = is_so_in_a_child(closes, m->job) ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+            rc = closes_in_a_child(m->job) ? SWAGG_OK : SWAGG_ERR_SYSTEM;
     return rc == SWAGG_OK ? one_sum(m) : rc;
 }
 

@@ -268,6 +268,44 @@ TEST(a_job_may_be_closed_in_the_midst)
     loop_switch_stop(ls);
 }
 
+/* In a thread of its own: it has the job's lock until rank 1 calls, too. */
+static void *call_long(void *arg)
+{
+    struct swagg_job *job = arg;
+    float *x = calloc(LONG, sizeof *x);
+    const int rc = swagg_allreduce(job, x, x, LONG, SWAGG_F32, SWAGG_SUM);
+    free(x);
+    return rc == SWAGG_OK ? job : NULL;
+}
+
+static int fork_beside_a_call(struct crew_member *m)
+{
+    struct gate *gate = m->crew->arg;
+    pthread_t thread;
+    void *called;
+    if (m->rank == 1) {
+        gate_wait(gate);
+        return call_long(m->job) ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+    }
+    pthread_create(&thread, NULL, call_long, m->job);
+    while (!atomic_load(&m->job->busy))
+        sleep_ms(1);
+    const bool closed = closes_in_a_child(m->job);
+    atomic_store(&gate->open, true);
+    pthread_join(thread, &called);
+    return closed && called ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+}
+
+TEST(a_forked_child_can_close_a_job_in_the_midst_of_a_call)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct gate gate = {0};
+    struct crew crew = crew_with(2, ls, "fork", 2, fork_beside_a_call);
+    crew.arg = &gate;
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
 int main(void)
 {
     seed_from_environment();
