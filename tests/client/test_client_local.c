@@ -9,10 +9,12 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "flights.h"
+#include "local/meeting.h"
 #include "random.h"
 #include "reference.h"
 #include "unit.h"
@@ -412,13 +414,19 @@ static int sum_for_long(struct crew_member *m, struct told *told)
     return rc;
 }
 
-static bool has_one_ended(const struct ranks *r)
+static bool has_ended(pid_t pid)
 {
     siginfo_t info = {0};
-    for (int rank = 0; rank < r->size && info.si_pid == 0; rank++)
-        if (rank != r->absent)
-            waitid(P_PID, (id_t)r->pid[rank], &info, WEXITED | WNOHANG | WNOWAIT);
+    waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
     return info.si_pid != 0;
+}
+
+static bool has_one_ended(const struct ranks *r)
+{
+    for (int rank = 0; rank < r->size; rank++)
+        if (rank != r->absent && has_ended(r->pid[rank]))
+            return true;
+    return false;
 }
 
 /* Or until one has ended, which none should: what the test expects of them then fails. */
@@ -914,6 +922,90 @@ TEST(who_waits_for_a_rank_of_the_host_lets_others_progress)
     await_all(&r);
     expect_success(&r);
     finish(&r);
+}
+
+/* --- meetings alone: of ranks that never join a job --- */
+
+static char meeting_job[CTL_NAME_MAX];
+
+static void come_as(int rank, struct meeting *m)
+{
+    static struct client_options o;
+    o.rank = (uint16_t)rank;
+    o.size = 2;
+    memcpy(o.job, meeting_job, sizeof o.job);
+    meeting_begin(m, &o);
+}
+
+/* A process that has come as this rank, and stays. */
+static pid_t start_at_meeting(int rank)
+{
+    struct meeting m;
+    int come[2];
+    char byte = 0;
+    if (pipe(come) < 0)
+        abort();
+    if (rank == 0)
+        snprintf(meeting_job, sizeof meeting_job, "meeting-%d", (int)getpid());
+    const pid_t pid = fork();
+    if (pid == 0) {
+        come_as(rank, &m);
+        if (write(come[1], &byte, 1) != 1)
+            abort();
+        for (;;)
+            pause();
+    }
+    CU_ASSERT_EQUAL(read(come[0], &byte, 1), 1);
+    close(come[0]);
+    close(come[1]);
+    return pid;
+}
+
+static void end_process(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+static atomic_int *signals;
+
+static void note_signal(int number)
+{
+    (void)number;
+    atomic_fetch_add(signals, 1);
+}
+
+static pid_t start_amid_signals(int rank)
+{
+    const struct sigaction note = {.sa_handler = note_signal};
+    const struct itimerval often = {.it_interval.tv_usec = 1000, .it_value.tv_usec = 1000};
+    struct meeting m;
+    const pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    sigaction(SIGALRM, &note, NULL);
+    setitimer(ITIMER_REAL, &often, NULL);
+    come_as(rank, &m);
+    _exit(!m.memory.board);
+}
+
+/* The leader answers late, for it is stopped meanwhile. */
+TEST(signals_of_the_program_do_not_end_a_meeting)
+{
+    enum { MANY = 20 };
+    int status = -1;
+    signals = mmap(NULL, sizeof *signals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const pid_t leader = start_at_meeting(0);
+    kill(leader, SIGSTOP);
+    waitpid(leader, NULL, WUNTRACED);
+    const pid_t other = start_amid_signals(1);
+    while (atomic_load(signals) < MANY && !has_ended(other))
+        sleep_ms(1);
+    kill(leader, SIGCONT);
+    waitpid(other, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+    end_process(leader);
+    munmap(signals, sizeof *signals);
 }
 
 int main(void)

@@ -102,9 +102,23 @@ static bool say(int fd, const void *bytes, size_t n)
     return send(fd, bytes, n, MSG_NOSIGNAL) == (ssize_t)n;
 }
 
+/* A wait with a limit ends at every signal, and when the process was stopped (signal(7)): it goes on, and
+ * once its time is over looks without waiting. */
+static ssize_t receive(int fd, struct msghdr *message)
+{
+    const uint64_t until = monotonic_ns() + ANSWER_MS * NS_PER_MS;
+    int flags = MSG_CMSG_CLOEXEC;
+    ssize_t n;
+    while ((n = recvmsg(fd, message, flags)) < 0 && errno == EINTR)
+        flags |= monotonic_ns() < until ? 0 : MSG_DONTWAIT;
+    return n;
+}
+
 static bool hear(int fd, void *bytes, size_t n)
 {
-    return recv(fd, bytes, n, 0) == (ssize_t)n;
+    struct iovec room = {.iov_base = bytes, .iov_len = n};
+    struct msghdr message = {.msg_iov = &room, .msg_iovlen = 1};
+    return receive(fd, &message) == (ssize_t)n;
 }
 
 /* --- who leads --- */
@@ -230,7 +244,7 @@ static int hear_welcome(struct meeting *m, int fd)
     struct iovec bytes = {.iov_base = &w, .iov_len = sizeof w};
     struct msghdr message = {
         .msg_iov = &bytes, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
-    const ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    const ssize_t n = receive(fd, &message);
     const struct cmsghdr *c = CMSG_FIRSTHDR(&message);
     int memory = -1;
     if (n > 0 && c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
