@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -1006,6 +1007,43 @@ TEST(signals_of_the_program_do_not_end_a_meeting)
     CU_ASSERT_EQUAL(status, 0);
     end_process(leader);
     munmap(signals, sizeof *signals);
+}
+
+static bool hears_that_it_is_there(struct swagg_job *none)
+{
+    struct meeting m;
+    (void)none;
+    come_as(1, &m);
+    return says(m.why, "another process is rank 1 there");
+}
+
+TEST(who_comes_as_a_rank_that_is_there_hears_so)
+{
+    const pid_t leader = start_at_meeting(0), other = start_at_meeting(1);
+    CU_ASSERT(is_so_in_a_child(hears_that_it_is_there, NULL));
+    end_process(other);
+    end_process(leader);
+}
+
+static bool hears_of_descriptors(struct swagg_job *none)
+{
+    struct rlimit limit;
+    struct meeting m;
+    const int next = dup(0); /* is that of the socket */
+    (void)none;
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = (rlim_t)next + 1;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    come_as(1, &m);
+    return says(m.why, "(ulimit -n)");
+}
+
+TEST(who_has_no_descriptor_left_for_the_memory_hears_so)
+{
+    const pid_t leader = start_at_meeting(0);
+    CU_ASSERT(is_so_in_a_child(hears_of_descriptors, NULL));
+    end_process(leader);
 }
 
 int main(void)

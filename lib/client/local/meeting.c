@@ -233,6 +233,20 @@ static int lead(struct meeting *m)
 
 /* --- who comes after --- */
 
+/* There is no memory in the leader's answer. The kernel leaves out what no number is free for. */
+static void say_why(struct meeting *m, const struct welcome *w, bool is_answer)
+{
+    const bool is_known = is_answer && w->verdict < sizeof verdicts / sizeof *verdicts;
+    if (is_known && verdicts[w->verdict])
+        snprintf(m->why, sizeof m->why, "%s", verdicts[w->verdict]);
+    else if (is_known)
+        snprintf(m->why, sizeof m->why,
+                 "the descriptor of its memory did not come: this process has as many open as it may "
+                 "(ulimit -n)");
+    else
+        snprintf(m->why, sizeof m->why, "who leads there has not answered within %d s", ANSWER_MS / 1000);
+}
+
 /* The leader's answer: its descriptor, or -1, and why. */
 static int hear_welcome(struct meeting *m, int fd)
 {
@@ -255,12 +269,21 @@ static int hear_welcome(struct meeting *m, int fd)
     }
     if (memory >= 0)
         close(memory);
-    if (n == sizeof w && w.magic == MAGIC && w.verdict < sizeof verdicts / sizeof *verdicts &&
-        verdicts[w.verdict])
-        snprintf(m->why, sizeof m->why, "%s", verdicts[w.verdict]);
-    else
-        snprintf(m->why, sizeof m->why, "who leads there has not answered within %d s", ANSWER_MS / 1000);
+    say_why(m, &w, n == sizeof w && w.magic == MAGIC);
     return -1;
+}
+
+/* Maps the memory that this descriptor is of, and lives there as this rank. False: why says why not. */
+static bool take_seat(struct meeting *m, int fd)
+{
+    int rc = memory_take(&m->memory, fd, local_board_head(m->size));
+    if (rc < 0)
+        snprintf(m->why, sizeof m->why, "its memory cannot be mapped: %s", strerror(-rc));
+    else if ((rc = memory_live_as(&m->memory, m->rank)) == -EAGAIN || rc == -EACCES)
+        snprintf(m->why, sizeof m->why, "another process is rank %u there", m->rank);
+    else if (rc < 0)
+        snprintf(m->why, sizeof m->why, "its memory cannot be locked: %s", strerror(-rc));
+    return rc == 0;
 }
 
 /* This rank is to be seen living before it is believed. */
@@ -277,13 +300,8 @@ static bool take_part(struct meeting *m, int fd)
     const int memory = say(fd, &h, sizeof h) ? hear_welcome(m, fd) : -1;
     if (memory < 0)
         return false;
-    int rc = memory_take(&m->memory, memory, local_board_head(m->size));
-    if (rc == 0)
-        rc = memory_live_as(&m->memory, m->rank);
-    if (rc < 0) {
-        snprintf(m->why, sizeof m->why, "its memory cannot be mapped: %s", strerror(-rc));
+    if (!take_seat(m, memory))
         return false;
-    }
     p.id = m->memory.board->id;
     if (p.id != 0 && say(fd, &p, sizeof p) && hear(fd, &p, sizeof p))
         return true;
