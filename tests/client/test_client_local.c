@@ -946,8 +946,6 @@ static pid_t start_at_meeting(int rank)
     char byte = 0;
     if (pipe(come) < 0)
         abort();
-    if (rank == 0)
-        snprintf(meeting_job, sizeof meeting_job, "meeting-%d", (int)getpid());
     const pid_t pid = fork();
     if (pid == 0) {
         come_as(rank, &m);
@@ -1046,8 +1044,27 @@ TEST(who_has_no_descriptor_left_for_the_memory_hears_so)
     end_process(leader);
 }
 
+static bool hears_of_long_files(struct swagg_job *none)
+{
+    struct rlimit limit;
+    struct meeting m;
+    (void)none;
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 4096;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    come_as(0, &m);
+    return says(m.why, "File too large (ulimit -f)");
+}
+
+/* By default that is a signal, by which a program ends. */
+TEST(who_may_not_make_long_files_hears_so)
+{
+    CU_ASSERT(is_so_in_a_child(hears_of_long_files, NULL));
+}
+
 int main(void)
 {
     seed_from_environment();
+    snprintf(meeting_job, sizeof meeting_job, "meeting-%d", (int)getpid());
     return unit_main();
 }

@@ -357,7 +357,8 @@ static void become_leader(struct meeting *m, int fd)
     m->listener = fd;
     const int rc = lead(m);
     if (rc < 0)
-        snprintf(m->why, sizeof m->why, "no memory to share: %s", strerror(-rc));
+        snprintf(m->why, sizeof m->why, "no memory to share: %s%s", strerror(-rc),
+                 rc == -EFBIG ? " (ulimit -f)" : "");
 }
 
 /* True: it is known whether this rank leads, takes part or is alone; or m->why has become why that is not

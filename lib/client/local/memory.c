@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -39,6 +40,15 @@ int memory_map(struct memory *m, size_t mapped)
     return 0;
 }
 
+/* The limit of files holds for it, too; and who asks for more is sent a signal by which programs end. */
+static int set_length(int fd, size_t bytes)
+{
+    struct rlimit most;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur)
+        return -EFBIG;
+    return ftruncate(fd, (off_t)bytes) < 0 ? -errno : 0;
+}
+
 int memory_make(struct memory *m, size_t bytes, size_t mapped)
 {
     const int fd = memfd_create("swagg", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -48,9 +58,10 @@ int memory_make(struct memory *m, size_t bytes, size_t mapped)
         return -errno;
     m->file = own_fd_of(fd);
     m->bytes = bytes;
-    if (ftruncate(fd, (off_t)bytes) < 0 || fcntl(fd, F_ADD_SEALS, SEALS) < 0)
+    rc = set_length(fd, bytes);
+    if (rc == 0 && fcntl(fd, F_ADD_SEALS, SEALS) < 0)
         rc = -errno;
-    else
+    if (rc == 0)
         rc = memory_map(m, mapped);
     while (rc == 0 && m->board->id == 0)
         if (getrandom(&m->board->id, sizeof m->board->id, 0) < 0 && errno != EINTR)
