@@ -144,8 +144,10 @@ static int hash_blocks(struct swagg_job *job, const size_t lengths[], uint32_t *
 {
     const size_t n = (size_t)job->options.size;
     uint64_t *wide = calloc(n, sizeof *wide);
-    if (!wide)
-        return client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %zu blocks", n);
+    if (!wide) {
+        client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %zu blocks", n);
+        return job_end_here(job);
+    }
     for (size_t i = 0; i < n; i++)
         wide[i] = lengths[i];
     *hash = xfer_blocks_hash(wide, n);
@@ -217,12 +219,14 @@ int swagg_post_allgatherv(struct swagg_job *job, const void *send, void *recv, c
     return allgatherv(job, send, recv, bytes, offsets, &(const struct posting){how, request});
 }
 
-/* Lengths that are all the same: NULL, there is no memory, and the text is set. */
-static size_t *alike(const struct swagg_job *job, size_t length)
+/* Lengths that are all the same: NULL, there is no memory, and the job has ended. */
+static size_t *alike(struct swagg_job *job, size_t length)
 {
     size_t *each = calloc((size_t)job->options.size, sizeof *each);
-    if (!each)
+    if (!each) {
         client_fail(SWAGG_ERR_SYSTEM, "no memory for the lengths of %d blocks", job->options.size);
+        job_end_here(job);
+    }
     for (int r = 0; each && r < job->options.size; r++)
         each[r] = length;
     return each;

@@ -353,6 +353,7 @@ static struct swagg_job *make_job(const struct client_options *options, const st
     if (!job->parts || waits_open(&job->waits, options->size) < 0 ||
         waits_open(&job->local_waits, options->size) < 0) {
         waits_close(&job->waits);
+        waits_close(&job->local_waits);
         free(job->parts);
         free(job);
         return NULL;

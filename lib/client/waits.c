@@ -10,11 +10,7 @@ int waits_open(struct waits *w, unsigned ranks)
     pthread_mutex_init(&w->lock, NULL);
     w->missing = calloc(ranks, sizeof *w->missing);
     w->for_rank = calloc(ranks, sizeof *w->for_rank);
-    if (!w->missing || !w->for_rank) {
-        waits_close(w);
-        return -ENOMEM;
-    }
-    return 0;
+    return w->missing && w->for_rank ? 0 : -ENOMEM;
 }
 
 void waits_close(struct waits *w)

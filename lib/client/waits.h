@@ -25,9 +25,8 @@ struct waits {
     uint64_t *for_rank; /* [ranks] */
 };
 
-/* Returns 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM; waits_close follows in any case. That of one that is all zero does nothing. */
 int waits_open(struct waits *w, unsigned ranks);
-
 void waits_close(struct waits *w);
 
 /* A call begins, or a switch that has restarted is asked anew: nobody is known to be missing. The newest

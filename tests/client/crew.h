@@ -111,6 +111,9 @@ int crew_sum_but_the_last(struct crew_member *m);
 /* Until the counter has come so far, or a rank is through. */
 void crew_await(const struct crew *crew, const atomic_int *counter, int enough);
 
+/* So many this process has open, and one more. */
+int descriptors(void);
+
 /* Whether it is so in a child of this process; whether that can close the job. A lock that another thread had
  * at the fork is never free there. */
 bool is_so_in_a_child(bool (*it)(struct swagg_job *job), struct swagg_job *job);

@@ -1,7 +1,6 @@
 /* What libswagg does where its threads get their CPU in an unlucky order, which is made here, and in which
  * order it calls the system: its calls of recv and pthread_join, recvmmsg and sendmmsg come by this file
  * (--wrap). */
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -114,17 +113,6 @@ TEST(a_call_leaves_before_its_sum_is_looked_for)
     struct crew crew = crew_of(1, ls, "order", sum_and_look, NULL);
     crew_succeed(&crew);
     loop_switch_stop(ls);
-}
-
-/* The descriptors that this process has open. */
-static int descriptors(void)
-{
-    int n = 0;
-    DIR *all = opendir("/proc/self/fd");
-    while (readdir(all))
-        n++;
-    closedir(all);
-    return n;
 }
 
 /* How many there are whenever swagg_close waits for a thread's end. */

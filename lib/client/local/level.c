@@ -566,8 +566,8 @@ int level_post(struct swagg_job *job, struct swagg_request *r)
     const int rc = turns_post(&job->level->turns, r);
     if (rc == 0)
         return SWAGG_OK;
-    return client_fail(SWAGG_ERR_SYSTEM, "job '%s': rank %u: no thread for posted calls: %s",
-                       job->options.job, job->options.rank, strerror(-rc));
+    client_fail(SWAGG_ERR_SYSTEM, "no thread for posted calls: %s", strerror(-rc));
+    return job_end_here(job); /* the others make this call */
 }
 
 void level_leave(struct swagg_job *job)
