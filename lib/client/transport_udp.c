@@ -179,7 +179,7 @@ static int send_from(struct udp *u, unsigned from, unsigned n)
             done += (unsigned)sent;
         } else if (errno == EAGAIN) {
             struct pollfd room = {.fd = u->base.socket.fd, .events = POLLOUT};
-            if (poll(&room, 1, SEND_PATIENCE_MS) == 0)
+            if (poll(&room, 1, SEND_PATIENCE_MS) <= 0) /* time is up, or a signal has come */
                 return 0; /* these packets count as lost, so that the caller can keep its deadlines */
         } else if ((errno == EINVAL || errno == EIO) && u->segments > 1) {
             return send_singly(u, u->out.first[done], n);

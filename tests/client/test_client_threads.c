@@ -1,6 +1,6 @@
 /* What libswagg does where its threads get their CPU in an unlucky order, which is made here, and in which
- * order it calls the system: its calls of recv and pthread_join, recvmmsg and sendmmsg come by this file
- * (--wrap). */
+ * order it calls the system: its calls of recv and pthread_join, recvmmsg, sendmmsg and poll come by this
+ * file (--wrap). */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,10 +15,12 @@ ssize_t __real_recv(int fd, void *buffer, size_t bytes, int flags);
 int __real_pthread_join(pthread_t thread, void **result);
 int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
 int __real_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
+int __real_poll(struct pollfd *fds, nfds_t n, int ms);
 ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags);
 int __wrap_pthread_join(pthread_t thread, void **result);
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
 int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
 
 static int one_sum(struct crew_member *m)
 {
@@ -81,10 +83,24 @@ static _Thread_local struct {
     unsigned sent, received_before;
 } order;
 
+/* The socket of this thread's calls takes nothing, and its waits for room are cut short by signals. */
+static _Thread_local bool stuck;
+
 int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 {
     order.sent++;
-    return __real_sendmmsg(fd, messages, n, flags);
+    if (!stuck)
+        return __real_sendmmsg(fd, messages, n, flags);
+    errno = EAGAIN;
+    return -1;
+}
+
+int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+    if (!stuck)
+        return __real_poll(fds, n, ms);
+    errno = EINTR;
+    return -1;
 }
 
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout)
@@ -111,6 +127,24 @@ TEST(a_call_leaves_before_its_sum_is_looked_for)
 {
     struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
     struct crew crew = crew_of(1, ls, "order", sum_and_look, NULL);
+    crew_succeed(&crew);
+    loop_switch_stop(ls);
+}
+
+static int sum_while_stuck(struct crew_member *m)
+{
+    float x = 1;
+    stuck = true;
+    const int rc = swagg_allreduce(m->job, &x, &x, 1, SWAGG_F32, SWAGG_SUM);
+    stuck = false;
+    return rc == SWAGG_ERR_DEADLINE ? SWAGG_OK : SWAGG_ERR_SYSTEM;
+}
+
+TEST(a_call_keeps_its_deadline_amid_signals)
+{
+    struct loop_switch *ls = loop_switch_start(&(struct loop_switch_config){.seed = seed});
+    struct crew crew = crew_of(1, ls, "stuck", sum_while_stuck, NULL);
+    crew.options.call_timeout_ms = 300;
     crew_succeed(&crew);
     loop_switch_stop(ls);
 }
