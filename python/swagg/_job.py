@@ -196,12 +196,14 @@ class Job:
 
     def has_exchanges(self) -> bool:
         """Whether the job has broadcast, allgather, gather, scatter and reduce_scatter: on every rank alike."""
-        return _check(_swagg.swagg_has_exchanges(self._open())) == 1
+        with self._ending:
+            return _check(_swagg.swagg_has_exchanges(self._open())) == 1
 
     def reaches_gpus(self) -> bool:
         """Whether calls take addresses of tensors in GPUs' memory, too: the program has loaded CUDA's driver. What writes such a tensor must be done
         when a call is made of it, or before an event that a posted one is given (ready)."""
-        return _check(_swagg.swagg_reaches_gpus(self._open())) == 1
+        with self._ending:
+            return _check(_swagg.swagg_reaches_gpus(self._open())) == 1
 
     def post(self, call: Callable[..., Any], *arguments: Any) -> "Future[Any]":
         """call(*arguments), which may make blocking calls of this job, in a thread of the job's own. The caller's
@@ -253,7 +255,8 @@ class Job:
     def stats(self) -> dict[str, float]:
         """Totals since the job was opened, of this rank: struct swagg_stats of swagg.h."""
         stats = _library.Stats(struct_size=ctypes.sizeof(_library.Stats))
-        _check(_swagg.swagg_get_stats(self._open(), stats))
+        with self._ending:
+            _check(_swagg.swagg_get_stats(self._open(), stats))
         return {name: getattr(stats, name) for name, _ in stats._fields_[1:]}
 
     def waits(self) -> list[float]:

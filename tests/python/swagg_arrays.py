@@ -179,6 +179,35 @@ def test_closes(server):
     ranks.run(closes, RANKS, server)
 
 
+def test_closes_after_questions(server):
+    """Of another thread: what is asked of the library about the job is answered before it is freed."""
+    library = swagg._job._swagg
+    for name, question in (("swagg_get_stats", swagg.Job.stats), ("swagg_get_waits", swagg.Job.waits), ("swagg_has_exchanges", swagg.Job.has_exchanges),
+                           ("swagg_reaches_gpus", swagg.Job.reaches_gpus)):
+        real, close, freed = getattr(library, name), library.swagg_close, threading.Event()
+        j = swagg.Job(job="asked", rank=0, size=1)
+        closer = threading.Thread(target=j.close)
+
+        def answer(*arguments):
+            closer.start()
+            assert not freed.wait(0.1), name
+            return real(*arguments)
+
+        def free(job):
+            freed.set()
+            close(job)
+
+        setattr(library, name, answer)
+        library.swagg_close = free
+        try:
+            question(j)
+            closer.join()
+        finally:
+            setattr(library, name, real)
+            library.swagg_close = close
+        assert freed.is_set()
+
+
 def in_child(j):
     """A job of its parent's is none of its."""
     raises(ValueError, "before this process was forked", swagg.allreduce, j, np.ones(1))
@@ -291,4 +320,4 @@ def test_one_raises(server):
 
 
 if __name__ == "__main__":
-    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_forks, test_mistakes, test_abort, test_one_raises))
+    ranks.main(ranks.Server(BUILD).address, (test_version, test_variables, test_wheel, test_types, test_exchanges, test_ways, test_closes, test_closes_after_questions, test_forks, test_mistakes, test_abort, test_one_raises))
