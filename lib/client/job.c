@@ -493,7 +493,7 @@ static void report_part(struct job_part *part, uint32_t finished, uint64_t now)
                                      .tells_finished = job_has_links(job),
                                      .finished = finished};
     if (waiting)
-        progress.stalled_ms = (uint32_t)((now - worker->progress(part->stream)) / NS_PER_MS);
+        progress.stalled_ms = (uint32_t)(ns_between(worker->progress(part->stream), now) / NS_PER_MS);
     membership_progress(&part->membership, &progress, waiting && !part->rejoining);
 }
 

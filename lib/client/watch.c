@@ -202,29 +202,31 @@ static void warn(struct watch *w, struct swagg_job *job, uint64_t now)
     uint64_t since = parts_progress(job);
     if (oldest && oldest->began > since) /* they do not have it yet */
         since = oldest->began;
-    if (now - since < w->warn_after) {
+    const uint64_t waited = ns_between(since, now);
+    if (waited < w->warn_after) {
         w->warn_after = job->options.warn_after_ns;
     } else {
         char wait[WAIT_TEXT_MAX], late[LATE_TEXT_MAX], text[CLIENT_TEXT_MAX];
         struct ctl_ranks missing = {0};
         snprintf(text, sizeof text, "job '%s': rank %u: nothing for %.1f s, %s: %s", job->options.job,
-                 job->options.rank, (double)(now - since) / NS_PER_SECOND, describe_late(job, NULL, late),
+                 job->options.rank, (double)waited / NS_PER_SECOND, describe_late(job, NULL, late),
                  describe_wait(blamed, &session, wait));
         logger_write(&job->options.log, SWAGG_LOG_WARN, "%s", text);
         if (!links_session_is_silent(&session) && session.state == CTL_SESSION_READY &&
             unanswered(blamed) == 0)
             missing = missing_ranks(blamed); /* else whom it named before is no news */
         job_tell_late(job, text, &missing, since, now, watch_deadline(w, job));
-        while (w->warn_after <= now - since) /* more than once if there was progress after the last warning */
+        while (w->warn_after <= waited) /* more than once if there was progress after the last warning */
             w->warn_after *= 2;
     }
     w->warn_at = since + w->warn_after;
 }
 
-/* A process that stood still has heard nobody meanwhile: deadlines move by as much. */
+/* A process that stood still has heard nobody meanwhile: deadlines move by as much. The next tick is not due
+ * yet where another call has just begun. */
 static void allow_for_standstill(struct watch *w, struct swagg_job *job, uint64_t now)
 {
-    const uint64_t late = now - w->tick_at;
+    const uint64_t late = ns_between(w->tick_at, now);
     if (late <= STANDSTILL_MS * NS_PER_MS)
         return;
     requests_put_off(&job->requests, late);

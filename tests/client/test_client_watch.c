@@ -119,6 +119,47 @@ TEST(a_wait_that_began_between_two_warnings_is_not_told_over_and_over)
     expect_warnings(2000, 6000, expected_ms, sizeof expected_ms / sizeof *expected_ms);
 }
 
+/* Another thread posts it while this one is on its way to look. */
+TEST(a_call_that_is_newer_than_the_clock_has_not_waited)
+{
+    static struct lonely l;
+
+    begin(&l, 200);
+    wait_until(&l, 100);
+    l.request.began = 200 * NS_PER_MS + 1;
+    CU_ASSERT_EQUAL(watch_tick(&l.job.watch, &l.job, 200 * NS_PER_MS), SWAGG_OK);
+    CU_ASSERT_EQUAL(l.warnings, 0);
+    end(&l);
+}
+
+/* What has come, or begun, since the clock was read. */
+TEST(progress_that_is_newer_than_the_clock_is_no_stall)
+{
+    static struct lonely l;
+
+    begin(&l, 200);
+    l.job.calling = true;
+    l.script.now = 100 * NS_PER_MS + 1;
+    script_receive(&l.script, "result", 0, "", "result");
+    job_report(&l.job, 100 * NS_PER_MS);
+    CU_ASSERT(l.part.membership.session.heartbeat.waiting);
+    CU_ASSERT_EQUAL(l.part.membership.session.heartbeat.stalled_ms, 0);
+    end(&l);
+}
+
+/* The call before it has ended on the way to a tick that was due. */
+TEST(a_call_that_begins_at_a_tick_keeps_its_deadline)
+{
+    static struct lonely l;
+
+    begin(&l, 200);
+    l.request.deadline = 5000 * NS_PER_MS;
+    watch_start(&l.job.watch, &l.job, 100 * NS_PER_MS + 1);
+    CU_ASSERT_EQUAL(watch_tick(&l.job.watch, &l.job, 100 * NS_PER_MS), SWAGG_OK);
+    CU_ASSERT_EQUAL(l.request.deadline, 5000 * NS_PER_MS);
+    end(&l);
+}
+
 /* The membership thread hears the switch while this thread is on its way to look. */
 TEST(a_word_that_is_newer_than_the_clock_is_no_silence)
 {
