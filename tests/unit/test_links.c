@@ -436,6 +436,23 @@ TEST(ranks_agree_behind_the_same_calls_and_soon_after_one_is_back)
     CU_ASSERT_EQUAL(calls, 3);
 }
 
+/* Weights add up to 2^32 in days. */
+TEST(ranks_agree_as_often_after_many_calls)
+{
+    const struct xfer_call call = {
+        .collective = XFER_ALLREDUCE, .count = 1 << 20, .type = AGG_F32, .op = AGG_SUM};
+    unsigned calls = 0;
+
+    open_shares(XFER_FORMAT_TYPED);
+    shares[0].next = UINT32_MAX - 2047;
+    shares[0].calls = shares[0].next - 64;
+    CU_ASSERT(shares_due(&shares[0], &call));
+    do
+        calls++;
+    while (!shares_due(&shares[0], &call));
+    CU_ASSERT_EQUAL(calls, 64);
+}
+
 /* From the first result of a stretch of enough packets to its last, wherever the results before it are. */
 TEST(a_stretch_is_measured_by_itself)
 {

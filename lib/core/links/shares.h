@@ -34,7 +34,7 @@ struct shares {
     bool on;
     unsigned n, ranks;
     enum xfer_format format;
-    uint32_t calls, next; /* begun, by their weight; behind that many ranks agree */
+    uint64_t calls, next; /* begun, by their weight; behind that many ranks agree */
     bool agreeing;        /* ... by a call in progress, */
     bool known;           /* whose result has come from some place */
     /* What ranks say of each place: this one, and the least of all. */
