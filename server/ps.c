@@ -197,9 +197,9 @@ int ps_open(struct ps *ps, struct config *cfg, const char *file)
     ps->stop_fd = eventfd(0, EFD_CLOEXEC);
     ps->control_fd = ps->handoff.wake = -1;
     if (ps->history == NULL)
-        return -ENOMEM;
+        return log_fail(-ENOMEM, "no memory to begin with");
     if (ps->signal_fd < 0 || ps->stop_fd < 0 || handoff_open(&ps->handoff) < 0)
-        return -errno;
+        return log_fail(-errno, "no descriptors to begin with: %s", strerror(errno));
     if ((rc = choose_kernels(ps)) < 0 || (rc = open_registry(ps)) < 0 || (rc = start_shards(ps)) < 0)
         return rc;
     ps->control_fd = shard_bind(cfg->server.ip, CTL_PORT); /* last: who is answered there can be served */

@@ -320,12 +320,12 @@ int shard_start(struct shard *s, const struct config *cfg)
     s->strangers = (struct strangers){.boot_id = s->boot_id, .data_ports = (uint8_t)s->jobs->threads};
     strangers_init(&s->strangers, secret64());
     s->buffers = calloc(1, sizeof(*s->buffers));
-    if (s->buffers == NULL)
-        return -ENOMEM;
-    s->buffers->room = cfg->mtu;
-    s->buffers->payload = malloc(SHARD_BURST * s->buffers->room);
-    if (s->buffers->payload == NULL)
-        return -ENOMEM;
+    if (s->buffers != NULL) {
+        s->buffers->room = cfg->mtu;
+        s->buffers->payload = malloc(SHARD_BURST * s->buffers->room);
+    }
+    if (s->buffers == NULL || s->buffers->payload == NULL)
+        return log_fail(-ENOMEM, "no memory for the buffers of thread %u", s->number);
     rc = open_sources(s, cfg);
     if (rc < 0)
         return rc;

@@ -1,7 +1,11 @@
 /* swagg-ps: what libswagg is promised by a switch holds at a server on kernel sockets, too. */
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "crew.h"
 #include "ps_process.h"
@@ -181,6 +185,48 @@ TEST(memory_is_bounded)
     CU_ASSERT(crew[0].member[0].stats.slots < 1024);
     CU_ASSERT_EQUAL(crew[let_in].member[0].opened, SWAGG_ERR_REFUSED);
     CU_ASSERT(says(crew[let_in].member[0].error, "3/4 of pool.megabytes)"));
+    ps_stop(&ps);
+}
+
+/* Whether it serves where it may have so few descriptors; else it says why not. */
+static bool serves_with(const struct ps_process *ps, unsigned descriptors)
+{
+    const struct rlimit limit = {descriptors, descriptors};
+    char path[64], said[4096] = "";
+    size_t n = 0;
+    ssize_t more;
+    int ends[2];
+    snprintf(path, sizeof path, "%s/conf.yaml", ps->folder);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        closefrom(STDERR_FILENO + 1);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        execl(program, program, path, NULL);
+        _exit(1);
+    }
+    close(ends[1]);
+    while (!strstr(said, " serves at ") && (more = read(ends[0], said + n, sizeof said - 1 - n)) > 0)
+        said[n += (size_t)more] = '\0';
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    close(ends[0]);
+    if (strstr(said, " serves at "))
+        return true;
+    CU_ASSERT(says(said, "error"));
+    return false;
+}
+
+TEST(a_server_without_descriptors_says_so)
+{
+    enum { FEW = 4, ENOUGH = 64 };
+    struct ps_process ps;
+    unsigned n = FEW;
+    ps_make(&ps, program, "");
+    while (n < ENOUGH && !serves_with(&ps, n))
+        n++;
+    CU_ASSERT(n > FEW && n < ENOUGH);
     ps_stop(&ps);
 }
 
