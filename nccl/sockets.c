@@ -30,10 +30,15 @@ struct handle {
 };
 _Static_assert(sizeof(struct handle) <= NCCL_HANDLE_MAX, "a handle's room");
 
+/* Who has connected and not said hello yet has one of these places, until a later one needs it: nobody who is
+ * silent keeps a rank out. */
+enum { GREETING_MAX = 8 };
+
 struct listening {
     int fd;
     uint64_t cookie;
-    struct comm *accepting; /* has not said hello yet */
+    struct comm *greeting[GREETING_MAX]; /* NULL: the place is free */
+    unsigned next;                       /* ... counted on: the next one's place */
 };
 
 struct request {
@@ -108,7 +113,8 @@ static enum nccl_result close_listening(void *listening)
     struct listening *l = listening;
     if (!l)
         return NCCL_SUCCESS;
-    comm_free(l->accepting);
+    for (unsigned i = 0; i < GREETING_MAX; i++)
+        comm_free(l->greeting[i]);
     close(l->fd);
     free(l);
     return NCCL_SUCCESS;
@@ -182,33 +188,48 @@ static enum nccl_result connect_to(int device, void *nccl_handle, void **sending
     return NCCL_SUCCESS;
 }
 
-/* Who says hello to another listener, or nothing, is no rank. */
+/* One who has connected, if there is one; 0, or -errno. */
+static int take_newcomer(struct listening *l)
+{
+    const int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0)
+        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED ? 0 : -errno;
+    struct comm *c = comm_new(fd, false), **place = &l->greeting[l->next++ % GREETING_MAX];
+    if (!c) {
+        close(fd);
+        return -ENOMEM;
+    }
+    comm_free(*place);
+    *place = c;
+    return 0;
+}
+
+/* One who has said hello; NULL: nobody has. Who says it to another listener, or nothing, is no rank. */
+static struct comm *find_rank(struct listening *l)
+{
+    for (unsigned i = 0; i < GREETING_MAX; i++) {
+        struct comm *c = l->greeting[i];
+        const int rc = c ? greet(c) : 0;
+        if (rc == 0)
+            continue;
+        l->greeting[i] = NULL;
+        if (rc > 0 && c->hello.cookie == l->cookie)
+            return c;
+        comm_free(c);
+    }
+    return NULL;
+}
+
 static enum nccl_result accept_at(void *listening, void **receiving, void **on_device)
 {
     struct listening *l = listening;
     *receiving = NULL;
     if (on_device)
         *on_device = NULL;
-    if (!l->accepting) {
-        const int fd = accept4(l->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0)
-            return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED
-                       ? NCCL_SUCCESS
-                       : nccl_fail(NCCL_SYSTEM_ERROR, "cannot accept: %s", strerror(errno));
-        l->accepting = comm_new(fd, false);
-        if (!l->accepting) {
-            close(fd);
-            return nccl_fail(NCCL_SYSTEM_ERROR, "no memory for a connection");
-        }
-    }
-    const int rc = greet(l->accepting);
-    if (rc == 0)
-        return NCCL_SUCCESS;
-    struct comm *c = l->accepting;
-    l->accepting = NULL;
-    if (rc < 0 || c->hello.cookie != l->cookie)
-        return comm_free(c);
-    *receiving = c;
+    const int rc = take_newcomer(l);
+    if (rc < 0)
+        return nccl_fail(NCCL_SYSTEM_ERROR, "cannot accept a connection: %s", strerror(-rc));
+    *receiving = find_rank(l);
     return NCCL_SUCCESS;
 }
 

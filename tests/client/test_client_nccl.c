@@ -190,7 +190,7 @@ TEST(failures_of_messages_are_told)
     CU_ASSERT(has_warned("cannot connect to a rank from lo"));
 }
 
-/* Who does not have the handle, but its address, is no rank. */
+/* Who does not have the handle, but its address, is no rank; nor is who says nothing. */
 TEST(strangers_are_not_accepted)
 {
     struct pair p = {0};
@@ -198,7 +198,8 @@ TEST(strangers_are_not_accepted)
     const uint64_t guess = 7;
     CU_ASSERT_EQUAL(net->listen(0, p.handle, &p.listening), NCCL_SUCCESS);
     memcpy(&at, p.handle, sizeof at);
-    const int stranger = socket(AF_INET, SOCK_STREAM, 0);
+    const int silent = socket(AF_INET, SOCK_STREAM, 0), stranger = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL_FATAL(connect(silent, (const struct sockaddr *)&at, sizeof at), 0);
     CU_ASSERT_EQUAL_FATAL(connect(stranger, (const struct sockaddr *)&at, sizeof at), 0);
     CU_ASSERT_EQUAL(send(stranger, &guess, sizeof guess, 0), sizeof guess);
     CU_ASSERT_EQUAL(pair_up(&p), NCCL_SUCCESS);
@@ -210,6 +211,7 @@ TEST(strangers_are_not_accepted)
     CU_ASSERT_EQUAL(net->isend(p.sending, &out, sizeof out, 0, NULL, &sent), NCCL_SUCCESS);
     CU_ASSERT_EQUAL(both(sent, received, NULL), NCCL_SUCCESS);
     CU_ASSERT_EQUAL(in, 1);
+    close(silent);
     close(stranger);
     pair_end(&p);
 }
