@@ -1,14 +1,17 @@
 /* What libswagg does where its threads get their CPU in an unlucky order, which is made here, and in which
- * order it calls the system: its calls of recv and pthread_join, recvmmsg, sendmmsg and poll come by this
- * file (--wrap). */
+ * order it calls the system: its calls of recv, accept4 and pthread_join, recvmmsg, sendmmsg and poll come by
+ * this file (--wrap). */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "crew.h"
+#include "local/meeting.h"
 #include "unit.h"
 
 ssize_t __real_recv(int fd, void *buffer, size_t bytes, int flags);
@@ -16,11 +19,13 @@ int __real_pthread_join(pthread_t thread, void **result);
 int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
 int __real_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
 int __real_poll(struct pollfd *fds, nfds_t n, int ms);
+int __real_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags);
 ssize_t __wrap_recv(int fd, void *buffer, size_t bytes, int flags);
 int __wrap_pthread_join(pthread_t thread, void **result);
 int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags, struct timespec *timeout);
 int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags);
 int __wrap_poll(struct pollfd *fds, nfds_t n, int ms);
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags);
 
 static int one_sum(struct crew_member *m)
 {
@@ -147,6 +152,50 @@ TEST(a_call_keeps_its_deadline_amid_signals)
     crew.options.call_timeout_ms = 300;
     crew_succeed(&crew);
     loop_switch_stop(ls);
+}
+
+/* No descriptor is left for who comes; so often he was to have one. */
+static atomic_bool full;
+static atomic_uint accepted;
+
+int __wrap_accept4(int fd, struct sockaddr *from, socklen_t *bytes, int flags)
+{
+    if (!atomic_load(&full))
+        return __real_accept4(fd, from, bytes, flags);
+    atomic_fetch_add(&accepted, 1);
+    errno = EMFILE;
+    return -1;
+}
+
+static int come_to(const struct meeting *m)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    const int n =
+        snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "swagg-%016llx", (unsigned long long)m->job);
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    CU_ASSERT_EQUAL(connect(fd, (struct sockaddr *)&at,
+                            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)),
+                    0);
+    return fd;
+}
+
+TEST(who_leads_a_meeting_without_descriptors_does_not_spin)
+{
+    enum { OFTEN = 1000 }; /* in so long */
+    static struct client_options o = {.size = 2};
+    struct meeting m;
+    snprintf(o.job, sizeof o.job, "full-%d", (int)getpid());
+    meeting_begin(&m, &o);
+    CU_ASSERT(m.leads && m.memory.board);
+    atomic_store(&full, true);
+    const int fd = come_to(&m);
+    while (atomic_load(&accepted) == 0)
+        sleep_ms(1);
+    sleep_ms(300);
+    CU_ASSERT(atomic_load(&accepted) < OFTEN);
+    atomic_store(&full, false);
+    close(fd);
+    meeting_close(&m);
 }
 
 /* How many there are whenever swagg_close waits for a thread's end. */

@@ -20,6 +20,7 @@ enum {
     ANSWER_MS = 5000,   /* a leader that is silent for so long is not waited for; nor one that comes */
     ATTEMPT_MS = 1,     /* between attempts to lead or to meet who leads: it may be between bind and listen */
     LOOK_EVERY_MS = 50, /* whether the leader lives */
+    DEAF_MS = 10,       /* to who comes, where no descriptor is left for him: he would wake it again */
     MAGIC = 0x53574c31,
 };
 
@@ -198,6 +199,8 @@ static void *meet(void *arg)
         if (fd >= 0) {
             meet_one(m, fd);
             close(fd);
+        } else if (fds[1].revents) {
+            poll(fds, 1, DEAF_MS);
         }
     }
 }
