@@ -68,6 +68,17 @@ TEST(each_kind_is_as_frequent_as_asked)
     }
 }
 
+TEST(a_frame_of_no_bytes_has_none_to_damage)
+{
+    const struct impair_config cfg = {.rate[IMPAIR_CORRUPT].every = 1, .rate[IMPAIR_DUPLICATE].every = 1};
+    struct impair im = start(&cfg);
+    const struct impair_decision empty = impair_decide(&im, 0), one = impair_decide(&im, 1);
+
+    CU_ASSERT(empty.duplicate && !empty.corrupt);
+    CU_ASSERT(one.duplicate && one.corrupt);
+    CU_ASSERT_EQUAL(im.stats.hit[IMPAIR_CORRUPT], 1);
+}
+
 TEST(every_nth_frame)
 {
     const struct impair_config cfg = {.rate[IMPAIR_DROP].every = 7};

@@ -54,7 +54,7 @@ struct impair_decision impair_decide(struct impair *im, uint32_t bytes)
     d.drop = hits(im, IMPAIR_DROP);
     d.duplicate = hits(im, IMPAIR_DUPLICATE);
     d.hold = hits(im, IMPAIR_REORDER);
-    d.corrupt = hits(im, IMPAIR_CORRUPT);
+    d.corrupt = hits(im, IMPAIR_CORRUPT) && bytes > 0;
     if (d.corrupt)
         d.corrupt_bit = (uint32_t)(splitmix_next(&im->random[IMPAIR_CORRUPT]) % (UINT64_C(8) * bytes));
 

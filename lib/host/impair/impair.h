@@ -66,7 +66,7 @@ struct impair_decision {
     uint32_t corrupt_bit; /* bit number within the frame */
 };
 
-/* The next frame, of this many bytes (1..). */
+/* The next frame, of this many bytes. One of none, as a capture file may hold it, has no bit to damage. */
 struct impair_decision impair_decide(struct impair *im, uint32_t bytes);
 
 /* Takes a frame that impair_decide said to hold; it is the caller's again once impair_release returns it. */
