@@ -51,7 +51,15 @@ static uint64_t sends_to(const struct placement_lcore *l)
     return ports;
 }
 
-/* Every receive queue of a port may let in its part of what the port may. */
+/* What so many of a port's receive queues may let in of what the port may: a part of a bound is one as well,
+ * and none at all would mean that there is no bound. */
+static uint32_t storm_share(const struct port *port, enum config_storm_kind kind, unsigned queues)
+{
+    const uint64_t frames = port->storm.frames[kind];
+
+    return frames == 0 || queues == 0 ? 0 : (uint32_t)RTE_MAX(frames * queues / port->rx_queues, 1u);
+}
+
 static void bound_storms(const struct datapath *dp, struct lcore_tasks *tasks)
 {
     for (uint64_t left = dp->ports; left != 0; left &= left - 1) {
@@ -61,8 +69,7 @@ static void bound_storms(const struct datapath *dp, struct lcore_tasks *tasks)
         for (unsigned q = 0; q < SWAGG_MAX_QUEUES; q++)
             queues += (tasks->queues.rx[q] & left & -left) != 0;
         for (enum config_storm_kind kind = 0; kind < CONFIG_STORM_KINDS; kind++)
-            tasks->storm[rte_bsf64(left)].frames[kind] =
-                (uint32_t)((uint64_t)port->storm.frames[kind] * queues / port->rx_queues);
+            tasks->storm[rte_bsf64(left)].frames[kind] = storm_share(port, kind, queues);
     }
 }
 

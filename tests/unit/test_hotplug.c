@@ -73,6 +73,31 @@ static void put_port(unsigned p, const struct port_device *device)
     dp.ports |= RTE_BIT64(p);
 }
 
+/* Of three receive queues this lcore has one: no bound becomes none, as no frames a second would. */
+TEST(a_part_of_a_bound_on_storms_is_a_bound)
+{
+    static const struct port_device device = {.close = close_second};
+    static struct lcore main_lcore;
+    const uint32_t *bound = NULL;
+
+    open_switch();
+    dp.lcores.n = 1;
+    dp.lcores.lcore[1] = &main_lcore;
+    put_port(FIRST, &device);
+    dp.port[FIRST].rx_queues = 3;
+    dp.port[FIRST].storm.frames[CONFIG_STORM_BROADCAST] = 1;
+    dp.port[FIRST].storm.frames[CONFIG_STORM_MULTICAST] = 7;
+    dp.placement.lcore[0].rx[1] = RTE_BIT64(FIRST);
+    datapath_assign(&dp);
+    bound = rig.tasks->storm[FIRST].frames;
+    CU_ASSERT_EQUAL(bound[CONFIG_STORM_BROADCAST], 1);
+    CU_ASSERT_EQUAL(bound[CONFIG_STORM_MULTICAST], 2);
+    CU_ASSERT_EQUAL(bound[CONFIG_STORM_UNKNOWN], 0);
+    dp.port[FIRST].rx_queues = 1; /* as many as it has */
+    port_close(&dp.port[FIRST]);
+    rig_close();
+}
+
 /* A device of DPDK's cannot send merged frames, so none are carried before it is out. */
 TEST(merged_frames_are_carried_once_the_last_device_without_them_is_gone)
 {
