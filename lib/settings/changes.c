@@ -79,10 +79,31 @@ void setting_show(char text[SETTING_SHOWN_MAX], const struct setting *setting, c
     }
 }
 
+/* Whether a list names all that another does, in whatever order. Most have it in the same place. */
+static bool names_all_of(const struct setting *list, const void *a, const void *x, const void *b,
+                         const void *y)
+{
+    char text[SETTING_SHOWN_MAX], other[SETTING_SHOWN_MAX];
+
+    for (unsigned i = 0; list->show_item(text, b, y, i); i++) {
+        bool found = list->show_item(other, a, x, i) && strcmp(other, text) == 0;
+
+        for (unsigned n = 0; !found && list->show_item(other, a, x, n); n++)
+            found = strcmp(other, text) == 0;
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* What is in such lists by number may have another number in the other configuration, so that they are the
+ * same if they name the same. */
 static bool same(const struct setting *setting, const struct pair *p, const void *x, const void *y)
 {
     char was[SETTING_SHOWN_MAX], is[SETTING_SHOWN_MAX];
 
+    if (setting->show_item != NULL)
+        return names_all_of(setting, p->a, x, p->b, y) && names_all_of(setting, p->b, y, p->a, x);
     if (setting->type == SETTING_TEXT || setting->type == SETTING_NAME)
         return strcmp(x, y) == 0;
     if (setting->show == NULL)

@@ -108,6 +108,31 @@ TEST(items_come_and_go_by_their_names)
     CU_ASSERT(is_one("replay", "2 items", "1 items", SETTING_RESTART));
 }
 
+/* Which tenants' jobs go on to an uplink is no other question when their numbers are others. */
+TEST(an_uplink_s_tenants_are_known_by_name)
+{
+    describe(&running);
+    describe(&next);
+    running.uplink[0].tenants = 2;
+    running.uplink[1].tenants = next.uplink[1].tenants = UINT64_MAX;
+    next.tenants = 3;
+    strcpy(next.tenant[0].name, "new");
+    strcpy(next.tenant[1].name, "first");
+    strcpy(next.tenant[2].name, "second");
+    next.uplink[0].tenants = 4;
+    compare();
+    CU_ASSERT(is_one("tenants[new]", "-", "added", SETTING_AT_ONCE));
+    next.uplink[0].tenants = 2; /* the same number, but the first one's */
+    compare();
+    CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 1);
+    next.uplink[0].tenants = 4 | 2;
+    compare();
+    CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 1);
+    next.uplink[0].tenants = UINT64_MAX; /* all that come */
+    compare();
+    CU_ASSERT_EQUAL(changes.of[SETTING_RESTART], 1);
+}
+
 /* A process belongs to the first tenant that it may belong to. */
 TEST(the_order_of_tenants_counts)
 {
