@@ -741,6 +741,31 @@ TEST(mac_addresses_change)
     CU_ASSERT(all_are(CTL_SESSION_READY, 1));
 }
 
+/* It has not heard yet that the job runs, and goes on to join. */
+TEST(a_rank_that_joins_from_another_mac_address_is_followed)
+{
+    struct letter again = {0};
+    struct ctl_message m;
+
+    start(0, 26);
+    step();
+    for (unsigned i = 0; i < SEEN && again.bytes == 0; i++)
+        if (net.seen[i].to_switch && net.seen[i].to == 1 && net.seen[i].from.ip == ip_of_rank(1))
+            again = net.seen[i];
+    until_all_are(CTL_SESSION_READY, 1);
+    net.rank_mac[1] = again.from.mac[5] = 9;
+    CU_ASSERT_FATAL(ctl_parse(&m, again.payload, again.bytes) == CTL_PARSED && m.head.type == CTL_JOIN);
+    m.head.serial = ++net.session[1].serial;
+    m.head.boot_id = net.session[1].boot_id;
+    again.bytes = ctl_build(again.payload, &m);
+    hand_over(&again);
+    CU_ASSERT_EQUAL(net.moved[1], 1);
+    CU_ASSERT_EQUAL(relay_job(net.proxy[1], 0)->entry.members[1].endpoint.mac[5], 9);
+    pass(3000);
+    CU_ASSERT_EQUAL(net.moved[1], 1);
+    CU_ASSERT(all_are(CTL_SESSION_READY, 1));
+}
+
 /* The job's secret at switch s, as its ranks and the switches below have it. */
 static const uint8_t *secret_at(int s)
 {

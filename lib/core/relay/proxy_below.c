@@ -31,6 +31,21 @@ static void answer(const struct relay_proxy *p, const struct sender *s, const st
     relay_send_down(p, &route, &a);
 }
 
+/* The rank's packets and results follow it. A copy of a message moves nobody: it may come from elsewhere. */
+static void follow(struct relay_proxy *p, struct relay_route *route, struct relay_job *job,
+                   const struct ctl_endpoint *from)
+{
+    if (!ctl_endpoint_has_moved(&route->endpoint, from))
+        return;
+    route->endpoint = *from;
+    if (job == NULL || job->entry.members[route->rank].state != CTL_MEMBER_JOINED)
+        return;
+    job->entry.members[route->rank].endpoint = *from;
+    if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.moved)
+        p->cfg.actions.moved(p->cfg.actions.ctx, job, route->rank);
+    relay_event(p, job, CTL_EVENT_NOTE, "rank %u speaks from another MAC address now", route->rank);
+}
+
 /* JOIN */
 
 __attribute__((format(printf, 4, 5))) static bool no(struct ctl_failure *why, enum ctl_reason reason,
@@ -182,8 +197,10 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
     if (route->incarnation != m->head.incarnation)
         *route = (struct relay_route){
             .incarnation = m->head.incarnation, .uplink = uplink, .answered = m->head.serial};
-    if (m->head.serial > route->serial)
-        route->endpoint = *from; /* a copy may come from another MAC address */
+    if (m->head.serial > route->serial) {
+        follow(p, route, relay_job_of(p, route), from); /* a rank goes on to join until READY gets to it */
+        route->endpoint = *from;
+    }
     route->serial = m->head.serial;
     route->heard_at = now;
     route->rank = m->head.rank;
@@ -194,21 +211,6 @@ static void on_join(struct relay_proxy *p, struct relay_route *route, struct sen
 }
 
 /* HEARTBEAT, LEAVE, ABORT */
-
-/* The rank's packets and results follow it. A copy of a message moves nobody: it may come from elsewhere. */
-static void follow(struct relay_proxy *p, struct relay_route *route, struct relay_job *job,
-                   const struct ctl_endpoint *from)
-{
-    if (!ctl_endpoint_has_moved(&route->endpoint, from))
-        return;
-    route->endpoint = *from;
-    if (job == NULL || job->entry.members[route->rank].state != CTL_MEMBER_JOINED)
-        return;
-    job->entry.members[route->rank].endpoint = *from;
-    if (job->entry.state == CTL_ENTRY_RUNNING && p->cfg.actions.moved)
-        p->cfg.actions.moved(p->cfg.actions.ctx, job, route->rank);
-    relay_event(p, job, CTL_EVENT_NOTE, "rank %u speaks from another MAC address now", route->rank);
-}
 
 static void on_other(struct relay_proxy *p, struct relay_route *route, const struct ctl_endpoint *from,
                      struct ctl_message *m, uint64_t now)
