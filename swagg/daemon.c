@@ -169,8 +169,9 @@ static int open_control(struct daemon *d, struct datapath *dp, const struct conf
 
 static int open_static_jobs(struct daemon *d, struct datapath *dp, const struct config *cfg)
 {
-    d->static_jobs =
-        (struct static_jobs){.jobs = &dp->jobs, .us = (struct jobs_identity){.mac = dp->mac, .ip = dp->ip}};
+    d->static_jobs = (struct static_jobs){.jobs = &dp->jobs,
+                                          .us = (struct jobs_identity){.mac = dp->mac, .ip = dp->ip},
+                                          .shown = &d->shown_lock};
     return static_jobs_open(&d->static_jobs, cfg, monotonic_ns());
 }
 

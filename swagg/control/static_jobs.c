@@ -276,9 +276,19 @@ static void note_start_over(struct static_job *job, uint64_t now)
     counter_set(&job->since, now);
 }
 
+static bool renew(struct static_jobs *s, const struct static_job *job, bool unless_heard)
+{
+    bool renewed;
+
+    pthread_mutex_lock(s->shown);
+    renewed = jobs_renew(s->jobs, job->plan.protocol->id, job->number, unless_heard);
+    pthread_mutex_unlock(s->shown);
+    return renewed;
+}
+
 void static_jobs_reset(struct static_jobs *s, const struct static_job *job)
 {
-    jobs_renew(s->jobs, job->plan.protocol->id, job->number, false);
+    renew(s, job, false);
     note_start_over(&s->job[job - s->job], counter_read(&s->now));
     log_notice("job %s: its slots start over, as the operator wishes", job->name);
 }
@@ -292,7 +302,7 @@ static void note_heard(struct static_job *job, uint64_t now)
 /* A new run may begin in this very moment. */
 static void start_over_unless_heard(struct static_jobs *s, struct static_job *job, uint64_t now)
 {
-    if (!jobs_renew(s->jobs, job->plan.protocol->id, job->number, true)) {
+    if (!renew(s, job, true)) {
         note_heard(job, now);
         return;
     }

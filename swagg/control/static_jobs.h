@@ -8,9 +8,12 @@
  * everything (docs/correctness.md, "Static jobs"). So does a job of passing frames. The others never do:
  * host-addressed workers number their runs.
  *
- * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it.
+ * Threads: the main lcore's; telemetry may read, and finds what changes as the last tick left it. While a job
+ * starts over nobody may look into its pool.
  */
 #pragma once
+
+#include <pthread.h>
 
 #include "aggregate/jobs.h"
 #include "config/reload.h"
@@ -34,14 +37,15 @@ struct static_job {
 struct static_jobs {
     struct jobs *jobs; /* of the data path */
     struct jobs_identity us;
+    pthread_mutex_t *shown; /* whoever shows the jobs holds it (show/parts.h) */
     unsigned n;
     struct static_job *job;
     uint64_t now; /* atomic: at the last tick */
 };
 
-/* s: all zero, but for jobs and us. To be called before any other job is opened, so that the numbers of
- * replayed jobs on the wire are 0, 1, ... in the configuration's order. now: of the clock of the ticks. 0, or
- * -errno after logging; static_jobs_close follows in any case. */
+/* s: all zero, but for jobs, us and shown. To be called before any other job is opened, so that the numbers
+ * of replayed jobs on the wire are 0, 1, ... in the configuration's order. now: of the clock of the ticks. 0,
+ * or -errno after logging; static_jobs_close follows in any case. */
 int static_jobs_open(struct static_jobs *s, const struct config *cfg, uint64_t now);
 /* Frees the descriptions; the jobs themselves end with jobs_free. */
 void static_jobs_close(struct static_jobs *s);
@@ -74,7 +78,8 @@ void static_jobs_commit(struct static_jobs *s, struct static_jobs_next *next, co
 void static_jobs_forget(struct static_jobs *s, struct static_jobs_next *next);
 
 /* Lets jobs that have been quiet start over. now: by a clock that runs only while the switch can hear its
- * workers (listening.h). To be called several times in the shortest quiet_ms. */
+ * workers (listening.h). To be called several times in the shortest quiet_ms, and like static_jobs_reset
+ * without the lock. */
 void static_jobs_tick(struct static_jobs *s, uint64_t now);
 
 /* The operator has one of them, of any kind, start over now. */

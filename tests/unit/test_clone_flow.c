@@ -25,6 +25,7 @@ enum {
 
 static struct config cfg;
 static struct datapath dp;
+static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 static struct static_jobs fixed;
 
 static void open_flow(bool little)
@@ -59,7 +60,7 @@ static void open_flow(bool little)
         memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
     dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
     dp.jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
-    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = us};
+    fixed = (struct static_jobs){.jobs = &dp.jobs, .us = us, .shown = &shown};
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);
     CU_ASSERT_EQUAL_FATAL(datapath_make_classifier(&dp, &cfg), 0);
     rig.receive.classifier = &dp.classifier;

@@ -26,6 +26,7 @@ static const struct jobs_identity us = {.mac = {{2, 0, 0, 0, 0, 0xfe}}, .ip = RT
 static struct rte_rcu_qsbr *rcu;
 static struct config cfg;
 static struct jobs jobs;
+static pthread_mutex_t shown = PTHREAD_MUTEX_INITIALIZER;
 static struct static_jobs fixed;
 static struct agg_verdict verdict; /* on the last packet */
 
@@ -66,6 +67,7 @@ static void set_up(void)
     jobs_limit(&jobs, &cfg);
     fixed.jobs = &jobs;
     fixed.us = us;
+    fixed.shown = &shown;
     cfg.static_jobs = 2;
     describe(0);
     describe(1);
@@ -316,6 +318,36 @@ TEST(the_operator_resets_a_job)
     complete(0, 0, 0);
     complete(0, 0, 1);
     CU_ASSERT_EQUAL(get_be32(verdict.payload + SML_HEADER_BYTES), 0x03030303);
+}
+
+static bool may_be_seen;
+
+static void *init_unseen(void *memory, const struct agg_pool_config *made_of)
+{
+    may_be_seen = pthread_mutex_trylock(&shown) == 0;
+    if (may_be_seen)
+        pthread_mutex_unlock(&shown);
+    return sml_protocol.init(memory, made_of);
+}
+
+/* A pool that is made anew is none meanwhile. */
+TEST(nobody_is_shown_a_job_while_it_starts_over)
+{
+    struct agg_protocol protocol = sml_protocol;
+    struct agg_job *job = agg_jobs_find(&jobs.running[AGG_PROTOCOL_SWITCHML], fixed.job[0].number);
+    uint64_t now = 0;
+
+    protocol.init = init_unseen;
+    job->protocol = &protocol;
+    may_be_seen = true;
+    static_jobs_reset(&fixed, &fixed.job[0]);
+    CU_ASSERT(!may_be_seen);
+    complete(0, 0, 0);
+    may_be_seen = true;
+    wait_ms(&now, 2 * QUIET_MS);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 2);
+    CU_ASSERT(!may_be_seen);
+    job->protocol = &sml_protocol;
 }
 
 static struct config_tenant tenants[] = {{.name = "rest", .weight = 1},
