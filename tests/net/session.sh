@@ -99,8 +99,8 @@ workers_fail 'DEADLINE_EXCEEDED: ranks 1, 2: not come within 2 s' 0
 controller_stop
 
 step "a job that the switch may have begun, and cannot end at once"
-has_deleted() {
-    [ "$(grep -c 'job del' "$NET_DIR/switch.log")" -ge 2 ]
+has_been_asked() { # TIMES COMMAND
+    [ "$(grep -c "$2" "$NET_DIR/switch.log")" -ge "$1" ]
 }
 net_background "$NET_DIR/switch.log" "$(dirname "${BASH_SOURCE[0]}")/session_switch.py" "$NET_DIR/switch.ctl"
 OTHER=$!
@@ -108,7 +108,13 @@ net_until 60 "it listens" grep -q listens "$NET_DIR/switch.log"
 CONTROLLED=$NET_DIR/switch.ctl controller_start
 worker_start 0 0 1 5 f300
 workers_fail 'UNAVAILABLE: the switch does not answer' 0
-net_until 60 "its job is deleted" has_deleted
+net_until 60 "its job is deleted" has_been_asked 2 'job del'
+worker_start 0 0 1 6 f300
+net_until 60 "another job begins" has_been_asked 2 'job add'
+kill -KILL "${RANK_PID[0]}"
+ranks_wait 30
+RANK_PID=()
+net_until 60 "the job of a worker that has gone meanwhile is deleted" has_been_asked 3 'job del'
 controller_stop
 kill -TERM "$OTHER"
 wait "$OTHER" || true

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """In the place of a switch, at this socket: session_switch.py PATH. It prints which commands it is asked, hangs up where a job is to be
-added, and refuses once to delete one."""
+added, or the next time waits for the other to do so, and refuses once to delete one."""
 import json
 import socket
 import sys
@@ -11,7 +11,7 @@ listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen()
 print("listens", flush=True)
-deleted = False
+deleted = added = False
 while True:
     connection, _ = listener.accept()
     with connection, connection.makefile("rw") as lines:
@@ -23,5 +23,8 @@ while True:
         elif command in VIEWS:
             answer = {"ok": True, "view": VIEWS[command]}
         else:
+            if added:
+                lines.read()  # until the end
+            added = True
             continue
         lines.write(json.dumps(answer) + "\n")
