@@ -282,10 +282,13 @@ int reload_add_job(struct reload *r, const struct config *alone, const char *nam
     return rc;
 }
 
-static void reset_job(struct static_jobs *s, const char *name)
+/* Of the lists that jobs are added to: one of another may be called the same, and goes on. */
+static void reset_job(const struct reload *r, const char *name)
 {
+    struct static_jobs *s = r->static_jobs;
+
     for (unsigned i = 0; i < s->n; i++)
-        if (strcmp(s->job[i].name, name) == 0)
+        if (config_job(r->common.running, i).may_change && strcmp(s->job[i].name, name) == 0)
             static_jobs_reset(s, &s->job[i]);
 }
 
@@ -295,7 +298,7 @@ int reload_delete_job(struct reload *r, const char *name)
     int rc = next == NULL ? -ENOMEM : config_delete_added(next, name);
 
     if (rc == 0) {
-        reset_job(r->static_jobs, name);
+        reset_job(r, name);
         rc = change_jobs(r, next);
     }
     if (rc == 0)

@@ -1,0 +1,108 @@
+/* What an operator adds and deletes while the switch runs. */
+#include "reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "aggregate/jobs_share.h"
+#include "hostagg/terms.h"
+#include "kernels_chosen.h"
+#include "small_eal.h"
+#include "switchml/terms.h"
+#include "unit.h"
+
+enum { SLOTS = 4, BYTES = 128, WORKERS = 2 };
+
+static pthread_mutex_t shown_lock = PTHREAD_MUTEX_INITIALIZER;
+static const struct show_parts shown = {.lock = &shown_lock};
+static struct rte_rcu_qsbr *rcu;
+static struct config running;
+static struct datapath dp;
+static struct registrar registrar;
+static struct static_jobs fixed;
+static struct reload r;
+
+static struct config_peer peer(unsigned station)
+{
+    return (struct config_peer){
+        .mac = {2, 0, 0, 0, 0, (uint8_t)station}, .ip = rte_cpu_to_be_32(0x0A000000 + station), .port = 4000};
+}
+
+/* An operator has added a job; one whose sums go to a host is called the same. */
+static void set_up(void)
+{
+    const struct sml_terms terms = {.format = XFER_FORMAT_INT32,
+                                    .mode = XFER_ON_ARRIVAL,
+                                    .slots = SLOTS,
+                                    .chunk_bytes = BYTES,
+                                    .plain = true,
+                                    .labelled = true,
+                                    .threads = 1};
+    const struct hag_terms sums = {
+        .host = HAG_HOST_ABSENT, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
+    struct config_static *s = &running.static_job[0];
+    struct config_hostagg *h = &running.hostagg[0];
+
+    running = (struct config){.static_jobs = 1, .hostagg_jobs = 1, .pool.megabytes = 16};
+    *s = (struct config_static){
+        .name = "train", .added = true, .threads = 1, .quiet_ms = 1000, .tenant = -1, .workers = WORKERS};
+    *h = (struct config_hostagg){
+        .name = "train", .number = 9, .host = peer(9), .tenant = -1, .workers = WORKERS};
+    sml_terms_build(&s->terms, &terms);
+    hag_terms_build(&h->terms, &sums);
+    for (unsigned rank = 0; rank < WORKERS; rank++) {
+        s->worker[rank] = peer(rank);
+        h->worker[rank] = peer(4 + rank);
+    }
+    dp.jobs = (struct jobs){.rcu = rcu, .kernels = kernels_or_exit()};
+    jobs_limit(&dp.jobs, &running);
+    fixed = (struct static_jobs){.jobs = &dp.jobs, .shown = &shown_lock};
+    CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &running, 0), 0);
+    registrar.common.parts.cfg = &running;
+    reload_init(&r, "file", &running);
+    r.dp = &dp;
+    r.registrar = &registrar;
+    r.static_jobs = &fixed;
+    r.shown = &shown;
+}
+
+static void tear_down(void)
+{
+    static_jobs_close(&fixed);
+    jobs_free(&dp.jobs);
+}
+
+EACH_TEST(set_up, tear_down)
+
+/* What it was at is forgotten, but nothing of others. */
+TEST(only_the_job_that_was_added_is_deleted)
+{
+    CU_ASSERT_EQUAL_FATAL(fixed.n, 2);
+    CU_ASSERT_EQUAL(reload_delete_job(&r, "train"), 0);
+    CU_ASSERT_EQUAL_FATAL(fixed.n, 1);
+    CU_ASSERT_STRING_EQUAL(fixed.job[0].list, "hostagg");
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
+    CU_ASSERT_EQUAL(reload_delete_job(&r, "train"), -EPERM);
+    CU_ASSERT_EQUAL(fixed.n, 1);
+    CU_ASSERT_EQUAL(fixed.job[0].runs, 0);
+}
+
+TEST(a_job_that_is_at_work_is_deleted)
+{
+    fixed.job[0].worked = true;
+    CU_ASSERT_EQUAL(reload_delete_job(&r, "train"), 0);
+    CU_ASSERT_EQUAL(fixed.n, 1);
+    CU_ASSERT_EQUAL(running.static_jobs, 0);
+}
+
+int main(void)
+{
+    if (small_eal_start(128) < 0)
+        return 1;
+    /* No lcore runs, so nobody has to be waited for. */
+    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
+    if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0)
+        return 1;
+    return unit_main();
+}
