@@ -146,31 +146,26 @@ static bool choose_ports(const struct action_parts *parts, const struct request 
     return true;
 }
 
-static const struct switch_job *filtered(const struct tap_filter *filter)
-{
-    return jobs_of(agg_jobs_find(filter->jobs, filter->job));
-}
-
-/* The job must run, for it is recognized by its members' addresses. */
-static bool choose_job(const struct action_parts *parts, const struct request *request,
+/* The job must run, for it is recognized by its members' addresses. It may end, or get a new pool, in this
+ * very moment. */
+static bool choose_job(const struct action_parts *parts, const struct request *request, struct view_job *job,
                        struct tap_filter *filter, struct reply *reply)
 {
     const char *name = request_text(request, "job");
-    struct view_job job;
     char names[256];
     int rc;
 
     if (name == NULL)
         return true;
-    rc = view_find_job(parts->show, name, &job);
-    if (rc < 0 || !job.runs) {
+    rc = view_find_job(parts->show, name, job);
+    if (rc < 0 || !job->runs) {
         view_subject_list(parts->show, VIEW_OF_JOB, names, sizeof(names));
         return reply_fail(reply, REPLY_UNKNOWN, "%s job %s runs; there are: %s",
                           rc == -ENOTUNIQ ? "more than one" : "no", name, names);
     }
-    filter->job = job.number;
-    filter->jobs = &parts->show->jobs->running[job.protocol];
-    filter->network = filtered(filter)->network;
+    filter->job = job->number;
+    filter->jobs = &parts->show->jobs->running[job->protocol];
+    filter->network = job->network;
     return true;
 }
 
@@ -185,7 +180,8 @@ static bool choose_kind(const struct request *request, struct tap_filter *filter
 }
 
 /* Of the members of the job; where one joined that is a switch, of its ranks the least. */
-static bool choose_rank(const struct request *request, struct tap_filter *filter, struct reply *reply)
+static bool choose_rank(const struct request *request, const struct view_job *job, struct tap_filter *filter,
+                        struct reply *reply)
 {
     const char *text = request_text(request, "rank");
     char *end;
@@ -198,9 +194,9 @@ static bool choose_rank(const struct request *request, struct tap_filter *filter
         return reply_fail(reply, REPLY_BAD_REQUEST, "%s is no rank", text);
     if (filter->jobs == NULL)
         return reply_fail(reply, REPLY_BAD_REQUEST, "rank %lu of which job? Say --job, too", rank);
-    if (rank >= filtered(filter)->ranks)
+    if (rank >= job->ranks)
         return reply_fail(reply, REPLY_UNKNOWN, "the job has no rank %lu: it has ranks 0 to %u", rank,
-                          filtered(filter)->ranks - 1u);
+                          job->ranks - 1u);
     filter->rank = (unsigned)rank + 1;
     return true;
 }
@@ -238,12 +234,13 @@ static void capture_open(const struct action_parts *parts, const struct request 
                          struct server_feed *feed)
 {
     struct tap_filter filter = {.kinds = TAP_ALL};
+    struct view_job job = {0};
     struct capture *c;
     uint64_t ports;
     uint32_t snap;
 
-    if (!choose_ports(parts, request, &ports, reply) || !choose_job(parts, request, &filter, reply) ||
-        !choose_kind(request, &filter, reply) || !choose_rank(request, &filter, reply) ||
+    if (!choose_ports(parts, request, &ports, reply) || !choose_job(parts, request, &job, &filter, reply) ||
+        !choose_kind(request, &filter, reply) || !choose_rank(request, &job, &filter, reply) ||
         !choose_reason(request, &filter, reply) || !choose_snap(request, &snap, reply))
         return;
     c = calloc(1, sizeof(*c));

@@ -40,6 +40,8 @@ int view_subject_find(const struct show_parts *parts, enum view_subject subject,
 struct view_job {
     char name[CTL_NAME_MAX];
     int tenant;                     /* by number; -1: nobody's */
+    uint8_t network;                /* port/vlans.h */
+    uint16_t ranks;                 /* wherever they are */
     const struct static_job *fixed; /* NULL: its workers joined it */
     bool runs;                      /* if so: */
     unsigned protocol, number;      /* enum agg_protocol_id; its number there */

@@ -93,6 +93,8 @@ static void note_job(void *context, const struct shown_job *job)
     struct view_job *found = context;
 
     *found = (struct view_job){.tenant = job->tenant,
+                               .network = job->network,
+                               .ranks = job->size,
                                .fixed = job->fixed,
                                .runs = job->state == CTL_ENTRY_RUNNING,
                                .protocol = job->protocol->id,
