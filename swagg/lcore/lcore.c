@@ -210,7 +210,8 @@ bool lcore_take(struct lcore *lc)
 
     if (t == lc->taken)
         return false;
-    while (send_collect(&lc->send) > 0) /* what others have handed over for its ports */
+    /* What others have handed over for its ports, but not what they still do: they may do so for ever. */
+    for (unsigned n = 0; n < PORT_RING_SIZE / SEND_BURST && send_collect(&lc->send) > 0; n++)
         send_flush(&lc->send);
     send_flush(&lc->send);
     take_receiving(lc, t);

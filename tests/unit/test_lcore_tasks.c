@@ -77,6 +77,44 @@ TEST(what_waits_is_sent_before)
     rig_close();
 }
 
+/* A device that takes all frames, and for each finds another that somebody else has handed over meanwhile. */
+static struct port_device busy;
+static unsigned handed_over;
+
+static struct port_refused send_while_others_do(const struct port *port, uint16_t queue,
+                                                struct rte_mbuf **frames, uint16_t n)
+{
+    const struct frame_end from = rig_station(7), to = rig_station(0);
+
+    (void)queue;
+    rte_pktmbuf_free_bulk(frames, n);
+    for (; n > 0 && handed_over < 4 * PORT_RING_SIZE; n--, handed_over++)
+        CU_ASSERT_EQUAL(rte_ring_enqueue(port->to_send, rig_frame(&from, &to, "y", 1)), 0);
+    return (struct port_refused){0};
+}
+
+/* Whoever waits until it has taken over would wait for ever. */
+TEST(it_takes_over_although_others_go_on)
+{
+    const struct frame_end from = rig_station(7), to = rig_station(0);
+    struct rte_mbuf *m;
+
+    set_up();
+    lcore_take(&rig);
+    busy = *rig_port[1].device;
+    busy.send = send_while_others_do;
+    rig_port[1].device = &busy;
+    handed_over = 0;
+    for (unsigned i = 0; i < SEND_BURST; i++)
+        CU_ASSERT_EQUAL(rte_ring_enqueue(rig_port[1].to_send, rig_frame(&from, &to, "y", 1)), 0);
+    lcore_assign(&rig, &tasks);
+    CU_ASSERT(lcore_take(&rig));
+    CU_ASSERT(handed_over <= PORT_RING_SIZE);
+    while (rte_ring_dequeue(rig_port[1].to_send, (void **)&m) == 0)
+        rte_pktmbuf_free(m);
+    rig_close();
+}
+
 /* The rig's lcore in a thread of its own, on ports where frames would wake it. It naps for more than an hour
  * at a time. */
 static struct port_device sleepy;
