@@ -76,7 +76,7 @@ ROOMS = {
     "lib/host/metrics": ["lib/clock", "lib/core/protocol", "lib/host/base", "lib/host/config", "lib/host/views"],
     "lib/host/operator": ["lib/clock", "lib/host/base", "lib/host/config", "lib/host/registry", "lib/host/views", "lib/host/history"],
     "swagg/port": ["lib/core/net", "lib/core/random", *HOST, "swagg/capture", "swagg/port/linux"],
-    "swagg/port/linux": ["lib/core/net", *HOST, "swagg/port"],
+    "swagg/port/linux": ["lib/core/net", "lib/core/wire", *HOST, "swagg/port"],  # the CRC of SCTP
     "swagg/bridge": ["lib/core/random", "lib/core/net", *DAEMON, "swagg/port/linux"],  # how many frames a merged one is
     "swagg/aggregate": [*NEUTRAL, *DAEMON, "swagg/bridge", "swagg/capture"],
     "swagg/lcore": ["lib/clock", "lib/core/random", "lib/core/net", "lib/core/protocol", "lib/core/share", "lib/core/control", "lib/host/registry", "swagg/capture", *DAEMON, "swagg/port/linux", "swagg/bridge", "swagg/aggregate"],

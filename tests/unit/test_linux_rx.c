@@ -11,6 +11,7 @@
 #include "port/linux/rx.h"
 #include "small_eal.h"
 #include "unit.h"
+#include "wire/crc32c.h"
 
 enum {
     MAX_FRAME = 1518,
@@ -149,6 +150,38 @@ TEST(while_no_long_buffer_is_free_frames_are_cut)
     rte_pktmbuf_free_bulk(hoard, LONG_BUFFERS);
     arrive(2);
     receive_merged(&m, 2);
+    rte_pktmbuf_free(m);
+    close_rx();
+}
+
+/* A sender of SCTP on this machine leaves its checksum to a device, as those of TCP and UDP do; but it is a
+ * CRC. */
+TEST(the_checksum_of_sctp_is_finished)
+{
+    enum { SCTP = TCP, BYTES = SCTP + 28 };
+    const struct virtio_net_hdr how = {
+        .flags = VIRTIO_NET_HDR_F_NEEDS_CSUM, .csum_start = SCTP, .csum_offset = 8};
+    uint8_t message[sizeof(how) + BYTES] = {0}, *frame = message + sizeof(how), *got;
+    uint32_t crc;
+    struct rte_mbuf *m;
+
+    open_rx();
+    put16(frame + IP - 2, 0x0800);
+    frame[IP] = 0x45;
+    put16(frame + IP + 2, BYTES - IP);
+    frame[IP + 9] = IPPROTO_SCTP;
+    for (unsigned i = SCTP; i < BYTES; i++)
+        frame[i] = i < SCTP + 8 || i >= SCTP + 12 ? (uint8_t)i : 0;
+    crc = crc32c(0, frame + SCTP, BYTES - SCTP);
+    memcpy(message, &how, sizeof(how));
+    CU_ASSERT_EQUAL_FATAL(send(kernel, message, sizeof(message), 0), sizeof(message));
+    CU_ASSERT_EQUAL_FATAL(linux_rx_burst(rx, &m, 1), 1);
+    got = rte_pktmbuf_mtod(m, uint8_t *);
+    CU_ASSERT_EQUAL(rte_pktmbuf_pkt_len(m), BYTES);
+    CU_ASSERT_EQUAL(memcmp(got, frame, SCTP + 8), 0);
+    CU_ASSERT(got[SCTP + 8] == (uint8_t)crc && got[SCTP + 9] == (uint8_t)(crc >> 8) &&
+              got[SCTP + 10] == (uint8_t)(crc >> 16) && got[SCTP + 11] == (uint8_t)(crc >> 24));
+    CU_ASSERT_EQUAL(memcmp(got + SCTP + 12, frame + SCTP + 12, BYTES - SCTP - 12), 0);
     rte_pktmbuf_free(m);
     close_rx();
 }
