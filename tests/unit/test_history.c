@@ -245,6 +245,26 @@ TEST(the_same_again_and_again_takes_one_place)
     json_decref(list);
 }
 
+/* What an operator has asked for quotes what it was about, in whatever language. */
+TEST(a_text_may_be_cut_within_a_character)
+{
+    char text[600] = "";
+    json_t *list;
+
+    for (unsigned i = 0; i < 2; i++) {
+        strcpy(text, i == 0 ? "port add " : "port adds ");
+        while (strlen(text) < 500)
+            strcat(text, "\xc3\xa9"); /* an e with an accent */
+        note(HISTORY_OPERATED, "", "root", text);
+    }
+    list = rows(VIEW_EVENTS, NULL, 0);
+    CU_ASSERT_EQUAL_FATAL(json_array_size(list), 2);
+    for (unsigned i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(
+            strncmp(json_string_value(json_object_get(json_array_get(list, i), "text")), "port add", 8), 0);
+    json_decref(list);
+}
+
 TEST(of_what_the_registry_tells_notes_are_left_out)
 {
     static const struct ctl_entry job = {.name = "train"};

@@ -79,9 +79,23 @@ TEST(an_answer_may_quote_anything)
     struct reply reply = {.code = REPLY_OK};
     char *line;
 
-    reply_fail(&reply, REPLY_BAD_REQUEST, "\xff\xfe");
-    line = reply_line(&reply, "s");
+    reply_fail(&reply, REPLY_BAD_REQUEST, "no port \xff\xfe");
+    line = reply_line(&reply, "\xff");
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"code\":\"bad_request\",\"error\":"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"switch\":\"?\""));
+    CU_ASSERT_PTR_NOT_NULL(strstr(line, "\"code\":\"bad_request\",\"error\":\"no port ??\""));
     free(line);
+}
+
+/* A value is cut where it is longer than there is room for, perhaps within a character. */
+TEST(a_change_may_be_of_anything)
+{
+    struct settings_changes changes = {
+        .n = 1, .change = {{.key = "state", .from = "/a\xc3\xa9", .to = "/a\xc3", .when = SETTING_RESTART}}};
+    struct reply reply = {.code = REPLY_OK};
+
+    reply_changes(&reply, &changes, true);
+    CU_ASSERT_EQUAL(reply.code, REPLY_OK);
+    check_line(&reply, "{\"version\":1,\"switch\":\"s\",\"ok\":true,\"counters\":[],\"view\":{\"changes\":["
+                       "{\"key\":\"state\",\"from\":\"/a\xc3\xa9\",\"to\":\"/a?\",\"for\":\"restart\"}]}}\n");
 }

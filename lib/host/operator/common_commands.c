@@ -89,7 +89,9 @@ static void show_config(const struct common_host *h, const struct common_job *jo
     (void)request;
     if (to != NULL)
         rc |= fclose(to);
-    reply->view = rc == 0 ? json_pack("{s:s,s:s}", "file", h->reload->file, "configuration", text) : NULL;
+    reply->view = rc == 0 ? json_pack("{s:o,s:o}", "file", view_json_text(h->reload->file), "configuration",
+                                      view_json_text(text))
+                          : NULL;
     reply->counters = json_array();
     free(text);
     if (reply->view == NULL)

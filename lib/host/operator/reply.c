@@ -48,14 +48,6 @@ void reply_view(struct reply *reply, struct view_out *out)
     reply_fail(reply, REPLY_FAILED, "no memory for the answer");
 }
 
-/* The text may quote what the operator's tool sent, which may end in the middle of a character. */
-static json_t *text(const char *message)
-{
-    json_t *value = json_string(message);
-
-    return value != NULL ? value : json_string("the message quotes what is no text");
-}
-
 static char *with_newline(char *line)
 {
     const size_t n = line == NULL ? 0 : strlen(line);
@@ -72,12 +64,13 @@ static char *with_newline(char *line)
 char *reply_line(struct reply *reply, const char *daemon)
 {
     const bool ok = reply->code == REPLY_OK;
-    json_t *answer = json_pack("{s:i, s:s, s:b}", "version", REQUEST_VERSION, "switch", daemon, "ok", ok);
+    json_t *answer =
+        json_pack("{s:i, s:o, s:b}", "version", REQUEST_VERSION, "switch", view_json_text(daemon), "ok", ok);
     char *line;
 
     if (!ok) {
         json_object_set_new(answer, "code", json_string(code_names[reply->code]));
-        json_object_set_new(answer, "error", text(reply->error));
+        json_object_set_new(answer, "error", view_json_text(reply->error));
         if (reply->choices != NULL)
             json_object_set(answer, "choices", reply->choices);
     } else if (reply->view != NULL) {
@@ -113,11 +106,13 @@ void reply_changes(struct reply *reply, const struct settings_changes *changes, 
     json_t *rows = json_array();
     int rc = 0;
 
-    for (unsigned i = 0; i < changes->n; i++)
-        rc |=
-            json_array_append_new(rows, json_pack("{s:s,s:s,s:s,s:s}", "key", changes->change[i].key, "from",
-                                                  changes->change[i].from, "to", changes->change[i].to, "for",
-                                                  when[changes->change[i].when]));
+    for (unsigned i = 0; i < changes->n; i++) {
+        const struct settings_change *c = &changes->change[i];
+
+        rc |= json_array_append_new(rows, json_pack("{s:o,s:o,s:o,s:s}", "key", view_json_text(c->key),
+                                                    "from", view_json_text(c->from), "to",
+                                                    view_json_text(c->to), "for", when[c->when]));
+    }
     reply->view = json_pack("{s:o}", "changes", rows);
     reply->counters = json_array();
     if (rc != 0 || reply->view == NULL)

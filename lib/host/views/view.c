@@ -2,9 +2,25 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "protocol/ranks.h"
+
+json_t *view_json_text(const char *text)
+{
+    json_t *value = json_string(text);
+    char *plain = value == NULL ? strdup(text) : NULL;
+
+    if (plain == NULL)
+        return value;
+    for (char *c = plain; *c != '\0'; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    value = json_string(plain);
+    free(plain);
+    return value;
+}
 
 /* Where values go: the view itself, or a row of its table. */
 struct sink {
@@ -82,10 +98,10 @@ static void put_field(const struct sink *p, const struct view_field *f, const vo
     switch (f->type) {
     case VIEW_TEXT:
         if (*(const char *const *)at != NULL)
-            put(p, f->name, json_string(*(const char *const *)at));
+            put(p, f->name, view_json_text(*(const char *const *)at));
         break;
     case VIEW_CHARS:
-        put(p, f->name, json_string(at));
+        put(p, f->name, view_json_text(at));
         break;
     case VIEW_GAUGE:
     case VIEW_ID:

@@ -124,6 +124,10 @@ struct view_source {
  * with names of their own. */
 const struct view_field *view_field(const struct view_field *fields, const char *key);
 
+/* A text that may have been cut within a character, or come from elsewhere: where it is no UTF-8, question
+ * marks stand for all of it that is not ASCII. NULL: no memory. */
+json_t *view_json_text(const char *text);
+
 /* Addresses as texts. ip: network order; threads: at UDP ports from port on. */
 enum { VIEW_IP_MAX = 16, VIEW_ADDRESS_MAX = 32, VIEW_TIME_MAX = 24, VIEW_NUMBER_MAX = 24 };
 const char *view_ip(char text[VIEW_IP_MAX], uint32_t ip);
