@@ -111,6 +111,27 @@ static const char *misplaced(const struct arguments *a)
     return a->snap > 0 ? "snap" : a->file != NULL ? "write" : NULL;
 }
 
+static bool is_utf8(const char *text)
+{
+    json_t *value = json_string(text);
+
+    json_decref(value);
+    return value != NULL;
+}
+
+/* What a request cannot say, which is text in UTF-8: without it, it would ask for something else, such as all
+ * ports in the place of one. NULL: there is none. */
+static const char *unspeakable(const struct arguments *a)
+{
+    for (unsigned i = 0; i < a->n; i++)
+        if (!is_utf8(a->words[i]))
+            return a->words[i];
+    for (unsigned i = 0; i < FILTERS; i++)
+        if (a->filter[i] != NULL && !is_utf8(a->filter[i]))
+            return a->filter[i];
+    return NULL;
+}
+
 /* OPTIONS_READ, or the exit status. */
 static int parse(struct arguments *a, int argc, char *argv[])
 {
@@ -135,6 +156,8 @@ static int parse(struct arguments *a, int argc, char *argv[])
     if (misplaced(a) != NULL)
         return refuse_usage("--%s is for capture: leave it out, or name ports and jobs behind the command",
                             misplaced(a));
+    if (unspeakable(a) != NULL)
+        return refuse_usage("\"%s\" is not in UTF-8, as all that a switch is asked is", unspeakable(a));
     return OPTIONS_READ;
 }
 

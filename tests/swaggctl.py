@@ -117,6 +117,16 @@ def all_is_shown(switch):
     expect("verdicts, again and again", status == 0 and lines[299].split() == ["reason_299/s", "0.0"], lines)
 
 
+def nothing_is_left_out_of_a_request(switch):
+    """A name that is no UTF-8 is none that a switch could have; without it, it would be asked for all."""
+    for arguments in (("fdb", "flush", b"caf\xe9"), ("capture", "--write", "-", "--port", b"\xff"), ("impair", "set", "p0", b"drop=\xff"), (b"\xc3",)):
+        with switch.ctl(*arguments) as ctl:
+            connection = switch.asked(ctl)
+            expect(f"{arguments}, asked", connection is None, arguments)
+            _, err = ctl.communicate(timeout=PATIENCE_S)
+        expect(f"{arguments}", ctl.returncode == 2 and b"is not in UTF-8" in err, err)
+
+
 def block(kind, body):
     """Of pcapng"""
     length = struct.pack("=I", 12 + len(body))
@@ -181,6 +191,7 @@ def main():
         first_tables_are_of_a_whole_interval(switch)
         watch_names_what_is_not_there(switch)
         all_is_shown(switch)
+        nothing_is_left_out_of_a_request(switch)
         capture_keeps_up(switch)
         capture_ends_while_frames_flow(switch)
         is_stopped_and_goes_on(switch)
