@@ -54,10 +54,24 @@ static void write_scaled(char *cell, size_t room, double n, const struct scale *
 
 /* --- cells --- */
 
+/* On one line, without what a terminal would obey: what operators have asked for, and what another switch
+ * tells, is shown to others. Some such characters begin, in UTF-8, with 0xc2. */
+static void write_text(char *cell, size_t room, const char *text)
+{
+    snprintf(cell, room, "%s", text);
+    for (unsigned char *c = (unsigned char *)cell; *c != '\0'; c++)
+        if (*c == '\n' || *c == '\t')
+            *c = ' ';
+        else if (*c < ' ' || *c == 0x7f)
+            *c = '?';
+        else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0)
+            c[0] = c[1] = '?';
+}
+
 static void write_scalar(char *cell, size_t room, const json_t *value, const struct scale *scale)
 {
     if (json_is_string(value))
-        snprintf(cell, room, "%s", json_string_value(value));
+        write_text(cell, room, json_string_value(value));
     else if (json_is_integer(value) && scale != NULL)
         write_scaled(cell, room, (double)json_integer_value(value), scale);
     else if (json_is_integer(value))

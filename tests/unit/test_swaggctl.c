@@ -38,6 +38,20 @@ TEST(values_are_aligned)
                 "d         -\n");
 }
 
+/* An event quotes what somebody else has typed. */
+TEST(nothing_is_shown_that_a_terminal_would_obey)
+{
+    expect_text(
+        "{\"a\": \"1\\u001b[2J2\\u007f\", \"b\": \"\\u009b2J\", \"c\": \"two\\nlines\", \"d\": [\"\\r\"], "
+        "\"e\": \"\\u00e9\\u00a0\"}",
+        &plain,
+        "a  1?[2J2?\n"
+        "b  ??2J\n"
+        "c  two lines\n"
+        "d  ?\n"
+        "e  \xc3\xa9\xc2\xa0\n");
+}
+
 TEST(lists_are_joined)
 {
     expect_text("{\"missing\": [0, 2, 11], \"none\": [], \"rx\": [\"p0\", \"p1\"]}", &plain,
