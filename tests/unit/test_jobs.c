@@ -597,8 +597,8 @@ int main(void)
 {
     if (small_eal_start(128) < 0)
         return 1;
-    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0 || rte_rcu_qsbr_thread_register(rcu, LCORE) != 0)
+    rcu = small_eal_rcu();
+    if (rcu == NULL || rte_rcu_qsbr_thread_register(rcu, LCORE) != 0)
         return 1;
     return unit_main();
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <rte_eal.h>
@@ -514,9 +513,6 @@ int main(void)
 {
     if (small_eal_start(128) < 0)
         return 1;
-    /* No lcore runs, so nobody has to be waited for. */
-    rcu = aligned_alloc(RTE_CACHE_LINE_SIZE, rte_rcu_qsbr_get_memsize(1));
-    if (rcu == NULL || rte_rcu_qsbr_init(rcu, 1) != 0)
-        return 1;
-    return unit_main();
+    rcu = small_eal_rcu();
+    return rcu == NULL ? 1 : unit_main();
 }
