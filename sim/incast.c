@@ -168,7 +168,7 @@ static void open_pool(struct incast *run)
         .kernels = kernels_or_exit(),
     };
 
-    run->pool = sml_pool_init(memory_of(sml_pool_footprint(&cfg)), &cfg);
+    run->pool = sml_pool_init(room_of(sml_pool_footprint(&cfg)), &cfg);
 }
 
 static void open_link(struct incast *run, struct link *link, link_receiver *receiver, void *ctx)
@@ -198,7 +198,7 @@ static void open_worker(struct incast *run, unsigned rank)
     w->rank = rank;
     w->resting = true;
     w->out = memory_of(run->out_bytes);
-    w->stream = sml_stream_init(memory_of(sml_stream_footprint(&cfg)), &cfg);
+    w->stream = sml_stream_init(room_of(sml_stream_footprint(&cfg)), &cfg);
     open_link(run, &w->up, to_server, run);
     open_link(run, &w->down, at_worker, w);
     sender_init(&w->sender, w->stream, &w->up, rank);

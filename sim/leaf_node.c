@@ -167,7 +167,7 @@ void leaf_start(struct leaf_node *n)
     leaf_kill(n);
     n->id = cfg.id;
     n->boots++;
-    n->proxy = relay_init(memory_of(relay_footprint(&cfg)), &cfg);
+    n->proxy = relay_init(room_of(relay_footprint(&cfg)), &cfg);
     sim_trace(n->cfg.sim, "switch below", "starts at %u", n->cfg.host);
     tick(n, n->boots);
 }

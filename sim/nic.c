@@ -46,7 +46,7 @@ static size_t cover(uint8_t *payload, size_t bytes, enum roce_opcode opcode, uin
 static void send_message(struct nic *nic)
 {
     uint8_t payload[ROCE_BTH_BYTES + FILLED_MAX + ROCE_TAIL_MAX],
-        *message = memory_of(XFER_MESSAGE_MAX * FILLED_MAX);
+        *message = room_of(XFER_MESSAGE_MAX * FILLED_MAX);
     size_t length = 0;
     bool ends = false;
 

@@ -162,7 +162,7 @@ void drive_open_stream(struct process *p, const struct sml_stream_config *own)
     config.first_tag = p->terms.first_tag;
     config.quorum = p->terms.quorum != 0;
     config.kernels = kernels_or_exit();
-    p->stream = sml_stream_init(memory_of(sml_stream_footprint(&config)), &config);
+    p->stream = sml_stream_init(room_of(sml_stream_footprint(&config)), &config);
 }
 
 static bool prepare_to_rejoin(struct process *p)

@@ -260,7 +260,7 @@ void switch_start(struct switch_node *s)
     switch_kill(s);
     s->boot_id = cfg.boot_id;
     s->boots++;
-    s->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&cfg)), &cfg);
+    s->registry = ctl_registry_init(room_of(ctl_registry_footprint(&cfg)), &cfg);
     sim_trace(s->sim, "switch", "starts");
     if (s->cfg.fixed.workers > 0)
         static_job_open(&s->fixed, &s->running, &s->protocol, &s->cfg.fixed, STATIC_NUMBER, s->sim->now);

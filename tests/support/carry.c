@@ -38,7 +38,7 @@ struct agg_job *carry_open(struct agg_jobs *jobs, const struct agg_protocol *pro
     memcpy(made->member, members, cfg->workers * sizeof(members[0]));
     job = &made->job;
     *job = (struct agg_job){.protocol = protocol, .number = cfg->job, .size = cfg->workers};
-    job->pool = protocol->init(memory_of(footprint.bytes), cfg);
+    job->pool = protocol->init(room_of(footprint.bytes), cfg);
     job->seats = agg_seats_for(cfg->workers + 1u); /* one for a switch above */
     job->seat = memory_of(job->seats * sizeof(*job->seat));
     job->heard = memory_of(cfg->workers * sizeof(*job->heard));

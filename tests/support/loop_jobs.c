@@ -91,7 +91,7 @@ void loop_life_begin(struct loop_life *life, uint64_t boot_id, uint64_t lost_aft
                     .release = release,
                     .random = next_random},
     };
-    life->registry = ctl_registry_init(memory_of(ctl_registry_footprint(&config)), &config);
+    life->registry = ctl_registry_init(room_of(ctl_registry_footprint(&config)), &config);
 }
 
 void loop_life_control(struct loop_life *life, uint32_t ip, uint16_t port, const uint8_t *payload,

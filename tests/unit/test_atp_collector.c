@@ -42,7 +42,7 @@ static void open_collector(uint16_t workers, enum xfer_mode mode)
                                       .first_sequence = FIRST,
                                       .kernels = kernels_or_exit()};
     close_collector();
-    collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
+    collector = atp_collector_init(room_of(atp_collector_footprint(&cfg)), &cfg);
 }
 
 static struct atp_packet gradient(uint32_t sequence, uint64_t ranks)
@@ -278,7 +278,7 @@ static void open_collector_with_group(uint16_t workers)
     open_collector(workers, XFER_ON_ARRIVAL);
     close_collector();
     cfg.has_group = true;
-    collector = atp_collector_init(memory_of(atp_collector_footprint(&cfg)), &cfg);
+    collector = atp_collector_init(room_of(atp_collector_footprint(&cfg)), &cfg);
 }
 
 static void hears_group(uint16_t rank)

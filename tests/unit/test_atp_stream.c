@@ -146,7 +146,7 @@ static void fix_window(uint16_t chunks)
                                               .fixed_window = chunks,
                                               .kernels = kernels_or_exit()};
         free(rig.stream[r]);
-        rig.stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
+        rig.stream[r] = atp_stream_init(room_of(atp_stream_footprint(&cfg)), &cfg);
     }
 }
 

@@ -42,7 +42,7 @@ static void open_table(struct atp_table_config cfg)
     cfg.max_age_ns = AGE;
     cfg.kernels = kernels_or_exit();
     close_table();
-    table = atp_table_init(memory_of(atp_table_footprint(&cfg)), &cfg);
+    table = atp_table_init(room_of(atp_table_footprint(&cfg)), &cfg);
     shards = cfg.shards == 0 ? 1 : cfg.shards;
     now = 5;
 }
