@@ -25,6 +25,9 @@ struct rig_packet {
     uint8_t payload[RIG_PAYLOAD];
 };
 
+static struct rig_packet
+    rig_queue[RIG_QUEUE]; /* beside the rest, so that it need not be cleared for each job */
+
 static struct rig {
     unsigned workers;
     struct atp_terms terms;
@@ -33,8 +36,7 @@ static struct rig {
     struct agg_job job, table_job; /* table_job.pool NULL: there is no switch */
     uint64_t now;
     uint64_t reasons[ATP_REASONS], switch_reasons[ATP_SWITCH_REASONS];
-    struct rig_packet *queue;
-    unsigned first, queued;
+    unsigned first, queued; /* in rig_queue */
     /* Whether this packet is lost; NULL: none is. */
     bool (*loses)(const struct rig_packet *packet);
     unsigned lost;
@@ -59,7 +61,7 @@ static inline void rig_open_server(void)
     if (!atp_protocol.footprint(&cfg, &f))
         abort();
     rig.job = (struct agg_job){.protocol = &atp_protocol,
-                               .pool = atp_protocol.init(memory_of(f.bytes), &cfg),
+                               .pool = atp_protocol.init(room_of(f.bytes), &cfg),
                                .number = 3,
                                .size = (uint16_t)rig.workers,
                                .seats = agg_seats_for(rig.workers)};
@@ -82,7 +84,7 @@ static inline void rig_open_switch(uint32_t aggregators)
     if (!atp_switch_protocol.footprint(&cfg, &f))
         abort();
     rig.table_job = (struct agg_job){.protocol = &atp_switch_protocol,
-                                     .pool = atp_switch_protocol.init(memory_of(f.bytes), &cfg)};
+                                     .pool = atp_switch_protocol.init(room_of(f.bytes), &cfg)};
     agg_jobs_set(&rig.at_switch, 0, &rig.table_job);
 }
 
@@ -93,7 +95,6 @@ static inline void rig_fini(void)
     free(rig.job.pool);
     free(rig.job.seat);
     free(rig.table_job.pool);
-    free(rig.queue);
     rig = (struct rig){0};
 }
 
@@ -104,7 +105,6 @@ static inline void rig_init(unsigned workers, const struct atp_terms *terms, uin
 {
     rig_fini();
     rig = (struct rig){.workers = workers, .terms = *terms, .now = 1};
-    rig.queue = memory_of(RIG_QUEUE * sizeof *rig.queue);
     rig_open_server();
     if (aggregators > 0)
         rig_open_switch(aggregators);
@@ -116,24 +116,26 @@ static inline void rig_init(unsigned workers, const struct atp_terms *terms, uin
                                               .terms = *terms,
                                               .shared = &rig_shared,
                                               .kernels = kernels_or_exit()};
-        rig.stream[r] = atp_stream_init(memory_of(atp_stream_footprint(&cfg)), &cfg);
+        rig.stream[r] = atp_stream_init(room_of(atp_stream_footprint(&cfg)), &cfg);
     }
 }
 
 static inline void rig_put_by(bool to_server, bool by_group, unsigned rank, const void *payload, size_t bytes)
 {
-    struct rig_packet *p = &rig.queue[(rig.first + rig.queued) % RIG_QUEUE];
+    struct rig_packet p = {.to_server = to_server, .rank = rank, .by_group = by_group, .bytes = bytes};
 
-    if (rig.queued == RIG_QUEUE || bytes > RIG_PAYLOAD)
+    if (bytes > RIG_PAYLOAD)
         abort();
-    *p = (struct rig_packet){.to_server = to_server, .rank = rank, .by_group = by_group, .bytes = bytes};
-    memcpy(p->payload, payload, bytes);
-    if (rig.meddles != NULL)
-        rig.meddles(p);
-    if (rig.loses != NULL && rig.loses(p))
+    memcpy(p.payload, payload, bytes);
+    if (rig.meddles != NULL) /* who may put others there */
+        rig.meddles(&p);
+    if (rig.loses != NULL && rig.loses(&p)) {
         rig.lost++;
-    else
-        rig.queued++;
+        return;
+    }
+    if (rig.queued == RIG_QUEUE)
+        abort();
+    rig_queue[(rig.first + rig.queued++) % RIG_QUEUE] = p;
 }
 
 static inline void rig_put(bool to_server, unsigned rank, const void *payload, size_t bytes)
@@ -206,7 +208,7 @@ static inline bool rig_pass(struct rig_packet *passing)
 /* The oldest packet on its way arrives. */
 static inline void rig_deliver_one(void)
 {
-    struct rig_packet p = rig.queue[rig.first];
+    struct rig_packet p = rig_queue[rig.first];
 
     rig.first = (rig.first + 1) % RIG_QUEUE;
     rig.queued--;
