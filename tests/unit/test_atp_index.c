@@ -28,14 +28,15 @@ TEST(neighbours_differ)
  * has so many chunks under way. */
 static unsigned meet(uint32_t life, uint32_t other, uint32_t under_way)
 {
-    unsigned met = 0;
+    unsigned met = 0, taken[AGGREGATORS] = {0}; /* by so many of the other's chunks */
 
-    for (uint32_t i = 0; i < WINDOW; i++)
-        for (uint32_t j = 0; j < under_way; j++)
-            if (of(life, i) == of(other, i + j)) {
-                met++;
-                break;
-            }
+    for (uint32_t j = 0; j < under_way; j++)
+        taken[of(other, j)]++;
+    for (uint32_t i = 0; i < WINDOW; i++) {
+        met += taken[of(life, i)] > 0;
+        taken[of(other, i)]--;
+        taken[of(other, i + under_way)]++;
+    }
     return met;
 }
 

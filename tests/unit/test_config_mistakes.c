@@ -580,10 +580,13 @@ TEST(damaged_files_do_no_harm)
     char damaged[sizeof(yaml)];
     struct transcript t;
     struct config c;
+    unsigned nth = 0;
 
     for (size_t i = 0; i < sizeof(yaml) - 1; i++) {
         load(&c, yaml, i, &t);
         for (size_t b = 0; b < sizeof(bytes) - 1; b++) {
+            if (!unit_tries(nth++))
+                continue;
             memcpy(damaged, yaml, sizeof(yaml));
             damaged[i] = bytes[b];
             load(&c, damaged, sizeof(yaml) - 1, &t);

@@ -30,6 +30,13 @@ enum {
     STEPS_MAX = 200000,
 };
 
+/* What is known of a call: what ranks contribute, and what comes of all of them. Both are made when they are
+ * first asked for. */
+struct known {
+    bool has[RANKS_MAX], has_sum;
+    _Alignas(8) uint8_t contribution[RANKS_MAX][TENSOR_MAX], sum[TENSOR_MAX];
+};
+
 /* What a call of a rank's works on. */
 struct tensors {
     uint8_t in[TENSOR_MAX], out[TENSOR_MAX];
@@ -56,6 +63,7 @@ struct world {
     bool in_parts; /* some calls are: parted.h */
     bool in_place[CALLS_MAX];
     uint64_t digest[CALLS_MAX]; /* of the first rank's result; 0: no rank has one yet */
+    struct known known[CALLS_MAX];
     struct rank ranks[RANKS_MAX];
     struct sml_pool *pool; /* NULL: the switch is down, or the job not joined anew yet */
     bool moves;            /* ... nor down, but left, at the steps at which it would die */
@@ -85,7 +93,6 @@ static void fail(struct world *w, const char *what)
     w->failed = true;
 }
 
-/* What a rank contributes: numbers of which the result is the same in any order. */
 static void fill(const struct world *w, unsigned rank, unsigned call, void *tensor)
 {
     uint64_t state = w->seed * 31 + rank * 7919 + call * 104729;
@@ -96,6 +103,34 @@ static void fill(const struct world *w, unsigned rank, unsigned call, void *tens
         reference_fill(code, &state, true, tensor, c->count);
     for (size_t i = 0; sml_looks_up(code) && i < c->count * sml_element_of(code).in; i++)
         ((uint8_t *)tensor)[i] = (uint8_t)rng_next(&state);
+}
+
+/* What a rank contributes: numbers of which the result is the same in any order. */
+static const uint8_t *contribution(struct world *w, unsigned rank, unsigned call)
+{
+    struct known *k = &w->known[call];
+
+    if (!k->has[rank])
+        fill(w, rank, call, k->contribution[rank]);
+    k->has[rank] = true;
+    return k->contribution[rank];
+}
+
+/* A single rank gets its own back. */
+static const uint8_t *sum_of(struct world *w, unsigned call)
+{
+    const struct xfer_call *c = &w->calls[call];
+    struct known *k = &w->known[call];
+    const void *in[RANKS_MAX];
+
+    for (unsigned rank = 0; rank < w->cfg.workers; rank++)
+        in[rank] = contribution(w, rank, call);
+    if (w->cfg.workers == 1)
+        return in[0];
+    if (!k->has_sum)
+        reference_reduce(agg_code(c->type, c->op), k->sum, in, w->cfg.workers, c->count);
+    k->has_sum = true;
+    return k->sum;
 }
 
 static bool has_scale(const struct world *w, const struct xfer_call *call)
@@ -210,7 +245,7 @@ static void begin(struct world *w, unsigned r)
         for (unsigned i = 0; i < call->count; i++)
             ((float *)tensor)[i] = scaled_element(w, r, c, i);
     else
-        fill(w, r, c, tensor);
+        memcpy(tensor, contribution(w, r, c), sizeof(tensor));
     memset(t->out, 0xee, sizeof(t->out));
     if (parted_is(call) || call->collective == XFER_BARRIER) {
         const struct parted p = parts_of(w, c);
@@ -230,39 +265,29 @@ static void begin(struct world *w, unsigned r)
 }
 
 /* The sums that a call with the job's table must have come to. */
-static bool looked_up(const struct world *w, unsigned call, const uint8_t *got)
+static bool looked_up(struct world *w, unsigned call, const uint8_t *got)
 {
-    static uint8_t expected[TENSOR_MAX], in[TENSOR_MAX];
+    static uint8_t expected[TENSOR_MAX];
     const uint64_t count = w->calls[call].count;
 
     memset(expected, 0, sizeof expected);
-    for (unsigned r = 0; r < w->cfg.workers; r++) {
-        fill(w, r, call, in);
-        look_up_add(&w->cfg.table, expected, in, count);
-    }
+    for (unsigned r = 0; r < w->cfg.workers; r++)
+        look_up_add(&w->cfg.table, expected, contribution(w, r, call), count);
     return memcmp(got, expected, count * sml_element_of(w->cfg.table.code).out) == 0;
 }
 
 static void check_parts(struct world *w, unsigned r)
 {
-    static uint8_t contributions[RANKS_MAX][TENSOR_MAX], sum[TENSOR_MAX];
     const struct rank *k = &w->ranks[r];
     const struct xfer_call *call = &w->calls[k->call];
     const struct parted p = parts_of(w, k->call);
     uint8_t *out = w->in_place[k->call] ? (uint8_t *)k->of[k->call].in : (uint8_t *)k->of[k->call].out;
     const uint8_t *all[RANKS_MAX];
-    const void *in[RANKS_MAX];
 
-    for (unsigned rank = 0; rank < w->cfg.workers; rank++) {
-        fill(w, rank, k->call, contributions[rank]);
-        in[rank] = all[rank] = contributions[rank];
-    }
-    if (w->cfg.workers == 1)
-        memcpy(sum, all[0], sizeof sum);
-    else
-        reference_reduce(agg_code(call->type, call->op), sum, in, w->cfg.workers, call->count);
+    for (unsigned rank = 0; rank < w->cfg.workers; rank++)
+        all[rank] = contribution(w, rank, k->call);
     parted_add_own(&p, call, w->cfg.workers, w->cfg.empties ? CHUNK_BYTES : 0, r, all[r], out);
-    if (!parted_is_right(&p, call, r, all, sum, out))
+    if (!parted_is_right(&p, call, r, all, sum_of(w, k->call), out))
         fail(w, "a wrong part");
 }
 
@@ -271,8 +296,7 @@ static void finish(struct world *w, unsigned r)
     struct rank *k = &w->ranks[r];
     const struct xfer_call *call = &w->calls[k->call];
     struct tensors *t = &k->of[k->call];
-    static uint8_t expected[TENSOR_MAX], got[TENSOR_MAX], contributions[RANKS_MAX][TENSOR_MAX];
-    const void *in[RANKS_MAX];
+    static uint8_t got[TENSOR_MAX];
 
     check_ahead(w, r);
     if (parted_is(call)) {
@@ -285,16 +309,8 @@ static void finish(struct world *w, unsigned r)
         scattered_get(&t->scattered, got);
         check_scaled(w, k->call, got);
     } else if (wants(call, r)) {
-        const unsigned code = agg_code(call->type, call->op);
-        for (unsigned p = 0; p < w->cfg.workers; p++) {
-            in[p] = contributions[p];
-            fill(w, p, k->call, contributions[p]);
-        }
-        reference_reduce(code, expected, in, w->cfg.workers, call->count);
-        if (w->cfg.workers == 1) /* it gets its own back */
-            memcpy(expected, contributions[0], sizeof(expected));
         scattered_get(&t->scattered, got);
-        if (!reference_equal(code, got, expected, call->count))
+        if (!reference_equal(agg_code(call->type, call->op), got, sum_of(w, k->call), call->count))
             fail(w, "a wrong sum");
     }
     memset(t->in, 0xdd, sizeof(t->in)); /* the caller's again */

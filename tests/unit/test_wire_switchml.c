@@ -61,7 +61,7 @@ TEST(a_header_that_is_built_parses_to_what_it_was_built_from)
 {
     uint64_t rng = rng_seed(3);
 
-    for (unsigned turn = 0; turn < 10000; turn++) {
+    for (unsigned turn = 0; turn < unit_cases(10000); turn++) {
         struct sml_packet in = {
             .kind = SML_DATA,
             .size_code = SML_SIZE_AGREED,
@@ -178,7 +178,7 @@ TEST(random_bytes_are_parsed_or_refused_within_their_length)
     uint8_t payload[300];
     unsigned parsed = 0;
 
-    for (unsigned turn = 0; turn < 100000; turn++) {
+    for (unsigned turn = 0; turn < unit_cases(100000); turn++) {
         size_t bytes = rng_below(&rng, sizeof payload);
         struct sml_packet p;
         for (size_t i = 0; i < bytes; i++)
@@ -193,7 +193,7 @@ TEST(random_bytes_are_parsed_or_refused_within_their_length)
         for (size_t i = 0; i < p.body_bytes; i++)
             CU_ASSERT_EQUAL(p.body[i], payload[SML_HEADER_BYTES + i]);
     }
-    CU_ASSERT(parsed > 1000);
+    CU_ASSERT(parsed > unit_cases(1000));
 }
 
 static const struct xfer_call call = {0x01020304, XFER_REDUCE, 3, 1, 0x0a0b0c0d, UINT64_C(0x334455667788),
