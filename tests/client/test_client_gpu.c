@@ -202,9 +202,17 @@ static struct loop_switch *start(double lost)
     return loop_switch_start(&(struct loop_switch_config){.seed = seed, .in = link, .out = link});
 }
 
+/* What each costs is not what is tested here. As much memory as with packets of 1500. */
+static void few_packets(struct crew *crew)
+{
+    crew->options.mtu = 9000;
+    crew->options.slots = 128;
+}
+
 static struct crew crew_on(const struct loop_switch *ls, const char *job, crew_fn *work)
 {
     struct crew crew = crew_of(RANKS, ls, job, work, NULL);
+    few_packets(&crew);
     crew.options.gpu_driver = path;
     return crew;
 }
@@ -280,6 +288,7 @@ static struct crew crew_at_both(struct loop_switch *ls[2], char list[64], const 
         ls[i] = start(0.01);
     snprintf(list, 64, "%s,%s", loop_switch_ip(ls[0]), loop_switch_ip(ls[1]));
     struct crew crew = crew_at(RANKS, list, job, work, NULL);
+    few_packets(&crew);
     crew.options.gpu_driver = path;
     crew.options.link_timeout_ms = 2000; /* longer than a live one waits for its CPU */
     crew.options.call_timeout_ms = crew.options.join_timeout_ms = 1000000;
@@ -297,7 +306,7 @@ TEST(by_several_switches_too)
     succeed(&crew);
     crew.options.job = "one-for-both";
     crew.work = post_all;
-    loop_switch_take(ls[1], 1000);
+    loop_switch_take(ls[1], 170); /* about half of them */
     succeed(&crew);
     for (int i = 0; i < 2; i++)
         loop_switch_stop(ls[i]);
@@ -607,8 +616,10 @@ TEST(exchanges)
 {
     struct loop_switch *ls = start(0);
     struct crew crew = crew_on(ls, "exchanges", exchange_all);
+    crew.options.mtu = 1500; /* a block is of several packets */
     succeed(&crew);
     crew = crew_on(ls, "scattered", scatter_sums);
+    crew.options.mtu = 1500;
     succeed(&crew);
     loop_switch_stop(ls);
 }

@@ -37,9 +37,12 @@ static int sum_all_sizes(struct crew_member *m)
     static const enum swagg_type types[] = {SWAGG_F32, SWAGG_F64, SWAGG_C128};
     int rc = 0;
     for (size_t i = 0; i < sizeof counts / sizeof *counts && rc == 0; i++)
-        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++)
-            rc = crew_sum(m, &(struct tensor){.type = types[type], .count = counts[i], .seed = seed},
-                          (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+        for (size_t type = 0; type < sizeof types / sizeof *types && rc == 0; type++) {
+            struct tensor t = {.type = types[type], .count = counts[i], .seed = seed};
+            if (t.count > SHORT) /* as many bytes */
+                t.count = t.count * sizeof(float) / swagg_element_size(t.type, SWAGG_SUM);
+            rc = crew_sum(m, &t, (i + type) % 3 == 0 ? 1 : -1, type % 2 == 0);
+        }
     return rc == 0 ? crew_sum_vector(m, 20, 4230) : rc;
 }
 
