@@ -478,8 +478,8 @@ class Control(Rig):
             self.switch.fix(0x02000000AAAA, 1)
 
 
-class Requests(Rig):
-    """What swagg-tofino asks for."""
+class Asking(Rig):
+    """With what swagg-tofino asks for."""
 
     def ask(self, **request):
         answer = json.loads(self.asked.answer(json.dumps({"id": 7, **request})))
@@ -508,6 +508,19 @@ class Requests(Rig):
         self.people = tuple(plan.Worker(w.ip, w.port, 0x020000000001 + w.egress, w.egress) for w in PEOPLE)
         self.asked = Asked(self.switch)
 
+    def look(self, at, **more):
+        answer = self.ask(do="look", at=at, **more)
+        self.assertTrue(answer.pop("ok"))
+        return answer
+
+    def described(self, number, slots=4):
+        people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
+        return {"number": number, "elements": 64, "slots": slots, "first_tag": 0, "workers": people}
+
+
+class Requests(Asking):
+    """By themselves."""
+
     def test_a_job(self):
         self.assertRegex(self.open_request()["error"], "rank 0's MAC address 020000000001 has not been heard")
         self.hear()
@@ -518,11 +531,6 @@ class Requests(Rig):
         self.assertEqual((found["counters"]["send_all"], found["jobs"][0]["workers"][2]["ip"]), (1, "10.77.0.2"))
         self.assertEqual(self.ask(do="close", number=5), {"ok": True})
         self.assertEqual(self.switch.jobs, {})
-
-    def look(self, at, **more):
-        answer = self.ask(do="look", at=at, **more)
-        self.assertTrue(answer.pop("ok"))
-        return answer
 
     def test_looks_at_jobs(self):
         self.begin()
@@ -570,10 +578,6 @@ class Requests(Rig):
         self.sum_of_all()  # jobs know the way
         self.hear()
         self.assertEqual(len(self.look("stations")["stations"]), 3)
-
-    def described(self, number, slots=4):
-        people = [{"ip": w.ip, "port": w.port, "mac": w.mac} for w in self.people]
-        return {"number": number, "elements": 64, "slots": slots, "first_tag": 0, "workers": people}
 
     def test_a_new_life_of_swagg_tofino_goes_on_with_jobs_that_it_knows(self):
         self.hear()
@@ -643,7 +647,7 @@ class Requests(Rig):
         self.assertEqual((self.switch.jobs, self.entries()), ({}, before))
 
 
-class Statics(Requests):
+class Statics(Asking):
     """Jobs of published clients, in the configuration: two threads of two slots each."""
 
     def setUp(self):
