@@ -11,6 +11,7 @@ A benchmark is a module, bench/NAME.py (NAME_bench.py, where Python has a NAME):
 functions that give its figures, by their names, of what records there are; FIGURES are the
 figures, some of them for the first screen; pages(data) returns {page: Markdown between the page's markers}; plots(data) returns {name: SVG}."""
 import argparse
+import functools
 import importlib
 import json
 import re
@@ -66,10 +67,16 @@ def measured_line(name, data):
 OLDER = "**Older than the code:**"
 
 
+@functools.cache
+def changed_since(commit, paths):
+    """What pages are made of stays as it is while they are made; asking takes a dozen processes."""
+    return rooms.changed_since(commit, paths)
+
+
 def is_older(docs, name, module, data):
     """Whether what a page measures has changed since. Where the history does not go back so far, it is what the page says."""
     commit = data["measured"]["commit"]
-    changed = rooms.changed_since(commit, module.MEASURES)
+    changed = changed_since(commit, tuple(module.MEASURES))
     if changed is None:
         changed = OLDER in (docs / f"results/{name}.md").read_text()
         print(f"{name}: this clone's history lacks {commit}, so whether its figures are older than the code is left as the page has it; "
