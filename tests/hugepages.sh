@@ -9,7 +9,7 @@ export HUGEPAGES_KERNEL=$dir/nr_hugepages HUGEPAGES_RECORDS=$dir/records
 # shellcheck source=script/lib/hugepages.sh
 . "$root/script/lib/hugepages.sh"
 
-SCRIPTS=6 ROUNDS=10 BEFORE=7
+SCRIPTS=6 ROUNDS=4 BEFORE=7
 echo "$BEFORE" >"$HUGEPAGES_KERNEL"
 
 has() { # WHAT PAGES

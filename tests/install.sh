@@ -46,10 +46,14 @@ while read -r function; do
 done < <(nm -D --defined-only "$build/lib/client/libswagg.so" | sed -n 's/.* T \(.*\)@@.*/\1/p')
 [ "${#pages[@]}" -gt 25 ] || wrong "pages are looked for of hardly any function"
 for page in "${pages[@]}"; do
-    # shellcheck disable=SC2086 # the page of a program is in one of two sections
-    said=$(man --local-file --warnings -Tutf8 -Z "$prefix"/share/man/man?/$page 2>&1 >/dev/null) || wrong "there is no manual page $page: $said"
-    [ -z "$said" ] || wrong "the manual page $page: $said"
+    # shellcheck disable=SC2206 # the page of a program is in one of two sections
+    files=("$prefix"/share/man/man?/$page)
+    [ -e "${files[0]}" ] || wrong "there is no manual page $page"
 done
+# As man sets them, with what it warns of; all at once, and one with many names once.
+mapfile -t files < <(realpath "$prefix"/share/man/man?/* | sort -u)
+said=$(groff -Kutf8 -t -mandoc -wmac -Tutf8 -Z "${files[@]}" 2>&1 >/dev/null) || wrong "the manual pages cannot be set: $said"
+[ -z "$said" ] || wrong "the manual pages: $said"
 grep -q '^\.TP$' "$prefix/share/man/man5/swagg.yaml.5" || wrong "swagg.yaml.5 has no settings"
 
 # Completion has all options of each program, and of its commands.

@@ -76,8 +76,8 @@ runs 0 1 net/busy --modes busy
 fake stopped <<'END'
 state() { sed -nE 's/^State:\t(.).*/\1/p' "/proc/$1/status"; }
 sleep 1000 &
-until [ "$(state $!)" = T ]; do :; done
-while [ "$(state $!)" = T ]; do :; done
+until [ "$(state $!)" = T ]; do sleep 0.01; done
+while [ "$(state $!)" = T ]; do sleep 0.01; done
 kill $!
 END
 runs 0 1 net/stopped --modes stopped
@@ -86,7 +86,7 @@ runs 0 1 net/stopped --modes stopped
 fake stops <<'END'
 state() { sed -nE 's/^State:\t(.).*/\1/p' "/proc/$1/status"; }
 sleep 1000 &
-until [ "$(state $!)" = T ]; do :; done
+until [ "$(state $!)" = T ]; do sleep 0.01; done
 kill -STOP $!
 for _ in {1..200}; do
     [ "$(state $!)" = T ] || exit 1
