@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 build=$1
+unset LD_LIBRARY_PATH # meson's, by which a program that lacks its library would find it in the build
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 status=0
