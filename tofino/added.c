@@ -21,7 +21,7 @@ static json_t *describe(const struct config *alone)
 /* next: as the running configuration, and with the job after that. 0, or -errno after logging. */
 static int check(struct registry_host *h, struct config *next, const struct config *alone)
 {
-    const char *name = alone->static_job[0].name;
+    const char *name = alone->static_job[0].common.name;
     int rc = config_take_added(next, alone);
 
     if (rc == 0)

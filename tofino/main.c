@@ -316,8 +316,8 @@ static uint64_t tenants_of_static_jobs(void *context)
     uint64_t tenants = 0;
 
     for (unsigned i = 0; i < p->cfg.static_jobs; i++)
-        if (p->cfg.static_job[i].tenant >= 0)
-            tenants |= UINT64_C(1) << p->cfg.static_job[i].tenant;
+        if (p->cfg.static_job[i].common.tenant >= 0)
+            tenants |= UINT64_C(1) << p->cfg.static_job[i].common.tenant;
     return tenants;
 }
 

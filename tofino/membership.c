@@ -113,7 +113,7 @@ static bool is_taken(void *context, const struct ctl_endpoint *from, uint16_t da
 
     if (job >= 0)
         snprintf(text, CTL_TEXT_MAX, "UDP port %u is that of a worker of the static job %s", data_port,
-                 m->parts.cfg->static_job[job].name);
+                 m->parts.cfg->static_job[job].common.name);
     return job >= 0;
 }
 

@@ -141,13 +141,13 @@ static json_t *ask_for_silence(struct errand *e)
 {
     if (e->of.fixed == NULL)
         return NULL;
-    return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "silence", "static", e->of.fixed->name);
+    return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "silence", "static", e->of.fixed->common.name);
 }
 
 static json_t *ask_for_slots(struct errand *e)
 {
     if (e->of.fixed != NULL)
-        return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "slots", "static", e->of.fixed->name);
+        return json_pack("{s:s,s:s,s:s}", "do", "look", "at", "slots", "static", e->of.fixed->common.name);
     return json_pack("{s:s,s:s,s:i}", "do", "look", "at", "slots", "number",
                      e->of.job->state == CTL_ENTRY_RUNNING ? e->of.job->number : -1);
 }
@@ -198,7 +198,7 @@ static json_t *ask_for_port_down(struct errand *e)
 static json_t *ask_to_reset(struct errand *e)
 {
     if (e->of.fixed != NULL)
-        return json_pack("{s:s,s:s}", "do", "reset", "static", e->of.fixed->name);
+        return json_pack("{s:s,s:s}", "do", "reset", "static", e->of.fixed->common.name);
     reply_fail(e->reply, REPLY_REFUSED,
                "workers joined job %s, which knows when they start anew: only jobs of the configuration are "
                "reset",
@@ -287,7 +287,7 @@ static bool find_job(struct errand *e, const char *name)
     const int rc = registry_find(&joined, name, &e->of.job);
 
     for (unsigned i = 0; rc == -ENOENT && i < cfg->static_jobs; i++)
-        if (strcmp(cfg->static_job[i].name, name) == 0)
+        if (strcmp(cfg->static_job[i].common.name, name) == 0)
             e->of.fixed = &cfg->static_job[i];
     if (rc == -ENOTUNIQ)
         reply_which_job(e->reply, &joined, name);

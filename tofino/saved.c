@@ -41,7 +41,7 @@ static const struct setting of_member[] = {FIELD(ctl_member, state),
                                            {.key = NULL}};
 
 /* Of a static job, beside its settings: what they make. */
-static const struct setting static_terms = FIELD(config_static, terms);
+static const struct setting fixed_terms = FIELD(config_fixed, terms);
 
 /* --- fields --- */
 
@@ -133,12 +133,12 @@ static json_t *static_json(const struct config *cfg, const struct config_static 
 {
     json_t *object = fields_json(config_static_fields, job), *workers = json_array();
 
-    for (unsigned rank = 0; rank < job->workers; rank++)
+    for (unsigned rank = 0; rank < job->common.workers; rank++)
         json_array_append_new(workers, fields_json(config_peer_fields, &job->worker[rank]));
-    json_object_set_new(object, static_terms.key, field_json(&static_terms, job));
-    json_object_set_new(object, "name", json_string(job->name));
-    if (job->tenant >= 0)
-        json_object_set_new(object, "tenant", json_string(cfg->tenant[job->tenant].name));
+    json_object_set_new(object, fixed_terms.key, field_json(&fixed_terms, &job->common));
+    json_object_set_new(object, "name", json_string(job->common.name));
+    if (job->common.tenant >= 0)
+        json_object_set_new(object, "tenant", json_string(cfg->tenant[job->common.tenant].name));
     json_object_set_new(object, "workers", workers);
     return object;
 }
@@ -148,7 +148,7 @@ static json_t *added_json(const struct config *cfg)
     json_t *jobs = json_array();
 
     for (unsigned i = 0; i < cfg->static_jobs; i++)
-        if (cfg->static_job[i].added)
+        if (cfg->static_job[i].common.added)
             json_array_append_new(jobs, static_json(cfg, &cfg->static_job[i]));
     return jobs;
 }
@@ -242,16 +242,16 @@ static bool read_static(const json_t *from, struct config *alone)
     json_t *worker;
 
     alone->static_jobs = 1;
-    job->added = true;
-    job->tenant = tenant == NULL ? -1 : 0;
-    job->workers = (unsigned)json_array_size(workers);
-    if (!read_fields(config_static_fields, from, job) || !read_field(&static_terms, from, job) ||
-        name == NULL || strlen(name) >= sizeof(job->name) || job->workers > TOFINO_MAX_WORKERS)
+    job->common.added = true;
+    job->common.tenant = tenant == NULL ? -1 : 0;
+    job->common.workers = (unsigned)json_array_size(workers);
+    if (!read_fields(config_static_fields, from, job) || !read_field(&fixed_terms, from, &job->common) ||
+        name == NULL || strlen(name) >= sizeof(job->common.name) || job->common.workers > TOFINO_MAX_WORKERS)
         return false;
     json_array_foreach (workers, rank, worker)
         if (!read_fields(config_peer_fields, worker, &job->worker[rank]))
             return false;
-    strcpy(job->name, name);
+    strcpy(job->common.name, name);
     if (tenant != NULL)
         snprintf(alone->tenant[0].name, sizeof(alone->tenant[0].name), "%s", tenant);
     return true;
@@ -272,7 +272,7 @@ void saved_take_added(const char *path, struct config *configuration)
         else if (config_take_added(configuration, alone) < 0)
             log_warning(
                 "job %s, which an operator has added, ends: the configuration has no place for it now",
-                alone->static_job[0].name);
+                alone->static_job[0].common.name);
     }
     free(alone);
     json_decref(all);

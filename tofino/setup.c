@@ -201,14 +201,15 @@ static json_t *describe_static(struct reading *r, const struct config_static *s)
     json_t *workers = json_array();
 
     if (s->format != XFER_FORMAT_INT32)
-        fault(r, "static job %s: format must be int32, the only one that this switch adds", s->name);
+        fault(r, "static job %s: format must be int32, the only one that this switch adds", s->common.name);
     if (s->udp_checksum)
-        fault(r, "static job %s: udp_checksum must be false: results of this switch have none", s->name);
-    for (unsigned rank = 0; rank < s->workers; rank++)
+        fault(r, "static job %s: udp_checksum must be false: results of this switch have none",
+              s->common.name);
+    for (unsigned rank = 0; rank < s->common.workers; rank++)
         json_array_append_new(workers, describe_worker(&s->worker[rank]));
-    return json_pack("{s:s,s:i,s:i,s:i,s:i,s:o}", "name", s->name, "threads", (int)s->threads, "slots",
-                     (int)s->slots, "elements", (int)s->elements, "quiet_ms", (int)s->quiet_ms, "workers",
-                     workers);
+    return json_pack("{s:s,s:i,s:i,s:i,s:i,s:o}", "name", s->common.name, "threads", (int)s->threads, "slots",
+                     (int)s->slots, "elements", (int)s->elements, "quiet_ms", (int)s->common.quiet_ms,
+                     "workers", workers);
 }
 
 json_t *setup_describe_static(const struct config_static *s, settings_report report, void *context)
@@ -251,7 +252,7 @@ int setup_static_job(const struct config *cfg, uint32_t ip, uint16_t udp_port)
     for (unsigned i = 0; i < cfg->static_jobs; i++) {
         const struct config_static *s = &cfg->static_job[i];
 
-        for (unsigned rank = 0; rank < s->workers; rank++)
+        for (unsigned rank = 0; rank < s->common.workers; rank++)
             if (s->worker[rank].ip == ip && udp_port - s->worker[rank].port < s->threads)
                 return (int)i;
     }

@@ -222,7 +222,7 @@ struct registry_shown shown_registry(const struct shown *s)
 /* Whether all of its workers have been heard, so that the chip has it. */
 static bool runs(const struct config_static *job, const json_t *found)
 {
-    return json_is_true(json_object_get(json_object_get(found, "static"), job->name));
+    return json_is_true(json_object_get(json_object_get(found, "static"), job->common.name));
 }
 
 static const char *state_of(const struct config_static *job, const json_t *found)
@@ -240,12 +240,12 @@ void view_jobs(const struct look *l, struct view_out *out)
     registry_show_jobs(&l->joined, out);
     for (unsigned i = 0; i < l->shown->cfg->static_jobs; i++) {
         const struct config_static *job = &l->shown->cfg->static_job[i];
-        const struct jobs_view row = {.name = job->name,
+        const struct jobs_view row = {.name = job->common.name,
                                       .state = state_of(job, l->found),
-                                      .size = job->workers,
-                                      .present = runs(job, l->found) ? job->workers : 0,
+                                      .size = job->common.workers,
+                                      .present = runs(job, l->found) ? job->common.workers : 0,
                                       .protocol = "switchml",
-                                      .tenant = tenant_of(l->shown, job->tenant)};
+                                      .tenant = tenant_of(l->shown, job->common.tenant)};
 
         view_row(out, &row);
     }
@@ -254,10 +254,10 @@ void view_jobs(const struct look *l, struct view_out *out)
 static void show_static(const struct look *l, struct view_out *out)
 {
     const struct config_static *job = l->of->fixed;
-    const struct job_view shown = {.name = job->name,
-                                   .tenant = tenant_of(l->shown, job->tenant),
+    const struct job_view shown = {.name = job->common.name,
+                                   .tenant = tenant_of(l->shown, job->common.tenant),
                                    .state = state_of(job, l->found),
-                                   .size = job->workers,
+                                   .size = job->common.workers,
                                    .fixed = true,
                                    .threads = job->threads,
                                    .slots = (uint64_t)job->threads * job->slots,
@@ -278,9 +278,9 @@ void view_job(const struct look *l, struct view_out *out)
 static void show_static_ranks(const struct look *l, struct view_out *out)
 {
     const struct config_static *job = l->of->fixed;
-    struct of_job_view shown = {.name = job->name, .joined = true};
+    struct of_job_view shown = {.name = job->common.name, .joined = true};
 
-    for (unsigned rank = 0; rank < job->workers; rank++) {
+    for (unsigned rank = 0; rank < job->common.workers; rank++) {
         struct rank_view row = {.rank = rank,
                                 .joined = true,
                                 .state = ctl_member_state_name(CTL_MEMBER_JOINED),
@@ -336,7 +336,7 @@ static unsigned jobs_of(const struct look *l, unsigned tenant)
         jobs += job->state != CTL_ENTRY_FREE && job->tenant == (int)tenant;
     }
     for (unsigned i = 0; i < l->shown->cfg->static_jobs; i++)
-        jobs += l->shown->cfg->static_job[i].tenant == (int)tenant;
+        jobs += l->shown->cfg->static_job[i].common.tenant == (int)tenant;
     return jobs;
 }
 

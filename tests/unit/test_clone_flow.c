@@ -44,16 +44,15 @@ static void open_flow(bool little)
 
     rig_open();
     cfg.clone_jobs = 1;
-    *c = (struct config_clone){.ether_type = ETHER_TYPE,
+    *c = (struct config_clone){.common = {.quiet_ms = QUIET_MS, .workers = 2},
+                               .ether_type = ETHER_TYPE,
                                .slots = SLOTS,
                                .sequence_at = SEQUENCE_AT,
                                .little = little,
-                               .quiet_ms = QUIET_MS,
                                .has_collector = true,
-                               .collector = {.ip = rig_station(HOST).ip, .port = UDP_PORT},
-                               .workers = 2};
+                               .collector = {.ip = rig_station(HOST).ip, .port = UDP_PORT}};
     memcpy(terms.layout.host, rig_station(HOST).mac.addr_bytes, 6);
-    cln_terms_build(&c->terms, &terms);
+    cln_terms_build(&c->common.terms, &terms);
     memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
     memcpy(c->collector.mac, c->host, 6);
     for (unsigned w = 0; w < 2; w++)

@@ -190,17 +190,17 @@ TEST(a_host_addressed_job_has_defaults)
     struct hag_terms t;
 
     CU_ASSERT_EQUAL_FATAL(c.hostagg_jobs, 2);
-    CU_ASSERT_STRING_EQUAL(c.hostagg[0].name, "hostagg[0]");
+    CU_ASSERT_STRING_EQUAL(c.hostagg[0].common.name, "hostagg[0]");
     CU_ASSERT_EQUAL(c.hostagg[0].number, 0);
     CU_ASSERT_EQUAL(c.hostagg[0].host.port, 5000);
     CU_ASSERT_EQUAL(c.hostagg[0].worker[0].port, 4000);
     CU_ASSERT_EQUAL(c.hostagg[0].worker[1].port, 7);
     CU_ASSERT_EQUAL(config_job(&c, 0).members, 3);
-    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[0].terms));
+    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[0].common.terms));
     CU_ASSERT(t.host == HAG_HOST_HEARS && t.slots == 64 && t.chunk_bytes == 365 * 4);
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F32, AGG_SUM));
     CU_ASSERT_EQUAL(c.hostagg[1].number, 7);
-    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[1].terms));
+    CU_ASSERT(hag_terms_parse(&t, &c.hostagg[1].common.terms));
     CU_ASSERT(t.host == HAG_HOST_GETS_SUMS && t.slots == 8 && t.chunk_bytes == 800);
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F64, AGG_MAX));
 }
@@ -223,7 +223,7 @@ TEST(vlans_are_numbered_from_those_with_an_address_on)
     CU_ASSERT(c.has_ip && c.ip == c.vlan[0].ip && c.prefix == 24);
     CU_ASSERT(c.port[0].vlan == 7 && c.port[0].trunk_count == 0);
     CU_ASSERT(c.port[1].vlan == 8 && c.port[1].trunk_count == 2 && c.port[1].trunk[1] == 30);
-    CU_ASSERT(c.static_job[0].network == 1 && c.static_job[1].network == 0);
+    CU_ASSERT(c.static_job[0].common.network == 1 && c.static_job[1].common.network == 0);
 }
 
 TEST(a_job_of_passing_frames_has_defaults)
@@ -238,21 +238,21 @@ TEST(a_job_of_passing_frames_has_defaults)
     struct cln_terms t;
 
     CU_ASSERT_EQUAL_FATAL(c.clone_jobs, 2);
-    CU_ASSERT_STRING_EQUAL(c.clone[0].name, "clone[0]");
+    CU_ASSERT_STRING_EQUAL(c.clone[0].common.name, "clone[0]");
     CU_ASSERT_EQUAL(c.clone[0].ether_type, 0x88b5);
-    CU_ASSERT_EQUAL(c.clone[0].quiet_ms, 5000);
-    CU_ASSERT_EQUAL(c.clone[0].workers, 1);
+    CU_ASSERT_EQUAL(c.clone[0].common.quiet_ms, 5000);
+    CU_ASSERT_EQUAL(c.clone[0].common.workers, 1);
     CU_ASSERT_EQUAL(c.clone[0].worker[0][5], 2);
-    CU_ASSERT(cln_terms_parse(&t, &c.clone[0].terms));
+    CU_ASSERT(cln_terms_parse(&t, &c.clone[0].common.terms));
     CU_ASSERT(!t.collector && t.slots == 1024 && t.chunk_bytes == 128 && t.missing_after_ms == 100);
     CU_ASSERT(t.layout.sequence_at == 14 && t.layout.elements_at == 64 && t.layout.match_bytes == 0);
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_F32, AGG_SUM));
-    CU_ASSERT(cln_terms_parse(&t, &c.clone[1].terms));
+    CU_ASSERT(cln_terms_parse(&t, &c.clone[1].common.terms));
     CU_ASSERT(t.collector && t.slots == 8 && t.chunk_bytes == 200 && t.missing_after_ms == 7);
     CU_ASSERT(t.layout.sequence_at == 20 && t.layout.little && t.layout.elements_at == 40);
     CU_ASSERT(t.layout.match_at == 16 && t.layout.match_bytes == 2 && t.layout.match[1] == 0xff);
     CU_ASSERT_EQUAL(t.code, agg_code(AGG_I16, AGG_MIN));
-    CU_ASSERT_EQUAL(c.clone[1].quiet_ms, 300);
+    CU_ASSERT_EQUAL(c.clone[1].common.quiet_ms, 300);
     CU_ASSERT_EQUAL(c.clone[1].collector.port, 6000);
 }
 
@@ -281,14 +281,15 @@ TEST(static_jobs)
     const struct config_static *s = c.static_job;
 
     CU_ASSERT_EQUAL_FATAL(c.static_jobs, 2);
-    CU_ASSERT_STRING_EQUAL(s[0].name, "static[0]");
-    CU_ASSERT(s[0].workers == 2 && s[0].worker[1].port == 4000 && s[0].worker[1].mac[5] == 3);
-    CU_ASSERT(s[0].worker[0].ip == inet_addr("10.0.0.2") && s[0].quiet_ms == 7000 && !s[0].udp_checksum);
-    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[0].terms));
+    CU_ASSERT_STRING_EQUAL(s[0].common.name, "static[0]");
+    CU_ASSERT(s[0].common.workers == 2 && s[0].worker[1].port == 4000 && s[0].worker[1].mac[5] == 3);
+    CU_ASSERT(s[0].worker[0].ip == inet_addr("10.0.0.2") && s[0].common.quiet_ms == 7000 &&
+              !s[0].udp_checksum);
+    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[0].common.terms));
     CU_ASSERT(terms.format == XFER_FORMAT_INT32 && terms.mode == XFER_ON_ARRIVAL && terms.labelled);
     CU_ASSERT(terms.slots == 128 && terms.threads == 1 && terms.chunk_bytes == 1024 && terms.plain);
-    CU_ASSERT(s[1].udp_checksum && s[1].quiet_ms == 100 && s[1].worker[0].port == 5000);
-    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[1].terms));
+    CU_ASSERT(s[1].udp_checksum && s[1].common.quiet_ms == 100 && s[1].worker[0].port == 5000);
+    CU_ASSERT_FATAL(sml_terms_parse(&terms, &s[1].common.terms));
     CU_ASSERT(terms.format == XFER_FORMAT_FP16 && terms.mode == XFER_ORDERED);
     CU_ASSERT(terms.slots == 30 && terms.threads == 3 && terms.chunk_bytes == 1024);
 }

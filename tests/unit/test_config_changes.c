@@ -22,10 +22,11 @@ static void describe(struct config *c)
     for (unsigned i = 0; i < 2; i++) {
         strcpy(c->port[i].name, names[i]);
         strcpy(c->tenant[i].name, names[i]);
-        strcpy(c->static_job[i].name, names[i]);
-        strcpy(c->hostagg[i].name, names[i]);
-        strcpy(c->clone[i].name, names[i]);
-        c->replay[i].tenant = c->static_job[i].tenant = c->hostagg[i].tenant = c->clone[i].tenant = -1;
+        strcpy(c->static_job[i].common.name, names[i]);
+        strcpy(c->hostagg[i].common.name, names[i]);
+        strcpy(c->clone[i].common.name, names[i]);
+        c->replay[i].tenant = c->static_job[i].common.tenant = c->hostagg[i].common.tenant =
+            c->clone[i].common.tenant = -1;
     }
 }
 
@@ -95,7 +96,7 @@ TEST(items_come_and_go_by_their_names)
     compare();
     CU_ASSERT(is_one("tenants[first]", "-", "removed", SETTING_AT_ONCE));
     describe(&next);
-    strcpy(next.static_job[next.static_jobs++].name, "third");
+    strcpy(next.static_job[next.static_jobs++].common.name, "third");
     compare();
     CU_ASSERT(is_one("static[third]", "-", "added", SETTING_AT_ONCE));
     describe(&next);
@@ -228,21 +229,21 @@ static void describe_vlans(struct config *c, unsigned others, const uint32_t oth
 TEST(vlans_keep_their_numbers)
 {
     describe_vlans(&running, 3, (const uint32_t[]){30, 40, 50});
-    running.clone[0].network = running.hostagg[0].network = 3;
+    running.clone[0].common.network = running.hostagg[0].common.network = 3;
     describe_vlans(&next, 2, (const uint32_t[]){50, 40}); /* whose first port is another now */
-    next.clone[0].network = next.hostagg[0].network = 3;
-    next.clone[1].network = 1;
+    next.clone[0].common.network = next.hostagg[0].common.network = 3;
+    next.clone[1].common.network = 1;
     config_align_vlans(&next, &running);
     CU_ASSERT_EQUAL(next.vlans, 5);
-    CU_ASSERT_EQUAL(next.clone[0].network, 3); /* 40 */
-    CU_ASSERT_EQUAL(next.hostagg[0].network, 3);
-    CU_ASSERT_EQUAL(next.clone[1].network, 1);
+    CU_ASSERT_EQUAL(next.clone[0].common.network, 3); /* 40 */
+    CU_ASSERT_EQUAL(next.hostagg[0].common.network, 3);
+    CU_ASSERT_EQUAL(next.clone[1].common.network, 1);
     compare();
     CU_ASSERT_EQUAL(changes.n, 0);
     describe_vlans(&next, 1, (const uint32_t[]){50});
-    next.clone[0].network = 2;
+    next.clone[0].common.network = 2;
     config_align_vlans(&next, &running);
-    CU_ASSERT_EQUAL(next.clone[0].network, 4);
+    CU_ASSERT_EQUAL(next.clone[0].common.network, 4);
 }
 
 TEST(new_vlans_and_addresses_need_a_restart)
@@ -339,8 +340,8 @@ static void add(const char *name, uint32_t ip, uint16_t port)
 {
     struct config_static *job = &running.static_job[running.static_jobs++];
 
-    *job = (struct config_static){.added = true, .threads = 2, .workers = 1, .tenant = 1};
-    strcpy(job->name, name);
+    *job = (struct config_static){.common = {.added = true, .workers = 1, .tenant = 1}, .threads = 2};
+    strcpy(job->common.name, name);
     job->worker[0] = (struct config_peer){.ip = ip, .port = port};
 }
 
@@ -353,8 +354,8 @@ TEST(a_job_that_an_operator_added_outlives_another_configuration)
     strcpy(next.tenant[1].name, "first");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
     CU_ASSERT_EQUAL_FATAL(next.static_jobs, 3);
-    CU_ASSERT_STRING_EQUAL(next.static_job[2].name, "added");
-    CU_ASSERT_EQUAL(next.static_job[2].tenant, 0);
+    CU_ASSERT_STRING_EQUAL(next.static_job[2].common.name, "added");
+    CU_ASSERT_EQUAL(next.static_job[2].common.tenant, 0);
     CU_ASSERT_EQUAL(config_delete_added(&next, "first"), -EPERM);
     CU_ASSERT_EQUAL(config_delete_added(&next, "added"), 0);
     CU_ASSERT_EQUAL(next.static_jobs, 2);
@@ -369,11 +370,11 @@ TEST(what_an_operator_added_must_have_its_place_in_another_configuration)
     strcpy(next.tenant[1].name, "other");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EBUSY);
     describe(&next);
-    strcpy(next.static_job[0].name, "added");
+    strcpy(next.static_job[0].common.name, "added");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
     describe(&next);
     next.static_job[0].threads = 1;
-    next.static_job[0].workers = 1;
+    next.static_job[0].common.workers = 1;
     next.static_job[0].worker[0] = (struct config_peer){.ip = 1, .port = 4001};
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EADDRINUSE);
     next.static_job[0].worker[0].port = 4002;
@@ -388,23 +389,23 @@ TEST(so_does_one_of_rdma_clients)
     describe(&running);
     running.roce_jobs = 2;
     running.roce[0] =
-        (struct config_roce){.name = "file's", .workers = 1, .worker = {{.ip = 1}}, .tenant = -1};
+        (struct config_roce){.common = {.name = "file's", .workers = 1, .tenant = -1}, .worker = {{.ip = 1}}};
     running.roce[1] = (struct config_roce){
-        .name = "added", .workers = 1, .worker = {{.ip = 2}}, .tenant = 1, .added = true};
+        .common = {.name = "added", .workers = 1, .tenant = 1, .added = true}, .worker = {{.ip = 2}}};
     describe(&next);
     strcpy(next.tenant[0].name, "second");
     strcpy(next.tenant[1].name, "first");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), 0);
     CU_ASSERT_EQUAL_FATAL(next.roce_jobs, 1);
-    CU_ASSERT_STRING_EQUAL(next.roce[0].name, "added");
-    CU_ASSERT_EQUAL(next.roce[0].tenant, 0);
+    CU_ASSERT_STRING_EQUAL(next.roce[0].common.name, "added");
+    CU_ASSERT_EQUAL(next.roce[0].common.tenant, 0);
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
-    strcpy(next.roce[0].name, "other");
+    strcpy(next.roce[0].common.name, "other");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EADDRINUSE);
     next.roce[0].worker[0].ip = 3;
-    strcpy(next.static_job[0].name, "added");
+    strcpy(next.static_job[0].common.name, "added");
     CU_ASSERT_EQUAL(config_take_added(&next, &running), -EEXIST);
-    strcpy(next.static_job[0].name, "first");
+    strcpy(next.static_job[0].common.name, "first");
     CU_ASSERT_EQUAL_FATAL(config_take_added(&next, &running), 0);
     CU_ASSERT_EQUAL(config_delete_added(&next, "other"), 0);
     CU_ASSERT_EQUAL(config_delete_added(&next, "added"), 0);

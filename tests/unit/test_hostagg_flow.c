@@ -36,8 +36,9 @@ static void open_flow(enum hag_host host_gets)
     jobs = (struct jobs){.rcu = rig_classifier.rcu, .kernels = kernels_or_exit(), .bytes_max = 8 << 20};
     fixed = (struct static_jobs){.jobs = &jobs, .us = us};
     cfg.hostagg_jobs = 1;
-    *h = (struct config_hostagg){.number = NUMBER, .host = peer(HOST), .host_gets = host_gets, .workers = 2};
-    hag_terms_build(&h->terms, &terms);
+    *h = (struct config_hostagg){
+        .number = NUMBER, .host = peer(HOST), .host_gets = host_gets, .common.workers = 2};
+    hag_terms_build(&h->common.terms, &terms);
     h->worker[0] = peer(0);
     h->worker[1] = peer(1);
     CU_ASSERT_EQUAL_FATAL(static_jobs_open(&fixed, &cfg, 0), 0);

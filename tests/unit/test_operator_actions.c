@@ -26,7 +26,7 @@ static int add_job(struct reload *r, const struct config *alone, const char *nam
     CU_ASSERT_EQUAL(alone->static_jobs + alone->roce_jobs, 1);
     job = alone->static_job[0];
     rdma_job = alone->roce[0];
-    CU_ASSERT_STRING_EQUAL(name, alone->static_jobs > 0 ? job.name : rdma_job.name);
+    CU_ASSERT_STRING_EQUAL(name, alone->static_jobs > 0 ? job.common.name : rdma_job.common.name);
     adds++;
     return 0;
 }
@@ -125,17 +125,17 @@ TEST(a_job_is_added_as_the_configuration_s)
                         .code,
                     REPLY_OK);
     CU_ASSERT_EQUAL_FATAL(adds, 1);
-    CU_ASSERT_STRING_EQUAL(job.name, "train");
-    CU_ASSERT(job.added);
-    CU_ASSERT_EQUAL(job.workers, 2);
+    CU_ASSERT_STRING_EQUAL(job.common.name, "train");
+    CU_ASSERT(job.common.added);
+    CU_ASSERT_EQUAL(job.common.workers, 2);
     CU_ASSERT_EQUAL(job.worker[0].port, 4000);
     CU_ASSERT_EQUAL(job.worker[1].port, 5000);
     CU_ASSERT_EQUAL(job.threads, 2);
     CU_ASSERT_EQUAL(job.slots, 16);
     CU_ASSERT_EQUAL(job.elements, 256);
-    CU_ASSERT_EQUAL(job.quiet_ms, 700);
-    CU_ASSERT_EQUAL(job.network, 2);
-    CU_ASSERT_EQUAL(job.tenant, 1);
+    CU_ASSERT_EQUAL(job.common.quiet_ms, 700);
+    CU_ASSERT_EQUAL(job.common.network, 2);
+    CU_ASSERT_EQUAL(job.common.tenant, 1);
 }
 
 TEST(a_job_of_as_many_workers_as_there_can_be_is_one_line)
@@ -153,7 +153,7 @@ TEST(a_job_of_as_many_workers_as_there_can_be_is_one_line)
     describe_more();
     running.vlan[2].prefix = 8;
     CU_ASSERT_EQUAL(run("job add", line).code, REPLY_OK);
-    CU_ASSERT_EQUAL(job.workers, CONFIG_STATIC_WORKERS_MAX);
+    CU_ASSERT_EQUAL(job.common.workers, CONFIG_STATIC_WORKERS_MAX);
 }
 
 TEST(a_job_is_refused_in_the_configuration_s_words)
@@ -191,17 +191,17 @@ TEST(a_job_of_rdma_clients_is_added_to_the_list_that_is_named)
         run("job add", RDMA_JOB(", \"packet_elements\": 64.0, \"vlan\": 30, \"tenant\": \"lab\"")).code,
         REPLY_OK);
     CU_ASSERT_EQUAL_FATAL(adds, 1);
-    CU_ASSERT_STRING_EQUAL(rdma_job.name, "train");
-    CU_ASSERT(rdma_job.added);
-    CU_ASSERT_EQUAL(rdma_job.workers, 2);
+    CU_ASSERT_STRING_EQUAL(rdma_job.common.name, "train");
+    CU_ASSERT(rdma_job.common.added);
+    CU_ASSERT_EQUAL(rdma_job.common.workers, 2);
     CU_ASSERT_EQUAL(rdma_job.member[0].queue_pair[1], 18);
     CU_ASSERT_EQUAL(rdma_job.member[1].queue_pair[0], 0x21);
     CU_ASSERT_EQUAL(rdma_job.member[1].key, UINT32_MAX);
     CU_ASSERT_EQUAL(rdma_job.packet_elements, 64);
     CU_ASSERT_EQUAL(rdma_job.message_elements, 1024);
-    CU_ASSERT_EQUAL(rdma_job.quiet_ms, 700);
-    CU_ASSERT_EQUAL(rdma_job.network, 2);
-    CU_ASSERT_EQUAL(rdma_job.tenant, 0);
+    CU_ASSERT_EQUAL(rdma_job.common.quiet_ms, 700);
+    CU_ASSERT_EQUAL(rdma_job.common.network, 2);
+    CU_ASSERT_EQUAL(rdma_job.common.tenant, 0);
     refuses("job add", RDMA_JOB(", \"threads\": 2"), "threads");
     refuses("job add", RDMA_JOB(", \"message_elements\": 32"),
             "roce[0].message_elements: 32 are not 1 to 64");

@@ -379,13 +379,13 @@ TEST(nobody_joins_by_the_name_of_a_static_job)
     struct ctl_message m;
 
     cfg.static_jobs = 1;
-    strcpy(cfg.static_job[0].name, "j");
+    strcpy(cfg.static_job[0].common.name, "j");
     join(0, 2);
     m = sent(0);
     CU_ASSERT_EQUAL(m.head.type, CTL_REFUSED);
     CU_ASSERT_EQUAL(m.failure.reason, CTL_NOT_ADMITTED);
     CU_ASSERT_PTR_NOT_NULL(strstr(m.failure.text, "a job of this name is in the switch's configuration"));
-    strcpy(cfg.static_job[0].name, "other");
+    strcpy(cfg.static_job[0].common.name, "other");
     start_pair();
 }
 
@@ -398,8 +398,8 @@ static int add_static(unsigned station, unsigned network, unsigned port, unsigne
 
     next = cfg;
     next.static_jobs = 1;
-    *s = (struct config_static){
-        .name = "fixed", .threads = threads, .network = (uint8_t)network, .workers = 2};
+    *s = (struct config_static){.common = {.name = "fixed", .network = (uint8_t)network, .workers = 2},
+                                .threads = threads};
     s->worker[1] = (struct config_peer){.ip = rig_station(station).ip, .port = port};
     return static_jobs_check_senders(&registrar->common, &(struct static_jobs_change){&cfg, &next, tenant});
 }

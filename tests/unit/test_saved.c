@@ -238,21 +238,22 @@ TEST(jobs_that_an_operator_has_added)
          "  - {name: more, threads: 2, slots: 64, elements: 32, quiet_ms: 900, mode: ordered, tenant: "
          "lab, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1, port: 5000}, {mac: "
          "\"02:00:00:00:00:02\", ip: 10.77.0.2}]}\n");
-    wanted.static_job[1].added = true;
+    wanted.static_job[1].common.added = true;
     CU_ASSERT_EQUAL(saved_write(path, &wanted, &cfg, s->registry), 0);
     read_text(first);
     load(&next, "static: [{name: other, workers: [{mac: \"02:00:00:00:00:01\", ip: 10.77.0.1}]}]\n");
     saved_take_added(path, &next);
     CU_ASSERT_EQUAL_FATAL(next.static_jobs, 2);
-    CU_ASSERT(job->added && job->ordered && job->network == wanted.static_job[1].network);
+    CU_ASSERT(job->common.added && job->ordered &&
+              job->common.network == wanted.static_job[1].common.network);
     CU_ASSERT_EQUAL(job->threads, 2);
     CU_ASSERT_EQUAL(job->slots, 64);
     CU_ASSERT_EQUAL(job->elements, 32);
-    CU_ASSERT_EQUAL(job->quiet_ms, 900);
-    CU_ASSERT_EQUAL_FATAL(job->workers, 2);
+    CU_ASSERT_EQUAL(job->common.quiet_ms, 900);
+    CU_ASSERT_EQUAL_FATAL(job->common.workers, 2);
     CU_ASSERT_EQUAL(job->worker[0].port, 5000);
     CU_ASSERT_EQUAL(job->worker[1].mac[5], 2);
-    CU_ASSERT_STRING_EQUAL(next.tenant[job->tenant].name, "lab");
+    CU_ASSERT_STRING_EQUAL(next.tenant[job->common.tenant].name, "lab");
     CU_ASSERT_EQUAL(saved_write(path, &next, &cfg, s->registry), 0); /* every field that is kept */
     read_text(second);
     CU_ASSERT_STRING_EQUAL(first, second);

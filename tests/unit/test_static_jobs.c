@@ -45,10 +45,11 @@ static void describe(unsigned i)
                                     .threads = THREADS};
     struct config_static *s = &cfg.static_job[i];
 
-    *s = (struct config_static){
-        .threads = THREADS, .quiet_ms = QUIET_MS, .udp_checksum = i == 1, .tenant = -1, .workers = WORKERS};
-    snprintf(s->name, sizeof(s->name), "job%u", i);
-    sml_terms_build(&s->terms, &terms);
+    *s = (struct config_static){.common = {.quiet_ms = QUIET_MS, .tenant = -1, .workers = WORKERS},
+                                .threads = THREADS,
+                                .udp_checksum = i == 1};
+    snprintf(s->common.name, sizeof(s->common.name), "job%u", i);
+    sml_terms_build(&s->common.terms, &terms);
     for (unsigned r = 0; r < WORKERS; r++)
         s->worker[r] = (struct config_peer){
             .mac = {2, 0, 0, 0, (uint8_t)i, (uint8_t)r}, .ip = ip_of(i, r), .port = 4000};
@@ -362,7 +363,7 @@ TEST(a_static_job_counts_against_its_tenant_s_quota)
                          .kernels = kernels_or_exit(),
                          .bytes_max = 64 << 20,
                          .quota = {.tenants = RTE_DIM(tenants), .tenant = tenants}};
-    cfg.static_job[0].tenant = cfg.static_job[1].tenant = 1;
+    cfg.static_job[0].common.tenant = cfg.static_job[1].common.tenant = 1;
     CU_ASSERT_EQUAL(static_jobs_open(&fixed, &cfg, 0), -ENOSPC); /* there is room for one */
     job = jobs_find(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[0].number);
     CU_ASSERT_PTR_NOT_NULL_FATAL(job);
@@ -396,8 +397,8 @@ TEST(jobs_come_and_go_while_another_works)
     CU_ASSERT_EQUAL(send(0, 0, 4000, 0, 0), SML_HELD);
     wait_ms(&now, 100);
     changed = cfg;
-    changed.static_job[0].quiet_ms = 2 * QUIET_MS;
-    strcpy(changed.static_job[1].name, "other");
+    changed.static_job[0].common.quiet_ms = 2 * QUIET_MS;
+    strcpy(changed.static_job[1].common.name, "other");
     for (unsigned r = 0; r < WORKERS; r++)
         changed.static_job[1].worker[r].ip = ip_of(2, r);
     CU_ASSERT_EQUAL_FATAL(prepare(), 0);
@@ -440,7 +441,7 @@ static void add_jobs(unsigned more)
     changed.static_jobs = cfg.static_jobs + more;
     for (unsigned i = cfg.static_jobs; i < changed.static_jobs; i++) {
         changed.static_job[i] = cfg.static_job[0];
-        snprintf(changed.static_job[i].name, sizeof(changed.static_job[i].name), "new%u", i);
+        snprintf(changed.static_job[i].common.name, sizeof(changed.static_job[i].common.name), "new%u", i);
         for (unsigned r = 0; r < WORKERS; r++)
             changed.static_job[i].worker[r].ip = ip_of(i, r);
     }
@@ -475,14 +476,14 @@ TEST(new_jobs_are_held_to_their_tenant_s_new_quota)
     cfg.tenant[1] = (struct config_tenant){.name = "rest", .weight = 1};
     jobs_limit(&jobs, &cfg);
     for (unsigned i = 0; i < 2; i++) {
-        cfg.static_job[i].tenant = fixed.job[i].plan.tenant = 0;
+        cfg.static_job[i].common.tenant = fixed.job[i].plan.tenant = 0;
         jobs_set_tenant(&jobs, AGG_PROTOCOL_SWITCHML, fixed.job[i].number, 0);
     }
     add_jobs(1);
     changed.tenant[0] = cfg.tenant[1];
     changed.tenant[1] = cfg.tenant[0];
     for (unsigned i = 0; i < 3; i++)
-        changed.static_job[i].tenant = 1;
+        changed.static_job[i].common.tenant = 1;
     changed.tenant[1].quota.slots = 3 * THREADS * SLOTS - 1;
     CU_ASSERT_EQUAL(prepare(), -ENOSPC);
     changed.tenant[1].quota.slots = 3 * THREADS * SLOTS;

@@ -443,9 +443,8 @@ TEST(a_parent_that_is_heard_on_a_port_about_to_go_is_asked_for_elsewhere)
 static struct config_static fixed_job(void)
 {
     return (struct config_static){
-        .name = "fixed",
+        .common = {.name = "fixed", .workers = 1},
         .threads = 1,
-        .workers = 1,
         .worker = {{.ip = rig_station(0).ip, .port = rte_be_to_cpu_16(rig_station(0).port)}}};
 }
 

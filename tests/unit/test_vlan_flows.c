@@ -41,9 +41,11 @@ static void describe_hostagg(struct config_hostagg *h)
     const struct hag_terms terms = {
         .host = HAG_HOST_HEARS, .code = agg_code(AGG_F32, AGG_SUM), .slots = SLOTS, .chunk_bytes = BYTES};
 
-    *h = (struct config_hostagg){
-        .host = peer(HOST), .host_gets = HAG_HOST_HEARS, .network = TWENTY, .slots = SLOTS, .workers = 2};
-    hag_terms_build(&h->terms, &terms);
+    *h = (struct config_hostagg){.host = peer(HOST),
+                                 .host_gets = HAG_HOST_HEARS,
+                                 .common = {.network = TWENTY, .workers = 2},
+                                 .slots = SLOTS};
+    hag_terms_build(&h->common.terms, &terms);
     for (unsigned w = 0; w < 2; w++)
         h->worker[w] = peer(w);
 }
@@ -58,17 +60,15 @@ static void describe_clone(struct config_clone *c)
         .missing_after_ms = 100,
         .layout = {.ether_type = ETHER_TYPE, .sequence_at = 16, .elements_at = ELEMENTS_AT}};
 
-    *c = (struct config_clone){.ether_type = ETHER_TYPE,
-                               .network = TWENTY,
-                               .tenant = 0,
+    *c = (struct config_clone){.common = {.network = TWENTY, .workers = 2},
+                               .ether_type = ETHER_TYPE,
                                .slots = SLOTS,
                                .sequence_at = 16,
                                .has_collector = true,
-                               .collector = peer(HOST),
-                               .workers = 2};
+                               .collector = peer(HOST)};
     memcpy(c->host, rig_station(HOST).mac.addr_bytes, 6);
     memcpy(terms.layout.host, c->host, 6);
-    cln_terms_build(&c->terms, &terms);
+    cln_terms_build(&c->common.terms, &terms);
     for (unsigned w = 0; w < 2; w++)
         memcpy(c->worker[w], rig_station(w).mac.addr_bytes, 6);
 }
@@ -81,7 +81,7 @@ static void open_jobs(void)
     cfg.tenants = 1;
     cfg.tenant[0] = lab;
     describe_hostagg(&cfg.hostagg[0]);
-    cfg.hostagg[0].tenant = -1;
+    cfg.hostagg[0].common.tenant = -1;
     describe_clone(&cfg.clone[0]);
     dp = (struct datapath){.mac = rig_mac, .ip = rig_ip, .rcu = rig_classifier.rcu};
     dp.jobs = (struct jobs){.rcu = rig_classifier.rcu,

@@ -12,23 +12,6 @@ static unsigned *count_of(const struct config *c, const struct config_jobs_list 
     return (unsigned *)((char *)c + list->jobs);
 }
 
-static const struct setting *setting_of(const struct config *c, const struct config_jobs_list *list)
-{
-    return settings_list(config_settings(c), list->key);
-}
-
-static char *item_of(const struct config *c, const struct config_jobs_list *list, unsigned place)
-{
-    const struct setting *setting = setting_of(c, list);
-
-    return (char *)c + setting->offset + place * setting->stride;
-}
-
-static bool *added(char *item, const struct config_jobs_list *list)
-{
-    return (bool *)(item + list->open->added);
-}
-
 /* The first list from the i-th on that is open; NULL: there is none. */
 static const struct config_jobs_list *open_list(unsigned *i)
 {
@@ -50,7 +33,7 @@ const char *config_open_list(unsigned n)
 /* Whether there is room for another of this name. Who adds or deletes has one name for all lists. */
 static int check_room(const struct config *c, const struct config_jobs_list *list, const char *name)
 {
-    const unsigned most = (unsigned)setting_of(c, list)->most;
+    const unsigned most = (unsigned)settings_list(config_settings(c), list->key)->most;
     const char *other;
 
     if (*count_of(c, list) == most)
@@ -79,23 +62,34 @@ static int follow_tenant(const struct config *next, const struct config *from, c
     return 0;
 }
 
+/* Whether the job may be in the list beside the other. */
+static int check_beside(const struct config_jobs_list *list, const struct config_fixed *job,
+                        const struct config_fixed *other)
+{
+    char words[CONFIG_WORDS_MAX];
+
+    for (unsigned worker = 0; worker < job->workers; worker++)
+        if (config_find_same(list->open, job, worker, other, other->workers) >= 0) {
+            list->open->words(words, job, worker);
+            return log_fail(-EADDRINUSE, "%s[%s].workers[%u]: %s job %s's", list->key, job->name, worker,
+                            words, other->name);
+        }
+    return 0;
+}
+
 static int take(struct config *next, const struct config *from, const struct config_jobs_list *list,
                 unsigned place)
 {
-    const char *item = item_of(from, list, place);
+    const struct config_fixed *job = config_fixed(from, list, place);
     unsigned *n = count_of(next, list);
-    struct config_job job;
-    char *taken;
-    int rc;
+    int rc = check_room(next, list, job->name);
 
-    list->job(from, place, &job);
-    rc = check_room(next, list, job.name);
     for (unsigned i = 0; i < *n && rc == 0; i++)
-        rc = list->open->beside(item, item_of(next, list, i));
+        rc = check_beside(list, job, config_fixed(next, list, i));
     if (rc < 0)
         return rc;
-    taken = memcpy(item_of(next, list, (*n)++), item, setting_of(next, list)->stride);
-    return follow_tenant(next, from, job.name, (int *)(taken + list->open->tenant));
+    struct config_fixed *taken = memcpy(config_fixed(next, list, (*n)++), job, list->stride);
+    return follow_tenant(next, from, job->name, &taken->tenant);
 }
 
 int config_take_added(struct config *next, const struct config *from)
@@ -105,7 +99,7 @@ int config_take_added(struct config *next, const struct config *from)
 
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
         for (unsigned i = 0; i < *count_of(from, list) && rc == 0; i++)
-            if (*added(item_of(from, list, i), list))
+            if (config_fixed(from, list, i)->added)
                 rc = take(next, from, list, i);
     return rc;
 }
@@ -126,21 +120,19 @@ void config_mark_added(struct config *alone, const struct config *running)
 
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++)
         for (unsigned i = 0; i < *count_of(alone, list); i++) {
-            char *item = item_of(alone, list, i);
-            uint8_t *network = (uint8_t *)item + list->open->network;
+            struct config_fixed *job = config_fixed(alone, list, i);
 
-            *network = network_of(running, alone, *network);
-            *added(item, list) = true;
+            job->network = network_of(running, alone, job->network);
+            job->added = true;
         }
 }
 
 static void take_out(const struct config *c, const struct config_jobs_list *list, unsigned place)
 {
-    char *item = item_of(c, list, place), *end = item_of(c, list, *count_of(c, list)),
-         *last = item_of(c, list, --*count_of(c, list));
+    const unsigned after = --*count_of(c, list) - place;
 
-    memmove(item, item + (end - last), (size_t)(last - item));
-    memset(last, 0, (size_t)(end - last));
+    memmove(config_fixed(c, list, place), config_fixed(c, list, place + 1), after * list->stride);
+    memset(config_fixed(c, list, place + after), 0, list->stride);
 }
 
 /* The list that has an added job of this name, and where; NULL: none has. */
@@ -151,7 +143,7 @@ static const struct config_jobs_list *find_added(const struct config *c, const c
     for (unsigned l = 0; (list = open_list(&l)) != NULL; l++) {
         const int found = config_find(c, list->key, name);
 
-        if (found >= 0 && *added(item_of(c, list, (unsigned)found), list)) {
+        if (found >= 0 && config_fixed(c, list, (unsigned)found)->added) {
             *place = (unsigned)found;
             return list;
         }

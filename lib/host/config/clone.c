@@ -32,13 +32,12 @@ static void show_match(char text[SETTING_SHOWN_MAX], const void *configuration, 
 /* Offsets and elements as in the paper. */
 /* clang-format off */
 const struct setting config_clone_fields[] = {
-    {.key = "name", .type = SETTING_NAME, SETTING_AT(struct config_clone, name), .most = CONFIG_JOB_MAX - 1,
-     .usual = "`clone[0]`, ...", .meaning = "as logs, telemetry and `swaggctl` call the job"},
+    CONFIG_JOB_NAME(struct config_clone, SETTING_AT_ONCE, "`clone[0]`, ...", ""),
     {.key = "host", SETTING_MAC, .required = true, SETTING_AT(struct config_clone, host),
      .meaning = "where the frames go"},
     {.key = "ether_type", SETTING_NUMBER_AT(struct config_clone, ether_type, 0x600, UINT16_MAX, 0x88b5),
      .usual = "0x88b5", .meaning = "their type; a host may have several jobs, of different types"},
-    {.key = "workers", SETTING_LIST_AT(struct config_clone, worker, workers, 1, CONFIG_CLONE_WORKERS_MAX),
+    {.key = "workers", SETTING_LIST_AT(struct config_clone, worker, common.workers, 1, CONFIG_CLONE_WORKERS_MAX),
      .required = true, .item = &worker,
      .meaning = "where they come from, in the order of the workers' numbers; each in one job only"},
     {.key = "slots", SETTING_NUMBER_AT(struct config_clone, slots, 1, CLN_MAX_SLOTS, 1024), .power_of_two = true,
@@ -51,10 +50,10 @@ const struct setting config_clone_fields[] = {
      .meaning = "where the elements begin"},
     {.key = "elements", SETTING_NUMBER_AT(struct config_clone, elements, 1, CLN_MAX_CHUNK_BYTES, 32),
      .meaning = "in every frame"},
-    {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
+    {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_clone, common.terms), .most = 15,
      .show = config_show_type, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "float32",
      .meaning = "of the elements, in the byte order of [protocol.md](protocol.md#elements)"},
-    {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_clone, terms), .most = 15,
+    {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_clone, common.terms), .most = 15,
      .show = config_show_operation, .kind = "as in [`hostagg`](#hostagg-a-list-1-to-256)", .usual = "sum", .meaning = "what is done with them"},
     {.key = "match_at", SETTING_NUMBER_AT(struct config_clone, match_at, 0, 9000, CLN_ETHERNET_BYTES),
      .meaning = "where `match` is looked for"},
@@ -68,9 +67,8 @@ const struct setting config_clone_fields[] = {
     {.key = "missing_after_ms", SETTING_NUMBER_AT(struct config_clone, missing_after_ms, 1, 600000, 100),
      .unit = "ms",
      .meaning = "a chunk that has lacked copies for so long is reported, once (`clone_send_missing`); it is still summed if they come"},
-    {.key = "quiet_ms", SETTING_NUMBER_AT(struct config_clone, quiet_ms, 100, 600000, 0), .unit = "ms",
-     .usual = "`timers.lost_after_ms`",
-     .meaning = "when for so long no copy came that counts, the slots start over: workers that begin to count anew wait for so long"},
+    CONFIG_JOB_QUIET(struct config_clone,
+                     "when for so long no copy came that counts, the slots start over: workers that begin to count anew wait for so long"),
     CONFIG_JOB_TENANT(struct config_clone, SETTING_AT_ONCE),
     CONFIG_JOB_VLAN(struct config_clone, SETTING_AT_ONCE,
                     "that the frames are in, and the collector: the same in another one passes unseen"),
@@ -128,8 +126,8 @@ static void check_worker(struct settings *s, const struct config *cfg, unsigned 
     if (cfg->has_mac && memcmp(c->worker[w], cfg->mac, sizeof(cfg->mac)) == 0)
         settings_fault(s, path, "is switch.mac, the switch's own");
     for (unsigned job = 0; job <= i; job++)
-        for (unsigned other = 0; other < (job < i ? cfg->clone[job].workers : w); other++)
-            if (cfg->clone[job].network == c->network &&
+        for (unsigned other = 0; other < (job < i ? cfg->clone[job].common.workers : w); other++)
+            if (cfg->clone[job].common.network == c->common.network &&
                 memcmp(c->worker[w], cfg->clone[job].worker[other], sizeof(c->worker[w])) == 0)
                 settings_fault(s, path, "%s is clone[%u].workers[%u], too", settings_text(s, path), job,
                                other);
@@ -153,7 +151,8 @@ static void check_flow(struct settings *s, const struct config *cfg, unsigned i)
     const struct config_clone *c = &cfg->clone[i];
 
     for (unsigned other = 0; other < i; other++)
-        if (cfg->clone[other].network == c->network && cfg->clone[other].ether_type == c->ether_type &&
+        if (cfg->clone[other].common.network == c->common.network &&
+            cfg->clone[other].ether_type == c->ether_type &&
             memcmp(cfg->clone[other].host, c->host, sizeof(c->host)) == 0)
             settings_fault(s, settings_path(s, "clone[%u].host", i),
                            "has the frames of this ether_type for clone[%u] already", other);
@@ -176,7 +175,7 @@ static void make_terms(struct config_clone *c, uint8_t code, size_t element)
 
     memcpy(terms.layout.match, c->match, sizeof(c->match));
     memcpy(terms.layout.host, c->host, sizeof(c->host));
-    cln_terms_build(&c->terms, &terms);
+    cln_terms_build(&c->common.terms, &terms);
 }
 
 static void check_job(struct settings *s, struct config *cfg, unsigned i)
@@ -185,14 +184,9 @@ static void check_job(struct settings *s, struct config *cfg, unsigned i)
     size_t element;
     uint8_t code;
 
-    config_check_name(s, "clone", cfg->clone[0].name, sizeof(*c), i);
-    if (c->quiet_ms == 0)
-        c->quiet_ms = cfg->timers.lost_after_ms;
     c->has_collector = settings_has(s, settings_path(s, "clone[%u].collector", i));
-    c->network =
-        config_find_network(s, cfg, settings_path(s, "clone[%u].vlan", i), c->vlan, c->has_collector);
-    c->tenant = config_find_tenant(s, cfg, settings_path(s, "clone[%u].tenant", i));
-    for (unsigned w = 0; w < c->workers; w++)
+    config_check_fixed(s, cfg, &config_clone_jobs, i, c->has_collector);
+    for (unsigned w = 0; w < c->common.workers; w++)
         check_worker(s, cfg, i, w);
     check_flow(s, cfg, i);
     check_collector(s, cfg, c, i);
@@ -202,22 +196,11 @@ static void check_job(struct settings *s, struct config *cfg, unsigned i)
     make_terms(c, code, element);
 }
 
-void config_check_clone(struct settings *s, struct config *c)
-{
-    for (unsigned i = 0; i < c->clone_jobs; i++)
-        check_job(s, c, i);
-}
-
 static void describe(const struct config *cfg, unsigned place, struct config_job *job)
 {
     const struct config_clone *c = &cfg->clone[place];
 
-    job->name = c->name;
-    job->terms = &c->terms;
-    job->tenant = c->tenant;
-    job->network = c->network;
-    job->members = c->workers + c->has_collector;
-    job->quiet_ms = c->quiet_ms;
+    job->members += c->has_collector;
     job->heard_from = (uint16_t)c->collector.port;
     job->station = c->host;
     job->ether_type = (uint16_t)c->ether_type;
@@ -230,7 +213,7 @@ static struct config_member member(const struct config *cfg, unsigned place, uns
     struct config_member m;
     struct agg_sender sender;
 
-    if (rank == c->workers)
+    if (rank == c->common.workers)
         return config_member_of(&c->collector);
     sender = agg_sender_of_mac(c->worker[rank]);
     m = (struct config_member){.port = sender.port, .ip = sender.ip};
@@ -238,5 +221,9 @@ static struct config_member member(const struct config *cfg, unsigned place, uns
     return m;
 }
 
-const struct config_jobs_list config_clone_jobs = {
-    .key = "clone", .jobs = offsetof(struct config, clone_jobs), .job = describe, .member = member};
+const struct config_jobs_list config_clone_jobs = {.key = "clone",
+                                                   CONFIG_FIXED_LIST(clone_jobs, clone),
+                                                   .starts_over = true,
+                                                   .check = check_job,
+                                                   .job = describe,
+                                                   .member = member};

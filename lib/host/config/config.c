@@ -484,10 +484,7 @@ static void check(struct settings *s, struct config *c)
     config_check_lcores(s, c);
     config_check_tenants(s, c);
     config_check_uplinks(s, c);
-    config_check_static(s, c);
-    config_check_hostagg(s, c);
-    config_check_clone(s, c);
-    config_check_roce(s, c);
+    config_check_lists(s, c);
     config_check_replay(s, c);
     config_check_atp(s, c);
     config_check_jobs(s, c);

@@ -195,60 +195,54 @@ struct config_peer {
     uint32_t port;  /* UDP; the first of its threads', the others count on from it */
 };
 
-/* A job of published SwitchML clients, which do not join. */
-struct config_static {
+/* How each job of the following lists begins, of which nobody joins one. */
+struct config_fixed {
     char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
-    uint32_t threads;          /* of each worker */
-    uint32_t slots;            /* of each thread */
-    uint32_t elements;         /* in a packet */
-    uint32_t quiet_ms;         /* silence after which the job starts over */
-    uint32_t vlan;             /* that its workers are in; 0: the first in which the switch has an address */
+    uint32_t vlan;             /* that its packets are in; 0: the first in which the switch has an address */
     uint8_t network;           /* the place of that in config.vlan */
-    enum xfer_format format;   /* int32 or fp16, with exponents */
-    bool ordered;              /* contributions are added in rank order; else on arrival */
-    bool udp_checksum;         /* results have one; else 0 */
     int tenant;                /* by number; -1: nobody's */
+    uint32_t quiet_ms;         /* silence after which the job starts over; 0: it does not */
     bool added;                /* by an operator: it is in no file */
-    struct agg_terms terms;    /* made from these keys, as if they had been granted */
+    struct agg_terms terms;    /* made from its list's keys, as if they had been granted */
     unsigned workers;
+};
+
+/* A job of published SwitchML clients. */
+struct config_static {
+    struct config_fixed common;
+    uint32_t threads;        /* of each worker */
+    uint32_t slots;          /* of each thread */
+    uint32_t elements;       /* in a packet */
+    enum xfer_format format; /* int32 or fp16, with exponents */
+    bool ordered;            /* contributions are added in rank order; else on arrival */
+    bool udp_checksum;       /* results have one; else 0 */
     struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by rank */
 };
 
 /* A job of workers that send their gradients to a host, which the switch sums in its place. */
 struct config_hostagg {
-    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
-    uint32_t number;           /* on the wire */
-    struct config_peer host;   /* port: that the workers send to */
+    struct config_fixed common;
+    uint32_t number;         /* on the wire */
+    struct config_peer host; /* port: that the workers send to */
     enum hag_host host_gets;
-    uint32_t vlan;   /* that host and workers are in; 0: the first in which the switch has an address */
-    uint8_t network; /* the place of that in config.vlan */
-    int tenant;      /* by number; -1: nobody's */
     uint32_t slots;
-    uint32_t elements;      /* in a packet, at most */
-    struct agg_terms terms; /* made from these keys, as if they had been granted */
-    unsigned workers;
+    uint32_t elements;                                    /* in a packet, at most */
     struct config_peer worker[CONFIG_STATIC_WORKERS_MAX]; /* by number */
 };
 
 /* A job of workers whose frames to a host pass by, and are summed without being touched. */
 struct config_clone {
-    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
-    uint8_t host[6];           /* that the frames are sent to */
+    struct config_fixed common;
+    uint8_t host[6]; /* that the frames are sent to */
     uint32_t ether_type;
-    uint32_t vlan;   /* that the frames are in, as is the collector; 0: the first in which the switch has an
-                        address */
-    uint8_t network; /* the place of that in config.vlan */
-    int tenant;      /* by number; -1: nobody's */
     uint32_t slots;
     uint32_t sequence_at, elements_at, match_at; /* bytes from the frame's beginning on */
     bool little;                                 /* the sequence number's byte order; else big endian */
     uint8_t match[CLN_MATCH_MAX], match_bytes;   /* a frame of gradients has these at match_at; 0: any */
     uint32_t elements;
-    uint32_t missing_after_ms, quiet_ms;
+    uint32_t missing_after_ms;
     bool has_collector;
-    struct config_peer collector; /* that gets sums and reports */
-    struct agg_terms terms;       /* made from these keys, as if they had been granted */
-    unsigned workers;
+    struct config_peer collector;                /* that gets sums and reports */
     uint8_t worker[CONFIG_CLONE_WORKERS_MAX][6]; /* by number */
 };
 
@@ -264,17 +258,10 @@ struct config_rdma_peer {
     } range[RCE_MAX_QUEUE_PAIRS];
 };
 
-/* A job of published SwitchML's RDMA clients, which do not join. */
+/* A job of published SwitchML's RDMA clients. */
 struct config_roce {
-    char name[CONFIG_JOB_MAX]; /* unique, printable, without spaces */
+    struct config_fixed common;
     uint32_t packet_elements, message_elements;
-    uint32_t quiet_ms;      /* silence after which the job starts over */
-    uint32_t vlan;          /* that its workers are in; 0: the first in which the switch has an address */
-    uint8_t network;        /* the place of that in config.vlan */
-    int tenant;             /* by number; -1: nobody's */
-    bool added;             /* by an operator: it is in no file */
-    struct agg_terms terms; /* made from these keys, as if they had been granted */
-    unsigned workers;
     struct config_rdma_peer worker[RCE_MAX_WORKERS]; /* by rank */
     struct rce_member member[RCE_MAX_WORKERS];       /* made from these */
 };

@@ -18,10 +18,8 @@ void config_check_vlans(struct settings *s, struct config *c);
 void config_check_lcores(struct settings *s, struct config *c);
 void config_check_tenants(struct settings *s, struct config *c);
 void config_check_uplinks(struct settings *s, struct config *c);
-void config_check_static(struct settings *s, struct config *c);
-void config_check_hostagg(struct settings *s, struct config *c);
-void config_check_clone(struct settings *s, struct config *c);
-void config_check_roce(struct settings *s, struct config *c);
+/* Each job of the lists of fixed jobs. */
+void config_check_lists(struct settings *s, struct config *c);
 void config_check_replay(struct settings *s, struct config *c);
 void config_check_atp(struct settings *s, struct config *c);
 /* That there is room for all jobs of the file, in the switch and in the quotas of their tenants. */
@@ -33,11 +31,22 @@ void config_check_server(struct settings *s, struct config *c);
 extern const struct setting config_pattern;
 void config_complete_patterns(struct config_patterns *patterns);
 
-/* Fields that all jobs have; the number of the tenant and the network are put in by their checks. */
+/* Fields that all fixed jobs have; the number of the tenant and the network are put in by their check. */
+#define CONFIG_JOB_NAME(whole, effect, otherwise, more)                                                      \
+    {                                                                                                        \
+        .key = "name", .type = SETTING_NAME, SETTING_AT(whole, common.name), .most = CONFIG_JOB_MAX - 1,     \
+        .when = (effect), .usual = (otherwise),                                                              \
+        .meaning = "as logs, telemetry and `swaggctl` call the job" more                                     \
+    }
+#define CONFIG_JOB_QUIET(whole, words)                                                                       \
+    {                                                                                                        \
+        .key = "quiet_ms", SETTING_NUMBER_AT(whole, common.quiet_ms, 100, 600000, 0), .unit = "ms",          \
+        .usual = "`timers.lost_after_ms`", .meaning = (words)                                                \
+    }
 #define CONFIG_JOB_TENANT(whole, effect)                                                                     \
     {                                                                                                        \
-        .key = "tenant", .type = SETTING_LATER, SETTING_AT(whole, tenant), .most = CONFIG_NAME_MAX - 1,      \
-        .when = (effect), .show = config_show_tenant,                                                        \
+        .key = "tenant", .type = SETTING_LATER, SETTING_AT(whole, common.tenant),                            \
+        .most = CONFIG_NAME_MAX - 1, .when = (effect), .show = config_show_tenant,                           \
         .kind = "name of a [tenant](#tenants-a-list-up-to-64)",                                              \
         .meaning =                                                                                           \
             "whose job it is: what it holds counts against the tenant's `quota`, and it is served by the "   \
@@ -45,7 +54,7 @@ void config_complete_patterns(struct config_patterns *patterns);
     }
 #define CONFIG_JOB_VLAN(whole, effect, of)                                                                   \
     {                                                                                                        \
-        .key = "vlan", SETTING_NUMBER_AT(whole, vlan, 1, NET_VLAN_LAST, 0), .refusal = "is no VLAN",         \
+        .key = "vlan", SETTING_NUMBER_AT(whole, common.vlan, 1, NET_VLAN_LAST, 0), .refusal = "is no VLAN",  \
         .when = (effect), .usual = "the first of `switch.vlans`", .meaning = "the [VLAN](#vlans) " of        \
     }
 void config_show_tenant(char text[SETTING_SHOWN_MAX], const void *configuration, const void *tenant);
@@ -59,34 +68,54 @@ int config_find_tenant(struct settings *s, const struct config *c, const char *p
 uint8_t config_find_network(struct settings *s, const struct config *c, const char *path, uint32_t id,
                             bool with_address);
 
-/* Completes the name of item i of a list ("static[1]" unless given), and reports one that an earlier item
- * has. first: the name of item 0; stride: from one to the next. */
-void config_check_name(struct settings *s, const char *list, char *first, size_t stride, unsigned i);
-
 /* Of a list to which operators add while a switch runs, and whose jobs may come, go and be others by another
- * configuration. */
+ * configuration: no two workers of jobs of one network may be the same to the switch. */
+enum { CONFIG_WORDS_MAX = 80 };
 struct config_open_list {
-    size_t tenant, network, added; /* where they are in an item */
-    /* 0: the item may be in the list beside the other; -EADDRINUSE, after logging. */
-    int (*beside)(const void *item, const void *other);
+    bool (*same)(const void *job, unsigned worker, const void *other, unsigned others);
+    /* What others may not have of a worker, for a message: "10.0.0.1 is", whose it is follows. */
+    void (*words)(char text[CONFIG_WORDS_MAX], const void *job, unsigned worker);
+    const char *remedy; /* what a message about it ends with */
 };
 
 /* What jobs.c has to know of a list of jobs that nobody joins. */
 struct config_jobs_list {
     const char *key;
-    size_t jobs;       /* offset of their number in struct config */
-    bool alone;        /* it is one job, if that is not 0 */
-    const char *title; /* of jobs without a name of their own; else NULL */
-    /* Fills in what the list says of a job; name, terms, tenant and members at least. */
+    size_t jobs;          /* offset of their number in struct config */
+    size_t first, stride; /* of fixed jobs: offset of the first, from one to the next; else 0 */
+    bool addressed;       /* their packets are sent to the switch's address */
+    bool starts_over;     /* a job that has been quiet, by default for timers.lost_after_ms */
+    bool alone;           /* it is one job, if that is not 0 */
+    const char *title;    /* of jobs without a name of their own; else NULL */
+    /* Of fixed jobs: checks one, and makes its terms. */
+    void (*check)(struct settings *s, struct config *c, unsigned place);
+    /* Fills in what the list says of a job. What fixed jobs have in common is there; of others terms, tenant
+     * and members at least. */
     void (*job)(const struct config *c, unsigned place, struct config_job *job);
     struct config_member (*member)(const struct config *c, unsigned place,
                                    unsigned rank); /* NULL: no members */
     const struct config_open_list *open;           /* NULL: it is what the file says, until a restart */
 };
+#define CONFIG_FIXED_LIST(jobs_at, job_at)                                                                   \
+    .jobs = offsetof(struct config, jobs_at), .first = offsetof(struct config, job_at),                      \
+    .stride = sizeof(((struct config *)NULL)->job_at[0])
 extern const struct config_jobs_list *const config_jobs_lists[]; /* to a NULL */
 extern const struct config_jobs_list config_replay_jobs, config_static_jobs, config_hostagg_jobs,
     config_clone_jobs, config_roce_jobs, config_atp_jobs;
 struct config_member config_member_of(const struct config_peer *peer);
+
+/* A job of a list of fixed ones. */
+struct config_fixed *config_fixed(const struct config *c, const struct config_jobs_list *list,
+                                  unsigned place);
+/* Looks up its network and its tenant. with_address: the switch must have an address in that. */
+void config_check_fixed(struct settings *s, struct config *c, const struct config_jobs_list *list,
+                        unsigned place, bool with_address);
+/* Reports a worker, at path, that is the same to the switch as an earlier one, of this job or of another. */
+void config_check_distinct(struct settings *s, const struct config *c, const struct config_jobs_list *list,
+                           unsigned place, unsigned worker, const char *path);
+/* The first of so many workers of another job that is the same; -1: none is. */
+int config_find_same(const struct config_open_list *open, const struct config_fixed *job, unsigned worker,
+                     const struct config_fixed *other, unsigned workers);
 
 /* A station with a UDP port. */
 extern const struct setting config_peer_fields[];

@@ -14,8 +14,7 @@ static const struct setting_word host_answers[] = {
 
 /* clang-format off */
 const struct setting config_hostagg_fields[] = {
-    {.key = "name", .type = SETTING_NAME, SETTING_AT(struct config_hostagg, name), .most = CONFIG_JOB_MAX - 1,
-     .usual = "`hostagg[0]`, ...", .meaning = "as logs, telemetry and `swaggctl` call the job"},
+    CONFIG_JOB_NAME(struct config_hostagg, SETTING_AT_ONCE, "`hostagg[0]`, ...", ""),
     {.key = "job", SETTING_NUMBER_AT(struct config_hostagg, number, 0, AGG_JOBS - 1, 0),
      .usual = "its place in the list, from 0 on", .meaning = "its number in packets"},
     {.key = "host", .type = SETTING_GROUP, .required = true, SETTING_AT(struct config_hostagg, host),
@@ -24,7 +23,7 @@ const struct setting config_hostagg_fields[] = {
     {.key = "host_gets", .type = SETTING_WORD, SETTING_AT(struct config_hostagg, host_gets), .words = host_answers,
      .fallback = HAG_HOST_HEARS,
      .meaning = "what it is sent for each chunk: a word that it is complete; its sum, as the workers get it; or nothing"},
-    {.key = "workers", SETTING_LIST_AT(struct config_hostagg, worker, workers, 1, CONFIG_STATIC_WORKERS_MAX),
+    {.key = "workers", SETTING_LIST_AT(struct config_hostagg, worker, common.workers, 1, CONFIG_STATIC_WORKERS_MAX),
      .required = true, .fields = config_peer_fields, .kind = "groups: `ip`, `mac`, `port`",
      .meaning = "the workers, in the order of their numbers, as in [`static`](#static-a-list-1-to-16), with one UDP port each"},
     {.key = "slots", SETTING_NUMBER_AT(struct config_hostagg, slots, 1, HAG_MAX_SLOTS, 64), .power_of_two = true,
@@ -32,10 +31,10 @@ const struct setting config_hostagg_fields[] = {
     {.key = "elements", SETTING_NUMBER_AT(struct config_hostagg, elements, 1, HAG_MAX_CHUNK_BYTES, 0),
      .usual = "as many as `mtu` allows",
      .meaning = "in a packet, at most, in 8,960 bytes: 365 of 4 bytes at `mtu: 1500`, 366 at 1502, which makes frames of 1516 bytes"},
-    {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, terms), .most = 15,
+    {.key = "type", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, common.terms), .most = 15,
      .show = config_show_type, .kind = "float16 to float64, bfloat16, int8 to int64, uint8 to uint64, bool, complex64, complex128",
      .usual = "float32", .meaning = "of the elements"},
-    {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, terms), .most = 15,
+    {.key = "operation", .type = SETTING_LATER, SETTING_AT(struct config_hostagg, common.terms), .most = 15,
      .show = config_show_operation, .kind = "sum, prod, min, max, avg, land, lor, lxor, band, bor, bxor, minloc, maxloc, minpair, maxpair",
      .usual = "sum", .meaning = "where the type has it ([kernels](results/kernels.md))"},
     CONFIG_JOB_TENANT(struct config_hostagg, SETTING_AT_ONCE),
@@ -112,7 +111,7 @@ static void check_distinct(struct settings *s, const struct config_hostagg *h, u
 static void check_workers(struct settings *s, const struct config *c, const struct config_hostagg *h,
                           unsigned i)
 {
-    for (unsigned rank = 0; rank < h->workers; rank++) {
+    for (unsigned rank = 0; rank < h->common.workers; rank++) {
         const char *path = settings_path(s, "hostagg[%u].workers[%u]", i, rank);
 
         config_check_peer(s, c, path, 1, &h->worker[rank]);
@@ -129,7 +128,7 @@ static void make_terms(struct config_hostagg *h, uint8_t code, size_t element)
                                     .slots = (uint16_t)h->slots,
                                     .chunk_bytes = (uint16_t)(h->elements * element)};
 
-    hag_terms_build(&h->terms, &terms);
+    hag_terms_build(&h->common.terms, &terms);
 }
 
 static void check_job(struct settings *s, struct config *c, unsigned i)
@@ -138,14 +137,11 @@ static void check_job(struct settings *s, struct config *c, unsigned i)
     size_t element;
     uint8_t code;
 
-    config_check_name(s, "hostagg", c->hostagg[0].name, sizeof(*h), i);
     check_number(s, c, i);
     if (h->host_gets != HAG_HOST_ABSENT && !c->has_ip && !settings_are_faulty(s, "switch.ip"))
         settings_fault(s, settings_path(s, "hostagg[%u].host_gets", i),
                        "needs switch.ip, the address that the host hears from; or else let it be nothing");
-    h->network = config_find_network(s, c, settings_path(s, "hostagg[%u].vlan", i), h->vlan,
-                                     h->host_gets != HAG_HOST_ABSENT);
-    h->tenant = config_find_tenant(s, c, settings_path(s, "hostagg[%u].tenant", i));
+    config_check_fixed(s, c, &config_hostagg_jobs, i, h->host_gets != HAG_HOST_ABSENT);
     check_host(s, c, h, i);
     check_workers(s, c, h, i);
     code = config_find_code(s, "hostagg", i);
@@ -154,23 +150,13 @@ static void check_job(struct settings *s, struct config *c, unsigned i)
     make_terms(h, code, element);
 }
 
-void config_check_hostagg(struct settings *s, struct config *c)
-{
-    for (unsigned i = 0; i < c->hostagg_jobs; i++)
-        check_job(s, c, i);
-}
-
 /* Its members are its workers, then the host, unless it gets nothing. */
 static void describe(const struct config *c, unsigned place, struct config_job *job)
 {
     const struct config_hostagg *h = &c->hostagg[place];
 
-    job->name = h->name;
-    job->terms = &h->terms;
-    job->tenant = h->tenant;
-    job->network = h->network;
     job->host_asks = h->host_gets != HAG_HOST_ABSENT;
-    job->members = h->workers + job->host_asks;
+    job->members += job->host_asks;
     job->number = (int)h->number;
     job->host = &h->host;
 }
@@ -179,11 +165,14 @@ static void describe(const struct config *c, unsigned place, struct config_job *
 static struct config_member member(const struct config *c, unsigned place, unsigned rank)
 {
     const struct config_hostagg *h = &c->hostagg[place];
-    struct config_member m = config_member_of(rank < h->workers ? &h->worker[rank] : &h->host);
+    struct config_member m = config_member_of(rank < h->common.workers ? &h->worker[rank] : &h->host);
 
-    m.hears_from = rank < h->workers ? h->host.ip : 0;
+    m.hears_from = rank < h->common.workers ? h->host.ip : 0;
     return m;
 }
 
-const struct config_jobs_list config_hostagg_jobs = {
-    .key = "hostagg", .jobs = offsetof(struct config, hostagg_jobs), .job = describe, .member = member};
+const struct config_jobs_list config_hostagg_jobs = {.key = "hostagg",
+                                                     CONFIG_FIXED_LIST(hostagg_jobs, hostagg),
+                                                     .check = check_job,
+                                                     .job = describe,
+                                                     .member = member};

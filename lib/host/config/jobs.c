@@ -36,16 +36,62 @@ void config_check_peer(struct settings *s, const struct config *c, const char *p
         settings_fault(s, key, "is switch.ip, the switch's own address");
 }
 
-void config_check_name(struct settings *s, const char *list, char *first, size_t stride, unsigned i)
+struct config_fixed *config_fixed(const struct config *c, const struct config_jobs_list *list, unsigned place)
 {
-    const char *path = settings_path(s, "%s[%u].name", list, i);
-    char *name = first + i * stride;
+    return (struct config_fixed *)((char *)c + list->first + place * list->stride);
+}
+
+/* Completes the name ("static[1]" unless given), and reports one that an earlier job has. */
+static void check_name(struct settings *s, const struct config *c, const struct config_jobs_list *list,
+                       unsigned i)
+{
+    const char *path = settings_path(s, "%s[%u].name", list->key, i);
+    char *name = config_fixed(c, list, i)->name;
 
     if (!settings_has(s, path))
-        snprintf(name, CONFIG_JOB_MAX, "%s[%u]", list, i);
+        snprintf(name, CONFIG_JOB_MAX, "%s[%u]", list->key, i);
     for (unsigned other = 0; other < i; other++)
-        if (strcmp(first + other * stride, name) == 0)
-            settings_fault(s, path, "\"%s\" is the name of %s[%u] already", name, list, other);
+        if (strcmp(config_fixed(c, list, other)->name, name) == 0)
+            settings_fault(s, path, "\"%s\" is the name of %s[%u] already", name, list->key, other);
+}
+
+void config_check_fixed(struct settings *s, struct config *c, const struct config_jobs_list *list,
+                        unsigned place, bool with_address)
+{
+    struct config_fixed *job = config_fixed(c, list, place);
+
+    job->network =
+        config_find_network(s, c, settings_path(s, "%s[%u].vlan", list->key, place), job->vlan, with_address);
+    job->tenant = config_find_tenant(s, c, settings_path(s, "%s[%u].tenant", list->key, place));
+}
+
+int config_find_same(const struct config_open_list *open, const struct config_fixed *job, unsigned worker,
+                     const struct config_fixed *other, unsigned workers)
+{
+    for (unsigned w = 0; w < workers && other->network == job->network; w++)
+        if (open->same(job, worker, other, w))
+            return (int)w;
+    return -1;
+}
+
+void config_check_distinct(struct settings *s, const struct config *c, const struct config_jobs_list *list,
+                           unsigned place, unsigned worker, const char *path)
+{
+    const struct config_fixed *job = config_fixed(c, list, place);
+    char words[CONFIG_WORDS_MAX];
+
+    for (unsigned i = 0; i <= place; i++) {
+        const struct config_fixed *other = config_fixed(c, list, i);
+        const int same =
+            config_find_same(list->open, job, worker, other, i < place ? other->workers : worker);
+
+        if (same >= 0) {
+            list->open->words(words, job, worker);
+            settings_fault(s, path, "%s %s[%u].workers[%d]'s, too%s", words, list->key, i, same,
+                           list->open->remedy);
+            return;
+        }
+    }
 }
 
 uint8_t config_find_code(struct settings *s, const char *list, unsigned i)
@@ -107,6 +153,29 @@ static unsigned jobs_in(const struct config *c, const struct config_jobs_list *l
     return list->alone ? n > 0 : n;
 }
 
+static void check_list(struct settings *s, struct config *c, const struct config_jobs_list *list)
+{
+    const unsigned jobs = jobs_in(c, list);
+
+    if (list->addressed && jobs > 0 && !c->has_ip && !settings_are_faulty(s, "switch.ip"))
+        settings_fault(s, list->key, "needs switch.ip, the address that the packets are sent to");
+    for (unsigned i = 0; i < jobs; i++) {
+        struct config_fixed *job = config_fixed(c, list, i);
+
+        check_name(s, c, list, i);
+        if (list->starts_over && job->quiet_ms == 0)
+            job->quiet_ms = c->timers.lost_after_ms;
+        list->check(s, c, i);
+    }
+}
+
+void config_check_lists(struct settings *s, struct config *c)
+{
+    for (unsigned l = 0; config_jobs_lists[l] != NULL; l++)
+        if (config_jobs_lists[l]->check != NULL)
+            check_list(s, c, config_jobs_lists[l]);
+}
+
 unsigned config_jobs(const struct config *c)
 {
     unsigned n = 0;
@@ -114,6 +183,16 @@ unsigned config_jobs(const struct config *c)
     for (unsigned l = 0; config_jobs_lists[l] != NULL; l++)
         n += jobs_in(c, config_jobs_lists[l]);
     return n;
+}
+
+static void describe_fixed(const struct config_fixed *fixed, struct config_job *job)
+{
+    job->name = fixed->name;
+    job->terms = &fixed->terms;
+    job->tenant = fixed->tenant;
+    job->network = fixed->network;
+    job->members = fixed->workers;
+    job->quiet_ms = fixed->quiet_ms;
 }
 
 struct config_job config_job(const struct config *c, unsigned i)
@@ -129,6 +208,8 @@ struct config_job config_job(const struct config *c, unsigned i)
     job.may_change = (*list)->open != NULL;
     job.is_named = (*list)->title == NULL;
     job.name = (*list)->title;
+    if ((*list)->stride > 0)
+        describe_fixed(config_fixed(c, *list, i), &job);
     (*list)->job(c, i, &job);
     return job;
 }

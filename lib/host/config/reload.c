@@ -114,11 +114,11 @@ void config_align_vlans(struct config *next, const struct config *running)
     if (!same_addresses(next, running) || !find_numbers(next, running, number))
         return;
     for (unsigned i = 0; i < next->hostagg_jobs; i++)
-        next->hostagg[i].network = number[next->hostagg[i].network];
+        next->hostagg[i].common.network = number[next->hostagg[i].common.network];
     for (unsigned i = 0; i < next->clone_jobs; i++)
-        next->clone[i].network = number[next->clone[i].network];
+        next->clone[i].common.network = number[next->clone[i].common.network];
     for (unsigned i = 0; i < next->roce_jobs; i++)
-        next->roce[i].network = number[next->roce[i].network];
+        next->roce[i].common.network = number[next->roce[i].common.network];
     memcpy(next->vlan, running->vlan, sizeof(next->vlan));
     next->vlans = running->vlans;
 }

@@ -1,11 +1,9 @@
 /* The list of jobs of published SwitchML's RDMA clients, which do not join. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "config/config_parts.h"
 #include "roce/terms.h"
 #include "settings/values.h"
@@ -36,17 +34,15 @@ static const struct setting worker_fields[] = {
 };
 
 const struct setting config_roce_fields[] = {
-    {.key = "name", .type = SETTING_NAME, .when = SETTING_WHEN_QUIET, SETTING_AT(struct config_roce, name),
-     .most = CONFIG_JOB_MAX - 1, .usual = "`roce[0]`, ...", .meaning = "as logs, telemetry and `swaggctl` call the job"},
-    {.key = "workers", SETTING_LIST_AT(struct config_roce, worker, workers, 1, RCE_MAX_WORKERS),
+    CONFIG_JOB_NAME(struct config_roce, SETTING_WHEN_QUIET, "`roce[0]`, ...", ""),
+    {.key = "workers", SETTING_LIST_AT(struct config_roce, worker, common.workers, 1, RCE_MAX_WORKERS),
      .required = true, .when = SETTING_WHEN_QUIET, .fields = worker_fields, .meaning = "the workers, in the order of their ranks"},
     {.key = "packet_elements", SETTING_NUMBER_AT(struct config_roce, packet_elements, 32, 256, 256), .power_of_two = true,
      .when = SETTING_WHEN_QUIET, .meaning = "in each packet (`packet_numel`): the MTU of the workers' queue pairs has 4 bytes for each"},
     {.key = "message_elements", SETTING_NUMBER_AT(struct config_roce, message_elements, 32, 16384, 1024), .power_of_two = true,
      .when = SETTING_WHEN_QUIET, .meaning = "in each message (`msg_numel`): 1 to 64 packets"},
-    {.key = "quiet_ms", SETTING_NUMBER_AT(struct config_roce, quiet_ms, 100, 600000, 0), .unit = "ms",
-     .usual = "`timers.lost_after_ms`",
-     .meaning = "when for so long nothing was heard that belongs to what the job is doing, it starts over: workers that were started anew wait for so long"},
+    CONFIG_JOB_QUIET(struct config_roce,
+                     "when for so long nothing was heard that belongs to what the job is doing, it starts over: workers that were started anew wait for so long"),
     CONFIG_JOB_TENANT(struct config_roce, SETTING_WHEN_QUIET),
     CONFIG_JOB_VLAN(struct config_roce, SETTING_WHEN_QUIET, "that its workers are in"),
     {.key = NULL},
@@ -125,34 +121,18 @@ static void check_lengths(struct settings *s, const struct config *c, const stru
                        r->packet_elements, bytes, c->mtu);
 }
 
-/* The first of so many workers of another job that has this one's address; -1: none has. */
-static int find_same_address(const struct config_roce *job, const struct config_rdma_peer *worker,
-                             const struct config_roce *others, unsigned workers)
+/* Workers are known by their addresses. */
+static bool same(const void *job, unsigned worker, const void *other, unsigned others)
 {
-    for (unsigned other = 0; other < workers; other++)
-        if (others->network == job->network && others->worker[other].ip == worker->ip)
-            return (int)other;
-    return -1;
+    return ((const struct config_roce *)job)->worker[worker].ip ==
+           ((const struct config_roce *)other)->worker[others].ip;
 }
 
-/* Workers are known by their addresses: no two of this network may have the same. Reports one that is an
- * earlier worker's, of this job or of another. */
-static void check_distinct(struct settings *s, const struct config *c, unsigned i, unsigned rank,
-                           const char *path)
+static void words(char text[CONFIG_WORDS_MAX], const void *job, unsigned worker)
 {
-    const struct config_roce *r = &c->roce[i];
-    const uint8_t *ip = (const uint8_t *)&r->worker[rank].ip;
+    const uint8_t *ip = (const uint8_t *)&((const struct config_roce *)job)->worker[worker].ip;
 
-    for (unsigned j = 0; j <= i; j++) {
-        const struct config_roce *others = &c->roce[j];
-        const int other = find_same_address(r, &r->worker[rank], others, j < i ? others->workers : rank);
-
-        if (other >= 0) {
-            settings_fault(s, path, "%u.%u.%u.%u is roce[%u].workers[%d]'s, too", ip[0], ip[1], ip[2], ip[3],
-                           j, other);
-            return;
-        }
-    }
+    snprintf(text, CONFIG_WORDS_MAX, "%u.%u.%u.%u is", ip[0], ip[1], ip[2], ip[3]);
 }
 
 static void check_worker(struct settings *s, const struct config *c, unsigned i, unsigned rank)
@@ -172,7 +152,7 @@ static void check_worker(struct settings *s, const struct config *c, unsigned i,
     else if (w->queue_pairs != r->worker[0].queue_pairs)
         settings_fault(s, settings_path(s, "%s.queue_pairs", path), "are %u, and workers[0] has %u",
                        w->queue_pairs, r->worker[0].queue_pairs);
-    check_distinct(s, c, i, rank, path);
+    config_check_distinct(s, c, &config_roce_jobs, i, rank, path);
 }
 
 /* Turns the keys into the protocol's terms; done nowhere else. */
@@ -183,20 +163,16 @@ static void make_terms(struct config_roce *r)
         .packet_bytes = (uint16_t)(r->packet_elements * ELEMENT_BYTES),
         .packets = (uint16_t)(r->packet_elements == 0 ? 0 : r->message_elements / r->packet_elements)};
 
-    rce_terms_build(&r->terms, &terms);
+    rce_terms_build(&r->common.terms, &terms);
 }
 
 static void check_job(struct settings *s, struct config *c, unsigned i)
 {
     struct config_roce *r = &c->roce[i];
 
-    config_check_name(s, "roce", c->roce[0].name, sizeof(*r), i);
-    if (r->quiet_ms == 0)
-        r->quiet_ms = c->timers.lost_after_ms;
-    r->network = config_find_network(s, c, settings_path(s, "roce[%u].vlan", i), r->vlan, true);
-    r->tenant = config_find_tenant(s, c, settings_path(s, "roce[%u].tenant", i));
+    config_check_fixed(s, c, &config_roce_jobs, i, true);
     check_lengths(s, c, r, i);
-    for (unsigned rank = 0; rank < r->workers; rank++) {
+    for (unsigned rank = 0; rank < r->common.workers; rank++) {
         r->member[rank].key = r->worker[rank].rkey;
         r->worker[rank].queue_pairs = list_queue_pairs(&r->worker[rank], r->member[rank].queue_pair);
         check_worker(s, c, i, rank);
@@ -204,25 +180,11 @@ static void check_job(struct settings *s, struct config *c, unsigned i)
     make_terms(r);
 }
 
-void config_check_roce(struct settings *s, struct config *c)
-{
-    if (c->roce_jobs > 0 && !c->has_ip && !settings_are_faulty(s, "switch.ip"))
-        settings_fault(s, "roce", "needs switch.ip, the address that the packets are sent to");
-    for (unsigned i = 0; i < c->roce_jobs; i++)
-        check_job(s, c, i);
-}
-
 static void describe(const struct config *c, unsigned place, struct config_job *job)
 {
     const struct config_roce *r = &c->roce[place];
 
-    job->name = r->name;
-    job->terms = &r->terms;
-    job->tenant = r->tenant;
-    job->network = r->network;
-    job->members = r->workers;
-    job->quiet_ms = r->quiet_ms;
-    job->particulars = (struct agg_particulars){r->member, r->workers * sizeof(r->member[0])};
+    job->particulars = (struct agg_particulars){r->member, r->common.workers * sizeof(r->member[0])};
 }
 
 /* Whatever port a NIC sends from, it hears at RoCE's. */
@@ -235,28 +197,13 @@ static struct config_member member(const struct config *c, unsigned place, unsig
     return config_member_of(&peer);
 }
 
-static int beside(const void *item, const void *other)
-{
-    const struct config_roce *job = item, *others = other;
-
-    for (unsigned rank = 0; rank < job->workers; rank++) {
-        const struct config_rdma_peer *worker = &job->worker[rank];
-        const uint8_t *ip = (const uint8_t *)&worker->ip;
-
-        if (find_same_address(job, worker, others, others->workers) >= 0)
-            return log_fail(-EADDRINUSE, "roce[%s].workers[%u]: %u.%u.%u.%u is in job %s", job->name, rank,
-                            ip[0], ip[1], ip[2], ip[3], others->name);
-    }
-    return 0;
-}
-
-static const struct config_open_list open_list = {.tenant = offsetof(struct config_roce, tenant),
-                                                  .network = offsetof(struct config_roce, network),
-                                                  .added = offsetof(struct config_roce, added),
-                                                  .beside = beside};
+static const struct config_open_list open_list = {.same = same, .words = words, .remedy = ""};
 
 const struct config_jobs_list config_roce_jobs = {.key = "roce",
-                                                  .jobs = offsetof(struct config, roce_jobs),
+                                                  CONFIG_FIXED_LIST(roce_jobs, roce),
+                                                  .addressed = true,
+                                                  .starts_over = true,
+                                                  .check = check_job,
                                                   .job = describe,
                                                   .member = member,
                                                   .open = &open_list};

@@ -14,8 +14,9 @@ struct search {
 static bool sends_as(const struct config_static *s, const struct config_peer *worker,
                      const struct ctl_entry *job, const struct ctl_member *m)
 {
-    return m->state == CTL_MEMBER_JOINED && job->network == s->network && m->endpoint.ip == worker->ip &&
-           m->data_port >= worker->port && m->data_port < worker->port + s->threads;
+    return m->state == CTL_MEMBER_JOINED && job->network == s->common.network &&
+           m->endpoint.ip == worker->ip && m->data_port >= worker->port &&
+           m->data_port < worker->port + s->threads;
 }
 
 static void say_taken(const struct config_static *s, unsigned worker, const struct ctl_entry *job,
@@ -25,7 +26,8 @@ static void say_taken(const struct config_static *s, unsigned worker, const stru
 
     log_error("static[%s].workers[%u]: UDP port %u of %u.%u.%u.%u is rank %u's of job %s, which has joined: "
               "give the worker another, or let that job come to its end first (swaggctl job drain)",
-              s->name, worker, job->members[rank].data_port, ip[0], ip[1], ip[2], ip[3], rank, job->name);
+              s->common.name, worker, job->members[rank].data_port, ip[0], ip[1], ip[2], ip[3], rank,
+              job->name);
 }
 
 static void compare(void *context, const struct registry_job *job)
@@ -33,7 +35,7 @@ static void compare(void *context, const struct registry_job *job)
     struct search *search = context;
     const struct config_static *s = search->job;
 
-    for (unsigned w = 0; w < s->workers && ctl_entry_is_live(job->entry); w++)
+    for (unsigned w = 0; w < s->common.workers && ctl_entry_is_live(job->entry); w++)
         for (unsigned rank = 0; rank < job->entry->size; rank++)
             if (!search->found && sends_as(s, &s->worker[w], job->entry, &job->entry->members[rank])) {
                 say_taken(s, w, job->entry, rank);
